@@ -1,0 +1,2 @@
+//! modelc
+fn main() {}

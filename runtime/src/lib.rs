@@ -1,0 +1,2 @@
+//! The core ABI of compiled models.
+#![no_std]

@@ -1,0 +1,1 @@
+//! Turns FlatBuffers schemas into Rust readers.
