@@ -1,1 +1,3 @@
-//! modelc
+//! modelc: an ahead-of-time compiler from TFLite and ExecuTorch models to native object files.
+
+pub mod ir;

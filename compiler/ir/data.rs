@@ -1,0 +1,53 @@
+//! The bytes of constants: owned, or a range of a mapped model file.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Something that keeps bytes alive at a fixed address: a `Vec<u8>`, a memory map.
+pub trait Bytes: AsRef<[u8]> + Send + Sync {}
+impl<T: AsRef<[u8]> + Send + Sync> Bytes for T {}
+
+/// A shared, read-only range of bytes. Cloning copies no bytes.
+#[derive(Clone)]
+pub struct Data {
+    owner: Arc<dyn Bytes>,
+    range: Range<usize>,
+}
+
+impl Data {
+    /// All of `owner`.
+    pub fn all_of(owner: Arc<dyn Bytes>) -> Self {
+        let range = 0..(*owner).as_ref().len();
+        Self { owner, range }
+    }
+
+    /// A range of `owner`, or `None` when it reaches past its end.
+    pub fn range_of(owner: Arc<dyn Bytes>, range: Range<usize>) -> Option<Self> {
+        (*owner).as_ref().get(range.clone())?;
+        Some(Self { owner, range })
+    }
+
+    /// The bytes themselves.
+    pub fn bytes(&self) -> &[u8] {
+        &(*self.owner).as_ref()[self.range.clone()]
+    }
+}
+
+impl From<Vec<u8>> for Data {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::all_of(Arc::new(bytes))
+    }
+}
+
+impl PartialEq for Data {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+
+impl fmt::Debug for Data {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Data({} bytes)", self.range.len())
+    }
+}

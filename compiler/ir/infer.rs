@@ -1,0 +1,575 @@
+//! Result types: for each operator, a rule from operand types and attributes to the types of its results.
+//!
+//! The rules are the first line of defence against hostile models: every product and sum of extents is checked, and a
+//! rule never allocates in proportion to a shape.
+
+use super::attribute::Attribute;
+use super::module::{Function, Module, Value};
+use super::op::Op;
+use super::scalar::{Expression, Scalar};
+use super::types::{ElementType, Extent, Interval, TensorType, Type};
+
+/// Tensors have at most this many dimensions; formats stop at 8 to 16.
+pub const MAX_RANK: usize = 16;
+
+/// What a rule sees.
+pub struct Context<'a> {
+    /// The module, for constants, states and called functions.
+    pub module: &'a Module,
+    /// The function that will hold the instruction.
+    pub function: &'a Function,
+    /// The operator.
+    pub op: Op,
+    /// Operands.
+    pub operands: &'a [Value],
+    /// Attributes, already checked to be of the row's kinds.
+    pub attributes: &'a [Attribute],
+}
+
+/// Why an instruction cannot be typed: operands and attributes do not fit each other.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{op}: {message}")]
+pub struct TypeError {
+    /// The operator's name.
+    pub op: &'static str,
+    /// What does not fit.
+    pub message: String,
+}
+
+/// A rule.
+pub type Infer = fn(&Context<'_>) -> Result<Vec<Type>, TypeError>;
+type Types = Result<Vec<Type>, TypeError>;
+
+impl<'a> Context<'a> {
+    fn error(&self, message: impl Into<String>) -> TypeError {
+        TypeError { op: self.op.row().name, message: message.into() }
+    }
+
+    fn require(&self, condition: bool, message: impl FnOnce() -> String) -> Result<(), TypeError> {
+        if condition { Ok(()) } else { Err(self.error(message())) }
+    }
+
+    fn tensor(&self, index: usize) -> Result<&'a TensorType, TypeError> {
+        let ty = &self.function.values[self.operands[index]].ty;
+        ty.as_tensor().ok_or_else(|| self.error(format!("operand {index} must be a tensor")))
+    }
+
+    fn index(&self, index: usize) -> Result<Interval, TypeError> {
+        match self.function.values[self.operands[index]].ty {
+            Type::Index(interval) => Ok(interval),
+            _ => Err(self.error(format!("operand {index} must be an index"))),
+        }
+    }
+
+    fn effect(&self, index: usize) -> Result<(), TypeError> {
+        let ok = self.function.values[self.operands[index]].ty == Type::Effect;
+        self.require(ok, || format!("operand {index} must be an effect token"))
+    }
+
+    fn attribute(&self, name: &str) -> &'a Attribute {
+        &self.attributes[self.op.attribute_index(name)]
+    }
+
+    fn int(&self, name: &str) -> i64 {
+        if let Attribute::Int(n) = self.attribute(name) { *n } else { 0 }
+    }
+
+    fn ints(&self, name: &str) -> &'a [i64] {
+        if let Attribute::Ints(list) = self.attribute(name) { list } else { &[] }
+    }
+
+    fn extents(&self, name: &str) -> &'a [Extent] {
+        if let Attribute::Extents(list) = self.attribute(name) { list } else { &[] }
+    }
+
+    fn element(&self, name: &str) -> ElementType {
+        if let Attribute::Element(e) = self.attribute(name) { *e } else { ElementType::I32 }
+    }
+
+    fn axis(&self, axis: i64, rank: usize) -> Result<usize, TypeError> {
+        let found = usize::try_from(axis).ok().filter(|&a| a < rank);
+        found.ok_or_else(|| self.error(format!("axis {axis} is outside rank {rank}")))
+    }
+
+    fn shape(&self, shape: &[Extent]) -> Result<Vec<Extent>, TypeError> {
+        self.require(shape.len() <= MAX_RANK, || format!("rank {} is above {MAX_RANK}", shape.len()))?;
+        for extent in shape {
+            if let Extent::Value(v) = extent {
+                let ok = self.function.values.get(*v).is_some_and(|d| matches!(d.ty, Type::Index(_)));
+                self.require(ok, || "an extent is no index value".into())?;
+            }
+        }
+        let product = shape.iter().filter_map(|e| e.as_static()).filter(|&n| n != 0).try_fold(1u64, u64::checked_mul);
+        self.require(product.is_some_and(|n| n <= i64::MAX as u64 / 8), || "the shape has too many elements".into())?;
+        Ok(shape.to_vec())
+    }
+
+    fn one(&self, element: ElementType, shape: Vec<Extent>) -> Types {
+        Ok(vec![Type::Tensor(TensorType::new(element, self.shape(&shape)?))])
+    }
+
+    fn same_extent(&self, a: Extent, b: Extent) -> bool {
+        match (a, b) {
+            (Extent::Static(x), Extent::Static(y)) => x == y,
+            (Extent::Value(x), Extent::Value(y)) if x == y => true,
+            // Different expressions may be equal when the program runs; intervals that cannot meet are an error.
+            _ => {
+                let (x, y) = (self.function.interval(a), self.function.interval(b));
+                x.low <= y.high && y.low <= x.high
+            }
+        }
+    }
+}
+
+/// `constant`
+pub fn constant(cx: &Context<'_>) -> Types {
+    let Attribute::Constant(constant) = cx.attribute("data") else { return Err(cx.error("needs a constant")) };
+    let data = cx.module.constants.get(*constant).ok_or_else(|| cx.error("names no constant"))?;
+    Ok(vec![Type::Tensor(data.ty.clone())])
+}
+
+/// The shape that operands broadcast to as NumPy does, trailing dimensions aligned.
+pub fn broadcast_shapes(shapes: &[&[Extent]]) -> Option<Vec<Extent>> {
+    let rank = shapes.iter().map(|s| s.len()).max().unwrap_or(0);
+    let mut result = vec![Extent::Static(1); rank];
+    for shape in shapes {
+        for (slot, &extent) in result[rank - shape.len()..].iter_mut().zip(*shape) {
+            match (*slot, extent) {
+                (_, Extent::Static(1)) => {}
+                (Extent::Static(1), _) => *slot = extent,
+                (a, b) if a == b => {}
+                (Extent::Static(_), Extent::Static(_)) => return None,
+                // A dynamic extent that meets another one is taken to be equal to it: front ends say when it may be 1.
+                (Extent::Value(_), Extent::Static(_)) => *slot = extent,
+                (_, Extent::Value(_)) => {}
+            }
+        }
+    }
+    Some(result)
+}
+
+fn expression_of<'a>(cx: &Context<'a>) -> Result<&'a Expression, TypeError> {
+    match cx.attribute("expression") {
+        Attribute::Expression(expression) => Ok(expression),
+        _ => Err(cx.error("needs an expression")),
+    }
+}
+
+/// `map`
+pub fn map(cx: &Context<'_>) -> Types {
+    let expression = expression_of(cx)?;
+    cx.require(expression.inputs.len() == cx.operands.len(), || {
+        format!("the expression has {} inputs, there are {} operands", expression.inputs.len(), cx.operands.len())
+    })?;
+    let mut shapes = Vec::with_capacity(cx.operands.len());
+    for (i, &want) in expression.inputs.iter().enumerate() {
+        let ty = cx.tensor(i)?;
+        cx.require(ty.element == want, || format!("operand {i} is {}, the expression wants {want}", ty.element))?;
+        shapes.push(ty.shape.as_slice());
+    }
+    let shape = broadcast_shapes(&shapes).ok_or_else(|| cx.error("operand shapes do not broadcast"))?;
+    let shape = cx.shape(&shape)?;
+    cx.require(!expression.results.is_empty(), || "the expression has no result".into())?;
+    Ok(expression.results.iter().map(|&n| Type::Tensor(TensorType::new(expression.nodes[n].ty, shape.clone()))).collect())
+}
+
+struct Geometry<'a> {
+    size: Vec<u64>,
+    strides: &'a [i64],
+    dilation: &'a [i64],
+    low: &'a [i64],
+    high: &'a [i64],
+}
+
+impl<'a> Geometry<'a> {
+    fn new(cx: &Context<'a>, size: Vec<u64>) -> Result<Self, TypeError> {
+        let geometry = Self {
+            size,
+            strides: cx.ints("strides"),
+            dilation: cx.ints("dilation"),
+            low: cx.ints("padding_low"),
+            high: cx.ints("padding_high"),
+        };
+        let n = geometry.size.len();
+        for (name, list) in
+            [("strides", geometry.strides), ("dilation", geometry.dilation), ("padding_low", geometry.low), ("padding_high", geometry.high)]
+        {
+            cx.require(list.len() == n, || format!("{name} has {} numbers for {n} spatial dimensions", list.len()))?;
+        }
+        let positive = |list: &[i64]| list.iter().all(|&x| x >= 1 && x <= i64::from(i32::MAX));
+        cx.require(positive(geometry.strides) && positive(geometry.dilation), || "strides and dilation must be positive".into())?;
+        let padding = |list: &[i64]| list.iter().all(|&x| (0..=i64::from(i32::MAX)).contains(&x));
+        cx.require(padding(geometry.low) && padding(geometry.high), || "padding must not be negative".into())?;
+        cx.require(geometry.size.iter().all(|&x| x >= 1 && x <= i32::MAX as u64), || "the window must not be empty".into())?;
+        Ok(geometry)
+    }
+
+    /// Positions of the window along dimension `d` of an input of `extent`.
+    fn positions(&self, cx: &Context<'_>, d: usize, extent: Extent) -> Result<Extent, TypeError> {
+        let reach = (self.size[d] - 1)
+            .checked_mul(self.dilation[d] as u64)
+            .and_then(|n| n.checked_add(1))
+            .ok_or_else(|| cx.error("the dilated window is too large"))?;
+        let Extent::Static(n) = extent else {
+            return Err(cx.error(format!("spatial dimension {d} is dynamic")));
+        };
+        let padded = n.checked_add(self.low[d] as u64 + self.high[d] as u64).ok_or_else(|| cx.error("padding is too large"))?;
+        let room = padded.checked_sub(reach);
+        Ok(Extent::Static(room.map_or(0, |room| room / self.strides[d] as u64 + 1)))
+    }
+}
+
+fn static_extents(cx: &Context<'_>, shape: &[Extent], what: &str) -> Result<Vec<u64>, TypeError> {
+    shape.iter().map(|e| e.as_static().ok_or_else(|| cx.error(format!("{what} must be static")))).collect()
+}
+
+/// The types that products may be summed in, for operands of these types.
+fn check_accumulator(cx: &Context<'_>, left: ElementType, right: ElementType, accumulator: ElementType) -> Result<(), TypeError> {
+    let ok = if left.is_float() {
+        left == right && accumulator.is_float()
+    } else {
+        left.is_integer() && right.is_integer() && matches!(accumulator, ElementType::I32 | ElementType::I64)
+    };
+    cx.require(ok, || format!("{left} × {right} cannot be summed in {accumulator}"))
+}
+
+/// `conv`
+pub fn conv(cx: &Context<'_>) -> Types {
+    let (input, filter) = (cx.tensor(0)?, cx.tensor(1)?);
+    cx.require(input.rank() >= 3 && input.rank() == filter.rank(), || {
+        format!("input of rank {} and filter of rank {}", input.rank(), filter.rank())
+    })?;
+    let last = input.rank() - 1;
+    let window = static_extents(cx, &filter.shape, "the filter's shape")?;
+    let channels = input.shape[last].as_static().ok_or_else(|| cx.error("the number of channels must be static"))?;
+    let groups = u64::try_from(cx.int("groups")).ok().filter(|&g| g >= 1).ok_or_else(|| cx.error("groups must be positive"))?;
+    cx.require(channels >= 1 && window[last].checked_mul(groups) == Some(channels), || {
+        format!("{channels} input channels are not {groups} groups of {}", window[last])
+    })?;
+    cx.require(window[0] % groups == 0, || format!("{} output channels do not divide into {groups} groups", window[0]))?;
+    let accumulator = cx.element("accumulator");
+    check_accumulator(cx, input.element, filter.element, accumulator)?;
+    let geometry = Geometry::new(cx, window[1..last].to_vec())?;
+    let mut shape = vec![input.shape[0]];
+    for d in 0..last - 1 {
+        shape.push(geometry.positions(cx, d, input.shape[d + 1])?);
+    }
+    shape.push(Extent::Static(window[0]));
+    cx.one(accumulator, shape)
+}
+
+/// `matmul`
+pub fn matmul(cx: &Context<'_>) -> Types {
+    let (left, right) = (cx.tensor(0)?, cx.tensor(1)?);
+    cx.require(left.rank() >= 2 && right.rank() >= 2, || "operands need two dimensions".into())?;
+    let (l, r) = (left.shape.split_at(left.rank() - 2), right.shape.split_at(right.rank() - 2));
+    cx.require(cx.same_extent(l.1[1], r.1[1]), || format!("inner dimensions differ: {:?} and {:?}", l.1[1], r.1[1]))?;
+    let accumulator = cx.element("accumulator");
+    check_accumulator(cx, left.element, right.element, accumulator)?;
+    let mut shape = broadcast_shapes(&[l.0, r.0]).ok_or_else(|| cx.error("batch dimensions do not broadcast"))?;
+    shape.extend([l.1[0], r.1[0]]);
+    cx.one(accumulator, shape)
+}
+
+/// `window`
+pub fn window(cx: &Context<'_>) -> Types {
+    let input = cx.tensor(0)?;
+    let size: Result<Vec<u64>, _> = cx.ints("size").iter().map(|&n| u64::try_from(n)).collect();
+    let geometry = Geometry::new(cx, size.map_err(|_| cx.error("the window must not be empty"))?)?;
+    cx.require(input.rank() == geometry.size.len() + 2, || "the window does not fit the rank".into())?;
+    let mut shape = input.shape.clone();
+    for d in 0..geometry.size.len() {
+        shape[d + 1] = geometry.positions(cx, d, input.shape[d + 1])?;
+    }
+    cx.one(input.element, shape)
+}
+
+/// `reduce`
+pub fn reduce(cx: &Context<'_>) -> Types {
+    let input = cx.tensor(0)?;
+    let mut shape = input.shape.clone();
+    for &axis in cx.ints("axes") {
+        shape[cx.axis(axis, input.rank())?] = Extent::Static(1);
+    }
+    cx.one(input.element, shape)
+}
+
+/// `arg_reduce`
+pub fn arg_reduce(cx: &Context<'_>) -> Types {
+    let input = cx.tensor(0)?;
+    let mut shape = input.shape.clone();
+    shape[cx.axis(cx.int("axis"), input.rank())?] = Extent::Static(1);
+    cx.one(cx.element("element"), shape)
+}
+
+/// `reshape`
+pub fn reshape(cx: &Context<'_>) -> Types {
+    let input = cx.tensor(0)?;
+    let shape = cx.shape(cx.extents("shape"))?;
+    let result = TensorType::new(input.element, shape);
+    if let (Some(a), Some(b)) = (input.static_elements(), result.static_elements()) {
+        cx.require(a == b, || format!("{a} elements do not fill a shape of {b}"))?;
+    }
+    Ok(vec![Type::Tensor(result)])
+}
+
+/// `transpose`
+pub fn transpose(cx: &Context<'_>) -> Types {
+    let input = cx.tensor(0)?;
+    let permutation = cx.ints("permutation");
+    cx.require(permutation.len() == input.rank(), || "the permutation does not fit the rank".into())?;
+    let mut seen = vec![false; input.rank()];
+    let mut shape = Vec::with_capacity(input.rank());
+    for &p in permutation {
+        let axis = cx.axis(p, input.rank())?;
+        cx.require(!std::mem::replace(&mut seen[axis], true), || format!("axis {axis} comes twice"))?;
+        shape.push(input.shape[axis]);
+    }
+    cx.one(input.element, shape)
+}
+
+/// `broadcast`
+pub fn broadcast(cx: &Context<'_>) -> Types {
+    let input = cx.tensor(0)?;
+    let shape = cx.extents("shape");
+    cx.require(shape.len() >= input.rank(), || "the shape has fewer dimensions than the operand".into())?;
+    for (&from, &to) in input.shape.iter().zip(&shape[shape.len() - input.rank()..]) {
+        cx.require(from == Extent::Static(1) || cx.same_extent(from, to), || format!("{from:?} does not broadcast to {to:?}"))?;
+    }
+    cx.one(input.element, shape.to_vec())
+}
+
+/// `slice`
+pub fn slice(cx: &Context<'_>) -> Types {
+    let input = cx.tensor(0)?;
+    let (start, size, stride) = (cx.shape(cx.extents("start"))?, cx.extents("size"), cx.ints("stride"));
+    let rank = input.rank();
+    cx.require(start.len() == rank && size.len() == rank && stride.len() == rank, || "start, size and stride do not fit the rank".into())?;
+    for d in 0..rank {
+        cx.require(stride[d] != 0, || "a stride is zero".into())?;
+        let (Extent::Static(first), Extent::Static(count), Extent::Static(extent)) = (start[d], size[d], input.shape[d]) else { continue };
+        let last = i128::from(first) + (i128::from(count) - 1) * i128::from(stride[d]);
+        let inside = count == 0 || (first < extent && (0..i128::from(extent)).contains(&last));
+        cx.require(inside, || format!("dimension {d}: {count} elements from {first} by {} leave {extent}", stride[d]))?;
+    }
+    cx.one(input.element, size.to_vec())
+}
+
+fn padded_shape(cx: &Context<'_>, input: &TensorType) -> Result<Vec<Extent>, TypeError> {
+    let (low, high) = (cx.ints("low"), cx.ints("high"));
+    cx.require(low.len() == input.rank() && high.len() == input.rank(), || "the padding does not fit the rank".into())?;
+    let mut shape = input.shape.clone();
+    for d in 0..input.rank() {
+        if (low[d], high[d]) == (0, 0) {
+            continue;
+        }
+        let Extent::Static(n) = shape[d] else { return Err(cx.error(format!("padded dimension {d} is dynamic"))) };
+        let padded = i128::from(n) + i128::from(low[d]) + i128::from(high[d]);
+        let padded = u64::try_from(padded).map_err(|_| cx.error(format!("dimension {d} would have {padded} elements")))?;
+        shape[d] = Extent::Static(padded);
+    }
+    Ok(shape)
+}
+
+/// `pad`
+pub fn pad(cx: &Context<'_>) -> Types {
+    let input = cx.tensor(0)?;
+    let Attribute::Scalar(value) = cx.attribute("value") else { return Err(cx.error("needs a value")) };
+    let value: &Scalar = value;
+    cx.require(value.element() == input.element, || format!("{} padded with {}", input.element, value.element()))?;
+    cx.one(input.element, padded_shape(cx, input)?)
+}
+
+/// `mirror_pad`
+pub fn mirror_pad(cx: &Context<'_>) -> Types {
+    let input = cx.tensor(0)?;
+    let shape = padded_shape(cx, input)?;
+    let edge = *cx.attribute("edge") == Attribute::Bool(true);
+    for d in 0..input.rank() {
+        let (low, high) = (cx.ints("low")[d], cx.ints("high")[d]);
+        let room = input.shape[d].as_static().map_or(0, |n| n as i64 - i64::from(!edge));
+        cx.require((low, high) == (0, 0) || (0..=room).contains(&low) && (0..=room).contains(&high), || {
+            format!("dimension {d}: padding {low} and {high} reaches past the mirrored side")
+        })?;
+    }
+    cx.one(input.element, shape)
+}
+
+/// `concat`
+pub fn concat(cx: &Context<'_>) -> Types {
+    let first = cx.tensor(0)?;
+    let axis = cx.axis(cx.int("axis"), first.rank())?;
+    let mut shape = first.shape.clone();
+    for i in 1..cx.operands.len() {
+        let ty = cx.tensor(i)?;
+        cx.require(ty.element == first.element && ty.rank() == first.rank(), || format!("operand {i} differs in type or rank"))?;
+        for d in 0..first.rank() {
+            if d != axis {
+                cx.require(cx.same_extent(ty.shape[d], first.shape[d]), || format!("operand {i} differs in dimension {d}"))?;
+                continue;
+            }
+            let (Extent::Static(a), Extent::Static(b)) = (shape[d], ty.shape[d]) else {
+                return Err(cx.error("the joined dimension is dynamic"));
+            };
+            shape[d] = Extent::Static(a.checked_add(b).ok_or_else(|| cx.error("the joined dimension is too large"))?);
+        }
+    }
+    cx.one(first.element, shape)
+}
+
+/// `gather`
+pub fn gather(cx: &Context<'_>) -> Types {
+    let (data, indices) = (cx.tensor(0)?, cx.tensor(1)?);
+    cx.require(matches!(indices.element, ElementType::I32 | ElementType::I64), || "indices must be i32 or i64".into())?;
+    let axis = cx.axis(cx.int("axis"), data.rank())?;
+    let batch = usize::try_from(cx.int("batch")).ok().filter(|&b| b <= axis && b <= indices.rank());
+    let batch = batch.ok_or_else(|| cx.error("batch dimensions do not fit"))?;
+    for d in 0..batch {
+        cx.require(cx.same_extent(data.shape[d], indices.shape[d]), || format!("batch dimension {d} differs"))?;
+    }
+    let mut shape = data.shape[..axis].to_vec();
+    shape.extend_from_slice(&indices.shape[batch..]);
+    shape.extend_from_slice(&data.shape[axis + 1..]);
+    cx.one(data.element, shape)
+}
+
+/// `iota`
+pub fn iota(cx: &Context<'_>) -> Types {
+    let shape = cx.extents("shape");
+    cx.axis(cx.int("axis"), shape.len())?;
+    cx.one(cx.element("element"), shape.to_vec())
+}
+
+/// `extent_of`
+pub fn extent_of(cx: &Context<'_>) -> Types {
+    let input = cx.tensor(0)?;
+    let axis = cx.axis(cx.int("axis"), input.rank())?;
+    Ok(vec![Type::Index(cx.function.interval(input.shape[axis]))])
+}
+
+/// `index`
+pub fn index_constant(cx: &Context<'_>) -> Types {
+    Ok(vec![Type::Index(Interval::exactly(cx.int("value")))])
+}
+
+/// `index_binary`
+pub fn index_binary(cx: &Context<'_>) -> Types {
+    let (a, b) = (cx.index(0)?, cx.index(1)?);
+    let Attribute::Word(word) = cx.attribute("operation") else { return Err(cx.error("needs an operation")) };
+    Ok(vec![Type::Index(super::interval::apply(*word, a, b))])
+}
+
+/// `index_load`
+pub fn index_load(cx: &Context<'_>) -> Types {
+    let input = cx.tensor(0)?;
+    cx.require(input.element.is_integer() && input.static_elements() == Some(1), || "the operand must be one integer".into())?;
+    let Attribute::Interval(interval) = cx.attribute("interval") else { return Err(cx.error("needs an interval")) };
+    cx.require(interval.low <= interval.high, || "the interval is empty".into())?;
+    Ok(vec![Type::Index(*interval)])
+}
+
+/// `index_tensor`
+pub fn index_tensor(cx: &Context<'_>) -> Types {
+    cx.index(0)?;
+    let element = cx.element("element");
+    cx.require(matches!(element, ElementType::I32 | ElementType::I64), || "the element must be i32 or i64".into())?;
+    cx.one(element, vec![])
+}
+
+fn callee<'a>(cx: &Context<'a>, name: &str) -> Result<&'a Function, TypeError> {
+    let Attribute::Function(function) = cx.attribute(name) else { return Err(cx.error("needs a function")) };
+    cx.module.functions.get(*function).ok_or_else(|| cx.error("names no function"))
+}
+
+/// Checks operands against a callee's parameters; only element types and ranks must agree where extents are dynamic.
+fn check_arguments(cx: &Context<'_>, callee: &Function, operands: &[Value]) -> Result<(), TypeError> {
+    cx.require(callee.params.len() == operands.len(), || {
+        format!("@{} takes {} operands, {} are given", callee.name, callee.params.len(), operands.len())
+    })?;
+    for (i, (&param, &operand)) in callee.params.iter().zip(operands).enumerate() {
+        let (want, have) = (&callee.values[param].ty, &cx.function.values[operand].ty);
+        cx.require(compatible(want, have), || format!("operand {i} of @{} is {have:?}, it takes {want:?}", callee.name))?;
+    }
+    Ok(())
+}
+
+/// Whether a value of one type may stand where the other is declared, in another function.
+fn compatible(want: &Type, have: &Type) -> bool {
+    match (want, have) {
+        (Type::Tensor(a), Type::Tensor(b)) => {
+            let extents = |(x, y): (&Extent, &Extent)| x.as_static().zip(y.as_static()).is_none_or(|(x, y)| x == y);
+            a.element == b.element && a.rank() == b.rank() && a.shape.iter().zip(&b.shape).all(extents)
+        }
+        (Type::Index(_), Type::Index(_)) | (Type::Effect, Type::Effect) => true,
+        _ => false,
+    }
+}
+
+/// The result types of a callee as the caller sees them; extents of the callee's own index values are not visible outside.
+fn results_of(cx: &Context<'_>, callee: &Function) -> Types {
+    let types = callee.results.iter().map(|&v| callee.values[v].ty.clone());
+    types
+        .map(|ty| match &ty {
+            Type::Tensor(t) if t.static_shape().is_none() => Err(cx.error(format!("@{} returns a tensor of dynamic shape", callee.name))),
+            _ => Ok(ty),
+        })
+        .collect()
+}
+
+/// `if`
+pub fn if_else(cx: &Context<'_>) -> Types {
+    let condition = cx.tensor(0)?;
+    cx.require(condition.element == ElementType::Bool && condition.static_elements() == Some(1), || {
+        "the condition must be one truth value".into()
+    })?;
+    let (then, otherwise) = (callee(cx, "then")?, callee(cx, "otherwise")?);
+    check_arguments(cx, then, &cx.operands[1..])?;
+    check_arguments(cx, otherwise, &cx.operands[1..])?;
+    let types = results_of(cx, then)?;
+    cx.require(types == results_of(cx, otherwise)?, || format!("@{} and @{} return different types", then.name, otherwise.name))?;
+    Ok(types)
+}
+
+/// `while`
+pub fn while_loop(cx: &Context<'_>) -> Types {
+    let (condition, body) = (callee(cx, "condition")?, callee(cx, "body")?);
+    check_arguments(cx, condition, cx.operands)?;
+    check_arguments(cx, body, cx.operands)?;
+    let verdict = results_of(cx, condition)?;
+    let is_truth = matches!(verdict.first(), Some(Type::Tensor(t)) if t.element == ElementType::Bool && t.static_elements() == Some(1));
+    cx.require(is_truth, || format!("@{} does not return one truth value", condition.name))?;
+    let types = results_of(cx, body)?;
+    let params = body.params.iter().map(|&p| &body.values[p].ty);
+    cx.require(types.len() == body.params.len() && params.zip(&types).all(|(p, t)| compatible(p, t)), || {
+        format!("@{} does not return what it takes", body.name)
+    })?;
+    Ok(types)
+}
+
+/// `call`
+pub fn call(cx: &Context<'_>) -> Types {
+    let callee = callee(cx, "function")?;
+    check_arguments(cx, callee, cx.operands)?;
+    results_of(cx, callee)
+}
+
+fn state_type(cx: &Context<'_>) -> Result<TensorType, TypeError> {
+    let Attribute::State(state) = cx.attribute("state") else { return Err(cx.error("needs a state")) };
+    cx.module.states.get(*state).map(|s| s.ty.clone()).ok_or_else(|| cx.error("names no state"))
+}
+
+/// `load_state`
+pub fn load_state(cx: &Context<'_>) -> Types {
+    cx.effect(0)?;
+    Ok(vec![Type::Effect, Type::Tensor(state_type(cx)?)])
+}
+
+/// `store_state`
+pub fn store_state(cx: &Context<'_>) -> Types {
+    cx.effect(0)?;
+    let (want, have) = (state_type(cx)?, cx.tensor(1)?);
+    cx.require(want.element == have.element && want.static_shape() == have.static_shape(), || {
+        format!("a tensor {have:?} does not fit the state's {want:?}")
+    })?;
+    Ok(vec![Type::Effect])
+}

@@ -1,0 +1,25 @@
+//! The tensor language: SSA over tensors.
+//!
+//! A [`Module`] holds functions, constants, states and methods. A [`Function`] is straight-line SSA in dense entity maps;
+//! control flow is instructions (`if`, `while`, `call`) that name other functions. The operators are the closed set of
+//! [`op::OPS`]; element-wise work is not an operator each but a `map` over a [`scalar::Expression`].
+
+pub mod attribute;
+pub mod builder;
+pub mod data;
+pub mod infer;
+pub mod interval;
+pub mod module;
+pub mod op;
+pub mod scalar;
+pub mod types;
+pub mod view;
+
+pub use attribute::{Attribute, AttributeKind};
+pub use builder::{FunctionBuilder, WindowGeometry};
+pub use data::Data;
+pub use infer::TypeError;
+pub use module::*;
+pub use op::{Op, OpRow};
+pub use scalar::{Comparison, Expression, ExpressionBuilder, NanRule, Node, RequantizeRule, Scalar, ScalarOp};
+pub use types::{ElementType, Extent, Interval, Layout, TensorType, Type};

@@ -1,0 +1,258 @@
+//! Modules, functions, instructions and values, held in dense maps of entities.
+
+use super::attribute::Attribute;
+use super::data::Data;
+use super::op::Op;
+use super::types::{ElementType, Extent, Interval, TensorType, Type};
+use cranelift_entity::{PrimaryMap, entity_impl};
+
+/// An SSA value of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value(u32);
+entity_impl!(Value, "v");
+
+/// An instruction of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Inst(u32);
+entity_impl!(Inst, "inst");
+
+/// A function of a module.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Func(u32);
+entity_impl!(Func, "fn");
+
+/// A constant tensor of a module.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Constant(u32);
+entity_impl!(Constant, "const");
+
+/// A piece of named storage that outlives a call.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct State(u32);
+entity_impl!(State, "state");
+
+/// A place in the model file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Source(u32);
+entity_impl!(Source, "src");
+
+/// A model in the tensor language.
+#[derive(Default, Debug)]
+pub struct Module {
+    /// The functions; a called function may stand before or after its caller.
+    pub functions: PrimaryMap<Func, Function>,
+    /// The constants.
+    pub constants: PrimaryMap<Constant, ConstantData>,
+    /// The variables of an instance.
+    pub states: PrimaryMap<State, StateData>,
+    /// Where instructions come from.
+    pub sources: PrimaryMap<Source, SourceData>,
+    /// The entry points that users call, in the order of the file.
+    pub methods: Vec<Method>,
+}
+
+/// An entry point: a function and how its parameters and results are presented to users.
+#[derive(Clone, Debug)]
+pub struct Method {
+    /// The method or signature key, as the file spells it.
+    pub name: String,
+    /// The function. Its parameters are the inputs in order, then an effect token if it touches state;
+    /// its results are the outputs in order, then the effect token.
+    pub function: Func,
+    /// One an input.
+    pub inputs: Vec<Port>,
+    /// One an output.
+    pub outputs: Vec<Port>,
+}
+
+/// One input or output of a method.
+#[derive(Clone, Debug, Default)]
+pub struct Port {
+    /// The tensor's name in the file.
+    pub name: String,
+    /// How integers stand for real numbers, when they do.
+    pub quantization: Option<Quantization>,
+    /// Whether users pass a plain number (ExecuTorch scalar arguments) and not a buffer.
+    pub scalar: bool,
+}
+
+/// Affine quantization: `real = scale * (integer - zero_point)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantization {
+    /// One scale, or one a slice of `axis`.
+    pub scales: Vec<f32>,
+    /// As many zero points as scales.
+    pub zero_points: Vec<i64>,
+    /// The dimension along which scales differ; meaningless for one scale.
+    pub axis: usize,
+}
+
+/// A constant tensor; its shape is static, its bytes are dense, row major and little-endian.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConstantData {
+    /// Element type and static shape.
+    pub ty: TensorType,
+    /// `ty.static_bytes()` bytes.
+    pub data: Data,
+}
+
+/// Storage that keeps its contents from call to call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StateData {
+    /// Name in the file.
+    pub name: String,
+    /// Element type and shape; a dynamic extent is stored at its bound.
+    pub ty: TensorType,
+    /// Contents after init and reset; zeros when absent.
+    pub initial: Option<Constant>,
+}
+
+/// Where an instruction comes from, for errors and profiles.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SourceData {
+    /// The subgraph or method.
+    pub function: String,
+    /// The operator's position in it.
+    pub operator: u32,
+    /// The operator's name in the file's own vocabulary.
+    pub operator_name: String,
+    /// The name of the tensor it computes.
+    pub tensor: String,
+}
+
+/// A function: straight-line SSA; control flow is instructions that name other functions.
+#[derive(Clone, Debug, Default)]
+pub struct Function {
+    /// Name, unique in the module.
+    pub name: String,
+    /// Parameters in order.
+    pub params: Vec<Value>,
+    /// Instructions in execution order.
+    pub body: Vec<Inst>,
+    /// Returned values.
+    pub results: Vec<Value>,
+    /// All instructions ever made; those not in `body` are dead.
+    pub insts: PrimaryMap<Inst, InstData>,
+    /// All values ever made.
+    pub values: PrimaryMap<Value, ValueData>,
+}
+
+/// One instruction.
+#[derive(Clone, Debug)]
+pub struct InstData {
+    /// The operator.
+    pub op: Op,
+    /// Operand values.
+    pub operands: Vec<Value>,
+    /// Attributes in the order of the operator's row in the table.
+    pub attributes: Vec<Attribute>,
+    /// Result values.
+    pub results: Vec<Value>,
+    /// Where it comes from.
+    pub source: Option<Source>,
+}
+
+/// One value.
+#[derive(Clone, Debug)]
+pub struct ValueData {
+    /// Its type.
+    pub ty: Type,
+    /// What defines it.
+    pub definition: Definition,
+    /// The tensor's name in the file, when it has one.
+    pub name: Option<String>,
+}
+
+/// What defines a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Definition {
+    /// Parameter number.
+    Param(u32),
+    /// Result number of an instruction.
+    Result(Inst, u32),
+}
+
+impl Function {
+    /// The tensor type of a value that is known to be a tensor (verified code).
+    ///
+    /// # Panics
+    /// When the value is an index or a token: a bug of the caller.
+    pub fn tensor(&self, value: Value) -> &TensorType {
+        self.values[value].ty.as_tensor().expect("value is a tensor")
+    }
+
+    /// The instruction that defines a value, unless it is a parameter.
+    pub fn defining_inst(&self, value: Value) -> Option<Inst> {
+        match self.values[value].definition {
+            Definition::Result(inst, _) => Some(inst),
+            Definition::Param(_) => None,
+        }
+    }
+
+    /// The interval of an extent.
+    pub fn interval(&self, extent: Extent) -> Interval {
+        match extent {
+            Extent::Static(n) => Interval::exactly(i64::try_from(n).unwrap_or(i64::MAX)),
+            Extent::Value(v) => match self.values[v].ty {
+                Type::Index(interval) => interval,
+                _ => Interval::UNBOUNDED,
+            },
+        }
+    }
+
+    /// The bytes that a tensor takes at its bound; `None` when unbounded or beyond 64 bits.
+    pub fn bound_bytes(&self, ty: &TensorType) -> Option<u64> {
+        let count = ty.shape.iter().try_fold(1u64, |product, &extent| {
+            let interval = self.interval(extent);
+            interval.is_bounded().then_some(())?;
+            product.checked_mul(u64::try_from(interval.high).ok()?)
+        })?;
+        ty.element.bytes_for(count)
+    }
+
+    /// Adds a parameter.
+    pub fn add_param(&mut self, ty: Type, name: Option<String>) -> Value {
+        let definition = Definition::Param(self.params.len() as u32);
+        let value = self.values.push(ValueData { ty, definition, name });
+        self.params.push(value);
+        value
+    }
+
+    /// Adds an instruction with the given result types at the end of the body.
+    pub fn append(&mut self, op: Op, operands: Vec<Value>, attributes: Vec<Attribute>, types: Vec<Type>, source: Option<Source>) -> Inst {
+        let inst = self.insts.push(InstData { op, operands, attributes, results: Vec::new(), source });
+        let results = types
+            .into_iter()
+            .enumerate()
+            .map(|(i, ty)| self.values.push(ValueData { ty, definition: Definition::Result(inst, i as u32), name: None }))
+            .collect();
+        self.insts[inst].results = results;
+        self.body.push(inst);
+        inst
+    }
+
+    /// Every value that an instruction reads: operands, and index values inside its attributes.
+    pub fn uses(&self, inst: Inst) -> impl Iterator<Item = Value> + '_ {
+        let data = &self.insts[inst];
+        data.operands.iter().copied().chain(data.attributes.iter().flat_map(|a| a.index_values()))
+    }
+}
+
+impl Module {
+    /// Adds a constant. The caller guarantees that `data` has `ty.static_bytes()` bytes.
+    pub fn add_constant(&mut self, ty: TensorType, data: Data) -> Constant {
+        debug_assert_eq!(ty.static_bytes(), Some(data.bytes().len() as u64));
+        self.constants.push(ConstantData { ty, data })
+    }
+
+    /// Adds a one-element constant of shape `[]`.
+    pub fn add_scalar(&mut self, value: super::scalar::Scalar) -> Constant {
+        let ty = TensorType::of(value.element(), &[]);
+        self.add_constant(ty, value.to_bytes().into())
+    }
+
+    /// The element type of a constant.
+    pub fn constant_element(&self, constant: Constant) -> ElementType {
+        self.constants[constant].ty.element
+    }
+}

@@ -1,0 +1,353 @@
+//! The one table of operators. The text form, arity checks, the verifier, the coverage document and the random-graph
+//! generator all read it; an operator that is not a row here does not exist.
+
+use super::attribute::AttributeKind::{self, *};
+use super::infer::{self, Infer};
+
+/// An operator of the tensor language.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum Op {
+    /// A constant tensor.
+    Constant,
+    /// An element-wise expression over broadcast operands.
+    Map,
+    /// N-dimensional convolution, channels last.
+    Conv,
+    /// Batched product with a transposed right operand.
+    Matmul,
+    /// A reduction over a sliding window, channels last.
+    Window,
+    /// A reduction over whole axes, which stay with extent 1.
+    Reduce,
+    /// The position of the smallest or largest element along an axis.
+    ArgReduce,
+    /// The same elements in row-major order under another shape.
+    Reshape,
+    /// Permutation of dimensions.
+    Transpose,
+    /// Repetition along axes of extent 1 and new leading axes.
+    Broadcast,
+    /// A strided box.
+    Slice,
+    /// A border of one value.
+    Pad,
+    /// A border mirrored from the inside.
+    MirrorPad,
+    /// Tensors joined along an axis.
+    Concat,
+    /// Slices picked by an index tensor.
+    Gather,
+    /// 0, 1, 2, … along an axis.
+    Iota,
+    /// An extent of a tensor.
+    ExtentOf,
+    /// An index number.
+    IndexConstant,
+    /// Arithmetic on two index values.
+    IndexBinary,
+    /// An index read from a one-element integer tensor.
+    IndexLoad,
+    /// A one-element integer tensor holding an index.
+    IndexTensor,
+    /// One of two functions.
+    If,
+    /// A function repeated while another says so.
+    While,
+    /// A function.
+    Call,
+    /// The contents of a state.
+    LoadState,
+    /// New contents of a state.
+    StoreState,
+}
+
+/// How many operands or results an instruction has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arity {
+    /// Exactly so many.
+    Exactly(usize),
+    /// That many or more.
+    AtLeast(usize),
+}
+
+impl Arity {
+    /// Whether a count is allowed.
+    pub fn allows(self, count: usize) -> bool {
+        match self {
+            Self::Exactly(n) => count == n,
+            Self::AtLeast(n) => count >= n,
+        }
+    }
+}
+
+/// One row of the table.
+pub struct OpRow {
+    /// The operator.
+    pub op: Op,
+    /// Its name in the text form.
+    pub name: &'static str,
+    /// Operands.
+    pub operands: Arity,
+    /// Attributes, in order: name and kind.
+    pub attributes: &'static [(&'static str, AttributeKind)],
+    /// Result types from operand types and attributes.
+    pub infer: Infer,
+    /// What it computes, in one sentence for the coverage document.
+    pub meaning: &'static str,
+}
+
+/// The reductions of `window` and `reduce`, in the order of their word.
+pub const REDUCTIONS: &[&str] = &["sum", "max", "min", "product", "any", "all"];
+/// The two searches of `arg_reduce`.
+pub const SEARCHES: &[&str] = &["max", "min"];
+/// The operations of `index_binary`; division and remainder floor, and a zero divisor gives zero.
+pub const INDEX_OPERATIONS: &[&str] = &["add", "sub", "mul", "floordiv", "ceildiv", "mod", "min", "max"];
+
+// The geometry of a sliding window: one number a spatial dimension.
+const STRIDES: (&str, AttributeKind) = ("strides", Ints);
+const DILATION: (&str, AttributeKind) = ("dilation", Ints);
+const PADDING_LOW: (&str, AttributeKind) = ("padding_low", Ints);
+const PADDING_HIGH: (&str, AttributeKind) = ("padding_high", Ints);
+
+/// The table, in the order of [`Op`].
+pub const OPS: &[OpRow] = &[
+    OpRow {
+        op: Op::Constant,
+        name: "constant",
+        operands: Arity::Exactly(0),
+        attributes: &[("data", Constant)],
+        infer: infer::constant,
+        meaning: "A constant tensor.",
+    },
+    OpRow {
+        op: Op::Map,
+        name: "map",
+        operands: Arity::AtLeast(0),
+        attributes: &[("expression", Expression)],
+        infer: infer::map,
+        meaning: "An element-wise scalar expression over operands broadcast as NumPy does; one tensor a result of the expression.",
+    },
+    OpRow {
+        op: Op::Conv,
+        name: "conv",
+        operands: Arity::Exactly(2),
+        attributes: &[
+            STRIDES,
+            DILATION,
+            PADDING_LOW,
+            PADDING_HIGH,
+            ("groups", Int),
+            ("input_zero_point", Int),
+            ("filter_zero_point", Int),
+            ("accumulator", Element),
+        ],
+        infer: infer::conv,
+        meaning: "Sum of (input − input zero point) × (filter − filter zero point) over the window and the group's channels; input [N, spatial…, C], filter [O, window…, C ÷ groups], result [N, spatial…, O] in the accumulator's type; padded taps contribute nothing.",
+    },
+    OpRow {
+        op: Op::Matmul,
+        name: "matmul",
+        operands: Arity::Exactly(2),
+        attributes: &[("left_zero_point", Int), ("right_zero_point", Int), ("accumulator", Element)],
+        infer: infer::matmul,
+        meaning: "Batched product of [… M, K] with the transpose of [… N, K], zero points subtracted first; leading dimensions broadcast; result [… M, N] in the accumulator's type.",
+    },
+    OpRow {
+        op: Op::Window,
+        name: "window",
+        operands: Arity::Exactly(1),
+        attributes: &[("reduction", Word(REDUCTIONS)), ("size", Ints), STRIDES, DILATION, PADDING_LOW, PADDING_HIGH],
+        infer: infer::window,
+        meaning: "A reduction over each position of a sliding window on [N, spatial…, C]; padded taps are left out.",
+    },
+    OpRow {
+        op: Op::Reduce,
+        name: "reduce",
+        operands: Arity::Exactly(1),
+        attributes: &[("reduction", Word(REDUCTIONS)), ("axes", Ints)],
+        infer: infer::reduce,
+        meaning: "A reduction over axes, which keep extent 1; integers wrap.",
+    },
+    OpRow {
+        op: Op::ArgReduce,
+        name: "arg_reduce",
+        operands: Arity::Exactly(1),
+        attributes: &[("search", Word(SEARCHES)), ("axis", Int), ("element", Element)],
+        infer: infer::arg_reduce,
+        meaning: "The first position of the extreme element along an axis, which keeps extent 1.",
+    },
+    OpRow {
+        op: Op::Reshape,
+        name: "reshape",
+        operands: Arity::Exactly(1),
+        attributes: &[("shape", Extents)],
+        infer: infer::reshape,
+        meaning: "The same elements in row-major order under another shape of as many elements.",
+    },
+    OpRow {
+        op: Op::Transpose,
+        name: "transpose",
+        operands: Arity::Exactly(1),
+        attributes: &[("permutation", Ints)],
+        infer: infer::transpose,
+        meaning: "Result dimension i is operand dimension permutation[i].",
+    },
+    OpRow {
+        op: Op::Broadcast,
+        name: "broadcast",
+        operands: Arity::Exactly(1),
+        attributes: &[("shape", Extents)],
+        infer: infer::broadcast,
+        meaning: "Repetition along axes of extent 1 and new leading axes.",
+    },
+    OpRow {
+        op: Op::Slice,
+        name: "slice",
+        operands: Arity::Exactly(1),
+        attributes: &[("start", Extents), ("size", Extents), ("stride", Ints)],
+        infer: infer::slice,
+        meaning: "Element i of the result is element start + i × stride; a negative stride walks backwards from start.",
+    },
+    OpRow {
+        op: Op::Pad,
+        name: "pad",
+        operands: Arity::Exactly(1),
+        attributes: &[("low", Ints), ("high", Ints), ("value", Scalar)],
+        infer: infer::pad,
+        meaning: "A border of one value; a negative amount crops.",
+    },
+    OpRow {
+        op: Op::MirrorPad,
+        name: "mirror_pad",
+        operands: Arity::Exactly(1),
+        attributes: &[("low", Ints), ("high", Ints), ("edge", Bool)],
+        infer: infer::mirror_pad,
+        meaning: "A border mirrored at the edge, repeating the edge element itself if `edge`.",
+    },
+    OpRow {
+        op: Op::Concat,
+        name: "concat",
+        operands: Arity::AtLeast(1),
+        attributes: &[("axis", Int)],
+        infer: infer::concat,
+        meaning: "Tensors joined along an axis.",
+    },
+    OpRow {
+        op: Op::Gather,
+        name: "gather",
+        operands: Arity::Exactly(2),
+        attributes: &[("axis", Int), ("batch", Int)],
+        infer: infer::gather,
+        meaning: "Slices of the first operand along `axis`, picked by the integers of the second; the first `batch` dimensions of both are common.",
+    },
+    OpRow {
+        op: Op::Iota,
+        name: "iota",
+        operands: Arity::Exactly(0),
+        attributes: &[("shape", Extents), ("axis", Int), ("element", Element)],
+        infer: infer::iota,
+        meaning: "The position along an axis.",
+    },
+    OpRow {
+        op: Op::ExtentOf,
+        name: "extent_of",
+        operands: Arity::Exactly(1),
+        attributes: &[("axis", Int)],
+        infer: infer::extent_of,
+        meaning: "An extent of a tensor as an index.",
+    },
+    OpRow {
+        op: Op::IndexConstant,
+        name: "index",
+        operands: Arity::Exactly(0),
+        attributes: &[("value", Int)],
+        infer: infer::index_constant,
+        meaning: "An index number.",
+    },
+    OpRow {
+        op: Op::IndexBinary,
+        name: "index_binary",
+        operands: Arity::Exactly(2),
+        attributes: &[("operation", Word(INDEX_OPERATIONS))],
+        infer: infer::index_binary,
+        meaning: "Arithmetic on two index values; division and remainder floor, and a zero divisor gives zero.",
+    },
+    OpRow {
+        op: Op::IndexLoad,
+        name: "index_load",
+        operands: Arity::Exactly(1),
+        attributes: &[("interval", Interval)],
+        infer: infer::index_load,
+        meaning: "The index in a one-element integer tensor; a value outside the interval is an error when the program runs.",
+    },
+    OpRow {
+        op: Op::IndexTensor,
+        name: "index_tensor",
+        operands: Arity::Exactly(1),
+        attributes: &[("element", Element)],
+        infer: infer::index_tensor,
+        meaning: "A zero-dimensional integer tensor holding an index.",
+    },
+    OpRow {
+        op: Op::If,
+        name: "if",
+        operands: Arity::AtLeast(1),
+        attributes: &[("then", Function), ("otherwise", Function)],
+        infer: infer::if_else,
+        meaning: "One of two functions called on the operands behind the condition, a one-element truth value.",
+    },
+    OpRow {
+        op: Op::While,
+        name: "while",
+        operands: Arity::AtLeast(1),
+        attributes: &[("condition", Function), ("body", Function)],
+        infer: infer::while_loop,
+        meaning: "The body applied to the operands as long as the condition on them is true.",
+    },
+    OpRow {
+        op: Op::Call,
+        name: "call",
+        operands: Arity::AtLeast(0),
+        attributes: &[("function", Function)],
+        infer: infer::call,
+        meaning: "A function called on the operands.",
+    },
+    OpRow {
+        op: Op::LoadState,
+        name: "load_state",
+        operands: Arity::Exactly(1),
+        attributes: &[("state", State)],
+        infer: infer::load_state,
+        meaning: "The contents of a state, and the effect token after reading it.",
+    },
+    OpRow {
+        op: Op::StoreState,
+        name: "store_state",
+        operands: Arity::Exactly(2),
+        attributes: &[("state", State)],
+        infer: infer::store_state,
+        meaning: "New contents of a state (effect, tensor); gives the effect token after writing it.",
+    },
+];
+
+impl Op {
+    /// The operator's row.
+    pub fn row(self) -> &'static OpRow {
+        &OPS[self as usize]
+    }
+
+    /// The operator of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        OPS.iter().find(|row| row.name == name).map(|row| row.op)
+    }
+
+    /// The position of an attribute in the row.
+    ///
+    /// # Panics
+    /// When the operator has no such attribute: a bug of the caller.
+    pub fn attribute_index(self, name: &str) -> usize {
+        let position = self.row().attributes.iter().position(|(n, _)| *n == name);
+        position.unwrap_or_else(|| panic!("{} has no attribute {name}", self.row().name))
+    }
+}

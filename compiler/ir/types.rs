@@ -1,0 +1,269 @@
+//! Types of values: tensors with their element type, extents and layout; index integers with an interval; effect tokens.
+
+use super::Value;
+use std::fmt;
+
+/// The type of one tensor element.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum ElementType {
+    /// A truth value, one byte, 0 or 1.
+    Bool,
+    /// Signed 4-bit integer; two to a byte in memory, the even element in the low nibble.
+    I4,
+    /// Signed 8-bit integer.
+    I8,
+    /// Signed 16-bit integer.
+    I16,
+    /// Signed 32-bit integer.
+    I32,
+    /// Signed 64-bit integer.
+    I64,
+    /// Unsigned 8-bit integer.
+    U8,
+    /// Unsigned 16-bit integer.
+    U16,
+    /// Unsigned 32-bit integer.
+    U32,
+    /// Unsigned 64-bit integer.
+    U64,
+    /// IEEE 754 binary16.
+    F16,
+    /// The upper half of a binary32.
+    Bf16,
+    /// IEEE 754 binary32.
+    F32,
+    /// IEEE 754 binary64.
+    F64,
+    /// A complex number of two binary32: real, then imaginary part.
+    C64,
+}
+
+impl ElementType {
+    /// Every element type with its name in the text form.
+    pub const ALL: [(Self, &'static str); 15] = [
+        (Self::Bool, "bool"),
+        (Self::I4, "i4"),
+        (Self::I8, "i8"),
+        (Self::I16, "i16"),
+        (Self::I32, "i32"),
+        (Self::I64, "i64"),
+        (Self::U8, "u8"),
+        (Self::U16, "u16"),
+        (Self::U32, "u32"),
+        (Self::U64, "u64"),
+        (Self::F16, "f16"),
+        (Self::Bf16, "bf16"),
+        (Self::F32, "f32"),
+        (Self::F64, "f64"),
+        (Self::C64, "c64"),
+    ];
+
+    /// Bits of one element.
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::I4 => 4,
+            Self::Bool | Self::I8 | Self::U8 => 8,
+            Self::I16 | Self::U16 | Self::F16 | Self::Bf16 => 16,
+            Self::I32 | Self::U32 | Self::F32 => 32,
+            Self::I64 | Self::U64 | Self::F64 | Self::C64 => 64,
+        }
+    }
+
+    /// Bytes that `count` elements take, rounded up to whole bytes; `None` on overflow.
+    pub fn bytes_for(self, count: u64) -> Option<u64> {
+        Some(count.checked_mul(u64::from(self.bits()))?.div_ceil(8))
+    }
+
+    /// Alignment of one element in bytes.
+    pub fn alignment(self) -> u64 {
+        if self == Self::C64 { 4 } else { u64::from(self.bits()).div_ceil(8) }
+    }
+
+    /// The name in the text form.
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// The element type of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, n)| *n == name).map(|(e, _)| *e)
+    }
+
+    /// Whether it is one of the floating-point types (complex not among them).
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::F16 | Self::Bf16 | Self::F32 | Self::F64)
+    }
+
+    /// Whether it is a signed integer.
+    pub fn is_signed_integer(self) -> bool {
+        matches!(self, Self::I4 | Self::I8 | Self::I16 | Self::I32 | Self::I64)
+    }
+
+    /// Whether it is an unsigned integer.
+    pub fn is_unsigned_integer(self) -> bool {
+        matches!(self, Self::U8 | Self::U16 | Self::U32 | Self::U64)
+    }
+
+    /// Whether it is an integer of either sign (truth values not among them).
+    pub fn is_integer(self) -> bool {
+        self.is_signed_integer() || self.is_unsigned_integer()
+    }
+
+    /// The smallest and largest value of an integer type.
+    pub fn integer_range(self) -> Option<(i128, i128)> {
+        let bits = self.bits();
+        if self.is_signed_integer() {
+            Some((-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1))
+        } else if self.is_unsigned_integer() {
+            Some((0, (1i128 << bits) - 1))
+        } else {
+            None
+        }
+    }
+}
+
+impl fmt::Display for ElementType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One extent of a tensor: a number, or an SSA integer known when the program runs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Extent {
+    /// Known at compile time.
+    Static(u64),
+    /// An index value of the same function; its interval bounds the extent.
+    Value(Value),
+}
+
+impl Extent {
+    /// The number, when it is one.
+    pub fn as_static(self) -> Option<u64> {
+        match self {
+            Self::Static(n) => Some(n),
+            Self::Value(_) => None,
+        }
+    }
+}
+
+/// A closed interval of integers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Interval {
+    /// The smallest value.
+    pub low: i64,
+    /// The largest value; `i64::MAX` when no bound is known.
+    pub high: i64,
+}
+
+impl Interval {
+    /// Any extent at all.
+    pub const UNBOUNDED: Self = Self { low: 0, high: i64::MAX };
+
+    /// The interval of one number.
+    pub fn exactly(n: i64) -> Self {
+        Self { low: n, high: n }
+    }
+
+    /// Whether an upper bound is known.
+    pub fn is_bounded(self) -> bool {
+        self.high != i64::MAX
+    }
+}
+
+/// The order of the dimensions in memory, outermost first. Shapes are always logical.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Layout(Option<Box<[u8]>>);
+
+impl Layout {
+    /// Dimension 0 outermost, the last one contiguous.
+    pub const ROW_MAJOR: Self = Self(None);
+
+    /// The layout of a dimension order, outermost first; row major when it is the identity.
+    /// `None` when `order` is no permutation.
+    pub fn from_order(order: &[u8]) -> Option<Self> {
+        let mut seen = vec![false; order.len()];
+        for &d in order {
+            let slot = seen.get_mut(usize::from(d))?;
+            if std::mem::replace(slot, true) {
+                return None;
+            }
+        }
+        let identity = order.iter().enumerate().all(|(i, &d)| i == usize::from(d));
+        Some(if identity { Self::ROW_MAJOR } else { Self(Some(order.into())) })
+    }
+
+    /// The order outermost first, or `None` for row major.
+    pub fn order(&self) -> Option<&[u8]> {
+        self.0.as_deref()
+    }
+}
+
+/// The type of a tensor: element, logical shape, layout.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct TensorType {
+    /// The type of each element.
+    pub element: ElementType,
+    /// The logical shape; a scalar has none.
+    pub shape: Vec<Extent>,
+    /// The order of dimensions in memory.
+    pub layout: Layout,
+}
+
+impl TensorType {
+    /// A row-major tensor of a static shape.
+    pub fn of(element: ElementType, shape: &[u64]) -> Self {
+        Self::new(element, shape.iter().map(|&n| Extent::Static(n)).collect())
+    }
+
+    /// A row-major tensor.
+    pub fn new(element: ElementType, shape: Vec<Extent>) -> Self {
+        Self { element, shape, layout: Layout::ROW_MAJOR }
+    }
+
+    /// The same shape with another element type.
+    pub fn with_element(&self, element: ElementType) -> Self {
+        Self { element, ..self.clone() }
+    }
+
+    /// Number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// The shape, when every extent is known.
+    pub fn static_shape(&self) -> Option<Vec<u64>> {
+        self.shape.iter().map(|e| e.as_static()).collect()
+    }
+
+    /// The number of elements, when every extent is known and the product fits 64 bits.
+    pub fn static_elements(&self) -> Option<u64> {
+        self.static_shape()?.into_iter().try_fold(1u64, u64::checked_mul)
+    }
+
+    /// Bytes of the dense tensor, when every extent is known.
+    pub fn static_bytes(&self) -> Option<u64> {
+        self.element.bytes_for(self.static_elements()?)
+    }
+}
+
+/// The type of an SSA value.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Type {
+    /// A tensor.
+    Tensor(TensorType),
+    /// A 64-bit integer used for extents, counts and positions.
+    Index(Interval),
+    /// The token that orders loads and stores of state.
+    Effect,
+}
+
+impl Type {
+    /// The tensor type, when it is one.
+    pub fn as_tensor(&self) -> Option<&TensorType> {
+        match self {
+            Self::Tensor(t) => Some(t),
+            _ => None,
+        }
+    }
+}
