@@ -1,3 +1,4 @@
 //! modelc: an ahead-of-time compiler from TFLite and ExecuTorch models to native object files.
 
+pub mod diagnostic;
 pub mod ir;

@@ -12,6 +12,7 @@ pub mod interval;
 pub mod module;
 pub mod op;
 pub mod scalar;
+pub mod tensor;
 pub mod types;
 pub mod view;
 
@@ -22,4 +23,5 @@ pub use infer::TypeError;
 pub use module::*;
 pub use op::{Op, OpRow};
 pub use scalar::{Comparison, Expression, ExpressionBuilder, NanRule, Node, RequantizeRule, Scalar, ScalarOp};
+pub use tensor::Tensor;
 pub use types::{ElementType, Extent, Interval, Layout, TensorType, Type};

@@ -1,0 +1,153 @@
+//! Diagnostics: what is wrong, where in the model, what was expected, and what to do about it.
+
+use std::fmt;
+
+/// Whose fault it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// The model or data file breaks its own format or contradicts itself.
+    Invalid,
+    /// The model is sound but uses what this compiler does not do.
+    Unsupported,
+    /// A file could not be read or written.
+    Io,
+    /// The command line or an option is wrong.
+    Usage,
+    /// A mistake in modelc itself.
+    Bug,
+}
+
+impl Kind {
+    /// The word in messages and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid",
+            Self::Unsupported => "unsupported",
+            Self::Io => "io",
+            Self::Usage => "usage",
+            Self::Bug => "bug",
+        }
+    }
+}
+
+/// A place in a model.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Location {
+    /// Path of the file as the user spelled it.
+    pub file: Option<String>,
+    /// Method or subgraph.
+    pub function: Option<String>,
+    /// The operator's position and its name in the file's vocabulary.
+    pub operator: Option<(u32, String)>,
+    /// The tensor's name.
+    pub tensor: Option<String>,
+}
+
+/// One diagnostic. Codes are stable: `MC01xx` files and containers, `MC02xx` graph structure, `MC03xx` operator attributes and
+/// shapes, `MC04xx` unsupported, `MC05xx` data files (npz), `MC06xx` planning and requirements, `MC07xx` targets and output, `MC09xx` bugs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Diagnostic {
+    /// The number behind `MC`.
+    pub code: u16,
+    /// Whose fault it is.
+    pub kind: Kind,
+    /// What is wrong, in one sentence without a full stop.
+    pub message: String,
+    /// Where.
+    pub location: Box<Location>,
+    /// What would have been right.
+    pub expected: Option<String>,
+    /// What is there.
+    pub found: Option<String>,
+    /// The next step.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// A diagnostic without a place yet.
+    pub fn new(code: u16, kind: Kind, message: impl Into<String>) -> Self {
+        Self { code, kind, message: message.into(), location: Box::default(), expected: None, found: None, help: None }
+    }
+
+    /// With what was expected and what was found.
+    pub fn expected(mut self, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        self.expected = Some(expected.into());
+        self.found = Some(found.into());
+        self
+    }
+
+    /// With the next step.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// In a file.
+    pub fn in_file(mut self, file: impl Into<String>) -> Self {
+        self.location.file.get_or_insert(file.into());
+        self
+    }
+
+    /// In a method or subgraph.
+    pub fn in_function(mut self, function: impl Into<String>) -> Self {
+        self.location.function.get_or_insert(function.into());
+        self
+    }
+
+    /// At an operator.
+    pub fn at_operator(mut self, index: u32, name: impl Into<String>) -> Self {
+        self.location.operator.get_or_insert((index, name.into()));
+        self
+    }
+
+    /// About a tensor.
+    pub fn about_tensor(mut self, tensor: impl Into<String>) -> Self {
+        self.location.tensor.get_or_insert(tensor.into());
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error[MC{:04}]: {}", self.code, self.message)?;
+        let mut place = Vec::new();
+        place.extend(self.location.file.clone());
+        place.extend(self.location.function.as_ref().map(|function| format!("in {function}")));
+        place.extend(self.location.operator.as_ref().map(|(index, name)| format!("operator {index} {name}")));
+        place.extend(self.location.tensor.as_ref().map(|tensor| format!("tensor {tensor:?}")));
+        if !place.is_empty() {
+            write!(f, "\n  --> {}", place.join(", "))?;
+        }
+        for (label, text) in [("expected", &self.expected), ("found", &self.found), ("help", &self.help)] {
+            if let Some(text) = text {
+                write!(f, "\n  {label:>8}: {text}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One or more diagnostics; all unsupported operators of a model come together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Diagnostics(pub Vec<Diagnostic>);
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self(vec![diagnostic])
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, diagnostic) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{diagnostic}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+impl std::error::Error for Diagnostics {}
