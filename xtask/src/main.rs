@@ -1,2 +1,37 @@
-//! Project chores.
-fn main() {}
+//! `cargo xtask COMMAND`: see `USAGE`.
+
+use std::process::ExitCode;
+use xtask::{Outcome, examples, setup, test};
+
+const USAGE: &str = "\
+cargo xtask setup                   installs what the tests need and is missing: compilers, qemu, cmake (Debian packages)
+cargo xtask test [CARGO TEST ARGS]  set-up, then every test of the workspace, then the totals
+cargo xtask examples [NAME ...]     builds and runs the examples: all of them, or those named
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Outcome {
+    let Some((command, rest)) = arguments.split_first() else {
+        return Err(format!("which command?\n{USAGE}"));
+    };
+    match command.as_str() {
+        "setup" if rest.is_empty() => setup::run(),
+        "test" => test::run(rest),
+        "examples" => examples::run_named(rest),
+        "help" | "--help" | "-h" => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(format!("`{}` is no command\n{USAGE}", arguments.join(" "))),
+    }
+}

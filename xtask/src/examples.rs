@@ -1,0 +1,123 @@
+//! `cargo xtask examples`: builds and runs every program in `examples/`, as its README tells a person to.
+
+use crate::process::{cargo, root, run};
+use crate::{Outcome, setup};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// One example: its name on the command line, and how to build and run it in a folder of its own.
+struct Example {
+    name: &'static str,
+    run: fn(modelc: &Path, build: &Path) -> Outcome,
+}
+
+const EXAMPLES: &[Example] = &[
+    Example {
+        name: "c",
+        run: |modelc, build| make("c", &[], modelc, build),
+    },
+    Example {
+        name: "cmake",
+        run: cmake,
+    },
+    Example {
+        name: "baremetal-aarch64",
+        run: |modelc, build| make("baremetal", &["MACHINE=aarch64"], modelc, build),
+    },
+    Example {
+        name: "baremetal-riscv64",
+        run: |modelc, build| make("baremetal", &["MACHINE=riscv64"], modelc, build),
+    },
+];
+
+/// The names that [`run_named`] and [`run_with`] take.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    EXAMPLES.iter().map(|example| example.name)
+}
+
+/// Builds the compiler, then builds and runs the examples named; all of them if none is.
+///
+/// # Errors
+/// When a tool is missing, a name is unknown, the compiler does not build, or an example fails.
+pub fn run_named(wanted: &[String]) -> Outcome {
+    if let Some(unknown) = wanted
+        .iter()
+        .find(|name| !names().any(|known| known == name.as_str()))
+    {
+        return Err(format!(
+            "no example `{unknown}`; there are {}",
+            names().collect::<Vec<_>>().join(", ")
+        ));
+    }
+    run(cargo().args(["build", "--release", "--bin", "modelc"]))?;
+    let modelc = target().join("release").join("modelc");
+    for name in names().filter(|name| wanted.is_empty() || wanted.iter().any(|other| other == name))
+    {
+        run_with(&modelc, &target().join("examples"), name)?;
+    }
+    Ok(())
+}
+
+/// Builds and runs one example with the compiler `modelc`, from nothing, in the folder `name` under `builds`.
+///
+/// # Errors
+/// When a tool is missing, there is no such example, or it fails to build, to run, or to classify every image rightly.
+pub fn run_with(modelc: &Path, builds: &Path, name: &str) -> Outcome {
+    let missing = setup::missing();
+    if !missing.is_empty() {
+        return Err(format!(
+            "missing: {}; run `cargo xtask setup`",
+            missing.join(", ")
+        ));
+    }
+    let example = EXAMPLES.iter().find(|example| example.name == name);
+    let example = example.ok_or_else(|| format!("no example `{name}`"))?;
+    println!("example {name}");
+    let build = builds.join(name);
+    match std::fs::remove_dir_all(&build) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(format!("cannot empty {}: {error}", build.display()));
+        }
+        _ => {}
+    }
+    (example.run)(modelc, &build)
+}
+
+/// An example whose Makefile has the target `run`.
+fn make(folder: &str, variables: &[&str], modelc: &Path, build: &Path) -> Outcome {
+    let mut command = Command::new("make");
+    command
+        .arg("--directory")
+        .arg(root().join("examples").join(folder))
+        .arg("run");
+    command
+        .arg(format!("MODELC={}", modelc.display()))
+        .arg(format!("BUILD={}", build.display()));
+    // A make above this one must not lend its flags or job server.
+    run(command
+        .args(variables)
+        .env_remove("MAKEFLAGS")
+        .env_remove("MFLAGS"))
+}
+
+/// Configure, build, test: what CMake's own users type.
+fn cmake(modelc: &Path, build: &Path) -> Outcome {
+    let source = root().join("examples/cmake");
+    let compiler = format!("-DMODELC_EXECUTABLE={}", modelc.display());
+    run(Command::new("cmake")
+        .arg("-S")
+        .arg(source)
+        .arg("-B")
+        .arg(build)
+        .arg(compiler))?;
+    run(Command::new("cmake").arg("--build").arg(build))?;
+    run(Command::new("ctest")
+        .arg("--test-dir")
+        .arg(build)
+        .arg("--output-on-failure"))
+}
+
+/// Cargo's target folder.
+fn target() -> PathBuf {
+    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}

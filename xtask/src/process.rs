@@ -1,0 +1,46 @@
+//! Running other programs.
+
+use crate::Outcome;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The folder of the workspace: the parent of this package's own.
+pub fn root() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package)
+}
+
+/// Cargo itself: the one that started us where one did.
+pub fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// Runs a command to its end, printing it first. An exit status other than 0 is an error that shows the command.
+pub fn run(command: &mut Command) -> Outcome {
+    let line = shown(command);
+    println!("$ {line}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{line}` ended with {status}")),
+        Err(error) => Err(format!("cannot run `{line}`: {error}")),
+    }
+}
+
+/// A command as one line, for a person to read.
+pub fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words
+        .map(|word| word.to_string_lossy())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Where a program is found on `PATH`.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+}

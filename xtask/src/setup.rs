@@ -1,0 +1,154 @@
+//! `cargo xtask setup`: the programs that the tests call, from Debian's packages.
+
+use crate::Outcome;
+use crate::process::{self, find};
+use std::path::Path;
+use std::process::Command;
+
+/// How to see that a package is there. Probing for what is used, not for package names, lets a person on another
+/// system install the same tools in another way.
+enum Probe {
+    Program(&'static str),
+    File(&'static str),
+}
+
+/// One thing the tests use, and the packages that hold it, in the order to try them: Debian has moved some.
+struct Need {
+    probe: Probe,
+    packages: &'static [&'static str],
+}
+
+const fn program(name: &'static str, packages: &'static [&'static str]) -> Need {
+    Need {
+        probe: Probe::Program(name),
+        packages,
+    }
+}
+
+const fn file(path: &'static str, packages: &'static [&'static str]) -> Need {
+    Need {
+        probe: Probe::File(path),
+        packages,
+    }
+}
+
+/// `qemu-utils` must not stand here: where it was installed from backports, apt removes it by itself, and naming it
+/// beside the system emulators makes the set unsatisfiable.
+const NEEDS: &[Need] = &[
+    program("gcc", &["gcc"]),
+    program("g++", &["g++"]),
+    file("/usr/include/stdio.h", &["libc6-dev"]),
+    program("make", &["make"]),
+    program("cmake", &["cmake"]),
+    program("aarch64-linux-gnu-gcc", &["gcc-aarch64-linux-gnu"]),
+    file(
+        "/usr/aarch64-linux-gnu/include/stdio.h",
+        &["libc6-dev-arm64-cross"],
+    ),
+    program("riscv64-linux-gnu-gcc", &["gcc-riscv64-linux-gnu"]),
+    file(
+        "/usr/riscv64-linux-gnu/include/stdio.h",
+        &["libc6-dev-riscv64-cross"],
+    ),
+    program("riscv64-unknown-elf-gcc", &["gcc-riscv64-unknown-elf"]),
+    program("qemu-aarch64", &["qemu-user"]),
+    program("qemu-riscv64", &["qemu-user"]),
+    program("qemu-system-aarch64", &["qemu-system-arm"]),
+    program(
+        "qemu-system-riscv64",
+        &["qemu-system-misc", "qemu-system-riscv"],
+    ),
+];
+
+impl Need {
+    fn is_met(&self) -> bool {
+        match self.probe {
+            Probe::Program(name) => find(name).is_some(),
+            Probe::File(path) => Path::new(path).exists(),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self.probe {
+            Probe::Program(name) | Probe::File(name) => name,
+        }
+    }
+}
+
+fn unmet() -> Vec<&'static Need> {
+    NEEDS.iter().filter(|need| !need.is_met()).collect()
+}
+
+/// The programs and files that the tests use and this machine lacks.
+pub fn missing() -> Vec<&'static str> {
+    unmet().iter().map(|need| need.name()).collect()
+}
+
+/// Installs what is missing. Nothing missing: says so and touches nothing, so it needs no network and no root.
+///
+/// # Errors
+/// When apt fails, or is not there, or something is still missing after it: the message lists what to install by hand.
+pub fn run() -> Outcome {
+    if unmet().is_empty() {
+        println!("setup: everything is here");
+        return Ok(());
+    }
+    if find("apt-get").is_none() {
+        return Err(format!(
+            "no apt-get here; install by hand: {}",
+            missing().join(", ")
+        ));
+    }
+    apt(&["update"])?;
+    let attempts = NEEDS
+        .iter()
+        .map(|need| need.packages.len())
+        .max()
+        .unwrap_or(0);
+    for attempt in 0..attempts {
+        let mut packages: Vec<_> = unmet()
+            .iter()
+            .filter_map(|need| need.packages.get(attempt))
+            .copied()
+            .collect();
+        packages.dedup();
+        if packages.is_empty() {
+            break;
+        }
+        let mut words = vec!["install", "--yes", "--no-install-recommends"];
+        words.extend(packages);
+        apt(&words)?;
+    }
+    match missing() {
+        left if left.is_empty() => {
+            println!("setup: everything is here");
+            Ok(())
+        }
+        left => Err(format!(
+            "apt installed its packages, yet these are missing: {}",
+            left.join(", ")
+        )),
+    }
+}
+
+/// apt-get, as root: through sudo for anybody else. Waits for another apt to finish instead of failing.
+fn apt(words: &[&str]) -> Outcome {
+    let mut command = if is_root() {
+        Command::new("env")
+    } else {
+        Command::new("sudo")
+    };
+    command.args([
+        "DEBIAN_FRONTEND=noninteractive",
+        "apt-get",
+        "--quiet",
+        "--option",
+        "DPkg::Lock::Timeout=300",
+    ]);
+    process::run(command.args(words))
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
