@@ -2,3 +2,6 @@
 
 pub mod diagnostic;
 pub mod ir;
+pub mod kernel;
+pub mod machine;
+pub mod program;

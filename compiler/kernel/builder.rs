@@ -1,0 +1,377 @@
+//! Building kernels. Schedules are plain Rust that calls this; types are checked as the kernel grows.
+
+use super::types::*;
+use cranelift_entity::EntityRef;
+
+/// Builds one kernel.
+pub struct KernelBuilder {
+    kernel: Kernel,
+    /// Open regions, innermost last.
+    open: Vec<Region>,
+}
+
+impl KernelBuilder {
+    /// An empty kernel.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { kernel: Kernel { name: name.into(), ..Kernel::default() }, open: vec![Region::default()] }
+    }
+
+    /// Adds a buffer; pointer parameters are passed in the order of these calls.
+    pub fn buffer(&mut self, name: impl Into<String>, kind: BufferKind, lane: Lane, elements: u64, alignment: u32) -> Buffer {
+        self.kernel.buffers.push(BufferData { name: name.into(), kind, lane, elements, alignment });
+        Buffer::new(self.kernel.buffers.len() - 1)
+    }
+
+    /// Adds a 64-bit integer parameter. All of them come before the first instruction.
+    pub fn integer(&mut self) -> Value {
+        debug_assert!(self.open.len() == 1 && self.open[0].statements.is_empty());
+        let value = self.value(Type::INDEX);
+        self.kernel.integers += 1;
+        self.open[0].params.push(value);
+        value
+    }
+
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> Type {
+        self.kernel.ty(value)
+    }
+
+    /// The lane type of a buffer.
+    pub fn lane_of(&self, buffer: Buffer) -> Lane {
+        self.kernel.buffer(buffer).lane
+    }
+
+    fn value(&mut self, ty: Type) -> Value {
+        self.kernel.types.push(ty);
+        Value::new(self.kernel.types.len() - 1)
+    }
+
+    fn push(&mut self, inst: Inst, types: &[Type]) -> Vec<Value> {
+        let results: Vec<_> = types.iter().map(|&ty| self.value(ty)).collect();
+        let region = self.open.last_mut().expect("a region is open until the kernel is finished");
+        region.statements.push(Statement { results: results.clone(), inst });
+        results
+    }
+
+    fn one(&mut self, inst: Inst, ty: Type) -> Value {
+        self.push(inst, &[ty])[0]
+    }
+
+    /// An index number.
+    pub fn index(&mut self, value: i64) -> Value {
+        self.one(Inst::Constant { bits: value as u64 }, Type::INDEX)
+    }
+
+    /// An integer in every lane.
+    pub fn int(&mut self, ty: Type, value: i64) -> Value {
+        debug_assert!(ty.lane.is_integer());
+        let mask = if ty.lane == Lane::I64 { u64::MAX } else { (1 << (8 * ty.lane.bytes())) - 1 };
+        self.one(Inst::Constant { bits: value as u64 & mask }, ty)
+    }
+
+    /// A float in every lane.
+    pub fn float(&mut self, ty: Type, value: f64) -> Value {
+        let bits = match ty.lane {
+            Lane::F32 => u64::from((value as f32).to_bits()),
+            Lane::F64 => value.to_bits(),
+            other => unreachable!("a float constant of lane {other:?}"),
+        };
+        self.one(Inst::Constant { bits }, ty)
+    }
+
+    /// A truth value in every lane.
+    pub fn mask(&mut self, lanes: u16, value: bool) -> Value {
+        self.one(Inst::Constant { bits: u64::from(value) }, Type::vector(Lane::Mask, lanes))
+    }
+
+    /// Lane-wise on two values of one type.
+    pub fn binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Value {
+        debug_assert_eq!(self.ty(a), self.ty(b), "{op:?} in {}", self.kernel.name);
+        let ty = self.ty(a);
+        self.one(Inst::Binary { op, a, b }, ty)
+    }
+
+    /// Sum.
+    pub fn add(&mut self, a: Value, b: Value) -> Value {
+        self.binary(BinaryOp::Add, a, b)
+    }
+
+    /// Difference.
+    pub fn sub(&mut self, a: Value, b: Value) -> Value {
+        self.binary(BinaryOp::Sub, a, b)
+    }
+
+    /// Product.
+    pub fn mul(&mut self, a: Value, b: Value) -> Value {
+        self.binary(BinaryOp::Mul, a, b)
+    }
+
+    /// An index times a number, plus a number.
+    pub fn scale_index(&mut self, index: Value, factor: i64, plus: i64) -> Value {
+        let mut result = index;
+        if factor != 1 {
+            let factor = self.index(factor);
+            result = self.mul(result, factor);
+        }
+        if plus != 0 {
+            let plus = self.index(plus);
+            result = self.add(result, plus);
+        }
+        result
+    }
+
+    /// Lane-wise on one value.
+    pub fn unary(&mut self, op: UnaryOp, a: Value) -> Value {
+        let ty = self.ty(a);
+        self.one(Inst::Unary { op, a }, ty)
+    }
+
+    /// Shift by a constant.
+    pub fn shift(&mut self, op: BinaryOp, a: Value, count: u8) -> Value {
+        let ty = self.ty(a);
+        debug_assert!(u32::from(count) < 8 * ty.lane.bytes());
+        self.one(Inst::ShiftConstant { op, a, count }, ty)
+    }
+
+    /// a × b + c with one rounding.
+    pub fn fma(&mut self, a: Value, b: Value, c: Value) -> Value {
+        debug_assert!(self.ty(a) == self.ty(b) && self.ty(b) == self.ty(c));
+        let ty = self.ty(c);
+        self.one(Inst::Fma { a, b, c }, ty)
+    }
+
+    /// A mask.
+    pub fn compare(&mut self, op: CompareOp, a: Value, b: Value) -> Value {
+        debug_assert_eq!(self.ty(a), self.ty(b));
+        let ty = self.ty(a).with_lane(Lane::Mask);
+        self.one(Inst::Compare { op, a, b }, ty)
+    }
+
+    /// mask ? a : b.
+    pub fn select(&mut self, mask: Value, a: Value, b: Value) -> Value {
+        debug_assert_eq!(self.ty(a), self.ty(b));
+        debug_assert_eq!(self.ty(mask), self.ty(a).with_lane(Lane::Mask));
+        let ty = self.ty(a);
+        self.one(Inst::Select { mask, a, b }, ty)
+    }
+
+    /// Another lane type.
+    pub fn convert(&mut self, op: ConvertOp, a: Value, lane: Lane) -> Value {
+        let ty = self.ty(a).with_lane(lane);
+        self.one(Inst::Convert { op, a }, ty)
+    }
+
+    /// A scalar in every lane; a scalar itself for one lane.
+    pub fn splat(&mut self, a: Value, lanes: u16) -> Value {
+        debug_assert_eq!(self.ty(a).lanes, 1);
+        if lanes == 1 {
+            return a;
+        }
+        let ty = Type::vector(self.ty(a).lane, lanes);
+        self.one(Inst::Splat { a }, ty)
+    }
+
+    /// One lane.
+    pub fn extract(&mut self, a: Value, lane: u16) -> Value {
+        debug_assert!(lane < self.ty(a).lanes);
+        let ty = Type::scalar(self.ty(a).lane);
+        self.one(Inst::Extract { a, lane }, ty)
+    }
+
+    /// The lanes of a, then those of b.
+    pub fn join(&mut self, a: Value, b: Value) -> Value {
+        debug_assert_eq!(self.ty(a), self.ty(b));
+        let ty = Type::vector(self.ty(a).lane, 2 * self.ty(a).lanes);
+        self.one(Inst::Join { a, b }, ty)
+    }
+
+    /// `lanes` lanes from `first` on.
+    pub fn part(&mut self, a: Value, first: u16, lanes: u16) -> Value {
+        debug_assert!(first + lanes <= self.ty(a).lanes && first % lanes == 0);
+        let ty = Type::vector(self.ty(a).lane, lanes);
+        if ty == self.ty(a) {
+            return a;
+        }
+        self.one(Inst::Part { a, first }, ty)
+    }
+
+    /// Lanes picked from those of a followed by those of b.
+    pub fn shuffle(&mut self, a: Value, b: Value, lanes: Vec<u16>) -> Value {
+        debug_assert_eq!(self.ty(a), self.ty(b));
+        let ty = Type::vector(self.ty(a).lane, lanes.len() as u16);
+        self.one(Inst::Shuffle { a, b, lanes }, ty)
+    }
+
+    /// The high half of the signed 64-bit product of i32 lanes.
+    pub fn mul_high(&mut self, a: Value, b: Value) -> Value {
+        let ty = self.ty(a);
+        self.one(Inst::MulHighSigned { a, b }, ty)
+    }
+
+    /// gemmlowp's saturating rounding doubling high multiplication of i32 lanes.
+    pub fn saturating_rounding_doubling_high_mul(&mut self, a: Value, b: Value) -> Value {
+        let ty = self.ty(a);
+        self.one(Inst::SaturatingRoundingDoublingHighMul { a, b }, ty)
+    }
+
+    /// gemmlowp's rounding division of i32 lanes by 2ᵇ, b per lane.
+    pub fn rounding_divide_by_power_of_two(&mut self, a: Value, b: Value) -> Value {
+        let ty = self.ty(a);
+        self.one(Inst::RoundingDivideByPowerOfTwo { a, b }, ty)
+    }
+
+    /// acc plus widening dot products of groups of lanes.
+    pub fn dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Value {
+        let ty = self.ty(accumulator);
+        debug_assert_eq!(self.ty(a), self.ty(b));
+        debug_assert_eq!(self.ty(a).lanes, ty.lanes * if op == DotOp::Signed16 { 2 } else { 4 });
+        self.one(Inst::Dot { op, accumulator, a, b }, ty)
+    }
+
+    /// A vector to a scalar.
+    pub fn horizontal(&mut self, op: HorizontalOp, a: Value) -> Value {
+        let ty = Type::scalar(self.ty(a).lane);
+        if self.ty(a) == ty {
+            return a;
+        }
+        self.one(Inst::Horizontal { op, a }, ty)
+    }
+
+    /// `lanes` elements from `buffer[index + offset …]`.
+    pub fn load(&mut self, buffer: Buffer, index: Value, offset: i64, lanes: u16) -> Value {
+        self.load_active(buffer, index, offset, lanes, lanes)
+    }
+
+    /// `active` elements, the remaining lanes zero.
+    pub fn load_active(&mut self, buffer: Buffer, index: Value, offset: i64, lanes: u16, active: u16) -> Value {
+        debug_assert!(active >= 1 && active <= lanes);
+        let ty = Type::vector(self.lane_of(buffer), lanes);
+        self.one(Inst::Load { buffer, index, offset, active }, ty)
+    }
+
+    /// One element in every lane.
+    pub fn load_splat(&mut self, buffer: Buffer, index: Value, offset: i64, lanes: u16) -> Value {
+        if lanes == 1 {
+            return self.load(buffer, index, offset, 1);
+        }
+        let ty = Type::vector(self.lane_of(buffer), lanes);
+        self.one(Inst::LoadSplat { buffer, index, offset }, ty)
+    }
+
+    /// `group` consecutive elements repeated to fill `lanes`.
+    pub fn load_splat_group(&mut self, buffer: Buffer, index: Value, offset: i64, group: u16, lanes: u16) -> Value {
+        let ty = Type::vector(self.lane_of(buffer), lanes);
+        self.one(Inst::LoadSplatGroup { buffer, index, offset, group }, ty)
+    }
+
+    /// Each lane from its own place.
+    pub fn gather(&mut self, buffer: Buffer, indices: Value, offset: i64, bounds: Bounds) -> Value {
+        let ty = self.ty(indices).with_lane(self.lane_of(buffer));
+        self.one(Inst::Gather { buffer, indices, offset, bounds }, ty)
+    }
+
+    /// All lanes to `buffer[index + offset …]`.
+    pub fn store(&mut self, buffer: Buffer, index: Value, offset: i64, value: Value) {
+        let active = self.ty(value).lanes;
+        self.store_active(buffer, index, offset, value, active);
+    }
+
+    /// The first `active` lanes to `buffer[index + offset …]`.
+    pub fn store_active(&mut self, buffer: Buffer, index: Value, offset: i64, value: Value, active: u16) {
+        debug_assert_eq!(self.lane_of(buffer), self.ty(value).lane, "store to {}", self.kernel.buffer(buffer).name);
+        debug_assert!(active >= 1 && active <= self.ty(value).lanes);
+        self.push(Inst::Store { buffer, index, offset, active, value }, &[]);
+    }
+
+    fn region(&mut self, params: Vec<Value>, build: impl FnOnce(&mut Self) -> Vec<Value>) -> Region {
+        self.open.push(Region { params, ..Region::default() });
+        let yields = build(self);
+        let mut region = self.open.pop().expect("the region just opened");
+        region.yields = yields;
+        region
+    }
+
+    /// A counted loop over `start..end` by `step`, carrying values; `body` gets the counter and the carried values and returns
+    /// their next values.
+    pub fn for_carry(
+        &mut self,
+        start: Value,
+        end: Value,
+        step: i64,
+        carried: &[Value],
+        body: impl FnOnce(&mut Self, Value, &[Value]) -> Vec<Value>,
+    ) -> Vec<Value> {
+        debug_assert!(step >= 1);
+        let types: Vec<Type> = carried.iter().map(|&v| self.ty(v)).collect();
+        let mut params = vec![self.value(Type::INDEX)];
+        params.extend(types.iter().map(|&ty| self.value(ty)));
+        let inner = params.clone();
+        let region = self.region(params, |b| body(b, inner[0], &inner[1..]));
+        debug_assert_eq!(region.yields.iter().map(|&v| self.ty(v)).collect::<Vec<_>>(), types);
+        self.push(Inst::For { start, end, step, carried: carried.to_vec(), body: region }, &types)
+    }
+
+    /// A counted loop over constant bounds without carried values. No loop is made for one step or none.
+    pub fn for_range(&mut self, start: i64, end: i64, step: i64, body: impl FnOnce(&mut Self, Value)) {
+        if start >= end {
+            return;
+        }
+        let first = self.index(start);
+        if start + step >= end {
+            body(self, first);
+            return;
+        }
+        let end = self.index(end);
+        self.for_carry(first, end, step, &[], |b, i, _| {
+            body(b, i);
+            vec![]
+        });
+    }
+
+    /// A counted loop over value bounds without carried values.
+    pub fn for_values(&mut self, start: Value, end: Value, step: i64, body: impl FnOnce(&mut Self, Value)) {
+        self.for_carry(start, end, step, &[], |b, i, _| {
+            body(b, i);
+            vec![]
+        });
+    }
+
+    /// do … while: `body` gets the carried values and returns the scalar mask to go on and their next values.
+    pub fn loop_while(&mut self, carried: &[Value], body: impl FnOnce(&mut Self, &[Value]) -> (Value, Vec<Value>)) -> Vec<Value> {
+        let types: Vec<Type> = carried.iter().map(|&v| self.ty(v)).collect();
+        let params: Vec<Value> = types.iter().map(|&ty| self.value(ty)).collect();
+        let inner = params.clone();
+        let region = self.region(params, |b| {
+            let (go_on, next) = body(b, &inner);
+            std::iter::once(go_on).chain(next).collect()
+        });
+        self.push(Inst::Loop { carried: carried.to_vec(), body: region }, &types)
+    }
+
+    /// One of two regions, each giving values of the same types.
+    pub fn if_else(
+        &mut self,
+        condition: Value,
+        then: impl FnOnce(&mut Self) -> Vec<Value>,
+        otherwise: impl FnOnce(&mut Self) -> Vec<Value>,
+    ) -> Vec<Value> {
+        let then = self.region(vec![], then);
+        let otherwise = self.region(vec![], otherwise);
+        let types: Vec<Type> = then.yields.iter().map(|&v| self.ty(v)).collect();
+        debug_assert_eq!(types, otherwise.yields.iter().map(|&v| self.ty(v)).collect::<Vec<_>>());
+        self.push(Inst::If { condition, then, otherwise }, &types)
+    }
+
+    /// Leaves the kernel with a status if the scalar mask is true.
+    pub fn fail_if(&mut self, condition: Value, status: i32) {
+        self.push(Inst::FailIf { condition, status }, &[]);
+    }
+
+    /// The finished kernel.
+    pub fn finish(mut self) -> Kernel {
+        let body = self.open.pop().expect("the kernel's own region");
+        debug_assert!(self.open.is_empty());
+        self.kernel.body = body;
+        self.kernel
+    }
+}

@@ -1,0 +1,11 @@
+//! The kernel language: what one kernel does to memory, in loops, scalars and vectors of N lanes.
+//!
+//! A [`Kernel`] is structured SSA: regions nest, loops carry values, and every access names its buffer. Schedules write it with
+//! [`KernelBuilder`]; back ends select instructions, allocate registers and encode, and decide nothing else. A vector may
+//! have more lanes than a register: the back end splits it, so the same kernel text serves 128, 256 and 512 bits.
+
+pub mod builder;
+pub mod types;
+
+pub use builder::KernelBuilder;
+pub use types::*;

@@ -1,0 +1,409 @@
+//! The kernel language: entities, types, instructions, regions.
+
+use cranelift_entity::entity_impl;
+use std::fmt;
+
+/// An SSA value of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value(u32);
+entity_impl!(Value, "%");
+
+/// A buffer of a kernel: a pointer parameter or a local array.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Buffer(u32);
+entity_impl!(Buffer, "b");
+
+/// The type of one lane. Integers have no sign; operations do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Lane {
+    /// A truth value; how wide it is in a register is the back end's affair. Never in memory.
+    Mask,
+    /// 8-bit integer.
+    I8,
+    /// 16-bit integer.
+    I16,
+    /// 32-bit integer.
+    I32,
+    /// 64-bit integer.
+    I64,
+    /// Binary32.
+    F32,
+    /// Binary64.
+    F64,
+}
+
+impl Lane {
+    /// Bytes in memory; 0 for masks, which are never in memory.
+    pub fn bytes(self) -> u32 {
+        match self {
+            Self::Mask => 0,
+            Self::I8 => 1,
+            Self::I16 => 2,
+            Self::I32 | Self::F32 => 4,
+            Self::I64 | Self::F64 => 8,
+        }
+    }
+
+    /// Whether it is binary32 or binary64.
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
+    }
+
+    /// Whether it is an integer.
+    pub fn is_integer(self) -> bool {
+        !self.is_float() && self != Self::Mask
+    }
+}
+
+/// The type of a value: `lanes` of one lane type. One lane is a scalar. A vector may be longer than the machine's registers
+/// (the back end splits it) or shorter (it lives in the low lanes of one); lane counts are powers of two.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Type {
+    /// The type of each lane.
+    pub lane: Lane,
+    /// Number of lanes.
+    pub lanes: u16,
+}
+
+impl Type {
+    /// A 64-bit integer scalar: indices, counts.
+    pub const INDEX: Self = Self::scalar(Lane::I64);
+
+    /// A scalar.
+    pub const fn scalar(lane: Lane) -> Self {
+        Self { lane, lanes: 1 }
+    }
+
+    /// A vector.
+    pub const fn vector(lane: Lane, lanes: u16) -> Self {
+        Self { lane, lanes }
+    }
+
+    /// The same lanes of another type.
+    pub const fn with_lane(self, lane: Lane) -> Self {
+        Self { lane, lanes: self.lanes }
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lane = match self.lane {
+            Lane::Mask => "mask",
+            Lane::I8 => "i8",
+            Lane::I16 => "i16",
+            Lane::I32 => "i32",
+            Lane::I64 => "i64",
+            Lane::F32 => "f32",
+            Lane::F64 => "f64",
+        };
+        if self.lanes == 1 { f.write_str(lane) } else { write!(f, "{lane}x{}", self.lanes) }
+    }
+}
+
+/// Lane-wise operations on two values of one type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BinaryOp {
+    /// Wrapping integer sum, or float sum.
+    Add,
+    /// Wrapping integer difference, or float difference.
+    Sub,
+    /// Wrapping integer product (low half), or float product.
+    Mul,
+    /// Float quotient.
+    FloatDiv,
+    /// Signed quotient, truncating; a zero divisor gives 0, the smallest number ÷ −1 wraps.
+    SignedDiv,
+    /// Unsigned quotient; a zero divisor gives 0.
+    UnsignedDiv,
+    /// Signed remainder, with the sign of the dividend; a zero divisor gives 0.
+    SignedRem,
+    /// Unsigned remainder; a zero divisor gives 0.
+    UnsignedRem,
+    /// Bitwise and; also on masks.
+    And,
+    /// Bitwise or; also on masks.
+    Or,
+    /// Bitwise exclusive or; also on masks.
+    Xor,
+    /// Shift left by the number in the same lane, which must be below the width.
+    ShiftLeft,
+    /// Arithmetic shift right by the number in the same lane, which must be below the width.
+    ShiftRightSigned,
+    /// Logical shift right by the number in the same lane, which must be below the width.
+    ShiftRightUnsigned,
+    /// Signed minimum.
+    SignedMin,
+    /// Signed maximum.
+    SignedMax,
+    /// Unsigned minimum.
+    UnsignedMin,
+    /// Unsigned maximum.
+    UnsignedMax,
+    /// `b < a ? b : a` (so NaN in either operand gives a).
+    FloatMinFirst,
+    /// `a < b ? b : a` (so NaN in either operand gives a).
+    FloatMaxFirst,
+    /// IEEE minimum; NaN wins.
+    FloatMinPropagate,
+    /// IEEE maximum; NaN wins.
+    FloatMaxPropagate,
+    /// IEEE minNum; a number beats NaN.
+    FloatMinIgnore,
+    /// IEEE maxNum; a number beats NaN.
+    FloatMaxIgnore,
+    /// Signed sum that saturates (i8, i16).
+    SignedAddSaturating,
+    /// Signed difference that saturates (i8, i16).
+    SignedSubSaturating,
+}
+
+/// Lane-wise operations on one value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum UnaryOp {
+    /// Integer or float negation.
+    Neg,
+    /// Integer (wrapping) or float magnitude.
+    Abs,
+    /// Bitwise complement; also on masks.
+    Not,
+    /// Float square root.
+    Sqrt,
+    /// Float, towards −∞.
+    Floor,
+    /// Float, towards +∞.
+    Ceil,
+    /// Float, towards zero.
+    Trunc,
+    /// Float, to nearest even.
+    Nearest,
+    /// Integer, count of leading zeros.
+    CountLeadingZeros,
+}
+
+/// Conversions between lane types; the number of lanes stays.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ConvertOp {
+    /// Integer, wider, sign repeated.
+    SignExtend,
+    /// Integer, wider, zeros.
+    ZeroExtend,
+    /// Integer, narrower, high bits cut.
+    Wrap,
+    /// Signed integer to narrower signed integer, saturating.
+    NarrowSigned,
+    /// Signed integer to narrower unsigned integer, saturating.
+    NarrowUnsigned,
+    /// Signed integer to float, to nearest even.
+    SignedToFloat,
+    /// Unsigned integer to float, to nearest even.
+    UnsignedToFloat,
+    /// Float to signed integer, towards zero, saturating, NaN to 0.
+    FloatToSigned,
+    /// Float to unsigned integer, towards zero, saturating, NaN to 0.
+    FloatToUnsigned,
+    /// Float to signed integer of the same width, towards zero, where the value is known to fit (else unspecified, never a trap).
+    FloatToSignedInRange,
+    /// Binary32 to binary64.
+    Promote,
+    /// Binary64 to binary32.
+    Demote,
+    /// The same bits, same lane width.
+    Bitcast,
+    /// A mask to an integer: 0 or 1.
+    MaskToInteger,
+}
+
+/// Comparisons; unordered operands compare false, except for `NotEqual`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CompareOp {
+    /// Integer or float.
+    Equal,
+    /// Integer or float.
+    NotEqual,
+    /// Signed integer or float.
+    Less,
+    /// Signed integer or float.
+    LessEqual,
+    /// Signed integer or float.
+    Greater,
+    /// Signed integer or float.
+    GreaterEqual,
+    /// Unsigned integer.
+    UnsignedLess,
+    /// Unsigned integer.
+    UnsignedLessEqual,
+}
+
+/// Widening dot products: acc i32×N plus products of the groups of narrow lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DotOp {
+    /// a: unsigned i8×4N, b: signed i8×4N.
+    UnsignedSigned8,
+    /// a and b: signed i8×4N.
+    Signed8,
+    /// a and b: signed i16×2N.
+    Signed16,
+}
+
+/// Horizontal reductions of a vector to a scalar. Float sums are taken pairwise by halves: lane i with lane i + n/2.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum HorizontalOp {
+    /// Sum.
+    Add,
+    /// Signed or float ([`BinaryOp::FloatMaxFirst`]) maximum.
+    Max,
+    /// Signed or float ([`BinaryOp::FloatMinFirst`]) minimum.
+    Min,
+}
+
+/// What an indexed access does with an index outside the buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Bounds {
+    /// The schedule has proved that there is none; affine accesses are of this kind.
+    Proven,
+    /// The index is clamped into the buffer.
+    Clamp,
+}
+
+/// One instruction.
+#[allow(missing_docs, reason = "operands are named in the sentence of their instruction")]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Inst {
+    /// A number in every lane, by its bits.
+    Constant { bits: u64 },
+    /// Lane-wise on two.
+    Binary { op: BinaryOp, a: Value, b: Value },
+    /// Lane-wise on one.
+    Unary { op: UnaryOp, a: Value },
+    /// Shift of integer lanes by one constant count below the width.
+    ShiftConstant { op: BinaryOp, a: Value, count: u8 },
+    /// a × b + c with one rounding.
+    Fma { a: Value, b: Value, c: Value },
+    /// A mask.
+    Compare { op: CompareOp, a: Value, b: Value },
+    /// mask ? a : b.
+    Select { mask: Value, a: Value, b: Value },
+    /// Another lane type.
+    Convert { op: ConvertOp, a: Value },
+    /// A scalar in every lane.
+    Splat { a: Value },
+    /// One lane of a vector.
+    Extract { a: Value, lane: u16 },
+    /// The lanes of a, then those of b.
+    Join { a: Value, b: Value },
+    /// Some lanes from `first` on; the result's lane count says how many.
+    Part { a: Value, first: u16 },
+    /// Lanes picked from the lanes of a followed by those of b.
+    Shuffle { a: Value, b: Value, lanes: Vec<u16> },
+    /// i32 × i32 → the high 32 bits of the signed 64-bit product, lane-wise.
+    MulHighSigned { a: Value, b: Value },
+    /// gemmlowp's saturating rounding doubling high multiplication of i32 lanes: `(a·b + 2³⁰) >> 31`, saturating.
+    SaturatingRoundingDoublingHighMul { a: Value, b: Value },
+    /// gemmlowp's rounding division of i32 lanes by 2ᵇ, ties away from zero; b per lane in 0..=31.
+    RoundingDivideByPowerOfTwo { a: Value, b: Value },
+    /// acc + dot products.
+    Dot { op: DotOp, accumulator: Value, a: Value, b: Value },
+    /// A vector to a scalar.
+    Horizontal { op: HorizontalOp, a: Value },
+    /// `active` lanes from `buffer[index + offset …]`, the others zero; elements are of the buffer's lane type.
+    Load { buffer: Buffer, index: Value, offset: i64, active: u16 },
+    /// `buffer[index + offset]` in every lane.
+    LoadSplat { buffer: Buffer, index: Value, offset: i64 },
+    /// A group of consecutive elements as one wider scalar in every lane, then seen as lanes of the buffer's type again: the
+    /// operand broadcast of dot products (4 × i8 or 2 × i16). Needs no alignment.
+    LoadSplatGroup { buffer: Buffer, index: Value, offset: i64, group: u16 },
+    /// Each lane from `buffer[indices[lane] + offset]`; indices are i32 or i64 lanes.
+    Gather { buffer: Buffer, indices: Value, offset: i64, bounds: Bounds },
+    /// `active` lanes to `buffer[index + offset …]`.
+    Store { buffer: Buffer, index: Value, offset: i64, active: u16, value: Value },
+    /// A counted loop: for i in (start..end).step_by(step), carrying values. Region parameters: the counter, then the carried
+    /// values; the region yields their next values; the loop's results are the last ones.
+    For { start: Value, end: Value, step: i64, carried: Vec<Value>, body: Region },
+    /// A loop that repeats while its region's first yield, a scalar mask, is true (tested after the body: do … while). Region
+    /// parameters: the carried values; the region yields the mask, then their next values.
+    Loop { carried: Vec<Value>, body: Region },
+    /// One of two regions without parameters; each yields the results.
+    If { condition: Value, then: Region, otherwise: Region },
+    /// Leaves the kernel with a non-zero status if the scalar mask is true.
+    FailIf { condition: Value, status: i32 },
+}
+
+/// A sequence of instructions with parameters and yields.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Region {
+    /// Parameters.
+    pub params: Vec<Value>,
+    /// Statements in order: an instruction and its results.
+    pub statements: Vec<Statement>,
+    /// What the region hands on.
+    pub yields: Vec<Value>,
+}
+
+/// An instruction and the values it defines.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Statement {
+    /// Values defined.
+    pub results: Vec<Value>,
+    /// The instruction.
+    pub inst: Inst,
+}
+
+/// What a buffer is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BufferKind {
+    /// A pointer parameter, only read; nothing writes it while the kernel runs.
+    Input,
+    /// A pointer parameter, written and perhaps read.
+    Output,
+    /// A pointer parameter to scratch memory, contents undefined on entry.
+    Scratch,
+    /// An array on the kernel's stack, contents undefined on entry.
+    Local,
+}
+
+/// A buffer.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct BufferData {
+    /// Name in listings.
+    pub name: String,
+    /// What it is.
+    pub kind: BufferKind,
+    /// The lane type of its elements.
+    pub lane: Lane,
+    /// Number of elements; every access stays inside. Reads may be proven against `elements` only.
+    pub elements: u64,
+    /// Known alignment of its first element in bytes.
+    pub alignment: u32,
+}
+
+/// A kernel: one function of pointers, then 64-bit integers, to a status (0 is good).
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Kernel {
+    /// Name in listings and, with the model's prefix, of the symbol.
+    pub name: String,
+    /// Buffers; those that are parameters come in this order.
+    pub buffers: Vec<BufferData>,
+    /// Number of 64-bit integer parameters, the first parameters of `body`.
+    pub integers: usize,
+    /// Types of all values.
+    pub types: Vec<Type>,
+    /// The body; its parameters are the integer parameters.
+    pub body: Region,
+}
+
+impl Kernel {
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> Type {
+        self.types[value.0 as usize]
+    }
+
+    /// A buffer's data.
+    pub fn buffer(&self, buffer: Buffer) -> &BufferData {
+        &self.buffers[buffer.0 as usize]
+    }
+
+    /// Buffers that are pointer parameters, in order.
+    pub fn pointer_params(&self) -> impl Iterator<Item = (Buffer, &BufferData)> {
+        self.buffers.iter().enumerate().filter(|(_, b)| b.kind != BufferKind::Local).map(|(i, b)| (Buffer(i as u32), b))
+    }
+}

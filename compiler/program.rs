@@ -1,0 +1,153 @@
+//! A lowered model: kernels, constants, and for each method the steps that call them, with every address decided.
+//!
+//! This is the contract between planning and code generation. Schedules and the planner write it; the driver generator, the
+//! object writer, the header writer, the JIT and the reports read it. It knows no file format and no instruction set.
+
+use crate::ir::{Data, ElementType, Quantization};
+use crate::kernel::Kernel;
+
+/// A lowered model.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Distinct kernels; steps name them by position. Kernel names are symbol stems: `op012_conv2d_1x1_i8`.
+    pub kernels: Vec<Kernel>,
+    /// Read-only data: packed weights, tables, initial contents of variables.
+    pub constants: Vec<Blob>,
+    /// Variables that live from call to call, placed in the state behind the runtime's own record.
+    pub variables: Vec<Variable>,
+    /// Bytes of all variables with their padding; offsets are relative to a multiple of [`ALIGNMENT`].
+    pub variable_bytes: u64,
+    /// Entry points.
+    pub methods: Vec<Method>,
+}
+
+/// Alignment of the arena, of the weights and of every constant: a cache line, and the widest vector.
+pub const ALIGNMENT: u64 = 64;
+
+/// Read-only data; aligned to [`ALIGNMENT`] in the object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blob {
+    /// Name in reports.
+    pub name: String,
+    /// Contents in the target's byte order.
+    pub data: Data,
+}
+
+/// Storage that outlives a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable {
+    /// Name in the model.
+    pub name: String,
+    /// Offset among the variables.
+    pub offset: u64,
+    /// Size.
+    pub bytes: u64,
+    /// The constant with its initial contents; zeros when absent.
+    pub initial: Option<usize>,
+}
+
+/// An entry point.
+#[derive(Clone, Debug)]
+pub struct Method {
+    /// Name in the model.
+    pub name: String,
+    /// Inputs in order.
+    pub inputs: Vec<Port>,
+    /// Outputs in order.
+    pub outputs: Vec<Port>,
+    /// What it does.
+    pub steps: Vec<Step>,
+    /// Scratch memory it needs.
+    pub scratch_bytes: u64,
+    /// The planner's lower bound for the scratch memory, and whether the plan is optimal for its order of steps.
+    pub lower_bound: u64,
+    /// Whether `scratch_bytes` cannot be lowered for this order of steps.
+    pub optimal: bool,
+}
+
+/// An input or output as users see it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Port {
+    /// Name in the model.
+    pub name: String,
+    /// Element type.
+    pub element: ElementType,
+    /// Extents at their bound.
+    pub shape: Vec<u64>,
+    /// Which extents are dynamic (the caller passes or receives them at run time).
+    pub dynamic: Vec<bool>,
+    /// Bytes at the bound.
+    pub bytes: u64,
+    /// Scale and zero point, when quantized.
+    pub quantization: Option<Quantization>,
+    /// A plain number and not a buffer.
+    pub scalar: bool,
+}
+
+/// One step of a method.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// A kernel call.
+    Call(Call),
+    /// One of two lists of steps, chosen by the byte at `condition` (0 is false).
+    If {
+        /// Where the truth value is.
+        condition: Address,
+        /// Steps when true.
+        then: Vec<Step>,
+        /// Steps when false.
+        otherwise: Vec<Step>,
+    },
+    /// `head`, then while the byte at `condition` is not 0: `body`, `head` again.
+    While {
+        /// Steps that compute the condition.
+        head: Vec<Step>,
+        /// Where the truth value is.
+        condition: Address,
+        /// Steps of one round.
+        body: Vec<Step>,
+    },
+}
+
+/// A kernel call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Position among the program's kernels.
+    pub kernel: usize,
+    /// One address a pointer parameter.
+    pub arguments: Vec<Address>,
+    /// The integer parameters.
+    pub integers: Vec<i64>,
+    /// For reports and profiles.
+    pub origin: Origin,
+}
+
+/// Where a kernel call comes from and what it costs.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Origin {
+    /// Source operators: position and name in the file's vocabulary.
+    pub operators: Vec<(u32, String)>,
+    /// The tensors it computes.
+    pub tensors: Vec<String>,
+    /// The schedule and its choices: `direct conv 4x8 dot2`.
+    pub schedule: String,
+    /// Multiply-accumulate operations.
+    pub multiply_accumulates: u64,
+    /// Bytes read and written.
+    pub bytes: u64,
+}
+
+/// A place in memory when a method runs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Address {
+    /// Offset in the scratch memory.
+    Scratch(u64),
+    /// Offset among the variables.
+    Variable(u64),
+    /// The caller's input buffer of that number, and an offset in it.
+    Input(u32, u64),
+    /// The caller's output buffer of that number, and an offset in it.
+    Output(u32, u64),
+    /// A constant, and an offset in it.
+    Constant(u32, u64),
+}
