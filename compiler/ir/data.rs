@@ -34,6 +34,12 @@ impl Data {
     }
 }
 
+impl AsRef<[u8]> for Data {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
 impl From<Vec<u8>> for Data {
     fn from(bytes: Vec<u8>) -> Self {
         Self::all_of(Arc::new(bytes))

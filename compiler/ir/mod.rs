@@ -4,6 +4,7 @@
 //! control flow is instructions (`if`, `while`, `call`) that name other functions. The operators are the closed set of
 //! [`op::OPS`]; element-wise work is not an operator each but a `map` over a [`scalar::Expression`].
 
+pub mod allocation;
 pub mod attribute;
 pub mod builder;
 pub mod data;
@@ -16,6 +17,7 @@ pub mod tensor;
 pub mod types;
 pub mod view;
 
+pub use allocation::{ImportedMethodPlan, ImportedPlan, Placement};
 pub use attribute::{Attribute, AttributeKind};
 pub use builder::{FunctionBuilder, WindowGeometry};
 pub use data::Data;

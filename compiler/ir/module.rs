@@ -1,9 +1,10 @@
 //! Modules, functions, instructions and values, held in dense maps of entities.
 
+use super::allocation::ImportedPlan;
 use super::attribute::Attribute;
 use super::data::Data;
 use super::op::Op;
-use super::types::{ElementType, Extent, Interval, TensorType, Type};
+use super::types::{ElementType, Extent, Interval, Layout, TensorType, Type};
 use cranelift_entity::{PrimaryMap, entity_impl};
 
 /// An SSA value of a function.
@@ -49,6 +50,8 @@ pub struct Module {
     pub sources: PrimaryMap<Source, SourceData>,
     /// The entry points that users call, in the order of the file.
     pub methods: Vec<Method>,
+    /// The memory plan that came with the file, if any.
+    pub imported_plan: Option<ImportedPlan>,
 }
 
 /// An entry point: a function and how its parameters and results are presented to users.
@@ -74,6 +77,11 @@ pub struct Port {
     pub quantization: Option<Quantization>,
     /// Whether users pass a plain number (ExecuTorch scalar arguments) and not a buffer.
     pub scalar: bool,
+    /// The order of the source's dimensions in the buffer that users pass. The parameter or result has the buffer's shape: its
+    /// dimension `i` is dimension `order[i]` of the tensor as the source, and arrays in `.npz` files, have it.
+    pub dim_order: Layout,
+    /// The position among the source's inputs or outputs where it is not the port's own: a method may return None in between.
+    pub source_index: Option<u32>,
 }
 
 /// Affine quantization: `real = scale * (integer - zero_point)`.

@@ -12,22 +12,10 @@ struct Example {
 }
 
 const EXAMPLES: &[Example] = &[
-    Example {
-        name: "c",
-        run: |modelc, build| make("c", &[], modelc, build),
-    },
-    Example {
-        name: "cmake",
-        run: cmake,
-    },
-    Example {
-        name: "baremetal-aarch64",
-        run: |modelc, build| make("baremetal", &["MACHINE=aarch64"], modelc, build),
-    },
-    Example {
-        name: "baremetal-riscv64",
-        run: |modelc, build| make("baremetal", &["MACHINE=riscv64"], modelc, build),
-    },
+    Example { name: "c", run: |modelc, build| make("c", &[], modelc, build) },
+    Example { name: "cmake", run: cmake },
+    Example { name: "baremetal-aarch64", run: |modelc, build| make("baremetal", &["MACHINE=aarch64"], modelc, build) },
+    Example { name: "baremetal-riscv64", run: |modelc, build| make("baremetal", &["MACHINE=riscv64"], modelc, build) },
 ];
 
 /// The names that [`run_named`] and [`run_with`] take.
@@ -40,19 +28,12 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// When a tool is missing, a name is unknown, the compiler does not build, or an example fails.
 pub fn run_named(wanted: &[String]) -> Outcome {
-    if let Some(unknown) = wanted
-        .iter()
-        .find(|name| !names().any(|known| known == name.as_str()))
-    {
-        return Err(format!(
-            "no example `{unknown}`; there are {}",
-            names().collect::<Vec<_>>().join(", ")
-        ));
+    if let Some(unknown) = wanted.iter().find(|name| !names().any(|known| known == name.as_str())) {
+        return Err(format!("no example `{unknown}`; there are {}", names().collect::<Vec<_>>().join(", ")));
     }
     run(cargo().args(["build", "--release", "--bin", "modelc"]))?;
     let modelc = target().join("release").join("modelc");
-    for name in names().filter(|name| wanted.is_empty() || wanted.iter().any(|other| other == name))
-    {
+    for name in names().filter(|name| wanted.is_empty() || wanted.iter().any(|other| other == name)) {
         run_with(&modelc, &target().join("examples"), name)?;
     }
     Ok(())
@@ -65,10 +46,7 @@ pub fn run_named(wanted: &[String]) -> Outcome {
 pub fn run_with(modelc: &Path, builds: &Path, name: &str) -> Outcome {
     let missing = setup::missing();
     if !missing.is_empty() {
-        return Err(format!(
-            "missing: {}; run `cargo xtask setup`",
-            missing.join(", ")
-        ));
+        return Err(format!("missing: {}; run `cargo xtask setup`", missing.join(", ")));
     }
     let example = EXAMPLES.iter().find(|example| example.name == name);
     let example = example.ok_or_else(|| format!("no example `{name}`"))?;
@@ -86,35 +64,19 @@ pub fn run_with(modelc: &Path, builds: &Path, name: &str) -> Outcome {
 /// An example whose Makefile has the target `run`.
 fn make(folder: &str, variables: &[&str], modelc: &Path, build: &Path) -> Outcome {
     let mut command = Command::new("make");
-    command
-        .arg("--directory")
-        .arg(root().join("examples").join(folder))
-        .arg("run");
-    command
-        .arg(format!("MODELC={}", modelc.display()))
-        .arg(format!("BUILD={}", build.display()));
+    command.arg("--directory").arg(root().join("examples").join(folder)).arg("run");
+    command.arg(format!("MODELC={}", modelc.display())).arg(format!("BUILD={}", build.display()));
     // A make above this one must not lend its flags or job server.
-    run(command
-        .args(variables)
-        .env_remove("MAKEFLAGS")
-        .env_remove("MFLAGS"))
+    run(command.args(variables).env_remove("MAKEFLAGS").env_remove("MFLAGS"))
 }
 
 /// Configure, build, test: what CMake's own users type.
 fn cmake(modelc: &Path, build: &Path) -> Outcome {
     let source = root().join("examples/cmake");
     let compiler = format!("-DMODELC_EXECUTABLE={}", modelc.display());
-    run(Command::new("cmake")
-        .arg("-S")
-        .arg(source)
-        .arg("-B")
-        .arg(build)
-        .arg(compiler))?;
+    run(Command::new("cmake").arg("-S").arg(source).arg("-B").arg(build).arg(compiler))?;
     run(Command::new("cmake").arg("--build").arg(build))?;
-    run(Command::new("ctest")
-        .arg("--test-dir")
-        .arg(build)
-        .arg("--output-on-failure"))
+    run(Command::new("ctest").arg("--test-dir").arg(build).arg("--output-on-failure"))
 }
 
 /// Cargo's target folder.

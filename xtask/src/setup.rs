@@ -19,17 +19,11 @@ struct Need {
 }
 
 const fn program(name: &'static str, packages: &'static [&'static str]) -> Need {
-    Need {
-        probe: Probe::Program(name),
-        packages,
-    }
+    Need { probe: Probe::Program(name), packages }
 }
 
 const fn file(path: &'static str, packages: &'static [&'static str]) -> Need {
-    Need {
-        probe: Probe::File(path),
-        packages,
-    }
+    Need { probe: Probe::File(path), packages }
 }
 
 /// `qemu-utils` must not stand here: where it was installed from backports, apt removes it by itself, and naming it
@@ -41,23 +35,14 @@ const NEEDS: &[Need] = &[
     program("make", &["make"]),
     program("cmake", &["cmake"]),
     program("aarch64-linux-gnu-gcc", &["gcc-aarch64-linux-gnu"]),
-    file(
-        "/usr/aarch64-linux-gnu/include/stdio.h",
-        &["libc6-dev-arm64-cross"],
-    ),
+    file("/usr/aarch64-linux-gnu/include/stdio.h", &["libc6-dev-arm64-cross"]),
     program("riscv64-linux-gnu-gcc", &["gcc-riscv64-linux-gnu"]),
-    file(
-        "/usr/riscv64-linux-gnu/include/stdio.h",
-        &["libc6-dev-riscv64-cross"],
-    ),
+    file("/usr/riscv64-linux-gnu/include/stdio.h", &["libc6-dev-riscv64-cross"]),
     program("riscv64-unknown-elf-gcc", &["gcc-riscv64-unknown-elf"]),
     program("qemu-aarch64", &["qemu-user"]),
     program("qemu-riscv64", &["qemu-user"]),
     program("qemu-system-aarch64", &["qemu-system-arm"]),
-    program(
-        "qemu-system-riscv64",
-        &["qemu-system-misc", "qemu-system-riscv"],
-    ),
+    program("qemu-system-riscv64", &["qemu-system-misc", "qemu-system-riscv"]),
 ];
 
 impl Need {
@@ -94,23 +79,12 @@ pub fn run() -> Outcome {
         return Ok(());
     }
     if find("apt-get").is_none() {
-        return Err(format!(
-            "no apt-get here; install by hand: {}",
-            missing().join(", ")
-        ));
+        return Err(format!("no apt-get here; install by hand: {}", missing().join(", ")));
     }
     apt(&["update"])?;
-    let attempts = NEEDS
-        .iter()
-        .map(|need| need.packages.len())
-        .max()
-        .unwrap_or(0);
+    let attempts = NEEDS.iter().map(|need| need.packages.len()).max().unwrap_or(0);
     for attempt in 0..attempts {
-        let mut packages: Vec<_> = unmet()
-            .iter()
-            .filter_map(|need| need.packages.get(attempt))
-            .copied()
-            .collect();
+        let mut packages: Vec<_> = unmet().iter().filter_map(|need| need.packages.get(attempt)).copied().collect();
         packages.dedup();
         if packages.is_empty() {
             break;
@@ -124,27 +98,14 @@ pub fn run() -> Outcome {
             println!("setup: everything is here");
             Ok(())
         }
-        left => Err(format!(
-            "apt installed its packages, yet these are missing: {}",
-            left.join(", ")
-        )),
+        left => Err(format!("apt installed its packages, yet these are missing: {}", left.join(", "))),
     }
 }
 
 /// apt-get, as root: through sudo for anybody else. Waits for another apt to finish instead of failing.
 fn apt(words: &[&str]) -> Outcome {
-    let mut command = if is_root() {
-        Command::new("env")
-    } else {
-        Command::new("sudo")
-    };
-    command.args([
-        "DEBIAN_FRONTEND=noninteractive",
-        "apt-get",
-        "--quiet",
-        "--option",
-        "DPkg::Lock::Timeout=300",
-    ]);
+    let mut command = if is_root() { Command::new("env") } else { Command::new("sudo") };
+    command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet", "--option", "DPkg::Lock::Timeout=300"]);
     process::run(command.args(words))
 }
 

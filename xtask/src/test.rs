@@ -42,31 +42,16 @@ impl Totals {
 pub fn run(arguments: &[String]) -> Outcome {
     setup::run()?;
     let mut command = cargo();
-    command
-        .args(["test", "--release", "--workspace", "--no-fail-fast"])
-        .args(arguments)
-        .stdout(Stdio::piped());
+    command.args(["test", "--release", "--workspace", "--no-fail-fast"]).args(arguments).stdout(Stdio::piped());
     println!("$ {}", shown(&command));
-    let mut child = command
-        .spawn()
-        .map_err(|error| format!("cannot run cargo: {error}"))?;
+    let mut child = command.spawn().map_err(|error| format!("cannot run cargo: {error}"))?;
     let mut totals = Totals::default();
     if let Some(output) = child.stdout.take() {
-        pass_on(output, &mut totals)
-            .map_err(|error| format!("lost the output of cargo test: {error}"))?;
+        pass_on(output, &mut totals).map_err(|error| format!("lost the output of cargo test: {error}"))?;
     }
-    let status = child
-        .wait()
-        .map_err(|error| format!("lost cargo test: {error}"))?;
-    println!(
-        "\n{} passed, {} failed, {} skipped",
-        totals.passed, totals.failed, totals.ignored
-    );
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("cargo test ended with {status}"))
-    }
+    let status = child.wait().map_err(|error| format!("lost cargo test: {error}"))?;
+    println!("\n{} passed, {} failed, {} skipped", totals.passed, totals.failed, totals.ignored);
+    if status.success() { Ok(()) } else { Err(format!("cargo test ended with {status}")) }
 }
 
 /// Prints every line as it comes, counting.
@@ -93,13 +78,6 @@ mod tests {
         totals.add("test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 7 filtered out; finished in 0.00s\n");
         totals.add("test result: FAILED. 10 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.00s\n");
         totals.add("99 passed; 99 failed");
-        assert_eq!(
-            totals,
-            Totals {
-                passed: 13,
-                failed: 2,
-                ignored: 1
-            }
-        );
+        assert_eq!(totals, Totals { passed: 13, failed: 2, ignored: 1 });
     }
 }
