@@ -1,0 +1,58 @@
+# From reset to main on a 64-bit RISC-V hart in machine mode, as qemu's `virt` machine starts one.
+
+        .section .text.start, "ax"
+        .globl  _start
+_start:
+        csrr    t0, mhartid
+        bnez    t0, halt                        # one hart is enough
+        la      t0, fault
+        csrw    mtvec, t0
+
+        # Floating point is off after reset: mstatus.FS = Initial turns it on, fcsr = 0 means round to nearest.
+        li      t0, 1 << 13
+        csrs    mstatus, t0
+        csrw    fcsr, zero
+
+        la      sp, stack_top
+        la      t0, bss_start
+        la      t1, bss_end
+1:      bgeu    t0, t1, 2f
+        sd      zero, 0(t0)
+        addi    t0, t0, 8
+        j       1b
+2:
+        call    main
+        # Falls through with main's status in a0.
+
+# Ends the program: SYS_EXIT with a block of reason (ADP_Stopped_ApplicationExit) and status.
+exit:
+        li      t0, 0x20026
+        addi    sp, sp, -16
+        sd      t0, 0(sp)
+        sd      a0, 8(sp)
+        li      a0, 0x18
+        mv      a1, sp
+        call    semihosting_call
+halt:
+        wfi
+        j       halt
+
+# Any trap ends the program with status 99. mtvec wants its address on four bytes.
+        .balign 4
+fault:
+        la      sp, stack_top                   # whatever became of the stack
+        li      a0, 99
+        j       exit
+
+# long semihosting_call(long number, const void *argument)
+# The host knows the call by these three instructions, none of them compressed, all on one page.
+        .globl  semihosting_call
+        .balign 16
+        .option push
+        .option norvc
+semihosting_call:
+        slli    zero, zero, 0x1f
+        ebreak
+        srai    zero, zero, 0x7
+        ret
+        .option pop
