@@ -1,6 +1,6 @@
 //! `cargo xtask examples`: builds and runs every program in `examples/`, as its README tells a person to.
 
-use crate::process::{cargo, root, run};
+use crate::process::{cargo, root, run, run_then_print};
 use crate::{Outcome, setup};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -67,16 +67,16 @@ fn make(folder: &str, variables: &[&str], modelc: &Path, build: &Path) -> Outcom
     command.arg("--directory").arg(root().join("examples").join(folder)).arg("run");
     command.arg(format!("MODELC={}", modelc.display())).arg(format!("BUILD={}", build.display()));
     // A make above this one must not lend its flags or job server.
-    run(command.args(variables).env_remove("MAKEFLAGS").env_remove("MFLAGS"))
+    run_then_print(command.args(variables).env_remove("MAKEFLAGS").env_remove("MFLAGS"))
 }
 
 /// Configure, build, test: what CMake's own users type.
 fn cmake(modelc: &Path, build: &Path) -> Outcome {
     let source = root().join("examples/cmake");
     let compiler = format!("-DMODELC_EXECUTABLE={}", modelc.display());
-    run(Command::new("cmake").arg("-S").arg(source).arg("-B").arg(build).arg(compiler))?;
-    run(Command::new("cmake").arg("--build").arg(build))?;
-    run(Command::new("ctest").arg("--test-dir").arg(build).arg("--output-on-failure"))
+    run_then_print(Command::new("cmake").arg("-S").arg(source).arg("-B").arg(build).arg(compiler))?;
+    run_then_print(Command::new("cmake").arg("--build").arg(build))?;
+    run_then_print(Command::new("ctest").arg("--test-dir").arg(build).arg("--output-on-failure"))
 }
 
 /// Cargo's target folder.

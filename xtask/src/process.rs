@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The folder of the workspace: the parent of this package's own.
 pub fn root() -> &'static Path {
@@ -26,6 +26,16 @@ pub fn run(command: &mut Command) -> Outcome {
         Ok(status) => Err(format!("`{line}` ended with {status}")),
         Err(error) => Err(format!("cannot run `{line}`: {error}")),
     }
+}
+
+/// The same for a short command, its output printed when it has ended, through `print!`: a test that calls this shows it
+/// only on failure.
+pub fn run_then_print(command: &mut Command) -> Outcome {
+    let line = shown(command);
+    println!("$ {line}");
+    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot run `{line}`: {error}"))?;
+    print!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if output.status.success() { Ok(()) } else { Err(format!("`{line}` ended with {}", output.status)) }
 }
 
 /// A command as one line, for a person to read.
