@@ -9,6 +9,7 @@ pub mod attribute;
 pub mod builder;
 pub mod data;
 pub mod infer;
+pub mod interpret;
 pub mod interval;
 pub mod module;
 pub mod op;

@@ -2,7 +2,7 @@
 
 use super::attribute::Attribute;
 use super::builder::WindowGeometry;
-use super::module::InstData;
+use super::module::{Func, InstData, State};
 use super::op::Op;
 use super::scalar::{Expression, Scalar};
 use super::types::{ElementType, Extent};
@@ -85,6 +85,22 @@ impl InstData {
         match self.attribute("expression") {
             Attribute::Expression(expression) => expression,
             other => unreachable!("the expression is {other:?}"),
+        }
+    }
+
+    /// A function.
+    pub fn function(&self, name: &str) -> Func {
+        match self.attribute(name) {
+            Attribute::Function(function) => *function,
+            other => unreachable!("{name} is {other:?}, the table says function"),
+        }
+    }
+
+    /// The state of a `load_state` or `store_state`.
+    pub fn state(&self) -> State {
+        match self.attribute("state") {
+            Attribute::State(state) => *state,
+            other => unreachable!("the state is {other:?}"),
         }
     }
 

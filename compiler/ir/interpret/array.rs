@@ -1,0 +1,165 @@
+//! Tensors as the interpreter holds them: little-endian bytes, row major, one element every whole number of bytes
+//! (4-bit integers are unpacked to a byte each), shared without copying.
+
+use super::error::{Step, fail};
+use crate::ir::tensor::Tensor;
+use crate::ir::types::ElementType;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// No tensor may take more bytes than this; a shape from hostile data must not exhaust the machine.
+pub(super) const MAX_BYTES: usize = 4 << 30;
+
+/// Bytes of a constant of the module, or made by the interpreter.
+#[derive(Clone)]
+pub(super) enum Store<'m> {
+    Borrowed(&'m [u8]),
+    Owned(Arc<Vec<u8>>),
+}
+
+impl Deref for Store<'_> {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Borrowed(bytes) => bytes,
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// A tensor while it is computed with.
+#[derive(Clone)]
+pub(super) struct Array<'m> {
+    pub element: ElementType,
+    pub shape: Vec<usize>,
+    pub bytes: Store<'m>,
+}
+
+/// Bytes from one element to the next.
+pub(super) fn width(element: ElementType) -> usize {
+    element.bits().div_ceil(8) as usize
+}
+
+/// Elements of a shape, when the tensor stays below the limit.
+pub(super) fn elements(element: ElementType, shape: &[usize]) -> Step<usize> {
+    let count = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
+    match count.filter(|n| n.checked_mul(width(element)).is_some_and(|bytes| bytes <= MAX_BYTES)) {
+        Some(n) => Ok(n),
+        None => fail(format!("a tensor {element}{shape:?} is larger than the interpreter's limit of {MAX_BYTES} bytes")),
+    }
+}
+
+impl<'m> Array<'m> {
+    /// An array of bytes already in the interpreter's form.
+    pub fn new(element: ElementType, shape: Vec<usize>, bytes: Vec<u8>) -> Self {
+        debug_assert_eq!(bytes.len(), shape.iter().product::<usize>() * width(element));
+        Self { element, shape, bytes: Store::Owned(Arc::new(bytes)) }
+    }
+
+    /// An array over the packed bytes of a constant.
+    pub fn from_packed(element: ElementType, shape: &[u64], bytes: &'m [u8]) -> Step<Self> {
+        let shape: Vec<usize> = shape.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
+        let count = elements(element, &shape)?;
+        if element.bytes_for(count as u64) != Some(bytes.len() as u64) {
+            return fail(format!("{} bytes do not fill {element}{shape:?}", bytes.len()));
+        }
+        let bytes = if element == ElementType::I4 { Store::Owned(Arc::new(unpack(bytes, count))) } else { Store::Borrowed(bytes) };
+        Ok(Self { element, shape, bytes })
+    }
+
+    /// A copy that borrows nothing.
+    pub fn into_owned<'n>(self) -> Array<'n> {
+        let bytes = match self.bytes {
+            Store::Borrowed(bytes) => Arc::new(bytes.to_vec()),
+            Store::Owned(bytes) => bytes,
+        };
+        Array { element: self.element, shape: self.shape, bytes: Store::Owned(bytes) }
+    }
+
+    /// The tensor as the outside sees it.
+    pub fn to_tensor(&self) -> Tensor {
+        let bytes = if self.element == ElementType::I4 { pack(&self.bytes) } else { self.bytes.to_vec() };
+        Tensor { element: self.element, shape: self.shape.iter().map(|&n| n as u64).collect(), bytes }
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// The same elements under a shape of as many.
+    pub fn reshaped(&self, shape: Vec<usize>) -> Self {
+        Self { element: self.element, shape, bytes: self.bytes.clone() }
+    }
+}
+
+/// One byte an element, sign-extended, from two to a byte, low nibble first.
+fn unpack(bytes: &[u8], count: usize) -> Vec<u8> {
+    (0..count).map(|i| (((bytes[i / 2] >> (4 * (i % 2))) << 4) as i8 >> 4) as u8).collect()
+}
+
+fn pack(bytes: &[u8]) -> Vec<u8> {
+    bytes.chunks(2).map(|pair| (pair[0] & 15) | (pair.get(1).unwrap_or(&0) << 4)).collect()
+}
+
+/// Elements from one index to the next in each dimension of a dense row-major shape.
+pub(super) fn strides(shape: &[usize]) -> Vec<isize> {
+    let mut strides = vec![1isize; shape.len()];
+    for d in (1..shape.len()).rev() {
+        strides[d - 1] = strides[d].saturating_mul(shape[d] as isize);
+    }
+    strides
+}
+
+/// Calls `visit` with `base` + Σ index × stride for every index of a shape, last dimension fastest.
+pub(super) fn walk(shape: &[usize], strides: &[isize], base: isize, mut visit: impl FnMut(isize)) {
+    if shape.contains(&0) {
+        return;
+    }
+    let Some((&inner, outer)) = shape.split_last() else { return visit(base) };
+    let step = strides[outer.len()];
+    let mut index = vec![0usize; outer.len()];
+    let mut row = base;
+    loop {
+        let mut offset = row;
+        for _ in 0..inner {
+            visit(offset);
+            offset += step;
+        }
+        // Advance the outer dimensions like the digits of a counter.
+        let mut d = outer.len();
+        loop {
+            if d == 0 {
+                return;
+            }
+            d -= 1;
+            index[d] += 1;
+            row += strides[d];
+            if index[d] < outer[d] {
+                break;
+            }
+            row -= strides[d] * outer[d] as isize;
+            index[d] = 0;
+        }
+    }
+}
+
+/// Element `position` of 16 bits.
+pub(super) fn u16_at(bytes: &[u8], position: usize) -> u16 {
+    u16::from_le_bytes([bytes[2 * position], bytes[2 * position + 1]])
+}
+
+/// Element `position` of 32 bits.
+pub(super) fn u32_at(bytes: &[u8], position: usize) -> u32 {
+    bytes[4 * position..].first_chunk().map_or(0, |chunk| u32::from_le_bytes(*chunk))
+}
+
+/// Element `position` of 64 bits.
+pub(super) fn u64_at(bytes: &[u8], position: usize) -> u64 {
+    bytes[8 * position..].first_chunk().map_or(0, |chunk| u64::from_le_bytes(*chunk))
+}

@@ -1,0 +1,234 @@
+//! `conv` and `matmul`. Sums of floats are exact products added in binary64 and rounded once to the accumulator's type;
+//! sums of integers wrap in the accumulator's type.
+
+use super::array::{Array, elements, strides, walk};
+use super::column::Column;
+use super::error::{Step, fail};
+use super::map;
+use crate::ir::types::ElementType;
+use crate::ir::view::ConvAttributes;
+
+/// What products are summed in.
+trait Sum: Copy {
+    const ZERO: Self;
+    fn add_product(self, a: Self, b: Self) -> Self;
+}
+
+impl Sum for i32 {
+    const ZERO: i32 = 0;
+    fn add_product(self, a: i32, b: i32) -> i32 {
+        self.wrapping_add(a.wrapping_mul(b))
+    }
+}
+
+impl Sum for i64 {
+    const ZERO: i64 = 0;
+    fn add_product(self, a: i64, b: i64) -> i64 {
+        self.wrapping_add(a.wrapping_mul(b))
+    }
+}
+
+impl Sum for f64 {
+    const ZERO: f64 = 0.0;
+    fn add_product(self, a: f64, b: f64) -> f64 {
+        self + a * b
+    }
+}
+
+fn dot<T: Sum>(a: &[T], b: &[T]) -> T {
+    a.iter().zip(b).fold(T::ZERO, |sum, (&x, &y)| sum.add_product(x, y))
+}
+
+/// The operands in the accumulator's arithmetic, zero points subtracted.
+enum Pair {
+    I32(Vec<i32>, Vec<i32>),
+    I64(Vec<i64>, Vec<i64>),
+    Float(Vec<f64>, Vec<f64>),
+}
+
+fn pair(left: &Array<'_>, right: &Array<'_>, zero_points: (i64, i64), accumulator: ElementType) -> Step<Pair> {
+    let decode = |array: &Array<'_>| Column::decode(array.element, &array.bytes, 0..array.len());
+    match (decode(left), decode(right)) {
+        (Column::Int(a), Column::Int(b)) if accumulator == ElementType::I32 => {
+            // Arithmetic modulo 2³² may start at the operands.
+            let narrow = |list: Vec<i64>, zero: i64| list.into_iter().map(|x| x.wrapping_sub(zero) as i32).collect();
+            Ok(Pair::I32(narrow(a, zero_points.0), narrow(b, zero_points.1)))
+        }
+        (Column::Int(a), Column::Int(b)) => {
+            let shift = |list: Vec<i64>, zero: i64| list.into_iter().map(|x| x.wrapping_sub(zero)).collect();
+            Ok(Pair::I64(shift(a, zero_points.0), shift(b, zero_points.1)))
+        }
+        (Column::F32(a), Column::F32(b)) => {
+            let widen = |list: Vec<f32>, zero: i64| list.into_iter().map(|x| f64::from(x) - zero as f64).collect();
+            Ok(Pair::Float(widen(a, zero_points.0), widen(b, zero_points.1)))
+        }
+        (Column::F64(a), Column::F64(b)) => {
+            let shift = |list: Vec<f64>, zero: i64| list.into_iter().map(|x| x - zero as f64).collect();
+            Ok(Pair::Float(shift(a, zero_points.0), shift(b, zero_points.1)))
+        }
+        _ => fail(format!("{} × {} has no product", left.element, right.element)),
+    }
+}
+
+fn integers<'m>(element: ElementType, shape: Vec<usize>, sums: Vec<i64>) -> Array<'m> {
+    let mut bytes = Vec::new();
+    Column::Int(sums).store(element, shape.iter().product(), &mut bytes);
+    Array::new(element, shape, bytes)
+}
+
+/// Sums of binary64 rounded once to a float type.
+pub(super) fn floats<'m>(element: ElementType, shape: Vec<usize>, sums: Vec<f64>) -> Array<'m> {
+    let mut bytes = Vec::new();
+    for sum in sums {
+        bytes.extend(crate::ir::scalar::Scalar::float(element, sum).to_bytes());
+    }
+    Array::new(element, shape, bytes)
+}
+
+/// `matmul`
+pub(super) fn matmul<'m>(left: &Array<'m>, right: &Array<'m>, zero_points: (i64, i64), accumulator: ElementType) -> Step<Array<'m>> {
+    let (batch_left, rest_left) = left.shape.split_at(left.rank() - 2);
+    let (batch_right, rest_right) = right.shape.split_at(right.rank() - 2);
+    let (m, n, k) = (rest_left[0], rest_right[0], rest_left[1]);
+    if rest_right[1] != k {
+        return fail(format!("inner dimensions {k} and {} differ", rest_right[1]));
+    }
+    let batch = map::broadcast(&[batch_left, batch_right])?;
+    let mut shape = batch.clone();
+    shape.extend([m, n]);
+    elements(accumulator, &shape)?;
+    let matrices = |own: &[usize]| -> Vec<usize> {
+        let mut steps = vec![0; batch.len() - own.len()];
+        steps.extend(strides(own).iter().zip(own).map(|(&s, &extent)| if extent == 1 { 0 } else { s }));
+        let mut list = Vec::new();
+        walk(&batch, &steps, 0, |offset| list.push(offset as usize));
+        list
+    };
+    let matrices: Vec<(usize, usize)> = matrices(batch_left).into_iter().zip(matrices(batch_right)).collect();
+    let size = (m, n, k);
+    Ok(match pair(left, right, zero_points, accumulator)? {
+        Pair::I32(a, b) => integers(accumulator, shape, products(&a, &b, &matrices, size).into_iter().map(i64::from).collect()),
+        Pair::I64(a, b) => integers(accumulator, shape, products(&a, &b, &matrices, size)),
+        Pair::Float(a, b) => floats(accumulator, shape, products(&a, &b, &matrices, size)),
+    })
+}
+
+fn products<T: Sum>(left: &[T], right: &[T], matrices: &[(usize, usize)], (m, n, k): (usize, usize, usize)) -> Vec<T> {
+    let mut sums = Vec::with_capacity(matrices.len() * m * n);
+    for &(l, r) in matrices {
+        let (left, right) = (&left[l * m * k..(l + 1) * m * k], &right[r * n * k..(r + 1) * n * k]);
+        for i in 0..m {
+            sums.extend((0..n).map(|j| dot(&left[i * k..(i + 1) * k], &right[j * k..(j + 1) * k])));
+        }
+    }
+    sums
+}
+
+/// The positions of a sliding window and the taps inside the tensor at each.
+pub(super) struct Windows {
+    /// Positions along each spatial dimension.
+    pub positions: Vec<usize>,
+    /// For each position in row-major order: pairs (tap, spatial element), padded taps left out.
+    pub taps: Vec<Vec<(usize, usize)>>,
+}
+
+impl Windows {
+    /// For an input of spatial extents `extents` and a window of `size`. Geometry lists are checked by the operator's rule.
+    pub fn new(extents: &[usize], size: &[usize], geometry: &crate::ir::builder::WindowGeometry) -> Step<Self> {
+        let positions: Vec<usize> = (0..extents.len())
+            .map(|d| {
+                let padded = extents[d] as i64 + geometry.padding_low[d] + geometry.padding_high[d];
+                let room = padded - (size[d] as i64 - 1) * geometry.dilation[d] - 1;
+                if room < 0 { 0 } else { (room / geometry.strides[d]) as usize + 1 }
+            })
+            .collect();
+        elements(ElementType::I64, &positions)?;
+        // Per dimension and position: the taps (tap, element) inside.
+        let inside = |d: usize, position: usize| -> Vec<(usize, usize)> {
+            let first = position as i64 * geometry.strides[d] - geometry.padding_low[d];
+            let element = |tap: usize| first + tap as i64 * geometry.dilation[d];
+            (0..size[d]).filter(|&t| (0..extents[d] as i64).contains(&element(t))).map(|t| (t, element(t) as usize)).collect()
+        };
+        let mut taps: Vec<Vec<(usize, usize)>> = vec![vec![(0, 0)]];
+        for d in 0..extents.len() {
+            let along: Vec<_> = (0..positions[d]).map(|p| inside(d, p)).collect();
+            let join = |outer: &[(usize, usize)], inner: &[(usize, usize)]| -> Vec<(usize, usize)> {
+                outer.iter().flat_map(|&(t, e)| inner.iter().map(move |&(u, f)| (t * size[d] + u, e * extents[d] + f))).collect()
+            };
+            taps = taps.iter().flat_map(|outer| along.iter().map(|inner| join(outer, inner)).collect::<Vec<_>>()).collect();
+        }
+        Ok(Self { positions, taps })
+    }
+}
+
+/// `conv`
+pub(super) fn conv<'m>(input: &Array<'m>, filter: &Array<'m>, attributes: &ConvAttributes) -> Step<Array<'m>> {
+    let last = input.rank() - 1;
+    let windows = Windows::new(&input.shape[1..last], &filter.shape[1..last], &attributes.geometry)?;
+    let mut shape = vec![input.shape[0]];
+    shape.extend_from_slice(&windows.positions);
+    shape.push(filter.shape[0]);
+    elements(attributes.accumulator, &shape)?;
+    let sizes = Sizes {
+        batches: input.shape[0],
+        spatial: input.shape[1..last].iter().product(),
+        channels: input.shape[last],
+        taps: filter.shape[1..last].iter().product(),
+        outputs: filter.shape[0],
+        groups: attributes.groups as usize,
+    };
+    let zero_points = (attributes.input_zero_point, attributes.filter_zero_point);
+    let accumulator = attributes.accumulator;
+    Ok(match pair(input, filter, zero_points, accumulator)? {
+        Pair::I32(a, b) => integers(accumulator, shape, convolve(&a, &b, &windows, &sizes).into_iter().map(i64::from).collect()),
+        Pair::I64(a, b) => integers(accumulator, shape, convolve(&a, &b, &windows, &sizes)),
+        Pair::Float(a, b) => floats(accumulator, shape, convolve(&a, &b, &windows, &sizes)),
+    })
+}
+
+struct Sizes {
+    batches: usize,
+    spatial: usize,
+    channels: usize,
+    taps: usize,
+    outputs: usize,
+    groups: usize,
+}
+
+fn convolve<T: Sum>(input: &[T], filter: &[T], windows: &Windows, sizes: &Sizes) -> Vec<T> {
+    let Sizes { batches, spatial, channels, taps, outputs, groups } = *sizes;
+    let (depth, per_group) = (channels / groups, outputs / groups);
+    // The filter with taps outermost: [taps, outputs, depth].
+    let mut by_tap = Vec::with_capacity(filter.len());
+    for tap in 0..taps {
+        for output in 0..outputs {
+            let first = (output * taps + tap) * depth;
+            by_tap.extend_from_slice(&filter[first..first + depth]);
+        }
+    }
+    let mut sums = Vec::with_capacity(batches * windows.taps.len() * outputs);
+    for batch in 0..batches {
+        for taps in &windows.taps {
+            let start = sums.len();
+            sums.resize(start + outputs, T::ZERO);
+            let sums = &mut sums[start..];
+            for &(tap, element) in taps {
+                let pixel = &input[(batch * spatial + element) * channels..][..channels];
+                let filter = &by_tap[tap * outputs * depth..][..outputs * depth];
+                if depth == 1 && per_group == 1 {
+                    for ((sum, &x), &w) in sums.iter_mut().zip(pixel).zip(filter) {
+                        *sum = sum.add_product(x, w);
+                    }
+                    continue;
+                }
+                for (output, (sum, row)) in sums.iter_mut().zip(filter.chunks_exact(depth)).enumerate() {
+                    let group = output / per_group;
+                    for (&x, &w) in pixel[group * depth..(group + 1) * depth].iter().zip(row) {
+                        *sum = sum.add_product(x, w);
+                    }
+                }
+            }
+        }
+    }
+    sums
+}

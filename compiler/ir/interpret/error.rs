@@ -1,0 +1,46 @@
+//! What can go wrong while a verified module runs.
+
+use crate::ir::module::SourceData;
+use std::fmt;
+
+/// A failure that depends on the data, or a limit that was reached. It names where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InterpretError {
+    /// The operator of the tensor language; none for a mistake in the inputs.
+    pub op: Option<&'static str>,
+    /// Where the instruction comes from, when it says so.
+    pub source: Option<SourceData>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl InterpretError {
+    /// A mistake that belongs to no instruction yet.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { op: None, source: None, message: message.into() }
+    }
+}
+
+impl fmt::Display for InterpretError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(op) = self.op {
+            write!(f, "{op}: ")?;
+        }
+        f.write_str(&self.message)?;
+        if let Some(source) = &self.source {
+            let SourceData { function, operator, operator_name, tensor } = source;
+            write!(f, " (in {function}, operator {operator} {operator_name}, tensor {tensor:?})")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for InterpretError {}
+
+/// The result of a step of the interpreter.
+pub(super) type Step<T> = Result<T, InterpretError>;
+
+/// A failure with a message.
+pub(super) fn fail<T>(message: impl Into<String>) -> Step<T> {
+    Err(InterpretError::new(message))
+}

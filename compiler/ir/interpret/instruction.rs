@@ -1,0 +1,118 @@
+//! One instruction without control flow or state: operands to results.
+
+use super::array::Array;
+use super::column::Column;
+use super::error::{Step, fail};
+use super::{Frame, Slot, contract, map, movement, reduce};
+use crate::ir::attribute::Attribute;
+use crate::ir::interval;
+use crate::ir::module::{Constant, InstData, Module};
+use crate::ir::op::Op;
+use crate::ir::scalar::Scalar;
+use crate::ir::types::Extent;
+
+/// The results of an instruction.
+pub(super) fn compute<'m>(module: &'m Module, frame: &Frame<'m>, data: &InstData, operands: &[Slot<'m>]) -> Step<Vec<Slot<'m>>> {
+    if data.op == Op::Map {
+        let operands = operands.iter().map(Slot::tensor).collect::<Step<Vec<_>>>()?;
+        return Ok(map::map(module, data.expression(), &operands)?.into_iter().map(Slot::Tensor).collect());
+    }
+    let index = |n| Ok(vec![Slot::Index(n)]);
+    match data.op {
+        Op::ExtentOf => index(operands[0].tensor()?.shape[data.int("axis") as usize] as i64),
+        Op::IndexConstant => index(data.int("value")),
+        Op::IndexLoad => index(index_load(data, operands[0].tensor()?)?),
+        Op::IndexBinary => match (data.attribute("operation"), &operands[0], &operands[1]) {
+            (Attribute::Word(operation), Slot::Index(a), Slot::Index(b)) => index(interval::evaluate(*operation, *a, *b)),
+            _ => fail("an operand is no index"),
+        },
+        _ => Ok(vec![Slot::Tensor(tensor(module, frame, data, operands)?)]),
+    }
+}
+
+/// The result of an instruction that computes one tensor.
+fn tensor<'m>(module: &'m Module, frame: &Frame<'m>, data: &InstData, operands: &[Slot<'m>]) -> Step<Array<'m>> {
+    let operand = |i: usize| operands[i].tensor();
+    let shape = |name: &str| shape(frame, data.extents(name));
+    match data.op {
+        Op::Constant => match data.attribute("data") {
+            Attribute::Constant(id) => constant(module, *id),
+            _ => fail("names no constant"),
+        },
+        Op::Conv => contract::conv(operand(0)?, operand(1)?, &data.conv()),
+        Op::Matmul => {
+            let zero_points = (data.int("left_zero_point"), data.int("right_zero_point"));
+            contract::matmul(operand(0)?, operand(1)?, zero_points, data.element("accumulator"))
+        }
+        Op::Window => reduce::window(operand(0)?, data.word("reduction"), data.ints("size"), &data.geometry()),
+        Op::Reduce => reduce::reduce(operand(0)?, data.word("reduction"), data.ints("axes")),
+        Op::ArgReduce => reduce::arg_reduce(operand(0)?, data.word("search"), data.int("axis") as usize, data.element("element")),
+        Op::Reshape => movement::reshape(operand(0)?, shape("shape")?),
+        Op::Transpose => movement::transpose(operand(0)?, data.ints("permutation")),
+        Op::Broadcast => movement::broadcast(operand(0)?, &shape("shape")?),
+        Op::Slice => {
+            let start = data.extents("start").iter().map(|&e| frame.extent(e)).collect::<Step<Vec<i64>>>()?;
+            movement::slice(operand(0)?, &start, &shape("size")?, data.ints("stride"))
+        }
+        Op::Pad => movement::pad(operand(0)?, data.ints("low"), data.ints("high"), &data.scalar("value").to_bytes()),
+        Op::MirrorPad => {
+            let edge = *data.attribute("edge") == Attribute::Bool(true);
+            movement::mirror_pad(operand(0)?, data.ints("low"), data.ints("high"), edge)
+        }
+        Op::Concat => movement::concat(&operands.iter().map(Slot::tensor).collect::<Step<Vec<_>>>()?, data.int("axis") as usize),
+        Op::Gather => {
+            let (source, indices) = (operand(0)?, operand(1)?);
+            let Column::Int(positions) = decode(indices) else { return fail("indices are no integers") };
+            movement::gather(source, data.int("axis") as usize, data.int("batch") as usize, &positions, &indices.shape)
+        }
+        Op::Iota => movement::iota(shape("shape")?, data.int("axis") as usize, data.element("element")),
+        Op::IndexTensor => match &operands[0] {
+            Slot::Index(n) => {
+                let element = data.element("element");
+                Ok(Array::new(element, vec![], Scalar::int(element, *n).to_bytes()))
+            }
+            _ => fail("the operand is no index"),
+        },
+        op => fail(format!("{} computes no tensor", op.row().name)),
+    }
+}
+
+/// A constant of the module.
+pub(super) fn constant(module: &Module, id: Constant) -> Step<Array<'_>> {
+    let Some(constant) = module.constants.get(id) else { return fail(format!("there is no {id}")) };
+    let Some(shape) = constant.ty.static_shape() else { return fail(format!("{id} has a dynamic shape")) };
+    Array::from_packed(constant.ty.element, &shape, constant.data.bytes())
+}
+
+fn shape(frame: &Frame<'_>, extents: &[Extent]) -> Step<Vec<usize>> {
+    let number = |&extent: &Extent| {
+        let n = frame.extent(extent)?;
+        usize::try_from(n).or_else(|_| fail(format!("an extent is {n}")))
+    };
+    extents.iter().map(number).collect()
+}
+
+fn decode(array: &Array<'_>) -> Column {
+    Column::decode(array.element, &array.bytes, 0..array.len())
+}
+
+fn index_load(data: &InstData, array: &Array<'_>) -> Step<i64> {
+    let n = index_of(array)?;
+    match data.attribute("interval") {
+        Attribute::Interval(i) if !(i.low..=i.high).contains(&n) => fail(format!("{n} is outside {}..={}", i.low, i.high)),
+        _ => Ok(n),
+    }
+}
+
+/// The number in a one-element integer tensor.
+pub(super) fn index_of(array: &Array<'_>) -> Step<i64> {
+    match decode(array) {
+        Column::Int(values) if values.len() == 1 => Ok(values[0]),
+        _ => fail("an index must be one integer"),
+    }
+}
+
+/// The truth in a one-element tensor.
+pub(super) fn truth_of(array: &Array<'_>) -> Step<bool> {
+    Ok(index_of(array)? != 0)
+}
