@@ -1,0 +1,8 @@
+//! Code generation: kernels and the driver that calls them, to machine code without an address yet.
+//!
+//! Everything here ends in [`Code`]: bytes, relocations against functions and data by number, and the stack they need. The
+//! object writer and the JIT place the same [`Code`], so what is measured in memory is what an object holds.
+
+pub mod code;
+
+pub use code::{Code, Relocation, RelocationTarget};
