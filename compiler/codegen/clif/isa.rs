@@ -1,0 +1,112 @@
+//! The settings that Cranelift gets for a target and a CPU level.
+
+use crate::codegen::CodegenError;
+use crate::machine::{DotProduct, Isa, Machine};
+use cranelift_codegen::isa::{self, OwnedTargetIsa};
+use cranelift_codegen::settings::{self, Configurable};
+use target_lexicon::{Architecture, Triple};
+
+/// How a function is to be optimised.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Optimise {
+    /// Kernels: no mid-end. Schedules have ordered the instructions; Cranelift's e-graph would hoist every load of an unrolled
+    /// body above its first use, which spills.
+    Kernel,
+    /// Drivers: the whole mid-end.
+    Driver,
+}
+
+/// The Cranelift target for kernels or drivers of one CPU level.
+///
+/// Position-independent by PC-relative references only (`is_pic` is false: no GOT), no stack probes, no frame information.
+///
+/// # Errors
+/// [`CodegenError::Unsupported`] when the triple is not of the machine's instruction set, or Cranelift has no such target.
+pub fn isa_for(triple: &Triple, machine: &Machine, optimise: Optimise) -> Result<OwnedTargetIsa, CodegenError> {
+    let matches = match machine.isa {
+        Isa::X86_64 => triple.architecture == Architecture::X86_64,
+        Isa::Aarch64 => matches!(triple.architecture, Architecture::Aarch64(_)),
+        Isa::Riscv64 => matches!(triple.architecture, Architecture::Riscv64(_)),
+    };
+    if !matches {
+        return Err(CodegenError::Unsupported(format!("CPU level {} for target {triple}", machine.level)));
+    }
+    let mut builder = isa::lookup(triple.clone()).map_err(|e| CodegenError::Unsupported(format!("target {triple}: {e}")))?;
+    for flag in instruction_set_flags(machine) {
+        builder.enable(flag).map_err(|e| CodegenError::Bug(format!("Cranelift flag {flag}: {e}")))?;
+    }
+    builder.finish(shared_flags(optimise)?).map_err(|e| CodegenError::Unsupported(format!("target {triple}: {e}")))
+}
+
+fn shared_flags(optimise: Optimise) -> Result<settings::Flags, CodegenError> {
+    let mut flags = settings::builder();
+    let opt_level = match optimise {
+        Optimise::Kernel => "none",
+        Optimise::Driver => "speed",
+    };
+    let settings = [
+        ("opt_level", opt_level),
+        ("is_pic", "false"),
+        ("use_colocated_libcalls", "false"),
+        ("enable_probestack", "false"),
+        ("unwind_info", "false"),
+        ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+        ("enable_heap_access_spectre_mitigation", "false"),
+        ("enable_table_access_spectre_mitigation", "false"),
+    ];
+    for (name, value) in settings {
+        flags.set(name, value).map_err(|e| CodegenError::Bug(format!("Cranelift setting {name}={value}: {e}")))?;
+    }
+    Ok(settings::Flags::new(flags))
+}
+
+const X86_V2: &[&str] = &["has_sse3", "has_ssse3", "has_sse41", "has_sse42", "has_popcnt", "has_cmpxchg16b"];
+const X86_V3: &[&str] = &["has_avx", "has_avx2", "has_fma", "has_bmi1", "has_bmi2", "has_lzcnt"];
+const X86_V4: &[&str] = &["has_avx512f", "has_avx512dq", "has_avx512vl", "has_avx512vnni"];
+/// RV64GC: IMAFD with compressed instructions.
+const RISCV64: &[&str] = &["has_m", "has_a", "has_f", "has_d", "has_zicsr", "has_zifencei", "has_zca", "has_zcd", "has_c"];
+
+/// The instruction-set extensions of a CPU level, in Cranelift's names.
+fn instruction_set_flags(machine: &Machine) -> Vec<&'static str> {
+    match machine.isa {
+        Isa::X86_64 => {
+            let mut flags = X86_V2.to_vec();
+            if machine.fma {
+                flags.extend(X86_V3);
+            }
+            if machine.dot == DotProduct::UnsignedSigned8 {
+                flags.extend(X86_V4);
+            }
+            flags
+        }
+        Isa::Aarch64 if machine.dot == DotProduct::Signed8 => vec!["has_dotprod"],
+        Isa::Aarch64 => vec![],
+        Isa::Riscv64 => RISCV64.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::MACHINES;
+
+    /// Every machine has a Cranelift target, for Linux and without an operating system; a wrong pair is an error.
+    #[test]
+    fn every_machine_has_a_target() {
+        for machine in MACHINES {
+            let name = match machine.isa {
+                Isa::X86_64 => "x86_64",
+                Isa::Aarch64 => "aarch64",
+                Isa::Riscv64 => "riscv64gc",
+            };
+            for system in ["unknown-linux-gnu", "unknown-none-elf"] {
+                let triple: Triple = format!("{name}-{system}").parse().unwrap();
+                isa_for(&triple, machine, Optimise::Kernel).unwrap();
+                isa_for(&triple, machine, Optimise::Driver).unwrap();
+            }
+            let other = if machine.isa == Isa::X86_64 { "aarch64-unknown-linux-gnu" } else { "x86_64-unknown-linux-gnu" };
+            let error = isa_for(&other.parse().unwrap(), machine, Optimise::Kernel).err().unwrap();
+            assert!(matches!(error, CodegenError::Unsupported(_)), "{error}");
+        }
+    }
+}
