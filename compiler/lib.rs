@@ -6,3 +6,4 @@ pub mod ir;
 pub mod kernel;
 pub mod machine;
 pub mod program;
+pub mod schema;

@@ -1,1 +1,65 @@
-//! Turns FlatBuffers schemas into Rust readers.
+//! Turns FlatBuffers schemas (`.fbs`) into Rust readers and writers over the `flatbuffers` crate.
+//!
+//! A build script calls [`compile_file`] for each schema and includes what comes back:
+//!
+//! ```text
+//! text ─ lexer ─▶ tokens ─ parser ─▶ syntax ─ load (includes) ─ check ─▶ model ─ generate ─▶ Rust
+//! ```
+//!
+//! The language is FlatBuffers without what model files never use: structs, fixed arrays, vectors of
+//! vectors or unions, optional scalars, services, and attributes other than `deprecated` and
+//! `force_align`. Each of those is an error that says so, never a silent omission: a skipped field
+//! would shift the slots of all that follow.
+//!
+//! What is generated for `schemas/NAME.fbs` is the text of one module, called `NAME`; types from an
+//! included `OTHER.fbs` are looked for in `super::OTHER`. In it:
+//!
+//! * an enum is an *open* newtype over its integer: a value that the schema does not know is kept,
+//!   and `variant_name` is `None` for it. `KNOWN` lists the known values with their names;
+//! * a union is such an enum (over `u8`) for its tag, with one typed accessor for each member;
+//! * a table is a `Copy` view with one accessor a field, a verifier, a `Debug` form, and
+//!   `create` with its `…Args` to write one;
+//! * a root type has `root_as_…_with_opts`, `finish_…_buffer`, and its file identifier.
+
+mod check;
+mod error;
+mod generate;
+mod lexer;
+mod load;
+mod model;
+mod names;
+mod parser;
+mod syntax;
+mod values;
+
+use std::path::{Path, PathBuf};
+
+pub use error::{Error, Position};
+
+/// The result of compiling one schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// The text of the module.
+    pub rust: String,
+    /// Every file read: the schema itself and all it includes, for `rerun-if-changed`.
+    pub files: Vec<PathBuf>,
+}
+
+/// Compiles the schema at `path`; includes are looked for beside the file that names them.
+///
+/// # Errors
+/// The first fault found, with the file, line and column it is at and what was expected there.
+pub fn compile_file(path: &Path) -> Result<Output, Error> {
+    compile(path, &|file| std::fs::read_to_string(file))
+}
+
+/// As [`compile_file`], with `read` in place of the file system.
+///
+/// # Errors
+/// As [`compile_file`]; what `read` reports is placed at the `include` that asked for the file.
+pub fn compile(path: &Path, read: &dyn Fn(&Path) -> std::io::Result<String>) -> Result<Output, Error> {
+    let sources = load::load(path, read)?;
+    let module = check::check(&sources)?;
+    let files = sources.into_iter().map(|source| source.path).collect();
+    Ok(Output { rust: generate::generate(&module), files })
+}

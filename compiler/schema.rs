@@ -1,0 +1,57 @@
+//! Readers and writers of the model formats, made by `build.rs` from `schemas/*.fbs`.
+//!
+//! A file is verified once, as a whole, by its `root_as_…_with_opts`; after that no accessor can fail
+//! or read outside the file. What is verified is structure: offsets, lengths, alignment, UTF-8. That
+//! an index points at something, that a shape is sane, that an enum has a value we know, is for the
+//! front ends to check.
+
+use flatbuffers::VerifierOptions;
+
+pub use generated::{bundled_program, program, scalar_type, tflite};
+
+#[allow(
+    dead_code,
+    missing_docs,
+    non_upper_case_globals,
+    clippy::all,
+    clippy::undocumented_unsafe_blocks,
+    reason = "generated: names are the schema's, and each unsafe block reads a slot that the verifier \
+              has checked against the same schema"
+)]
+mod generated {
+    /// TensorFlow Lite models.
+    pub mod tflite {
+        include!(concat!(env!("OUT_DIR"), "/tflite.rs"));
+    }
+    /// ExecuTorch's element types.
+    pub mod scalar_type {
+        include!(concat!(env!("OUT_DIR"), "/scalar_type.rs"));
+    }
+    /// ExecuTorch programs.
+    pub mod program {
+        include!(concat!(env!("OUT_DIR"), "/program.rs"));
+    }
+    /// ExecuTorch programs with test cases.
+    pub mod bundled_program {
+        include!(concat!(env!("OUT_DIR"), "/bundled_program.rs"));
+    }
+}
+
+/// How a file of `length` bytes is verified.
+///
+/// The limits only exist against files that refer to the same bytes again and again: a table takes
+/// four bytes at least, so an honest file has at most `length / 4` of them, and one that shares
+/// strings or vectors still names each byte a few times at most.
+pub fn verifier_options(length: usize) -> VerifierOptions {
+    VerifierOptions {
+        max_tables: length / 4 + 16,
+        max_apparent_size: length.saturating_mul(16).saturating_add(1 << 20),
+        ..VerifierOptions::default()
+    }
+}
+
+/// The part of `file` that a FlatBuffer can be in: offsets within it are 32-bit and signed. Data that
+/// a model keeps outside the FlatBuffer may lie beyond.
+pub fn flatbuffer_part(file: &[u8]) -> &[u8] {
+    &file[..file.len().min(i32::MAX as usize)]
+}

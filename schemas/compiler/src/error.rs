@@ -1,0 +1,45 @@
+//! Where and why a schema was refused.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A place in a schema: both numbers count from 1, columns in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+}
+
+impl Position {
+    /// The first character of a file.
+    pub(crate) const START: Position = Position { line: 1, column: 1 };
+}
+
+/// A fault in a schema; printed as `file:line:column: message`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    /// The schema at fault.
+    pub file: PathBuf,
+    /// Where in it.
+    pub position: Position,
+    /// What was found, and what was expected.
+    pub message: String,
+}
+
+impl Error {
+    /// An error at `position` of `file`.
+    pub(crate) fn new(file: &Path, position: Position, message: impl Into<String>) -> Error {
+        Error { file: file.to_path_buf(), position, message: message.into() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Position { line, column } = self.position;
+        write!(formatter, "{}:{line}:{column}: {}", self.file.display(), self.message)
+    }
+}
+
+impl std::error::Error for Error {}
