@@ -5,5 +5,6 @@ pub mod diagnostic;
 pub mod ir;
 pub mod kernel;
 pub mod machine;
+pub mod passes;
 pub mod program;
 pub mod schema;

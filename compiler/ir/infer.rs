@@ -299,6 +299,7 @@ pub fn arg_reduce(cx: &Context<'_>) -> Types {
     let input = cx.tensor(0)?;
     let mut shape = input.shape.clone();
     shape[cx.axis(cx.int("axis"), input.rank())?] = Extent::Static(1);
+    cx.require(cx.element("element").is_integer(), || "positions must be integers".into())?;
     cx.one(cx.element("element"), shape)
 }
 
@@ -437,6 +438,7 @@ pub fn gather(cx: &Context<'_>) -> Types {
 pub fn iota(cx: &Context<'_>) -> Types {
     let shape = cx.extents("shape");
     cx.axis(cx.int("axis"), shape.len())?;
+    cx.require(cx.element("element").is_integer() || cx.element("element").is_float(), || "positions must be numbers".into())?;
     cx.one(cx.element("element"), shape.to_vec())
 }
 

@@ -15,7 +15,9 @@ pub mod module;
 pub mod op;
 pub mod scalar;
 pub mod tensor;
+pub mod text;
 pub mod types;
+pub mod verify;
 pub mod view;
 
 pub use allocation::{ImportedMethodPlan, ImportedPlan, Placement};
@@ -25,6 +27,7 @@ pub use data::Data;
 pub use infer::TypeError;
 pub use module::*;
 pub use op::{Op, OpRow};
-pub use scalar::{Comparison, Expression, ExpressionBuilder, NanRule, Node, RequantizeRule, Scalar, ScalarOp};
+pub use scalar::{Comparison, Expression, ExpressionBuilder, NanRule, Node, NodeData, RequantizeRule, Scalar, ScalarOp};
 pub use tensor::Tensor;
 pub use types::{ElementType, Extent, Interval, Layout, TensorType, Type};
+pub use verify::{Verified, VerifyError, verify};

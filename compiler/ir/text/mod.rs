@@ -1,0 +1,55 @@
+//! The text form of modules. It is driven by the operator table, and what is printed parses to the same module: only values
+//! and instructions that nothing uses any more are left out, and the rest is numbered anew in order of definition.
+//!
+//! ```text
+//! const0: i8[2] = [1, -1]
+//! func @main(v0: f32[4, 2] "x", v1: effect) {
+//!   v2: f32[2, 4] = transpose v0 { permutation = [1, 0] }
+//!   v3: f32[2, 4] = map v2 {
+//!     expression = (f32) {
+//!       n0: f32 = input 0
+//!       n1: f32 = mul n0, n0
+//!       return n1
+//!     }
+//!   }
+//!   return v3, v1
+//! }
+//! method "main" = @main {
+//!   input "x"
+//!   output "y"
+//! }
+//! ```
+//!
+//! A `;` starts a comment. Values of a function are numbered in order of definition. A result's type may be left out: it is then the one that
+//! the operator's rule gives (a function
+//! that is named must then stand above).
+
+mod lexer;
+mod number;
+mod parse;
+mod parse_body;
+mod print;
+
+pub use parse::{parse_module, parse_tensor};
+pub use print::{Constants, print_function, print_module, print_tensor};
+
+use std::fmt;
+
+/// A mistake in a text, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ParseError {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.line, self.column, self.message)
+    }
+}
+
+impl std::error::Error for ParseError {}
