@@ -1,4 +1,5 @@
-//! The generated readers over real files: each verifies, and every field of each can be read.
+//! The generated readers: over real files, each of which verifies and can be read field by field, and
+//! over models made here, whole and damaged.
 //!
 //! Files are those of `MODELC_CORPUS`, else of `../shared/models`, else of `examples/`.
 
@@ -7,6 +8,7 @@ use std::fmt::{self, Write};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use flatbuffers::{FlatBufferBuilder, InvalidFlatbuffer};
 use modelc::schema::{self, bundled_program, program, tflite};
 
 /// A writer that keeps nothing but the length of what it is given.
@@ -105,4 +107,169 @@ fn every_model_of_the_corpus_verifies_and_can_be_read() {
         }
     }
     assert!(checked > 0, "no models in {}", corpus.display());
+}
+
+/// What stands in a vtable where, known from the format's own tools.
+#[test]
+fn fields_stand_in_the_slots_of_the_format() {
+    use tflite::{Buffer, Model, Operator, Tensor};
+    assert_eq!((Operator::VT_OPCODE_INDEX, Operator::VT_BUILTIN_OPTIONS_TYPE, Operator::VT_BUILTIN_OPTIONS), (4, 10, 12));
+    assert_eq!((Operator::VT_INTERMEDIATES, Operator::VT_BUILTIN_OPTIONS_2_TYPE, Operator::VT_BUILTIN_OPTIONS_2), (20, 26, 28));
+    assert_eq!((Tensor::VT_QUANTIZATION, Tensor::VT_SHAPE_SIGNATURE, Tensor::VT_VARIANT_TENSORS), (12, 18, 22));
+    assert_eq!((Buffer::VT_DATA, Buffer::VT_OFFSET, Buffer::VT_SIZE, Model::VT_SIGNATURE_DEFS), (4, 6, 8, 18));
+    assert_eq!((tflite::Conv2DOptions::VT_DILATION_W_FACTOR, tflite::LSTMOptions::VT_KERNEL_TYPE), (12, 10));
+    assert_eq!((program::Program::VT_NAMED_DATA, program::Tensor::VT_EXTRA_TENSOR_INFO), (18, 22));
+    assert_eq!((program::ExecutionPlan::VT_NON_CONST_BUFFER_SIZES, bundled_program::Tensor::VT_DIM_ORDER), (20, 10));
+
+    let tags = |tag: tflite::BuiltinOptions| tag.0;
+    assert_eq!(tags(tflite::BuiltinOptions::StridedSliceOptions), 32);
+    assert_eq!(tags(tflite::BuiltinOptions::RightShiftOptions), 126);
+    assert_eq!(tflite::BuiltinOptions2::StableHLOCompositeOptions.0, 21);
+    assert_eq!(program::KernelTypes::OptionalTensorList.0, 11);
+    assert_eq!(tflite::BuiltinOperator::KNOWN.len(), 210);
+    assert_eq!(tflite::BuiltinOperator(206).variant_name(), Some("STABLEHLO_COMPOSITE"));
+}
+
+/// A model that uses what few files do: new operators, options of the second set, blocks, sparsity.
+fn unusual_model() -> Vec<u8> {
+    let mut builder = FlatBufferBuilder::new();
+    let details = tflite::BlockwiseQuantizationArgs { scales: 3, zero_points: -1, block_size: 32 };
+    let details = tflite::BlockwiseQuantization::create(&mut builder, &details);
+    let quantization = tflite::QuantizationParametersArgs {
+        details_type: tflite::QuantizationDetails::BlockwiseQuantization,
+        details: Some(details.as_union_value()),
+        ..Default::default()
+    };
+    let quantization = tflite::QuantizationParameters::create(&mut builder, &quantization);
+    let values = Some(builder.create_vector(&[0u16, 4, 300]));
+    let segments = tflite::Uint16Vector::create(&mut builder, &tflite::Uint16VectorArgs { values });
+    let metadata = tflite::DimensionMetadataArgs {
+        format: tflite::DimensionType::SPARSE_CSR,
+        array_segments_type: tflite::SparseIndexVector::Uint16Vector,
+        array_segments: Some(segments.as_union_value()),
+        ..Default::default()
+    };
+    let metadata = tflite::DimensionMetadata::create(&mut builder, &metadata);
+    let dim_metadata = Some(builder.create_vector(&[metadata]));
+    let sparsity = tflite::SparsityParametersArgs { dim_metadata, ..Default::default() };
+    let sparsity = tflite::SparsityParameters::create(&mut builder, &sparsity);
+    let shape = builder.create_vector(&[2, 64]);
+    let tensor = tflite::TensorArgs {
+        shape: Some(shape),
+        type_: tflite::TensorType::INT4,
+        quantization: Some(quantization),
+        sparsity: Some(sparsity),
+        ..Default::default()
+    };
+    let tensor = tflite::Tensor::create(&mut builder, &tensor);
+    let strange = tflite::TensorArgs { type_: tflite::TensorType(77), ..Default::default() };
+    let strange = tflite::Tensor::create(&mut builder, &strange);
+    let tensors = Some(builder.create_vector(&[tensor, strange]));
+    let name = Some(builder.create_string("odml.rms_norm"));
+    let composite = tflite::StableHLOCompositeOptionsArgs { name, decomposition_subgraph_index: 1, ..Default::default() };
+    let composite = tflite::StableHLOCompositeOptions::create(&mut builder, &composite);
+    let operator = tflite::OperatorArgs {
+        builtin_options_2_type: tflite::BuiltinOptions2::StableHLOCompositeOptions,
+        builtin_options_2: Some(composite.as_union_value()),
+        ..Default::default()
+    };
+    let operator = tflite::Operator::create(&mut builder, &operator);
+    let operators = Some(builder.create_vector(&[operator]));
+    let graph = tflite::SubGraphArgs { tensors, operators, ..Default::default() };
+    let graph = tflite::SubGraph::create(&mut builder, &graph);
+    let subgraphs = Some(builder.create_vector(&[graph]));
+    let code = tflite::OperatorCodeArgs { deprecated_builtin_code: 127, builtin_code: tflite::BuiltinOperator(5000), ..Default::default() };
+    let code = tflite::OperatorCode::create(&mut builder, &code);
+    let operator_codes = Some(builder.create_vector(&[code]));
+    let model = tflite::ModelArgs { version: 3, operator_codes, subgraphs, ..Default::default() };
+    let model = tflite::Model::create(&mut builder, &model);
+    tflite::finish_model_buffer(&mut builder, model);
+    builder.finished_data().to_vec()
+}
+
+fn read(file: &[u8]) -> Result<tflite::Model<'_>, InvalidFlatbuffer> {
+    tflite::root_as_model_with_opts(&schema::verifier_options(file.len()), file)
+}
+
+#[test]
+fn an_unusual_model_is_read_back_and_unknown_numbers_survive() {
+    let file = unusual_model();
+    assert!(tflite::model_buffer_has_identifier(&file));
+    let model = read(&file).expect("it verifies");
+    let graph = model.subgraphs().expect("subgraphs").get(0);
+    let tensor = graph.tensors().expect("tensors").get(0);
+    let blocks = tensor.quantization().and_then(|quantization| quantization.details_as_blockwise_quantization());
+    let blocks = blocks.expect("details");
+    assert_eq!((blocks.scales(), blocks.zero_points(), blocks.block_size()), (3, -1, 32));
+    let dimension = tensor.sparsity().and_then(|sparsity| sparsity.dim_metadata()).expect("sparsity").get(0);
+    let segments = dimension.array_segments_as_uint16_vector().and_then(|vector| vector.values());
+    assert_eq!(segments.map(|values| values.iter().collect()), Some(vec![0, 4, 300]));
+    assert!(dimension.array_segments_as_uint8_vector().is_none() && dimension.array_indices().is_none());
+    assert_eq!(graph.tensors().expect("tensors").get(1).type_(), tflite::TensorType(77));
+    let operator = graph.operators().expect("operators").get(0);
+    let composite = operator.builtin_options_2_as_stable_hlo_composite_options().expect("options");
+    assert_eq!((composite.name(), composite.decomposition_subgraph_index()), (Some("odml.rms_norm"), 1));
+    assert_eq!(operator.builtin_options_type(), tflite::BuiltinOptions::NONE);
+    let code = model.operator_codes().expect("codes").get(0);
+    assert_eq!(code.builtin_code(), tflite::BuiltinOperator(5000));
+    assert_eq!((code.builtin_code().variant_name(), code.version()), (None, 1));
+}
+
+#[test]
+fn absent_options_have_the_defaults_of_the_format() {
+    let mut builder = FlatBufferBuilder::new();
+    let empty = builder.start_table();
+    let empty = builder.end_table(empty);
+    builder.finish_minimal(empty);
+    // A table without fields is a table of every type.
+    let file = builder.finished_data();
+    let convolution = flatbuffers::root::<tflite::Conv2DOptions>(file).expect("a table");
+    assert_eq!((convolution.dilation_w_factor(), convolution.stride_w(), convolution.padding()), (1, 0, tflite::Padding::SAME));
+    assert!(flatbuffers::root::<tflite::AddOptions>(file).expect("a table").pot_scale_int16());
+    let lstm = flatbuffers::root::<tflite::BidirectionalSequenceLSTMOptions>(file).expect("a table");
+    assert!(lstm.time_major() && !lstm.merge_outputs());
+    let unique = flatbuffers::root::<tflite::UniqueOptions>(file).expect("a table");
+    assert_eq!(unique.idx_out_type(), tflite::TensorType::INT32);
+    assert_eq!(flatbuffers::root::<tflite::Operator>(file).expect("a table").debug_metadata_index(), -1);
+}
+
+/// Every prefix and every flipped bit of one model, and some of a real one, is refused or read without
+/// a panic.
+#[test]
+fn damaged_models_never_panic() {
+    let file = unusual_model();
+    let mut accepted = 0;
+    for length in 0..file.len() {
+        accepted += read(&file[..length]).map_or(0, |model| walk(&model).min(1));
+    }
+    for bit in 0..file.len() * 8 {
+        let mut damaged = file.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        accepted += read(&damaged).map_or(0, |model| walk(&model).min(1));
+    }
+    let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let digits = fs::read(project.join("examples/digits/digits_int8.tflite")).expect("the example is there");
+    let mut state = 1u64;
+    for _ in 0..2000 {
+        // Knuth's linear congruential generator: the same places in every run.
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let place = (state >> 33) as usize % digits.len();
+        let mut damaged = digits.clone();
+        damaged[place] ^= 1 << ((state >> 30) % 8);
+        accepted += read(&damaged).map_or(0, |model| walk(&model).min(1));
+    }
+    // Changed numbers are as good as the originals.
+    assert!(accepted > 100, "{accepted}");
+}
+
+/// 200,000 references to one string of a megabyte: to follow each would take minutes.
+#[test]
+fn a_file_that_repeats_itself_is_refused_at_once() {
+    let mut builder = FlatBufferBuilder::new();
+    let name = Some(builder.create_string(&"x".repeat(1 << 20)));
+    let entry = tflite::Metadata::create(&mut builder, &tflite::MetadataArgs { name, buffer: 0 });
+    let metadata = Some(builder.create_vector(&vec![entry; 200_000]));
+    let model = tflite::Model::create(&mut builder, &tflite::ModelArgs { metadata, ..Default::default() });
+    tflite::finish_model_buffer(&mut builder, model);
+    assert_eq!(read(builder.finished_data()).err(), Some(InvalidFlatbuffer::ApparentSizeTooLarge));
 }
