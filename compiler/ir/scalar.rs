@@ -449,6 +449,11 @@ impl ExpressionBuilder {
         Ok(self.intern(NodeData { op, operands: operands.to_vec(), ty }))
     }
 
+    /// An operation with its result type, taken from another expression where it is known to be sound.
+    pub fn node(&mut self, op: ScalarOp, operands: &[Node], ty: ElementType) -> Node {
+        self.intern(NodeData { op, operands: operands.to_vec(), ty })
+    }
+
     /// Wrapping or truncating conversion; the node itself when it has that type already.
     pub fn convert(&mut self, node: Node, ty: ElementType) -> Node {
         if self.ty(node) == ty {

@@ -1,5 +1,15 @@
 //! Rewrites of the tensor language. Each keeps what a module computes, and a verified module stays verified.
 
+mod dead_code;
+mod edit;
+mod fold_constants;
+mod index_fold;
+mod inline_calls;
+mod maps;
+mod merge_equal;
+mod simplify;
+mod transposes;
+
 use crate::ir::Module;
 
 /// A rewrite.
@@ -11,7 +21,16 @@ pub struct Pass {
 }
 
 /// All rewrites, in the order in which [`run_all`] applies them.
-pub const PASSES: &[Pass] = &[];
+pub const PASSES: &[Pass] = &[
+    Pass { name: "inline_calls", run: inline_calls::run },
+    Pass { name: "index_fold", run: index_fold::run },
+    Pass { name: "transposes", run: transposes::run },
+    Pass { name: "simplify", run: simplify::run },
+    Pass { name: "fold_constants", run: fold_constants::run },
+    Pass { name: "maps", run: maps::run },
+    Pass { name: "merge_equal", run: merge_equal::run },
+    Pass { name: "dead_code", run: dead_code::run },
+];
 
 /// Rounds after which [`run_all`] stops even if a rewrite still found something.
 const ROUNDS: usize = 8;

@@ -25,6 +25,7 @@ use self::array::Array;
 use self::error::{Step, fail};
 use super::module::{Func, Function, Inst, Module, State, Value};
 use super::op::Op;
+use super::scalar::{Expression, NodeData, Scalar, ScalarOp};
 use super::tensor::Tensor;
 use super::types::{ElementType, Extent, Type};
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -67,6 +68,45 @@ pub struct Interpreter<'m> {
     pub limits: Limits,
     states: SecondaryMap<State, Option<Array<'m>>>,
     uses: SecondaryMap<Func, Option<Rc<Vec<u32>>>>,
+}
+
+/// The results of one instruction whose operands, and the values among its extents, are all defined by `constant` and `index`:
+/// what constant folding wants.
+///
+/// # Errors
+/// When another operand occurs, the operator has control flow or state, or it fails on these operands.
+pub fn evaluate(module: &Module, function: &Function, inst: Inst) -> Result<Vec<Tensor>, InterpretError> {
+    let mut frame = Frame { func: Func::new(0), function, position: 0, values: vec![], uses_left: vec![], pending: None };
+    frame.values.resize(function.values.len(), None);
+    for value in function.uses(inst) {
+        let definition = function.defining_inst(value).map(|d| &function.insts[d]);
+        let slot = match definition.map(|d| (d.op, &d.attributes[0])) {
+            Some((Op::Constant, super::Attribute::Constant(id))) => Slot::Tensor(instruction::constant(module, *id)?),
+            Some((Op::IndexConstant, super::Attribute::Int(n))) => Slot::Index(*n),
+            _ => return fail(format!("{value} is no constant")),
+        };
+        frame.values[value.index()] = Some(slot);
+    }
+    let data = &function.insts[inst];
+    if matches!(data.op, Op::Call | Op::If | Op::While | Op::LoadState | Op::StoreState) {
+        return fail("control flow and state are no constants");
+    }
+    let operands: Vec<Slot<'_>> = data.operands.iter().map(|&v| frame.get(v)).collect::<Step<_>>()?;
+    Ok(instruction::compute(module, &frame, data, &operands)?.iter().filter_map(shown).collect())
+}
+
+/// A scalar operation on numbers; `None` when it is not defined on them.
+pub fn evaluate_scalar(module: &Module, op: ScalarOp, ty: ElementType, operands: &[Scalar]) -> Option<Scalar> {
+    let mut expression = Expression::default();
+    let mut push = |op, operands, ty| expression.nodes.push(NodeData { op, operands, ty });
+    let constants = operands.iter().map(|&s| push(ScalarOp::Constant(s), vec![], s.element())).collect();
+    let result = push(op, constants, ty);
+    expression.results.push(result);
+    let results = map::map(module, &expression, &[]).ok()?;
+    let mut bits = [0; 8];
+    let bytes = &results.first()?.bytes;
+    bits[..bytes.len()].copy_from_slice(bytes);
+    Some(Scalar::from_bits(ty, u64::from_le_bytes(bits)))
 }
 
 /// A `while` in progress.

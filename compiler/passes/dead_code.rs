@@ -1,0 +1,68 @@
+//! What nobody uses goes.
+//!
+//! Contract: an instruction stays when one of its results is used by one that stays, or when it may write a state. A load whose
+//! tensor is not used hands its token through. Of a `map`, results, nodes and operands without use go as long
+//! as its shape stays the same.
+
+use super::edit::{Edit, Visit, rewrite};
+use crate::ir::*;
+use cranelift_entity::EntitySet;
+
+/// Applies the rewrite.
+pub(super) fn run(module: &mut Module) -> bool {
+    let mut changed = rewrite(module, |edit, inst| match edit.function.insts[inst].op {
+        Op::LoadState => skip_load(edit, inst),
+        Op::Map => drop_results(edit, inst),
+        _ => Visit::Keep,
+    });
+    for function in module.functions.values_mut() {
+        let before = function.body.len();
+        function.body = living(function);
+        changed |= function.body.len() != before;
+    }
+    changed
+}
+
+/// The instructions that stay, found from the end.
+fn living(function: &Function) -> Vec<Inst> {
+    let mut used: EntitySet<Value> = EntitySet::with_capacity(function.values.len());
+    let param_extents = function.params.iter().filter_map(|&p| function.values[p].ty.as_tensor()).flat_map(|ty| &ty.shape);
+    let extents = param_extents.filter_map(|e| if let Extent::Value(v) = e { Some(*v) } else { None });
+    used.extend(function.results.iter().copied().chain(extents));
+    let mut kept = Vec::with_capacity(function.body.len());
+    for &inst in function.body.iter().rev() {
+        let data = &function.insts[inst];
+        let takes_token = data.operands.iter().any(|&v| function.values[v].ty == Type::Effect);
+        let writes = takes_token && data.op != Op::LoadState;
+        if writes || data.results.iter().any(|&v| used.contains(v)) {
+            used.extend(function.uses(inst));
+            kept.push(inst);
+        }
+    }
+    kept.reverse();
+    kept
+}
+
+fn skip_load(edit: &mut Edit<'_>, inst: Inst) -> Visit {
+    let data = &edit.function.insts[inst];
+    let (token, tensor) = (data.operands[0], data.results[1]);
+    if edit.uses[tensor] > 0 { Visit::Keep } else { Visit::Replace(vec![token, tensor]) }
+}
+
+/// A map with only the results that are used.
+fn drop_results(edit: &mut Edit<'_>, inst: Inst) -> Visit {
+    let data = &edit.function.insts[inst];
+    let used: Vec<usize> = (0..data.results.len()).filter(|&i| edit.uses[data.results[i]] > 0).collect();
+    if used.is_empty() || used.len() == data.results.len() {
+        return Visit::Keep;
+    }
+    let mut expression = data.expression().clone();
+    expression.results = used.iter().map(|&i| expression.results[i]).collect();
+    let (operands, results) = (data.operands.clone(), data.results.clone());
+    let Ok(made) = edit.insert(Op::Map, &operands, vec![Attribute::Expression(Box::new(expression))]) else { return Visit::Keep };
+    let mut values = results;
+    for (&i, value) in used.iter().zip(made) {
+        values[i] = value;
+    }
+    Visit::Replace(values)
+}

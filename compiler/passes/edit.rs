@@ -1,0 +1,214 @@
+//! Rewriting functions instruction by instruction: the common frame of the passes.
+
+use crate::ir::infer::{Context, TypeError};
+use crate::ir::*;
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+
+/// A function while it is rewritten. Instructions are visited in order; operands are resolved to what earlier visits put
+/// in their place, and result types follow from the rules again, before an instruction is visited.
+pub(super) struct Edit<'m> {
+    /// The module; the function itself is taken out of it.
+    pub module: &'m mut Module,
+    /// Its reference.
+    pub func: Func,
+    /// The function; its body is still the old one.
+    pub function: Function,
+    /// How often each value was used when the pass began.
+    pub uses: SecondaryMap<Value, u32>,
+    alias: Aliases,
+    body: Vec<Inst>,
+    source: Option<Source>,
+}
+
+/// What becomes of an instruction.
+pub(super) enum Visit {
+    /// It stays.
+    Keep,
+    /// Its attributes or operands were changed in place.
+    Changed,
+    /// Its results are these values from now on, and it is gone.
+    Replace(Vec<Value>),
+}
+
+/// Visits every instruction of every function; true when anything changed.
+pub(super) fn rewrite(module: &mut Module, mut visit: impl FnMut(&mut Edit<'_>, Inst) -> Visit) -> bool {
+    let functions: Vec<Func> = module.functions.keys().collect();
+    functions.into_iter().fold(false, |changed, func| rewrite_function(module, func, &mut visit) | changed)
+}
+
+/// Visits every instruction of one function; true when anything changed.
+pub(super) fn rewrite_function(module: &mut Module, func: Func, visit: &mut dyn FnMut(&mut Edit<'_>, Inst) -> Visit) -> bool {
+    let function = std::mem::take(&mut module.functions[func]);
+    let mut edit = Edit { module, func, uses: count_uses(&function), function, alias: SecondaryMap::new(), body: Vec::new(), source: None };
+    let mut changed = false;
+    for inst in std::mem::take(&mut edit.function.body) {
+        edit.resolve(inst);
+        edit.refresh_types(inst);
+        edit.source = edit.function.insts[inst].source;
+        match visit(&mut edit, inst) {
+            Visit::Keep => edit.body.push(inst),
+            Visit::Changed => {
+                edit.refresh_types(inst);
+                edit.body.push(inst);
+                changed = true;
+            }
+            Visit::Replace(values) => {
+                edit.replace(inst, &values);
+                changed = true;
+            }
+        }
+    }
+    let function = edit.finish();
+    module.functions[func] = function;
+    changed
+}
+
+type Aliases = SecondaryMap<Value, PackedOption<Value>>;
+
+fn resolved(alias: &Aliases, mut value: Value) -> Value {
+    while let Some(next) = alias[value].expand() {
+        value = next;
+    }
+    value
+}
+
+fn resolved_extent(alias: &Aliases, extent: Extent) -> Extent {
+    if let Extent::Value(v) = extent { Extent::Value(resolved(alias, v)) } else { extent }
+}
+
+fn count_uses(function: &Function) -> SecondaryMap<Value, u32> {
+    let mut uses = SecondaryMap::new();
+    let operands = function.body.iter().flat_map(|&inst| function.uses(inst));
+    for value in operands.chain(function.results.iter().copied()) {
+        uses[value] += 1;
+    }
+    uses
+}
+
+impl Edit<'_> {
+    fn resolve(&mut self, inst: Inst) {
+        let (alias, data) = (&self.alias, &mut self.function.insts[inst]);
+        for operand in &mut data.operands {
+            *operand = resolved(alias, *operand);
+        }
+        for attribute in &mut data.attributes {
+            if let Attribute::Extents(extents) = attribute {
+                extents.iter_mut().for_each(|e| *e = resolved_extent(alias, *e));
+            }
+        }
+    }
+
+    /// The result types that the operator's rule gives. Operands or attributes that fit no more leave the types
+    /// as they are, for the verifier to complain about.
+    fn refresh_types(&mut self, inst: Inst) {
+        let data = &self.function.insts[inst];
+        let Ok(types) = self.infer(data.op, &data.operands, &data.attributes) else { return };
+        for (value, ty) in data.results.clone().into_iter().zip(types) {
+            set_type(&mut self.function.values[value].ty, ty);
+        }
+    }
+
+    /// The types that an instruction's results would have.
+    pub fn infer(&self, op: Op, operands: &[Value], attributes: &[Attribute]) -> Result<Vec<Type>, TypeError> {
+        (op.row().infer)(&Context { module: self.module, function: &self.function, op, operands, attributes })
+    }
+
+    /// Adds an instruction in front of the one that is visited, with its source.
+    pub fn insert(&mut self, op: Op, operands: &[Value], attributes: Vec<Attribute>) -> Result<Vec<Value>, TypeError> {
+        let types = self.infer(op, operands, &attributes)?;
+        Ok(self.insert_typed(op, operands, attributes, types, self.source))
+    }
+
+    /// Adds an instruction of known types and source in front of the one that is visited.
+    pub fn insert_typed(
+        &mut self,
+        op: Op,
+        operands: &[Value],
+        attributes: Vec<Attribute>,
+        types: Vec<Type>,
+        source: Option<Source>,
+    ) -> Vec<Value> {
+        // `append` puts it into the function's body, which is empty while its old body is walked.
+        let inst = self.function.append(op, operands.to_vec(), attributes, types, source);
+        self.body.append(&mut self.function.body);
+        for value in self.function.uses(inst) {
+            self.uses[value] += 1;
+        }
+        self.function.insts[inst].results.clone()
+    }
+
+    /// Adds a single-result instruction; `None` when its operands do not fit.
+    pub fn insert_one(&mut self, op: Op, operands: &[Value], attributes: Vec<Attribute>) -> Option<Value> {
+        self.insert(op, operands, attributes).ok().map(|results| results[0])
+    }
+
+    /// How many instructions the new body has so far, for [`Self::cut_back`].
+    pub fn mark(&self) -> usize {
+        self.body.len()
+    }
+
+    /// Forgets instructions added since a mark.
+    pub fn cut_back(&mut self, mark: usize) {
+        self.body.truncate(mark);
+    }
+
+    /// The instruction that defines a value.
+    pub fn definition(&self, value: Value) -> Option<&InstData> {
+        self.function.defining_inst(value).map(|inst| &self.function.insts[inst])
+    }
+
+    /// The instruction that defines a value, if it is of an operator.
+    pub fn defined_by(&self, value: Value, op: Op) -> Option<&InstData> {
+        self.definition(value).filter(|data| data.op == op)
+    }
+
+    /// The constant that a value is.
+    pub fn constant_of(&self, value: Value) -> Option<Constant> {
+        match self.defined_by(value, Op::Constant)?.attributes[0] {
+            Attribute::Constant(constant) => Some(constant),
+            _ => None,
+        }
+    }
+
+    /// The static shape of a tensor value.
+    pub fn static_shape(&self, value: Value) -> Option<Vec<u64>> {
+        self.function.values[value].ty.as_tensor()?.static_shape()
+    }
+
+    fn replace(&mut self, inst: Inst, values: &[Value]) {
+        for (old, &new) in self.function.insts[inst].results.clone().into_iter().zip(values) {
+            if old == new {
+                continue;
+            }
+            self.alias[old] = new.into();
+            self.uses[new] += self.uses[old];
+            let is_param = matches!(self.function.values[new].definition, Definition::Param(_));
+            if self.function.values[new].name.is_none() && !is_param {
+                self.function.values[new].name = self.function.values[old].name.clone();
+            }
+        }
+    }
+
+    fn finish(mut self) -> Function {
+        self.function.body = std::mem::take(&mut self.body);
+        let results = self.function.results.iter().map(|&v| resolved(&self.alias, v)).collect();
+        self.function.results = results;
+        for &param in &self.function.params.clone() {
+            let Type::Tensor(mut ty) = self.function.values[param].ty.clone() else { continue };
+            ty.shape.iter_mut().for_each(|e| *e = resolved_extent(&self.alias, *e));
+            self.function.values[param].ty = Type::Tensor(ty);
+        }
+        self.function
+    }
+}
+
+/// A new type, in the layout that was chosen for the old one.
+fn set_type(slot: &mut Type, mut new: Type) {
+    if let (Type::Tensor(old), Type::Tensor(new)) = (&*slot, &mut new)
+        && old.rank() == new.rank()
+    {
+        new.layout = old.layout.clone();
+    }
+    *slot = new;
+}

@@ -1,0 +1,64 @@
+//! Instructions on constants alone become constants.
+//!
+//! Contract: an instruction is evaluated by the interpreter when all that it reads is constant. What it makes must not be larger
+//! than what it reads (small results excepted), so that compressed weights stay compressed, and the work is capped over the whole module.
+//! An instruction that fails on its operands is left to fail when the program runs.
+
+use super::edit::{Edit, Visit, rewrite};
+use crate::ir::*;
+
+/// Results of up to so many bytes may be larger than what they are made from.
+const SMALL: u64 = 4096;
+/// No constant that is made is larger.
+const LARGEST: u64 = 64 << 20;
+/// Scalar operations that folding may spend on a module.
+const WORK: u64 = 1 << 28;
+
+/// Applies the rewrite.
+pub(super) fn run(module: &mut Module) -> bool {
+    let mut budget = WORK;
+    rewrite(module, |edit, inst| fold(edit, inst, &mut budget).map_or(Visit::Keep, Visit::Replace))
+}
+
+fn fold(edit: &mut Edit<'_>, inst: Inst, budget: &mut u64) -> Option<Vec<Value>> {
+    let data = &edit.function.insts[inst];
+    if matches!(data.op, Op::Constant | Op::IndexConstant) {
+        return None;
+    }
+    let is_constant = |v: Value| edit.definition(v).is_some_and(|d| matches!(d.op, Op::Constant | Op::IndexConstant));
+    if !edit.function.uses(inst).all(is_constant) || !data.results.iter().all(|&v| edit.function.values[v].ty.as_tensor().is_some()) {
+        return None;
+    }
+    let bytes = |v: &Value| edit.function.values[*v].ty.as_tensor().map_or(Some(0), TensorType::static_bytes);
+    let read = data.operands.iter().try_fold(0u64, |sum, v| sum.checked_add(bytes(v)?))?;
+    let made = data.results.iter().try_fold(0u64, |sum, v| sum.checked_add(bytes(v)?))?;
+    let work = work(edit, data)?;
+    if made > LARGEST || (made > SMALL && made > read) || work > *budget {
+        return None;
+    }
+    *budget -= work;
+    let results = interpret::evaluate(edit.module, &edit.function, inst).ok()?;
+    results.into_iter().map(|tensor| constant(edit, tensor)).collect()
+}
+
+/// A tensor as a constant value.
+pub(super) fn constant(edit: &mut Edit<'_>, tensor: Tensor) -> Option<Value> {
+    let ty = TensorType::of(tensor.element, &tensor.shape);
+    let constant = edit.module.add_constant(ty, tensor.bytes.into());
+    edit.insert_one(Op::Constant, &[], vec![Attribute::Constant(constant)])
+}
+
+/// Scalar operations that an instruction takes, roughly.
+fn work(edit: &Edit<'_>, data: &InstData) -> Option<u64> {
+    let elements = |v: &Value| edit.function.values[*v].ty.as_tensor().map_or(Some(1), TensorType::static_elements);
+    let read = data.operands.iter().try_fold(0u64, |sum, v| sum.checked_add(elements(v)?))?;
+    let made = data.results.iter().try_fold(0u64, |sum, v| sum.checked_add(elements(v)?))?;
+    let each = match data.op {
+        Op::Map => data.expression().nodes.len() as u64,
+        Op::Conv => edit.static_shape(data.operands[1])?[1..].iter().try_fold(1u64, |n, &d| n.checked_mul(d))?,
+        Op::Matmul => *edit.static_shape(data.operands[0])?.last()?,
+        Op::Window => data.ints("size").iter().try_fold(1u64, |n, &d| n.checked_mul(d as u64))?,
+        _ => 1,
+    };
+    read.checked_add(made.checked_mul(each)?)
+}

@@ -1,0 +1,165 @@
+//! Indices that are known.
+//!
+//! Contract: an index whose interval is one number is that number, and an extent given by it is static; an index stored in a tensor and
+//! read back, through reshapes, slices, joins and integer conversions, is the index itself; an index tensor of a known index is a constant.
+
+use super::edit::{Edit, Visit, rewrite};
+use super::fold_constants;
+use crate::ir::*;
+
+/// Applies the rewrite.
+pub(super) fn run(module: &mut Module) -> bool {
+    rewrite(module, |edit, inst| {
+        let changed = known_extents(edit, inst);
+        let found = match edit.function.insts[inst].op {
+            Op::ExtentOf => known(edit, inst).or_else(|| forward_extent(edit, inst)),
+            Op::IndexBinary => known(edit, inst),
+            Op::IndexLoad => load(edit, inst),
+            Op::IndexTensor => store(edit, inst),
+            _ => None,
+        };
+        match found {
+            Some(values) => Visit::Replace(values),
+            None if changed => Visit::Changed,
+            None => Visit::Keep,
+        }
+    })
+}
+
+/// Makes extents static whose value is one number.
+fn known_extents(edit: &mut Edit<'_>, inst: Inst) -> bool {
+    let mut changed = false;
+    let before = edit.function.insts[inst].attributes.clone();
+    for i in 0..edit.function.insts[inst].attributes.len() {
+        let Attribute::Extents(extents) = &edit.function.insts[inst].attributes[i] else { continue };
+        let mut extents = extents.clone();
+        for extent in &mut extents {
+            let interval = edit.function.interval(*extent);
+            if let (Extent::Value(_), true, Ok(n)) = (*extent, interval.low == interval.high, u64::try_from(interval.low)) {
+                *extent = Extent::Static(n);
+                changed = true;
+            }
+        }
+        edit.function.insts[inst].attributes[i] = Attribute::Extents(extents);
+    }
+    // An extent that turns out not to fit is an error when the program runs.
+    let data = &edit.function.insts[inst];
+    if changed && edit.infer(data.op, &data.operands, &data.attributes).is_err() {
+        edit.function.insts[inst].attributes = before;
+        return false;
+    }
+    changed
+}
+
+fn interval(edit: &Edit<'_>, value: Value) -> Option<Interval> {
+    if let Type::Index(interval) = edit.function.values[value].ty { Some(interval) } else { None }
+}
+
+fn number(edit: &mut Edit<'_>, n: i64) -> Option<Vec<Value>> {
+    Some(vec![edit.insert_one(Op::IndexConstant, &[], vec![Attribute::Int(n)])?])
+}
+
+/// An index of one possible value.
+fn known(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+    let data = &edit.function.insts[inst];
+    let interval = interval(edit, data.results[0])?;
+    if interval.low == interval.high { number(edit, interval.low) } else { None }
+}
+
+/// The extent of a tensor whose type names the index.
+fn forward_extent(edit: &Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+    let data = &edit.function.insts[inst];
+    match edit.function.tensor(data.operands[0]).shape[data.int("axis") as usize] {
+        // A parameter's extent may be named by this very instruction.
+        Extent::Value(v) if v != data.results[0] => Some(vec![v]),
+        _ => None,
+    }
+}
+
+/// A constant for an index tensor of a known index.
+fn store(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+    let data = &edit.function.insts[inst];
+    let interval = interval(edit, data.operands[0])?;
+    if interval.low != interval.high {
+        return None;
+    }
+    let element = data.element("element");
+    let tensor = Tensor { element, shape: vec![], bytes: Scalar::int(element, interval.low).to_bytes() };
+    Some(vec![fold_constants::constant(edit, tensor)?])
+}
+
+/// The index behind a load, when it can only be inside the load's interval.
+fn load(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+    let data = &edit.function.insts[inst];
+    let Attribute::Interval(wanted) = *data.attribute("interval") else { return None };
+    let fits = |have: Interval| wanted.low <= have.low && have.high <= wanted.high;
+    match element_of(edit, data.operands[0])? {
+        Element::Number(n) if fits(Interval::exactly(n)) => number(edit, n),
+        Element::Index(v) if fits(interval(edit, v)?) => Some(vec![v]),
+        _ => None,
+    }
+}
+
+/// What one element of an integer tensor is.
+enum Element {
+    Number(i64),
+    Index(Value),
+}
+
+/// Follows the only element of a tensor to where it comes from.
+fn element_of(edit: &Edit<'_>, mut value: Value) -> Option<Element> {
+    let mut position = 0u64;
+    loop {
+        let data = edit.definition(value)?;
+        match data.op {
+            Op::Constant => {
+                let constant = &edit.module.constants[edit.constant_of(value)?];
+                return constant_element(constant, position).map(Element::Number);
+            }
+            Op::IndexTensor => {
+                // A number that does not fit the tensor's type wraps.
+                let (low, high) = data.element("element").integer_range()?;
+                let interval = interval(edit, data.operands[0])?;
+                let fits = low <= i128::from(interval.low) && i128::from(interval.high) <= high;
+                return fits.then_some(Element::Index(data.operands[0]));
+            }
+            Op::Reshape => value = data.operands[0],
+            Op::Slice => {
+                position = sliced(edit, data, position)?;
+                value = data.operands[0];
+            }
+            Op::Concat => (value, position) = joined(edit, data, position)?,
+            _ => return None,
+        }
+    }
+}
+
+fn constant_element(constant: &ConstantData, position: u64) -> Option<i64> {
+    let width = constant.ty.element.bits() as usize / 8;
+    if !constant.ty.element.is_integer() || width == 0 {
+        return None;
+    }
+    let chunk = constant.data.bytes().chunks_exact(width).nth(position as usize)?;
+    let bits = chunk.iter().rev().fold(0, |bits, &b| bits << 8 | u64::from(b));
+    Some(Scalar::from_bits(constant.ty.element, bits).as_i64())
+}
+
+/// The position in the operand of a one-dimensional slice.
+fn sliced(edit: &Edit<'_>, data: &InstData, position: u64) -> Option<u64> {
+    let [extent] = edit.static_shape(data.operands[0])?[..] else { return None };
+    let start = i64::try_from(data.extents("start")[0].as_static()?).ok()?;
+    let from = start.checked_add(data.ints("stride")[0].checked_mul(i64::try_from(position).ok()?)?)?;
+    u64::try_from(from).ok().filter(|&n| n < extent)
+}
+
+/// The operand of a one-dimensional join that holds a position.
+fn joined(edit: &Edit<'_>, data: &InstData, mut position: u64) -> Option<(Value, u64)> {
+    for &operand in &data.operands {
+        let [extent] = edit.static_shape(operand)?[..] else { return None };
+        if position < extent {
+            return Some((operand, position));
+        }
+        position -= extent;
+    }
+    None
+}

@@ -1,0 +1,109 @@
+//! Tidy expressions.
+//!
+//! Contract: a one-element constant that a map reads becomes a number of its expression; operands that come twice come once;
+//! operations on numbers alone are evaluated; nodes and operands without use go, as long as the map keeps its shape.
+
+use super::edit::{Edit, Visit, rewrite};
+use crate::ir::*;
+use cranelift_entity::SecondaryMap;
+
+/// Applies the rewrite.
+pub(super) fn run(module: &mut Module) -> bool {
+    rewrite(module, |edit, inst| {
+        if edit.function.insts[inst].op == Op::Map { tidy(edit, inst).map_or(Visit::Keep, Visit::Replace) } else { Visit::Keep }
+    })
+}
+
+fn tidy(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+    let data = &edit.function.insts[inst];
+    let old = data.expression();
+    let numbers: Vec<Option<Scalar>> = data.operands.iter().map(|&v| number_of(edit, v)).collect();
+    let reached = reached(old);
+    let mut wanted: Vec<(usize, Value)> = Vec::new();
+    for (node, data_of_node) in old.nodes.iter() {
+        if let (true, ScalarOp::Input(i)) = (reached[node], data_of_node.op) {
+            let operand = data.operands[i as usize];
+            if numbers[i as usize].is_none() && !wanted.iter().any(|(_, v)| *v == operand) {
+                wanted.push((i as usize, operand));
+            }
+        }
+    }
+    wanted.sort_by_key(|(i, _)| *i);
+    let mut operands: Vec<Value> = wanted.into_iter().map(|(_, v)| v).collect();
+    let expression = rebuild(edit.module, old, &reached, &data.operands, &numbers, &operands);
+    let shape = &edit.function.tensor(data.results[0]).shape;
+    let mut attributes = vec![Attribute::Expression(Box::new(expression))];
+    let same_shape = |operands: &[Value], attributes: &[Attribute]| {
+        edit.infer(Op::Map, operands, attributes).is_ok_and(|types| types[0].as_tensor().is_some_and(|t| t.shape == *shape))
+    };
+    if !same_shape(&operands, &attributes) {
+        // An operand is needed for its shape alone: keep them all, and only tidy the nodes.
+        operands = data.operands.clone();
+        let numbers = vec![None; operands.len()];
+        attributes = vec![Attribute::Expression(Box::new(rebuild(edit.module, old, &reached, &data.operands, &numbers, &operands)))];
+        if !same_shape(&operands, &attributes) {
+            return None;
+        }
+    }
+    if operands == data.operands && attributes == data.attributes {
+        return None;
+    }
+    edit.insert(Op::Map, &operands, attributes).ok()
+}
+
+/// The number in a constant of one element.
+fn number_of(edit: &Edit<'_>, value: Value) -> Option<Scalar> {
+    let constant = &edit.module.constants[edit.constant_of(value)?];
+    if constant.ty.static_elements() != Some(1) {
+        return None;
+    }
+    let bits = constant.data.bytes().iter().rev().fold(0, |bits, &b| bits << 8 | u64::from(b));
+    Some(Scalar::from_bits(constant.ty.element, bits))
+}
+
+/// The nodes that results depend on; operands come before their users, so one walk from the end finds them.
+fn reached(expression: &Expression) -> SecondaryMap<Node, bool> {
+    let mut reached = SecondaryMap::new();
+    expression.results.iter().for_each(|&n| reached[n] = true);
+    for (node, data) in expression.nodes.iter().rev() {
+        if reached[node] {
+            data.operands.iter().for_each(|&n| reached[n] = true);
+        }
+    }
+    reached
+}
+
+/// The same expression over other operands. `from` are the old operands, of which those in `numbers` become constants.
+fn rebuild(
+    module: &Module,
+    old: &Expression,
+    reached: &SecondaryMap<Node, bool>,
+    from: &[Value],
+    numbers: &[Option<Scalar>],
+    operands: &[Value],
+) -> Expression {
+    let element = |v: &Value| from.iter().position(|f| f == v).map_or(ElementType::Bool, |i| old.inputs[i]);
+    let mut builder = ExpressionBuilder::new(&operands.iter().map(element).collect::<Vec<_>>());
+    let mut moved: SecondaryMap<Node, Option<Node>> = SecondaryMap::new();
+    let mut constants: SecondaryMap<Node, Option<Scalar>> = SecondaryMap::new();
+    for (node, data) in old.nodes.iter().filter(|(node, _)| reached[*node]) {
+        let arguments: Vec<Node> = data.operands.iter().filter_map(|&n| moved[n]).collect();
+        let values: Option<Vec<Scalar>> = arguments.iter().map(|&n| constants[n]).collect();
+        let number = match data.op {
+            ScalarOp::Input(i) => numbers[i as usize],
+            ScalarOp::Constant(value) => Some(value),
+            op => values.and_then(|values| interpret::evaluate_scalar(module, op, data.ty, &values)),
+        };
+        let new = match (number, data.op) {
+            (Some(number), _) => builder.constant(number),
+            (None, ScalarOp::Input(i)) => builder.input(operands.iter().position(|v| *v == from[i as usize]).unwrap_or(0)),
+            (None, op) => builder.node(op, &arguments, data.ty),
+        };
+        if number.is_some() {
+            constants[new] = number;
+        }
+        moved[node] = Some(new);
+    }
+    let results = old.results.iter().filter_map(|&n| moved[n]).collect();
+    builder.finish(results)
+}

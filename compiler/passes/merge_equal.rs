@@ -1,0 +1,83 @@
+//! What is computed twice is computed once.
+//!
+//! Contract: constants of the same type and bytes become one constant; of instructions with the same operator, operands and
+//! attributes the first stays. Instructions with control flow or effect tokens are left alone.
+
+use super::edit::{Visit, rewrite};
+use crate::ir::*;
+use cranelift_entity::SecondaryMap;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Applies the rewrite.
+pub(super) fn run(module: &mut Module) -> bool {
+    let same = equal_constants(module);
+    let mut changed = false;
+    for function in module.functions.values_mut() {
+        for &inst in &function.body {
+            changed |= rename_constants(&mut function.insts[inst], &same);
+        }
+    }
+    let mut seen: HashMap<(Op, Vec<Value>), Vec<Inst>> = HashMap::new();
+    let mut current = None;
+    let merged = rewrite(module, |edit, inst| {
+        // Values are numbered in each function anew.
+        if current != Some(edit.func) {
+            current = Some(edit.func);
+            seen.clear();
+        }
+        let data = &edit.function.insts[inst];
+        if matches!(data.op, Op::If | Op::While | Op::Call | Op::LoadState | Op::StoreState) {
+            return Visit::Keep;
+        }
+        let candidates = seen.entry((data.op, data.operands.clone())).or_default();
+        match candidates.iter().find(|&&other| edit.function.insts[other].attributes == data.attributes) {
+            Some(&other) => Visit::Replace(edit.function.insts[other].results.clone()),
+            None => {
+                candidates.push(inst);
+                Visit::Keep
+            }
+        }
+    });
+    merged | changed
+}
+
+/// For each constant the first one that is equal.
+fn equal_constants(module: &Module) -> SecondaryMap<Constant, Constant> {
+    let mut same = SecondaryMap::with_default(Constant::from_u32(0));
+    let mut seen: HashMap<u64, Vec<Constant>> = HashMap::new();
+    for (id, constant) in module.constants.iter() {
+        let mut hasher = DefaultHasher::new();
+        constant.ty.hash(&mut hasher);
+        constant.data.bytes().hash(&mut hasher);
+        let candidates = seen.entry(hasher.finish()).or_default();
+        let first = candidates.iter().copied().find(|&other| module.constants[other] == *constant);
+        same[id] = first.unwrap_or(id);
+        if first.is_none() {
+            candidates.push(id);
+        }
+    }
+    same
+}
+
+fn rename_constants(data: &mut InstData, same: &SecondaryMap<Constant, Constant>) -> bool {
+    let mut changed = false;
+    let mut rename = |constant: &mut Constant| {
+        changed |= same[*constant] != *constant;
+        *constant = same[*constant];
+    };
+    for attribute in &mut data.attributes {
+        match attribute {
+            Attribute::Constant(constant) => rename(constant),
+            Attribute::Expression(expression) => {
+                for node in expression.nodes.values_mut() {
+                    if let ScalarOp::Lut(constant) = &mut node.op {
+                        rename(constant);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    changed
+}
