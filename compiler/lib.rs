@@ -2,9 +2,11 @@
 
 pub mod codegen;
 pub mod diagnostic;
+pub mod interface;
 pub mod ir;
 pub mod kernel;
 pub mod machine;
 pub mod passes;
 pub mod program;
 pub mod schema;
+pub mod target;

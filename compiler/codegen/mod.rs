@@ -5,6 +5,7 @@
 
 pub mod clif;
 pub mod code;
+mod cpu;
 pub mod error;
 
 pub use code::{Code, Relocation, RelocationTarget};
