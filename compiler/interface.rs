@@ -279,7 +279,8 @@ pub fn identifier(name: &str) -> String {
 
 /// A number behind a name that is taken. A method takes its own name and those derived from it.
 fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
-    let derived = |name: &str| ["", "_split", "_inputs", "_outputs"].map(|suffix| format!("{name}{suffix}"));
+    // Macros are in capitals, so names that differ only in case are one name.
+    let derived = |name: &str| ["", "_split", "_inputs", "_outputs"].map(|suffix| format!("{name}{suffix}").to_ascii_lowercase());
     let free = |candidate: &String| derived(candidate).iter().all(|n| !taken.contains(n));
     let chosen = std::iter::once(name.to_string())
         .chain((2..).map(|n: u64| format!("{name}{n}")))
@@ -305,8 +306,8 @@ mod tests {
         assert_eq!(identifier(""), "_");
         assert_eq!(identifier("größe"), "gr__e");
         let mut taken = BTreeSet::from(["init".to_string()]);
-        let names = ["init", "forward", "forward", "forward_split", "a-b", "a_b"].map(|n| unique(&identifier(n), &mut taken));
-        assert_eq!(names, ["init2", "forward", "forward2", "forward_split2", "a_b", "a_b2"]);
+        let names = ["init", "forward", "Forward", "forward_split", "a-b", "a_b"].map(|n| unique(&identifier(n), &mut taken));
+        assert_eq!(names, ["init2", "forward", "Forward2", "forward_split2", "a_b", "a_b2"]);
     }
 
     #[test]

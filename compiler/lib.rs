@@ -2,8 +2,10 @@
 
 pub mod codegen;
 pub mod diagnostic;
+pub mod emit;
 pub mod interface;
 pub mod ir;
+pub mod jit;
 pub mod kernel;
 pub mod machine;
 pub mod passes;
