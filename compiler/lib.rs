@@ -2,13 +2,11 @@
 
 pub mod codegen;
 pub mod diagnostic;
-pub mod emit;
-pub mod interface;
+pub mod frontend;
 pub mod ir;
-pub mod jit;
 pub mod kernel;
 pub mod machine;
+pub mod npz;
 pub mod passes;
 pub mod program;
 pub mod schema;
-pub mod target;
