@@ -1,5 +1,6 @@
 //! Front ends: model files to the tensor language. A front end knows one file format and nothing of code.
 
+pub mod executorch;
 pub mod fixed_point;
 pub mod quantization;
 pub mod terms;
@@ -34,8 +35,8 @@ impl Format {
     pub fn detect(bytes: &[u8]) -> Option<Self> {
         match bytes.get(4..8)? {
             b"TFL3" => Some(Self::Tflite),
-            b"ET12" => Some(Self::Executorch),
             b"BP08" => Some(Self::BundledExecutorch),
+            _ if executorch::Header::recognizes(bytes) => Some(Self::Executorch),
             _ => None,
         }
     }
@@ -48,6 +49,7 @@ impl Format {
 pub fn load(bytes: Arc<dyn Bytes>, file_name: &str, options: &LoadOptions) -> Result<Module, Diagnostics> {
     let loaded = match Format::detect((*bytes).as_ref()) {
         Some(Format::Tflite) => tflite::load(&bytes, options),
+        Some(Format::Executorch) => executorch::load(&bytes, options),
         Some(format) => Err(Diagnostic::new(112, Kind::Unsupported, format!("files of format {format:?} are not supported")).into()),
         None => Err(unknown_format((*bytes).as_ref()).into()),
     };
