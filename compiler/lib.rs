@@ -11,6 +11,7 @@ pub mod kernel;
 pub mod machine;
 pub mod npz;
 pub mod passes;
+pub mod plan;
 pub mod program;
 pub mod schema;
 pub mod target;
