@@ -66,3 +66,21 @@ const X86_64: &[u8] = &[
     0x5b,                                     // pop rbx
     0xc3,                                     // ret
 ];
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use region::Protection;
+
+    #[test]
+    fn it_finds_what_the_standard_library_finds() {
+        let mut page = region::alloc(super::X86_64.len(), Protection::READ_WRITE_EXECUTE).unwrap();
+        // SAFETY: the page is writable and long enough; what is copied is a whole function that takes nothing, keeps the registers
+        // it has to keep, and returns a number.
+        let found = unsafe {
+            std::ptr::copy_nonoverlapping(super::X86_64.as_ptr(), page.as_mut_ptr(), super::X86_64.len());
+            let function: extern "C" fn() -> u64 = std::mem::transmute(page.as_ptr::<u8>());
+            function()
+        };
+        assert_eq!(found, crate::target::host_features());
+    }
+}
