@@ -2,10 +2,10 @@
 
 mod handmade;
 
+use handmade::LENGTH;
 use modelc::jit::memory::Placement;
 use modelc::jit::{Jit, JitOptions};
 use modelc::target::host_machine;
-use handmade::LENGTH;
 
 fn inputs() -> (Vec<u8>, Vec<u8>) {
     let bytes = (0..LENGTH).map(|i| (i as i8 - 20) as u8).collect();
@@ -69,15 +69,15 @@ fn dead_memory_is_poisoned_and_live_memory_is_not() {
     let none = || vec![vec![]; 4];
     let mut right = vec![none(), none(), none(), none(), none()];
     // `forward` keeps the sums from the first kernel to the third.
-    right[0][0] = vec![0..LENGTH];
-    right[0][1] = vec![0..LENGTH];
+    right[0][0] = vec![0..1, 1..LENGTH];
+    right[0][1] = vec![0..1, 1..LENGTH];
     let mut outputs = vec![];
     let live = Some(right.clone());
     let checking = jit(JitOptions { live, placement: Placement::AgainstGuard, ..JitOptions::default() });
     checking.instance().unwrap().call(0, &[&bytes, &floats], &mut outputs).unwrap();
     assert_eq!(outputs, expected(1));
     // One byte too few is seen in the answer.
-    right[0][1] = vec![0..LENGTH - 1];
+    right[0][1] = vec![0..1, 1..LENGTH - 1];
     let checking = jit(JitOptions { live: Some(right), ..JitOptions::default() });
     checking.instance().unwrap().call(0, &[&bytes, &floats], &mut outputs).unwrap();
     let mut wrong = expected(1);

@@ -132,7 +132,7 @@ mod tests {
         let mut scratch = [0; 10];
         poison(&mut scratch, &[2..4, 3..5, 8..9]);
         assert_eq!(scratch, [255, 255, 0, 0, 0, 255, 255, 255, 0, 255]);
-        poison(&mut scratch, &[0..10]);
+        poison(&mut scratch, &[0..3, 3..10]);
         assert_eq!(scratch[2], 0);
         poison(&mut scratch, &[]);
         assert_eq!(scratch, [255; 10]);
