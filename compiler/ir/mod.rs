@@ -13,6 +13,7 @@ pub mod interpret;
 pub mod interval;
 pub mod module;
 pub mod op;
+pub mod random;
 pub mod scalar;
 pub mod tensor;
 pub mod text;

@@ -527,7 +527,8 @@ pub fn result_type(op: ScalarOp, operands: &[ElementType]) -> Option<ElementType
         Neg | Abs => same(first.is_some_and(|e| e.is_float() || e.is_signed_integer())),
         And | Or | Xor | Not => same(first.is_some_and(|e| e.is_integer() || e == E::Bool)),
         ShiftLeft | ShiftRight => same(first.is_some_and(E::is_integer)),
-        Compare(_) => all_equal.then_some(E::Bool),
+        Compare(Comparison::Equal | Comparison::NotEqual) => all_equal.then_some(E::Bool),
+        Compare(_) => (all_equal && first != Some(E::C64)).then_some(E::Bool),
         Select => (first == Some(E::Bool) && operands[1] == operands[2]).then_some(operands[1]),
         Floor | Ceil | Trunc | RoundEven | RoundAway | Sqrt | Rsqrt | Exp | Log | Tanh | Logistic | Erf | Sin | Cos | Fma => {
             same(first.is_some_and(E::is_float))

@@ -100,14 +100,15 @@ fn no_padding(edit: &Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     none.then(|| vec![data.operands[0]])
 }
 
-/// A reduction over extents of 1. For `any` and `all` of other than truth values it still turns numbers into 0 and 1; and a sum of
-/// floats turns −0 into 0, which no later operation but a division or a sign bit sees, so it stays.
+/// A reduction over extents of 1. `any` and `all` of other than truth values still turn numbers into 0 and 1; of floats, a sum
+/// turns −0 into 0, and an extreme leaves NaN out.
 fn reduce(edit: &Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let element = edit.function.tensor(data.operands[0]).element;
     let exact = match data.word("reduction") {
         "any" | "all" => element == ElementType::Bool,
-        _ => element.is_integer() || data.ints("axes").is_empty(),
+        "product" => element != ElementType::C64,
+        _ => element.is_integer(),
     };
     if !exact {
         return None;

@@ -1,0 +1,247 @@
+//! Random modules over the whole operator table, for tests: what one engine computes on them, every engine must.
+//!
+//! The same seed and options give the same module and inputs. The modules verify, and run without an error: indices stay in range
+//! and loops end. A few numbers are infinite or NaN, and sums of floats may depend on their order.
+
+mod expression;
+mod operators;
+
+use super::*;
+
+/// A small deterministic generator of numbers (SplitMix64).
+pub(super) struct Random(u64);
+
+impl Random {
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`, which is not 0.
+    fn below(&mut self, bound: usize) -> usize {
+        (self.bits() % bound as u64) as usize
+    }
+
+    /// A number in a range, ends included.
+    fn between(&mut self, low: i64, high: i64) -> i64 {
+        low + self.below((high - low + 1) as usize) as i64
+    }
+
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len())]
+    }
+}
+
+/// What random modules may hold.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Instructions in the main function, roughly.
+    pub instructions: usize,
+    /// Operators to choose from.
+    pub operators: Vec<Op>,
+    /// Element types to choose from; indices are `i32` and conditions `bool` whatever stands here.
+    pub elements: Vec<ElementType>,
+    /// Scalar operations without parameters to choose from.
+    pub scalar_operations: Vec<ScalarOp>,
+    /// Whether extents may be known only when the program runs.
+    pub dynamic: bool,
+}
+
+impl Default for Options {
+    /// Everything.
+    fn default() -> Self {
+        Self {
+            instructions: 12,
+            operators: op::OPS.iter().map(|row| row.op).collect(),
+            elements: ElementType::ALL.iter().map(|(e, _)| *e).collect(),
+            scalar_operations: ScalarOp::PLAIN.to_vec(),
+            dynamic: true,
+        }
+    }
+}
+
+/// A random module with one method, and inputs for it.
+pub fn module(seed: u64, options: &Options) -> (Module, Vec<Tensor>) {
+    let mut module = Module::default();
+    let mut generator = Generator {
+        random: Random(seed),
+        options,
+        b: FunctionBuilder::new(&mut module, "main"),
+        pool: Vec::new(),
+        inputs: Vec::new(),
+        token: None,
+        finite: false,
+        outputs: Vec::new(),
+    };
+    let count = generator.random.between(1, 3);
+    for _ in 0..count {
+        let element = generator.element();
+        let shape = generator.shape();
+        generator.input(element, &shape);
+    }
+    if options.operators.contains(&Op::LoadState) || options.operators.contains(&Op::StoreState) {
+        generator.token = Some(generator.b.param(Type::Effect, None));
+    }
+    let mut left = options.instructions * 20;
+    let mut made = 0;
+    let mut op = *generator.random.pick(&options.operators);
+    while made < options.instructions && left > 0 {
+        left -= 1;
+        // Now and then the same again, as rewrites look for two in a row.
+        if !generator.random.one_in(4) {
+            op = *generator.random.pick(&options.operators);
+        }
+        made += usize::from(generator.instruction(op).is_some());
+    }
+    let (function, inputs, ports) = generator.finish();
+    module.methods.push(Method { name: "main".into(), function, inputs: ports.0, outputs: ports.1 });
+    (module, inputs)
+}
+
+/// A module in the making.
+struct Generator<'m> {
+    random: Random,
+    options: &'m Options,
+    b: FunctionBuilder<'m>,
+    /// Values to compute with: tensors and indices.
+    pool: Vec<Value>,
+    /// Inputs so far, one a parameter that is no token.
+    inputs: Vec<Tensor>,
+    token: Option<Value>,
+    /// Whether numbers are finite for now.
+    finite: bool,
+    /// Results that must be returned, whatever else is.
+    outputs: Vec<Value>,
+}
+
+type Ports = (Vec<Port>, Vec<Port>);
+
+impl Generator<'_> {
+    fn element(&mut self) -> ElementType {
+        *self.random.pick(&self.options.elements)
+    }
+
+    /// A shape of a few hundred elements at most; sometimes without any.
+    fn shape(&mut self) -> Vec<u64> {
+        let rank = self.random.between(0, 4);
+        (0..rank).map(|_| if self.random.one_in(60) { 0 } else { self.random.between(1, 5) as u64 }).collect()
+    }
+
+    /// A number that is usually small.
+    fn scalar(&mut self, element: ElementType) -> Scalar {
+        let small = self.random.between(-12, 12);
+        match element {
+            ElementType::Bool => Scalar::bool(self.random.one_in(2)),
+            ElementType::C64 => {
+                let imaginary = u64::from((self.random.between(-4, 4) as f32).to_bits());
+                Scalar::from_bits(element, imaginary << 32 | u64::from((small as f32).to_bits()))
+            }
+            e if e.is_float() => match self.random.below(40) {
+                0 if !self.finite => Scalar::float(e, f64::NAN),
+                1 if !self.finite => Scalar::float(e, f64::INFINITY),
+                2 => Scalar::float(e, -0.0),
+                3 => Scalar::float(e, small as f64 * 1e4),
+                4..20 => Scalar::float(e, small as f64 / 8.0),
+                _ => Scalar::float(e, small as f64),
+            },
+            e if self.random.one_in(4) => Scalar::from_bits(e, self.random.bits()),
+            e => Scalar::int(e, small),
+        }
+    }
+
+    fn tensor(&mut self, element: ElementType, shape: &[u64]) -> Tensor {
+        let count = shape.iter().product::<u64>() as usize;
+        let mut bytes = Vec::new();
+        let numbers: Vec<Scalar> = (0..count).map(|_| self.scalar(element)).collect();
+        if element == ElementType::I4 {
+            bytes.extend(numbers.chunks(2).map(|pair| pair[0].bits() as u8 | pair.get(1).map_or(0, |s| (s.bits() as u8) << 4)));
+        } else {
+            numbers.iter().for_each(|s| bytes.extend(s.to_bytes()));
+        }
+        Tensor { element, shape: shape.to_vec(), bytes }
+    }
+
+    /// A new parameter with contents.
+    fn parameter(&mut self, tensor: Tensor) -> Value {
+        let value = self.b.param(Type::Tensor(TensorType::of(tensor.element, &tensor.shape)), None);
+        self.inputs.push(tensor);
+        value
+    }
+
+    fn input(&mut self, element: ElementType, shape: &[u64]) -> Value {
+        let tensor = self.tensor(element, shape);
+        let value = self.parameter(tensor);
+        self.pool.push(value);
+        value
+    }
+
+    /// A new constant or, sometimes, a parameter; not in the pool.
+    fn leaf(&mut self, element: ElementType, shape: &[u64]) -> Option<Value> {
+        let tensor = self.tensor(element, shape);
+        if self.random.one_in(3) {
+            return Some(self.parameter(tensor));
+        }
+        self.b.literal(TensorType::of(element, shape), tensor.bytes).ok()
+    }
+
+    /// A tensor of the pool that passes a test; often a recent one, so that chains grow.
+    fn tensor_where(&mut self, accept: impl Fn(&TensorType) -> bool) -> Option<Value> {
+        let fits = |&&v: &&Value| self.b.function.values[v].ty.as_tensor().is_some_and(&accept);
+        let values: Vec<Value> = self.pool.iter().filter(fits).copied().collect();
+        let recent = if self.random.one_in(2) { values.len().saturating_sub(2) } else { 0 };
+        if values.is_empty() { None } else { Some(*self.random.pick(&values[recent..])) }
+    }
+
+    /// One more instruction, and its results into the pool; `None` when nothing fits the operator.
+    fn instruction(&mut self, op: Op) -> Option<()> {
+        let (operands, attributes) = self.propose(op)?;
+        let results = self.b.inst(op, &operands, attributes).ok()?;
+        let small = |ty: &Type| match ty {
+            Type::Tensor(t) => self.b.function.bound_bytes(t).is_some_and(|bytes| bytes <= 1 << 14),
+            _ => true,
+        };
+        // A tensor that grew too large is computed all the same, but nothing grows from it.
+        let types: Vec<Type> = results.iter().map(|&v| self.b.function.values[v].ty.clone()).collect();
+        for (value, ty) in results.into_iter().zip(types) {
+            match ty {
+                Type::Effect => self.token = Some(value),
+                ty if small(&ty) => self.pool.push(value),
+                _ => {}
+            }
+        }
+        Some(())
+    }
+
+    /// Ends the function with some results: all values that must be returned, and a few others. Tokens stand last among parameters and results.
+    fn finish(mut self) -> (Func, Vec<Tensor>, Ports) {
+        let mut results = std::mem::take(&mut self.outputs);
+        for value in self.pool.clone().into_iter().rev() {
+            let is_tensor = self.b.function.values[value].ty.as_tensor().is_some();
+            if is_tensor && (results.len() < 2 || self.random.one_in(3)) && !results.contains(&value) {
+                results.push(value);
+            }
+        }
+        let port = |i: usize, what: &str| Port { name: format!("{what}{i}"), ..Port::default() };
+        let inputs = (0..self.inputs.len()).map(|i| port(i, "in")).collect();
+        let outputs = (0..results.len()).map(|i| port(i, "out")).collect();
+        results.extend(self.token);
+        token_last(&mut self.b.function);
+        (self.b.finish(results), self.inputs, (inputs, outputs))
+    }
+}
+
+/// Moves the effect token behind all other parameters.
+fn token_last(function: &mut Function) {
+    let values = &mut function.values;
+    function.params.sort_by_key(|&v| values[v].ty == Type::Effect);
+    for (i, &param) in function.params.iter().enumerate() {
+        values[param].definition = Definition::Param(i as u32);
+    }
+}

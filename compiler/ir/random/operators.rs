@@ -1,0 +1,482 @@
+//! Random operands and attributes for each operator of the table.
+
+use super::Generator;
+use crate::ir::*;
+
+/// Operands and attributes that probably fit an operator.
+type Proposal = Option<(Vec<Value>, Vec<Attribute>)>;
+
+fn word(index: usize) -> Attribute {
+    Attribute::Word(index as u8)
+}
+
+fn extents(numbers: &[u64]) -> Attribute {
+    Attribute::Extents(numbers.iter().map(|&n| Extent::Static(n)).collect())
+}
+
+fn is_static(ty: &TensorType) -> bool {
+    ty.static_shape().is_some()
+}
+
+impl Generator<'_> {
+    /// Something for an operator to do. Every row of the table has its arm.
+    pub(super) fn propose(&mut self, op: Op) -> Proposal {
+        match op {
+            Op::Constant => self.constant(),
+            Op::Map => self.map(),
+            Op::Conv => self.conv(),
+            Op::Matmul => self.matmul(),
+            Op::Window => self.window(),
+            Op::Reduce => self.reduce(),
+            Op::ArgReduce => self.arg_reduce(),
+            Op::Reshape => self.reshape(),
+            Op::Transpose => self.transpose(),
+            Op::Broadcast => self.broadcast(),
+            Op::Slice => self.slice(),
+            Op::Pad => self.pad(),
+            Op::MirrorPad => self.mirror_pad(),
+            Op::Concat => self.concat(),
+            Op::Gather => self.gather(),
+            Op::Iota => self.iota(),
+            Op::ExtentOf => self.extent_of(),
+            Op::IndexConstant => Some((vec![], vec![Attribute::Int(self.random.between(0, 6))])),
+            Op::IndexBinary => self.index_binary(),
+            Op::IndexLoad => self.index_load(),
+            Op::IndexTensor => self.index_tensor(),
+            Op::If => self.if_else(),
+            Op::While => self.while_loop(),
+            Op::Call => self.call(),
+            Op::LoadState => self.load_state(),
+            Op::StoreState => self.store_state(),
+        }
+    }
+
+    fn shape_of(&self, value: Value) -> Vec<u64> {
+        self.b.tensor(value).static_shape().unwrap_or_default()
+    }
+
+    fn constant(&mut self) -> Proposal {
+        let (element, shape) = (self.element(), self.shape());
+        let tensor = self.tensor(element, &shape);
+        let constant = self.b.module.add_constant(TensorType::of(element, &shape), tensor.bytes.into());
+        Some((vec![], vec![Attribute::Constant(constant)]))
+    }
+
+    /// One to three operands: of the pool, or leaves that broadcast to the first.
+    fn map(&mut self) -> Proposal {
+        let first = self.tensor_where(|_| true)?;
+        let shape = self.b.tensor(first).shape.clone();
+        let mut operands = vec![first];
+        for _ in 0..self.random.below(3) {
+            let same = self.tensor_where(|ty| ty.shape == shape);
+            match (self.random.below(3), same) {
+                (0, Some(value)) => operands.push(value),
+                _ => {
+                    let element = self.element();
+                    let shape = self.narrowed(&shape);
+                    operands.push(self.leaf(element, &shape)?);
+                }
+            }
+        }
+        let elements: Vec<ElementType> = operands.iter().map(|&v| self.b.tensor(v).element).collect();
+        let expression = self.expression(&elements);
+        Some((operands, vec![Attribute::Expression(Box::new(expression))]))
+    }
+
+    /// A shape that broadcasts to another.
+    fn narrowed(&mut self, shape: &[Extent]) -> Vec<u64> {
+        let skip = if self.random.one_in(2) { self.random.below(shape.len() + 1) } else { 0 };
+        shape[skip..].iter().map(|e| e.as_static().filter(|_| !self.random.one_in(3)).unwrap_or(1)).collect()
+    }
+
+    fn accumulator(&mut self, element: ElementType) -> Option<ElementType> {
+        match element {
+            ElementType::F64 => Some(ElementType::F64),
+            e if e.is_float() => Some(ElementType::F32),
+            ElementType::I64 => Some(ElementType::I64),
+            e if e.is_integer() => Some(ElementType::I32),
+            _ => None,
+        }
+    }
+
+    fn zero_point(&mut self, element: ElementType) -> i64 {
+        if element.is_integer() { self.random.between(-5, 5) } else { 0 }
+    }
+
+    fn ints(&mut self, count: usize, low: i64, high: i64) -> Vec<i64> {
+        (0..count).map(|_| self.random.between(low, high)).collect()
+    }
+
+    /// A static tensor of rank 3 or 4 with no extent of 0.
+    fn image(&mut self) -> Option<Value> {
+        let fits = |ty: &TensorType| (3..=4).contains(&ty.rank()) && ty.static_elements().is_some_and(|n| n > 0);
+        match self.tensor_where(fits) {
+            Some(value) if !self.random.one_in(3) => Some(value),
+            _ => {
+                let element = self.element();
+                let rank = self.random.between(3, 4);
+                let shape: Vec<u64> = (0..rank).map(|_| self.random.between(1, 5) as u64).collect();
+                self.leaf(element, &shape)
+            }
+        }
+    }
+
+    fn conv(&mut self) -> Proposal {
+        let input = self.image()?;
+        let (element, shape) = (self.b.tensor(input).element, self.shape_of(input));
+        let spatial = shape.len() - 2;
+        let channels = shape[spatial + 1];
+        let groups = if self.random.one_in(2) { channels } else { 1 };
+        let mut filter_shape = vec![groups * self.random.between(1, 3) as u64];
+        filter_shape.extend(self.ints(spatial, 1, 3).iter().map(|&n| n as u64));
+        filter_shape.push(channels / groups);
+        // A rewrite takes a border of zeros for padding, which only an infinite weight tells apart.
+        self.finite = true;
+        let filter = self.leaf(element, &filter_shape);
+        self.finite = false;
+        let filter = filter?;
+        let mut attributes = self.geometry(spatial);
+        let zero_points = [self.zero_point(element), self.zero_point(element)];
+        let input = if self.random.one_in(2) { self.bordered(input, zero_points[0])? } else { input };
+        attributes.push(Attribute::Int(groups as i64));
+        attributes.extend(zero_points.map(Attribute::Int));
+        attributes.push(Attribute::Element(self.accumulator(element)?));
+        Some((vec![input, filter], attributes))
+    }
+
+    /// An image with a spatial border, often of its zero point.
+    fn bordered(&mut self, image: Value, zero_point: i64) -> Option<Value> {
+        let (element, rank) = (self.b.tensor(image).element, self.b.tensor(image).rank());
+        let mut amounts = [self.ints(rank, 0, 2), self.ints(rank, 0, 2)];
+        for list in &mut amounts {
+            (list[0], list[rank - 1]) = (0, 0);
+        }
+        let zero = Scalar::int(element, zero_point);
+        let value = if self.random.one_in(3) { self.scalar(element) } else { zero };
+        let [low, high] = amounts;
+        self.b.pad(image, low, high, value).ok()
+    }
+
+    fn geometry(&mut self, spatial: usize) -> Vec<Attribute> {
+        [(1, 2), (1, 2), (0, 2), (0, 2)].map(|(low, high)| Attribute::Ints(self.ints(spatial, low, high))).to_vec()
+    }
+
+    fn matmul(&mut self) -> Proposal {
+        let left = self.tensor_where(|ty| is_static(ty) && ty.rank() >= 2)?;
+        let (element, shape) = (self.b.tensor(left).element, self.shape_of(left));
+        let rows = self.random.between(1, 5) as u64;
+        let mut other: Vec<u64> = if self.random.one_in(2) { shape[..shape.len() - 2].to_vec() } else { vec![] };
+        other.extend([rows, shape[shape.len() - 1]]);
+        let right = self.leaf(element, &other)?;
+        let zero_points = [self.zero_point(element), self.zero_point(element)];
+        let mut attributes = zero_points.map(Attribute::Int).to_vec();
+        attributes.push(Attribute::Element(self.accumulator(element)?));
+        Some((vec![left, right], attributes))
+    }
+
+    fn reduction(&mut self, element: ElementType) -> Attribute {
+        let all = if element == ElementType::C64 { vec![0, 3] } else { (0..op::REDUCTIONS.len()).collect() };
+        word(*self.random.pick(&all))
+    }
+
+    fn window(&mut self) -> Proposal {
+        let input = self.image()?;
+        let (element, spatial) = (self.b.tensor(input).element, self.b.tensor(input).rank() - 2);
+        let mut attributes = vec![self.reduction(element), Attribute::Ints(self.ints(spatial, 1, 3))];
+        attributes.extend(self.geometry(spatial));
+        Some((vec![input], attributes))
+    }
+
+    fn reduce(&mut self) -> Proposal {
+        let input = self.tensor_where(|_| true)?;
+        let (element, rank) = (self.b.tensor(input).element, self.b.tensor(input).rank());
+        let axes = (0..rank as i64).filter(|_| self.random.one_in(2)).collect();
+        Some((vec![input], vec![self.reduction(element), Attribute::Ints(axes)]))
+    }
+
+    fn arg_reduce(&mut self) -> Proposal {
+        let input = self.tensor_where(|ty| ty.rank() > 0)?;
+        let axis = self.random.below(self.b.tensor(input).rank());
+        let element = *self.random.pick(&[ElementType::I32, ElementType::I64]);
+        let search = word(self.random.below(op::SEARCHES.len()));
+        Some((vec![input], vec![search, Attribute::Int(axis as i64), Attribute::Element(element)]))
+    }
+
+    /// A shape of as many elements, from the prime factors in random places.
+    fn reshape(&mut self) -> Proposal {
+        let input = self.tensor_where(is_static)?;
+        let mut rest = self.shape_of(input).iter().product::<u64>();
+        let mut shape = vec![1; self.random.below(5)];
+        if shape.is_empty() && rest != 1 {
+            shape.push(1);
+        }
+        let mut factor = 2;
+        while rest > 1 {
+            if rest.is_multiple_of(factor) {
+                let place = self.random.below(shape.len());
+                shape[place] *= factor;
+                rest /= factor;
+            } else {
+                factor += 1;
+            }
+        }
+        if rest == 0 {
+            let place = self.random.below(shape.len());
+            shape[place] = 0;
+        }
+        Some((vec![input], vec![extents(&shape)]))
+    }
+
+    fn transpose(&mut self) -> Proposal {
+        let input = self.tensor_where(|_| true)?;
+        // Mostly the two between channels first and channels last, so that some cancel.
+        let permutation = match self.b.tensor(input).rank() {
+            4 if !self.random.one_in(4) => self.random.pick(&[vec![0, 3, 1, 2], vec![0, 2, 3, 1]]).clone(),
+            rank => {
+                let mut list: Vec<i64> = (0..rank as i64).collect();
+                (1..rank).for_each(|i| list.swap(i, self.random.below(i + 1)));
+                list
+            }
+        };
+        Some((vec![input], vec![Attribute::Ints(permutation)]))
+    }
+
+    fn broadcast(&mut self) -> Proposal {
+        let input = self.tensor_where(is_static)?;
+        let added = self.random.below(2);
+        let mut shape: Vec<u64> = self.ints(added, 1, 3).iter().map(|&n| n as u64).collect();
+        for extent in self.shape_of(input) {
+            shape.push(if extent == 1 { self.random.between(1, 4) as u64 } else { extent });
+        }
+        Some((vec![input], vec![extents(&shape)]))
+    }
+
+    /// A box; where extents may be dynamic, sometimes one whose first size is read from a tensor.
+    fn slice(&mut self) -> Proposal {
+        let input = self.tensor_where(is_static)?;
+        let shape = self.shape_of(input);
+        let (mut start, mut size, mut stride) = (Vec::new(), Vec::new(), Vec::new());
+        for &extent in &shape {
+            let count = self.random.between(i64::from(extent > 0), extent as i64);
+            let step = if count > 1 { self.random.between(1, ((extent as i64 - 1) / (count - 1)).max(1)) } else { 1 };
+            let reach = (count - 1).max(0) * step;
+            let first = self.random.between(0, (extent as i64 - 1 - reach).max(0));
+            let backwards = self.random.one_in(4);
+            start.push(Extent::Static(if backwards { first + reach } else { first } as u64));
+            size.push(Extent::Static(count as u64));
+            stride.push(if backwards { -step } else { step });
+        }
+        if self.options.dynamic && !shape.is_empty() && stride[0] > 0 && self.random.one_in(2) {
+            let bound = size[0].as_static()? as i64;
+            size[0] = Extent::Value(self.dynamic_index(bound)?);
+        }
+        Some((vec![input], vec![Attribute::Extents(start), Attribute::Extents(size), Attribute::Ints(stride)]))
+    }
+
+    /// An index from 0 to `bound` that is known only when the program runs.
+    fn dynamic_index(&mut self, bound: i64) -> Option<Value> {
+        let n = self.random.between(0, bound);
+        let tensor = Tensor { element: ElementType::I32, shape: vec![], bytes: (n as i32).to_le_bytes().to_vec() };
+        let value = self.parameter(tensor);
+        let interval = Attribute::Interval(Interval { low: 0, high: bound });
+        Some(self.b.inst(Op::IndexLoad, &[value], vec![interval]).ok()?[0])
+    }
+
+    fn pad(&mut self) -> Proposal {
+        let input = self.tensor_where(is_static)?;
+        let (element, rank) = (self.b.tensor(input).element, self.b.tensor(input).rank());
+        let amounts = [self.ints(rank, -1, 2), self.ints(rank, 0, 2)];
+        let value = if self.random.one_in(2) { Scalar::from_bits(element, 0) } else { self.scalar(element) };
+        let [low, high] = amounts;
+        Some((vec![input], vec![Attribute::Ints(low), Attribute::Ints(high), Attribute::Scalar(value)]))
+    }
+
+    fn mirror_pad(&mut self) -> Proposal {
+        let input = self.tensor_where(is_static)?;
+        let edge = self.random.one_in(2);
+        let mut amounts = [Vec::new(), Vec::new()];
+        for extent in self.shape_of(input) {
+            let room = (extent as i64 - i64::from(!edge)).clamp(0, 2);
+            amounts.iter_mut().for_each(|list| list.push(self.random.between(0, room)));
+        }
+        Some((vec![input], amounts.map(Attribute::Ints).into_iter().chain([Attribute::Bool(edge)]).collect()))
+    }
+
+    fn concat(&mut self) -> Proposal {
+        let first = self.tensor_where(|ty| is_static(ty) && ty.rank() > 0)?;
+        let (element, shape) = (self.b.tensor(first).element, self.shape_of(first));
+        let axis = self.random.below(shape.len());
+        let mut operands = vec![first];
+        for _ in 0..self.random.below(3) {
+            let mut other = shape.clone();
+            other[axis] = self.random.between(0, 3) as u64;
+            let same = self.tensor_where(|ty| ty.element == element && ty.static_shape().as_ref() == Some(&shape));
+            let leaf = self.leaf(element, &other)?;
+            operands.push(if self.random.one_in(2) { same.unwrap_or(leaf) } else { leaf });
+        }
+        Some((operands, vec![Attribute::Int(axis as i64)]))
+    }
+
+    fn gather(&mut self) -> Proposal {
+        let source = self.tensor_where(|ty| is_static(ty) && ty.rank() > 0)?;
+        let shape = self.shape_of(source);
+        let axis = self.random.below(shape.len());
+        let batch = if self.random.one_in(3) { self.random.below(axis + 1) } else { 0 };
+        if shape[axis] == 0 {
+            return None;
+        }
+        let mut index_shape = shape[..batch].to_vec();
+        let rank = self.random.below(3);
+        index_shape.extend(self.ints(rank, 1, 3).iter().map(|&n| n as u64));
+        let count = index_shape.iter().product::<u64>();
+        let bytes = (0..count).flat_map(|_| (self.random.between(0, shape[axis] as i64 - 1) as i32).to_le_bytes()).collect();
+        let indices = self.parameter(Tensor { element: ElementType::I32, shape: index_shape, bytes });
+        Some((vec![source, indices], vec![Attribute::Int(axis as i64), Attribute::Int(batch as i64)]))
+    }
+
+    fn iota(&mut self) -> Proposal {
+        let mut shape: Vec<Extent> = self.shape().into_iter().map(Extent::Static).collect();
+        if shape.is_empty() {
+            shape.push(Extent::Static(3));
+        }
+        if self.options.dynamic && self.random.one_in(3) {
+            shape[0] = Extent::Value(self.dynamic_index(4)?);
+        }
+        let axis = self.random.below(shape.len());
+        let element = self.element();
+        Some((vec![], vec![Attribute::Extents(shape), Attribute::Int(axis as i64), Attribute::Element(element)]))
+    }
+
+    fn extent_of(&mut self) -> Proposal {
+        let dynamic = self.tensor_where(|ty| !is_static(ty));
+        let input = dynamic.or_else(|| self.tensor_where(|ty| ty.rank() > 0))?;
+        let axis = self.random.below(self.b.tensor(input).rank());
+        Some((vec![input], vec![Attribute::Int(axis as i64)]))
+    }
+
+    fn index(&mut self) -> Option<Value> {
+        let is_index = |v: &&Value| matches!(self.b.function.values[**v].ty, Type::Index(_));
+        let values: Vec<Value> = self.pool.iter().filter(is_index).copied().collect();
+        if values.is_empty() { self.dynamic_index(5) } else { Some(*self.random.pick(&values)) }
+    }
+
+    fn index_binary(&mut self) -> Proposal {
+        let (a, b) = (self.index()?, self.index()?);
+        Some((vec![a, b], vec![word(self.random.below(op::INDEX_OPERATIONS.len()))]))
+    }
+
+    fn index_load(&mut self) -> Proposal {
+        let n = self.random.between(-3, 9);
+        let tensor = Tensor { element: ElementType::I64, shape: vec![1], bytes: n.to_le_bytes().to_vec() };
+        let interval = Interval { low: n - self.random.between(0, 3), high: n + self.random.between(0, 3) };
+        let value = self.parameter(tensor);
+        Some((vec![value], vec![Attribute::Interval(interval)]))
+    }
+
+    fn index_tensor(&mut self) -> Proposal {
+        let index = self.index()?;
+        Some((vec![index], vec![Attribute::Element(*self.random.pick(&[ElementType::I32, ElementType::I64]))]))
+    }
+
+    /// A function that computes something of the same type from each of its parameters, and hands a token through.
+    fn function(&mut self, types: &[Type]) -> Option<Func> {
+        let mut bodies = Vec::new();
+        for ty in types {
+            bodies.push(ty.as_tensor().map(|t| self.endomorphism(&[t.element])));
+        }
+        let name = format!("f{}", self.b.module.functions.len());
+        let mut b = FunctionBuilder::new(self.b.module, name);
+        let params: Vec<Value> = types.iter().map(|ty| b.param(ty.clone(), None)).collect();
+        let mut results = Vec::new();
+        for (param, body) in params.into_iter().zip(bodies) {
+            results.push(if let Some(body) = body { b.map(&[param], body).ok()? } else { param });
+        }
+        Some(b.finish(results))
+    }
+
+    /// Static tensors of the pool, and the token if there is one.
+    fn arguments(&mut self) -> Option<(Vec<Value>, Vec<Type>)> {
+        let mut operands = vec![self.tensor_where(is_static)?];
+        if self.random.one_in(2) {
+            operands.push(self.tensor_where(is_static)?);
+        }
+        operands.extend(self.token);
+        let types = operands.iter().map(|&v| self.b.function.values[v].ty.clone()).collect();
+        Some((operands, types))
+    }
+
+    fn call(&mut self) -> Proposal {
+        let (operands, types) = self.arguments()?;
+        let function = self.function(&types)?;
+        Some((operands, vec![Attribute::Function(function)]))
+    }
+
+    fn if_else(&mut self) -> Proposal {
+        let condition = self.leaf(ElementType::Bool, &[])?;
+        let (operands, types) = self.arguments()?;
+        let (then, otherwise) = (self.function(&types)?, self.function(&types)?);
+        let operands = [condition].into_iter().chain(operands).collect();
+        Some((operands, vec![Attribute::Function(then), Attribute::Function(otherwise)]))
+    }
+
+    /// A loop of a few turns, counted by its first operand.
+    fn while_loop(&mut self) -> Proposal {
+        let turns = self.random.between(0, 4) as i32;
+        let counter = Tensor { element: ElementType::I32, shape: vec![], bytes: 0i32.to_le_bytes().to_vec() };
+        let counter = self.parameter(counter);
+        let (operands, mut types) = self.arguments()?;
+        types.insert(0, Type::Tensor(TensorType::of(ElementType::I32, &[])));
+        let bodies: Vec<Option<Expression>> = types.iter().map(|ty| ty.as_tensor().map(|t| self.endomorphism(&[t.element]))).collect();
+        let count = self.b.module.functions.len();
+
+        let mut b = FunctionBuilder::new(self.b.module, format!("f{count}"));
+        let params: Vec<Value> = types.iter().map(|ty| b.param(ty.clone(), None)).collect();
+        let mut e = ExpressionBuilder::new(&[ElementType::I32]);
+        let (n, bound) = (e.input(0), e.constant(Scalar::i32(turns)));
+        let less = e.op(ScalarOp::Compare(Comparison::Less), &[n, bound]).ok()?;
+        let verdict = b.map(&[params[0]], e.finish(vec![less])).ok()?;
+        let condition = b.finish(vec![verdict]);
+
+        let mut b = FunctionBuilder::new(self.b.module, format!("f{}", count + 1));
+        let params: Vec<Value> = types.iter().map(|ty| b.param(ty.clone(), None)).collect();
+        let mut e = ExpressionBuilder::new(&[ElementType::I32]);
+        let (n, one) = (e.input(0), e.constant(Scalar::i32(1)));
+        let next = e.op(ScalarOp::Add, &[n, one]).ok()?;
+        let mut results = vec![b.map(&[params[0]], e.finish(vec![next])).ok()?];
+        for (&param, body) in params.iter().zip(bodies).skip(1) {
+            results.push(if let Some(body) = body { b.map(&[param], body).ok()? } else { param });
+        }
+        let body = b.finish(results);
+        let operands = [counter].into_iter().chain(operands).collect();
+        Some((operands, vec![Attribute::Function(condition), Attribute::Function(body)]))
+    }
+
+    /// A state that exists, or a new one with or without initial contents.
+    fn state(&mut self) -> State {
+        let states: Vec<State> = self.b.module.states.keys().collect();
+        if !states.is_empty() && self.random.one_in(2) {
+            return *self.random.pick(&states);
+        }
+        let (element, shape) = (self.element(), self.shape());
+        let ty = TensorType::of(element, &shape);
+        let contents = self.tensor(element, &shape);
+        let initial = if self.random.one_in(2) { Some(self.b.module.add_constant(ty.clone(), contents.bytes.into())) } else { None };
+        let name = format!("state {}", states.len());
+        self.b.module.states.push(StateData { name, ty, initial })
+    }
+
+    fn load_state(&mut self) -> Proposal {
+        let state = self.state();
+        Some((vec![self.token?], vec![Attribute::State(state)]))
+    }
+
+    fn store_state(&mut self) -> Proposal {
+        let state = self.state();
+        let ty = self.b.module.states[state].ty.clone();
+        let value = match self.tensor_where(|have| *have == ty) {
+            Some(value) => value,
+            None => self.leaf(ty.element, &ty.static_shape()?)?,
+        };
+        Some((vec![self.token?, value], vec![Attribute::State(state)]))
+    }
+}
