@@ -4,6 +4,7 @@ use super::allocation::ImportedPlan;
 use super::attribute::Attribute;
 use super::data::Data;
 use super::op::Op;
+use super::tensor::Tensor;
 use super::types::{ElementType, Extent, Interval, Layout, TensorType, Type};
 use cranelift_entity::{PrimaryMap, entity_impl};
 
@@ -82,6 +83,31 @@ pub struct Port {
     pub dim_order: Layout,
     /// The position among the source's inputs or outputs where it is not the port's own: a method may return None in between.
     pub source_index: Option<u32>,
+}
+
+impl Port {
+    /// A tensor of the source's shape as the buffer that the method takes. `None` when it has another rank.
+    pub fn to_buffer(&self, tensor: &Tensor) -> Option<Tensor> {
+        match self.dim_order.order() {
+            Some(order) => tensor.permuted(&order.iter().map(|&d| usize::from(d)).collect::<Vec<_>>()),
+            None => Some(tensor.clone()),
+        }
+    }
+
+    /// A buffer that the method gave as a tensor of the source's shape. `None` when it has another rank.
+    pub fn from_buffer(&self, buffer: &Tensor) -> Option<Tensor> {
+        let Some(order) = self.dim_order.order() else { return Some(buffer.clone()) };
+        let mut inverse = vec![0; order.len()];
+        for (i, &d) in order.iter().enumerate() {
+            inverse[usize::from(d)] = i;
+        }
+        buffer.permuted(&inverse)
+    }
+
+    /// The position among the source's inputs or outputs, for port number `index` of its method.
+    pub fn position(&self, index: usize) -> usize {
+        self.source_index.map_or(index, |position| position as usize)
+    }
 }
 
 /// Affine quantization: `real = scale * (integer - zero_point)`.

@@ -187,7 +187,7 @@ impl KernelBuilder {
 
     /// `lanes` lanes from `first` on.
     pub fn part(&mut self, a: Value, first: u16, lanes: u16) -> Value {
-        debug_assert!(first + lanes <= self.ty(a).lanes && first % lanes == 0);
+        debug_assert!(first + lanes <= self.ty(a).lanes && first.is_multiple_of(lanes));
         let ty = Type::vector(self.ty(a).lane, lanes);
         if ty == self.ty(a) {
             return a;

@@ -5,6 +5,8 @@
 //! have more lanes than a register: the back end splits it, so the same kernel text serves 128, 256 and 512 bits.
 
 pub mod builder;
+pub mod interpret;
+pub mod mathematics;
 pub mod types;
 
 pub use builder::KernelBuilder;

@@ -1,15 +1,28 @@
 //! Kernels through Cranelift: vectors of 128 bits on x86-64 and aarch64, scalars on riscv64.
 
+mod address;
+mod arithmetic;
+mod control;
+mod convert;
+mod dot;
+mod fixed;
+mod held;
 pub mod isa;
+mod lower;
+mod mask;
+mod memory;
+mod parts;
+mod permute;
+mod shift;
 
 pub use isa::{Optimise, isa_for};
+pub use lower::lower;
 
 use crate::codegen::{Code, CodegenError};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::ir::Function;
 use cranelift_codegen::isa::TargetIsa;
 
 /// Compiles a kernel to a function of the target's C calling convention: one pointer for each of
@@ -42,10 +55,5 @@ pub fn listing(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Resul
     Ok(compiled.vcode.clone().unwrap_or_default())
 }
 
-/// Lowers a kernel to a Cranelift function.
-///
-/// # Errors
-/// As [`compile_kernel`].
-pub fn lower(kernel: &Kernel, _isa: &dyn TargetIsa, _machine: &Machine) -> Result<Function, CodegenError> {
-    Err(CodegenError::Unsupported(format!("kernel {}: lowering has not landed yet", kernel.name)))
-}
+#[cfg(test)]
+mod tests;

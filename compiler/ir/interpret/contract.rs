@@ -1,5 +1,5 @@
-//! `conv` and `matmul`. Sums of floats are exact products added in binary64 and rounded once to the accumulator's type;
-//! sums of integers wrap in the accumulator's type.
+//! `conv` and `matmul`. Sums are taken in the accumulator's type, tap by tap and channel by channel: integers wrap, f32 rounds each
+//! product and each sum, as the reference kernels of TFLite do. Other floats are added in binary64 and rounded once.
 
 use super::array::{Array, elements, strides, walk};
 use super::column::Column;
@@ -28,6 +28,13 @@ impl Sum for i64 {
     }
 }
 
+impl Sum for f32 {
+    const ZERO: f32 = 0.0;
+    fn add_product(self, a: f32, b: f32) -> f32 {
+        self + a * b
+    }
+}
+
 impl Sum for f64 {
     const ZERO: f64 = 0.0;
     fn add_product(self, a: f64, b: f64) -> f64 {
@@ -43,6 +50,7 @@ fn dot<T: Sum>(a: &[T], b: &[T]) -> T {
 enum Pair {
     I32(Vec<i32>, Vec<i32>),
     I64(Vec<i64>, Vec<i64>),
+    F32(Vec<f32>, Vec<f32>),
     Float(Vec<f64>, Vec<f64>),
 }
 
@@ -57,6 +65,10 @@ fn pair(left: &Array<'_>, right: &Array<'_>, zero_points: (i64, i64), accumulato
         (Column::Int(a), Column::Int(b)) => {
             let shift = |list: Vec<i64>, zero: i64| list.into_iter().map(|x| x.wrapping_sub(zero)).collect();
             Ok(Pair::I64(shift(a, zero_points.0), shift(b, zero_points.1)))
+        }
+        (Column::F32(a), Column::F32(b)) if accumulator == ElementType::F32 => {
+            let shift = |list: Vec<f32>, zero: i64| list.into_iter().map(|x| x - zero as f32).collect();
+            Ok(Pair::F32(shift(a, zero_points.0), shift(b, zero_points.1)))
         }
         (Column::F32(a), Column::F32(b)) => {
             let widen = |list: Vec<f32>, zero: i64| list.into_iter().map(|x| f64::from(x) - zero as f64).collect();
@@ -74,6 +86,10 @@ fn integers<'m>(element: ElementType, shape: Vec<usize>, sums: Vec<i64>) -> Arra
     let mut bytes = Vec::new();
     Column::Int(sums).store(element, shape.iter().product(), &mut bytes);
     Array::new(element, shape, bytes)
+}
+
+fn singles<'m>(shape: Vec<usize>, sums: Vec<f32>) -> Array<'m> {
+    Array::new(ElementType::F32, shape, sums.iter().flat_map(|sum| sum.to_le_bytes()).collect())
 }
 
 /// Sums of binary64 rounded once to a float type.
@@ -109,6 +125,7 @@ pub(super) fn matmul<'m>(left: &Array<'m>, right: &Array<'m>, zero_points: (i64,
     Ok(match pair(left, right, zero_points, accumulator)? {
         Pair::I32(a, b) => integers(accumulator, shape, products(&a, &b, &matrices, size).into_iter().map(i64::from).collect()),
         Pair::I64(a, b) => integers(accumulator, shape, products(&a, &b, &matrices, size)),
+        Pair::F32(a, b) => singles(shape, products(&a, &b, &matrices, size)),
         Pair::Float(a, b) => floats(accumulator, shape, products(&a, &b, &matrices, size)),
     })
 }
@@ -182,6 +199,7 @@ pub(super) fn conv<'m>(input: &Array<'m>, filter: &Array<'m>, attributes: &ConvA
     Ok(match pair(input, filter, zero_points, accumulator)? {
         Pair::I32(a, b) => integers(accumulator, shape, convolve(&a, &b, &windows, &sizes).into_iter().map(i64::from).collect()),
         Pair::I64(a, b) => integers(accumulator, shape, convolve(&a, &b, &windows, &sizes)),
+        Pair::F32(a, b) => singles(shape, convolve(&a, &b, &windows, &sizes)),
         Pair::Float(a, b) => floats(accumulator, shape, convolve(&a, &b, &windows, &sizes)),
     })
 }

@@ -1,0 +1,116 @@
+//! A last look at a lowered program: every number in range, every kernel's memory inside what it is given. A mistake in a
+//! schedule or in the planner ends here as an error naming the operator, and not in somebody's memory.
+
+use super::driver::calls;
+use crate::diagnostic::{Diagnostic, Kind};
+use crate::kernel::BufferKind;
+use crate::program::{Address, Call, Method, Program, Step};
+
+/// Steps nest no deeper than this.
+const DEEPEST: usize = 200;
+
+/// Checks a program.
+///
+/// # Errors
+/// A bug's diagnostic naming the operator; or an unsupported one for run-time extents.
+pub fn check(program: &Program) -> Result<(), Diagnostic> {
+    for variable in &program.variables {
+        let end = variable.offset.checked_add(variable.bytes);
+        let fits = end.is_some_and(|end| end <= program.variable_bytes) && variable.offset % 8 == 0;
+        let initial = variable.initial.map(|constant| program.constants.get(constant).map(|blob| blob.data.bytes().len() as u64));
+        if !fits || initial.is_some_and(|bytes| bytes != Some(variable.bytes)) {
+            return Err(bug(format!("variable {} is not where it should be", variable.name)));
+        }
+    }
+    for method in &program.methods {
+        check_method(program, method).map_err(|diagnostic| diagnostic.in_function(&method.name))?;
+    }
+    Ok(())
+}
+
+fn check_method(program: &Program, method: &Method) -> Result<(), Diagnostic> {
+    for port in method.inputs.iter().chain(&method.outputs) {
+        if port.dynamic.contains(&true) {
+            let message = "an extent known only when the program runs is not there yet in compiled code";
+            return Err(Diagnostic::new(492, Kind::Unsupported, message).about_tensor(&port.name));
+        }
+    }
+    check_conditions(program, method, &method.steps, 0)?;
+    for call in calls(&method.steps) {
+        check_call(program, method, call).map_err(|what| {
+            let diagnostic = bug(what);
+            match call.origin.operators.first() {
+                Some((index, name)) => diagnostic.at_operator(*index, name),
+                None => diagnostic,
+            }
+        })?;
+    }
+    Ok(())
+}
+
+fn check_conditions(program: &Program, method: &Method, steps: &[Step], depth: usize) -> Result<(), Diagnostic> {
+    if depth > DEEPEST {
+        return Err(Diagnostic::new(493, Kind::Unsupported, format!("control flow is nested deeper than {DEEPEST} levels")));
+    }
+    for step in steps {
+        let (condition, inner) = match step {
+            Step::Call(_) => continue,
+            Step::If { condition, then, otherwise } => (condition, [then, otherwise]),
+            Step::While { head, condition, body } => (condition, [head, body]),
+        };
+        if room(program, method, *condition).is_none_or(|(room, _)| room == 0) {
+            return Err(bug(format!("condition outside memory: {condition:?}")));
+        }
+        for steps in inner {
+            check_conditions(program, method, steps, depth + 1)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_call(program: &Program, method: &Method, call: &Call) -> Result<(), String> {
+    let kernel = program.kernels.get(call.kernel).ok_or_else(|| format!("kernel {} does not exist", call.kernel))?;
+    let expected = (kernel.pointer_params().count(), kernel.integers);
+    let found = (call.arguments.len(), call.integers.len());
+    if expected != found {
+        return Err(format!("kernel {} takes {expected:?} pointers and numbers, and is given {found:?}", kernel.name));
+    }
+    for ((_, buffer), &address) in kernel.pointer_params().zip(&call.arguments) {
+        let place = || format!("buffer {} of kernel {} at {address:?}", buffer.name, kernel.name);
+        let (room, alignment) = room(program, method, address).ok_or_else(|| format!("{} is nowhere", place()))?;
+        let bytes = buffer.elements.checked_mul(u64::from(buffer.lane.bytes())).ok_or_else(|| format!("{} is too large", place()))?;
+        if bytes > room {
+            return Err(format!("{} has {room} bytes of {bytes}", place()));
+        }
+        if u64::from(buffer.alignment) > alignment {
+            return Err(format!("{} is aligned to {alignment} bytes, not to {}", place(), buffer.alignment));
+        }
+        let constant = matches!(address, Address::Constant(..) | Address::Input(..));
+        if constant && buffer.kind != BufferKind::Input {
+            return Err(format!("{} is written, and must not be", place()));
+        }
+    }
+    Ok(())
+}
+
+/// Bytes from an address to the end of what it lies in, and the alignment it is known to have.
+fn room(program: &Program, method: &Method, address: Address) -> Option<(u64, u64)> {
+    let (bytes, offset, base_alignment) = match address {
+        Address::Scratch(offset) => (method.scratch_bytes, offset, crate::program::ALIGNMENT),
+        Address::Variable(offset) => (program.variable_bytes, offset, crate::program::ALIGNMENT),
+        Address::Constant(constant, offset) => {
+            (program.constants.get(constant as usize)?.data.bytes().len() as u64, offset, crate::program::ALIGNMENT)
+        }
+        Address::Input(port, offset) | Address::Output(port, offset) => {
+            let ports = if matches!(address, Address::Input(..)) { &method.inputs } else { &method.outputs };
+            let port = ports.get(port as usize)?;
+            (port.bytes, offset, port.element.alignment())
+        }
+    };
+    let own = if offset == 0 { base_alignment } else { 1 << offset.trailing_zeros().min(32) };
+    Some((bytes.checked_sub(offset)?, base_alignment.min(own)))
+}
+
+fn bug(what: String) -> Diagnostic {
+    Diagnostic::new(902, Kind::Bug, what).help("this is a mistake in modelc; please report it with the model")
+}

@@ -1,0 +1,317 @@
+//! The walk over a kernel: one Cranelift function, one instruction after the other.
+
+use super::address::Index;
+use super::held::{Held, lane_type, part_count, part_type};
+use crate::codegen::CodegenError;
+use crate::kernel::{Buffer, BufferKind, Inst, Kernel, Region, Type, Value};
+use crate::machine::{DotProduct, Isa, Machine};
+use cranelift_codegen::ir::{self, AbiParam, Block, Function, InstBuilder, Signature, StackSlotData, StackSlotKind, types};
+use cranelift_codegen::isa::{CallConv, TargetIsa};
+use cranelift_entity::EntityRef;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use std::collections::{BTreeMap, HashMap};
+
+/// What the lowering asks of the machine.
+#[derive(Clone, Copy)]
+pub(super) struct Features {
+    /// Instruction set.
+    pub isa: Isa,
+    /// Vector registers of 128 bits.
+    pub vectors: bool,
+    /// Fused multiply-add as an instruction.
+    pub fma: bool,
+    /// A four-byte dot product as an instruction.
+    pub dot8: Option<DotProduct>,
+}
+
+impl Features {
+    fn of(machine: &Machine) -> Self {
+        let dot8 = match machine.dot {
+            DotProduct::Signed16 => None,
+            other => Some(other),
+        };
+        Self { isa: machine.isa, vectors: machine.isa != Isa::Riscv64, fma: machine.fma, dot8 }
+    }
+
+    /// Whether this is x86-64.
+    pub fn x86(self) -> bool {
+        self.isa == Isa::X86_64
+    }
+}
+
+/// What has been computed in a region and may be used again in it and in regions inside it.
+#[derive(Default)]
+pub(super) struct Scope {
+    /// Addresses of a buffer at an index root.
+    pub addresses: HashMap<(Buffer, Option<ir::Value>), ir::Value>,
+    /// Index roots times a number.
+    pub products: HashMap<(ir::Value, i64), ir::Value>,
+    /// Sums of index roots.
+    pub sums: HashMap<(ir::Value, ir::Value), ir::Value>,
+}
+
+/// The state of lowering one kernel.
+pub(super) struct Lowering<'a> {
+    pub kernel: &'a Kernel,
+    pub features: Features,
+    pub builder: FunctionBuilder<'a>,
+    /// What each kernel value is held in, once lowered.
+    values: Vec<Option<Held>>,
+    /// Scalar 64-bit integers as a root plus a number.
+    pub indices: HashMap<Value, Index>,
+    /// Powers of two that divide index roots, as exponents.
+    pub multiples: HashMap<ir::Value, u32>,
+    /// Bits of values that are constants.
+    pub constants: HashMap<Value, u64>,
+    /// The address of each buffer's first element.
+    pub bases: Vec<ir::Value>,
+    pub scopes: Vec<Scope>,
+    /// Blocks that return a non-zero status.
+    failures: BTreeMap<i32, Block>,
+}
+
+/// Lowers a kernel to a Cranelift function of the target's C calling convention.
+///
+/// # Errors
+/// [`CodegenError::Bug`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] when the machine has no
+/// way to do an instruction.
+pub fn lower(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<Function, CodegenError> {
+    let mut signature = Signature::new(CallConv::triple_default(isa.triple()));
+    let pointers = kernel.pointer_params().count();
+    signature.params = vec![AbiParam::new(types::I64); pointers + kernel.integers];
+    signature.returns = vec![AbiParam::new(types::I32)];
+    let mut function = Function::with_name_signature(ir::UserFuncName::default(), signature);
+    let mut context = FunctionBuilderContext::new();
+    let mut lowering = Lowering {
+        kernel,
+        features: Features::of(machine),
+        builder: FunctionBuilder::new(&mut function, &mut context),
+        values: vec![None; kernel.types.len()],
+        indices: HashMap::new(),
+        multiples: HashMap::new(),
+        constants: HashMap::new(),
+        bases: vec![],
+        scopes: vec![Scope::default()],
+        failures: BTreeMap::new(),
+    };
+    lowering.enter();
+    lowering.statements(&kernel.body)?;
+    lowering.leave();
+    lowering.builder.seal_all_blocks();
+    lowering.builder.finalize(isa.frontend_config());
+    Ok(function)
+}
+
+impl<'a> Lowering<'a> {
+    /// The entry block: parameters and stack arrays.
+    fn enter(&mut self) {
+        let entry = self.builder.create_block();
+        self.builder.append_block_params_for_function_params(entry);
+        self.builder.switch_to_block(entry);
+        let params = self.builder.block_params(entry).to_vec();
+        let mut params = params.into_iter();
+        for buffer in &self.kernel.buffers {
+            let base = if buffer.kind == BufferKind::Local {
+                let bytes = buffer.elements * u64::from(buffer.lane.bytes());
+                let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes as u32, LOCAL_ALIGNMENT_SHIFT);
+                let slot = self.builder.create_sized_stack_slot(slot);
+                self.builder.ins().stack_addr(types::I64, slot, 0)
+            } else {
+                params.next().expect("a parameter for each pointer")
+            };
+            self.bases.push(base);
+        }
+        for (&value, param) in self.kernel.body.params.iter().zip(params) {
+            self.define(value, Held::of_scalar(types::I64, param));
+        }
+    }
+
+    /// The good return, and the others.
+    fn leave(&mut self) {
+        let good = self.builder.ins().iconst(types::I32, 0);
+        self.builder.ins().return_(&[good]);
+        for (status, block) in std::mem::take(&mut self.failures) {
+            self.builder.switch_to_block(block);
+            let status = self.builder.ins().iconst(types::I32, i64::from(status));
+            self.builder.ins().return_(&[status]);
+        }
+    }
+
+    /// The block that returns `status`.
+    pub fn failure(&mut self, status: i32) -> Block {
+        let builder = &mut self.builder;
+        *self.failures.entry(status).or_insert_with(|| {
+            let block = builder.create_block();
+            builder.set_cold_block(block);
+            block
+        })
+    }
+
+    /// An error about this kernel that is our mistake.
+    pub fn bug<T>(&self, what: impl std::fmt::Display) -> Result<T, CodegenError> {
+        Err(CodegenError::Bug(format!("kernel {}: {what}", self.kernel.name)))
+    }
+
+    /// An error about what the machine cannot do.
+    pub fn unsupported<T>(&self, what: impl std::fmt::Display) -> Result<T, CodegenError> {
+        Err(CodegenError::Unsupported(format!("kernel {}: {what}", self.kernel.name)))
+    }
+
+    /// The type of a kernel value.
+    pub fn ty(&self, value: Value) -> Type {
+        self.kernel.ty(value)
+    }
+
+    /// Whether values of a type are held lane by lane.
+    pub fn is_scalar(&self, ty: Type) -> bool {
+        ty.lanes == 1 || !self.features.vectors
+    }
+
+    /// What a value is held in.
+    pub fn get(&self, value: Value) -> Result<Held, CodegenError> {
+        match self.values.get(value.index()) {
+            Some(Some(held)) => Ok(held.clone()),
+            _ => self.bug(format_args!("{value} is used before it is defined")),
+        }
+    }
+
+    /// The Cranelift value of a scalar.
+    pub fn get_scalar(&self, value: Value) -> Result<ir::Value, CodegenError> {
+        let held = self.get(value)?;
+        if held.parts.len() == 1 && held.scalar { Ok(held.single()) } else { self.bug(format_args!("{value} is not a scalar")) }
+    }
+
+    /// Sets what a value is held in.
+    pub fn define(&mut self, value: Value, held: Held) {
+        self.values[value.index()] = Some(held);
+    }
+
+    /// An empty shape of a type.
+    pub fn shape(&self, ty: Type) -> Held {
+        let scalar = self.is_scalar(ty);
+        Held { lane: lane_type(ty, scalar), lanes: ty.lanes, scalar, parts: vec![] }
+    }
+
+    /// Block parameters to hold a value of a type.
+    pub fn block_params(&mut self, block: Block, ty: Type) -> Held {
+        let shape = self.shape(ty);
+        let count = part_count(shape.lane, shape.lanes, shape.scalar);
+        let part = part_type(shape.lane, shape.scalar);
+        let parts = (0..count).map(|_| self.builder.append_block_param(block, part)).collect();
+        shape.with_parts(parts)
+    }
+
+    /// The statements of a region, in its own scope.
+    pub fn region(&mut self, region: &Region) -> Result<(), CodegenError> {
+        self.scopes.push(Scope::default());
+        let result = self.statements(region);
+        self.scopes.pop();
+        result
+    }
+
+    fn statements(&mut self, region: &Region) -> Result<(), CodegenError> {
+        for statement in &region.statements {
+            match &statement.inst {
+                Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } => {
+                    self.control(&statement.inst, &statement.results)?;
+                }
+                Inst::Store { buffer, index, offset, active, value } => {
+                    let value = self.get(*value)?;
+                    self.store(*buffer, *index, *offset, *active, &value)?;
+                }
+                inst => {
+                    let [result] = statement.results[..] else {
+                        return self.bug(format_args!("{} results of one instruction", statement.results.len()));
+                    };
+                    let held = self.value(inst, result)?;
+                    self.define(result, held);
+                    self.note_index(inst, result);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An instruction with one result.
+    fn value(&mut self, inst: &Inst, result: Value) -> Result<Held, CodegenError> {
+        let ty = self.ty(result);
+        match inst {
+            Inst::Constant { bits } => Ok(self.constant(result, ty, *bits)),
+            Inst::Binary { op, a, b } => self.binary_values(*op, *a, *b),
+            Inst::Unary { op, a } => {
+                let mask = self.ty(*a).lane == crate::kernel::Lane::Mask;
+                let a = self.get(*a)?;
+                self.unary(*op, &a, mask)
+            }
+            Inst::ShiftConstant { op, a, count } => {
+                let a = self.get(*a)?;
+                self.shift_constant(*op, &a, *count)
+            }
+            Inst::Fma { a, b, c } => {
+                let (a, b, c) = (self.get(*a)?, self.get(*b)?, self.get(*c)?);
+                self.fma(&a, &b, &c)
+            }
+            Inst::Compare { op, a, b } => {
+                let (a, b) = (self.get(*a)?, self.get(*b)?);
+                Ok(self.compare(*op, &a, &b))
+            }
+            Inst::Select { mask, a, b } => {
+                let (mask, a, b) = (self.get(*mask)?, self.get(*a)?, self.get(*b)?);
+                Ok(self.select(&mask, &a, &b))
+            }
+            Inst::Convert { op, a } => {
+                let from = self.ty(*a).lane;
+                let a = self.get(*a)?;
+                self.convert(*op, &a, from, ty.lane)
+            }
+            Inst::Splat { a } => {
+                let a = self.get(*a)?;
+                Ok(self.splat(&a, ty))
+            }
+            Inst::Extract { a, lane } => {
+                let mask = ty.lane == crate::kernel::Lane::Mask;
+                let a = self.get(*a)?;
+                Ok(self.extract(&a, *lane, mask))
+            }
+            Inst::Join { a, b } => {
+                let (a, b) = (self.get(*a)?, self.get(*b)?);
+                Ok(self.join(&a, &b, ty))
+            }
+            Inst::Part { a, first } => {
+                let a = self.get(*a)?;
+                Ok(self.part(&a, *first, ty))
+            }
+            Inst::Shuffle { a, b, lanes } => {
+                let (a, b) = (self.get(*a)?, self.get(*b)?);
+                Ok(self.shuffle(&a, &b, lanes, ty))
+            }
+            Inst::MulHighSigned { a, b } => {
+                let (a, b) = (self.get(*a)?, self.get(*b)?);
+                Ok(self.multiply_high(&a, &b))
+            }
+            Inst::SaturatingRoundingDoublingHighMul { a, b } => {
+                let (a, b) = (self.get(*a)?, self.get(*b)?);
+                Ok(self.doubling_high_multiply(&a, &b))
+            }
+            Inst::RoundingDivideByPowerOfTwo { a, b } => self.rounding_divide_values(*a, *b),
+            Inst::Dot { op, accumulator, a, b } => {
+                let (accumulator, a, b) = (self.get(*accumulator)?, self.get(*a)?, self.get(*b)?);
+                Ok(self.dot(*op, &accumulator, &a, &b))
+            }
+            Inst::Horizontal { op, a } => {
+                let a = self.get(*a)?;
+                self.horizontal(*op, a)
+            }
+            Inst::Load { buffer, index, offset, active } => self.load(*buffer, *index, *offset, *active, ty),
+            Inst::LoadSplat { buffer, index, offset } => self.load_splat(*buffer, *index, *offset, ty),
+            Inst::LoadSplatGroup { buffer, index, offset, group } => self.load_splat_group(*buffer, *index, *offset, *group, ty),
+            Inst::Gather { buffer, indices, offset, bounds } => self.gather(*buffer, *indices, *offset, *bounds, ty),
+            Inst::Store { .. } | Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } => {
+                self.bug("an instruction without one result")
+            }
+        }
+    }
+}
+
+/// Stack arrays are aligned to 16 bytes, as the stack pointer is.
+pub(super) const LOCAL_ALIGNMENT_SHIFT: u8 = 4;

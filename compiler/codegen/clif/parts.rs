@@ -1,0 +1,141 @@
+//! Part-wise building blocks: apply one Cranelift instruction to every part, take a value apart into lanes, see its bits as
+//! other lanes.
+
+use super::held::{Held, register_lanes, vector_of};
+use super::lower::Lowering;
+use cranelift_codegen::ir::immediates::Ieee32;
+use cranelift_codegen::ir::immediates::Ieee64;
+use cranelift_codegen::ir::{self, Endianness, InstBuilder, MemFlagsData, types};
+
+impl Lowering<'_> {
+    /// One instruction on every part.
+    pub fn map(&mut self, a: &Held, mut f: impl FnMut(&mut Self, ir::Value) -> ir::Value) -> Held {
+        let parts = a.parts.iter().map(|&x| f(self, x)).collect();
+        a.with_parts(parts)
+    }
+
+    /// One instruction on every pair of parts.
+    pub fn map2(&mut self, a: &Held, b: &Held, mut f: impl FnMut(&mut Self, ir::Value, ir::Value) -> ir::Value) -> Held {
+        let parts = a.parts.iter().zip(&b.parts).map(|(&x, &y)| f(self, x, y)).collect();
+        a.with_parts(parts)
+    }
+
+    /// All lanes as scalars.
+    pub fn explode(&mut self, a: &Held) -> Vec<ir::Value> {
+        if a.scalar {
+            return a.parts.clone();
+        }
+        let per_part = a.part_lanes();
+        (0..a.lanes)
+            .map(|lane| {
+                let part = a.parts[usize::from(lane / per_part)];
+                self.builder.ins().extractlane(part, (lane % per_part) as u8)
+            })
+            .collect()
+    }
+
+    /// Scalars as the lanes of a value shaped like `shape`.
+    pub fn implode(&mut self, shape: &Held, lane: ir::Type, scalars: &[ir::Value]) -> Held {
+        if shape.scalar {
+            return shape.with_lane(lane, scalars.to_vec());
+        }
+        let parts = scalars
+            .chunks(usize::from(register_lanes(lane)))
+            .map(|chunk| {
+                let mut part = self.low_lane(lane, chunk[0]);
+                for (i, &scalar) in chunk.iter().enumerate().skip(1) {
+                    part = self.builder.ins().insertlane(part, scalar, i as u8);
+                }
+                part
+            })
+            .collect();
+        shape.with_lane(lane, parts)
+    }
+
+    /// A scalar in the low lane of a register, anything in the others.
+    fn low_lane(&mut self, lane: ir::Type, scalar: ir::Value) -> ir::Value {
+        if lane.bits() >= 32 {
+            return self.builder.ins().scalar_to_vector(vector_of(lane), scalar);
+        }
+        // Cranelift moves no fewer than 32 bits.
+        let wide = self.builder.ins().uextend(types::I32, scalar);
+        let vector = self.builder.ins().scalar_to_vector(types::I32X4, wide);
+        self.bits_as(vector_of(lane), vector)
+    }
+
+    /// A function of scalars on every lane, giving lanes of type `lane`.
+    pub fn per_lane(&mut self, a: &Held, lane: ir::Type, mut f: impl FnMut(&mut Self, ir::Value) -> ir::Value) -> Held {
+        let scalars: Vec<_> = self.explode(a).into_iter().map(|x| f(self, x)).collect();
+        self.implode(a, lane, &scalars)
+    }
+
+    /// A function of two scalars on every pair of lanes.
+    pub fn per_lane2(&mut self, a: &Held, b: &Held, mut f: impl FnMut(&mut Self, ir::Value, ir::Value) -> ir::Value) -> Held {
+        let (xs, ys) = (self.explode(a), self.explode(b));
+        let scalars: Vec<_> = xs.into_iter().zip(ys).map(|(x, y)| f(self, x, y)).collect();
+        self.implode(a, a.lane, &scalars)
+    }
+
+    /// One part's bits as another type of the same size.
+    pub fn bits_as(&mut self, ty: ir::Type, part: ir::Value) -> ir::Value {
+        if self.builder.func.dfg.value_type(part) == ty {
+            return part;
+        }
+        let flags = if ty.is_vector() { MemFlagsData::new().with_endianness(Endianness::Little) } else { MemFlagsData::new() };
+        self.builder.ins().bitcast(ty, flags, part)
+    }
+
+    /// The same bits with another lane type of the same width.
+    pub fn cast(&mut self, a: &Held, lane: ir::Type) -> Held {
+        debug_assert_eq!(a.lane.bits(), lane.bits());
+        let ty = super::held::part_type(lane, a.scalar);
+        let parts = a.parts.iter().map(|&x| self.bits_as(ty, x)).collect();
+        a.with_lane(lane, parts)
+    }
+
+    /// A scalar float in the low lane of a register where the machine has registers: its minimum, maximum and selection are
+    /// then one instruction and not a branch.
+    pub fn in_register(&mut self, a: &Held) -> Held {
+        if !a.scalar || !self.features.vectors {
+            return a.clone();
+        }
+        let part = self.builder.ins().scalar_to_vector(vector_of(a.lane), a.single());
+        Held { scalar: false, ..a.with_parts(vec![part]) }
+    }
+
+    /// Back from [`Self::in_register`].
+    pub fn from_register(&mut self, a: &Held, scalar: bool) -> Held {
+        if !scalar || a.scalar {
+            return a.clone();
+        }
+        let value = self.builder.ins().extractlane(a.parts[0], 0);
+        Held { scalar: true, ..a.with_parts(vec![value]) }
+    }
+
+    /// A number, by its bits, as one part like those of `shape`.
+    pub fn number(&mut self, lane: ir::Type, scalar: bool, bits: u64) -> ir::Value {
+        if scalar {
+            return match lane {
+                types::F32 => self.builder.ins().f32const(Ieee32::with_bits(bits as u32)),
+                types::F64 => self.builder.ins().f64const(Ieee64::with_bits(bits)),
+                _ => self.builder.ins().iconst(lane, sign_extended(bits, lane.bits())),
+            };
+        }
+        let bytes = lane.bytes() as usize;
+        let data: Vec<u8> = bits.to_le_bytes()[..bytes].iter().copied().cycle().take(16).collect();
+        let constant = self.builder.func.dfg.constants.insert(data.into());
+        self.builder.ins().vconst(vector_of(lane), constant)
+    }
+
+    /// A number in every lane, shaped like `shape`.
+    pub fn number_like(&mut self, shape: &Held, lane: ir::Type, bits: u64) -> Held {
+        let part = self.number(lane, shape.scalar, bits);
+        let count = super::held::part_count(lane, shape.lanes, shape.scalar);
+        shape.with_lane(lane, vec![part; count])
+    }
+}
+
+/// The low bits of a number as a signed number, as Cranelift's 64-bit immediates want them masked.
+fn sign_extended(bits: u64, width: u32) -> i64 {
+    if width >= 64 { bits as i64 } else { (bits & ((1 << width) - 1)) as i64 }
+}

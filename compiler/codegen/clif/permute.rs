@@ -1,0 +1,221 @@
+//! Moving lanes: shuffles, halves, splats, horizontal reductions.
+
+use super::held::{Held, register_lanes, vector_of};
+use super::lower::Lowering;
+use crate::codegen::CodegenError;
+use crate::kernel::{BinaryOp, HorizontalOp, Lane, Type};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, types};
+
+/// Byte positions, in one register or two, for each byte of a result.
+type Bytes = [u8; 16];
+
+impl Lowering<'_> {
+    /// Bytes picked from two registers.
+    fn shuffle_bytes(&mut self, a: ir::Value, b: ir::Value, bytes: Bytes) -> ir::Value {
+        let ty = self.builder.func.dfg.value_type(a);
+        if bytes.iter().enumerate().all(|(i, &byte)| usize::from(byte) == i) {
+            return a;
+        }
+        let (a, b) = (self.bits_as(types::I8X16, a), self.bits_as(types::I8X16, b));
+        let mask = self.builder.func.dfg.immediates.push(bytes.to_vec().into());
+        let shuffled = self.builder.ins().shuffle(a, b, mask);
+        self.bits_as(ty, shuffled)
+    }
+
+    /// Lanes picked from two registers of one type.
+    fn shuffle_lanes(&mut self, a: ir::Value, b: ir::Value, lane_bytes: usize, pick: impl Fn(usize) -> usize) -> ir::Value {
+        let mut bytes = [0; 16];
+        for (i, byte) in bytes.iter_mut().enumerate() {
+            *byte = (pick(i / lane_bytes) * lane_bytes + i % lane_bytes) as u8;
+        }
+        self.shuffle_bytes(a, b, bytes)
+    }
+
+    /// The low 32 bits of four 64-bit lanes.
+    pub fn low_halves(&mut self, low: ir::Value, high: ir::Value) -> ir::Value {
+        self.even_lanes(types::I32, low, high)
+    }
+
+    /// The high 32 bits of four 64-bit lanes.
+    pub fn high_halves(&mut self, low: ir::Value, high: ir::Value) -> ir::Value {
+        let (low, high) = (self.bits_as(types::I32X4, low), self.bits_as(types::I32X4, high));
+        self.shuffle_lanes(low, high, 4, |i| 2 * i + 1)
+    }
+
+    /// Every second lane of two registers seen as lanes of a type, from the first on.
+    pub fn even_lanes(&mut self, lane: ir::Type, low: ir::Value, high: ir::Value) -> ir::Value {
+        let (low, high) = (self.bits_as(vector_of(lane), low), self.bits_as(vector_of(lane), high));
+        self.shuffle_lanes(low, high, lane.bytes() as usize, |i| 2 * i)
+    }
+
+    /// The upper 64 bits in the lower ones.
+    pub fn upper_half(&mut self, x: ir::Value) -> ir::Value {
+        self.shuffle_lanes(x, x, 8, |_| 1)
+    }
+
+    /// The lower 64 bits of two registers.
+    pub fn lower_halves(&mut self, low: ir::Value, high: ir::Value) -> ir::Value {
+        self.shuffle_lanes(low, high, 8, |i| 2 * i)
+    }
+
+    /// A scalar in every lane.
+    pub fn splat(&mut self, a: &Held, ty: Type) -> Held {
+        let mut shape = self.shape(ty);
+        let x = a.single();
+        if shape.scalar {
+            return shape.with_parts(vec![x; usize::from(ty.lanes)]);
+        }
+        let x = if ty.lane == Lane::Mask {
+            shape.lane = types::I8;
+            self.builder.ins().ineg(x)
+        } else {
+            x
+        };
+        let part = self.builder.ins().splat(vector_of(shape.lane), x);
+        let count = super::held::part_count(shape.lane, ty.lanes, false);
+        shape.with_parts(vec![part; count])
+    }
+
+    /// One lane.
+    pub fn extract(&mut self, a: &Held, lane: u16, mask: bool) -> Held {
+        if a.scalar {
+            return Held::of_scalar(a.lane, a.parts[usize::from(lane)]);
+        }
+        let per_part = a.part_lanes();
+        let value = self.builder.ins().extractlane(a.parts[usize::from(lane / per_part)], (lane % per_part) as u8);
+        if mask {
+            let truth = self.builder.ins().icmp_imm_s(IntCC::NotEqual, value, 0);
+            return Held::of_scalar(types::I8, truth);
+        }
+        Held::of_scalar(a.lane, value)
+    }
+
+    /// The lanes of a, then those of b.
+    pub fn join(&mut self, a: &Held, b: &Held, ty: Type) -> Held {
+        let shape = self.shape(ty);
+        if shape.scalar || (!a.scalar && a.part_lanes() == register_lanes(a.lane) && a.lane == b.lane) {
+            return shape.with_lane(a.lane, [&a.parts[..], &b.parts[..]].concat());
+        }
+        let lanes: Vec<u16> = (0..ty.lanes).collect();
+        self.shuffle(a, b, &lanes, ty)
+    }
+
+    /// Some lanes from `first` on.
+    pub fn part(&mut self, a: &Held, first: u16, ty: Type) -> Held {
+        let shape = self.shape(ty);
+        let per_part = a.part_lanes();
+        if !shape.scalar && !a.scalar && first.is_multiple_of(per_part) {
+            // The lanes behind those that count may be anything, so a low part of a register is the register.
+            let from = usize::from(first / per_part);
+            let count = super::held::part_count(a.lane, ty.lanes, false);
+            return shape.with_lane(a.lane, a.parts[from..from + count].to_vec());
+        }
+        let lanes: Vec<u16> = (first..first + ty.lanes).collect();
+        self.shuffle(a, a, &lanes, ty)
+    }
+
+    /// Lanes picked from the lanes of a followed by those of b.
+    pub fn shuffle(&mut self, a: &Held, b: &Held, lanes: &[u16], ty: Type) -> Held {
+        let mask = ty.lane == Lane::Mask;
+        let shape = self.shape(ty);
+        if a.scalar && !shape.scalar {
+            // Scalars to a short vector.
+            let sources: Vec<_> = a.parts.iter().chain(&b.parts).copied().collect();
+            let picked: Vec<_> = lanes.iter().map(|&l| sources[usize::from(l)]).collect();
+            if !mask {
+                return self.implode(&shape, a.lane, &picked);
+            }
+            let picked: Vec<_> = picked.into_iter().map(|m| self.builder.ins().ineg(m)).collect();
+            return self.implode(&shape, types::I8, &picked);
+        }
+        if shape.scalar && !a.scalar {
+            let (source, lane) = if lanes[0] < a.lanes { (a, lanes[0]) } else { (b, lanes[0] - a.lanes) };
+            return self.extract(source, lane, mask);
+        }
+        if a.scalar {
+            let sources: Vec<_> = a.parts.iter().chain(&b.parts).copied().collect();
+            return shape.with_lane(a.lane, lanes.iter().map(|&l| sources[usize::from(l)]).collect());
+        }
+        let (a, b) = if a.lane == b.lane { (a.clone(), b.clone()) } else { self.masks_alike(a, b) };
+        let per_part = usize::from(a.part_lanes());
+        let sources: Vec<_> = a.parts.iter().chain(&b.parts).copied().collect();
+        let parts = lanes
+            .chunks(usize::from(register_lanes(a.lane)))
+            .map(|chunk| {
+                let places: Vec<_> = chunk.iter().map(|&l| (usize::from(l) / per_part, usize::from(l) % per_part)).collect();
+                self.gather_lanes(&sources, &places, a.lane.bytes() as usize)
+            })
+            .collect();
+        shape.with_lane(a.lane, parts)
+    }
+
+    /// One register of lanes from (register, lane) places, two source registers at a time.
+    fn gather_lanes(&mut self, sources: &[ir::Value], places: &[(usize, usize)], lane_bytes: usize) -> ir::Value {
+        let mut needed: Vec<usize> = places.iter().map(|p| p.0).collect();
+        needed.sort_unstable();
+        needed.dedup();
+        let register_lanes = 16 / lane_bytes;
+        let mut result = sources[needed[0]];
+        let mut placed = vec![false; places.len()];
+        let second = needed.get(1).copied();
+        let first = self.shuffle_lanes(result, sources[second.unwrap_or(needed[0])], lane_bytes, |i| match places.get(i) {
+            Some(&(register, lane)) if register == needed[0] => lane,
+            Some(&(register, lane)) if Some(register) == second => register_lanes + lane,
+            Some(_) => i,
+            // Lanes that do not count: whatever makes the pattern regular.
+            None => regular(places, i, needed[0], register_lanes),
+        });
+        for (done, &(register, _)) in placed.iter_mut().zip(places) {
+            *done = register == needed[0] || Some(register) == second;
+        }
+        result = first;
+        for &register in needed.iter().skip(2) {
+            result = self.shuffle_lanes(result, sources[register], lane_bytes, |i| match places.get(i) {
+                Some(&(from, lane)) if from == register => register_lanes + lane,
+                _ => i,
+            });
+        }
+        result
+    }
+
+    /// A vector to a scalar: lane i with lane i + n/2, until one is left.
+    pub fn horizontal(&mut self, op: HorizontalOp, a: Held) -> Result<Held, CodegenError> {
+        let op = match (op, a.lane.is_float()) {
+            (HorizontalOp::Add, _) => BinaryOp::Add,
+            (HorizontalOp::Max, true) => BinaryOp::FloatMaxFirst,
+            (HorizontalOp::Max, false) => BinaryOp::SignedMax,
+            (HorizontalOp::Min, true) => BinaryOp::FloatMinFirst,
+            (HorizontalOp::Min, false) => BinaryOp::SignedMin,
+        };
+        let mut a = a;
+        while a.lanes > 1 {
+            let half = a.lanes / 2;
+            let (mut low, mut high) = (a.clone(), a.clone());
+            (low.lanes, high.lanes) = (half, half);
+            if a.parts.len() > 1 {
+                low.parts.truncate(a.parts.len() / 2);
+                high.parts.drain(..a.parts.len() / 2);
+            } else {
+                let lane_bytes = a.lane.bytes() as usize;
+                let register = a.parts[0];
+                let count = 16 / lane_bytes;
+                let moved = self.shuffle_lanes(register, register, lane_bytes, |i| (i + usize::from(half)) % count);
+                high.parts = vec![moved];
+            }
+            a = self.binary(op, &low, &high)?;
+        }
+        if a.scalar {
+            return Ok(Held::of_scalar(a.lane, a.single()));
+        }
+        let value = self.builder.ins().extractlane(a.parts[0], 0);
+        Ok(Held::of_scalar(a.lane, value))
+    }
+}
+
+/// The lane to name for a result lane that does not count: repeats the pattern of those that do, so that a cheaper shuffle
+/// (an unpack, a rotation) may fit.
+fn regular(places: &[(usize, usize)], i: usize, first: usize, register_lanes: usize) -> usize {
+    let (register, lane) = places[i % places.len()];
+    if register == first { lane } else { register_lanes + lane }
+}

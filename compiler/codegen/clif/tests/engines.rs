@@ -1,0 +1,184 @@
+//! Where test kernels run: the host's CPU levels in memory, other instruction sets under qemu-user where it and a cross
+//! compiler are installed. Elsewhere a kernel must at least compile.
+
+use super::Case;
+use crate::codegen::Code;
+use crate::codegen::clif::{Optimise, compile_kernel, isa_for};
+use crate::machine::{Isa, MACHINES, Machine};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{Linkage, Module, default_libcall_names};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use target_lexicon::Triple;
+
+/// Compiles and runs cases on every machine.
+pub(super) fn check(cases: &[Case]) {
+    for machine in MACHINES {
+        let cases: Vec<&Case> = cases.iter().filter(|c| machine.fma || !c.fma).collect();
+        let isa = isa_for(&triple(machine), machine, Optimise::Kernel).unwrap();
+        let codes: Vec<Code> = cases.iter().map(|c| compile_kernel(&c.kernel, &*isa, machine).unwrap()).collect();
+        if on_host(machine) {
+            run_on_host(machine, &cases, &codes);
+        } else {
+            run_emulated(machine, &cases, &codes);
+        }
+    }
+}
+
+/// The Linux triple of a machine.
+pub(super) fn triple(machine: &Machine) -> Triple {
+    let name = match machine.isa {
+        Isa::X86_64 => "x86_64-unknown-linux-gnu",
+        Isa::Aarch64 => "aarch64-unknown-linux-gnu",
+        Isa::Riscv64 => "riscv64gc-unknown-linux-gnu",
+    };
+    name.parse().unwrap()
+}
+
+/// Whether this computer can run the code of a machine.
+pub(super) fn on_host(machine: &Machine) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let runs = match machine.level {
+        "x86-64-v2" => is_x86_feature_detected!("sse4.2"),
+        "x86-64-v3" => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+        "x86-64-v4" => is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512vnni"),
+        _ => false,
+    };
+    #[cfg(target_arch = "aarch64")]
+    let runs = machine.level == "aarch64";
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let runs = false;
+    runs
+}
+
+/// Up to six pointers or integers go in registers; a function that takes fewer does not look at the others.
+type Function = extern "C" fn(u64, u64, u64, u64, u64, u64) -> i32;
+
+/// Code in executable memory; it stays there until the process ends.
+pub(super) fn load(machine: &Machine, codes: &[Code]) -> Vec<Function> {
+    let isa = isa_for(&triple(machine), machine, Optimise::Kernel).unwrap();
+    let mut module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
+    let signature = module.make_signature();
+    let ids: Vec<_> = codes
+        .iter()
+        .enumerate()
+        .map(|(i, code)| {
+            assert!(code.relocations.is_empty());
+            let id = module.declare_function(&format!("k{i}"), Linkage::Local, &signature).unwrap();
+            module.define_function_bytes(id, code.alignment, &code.bytes, &[]).unwrap();
+            id
+        })
+        .collect();
+    module.finalize_definitions().unwrap();
+    let functions = ids
+        .into_iter()
+        .map(|id| {
+            // SAFETY: the code was compiled for this host's C calling convention with at most six integer parameters.
+            unsafe { std::mem::transmute::<*const u8, Function>(module.get_finalized_function(id)) }
+        })
+        .collect();
+    std::mem::forget(module);
+    functions
+}
+
+fn run_on_host(machine: &Machine, cases: &[&Case], codes: &[Code]) {
+    const GUARD: usize = 64;
+    for (case, function) in cases.iter().zip(load(machine, codes)) {
+        // 16-byte aligned memory with guards on both sides.
+        let mut memory: Vec<Vec<u128>> = case.before.iter().map(|b| vec![0x5A5A; b.len().div_ceil(16) + 2 * GUARD / 16]).collect();
+        let mut arguments = vec![];
+        for (memory, before) in memory.iter_mut().zip(&case.before) {
+            let whole = bytes_of(memory);
+            whole.fill(0x5A);
+            whole[GUARD..GUARD + before.len()].copy_from_slice(before);
+            arguments.push(whole[GUARD..].as_mut_ptr() as u64);
+        }
+        arguments.extend(case.integers.iter().map(|&i| i as u64));
+        assert!(arguments.len() <= 6);
+        arguments.resize(6, 0);
+        let status = function(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+        let mut after = vec![];
+        for (memory, before) in memory.iter_mut().zip(&case.before) {
+            let whole = bytes_of(memory);
+            let untouched = whole[..GUARD].iter().chain(&whole[GUARD + before.len()..]).all(|&b| b == 0x5A);
+            assert!(untouched, "{} on {} wrote outside its buffers", case.kernel.name, machine.level);
+            after.push(whole[GUARD..GUARD + before.len()].to_vec());
+        }
+        case.compare(machine.level, status, &after);
+    }
+}
+
+fn bytes_of(memory: &mut [u128]) -> &mut [u8] {
+    let length = size_of_val(memory);
+    // SAFETY: any bytes are numbers and any numbers are bytes; the length is that of the same memory.
+    unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast::<u8>(), length) }
+}
+
+/// Runs cases in one process of the emulator: `runner.c` gives each buffer its own pages with an inaccessible page right behind
+/// its last byte, so that reads beyond the end are caught too.
+fn run_emulated(machine: &Machine, cases: &[&Case], codes: &[Code]) {
+    let Some((runner, emulator)) = runner(machine) else { return };
+    let mut input = vec![];
+    for (case, code) in cases.iter().zip(codes) {
+        push(&mut input, &code.bytes);
+        input.extend((case.before.len() as u64).to_le_bytes());
+        for before in &case.before {
+            push(&mut input, before);
+        }
+        input.extend((case.integers.len() as u64).to_le_bytes());
+        input.extend(case.integers.iter().flat_map(|i| i.to_le_bytes()));
+    }
+    let mut command = Command::new(emulator);
+    if machine.isa == Isa::Aarch64 {
+        command.args(["-cpu", "max"]);
+    }
+    let mut child = command.arg(&runner).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || pipe.write_all(&input));
+    let output = child.wait_with_output().unwrap();
+    let _ = writer.join().unwrap();
+    let mut rest = &output.stdout[..];
+    for case in cases {
+        let name = format!("{} on {}", case.kernel.name, machine.level);
+        assert!(rest.len() >= 4, "{name} ended the runner: {:?}", output.status);
+        let status = i32::from_le_bytes(rest[..4].try_into().unwrap());
+        rest = &rest[4..];
+        let mut after = vec![];
+        for before in &case.before {
+            after.push(rest[..before.len()].to_vec());
+            rest = &rest[before.len()..];
+        }
+        case.compare(machine.level, status, &after);
+    }
+    assert!(output.status.success());
+}
+
+fn push(input: &mut Vec<u8>, bytes: &[u8]) {
+    input.extend((bytes.len() as u64).to_le_bytes());
+    input.extend(bytes);
+}
+
+/// The runner for a machine, compiled once, and its emulator; `None` where one of the tools is missing.
+fn runner(machine: &Machine) -> Option<(PathBuf, &'static str)> {
+    let (compiler, emulator) = match machine.isa {
+        Isa::X86_64 => return None,
+        Isa::Aarch64 => ("aarch64-linux-gnu-gcc", "qemu-aarch64"),
+        Isa::Riscv64 => ("riscv64-linux-gnu-gcc", "qemu-riscv64"),
+    };
+    let works = |program| Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
+    if !works(compiler) || !works(emulator) {
+        return None;
+    }
+    static ONCE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _guard = ONCE.lock();
+    let runner = std::env::temp_dir().join(format!("modelc-kernel-runner-{}-{emulator}", std::process::id()));
+    if !runner.exists() {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("compiler/codegen/clif/tests/runner.c");
+        let status = Command::new(compiler).args(["-static", "-O1", "-o"]).arg(&runner).arg(source).status().ok()?;
+        if !status.success() {
+            return None;
+        }
+    }
+    Some((runner, emulator))
+}

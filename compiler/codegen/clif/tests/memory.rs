@@ -1,0 +1,156 @@
+//! Loads, stores, splats and gathers.
+
+use super::engines::check;
+use super::{Case, Random, bytes};
+use crate::kernel::{Bounds, BufferKind, KernelBuilder, Lane};
+
+const LANES: [u16; 6] = [1, 2, 4, 8, 16, 32];
+const ALL: [Lane; 6] = [Lane::I8, Lane::I16, Lane::I32, Lane::I64, Lane::F32, Lane::F64];
+
+/// Partial accesses at the very end of buffers: what is read is followed by zeros, what is not active is not written.
+#[test]
+fn partial_accesses() {
+    let mut random = Random(11);
+    let mut cases = vec![];
+    for lane in ALL {
+        for lanes in LANES {
+            for active in 1..=lanes {
+                let data = random.elements(lane, usize::from(active) + 1);
+                let mut b = KernelBuilder::new(format!("partial_{lane:?}_{active}_of_{lanes}"));
+                let input = b.buffer("in", BufferKind::Input, lane, u64::from(active) + 1, lane.bytes());
+                let whole = b.buffer("whole", BufferKind::Output, lane, u64::from(lanes), lane.bytes());
+                let out = b.buffer("out", BufferKind::Output, lane, u64::from(active), lane.bytes());
+                let zero = b.index(0);
+                let value = b.load_active(input, zero, 1, lanes, active);
+                b.store(whole, zero, 0, value);
+                b.store_active(out, zero, 0, value, active);
+                let mut padded = data[1..].to_vec();
+                padded.resize(usize::from(lanes), 0);
+                let mut case = Case::new(
+                    b.finish(),
+                    vec![bytes(lane, &data), vec![0; usize::from(lanes) * lane.bytes() as usize]],
+                    bytes(lane, &data[1..]),
+                );
+                case.after[1] = Some(bytes(lane, &padded));
+                cases.push(case);
+            }
+        }
+    }
+    check(&cases);
+}
+
+/// Splats of one element and of groups, at odd places.
+#[test]
+fn splats() {
+    let mut random = Random(12);
+    let mut cases = vec![];
+    for lane in ALL {
+        let data = random.elements(lane, 40);
+        let mut b = KernelBuilder::new(format!("splats_{lane:?}"));
+        let input = b.buffer("in", BufferKind::Input, lane, 40, lane.bytes());
+        let out = b.buffer("out", BufferKind::Output, lane, 4096, lane.bytes());
+        let zero = b.index(0);
+        let mut wanted: Vec<u64> = vec![];
+        for lanes in LANES {
+            let value = b.load_splat(input, zero, 3, lanes);
+            b.store(out, zero, wanted.len() as i64, value);
+            wanted.extend(vec![data[3]; usize::from(lanes)]);
+            let scalar = b.load(input, zero, 5, 1);
+            let value = b.splat(scalar, lanes);
+            b.store(out, zero, wanted.len() as i64, value);
+            wanted.extend(vec![data[5]; usize::from(lanes)]);
+            for group in [1, 2, 4, 8, 16] {
+                if group <= lanes && u32::from(group) * lane.bytes() <= 16 && lanes > 1 {
+                    let value = b.load_splat_group(input, zero, 7, group, lanes);
+                    b.store(out, zero, wanted.len() as i64, value);
+                    wanted.extend((0..usize::from(lanes)).map(|i| data[7 + i % usize::from(group)]));
+                }
+            }
+        }
+        wanted.resize(4096, 0);
+        let mut case = Case::new(b.finish(), vec![bytes(lane, &data)], bytes(lane, &wanted));
+        case.before[1] = vec![0; 4096 * lane.bytes() as usize];
+        cases.push(case);
+    }
+    check(&cases);
+}
+
+/// Gathers, by both widths of index, proven and clamped.
+#[test]
+fn gathers() {
+    let mut random = Random(13);
+    let mut cases = vec![];
+    for lane in ALL {
+        for (index_lane, bounds) in
+            [(Lane::I32, Bounds::Proven), (Lane::I64, Bounds::Clamp), (Lane::I32, Bounds::Clamp), (Lane::I64, Bounds::Proven)]
+        {
+            let data = random.elements(lane, 50);
+            let indices = (0..63).map(|_| match bounds {
+                Bounds::Proven => random.below(48) as i64 - 2,
+                Bounds::Clamp => match random.below(6) {
+                    0 => i64::from(i32::MIN),
+                    1 => i64::from(i32::MAX),
+                    _ => random.below(100) as i64 - 30,
+                },
+            });
+            let indices: Vec<i64> = indices.into_iter().collect();
+            let wanted: Vec<u64> = indices.iter().map(|&i| data[(i + 2).clamp(0, 49) as usize]).collect();
+            let mut b = KernelBuilder::new(format!("gather_{lane:?}_{index_lane:?}_{bounds:?}"));
+            let table = b.buffer("table", BufferKind::Input, lane, 50, lane.bytes());
+            let places = b.buffer("indices", BufferKind::Input, index_lane, 63, 4);
+            let out = b.buffer("out", BufferKind::Output, lane, 63, lane.bytes());
+            let zero = b.index(0);
+            for lanes in LANES {
+                let offset = i64::from(lanes) - 1;
+                let index = b.load(places, zero, offset, lanes);
+                let value = b.gather(table, index, 2, bounds);
+                b.store(out, zero, offset, value);
+            }
+            let indices: Vec<u64> = indices.iter().map(|&i| i as u64).collect();
+            cases.push(Case::new(b.finish(), vec![bytes(lane, &data), bytes(index_lane, &indices)], bytes(lane, &wanted)));
+        }
+    }
+    check(&cases);
+}
+
+/// Index arithmetic: sums, products, differences, shifts, negative strides, offsets beyond a displacement's reach.
+#[test]
+fn addresses() {
+    let mut random = Random(14);
+    let mut cases = vec![];
+    for lane in ALL {
+        let (rows, columns) = (6i64, 10i64);
+        let data = random.elements(lane, (rows * columns) as usize);
+        let mut b = KernelBuilder::new(format!("addresses_{lane:?}"));
+        let input = b.buffer("in", BufferKind::Input, lane, (rows * columns) as u64, lane.bytes());
+        let out = b.buffer("out", BufferKind::Output, lane, (rows * columns) as u64, lane.bytes());
+        let n = b.integer();
+        // out[r][c] = in[rows - 1 - r][c] for c below 8; columns 8 and 9 by single elements with far offsets that cancel.
+        let zero = b.index(0);
+        b.for_values(zero, n, 1, |b, r| {
+            let last = b.index(rows - 1);
+            let mirrored = b.sub(last, r);
+            let from = b.scale_index(mirrored, columns, 0);
+            let to = b.scale_index(r, 5, 7);
+            let two = b.index(1);
+            let to = b.binary(crate::kernel::BinaryOp::ShiftLeft, to, two);
+            b.for_range(0, 8, 4, |b, c| {
+                let (from, to) = (b.add(from, c), b.add(to, c));
+                let value = b.load(input, from, 0, 4);
+                b.store(out, to, -14, value);
+            });
+            let far = b.index(1 << 40);
+            let beyond = b.add(from, far);
+            for c in 8..columns {
+                let value = b.load(input, beyond, c - (1 << 40), 1);
+                b.store(out, to, c - 14, value);
+            }
+        });
+        let at = |r: i64, c: i64| data[(r * columns + c) as usize];
+        let wanted: Vec<u64> = (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))).map(|(r, c)| at(rows - 1 - r, c)).collect();
+        let mut case = Case::new(b.finish(), vec![bytes(lane, &data)], bytes(lane, &wanted));
+        case.integers = vec![rows];
+        cases.push(case);
+    }
+    check(&cases);
+}

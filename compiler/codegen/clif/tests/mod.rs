@@ -1,0 +1,121 @@
+//! Every instruction of the kernel language on every machine, against plain Rust.
+
+mod engines;
+mod instructions;
+mod memory;
+mod permutations;
+mod reference;
+mod structure;
+
+use crate::kernel::{Kernel, Lane};
+
+/// A kernel with what it is given and what it must leave.
+struct Case {
+    kernel: Kernel,
+    /// Contents of the pointer parameters before.
+    before: Vec<Vec<u8>>,
+    /// Contents after; `None` where anything may be.
+    after: Vec<Option<Vec<u8>>>,
+    /// The integer parameters.
+    integers: Vec<i64>,
+    /// What the kernel returns.
+    status: i32,
+    /// Needs the fused multiply-add instruction.
+    fma: bool,
+}
+
+impl Case {
+    /// A kernel of input buffers and one output, its last buffer.
+    fn new(kernel: Kernel, inputs: Vec<Vec<u8>>, output: Vec<u8>) -> Self {
+        let mut after: Vec<_> = inputs.iter().cloned().map(Some).collect();
+        let mut before = inputs;
+        before.push(vec![0xA5; output.len()]);
+        after.push(Some(output));
+        Self { kernel, before, after, integers: vec![], status: 0, fma: false }
+    }
+
+    /// Fails unless the buffers are as they must be; all NaNs are equal.
+    fn compare(&self, machine: &str, status: i32, got: &[Vec<u8>]) {
+        let name = &self.kernel.name;
+        assert_eq!(status, self.status, "status of {name} on {machine}");
+        for ((buffer, data), (got, wanted)) in self.kernel.pointer_params().zip(got.iter().zip(&self.after)) {
+            let Some(wanted) = wanted else { continue };
+            let lane_bytes = self.kernel.buffer(buffer).lane.bytes() as usize;
+            for (i, (g, w)) in got.chunks(lane_bytes).zip(wanted.chunks(lane_bytes)).enumerate() {
+                let nan = |bytes: &[u8]| match data.lane {
+                    Lane::F32 => f32::from_le_bytes(bytes.try_into().unwrap()).is_nan(),
+                    Lane::F64 => f64::from_le_bytes(bytes.try_into().unwrap()).is_nan(),
+                    _ => false,
+                };
+                assert!(g == w || nan(g) && nan(w), "{name} on {machine}: {}[{i}] is {g:x?}, not {w:x?}", data.name);
+            }
+        }
+    }
+}
+
+/// A small generator of numbers (xorshift), the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        (self.next() >> 11) % limit
+    }
+
+    /// Bits of a lane: every fourth is a number at an edge.
+    fn lane(&mut self, lane: Lane) -> u64 {
+        const F32: [f32; 16] = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.5,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            f32::NAN,
+            f32::MIN_POSITIVE,
+            1e-42,
+            f32::MAX,
+            -2147483648.0,
+            2147483647.0,
+            4294967296.0,
+            0.5,
+            2.5,
+            -128.5,
+        ];
+        let edge = self.below(4) == 0;
+        let pick = self.below(16) as usize;
+        let bits = self.next();
+        match lane {
+            Lane::F32 if edge => u64::from(F32[pick].to_bits()),
+            Lane::F64 if edge => f64::from(F32[pick]).to_bits(),
+            // Numbers around those that convert to integers.
+            Lane::F32 if bits & 1 == 0 => u64::from(((bits as i32 >> (bits >> 40 & 31)) as f32 / 4.0).to_bits()),
+            Lane::F64 if bits & 1 == 0 => (((bits as i64) >> (bits >> 40 & 63)) as f64 / 4.0).to_bits(),
+            Lane::F32 => bits >> 32,
+            Lane::F64 => bits,
+            _ => {
+                let width = 8 * lane.bytes();
+                let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
+                let edges = [0, 1, mask, mask >> 1, (mask >> 1) + 1, 2, mask - 1, 1 << (width / 2)];
+                let small = bits >> (bits >> 3 & 63);
+                mask & if edge { edges[pick % 8] } else { small }
+            }
+        }
+    }
+
+    /// Elements of a lane type.
+    fn elements(&mut self, lane: Lane, count: usize) -> Vec<u64> {
+        (0..count).map(|_| self.lane(lane)).collect()
+    }
+}
+
+/// Elements as memory.
+fn bytes(lane: Lane, elements: &[u64]) -> Vec<u8> {
+    elements.iter().flat_map(|e| e.to_le_bytes()[..lane.bytes() as usize].to_vec()).collect()
+}

@@ -1,0 +1,265 @@
+//! A whole program in machine code: kernels and driver, without addresses. The object writer and the JIT place the same one.
+
+use super::check::check;
+use super::clif::{Optimise, compile_kernel, isa_for};
+use super::driver::{Context, DriverOptions, Numbers, calls};
+use super::{Code, CodegenError, cpu};
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::interface::{ABI, Interface};
+use crate::kernel::Kernel;
+use crate::machine::{Isa, Machine};
+use crate::program::{ALIGNMENT, Program};
+use crate::target::Target;
+use cranelift_codegen::ir;
+use sha2::{Digest, Sha256};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// A model in machine code, without addresses. Functions are numbered by their position; data 0 is the weights.
+#[derive(Clone, Debug)]
+pub struct CompiledModel {
+    /// What C sees.
+    pub interface: Interface,
+    /// Kernels first, in the program's order.
+    pub functions: Vec<CompiledFunction>,
+    /// Where each constant of the program is in the weights.
+    pub constants: ConstantLayout,
+    /// The most stack that any entry needs, from its caller's stack pointer on, callbacks not counted.
+    pub stack_bytes: u64,
+}
+
+/// A function with its name.
+#[derive(Clone, Debug)]
+pub struct CompiledFunction {
+    /// Without the model's prefix: `op012_conv2d_1x1_i8`, `init`.
+    pub name: String,
+    /// Whether C programs call it.
+    pub entry: bool,
+    /// What it does.
+    pub code: Code,
+}
+
+/// The constants of a program, one behind the other, each aligned.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct ConstantLayout {
+    /// Offset of each constant.
+    pub offsets: Vec<u64>,
+    /// Bytes of all.
+    pub bytes: u64,
+}
+
+impl ConstantLayout {
+    /// Code reaches its weights within 2 GiB; some of that is left for code and for what else a program links.
+    const MOST_BYTES: u64 = (2 << 30) - (64 << 20);
+
+    /// The layout of a program's constants.
+    pub fn new(program: &Program) -> Self {
+        let mut layout = Self::default();
+        for blob in &program.constants {
+            let offset = layout.bytes.next_multiple_of(ALIGNMENT);
+            layout.offsets.push(offset);
+            layout.bytes = offset + blob.data.bytes().len() as u64;
+        }
+        layout
+    }
+
+    /// The bytes of all constants of the same program.
+    pub fn contents(&self, program: &Program) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.bytes as usize);
+        for (blob, &offset) in program.constants.iter().zip(&self.offsets) {
+            bytes.resize(offset as usize, 0);
+            bytes.extend_from_slice(blob.data.bytes());
+        }
+        bytes
+    }
+
+    fn check_size(&self) -> Result<(), Diagnostic> {
+        if self.bytes <= Self::MOST_BYTES {
+            return Ok(());
+        }
+        let message = format!("{} bytes of weights do not fit into an object", self.bytes);
+        Err(Diagnostic::new(491, Kind::Unsupported, message)
+            .expected(format!("at most {} bytes", Self::MOST_BYTES), self.bytes.to_string())
+            .help("weights in a file of their own (`--weights external`) are not there yet"))
+    }
+}
+
+/// Compiles a program for one target and CPU level. `model` is the SHA-256 of the model file. The result does not depend on
+/// the machine that compiles nor on its number of processors.
+///
+/// # Errors
+/// [`Kind::Unsupported`] when the target cannot do a kernel, [`Kind::Bug`] naming the operator when something is wrong with the
+/// program or with code generation itself.
+pub fn compile(
+    program: &Program,
+    model: &[u8; 32],
+    target: &Target,
+    machine: &Machine,
+    options: &DriverOptions,
+) -> Result<CompiledModel, Diagnostics> {
+    let isa = isa_for(&target.triple(), machine, Optimise::Kernel).map_err(Failure::from).map_err(|f| f.diagnostic("the target"))?;
+    compile_with(program, model, target, machine, options, &|kernel| compile_kernel(kernel, &*isa, machine))
+}
+
+/// How a kernel becomes code.
+pub(crate) type KernelCompiler<'a> = dyn Fn(&Kernel) -> Result<Code, CodegenError> + Sync + 'a;
+
+/// [`compile`] with another kernel compiler.
+pub(crate) fn compile_with(
+    program: &Program,
+    model: &[u8; 32],
+    target: &Target,
+    machine: &Machine,
+    options: &DriverOptions,
+    compiler: &KernelCompiler<'_>,
+) -> Result<CompiledModel, Diagnostics> {
+    check(program)?;
+    let isa = isa_for(&target.triple(), machine, Optimise::Driver).map_err(Failure::from).map_err(|f| f.diagnostic("the target"))?;
+    let constants = ConstantLayout::new(program);
+    constants.check_size()?;
+    let interface = Interface::new(program, &options.name);
+    let codes = compile_kernels(program, compiler)?;
+    let mut functions: Vec<_> = (program.kernels.iter().zip(codes))
+        .map(|(kernel, code)| CompiledFunction { name: kernel.name.clone(), entry: false, code })
+        .collect();
+    let context = Context {
+        program,
+        interface: &interface,
+        constants: &constants,
+        machine,
+        isa: &*isa,
+        options,
+        model_hash: model_hash(program, model, &interface),
+        numbers: Numbers { cpu: functions.len() as u32 },
+    };
+    let stack_bytes = compile_entries(&context, &mut functions)?;
+    Ok(CompiledModel { functions, stack_bytes, interface, constants })
+}
+
+/// States of another model, of another plan or of another version of modelc are told apart by this.
+fn model_hash(program: &Program, model: &[u8; 32], interface: &Interface) -> u64 {
+    let mut hash = Sha256::new();
+    hash.update(model);
+    hash.update(format!("{} {ABI} {} {:08x}", env!("CARGO_PKG_VERSION"), interface.name, interface.abi_hash));
+    for variable in &program.variables {
+        hash.update(format!(" {} {}", variable.offset, variable.bytes));
+    }
+    let digest = hash.finalize();
+    u64::from_le_bytes(std::array::from_fn(|i| digest[i]))
+}
+
+/// Adds the CPU function and the entries; returns the stack that the deepest of them needs.
+fn compile_entries(context: &Context<'_>, functions: &mut Vec<CompiledFunction>) -> Result<u64, Diagnostics> {
+    let mut below_init = 0;
+    if context.machine.isa == Isa::X86_64 {
+        let code = cpu::x86_64();
+        below_init = u64::from(code.stack_bytes);
+        functions.push(CompiledFunction { name: "cpu".into(), entry: false, code });
+    }
+    let mut deepest = 0;
+    for (name, function) in guarded(|| Ok(context.lifecycle())).map_err(|f| f.diagnostic("the lifecycle"))? {
+        let code = compile_driver(name, context, || function)?;
+        deepest = deepest.max(below_init + u64::from(code.stack_bytes));
+        functions.push(CompiledFunction { name: name.into(), entry: true, code });
+    }
+    let mut first_call = 0;
+    for (method, interface) in context.program.methods.iter().zip(&context.interface.methods) {
+        let called = calls(&method.steps);
+        let number = functions.len() as u32;
+        let split = compile_driver(&method.name, context, || context.split(method, interface, first_call))?;
+        let whole = compile_driver(&method.name, context, || context.whole(number))?;
+        let kernels = called.iter().map(|call| functions[call.kernel].code.stack_bytes).max().unwrap_or(0);
+        deepest = deepest.max([kernels, split.stack_bytes, whole.stack_bytes].map(u64::from).iter().sum());
+        functions.push(CompiledFunction { name: format!("{}_split", interface.identifier), entry: true, code: split });
+        functions.push(CompiledFunction { name: interface.identifier.clone(), entry: true, code: whole });
+        first_call += called.len() as u32;
+    }
+    Ok(deepest)
+}
+
+fn compile_driver(name: &str, context: &Context<'_>, write: impl FnOnce() -> ir::Function) -> Result<Code, Diagnostic> {
+    guarded(|| Code::compile(write(), context.isa).map_err(Failure::Bug)).map_err(|f| f.diagnostic(name).in_function(name))
+}
+
+/// Compiles all kernels, on two threads where there are two kernels; each result has its place, so the order of work does not
+/// show.
+fn compile_kernels(program: &Program, compiler: &KernelCompiler<'_>) -> Result<Vec<Code>, Diagnostics> {
+    let results: Vec<_> = program.kernels.iter().map(|_| Mutex::new(None)).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(kernel) = program.kernels.get(index) else {
+                return;
+            };
+            let result = guarded(|| compiler(kernel).map_err(Failure::from));
+            *results[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        }
+    };
+    std::thread::scope(|scope| {
+        if program.kernels.len() > 1 {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut codes = Vec::with_capacity(results.len());
+    let mut failures = Vec::new();
+    for (index, result) in results.into_iter().enumerate() {
+        let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match result.unwrap_or_else(|| Err(Failure::Bug("it was never compiled".into()))) {
+            Ok(code) => codes.push(code),
+            Err(failure) => failures.push(at_operator(program, index, failure.diagnostic(&program.kernels[index].name))),
+        }
+    }
+    if failures.is_empty() { Ok(codes) } else { Err(Diagnostics(failures)) }
+}
+
+/// The diagnostic at the first operator that needs the kernel.
+fn at_operator(program: &Program, kernel: usize, mut diagnostic: Diagnostic) -> Diagnostic {
+    for method in &program.methods {
+        for call in calls(&method.steps) {
+            if call.kernel == kernel {
+                diagnostic = diagnostic.in_function(&method.name);
+                return match call.origin.operators.first() {
+                    Some((index, name)) => diagnostic.at_operator(*index, name),
+                    None => diagnostic,
+                };
+            }
+        }
+    }
+    diagnostic
+}
+
+/// Why there is no code.
+enum Failure {
+    Unsupported(String),
+    Bug(String),
+}
+
+impl From<CodegenError> for Failure {
+    fn from(error: CodegenError) -> Self {
+        match error {
+            CodegenError::Unsupported(what) => Self::Unsupported(what),
+            CodegenError::Bug(what) => Self::Bug(what),
+        }
+    }
+}
+
+impl Failure {
+    fn diagnostic(&self, what: &str) -> Diagnostic {
+        match self {
+            Self::Unsupported(why) => Diagnostic::new(490, Kind::Unsupported, format!("no machine code for {what}: {why}")),
+            Self::Bug(why) => Diagnostic::new(901, Kind::Bug, format!("code generation for {what} went wrong: {why}"))
+                .help("this is a mistake in modelc; please report it with the model"),
+        }
+    }
+}
+
+/// Cranelift and our own code generation panic where they are wrong; that becomes a failure.
+fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = (panic.downcast_ref::<&str>().map(ToString::to_string)).or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(Failure::Bug(text.unwrap_or_else(|| "a panic".into())))
+    })
+}

@@ -1,0 +1,165 @@
+//! A method: the entry that takes the arena, the entry that takes state and scratch apart, and the steps.
+
+use super::emitter::{Emitter, POINTER, function, record};
+use super::{Context, Numbers};
+use crate::interface::{E_ABORTED, E_ARENA, Field, MethodInterface, RECORD_BYTES};
+use crate::program::{ALIGNMENT, Address, Call, Method, Port, Step};
+use cranelift_codegen::ir::{self, InstBuilder, Value, condcodes::IntCC, types};
+
+/// `phase` of `on_kernel` before a kernel runs.
+pub const BEFORE: u32 = 0;
+/// `phase` of `on_kernel` after a kernel has run.
+pub const AFTER: u32 = 1;
+
+/// `int method(void *arena, const inputs *in, outputs *out)`: the arena must hold the scratch memory too.
+pub fn whole(context: &Context<'_>, split: u32) -> ir::Function {
+    function(context.isa, 3, true, |e, arguments| {
+        let &[arena, inputs, outputs] = arguments else { unreachable!("a method has three parameters") };
+        e.check_state(arena, context.model_hash);
+        let whole = e.load(types::I16, arena, record::WHOLE);
+        let apart = e.builder.ins().icmp_imm_u(IntCC::Equal, whole, 0);
+        e.leave_if(apart, E_ARENA);
+        let scratch = e.at(arena, context.interface.state_bytes);
+        let status = e.call(split, &[arena, scratch, inputs, outputs], Some(types::I32)).expect("a method has a status");
+        e.leave_with(status);
+    })
+}
+
+/// `int method_split(void *state, void *scratch, const inputs *in, outputs *out)`. `first_call` is the number of the method's
+/// first kernel call in profiles.
+pub fn split(context: &Context<'_>, method: &Method, interface: &MethodInterface, first_call: u32) -> ir::Function {
+    function(context.isa, 4, true, |e, arguments| {
+        let &[state, scratch, inputs, outputs] = arguments else { unreachable!("a split method has four parameters") };
+        e.check_state(state, context.model_hash);
+        if context.interface.scratch_bytes > 0 {
+            e.leave_if_null(scratch);
+            e.leave_if_misaligned(scratch, ALIGNMENT);
+        }
+        for (base, ports) in [(inputs, &method.inputs), (outputs, &method.outputs)] {
+            if !ports.is_empty() {
+                e.leave_if_null(base);
+            }
+        }
+        let inputs = buffers(e, inputs, &method.inputs, &interface.inputs);
+        let outputs = buffers(e, outputs, &method.outputs, &interface.outputs);
+        let hooks =
+            context.options.profile_hooks.then(|| (e.load(POINTER, state, record::ON_KERNEL), e.load(POINTER, state, record::USER)));
+        let mut body = Body { context, state, scratch, inputs, outputs, hooks, call: first_call };
+        body.steps(e, &method.steps);
+    })
+}
+
+/// The number of kernel calls in steps, each counted once however often it runs.
+pub fn calls(steps: &[Step]) -> Vec<&Call> {
+    let mut found = Vec::new();
+    for step in steps {
+        match step {
+            Step::Call(call) => found.push(call),
+            Step::If { then, otherwise, .. } => found.extend(calls(then).into_iter().chain(calls(otherwise))),
+            Step::While { head, body, .. } => found.extend(calls(head).into_iter().chain(calls(body))),
+        }
+    }
+    found
+}
+
+/// The addresses of the caller's buffers, checked.
+fn buffers(e: &mut Emitter<'_>, base: Value, ports: &[Port], fields: &[Field]) -> Vec<Value> {
+    let buffer = |(port, field): (&Port, &Field)| {
+        if port.scalar {
+            return e.at(base, field.offset);
+        }
+        let pointer = e.load(POINTER, base, field.offset as i32);
+        if port.bytes > 0 {
+            e.leave_if_null(pointer);
+        }
+        if port.element.alignment() > 1 {
+            e.leave_if_misaligned(pointer, port.element.alignment());
+        }
+        pointer
+    };
+    ports.iter().zip(fields).map(buffer).collect()
+}
+
+/// What the steps of a method refer to.
+struct Body<'a> {
+    context: &'a Context<'a>,
+    state: Value,
+    scratch: Value,
+    inputs: Vec<Value>,
+    outputs: Vec<Value>,
+    /// `on_kernel` and `user`.
+    hooks: Option<(Value, Value)>,
+    /// The number of the next kernel call.
+    call: u32,
+}
+
+impl Body<'_> {
+    fn steps(&mut self, e: &mut Emitter<'_>, steps: &[Step]) {
+        for step in steps {
+            match step {
+                Step::Call(call) => self.call(e, call),
+                Step::If { condition, then, otherwise } => {
+                    let condition = self.truth(e, *condition);
+                    // Both bodies borrow the counter, one after the other.
+                    let this = std::cell::RefCell::new(&mut *self);
+                    e.branch(condition, |e| this.borrow_mut().steps(e, then), |e| this.borrow_mut().steps(e, otherwise));
+                }
+                Step::While { head, condition, body } => self.repeat(e, head, *condition, body),
+            }
+        }
+    }
+
+    fn repeat(&mut self, e: &mut Emitter<'_>, head: &[Step], condition: Address, body: &[Step]) {
+        let [start, inside, after] = [(); 3].map(|()| e.builder.create_block());
+        e.builder.ins().jump(start, &[]);
+        e.builder.switch_to_block(start);
+        self.steps(e, head);
+        let more = self.truth(e, condition);
+        e.builder.ins().brif(more, inside, &[], after, &[]);
+        e.builder.switch_to_block(inside);
+        self.steps(e, body);
+        e.builder.ins().jump(start, &[]);
+        e.builder.switch_to_block(after);
+    }
+
+    fn truth(&self, e: &mut Emitter<'_>, address: Address) -> Value {
+        let address = self.address(e, address);
+        e.load(types::I8, address, 0)
+    }
+
+    fn call(&mut self, e: &mut Emitter<'_>, call: &Call) {
+        let number = self.call;
+        self.call += 1;
+        self.notify(e, number, BEFORE);
+        let mut arguments: Vec<_> = call.arguments.iter().map(|&address| self.address(e, address)).collect();
+        arguments.extend(call.integers.iter().map(|&n| e.number(n as u64)));
+        let kernel = Numbers::kernel(call.kernel);
+        let status = e.call(kernel, &arguments, Some(types::I32)).expect("a kernel has a status");
+        e.leave_with(status);
+        self.notify(e, number, AFTER);
+    }
+
+    /// Tells the profiler, where there is one; it may stop the call.
+    fn notify(&self, e: &mut Emitter<'_>, call: u32, phase: u32) {
+        let Some((callback, user)) = self.hooks else {
+            return;
+        };
+        let (given, after) = (e.builder.create_block(), e.builder.create_block());
+        e.builder.ins().brif(callback, given, &[], after, &[]);
+        e.builder.switch_to_block(given);
+        let stop = e.call_back(callback, user, call, phase);
+        e.leave_if(stop, E_ABORTED);
+        e.builder.ins().jump(after, &[]);
+        e.builder.switch_to_block(after);
+    }
+
+    fn address(&self, e: &mut Emitter<'_>, address: Address) -> Value {
+        match address {
+            Address::Scratch(offset) => e.at(self.scratch, offset),
+            Address::Variable(offset) => e.at(self.state, RECORD_BYTES + offset),
+            Address::Input(port, offset) => e.at(self.inputs[port as usize], offset),
+            Address::Output(port, offset) => e.at(self.outputs[port as usize], offset),
+            Address::Constant(constant, offset) => e.data(Numbers::WEIGHTS, self.context.constants.offsets[constant as usize] + offset),
+        }
+    }
+}

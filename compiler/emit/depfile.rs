@@ -1,0 +1,38 @@
+//! Dependency files in the syntax of Make, which Ninja and CMake read too.
+
+/// A rule that says `target` depends on `inputs`, and an empty rule for each input, so that a deleted one is no error.
+pub fn depfile(target: &str, inputs: &[&str]) -> String {
+    let mut text = format!("{}:", escape(target));
+    for input in inputs {
+        text.push_str(" \\\n  ");
+        text.push_str(&escape(input));
+    }
+    text.push('\n');
+    for input in inputs {
+        text.push_str(&format!("\n{}:\n", escape(input)));
+    }
+    text
+}
+
+fn escape(path: &str) -> String {
+    let mut escaped = String::with_capacity(path.len());
+    for c in path.chars() {
+        match c {
+            ' ' | '#' | ':' | '%' => escaped.extend(['\\', c]),
+            '$' => escaped.push_str("$$"),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::depfile;
+
+    #[test]
+    fn lists_every_input() {
+        let text = depfile("out/my net.o", &["a$b.tflite", "w.ptd"]);
+        assert_eq!(text, "out/my\\ net.o: \\\n  a$$b.tflite \\\n  w.ptd\n\na$$b.tflite:\n\nw.ptd:\n");
+    }
+}

@@ -1,0 +1,222 @@
+//! The generated header: C99 and C++17, two standard headers, no comment that a model's names could break out of.
+
+use super::info::ModelRecord;
+use super::object::ModelInfo;
+use super::quantization;
+use crate::codegen::CompiledModel;
+use crate::interface::{ABI, Interface, MethodInterface, STATUSES, has_shape};
+use crate::ir::ElementType;
+use crate::program::{ALIGNMENT, Method, Port, Program};
+use crate::target::FEATURES;
+use std::fmt::Write;
+
+/// The header of a compiled program.
+pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, record: &ModelRecord) -> String {
+    let interface = &compiled.interface;
+    let upper = interface.name.to_ascii_uppercase();
+    let mut text = introduction(model, record);
+    let _ = write!(
+        text,
+        "#ifndef {upper}_MODELC_H\n#define {upper}_MODELC_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n{}\n\
+         #ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
+        shared_types()
+    );
+    sizes(&mut text, interface, &upper, record);
+    renames(&mut text, interface);
+    let name = &interface.name;
+    let _ = write!(
+        text,
+        "/* Always first. Without a configuration the defaults hold. With less than {upper}_ARENA_BYTES, but at least\n   \
+         {upper}_STATE_BYTES, only the _split entries work. */\n\
+         int {name}_init(void *arena, size_t arena_bytes, const modelc_config *config);\n\
+         /* The initial state again. */\nint {name}_reset(void *arena);\n\
+         /* Every later call says MODELC_E_STATE, until the next {name}_init. */\nvoid {name}_deinit(void *arena);\n\n"
+    );
+    for (method, names) in program.methods.iter().zip(&interface.methods) {
+        declare_method(&mut text, interface, method, names);
+    }
+    let _ = write!(text, "#ifdef __cplusplus\n}}\n#endif\n\n#endif /* {upper}_MODELC_H */\n");
+    text
+}
+
+fn introduction(model: &ModelInfo, record: &ModelRecord) -> String {
+    format!(
+        "/* Made by modelc {} from {}, for {} ({}). Do not edit.\n\n   \
+         Results hold for rounding to nearest with denormal numbers on. Arguments of a call must not overlap each other, except\n   \
+         inputs with inputs. An instance serves one call at a time; different instances are independent. */\n",
+        record.version,
+        comment(model.file_name()),
+        record.target,
+        record.levels
+    )
+}
+
+/// The block that is the same, byte for byte, in every header of this ABI.
+pub fn shared_types() -> String {
+    let mut text = format!("#ifndef MODELC_ABI_{ABI}_TYPES\n#define MODELC_ABI_{ABI}_TYPES\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n");
+    text.push_str("/* What every call returns; never renumbered. */\nenum {\n");
+    for (index, (name, value, meaning)) in STATUSES.iter().enumerate() {
+        let comma = if index + 1 < STATUSES.len() { "," } else { "" };
+        let _ = writeln!(text, "  {name} = {value}{comma} /* {meaning} */");
+    }
+    text.push_str("};\n/* Bits of modelc_config.cpu_features. */\nenum {\n");
+    for (index, (name, value)) in FEATURES.iter().enumerate() {
+        let comma = if index + 1 < FEATURES.len() { "," } else { "" };
+        let _ = writeln!(text, "  {name} = {value}{comma}");
+    }
+    text.push_str(SHARED_DECLARATIONS);
+    text.push_str(quantization::SHARED);
+    text.push_str("static inline const char *modelc_strerror(int code)\n{\n  switch (code) {\n");
+    for (name, _, meaning) in STATUSES {
+        let _ = writeln!(text, "  case {name}: return \"{meaning}\";");
+    }
+    text.push_str("  default: return \"unknown status\";\n  }\n}\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
+    text
+}
+
+const SHARED_DECLARATIONS: &str = "\
+};
+/* Runs body(ctx, i) for every i below n, in any order, on any threads, and returns when all have run. */
+typedef void (*modelc_parallel_for_fn)(void *user, uint32_t n, void (*body)(void *ctx, uint32_t i), void *ctx);
+/* Called before (phase 0) and after (phase 1) each kernel of an object made with --profile-hooks; non-zero aborts. */
+typedef int (*modelc_on_kernel_fn)(void *user, uint32_t kernel, uint32_t phase);
+struct modelc_vk_host;
+typedef struct modelc_config {
+  uint32_t struct_size, flags; /* sizeof(modelc_config); flags and unknown tails are zero */
+  const void *weights; /* with --weights external */
+  size_t weights_bytes;
+  void *const *areas; /* further memory areas, where the header defines their sizes */
+  size_t n_areas;
+  modelc_parallel_for_fn parallel_for;
+  uint32_t threads;
+  modelc_on_kernel_fn on_kernel;
+  void *user; /* handed to every callback */
+  uint64_t cpu_features; /* 0: detect where the machine allows; else MODELC_CPU_ bits */
+  const struct modelc_vk_host *vk; /* the application's own Vulkan device; NULL: the runtime finds one */
+} modelc_config;
+";
+
+fn sizes(text: &mut String, interface: &Interface, upper: &str, record: &ModelRecord) {
+    let _ = write!(
+        text,
+        "/* The arena is the state, then the scratch memory. A copy of the state is a snapshot; instances may share scratch\n   \
+         memory, one call at a time. Both begin at multiples of {upper}_ARENA_ALIGN. */\n\
+         #define {upper}_STATE_BYTES {}\n#define {upper}_SCRATCH_BYTES {}\n#define {upper}_ARENA_BYTES {}\n\
+         #define {upper}_ARENA_ALIGN {ALIGNMENT}\n/* The most stack that any call takes, callbacks not counted. */\n\
+         #define {upper}_STACK_BYTES {}\n#define {upper}_ABI_HASH 0x{:08x}u\n\n",
+        interface.state_bytes,
+        interface.scratch_bytes,
+        interface.arena_bytes(),
+        record.stack_bytes,
+        interface.abi_hash
+    );
+}
+
+fn renames(text: &mut String, interface: &Interface) {
+    let mut entries: Vec<String> = ["init", "reset", "deinit"].map(String::from).into();
+    for method in &interface.methods {
+        entries.extend([method.identifier.clone(), format!("{}_split", method.identifier)]);
+    }
+    text.push_str("/* With an object of other names, types, shapes or sizes than this header, a program does not link. */\n");
+    for entry in entries {
+        let _ = writeln!(text, "#define {} {}", interface.plain(&entry), interface.versioned(&entry));
+    }
+    text.push('\n');
+}
+
+fn declare_method(text: &mut String, interface: &Interface, method: &Method, names: &MethodInterface) {
+    let (name, identifier) = (&interface.name, &names.identifier);
+    let _ = writeln!(text, "/* Method {}. */", comment(&method.name));
+    for (direction, ports) in [("in", &method.inputs), ("out", &method.outputs)] {
+        for (index, port) in ports.iter().enumerate() {
+            let lower = format!("{name}_{identifier}_{direction}{index}");
+            port_macros(text, port, &lower.to_ascii_uppercase());
+            quantization::declare(text, port, &lower, &lower.to_ascii_uppercase());
+        }
+    }
+    for (direction, ports) in [("in", &method.inputs), ("out", &method.outputs)] {
+        let _ = writeln!(text, "typedef struct {name}_{identifier}_{direction}puts {{");
+        for (index, port) in ports.iter().enumerate() {
+            field(text, port, direction, index);
+        }
+        if ports.is_empty() {
+            text.push_str("  uint32_t reserved;\n");
+        }
+        let _ = writeln!(text, "}} {name}_{identifier}_{direction}puts;");
+    }
+    let parameters = format!("const {name}_{identifier}_inputs *in, {name}_{identifier}_outputs *out");
+    let _ = write!(
+        text,
+        "int {name}_{identifier}(void *arena, {parameters});\nint {name}_{identifier}_split(void *state, void *scratch, {parameters});\n\n"
+    );
+}
+
+fn port_macros(text: &mut String, port: &Port, upper: &str) {
+    let _ = writeln!(text, "#define {upper}_NAME {}", string(&port.name));
+    if port.scalar {
+        return;
+    }
+    let _ = writeln!(text, "#define {upper}_RANK {}", port.shape.len());
+    if !port.shape.is_empty() {
+        let extents: Vec<_> = port.shape.iter().map(ToString::to_string).collect();
+        let _ = writeln!(text, "#define {upper}_SHAPE {{ {} }}", extents.join(", "));
+    }
+    if has_shape(port) {
+        let _ = writeln!(text, "#define {upper}_MAX_BYTES {}", port.bytes);
+    } else {
+        let elements = port.shape.iter().product::<u64>();
+        let _ = writeln!(text, "#define {upper}_ELEMENTS {elements}\n#define {upper}_BYTES {}", port.bytes);
+    }
+}
+
+fn field(text: &mut String, port: &Port, direction: &str, index: usize) {
+    let constant = if direction == "in" { "const " } else { "" };
+    let shape = port.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let note = format!("/* {}: {}[{shape}] */", comment(&port.name), port.element);
+    let ty = c_type(port.element);
+    let _ = match (port.scalar, port.element) {
+        (true, ElementType::C64) => writeln!(text, "  {ty} {direction}{index}[2]; {note}"),
+        (true, _) => writeln!(text, "  {ty} {direction}{index}; {note}"),
+        (false, ElementType::C64) => writeln!(text, "  {constant}{ty} (*{direction}{index})[2]; {note}"),
+        (false, _) => writeln!(text, "  {constant}{ty} *{direction}{index}; {note}"),
+    };
+    if has_shape(port) {
+        let _ = writeln!(text, "  size_t {direction}{index}_shape[{}];", port.shape.len());
+    }
+}
+
+fn c_type(element: ElementType) -> &'static str {
+    match element {
+        ElementType::Bool | ElementType::I4 | ElementType::U8 => "uint8_t",
+        ElementType::I8 => "int8_t",
+        ElementType::I16 => "int16_t",
+        ElementType::I32 => "int32_t",
+        ElementType::I64 => "int64_t",
+        ElementType::U16 | ElementType::F16 | ElementType::Bf16 => "uint16_t",
+        ElementType::U32 => "uint32_t",
+        ElementType::U64 => "uint64_t",
+        ElementType::F32 | ElementType::C64 => "float",
+        ElementType::F64 => "double",
+    }
+}
+
+/// Text inside a comment: printable, on one line, and neither opening nor closing a comment.
+fn comment(text: &str) -> String {
+    let printable = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
+    let line: String = text.chars().map(printable).collect();
+    line.replace("*/", "* /").replace("/*", "/ *").replace('\\', "/").replace("??", "? ?")
+}
+
+/// A string literal. Octal escapes end after three digits, so the next character is never taken in.
+fn string(text: &str) -> String {
+    let mut literal = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' | b'?' => literal.extend(['\\', byte as char]),
+            b' '..=b'~' => literal.push(byte as char),
+            _ => literal.push_str(&format!("\\{byte:03o}")),
+        }
+    }
+    literal.push('"');
+    literal
+}

@@ -1,0 +1,87 @@
+//! The report: what a model became, as JSON. Fields are only added within `modelc.report/1`; units are in names.
+
+use super::info::{ModelRecord, hex};
+use super::object::ModelInfo;
+use crate::codegen::CompiledModel;
+use crate::codegen::driver::calls;
+use crate::program::{ALIGNMENT, Call, Method, Port, Program};
+use serde_json::{Value, json};
+
+/// The report of a compiled program whose object takes `object_bytes`.
+pub fn report(program: &Program, model: &ModelInfo, compiled: &CompiledModel, record: &ModelRecord, object_bytes: u64) -> Value {
+    let code_bytes: u64 = compiled.functions.iter().map(|f| f.code.bytes.len() as u64).sum();
+    let mut first_call = 0;
+    let mut methods = Vec::new();
+    let mut kernels = Vec::new();
+    for (method, interface) in program.methods.iter().zip(&compiled.interface.methods) {
+        methods.push(method_report(method, &interface.identifier));
+        for call in calls(&method.steps) {
+            kernels.push(call_report(compiled, method, call, first_call));
+            first_call += 1;
+        }
+    }
+    json!({
+        "schema": "modelc.report/1",
+        "modelc": record.version,
+        "name": record.name,
+        "target": record.target,
+        "cpu_levels": record.levels.split(',').collect::<Vec<_>>(),
+        "abi": record.abi,
+        "abi_hash": format!("{:08x}", record.abi_hash),
+        "model": { "file": model.file_name(), "sha256": hex(&model.sha256) },
+        "memory": {
+            "state_bytes": record.state_bytes,
+            "scratch_bytes": record.scratch_bytes,
+            "arena_bytes": compiled.interface.arena_bytes(),
+            "arena_align": ALIGNMENT,
+            "stack_bytes": record.stack_bytes,
+            "weights_bytes": record.weights_bytes,
+            "code_bytes": code_bytes,
+            "object_bytes": object_bytes,
+        },
+        "methods": methods,
+        "kernels": kernels,
+    })
+}
+
+fn method_report(method: &Method, identifier: &str) -> Value {
+    json!({
+        "name": method.name,
+        "identifier": identifier,
+        "scratch_bytes": method.scratch_bytes,
+        "lower_bound_bytes": method.lower_bound,
+        "optimal": method.optimal,
+        "inputs": method.inputs.iter().map(port_report).collect::<Vec<_>>(),
+        "outputs": method.outputs.iter().map(port_report).collect::<Vec<_>>(),
+    })
+}
+
+fn port_report(port: &Port) -> Value {
+    json!({
+        "name": port.name,
+        "element": port.element.name(),
+        "shape": port.shape,
+        "dynamic": port.dynamic.contains(&true),
+        "bytes": port.bytes,
+        "scale": port.quantization.as_ref().map(|q| &q.scales),
+        "zero_point": port.quantization.as_ref().map(|q| &q.zero_points),
+    })
+}
+
+/// One kernel call; `number` is what `on_kernel` gets.
+fn call_report(compiled: &CompiledModel, method: &Method, call: &Call, number: usize) -> Value {
+    let function = &compiled.functions[call.kernel];
+    let operators: Vec<_> = call.origin.operators.iter().map(|(index, name)| json!({ "index": index, "name": name })).collect();
+    json!({
+        "number": number,
+        "symbol": format!("{}_{}", compiled.interface.name, function.name),
+        "method": method.name,
+        "operators": operators,
+        "tensors": call.origin.tensors,
+        "schedule": call.origin.schedule,
+        "multiply_accumulates": call.origin.multiply_accumulates,
+        "bytes": call.origin.bytes,
+        "code_bytes": function.code.bytes.len(),
+        "stack_bytes": function.code.stack_bytes,
+    })
+}

@@ -1,0 +1,96 @@
+//! What each instruction reads and writes, known from the calling convention alone.
+//!
+//! A kernel's registers are its arguments in the order of its schema, results last, and then the result once more: a tensor, or the
+//! list of the tensors for several results. Kernels on numbers have their result last and once. `aten::copy_` has none of its own.
+
+use super::memory::{Area, ByteRange};
+use super::program::{EValue, Instruction, Plan, Storage};
+
+/// Registers that an instruction reads and those that it defines in full.
+#[derive(Default, Debug, PartialEq, Eq)]
+pub struct Effects {
+    /// Read, lists resolved to their members.
+    pub uses: Vec<usize>,
+    /// Written, all of it.
+    pub defines: Vec<usize>,
+}
+
+/// How many registers at the end of a kernel's arguments are results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Convention {
+    /// Results, then the result again.
+    Out,
+    /// One result, once.
+    Result,
+    /// The first argument is written in full.
+    Copy,
+    /// The first argument is written in part.
+    InPlace,
+}
+
+fn convention(operator: &str) -> Convention {
+    match operator {
+        "aten::copy_" | "aten::copy_.default" => Convention::Copy,
+        "executorch_prim::et_copy_index.tensor" | "aten::index_put_" | "aten::index_put_.default" => Convention::InPlace,
+        "aten::sym_size.int" | "aten::_local_scalar_dense" | "aten::sym_numel" => Convention::Result,
+        name if name.starts_with("executorch_prim::") => Convention::Result,
+        _ => Convention::Out,
+    }
+}
+
+/// What an instruction of a method reads and writes.
+pub fn effects(plan: &Plan, instruction: &Instruction) -> Effects {
+    let mut effects = Effects::default();
+    match instruction {
+        Instruction::Kernel { operator, args } => kernel(plan, &plan.operators[*operator], args, &mut effects),
+        Instruction::Move { from, to } => {
+            add(plan, *from, &mut effects.uses);
+            effects.defines.push(*to);
+        }
+        Instruction::JumpFalse { condition, .. } => effects.uses.push(*condition),
+        Instruction::Delegate { .. } | Instruction::Free => {}
+    }
+    effects
+}
+
+fn kernel(plan: &Plan, operator: &str, args: &[usize], effects: &mut Effects) {
+    let Some((&last, before)) = args.split_last() else { return };
+    let inputs = match convention(operator) {
+        Convention::Result => {
+            effects.defines.push(last);
+            before
+        }
+        Convention::Copy => {
+            effects.defines.extend(args.first());
+            args.get(1..).unwrap_or(&[])
+        }
+        Convention::InPlace => args,
+        Convention::Out => {
+            add(plan, last, &mut effects.defines);
+            &before[..before.len() - effects.defines.len().min(before.len())]
+        }
+    };
+    for &arg in inputs {
+        add(plan, arg, &mut effects.uses);
+    }
+}
+
+/// A register and, of a list, its members.
+fn add(plan: &Plan, register: usize, to: &mut Vec<usize>) {
+    match &plan.values[register] {
+        EValue::Ints(items) | EValue::Tensors(items) => to.extend(items),
+        EValue::OptionalTensors(items) => to.extend(items.iter().flatten()),
+        _ => to.push(register),
+    }
+}
+
+/// The bytes that a register names in the file; none for constants and registers that are no tensors.
+pub fn range_in_file(plan: &Plan, register: usize) -> Option<ByteRange> {
+    let EValue::Tensor(meta) = &plan.values[register] else { return None };
+    let (area, start) = match meta.storage {
+        Storage::Planned { memory_id, offset, .. } => (Area::Planned(memory_id), offset),
+        Storage::Unplanned => (Area::Private(register), 0),
+        Storage::Constant(_) | Storage::External(_) => return None,
+    };
+    Some(ByteRange { area, start, end: start + meta.form.bytes() })
+}

@@ -1,0 +1,60 @@
+//! What goes wrong while an instruction is translated.
+
+use crate::diagnostic::{Diagnostic, Kind};
+use crate::ir::TypeError;
+use crate::ir::scalar::ExpressionError;
+
+/// Why an instruction has no translation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// Something to report.
+    Reported(Diagnostic),
+    /// A consequence of an instruction already reported.
+    Consequence,
+}
+
+impl Fault {
+    /// The program contradicts itself.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::Reported(Diagnostic::new(310, Kind::Invalid, message))
+    }
+
+    /// The program is sound but uses what is not done.
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self::Reported(Diagnostic::new(420, Kind::Unsupported, message))
+    }
+
+    /// With what was expected and what was found.
+    pub fn expected(self, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        match self {
+            Self::Reported(diagnostic) => Self::Reported(diagnostic.expected(expected, found)),
+            Self::Consequence => Self::Consequence,
+        }
+    }
+
+    /// With the next step.
+    pub fn help(self, help: impl Into<String>) -> Self {
+        match self {
+            Self::Reported(diagnostic) => Self::Reported(diagnostic.help(help)),
+            Self::Consequence => Self::Consequence,
+        }
+    }
+}
+
+impl From<Diagnostic> for Fault {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::Reported(diagnostic)
+    }
+}
+
+impl From<TypeError> for Fault {
+    fn from(error: TypeError) -> Self {
+        Self::invalid(format!("operands do not fit each other: {}", error.message))
+    }
+}
+
+impl From<ExpressionError> for Fault {
+    fn from(error: ExpressionError) -> Self {
+        Self::unsupported(format!("not defined on these element types: {error}"))
+    }
+}

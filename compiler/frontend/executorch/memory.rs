@@ -1,0 +1,312 @@
+//! SSA from byte ranges.
+//!
+//! In an ExecuTorch program values are memory: several tensors share bytes, static views are gone from the file, and kernels write
+//! where they are told. [`Memory`] knows for each byte the definition that reaches it. A write defines a range. A read resolves to
+//!
+//! - *one whole definition* of the same form: the value itself;
+//! - *a view*: all bytes of one definition under another shape or dimension order: a reshape, with transposes if need be;
+//! - *parts* of one or more definitions: slices of their bytes joined. The element type must be the same.
+//!
+//! Bytes that nothing wrote, and bytes whose content could not be followed, are named in the fault.
+
+use super::fault::Fault;
+use super::graph;
+use super::program::Form;
+use crate::ir::{FunctionBuilder, Value};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// A contiguous piece of memory that no other overlaps.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Area {
+    /// Planned memory of that id.
+    Planned(u32),
+    /// The own memory of a register.
+    Private(usize),
+}
+
+/// Bytes of an area.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ByteRange {
+    /// The area.
+    pub area: Area,
+    /// The first byte.
+    pub start: u64,
+    /// The byte behind the last.
+    pub end: u64,
+}
+
+impl ByteRange {
+    /// Whether two ranges have a byte in common.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.area == other.area && self.start < other.end && other.start < self.end
+    }
+}
+
+/// A value, with the function that it belongs to as nesting depth: 0 is the method, 1 a branch in it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Definition {
+    /// Nesting depth of the value's function.
+    pub depth: usize,
+    /// The value, in logical order of dimensions.
+    pub value: Value,
+    /// How it lies in memory.
+    pub form: Form,
+}
+
+/// What bytes hold.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Content {
+    /// A definition.
+    Defined(Rc<Definition>),
+    /// Something that cannot be read, and why.
+    Unavailable(Fault),
+}
+
+/// Bytes `first..first + bytes` of a content.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Piece {
+    /// The content.
+    pub content: Content,
+    /// The first byte within the content.
+    pub first: u64,
+    /// How many.
+    pub bytes: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Segment {
+    end: u64,
+    content: Content,
+    first: u64,
+}
+
+/// The reaching definition of every byte.
+#[derive(Clone, Default, Debug)]
+pub struct Memory {
+    segments: BTreeMap<(Area, u64), Segment>,
+    /// Every range written since the log was last emptied.
+    pub log: Vec<ByteRange>,
+}
+
+impl Memory {
+    /// Defines a range; what it held before is forgotten.
+    pub fn write(&mut self, range: ByteRange, content: Content) {
+        if range.start >= range.end {
+            return;
+        }
+        self.clear(range);
+        self.log.push(range);
+        self.segments.insert((range.area, range.start), Segment { end: range.end, content, first: 0 });
+    }
+
+    fn clear(&mut self, range: ByteRange) {
+        let ByteRange { area, start, end } = range;
+        let before = self.segments.range(..(area, start)).next_back().map(|(key, _)| *key);
+        let inside = self.segments.range((area, start)..(area, end)).map(|(key, _)| *key);
+        let keys: Vec<_> = before.filter(|key| key.0 == area).into_iter().chain(inside).collect();
+        for key in keys {
+            if self.segments[&key].end <= start {
+                continue;
+            }
+            let Some(old) = self.segments.remove(&key) else { continue };
+            if old.end > end {
+                let rest = Segment { end: old.end, content: old.content.clone(), first: old.first + (end - key.1) };
+                self.segments.insert((area, end), rest);
+            }
+            if key.1 < start {
+                self.segments.insert(key, Segment { end: start, ..old });
+            }
+        }
+    }
+
+    /// The pieces that make up a range, in order.
+    ///
+    /// # Errors
+    /// When some byte was never written.
+    pub fn pieces(&self, range: ByteRange) -> Result<Vec<Piece>, Fault> {
+        let ByteRange { area, start, end } = range;
+        let from = self.segments.range(..=(area, start)).next_back().map_or((area, start), |(key, _)| *key);
+        let mut pieces = Vec::new();
+        let mut at = start;
+        for (&(_, first), segment) in self.segments.range(from..(area, end)).filter(|((a, _), s)| *a == area && s.end > start) {
+            if first > at {
+                break;
+            }
+            let until = segment.end.min(end);
+            pieces.push(Piece { content: segment.content.clone(), first: segment.first + (at - first), bytes: until - at });
+            at = until;
+        }
+        if at < end {
+            return Err(Fault::invalid(format!("reads memory that nothing has written: byte {at} of {area:?}")));
+        }
+        Ok(pieces)
+    }
+}
+
+/// A piece whose value belongs to the function being built.
+pub struct Part {
+    /// The whole value.
+    pub value: Value,
+    /// How the whole value lies in memory.
+    pub form: Form,
+    /// The first byte of the piece within it.
+    pub first: u64,
+    /// How many.
+    pub bytes: u64,
+}
+
+/// Builds the tensor of form `want` that lies in the parts.
+///
+/// # Errors
+/// When the bytes hold another element type, or an element lies across two parts.
+pub fn assemble(builder: &mut FunctionBuilder<'_>, parts: &[Part], want: &Form) -> Result<Value, Fault> {
+    if let [part] = parts {
+        let whole = part.first == 0 && part.bytes == part.form.bytes();
+        if whole && part.form == *want {
+            return Ok(part.value);
+        }
+    }
+    if let Some(part) = parts.iter().find(|part| part.form.element != want.element) {
+        return Err(Fault::unsupported("reads the bytes of a tensor as another element type")
+            .expected(want.element.to_string(), part.form.element.to_string()));
+    }
+    let joined = match parts {
+        [part] if part.first == 0 && part.bytes == part.form.bytes() => graph::transpose(builder, part.value, &graph::order(&part.form))?,
+        [part] => flat_part(builder, part)?,
+        _ => {
+            let flat = parts.iter().map(|part| flat_part(builder, part)).collect::<Result<Vec<_>, _>>()?;
+            builder.concat(&flat, 0)?
+        }
+    };
+    let physical = graph::reshape(builder, joined, &want.physical_shape())?;
+    graph::transpose(builder, physical, &graph::inverse(&graph::order(want)))
+}
+
+/// The elements of a part in the order of memory, as one dimension.
+fn flat_part(builder: &mut FunctionBuilder<'_>, part: &Part) -> Result<Value, Fault> {
+    let size = u64::from(part.form.element.bits() / 8).max(1);
+    if !part.first.is_multiple_of(size) || !part.bytes.is_multiple_of(size) {
+        return Err(Fault::unsupported("reads a tensor from the middle of an element"));
+    }
+    let physical = graph::transpose(builder, part.value, &graph::order(&part.form))?;
+    let elements = part.form.elements();
+    let flat = graph::reshape(builder, physical, &[elements])?;
+    let count = part.bytes / size;
+    if count == elements {
+        return Ok(flat);
+    }
+    Ok(builder.slice(flat, graph::extents(&[part.first / size]), graph::extents(&[count]), vec![1])?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{ElementType, Layout, Module, Op, TensorType, Type};
+
+    fn range(start: u64, end: u64) -> ByteRange {
+        ByteRange { area: Area::Planned(1), start, end }
+    }
+
+    fn form(shape: &[u64]) -> Form {
+        Form::row_major(ElementType::F32, shape.to_vec())
+    }
+
+    fn define(builder: &mut FunctionBuilder<'_>, memory: &mut Memory, start: u64, form: Form) -> Value {
+        let value = builder.param(Type::Tensor(TensorType::of(form.element, &form.shape)), None);
+        let range = range(start, start + form.bytes());
+        memory.write(range, Content::Defined(Rc::new(Definition { depth: 0, value, form })));
+        value
+    }
+
+    fn read(builder: &mut FunctionBuilder<'_>, memory: &Memory, start: u64, want: &Form) -> Result<Value, Fault> {
+        let mut parts = Vec::new();
+        for piece in memory.pieces(range(start, start + want.bytes()))? {
+            let Content::Defined(d) = piece.content else { return Err(Fault::Consequence) };
+            parts.push(Part { value: d.value, form: d.form.clone(), first: piece.first, bytes: piece.bytes });
+        }
+        assemble(builder, &parts, want)
+    }
+
+    fn ops(builder: &FunctionBuilder<'_>) -> Vec<Op> {
+        builder.function.body.iter().map(|&inst| builder.function.insts[inst].op).collect()
+    }
+
+    #[test]
+    fn a_whole_read_is_the_value_itself() {
+        let (mut module, mut memory) = (Module::default(), Memory::default());
+        let mut builder = FunctionBuilder::new(&mut module, "f");
+        let x = define(&mut builder, &mut memory, 64, form(&[2, 3]));
+        assert_eq!(read(&mut builder, &memory, 64, &form(&[2, 3])), Ok(x));
+        assert!(ops(&builder).is_empty());
+    }
+
+    #[test]
+    fn another_shape_is_a_reshape() {
+        let (mut module, mut memory) = (Module::default(), Memory::default());
+        let mut builder = FunctionBuilder::new(&mut module, "f");
+        define(&mut builder, &mut memory, 0, form(&[2, 3]));
+        let y = read(&mut builder, &memory, 0, &form(&[3, 2])).unwrap();
+        assert_eq!(graph::shape_of(&builder, y).unwrap(), [3, 2]);
+        assert_eq!(ops(&builder), [Op::Reshape]);
+    }
+
+    #[test]
+    fn another_dimension_order_shows_the_bytes_as_they_lie() {
+        let (mut module, mut memory) = (Module::default(), Memory::default());
+        let mut builder = FunctionBuilder::new(&mut module, "f");
+        let last = Form { layout: Layout::from_order(&[0, 2, 1]).unwrap(), ..form(&[1, 2, 3]) };
+        define(&mut builder, &mut memory, 0, last.clone());
+        let y = read(&mut builder, &memory, 0, &form(&[6])).unwrap();
+        assert_eq!(graph::shape_of(&builder, y).unwrap(), [6]);
+        assert_eq!(ops(&builder), [Op::Transpose, Op::Reshape]);
+        // Reading it back as it was written needs nothing.
+        assert_eq!(read(&mut builder, &memory, 0, &last), Ok(builder.function.params[0]));
+    }
+
+    #[test]
+    fn a_part_is_a_slice() {
+        let (mut module, mut memory) = (Module::default(), Memory::default());
+        let mut builder = FunctionBuilder::new(&mut module, "f");
+        define(&mut builder, &mut memory, 0, form(&[4, 2]));
+        let y = read(&mut builder, &memory, 8, &form(&[2, 2])).unwrap();
+        assert_eq!(graph::shape_of(&builder, y).unwrap(), [2, 2]);
+        assert_eq!(ops(&builder), [Op::Reshape, Op::Slice, Op::Reshape]);
+        assert!(read(&mut builder, &memory, 2, &form(&[2])).is_err(), "the middle of an element");
+    }
+
+    #[test]
+    fn an_overwritten_range_joins_what_is_left_and_what_is_new() {
+        let (mut module, mut memory) = (Module::default(), Memory::default());
+        let mut builder = FunctionBuilder::new(&mut module, "f");
+        define(&mut builder, &mut memory, 0, form(&[8]));
+        define(&mut builder, &mut memory, 8, form(&[2]));
+        let pieces = memory.pieces(range(0, 32)).unwrap();
+        assert_eq!(pieces.iter().map(|p| (p.first, p.bytes)).collect::<Vec<_>>(), [(0, 8), (0, 8), (16, 16)]);
+        let y = read(&mut builder, &memory, 0, &form(&[8])).unwrap();
+        assert_eq!(graph::shape_of(&builder, y).unwrap(), [8]);
+        assert!(ops(&builder).contains(&Op::Concat));
+    }
+
+    #[test]
+    fn gaps_and_other_areas_are_unwritten() {
+        let (mut module, mut memory) = (Module::default(), Memory::default());
+        let mut builder = FunctionBuilder::new(&mut module, "f");
+        define(&mut builder, &mut memory, 0, form(&[2]));
+        define(&mut builder, &mut memory, 12, form(&[2]));
+        assert!(memory.pieces(range(0, 20)).is_err());
+        assert!(memory.pieces(range(4, 12)).is_err());
+        assert!(memory.pieces(range(20, 24)).is_err());
+        assert!(memory.pieces(ByteRange { area: Area::Planned(2), start: 0, end: 4 }).is_err());
+        assert!(memory.pieces(ByteRange { area: Area::Private(0), start: 0, end: 4 }).is_err());
+    }
+
+    #[test]
+    fn another_element_type_is_a_named_fault() {
+        let (mut module, mut memory) = (Module::default(), Memory::default());
+        let mut builder = FunctionBuilder::new(&mut module, "f");
+        define(&mut builder, &mut memory, 0, form(&[2]));
+        let want = Form::row_major(ElementType::I32, vec![2]);
+        assert!(matches!(read(&mut builder, &memory, 0, &want), Err(Fault::Reported(_))));
+    }
+}

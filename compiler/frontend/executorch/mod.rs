@@ -1,0 +1,90 @@
+//! ExecuTorch programs (`.pte`): reader → IR.
+//!
+//! ```text
+//! bytes ─ reader ─▶ header, segments, constants
+//!           └─ program ─▶ methods: registers, instructions, memory areas, all indices checked
+//!                └─ method ─▶ parameters, states, results
+//!                     └─ translate, branch, control, memory, ops ─▶ IR
+//! ```
+//!
+//! In a program values are memory: registers name bytes, kernels write where they are told, moves copy handles. The translator runs the
+//! instructions once, at compile time, following each byte to the definition that reaches it; what it meets on the way is SSA.
+
+mod branch;
+mod control;
+mod effects;
+mod fault;
+mod graph;
+mod memory;
+mod method;
+mod ops;
+pub mod program;
+pub mod reader;
+mod shared;
+mod translate;
+
+use super::LoadOptions;
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::ir::data::Bytes;
+use crate::ir::{ImportedPlan, Module};
+use program::{Instruction, Plan};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub use ops::operators;
+pub use reader::Header;
+
+/// Loads a program: one method of the module for each of the file.
+///
+/// # Errors
+/// Everything that is wrong with the file; of operators that are not supported, every one.
+pub fn load(bytes: &Arc<dyn Bytes>, _options: &LoadOptions) -> Result<Module, Diagnostics> {
+    load_file(bytes.clone()).map_err(Diagnostics)
+}
+
+fn load_file(bytes: Arc<dyn Bytes>) -> Result<Module, Vec<Diagnostic>> {
+    let file = reader::File::open(bytes).map_err(|fault| vec![fault])?;
+    let plans = program::plans(&file)?;
+    let mut faults = unknown_operators(&plans);
+    let mut shared = shared::Shared::new(file);
+    let mut module = Module::default();
+    let mut imported = ImportedPlan::default();
+    for plan in &plans {
+        match method::translate(&mut shared, &mut module, plan) {
+            Ok((method, memory)) => {
+                module.methods.push(method);
+                imported.methods.push(memory);
+            }
+            Err(more) => faults.extend(more),
+        }
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    module.imported_plan = Some(imported);
+    Ok(module)
+}
+
+/// One diagnostic for each operator or back end that is not supported, at its first use.
+fn unknown_operators(plans: &[Plan]) -> Vec<Diagnostic> {
+    let mut first: BTreeMap<(bool, &str), (&str, usize, usize)> = BTreeMap::new();
+    for plan in plans {
+        for (pc, instruction) in plan.instructions.iter().enumerate() {
+            let delegate = match instruction {
+                Instruction::Kernel { operator, .. } if ops::find(&plan.operators[*operator]).is_none() => false,
+                Instruction::Delegate { .. } => true,
+                _ => continue,
+            };
+            first.entry((delegate, plan.instruction_name(pc))).or_insert((&plan.name, pc, 0)).2 += 1;
+        }
+    }
+    let mut faults: Vec<_> = first.into_iter().collect();
+    faults.sort_by_key(|(_, (method, pc, _))| (*method, *pc));
+    let diagnostic = |((delegate, name), (method, pc, count)): ((bool, &str), (&str, usize, usize))| {
+        let (code, what) = if delegate { (402, "the back end") } else { (401, "the operator") };
+        Diagnostic::new(code, Kind::Unsupported, format!("{what} {name} is not supported ({count} uses)"))
+            .in_function(method)
+            .at_operator(pc as u32, name)
+    };
+    faults.into_iter().map(diagnostic).collect()
+}

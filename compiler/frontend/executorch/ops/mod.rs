@@ -1,0 +1,69 @@
+//! The operators: one file a family, each a list of names with what translates a call.
+
+mod binary;
+mod call;
+mod compare;
+mod convolution;
+mod create;
+mod matrix;
+mod movement;
+mod normalize;
+mod number;
+mod pool;
+mod promote;
+mod quantized;
+mod reduce;
+mod select;
+mod shape;
+mod unary;
+
+pub use call::Call;
+
+use super::fault::Fault;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// Translates one call: reads its arguments, defines its results.
+pub type Translate = fn(&mut Call<'_, '_, '_>) -> Result<(), Fault>;
+
+/// A family: operator names with overload, and their translations.
+type Family = &'static [(&'static str, Translate)];
+
+const FAMILIES: &[Family] = &[
+    binary::OPERATORS,
+    compare::OPERATORS,
+    convolution::OPERATORS,
+    create::OPERATORS,
+    matrix::OPERATORS,
+    movement::OPERATORS,
+    normalize::OPERATORS,
+    number::OPERATORS,
+    pool::OPERATORS,
+    quantized::OPERATORS,
+    reduce::OPERATORS,
+    select::OPERATORS,
+    shape::OPERATORS,
+    unary::OPERATORS,
+];
+
+static TABLE: LazyLock<BTreeMap<&'static str, Translate>> = LazyLock::new(|| FAMILIES.iter().flat_map(|f| f.iter().copied()).collect());
+
+/// The translation of an operator such as `aten::add.out`.
+pub fn find(name: &str) -> Option<Translate> {
+    TABLE.get(name).copied()
+}
+
+/// The names of all operators that are supported, in order.
+pub fn operators() -> impl Iterator<Item = &'static str> {
+    TABLE.keys().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_operator_stands_in_two_families() {
+        assert_eq!(TABLE.len(), FAMILIES.iter().map(|f| f.len()).sum::<usize>());
+    }
+}

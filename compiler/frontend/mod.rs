@@ -1,0 +1,78 @@
+//! Front ends: model files to the tensor language. A front end knows one file format and nothing of code.
+
+pub mod executorch;
+pub mod fixed_point;
+pub mod quantization;
+pub mod terms;
+mod tflite;
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::ir::data::Bytes;
+use crate::ir::scalar::ExpressionError;
+use crate::ir::{Module, TypeError};
+use std::sync::Arc;
+
+/// What users may say about a model beside its file.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// Shapes that replace the file's, by input number.
+    pub shapes: Vec<(usize, Vec<u64>)>,
+}
+
+/// The file formats, told apart by the identifier at byte 4.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// `.tflite`
+    Tflite,
+    /// `.pte`
+    Executorch,
+    /// `.bpte`
+    BundledExecutorch,
+}
+
+impl Format {
+    /// The format of a file.
+    pub fn detect(bytes: &[u8]) -> Option<Self> {
+        match bytes.get(4..8)? {
+            b"TFL3" => Some(Self::Tflite),
+            b"BP08" => Some(Self::BundledExecutorch),
+            _ if executorch::Header::recognizes(bytes) => Some(Self::Executorch),
+            _ => None,
+        }
+    }
+}
+
+/// Loads a model of any format. `file_name` is the path as the user spelled it, for messages.
+///
+/// # Errors
+/// Everything found wrong with the file, and every operator in it that is not supported.
+pub fn load(bytes: Arc<dyn Bytes>, file_name: &str, options: &LoadOptions) -> Result<Module, Diagnostics> {
+    let loaded = match Format::detect((*bytes).as_ref()) {
+        Some(Format::Tflite) => tflite::load(&bytes, options),
+        Some(Format::Executorch) => executorch::load(&bytes, options),
+        Some(format) => Err(Diagnostic::new(112, Kind::Unsupported, format!("files of format {format:?} are not supported")).into()),
+        None => Err(unknown_format((*bytes).as_ref()).into()),
+    };
+    loaded.map_err(|diagnostics| Diagnostics(diagnostics.0.into_iter().map(|d| d.in_file(file_name)).collect()))
+}
+
+fn unknown_format(bytes: &[u8]) -> Diagnostic {
+    let found = match bytes.get(4..8) {
+        Some(identifier) => format!("\"{}\"", identifier.escape_ascii()),
+        None => format!("a file of {} bytes", bytes.len()),
+    };
+    Diagnostic::new(101, Kind::Invalid, "the file is no model in a known format")
+        .expected("the identifier TFL3 (.tflite), ET12 (.pte) or BP08 (.bpte) at byte 4", found)
+}
+
+impl From<TypeError> for Diagnostic {
+    fn from(error: TypeError) -> Self {
+        Self::new(307, Kind::Invalid, format!("the operands do not fit each other ({error})"))
+    }
+}
+
+impl From<ExpressionError> for Diagnostic {
+    fn from(error: ExpressionError) -> Self {
+        Self::new(403, Kind::Unsupported, format!("the arithmetic is not defined on these types ({error})"))
+    }
+}

@@ -1,0 +1,80 @@
+//! Affine quantization shared by the front ends: multipliers in fixed point, ranges of activations.
+
+use crate::ir::ElementType;
+
+/// A real factor as TFLite holds it: `mantissa × 2^(shift − 31)`, with |mantissa| in 2³⁰..2³¹ or zero.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Multiplier {
+    /// The factor's significant bits, a fraction of 2³¹.
+    pub mantissa: i32,
+    /// Binary exponent; a positive one shifts to the left.
+    pub shift: i32,
+}
+
+impl Multiplier {
+    /// The nearest multiplier to `real` (TFLite's `QuantizeMultiplier`): the fraction of `frexp` in 31 bits, rounded half away from zero; a
+    /// factor below 2⁻³² becomes zero. `None` when it is not finite, or so large that every product would overflow 32 bits.
+    pub fn from_real(real: f64) -> Option<Self> {
+        if !real.is_finite() {
+            return None;
+        }
+        if real == 0.0 {
+            return Some(Self { mantissa: 0, shift: 0 });
+        }
+        let (fraction, mut shift) = libm::frexp(real);
+        let mut fixed = libm::round(fraction * f64::from(1u32 << 31)) as i64;
+        if fixed == 1 << 31 {
+            fixed /= 2;
+            shift += 1;
+        }
+        if shift < -31 {
+            return Some(Self { mantissa: 0, shift: 0 });
+        }
+        // −2³¹ is the one negative fraction that fits without the correction above.
+        Some(Self { mantissa: i32::try_from(fixed).ok()?, shift }).filter(|m| m.shift <= 30)
+    }
+}
+
+/// The smallest and largest integer of an 8- or 16-bit quantized type.
+pub fn integer_range(element: ElementType) -> Option<(i32, i32)> {
+    match element {
+        ElementType::I8 => Some((-128, 127)),
+        ElementType::U8 => Some((0, 255)),
+        ElementType::I16 => Some((-32768, 32767)),
+        _ => None,
+    }
+}
+
+/// The integer nearest to `real`, half away from zero, on a quantized scale: `zero_point + round(real ÷ scale)` in f32 as TFLite
+/// computes it. `None` when it leaves 32 bits.
+pub fn quantize(real: f32, scale: f32, zero_point: i32) -> Option<i32> {
+    let rounded = libm::roundf(real / scale);
+    let fits = rounded >= i32::MIN as f32 && rounded < -(i32::MIN as f32);
+    if fits { zero_point.checked_add(rounded as i32) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn multipliers_are_normalised_fractions() {
+        let of = |real| Multiplier::from_real(real).map(|m| (m.mantissa, m.shift));
+        assert_eq!(of(1.0), Some((1 << 30, 1)));
+        assert_eq!(of(0.5), Some((1 << 30, 0)));
+        assert_eq!(of(0.0), Some((0, 0)));
+        // The fraction rounds up to 1: it becomes one half, one binary place higher.
+        assert_eq!(of(1.0 - 2f64.powi(-40)), Some((1 << 30, 1)));
+        assert_eq!(of(2f64.powi(-33)), Some((0, 0)));
+        assert_eq!(of(-0.75), Some((-1_610_612_736, 0)));
+        assert_eq!(of(f64::NAN), None);
+        assert_eq!(of(2f64.powi(40)), None);
+    }
+
+    #[test]
+    fn quantized_numbers_round_half_away_from_zero() {
+        assert_eq!(quantize(2.5, 1.0, 3), Some(6));
+        assert_eq!(quantize(-2.5, 1.0, 3), Some(0));
+        assert_eq!(quantize(6.0, f32::MIN_POSITIVE, 0), None);
+    }
+}

@@ -1,0 +1,152 @@
+//! Scalar expressions with little writing: what the front ends use to spell the bodies of `map`.
+
+use crate::ir::{Comparison, Constant, ElementType, Expression, ExpressionBuilder, NanRule, Node, RequantizeRule, Scalar, ScalarOp};
+
+use crate::ir::scalar::ExpressionError;
+
+/// A term, or the mistake of combining types that do not fit.
+pub type Term = Result<Node, ExpressionError>;
+
+/// A builder of one expression.
+pub struct Terms(ExpressionBuilder);
+
+impl Terms {
+    /// An expression over inputs of these types.
+    pub fn new(inputs: &[ElementType]) -> Self {
+        Self(ExpressionBuilder::new(inputs))
+    }
+
+    /// Input number `index`.
+    pub fn input(&mut self, index: usize) -> Node {
+        self.0.input(index)
+    }
+
+    /// Input number `index`, converted.
+    pub fn input_as(&mut self, index: usize, element: ElementType) -> Node {
+        let node = self.0.input(index);
+        self.0.convert(node, element)
+    }
+
+    /// A number of any type.
+    pub fn constant(&mut self, value: Scalar) -> Node {
+        self.0.constant(value)
+    }
+
+    /// A 32-bit integer.
+    pub fn i32(&mut self, value: i32) -> Node {
+        self.0.constant(Scalar::i32(value))
+    }
+
+    /// A 64-bit integer.
+    pub fn i64(&mut self, value: i64) -> Node {
+        self.0.constant(Scalar::int(ElementType::I64, value))
+    }
+
+    /// A binary32.
+    pub fn f32(&mut self, value: f32) -> Node {
+        self.0.constant(Scalar::f32(value))
+    }
+
+    /// A binary64.
+    pub fn f64(&mut self, value: f64) -> Node {
+        self.0.constant(Scalar::float(ElementType::F64, value))
+    }
+
+    /// The type of a term.
+    pub fn ty(&self, node: Node) -> ElementType {
+        self.0.ty(node)
+    }
+
+    /// Any operation.
+    pub fn op(&mut self, op: ScalarOp, operands: &[Node]) -> Term {
+        self.0.op(op, operands)
+    }
+
+    /// Wrapping or truncating conversion.
+    pub fn convert(&mut self, node: Node, element: ElementType) -> Node {
+        self.0.convert(node, element)
+    }
+
+    /// Saturating conversion to an integer type.
+    pub fn saturate(&mut self, node: Node, element: ElementType) -> Node {
+        self.0.convert_saturating(node, element)
+    }
+
+    /// a + b.
+    pub fn add(&mut self, a: Node, b: Node) -> Term {
+        self.0.op(ScalarOp::Add, &[a, b])
+    }
+
+    /// a − b.
+    pub fn sub(&mut self, a: Node, b: Node) -> Term {
+        self.0.op(ScalarOp::Sub, &[a, b])
+    }
+
+    /// a × b.
+    pub fn mul(&mut self, a: Node, b: Node) -> Term {
+        self.0.op(ScalarOp::Mul, &[a, b])
+    }
+
+    /// a ÷ b.
+    pub fn div(&mut self, a: Node, b: Node) -> Term {
+        self.0.op(ScalarOp::Div, &[a, b])
+    }
+
+    /// C++'s `std::min(a, b)`.
+    pub fn min(&mut self, a: Node, b: Node) -> Term {
+        self.0.op(ScalarOp::Min(NanRule::First), &[a, b])
+    }
+
+    /// C++'s `std::max(a, b)`.
+    pub fn max(&mut self, a: Node, b: Node) -> Term {
+        self.0.op(ScalarOp::Max(NanRule::First), &[a, b])
+    }
+
+    /// Between two 32-bit bounds.
+    pub fn clamp_i32(&mut self, x: Node, (low, high): (i32, i32)) -> Term {
+        let (low, high) = (self.i32(low), self.i32(high));
+        let x = self.max(x, low)?;
+        self.min(x, high)
+    }
+
+    /// A comparison.
+    pub fn compare(&mut self, comparison: Comparison, a: Node, b: Node) -> Term {
+        self.0.op(ScalarOp::Compare(comparison), &[a, b])
+    }
+
+    /// condition ? a : b.
+    pub fn select(&mut self, condition: Node, a: Node, b: Node) -> Term {
+        self.0.op(ScalarOp::Select, &[condition, a, b])
+    }
+
+    /// Rounding to the nearest integer, halves away from zero.
+    pub fn round_away(&mut self, x: Node) -> Term {
+        self.0.op(ScalarOp::RoundAway, &[x])
+    }
+
+    /// TFLite's multiplication by a fixed-point factor, with two roundings.
+    pub fn requantize(&mut self, x: Node, mantissa: Node, shift: Node) -> Term {
+        self.0.op(ScalarOp::Requantize(RequantizeRule::TfliteDouble), &[x, mantissa, shift])
+    }
+
+    /// The same by a known factor.
+    pub fn requantize_by(&mut self, x: Node, multiplier: super::quantization::Multiplier) -> Term {
+        let (mantissa, shift) = (self.i32(multiplier.mantissa), self.i32(multiplier.shift));
+        self.requantize(x, mantissa, shift)
+    }
+
+    /// The element of a table.
+    pub fn lut(&mut self, table: Constant, element: ElementType, index: Node) -> Node {
+        self.0.lut(table, element, index)
+    }
+
+    /// The expression with one result.
+    pub fn finish(self, result: Node) -> Expression {
+        self.0.finish(vec![result])
+    }
+
+    /// The expression with several results.
+    pub fn finish_many(self, results: Vec<Node>) -> Expression {
+        self.0.finish(results)
+    }
+}

@@ -1,0 +1,174 @@
+//! TFLite files to the tensor language: the container, then one file a family of operators.
+//!
+//! The results are those of LiteRT's reference kernels: integers bit for bit, floats up to the order of sums.
+
+mod activation;
+mod arithmetic;
+mod concatenation;
+mod convolution;
+mod fully_connected;
+mod hybrid;
+mod operator;
+mod pooling;
+mod quantize;
+mod reduction;
+mod registry;
+mod requantize;
+mod shape;
+mod slicing;
+mod softmax;
+mod subgraph;
+mod tensor;
+mod unary;
+
+use super::LoadOptions;
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::ir::data::Bytes;
+use crate::ir::{Method, Module, Port};
+use crate::schema::tflite as schema;
+use operator::invalid;
+use std::rc::Rc;
+use std::sync::Arc;
+use subgraph::LoweredSubgraph;
+use tensor::{Buffers, TensorInfo};
+
+/// An entry of the file's table of operator codes.
+struct OperatorCode {
+    code: schema::BuiltinOperator,
+    /// The operator's name, `CUSTOM:` and its own name for a custom one.
+    name: String,
+}
+
+/// A subgraph with its tensors read.
+struct Subgraph<'a> {
+    record: schema::SubGraph<'a>,
+    name: String,
+    /// What the file says of each tensor, or why it cannot be used.
+    tensors: Vec<Result<Rc<TensorInfo>, Diagnostic>>,
+}
+
+/// What a user calls: a name, a subgraph, and names for its inputs and outputs.
+struct Entry {
+    name: String,
+    subgraph: usize,
+    input_names: Vec<(usize, String)>,
+    output_names: Vec<(usize, String)>,
+}
+
+/// Loads a TFLite file.
+///
+/// # Errors
+/// Everything found wrong with it, or not supported.
+pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Diagnostics> {
+    let slice: &[u8] = (**bytes).as_ref();
+    // A sound file visits most bytes once (tables share small vtables); the limit stops parts that refer to each other over and over.
+    let apparent = slice.len().saturating_mul(16).saturating_add(1 << 16);
+    let limits = flatbuffers::VerifierOptions { max_tables: 4_000_000, max_apparent_size: apparent, ..Default::default() };
+    let model = schema::root_as_model_with_opts(&limits, slice).map_err(|error| {
+        Diagnostic::new(110, Kind::Invalid, "the file is no sound TFLite model").expected("a verified FlatBuffer", verification(&error))
+    })?;
+    if model.version() != 3 {
+        return Err(Diagnostic::new(111, Kind::Unsupported, "the schema version is not supported")
+            .expected("3", model.version().to_string())
+            .into());
+    }
+    let codes: Vec<OperatorCode> = model.operator_codes().into_iter().flatten().map(operator_code).collect();
+    let buffers = Buffers { owner: bytes.clone(), bytes: slice, table: model.buffers() };
+    let records: Vec<schema::SubGraph<'_>> = model.subgraphs().into_iter().flatten().collect();
+    let mut module = Module::default();
+    let mut lowered: Vec<Option<LoweredSubgraph>> = vec![None; records.len()];
+    let mut errors = Vec::new();
+    for entry in entries(&model, records.len())? {
+        if lowered[entry.subgraph].is_none() {
+            let subgraph = read_subgraph(records[entry.subgraph], entry.subgraph, &buffers)?;
+            match subgraph::lower(&subgraph, &codes, &options.shapes, &mut module) {
+                Ok(function) => lowered[entry.subgraph] = Some(function),
+                Err(diagnostics) => errors.extend(diagnostics),
+            }
+        }
+        if let Some(lowered) = &lowered[entry.subgraph] {
+            module.methods.push(method(entry, lowered));
+        }
+    }
+    if let Some((input, _)) = options.shapes.iter().find(|(input, _)| module.methods.iter().all(|m| m.inputs.len() <= *input)) {
+        errors.push(Diagnostic::new(320, Kind::Usage, format!("a shape is given for input {input}, which the model does not have")));
+    }
+    if errors.is_empty() { Ok(module) } else { Err(Diagnostics(errors)) }
+}
+
+/// The first line of a verifier's report.
+fn verification(error: &flatbuffers::InvalidFlatbuffer) -> String {
+    error.to_string().lines().next().unwrap_or_default().trim_end_matches('.').to_owned()
+}
+
+/// A name that every operator repeats, cut to a length that no sound model has.
+fn shortened(name: &str) -> String {
+    name.chars().take(256).collect()
+}
+
+fn operator_code(record: schema::OperatorCode<'_>) -> OperatorCode {
+    // Codes above 126 do not fit the old one-byte field, which then holds 127; files of either age are right about the larger one.
+    let code = schema::BuiltinOperator(record.builtin_code().0.max(i32::from(record.deprecated_builtin_code())));
+    let name = match (code, record.custom_code()) {
+        (schema::BuiltinOperator::CUSTOM, Some(custom)) => format!("CUSTOM:{}", shortened(custom)),
+        _ => code.variant_name().map_or_else(|| format!("operator code {}", code.0), str::to_owned),
+    };
+    OperatorCode { code, name }
+}
+
+/// The entry points: one a signature, named `forward` unless there are several; the first subgraph without signatures.
+fn entries(model: &schema::Model<'_>, subgraphs: usize) -> Result<Vec<Entry>, Diagnostic> {
+    let signatures: Vec<schema::SignatureDef<'_>> = model.signature_defs().into_iter().flatten().collect();
+    let in_range = |index: usize| {
+        let error = || invalid(209, "there is no such subgraph").expected(format!("below {subgraphs}"), index.to_string());
+        if index < subgraphs { Ok(index) } else { Err(error()) }
+    };
+    if signatures.is_empty() {
+        let entry = Entry { name: "forward".into(), subgraph: in_range(0)?, input_names: Vec::new(), output_names: Vec::new() };
+        return Ok(vec![entry]);
+    }
+    let several = signatures.len() > 1;
+    let names = |maps: Option<flatbuffers::Vector<'_, flatbuffers::ForwardsUOffset<schema::TensorMap<'_>>>>| {
+        let named = |map: schema::TensorMap<'_>| Some((map.tensor_index() as usize, map.name()?.to_owned()));
+        maps.into_iter().flatten().filter_map(named).collect()
+    };
+    let mut entries: Vec<Entry> = Vec::new();
+    for signature in signatures {
+        let name = signature.signature_key().filter(|key| several && !key.is_empty()).unwrap_or("forward").to_owned();
+        if entries.iter().any(|entry| entry.name == name) {
+            return Err(invalid(210, format!("two signatures are called {name:?}")));
+        }
+        let subgraph = in_range(signature.subgraph_index() as usize)?;
+        entries.push(Entry { name, subgraph, input_names: names(signature.inputs()), output_names: names(signature.outputs()) });
+    }
+    Ok(entries)
+}
+
+fn read_subgraph<'a>(record: schema::SubGraph<'a>, index: usize, buffers: &Buffers<'a>) -> Result<Subgraph<'a>, Diagnostic> {
+    let name = record.name().filter(|name| !name.is_empty()).map_or_else(|| format!("subgraph{index}"), shortened);
+    let mut tensors = Vec::new();
+    for (position, tensor) in record.tensors().into_iter().flatten().enumerate() {
+        let read = tensor::read(tensor, position, buffers).map(Rc::new);
+        match read {
+            Err(diagnostic) if diagnostic.kind != Kind::Unsupported => return Err(diagnostic.in_function(name)),
+            other => tensors.push(other),
+        }
+    }
+    Ok(Subgraph { record, name, tensors })
+}
+
+fn method(entry: Entry, lowered: &LoweredSubgraph) -> Method {
+    let ports = |ports: &[subgraph::Port], names: &[(usize, String)]| {
+        let port = |port: &subgraph::Port| {
+            let name = names.iter().find(|(tensor, _)| *tensor == port.tensor).map_or(&port.name, |(_, name)| name);
+            Port { name: name.clone(), quantization: port.quantization.clone(), ..Port::default() }
+        };
+        ports.iter().map(port).collect()
+    };
+    Method {
+        name: entry.name,
+        function: lowered.function,
+        inputs: ports(&lowered.inputs, &entry.input_names),
+        outputs: ports(&lowered.outputs, &entry.output_names),
+    }
+}

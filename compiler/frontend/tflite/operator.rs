@@ -1,0 +1,253 @@
+//! What the lowering of one operator sees: its operands, results and options, and the builder.
+
+use super::subgraph::Lowering;
+use super::tensor::TensorInfo;
+use crate::diagnostic::{Diagnostic, Kind};
+use crate::ir::{Attribute, Constant, ElementType, Expression, Extent, FunctionBuilder, Op, TensorType, Value};
+use crate::schema::tflite as schema;
+use std::ops::RangeInclusive;
+use std::rc::Rc;
+
+/// The result of lowering an operator.
+pub(super) type Lowered = Result<(), Diagnostic>;
+
+/// An operand: its value, what the file says of it, and its shape as computed.
+#[derive(Clone)]
+pub(super) struct Operand {
+    /// The SSA value.
+    pub value: Value,
+    /// What the file says; its shape may be out of date.
+    pub info: Rc<TensorInfo>,
+    /// The shape as computed.
+    pub shape: Vec<u64>,
+}
+
+impl Operand {
+    /// Type of the elements.
+    pub fn element(&self) -> ElementType {
+        self.info.element
+    }
+
+    /// Number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Number of elements; shapes of values never overflow.
+    pub fn elements(&self) -> u64 {
+        self.shape.iter().product()
+    }
+}
+
+/// One scale and one zero point.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Affine {
+    /// Real value of one step; above zero.
+    pub scale: f32,
+    /// The integer that stands for zero.
+    pub zero_point: i32,
+}
+
+/// One operator of a subgraph on its way into the tensor language.
+pub(super) struct Operator<'l, 'a, 'm> {
+    pub(super) lowering: &'l mut Lowering<'a, 'm>,
+    /// The operator in the file, for its options.
+    pub record: schema::Operator<'a>,
+    pub(super) inputs: Vec<Option<usize>>,
+    pub(super) outputs: Vec<usize>,
+}
+
+/// Extents of a static shape.
+pub(super) fn extents(shape: &[u64]) -> Vec<Extent> {
+    shape.iter().map(|&n| Extent::Static(n)).collect()
+}
+
+/// A mistake in the file.
+pub(super) fn invalid(code: u16, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(code, Kind::Invalid, message)
+}
+
+/// A sound use that is not compiled.
+pub(super) fn unsupported(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(402, Kind::Unsupported, message)
+}
+
+impl<'a, 'm> Operator<'_, 'a, 'm> {
+    /// The builder of the function.
+    pub fn builder(&mut self) -> &mut FunctionBuilder<'m> {
+        &mut self.lowering.builder
+    }
+
+    /// Number of operands, those left out among them.
+    pub fn input_count(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Number of results.
+    pub fn output_count(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// Checks the number of operands and results.
+    pub fn arity(&self, inputs: RangeInclusive<usize>, outputs: RangeInclusive<usize>) -> Result<(), Diagnostic> {
+        for (what, allowed, found) in [("inputs", inputs, self.inputs.len()), ("outputs", outputs, self.outputs.len())] {
+            if !allowed.contains(&found) {
+                let range = if allowed.start() == allowed.end() {
+                    allowed.start().to_string()
+                } else {
+                    format!("{} to {}", allowed.start(), allowed.end())
+                };
+                return Err(invalid(203, format!("the operator has a wrong number of {what}")).expected(range, found.to_string()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Operand number `index`, which must be there.
+    pub fn input(&mut self, index: usize) -> Result<Operand, Diagnostic> {
+        let found = self.optional_input(index)?;
+        found.ok_or_else(|| invalid(203, format!("input {index} is missing")))
+    }
+
+    /// Operand number `index`, if it is there.
+    pub fn optional_input(&mut self, index: usize) -> Result<Option<Operand>, Diagnostic> {
+        let Some(&Some(tensor)) = self.inputs.get(index) else { return Ok(None) };
+        let info = self.lowering.info(tensor)?;
+        let value = self.lowering.read(tensor)?;
+        let shape = self.shape(value)?;
+        Ok(Some(Operand { value, info, shape }))
+    }
+
+    /// What the file says of result number `index`.
+    pub fn output(&self, index: usize) -> Result<Rc<TensorInfo>, Diagnostic> {
+        let tensor = self.outputs.get(index).ok_or_else(|| invalid(203, format!("output {index} is missing")))?;
+        self.lowering.info(*tensor)
+    }
+
+    /// Makes a value result number `index`; its element type must be the one that the file declares.
+    pub fn bind(&mut self, index: usize, value: Value) -> Lowered {
+        let info = self.output(index)?;
+        let element = self.lowering.builder.tensor(value).element;
+        if element != info.element {
+            let message = "the result's type is not the one that the operator computes";
+            return Err(invalid(308, message).about_tensor(&info.name).expected(element.name(), info.element.name()));
+        }
+        self.lowering.write(self.outputs[index], value);
+        Ok(())
+    }
+
+    /// The static shape of a value.
+    pub fn shape(&self, value: Value) -> Result<Vec<u64>, Diagnostic> {
+        self.lowering
+            .builder
+            .tensor(value)
+            .static_shape()
+            .ok_or_else(|| unsupported("a shape that is known only when the model runs is not supported"))
+    }
+
+    /// Appends an element-wise expression.
+    pub fn map(&mut self, operands: &[Value], expression: Expression) -> Result<Value, Diagnostic> {
+        Ok(self.lowering.builder.map(operands, expression)?)
+    }
+
+    /// Appends any instruction with one result.
+    pub fn inst(&mut self, op: Op, operands: &[Value], attributes: Vec<Attribute>) -> Result<Value, Diagnostic> {
+        Ok(self.lowering.builder.inst(op, operands, attributes)?[0])
+    }
+
+    /// Appends a change of shape, unless it changes nothing.
+    pub fn reshape(&mut self, value: Value, shape: &[u64]) -> Result<Value, Diagnostic> {
+        if self.lowering.builder.tensor(value).static_shape().as_deref() == Some(shape) {
+            return Ok(value);
+        }
+        Ok(self.lowering.builder.reshape(value, extents(shape))?)
+    }
+
+    /// A constant made by the compiler.
+    pub fn constant(&mut self, element: ElementType, shape: &[u64], bytes: Vec<u8>) -> Result<Value, Diagnostic> {
+        Ok(self.lowering.builder.literal(TensorType::of(element, shape), bytes)?)
+    }
+
+    /// A constant of 32-bit integers.
+    pub fn constant_i32(&mut self, shape: &[u64], values: &[i32]) -> Result<Value, Diagnostic> {
+        self.constant(ElementType::I32, shape, values.iter().flat_map(|n| n.to_le_bytes()).collect())
+    }
+
+    /// A constant of binary32.
+    pub fn constant_f32(&mut self, shape: &[u64], values: &[f32]) -> Result<Value, Diagnostic> {
+        self.constant(ElementType::F32, shape, values.iter().flat_map(|n| n.to_le_bytes()).collect())
+    }
+
+    /// A constant of binary64.
+    pub fn constant_f64(&mut self, shape: &[u64], values: &[f64]) -> Result<Value, Diagnostic> {
+        self.constant(ElementType::F64, shape, values.iter().flat_map(|n| n.to_le_bytes()).collect())
+    }
+
+    /// A table for `lut`.
+    pub fn table(&mut self, element: ElementType, bytes: Vec<u8>) -> Constant {
+        let count = bytes.len() as u64 * 8 / u64::from(element.bits());
+        self.lowering.builder.module.add_constant(TensorType::of(element, &[count]), bytes.into())
+    }
+
+    /// The constant that defines an operand, if one does.
+    pub fn constant_of(&self, operand: &Operand) -> Option<Constant> {
+        let function = &self.lowering.builder.function;
+        let inst = function.defining_inst(operand.value)?;
+        match function.insts[inst].attributes.first() {
+            Some(Attribute::Constant(constant)) if function.insts[inst].op == Op::Constant => Some(*constant),
+            _ => None,
+        }
+    }
+
+    /// The bytes of an operand that is a constant.
+    pub fn constant_bytes(&self, operand: &Operand) -> Option<&[u8]> {
+        Some(self.lowering.builder.module.constants[self.constant_of(operand)?].data.bytes())
+    }
+
+    /// The integers of an operand that must be a constant of i32 or i64.
+    pub fn integers(&self, operand: &Operand, what: &str) -> Result<Vec<i64>, Diagnostic> {
+        let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&operand.info.name);
+        let Some(bytes) = self.constant_bytes(operand) else {
+            return Err(at(unsupported(format!("{what} that are computed when the model runs are not supported"))));
+        };
+        match operand.element() {
+            ElementType::I32 => Ok(bytes.chunks_exact(4).map(|b| i64::from(i32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect()),
+            ElementType::I64 => {
+                Ok(bytes.chunks_exact(8).map(|b| i64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]])).collect())
+            }
+            other => Err(at(invalid(308, format!("{what} must be integers")).expected("i32 or i64", other.name()))),
+        }
+    }
+
+    /// The one scale and zero point of a tensor.
+    pub fn affine(&self, info: &TensorInfo) -> Result<Affine, Diagnostic> {
+        let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&info.name);
+        let Some(quantization) = &info.quantization else {
+            return Err(at(invalid(309, "the tensor has no quantization").expected("a scale and a zero point", "none")));
+        };
+        if quantization.scales.len() != 1 {
+            let found = format!("{} scales", quantization.scales.len());
+            return Err(at(unsupported("a scale for each channel is not supported here").expected("one scale", found)));
+        }
+        let scale = quantization.scales[0];
+        if scale <= 0.0 {
+            return Err(at(invalid(304, "a quantization scale is no positive number").expected("above 0", scale.to_string())));
+        }
+        // The zero point was checked against the element's range; only 64-bit tensors could exceed 32 bits.
+        let zero_point = i32::try_from(quantization.zero_points[0]).map_err(|_| at(invalid(306, "a zero point does not fit 32 bits")))?;
+        Ok(Affine { scale, zero_point })
+    }
+
+    /// The error for operand or result types that the operator is not compiled for.
+    pub fn type_error(&self, operands: &[ElementType]) -> Diagnostic {
+        let types: Vec<_> = operands.iter().map(|element| element.name()).collect();
+        unsupported(format!("the operator is not supported on these types: {}", types.join(", ")))
+    }
+
+    /// A dimension number, counted from the end when negative.
+    pub fn axis(&self, axis: i64, rank: usize) -> Result<usize, Diagnostic> {
+        let counted = if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
+        let found = usize::try_from(counted).ok().filter(|&a| a < rank);
+        found.ok_or_else(|| invalid(310, "an axis is out of range").expected(format!("-{rank} to {}", rank as i64 - 1), axis.to_string()))
+    }
+}

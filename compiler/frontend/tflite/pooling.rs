@@ -1,0 +1,151 @@
+//! AVERAGE_POOL_2D and MAX_POOL_2D.
+
+use super::activation::Activation;
+use super::convolution::{Spatial, missing_options};
+use super::operator::{Lowered, Operand, Operator, invalid};
+use crate::diagnostic::Diagnostic;
+use crate::frontend::terms::Terms;
+use crate::ir::{Comparison, ElementType, Value, WindowGeometry};
+use ElementType::{F32, I8, I16, I32, U8};
+
+/// Borders with more positions than this are no real model's.
+const MAX_POSITIONS: u64 = 1 << 24;
+
+struct Pool {
+    input: Operand,
+    size: Vec<i64>,
+    geometry: WindowGeometry,
+    activation: Activation,
+}
+
+fn pool(operator: &mut Operator<'_, '_, '_>) -> Result<Pool, Diagnostic> {
+    operator.arity(1..=1, 1..=1)?;
+    let options = operator.record.builtin_options_as_pool2d_options().ok_or_else(missing_options)?;
+    let input = operator.input(0)?;
+    if input.rank() != 4 {
+        return Err(invalid(314, "the input must have four dimensions")
+            .about_tensor(&input.info.name)
+            .expected("rank 4", format!("{:?}", input.shape)));
+    }
+    let size = [options.filter_height(), options.filter_width()];
+    let window = size.map(|n| u64::try_from(n).unwrap_or(0));
+    let spatial = Spatial { padding: options.padding(), strides: [options.stride_h(), options.stride_w()], dilation: [1, 1] };
+    let geometry = spatial.geometry([input.shape[1], input.shape[2]], window)?;
+    let activation = Activation::from_code(options.fused_activation_function())?;
+    Ok(Pool { input, size: size.map(i64::from).to_vec(), geometry, activation })
+}
+
+/// MAX_POOL_2D: padding takes no part.
+pub(super) fn max_pool_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let pool = pool(operator)?;
+    let output = operator.output(0)?;
+    let types = [pool.input.element(), output.element];
+    if !matches!(types, [F32, F32] | [I8, I8] | [U8, U8] | [I16, I16]) {
+        return Err(operator.type_error(&types));
+    }
+    let mut result = operator.builder().window(pool.input.value, "max", pool.size, pool.geometry)?;
+    if pool.activation != Activation::NONE {
+        let mut terms = Terms::new(&[output.element]);
+        let x = if output.element == F32 {
+            let x = terms.input(0);
+            pool.activation.clamp_float(&mut terms, x)?
+        } else {
+            let bounds = pool.activation.integer_bounds(output.element, operator.affine(&output)?)?;
+            let x = terms.input_as(0, I32);
+            let x = terms.clamp_i32(x, bounds)?;
+            terms.convert(x, output.element)
+        };
+        result = operator.map(&[result], terms.finish(x))?;
+    }
+    operator.bind(0, result)
+}
+
+/// AVERAGE_POOL_2D: the mean of the elements inside the image; integers round half away from zero.
+pub(super) fn average_pool_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let pool = pool(operator)?;
+    let output = operator.output(0)?;
+    let types = [pool.input.element(), output.element];
+    let integer = match types {
+        [F32, F32] => false,
+        [I8, I8] | [U8, U8] | [I16, I16] => true,
+        _ => return Err(operator.type_error(&types)),
+    };
+    let accumulator = if integer { I32 } else { F32 };
+    let wide = widen(operator, pool.input.value, accumulator)?;
+    let sums = operator.builder().window(wide, "sum", pool.size.clone(), pool.geometry.clone())?;
+    let shape = operator.shape(sums)?;
+    let counts = counts(&pool, [shape[1], shape[2]])?;
+    let mut operands = vec![sums];
+    let mut types = vec![accumulator];
+    if counts.len() > 1 {
+        let shape = [1, shape[1], shape[2], 1];
+        let counts_f32: Vec<f32> = counts.iter().map(|&n| n as f32).collect();
+        operands.push(if integer { operator.constant_i32(&shape, &counts)? } else { operator.constant_f32(&shape, &counts_f32)? });
+        types.push(accumulator);
+    }
+    let mut terms = Terms::new(&types);
+    let sum = terms.input(0);
+    let count = match counts[..] {
+        [only] if integer => terms.i32(only),
+        [only] => terms.f32(only as f32),
+        _ => terms.input(1),
+    };
+    let x = if integer {
+        let (zero, two) = (terms.i32(0), terms.i32(2));
+        let half = terms.div(count, two)?;
+        let (above, below) = (terms.add(sum, half)?, terms.sub(sum, half)?);
+        let positive = terms.compare(Comparison::Greater, sum, zero)?;
+        let nudged = terms.select(positive, above, below)?;
+        let mean = terms.div(nudged, count)?;
+        let bounds = pool.activation.integer_bounds(output.element, operator.affine(&output)?)?;
+        let mean = terms.clamp_i32(mean, bounds)?;
+        terms.convert(mean, output.element)
+    } else {
+        let mean = terms.div(sum, count)?;
+        pool.activation.clamp_float(&mut terms, mean)?
+    };
+    let result = operator.map(&operands, terms.finish(x))?;
+    operator.bind(0, result)
+}
+
+/// A tensor converted to another element type.
+pub(super) fn widen(operator: &mut Operator<'_, '_, '_>, value: Value, element: ElementType) -> Result<Value, Diagnostic> {
+    let from = operator.builder().tensor(value).element;
+    if from == element {
+        return Ok(value);
+    }
+    let mut terms = Terms::new(&[from]);
+    let x = terms.input_as(0, element);
+    operator.map(&[value], terms.finish(x))
+}
+
+/// The number of elements under each window, row by row; one number when all are equal.
+fn counts(pool: &Pool, positions: [u64; 2]) -> Result<Vec<i32>, Diagnostic> {
+    let whole = pool.size[0].checked_mul(pool.size[1]).and_then(|n| i32::try_from(n).ok());
+    let unpadded = pool.geometry.padding_low.iter().chain(&pool.geometry.padding_high).all(|&n| n == 0);
+    if let (Some(whole), true) = (whole, unpadded) {
+        return Ok(vec![whole]);
+    }
+    if positions[0].saturating_mul(positions[1]) > MAX_POSITIONS {
+        return Err(
+            invalid(312, "the padded pool has too many windows").expected(format!("at most {MAX_POSITIONS}"), format!("{positions:?}"))
+        );
+    }
+    let inside = |d: usize, position: u64| {
+        let start = position as i64 * pool.geometry.strides[d] - pool.geometry.padding_low[d];
+        (start + pool.size[d]).min(pool.input.shape[d + 1] as i64) - start.max(0)
+    };
+    let rows: Vec<i64> = (0..positions[0]).map(|y| inside(0, y)).collect();
+    let columns: Vec<i64> = (0..positions[1]).map(|x| inside(1, x)).collect();
+    let mut counts = Vec::new();
+    for row in rows {
+        for column in &columns {
+            let count = i32::try_from(row.saturating_mul(*column)).ok().filter(|&n| n > 0);
+            counts.push(count.ok_or_else(|| invalid(312, "a window of the pool lies outside the image"))?);
+        }
+    }
+    if counts.windows(2).all(|pair| pair[0] == pair[1]) {
+        counts.truncate(1);
+    }
+    Ok(counts)
+}

@@ -1,0 +1,149 @@
+//! MEAN, SUM, REDUCE_MAX and their like, ARG_MAX and ARG_MIN.
+
+use super::operator::{Affine, Lowered, Operand, Operator, invalid, unsupported};
+use super::pooling::widen;
+use crate::diagnostic::Diagnostic;
+use crate::frontend::quantization::{Multiplier, integer_range};
+use crate::frontend::terms::Terms;
+use crate::ir::{Attribute, ElementType, Op, Value};
+use ElementType::{Bool, F32, I8, I16, I32, I64, U8};
+
+struct Reduction {
+    input: Operand,
+    axes: Vec<i64>,
+    /// Elements that each result combines.
+    count: u64,
+    /// The result's shape.
+    shape: Vec<u64>,
+}
+
+fn reduction(operator: &mut Operator<'_, '_, '_>) -> Result<Reduction, Diagnostic> {
+    operator.arity(2..=2, 1..=1)?;
+    let keep = operator.record.builtin_options_as_reducer_options().is_some_and(|o| o.keep_dims());
+    let (input, list) = (operator.input(0)?, operator.input(1)?);
+    let mut reduced = vec![false; input.rank()];
+    for axis in operator.integers(&list, "axes")? {
+        // A scalar is its own sum, whatever the axis.
+        if input.rank() > 0 {
+            reduced[operator.axis(axis, input.rank())?] = true;
+        }
+    }
+    let axes: Vec<i64> = (0..input.rank()).filter(|&d| reduced[d]).map(|d| d as i64).collect();
+    let count = axes.iter().map(|&d| input.shape[d as usize]).product();
+    let extent = |d: usize| if reduced[d] { keep.then_some(1) } else { Some(input.shape[d]) };
+    let shape = (0..input.rank()).filter_map(extent).collect();
+    Ok(Reduction { input, axes, count, shape })
+}
+
+/// SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_ANY, REDUCE_ALL; quantized tensors only where the integers may be compared.
+pub(super) fn reduce(operator: &mut Operator<'_, '_, '_>, kind: &str) -> Lowered {
+    let reduction = reduction(operator)?;
+    let element = reduction.input.element();
+    let allowed = match kind {
+        "any" | "all" => element == Bool,
+        "max" | "min" => matches!(element, F32 | I8 | U8 | I16 | I32 | I64),
+        _ => matches!(element, F32 | I32 | I64),
+    };
+    if !allowed {
+        return Err(operator.type_error(&[element]));
+    }
+    if matches!(kind, "max" | "min") && reduction.input.info.quantization.is_some() {
+        let output = operator.output(0)?;
+        let (from, to) = (operator.affine(&reduction.input.info)?, operator.affine(&output)?);
+        if from != to {
+            let message = "the output's scale or zero point differs from the input's";
+            return Err(invalid(304, message).about_tensor(&output.name).expected(format!("{from:?}"), format!("{to:?}")));
+        }
+    }
+    let value = reduced(operator, &reduction, reduction.input.value, kind)?;
+    let value = operator.reshape(value, &reduction.shape)?;
+    operator.bind(0, value)
+}
+
+fn reduced(operator: &mut Operator<'_, '_, '_>, reduction: &Reduction, value: Value, kind: &str) -> Result<Value, Diagnostic> {
+    if reduction.axes.is_empty() {
+        return Ok(value);
+    }
+    Ok(operator.builder().reduce(value, kind, reduction.axes.clone())?)
+}
+
+/// MEAN: floats and integers divide the sum; on quantized tensors the count goes into the multiplier.
+pub(super) fn mean(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let reduction = reduction(operator)?;
+    let output = operator.output(0)?;
+    let types = [reduction.input.element(), output.element];
+    if reduction.count == 0 || reduction.count > 1 << 31 {
+        return Err(unsupported("means of no elements, or of more than 2^31, are not supported"));
+    }
+    let value = match types {
+        [F32, F32] => {
+            let sum = reduced(operator, &reduction, reduction.input.value, "sum")?;
+            let mut terms = Terms::new(&[F32]);
+            let (sum_term, count) = (terms.input(0), terms.f32(reduction.count as f32));
+            let mean = terms.div(sum_term, count)?;
+            operator.map(&[sum], terms.finish(mean))?
+        }
+        [I32, I32] | [I64, I64] => {
+            let wide = widen(operator, reduction.input.value, I64)?;
+            let sum = reduced(operator, &reduction, wide, "sum")?;
+            let mut terms = Terms::new(&[I64]);
+            let (sum_term, count) = (terms.input(0), terms.i64(reduction.count as i64));
+            let mean = terms.div(sum_term, count)?;
+            let mean = terms.convert(mean, output.element);
+            operator.map(&[sum], terms.finish(mean))?
+        }
+        [I8, I8] | [U8, U8] | [I16, I16] => {
+            let (from, to) = (operator.affine(&reduction.input.info)?, operator.affine(&output)?);
+            let wide = widen(operator, reduction.input.value, I32)?;
+            let sum = reduced(operator, &reduction, wide, "sum")?;
+            quantized_mean(operator, sum, reduction.count, (from, to), output.element)?
+        }
+        _ => return Err(operator.type_error(&types)),
+    };
+    let value = operator.reshape(value, &reduction.shape)?;
+    operator.bind(0, value)
+}
+
+/// The multiplier takes 1 ÷ count in: its mantissa is shifted up as far as the count has bits, then divided.
+fn quantized_mean(
+    operator: &mut Operator<'_, '_, '_>,
+    sum: Value,
+    count: u64,
+    (from, to): (Affine, Affine),
+    element: ElementType,
+) -> Result<Value, Diagnostic> {
+    let ratio = super::requantize::multiplier(f64::from(from.scale) / f64::from(to.scale))?;
+    let shift = (63 - count.leading_zeros() as i32).min(32).min(31 + ratio.shift).max(0);
+    let mantissa = (i64::from(ratio.mantissa) << shift) / count as i64;
+    let factor = Multiplier { mantissa: mantissa as i32, shift: ratio.shift - shift };
+    let bounds = integer_range(element).ok_or_else(|| unsupported("no such quantized type"))?;
+    let mut terms = Terms::new(&[I32]);
+    let x = terms.input(0);
+    let offset = terms.i32((i64::from(from.zero_point) * count as i64) as i32);
+    let x = terms.sub(x, offset)?;
+    let x = terms.requantize_by(x, factor)?;
+    let zero_point = terms.i32(to.zero_point);
+    let x = terms.add(x, zero_point)?;
+    let x = terms.clamp_i32(x, bounds)?;
+    let x = terms.convert(x, element);
+    operator.map(&[sum], terms.finish(x))
+}
+
+/// ARG_MAX and ARG_MIN: the first position of the extreme element.
+pub(super) fn arg_extreme(operator: &mut Operator<'_, '_, '_>, search: &str) -> Lowered {
+    operator.arity(2..=2, 1..=1)?;
+    let (input, list, output) = (operator.input(0)?, operator.input(1)?, operator.output(0)?);
+    let axes = operator.integers(&list, "axes")?;
+    let [axis] = axes[..] else { return Err(invalid(310, "there must be one axis").expected("1", axes.len().to_string())) };
+    let axis = operator.axis(axis, input.rank())?;
+    if !matches!(input.element(), F32 | I8 | U8 | I32 | Bool) || !matches!(output.element, I32 | I64) || input.shape[axis] == 0 {
+        return Err(operator.type_error(&[input.element(), output.element]));
+    }
+    let word = crate::ir::op::SEARCHES.iter().position(|w| *w == search).unwrap_or(0) as u8;
+    let attributes = vec![Attribute::Word(word), Attribute::Int(axis as i64), Attribute::Element(output.element)];
+    let value = operator.inst(Op::ArgReduce, &[input.value], attributes)?;
+    let mut shape = input.shape.clone();
+    shape.remove(axis);
+    let value = operator.reshape(value, &shape)?;
+    operator.bind(0, value)
+}

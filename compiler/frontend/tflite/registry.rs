@@ -1,0 +1,112 @@
+//! The table of supported operators.
+
+use super::activation::Activation;
+use super::operator::{Lowered, Operator};
+use super::unary::{self, logistic_f32, tanh_f32};
+use super::{OperatorCode, arithmetic, concatenation, convolution, fully_connected, pooling, quantize, reduction, shape, slicing, softmax};
+use crate::diagnostic::{Diagnostic, Kind};
+use crate::ir::{Comparison, ScalarOp};
+use crate::schema::tflite::BuiltinOperator as Code;
+
+/// Turns one operator into instructions.
+pub(super) type Lower = fn(&mut Operator<'_, '_, '_>) -> Lowered;
+
+/// Every operator that is compiled, in the order of the schema's names.
+pub(super) const SUPPORTED: &[(Code, Lower)] = &[
+    (Code::ABS, |o| unary::signed(o, ScalarOp::Abs)),
+    (Code::ADD, arithmetic::add),
+    (Code::ARG_MAX, |o| reduction::arg_extreme(o, "max")),
+    (Code::ARG_MIN, |o| reduction::arg_extreme(o, "min")),
+    (Code::AVERAGE_POOL_2D, pooling::average_pool_2d),
+    (Code::BROADCAST_TO, shape::broadcast_to),
+    (Code::CAST, quantize::cast),
+    (Code::CEIL, |o| unary::float(o, ScalarOp::Ceil)),
+    (Code::CONCATENATION, concatenation::concatenation),
+    (Code::CONV_2D, convolution::conv_2d),
+    (Code::COS, |o| unary::float(o, ScalarOp::Cos)),
+    (Code::DEPTHWISE_CONV_2D, convolution::depthwise_conv_2d),
+    (Code::DEQUANTIZE, quantize::dequantize),
+    (Code::DIV, arithmetic::div),
+    (Code::ELU, unary::elu),
+    (Code::EQUAL, |o| arithmetic::compare(o, Comparison::Equal)),
+    (Code::EXP, |o| unary::float(o, ScalarOp::Exp)),
+    (Code::EXPAND_DIMS, shape::expand_dims),
+    (Code::FILL, shape::fill),
+    (Code::FLOOR, |o| unary::float(o, ScalarOp::Floor)),
+    (Code::FLOOR_DIV, arithmetic::floor_div),
+    (Code::FLOOR_MOD, arithmetic::floor_mod),
+    (Code::FULLY_CONNECTED, fully_connected::fully_connected),
+    (Code::GATHER, slicing::gather),
+    (Code::GREATER, |o| arithmetic::compare(o, Comparison::Greater)),
+    (Code::GREATER_EQUAL, |o| arithmetic::compare(o, Comparison::GreaterEqual)),
+    (Code::HARD_SWISH, unary::hard_swish),
+    (Code::LEAKY_RELU, unary::leaky_relu),
+    (Code::LESS, |o| arithmetic::compare(o, Comparison::Less)),
+    (Code::LESS_EQUAL, |o| arithmetic::compare(o, Comparison::LessEqual)),
+    (Code::LOG, |o| unary::float(o, ScalarOp::Log)),
+    (Code::LOGICAL_AND, |o| arithmetic::logical(o, ScalarOp::And)),
+    (Code::LOGICAL_NOT, unary::logical_not),
+    (Code::LOGICAL_OR, |o| arithmetic::logical(o, ScalarOp::Or)),
+    (Code::LOGISTIC, |o| unary::by_table(o, ScalarOp::Logistic, logistic_f32, Some(1.0 / 256.0))),
+    (Code::MAXIMUM, arithmetic::maximum),
+    (Code::MAX_POOL_2D, pooling::max_pool_2d),
+    (Code::MEAN, reduction::mean),
+    (Code::MINIMUM, arithmetic::minimum),
+    (Code::MIRROR_PAD, slicing::mirror_pad),
+    (Code::MUL, arithmetic::mul),
+    (Code::NEG, |o| unary::signed(o, ScalarOp::Neg)),
+    (Code::NOT_EQUAL, |o| arithmetic::compare(o, Comparison::NotEqual)),
+    (Code::PACK, concatenation::pack),
+    (Code::PAD, slicing::pad),
+    (Code::PADV2, slicing::pad),
+    (Code::POW, arithmetic::pow),
+    (Code::PRELU, unary::prelu),
+    (Code::QUANTIZE, quantize::quantize),
+    (Code::RANK, shape::rank),
+    (Code::REDUCE_ALL, |o| reduction::reduce(o, "all")),
+    (Code::REDUCE_ANY, |o| reduction::reduce(o, "any")),
+    (Code::REDUCE_MAX, |o| reduction::reduce(o, "max")),
+    (Code::REDUCE_MIN, |o| reduction::reduce(o, "min")),
+    (Code::REDUCE_PROD, |o| reduction::reduce(o, "product")),
+    (Code::RELU, |o| unary::relu(o, Activation::RELU)),
+    (Code::RELU6, |o| unary::relu(o, Activation::RELU6)),
+    (Code::RELU_0_TO_1, |o| unary::relu(o, Activation::RELU_0_TO_1)),
+    (Code::RELU_N1_TO_1, |o| unary::relu(o, Activation::RELU_N1_TO_1)),
+    (Code::RESHAPE, shape::reshape),
+    (Code::REVERSE_V2, slicing::reverse),
+    (Code::ROUND, |o| unary::float(o, ScalarOp::RoundEven)),
+    (Code::RSQRT, |o| unary::float(o, ScalarOp::Rsqrt)),
+    (Code::SELECT, |o| arithmetic::select(o, true)),
+    (Code::SELECT_V2, |o| arithmetic::select(o, false)),
+    (Code::SHAPE, shape::shape),
+    (Code::SIN, |o| unary::float(o, ScalarOp::Sin)),
+    (Code::SLICE, slicing::slice_box),
+    (Code::SOFTMAX, softmax::softmax),
+    (Code::SPLIT, slicing::split),
+    (Code::SPLIT_V, slicing::split_v),
+    (Code::SQRT, |o| unary::float(o, ScalarOp::Sqrt)),
+    (Code::SQUARE, unary::square),
+    (Code::SQUARED_DIFFERENCE, arithmetic::squared_difference),
+    (Code::SQUEEZE, shape::squeeze),
+    (Code::STRIDED_SLICE, slicing::strided_slice),
+    (Code::SUB, arithmetic::sub),
+    (Code::SUM, |o| reduction::reduce(o, "sum")),
+    (Code::TANH, |o| unary::by_table(o, ScalarOp::Tanh, tanh_f32, None)),
+    (Code::TILE, shape::tile),
+    (Code::TRANSPOSE, shape::transpose),
+    (Code::UNPACK, concatenation::unpack),
+    (Code::ZEROS_LIKE, unary::zeros_like),
+];
+
+/// The lowering of an operator.
+///
+/// # Errors
+/// When there is none.
+pub(super) fn lowering(code: &OperatorCode) -> Result<Lower, Diagnostic> {
+    let found = SUPPORTED.iter().find(|(supported, _)| *supported == code.code);
+    let error = || {
+        let message = format!("the operator {} is not supported", code.name);
+        Diagnostic::new(401, Kind::Unsupported, message).help("`modelc ops tflite` lists the operators that are")
+    };
+    Ok(found.ok_or_else(error)?.1)
+}

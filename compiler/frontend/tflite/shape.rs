@@ -1,0 +1,175 @@
+//! Operators that move or repeat elements: RESHAPE, SQUEEZE, EXPAND_DIMS, TRANSPOSE, TILE, BROADCAST_TO, FILL, SHAPE, RANK.
+
+use super::convolution::missing_options;
+use super::operator::{Lowered, Operand, Operator, extents, invalid};
+use crate::diagnostic::Diagnostic;
+use crate::ir::{Attribute, ElementType, Op, Value};
+use crate::schema::tflite::TensorType as TypeCode;
+use ElementType::{I32, I64};
+
+/// RESHAPE: the shape is a tensor, or in the options of older files; −1 stands for what is left.
+pub(super) fn reshape(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(1..=2, 1..=1)?;
+    let input = operator.input(0)?;
+    let options = operator.record.builtin_options_as_reshape_options();
+    let mut wanted: Vec<i64> = match operator.optional_input(1)? {
+        Some(list) => operator.integers(&list, "shapes")?,
+        None => options.and_then(|o| o.new_shape()).into_iter().flatten().map(i64::from).collect(),
+    };
+    // The oldest converter wrote [0] for the shape of a scalar.
+    if wanted == [0] && input.elements() == 1 {
+        wanted.clear();
+    }
+    let mut shape: Vec<u64> = wanted.iter().map(|&n| u64::try_from(n).unwrap_or(1)).collect();
+    let open: Vec<usize> = (0..wanted.len()).filter(|&d| wanted[d] == -1).collect();
+    let error =
+        || invalid(311, "the elements do not fill the new shape").expected(format!("{} elements", input.elements()), format!("{wanted:?}"));
+    if open.len() > 1 || wanted.iter().any(|&n| n < -1) {
+        return Err(error());
+    }
+    if let [open] = open[..] {
+        let known = shape.iter().try_fold(1u64, |product, &n| product.checked_mul(n)).filter(|&known| known > 0);
+        shape[open] = known.filter(|known| input.elements() % known == 0).map(|known| input.elements() / known).ok_or_else(error)?;
+    }
+    if shape.iter().try_fold(1u64, |product, &n| product.checked_mul(n)) != Some(input.elements()) {
+        return Err(error());
+    }
+    rebind(operator, &input, &shape)
+}
+
+/// Binds the operand's elements under another shape.
+fn rebind(operator: &mut Operator<'_, '_, '_>, input: &Operand, shape: &[u64]) -> Lowered {
+    let value = operator.reshape(input.value, shape)?;
+    operator.bind(0, value)
+}
+
+/// SQUEEZE: drops dimensions of extent 1, all or those listed.
+pub(super) fn squeeze(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(1..=1, 1..=1)?;
+    let input = operator.input(0)?;
+    let list: Vec<i32> =
+        operator.record.builtin_options_as_squeeze_options().and_then(|o| o.squeeze_dims()).into_iter().flatten().collect();
+    let mut dropped: Vec<bool> = input.shape.iter().map(|&n| list.is_empty() && n == 1).collect();
+    for axis in list {
+        let axis = operator.axis(i64::from(axis), input.rank())?;
+        if input.shape[axis] != 1 {
+            return Err(invalid(311, format!("dimension {axis} cannot be dropped")).expected("extent 1", input.shape[axis].to_string()));
+        }
+        dropped[axis] = true;
+    }
+    let shape: Vec<u64> = (0..input.rank()).filter(|&d| !dropped[d]).map(|d| input.shape[d]).collect();
+    rebind(operator, &input, &shape)
+}
+
+/// EXPAND_DIMS: a new dimension of extent 1.
+pub(super) fn expand_dims(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(2..=2, 1..=1)?;
+    let (input, list) = (operator.input(0)?, operator.input(1)?);
+    let axes = operator.integers(&list, "axes")?;
+    let [axis] = axes[..] else { return Err(invalid(310, "there must be one axis").expected("1", axes.len().to_string())) };
+    let axis = operator.axis(axis, input.rank() + 1)?;
+    let mut shape = input.shape.clone();
+    shape.insert(axis, 1);
+    rebind(operator, &input, &shape)
+}
+
+/// TRANSPOSE
+pub(super) fn transpose(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(2..=2, 1..=1)?;
+    let (input, list) = (operator.input(0)?, operator.input(1)?);
+    let permutation = operator.integers(&list, "permutations")?;
+    let axes: Result<Vec<i64>, Diagnostic> = permutation.iter().map(|&axis| Ok(operator.axis(axis, input.rank())? as i64)).collect();
+    let value = operator.builder().transpose(input.value, axes?)?;
+    operator.bind(0, value)
+}
+
+/// TILE: the tensor repeated along each dimension.
+pub(super) fn tile(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(2..=2, 1..=1)?;
+    let (input, list) = (operator.input(0)?, operator.input(1)?);
+    let times = operator.integers(&list, "multiples")?;
+    if times.len() != input.rank() || times.iter().any(|&n| n < 0) {
+        return Err(invalid(311, "the multiples do not fit the rank").expected(format!("{} numbers", input.rank()), format!("{times:?}")));
+    }
+    // [a, b] repeated (x, y) times is [1, a, 1, b] broadcast to [x, a, y, b], then [x·a, y·b].
+    let (mut apart, mut repeated, mut joined) = (Vec::new(), Vec::new(), Vec::new());
+    for (&extent, &times) in input.shape.iter().zip(&times) {
+        apart.extend([1, extent]);
+        repeated.extend([times as u64, extent]);
+        let error = || invalid(302, "the result has too many elements");
+        joined.push(extent.checked_mul(times as u64).ok_or_else(error)?);
+    }
+    let value = operator.reshape(input.value, &apart)?;
+    let value = broadcast(operator, value, &repeated)?;
+    let value = operator.reshape(value, &joined)?;
+    operator.bind(0, value)
+}
+
+fn broadcast(operator: &mut Operator<'_, '_, '_>, value: Value, shape: &[u64]) -> Result<Value, Diagnostic> {
+    if operator.shape(value)? == shape {
+        return Ok(value);
+    }
+    operator.inst(Op::Broadcast, &[value], vec![Attribute::Extents(extents(shape))])
+}
+
+/// A list of extents in a tensor.
+fn shape_list(operator: &mut Operator<'_, '_, '_>, index: usize) -> Result<Vec<u64>, Diagnostic> {
+    let list = operator.input(index)?;
+    let numbers = operator.integers(&list, "shapes")?;
+    let extent = |&n: &i64| u64::try_from(n).map_err(|_| invalid(301, "a dimension is negative").expected("0 or more", n.to_string()));
+    numbers.iter().map(extent).collect()
+}
+
+/// BROADCAST_TO
+pub(super) fn broadcast_to(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(2..=2, 1..=1)?;
+    let input = operator.input(0)?;
+    let shape = shape_list(operator, 1)?;
+    let value = broadcast(operator, input.value, &shape)?;
+    operator.bind(0, value)
+}
+
+/// FILL: a shape, and the number that fills it.
+pub(super) fn fill(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(2..=2, 1..=1)?;
+    let shape = shape_list(operator, 0)?;
+    let input = operator.input(1)?;
+    if input.rank() != 0 {
+        return Err(invalid(314, "the number to fill with must be a scalar").expected("rank 0", format!("{:?}", input.shape)));
+    }
+    let value = broadcast(operator, input.value, &shape)?;
+    operator.bind(0, value)
+}
+
+/// A one-dimensional or scalar constant of i32 or i64.
+fn integer_constant(
+    operator: &mut Operator<'_, '_, '_>,
+    element: ElementType,
+    shape: &[u64],
+    numbers: &[u64],
+) -> Result<Value, Diagnostic> {
+    let bytes = match element {
+        I32 => numbers.iter().flat_map(|&n| (n as i32).to_le_bytes()).collect(),
+        I64 => numbers.iter().flat_map(|&n| (n as i64).to_le_bytes()).collect(),
+        other => return Err(operator.type_error(&[other])),
+    };
+    operator.constant(element, shape, bytes)
+}
+
+/// SHAPE
+pub(super) fn shape(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(1..=1, 1..=1)?;
+    let options = operator.record.builtin_options_as_shape_options().ok_or_else(missing_options)?;
+    let input = operator.input(0)?;
+    let element = if options.out_type() == TypeCode::INT64 { I64 } else { I32 };
+    let value = integer_constant(operator, element, &[input.rank() as u64], &input.shape)?;
+    operator.bind(0, value)
+}
+
+/// RANK
+pub(super) fn rank(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(1..=1, 1..=1)?;
+    let input = operator.input(0)?;
+    let value = integer_constant(operator, I32, &[], &[input.rank() as u64])?;
+    operator.bind(0, value)
+}

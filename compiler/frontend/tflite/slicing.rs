@@ -1,0 +1,285 @@
+//! SLICE, STRIDED_SLICE, SPLIT, SPLIT_V, PAD, PADV2, MIRROR_PAD, GATHER and REVERSE_V2.
+
+use super::convolution::missing_options;
+use super::operator::{Lowered, Operand, Operator, extents, invalid};
+use crate::diagnostic::Diagnostic;
+use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
+use crate::schema::tflite::{MirrorPadMode, StridedSliceOptions};
+use ElementType::{I4, I32, I64};
+
+/// `count` elements along one axis from `start` on, everything of the others.
+pub(super) fn slice(
+    operator: &mut Operator<'_, '_, '_>,
+    input: &Operand,
+    axis: usize,
+    start: u64,
+    count: u64,
+) -> Result<Value, Diagnostic> {
+    let mut starts = vec![Extent::Static(0); input.rank()];
+    let mut sizes = extents(&input.shape);
+    (starts[axis], sizes[axis]) = (Extent::Static(start), Extent::Static(count));
+    Ok(operator.builder().slice(input.value, starts, sizes, vec![1; input.rank()])?)
+}
+
+/// SLICE: a size of −1 goes to the end.
+pub(super) fn slice_box(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(3..=3, 1..=1)?;
+    let (input, begin, size) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
+    let (begin, size) = (operator.integers(&begin, "positions")?, operator.integers(&size, "sizes")?);
+    if begin.len() != input.rank() || size.len() != input.rank() {
+        let found = format!("{} and {}", begin.len(), size.len());
+        return Err(invalid(311, "positions and sizes do not fit the rank").expected(input.rank().to_string(), found));
+    }
+    let (mut starts, mut sizes) = (Vec::new(), Vec::new());
+    for d in 0..input.rank() {
+        let extent = input.shape[d] as i64;
+        let count = if size[d] == -1 { extent.saturating_sub(begin[d]) } else { size[d] };
+        if begin[d] < 0 || begin[d] > extent || count < 0 || count > extent - begin[d] {
+            let found = format!("{count} from {}", begin[d]);
+            return Err(invalid(315, format!("the slice leaves dimension {d}")).expected(format!("within {extent}"), found));
+        }
+        starts.push(Extent::Static(begin[d] as u64));
+        sizes.push(Extent::Static(count as u64));
+    }
+    let value = operator.builder().slice(input.value, starts, sizes, vec![1; input.rank()])?;
+    operator.bind(0, value)
+}
+
+/// One dimension of a strided slice.
+struct Cut {
+    extent: u64,
+    start: i64,
+    count: u64,
+    stride: i64,
+    /// Whether the dimension is left out of the result.
+    dropped: bool,
+}
+
+impl Cut {
+    fn whole(extent: u64) -> Self {
+        Self { extent, start: 0, count: extent, stride: 1, dropped: false }
+    }
+}
+
+/// STRIDED_SLICE, Python's slicing written as bit masks.
+pub(super) fn strided_slice(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(4..=4, 1..=1)?;
+    let options = operator.record.builtin_options_as_strided_slice_options().ok_or_else(missing_options)?;
+    let input = operator.input(0)?;
+    let mut lists = Vec::new();
+    for (index, what) in [(1, "positions"), (2, "ends"), (3, "strides")] {
+        let operand = operator.input(index)?;
+        lists.push(operator.integers(&operand, what)?);
+    }
+    if lists.iter().any(|list| list.len() != lists[0].len()) || lists[0].len() > 31 {
+        return Err(invalid(311, "positions, ends and strides differ in number"));
+    }
+    let positions: Vec<[i64; 3]> = (0..lists[0].len()).map(|i| [lists[0][i], lists[1][i], lists[2][i]]).collect();
+    let cuts = cuts(&input.shape, &positions, &options)?;
+    let shape: Vec<u64> = cuts.iter().map(|c| c.extent).collect();
+    let value = operator.reshape(input.value, &shape)?;
+    let starts = cuts.iter().map(|c| Extent::Static(if c.count == 0 { 0 } else { c.start as u64 })).collect();
+    let sizes = cuts.iter().map(|c| Extent::Static(c.count)).collect();
+    let value = operator.builder().slice(value, starts, sizes, cuts.iter().map(|c| c.stride).collect())?;
+    let kept: Vec<u64> = cuts.iter().filter(|c| !c.dropped).map(|c| c.count).collect();
+    let value = operator.reshape(value, &kept)?;
+    operator.bind(0, value)
+}
+
+/// The cuts of all dimensions, new ones of extent 1 among them: an ellipsis, and what comes behind the list, is taken whole.
+fn cuts(shape: &[u64], positions: &[[i64; 3]], options: &StridedSliceOptions<'_>) -> Result<Vec<Cut>, Diagnostic> {
+    let bit = |mask: i32, index: usize| mask >> index & 1 != 0;
+    let is_ellipsis = |index: usize| bit(options.ellipsis_mask(), index);
+    let is_new = |index: usize| bit(options.new_axis_mask(), index) && !is_ellipsis(index);
+    let indices = 0..positions.len();
+    if indices.clone().filter(|&i| is_ellipsis(i)).count() > 1 {
+        return Err(invalid(313, "there is more than one ellipsis"));
+    }
+    let consumed = indices.filter(|&i| !is_ellipsis(i) && !is_new(i)).count();
+    let Some(free) = shape.len().checked_sub(consumed) else {
+        let expected = format!("at most {}", shape.len());
+        return Err(invalid(311, "the slice has more dimensions than the input").expected(expected, consumed.to_string()));
+    };
+    let mut dimensions = shape.iter().copied();
+    let mut cuts = Vec::new();
+    for (i, &position) in positions.iter().enumerate() {
+        if is_ellipsis(i) {
+            cuts.extend(dimensions.by_ref().take(free).map(Cut::whole));
+        } else if is_new(i) {
+            cuts.push(Cut::whole(1));
+        } else if let Some(extent) = dimensions.next() {
+            let masks = [options.begin_mask(), options.end_mask(), options.shrink_axis_mask()].map(|mask| bit(mask, i));
+            cuts.push(cut(extent, position, masks, options.offset())?);
+        }
+    }
+    cuts.extend(dimensions.map(Cut::whole));
+    Ok(cuts)
+}
+
+/// The cut of a dimension by begin, end and stride; `masks` say whether begin and end are open and whether the dimension is dropped.
+fn cut(extent: u64, [begin, end, stride]: [i64; 3], [open_begin, open_end, dropped]: [bool; 3], offset: bool) -> Result<Cut, Diagnostic> {
+    let whole = Cut::whole(extent);
+    let extent = i64::try_from(extent).map_err(|_| invalid(302, "the dimension is too large"))?;
+    if stride == 0 || i32::try_from(stride).is_err() {
+        return Err(invalid(312, "a stride is zero or too large").expected("", stride.to_string()));
+    }
+    let (lowest, highest) = if stride > 0 { (0, extent) } else { (-1, extent - 1) };
+    let from_end = |position: i64| if position < 0 { position.saturating_add(extent) } else { position };
+    let start = match open_begin {
+        true if stride > 0 => 0,
+        true => extent - 1,
+        false => from_end(begin),
+    };
+    if dropped {
+        if !(0..extent).contains(&start) {
+            return Err(invalid(315, "a position is outside its dimension").expected(format!("below {extent}"), begin.to_string()));
+        }
+        return Ok(Cut { start, count: 1, dropped: true, ..whole });
+    }
+    let start = start.clamp(lowest, highest.max(lowest));
+    let stop = match open_end {
+        true if stride > 0 => extent,
+        true => -1,
+        false if offset => from_end(end.saturating_add(start)),
+        false => from_end(end),
+    };
+    let stop = stop.clamp(lowest, highest.max(lowest));
+    let distance = if stride > 0 { stop - start } else { start - stop };
+    let count = if distance <= 0 { 0 } else { (distance - 1) / stride.abs() + 1 };
+    Ok(Cut { start, count: count as u64, stride, ..whole })
+}
+
+/// SPLIT: equal parts along an axis.
+pub(super) fn split(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let parts = operator.output_count();
+    operator.arity(2..=2, 1..=parts.max(1))?;
+    let (list, input) = (operator.input(0)?, operator.input(1)?);
+    let axis = one_axis(operator, &list, input.rank())?;
+    if input.shape[axis] % parts as u64 != 0 {
+        let expected = format!("a multiple of {parts}");
+        return Err(invalid(311, "the dimension does not divide into the outputs").expected(expected, input.shape[axis].to_string()));
+    }
+    let size = input.shape[axis] / parts as u64;
+    for part in 0..parts {
+        let value = slice(operator, &input, axis, part as u64 * size, size)?;
+        operator.bind(part, value)?;
+    }
+    Ok(())
+}
+
+fn one_axis(operator: &Operator<'_, '_, '_>, list: &Operand, rank: usize) -> Result<usize, Diagnostic> {
+    match operator.integers(list, "axes")?[..] {
+        [axis] => operator.axis(axis, rank),
+        ref other => Err(invalid(310, "there must be one axis").expected("1", other.len().to_string())),
+    }
+}
+
+/// SPLIT_V: parts of given sizes, one of which may be −1.
+pub(super) fn split_v(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let parts = operator.output_count();
+    operator.arity(3..=3, 1..=parts.max(1))?;
+    let (input, sizes, list) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
+    let axis = one_axis(operator, &list, input.rank())?;
+    let mut sizes = operator.integers(&sizes, "sizes")?;
+    let known: i64 = sizes.iter().filter(|&&size| size != -1).fold(0, |sum: i64, &size| sum.saturating_add(size));
+    let extent = input.shape[axis] as i64;
+    if let Some(open) = sizes.iter().position(|&size| size == -1) {
+        sizes[open] = extent.saturating_sub(known);
+    }
+    if sizes.len() != parts
+        || sizes.iter().any(|&size| size < 0)
+        || sizes.iter().fold(0, |sum: i64, &size| sum.saturating_add(size)) != extent
+    {
+        return Err(invalid(311, "the sizes do not add up to the dimension")
+            .expected(format!("{parts} sizes, {extent} together"), format!("{sizes:?}")));
+    }
+    let mut start = 0;
+    for (part, &size) in sizes.iter().enumerate() {
+        let value = slice(operator, &input, axis, start, size as u64)?;
+        operator.bind(part, value)?;
+        start += size as u64;
+    }
+    Ok(())
+}
+
+/// Amounts before and after each dimension, from a constant `[rank, 2]`.
+fn amounts(operator: &mut Operator<'_, '_, '_>, input: &Operand) -> Result<(Vec<i64>, Vec<i64>), Diagnostic> {
+    let list = operator.input(1)?;
+    let amounts = operator.integers(&list, "paddings")?;
+    if amounts.len() != 2 * input.rank() {
+        return Err(invalid(311, "the paddings do not fit the rank").expected((2 * input.rank()).to_string(), amounts.len().to_string()));
+    }
+    if let Some(amount) = amounts.iter().find(|amount| !(0..=i64::from(i32::MAX)).contains(*amount)) {
+        return Err(invalid(312, "a padding is negative or too large").expected("0 to 2147483647", amount.to_string()));
+    }
+    Ok((amounts.iter().step_by(2).copied().collect(), amounts.iter().skip(1).step_by(2).copied().collect()))
+}
+
+/// PAD and PADV2: zeros (the zero point of a quantized tensor), or the number given.
+pub(super) fn pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(2..=3, 1..=1)?;
+    let (input, output) = (operator.input(0)?, operator.output(0)?);
+    let element = input.element();
+    if element.bits() < 8 || element == ElementType::C64 {
+        return Err(operator.type_error(&[element]));
+    }
+    let (low, high) = amounts(operator, &input)?;
+    let value = match operator.optional_input(2)? {
+        Some(given) => {
+            let bytes = operator.constant_bytes(&given).filter(|_| given.element() == element && given.elements() == 1);
+            let message = "the number to pad with must be one constant of the input's type";
+            let bytes = bytes.ok_or_else(|| invalid(313, message).about_tensor(&given.info.name))?;
+            let bits = bytes.iter().rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
+            Scalar::from_bits(element, bits)
+        }
+        None => Scalar::int(element, output.quantization.as_ref().map_or(0, |q| q.zero_points[0])),
+    };
+    let value = operator.builder().pad(input.value, low, high, value)?;
+    operator.bind(0, value)
+}
+
+/// MIRROR_PAD: SYMMETRIC repeats the edge, REFLECT does not.
+pub(super) fn mirror_pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(2..=2, 1..=1)?;
+    let options = operator.record.builtin_options_as_mirror_pad_options().ok_or_else(missing_options)?;
+    let input = operator.input(0)?;
+    let edge = match options.mode() {
+        MirrorPadMode::REFLECT => false,
+        MirrorPadMode::SYMMETRIC => true,
+        other => return Err(invalid(313, "unknown mode").expected("REFLECT or SYMMETRIC", format!("{other:?}"))),
+    };
+    let (low, high) = amounts(operator, &input)?;
+    let attributes = vec![Attribute::Ints(low), Attribute::Ints(high), Attribute::Bool(edge)];
+    let value = operator.inst(Op::MirrorPad, &[input.value], attributes)?;
+    operator.bind(0, value)
+}
+
+/// GATHER
+pub(super) fn gather(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(2..=2, 1..=1)?;
+    let options = operator.record.builtin_options_as_gather_options();
+    let (input, indices) = (operator.input(0)?, operator.input(1)?);
+    if !matches!(indices.element(), I32 | I64) || input.element() == I4 {
+        return Err(operator.type_error(&[input.element(), indices.element()]));
+    }
+    let axis = operator.axis(options.map_or(0, |o| i64::from(o.axis())), input.rank())?;
+    let batch = options.map_or(0, |o| i64::from(o.batch_dims()));
+    let batch = if batch < 0 { batch + indices.rank() as i64 } else { batch };
+    let value = operator.inst(Op::Gather, &[input.value, indices.value], vec![Attribute::Int(axis as i64), Attribute::Int(batch)])?;
+    operator.bind(0, value)
+}
+
+/// REVERSE_V2
+pub(super) fn reverse(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(2..=2, 1..=1)?;
+    let (input, list) = (operator.input(0)?, operator.input(1)?);
+    let mut starts = vec![Extent::Static(0); input.rank()];
+    let mut strides = vec![1; input.rank()];
+    for axis in operator.integers(&list, "axes")? {
+        let axis = operator.axis(axis, input.rank())?;
+        starts[axis] = Extent::Static(input.shape[axis].saturating_sub(1));
+        strides[axis] = -1;
+    }
+    let value = operator.builder().slice(input.value, starts, extents(&input.shape), strides)?;
+    operator.bind(0, value)
+}

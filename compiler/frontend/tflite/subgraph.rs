@@ -1,0 +1,235 @@
+//! Subgraphs to functions: the walk over operators, tensors as SSA values, and the collection of errors.
+
+use super::operator::{Operator, invalid};
+use super::tensor::TensorInfo;
+use super::{OperatorCode, Subgraph, registry};
+use crate::diagnostic::{Diagnostic, Kind};
+use crate::ir::{Func, FunctionBuilder, Module, Quantization, SourceData, TensorType, Type, Value};
+use crate::schema::tflite as schema;
+use std::rc::Rc;
+
+/// Models with more mistakes than this are told the first ones only.
+const MAX_DIAGNOSTICS: usize = 200;
+
+/// What is known of a tensor while walking.
+#[derive(Clone, Copy)]
+enum Slot {
+    /// Nothing has written it yet.
+    Unwritten,
+    /// Its value.
+    Value(Value),
+    /// The operator that writes it could not be lowered; what depends on it is skipped without another error.
+    Poisoned,
+}
+
+/// A subgraph on its way into a function.
+pub(super) struct Lowering<'a, 'm> {
+    pub(super) builder: FunctionBuilder<'m>,
+    subgraph: &'a Subgraph<'a>,
+    codes: &'a [OperatorCode],
+    slots: Vec<Slot>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// One input or output of a lowered subgraph.
+#[derive(Clone)]
+pub(super) struct Port {
+    /// The tensor.
+    pub tensor: usize,
+    /// Its name in the file.
+    pub name: String,
+    /// Its quantization.
+    pub quantization: Option<Quantization>,
+}
+
+/// A subgraph as a function of the module.
+#[derive(Clone)]
+pub(super) struct LoweredSubgraph {
+    /// The function.
+    pub function: Func,
+    /// Its inputs.
+    pub inputs: Vec<Port>,
+    /// Its outputs.
+    pub outputs: Vec<Port>,
+}
+
+/// Lowers a subgraph; `shapes` replaces the shapes of inputs by number.
+///
+/// # Errors
+/// Everything found wrong with it.
+pub(super) fn lower<'a>(
+    subgraph: &'a Subgraph<'a>,
+    codes: &'a [OperatorCode],
+    shapes: &[(usize, Vec<u64>)],
+    module: &mut Module,
+) -> Result<LoweredSubgraph, Vec<Diagnostic>> {
+    let builder = FunctionBuilder::new(module, subgraph.name.clone());
+    let slots = vec![Slot::Unwritten; subgraph.tensors.len()];
+    let mut lowering = Lowering { builder, subgraph, codes, slots, diagnostics: Vec::new() };
+    let inputs = lowering.parameters(shapes);
+    lowering.operators();
+    let outputs = lowering.results();
+    match (inputs, outputs) {
+        (Ok(inputs), Ok((values, outputs))) if lowering.diagnostics.is_empty() => {
+            Ok(LoweredSubgraph { function: lowering.builder.finish(values), inputs, outputs })
+        }
+        (inputs, outputs) => {
+            let mut diagnostics = lowering.diagnostics;
+            diagnostics.extend(inputs.err());
+            diagnostics.extend(outputs.err().filter(|_| diagnostics.is_empty()));
+            Err(diagnostics.into_iter().map(|d| d.in_function(&subgraph.name)).collect())
+        }
+    }
+}
+
+impl<'a> Lowering<'a, '_> {
+    /// What the file says of a tensor.
+    pub(super) fn info(&self, tensor: usize) -> Result<Rc<TensorInfo>, Diagnostic> {
+        self.subgraph.tensors[tensor].clone()
+    }
+
+    /// The value of a tensor at this point: written before, or a constant.
+    pub(super) fn read(&mut self, tensor: usize) -> Result<Value, Diagnostic> {
+        if let Slot::Value(value) = self.slots[tensor] {
+            return Ok(value);
+        }
+        let info = self.info(tensor)?;
+        let ty = TensorType::of(info.element, &info.shape);
+        let data = match &info.data {
+            Some(data) => data.clone(),
+            None if ty.static_elements() == Some(0) => Vec::new().into(),
+            None => return Err(invalid(204, "the tensor is read before anything writes it").about_tensor(&info.name)),
+        };
+        let constant = self.builder.module.add_constant(ty, data);
+        let value = self.builder.constant(constant)?;
+        self.write(tensor, value);
+        Ok(value)
+    }
+
+    /// Makes a value the contents of a tensor.
+    pub(super) fn write(&mut self, tensor: usize, value: Value) {
+        self.slots[tensor] = Slot::Value(value);
+        let data = &mut self.builder.function.values[value];
+        if let (None, Ok(info)) = (&data.name, &self.subgraph.tensors[tensor]) {
+            data.name = Some(info.name.clone());
+        }
+    }
+
+    /// A list of tensor indices, −1 for those left out.
+    fn indices(&self, list: Option<flatbuffers::Vector<'_, i32>>) -> Result<Vec<Option<usize>>, Diagnostic> {
+        let count = self.subgraph.tensors.len();
+        let check = |index: i32| match usize::try_from(index) {
+            Ok(index) if index < count => Ok(Some(index)),
+            _ if index == -1 => Ok(None),
+            _ => Err(invalid(205, "a tensor index is out of range").expected(format!("below {count}"), index.to_string())),
+        };
+        list.into_iter().flatten().map(check).collect()
+    }
+
+    fn port(&self, tensor: usize) -> Result<Port, Diagnostic> {
+        let info = self.info(tensor)?;
+        Ok(Port { tensor, name: info.name.clone(), quantization: info.quantization.clone() })
+    }
+
+    fn parameters(&mut self, shapes: &[(usize, Vec<u64>)]) -> Result<Vec<Port>, Diagnostic> {
+        let list = self.indices(self.subgraph.record.inputs())?;
+        // Every input becomes poisoned first, so that one bad input is one error.
+        for tensor in list.iter().flatten() {
+            self.slots[*tensor] = Slot::Poisoned;
+        }
+        let mut ports = Vec::new();
+        for (position, tensor) in list.into_iter().enumerate() {
+            let tensor = tensor.ok_or_else(|| invalid(205, "an input of the subgraph is missing"))?;
+            if matches!(self.slots[tensor], Slot::Value(_)) {
+                return Err(invalid(206, "a tensor is an input twice").about_tensor(self.info(tensor)?.name.clone()));
+            }
+            let info = self.info(tensor)?;
+            let mut shape = info.shape.clone();
+            if let Some((_, wanted)) = shapes.iter().find(|(input, _)| *input == position) {
+                if wanted.len() != shape.len() {
+                    let message = format!("the shape given for input {position} has another number of dimensions");
+                    return Err(Diagnostic::new(320, Kind::Usage, message).expected(format!("{shape:?}"), format!("{wanted:?}")));
+                }
+                super::tensor::checked_bytes(info.element, wanted)?;
+                shape.clone_from(wanted);
+            }
+            let value = self.builder.param(Type::Tensor(TensorType::of(info.element, &shape)), info.name.clone());
+            self.slots[tensor] = Slot::Value(value);
+            ports.push(self.port(tensor)?);
+        }
+        Ok(ports)
+    }
+
+    fn results(&mut self) -> Result<(Vec<Value>, Vec<Port>), Diagnostic> {
+        let mut values = Vec::new();
+        let mut ports = Vec::new();
+        for tensor in self.indices(self.subgraph.record.outputs())? {
+            let tensor = tensor.ok_or_else(|| invalid(205, "an output of the subgraph is missing"))?;
+            values.push(self.read(tensor)?);
+            ports.push(self.port(tensor)?);
+        }
+        Ok((values, ports))
+    }
+
+    fn operators(&mut self) {
+        let Some(operators) = self.subgraph.record.operators() else { return };
+        for (index, record) in operators.iter().enumerate() {
+            let name = self.codes.get(record.opcode_index() as usize).map_or("?", |code| code.name.as_str());
+            if let Err(diagnostic) = self.operator(index, record) {
+                self.poison(record);
+                self.diagnostics.push(diagnostic.at_operator(index as u32, name));
+                if self.diagnostics.len() >= MAX_DIAGNOSTICS {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn poison(&mut self, record: schema::Operator<'a>) {
+        for tensor in self.indices(record.outputs()).unwrap_or_default().into_iter().flatten() {
+            self.slots[tensor] = Slot::Poisoned;
+        }
+    }
+
+    fn operator(&mut self, index: usize, record: schema::Operator<'a>) -> Result<(), Diagnostic> {
+        let code = self.codes.get(record.opcode_index() as usize);
+        let code = code.ok_or_else(|| {
+            invalid(207, "the operator's code is out of range")
+                .expected(format!("below {}", self.codes.len()), record.opcode_index().to_string())
+        })?;
+        let inputs = self.indices(record.inputs())?;
+        let outputs = self.unwritten_outputs(record)?;
+        let lower = registry::lowering(code)?;
+        if inputs.iter().flatten().any(|&tensor| matches!(self.slots[tensor], Slot::Poisoned)) {
+            self.poison(record);
+            return Ok(());
+        }
+        let tensor = outputs
+            .first()
+            .and_then(|&tensor| self.subgraph.tensors[tensor].as_ref().ok())
+            .map_or_else(String::new, |info| info.name.clone());
+        let source = SourceData { function: self.subgraph.name.clone(), operator: index as u32, operator_name: code.name.clone(), tensor };
+        self.builder.source = Some(self.builder.module.sources.push(source));
+        let mut operator = Operator { lowering: self, record, inputs, outputs: outputs.clone() };
+        lower(&mut operator)?;
+        match outputs.iter().find(|&&tensor| !matches!(self.slots[tensor], Slot::Value(_))) {
+            Some(_) => Err(invalid(203, "the operator has more outputs than it computes")),
+            None => Ok(()),
+        }
+    }
+
+    /// The outputs of an operator: each is written once, and is neither an input nor a constant.
+    fn unwritten_outputs(&self, record: schema::Operator<'a>) -> Result<Vec<usize>, Diagnostic> {
+        let mut outputs: Vec<usize> = Vec::new();
+        for tensor in self.indices(record.outputs())? {
+            let tensor = tensor.ok_or_else(|| invalid(205, "an output of the operator is missing"))?;
+            let constant = matches!(&self.subgraph.tensors[tensor], Ok(info) if info.data.is_some());
+            if constant || outputs.contains(&tensor) || matches!(self.slots[tensor], Slot::Value(_)) {
+                let name = self.info(tensor).map_or_else(|_| format!("#{tensor}"), |info| info.name.clone());
+                return Err(invalid(208, "the operator writes a tensor that has a value already").about_tensor(name));
+            }
+            outputs.push(tensor);
+        }
+        Ok(outputs)
+    }
+}

@@ -1,0 +1,191 @@
+//! Tensors of a TFLite file: type, shape, quantization and constant bytes, all checked.
+
+use crate::diagnostic::{Diagnostic, Kind};
+use crate::ir::data::Bytes;
+use crate::ir::{Data, ElementType, Quantization, TensorType};
+use crate::schema::tflite as schema;
+use schema::TensorType as Code;
+use std::sync::Arc;
+
+/// A tensor of a subgraph.
+#[derive(Clone, Debug)]
+pub(super) struct TensorInfo {
+    /// Its name; `#7` when the file gives none.
+    pub name: String,
+    /// Type of the elements.
+    pub element: ElementType,
+    /// The shape in the file; a batch of unknown size is 1 there.
+    pub shape: Vec<u64>,
+    /// Scales and zero points, when the file gives scales.
+    pub quantization: Option<Quantization>,
+    /// The bytes of a constant.
+    pub data: Option<Data>,
+}
+
+/// The parts of a file that tensors refer to.
+pub(super) struct Buffers<'a> {
+    /// The file.
+    pub owner: Arc<dyn Bytes>,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// The table of buffers.
+    pub table: Option<flatbuffers::Vector<'a, flatbuffers::ForwardsUOffset<schema::Buffer<'a>>>>,
+}
+
+fn invalid(code: u16, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(code, Kind::Invalid, message)
+}
+
+fn unsupported(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(410, Kind::Unsupported, message)
+}
+
+/// The element type of a type code.
+pub(super) fn element_of(code: Code) -> Option<ElementType> {
+    Some(match code {
+        Code::FLOAT32 => ElementType::F32,
+        Code::FLOAT16 => ElementType::F16,
+        Code::BFLOAT16 => ElementType::Bf16,
+        Code::FLOAT64 => ElementType::F64,
+        Code::INT32 => ElementType::I32,
+        Code::UINT8 => ElementType::U8,
+        Code::INT64 => ElementType::I64,
+        Code::BOOL => ElementType::Bool,
+        Code::INT16 => ElementType::I16,
+        Code::COMPLEX64 => ElementType::C64,
+        Code::INT8 => ElementType::I8,
+        Code::UINT64 => ElementType::U64,
+        Code::UINT32 => ElementType::U32,
+        Code::UINT16 => ElementType::U16,
+        Code::INT4 => ElementType::I4,
+        _ => return None,
+    })
+}
+
+/// Reads tensor number `index`.
+///
+/// # Errors
+/// *Invalid* when the record contradicts itself; *unsupported* when it is sound but has a type or storage that cannot be compiled,
+/// which matters only if an operator uses it.
+pub(super) fn read(record: schema::Tensor<'_>, index: usize, buffers: &Buffers<'_>) -> Result<TensorInfo, Diagnostic> {
+    let name = record.name().filter(|name| !name.is_empty()).map_or_else(|| format!("#{index}"), str::to_owned);
+    read_named(record, name.clone(), buffers).map_err(|diagnostic| diagnostic.about_tensor(name))
+}
+
+fn read_named(record: schema::Tensor<'_>, name: String, buffers: &Buffers<'_>) -> Result<TensorInfo, Diagnostic> {
+    let mut shape = Vec::new();
+    for extent in record.shape().into_iter().flatten() {
+        shape.push(u64::try_from(extent).map_err(|_| invalid(301, "a dimension is negative").expected("0 or more", extent.to_string()))?);
+    }
+    let element =
+        element_of(record.type_()).ok_or_else(|| unsupported(format!("tensors of type {:?} are not supported", record.type_())))?;
+    let bytes = checked_bytes(element, &shape)?;
+    let data = constant(&record, bytes, buffers)?;
+    if data.is_some() && record.sparsity().is_some() {
+        return Err(unsupported("sparse constants are not supported"));
+    }
+    if record.is_variable() {
+        return Err(unsupported("variable tensors are not supported"));
+    }
+    let quantization = match record.quantization() {
+        Some(record) if !element.is_float() => quantization(record, element, &shape)?,
+        _ => None,
+    };
+    Ok(TensorInfo { name, element, shape, quantization, data })
+}
+
+/// The bytes of a dense tensor, when neither its rank nor its size is beyond what the tensor language takes.
+pub(super) fn checked_bytes(element: ElementType, shape: &[u64]) -> Result<u64, Diagnostic> {
+    let bytes = TensorType::of(element, shape).static_bytes().filter(|&n| n <= i64::MAX as u64 / 8);
+    bytes.filter(|_| shape.len() <= crate::ir::infer::MAX_RANK).ok_or_else(|| {
+        let expected = format!("at most {} dimensions and 2^60 bytes", crate::ir::infer::MAX_RANK);
+        invalid(302, "the shape has too many dimensions or elements").expected(expected, format!("{shape:?}"))
+    })
+}
+
+/// The constant bytes of a tensor that needs `bytes` of them; `None` for a tensor that is computed.
+fn constant(record: &schema::Tensor<'_>, bytes: u64, buffers: &Buffers<'_>) -> Result<Option<Data>, Diagnostic> {
+    if record.external_buffer() != 0 {
+        return Err(unsupported("constants in a file of their own are not supported"));
+    }
+    let count = buffers.table.map_or(0, |table| table.len());
+    let index = record.buffer() as usize;
+    if index == 0 && count == 0 {
+        return Ok(None);
+    }
+    if index >= count {
+        return Err(invalid(201, "the buffer index is out of range").expected(format!("below {count}"), index.to_string()));
+    }
+    let Some(buffer) = buffers.table.map(|table| table.get(index)) else { return Ok(None) };
+    let Some(range) = byte_range(&buffer, buffers.bytes)? else { return Ok(None) };
+    let available = (range.end - range.start) as u64;
+    if available < bytes {
+        return Err(invalid(303, "the constant is shorter than its shape").expected(format!("{bytes} bytes"), format!("{available} bytes")));
+    }
+    let range = range.start..range.start + bytes as usize;
+    let data = Data::range_of(buffers.owner.clone(), range).ok_or_else(|| invalid(202, "the constant reaches past the end of the file"))?;
+    Ok(Some(data))
+}
+
+/// Where a buffer lies in the file; `None` for an empty one. Large files keep buffers behind the FlatBuffer, by offset and size.
+fn byte_range(buffer: &schema::Buffer<'_>, file: &[u8]) -> Result<Option<std::ops::Range<usize>>, Diagnostic> {
+    if let Some(inline) = buffer.data().filter(|data| !data.is_empty()) {
+        let start = inline.bytes().as_ptr() as usize - file.as_ptr() as usize;
+        return Ok(Some(start..start + inline.len()));
+    }
+    // Offsets 0 and 1 mean that there is none.
+    if buffer.offset() <= 1 {
+        return Ok(None);
+    }
+    let end = buffer.offset().checked_add(buffer.size()).filter(|&end| end <= file.len() as u64);
+    let end = end.ok_or_else(|| {
+        let found = format!("{} bytes at {}", buffer.size(), buffer.offset());
+        invalid(202, "a buffer reaches past the end of the file").expected(format!("at most {} bytes", file.len()), found)
+    })?;
+    Ok(Some(buffer.offset() as usize..end as usize))
+}
+
+/// Scales and zero points: as many of each as one, or as the quantized dimension has; `None` without scales.
+fn quantization(
+    record: schema::QuantizationParameters<'_>,
+    element: ElementType,
+    shape: &[u64],
+) -> Result<Option<Quantization>, Diagnostic> {
+    if record.details().is_some() {
+        return Err(unsupported(format!("quantization of kind {:?} is not supported", record.details_type())));
+    }
+    let scales: Vec<f32> = record.scale().into_iter().flatten().collect();
+    if scales.is_empty() {
+        return Ok(None);
+    }
+    if let Some(scale) = scales.iter().find(|scale| !scale.is_finite() || **scale < 0.0) {
+        return Err(invalid(304, "a quantization scale is no positive number").expected("a finite number above 0", scale.to_string()));
+    }
+    let mut zero_points: Vec<i64> = record.zero_point().into_iter().flatten().collect();
+    if zero_points.is_empty() {
+        zero_points = vec![0; scales.len()];
+    }
+    if zero_points.len() != scales.len() {
+        let expected = format!("{} zero points", scales.len());
+        return Err(invalid(305, "scales and zero points differ in number").expected(expected, zero_points.len().to_string()));
+    }
+    let axis = if scales.len() == 1 { 0 } else { quantized_axis(record.quantized_dimension(), scales.len(), shape)? };
+    let (low, high) = element.integer_range().unwrap_or((0, 0));
+    if let Some(zero_point) = zero_points.iter().find(|z| !(low..=high).contains(&i128::from(**z))) {
+        return Err(invalid(306, "a zero point does not fit the type").expected(format!("{low} to {high}"), zero_point.to_string()));
+    }
+    Ok(Some(Quantization { scales, zero_points, axis }))
+}
+
+fn quantized_axis(axis: i32, scales: usize, shape: &[u64]) -> Result<usize, Diagnostic> {
+    // Old converters gave one-dimensional tensors, biases, the dimension of their filter.
+    if shape == [scales as u64] {
+        return Ok(0);
+    }
+    let extent = usize::try_from(axis).ok().and_then(|axis| shape.get(axis));
+    if extent != Some(&(scales as u64)) {
+        let found = format!("{scales} scales along dimension {axis} of {shape:?}");
+        return Err(invalid(305, "the number of scales does not fit the quantized dimension").expected("one scale a slice", found));
+    }
+    Ok(axis as usize)
+}

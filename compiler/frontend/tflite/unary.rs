@@ -1,0 +1,259 @@
+//! Operators on one tensor, element by element.
+
+use super::activation::Activation;
+use super::operator::{Lowered, Operand, Operator, invalid};
+use super::requantize::multiplier;
+use super::tensor::TensorInfo;
+use crate::diagnostic::Diagnostic;
+use crate::frontend::quantization::integer_range;
+use crate::frontend::terms::{Term, Terms};
+use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp};
+use ElementType::{Bool, F32, I8, I16, I32, I64, U8};
+use std::rc::Rc;
+
+fn unary(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, Rc<TensorInfo>), Diagnostic> {
+    operator.arity(1..=1, 1..=1)?;
+    Ok((operator.input(0)?, operator.output(0)?))
+}
+
+/// Binds an expression of the operand.
+fn bind(operator: &mut Operator<'_, '_, '_>, input: &Operand, build: impl FnOnce(&mut Terms, Node) -> Term) -> Lowered {
+    let mut terms = Terms::new(&[input.element()]);
+    let x = terms.input(0);
+    let result = build(&mut terms, x)?;
+    let value = operator.map(&[input.value], terms.finish(result))?;
+    operator.bind(0, value)
+}
+
+/// RELU and its like: a clamp, on integers after bringing them to the output's scale.
+pub(super) fn relu(operator: &mut Operator<'_, '_, '_>, activation: Activation) -> Lowered {
+    let (input, output) = unary(operator)?;
+    let types = [input.element(), output.element];
+    match types {
+        [F32, F32] => bind(operator, &input, |terms, x| activation.clamp_float(terms, x)),
+        [I8, I8] | [U8, U8] => rescaled_relu(operator, &input, &output, activation),
+        [I16, I16] if activation == Activation::RELU => rescaled_relu(operator, &input, &output, activation),
+        _ => Err(operator.type_error(&types)),
+    }
+}
+
+fn rescaled_relu(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &TensorInfo, activation: Activation) -> Lowered {
+    let (from, to) = (operator.affine(&input.info)?, operator.affine(output)?);
+    let factor = multiplier(f64::from(from.scale / to.scale))?;
+    let bounds = activation.integer_bounds(output.element, to)?;
+    bind(operator, input, |terms, x| {
+        let (x, from_zero, to_zero) = (terms.convert(x, I32), terms.i32(from.zero_point), terms.i32(to.zero_point));
+        let x = terms.sub(x, from_zero)?;
+        let x = terms.requantize_by(x, factor)?;
+        let x = terms.add(x, to_zero)?;
+        let x = terms.clamp_i32(x, bounds)?;
+        Ok(terms.convert(x, output.element))
+    })
+}
+
+/// A function of the real number: as it is on floats, as a table of 256 entries on 8-bit integers. `function` computes in binary32
+/// as the reference does when it fills its table.
+pub(super) fn by_table(operator: &mut Operator<'_, '_, '_>, op: ScalarOp, function: fn(f32) -> f32, fixed_scale: Option<f32>) -> Lowered {
+    let (input, output) = unary(operator)?;
+    let types = [input.element(), output.element];
+    match types {
+        [F32, F32] => bind(operator, &input, |terms, x| terms.op(op, &[x])),
+        [I8, I8] | [U8, U8] => {
+            if let Some(scale) = fixed_scale.filter(|&scale| operator.affine(&output).is_ok_and(|affine| affine.scale != scale)) {
+                return Err(invalid(304, "the output's scale is fixed for this operator")
+                    .about_tensor(&output.name)
+                    .expected(scale.to_string(), "another"));
+            }
+            let table = table(operator, &input, &output, function)?;
+            let first = if input.element() == I8 { 128 } else { 0 };
+            bind(operator, &input, |terms, x| {
+                let (x, first) = (terms.convert(x, I32), terms.i32(first));
+                let index = terms.add(x, first)?;
+                Ok(terms.lut(table, output.element, index))
+            })
+        }
+        _ => Err(operator.type_error(&types)),
+    }
+}
+
+/// The function at each integer of the input's scale, on the output's scale, rounded half away from zero.
+fn table(
+    operator: &mut Operator<'_, '_, '_>,
+    input: &Operand,
+    output: &TensorInfo,
+    function: fn(f32) -> f32,
+) -> Result<crate::ir::Constant, Diagnostic> {
+    let (from, to) = (operator.affine(&input.info)?, operator.affine(output)?);
+    let range = integer_range(input.element()).zip(integer_range(output.element));
+    let ((first, last), (lowest, highest)) = range.ok_or_else(|| operator.type_error(&[input.element(), output.element]))?;
+    let inverse = 1.0 / to.scale;
+    let entry = |x: i32| {
+        let real = function(from.scale * (x - from.zero_point) as f32);
+        let integer = (libm::roundf(real * inverse) + to.zero_point as f32) as i32;
+        integer.clamp(lowest, highest) as u8
+    };
+    let bytes = (first..=last).map(entry).collect();
+    Ok(operator.table(output.element, bytes))
+}
+
+/// 1 ÷ (1 + e⁻ˣ) in binary32, the exponential rounded once.
+pub(super) fn logistic_f32(x: f32) -> f32 {
+    1.0 / (1.0 + libm::exp(f64::from(-x)) as f32)
+}
+
+/// The hyperbolic tangent, rounded once to binary32.
+pub(super) fn tanh_f32(x: f32) -> f32 {
+    libm::tanh(f64::from(x)) as f32
+}
+
+/// A scalar operation on floats only.
+pub(super) fn float(operator: &mut Operator<'_, '_, '_>, op: ScalarOp) -> Lowered {
+    let (input, output) = unary(operator)?;
+    match [input.element(), output.element] {
+        [F32, F32] => bind(operator, &input, |terms, x| terms.op(op, &[x])),
+        types => Err(operator.type_error(&types)),
+    }
+}
+
+/// ABS and NEG: plain numbers.
+pub(super) fn signed(operator: &mut Operator<'_, '_, '_>, op: ScalarOp) -> Lowered {
+    let (input, output) = unary(operator)?;
+    match [input.element(), output.element] {
+        [F32, F32] | [I32, I32] => bind(operator, &input, |terms, x| terms.op(op, &[x])),
+        [I64, I64] if op == ScalarOp::Neg => bind(operator, &input, |terms, x| terms.op(op, &[x])),
+        types => Err(operator.type_error(&types)),
+    }
+}
+
+/// SQUARE
+pub(super) fn square(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let (input, output) = unary(operator)?;
+    match [input.element(), output.element] {
+        [F32, F32] => bind(operator, &input, |terms, x| terms.mul(x, x)),
+        types => Err(operator.type_error(&types)),
+    }
+}
+
+/// LOGICAL_NOT
+pub(super) fn logical_not(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let (input, output) = unary(operator)?;
+    match [input.element(), output.element] {
+        [Bool, Bool] => bind(operator, &input, |terms, x| terms.op(ScalarOp::Not, &[x])),
+        types => Err(operator.type_error(&types)),
+    }
+}
+
+/// HARD_SWISH of floats: x · min(max(0, x + 3), 6) ÷ 6.
+pub(super) fn hard_swish(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let (input, output) = unary(operator)?;
+    match [input.element(), output.element] {
+        [F32, F32] => bind(operator, &input, |terms, x| {
+            let (zero, three, six) = (terms.f32(0.0), terms.f32(3.0), terms.f32(6.0));
+            let shifted = terms.add(x, three)?;
+            let gate = terms.max(zero, shifted)?;
+            let gate = terms.min(gate, six)?;
+            let product = terms.mul(x, gate)?;
+            terms.div(product, six)
+        }),
+        types => Err(operator.type_error(&types)),
+    }
+}
+
+/// ELU of floats: eˣ − 1 below zero.
+pub(super) fn elu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let (input, output) = unary(operator)?;
+    match [input.element(), output.element] {
+        [F32, F32] => bind(operator, &input, |terms, x| {
+            let (zero, one) = (terms.f32(0.0), terms.f32(1.0));
+            let exponential = terms.op(ScalarOp::Exp, &[x])?;
+            let below = terms.sub(exponential, one)?;
+            let negative = terms.compare(Comparison::Less, x, zero)?;
+            terms.select(negative, below, x)
+        }),
+        types => Err(operator.type_error(&types)),
+    }
+}
+
+/// LEAKY_RELU: x, or alpha · x below zero; on integers each side has its own factor.
+pub(super) fn leaky_relu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let options = operator.record.builtin_options_as_leaky_relu_options().ok_or_else(super::convolution::missing_options)?;
+    let alpha = options.alpha();
+    let (input, output) = unary(operator)?;
+    match [input.element(), output.element] {
+        [F32, F32] => bind(operator, &input, |terms, x| {
+            let (zero, alpha) = (terms.f32(0.0), terms.f32(alpha));
+            let scaled = terms.mul(x, alpha)?;
+            let positive = terms.compare(Comparison::Greater, x, zero)?;
+            terms.select(positive, x, scaled)
+        }),
+        [I8, I8] | [U8, U8] | [I16, I16] => {
+            let (from, to) = (operator.affine(&input.info)?, operator.affine(&output)?);
+            let identity = multiplier(f64::from(from.scale / to.scale))?;
+            let below = multiplier(f64::from(from.scale * alpha / to.scale))?;
+            let bounds = Activation::NONE.integer_bounds(output.element, to)?;
+            bind(operator, &input, |terms, x| {
+                let (x, from_zero, to_zero, zero) =
+                    (terms.convert(x, I32), terms.i32(from.zero_point), terms.i32(to.zero_point), terms.i32(0));
+                let x = terms.sub(x, from_zero)?;
+                let (above, below) = (terms.requantize_by(x, identity)?, terms.requantize_by(x, below)?);
+                let not_negative = terms.compare(Comparison::GreaterEqual, x, zero)?;
+                let x = terms.select(not_negative, above, below)?;
+                let x = terms.add(x, to_zero)?;
+                let x = terms.clamp_i32(x, bounds)?;
+                Ok(terms.convert(x, output.element))
+            })
+        }
+        types => Err(operator.type_error(&types)),
+    }
+}
+
+/// PRELU: x, or a broadcast alpha · x below zero.
+pub(super) fn prelu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(2..=2, 1..=1)?;
+    let (input, alpha, output) = (operator.input(0)?, operator.input(1)?, operator.output(0)?);
+    let types = [input.element(), alpha.element(), output.element];
+    let operands = [input.value, alpha.value];
+    let mut terms = Terms::new(&types[..2]);
+    let (x, a) = (terms.input(0), terms.input(1));
+    let result = match types {
+        [F32, F32, F32] => {
+            let zero = terms.f32(0.0);
+            let scaled = terms.mul(x, a)?;
+            let not_negative = terms.compare(Comparison::GreaterEqual, x, zero)?;
+            terms.select(not_negative, x, scaled)?
+        }
+        [I8, I8, I8] | [U8, U8, U8] => {
+            let (from, slope, to) = (operator.affine(&input.info)?, operator.affine(&alpha.info)?, operator.affine(&output)?);
+            let identity = multiplier(f64::from(from.scale / to.scale))?;
+            let below = multiplier(f64::from(from.scale * slope.scale / to.scale))?;
+            let (x, a) = (terms.convert(x, I32), terms.convert(a, I32));
+            let (from_zero, slope_zero, to_zero, zero) =
+                (terms.i32(from.zero_point), terms.i32(slope.zero_point), terms.i32(to.zero_point), terms.i32(0));
+            let (x, a) = (terms.sub(x, from_zero)?, terms.sub(a, slope_zero)?);
+            let product = terms.mul(x, a)?;
+            let (above, below) = (terms.requantize_by(x, identity)?, terms.requantize_by(product, below)?);
+            let not_negative = terms.compare(Comparison::GreaterEqual, x, zero)?;
+            let x = terms.select(not_negative, above, below)?;
+            let x = terms.add(x, to_zero)?;
+            let x = terms.clamp_i32(x, Activation::NONE.integer_bounds(output.element, to)?)?;
+            terms.convert(x, output.element)
+        }
+        _ => return Err(operator.type_error(&types)),
+    };
+    let value = operator.map(&operands, terms.finish(result))?;
+    operator.bind(0, value)
+}
+
+/// ZEROS_LIKE
+pub(super) fn zeros_like(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let (input, output) = unary(operator)?;
+    match [input.element(), output.element] {
+        [F32, F32] | [I32, I32] | [I64, I64] => {
+            let zero = operator.constant(output.element, &[], Scalar::int(output.element, 0).to_bytes())?;
+            let shape = crate::ir::Attribute::Extents(super::operator::extents(&input.shape));
+            let value = operator.inst(crate::ir::Op::Broadcast, &[zero], vec![shape])?;
+            operator.bind(0, value)
+        }
+        types => Err(operator.type_error(&types)),
+    }
+}

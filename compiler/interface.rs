@@ -1,0 +1,325 @@
+//! What a compiled model looks like from C: names, the layout of argument structs and of the state, and their hash.
+//!
+//! The driver generates code for it, the header declares it, the JIT calls through it; so it is worked out in one place.
+
+use crate::ir::ElementType;
+use crate::program::{ALIGNMENT, Method, Port, Program};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+
+/// The number of the application binary interface; part of every versioned symbol.
+pub const ABI: u32 = 1;
+/// Bytes of the runtime's own record at the start of the state.
+pub const RECORD_BYTES: u64 = 64;
+/// Bytes of `modelc_config` in ABI 1.
+pub const CONFIG_BYTES: u64 = 88;
+
+/// Status codes of ABI 1, never renumbered.
+pub const STATUSES: &[(&str, i32, &str)] = &[
+    ("MODELC_OK", 0, "good"),
+    ("MODELC_E_NULL", E_NULL, "a required pointer is NULL"),
+    ("MODELC_E_ALIGN", E_ALIGN, "memory is not aligned as the header asks"),
+    ("MODELC_E_ARENA", E_ARENA, "the arena is too small"),
+    ("MODELC_E_SHAPE", E_SHAPE, "a shape is beyond its bound, or shapes disagree"),
+    ("MODELC_E_CPU", E_CPU, "the CPU lacks what the code needs"),
+    ("MODELC_E_WEIGHTS", E_WEIGHTS, "the weights are not those of this model"),
+    ("MODELC_E_STATE", E_STATE, "not initialised, or another model's arena"),
+    ("MODELC_E_ABI", E_ABI, "the configuration is of another ABI"),
+    ("MODELC_E_GPU", -9, "the GPU failed"),
+    ("MODELC_E_CUSTOM", -10, "a custom operator failed"),
+    ("MODELC_E_ABORTED", E_ABORTED, "a callback asked to stop"),
+    ("MODELC_E_INDEX", -12, "a data-dependent index or count is out of range"),
+];
+/// `MODELC_E_NULL`.
+pub const E_NULL: i32 = -1;
+/// `MODELC_E_ALIGN`.
+pub const E_ALIGN: i32 = -2;
+/// `MODELC_E_ARENA`.
+pub const E_ARENA: i32 = -3;
+/// `MODELC_E_SHAPE`.
+pub const E_SHAPE: i32 = -4;
+/// `MODELC_E_CPU`.
+pub const E_CPU: i32 = -5;
+/// `MODELC_E_WEIGHTS`.
+pub const E_WEIGHTS: i32 = -6;
+/// `MODELC_E_STATE`.
+pub const E_STATE: i32 = -7;
+/// `MODELC_E_ABI`.
+pub const E_ABI: i32 = -8;
+/// `MODELC_E_ABORTED`.
+pub const E_ABORTED: i32 = -11;
+
+/// A compiled model seen from C.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interface {
+    /// Prefix of every name: `net`.
+    pub name: String,
+    /// The methods, in the program's order.
+    pub methods: Vec<MethodInterface>,
+    /// Record and variables, a multiple of the alignment.
+    pub state_bytes: u64,
+    /// The largest scratch of any method, a multiple of the alignment.
+    pub scratch_bytes: u64,
+    /// Hash of names, types, shapes, arena bytes and ABI number.
+    pub abi_hash: u32,
+}
+
+/// One method seen from C.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MethodInterface {
+    /// The method's name made an identifier: `forward`.
+    pub identifier: String,
+    /// Fields of the struct of inputs.
+    pub inputs: Vec<Field>,
+    /// Fields of the struct of outputs.
+    pub outputs: Vec<Field>,
+}
+
+/// Where a port's fields are in its struct.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Offset of the pointer, or of the number itself for a scalar.
+    pub offset: u64,
+    /// Offset of the array of extents, when one is dynamic.
+    pub shape_offset: Option<u64>,
+}
+
+impl Interface {
+    /// The interface of a program under a name, which is made an identifier.
+    pub fn new(program: &Program, name: &str) -> Self {
+        let mut taken: BTreeSet<String> = ["init", "reset", "deinit", "info"].map(String::from).into();
+        let methods = program.methods.iter().map(|method| MethodInterface::new(method, &mut taken)).collect();
+        let scratch = program.methods.iter().map(|m| m.scratch_bytes).max().unwrap_or(0);
+        let mut interface = Self {
+            name: identifier(name),
+            methods,
+            state_bytes: RECORD_BYTES + program.variable_bytes.next_multiple_of(ALIGNMENT),
+            scratch_bytes: scratch.next_multiple_of(ALIGNMENT),
+            abi_hash: 0,
+        };
+        interface.abi_hash = interface.hash(program);
+        interface
+    }
+
+    /// State, then scratch.
+    pub fn arena_bytes(&self) -> u64 {
+        self.state_bytes + self.scratch_bytes
+    }
+
+    /// The plain name of an entry: `net_init` for `init`.
+    pub fn plain(&self, entry: &str) -> String {
+        format!("{}_{entry}", self.name)
+    }
+
+    /// The name that an object defines and its header asks for: `net_init_1_3fa9c1d2` for `init`.
+    pub fn versioned(&self, entry: &str) -> String {
+        format!("{}_{entry}_{ABI}_{:08x}", self.name, self.abi_hash)
+    }
+
+    fn hash(&self, program: &Program) -> u32 {
+        let mut hash = Sha256::new();
+        let mut text = |s: &str| {
+            hash.update((s.len() as u64).to_le_bytes());
+            hash.update(s.as_bytes());
+        };
+        text(&format!("{ABI} {} {} {}", self.state_bytes, self.scratch_bytes, self.methods.len()));
+        text(&self.name);
+        for (method, interface) in program.methods.iter().zip(&self.methods) {
+            text(&interface.identifier);
+            for (direction, ports) in [("in", &method.inputs), ("out", &method.outputs)] {
+                text(&format!("{direction} {}", ports.len()));
+                for port in ports {
+                    text(&port.name);
+                    text(&format!("{} {:?} {:?} {}", port.element, port.shape, port.dynamic, port.scalar));
+                }
+            }
+        }
+        let digest = hash.finalize();
+        u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]])
+    }
+}
+
+impl MethodInterface {
+    fn new(method: &Method, taken: &mut BTreeSet<String>) -> Self {
+        Self { identifier: unique(&identifier(&method.name), taken), inputs: fields(&method.inputs), outputs: fields(&method.outputs) }
+    }
+}
+
+/// Offsets as C lays a struct out on every 64-bit target here.
+fn fields(ports: &[Port]) -> Vec<Field> {
+    let mut end = 0;
+    let mut place = |bytes: u64, alignment: u64| {
+        let offset = u64::next_multiple_of(end, alignment);
+        end = offset + bytes;
+        offset
+    };
+    ports
+        .iter()
+        .map(|port| {
+            let bytes = if port.scalar { element_bytes(port.element) } else { 8 };
+            let alignment = if port.scalar { port.element.alignment() } else { 8 };
+            let offset = place(bytes, alignment);
+            let shape_offset = has_shape(port).then(|| place(8 * port.shape.len() as u64, 8));
+            Field { offset, shape_offset }
+        })
+        .collect()
+}
+
+/// Whether a port's struct carries extents at run time.
+pub fn has_shape(port: &Port) -> bool {
+    !port.scalar && port.dynamic.contains(&true)
+}
+
+fn element_bytes(element: ElementType) -> u64 {
+    u64::from(element.bits()).div_ceil(8)
+}
+
+/// Names of C and C++ that may not be identifiers.
+const KEYWORDS: &[&str] = &[
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "asm",
+    "auto",
+    "bitand",
+    "bitor",
+    "bool",
+    "break",
+    "case",
+    "catch",
+    "char",
+    "class",
+    "compl",
+    "concept",
+    "const",
+    "consteval",
+    "constexpr",
+    "constinit",
+    "const_cast",
+    "continue",
+    "decltype",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "dynamic_cast",
+    "else",
+    "enum",
+    "explicit",
+    "export",
+    "extern",
+    "false",
+    "float",
+    "for",
+    "friend",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "long",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "reinterpret_cast",
+    "requires",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "static_assert",
+    "static_cast",
+    "struct",
+    "switch",
+    "template",
+    "this",
+    "thread_local",
+    "throw",
+    "true",
+    "try",
+    "typedef",
+    "typeid",
+    "typename",
+    "union",
+    "unsigned",
+    "using",
+    "virtual",
+    "void",
+    "volatile",
+    "wchar_t",
+    "while",
+    "xor",
+    "xor_eq",
+];
+
+/// A name made an identifier of C and C++: other characters become `_`, a keyword gets a trailing `_`.
+pub fn identifier(name: &str) -> String {
+    let mut result: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if result.is_empty() || result.starts_with(|c: char| c.is_ascii_digit()) {
+        result.insert(0, '_');
+    }
+    if KEYWORDS.contains(&result.as_str()) {
+        result.push('_');
+    }
+    result
+}
+
+/// A number behind a name that is taken. A method takes its own name and those derived from it.
+fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
+    // Macros are in capitals, so names that differ only in case are one name.
+    let derived = |name: &str| ["", "_split", "_inputs", "_outputs"].map(|suffix| format!("{name}{suffix}").to_ascii_lowercase());
+    let free = |candidate: &String| derived(candidate).iter().all(|n| !taken.contains(n));
+    let chosen = std::iter::once(name.to_string())
+        .chain((2..).map(|n: u64| format!("{name}{n}")))
+        .find(free)
+        .expect("some number is free, for finitely many names are taken");
+    taken.extend(derived(&chosen));
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn port(element: ElementType, scalar: bool, dynamic: bool) -> Port {
+        Port { name: "x".into(), element, shape: vec![2, 3], dynamic: vec![dynamic, false], bytes: 0, quantization: None, scalar }
+    }
+
+    #[test]
+    fn names_become_identifiers_of_their_own() {
+        assert_eq!(identifier("my-model.v2"), "my_model_v2");
+        assert_eq!(identifier("2nd"), "_2nd");
+        assert_eq!(identifier("int"), "int_");
+        assert_eq!(identifier(""), "_");
+        assert_eq!(identifier("größe"), "gr__e");
+        let mut taken = BTreeSet::from(["init".to_string()]);
+        let names = ["init", "forward", "Forward", "forward_split", "a-b", "a_b"].map(|n| unique(&identifier(n), &mut taken));
+        assert_eq!(names, ["init2", "forward", "Forward2", "forward_split2", "a_b", "a_b2"]);
+    }
+
+    #[test]
+    fn fields_are_laid_out_as_c_does() {
+        let ports = [
+            port(ElementType::Bool, true, false),
+            port(ElementType::F32, false, true),
+            port(ElementType::Bool, true, false),
+            port(ElementType::I64, true, false),
+            port(ElementType::I8, false, false),
+        ];
+        let offsets: Vec<_> = fields(&ports).iter().map(|f| (f.offset, f.shape_offset)).collect();
+        assert_eq!(offsets, [(0, None), (8, Some(16)), (32, None), (40, None), (48, None)]);
+    }
+}

@@ -1,0 +1,418 @@
+//! Compiled models in memory: the same code as in an object, placed here, called through the same entries.
+
+pub mod hooks;
+pub mod memory;
+
+use crate::codegen::clif::{Optimise, isa_for};
+use crate::codegen::compile::{CompiledModel, compile};
+use crate::codegen::{DriverOptions, RelocationTarget};
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::interface::{CONFIG_BYTES, Field, Interface, STATUSES};
+use crate::machine::Machine;
+use crate::program::{ALIGNMENT, Method, Port, Program};
+use crate::target::{self, Target};
+use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
+use cranelift_module::{DataDescription, FuncId, Linkage, Module, ModuleError, ModuleReloc, ModuleRelocTarget};
+use hooks::{Hooks, LiveRanges};
+use memory::{Memory, Placement};
+use std::sync::Arc;
+
+/// How a model is to be run.
+#[derive(Clone, Debug, Default)]
+pub struct JitOptions {
+    /// Measure every kernel.
+    pub profile: bool,
+    /// Where the caller's buffers lie; with guards, state and scratch memory lie against guards too.
+    pub placement: Placement,
+    /// After each kernel call, in the order of [`crate::codegen::driver::calls`], the scratch bytes still needed, a list a
+    /// method. All others are overwritten.
+    pub live: Option<Vec<LiveRanges>>,
+}
+
+/// A compiled model in memory.
+#[derive(Clone)]
+pub struct Jit {
+    model: Arc<Loaded>,
+}
+
+/// What instances share.
+struct Loaded {
+    /// Holds the code; taken out to be freed.
+    module: Option<JITModule>,
+    interface: Interface,
+    methods: Vec<Method>,
+    options: JitOptions,
+    init: *const u8,
+    reset: *const u8,
+    /// The split entry of each method.
+    splits: Vec<*const u8>,
+    stack_bytes: u64,
+    code_bytes: u64,
+}
+
+// SAFETY: the pointers lead to code, which nobody writes after it is placed; the module behind them is only touched on drop.
+unsafe impl Send for Loaded {}
+// SAFETY: as above; nothing in it changes.
+unsafe impl Sync for Loaded {}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: instances hold the model while they call it; none is left, so no code of it runs or will.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+macro_rules! entry_types {
+    ($abi:literal) => {
+        type Init = unsafe extern $abi fn(*mut u8, usize, *const u8) -> i32;
+        type Reset = unsafe extern $abi fn(*mut u8) -> i32;
+        type Split = unsafe extern $abi fn(*mut u8, *mut u8, *const u8, *mut u8) -> i32;
+    };
+}
+// Code is generated for the System V convention, which is not C's on every system.
+#[cfg(target_arch = "x86_64")]
+entry_types!("sysv64");
+#[cfg(not(target_arch = "x86_64"))]
+entry_types!("C");
+
+impl Jit {
+    /// Compiles a program for this computer.
+    ///
+    /// # Errors
+    /// As [`compile`]; or when this computer cannot run the machine's code, or has no memory.
+    pub fn new(program: &Program, machine: &Machine) -> Result<Self, Diagnostics> {
+        Self::with_options(program, machine, JitOptions::default())
+    }
+
+    /// Compiles a program for this computer.
+    ///
+    /// # Errors
+    /// As [`Jit::new`].
+    pub fn with_options(program: &Program, machine: &Machine, options: JitOptions) -> Result<Self, Diagnostics> {
+        let host = target::host()?;
+        check_host(host, machine)?;
+        let driver = DriverOptions { name: "net".into(), profile_hooks: options.profile || options.live.is_some() };
+        let compiled = compile(program, &[0; 32], host, machine, &driver)?;
+        Ok(Self::load(program, host, machine, options, &compiled)?)
+    }
+
+    /// Places a compiled program.
+    pub(crate) fn load(
+        program: &Program,
+        host: &Target,
+        machine: &Machine,
+        options: JitOptions,
+        compiled: &CompiledModel,
+    ) -> Result<Self, Diagnostic> {
+        let isa = isa_for(&host.triple(), machine, Optimise::Driver).map_err(|error| failed(&error))?;
+        let mut builder = JITBuilder::with_isa(isa, Box::new(|call| format!("{call:?}")));
+        let provider = ArenaMemoryProvider::new_with_size(reserved_bytes(compiled)).map_err(|error| failed(&error))?;
+        builder.memory_provider(Box::new(provider));
+        let mut module = JITModule::new(builder);
+        let functions = place(&mut module, program, compiled).map_err(|error| failed(&error))?;
+        let entry = |name: &str| {
+            let position = compiled.functions.iter().position(|f| f.entry && f.name == name);
+            position.map(|p| module.get_finalized_function(functions[p])).ok_or_else(|| failed(&format!("there is no {name}")))
+        };
+        let splits = compiled.interface.methods.iter().map(|m| entry(&format!("{}_split", m.identifier))).collect::<Result<_, _>>()?;
+        let (init, reset) = (entry("init")?, entry("reset")?);
+        Ok(Self {
+            model: Arc::new(Loaded {
+                init,
+                reset,
+                splits,
+                module: Some(module),
+                interface: compiled.interface.clone(),
+                methods: program.methods.clone(),
+                options,
+                stack_bytes: compiled.stack_bytes,
+                code_bytes: compiled.functions.iter().map(|f| f.code.bytes.len() as u64).sum(),
+            }),
+        })
+    }
+
+    /// The number of the method of a name.
+    pub fn method(&self, name: &str) -> Option<usize> {
+        self.model.methods.iter().position(|m| m.name == name)
+    }
+
+    /// What C programs would see.
+    pub fn interface(&self) -> &Interface {
+        &self.model.interface
+    }
+
+    /// Bytes of code, and the most stack that a call needs.
+    pub fn sizes(&self) -> (u64, u64) {
+        (self.model.code_bytes, self.model.stack_bytes)
+    }
+
+    /// A new instance with memory of its own, initialised.
+    ///
+    /// # Errors
+    /// When there is no memory, or `init` refuses this computer.
+    pub fn instance(&self) -> Result<Instance, Diagnostic> {
+        Instance::new(self.model.clone())
+    }
+}
+
+fn check_host(host: &Target, machine: &Machine) -> Result<(), Diagnostic> {
+    let lacking = target::required_features(machine) & !target::host_features();
+    if host.isa == machine.isa && lacking == 0 {
+        return Ok(());
+    }
+    let message = format!("this computer cannot run code for CPU level {}", machine.level);
+    Err(Diagnostic::new(704, Kind::Usage, message).help("leave --cpu out, or use `--cpu native`"))
+}
+
+/// Address space for code and data in one piece, so that code reaches everything; only what is used becomes memory.
+fn reserved_bytes(compiled: &CompiledModel) -> usize {
+    const PAGE: usize = 1 << 16;
+    let code: usize = compiled.functions.iter().map(|f| f.code.bytes.len() + 32 * f.code.relocations.len() + 2 * PAGE).sum();
+    code + compiled.constants.bytes as usize + 16 * PAGE
+}
+
+fn place(module: &mut JITModule, program: &Program, compiled: &CompiledModel) -> Result<Vec<FuncId>, Box<ModuleError>> {
+    // Only the address of an entry is used, so one signature does for all.
+    let signature = module.make_signature();
+    let mut functions = Vec::with_capacity(compiled.functions.len());
+    for number in 0..compiled.functions.len() {
+        functions.push(module.declare_function(&format!("f{number}"), Linkage::Local, &signature)?);
+    }
+    let weights = module.declare_data("weights", Linkage::Local, false, false)?;
+    let mut data = DataDescription::new();
+    data.define(compiled.constants.contents(program).into_boxed_slice());
+    data.set_align(ALIGNMENT);
+    module.define_data(weights, &data)?;
+    for (function, &id) in compiled.functions.iter().zip(&functions) {
+        let target = |target| match target {
+            RelocationTarget::Function(number) => ModuleRelocTarget::from(functions[number as usize]),
+            RelocationTarget::Data(_) => ModuleRelocTarget::from(weights),
+            RelocationTarget::Here(offset) => ModuleRelocTarget::FunctionOffset(id, offset),
+        };
+        let relocations: Vec<_> = (function.code.relocations.iter())
+            .map(|r| ModuleReloc { offset: r.offset, kind: r.kind, name: target(r.target), addend: r.addend })
+            .collect();
+        module.define_function_bytes(id, function.code.alignment, &function.code.bytes, &relocations)?;
+    }
+    module.finalize_definitions()?;
+    Ok(functions)
+}
+
+fn failed(error: &dyn std::fmt::Display) -> Diagnostic {
+    Diagnostic::new(904, Kind::Bug, format!("the code could not be placed in memory: {error}"))
+        .help("this is a mistake in modelc; please report it with the model")
+}
+
+/// A model's state, its scratch memory, and buffers for the arguments of its methods.
+pub struct Instance {
+    model: Arc<Loaded>,
+    state: Memory,
+    scratch: Memory,
+    /// Of each method, made at its first call.
+    arguments: Vec<Option<Arguments>>,
+    hooks: Box<Hooks>,
+}
+
+/// Buffers and structs of one method.
+struct Arguments {
+    inputs: Side,
+    outputs: Side,
+}
+
+/// Inputs or outputs: the struct, and a buffer for each port that has one.
+struct Side {
+    record: Memory,
+    buffers: Vec<Option<Memory>>,
+}
+
+impl Instance {
+    fn new(model: Arc<Loaded>) -> Result<Self, Diagnostic> {
+        let alignment = ALIGNMENT as usize;
+        let placement = if model.options.placement == Placement::Aligned { Placement::Aligned } else { Placement::AgainstGuard };
+        let mut state = Memory::new(model.interface.state_bytes as usize, alignment, placement)?;
+        let scratch = Memory::new(model.interface.scratch_bytes as usize, alignment, placement)?;
+        let mut hooks = Box::new(Hooks::new(&model.methods, model.options.profile, model.options.live.clone()));
+        let config = config_bytes(hooks.callback(), &mut *hooks);
+        // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
+        let init: Init = unsafe { std::mem::transmute(model.init) };
+        // SAFETY: state has state_bytes bytes; the configuration has the size it says; both outlive the call, and the hooks, which
+        // the state keeps, live as long as the instance.
+        let status = unsafe { init(state.address(), model.interface.state_bytes as usize, config.as_ptr()) };
+        check_status("init", status)?;
+        let arguments = model.methods.iter().map(|_| None).collect();
+        Ok(Self { model, state, scratch, arguments, hooks })
+    }
+
+    /// The initial state again.
+    ///
+    /// # Errors
+    /// Never, unless the state was overwritten.
+    pub fn reset(&mut self) -> Result<(), Diagnostic> {
+        // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
+        let reset: Reset = unsafe { std::mem::transmute(self.model.reset) };
+        // SAFETY: the state is that of this model.
+        check_status("reset", unsafe { reset(self.state.address()) })
+    }
+
+    /// Calls a method: copies the inputs in, runs, copies the outputs out.
+    ///
+    /// # Errors
+    /// When inputs do not fit the method, or the call ends with a status.
+    pub fn call(&mut self, method: usize, inputs: &[&[u8]], outputs: &mut Vec<Vec<u8>>) -> Result<(), Diagnostic> {
+        self.write_inputs(method, inputs)?;
+        let status = self.run(method)?;
+        check_status(&self.model.methods[method].name, status)?;
+        *outputs = self.outputs(method);
+        Ok(())
+    }
+
+    /// Copies the inputs of a method to where [`Instance::run`] takes them from.
+    ///
+    /// # Errors
+    /// When there is no such method, or an input has not the bytes that it should have.
+    pub fn write_inputs(&mut self, method: usize, inputs: &[&[u8]]) -> Result<(), Diagnostic> {
+        self.prepare(method)?;
+        let description = &self.model.methods[method];
+        if inputs.len() != description.inputs.len() {
+            return Err(Diagnostic::new(510, Kind::Invalid, format!("method {} takes another number of inputs", description.name))
+                .expected(description.inputs.len().to_string(), inputs.len().to_string()));
+        }
+        let Some(arguments) = &mut self.arguments[method] else {
+            return Err(failed(&"buffers are missing"));
+        };
+        for (index, (port, &bytes)) in description.inputs.iter().zip(inputs).enumerate() {
+            if bytes.len() as u64 != port.bytes {
+                return Err(Diagnostic::new(511, Kind::Invalid, format!("input {index} of {} has the wrong size", description.name))
+                    .about_tensor(&port.name)
+                    .expected(format!("{} bytes", port.bytes), format!("{} bytes", bytes.len())));
+            }
+            let field = &self.model.interface.methods[method].inputs[index];
+            arguments.inputs.bytes_mut(index, field, port).copy_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    /// Runs a method on the inputs written last; its status.
+    ///
+    /// # Errors
+    /// When there is no such method or no memory; in a checking mode, when the code wrote where it may not.
+    pub fn run(&mut self, method: usize) -> Result<i32, Diagnostic> {
+        self.prepare(method)?;
+        let Some(arguments) = &mut self.arguments[method] else {
+            return Err(failed(&"buffers are missing"));
+        };
+        // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
+        let split: Split = unsafe { std::mem::transmute(self.model.splits[method]) };
+        self.hooks.start(method, self.scratch.contents_mut());
+        let (state, scratch) = (self.state.address(), self.scratch.address());
+        let (inputs, outputs) = (arguments.inputs.record.address(), arguments.outputs.record.address());
+        // SAFETY: the state was initialised by this model; scratch memory has its size; the structs hold the addresses of buffers of
+        // the sizes in the model, and all of them outlive the call. The hooks write scratch memory only between kernels.
+        let status = unsafe { split(state, scratch, inputs, outputs) };
+        if self.model.options.placement != Placement::Aligned {
+            self.check_padding(method)?;
+        }
+        Ok(status)
+    }
+
+    /// The outputs of the last run of a method.
+    pub fn outputs(&self, method: usize) -> Vec<Vec<u8>> {
+        let Some(Some(arguments)) = self.arguments.get(method) else {
+            return vec![];
+        };
+        let (ports, fields) = (&self.model.methods[method].outputs, &self.model.interface.methods[method].outputs);
+        let side = &arguments.outputs;
+        ports.iter().zip(fields).enumerate().map(|(index, (port, field))| side.bytes(index, field, port).to_vec()).collect()
+    }
+
+    /// Nanoseconds spent in each kernel call since the instance was made, and how often it ran. Empty without `profile`.
+    pub fn kernel_times(&self) -> &[hooks::KernelTime] {
+        self.hooks.times()
+    }
+
+    /// Forgets the times of kernels.
+    pub fn clear_kernel_times(&mut self) {
+        self.hooks.clear_times();
+    }
+
+    fn prepare(&mut self, method: usize) -> Result<(), Diagnostic> {
+        let Some(description) = self.model.methods.get(method) else {
+            return Err(Diagnostic::new(512, Kind::Usage, format!("there is no method {method}")));
+        };
+        if self.arguments[method].is_none() {
+            let fields = &self.model.interface.methods[method];
+            let placement = self.model.options.placement;
+            self.arguments[method] = Some(Arguments {
+                inputs: Side::new(&description.inputs, &fields.inputs, placement)?,
+                outputs: Side::new(&description.outputs, &fields.outputs, placement)?,
+            });
+        }
+        Ok(())
+    }
+
+    fn check_padding(&mut self, method: usize) -> Result<(), Diagnostic> {
+        let sides = self.arguments[method].iter_mut().flat_map(|a| [&mut a.inputs, &mut a.outputs]);
+        let buffers = sides.flat_map(|side| side.buffers.iter_mut().flatten().chain([&mut side.record]));
+        if buffers.chain([&mut self.state, &mut self.scratch]).all(Memory::is_untouched_before) {
+            return Ok(());
+        }
+        let name = &self.model.methods[method].name;
+        Err(Diagnostic::new(905, Kind::Bug, format!("method {name} wrote before the start of a buffer"))
+            .help("this is a mistake in modelc; please report it with the model"))
+    }
+}
+
+impl Side {
+    fn new(ports: &[Port], fields: &[Field], placement: Placement) -> Result<Self, Diagnostic> {
+        let end = |(port, field): (&Port, &Field)| field.offset + if port.scalar { port.bytes } else { 8 };
+        let bytes = ports.iter().zip(fields).map(end).max().unwrap_or(4).next_multiple_of(8);
+        let mut record = Memory::new(bytes as usize, 8, Placement::Aligned)?;
+        let mut buffers = Vec::new();
+        for (port, field) in ports.iter().zip(fields) {
+            if port.scalar {
+                buffers.push(None);
+                continue;
+            }
+            let mut buffer = Memory::new(port.bytes as usize, port.element.alignment() as usize, placement)?;
+            let address = buffer.address() as u64;
+            record.contents_mut()[field.offset as usize..][..8].copy_from_slice(&address.to_le_bytes());
+            buffers.push(Some(buffer));
+        }
+        Ok(Self { record, buffers })
+    }
+
+    fn bytes(&self, index: usize, field: &Field, port: &Port) -> &[u8] {
+        match &self.buffers[index] {
+            Some(buffer) => buffer.contents(),
+            None => &self.record.contents()[field.offset as usize..][..port.bytes as usize],
+        }
+    }
+
+    fn bytes_mut(&mut self, index: usize, field: &Field, port: &Port) -> &mut [u8] {
+        match &mut self.buffers[index] {
+            Some(buffer) => buffer.contents_mut(),
+            None => &mut self.record.contents_mut()[field.offset as usize..][..port.bytes as usize],
+        }
+    }
+}
+
+/// A `modelc_config` with the hooks.
+fn config_bytes(callback: u64, hooks: *mut Hooks) -> [u8; CONFIG_BYTES as usize] {
+    use crate::codegen::driver::config;
+    let mut bytes = [0; CONFIG_BYTES as usize];
+    let mut set = |offset: i32, value: u64| bytes[offset as usize..][..8].copy_from_slice(&value.to_le_bytes());
+    set(config::STRUCT_SIZE, CONFIG_BYTES);
+    set(config::ON_KERNEL, callback);
+    set(config::USER, hooks as u64);
+    bytes
+}
+
+fn check_status(what: &str, status: i32) -> Result<(), Diagnostic> {
+    if status == 0 {
+        return Ok(());
+    }
+    let (name, meaning) = STATUSES.iter().find(|s| s.1 == status).map_or(("an unknown status", ""), |s| (s.0, s.2));
+    Err(Diagnostic::new(513, Kind::Invalid, format!("{what} ended with {name} ({status}): {meaning}")))
+}

@@ -1,0 +1,110 @@
+//! Memory for calls: whole pages, where wished with inaccessible pages on both sides and the contents against the last one.
+
+use crate::diagnostic::{Diagnostic, Kind};
+use region::{Allocation, Protection};
+
+/// Where contents lie in their pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Placement {
+    /// At the start of a page.
+    #[default]
+    Aligned,
+    /// Ending where an inaccessible page begins: a byte read or written behind the end stops the program.
+    AgainstGuard,
+    /// At the natural alignment of the elements and no more: one byte past a cache line for bytes.
+    Odd,
+}
+
+/// What fills pages around the contents; it must be there after a call still.
+const CANARY: u8 = 0xc9;
+
+/// Zeroed memory of a fixed size.
+pub struct Memory {
+    pages: Allocation,
+    start: usize,
+    bytes: usize,
+}
+
+impl Memory {
+    /// `bytes` zero bytes. `alignment` is a power of two and at most 64; against a guard page `bytes` must be a multiple of it.
+    ///
+    /// # Errors
+    /// When the system has no memory.
+    pub fn new(bytes: usize, alignment: usize, placement: Placement) -> Result<Self, Diagnostic> {
+        let page = region::page::size();
+        let lead = match placement {
+            Placement::Aligned | Placement::AgainstGuard => 0,
+            Placement::Odd => alignment,
+        };
+        let contents = (bytes + lead).max(1).next_multiple_of(page);
+        let mut pages = region::alloc(contents + 2 * page, Protection::READ_WRITE).map_err(no_memory)?;
+        let start = match placement {
+            Placement::Aligned | Placement::Odd => page + lead,
+            Placement::AgainstGuard => page + contents - bytes.next_multiple_of(alignment),
+        };
+        let base = pages.as_mut_ptr::<u8>();
+        for guard in [0, page + contents] {
+            // SAFETY: both pages belong to the allocation just made, and nothing refers to them.
+            unsafe { region::protect(base.wrapping_add(guard), page, Protection::NONE) }.map_err(no_memory)?;
+        }
+        let mut memory = Self { pages, start, bytes };
+        if placement != Placement::Aligned {
+            memory.padding_mut().fill(CANARY);
+        }
+        Ok(memory)
+    }
+
+    /// The address of the first byte.
+    pub fn address(&mut self) -> *mut u8 {
+        self.pages.as_mut_ptr::<u8>().wrapping_add(self.start)
+    }
+
+    /// The contents.
+    pub fn contents(&self) -> &[u8] {
+        // SAFETY: start and bytes are inside the readable pages, which live as long as self; nobody writes while self is borrowed.
+        unsafe { std::slice::from_raw_parts(self.pages.as_ptr::<u8>().wrapping_add(self.start), self.bytes) }
+    }
+
+    /// The contents, to write.
+    pub fn contents_mut(&mut self) -> &mut [u8] {
+        let (start, bytes) = (self.address(), self.bytes);
+        // SAFETY: start and bytes are inside the writable pages, which live as long as self; self is borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(start, bytes) }
+    }
+
+    /// The bytes before the contents in the same pages.
+    fn padding_mut(&mut self) -> &mut [u8] {
+        let page = region::page::size();
+        let (base, bytes) = (self.pages.as_mut_ptr::<u8>().wrapping_add(page), self.start - page);
+        // SAFETY: from the first page after the guard to the contents, all writable; self is borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(base, bytes) }
+    }
+
+    /// Whether nothing was written before the contents.
+    pub fn is_untouched_before(&mut self) -> bool {
+        self.padding_mut().iter().all(|&byte| byte == CANARY)
+    }
+}
+
+fn no_memory(error: region::Error) -> Diagnostic {
+    Diagnostic::new(711, Kind::Io, format!("no memory to run the model: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_lie_where_asked() {
+        let page = region::page::size();
+        let mut memory = Memory::new(100, 4, Placement::AgainstGuard).unwrap();
+        assert_eq!((memory.address() as usize + 100) % page, 0);
+        assert_eq!(memory.contents(), [0; 100]);
+        memory.contents_mut().fill(1);
+        assert!(memory.is_untouched_before());
+        memory.padding_mut()[3] = 0;
+        assert!(!memory.is_untouched_before());
+        assert_eq!(Memory::new(page, 1, Placement::Odd).unwrap().address() as usize % 64, 1);
+        assert!(Memory::new(0, 1, Placement::AgainstGuard).unwrap().contents().is_empty());
+    }
+}

@@ -1,0 +1,204 @@
+//! What operations do to the bits of one lane.
+
+use crate::kernel::types::*;
+
+/// The bits of a lane as a signed number.
+pub fn signed(lane: Lane, bits: u64) -> i64 {
+    let unused = 64 - 8 * lane.bytes();
+    (bits << unused) as i64 >> unused
+}
+
+/// The low bits of a number, as many as the lane has.
+fn cut(lane: Lane, number: i128) -> u64 {
+    match lane {
+        Lane::Mask => number as u64 & 1,
+        Lane::I64 | Lane::F64 => number as u64,
+        _ => number as u64 & ((1 << (8 * lane.bytes())) - 1),
+    }
+}
+
+/// A float of either width as binary64, which holds it.
+fn float(lane: Lane, bits: u64) -> f64 {
+    if lane == Lane::F32 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) }
+}
+
+/// The bits of a float, rounded to the lane. After a sum, difference, product, quotient or square root of binary32 numbers in
+/// binary64 this second rounding gives what one rounding would: binary64 has more than twice the digits.
+fn float_bits(lane: Lane, value: f64) -> u64 {
+    if lane == Lane::F32 { u64::from((value as f32).to_bits()) } else { value.to_bits() }
+}
+
+/// A lane-wise operation on two.
+pub fn binary(op: BinaryOp, lane: Lane, a: u64, b: u64) -> u64 {
+    match lane {
+        Lane::F32 | Lane::F64 => float_bits(lane, float_binary(op, float(lane, a), float(lane, b))),
+        Lane::Mask => integer(op, lane, (a as i64, b as i64), (a, b)),
+        _ => integer(op, lane, (signed(lane, a), signed(lane, b)), (a, b)),
+    }
+}
+
+/// Integers, given both as signed and as unsigned numbers. Shift counts are below the width.
+fn integer(op: BinaryOp, lane: Lane, (a, b): (i64, i64), (x, y): (u64, u64)) -> u64 {
+    let saturate = |number: i128| number.clamp(smallest(lane), largest(lane));
+    let number = match op {
+        BinaryOp::Add => i128::from(a) + i128::from(b),
+        BinaryOp::Sub => i128::from(a) - i128::from(b),
+        BinaryOp::Mul => i128::from(a.wrapping_mul(b)),
+        BinaryOp::SignedDiv if b == 0 => 0,
+        BinaryOp::SignedDiv => i128::from(a) / i128::from(b),
+        BinaryOp::UnsignedDiv => x.checked_div(y).unwrap_or(0).into(),
+        BinaryOp::SignedRem if b == 0 => 0,
+        BinaryOp::SignedRem => i128::from(a) % i128::from(b),
+        BinaryOp::UnsignedRem => x.checked_rem(y).unwrap_or(0).into(),
+        BinaryOp::And => (x & y).into(),
+        BinaryOp::Or => (x | y).into(),
+        BinaryOp::Xor => (x ^ y).into(),
+        BinaryOp::ShiftLeft => i128::from(x) << y,
+        BinaryOp::ShiftRightSigned => (a >> y).into(),
+        BinaryOp::ShiftRightUnsigned => (x >> y).into(),
+        BinaryOp::SignedMin => a.min(b).into(),
+        BinaryOp::SignedMax => a.max(b).into(),
+        BinaryOp::UnsignedMin => x.min(y).into(),
+        BinaryOp::UnsignedMax => x.max(y).into(),
+        BinaryOp::SignedAddSaturating => saturate(i128::from(a) + i128::from(b)),
+        BinaryOp::SignedSubSaturating => saturate(i128::from(a) - i128::from(b)),
+        _ => unreachable!("{op:?} of integers"),
+    };
+    cut(lane, number)
+}
+
+fn smallest(lane: Lane) -> i128 {
+    -(1 << (8 * lane.bytes() - 1))
+}
+
+fn largest(lane: Lane) -> i128 {
+    (1 << (8 * lane.bytes() - 1)) - 1
+}
+
+fn float_binary(op: BinaryOp, a: f64, b: f64) -> f64 {
+    // Zeros are told apart: −0 is below +0.
+    let below = |a: f64, b: f64| a < b || a == b && a.is_sign_negative();
+    match op {
+        BinaryOp::Add => a + b,
+        BinaryOp::Sub => a - b,
+        BinaryOp::Mul => a * b,
+        BinaryOp::FloatDiv => a / b,
+        BinaryOp::FloatMinFirst if b < a => b,
+        BinaryOp::FloatMaxFirst if a < b => b,
+        BinaryOp::FloatMinFirst | BinaryOp::FloatMaxFirst => a,
+        BinaryOp::FloatMinPropagate | BinaryOp::FloatMaxPropagate if a.is_nan() || b.is_nan() => f64::NAN,
+        BinaryOp::FloatMinIgnore | BinaryOp::FloatMaxIgnore if a.is_nan() => b,
+        BinaryOp::FloatMinIgnore | BinaryOp::FloatMaxIgnore if b.is_nan() => a,
+        BinaryOp::FloatMinPropagate | BinaryOp::FloatMinIgnore => {
+            if below(a, b) {
+                a
+            } else {
+                b
+            }
+        }
+        BinaryOp::FloatMaxPropagate | BinaryOp::FloatMaxIgnore => {
+            if below(a, b) {
+                b
+            } else {
+                a
+            }
+        }
+        _ => unreachable!("{op:?} of floats"),
+    }
+}
+
+/// A lane-wise operation on one.
+pub fn unary(op: UnaryOp, lane: Lane, a: u64) -> u64 {
+    match lane {
+        // Signs are bits, also of NaN.
+        Lane::F32 | Lane::F64 => match op {
+            UnaryOp::Neg => a ^ sign(lane),
+            UnaryOp::Abs => a & !sign(lane),
+            _ => float_bits(lane, float_unary(op, float(lane, a))),
+        },
+        Lane::Mask => a ^ 1,
+        _ => match op {
+            UnaryOp::Neg => cut(lane, -i128::from(signed(lane, a))),
+            UnaryOp::Abs => cut(lane, i128::from(signed(lane, a)).abs()),
+            UnaryOp::Not => cut(lane, (!a).into()),
+            UnaryOp::CountLeadingZeros => u64::from(a.leading_zeros()) - (64 - 8 * u64::from(lane.bytes())),
+            _ => unreachable!("{op:?} of integers"),
+        },
+    }
+}
+
+fn sign(lane: Lane) -> u64 {
+    1 << (8 * lane.bytes() - 1)
+}
+
+fn float_unary(op: UnaryOp, a: f64) -> f64 {
+    match op {
+        UnaryOp::Sqrt => a.sqrt(),
+        UnaryOp::Floor => a.floor(),
+        UnaryOp::Ceil => a.ceil(),
+        UnaryOp::Trunc => a.trunc(),
+        UnaryOp::Nearest => a.round_ties_even(),
+        _ => unreachable!("{op:?} of floats"),
+    }
+}
+
+/// a × b + c with one rounding.
+pub fn fma(lane: Lane, a: u64, b: u64, c: u64) -> u64 {
+    match lane {
+        Lane::F32 => {
+            let [a, b, c] = [a, b, c].map(|bits| f32::from_bits(bits as u32));
+            u64::from(libm::fmaf(a, b, c).to_bits())
+        }
+        _ => libm::fma(f64::from_bits(a), f64::from_bits(b), f64::from_bits(c)).to_bits(),
+    }
+}
+
+/// A comparison of two lanes.
+pub fn compare(op: CompareOp, lane: Lane, a: u64, b: u64) -> bool {
+    match (op, lane) {
+        (CompareOp::UnsignedLess, _) => a < b,
+        (CompareOp::UnsignedLessEqual, _) => a <= b,
+        (_, Lane::Mask) => ordered(op, &a, &b),
+        (_, Lane::F32 | Lane::F64) => ordered(op, &float(lane, a), &float(lane, b)),
+        _ => ordered(op, &signed(lane, a), &signed(lane, b)),
+    }
+}
+
+fn ordered<T: PartialOrd>(op: CompareOp, a: &T, b: &T) -> bool {
+    match op {
+        CompareOp::Equal => a == b,
+        CompareOp::NotEqual => a != b,
+        CompareOp::Less | CompareOp::UnsignedLess => a < b,
+        CompareOp::LessEqual | CompareOp::UnsignedLessEqual => a <= b,
+        CompareOp::Greater => a > b,
+        CompareOp::GreaterEqual => a >= b,
+    }
+}
+
+/// A lane as another type.
+pub fn convert(op: ConvertOp, from: Lane, to: Lane, a: u64) -> u64 {
+    let bounds = |low: i128, high: i128| cut(to, i128::from(signed(from, a)).clamp(low, high));
+    let unsigned_largest = |lane: Lane| (1i128 << (8 * lane.bytes())) - 1;
+    match op {
+        ConvertOp::SignExtend => cut(to, signed(from, a).into()),
+        ConvertOp::ZeroExtend | ConvertOp::Bitcast | ConvertOp::MaskToInteger => a,
+        ConvertOp::Wrap => cut(to, a.into()),
+        ConvertOp::NarrowSigned => bounds(smallest(to), largest(to)),
+        ConvertOp::NarrowUnsigned => bounds(0, unsigned_largest(to)),
+        // From integers to binary32 at once: through binary64 the second rounding could show.
+        ConvertOp::SignedToFloat if to == Lane::F32 => u64::from((signed(from, a) as f32).to_bits()),
+        ConvertOp::SignedToFloat => (signed(from, a) as f64).to_bits(),
+        ConvertOp::UnsignedToFloat if to == Lane::F32 => u64::from((a as f32).to_bits()),
+        ConvertOp::UnsignedToFloat => (a as f64).to_bits(),
+        ConvertOp::FloatToSigned => cut(to, (float(from, a) as i128).clamp(smallest(to), largest(to))),
+        ConvertOp::FloatToUnsigned => cut(to, (float(from, a) as i128).clamp(0, unsigned_largest(to))),
+        ConvertOp::FloatToSignedInRange => {
+            // What does not fit gives the smallest number, as it does on x86; NaN too.
+            let value = float(from, a);
+            let number = if value.is_nan() { smallest(to) } else { value as i128 };
+            let fits = (smallest(to)..=largest(to)).contains(&number);
+            cut(to, if fits { number } else { smallest(to) })
+        }
+        ConvertOp::Promote | ConvertOp::Demote => float_bits(to, float(from, a)),
+    }
+}

@@ -1,0 +1,105 @@
+//! The buffers of a running kernel.
+
+use super::InterpretError;
+use crate::kernel::types::*;
+use cranelift_entity::EntityRef;
+
+/// First contents of local arrays: as a float a NaN, as an integer large and negative.
+const UNDEFINED: u8 = 0xff;
+
+pub struct Memory<'k, 'b> {
+    kernel: &'k Kernel,
+    params: &'b mut [Vec<u8>],
+    locals: Vec<Vec<u8>>,
+    /// Where each buffer is, by its number.
+    places: Vec<Place>,
+}
+
+enum Place {
+    Param(usize),
+    Local(usize),
+}
+
+impl<'k, 'b> Memory<'k, 'b> {
+    /// Checks that the parameters are large enough, and makes the local arrays.
+    pub fn new(kernel: &'k Kernel, params: &'b mut [Vec<u8>]) -> Result<Self, InterpretError> {
+        let (mut places, mut locals, mut count) = (vec![], vec![], 0);
+        for data in &kernel.buffers {
+            let bytes = bytes_of(data).ok_or_else(|| wrong(kernel, format!("buffer {} is too large", data.name)))?;
+            if data.kind == BufferKind::Local {
+                places.push(Place::Local(locals.len()));
+                locals.push(vec![UNDEFINED; bytes]);
+                continue;
+            }
+            match params.get(count) {
+                None => return Err(wrong(kernel, format!("no buffer for {}", data.name))),
+                Some(param) if param.len() < bytes => {
+                    return Err(wrong(kernel, format!("{} bytes for {}, which needs {bytes}", param.len(), data.name)));
+                }
+                Some(_) => places.push(Place::Param(count)),
+            }
+            count += 1;
+        }
+        if params.len() != count {
+            return Err(wrong(kernel, format!("{} buffers for {count} parameters", params.len())));
+        }
+        Ok(Self { kernel, params, locals, places })
+    }
+
+    /// Some elements from `first` on.
+    pub fn load(&self, buffer: Buffer, first: i64, count: usize) -> Result<Vec<u64>, InterpretError> {
+        let range = self.range(buffer, first, count, "a load")?;
+        let bytes = match self.places[buffer.index()] {
+            Place::Param(i) => &self.params[i],
+            Place::Local(i) => &self.locals[i],
+        };
+        let width = self.kernel.buffer(buffer).lane.bytes() as usize;
+        let element = |chunk: &[u8]| chunk.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
+        Ok(bytes[range].chunks_exact(width).map(element).collect())
+    }
+
+    /// Elements from `first` on.
+    pub fn store(&mut self, buffer: Buffer, first: i64, lanes: &[u64]) -> Result<(), InterpretError> {
+        let data = self.kernel.buffer(buffer);
+        if data.kind == BufferKind::Input {
+            return Err(InterpretError::ReadOnly { kernel: self.kernel.name.clone(), buffer: data.name.clone() });
+        }
+        let range = self.range(buffer, first, lanes.len(), "a store")?;
+        let bytes = match self.places[buffer.index()] {
+            Place::Param(i) => &mut self.params[i],
+            Place::Local(i) => &mut self.locals[i],
+        };
+        let width = data.lane.bytes() as usize;
+        for (chunk, bits) in bytes[range].chunks_exact_mut(width).zip(lanes) {
+            chunk.copy_from_slice(&bits.to_le_bytes()[..width]);
+        }
+        Ok(())
+    }
+
+    /// The bytes of some elements.
+    fn range(&self, buffer: Buffer, first: i64, count: usize, access: &'static str) -> Result<std::ops::Range<usize>, InterpretError> {
+        let data = self.kernel.buffer(buffer);
+        let outside = |index| InterpretError::OutOfBounds {
+            kernel: self.kernel.name.clone(),
+            access,
+            buffer: data.name.clone(),
+            index,
+            elements: data.elements,
+        };
+        let start = u64::try_from(first).ok().filter(|&start| start < data.elements).ok_or_else(|| outside(first))?;
+        if data.elements - start < count as u64 {
+            return Err(outside(data.elements as i64));
+        }
+        let width = data.lane.bytes() as usize;
+        let start = start as usize * width;
+        Ok(start..start + count * width)
+    }
+}
+
+fn bytes_of(data: &BufferData) -> Option<usize> {
+    usize::try_from(data.elements).ok()?.checked_mul(data.lane.bytes() as usize)
+}
+
+fn wrong(kernel: &Kernel, message: String) -> InterpretError {
+    InterpretError::Arguments { kernel: kernel.name.clone(), message }
+}

@@ -1,0 +1,315 @@
+//! The interpreter of kernels: scalar, slow, obvious. It is the oracle of schedules, of mathematics and of the back ends.
+//!
+//! Buffers are byte vectors. What [`super::types`] leaves undefined is either an error here (an access outside a buffer, a shift
+//! by the width or more) or a value chosen to be noticed (the first contents of local arrays).
+
+mod lane;
+mod memory;
+mod wide;
+
+#[cfg(test)]
+mod tests;
+
+use super::types::*;
+use cranelift_entity::EntityRef;
+use lane::signed;
+use memory::Memory;
+
+/// Why a kernel could not go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InterpretError {
+    /// An access to an element that the buffer does not have.
+    #[error("kernel {kernel}: {access} of element {index} of buffer {buffer}, which has {elements}")]
+    OutOfBounds {
+        /// The kernel's name.
+        kernel: String,
+        /// What was tried: a load or a store.
+        access: &'static str,
+        /// The buffer's name.
+        buffer: String,
+        /// The first element outside.
+        index: i64,
+        /// The number of elements.
+        elements: u64,
+    },
+    /// A store to an input buffer.
+    #[error("kernel {kernel}: a store to the input {buffer}")]
+    ReadOnly {
+        /// The kernel's name.
+        kernel: String,
+        /// The buffer's name.
+        buffer: String,
+    },
+    /// Arguments that do not fit the kernel's parameters.
+    #[error("kernel {kernel}: {message}")]
+    Arguments {
+        /// The kernel's name.
+        kernel: String,
+        /// What does not fit.
+        message: String,
+    },
+    /// A rule of the language is broken.
+    #[error("kernel {kernel}: {value}: {message}")]
+    Rule {
+        /// The kernel's name.
+        kernel: String,
+        /// The value defined, or `-`.
+        value: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// Runs a kernel and returns its status, 0 when good.
+///
+/// `buffers` stand for [`Kernel::pointer_params`], in that order, each of at least `elements` times the size of its lane in bytes; `integers` are the
+/// integer parameters. Lanes are little-endian in memory. The kernel should be verified: on another one the interpreter may panic.
+///
+/// # Errors
+/// At an access outside a buffer, a store to an input, a broken rule, or arguments that do not fit.
+pub fn interpret(kernel: &Kernel, buffers: &mut [Vec<u8>], integers: &[i64]) -> Result<i32, InterpretError> {
+    if integers.len() != kernel.integers {
+        return Err(InterpretError::Arguments {
+            kernel: kernel.name.clone(),
+            message: format!("{} integers for {} parameters", integers.len(), kernel.integers),
+        });
+    }
+    let memory = Memory::new(kernel, buffers)?;
+    let mut machine = Machine { kernel, memory, values: vec![Lanes::new(); kernel.types.len()] };
+    for (&param, &integer) in kernel.body.params.iter().zip(integers) {
+        machine.set(param, vec![integer as u64]);
+    }
+    match machine.region(&kernel.body) {
+        Ok(()) => Ok(0),
+        Err(Stop::Status(status)) => Ok(status),
+        Err(Stop::Error(error)) => Err(*error),
+    }
+}
+
+/// The bits of each lane of a value, zero above the lane's width; 0 or 1 for masks.
+type Lanes = Vec<u64>;
+
+/// Why a region did not come to its end.
+enum Stop {
+    /// The kernel left with a status.
+    Status(i32),
+    /// The kernel is wrong.
+    Error(Box<InterpretError>),
+}
+
+impl From<InterpretError> for Stop {
+    fn from(error: InterpretError) -> Self {
+        Self::Error(Box::new(error))
+    }
+}
+
+struct Machine<'k, 'b> {
+    kernel: &'k Kernel,
+    memory: Memory<'k, 'b>,
+    /// By number of the value.
+    values: Vec<Lanes>,
+}
+
+impl<'k> Machine<'k, '_> {
+    fn get(&self, value: Value) -> &Lanes {
+        &self.values[value.index()]
+    }
+
+    fn set(&mut self, value: Value, lanes: Lanes) {
+        debug_assert_eq!(lanes.len(), usize::from(self.kernel.ty(value).lanes), "{value}");
+        self.values[value.index()] = lanes;
+    }
+
+    fn lane(&self, value: Value) -> Lane {
+        self.kernel.ty(value).lane
+    }
+
+    /// A scalar index.
+    fn index(&self, value: Value) -> i64 {
+        self.get(value)[0] as i64
+    }
+
+    fn truth(&self, value: Value) -> bool {
+        self.get(value)[0] != 0
+    }
+
+    /// Gives values to other values, all at once: a region may yield its parameters in another order.
+    fn assign(&mut self, to: &[Value], from: &[Value]) {
+        let lanes: Vec<Lanes> = from.iter().map(|&value| self.get(value).clone()).collect();
+        for (&value, lanes) in to.iter().zip(lanes) {
+            self.set(value, lanes);
+        }
+    }
+
+    fn region(&mut self, region: &'k Region) -> Result<(), Stop> {
+        region.statements.iter().try_for_each(|statement| self.statement(statement))
+    }
+
+    fn statement(&mut self, statement: &'k Statement) -> Result<(), Stop> {
+        let results = &statement.results;
+        match &statement.inst {
+            Inst::Store { buffer, index, offset, active, value } => {
+                let first = self.index(*index).wrapping_add(*offset);
+                let lanes = &self.values[value.index()][..usize::from(*active)];
+                self.memory.store(*buffer, first, lanes)?;
+            }
+            Inst::For { start, end, step, carried, body } => {
+                let (mut counter, end) = (self.index(*start), self.index(*end));
+                self.assign(results, carried);
+                while counter < end {
+                    self.assign(&body.params[1..], results);
+                    self.set(body.params[0], vec![counter as u64]);
+                    self.region(body)?;
+                    self.assign(results, &body.yields);
+                    counter = counter.saturating_add(*step);
+                }
+            }
+            Inst::Loop { carried, body } => {
+                self.assign(results, carried);
+                loop {
+                    self.assign(&body.params, results);
+                    self.region(body)?;
+                    self.assign(results, &body.yields[1..]);
+                    if !self.truth(body.yields[0]) {
+                        break;
+                    }
+                }
+            }
+            Inst::If { condition, then, otherwise } => {
+                let taken = if self.truth(*condition) { then } else { otherwise };
+                self.region(taken)?;
+                self.assign(results, &taken.yields);
+            }
+            Inst::FailIf { condition, status } => {
+                if self.truth(*condition) {
+                    return Err(Stop::Status(*status));
+                }
+            }
+            inst => {
+                let result = results[0];
+                let lanes = self.compute(inst, self.kernel.ty(result)).map_err(|error| error.place(&self.kernel.name, result))?;
+                self.set(result, lanes);
+            }
+        }
+        Ok(())
+    }
+
+    /// An instruction of one result of type `ty`, without regions.
+    fn compute(&mut self, inst: &Inst, ty: Type) -> Result<Lanes, Fault> {
+        let lanes = usize::from(ty.lanes);
+        Ok(match inst {
+            Inst::Constant { bits } => vec![*bits; lanes],
+            Inst::Binary { op, a, b } => self.binary(*op, *a, *b)?,
+            Inst::Unary { op, a } => self.get(*a).iter().map(|&a| lane::unary(*op, ty.lane, a)).collect(),
+            Inst::ShiftConstant { op, a, count } => {
+                let count = u64::from(*count);
+                shift_fits(ty.lane, count)?;
+                self.get(*a).iter().map(|&a| lane::binary(*op, ty.lane, a, count)).collect()
+            }
+            Inst::Fma { a, b, c } => {
+                let (a, b, c) = (self.get(*a), self.get(*b), self.get(*c));
+                (0..lanes).map(|i| lane::fma(ty.lane, a[i], b[i], c[i])).collect()
+            }
+            Inst::Compare { op, a, b } => {
+                let lane = self.lane(*a);
+                self.zip(*a, *b, |a, b| u64::from(lane::compare(*op, lane, a, b)))
+            }
+            Inst::Select { mask, a, b } => {
+                let (mask, a, b) = (self.get(*mask), self.get(*a), self.get(*b));
+                (0..lanes).map(|i| if mask[i] != 0 { a[i] } else { b[i] }).collect()
+            }
+            Inst::Convert { op, a } => {
+                let from = self.lane(*a);
+                self.get(*a).iter().map(|&a| lane::convert(*op, from, ty.lane, a)).collect()
+            }
+            Inst::Splat { a } => vec![self.get(*a)[0]; lanes],
+            Inst::Extract { a, lane } => vec![self.get(*a)[usize::from(*lane)]],
+            Inst::Join { a, b } => [&self.get(*a)[..], &self.get(*b)[..]].concat(),
+            Inst::Part { a, first } => self.get(*a)[usize::from(*first)..][..lanes].to_vec(),
+            Inst::Shuffle { a, b, lanes } => {
+                let both = [&self.get(*a)[..], &self.get(*b)[..]].concat();
+                lanes.iter().map(|&lane| both[usize::from(lane)]).collect()
+            }
+            Inst::MulHighSigned { a, b } => self.zip(*a, *b, wide::mul_high_signed),
+            Inst::SaturatingRoundingDoublingHighMul { a, b } => self.zip(*a, *b, wide::saturating_rounding_doubling_high_mul),
+            Inst::RoundingDivideByPowerOfTwo { a, b } => {
+                self.get(*b).iter().try_for_each(|&count| shift_fits(ty.lane, count))?;
+                self.zip(*a, *b, wide::rounding_divide_by_power_of_two)
+            }
+            Inst::Dot { op, accumulator, a, b } => wide::dot(*op, self.get(*accumulator), self.get(*a), self.get(*b)),
+            Inst::Horizontal { op, a } => wide::horizontal(*op, ty.lane, self.get(*a)),
+            Inst::Load { buffer, index, offset, active } => {
+                let first = self.index(*index).wrapping_add(*offset);
+                let mut loaded = self.memory.load(*buffer, first, usize::from(*active))?;
+                loaded.resize(lanes, 0);
+                loaded
+            }
+            Inst::LoadSplat { buffer, index, offset } => {
+                let first = self.index(*index).wrapping_add(*offset);
+                vec![self.memory.load(*buffer, first, 1)?[0]; lanes]
+            }
+            Inst::LoadSplatGroup { buffer, index, offset, group } => {
+                let first = self.index(*index).wrapping_add(*offset);
+                let elements = self.memory.load(*buffer, first, usize::from(*group))?;
+                elements.iter().copied().cycle().take(lanes).collect()
+            }
+            Inst::Gather { buffer, indices, offset, bounds } => self.gather(*buffer, *indices, *offset, *bounds)?,
+            Inst::Store { .. } | Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } => {
+                return Err(Fault::Rule("an instruction without one result".into()));
+            }
+        })
+    }
+
+    fn zip(&self, a: Value, b: Value, op: impl Fn(u64, u64) -> u64) -> Lanes {
+        self.get(a).iter().zip(self.get(b)).map(|(&a, &b)| op(a, b)).collect()
+    }
+
+    fn binary(&self, op: BinaryOp, a: Value, b: Value) -> Result<Lanes, Fault> {
+        let lane = self.lane(a);
+        if matches!(op, BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned) {
+            self.get(b).iter().try_for_each(|&count| shift_fits(lane, count))?;
+        }
+        Ok(self.zip(a, b, |a, b| lane::binary(op, lane, a, b)))
+    }
+
+    /// A gather with clamped indices from a buffer without elements gives zeros, as there is nothing to clamp to.
+    fn gather(&self, buffer: Buffer, indices: Value, offset: i64, bounds: Bounds) -> Result<Lanes, Fault> {
+        let lane = self.lane(indices);
+        let last = self.kernel.buffer(buffer).elements as i64 - 1;
+        let element = |&index: &u64| {
+            let index = signed(lane, index).wrapping_add(offset);
+            match bounds {
+                Bounds::Clamp if last < 0 => Ok(0),
+                Bounds::Clamp => Ok(self.memory.load(buffer, index.clamp(0, last), 1)?[0]),
+                Bounds::Proven => Ok(self.memory.load(buffer, index, 1)?[0]),
+            }
+        };
+        self.get(indices).iter().map(element).collect()
+    }
+}
+
+/// What is wrong with one instruction, before its place is known.
+enum Fault {
+    Rule(String),
+    Error(InterpretError),
+}
+
+impl From<InterpretError> for Fault {
+    fn from(error: InterpretError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl Fault {
+    fn place(self, kernel: &str, value: Value) -> InterpretError {
+        match self {
+            Self::Rule(message) => InterpretError::Rule { kernel: kernel.into(), value: value.to_string(), message },
+            Self::Error(error) => error,
+        }
+    }
+}
+
+fn shift_fits(lane: Lane, count: u64) -> Result<(), Fault> {
+    let width = 8 * u64::from(lane.bytes());
+    if count < width { Ok(()) } else { Err(Fault::Rule(format!("a shift by {} of {width} bits", signed(lane, count)))) }
+}

@@ -1,0 +1,59 @@
+//! Operations that go through wider numbers, or across lanes.
+
+use super::lane::{self, signed};
+use crate::kernel::types::*;
+
+fn product(a: u64, b: u64) -> i64 {
+    signed(Lane::I32, a) * signed(Lane::I32, b)
+}
+
+fn i32_bits(number: i64) -> u64 {
+    u64::from(number as u32)
+}
+
+/// The high half of a product of i32 lanes.
+pub fn mul_high_signed(a: u64, b: u64) -> u64 {
+    i32_bits(product(a, b) >> 32)
+}
+
+/// `(a·b + 2³⁰) >> 31`, saturating.
+pub fn saturating_rounding_doubling_high_mul(a: u64, b: u64) -> u64 {
+    i32_bits(((product(a, b) + (1 << 30)) >> 31).min(i32::MAX.into()))
+}
+
+/// a / 2ᵇ to the nearest, ties away from zero.
+pub fn rounding_divide_by_power_of_two(a: u64, b: u64) -> u64 {
+    let a = signed(Lane::I32, a);
+    let rounded = (a.abs() + (1 << b >> 1)) >> b;
+    i32_bits(if a < 0 { -rounded } else { rounded })
+}
+
+/// acc plus dot products of groups of lanes, wrapping.
+pub fn dot(op: DotOp, accumulator: &[u64], a: &[u64], b: &[u64]) -> Vec<u64> {
+    let group = a.len() / accumulator.len();
+    let term = |(&a, &b): (&u64, &u64)| match op {
+        DotOp::UnsignedSigned8 => a as i64 * signed(Lane::I8, b),
+        DotOp::Signed8 => signed(Lane::I8, a) * signed(Lane::I8, b),
+        DotOp::Signed16 => signed(Lane::I16, a) * signed(Lane::I16, b),
+    };
+    let groups = a.chunks_exact(group).zip(b.chunks_exact(group));
+    let sums = groups.map(|(a, b)| a.iter().zip(b).map(term).sum::<i64>());
+    accumulator.iter().zip(sums).map(|(&acc, sum)| i32_bits(signed(Lane::I32, acc) + sum)).collect()
+}
+
+/// All lanes to one, by halves: lane i with lane i + n/2.
+pub fn horizontal(op: HorizontalOp, lane: Lane, a: &[u64]) -> Vec<u64> {
+    let op = match (op, lane.is_float()) {
+        (HorizontalOp::Add, _) => BinaryOp::Add,
+        (HorizontalOp::Max, true) => BinaryOp::FloatMaxFirst,
+        (HorizontalOp::Max, false) => BinaryOp::SignedMax,
+        (HorizontalOp::Min, true) => BinaryOp::FloatMinFirst,
+        (HorizontalOp::Min, false) => BinaryOp::SignedMin,
+    };
+    let mut lanes = a.to_vec();
+    while lanes.len() > 1 {
+        let high = lanes.split_off(lanes.len() / 2);
+        lanes = lanes.iter().zip(&high).map(|(&a, &b)| lane::binary(op, lane, a, b)).collect();
+    }
+    lanes
+}

@@ -1,0 +1,48 @@
+//! Mathematics written out as kernel instructions: polynomials, integer tricks on exponents, no tables, no library.
+//!
+//! Every function takes binary32 lanes, any number of them, and gives as many. Errors are in units of the last place (ulp) of
+//! the true result, and hold in round-to-nearest with denormals on. Only separate products and sums are used, never a fused one,
+//! so that a result has the same bits on every machine; tests measure the errors over the whole range with the
+//! kernel interpreter. A NaN operand gives NaN unless said otherwise.
+//!
+//! Polynomials are minimax fits (Remez exchange) whose coefficients were rounded to the working precision one by one, the
+//! others fitted again after each.
+
+mod exp;
+mod logistic;
+mod tanh;
+
+pub use exp::exp;
+pub use logistic::logistic;
+pub use tanh::tanh;
+
+use super::{KernelBuilder, Value};
+
+/// A float constant of the type of `like`.
+fn constant(b: &mut KernelBuilder, like: Value, value: f64) -> Value {
+    let ty = b.ty(like);
+    b.float(ty, value)
+}
+
+/// c₀ + c₁x + c₂x² + …, by Horner's rule.
+fn polynomial(b: &mut KernelBuilder, x: Value, coefficients: &[f64]) -> Value {
+    let (last, rest) = coefficients.split_last().expect("a polynomial has a coefficient");
+    let mut sum = constant(b, x, *last);
+    for &coefficient in rest.iter().rev() {
+        sum = b.mul(sum, x);
+        sum = add_constant(b, sum, coefficient);
+    }
+    sum
+}
+
+/// x + c.
+fn add_constant(b: &mut KernelBuilder, x: Value, c: f64) -> Value {
+    let c = constant(b, x, c);
+    b.add(x, c)
+}
+
+/// x · c.
+fn mul_constant(b: &mut KernelBuilder, x: Value, c: f64) -> Value {
+    let c = constant(b, x, c);
+    b.mul(x, c)
+}

@@ -1,0 +1,364 @@
+//! An independent check of a plan, by replaying the steps.
+//!
+//! Two memories are kept side by side. In the *ideal* memory every storage (the tensor at the root of a chain of views) has bytes of its own. In the *arena* a tensor
+//! is where the plan puts it. Both hold, instead of values, who wrote a byte: every write of a tensor by a step is a new *mark*, and the byte `i` it writes is
+//! `(mark, i)`. A plan is right if every read sees in the arena what it would see in the ideal memory, and
+//!
+//! - offsets are aligned, within the arena, where the host of a view says, and where an imported plan says;
+//! - what a step writes does not overlap what it reads, unless both are of one storage, or the step declares that they may share and they start at the same byte;
+//! - what a step writes does not overlap what else it writes, unless both are of one storage;
+//! - scratch overlaps nothing that its step uses. It holds nothing afterwards.
+//!
+//! Nothing here is shared with the planner: not lifetimes, not views, not bounds.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+use super::request::{Place, Plan, Request, TensorId};
+
+/// What is wrong with a plan. Tensors and steps are named as in the request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckError {
+    /// The plan has not as many tensors, steps or pieces of scratch as the request, or the request names what does not exist.
+    Shape,
+    /// A tensor or a step's scratch that is used has no offset in the arena.
+    Missing {
+        /// The tensor.
+        name: String,
+    },
+    /// An offset that is not a multiple of the alignment.
+    Misaligned {
+        /// The tensor, or the step whose scratch it is.
+        name: String,
+        /// The offset.
+        offset: u64,
+    },
+    /// Something that ends beyond the arena.
+    OutOfBounds {
+        /// The tensor, or the step whose scratch it is.
+        name: String,
+        /// The offset.
+        offset: u64,
+    },
+    /// A view that is not where its host says, or an imported offset that was not kept.
+    Misplaced {
+        /// The tensor.
+        name: String,
+        /// The offset.
+        offset: u64,
+    },
+    /// Two things that one step uses overlap, undeclared.
+    Overlap {
+        /// The step.
+        step: String,
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// A step reads bytes that no step has written, or that were overwritten since.
+    Clobbered {
+        /// The step.
+        step: String,
+        /// The tensor it reads.
+        name: String,
+        /// The first byte of the tensor that is wrong.
+        byte: u64,
+    },
+}
+
+impl fmt::Display for CheckError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CheckError::Shape => write!(f, "the plan is not of this request"),
+            CheckError::Missing { name } => write!(f, "`{name}` has no offset"),
+            CheckError::Misaligned { name, offset } => write!(f, "`{name}` is misaligned at offset {offset}"),
+            CheckError::OutOfBounds { name, offset } => write!(f, "`{name}` at offset {offset} ends beyond the arena"),
+            CheckError::Misplaced { name, offset } => write!(f, "`{name}` must not be at offset {offset}"),
+            CheckError::Overlap { step, first, second } => write!(f, "step `{step}`: `{first}` and `{second}` overlap"),
+            CheckError::Clobbered { step, name, byte } => {
+                write!(f, "step `{step}` reads `{name}`, but byte {byte} does not hold what was written")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CheckError {}
+
+/// Checks a plan. `Ok` means that running the steps in the arena is the same as running them with memory for everything.
+pub fn check(request: &Request, plan: &Plan) -> Result<(), CheckError> {
+    let mut replay = Replay::new(request, plan)?;
+    for step in 0..request.steps.len() {
+        let uses = replay.uses(step)?;
+        replay.check_overlaps(step, &uses)?;
+        replay.run(step, &uses)?;
+    }
+    Ok(())
+}
+
+/// Who wrote a byte: the mark of a write. Marks start from 1.
+type Mark = u64;
+
+/// Memory whose bytes hold `(mark, position)`. Ranges of bytes written together are kept as one: from start to (end, mark, address at which position 0 would be).
+#[derive(Default)]
+struct Memory {
+    ranges: BTreeMap<u64, (u64, Mark, u64)>,
+}
+
+impl Memory {
+    /// Makes `bytes` free of any range, cutting those that reach in.
+    fn clear(&mut self, bytes: &Range<u64>) {
+        let below = self.ranges.range(..bytes.start).next_back().map(|(&start, &range)| (start, range));
+        if let Some((start, (end, mark, origin))) = below.filter(|(_, range)| range.0 > bytes.start) {
+            self.ranges.insert(start, (bytes.start, mark, origin));
+            if end > bytes.end {
+                self.ranges.insert(bytes.end, (end, mark, origin));
+            }
+        }
+        let within: Vec<u64> = self.ranges.range(bytes.clone()).map(|(&start, _)| start).collect();
+        for start in within {
+            if let Some((end, mark, origin)) = self.ranges.remove(&start).filter(|range| range.0 > bytes.end) {
+                self.ranges.insert(bytes.end, (end, mark, origin));
+            }
+        }
+    }
+
+    /// Writes a whole tensor.
+    fn write(&mut self, bytes: &Range<u64>, mark: Mark) {
+        self.clear(bytes);
+        self.ranges.insert(bytes.start, (bytes.end, mark, bytes.start));
+    }
+
+    /// What `bytes` hold: (length, mark, position of the first byte), in order; mark 0 where nothing was written.
+    fn read(&self, bytes: &Range<u64>) -> Vec<(u64, Mark, u64)> {
+        let mut pieces: Vec<(u64, Mark, u64)> = Vec::new();
+        let first = self.ranges.range(..=bytes.start).next_back().map_or(bytes.start, |(&start, _)| start);
+        let mut at = bytes.start;
+        for (&start, &(end, mark, origin)) in self.ranges.range(first..bytes.end).filter(|(_, range)| range.0 > bytes.start) {
+            if at < start {
+                pieces.push((start - at, 0, 0));
+                at = start;
+            }
+            let stop = end.min(bytes.end);
+            pieces.push((stop - at, mark, at - origin));
+            at = stop;
+        }
+        if at < bytes.end {
+            pieces.push((bytes.end - at, 0, 0));
+        }
+        pieces
+    }
+}
+
+/// How a step uses some bytes of the arena.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Read(TensorId),
+    Write(TensorId),
+    Scratch,
+}
+
+/// Some bytes of the arena that a step uses.
+struct Use {
+    bytes: Range<u64>,
+    kind: Kind,
+}
+
+struct Replay<'a> {
+    request: &'a Request,
+    plan: &'a Plan,
+    /// The storage of each tensor, and the byte of it at which the tensor starts.
+    storage: Vec<(usize, u64)>,
+    ideal: Vec<Memory>,
+    arena: Memory,
+    marks: Mark,
+}
+
+impl<'a> Replay<'a> {
+    /// Checks everything that does not depend on the steps.
+    fn new(request: &'a Request, plan: &'a Plan) -> Result<Replay<'a>, CheckError> {
+        if plan.offset.len() != request.tensors.len() || plan.scratch.len() != request.steps.len() {
+            return Err(CheckError::Shape);
+        }
+        let storage = find_storages(request)?;
+        let mut ideal = Vec::new();
+        ideal.resize_with(request.tensors.len(), Memory::default);
+        let replay = Replay { request, plan, storage, ideal, arena: Memory::default(), marks: 0 };
+        for index in 0..request.tensors.len() {
+            replay.check_place(index)?;
+        }
+        Ok(replay)
+    }
+
+    fn in_arena(&self, tensor: usize) -> bool {
+        self.request.tensors[self.storage[tensor].0].place == Place::Arena
+    }
+
+    /// Alignment and bounds of one tensor, and its place if the request fixes that.
+    fn check_place(&self, index: usize) -> Result<(), CheckError> {
+        let tensor = &self.request.tensors[index];
+        let Some(offset) = self.plan.offset[index].filter(|_| tensor.bytes > 0) else {
+            return Ok(());
+        };
+        let name = tensor.name.clone();
+        if !self.in_arena(index) {
+            return Err(CheckError::Misplaced { name, offset });
+        }
+        self.check_range(&name, offset, tensor.bytes, tensor.alignment)?;
+        let (root, within) = self.storage[index];
+        let kept = tensor.fixed.is_none_or(|fixed| fixed == offset);
+        if !kept || self.plan.offset[root].and_then(|root| root.checked_add(within)) != Some(offset) {
+            return Err(CheckError::Misplaced { name, offset });
+        }
+        Ok(())
+    }
+
+    fn check_range(&self, name: &str, offset: u64, bytes: u64, alignment: u64) -> Result<Range<u64>, CheckError> {
+        let name = || name.to_string();
+        if !offset.is_multiple_of(alignment) {
+            return Err(CheckError::Misaligned { name: name(), offset });
+        }
+        match offset.checked_add(bytes) {
+            Some(end) if end <= self.plan.arena_bytes => Ok(offset..end),
+            _ => Err(CheckError::OutOfBounds { name: name(), offset }),
+        }
+    }
+
+    /// All bytes of the arena that a step uses, by start.
+    fn uses(&self, step: usize) -> Result<Vec<Use>, CheckError> {
+        let (asked, given) = (&self.request.steps[step], &self.plan.scratch[step]);
+        if asked.scratch.len() != given.len() {
+            return Err(CheckError::Shape);
+        }
+        let reads = asked.reads.iter().map(|&tensor| (tensor, Kind::Read(tensor)));
+        let writes = asked.writes.iter().map(|&tensor| (tensor, Kind::Write(tensor)));
+        let mut uses = Vec::new();
+        for (id, kind) in reads.chain(writes) {
+            let tensor = self.request.tensors.get(id.index()).ok_or(CheckError::Shape)?;
+            if tensor.bytes == 0 || !self.in_arena(id.index()) {
+                continue;
+            }
+            let offset = self.plan.offset[id.index()].ok_or_else(|| CheckError::Missing { name: tensor.name.clone() })?;
+            uses.push(Use { bytes: offset..offset + tensor.bytes, kind });
+        }
+        for (scratch, &offset) in asked.scratch.iter().zip(given) {
+            let bytes = self.check_range(&asked.name, offset, scratch.bytes, scratch.alignment)?;
+            if !bytes.is_empty() {
+                uses.push(Use { bytes, kind: Kind::Scratch });
+            }
+        }
+        uses.sort_by_key(|one| (one.bytes.start, one.bytes.end, one.kind));
+        uses.dedup_by(|one, other| one.kind != Kind::Scratch && one.kind == other.kind);
+        Ok(uses)
+    }
+
+    /// Whether a step's uses are disjoint, apart from reads and what is declared.
+    fn check_overlaps(&self, step: usize, uses: &[Use]) -> Result<(), CheckError> {
+        // Reads may lie on one another in any number, so they are compared with the others only.
+        let (reads, others): (Vec<&Use>, Vec<&Use>) = uses.iter().partition(|one| matches!(one.kind, Kind::Read(_)));
+        for (index, one) in others.iter().enumerate() {
+            let after = others[index + 1..].iter().take_while(|other| other.bytes.start < one.bytes.end);
+            let met = reads.iter().take_while(|read| read.bytes.start < one.bytes.end).filter(|read| read.bytes.end > one.bytes.start);
+            for other in after.chain(met) {
+                if !self.allowed(step, other, one) {
+                    let name = |kind: Kind| match kind {
+                        Kind::Read(tensor) | Kind::Write(tensor) => self.request.tensors[tensor.index()].name.clone(),
+                        Kind::Scratch => "scratch".to_string(),
+                    };
+                    let step = self.request.steps[step].name.clone();
+                    return Err(CheckError::Overlap { step, first: name(other.kind), second: name(one.kind) });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether two uses of one step may overlap.
+    fn allowed(&self, step: usize, first: &Use, second: &Use) -> bool {
+        let same = |one: TensorId, other: TensorId| self.storage[one.index()].0 == self.storage[other.index()].0;
+        match (first.kind, second.kind) {
+            (Kind::Read(read), Kind::Write(written)) => {
+                let declared = || self.request.steps[step].may_share.contains(&(read, written));
+                same(read, written) || (first.bytes.start == second.bytes.start && declared())
+            }
+            (Kind::Write(one), Kind::Write(other)) => same(one, other),
+            _ => false,
+        }
+    }
+
+    /// Reads, then writes.
+    fn run(&mut self, step: usize, uses: &[Use]) -> Result<(), CheckError> {
+        for one in uses {
+            let Kind::Read(tensor) = one.kind else {
+                continue;
+            };
+            let (root, within) = self.storage[tensor.index()];
+            let bytes = self.request.tensors[tensor.index()].bytes;
+            let expected = self.ideal[root].read(&(within..within + bytes));
+            if let Some(byte) = first_difference(&expected, &self.arena.read(&one.bytes)) {
+                let (step, name) = (self.request.steps[step].name.clone(), self.request.tensors[tensor.index()].name.clone());
+                return Err(CheckError::Clobbered { step, name, byte });
+            }
+        }
+        for one in uses {
+            match one.kind {
+                Kind::Read(_) => {}
+                Kind::Scratch => self.arena.clear(&one.bytes),
+                Kind::Write(tensor) => {
+                    self.marks += 1;
+                    let (root, within) = self.storage[tensor.index()];
+                    let bytes = self.request.tensors[tensor.index()].bytes;
+                    self.arena.write(&one.bytes, self.marks);
+                    self.ideal[root].write(&(within..within + bytes), self.marks);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The storage of every tensor and its place there, found link by link.
+fn find_storages(request: &Request) -> Result<Vec<(usize, u64)>, CheckError> {
+    let mut known: Vec<Option<(usize, u64)>> = vec![None; request.tensors.len()];
+    for start in 0..known.len() {
+        let mut path = vec![start];
+        while let Some(&at) = path.last() {
+            let place = match request.tensors[at].view_of {
+                None => Some((at, 0)),
+                Some((host, offset)) => {
+                    let found = known.get(host.index()).ok_or(CheckError::Shape)?;
+                    found
+                        .map(|(root, within)| within.checked_add(offset).map(|within| (root, within)).ok_or(CheckError::Shape))
+                        .transpose()?
+                }
+            };
+            match (place, request.tensors[at].view_of) {
+                (None, Some((host, _))) if path.len() <= known.len() => path.push(host.index()),
+                (None, _) => return Err(CheckError::Shape),
+                (Some(_), _) => {
+                    known[at] = place;
+                    path.pop();
+                }
+            }
+        }
+    }
+    Ok(known.into_iter().flatten().collect())
+}
+
+/// The first byte at which two memories differ, or at which neither holds anything.
+fn first_difference(expected: &[(u64, Mark, u64)], found: &[(u64, Mark, u64)]) -> Option<u64> {
+    let (mut left, mut right) = (expected.iter().copied(), found.iter().copied());
+    let (mut one, mut other) = (left.next(), right.next());
+    let mut byte = 0;
+    while let (Some((length, mark, position)), Some((other_length, other_mark, other_position))) = (one, other) {
+        if mark == 0 || mark != other_mark || position != other_position {
+            return Some(byte);
+        }
+        let common = length.min(other_length);
+        byte += common;
+        one = if common < length { Some((length - common, mark, position + common)) } else { left.next() };
+        other = if common < other_length { Some((other_length - common, mark, position + common)) } else { right.next() };
+    }
+    None
+}

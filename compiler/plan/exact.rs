@@ -1,0 +1,494 @@
+//! The exact search: is there a packing of these blocks within a capacity?
+//!
+//! Depth-first search over the order in which blocks are put down, each as low as those already placed allow. Any packing can be pushed down until every
+//! block rests on another one or on the floor, so it is enough to try those. Most techniques are those published with MiniMalloc (Moffitt, ASPLOS 2023):
+//!
+//! - *canonical order*: blocks are placed in order of (offset, rank), so that one packing is not built in several orders. All blocks yet to come
+//!   therefore lie at or above the offset placed last;
+//! - *sections*: in every section, the floor under the blocks yet to come plus their heights must not exceed the capacity. The floor is the least offset
+//!   that one of them can still have;
+//! - *passed over*: a block that was not placed when its turn came must wait for another one to be put under it, which raises that least offset;
+//! - *dominance*: a block is not placed where another one could be slipped underneath;
+//! - *nothing overhead*: if no block yet to come meets the one just placed, and the rest has no solution, then no other choice here has one;
+//! - *decomposition*: where no block yet to come crosses the boundary between two sections, the two sides are separate problems, ranked anew.
+//!
+//! A node is one block put down. The search keeps its own stack, counts nodes, and depends on nothing but its input.
+
+use std::ops::Range;
+
+use super::problem::{Block, Sections, align_up};
+use super::rank::{Ranker, Ranking};
+
+/// How a search ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// A packing: the offset of each block.
+    Found(Vec<u64>),
+    /// There is none.
+    Infeasible,
+    /// It did not finish within its nodes.
+    Stopped,
+}
+
+/// Searches for a packing of height at most `capacity` in at most `nodes` nodes, and takes from `nodes` those it used.
+pub(super) fn search(blocks: &[Block], sections: &Sections, capacity: u64, ranking: Ranking, nodes: &mut u64) -> Outcome {
+    let mut search = Search::new(blocks, sections, capacity, ranking);
+    search.nodes = *nodes;
+    let outcome = search.run(capacity);
+    *nodes = search.nodes;
+    outcome
+}
+
+/// Where the search stands within a part: the offset placed last, and the rank of the block placed there. Blocks whose (offset, rank) is not greater
+/// have had their turn.
+type Turn = (u64, u32);
+
+/// The turn before all others.
+const NO_TURN: Turn = (0, 0);
+
+/// An independent part of the problem: some sections, and the blocks in them that were not placed when the part was made.
+struct Part {
+    /// Where its blocks stand in `Search::part_blocks`, by rank.
+    blocks: Range<usize>,
+    /// Its sections.
+    sections: Range<usize>,
+    /// The part to be solved after this one.
+    next: Option<usize>,
+    /// The frame whose choice made this part: if the part has no solution, that choice was wrong.
+    parent: Option<usize>,
+    /// The turn at which it was made.
+    turn: Turn,
+}
+
+/// One choice: which block of a part is placed next.
+struct Frame {
+    part: usize,
+    /// The candidates not yet tried, in `Search::candidates`.
+    candidates: Range<usize>,
+    /// The block placed at present.
+    placed: Option<u32>,
+    /// Whether that block has nothing overhead.
+    hatless: bool,
+    /// The state of the logs before that block was placed.
+    mark: Mark,
+    /// The length of the log of floors when the frame was opened.
+    floors: usize,
+    /// The frame to go on with when this one has no candidate left.
+    parent: Option<usize>,
+}
+
+/// What remains to be solved: a part, from a turn on, and the frame that is wrong if that is not possible.
+struct Goal {
+    part: usize,
+    turn: Turn,
+    parent: Option<usize>,
+}
+
+/// Lengths of the logs, to go back to.
+#[derive(Clone, Copy, Default)]
+struct Mark {
+    offsets: usize,
+    floors: usize,
+    parts: usize,
+    part_blocks: usize,
+}
+
+struct Search<'a> {
+    sections: &'a Sections,
+    ranker: Ranker,
+    /// By block: its greatest height.
+    height: Vec<u64>,
+    alignment: Vec<u64>,
+    /// By block: the least distance to a block under it.
+    lift: Vec<u64>,
+    /// By block: the highest offset it may have.
+    ceiling: Vec<u64>,
+    /// By block: the lowest offset above all placed blocks it meets; its place once placed.
+    offset: Vec<u64>,
+    placed: Vec<bool>,
+    /// By block: where it stands in `part_blocks`, in the innermost part that holds it.
+    rank: Vec<u32>,
+    /// By section: the least offset of a block yet to come.
+    floor: Vec<u64>,
+    /// By section: the sum of heights of blocks yet to come, each rounded up to the section's unit.
+    total: Vec<u64>,
+    /// By section: what floor and total must not exceed: the capacity, and what rounding may have added to the uppermost block.
+    limit: Vec<u64>,
+    /// By section: how many blocks yet to come live both here and in the next one.
+    crossing: Vec<u32>,
+    /// Sections whose floor is to be found anew; `is_stale` says whether a section is among them.
+    stale: Vec<u32>,
+    is_stale: Vec<bool>,
+    parts: Vec<Part>,
+    /// Blocks of all parts, and their rank in the part before.
+    part_blocks: Vec<(u32, u32)>,
+    candidates: Vec<(u64, u32)>,
+    frames: Vec<Frame>,
+    offset_log: Vec<(u32, u64)>,
+    floor_log: Vec<(u32, u64)>,
+    /// Nodes still allowed.
+    nodes: u64,
+}
+
+impl<'a> Search<'a> {
+    fn new(blocks: &[Block], sections: &'a Sections, capacity: u64, ranking: Ranking) -> Search<'a> {
+        let mut search = Search {
+            sections,
+            ranker: Ranker::new(blocks, ranking),
+            height: blocks.iter().map(Block::height).collect(),
+            alignment: blocks.iter().map(|block| block.alignment).collect(),
+            lift: Vec::with_capacity(blocks.len()),
+            ceiling: Vec::with_capacity(blocks.len()),
+            offset: blocks.iter().map(|block| block.fixed.unwrap_or(0)).collect(),
+            placed: vec![false; blocks.len()],
+            rank: vec![0; blocks.len()],
+            floor: vec![0; sections.count],
+            total: vec![0; sections.count],
+            limit: vec![capacity; sections.count],
+            crossing: vec![0; sections.count],
+            stale: Vec::new(),
+            is_stale: vec![false; sections.count],
+            parts: Vec::new(),
+            part_blocks: Vec::new(),
+            candidates: Vec::new(),
+            frames: Vec::new(),
+            offset_log: Vec::new(),
+            floor_log: Vec::new(),
+            nodes: 0,
+        };
+        for (index, block) in blocks.iter().enumerate() {
+            let under = sections.neighbors[index].iter().map(|neighbor| neighbor.under);
+            search.lift.push(under.min().unwrap_or(0));
+            let highest = capacity.saturating_sub(search.height[index]);
+            search.ceiling.push(block.fixed.unwrap_or(highest).min(highest));
+            let range = sections.range[index].clone();
+            for section in range.clone() {
+                let rounded = sections.rounded_height(index, section);
+                search.total[section] += rounded;
+                let padding = rounded - sections.height(index, section);
+                search.limit[section] = search.limit[section].max(capacity + padding);
+            }
+            for section in range.start..range.end.saturating_sub(1) {
+                search.crossing[section] += 1;
+            }
+        }
+        for section in 0..sections.count {
+            let offsets = sections.members[section].iter().map(|&block| search.offset[block as usize]);
+            search.floor[section] = offsets.min().unwrap_or(0);
+        }
+        search
+    }
+
+    fn run(&mut self, capacity: u64) -> Outcome {
+        let too_high = self.height.iter().any(|&height| height > capacity);
+        let out_of_place = self.offset.iter().zip(&self.ceiling).any(|(offset, ceiling)| offset > ceiling);
+        if too_high || out_of_place || !self.check(0..self.sections.count, 0) {
+            return Outcome::Infeasible;
+        }
+        let live = |block: &usize| !self.sections.range[*block].is_empty();
+        let all: Vec<u32> = (0..self.height.len()).filter(live).map(|block| block as u32).collect();
+        let everything = 0..self.sections.count;
+        let Some(first) = self.make_parts(&all, everything.clone(), everything, None, None, NO_TURN) else {
+            return Outcome::Found(std::mem::take(&mut self.offset));
+        };
+        let mut goal = Goal { part: first, turn: NO_TURN, parent: None };
+        loop {
+            if !self.open(&goal) {
+                // Nothing is left in the part: on to the next one.
+                let Some(next) = self.parts[goal.part].next else {
+                    return Outcome::Found(std::mem::take(&mut self.offset));
+                };
+                let part = &self.parts[next];
+                goal = Goal { part: next, turn: part.turn, parent: part.parent };
+                continue;
+            }
+            goal = loop {
+                let Some(depth) = self.frames.len().checked_sub(1) else {
+                    return Outcome::Infeasible;
+                };
+                match self.choose(depth) {
+                    Some(goal) => break goal,
+                    None if self.nodes == 0 => return Outcome::Stopped,
+                    None => self.close_above(self.frames[depth].parent),
+                }
+            };
+        }
+    }
+
+    /// Pushes a frame with the candidates of a part. Answers false where the part has no block left.
+    fn open(&mut self, goal: &Goal) -> bool {
+        let part = &self.parts[goal.part];
+        let start = self.candidates.len();
+        let mut least_top = u64::MAX;
+        for rank in part.blocks.clone() {
+            let block = self.part_blocks[rank].0 as usize;
+            if !self.placed[block] {
+                least_top = least_top.min(self.offset[block] + self.height[block]);
+                let turn = (self.offset[block], rank as u32);
+                if turn >= goal.turn && turn.0 < least_top {
+                    self.candidates.push(turn);
+                }
+            }
+        }
+        if least_top == u64::MAX {
+            return false;
+        }
+        // Dominance: whoever starts at or above the top of another one leaves room for that one below. And as all blocks yet to come, the
+        // candidate among them, will lie at or above the candidate's offset, each section must have room for all of its own there.
+        let range = part.sections.clone();
+        let room = self.limit[range.clone()].iter().zip(&self.total[range]).map(|(limit, total)| limit - total);
+        let highest = room.min().unwrap_or(0).min(least_top - 1);
+        let mut end = start;
+        for index in start..self.candidates.len() {
+            if self.candidates[index].0 <= highest {
+                self.candidates[end] = self.candidates[index];
+                end += 1;
+            }
+        }
+        self.candidates.truncate(end);
+        self.candidates[start..].sort_unstable();
+        self.frames.push(Frame {
+            part: goal.part,
+            candidates: start..end,
+            placed: None,
+            hatless: false,
+            mark: Mark::default(),
+            floors: self.floor_log.len(),
+            parent: goal.parent,
+        });
+        true
+    }
+
+    /// Drops all frames above `parent`, and takes back what they placed.
+    fn close_above(&mut self, parent: Option<usize>) {
+        let keep = parent.map_or(0, |parent| parent + 1);
+        while self.frames.len() > keep {
+            self.undo(self.frames.len() - 1);
+            if let Some(frame) = self.frames.pop() {
+                self.lower_floors(frame.floors);
+            }
+            // The candidates of a frame stand after those of the frames below it.
+            self.candidates.truncate(self.frames.last().map_or(0, |below| below.candidates.end));
+        }
+    }
+
+    /// Takes back the choice of the frame at `depth`, and places its next candidate that passes all checks. Answers what is to be solved then; `None`
+    /// where no candidate is left.
+    fn choose(&mut self, depth: usize) -> Option<Goal> {
+        loop {
+            let tried = self.frames[depth].placed;
+            if self.undo(depth) || tried.is_some_and(|block| !self.pass_over(block)) {
+                return None;
+            }
+            self.nodes = self.nodes.checked_sub(1)?;
+            let frame = &mut self.frames[depth];
+            let turn = self.candidates[frame.candidates.clone()].first().copied()?;
+            let block = self.part_blocks[turn.1 as usize].0;
+            frame.candidates.start += 1;
+            frame.placed = Some(block);
+            frame.mark = Mark {
+                offsets: self.offset_log.len(),
+                floors: self.floor_log.len(),
+                parts: self.parts.len(),
+                part_blocks: self.part_blocks.len(),
+            };
+            let part = frame.part;
+            let fits = self.put(depth, block as usize, turn);
+            if fits && self.check(self.parts[part].sections.clone(), turn.0) {
+                return Some(self.goal_after(depth, part, block, turn));
+            }
+        }
+    }
+
+    /// What is to be solved after `block` of a part was placed: the same part, or the first of those it falls into.
+    fn goal_after(&mut self, depth: usize, part: usize, block: u32, turn: Turn) -> Goal {
+        let parent = Some(depth);
+        let range = self.sections.range[block as usize].clone();
+        if (range.start..range.end - 1).any(|section| self.crossing[section] == 0) {
+            let old = &self.parts[part];
+            let (sections, next) = (old.sections.clone(), old.next);
+            let waiting = self.part_blocks[old.blocks.clone()].iter().map(|entry| entry.0);
+            let blocks: Vec<u32> = waiting.filter(|&block| !self.placed[block as usize]).collect();
+            // Ranks are new there, so only the offset of the last turn still counts.
+            if let Some(first) = self.make_parts(&blocks, sections, range, next, parent, (turn.0, 0)) {
+                return Goal { part: first, turn: (turn.0, 0), parent };
+            }
+        }
+        Goal { part, turn, parent }
+    }
+
+    /// Makes parts of some blocks, cutting their sections where no block crosses, at boundaries within `range`. Answers the first part; they are linked
+    /// to one another and then to `next`.
+    fn make_parts(
+        &mut self,
+        blocks: &[u32],
+        sections: Range<usize>,
+        range: Range<usize>,
+        next: Option<usize>,
+        parent: Option<usize>,
+        turn: Turn,
+    ) -> Option<usize> {
+        let cuts = (range.start..range.end.saturating_sub(1)).filter(|&section| self.crossing[section] == 0);
+        let mut bounds = vec![sections.start];
+        bounds.extend(cuts.map(|section| section + 1));
+        bounds.push(sections.end);
+        let first = self.parts.len();
+        for bound in bounds.windows(2) {
+            let within = |block: &&u32| (bound[0]..bound[1]).contains(&self.sections.range[**block as usize].start);
+            let mut mine: Vec<u32> = blocks.iter().filter(within).copied().collect();
+            if mine.is_empty() {
+                continue;
+            }
+            self.ranker.sort(&mut mine, self.sections, &self.total);
+            let start = self.part_blocks.len();
+            for block in mine {
+                let rank = self.part_blocks.len() as u32;
+                self.part_blocks.push((block, std::mem::replace(&mut self.rank[block as usize], rank)));
+            }
+            self.parts.push(Part {
+                blocks: start..self.part_blocks.len(),
+                sections: bound[0]..bound[1],
+                next: Some(self.parts.len() + 1),
+                parent,
+                turn,
+            });
+        }
+        if self.parts.len() == first {
+            return None;
+        }
+        let last = self.parts.len() - 1;
+        self.parts[last].next = next;
+        Some(first)
+    }
+
+    /// Places a block, and answers whether all blocks above it still fit.
+    fn put(&mut self, depth: usize, block: usize, turn: Turn) -> bool {
+        self.placed[block] = true;
+        let range = self.sections.range[block].clone();
+        for section in range.clone() {
+            self.total[section] -= self.sections.rounded_height(block, section);
+            self.mark_stale(section, turn.0);
+        }
+        for section in range.start..range.end - 1 {
+            self.crossing[section] -= 1;
+        }
+        let sections = self.sections;
+        let (mut hatless, mut fits) = (true, true);
+        for neighbor in &sections.neighbors[block] {
+            let other = neighbor.other as usize;
+            if self.placed[other] {
+                continue;
+            }
+            hatless = false;
+            let least = align_up(turn.0 + neighbor.over, self.alignment[other]);
+            let before = self.offset[other];
+            if before < least {
+                self.offset_log.push((neighbor.other, before));
+                self.offset[other] = least;
+                if least > self.ceiling[other] {
+                    fits = false;
+                    break;
+                }
+                for section in sections.range[other].clone() {
+                    self.mark_stale(section, before);
+                }
+            }
+        }
+        self.frames[depth].hatless = hatless;
+        self.raise_floors(fits, turn);
+        fits
+    }
+
+    /// Takes back what the frame at `depth` placed. Answers true where no other candidate of the frame can do better.
+    fn undo(&mut self, depth: usize) -> bool {
+        let Some(block) = self.frames[depth].placed.take() else {
+            return false;
+        };
+        let mark = self.frames[depth].mark;
+        self.parts.truncate(mark.parts);
+        while self.part_blocks.len() > mark.part_blocks {
+            if let Some((block, rank)) = self.part_blocks.pop() {
+                self.rank[block as usize] = rank;
+            }
+        }
+        while self.offset_log.len() > mark.offsets {
+            if let Some((other, before)) = self.offset_log.pop() {
+                self.offset[other as usize] = before;
+            }
+        }
+        self.lower_floors(mark.floors);
+        let block = block as usize;
+        self.placed[block] = false;
+        let range = self.sections.range[block].clone();
+        for section in range.clone() {
+            self.total[section] += self.sections.rounded_height(block, section);
+        }
+        for section in range.start..range.end - 1 {
+            self.crossing[section] += 1;
+        }
+        self.frames[depth].hatless
+    }
+
+    /// Decides that a block is not placed where it would be now. Answers whether there can be a solution without it there.
+    fn pass_over(&mut self, block: u32) -> bool {
+        let index = block as usize;
+        let turn = (self.offset[index], self.rank[index]);
+        if self.attainable(index, turn) > self.ceiling[index] {
+            return false;
+        }
+        let range = self.sections.range[index].clone();
+        for section in range.clone() {
+            self.mark_stale(section, turn.0);
+        }
+        self.raise_floors(true, turn);
+        self.check(range, turn.0)
+    }
+
+    /// Whether the blocks yet to come fit into each section, given that none of them will be placed below `offset`.
+    fn check(&self, range: Range<usize>, offset: u64) -> bool {
+        let sums = self.floor[range.clone()].iter().zip(&self.total[range.clone()]);
+        sums.zip(&self.limit[range]).all(|((floor, total), limit)| offset.max(*floor) + total <= *limit)
+    }
+
+    /// The least offset that a block yet to come can still have after a turn: a block passed over waits until another one is put under it, at the offset
+    /// of that turn or above.
+    fn attainable(&self, block: usize, turn: Turn) -> u64 {
+        let offset = self.offset[block];
+        if (offset, self.rank[block]) > turn { offset } else { align_up(turn.0 + self.lift[block], self.alignment[block]) }
+    }
+
+    /// Notes that a block of a section can no longer have `offset`, which matters if the floor was as high.
+    fn mark_stale(&mut self, section: usize, offset: u64) {
+        if self.floor[section] >= offset && !self.is_stale[section] {
+            self.is_stale[section] = true;
+            self.stale.push(section as u32);
+        }
+    }
+
+    /// Finds the floors of stale sections anew, unless the choice is already known to be wrong.
+    fn raise_floors(&mut self, fits: bool, turn: Turn) {
+        while let Some(section) = self.stale.pop() {
+            let section = section as usize;
+            self.is_stale[section] = false;
+            if !fits {
+                continue;
+            }
+            let members = self.sections.members[section].iter().map(|&block| block as usize);
+            let waiting = members.filter(|&block| !self.placed[block]);
+            let least = waiting.map(|block| self.attainable(block, turn)).min();
+            if let Some(least) = least.filter(|&least| least > self.floor[section]) {
+                self.floor_log.push((section as u32, self.floor[section]));
+                self.floor[section] = least;
+            }
+        }
+    }
+
+    /// Goes back to the floors of an earlier time.
+    fn lower_floors(&mut self, mark: usize) {
+        while self.floor_log.len() > mark {
+            if let Some((section, before)) = self.floor_log.pop() {
+                self.floor[section as usize] = before;
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Static memory planning: which arena bytes each tensor has, for a fixed order of steps.
+//!
+//! The planner knows nothing of what tensors mean. It is given a [`Request`]: tensors as numbers of bytes, and steps that read and write them. It answers with
+//! a [`Plan`], and [`check`], which shares no code with it, replays the steps against the plan.
+//!
+//! The way of a request:
+//!
+//! 1. `views`: every tensor becomes a range of bytes in a *storage*, the tensor at the root of its chain of views;
+//! 2. `lifetimes`: the steps between which each byte of a storage is live;
+//! 3. `bound`: no arena can be smaller than the bytes live at one step, less what may share memory there;
+//! 4. `inplace`: storages that take over one another's bytes become one *block*, whose height changes over time;
+//! 5. `problem`, `greedy`, `rank`, `exact`, `pack`: blocks are packed as low as they can be found to go.
+//!
+//! Everything is deterministic: the search is limited by nodes, not by time.
+
+mod bound;
+mod check;
+pub mod csv;
+mod exact;
+mod fixed;
+mod greedy;
+mod inplace;
+mod lifetimes;
+mod order;
+mod pack;
+mod problem;
+mod rank;
+mod request;
+mod views;
+
+#[cfg(test)]
+mod tests;
+
+pub use check::{CheckError, check};
+pub use lifetimes::Lifetimes;
+pub use order::{Order, order};
+pub use pack::{Packing, pack};
+pub use problem::{Block, Segment};
+pub use request::{Effort, Place, Plan, PlanError, Request, Scratch, Step, Tensor, TensorId};
+pub use views::{Home, homes};
+
+use inplace::{Merger, Pair};
+use problem::Sections;
+use views::Demand;
+
+/// A choice of pairs to use, and the packing that follows.
+struct Layout {
+    pairs: Vec<Pair>,
+    packing: Packing,
+}
+
+/// Plans the arena of a request: lower bound first, then as close to it as the effort allows.
+pub fn plan(request: &Request) -> Result<Plan, PlanError> {
+    let lifetimes = Lifetimes::new(request)?;
+    let homes = views::homes(request)?;
+    let demands = views::demands(request, &homes)?;
+    let pairs = inplace::pairs(request, &lifetimes)?;
+    let bound = bound::of_steps(request, &lifetimes, &demands, &pairs);
+    let planner = Planner { request, lifetimes: &lifetimes, demands: &demands };
+    planner.check_fixed(&pairs)?;
+    let layout = planner.choose(pairs.clone(), bound.bytes);
+    let mut lower_bound = bound.bytes;
+    if pairs.is_empty() && bound.whole {
+        // There was nothing to choose, so what was proved of this packing holds for all.
+        lower_bound = lower_bound.max(layout.packing.lower_bound);
+    }
+    let (offset, scratch) = planner.resolve(&layout);
+    Ok(Plan {
+        offset,
+        scratch,
+        arena_bytes: layout.packing.height,
+        lower_bound,
+        optimal: layout.packing.height == lower_bound,
+        explored_nodes: layout.packing.nodes,
+        peak_step: bound.step,
+    })
+}
+
+/// The blocks of a request, named by the tensors in them, as a problem that [`csv::print`] can write down. Scratch is named after its step.
+pub fn blocks(request: &Request) -> Result<Vec<(String, Block)>, PlanError> {
+    let lifetimes = Lifetimes::new(request)?;
+    let homes = views::homes(request)?;
+    let demands = views::demands(request, &homes)?;
+    let pairs = inplace::pairs(request, &lifetimes)?;
+    let planner = Planner { request, lifetimes: &lifetimes, demands: &demands };
+    let merger = planner.merged(&pairs);
+    let name = |group: &inplace::Group| {
+        let names: Vec<&str> = group.members.iter().map(|(root, _)| request.tensors[root.index()].name.as_str()).collect();
+        names.join("+")
+    };
+    let mut blocks: Vec<(String, Block)> = merger.blocks().into_iter().map(|(group, block)| (name(group), block)).collect();
+    for (step, block) in planner.scratch_blocks() {
+        blocks.push((format!("scratch of {}", request.steps[step].name), block));
+    }
+    Ok(blocks)
+}
+
+struct Planner<'a> {
+    request: &'a Request,
+    lifetimes: &'a Lifetimes,
+    demands: &'a [Demand],
+}
+
+impl Planner<'_> {
+    /// The layout with the least arena found. It starts from all pairs: each saves bytes where it is used, but a shared place may be a worse place, so where
+    /// the bound is not met, pairs are dropped as long as that helps.
+    fn choose(&self, pairs: Vec<Pair>, bound: u64) -> Layout {
+        let mut layout = self.pack(pairs, bound, self.request.effort);
+        if layout.packing.height <= bound || layout.pairs.is_empty() {
+            return layout;
+        }
+        let nodes = layout.packing.nodes;
+        let mut pairs = layout.pairs.clone();
+        let mut height = self.quick(&pairs, bound);
+        // The allowance is in blocks packed: tens of thousands of them in tens of milliseconds.
+        let mut allowance = 20_000usize;
+        let mut index = 0;
+        while index < pairs.len() && height > bound && allowance >= self.request.tensors.len() {
+            allowance -= self.request.tensors.len().max(1);
+            let mut fewer = pairs.clone();
+            fewer.remove(index);
+            let lower = self.quick(&fewer, bound);
+            if lower < height {
+                (pairs, height) = (fewer, lower);
+            } else {
+                index += 1;
+            }
+        }
+        if height < layout.packing.height {
+            let other = self.pack(pairs, bound, self.request.effort);
+            if other.packing.height < layout.packing.height {
+                layout = other;
+            }
+        }
+        layout.packing.nodes = layout.packing.nodes.max(nodes);
+        layout
+    }
+
+    /// Storages grouped by those of `pairs` that go together. Pairs of imported offsets come first: they are facts.
+    fn merged(&self, pairs: &[Pair]) -> Merger<'_> {
+        let mut merger = Merger::new(self.request, self.lifetimes, self.demands);
+        let fixed = |tensor: TensorId| self.demands[self.lifetimes.home(tensor).root.index()].fixed.is_some();
+        let imported = |pair: &&Pair| fixed(pair.read) && fixed(pair.written);
+        for pair in pairs.iter().filter(imported).chain(pairs.iter().filter(|pair| !imported(pair))) {
+            merger.merge(pair);
+        }
+        merger
+    }
+
+    /// All blocks: groups of storages, then scratch.
+    fn blocks(&self, merger: &Merger) -> Vec<Block> {
+        let groups = merger.blocks().into_iter().map(|(_, block)| block);
+        groups.chain(self.scratch_blocks().map(|(_, block)| block)).collect()
+    }
+
+    fn scratch_blocks(&self) -> impl Iterator<Item = (usize, Block)> {
+        self.request.steps.iter().enumerate().flat_map(|(index, step)| {
+            step.scratch.iter().map(move |scratch| {
+                let block = Block::new(index as u64, index as u64 + 1, scratch.bytes);
+                (index, Block { alignment: scratch.alignment, ..block })
+            })
+        })
+    }
+
+    fn pack(&self, pairs: Vec<Pair>, enough: u64, effort: Effort) -> Layout {
+        let packing = pack(&self.blocks(&self.merged(&pairs)), enough, effort);
+        Layout { pairs, packing }
+    }
+
+    /// The height of the best greedy packing.
+    fn quick(&self, pairs: &[Pair], enough: u64) -> u64 {
+        let blocks = self.blocks(&self.merged(pairs));
+        Sections::new(&blocks).map_or(u64::MAX, |sections| pack::quick(&blocks, &sections, enough).height)
+    }
+
+    /// Offsets of all tensors and of all scratch.
+    fn resolve(&self, layout: &Layout) -> (Vec<Option<u64>>, Vec<Vec<u64>>) {
+        let merger = self.merged(&layout.pairs);
+        let mut offsets = layout.packing.offsets.iter().copied();
+        let mut root_offset: Vec<Option<u64>> = vec![None; self.request.tensors.len()];
+        for ((group, _), offset) in merger.blocks().into_iter().zip(&mut offsets) {
+            for (root, shift) in &group.members {
+                root_offset[root.index()] = Some(offset + shift);
+            }
+        }
+        let scratch = self.request.steps.iter().map(|step| offsets.by_ref().take(step.scratch.len()).collect()).collect();
+        let offset = |index: usize| {
+            let home = self.lifetimes.home(TensorId(index as u32));
+            let root = home.root.index();
+            let nowhere = self.request.tensors[root].place == Place::Arena && self.request.tensors[index].bytes == 0;
+            root_offset[root].map(|offset| offset + home.offset).or(nowhere.then_some(0))
+        };
+        ((0..self.request.tensors.len()).map(offset).collect(), scratch)
+    }
+
+    /// Imported offsets must not overlap while both tensors are live, unless they are used in place.
+    fn check_fixed(&self, pairs: &[Pair]) -> Result<(), PlanError> {
+        let merger = self.merged(pairs);
+        let (groups, blocks): (Vec<_>, Vec<_>) = merger.blocks().into_iter().unzip();
+        let Some((first, second)) = fixed::conflict(&blocks) else {
+            return Ok(());
+        };
+        let name = |block: usize| {
+            let root = groups[block].members.first().map(|(root, _)| root.index());
+            root.map_or(String::new(), |root| self.request.tensors[root].name.clone())
+        };
+        Err(PlanError::FixedConflict { first: name(first), second: name(second) })
+    }
+}

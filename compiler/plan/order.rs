@@ -1,0 +1,355 @@
+//! The order of steps: one that keeps fewer bytes live at once.
+//!
+//! The measure is the *peak*: the most bytes live at a step, scratch included, less what the step may overwrite in place. A depth-first search looks for an order
+//! whose peak is below the best known, until there is none or its allowance is used up. Three things keep it small: a step that frees at least as much as it
+//! takes is run at once, which never hurts; a set of steps already run that led nowhere is not visited again; and the steps that leave the fewest bytes live are
+//! tried first, so that the first order found is that of a list scheduler.
+
+use std::collections::HashSet;
+
+use super::lifetimes::Lifetimes;
+use super::request::{Effort, Place, PlanError, Request, TensorId};
+
+/// An order of the steps of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// The steps, by their index in the request, in the order in which they are to run.
+    pub steps: Vec<usize>,
+    /// The most bytes live at a step of it.
+    pub peak: u64,
+    /// The same for the order given.
+    pub peak_before: u64,
+}
+
+/// Finds an order that respects every dependency through memory (state and caller's buffers included) and has a lower peak, or returns the order given. It never
+/// returns one with a higher peak. A lower peak usually, but not always, means a smaller arena: plan both.
+pub fn order(request: &Request) -> Result<Order, PlanError> {
+    let graph = Graph::new(request)?;
+    let given: Vec<usize> = (0..request.steps.len()).collect();
+    let peak_before = graph.peak(&given);
+    let mut best = Order { steps: given, peak: peak_before, peak_before };
+    let mut work: u64 = match request.effort {
+        Effort::Normal => 2_000_000,
+        Effort::Max => 300_000_000,
+    };
+    let least = graph.least_peak();
+    let mut limit = u64::MAX;
+    while best.peak > least
+        && let Some(steps) = Search::new(&graph, limit).run(&mut work)
+    {
+        let peak = graph.peak(&steps);
+        if peak < best.peak {
+            best = Order { steps, peak, peak_before };
+        }
+        limit = best.peak - 1;
+    }
+    Ok(best)
+}
+
+/// Steps, what they touch, and which must wait for which.
+struct Graph {
+    /// Sizes of all pieces of storage in the arena.
+    bytes: Vec<u64>,
+    /// By piece: how many steps touch it.
+    touches: Vec<u32>,
+    steps: Vec<Node>,
+}
+
+#[derive(Default, Clone)]
+struct Node {
+    /// Pieces it touches.
+    pieces: Vec<u32>,
+    scratch: u64,
+    /// Pairs it can do in place: pieces read, pieces written, bytes saved. The most saving first.
+    shares: Vec<(Vec<u32>, Vec<u32>, u64)>,
+    /// Steps that must come later.
+    after: Vec<u32>,
+    /// How many steps must come earlier.
+    before: u32,
+}
+
+impl Graph {
+    fn new(request: &Request) -> Result<Graph, PlanError> {
+        let lifetimes = Lifetimes::new(request)?;
+        let mut bytes = Vec::new();
+        let mut first_piece = Vec::new();
+        for index in 0..request.tensors.len() {
+            first_piece.push(bytes.len());
+            bytes.extend(lifetimes.piece_sizes(TensorId(index as u32)));
+        }
+        let pieces = |tensor: TensorId| -> Result<Vec<u32>, PlanError> {
+            let size = request.tensor(tensor)?.bytes;
+            let first = first_piece[lifetimes.home(tensor).root.index()];
+            let under = if size == 0 { 0..0 } else { lifetimes.pieces_under(tensor, size) };
+            Ok(under.map(|piece| (first + piece) as u32).collect())
+        };
+        let mut graph = Graph { touches: vec![0; bytes.len()], bytes, steps: Vec::new() };
+        for step in &request.steps {
+            let mut node = Node { scratch: step.scratch.iter().map(|scratch| scratch.bytes).sum(), ..Node::default() };
+            for &tensor in step.reads.iter().chain(&step.writes) {
+                node.pieces.extend(pieces(tensor)?);
+            }
+            node.pieces.sort_unstable();
+            node.pieces.dedup();
+            for &piece in &node.pieces {
+                graph.touches[piece as usize] += 1;
+            }
+            for &(read, written) in &step.may_share {
+                let saving = request.tensor(read)?.bytes.min(request.tensor(written)?.bytes);
+                let (from, to) = (pieces(read)?, pieces(written)?);
+                if !from.is_empty() && !to.is_empty() {
+                    node.shares.push((from, to, saving));
+                }
+            }
+            node.shares.sort_by_key(|share| std::cmp::Reverse(share.2));
+            graph.steps.push(node);
+        }
+        for (before, after) in dependencies(request, &lifetimes)? {
+            graph.steps[before].after.push(after as u32);
+            graph.steps[after].before += 1;
+        }
+        Ok(graph)
+    }
+
+    /// The peak of an order.
+    fn peak(&self, order: &[usize]) -> u64 {
+        let mut state = State::new(self);
+        let mut peak = 0;
+        for &step in order {
+            peak = state.cost(step).peak.max(peak);
+            state.run(step);
+        }
+        peak
+    }
+
+    /// What no order can be below: the step that needs the most by itself.
+    fn least_peak(&self) -> u64 {
+        let footprint = |node: &Node| {
+            let touched: u64 = node.pieces.iter().map(|&piece| self.bytes[piece as usize]).sum();
+            let saved: u64 = node.shares.iter().map(|share| share.2).sum();
+            (touched + node.scratch).saturating_sub(saved)
+        };
+        self.steps.iter().map(footprint).max().unwrap_or(0)
+    }
+}
+
+/// All pairs (earlier, later) of steps that use the same bytes, one of them writing. Pairs implied by others may be missing.
+fn dependencies(request: &Request, lifetimes: &Lifetimes) -> Result<Vec<(usize, usize)>, PlanError> {
+    /// Uses of one storage beyond which it is taken as a whole.
+    const MOST_USES: usize = 512;
+    struct Use {
+        step: usize,
+        writes: bool,
+        start: u64,
+        end: u64,
+    }
+    let mut uses: Vec<Vec<Use>> = Vec::new();
+    uses.resize_with(request.tensors.len(), Vec::new);
+    for (index, step) in request.steps.iter().enumerate() {
+        let reads = step.reads.iter().map(|&tensor| (tensor, false));
+        for (tensor, writes) in reads.chain(step.writes.iter().map(|&tensor| (tensor, true))) {
+            let (home, bytes) = (lifetimes.home(tensor), request.tensor(tensor)?.bytes);
+            uses[home.root.index()].push(Use { step: index, writes, start: home.offset, end: home.offset + bytes });
+        }
+    }
+    let mut pairs = Vec::new();
+    for (root, list) in uses.iter().enumerate() {
+        if matches!(request.tensors[root].place, Place::Input | Place::Constant) {
+            continue;
+        }
+        if list.len() <= MOST_USES {
+            for (index, later) in list.iter().enumerate() {
+                let meets = |earlier: &&Use| (earlier.writes || later.writes) && earlier.start < later.end && later.start < earlier.end;
+                pairs.extend(list[..index].iter().filter(meets).map(|earlier| (earlier.step, later.step)));
+            }
+            continue;
+        }
+        let (mut writer, mut readers) = (None, Vec::new());
+        for one in list {
+            pairs.extend(writer.map(|writer| (writer, one.step)));
+            if one.writes {
+                pairs.extend(readers.drain(..).map(|reader| (reader, one.step)));
+                writer = Some(one.step);
+            } else {
+                readers.push(one.step);
+            }
+        }
+    }
+    pairs.retain(|(before, after)| before != after);
+    pairs.sort_unstable();
+    pairs.dedup();
+    Ok(pairs)
+}
+
+/// What running a step would do.
+struct Cost {
+    /// Bytes live while it runs.
+    peak: u64,
+    /// Bytes live afterwards.
+    after: u64,
+}
+
+/// Which steps have run, and what is live.
+struct State<'a> {
+    graph: &'a Graph,
+    /// By piece: how many of the steps that touch it have run.
+    done: Vec<u32>,
+    live: u64,
+}
+
+impl<'a> State<'a> {
+    fn new(graph: &'a Graph) -> State<'a> {
+        State { graph, done: vec![0; graph.bytes.len()], live: 0 }
+    }
+
+    fn unborn(&self, piece: u32) -> bool {
+        self.done[piece as usize] == 0
+    }
+
+    /// Whether the next step that touches a piece is the last.
+    fn dying(&self, piece: u32) -> bool {
+        self.done[piece as usize] + 1 == self.graph.touches[piece as usize]
+    }
+
+    fn cost(&self, step: usize) -> Cost {
+        let node = &self.graph.steps[step];
+        let size = |piece: u32| self.graph.bytes[piece as usize];
+        let born: u64 = node.pieces.iter().filter(|&&piece| self.unborn(piece)).map(|&piece| size(piece)).sum();
+        let dead: u64 = node.pieces.iter().filter(|&&piece| self.dying(piece)).map(|&piece| size(piece)).sum();
+        // Each tensor is used in one pair at most: the best pairs first.
+        let (mut saved, mut used): (u64, Vec<u32>) = (0, Vec::new());
+        for (from, to, saving) in &node.shares {
+            let possible = from.iter().all(|&piece| self.dying(piece)) && to.iter().all(|&piece| self.unborn(piece));
+            if possible && !used.contains(&from[0]) && !used.contains(&to[0]) {
+                saved += saving;
+                used.extend([from[0], to[0]]);
+            }
+        }
+        Cost { peak: (self.live + born + node.scratch).saturating_sub(saved), after: self.live + born - dead }
+    }
+
+    fn run(&mut self, step: usize) {
+        self.live = self.cost(step).after;
+        for &piece in &self.graph.steps[step].pieces {
+            self.done[piece as usize] += 1;
+        }
+    }
+
+    /// Takes back a step that left `live` bytes before it ran.
+    fn take_back(&mut self, step: usize, live: u64) {
+        self.live = live;
+        for &piece in &self.graph.steps[step].pieces {
+            self.done[piece as usize] -= 1;
+        }
+    }
+}
+
+/// Words of memory for sets of steps known to lead nowhere: some tens of megabytes.
+const MOST_DEAD_ENDS: usize = 1 << 21;
+
+/// The search for an order whose peak is at most `limit`.
+struct Search<'a> {
+    state: State<'a>,
+    limit: u64,
+    /// By step: how many of those before it have not run.
+    waiting: Vec<u32>,
+    /// Steps that can run.
+    ready: Vec<usize>,
+    /// Steps run so far, as a set.
+    ran: Vec<u64>,
+    /// Sets from which there is no way on.
+    dead_ends: HashSet<Vec<u64>>,
+    frames: Vec<Frame>,
+}
+
+/// One position of the order: the step there, and those to be tried instead.
+struct Frame {
+    step: usize,
+    live_before: u64,
+    others: Vec<usize>,
+}
+
+impl<'a> Search<'a> {
+    fn new(graph: &'a Graph, limit: u64) -> Search<'a> {
+        let waiting: Vec<u32> = graph.steps.iter().map(|node| node.before).collect();
+        Search {
+            state: State::new(graph),
+            limit,
+            ready: (0..waiting.len()).filter(|&step| waiting[step] == 0).collect(),
+            waiting,
+            ran: vec![0; graph.steps.len().div_ceil(64)],
+            dead_ends: HashSet::new(),
+            frames: Vec::new(),
+        }
+    }
+
+    /// Takes from `work` what it costs; `None` where there is no such order or the work is used up.
+    fn run(mut self, work: &mut u64) -> Option<Vec<usize>> {
+        let graph = self.state.graph;
+        while self.frames.len() < graph.steps.len() {
+            let mut choices = self.choices(work)?;
+            while choices.is_empty() {
+                // No way on from here: back to the last position with another choice.
+                if self.dead_ends.len() < MOST_DEAD_ENDS / self.ran.len() {
+                    self.dead_ends.insert(self.ran.clone());
+                }
+                let frame = self.frames.pop()?;
+                self.take_back(&frame);
+                choices = frame.others;
+            }
+            let step = choices.pop()?;
+            self.push(step, choices);
+        }
+        Some(self.frames.iter().map(|frame| frame.step).collect())
+    }
+
+    /// The steps worth running next, the best last.
+    fn choices(&mut self, work: &mut u64) -> Option<Vec<usize>> {
+        let cost: usize = self.ready.iter().map(|&step| 4 + self.state.graph.steps[step].pieces.len()).sum();
+        *work = work.checked_sub((cost + self.ran.len() + 8) as u64)?;
+        if self.dead_ends.contains(&self.ran) {
+            return Some(Vec::new());
+        }
+        let mut choices: Vec<(u64, u64, usize)> = Vec::new();
+        for &step in &self.ready {
+            let cost = self.state.cost(step);
+            if cost.peak <= self.limit {
+                choices.push((cost.after, cost.peak, step));
+            }
+        }
+        choices.sort_unstable_by(|one, other| other.cmp(one));
+        // Where a step leaves no more live than there was, the others can wait.
+        if let Some(&(after, _, step)) = choices.last()
+            && after <= self.state.live
+        {
+            return Some(vec![step]);
+        }
+        Some(choices.into_iter().map(|(.., step)| step).collect())
+    }
+
+    fn push(&mut self, step: usize, others: Vec<usize>) {
+        self.frames.push(Frame { step, live_before: self.state.live, others });
+        self.state.run(step);
+        self.ran[step / 64] |= 1 << (step % 64);
+        self.ready.retain(|&other| other != step);
+        for &later in &self.state.graph.steps[step].after {
+            self.waiting[later as usize] -= 1;
+            if self.waiting[later as usize] == 0 {
+                self.ready.push(later as usize);
+            }
+        }
+    }
+
+    fn take_back(&mut self, frame: &Frame) {
+        let step = frame.step;
+        for &later in &self.state.graph.steps[step].after {
+            if self.waiting[later as usize] == 0 {
+                self.ready.retain(|&other| other != later as usize);
+            }
+            self.waiting[later as usize] += 1;
+        }
+        self.ready.push(step);
+        self.ran[step / 64] &= !(1 << (step % 64));
+        self.state.take_back(step, frame.live_before);
+    }
+}

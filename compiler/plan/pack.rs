@@ -1,0 +1,132 @@
+//! The least packing that can be found: greedy first, then the exact search at falling capacities, within a number of nodes.
+
+use super::bound;
+use super::exact::{Outcome, search};
+use super::greedy;
+use super::problem::{Block, Sections};
+use super::rank::RANKINGS;
+use super::request::Effort;
+
+/// Offsets for a set of blocks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packing {
+    /// The offset of each block.
+    pub offsets: Vec<u64>,
+    /// The highest end of a block.
+    pub height: u64,
+    /// A height below which there is no packing of these blocks. Equal to `height` where the packing is proved to be the least.
+    pub lower_bound: u64,
+    /// Nodes the exact search visited.
+    pub nodes: u64,
+}
+
+/// Packs blocks as low as the effort allows, and stops once the height is `enough` (0 for the least that can be found). Fixed blocks are taken to be free
+/// of conflicts among themselves.
+///
+/// The sum of all heights and alignments must stay below 2^62 bytes, and so must fixed blocks.
+pub fn pack(blocks: &[Block], enough: u64, effort: Effort) -> Packing {
+    let Some(sections) = Sections::new(blocks) else {
+        return rough(blocks);
+    };
+    let mut best = quick(blocks, &sections, enough);
+    let mut nodes = node_limit(effort, blocks.len(), &sections);
+    let all = nodes;
+    let goal = best.lower_bound.max(enough);
+    if best.height <= goal {
+        return best;
+    }
+    let mut attempt = |best: &mut Packing, capacity: u64, share: u64| {
+        let mut allowed = share.min(nodes);
+        let before = allowed;
+        let outcome = take_turns(blocks, &sections, capacity, &mut allowed);
+        nodes -= before - allowed;
+        best.nodes = all - nodes;
+        match outcome {
+            Outcome::Found(offsets) => {
+                best.height = greedy::height(blocks, &offsets);
+                best.offsets = offsets;
+                true
+            }
+            Outcome::Infeasible => {
+                best.lower_bound = best.lower_bound.max(capacity + 1);
+                false
+            }
+            Outcome::Stopped => false,
+        }
+    };
+    // Most problems have a packing at the goal itself. After that, halve the gap: below `low` the search has found nothing.
+    let mut low = goal;
+    if !attempt(&mut best, goal, all / 2) {
+        low = goal + 1;
+    }
+    while low < best.height {
+        let capacity = low + (best.height - 1 - low) / 2;
+        if !attempt(&mut best, capacity, all / 8) {
+            low = capacity + 1;
+        }
+        if best.nodes >= all {
+            break;
+        }
+    }
+    best
+}
+
+/// The best of the greedy packings, and the bound. Large problems get fewer of them: a packing looks at every pair of blocks in conflict.
+pub(super) fn quick(blocks: &[Block], sections: &Sections, enough: u64) -> Packing {
+    let lower_bound = bound::of_sections(blocks, sections);
+    const MOST_PAIRS: usize = 1 << 20;
+    let pairs: usize = sections.neighbors.iter().map(Vec::len).sum();
+    let variants = (MOST_PAIRS / pairs.max(1)).max(2);
+    let mut best: Option<(u64, Vec<u64>)> = None;
+    for (order, fit) in greedy::VARIANTS.into_iter().take(variants) {
+        let offsets = greedy::place(blocks, sections, order, fit);
+        let height = greedy::height(blocks, &offsets);
+        if best.as_ref().is_none_or(|(least, _)| height < *least) {
+            best = Some((height, offsets));
+        }
+        if height <= lower_bound.max(enough) {
+            break;
+        }
+    }
+    let (height, offsets) = best.unwrap_or_default();
+    Packing { offsets, height, lower_bound, nodes: 0 }
+}
+
+/// The packing for problems too large to look at pairs of blocks.
+fn rough(blocks: &[Block]) -> Packing {
+    let offsets = greedy::place_through_time(blocks);
+    Packing { height: greedy::height(blocks, &offsets), lower_bound: bound::of_blocks(blocks), offsets, nodes: 0 }
+}
+
+/// How many nodes a search may visit. A node takes time in proportion to the blocks and sections it looks over, and to the sections of the blocks it raises, so
+/// an estimate of those divides the allowance, which is some tens of milliseconds at normal effort, and tens of seconds at maximal effort.
+fn node_limit(effort: Effort, blocks: usize, sections: &Sections) -> u64 {
+    let neighbors: usize = sections.neighbors.iter().map(Vec::len).sum();
+    let entries: usize = sections.range.iter().map(|range| range.len()).sum();
+    let blocks = blocks.max(1) as u64;
+    let raised = neighbors as u64 * entries as u64 / (blocks * blocks);
+    let cost = 32 + blocks + sections.count as u64 + raised;
+    match effort {
+        Effort::Normal => 3_000_000 / cost,
+        Effort::Max => 5_000_000_000 / cost,
+    }
+}
+
+/// Searches with each ranking in turn, in rounds of ever more nodes: a ranking that suits the problem often finds a packing after few nodes, and one that does
+/// not suit it may never.
+fn take_turns(blocks: &[Block], sections: &Sections, capacity: u64, nodes: &mut u64) -> Outcome {
+    let mut limit = 2 * blocks.len() as u64 + 8;
+    while *nodes > 0 {
+        for ranking in RANKINGS {
+            let mut allowed = limit.min(*nodes);
+            let before = allowed;
+            let outcome = search(blocks, sections, capacity, ranking, &mut allowed);
+            *nodes -= before - allowed;
+            if outcome != Outcome::Stopped {
+                return outcome;
+            }
+        }
+        limit *= 2;
+    }
+    Outcome::Stopped
+}

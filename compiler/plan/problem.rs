@@ -1,0 +1,211 @@
+//! The packing problem under the plan: blocks with a life and a height, and what follows from them: sections of time and pairs in conflict.
+
+use std::ops::Range;
+
+/// A part of a block's life during which its height does not change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// First instant, included.
+    pub start: u64,
+    /// Last instant, excluded.
+    pub end: u64,
+    /// How many bytes above the block's offset are in use.
+    pub bytes: u64,
+}
+
+/// Something to be given an offset: the storage of one tensor, of several that share it one after another, or scratch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// Its life, in order of time and without holes.
+    pub segments: Vec<Segment>,
+    /// What its offset must be a multiple of: a power of two.
+    pub alignment: u64,
+    /// The offset it must have.
+    pub fixed: Option<u64>,
+}
+
+impl Block {
+    /// A block of one height that lives in `start..end`, without alignment.
+    pub fn new(start: u64, end: u64, bytes: u64) -> Block {
+        Block { segments: vec![Segment { start, end, bytes }], alignment: 1, fixed: None }
+    }
+
+    /// Its greatest height.
+    pub fn height(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.bytes).max().unwrap_or(0)
+    }
+
+    /// Its first instant, and the instant after its last.
+    pub fn life(&self) -> Range<u64> {
+        match (self.segments.first(), self.segments.last()) {
+            (Some(first), Some(last)) => first.start..last.end,
+            _ => 0..0,
+        }
+    }
+}
+
+/// The smallest multiple of `alignment`, a power of two, that is not below `value`. Sums are checked to stay below 2^62 beforehand.
+pub(super) fn align_up(value: u64, alignment: u64) -> u64 {
+    (value + (alignment - 1)) & !(alignment - 1)
+}
+
+/// The greatest power of two known to divide an offset.
+pub(super) fn offset_unit(alignment: u64, fixed: Option<u64>) -> u64 {
+    1 << (alignment | fixed.unwrap_or(0)).trailing_zeros()
+}
+
+/// Another block that is live at some instant together with this one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Neighbor {
+    /// The other block.
+    pub other: u32,
+    /// How far above this block's offset the other one's must be if it lies above.
+    pub over: u64,
+    /// How far above the other block's offset this one's must be if this one lies above.
+    pub under: u64,
+}
+
+/// What the search and the bounds need to know of a set of blocks.
+///
+/// A *section* is an instant at which the set of live blocks (with their heights) is not contained in that of a neighbouring instant. A packing that is
+/// right in every section is right at every instant.
+pub(super) struct Sections {
+    /// Number of sections.
+    pub count: usize,
+    /// For each block the sections in which it is live. Empty for a block without bytes.
+    pub range: Vec<Range<usize>>,
+    /// For each section the live blocks.
+    pub members: Vec<Vec<u32>>,
+    /// For each section a common divisor of all offsets of its blocks.
+    pub unit: Vec<u64>,
+    /// For each block the blocks it must not overlap.
+    pub neighbors: Vec<Vec<Neighbor>>,
+    /// Heights of all blocks in all their sections, one block after another.
+    heights: Vec<u64>,
+    /// Where each block's heights start.
+    height_start: Vec<usize>,
+}
+
+/// Most pairs of blocks in conflict, and most places of a block in a section, that are worth writing down: some tens of megabytes.
+const MOST_ENTRIES: u64 = 1 << 20;
+
+impl Sections {
+    /// Finds sections and conflicts. `None` where there are too many of them to list (about a thousand blocks that are all live together, or thousands that partly are).
+    pub fn new(blocks: &[Block]) -> Option<Sections> {
+        let instants = section_instants(blocks);
+        let range: Vec<Range<usize>> = blocks.iter().map(|block| sections_of(block, &instants)).collect();
+        let entries: u64 = range.iter().map(|range| range.len() as u64).sum();
+        if entries > MOST_ENTRIES {
+            return None;
+        }
+        let mut sections = Sections {
+            count: instants.len(),
+            members: vec![Vec::new(); instants.len()],
+            unit: vec![u64::MAX; instants.len()],
+            neighbors: vec![Vec::new(); blocks.len()],
+            heights: Vec::with_capacity(entries as usize),
+            height_start: Vec::with_capacity(blocks.len()),
+            range,
+        };
+        for (index, block) in blocks.iter().enumerate() {
+            sections.height_start.push(sections.heights.len());
+            let mut segments = block.segments.iter();
+            let mut segment = segments.next();
+            for section in sections.range[index].clone() {
+                while segment.is_some_and(|current| current.end <= instants[section]) {
+                    segment = segments.next();
+                }
+                sections.heights.push(segment.map_or(0, |current| current.bytes));
+                sections.members[section].push(index as u32);
+                sections.unit[section] = sections.unit[section].min(offset_unit(block.alignment, block.fixed));
+            }
+        }
+        sections.find_neighbors(blocks.len())?;
+        Some(sections)
+    }
+
+    /// The height of a block in one of its sections.
+    pub fn height(&self, block: usize, section: usize) -> u64 {
+        self.heights[self.height_start[block] + section - self.range[block].start]
+    }
+
+    /// The height of a block in one of its sections, rounded up to what all offsets there are multiples of.
+    pub fn rounded_height(&self, block: usize, section: usize) -> u64 {
+        align_up(self.height(block, section), self.unit[section])
+    }
+
+    /// Fills in `neighbors`, or answers `None` where that is too much work.
+    fn find_neighbors(&mut self, blocks: usize) -> Option<()> {
+        let mut order: Vec<usize> = (0..blocks).filter(|&block| !self.range[block].is_empty()).collect();
+        order.sort_by_key(|&block| (self.range[block].start, block));
+        let mut active: Vec<usize> = Vec::new();
+        let mut work = 0u64;
+        for &block in &order {
+            active.retain(|&other| self.range[other].end > self.range[block].start);
+            for &other in &active {
+                let common = self.range[block].start..self.range[block].end.min(self.range[other].end);
+                work += common.len() as u64;
+                let (mut over, mut under, mut meet) = (0, 0, false);
+                for section in common {
+                    let (mine, theirs) = (self.height(block, section), self.height(other, section));
+                    if mine > 0 && theirs > 0 {
+                        meet = true;
+                        over = over.max(mine);
+                        under = under.max(theirs);
+                    }
+                }
+                if meet {
+                    self.neighbors[block].push(Neighbor { other: other as u32, over, under });
+                    self.neighbors[other].push(Neighbor { other: block as u32, over: under, under: over });
+                }
+            }
+            work += active.len() as u64;
+            if work > MOST_ENTRIES {
+                return None;
+            }
+            active.push(block);
+        }
+        Some(())
+    }
+}
+
+/// One instant for each section, ascending. Between two instants where something shrinks, only the last one after something grew matters: all others
+/// have fewer or lower blocks.
+fn section_instants(blocks: &[Block]) -> Vec<u64> {
+    // (instant, grows): shrinking sorts first, because a life ends before its `end`.
+    let mut events: Vec<(u64, bool)> = Vec::new();
+    for block in blocks {
+        let mut height = 0;
+        let mut end = 0;
+        for segment in &block.segments {
+            if segment.bytes != height {
+                events.push((segment.start, segment.bytes > height));
+            }
+            (height, end) = (segment.bytes, segment.end);
+        }
+        if height > 0 {
+            events.push((end, false));
+        }
+    }
+    events.sort_unstable();
+    let mut instants = Vec::new();
+    let mut grown = false;
+    for (instant, grows) in events {
+        if !grows && grown {
+            instants.push(instant - 1);
+        }
+        grown = grows;
+    }
+    instants
+}
+
+/// The sections in which a block has bytes, from the first to the last.
+fn sections_of(block: &Block, instants: &[u64]) -> Range<usize> {
+    let used = |segment: &&Segment| segment.bytes > 0;
+    let (Some(first), Some(last)) = (block.segments.iter().find(used), block.segments.iter().rev().find(used)) else {
+        return 0..0;
+    };
+    let start = instants.partition_point(|&instant| instant < first.start);
+    let end = instants.partition_point(|&instant| instant < last.end);
+    start..end
+}

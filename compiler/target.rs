@@ -1,0 +1,357 @@
+//! Targets: the spellings of GCC, Rust and the Android NDK, one name each; CPU levels and the bits that stand for them in
+//! `modelc_config`. Everything is checked here, before a back end sees it.
+
+use crate::diagnostic::{Diagnostic, Kind};
+use crate::machine::{Isa, MACHINES, Machine, default_machine};
+use target_lexicon::Triple;
+
+/// Object file formats that are written.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ObjectFormat {
+    /// ELF, 64-bit, little-endian.
+    Elf,
+}
+
+/// One target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Target {
+    /// The name used in messages, in `net_info` and for code generation.
+    pub name: &'static str,
+    /// Instruction set.
+    pub isa: Isa,
+    /// Format of its object files.
+    pub format: ObjectFormat,
+    /// Whether an operating system is there. Objects need none; tests and examples do.
+    pub hosted: bool,
+    /// Other spellings. In all of them a vendor word may stand or be missing, and Android's API level may follow.
+    pub aliases: &'static [&'static str],
+}
+
+const fn row(name: &'static str, isa: Isa, hosted: bool, aliases: &'static [&'static str]) -> Target {
+    Target { name, isa, format: ObjectFormat::Elf, hosted, aliases }
+}
+
+/// Every target, those with an operating system first.
+pub const TARGETS: &[Target] = &[
+    row(
+        "x86_64-unknown-linux-gnu",
+        Isa::X86_64,
+        true,
+        &["x86_64-linux-gnu", "x86_64-linux", "x86_64-linux-musl", "x86_64-linux-android", "amd64-linux-gnu", "x86_64"],
+    ),
+    row(
+        "aarch64-unknown-linux-gnu",
+        Isa::Aarch64,
+        true,
+        &[
+            "aarch64-linux-gnu",
+            "aarch64-linux",
+            "aarch64-linux-musl",
+            "aarch64-linux-android",
+            "arm64-linux-gnu",
+            "arm64-v8a",
+            "aarch64",
+            "arm64",
+        ],
+    ),
+    row(
+        "riscv64gc-unknown-linux-gnu",
+        Isa::Riscv64,
+        true,
+        &[
+            "riscv64-linux-gnu",
+            "riscv64gc-linux-gnu",
+            "riscv64-linux",
+            "riscv64-linux-musl",
+            "riscv64gc-linux-musl",
+            "riscv64-linux-android",
+            "riscv64gc",
+            "riscv64",
+        ],
+    ),
+    row("x86_64-unknown-none-elf", Isa::X86_64, false, &["x86_64-none-elf", "x86_64-none", "x86_64-elf"]),
+    row("aarch64-unknown-none-elf", Isa::Aarch64, false, &["aarch64-none-elf", "aarch64-none", "aarch64-elf", "arm64-none-elf"]),
+    row(
+        "riscv64gc-unknown-none-elf",
+        Isa::Riscv64,
+        false,
+        &["riscv64-none-elf", "riscv64gc-none-elf", "riscv64-none", "riscv64-elf", "riscv64imafdc-none-elf"],
+    ),
+];
+
+/// Vendor words that stand second in a spelling and mean nothing here.
+const VENDORS: &[&str] = &["unknown", "pc", "redhat", "suse", "alpine", "poky", "oe", "buildroot", "cros", "gentoo", "elementary"];
+/// Architectures of the families that are known and not generated for.
+const NARROW: &[&str] =
+    &["arm", "thumb", "riscv32", "i386", "i486", "i586", "i686", "x86-", "mips", "powerpc-", "wasm", "xtensa", "avr", "msp430"];
+const OTHER_FORMATS: &[(&str, &str)] = &[
+    ("apple", "Mach-O"),
+    ("darwin", "Mach-O"),
+    ("macos", "Mach-O"),
+    ("ios", "Mach-O"),
+    ("windows", "COFF"),
+    ("mingw", "COFF"),
+    ("uefi", "COFF"),
+];
+
+impl Target {
+    /// The triple that code generation gets.
+    ///
+    /// # Panics
+    /// Never: a test parses every name.
+    pub fn triple(&self) -> Triple {
+        self.name.parse().expect("names of targets are triples")
+    }
+}
+
+/// The target of a spelling.
+///
+/// # Errors
+/// A usage diagnostic, when there is no such target or it is not there yet.
+pub fn target(spelling: &str) -> Result<&'static Target, Diagnostic> {
+    let plain = without_vendor(&without_api_level(&spelling.to_ascii_lowercase()));
+    let found = TARGETS.iter().find(|t| without_vendor(t.name) == plain || t.aliases.contains(&plain.as_str()) || t.name == spelling);
+    found.ok_or_else(|| unknown(spelling))
+}
+
+/// The target of the machine this program runs on.
+///
+/// # Errors
+/// A usage diagnostic, when nothing can be generated for it.
+pub fn host() -> Result<&'static Target, Diagnostic> {
+    let isa = host_isa().ok_or_else(|| unknown(std::env::consts::ARCH))?;
+    Ok(TARGETS.iter().find(|t| t.isa == isa && t.hosted).expect("each instruction set has a hosted row"))
+}
+
+/// `aarch64-linux-android24` is `aarch64-linux-android` with the API level behind it.
+fn without_api_level(spelling: &str) -> String {
+    let trimmed = spelling.trim_end_matches(|c: char| c.is_ascii_digit());
+    if trimmed.ends_with("android") { trimmed.to_string() } else { spelling.to_string() }
+}
+
+fn without_vendor(spelling: &str) -> String {
+    let words: Vec<_> = spelling.split('-').collect();
+    match words.as_slice() {
+        // `aarch64-unknown-none` has a vendor; in `riscv64-unknown-elf` it is one too.
+        [architecture, vendor, rest @ ..] if VENDORS.contains(vendor) && !rest.is_empty() => {
+            format!("{architecture}-{}", rest.join("-"))
+        }
+        _ => spelling.to_string(),
+    }
+}
+
+fn unknown(spelling: &str) -> Diagnostic {
+    let lower = spelling.to_ascii_lowercase();
+    let here = TARGETS.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
+    if let Some((_, format)) = OTHER_FORMATS.iter().find(|(word, _)| lower.contains(word)) {
+        return Diagnostic::new(701, Kind::Usage, format!("target {spelling} is not there yet: {format} object files are not written"))
+            .help(format!("targets that are: {here}"));
+    }
+    // `arm64…` and `x86-64…` are misspelled 64-bit targets, not 32-bit ones.
+    let narrow = NARROW.iter().any(|prefix| lower.starts_with(prefix)) && !lower.starts_with("arm64") && !lower.starts_with("x86-64");
+    if narrow {
+        return Diagnostic::new(701, Kind::Usage, format!("target {spelling} is not there yet: only 64-bit targets are"))
+            .help(format!("targets that are: {here}"));
+    }
+    Diagnostic::new(702, Kind::Usage, format!("unknown target {spelling}")).help("`modelc targets` lists targets and their spellings")
+}
+
+/// The machine of a CPU level for a target: the level named, `native` for the best of this computer, or the default.
+///
+/// # Errors
+/// A usage diagnostic, when the level is unknown, of another instruction set, or below the lowest one.
+pub fn level(target: &Target, name: Option<&str>) -> Result<&'static Machine, Diagnostic> {
+    match name {
+        None => Ok(default_machine(target.isa)),
+        Some("native") => native(target),
+        Some(name) => levels(target.isa).find(|m| m.level == name).ok_or_else(|| unknown_level(target, name)),
+    }
+}
+
+fn levels(isa: Isa) -> impl Iterator<Item = &'static Machine> {
+    MACHINES.iter().filter(move |m| m.isa == isa)
+}
+
+fn native(target: &Target) -> Result<&'static Machine, Diagnostic> {
+    if host_isa() != Some(target.isa) {
+        let message = format!("--cpu native asks for the CPU of this computer, which is not one of {}", target.name);
+        return Err(Diagnostic::new(704, Kind::Usage, message).help("name a CPU level: `modelc targets` lists them"));
+    }
+    let here = host_features();
+    // The widest dot product last, so that the machine with the most requirements wins.
+    levels(target.isa).filter(|m| required_features(m) & !here == 0).max_by_key(|m| required_features(m).count_ones()).ok_or_else(too_old)
+}
+
+/// The machine whose code runs on this computer: the default level, or a lower one where this computer is older. It is the
+/// level that `net_init` accepts here, so JIT and object agree.
+///
+/// # Errors
+/// A usage diagnostic, when nothing can be generated for this computer.
+pub fn host_machine() -> Result<&'static Machine, Diagnostic> {
+    let isa = host()?.isa;
+    let here = host_features();
+    let default = default_machine(isa);
+    if required_features(default) & !here == 0 {
+        return Ok(default);
+    }
+    levels(isa).filter(|m| required_features(m) & !here == 0).max_by_key(|m| required_features(m).count_ones()).ok_or_else(too_old)
+}
+
+fn too_old() -> Diagnostic {
+    Diagnostic::new(704, Kind::Usage, "this computer's CPU is below the lowest level that is generated for")
+        .help("`modelc targets` lists the levels; x86-64-v2 needs SSE4.2 and POPCNT")
+}
+
+fn unknown_level(target: &Target, name: &str) -> Diagnostic {
+    let known = levels(target.isa).map(|m| m.level).collect::<Vec<_>>().join(", ");
+    let message = match (name, MACHINES.iter().find(|m| m.level == name)) {
+        ("x86-64" | "x86-64-v1" | "generic", _) if target.isa == Isa::X86_64 => format!("CPU level {name} is below x86-64-v2, the lowest"),
+        (_, Some(_)) => format!("CPU level {name} is not one of {}", target.name),
+        _ => format!("unknown CPU level {name}"),
+    };
+    Diagnostic::new(703, Kind::Usage, message).expected(format!("one of {known}"), name)
+}
+
+/// Bits of `modelc_config.cpu_features`. The names are those of the generated header.
+pub const FEATURES: &[(&str, u64)] = &[
+    ("MODELC_CPU_X86_64_V2", X86_64_V2),
+    ("MODELC_CPU_X86_64_V3", X86_64_V3),
+    ("MODELC_CPU_X86_64_V4", X86_64_V4),
+    ("MODELC_CPU_AVX512_VNNI", AVX512_VNNI),
+    ("MODELC_CPU_ARM_DOTPROD", ARM_DOTPROD),
+];
+/// x86-64-v2 as the psABI defines it.
+pub const X86_64_V2: u64 = 1;
+/// x86-64-v3, and the operating system saves the 256-bit registers.
+pub const X86_64_V3: u64 = 2;
+/// x86-64-v4, and the operating system saves the 512-bit registers.
+pub const X86_64_V4: u64 = 4;
+/// AVX-512 VNNI on top of x86-64-v4.
+pub const AVX512_VNNI: u64 = 8;
+/// FEAT_DotProd of Armv8.2.
+pub const ARM_DOTPROD: u64 = 256;
+
+/// The bits that code for a machine needs.
+pub fn required_features(machine: &Machine) -> u64 {
+    match machine.level {
+        "x86-64-v2" => X86_64_V2,
+        "x86-64-v3" => X86_64_V2 | X86_64_V3,
+        "x86-64-v4" => X86_64_V2 | X86_64_V3 | X86_64_V4 | AVX512_VNNI,
+        "aarch64+dotprod" => ARM_DOTPROD,
+        _ => 0,
+    }
+}
+
+fn host_isa() -> Option<Isa> {
+    match std::env::consts::ARCH {
+        "x86_64" => Some(Isa::X86_64),
+        "aarch64" => Some(Isa::Aarch64),
+        "riscv64" => Some(Isa::Riscv64),
+        _ => None,
+    }
+}
+
+/// The bits of this computer.
+#[cfg(target_arch = "x86_64")]
+pub fn host_features() -> u64 {
+    use std::arch::is_x86_feature_detected as has;
+    let mut bits = 0;
+    if !(has!("sse3") && has!("ssse3") && has!("sse4.1") && has!("sse4.2") && has!("popcnt") && has!("cmpxchg16b")) {
+        return bits;
+    }
+    bits |= X86_64_V2;
+    let v3 = has!("avx") && has!("avx2") && has!("bmi1") && has!("bmi2") && has!("f16c") && has!("fma") && has!("lzcnt") && has!("movbe");
+    if !v3 {
+        return bits;
+    }
+    bits |= X86_64_V3;
+    if !(has!("avx512f") && has!("avx512bw") && has!("avx512cd") && has!("avx512dq") && has!("avx512vl")) {
+        return bits;
+    }
+    bits |= X86_64_V4;
+    if has!("avx512vnni") { bits | AVX512_VNNI } else { bits }
+}
+
+/// The bits of this computer.
+#[cfg(target_arch = "aarch64")]
+pub fn host_features() -> u64 {
+    if std::arch::is_aarch64_feature_detected!("dotprod") { ARM_DOTPROD } else { 0 }
+}
+
+/// The bits of this computer.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub fn host_features() -> u64 {
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_gcc_rust_and_the_ndk_meet() {
+        for (spelling, name) in [
+            ("x86_64-linux-gnu", "x86_64-unknown-linux-gnu"),
+            ("x86_64-pc-linux-gnu", "x86_64-unknown-linux-gnu"),
+            ("x86_64-unknown-linux-musl", "x86_64-unknown-linux-gnu"),
+            ("x86_64-unknown-none", "x86_64-unknown-none-elf"),
+            ("aarch64-none-elf", "aarch64-unknown-none-elf"),
+            ("aarch64-unknown-none", "aarch64-unknown-none-elf"),
+            ("aarch64-linux-android24", "aarch64-unknown-linux-gnu"),
+            ("aarch64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"),
+            ("riscv64-unknown-elf", "riscv64gc-unknown-none-elf"),
+            ("riscv64gc-unknown-none-elf", "riscv64gc-unknown-none-elf"),
+            ("riscv64-linux-gnu", "riscv64gc-unknown-linux-gnu"),
+        ] {
+            assert_eq!(target(spelling).map(|t| t.name), Ok(name), "{spelling}");
+        }
+    }
+
+    #[test]
+    fn every_name_is_a_triple_of_its_instruction_set_and_every_alias_leads_to_its_row() {
+        for row in TARGETS {
+            let triple = row.triple();
+            assert_eq!(triple.binary_format, target_lexicon::BinaryFormat::Elf, "{}", row.name);
+            for spelling in row.aliases.iter().chain([&row.name]) {
+                assert_eq!(target(spelling).map(|t| t.name), Ok(row.name), "{spelling}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_says_so() {
+        for spelling in
+            ["thumbv7em-none-eabi", "armv7-unknown-linux-gnueabihf", "riscv32imac-unknown-none-elf", "i686-linux-gnu", "arm-none-eabi"]
+        {
+            let error = target(spelling).unwrap_err();
+            assert_eq!(error.code, 701, "{error}");
+            assert!(error.message.contains("not there yet"), "{error}");
+        }
+        assert_eq!(target("aarch64-apple-darwin").unwrap_err().code, 701);
+        assert_eq!(target("x86_64-pc-windows-msvc").unwrap_err().code, 701);
+        let error = target("x86_65-linux-gnu").unwrap_err();
+        assert!(error.code == 702 && error.help.unwrap().contains("modelc targets"));
+        assert_eq!(target("").unwrap_err().code, 702);
+        assert_eq!(target("arm64-nonsense").unwrap_err().code, 702);
+    }
+
+    #[test]
+    fn levels_are_checked_against_the_target() {
+        let x86 = target("x86_64-linux-gnu").unwrap();
+        assert_eq!(level(x86, None).unwrap().level, "x86-64-v3");
+        assert_eq!(level(x86, Some("x86-64-v2")).unwrap().level, "x86-64-v2");
+        for (name, word) in [("x86-64", "below"), ("aarch64", "not one of"), ("pentium", "unknown")] {
+            let error = level(x86, Some(name)).unwrap_err();
+            assert!(error.code == 703 && error.message.contains(word), "{error}");
+        }
+        let other = target(if cfg!(target_arch = "riscv64") { "aarch64" } else { "riscv64" }).unwrap();
+        assert_eq!(level(other, Some("native")).unwrap_err().code, 704);
+    }
+
+    #[test]
+    fn the_host_has_a_level() {
+        let machine = host_machine().unwrap();
+        assert_eq!(required_features(machine) & !host_features(), 0);
+        assert_eq!(required_features(level(host().unwrap(), Some("native")).unwrap()) & !host_features(), 0);
+    }
+}

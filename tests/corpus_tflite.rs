@@ -1,0 +1,36 @@
+//! Real TFLite models through the interpreter, against outputs recorded with TFLite's reference kernels.
+
+mod support;
+
+use std::path::PathBuf;
+
+/// Sums are taken in another order than the reference's; the rest is rounding of the mathematical functions.
+const FLOAT_TOLERANCE: f64 = 1e-5;
+
+fn models(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let Some(folder) = support::corpus(folder) else { return Vec::new() };
+    let entries = std::fs::read_dir(folder).expect("the folder can be read");
+    let mut models: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.extension().is_some_and(|e| e == "tflite")).collect();
+    models.retain(|path| path.file_stem().is_some_and(|stem| wanted(&stem.to_string_lossy())));
+    models.sort();
+    models
+}
+
+#[test]
+fn mlperf_tiny_and_micro_examples_match_their_recorded_outputs() {
+    let wanted = |name: &str| {
+        name.starts_with("mlperftiny-")
+            || name.starts_with("tflm-hello_world")
+            || matches!(name, "tflm-micro_speech_quantized" | "tflm-person_detect")
+    };
+    let mut failures = Vec::new();
+    for model in models("tflite", wanted) {
+        let name = model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        match support::check_interpreted(&model, FLOAT_TOLERANCE) {
+            Ok(worst) => println!("{name}: {worst:.1e}"),
+            Err(error) => failures.push(format!("{name}: {error}")),
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}

@@ -1,0 +1,304 @@
+//! Objects and headers as C programs see them: compiled with `cc`, linked in every way, run here and under emulators.
+
+mod handmade;
+
+use modelc::emit::{ModelInfo, ModelRecord, ObjectFiles, ObjectOptions, RiscvAbi};
+use modelc::program::Program;
+use modelc::target::{level, target};
+use object::read::elf::{FileHeader, SectionHeader, Sym};
+use object::{Endianness, elf};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+const STRICT: &[&str] = &["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"];
+
+/// A way to compile C programs and to run them.
+struct Toolchain {
+    triple: &'static str,
+    compiler: &'static str,
+    emulator: Option<&'static str>,
+    /// Where the emulator finds the C library.
+    libraries: &'static str,
+}
+
+const NATIVE: Toolchain = Toolchain { triple: "x86_64-linux-gnu", compiler: "cc", emulator: None, libraries: "" };
+
+/// A folder with an object and its header, and programs made from them.
+struct Bench {
+    folder: TempDir,
+    tools: &'static Toolchain,
+}
+
+fn options(name: &str, triple: &str) -> ObjectOptions {
+    let target = target(triple).unwrap();
+    let machine = level(target, None).unwrap();
+    ObjectOptions { name: name.into(), target, machine, profile_hooks: false, weights_section: None, riscv_abi: RiscvAbi::default() }
+}
+
+fn build(program: &Program, options: &ObjectOptions) -> ObjectFiles {
+    let model = ModelInfo { sha256: [7; 32], file: "models/hand */ made.tflite".into() };
+    modelc::emit::object(program, &model, options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Programs that the host's compiler makes do not run on another host; there, only the emulated ones are tested.
+fn native() -> Option<&'static Toolchain> {
+    cfg!(all(target_arch = "x86_64", target_os = "linux")).then_some(&NATIVE)
+}
+
+impl Bench {
+    fn new(tools: &'static Toolchain) -> Self {
+        Self { folder: TempDir::new().unwrap(), tools }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn add(&self, name: &str, files: &ObjectFiles) -> PathBuf {
+        let path = self.path(&format!("{name}.o"));
+        fs::write(&path, &files.object).unwrap();
+        fs::write(self.path(&format!("{name}.h")), &files.header).unwrap();
+        path
+    }
+
+    /// Runs the compiler; its messages when it fails.
+    fn try_compile(&self, source: &str, flags: &[&str], objects: &[&Path], output: &str) -> Result<PathBuf, String> {
+        let output = self.path(output);
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/link");
+        let mut command = Command::new(self.tools.compiler);
+        command.args(flags).arg("-I").arg(self.folder.path()).arg("-I").arg(&sources);
+        if !source.is_empty() {
+            command.arg(sources.join(source));
+        }
+        command.args(objects).arg("-o").arg(&output);
+        let run = command.output().unwrap_or_else(|error| panic!("{} ({error}): {ADVICE}", self.tools.compiler));
+        if run.status.success() { Ok(output) } else { Err(String::from_utf8_lossy(&run.stderr).into_owned()) }
+    }
+
+    fn compile(&self, source: &str, flags: &[&str], objects: &[&Path], output: &str) -> PathBuf {
+        let flags: Vec<_> = STRICT.iter().chain(flags).copied().collect();
+        self.try_compile(source, &flags, objects, output).unwrap_or_else(|error| panic!("{source} with {flags:?}: {error}"))
+    }
+
+    fn run(&self, program: &Path, arguments: &[&Path]) {
+        let mut command = match self.tools.emulator {
+            Some(emulator) => {
+                let mut command = Command::new(emulator);
+                command.env("QEMU_LD_PREFIX", self.tools.libraries).arg(program);
+                command
+            }
+            None => Command::new(program),
+        };
+        let run = command.args(arguments).output().unwrap_or_else(|error| panic!("{:?} ({error}): {ADVICE}", self.tools.emulator));
+        assert!(run.status.success(), "{}: {}\n{}", program.display(), run.status, String::from_utf8_lossy(&run.stderr));
+    }
+}
+
+const ADVICE: &str = "`cargo xtask setup` installs what the tests use";
+
+#[test]
+fn a_model_lives_its_life_linked_in_every_way() {
+    let Some(tools) = native() else { return };
+    let bench = Bench::new(tools);
+    let net = bench.add("net", &build(&handmade::program(), &options("net", tools.triple)));
+    let ways: &[&[&str]] = &[
+        &["-fPIE", "-pie", "-Wl,-z,text"],
+        &["-fno-pie", "-no-pie"],
+        &["-static"],
+        &["-Wl,--gc-sections", "-ffunction-sections", "-s"],
+        &["-fsanitize=undefined", "-fno-sanitize-recover"],
+    ];
+    for (number, way) in ways.iter().enumerate() {
+        let flags: Vec<_> = way.iter().chain(&["-DLACKING_FEATURES=1"]).copied().collect();
+        let program = bench.compile("lifecycle.c", &flags, &[&net], &format!("lifecycle{number}"));
+        bench.run(&program, &[]);
+        // The record stays, even where nobody refers to it and names are gone.
+        let records = ModelRecord::find_all(&fs::read(program).unwrap());
+        assert_eq!(records.iter().map(|r| (r.name.as_str(), r.model_sha256)).collect::<Vec<_>>(), [("net", [7; 32])], "{way:?}");
+    }
+}
+
+#[test]
+fn a_shared_library_holds_a_model() {
+    let Some(tools) = native() else { return };
+    let bench = Bench::new(tools);
+    let net = bench.add("net", &build(&handmade::program(), &options("net", tools.triple)));
+    let library = bench.compile("", &["-shared", "-nostdlib", "-Wl,-z,text", "-Wl,-z,defs", "-Wl,--fatal-warnings"], &[&net], "libnet.so");
+    let program = bench.compile("shared_library.c", &[], &[], "shared_library");
+    bench.run(&program, &[&library]);
+    let program = bench.compile("lifecycle.c", &["-Wl,-rpath,$ORIGIN"], &[&library], "lifecycle");
+    bench.run(&program, &[]);
+}
+
+#[test]
+fn cross_objects_run_under_emulators() {
+    static CROSS: [Toolchain; 2] = [
+        Toolchain {
+            triple: "aarch64-linux-gnu",
+            compiler: "aarch64-linux-gnu-gcc",
+            emulator: Some("qemu-aarch64"),
+            libraries: "/usr/aarch64-linux-gnu",
+        },
+        Toolchain {
+            triple: "riscv64-linux-gnu",
+            compiler: "riscv64-linux-gnu-gcc",
+            emulator: Some("qemu-riscv64"),
+            libraries: "/usr/riscv64-linux-gnu",
+        },
+    ];
+    for tools in &CROSS {
+        let bench = Bench::new(tools);
+        let files = build(&handmade::program(), &options("net", tools.triple));
+        let net = bench.add("net", &files);
+        for (number, way) in [["-static", "-no-pie"], ["-pie", "-fPIE"]].iter().enumerate() {
+            let program = bench.compile("lifecycle.c", way, &[&net], &format!("lifecycle{number}"));
+            bench.run(&program, &[]);
+        }
+        bench.compile("", &["-shared", "-nostdlib", "-Wl,-z,text", "-Wl,-z,defs", "-Wl,--fatal-warnings"], &[&net], "libnet.so");
+        assert_self_contained(&files);
+    }
+}
+
+#[test]
+fn bare_metal_objects_are_those_of_their_instruction_set() {
+    for triple in ["aarch64-none-elf", "riscv64-unknown-elf", "x86_64-unknown-none"] {
+        assert_self_contained(&build(&handmade::program(), &options("net", triple)));
+    }
+    let soft = ObjectOptions { riscv_abi: RiscvAbi::Lp64, ..options("net", "riscv64-unknown-elf") };
+    let file = build(&handmade::program(), &soft).object;
+    let header = elf::FileHeader64::<Endianness>::parse(&*file).unwrap();
+    assert_eq!(header.e_flags(Endianness::Little) & elf::EF_RISCV_FLOAT_ABI, elf::EF_RISCV_FLOAT_ABI_SOFT);
+}
+
+#[test]
+fn headers_are_clean_in_c_and_cpp_two_models_to_a_file() {
+    let Some(tools) = native() else { return };
+    let bench = Bench::new(tools);
+    let net = bench.add("net", &build(&handmade::program(), &options("net", tools.triple)));
+    let other = bench.add("other", &build(&handmade::program(), &options("other", tools.triple)));
+    let program = bench.compile("two_models.c", &[], &[&net, &other], "two_models");
+    bench.run(&program, &[]);
+    let flags = ["-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c"];
+    let compiled = bench.try_compile("two_models.c", &flags, &[], "two_models.o").unwrap_or_else(|error| panic!("{error}"));
+    let cpp = Bench { tools: &Toolchain { triple: "", compiler: "c++", emulator: None, libraries: "" }, ..bench };
+    let program = cpp.try_compile("", &[], &[&compiled, &net, &other], "two_models_cpp").unwrap_or_else(|error| panic!("{error}"));
+    cpp.run(&program, &[]);
+}
+
+#[test]
+fn instances_on_threads_share_scratch_in_turn_within_the_stack_bound() {
+    let Some(tools) = native() else { return };
+    let bench = Bench::new(tools);
+    let net = bench.add("net", &build(&handmade::program(), &options("net", tools.triple)));
+    let program = bench.compile("threads.c", &["-pthread"], &[&net], "threads");
+    bench.run(&program, &[]);
+}
+
+#[test]
+fn hooks_are_called_where_asked_for_and_leave_no_trace_elsewhere() {
+    let Some(tools) = native() else { return };
+    let program = handmade::program();
+    let kernels = format!("-DFORWARD_KERNELS={}", program.methods[0].steps.len());
+    for (profile_hooks, flag) in [(true, kernels.as_str()), (false, "-DWITHOUT_HOOKS")] {
+        let bench = Bench::new(tools);
+        let files = build(&program, &ObjectOptions { profile_hooks, ..options("net", tools.triple) });
+        let net = bench.add("net", &files);
+        let program = bench.compile("hooks.c", &[flag], &[&net], "hooks");
+        bench.run(&program, &[]);
+    }
+}
+
+#[test]
+fn a_stale_header_does_not_link() {
+    let Some(tools) = native() else { return };
+    let bench = Bench::new(tools);
+    let net = bench.add("net", &build(&handmade::program(), &options("net", tools.triple)));
+    let mut changed = handmade::program();
+    changed.methods[0].outputs[1].shape = vec![1, 3];
+    bench.add("net_new", &build(&changed, &options("net", tools.triple)));
+    fs::copy(bench.path("net_new.h"), bench.path("net.h")).unwrap();
+    let error = bench.try_compile("lifecycle.c", STRICT, &[&net], "lifecycle").unwrap_err();
+    assert!(error.contains("undefined reference to `net_init_1_"), "{error}");
+}
+
+#[test]
+fn equal_programs_give_equal_bytes_and_weights_do_not_change_the_interface() {
+    let first = build(&handmade::program(), &options("net", "x86_64-linux-gnu"));
+    let second = build(&handmade::program(), &options("net", "x86_64-pc-linux-gnu"));
+    assert_eq!(first.object, second.object);
+    assert_eq!(first.header, second.header);
+    assert_eq!(first.report, second.report);
+    let mut other = handmade::program();
+    other.constants[1].data = vec![1; handmade::LENGTH as usize].into();
+    let other = build(&other, &options("net", "x86_64-linux-gnu"));
+    assert!(other.object != first.object && other.symbols == first.symbols);
+    assert_self_contained(&first);
+    assert!(!first.header.contains("models/") && !String::from_utf8_lossy(&first.object).contains("models/"));
+}
+
+#[test]
+fn the_report_names_what_the_object_holds() {
+    let files = build(&handmade::program(), &options("net", "x86_64-linux-gnu"));
+    let report = &files.report;
+    assert_eq!(report["memory"]["arena_bytes"], files.record.state_bytes + files.record.scratch_bytes);
+    assert_eq!(report["memory"]["object_bytes"], files.object.len());
+    assert_eq!(report["kernels"][2]["symbol"], "net_op1_double");
+    assert_eq!(report["kernels"][2]["operators"][0]["name"], "OP_1");
+    assert_eq!(report["kernels"].as_array().unwrap().len(), 4 + 4 + 3 + 1 + 1);
+    assert_eq!(report["methods"][1]["identifier"], "count_to");
+}
+
+#[test]
+fn a_mistake_in_a_program_is_an_error_that_names_the_operator() {
+    use modelc::diagnostic::Kind;
+    use modelc::program::{Address, Step};
+    let break_call = |edit: fn(&mut modelc::program::Call)| {
+        let mut program = handmade::program();
+        let Step::Call(call) = &mut program.methods[0].steps[2] else { panic!("the third step is a call") };
+        edit(call);
+        let model = ModelInfo { sha256: [0; 32], file: String::new() };
+        modelc::emit::object(&program, &model, &options("net", "x86_64-linux-gnu")).unwrap_err().0.remove(0)
+    };
+    for edit in [
+        (|call| call.arguments[0] = Address::Scratch(1)) as fn(&mut modelc::program::Call),
+        |call| call.arguments[0] = Address::Scratch(u64::MAX),
+        |call| call.arguments[0] = Address::Constant(9, 0),
+        |call| call.arguments[1] = Address::Input(0, 0),
+        |call| call.arguments[1] = Address::Output(7, 0),
+        |call| call.integers.push(1),
+        |call| call.kernel = 99,
+    ] {
+        let error = break_call(edit);
+        assert_eq!(error.kind, Kind::Bug, "{error}");
+        assert_eq!(error.location.operator, Some((1, "OP_1".into())), "{error}");
+    }
+}
+
+/// No undefined symbol, no writable data, no global offset table, the stack mark.
+fn assert_self_contained(files: &ObjectFiles) {
+    let data = &*files.object;
+    let endian = Endianness::Little;
+    let header = elf::FileHeader64::<Endianness>::parse(data).unwrap();
+    let sections = header.sections(endian, data).unwrap();
+    let mut names = vec![];
+    for section in sections.iter() {
+        let name = String::from_utf8_lossy(sections.section_name(endian, section).unwrap()).into_owned();
+        let flags = section.sh_flags(endian);
+        assert_eq!(flags & u64::from(elf::SHF_WRITE), 0, "{name} is writable");
+        if name.starts_with(".note.GNU-stack") {
+            assert_eq!(flags & u64::from(elf::SHF_EXECINSTR), 0);
+        }
+        names.push(name);
+    }
+    for name in [".note.GNU-stack", ".text.net_init", ".text.net_op0_add", ".rodata.net_weights", ".rodata.net_info"] {
+        assert!(names.iter().any(|n| n == name), "{name} is not among {names:?}");
+    }
+    let symbols = sections.symbols(endian, data, elf::SHT_SYMTAB).unwrap();
+    for symbol in symbols.iter().skip(1) {
+        let name = String::from_utf8_lossy(symbol.name(endian, symbols.strings()).unwrap()).into_owned();
+        assert!(!symbol.is_undefined(endian), "{name} is undefined");
+        assert!(symbol.st_bind() == elf::STB_LOCAL || files.symbols.contains(&name), "{name} is global");
+    }
+}

@@ -1,0 +1,136 @@
+//! Shared by tests: finding recorded models, running them, comparing results.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use modelc::frontend::{self, LoadOptions};
+use modelc::ir::interpret::Interpreter;
+use modelc::ir::{ElementType, Method, Module, Tensor};
+use modelc::npz::{self, Archive};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A folder of recorded models: below `MODELC_CORPUS`, or `../shared/models` beside the project. Tests without it are skipped.
+pub fn corpus(folder: &str) -> Option<PathBuf> {
+    let root = std::env::var_os("MODELC_CORPUS").map(PathBuf::from);
+    let root = root.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models"));
+    let path = root.join(folder);
+    if !path.is_dir() {
+        eprintln!("skipped: {} is no folder", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+/// Loads a model.
+pub fn load(path: &Path) -> Result<Module, modelc::diagnostic::Diagnostics> {
+    let bytes = std::fs::read(path).expect("the model can be read");
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    frontend::load(Arc::new(bytes), &name, &LoadOptions::default())
+}
+
+/// The recorded inputs or outputs beside a model.
+pub fn recorded(model: &Path, what: &str) -> Option<Archive> {
+    let path = model.with_extension("").with_extension_added(what);
+    path.is_file().then(|| Archive::read(&path).expect("recorded arrays can be read"))
+}
+
+trait WithExtensionAdded {
+    fn with_extension_added(&self, extension: &str) -> PathBuf;
+}
+
+impl WithExtensionAdded for PathBuf {
+    fn with_extension_added(&self, extension: &str) -> PathBuf {
+        let mut name = self.clone().into_os_string();
+        name.push(".");
+        name.push(extension);
+        name.into()
+    }
+}
+
+/// Runs every recorded call of a model through the interpreter and compares; says how far off the worst output is.
+pub fn check_interpreted(model: &Path, tolerance: f64) -> Result<f64, String> {
+    let module = load(model).map_err(|error| error.to_string())?;
+    modelc::ir::verify::verify(&module).map_err(|error| format!("verifier: {error}"))?;
+    let stem = model.with_extension("");
+    let read = |what: &str| Archive::read(&stem.with_extension_added(what)).map_err(|error| error.to_string());
+    let (inputs, expected) = (read("inputs.npz")?, read("expected.npz")?);
+    let mut interpreter = Interpreter::new(&module);
+    let methods = methods_of_calls(&stem);
+    let mut worst = 0f64;
+    for call in 0..inputs.calls().max(methods.len()).max(1) {
+        let wanted = methods.get(call);
+        let found = module.methods.iter().position(|method| wanted.is_none_or(|name| *name == method.name));
+        let number = found.ok_or_else(|| format!("there is no method {wanted:?}"))?;
+        let method = &module.methods[number];
+        let arguments = arguments(&module, method, &inputs, call)?;
+        let outputs = interpreter.run(number, &arguments).map_err(|error| error.to_string())?;
+        for (index, (output, port)) in outputs.iter().zip(&method.outputs).enumerate() {
+            let index = port.position(index);
+            let output = port.from_buffer(output).ok_or("an output has another rank than its port")?;
+            let Some(array) = expected.output(call, index) else { return Err(format!("output {index} of call {call} is not recorded")) };
+            worst = worst.max(compare(&output, array, tolerance).map_err(|error| format!("output {index} of call {call}: {error}"))?);
+        }
+    }
+    Ok(worst)
+}
+
+/// The recorded inputs of a call as a method takes them.
+fn arguments(module: &Module, method: &Method, inputs: &Archive, call: usize) -> Result<Vec<Tensor>, String> {
+    let function = &module.functions[method.function];
+    let mut arguments = Vec::new();
+    for (number, port) in method.inputs.iter().enumerate() {
+        let index = port.position(number);
+        let array = inputs.input(call, index).ok_or_else(|| format!("input {index} of call {call} is not recorded"))?;
+        let ty = function.tensor(function.params[number]);
+        let array = port.to_buffer(array).ok_or_else(|| format!("input {index} of call {call} has another rank"))?;
+        let shape = ty.static_shape().unwrap_or_else(|| array.shape.clone());
+        arguments.push(npz::conform(&array, ty.element, &shape, &format!("in{call}_{index}")).map_err(|error| error.to_string())?);
+    }
+    Ok(arguments)
+}
+
+/// The method of each recorded call, from the `.json` beside a model; none where there is no such file.
+fn methods_of_calls(stem: &PathBuf) -> Vec<String> {
+    let Ok(text) = std::fs::read_to_string(stem.with_extension_added("json")) else { return Vec::new() };
+    let json: serde_json::Value = serde_json::from_str(&text).expect("the description of the calls is JSON");
+    let calls = json["calls"].as_array().cloned().unwrap_or_default();
+    calls.iter().map(|call| call["method"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn floats(tensor: &Tensor) -> Option<Vec<f64>> {
+    let bytes = &tensor.bytes;
+    Some(match tensor.element {
+        ElementType::F32 | ElementType::C64 => {
+            bytes.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect()
+        }
+        ElementType::F64 => bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes"))).collect(),
+        ElementType::Bf16 => bytes.chunks_exact(2).map(|b| half::bf16::from_le_bytes([b[0], b[1]]).to_f64()).collect(),
+        ElementType::F16 => bytes.chunks_exact(2).map(|b| half::f16::from_le_bytes([b[0], b[1]]).to_f64()).collect(),
+        _ => return None,
+    })
+}
+
+/// Integers must be equal; floats may differ by `tolerance` of the largest recorded magnitude. Gives the largest such ratio.
+pub fn compare(found: &Tensor, expected: &Tensor, tolerance: f64) -> Result<f64, String> {
+    // NumPy has no bfloat16: its bits are recorded.
+    let as_bits = found.element == ElementType::Bf16 && expected.element == ElementType::U16;
+    let expected = &if as_bits { Tensor { element: ElementType::Bf16, ..expected.clone() } } else { expected.clone() };
+    if found.element != expected.element || found.shape != expected.shape {
+        return Err(format!("{}{:?} instead of {}{:?}", found.element, found.shape, expected.element, expected.shape));
+    }
+    let Some((found_values, expected_values)) = floats(found).zip(floats(expected)) else {
+        let differing = found.bytes.iter().zip(&expected.bytes).filter(|(a, b)| a != b).count();
+        return if differing == 0 { Ok(0.0) } else { Err(format!("{differing} of {} bytes differ", found.bytes.len())) };
+    };
+    let largest = expected_values.iter().filter(|x| x.is_finite()).fold(0f64, |largest, x| largest.max(x.abs()));
+    let mut worst = 0f64;
+    for (position, (a, b)) in found_values.iter().zip(&expected_values).enumerate() {
+        let equal = a == b || (a.is_nan() && b.is_nan());
+        let distance = if equal { 0.0 } else { (a - b).abs() / largest.max(f64::MIN_POSITIVE) };
+        if distance.is_nan() || distance > tolerance {
+            return Err(format!("element {position} is {a} instead of {b}, {distance:.1e} of the largest"));
+        }
+        worst = worst.max(distance);
+    }
+    Ok(worst)
+}
