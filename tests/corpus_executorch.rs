@@ -2,7 +2,12 @@
 
 mod support;
 
+use modelc::frontend::bundled;
+use modelc::ir::Tensor;
+use modelc::ir::data::Bytes;
+use modelc::ir::interpret::Interpreter;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Sums are taken in another order than PyTorch's; the rest is rounding of the mathematical functions.
 const FLOAT_TOLERANCE: f64 = 1e-5;
@@ -29,6 +34,29 @@ fn portable_programs_match_their_recorded_outputs() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn bundles_hold_a_program_and_cases_that_it_passes() {
+    let Some(folder) = support::corpus("executorch") else { return };
+    for name in ["mlp", "lenet", "dscnn_kws"] {
+        let path = folder.join(format!("{name}.portable.bpte"));
+        let bytes: Arc<dyn Bytes> = Arc::new(std::fs::read(&path).expect("the bundle can be read"));
+        let (program, suites) = bundled::load(&bytes).expect("the bundle is sound");
+        let beside = std::fs::read(path.with_extension("pte")).expect("the program can be read");
+        assert_eq!(program.bytes(), beside, "{name}: the program inside");
+        let module = support::load(&path).expect("the program loads");
+        let cases: Vec<_> = suites.iter().flat_map(|suite| suite.cases.iter().map(move |case| (&suite.method, case))).collect();
+        assert!(!cases.is_empty(), "{name} has test cases");
+        for (method, case) in cases {
+            let number = module.methods.iter().position(|m| m.name == *method).expect("the method exists");
+            let inputs: Vec<Tensor> = case.inputs.iter().flatten().cloned().collect();
+            let outputs = Interpreter::new(&module).run(number, &inputs).expect("the method runs");
+            for (output, expected) in outputs.iter().zip(case.outputs.iter().flatten()) {
+                support::compare(output, expected, FLOAT_TOLERANCE).unwrap_or_else(|error| panic!("{name}: {error}"));
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Front ends: model files to the tensor language. A front end knows one file format and nothing of code.
 
+pub mod bundled;
 pub mod executorch;
 pub mod fixed_point;
 pub mod quantization;
@@ -50,7 +51,10 @@ pub fn load(bytes: Arc<dyn Bytes>, file_name: &str, options: &LoadOptions) -> Re
     let loaded = match Format::detect((*bytes).as_ref()) {
         Some(Format::Tflite) => tflite::load(&bytes, options),
         Some(Format::Executorch) => executorch::load(&bytes, options),
-        Some(format) => Err(Diagnostic::new(112, Kind::Unsupported, format!("files of format {format:?} are not supported")).into()),
+        Some(Format::BundledExecutorch) => bundled::load(&bytes).and_then(|(program, _)| {
+            let program: Arc<dyn Bytes> = Arc::new(program);
+            executorch::load(&program, options)
+        }),
         None => Err(unknown_format((*bytes).as_ref()).into()),
     };
     loaded.map_err(|diagnostics| Diagnostics(diagnostics.0.into_iter().map(|d| d.in_file(file_name)).collect()))

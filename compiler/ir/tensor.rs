@@ -39,7 +39,7 @@ pub fn permute_bytes(bytes: &[u8], element: ElementType, shape: &[u64], permutat
     for &p in permutation {
         *seen.get_mut(p)? = true;
     }
-    if permutation.len() != shape.len() || seen.contains(&false) || element.bits() % 8 != 0 {
+    if permutation.len() != shape.len() || seen.contains(&false) || !element.bits().is_multiple_of(8) {
         return None;
     }
     let size = (element.bits() / 8) as usize;

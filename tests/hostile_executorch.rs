@@ -1,0 +1,133 @@
+//! Damaged ExecuTorch files: every byte may be anything. Loading ends with a module or diagnostics, never a panic, and soon.
+
+mod support;
+
+use modelc::diagnostic::Diagnostics;
+use modelc::frontend::{self, LoadOptions};
+use modelc::ir::Module;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Small files with all that the front end reads: branches, loops, states, dimension orders, several methods, quantization.
+const FILES: [&str; 10] = [
+    "addmul.portable.pte",
+    "cond.portable.pte",
+    "map.portable.pte",
+    "accum_mutable.portable.pte",
+    "chlast_conv.portable.pte",
+    "mixed_io.portable.pte",
+    "multi_method.portable.pte",
+    "intbool.portable.pte",
+    "math.portable.pte",
+    "addmul_q8.portable.pte",
+];
+
+/// A sequence of numbers that is the same every time (Steele, Lea, Flood: SplitMix64).
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+}
+
+fn files(names: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
+    let Some(folder) = support::corpus("executorch") else { return Vec::new() };
+    names.iter().map(|name| folder.join(name)).map(|path| (path.clone(), std::fs::read(path).expect("the file can be read"))).collect()
+}
+
+fn load(bytes: Vec<u8>) -> Result<Module, Diagnostics> {
+    frontend::load(Arc::new(bytes), "damaged.pte", &LoadOptions::default())
+}
+
+/// Loads and, of what still loads, checks that it is sound IR.
+fn survives(bytes: Vec<u8>, what: &dyn std::fmt::Display) {
+    let begin = Instant::now();
+    match load(bytes) {
+        Ok(module) => {
+            if let Err(error) = modelc::ir::verify::verify(&module) {
+                panic!("{what}: loads, but the IR is wrong: {error}");
+            }
+        }
+        Err(diagnostics) => {
+            assert!(!diagnostics.0.is_empty(), "{what}: fails without a reason");
+            for diagnostic in diagnostics.0 {
+                assert!(diagnostic.location.file.is_some(), "{what}: {diagnostic} names no file");
+            }
+        }
+    }
+    assert!(begin.elapsed() < Duration::from_secs(10), "{what}: took {:?}", begin.elapsed());
+}
+
+#[test]
+fn damaged_bytes_never_panic() {
+    for (path, bytes) in files(&FILES) {
+        let mut numbers = Numbers(bytes.len() as u64);
+        for round in 0..1500 {
+            let mut damaged = bytes.clone();
+            for _ in 0..1 + numbers.below(3) {
+                let at = numbers.below(damaged.len());
+                damaged[at] = match numbers.below(4) {
+                    0 => 0,
+                    1 => 0xFF,
+                    2 => damaged[at] ^ (1 << numbers.below(8)),
+                    _ => numbers.next() as u8,
+                };
+            }
+            survives(damaged, &format!("{} round {round}", path.display()));
+        }
+    }
+}
+
+/// Whole fields replaced by numbers that break arithmetic.
+#[test]
+fn damaged_words_never_panic() {
+    const WORDS: [u32; 9] = [0, 1, 2, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0x0001_0000, 0x7FFF_FF00, 0xFFFF_FF80];
+    for (path, bytes) in files(&FILES) {
+        let mut numbers = Numbers(!(bytes.len() as u64));
+        for round in 0..1500 {
+            let mut damaged = bytes.clone();
+            let at = numbers.below(damaged.len() / 4 - 1) * 4;
+            damaged[at..at + 4].copy_from_slice(&WORDS[numbers.below(WORDS.len())].to_le_bytes());
+            if numbers.below(2) == 0 {
+                damaged[at + 4..(at + 8).min(bytes.len())].fill(if numbers.below(2) == 0 { 0 } else { 0x7F });
+            }
+            survives(damaged, &format!("{} round {round}, word at {at}", path.display()));
+        }
+    }
+}
+
+#[test]
+fn truncated_files_are_refused() {
+    for (path, bytes) in files(&FILES[..5]) {
+        for length in (0..bytes.len()).step_by(37) {
+            survives(bytes[..length].to_vec(), &format!("{} cut to {length}", path.display()));
+        }
+        assert!(load(bytes[..bytes.len() / 2].to_vec()).is_err(), "half of {}", path.display());
+    }
+}
+
+#[test]
+fn damaged_bundles_never_panic() {
+    for (path, bytes) in files(&["mlp.portable.bpte"]) {
+        let mut numbers = Numbers(7);
+        for round in 0..300 {
+            let mut damaged = bytes.clone();
+            // Test cases and tables stand at both ends; weights fill the middle.
+            let at = if round % 2 == 0 { numbers.below(1024) } else { damaged.len() - 1 - numbers.below(4096) };
+            damaged[at] = numbers.next() as u8;
+            let shared: Arc<dyn modelc::ir::data::Bytes> = Arc::new(damaged.clone());
+            let _ = modelc::frontend::bundled::load(&shared);
+            survives(damaged, &format!("{} round {round}", path.display()));
+        }
+    }
+}
