@@ -2,7 +2,8 @@
 
 mod support;
 
-use std::path::PathBuf;
+use modelc::diagnostic::Kind;
+use std::path::{Path, PathBuf};
 
 /// Sums are taken in another order than the reference's; the rest is rounding of the mathematical functions.
 const FLOAT_TOLERANCE: f64 = 1e-5;
@@ -33,4 +34,39 @@ fn mlperf_tiny_and_micro_examples_match_their_recorded_outputs() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// What became of a case.
+enum Outcome {
+    Passed,
+    /// The operator or its types are not compiled, and the error says so.
+    Unsupported(String),
+    Failed(String),
+}
+
+fn outcome(model: &Path) -> Outcome {
+    match support::load(model) {
+        Err(error) if error.0.iter().all(|d| d.kind == Kind::Unsupported) => Outcome::Unsupported(error.0[0].message.clone()),
+        Err(error) => Outcome::Failed(error.to_string()),
+        Ok(_) => support::check_interpreted(model, FLOAT_TOLERANCE).map_or_else(Outcome::Failed, |_| Outcome::Passed),
+    }
+}
+
+#[test]
+fn single_operators_match_or_are_refused() {
+    let (mut passed, mut refused, mut failures) = (0, 0, Vec::new());
+    for model in models("tflite_ops", |_| true) {
+        let name = model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        match outcome(&model) {
+            Outcome::Passed => passed += 1,
+            Outcome::Unsupported(why) => {
+                refused += 1;
+                println!("refused {name}: {why}");
+            }
+            Outcome::Failed(error) => failures.push(format!("FAILED {name}: {error}")),
+        }
+    }
+    println!("{passed} passed, {refused} refused, {} failed", failures.len());
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(passed + refused == 0 || passed >= 590, "only {passed} operators pass");
 }

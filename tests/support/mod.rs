@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+use modelc::diagnostic::{Diagnostic, Diagnostics};
 use modelc::frontend::{self, LoadOptions};
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::{ElementType, Method, Module, Tensor};
@@ -21,38 +22,27 @@ pub fn corpus(folder: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Loads a model.
-pub fn load(path: &Path) -> Result<Module, modelc::diagnostic::Diagnostics> {
+/// Loads a model, its inputs in the shapes that are recorded.
+pub fn load(path: &Path) -> Result<Module, Diagnostics> {
     let bytes = std::fs::read(path).expect("the model can be read");
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    frontend::load(Arc::new(bytes), &name, &LoadOptions::default())
+    let mut options = LoadOptions::default();
+    if let Ok(inputs) = recorded(path, "inputs.npz") {
+        options.shapes = (0..).map_while(|index| Some((index, inputs.input(0, index)?.shape.clone()))).collect();
+    }
+    frontend::load(Arc::new(bytes), &name, &options)
 }
 
 /// The recorded inputs or outputs beside a model.
-pub fn recorded(model: &Path, what: &str) -> Option<Archive> {
-    let path = model.with_extension("").with_extension_added(what);
-    path.is_file().then(|| Archive::read(&path).expect("recorded arrays can be read"))
-}
-
-trait WithExtensionAdded {
-    fn with_extension_added(&self, extension: &str) -> PathBuf;
-}
-
-impl WithExtensionAdded for PathBuf {
-    fn with_extension_added(&self, extension: &str) -> PathBuf {
-        let mut name = self.clone().into_os_string();
-        name.push(".");
-        name.push(extension);
-        name.into()
-    }
+pub fn recorded(model: &Path, what: &str) -> Result<Archive, Diagnostic> {
+    Archive::read(&model.with_extension(what))
 }
 
 /// Runs every recorded call of a model through the interpreter and compares; says how far off the worst output is.
 pub fn check_interpreted(model: &Path, tolerance: f64) -> Result<f64, String> {
     let module = load(model).map_err(|error| error.to_string())?;
     modelc::ir::verify::verify(&module).map_err(|error| format!("verifier: {error}"))?;
-    let stem = model.with_extension("");
-    let read = |what: &str| Archive::read(&stem.with_extension_added(what)).map_err(|error| error.to_string());
+    let read = |what: &str| recorded(model, what).map_err(|error| error.to_string());
     let (inputs, expected) = (read("inputs.npz")?, read("expected.npz")?);
     let mut interpreter = Interpreter::new(&module);
     let methods = methods_of_calls(&stem);

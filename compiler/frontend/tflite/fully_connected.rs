@@ -2,12 +2,12 @@
 
 use super::activation::Activation;
 use super::convolution::missing_options;
-use super::operator::{Lowered, Operand, Operator, invalid, unsupported};
+use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use super::requantize::{IntegerOutput, Scaling, bias, filter_scales, float_output, integer_output};
 use super::{convolution, hybrid};
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
-use crate::ir::{ElementType, Value};
+use crate::ir::{Attribute, ElementType, Op, Scalar, Value};
 use crate::schema::tflite::{FullyConnectedOptionsWeightsFormat as WeightsFormat, TensorType as TypeCode};
 use ElementType::{F32, I8, I16, I32, I64, U8};
 
@@ -36,6 +36,9 @@ pub(super) fn fully_connected(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         let found = format!("{:?}", filter.shape);
         return Err(invalid(314, "the filter must have two dimensions").about_tensor(&filter.info.name).expected("rank 2", found));
     };
+    if depth == 0 && input.shape.last() == Some(&0) {
+        return without_depth(operator, &input, units, options.keep_num_dims());
+    }
     if depth == 0 || units == 0 || input.elements() % depth != 0 {
         let message = "the input does not divide into rows as long as the filter's";
         return Err(invalid(311, message).expected(format!("a multiple of {depth} elements"), format!("{:?}", input.shape)));
@@ -63,6 +66,17 @@ pub(super) fn fully_connected(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let result = operator_parts.lower(operator)?;
     let result = operator.reshape(result, &shape)?;
     operator.bind(0, result)
+}
+
+/// Rows without elements: the reference fills the output with zero bytes, whatever the bias.
+fn without_depth(operator: &mut Operator<'_, '_, '_>, input: &Operand, units: u64, keep: bool) -> Lowered {
+    let output = operator.output(0)?;
+    let outer = &input.shape[..input.rank() - 1];
+    let mut shape = if keep { outer.to_vec() } else { vec![outer.iter().product()] };
+    shape.push(units);
+    let zero = operator.constant(output.element, &[], Scalar::int(output.element, 0).to_bytes())?;
+    let value = operator.inst(Op::Broadcast, &[zero], vec![Attribute::Extents(extents(&shape))])?;
+    operator.bind(0, value)
 }
 
 impl FullyConnected {

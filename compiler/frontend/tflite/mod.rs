@@ -6,6 +6,7 @@ mod activation;
 mod arithmetic;
 mod concatenation;
 mod convolution;
+mod fold;
 mod fully_connected;
 mod hybrid;
 mod operator;
@@ -90,7 +91,8 @@ pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Modu
             module.methods.push(method(entry, lowered));
         }
     }
-    if let Some((input, _)) = options.shapes.iter().find(|(input, _)| module.methods.iter().all(|m| m.inputs.len() <= *input)) {
+    let unused = options.shapes.iter().find(|(input, _)| module.methods.iter().all(|m| m.inputs.len() <= *input));
+    if let Some((input, _)) = unused.filter(|_| errors.is_empty()) {
         errors.push(Diagnostic::new(320, Kind::Usage, format!("a shape is given for input {input}, which the model does not have")));
     }
     if errors.is_empty() { Ok(module) } else { Err(Diagnostics(errors)) }

@@ -2,9 +2,9 @@
 
 use super::operator::{Operator, invalid};
 use super::tensor::TensorInfo;
-use super::{OperatorCode, Subgraph, registry};
+use super::{OperatorCode, Subgraph, fold, registry};
 use crate::diagnostic::{Diagnostic, Kind};
-use crate::ir::{Func, FunctionBuilder, Module, Quantization, SourceData, TensorType, Type, Value};
+use crate::ir::{Func, FunctionBuilder, Module, Op, Quantization, SourceData, TensorType, Type, Value};
 use crate::schema::tflite as schema;
 use std::rc::Rc;
 
@@ -146,7 +146,7 @@ impl<'a> Lowering<'a, '_> {
             let info = self.info(tensor)?;
             let mut shape = info.shape.clone();
             if let Some((_, wanted)) = shapes.iter().find(|(input, _)| *input == position) {
-                if wanted.len() != shape.len() {
+                if wanted.len() != shape.len() && info.has_rank {
                     let message = format!("the shape given for input {position} has another number of dimensions");
                     return Err(Diagnostic::new(320, Kind::Usage, message).expected(format!("{shape:?}"), format!("{wanted:?}")));
                 }
@@ -210,11 +210,29 @@ impl<'a> Lowering<'a, '_> {
             .map_or_else(String::new, |info| info.name.clone());
         let source = SourceData { function: self.subgraph.name.clone(), operator: index as u32, operator_name: code.name.clone(), tensor };
         self.builder.source = Some(self.builder.module.sources.push(source));
+        let start = self.builder.function.body.len();
         let mut operator = Operator { lowering: self, record, inputs, outputs: outputs.clone() };
         lower(&mut operator)?;
+        self.fold(start, &outputs);
         match outputs.iter().find(|&&tensor| !matches!(self.slots[tensor], Slot::Value(_))) {
             Some(_) => Err(invalid(203, "the operator has more outputs than it computes")),
             None => Ok(()),
+        }
+    }
+
+    /// Replaces the results of the instructions from `start` on by constants, where they depend on small constants only.
+    fn fold(&mut self, start: usize, outputs: &[usize]) {
+        let values: Vec<Value> =
+            outputs.iter().filter_map(|&tensor| if let Slot::Value(value) = self.slots[tensor] { Some(value) } else { None }).collect();
+        let Some(constants) = fold::constants(&mut self.builder, start, &values) else { return };
+        // Constants stay: they may be tensors that operators behind this one read too.
+        let computed = self.builder.function.body.split_off(start);
+        let function = &mut self.builder.function;
+        function.body.extend(computed.into_iter().filter(|&inst| function.insts[inst].op == Op::Constant));
+        for (&tensor, constant) in outputs.iter().zip(constants) {
+            if let Ok(value) = self.builder.constant(constant) {
+                self.write(tensor, value);
+            }
         }
     }
 

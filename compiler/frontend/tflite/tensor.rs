@@ -16,6 +16,8 @@ pub(super) struct TensorInfo {
     pub element: ElementType,
     /// The shape in the file; a batch of unknown size is 1 there.
     pub shape: Vec<u64>,
+    /// Whether the number of dimensions is known; an unknown shape is that of a scalar.
+    pub has_rank: bool,
     /// Scales and zero points, when the file gives scales.
     pub quantization: Option<Quantization>,
     /// The bytes of a constant.
@@ -91,14 +93,17 @@ fn read_named(record: schema::Tensor<'_>, name: String, buffers: &Buffers<'_>) -
         Some(record) if !element.is_float() => quantization(record, element, &shape)?,
         _ => None,
     };
-    Ok(TensorInfo { name, element, shape, quantization, data })
+    let has_rank = record.has_rank() || !shape.is_empty();
+    Ok(TensorInfo { name, element, shape, has_rank, quantization, data })
 }
 
-/// The bytes of a dense tensor, when neither its rank nor its size is beyond what the tensor language takes.
+/// The bytes of a dense tensor, when neither its rank nor its size is beyond what the tensor language takes. An extent of zero does not
+/// excuse the others.
 pub(super) fn checked_bytes(element: ElementType, shape: &[u64]) -> Result<u64, Diagnostic> {
-    let bytes = TensorType::of(element, shape).static_bytes().filter(|&n| n <= i64::MAX as u64 / 8);
-    bytes.filter(|_| shape.len() <= crate::ir::infer::MAX_RANK).ok_or_else(|| {
-        let expected = format!("at most {} dimensions and 2^60 bytes", crate::ir::infer::MAX_RANK);
+    let elements = shape.iter().filter(|&&n| n != 0).try_fold(1u64, |product, &n| product.checked_mul(n));
+    let fits = elements.is_some_and(|n| n <= i64::MAX as u64 / 8) && shape.len() <= crate::ir::infer::MAX_RANK;
+    TensorType::of(element, shape).static_bytes().filter(|_| fits).ok_or_else(|| {
+        let expected = format!("at most {} dimensions and 2^60 elements", crate::ir::infer::MAX_RANK);
         invalid(302, "the shape has too many dimensions or elements").expected(expected, format!("{shape:?}"))
     })
 }
