@@ -22,12 +22,13 @@ pub fn corpus(folder: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Loads a model, its inputs in the shapes that are recorded.
+/// Loads a model; the inputs of a `.tflite` get the shapes that are recorded.
 pub fn load(path: &Path) -> Result<Module, Diagnostics> {
     let bytes = std::fs::read(path).expect("the model can be read");
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut options = LoadOptions::default();
-    if let Ok(inputs) = recorded(path, "inputs.npz") {
+    let inputs = recorded(path, "inputs.npz").ok().filter(|_| path.extension().is_some_and(|extension| extension == "tflite"));
+    if let Some(inputs) = inputs {
         options.shapes = (0..).map_while(|index| Some((index, inputs.input(0, index)?.shape.clone()))).collect();
     }
     frontend::load(Arc::new(bytes), &name, &options)
@@ -45,7 +46,7 @@ pub fn check_interpreted(model: &Path, tolerance: f64) -> Result<f64, String> {
     let read = |what: &str| recorded(model, what).map_err(|error| error.to_string());
     let (inputs, expected) = (read("inputs.npz")?, read("expected.npz")?);
     let mut interpreter = Interpreter::new(&module);
-    let methods = methods_of_calls(&stem);
+    let methods = methods_of_calls(model);
     let mut worst = 0f64;
     for call in 0..inputs.calls().max(methods.len()).max(1) {
         let wanted = methods.get(call);
@@ -80,8 +81,8 @@ fn arguments(module: &Module, method: &Method, inputs: &Archive, call: usize) ->
 }
 
 /// The method of each recorded call, from the `.json` beside a model; none where there is no such file.
-fn methods_of_calls(stem: &PathBuf) -> Vec<String> {
-    let Ok(text) = std::fs::read_to_string(stem.with_extension_added("json")) else { return Vec::new() };
+fn methods_of_calls(model: &Path) -> Vec<String> {
+    let Ok(text) = std::fs::read_to_string(model.with_extension("json")) else { return Vec::new() };
     let json: serde_json::Value = serde_json::from_str(&text).expect("the description of the calls is JSON");
     let calls = json["calls"].as_array().cloned().unwrap_or_default();
     calls.iter().map(|call| call["method"].as_str().unwrap_or_default().to_owned()).collect()
