@@ -428,6 +428,17 @@ impl ExpressionBuilder {
         self.intern(NodeData { op: ScalarOp::Input(index as u32), operands: vec![], ty })
     }
 
+    /// Adds one more input and gives its node.
+    pub fn add_input(&mut self, ty: ElementType) -> Node {
+        self.expression.inputs.push(ty);
+        self.input(self.expression.inputs.len() - 1)
+    }
+
+    /// A node copied from a checked expression, with its result type as it was.
+    pub fn raw(&mut self, op: ScalarOp, operands: Vec<Node>, ty: ElementType) -> Node {
+        self.intern(NodeData { op, operands, ty })
+    }
+
     /// A number.
     pub fn constant(&mut self, value: Scalar) -> Node {
         self.intern(NodeData { op: ScalarOp::Constant(value), operands: vec![], ty: value.element() })

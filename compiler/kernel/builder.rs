@@ -79,6 +79,11 @@ impl KernelBuilder {
         self.one(Inst::Constant { bits }, ty)
     }
 
+    /// A float in every lane, by its bits.
+    pub fn float_bits(&mut self, ty: Type, bits: u64) -> Value {
+        self.one(Inst::Constant { bits }, ty)
+    }
+
     /// A truth value in every lane.
     pub fn mask(&mut self, lanes: u16, value: bool) -> Value {
         self.one(Inst::Constant { bits: u64::from(value) }, Type::vector(Lane::Mask, lanes))

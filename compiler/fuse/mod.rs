@@ -1,0 +1,309 @@
+//! Grouping: which instructions become one kernel.
+//!
+//! A [`Group`] is a root (contraction, window, reduction, movement) with an element-wise epilogue, or an element-wise
+//! expression alone. A root absorbs the `map` that is the only reader of its result, and that map the next one, as long as the
+//! shape stays and every other operand exists before the root runs. A root takes its own epilogue before anybody else can, so
+//! accumulators never go to memory when an epilogue narrows them.
+
+pub mod flow;
+
+use crate::ir::{ElementType, Expression, ExpressionBuilder, Function, Inst, Op, Value};
+use flow::{Flow, Item};
+use std::collections::HashMap;
+
+/// A method cut into groups.
+#[derive(Debug)]
+pub struct Grouped {
+    /// Holds every value.
+    pub function: Function,
+    /// Groups and branches in order.
+    pub nodes: Vec<Node>,
+}
+
+/// A group, or a branch over groups.
+#[derive(Debug)]
+pub enum Node {
+    /// One kernel's work.
+    Group(Group),
+    /// One of two bodies, each of which writes the results.
+    If {
+        /// One truth value.
+        condition: Value,
+        /// What both bodies write.
+        results: Vec<Value>,
+        /// Body when true.
+        then: Vec<Node>,
+        /// Body when false.
+        otherwise: Vec<Node>,
+    },
+}
+
+/// What becomes one kernel.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The instruction that gives the loop structure; `None` for element-wise work alone.
+    pub root: Option<Inst>,
+    /// The tensor that the group copies as it is, instead of any other work.
+    pub copied: Option<Value>,
+    /// Element-wise work on what a window or reduction reads, instead of its operand.
+    pub prologue: Option<Epilogue>,
+    /// The element-wise work on the root's result, or alone.
+    pub epilogue: Option<Epilogue>,
+    /// All source instructions, in order.
+    pub insts: Vec<Inst>,
+    /// Tensors written, in the order of the epilogue's results (or the root's).
+    pub outputs: Vec<Value>,
+}
+
+/// An expression over tensors of the group.
+#[derive(Clone, Debug)]
+pub struct Epilogue {
+    /// Input *i* of the expression reads `operands[i]`; the root's result stands for itself.
+    pub operands: Vec<Value>,
+    /// The expression; its results are the group's outputs.
+    pub expression: Expression,
+}
+
+impl Group {
+    /// A group that copies a whole tensor.
+    pub fn copy(from: Value, to: Value) -> Self {
+        Self { root: None, copied: Some(from), prologue: None, epilogue: None, insts: vec![], outputs: vec![to] }
+    }
+
+    /// Every tensor that the group reads from memory, each once, in a fixed order.
+    pub fn inputs(&self, function: &Function) -> Vec<Value> {
+        let accumulator = self.root.map(|r| function.insts[r].results[0]);
+        let root: &[Value] = match (&self.prologue, self.root) {
+            (Some(prologue), _) => &prologue.operands,
+            (None, Some(root)) => &function.insts[root].operands,
+            (None, None) => self.copied.as_slice(),
+        };
+        let epilogue = self.epilogue.iter().flat_map(|e| e.operands.iter());
+        let mut inputs = Vec::new();
+        for &value in root.iter().chain(epilogue) {
+            if Some(value) != accumulator && !inputs.contains(&value) {
+                inputs.push(value);
+            }
+        }
+        inputs
+    }
+}
+
+/// Expressions do not grow beyond this many nodes; longer chains become several kernels.
+const MAX_NODES: usize = 512;
+
+/// Whether an instruction is no kernel: constants are data, views share memory, state and index operations are the driver's.
+pub fn is_free(op: Op) -> bool {
+    matches!(op, Op::Constant | Op::Reshape | Op::IndexConstant | Op::IndexBinary | Op::ExtentOf)
+}
+
+fn takes_epilogue(op: Op) -> bool {
+    matches!(op, Op::Conv | Op::Matmul | Op::Window | Op::Reduce)
+}
+
+/// Cuts a method into groups.
+pub fn group(flow: Flow) -> Grouped {
+    let Flow { function, items } = flow;
+    let mut uses: HashMap<Value, usize> = HashMap::new();
+    count_uses(&function, &items, &mut uses);
+    for &result in &function.results {
+        *uses.entry(result).or_default() += 1;
+    }
+    let available = function.params.iter().copied().collect();
+    let mut grouping = Grouping { function: &function, uses, available, prologues: HashMap::new() };
+    let nodes = grouping.body(&items);
+    Grouped { nodes, function }
+}
+
+fn count_uses(function: &Function, items: &[Item], uses: &mut HashMap<Value, usize>) {
+    for item in items {
+        match item {
+            Item::Inst(inst) => {
+                for value in function.uses(*inst) {
+                    *uses.entry(value).or_default() += 1;
+                }
+            }
+            Item::If { condition, then, otherwise, .. } => {
+                *uses.entry(*condition).or_default() += 1;
+                for (body, results) in [then, otherwise] {
+                    count_uses(function, body, uses);
+                    for &value in results {
+                        *uses.entry(value).or_default() += 1;
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct Grouping<'a> {
+    function: &'a Function,
+    uses: HashMap<Value, usize>,
+    /// Values that exist before the group now being formed runs.
+    available: std::collections::HashSet<Value>,
+    /// Element-wise groups that wait for the window or reduction that reads them.
+    prologues: HashMap<Value, Group>,
+}
+
+impl Grouping<'_> {
+    fn body(&mut self, items: &[Item]) -> Vec<Node> {
+        let mut nodes = Vec::new();
+        let mut taken = vec![false; items.len()];
+        for start in 0..items.len() {
+            if taken[start] {
+                continue;
+            }
+            match &items[start] {
+                Item::Inst(inst) if is_free(self.function.insts[*inst].op) => {}
+                Item::Inst(inst) => {
+                    let mut group = self.grow(*inst, items, start, &mut taken);
+                    if self.is_prologue(&group, items) {
+                        self.prologues.insert(group.outputs[0], group);
+                        continue;
+                    }
+                    if let Some(prologue) = self.function.insts[*inst].operands.first().and_then(|v| self.prologues.remove(v)) {
+                        group.prologue = prologue.epilogue;
+                        group.insts.splice(0..0, prologue.insts);
+                    }
+                    self.available.extend(group.outputs.iter().copied());
+                    nodes.push(Node::Group(group));
+                    continue;
+                }
+                Item::If { condition, results, then, otherwise, .. } => {
+                    let before = self.available.clone();
+                    let then = self.branch(then, results);
+                    self.available = before.clone();
+                    let otherwise = self.branch(otherwise, results);
+                    self.available = before;
+                    self.available.extend(results.iter().copied());
+                    nodes.push(Node::If { condition: *condition, results: results.clone(), then, otherwise });
+                    continue;
+                }
+            }
+            if let Item::Inst(inst) = &items[start] {
+                self.available.extend(self.function.insts[*inst].results.iter().copied());
+            }
+        }
+        nodes
+    }
+
+    /// A branch's body, and copies of what it hands on into the results.
+    fn branch(&mut self, (items, values): &(Vec<Item>, Vec<Value>), results: &[Value]) -> Vec<Node> {
+        let mut nodes = self.body(items);
+        let tensors = values.iter().zip(results).filter(|(_, r)| self.function.values[**r].ty.as_tensor().is_some());
+        nodes.extend(tensors.map(|(&from, &to)| Node::Group(Group::copy(from, to))));
+        nodes
+    }
+
+    /// Whether element-wise work is read by one window or reduction alone, which then does it on the way.
+    fn is_prologue(&self, group: &Group, items: &[Item]) -> bool {
+        let [result] = group.outputs[..] else { return false };
+        group.root.is_none() && self.feeds_reduction(result, items)
+    }
+
+    /// Whether a value is read by one window or reduction and by nothing else.
+    fn feeds_reduction(&self, value: Value, items: &[Item]) -> bool {
+        let reader = |item: &Item| match item {
+            Item::Inst(inst) => {
+                let data = &self.function.insts[*inst];
+                matches!(data.op, Op::Window | Op::Reduce) && data.operands == [value]
+            }
+            Item::If { .. } => false,
+        };
+        self.uses.get(&value) == Some(&1) && items.iter().any(reader)
+    }
+
+    fn widens(&self, from: Value, to: Value) -> bool {
+        self.function.tensor(from).element.bits() < self.function.tensor(to).element.bits()
+    }
+
+    /// A group that starts at an instruction and absorbs what follows it.
+    fn grow(&self, inst: Inst, items: &[Item], start: usize, taken: &mut [bool]) -> Group {
+        let data = &self.function.insts[inst];
+        let mut group =
+            Group { root: Some(inst), copied: None, prologue: None, epilogue: None, insts: vec![inst], outputs: data.results.clone() };
+        if data.op == Op::Map {
+            group.root = None;
+            group.epilogue = Some(Epilogue { operands: data.operands.clone(), expression: data.expression().clone() });
+        } else if !takes_epilogue(data.op) {
+            return group;
+        }
+        for (position, item) in items.iter().enumerate().skip(start + 1) {
+            let Item::Inst(next) = item else { break };
+            if taken[position] || !self.absorbs(&group, *next, items, start) {
+                continue;
+            }
+            taken[position] = true;
+            let next_data = &self.function.insts[*next];
+            group.epilogue = Some(self.extend(&group, next_data.operands.as_slice(), next_data.expression()));
+            group.outputs = next_data.results.clone();
+            group.insts.push(*next);
+        }
+        group
+    }
+
+    /// Whether a later map may run in the group's kernel: it alone reads the group's one result, keeps its shape, and its
+    /// other operands exist before the group runs (constants and views of what exists count).
+    fn absorbs(&self, group: &Group, next: Inst, items: &[Item], start: usize) -> bool {
+        let data = &self.function.insts[next];
+        let [result] = group.outputs[..] else { return false };
+        if data.op != Op::Map || !data.operands.contains(&result) || self.uses_other_than(result, next) {
+            return false;
+        }
+        // What widens for a window or reduction alone is done there, as its prologue, and never goes to memory.
+        if group.root.is_some() && self.widens(result, data.results[0]) && self.feeds_reduction(data.results[0], items) {
+            return false;
+        }
+        let same_shape = self.function.tensor(result).shape == self.function.tensor(data.results[0]).shape;
+        let nodes = group.epilogue.as_ref().map_or(0, |e| e.expression.nodes.len()) + data.expression().nodes.len();
+        same_shape && nodes <= MAX_NODES && data.operands.iter().all(|&v| v == result || self.exists_before(v, items, start))
+    }
+
+    fn uses_other_than(&self, value: Value, reader: Inst) -> bool {
+        let here = self.function.uses(reader).filter(|&v| v == value).count();
+        self.uses.get(&value).copied().unwrap_or(0) != here
+    }
+
+    fn exists_before(&self, value: Value, items: &[Item], start: usize) -> bool {
+        if self.available.contains(&value) {
+            return true;
+        }
+        // A constant, or a view of something that exists, may stand later in the list: it costs nothing to have it earlier.
+        let mut value = value;
+        loop {
+            let Some(inst) = self.function.defining_inst(value) else { return false };
+            let data = &self.function.insts[inst];
+            let listed = items[start..].iter().any(|item| matches!(item, Item::Inst(i) if *i == inst));
+            match data.op {
+                Op::Constant => return listed,
+                Op::Reshape if listed => value = data.operands[0],
+                _ => return false,
+            }
+            if self.available.contains(&value) {
+                return true;
+            }
+        }
+    }
+
+    /// The group's expression followed by another one that reads its result.
+    fn extend(&self, group: &Group, operands: &[Value], next: &Expression) -> Epilogue {
+        let result = group.outputs[0];
+        let mut all: Vec<Value> = group.epilogue.as_ref().map_or_else(|| vec![result], |e| e.operands.clone());
+        for &value in operands {
+            if value != result && !all.contains(&value) {
+                all.push(value);
+            }
+        }
+        let types: Vec<ElementType> = all.iter().map(|&v| self.function.tensor(v).element).collect();
+        let mut builder = ExpressionBuilder::new(&types);
+        let inputs: Vec<_> = (0..all.len()).map(|i| builder.input(i)).collect();
+        let first = match &group.epilogue {
+            Some(e) => builder.inline(&e.expression, &inputs[..e.operands.len()])[0],
+            None => inputs[0],
+        };
+        let position = |v: Value| all.iter().position(|&o| o == v).expect("every operand was listed");
+        let arguments: Vec<_> = operands.iter().map(|&v| if v == result { first } else { inputs[position(v)] }).collect();
+        let results = builder.inline(next, &arguments);
+        Epilogue { operands: all, expression: builder.finish(results) }
+    }
+}

@@ -1,0 +1,73 @@
+//! From a module to a [`Program`]: groups, schedules, one memory plan a method, then kernels with every address decided.
+
+mod method;
+mod pool;
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::ir::Module;
+use crate::machine::Machine;
+use crate::plan::{Effort, Plan};
+use crate::program::Program;
+use pool::Pool;
+
+/// What lowering is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The machine that schedules are chosen for.
+    pub machine: &'static Machine,
+    /// How far the planner searches.
+    pub effort: Effort,
+    /// Which plan is used.
+    pub plan: PlanSource,
+}
+
+/// Whose memory plan is used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PlanSource {
+    /// Ours.
+    #[default]
+    Own,
+    /// The one in the program file, for every tensor that survives fusion.
+    Program,
+}
+
+/// A lowered module with what the reports say about it.
+#[derive(Debug)]
+pub struct Lowered {
+    /// The program.
+    pub program: Program,
+    /// The plan of each method.
+    pub plans: Vec<Plan>,
+}
+
+/// Lowers every method.
+///
+/// # Errors
+/// One diagnostic for each operator that has no lowering; a bug if a plan does not pass the checker.
+pub fn lower(module: &Module, options: Options) -> Result<Lowered, Diagnostics> {
+    let mut pool = Pool::default();
+    let mut methods = Vec::new();
+    let mut plans = Vec::new();
+    let mut failures = Vec::new();
+    for method in &module.methods {
+        match method::lower(module, method, options, &mut pool) {
+            Ok((lowered, plan)) => {
+                methods.push(lowered);
+                plans.push(plan);
+            }
+            Err(Diagnostics(list)) => failures.extend(list),
+        }
+    }
+    if !failures.is_empty() {
+        failures.dedup();
+        return Err(Diagnostics(failures));
+    }
+    let (kernels, constants) = pool.finish();
+    let program = Program { kernels, constants, variables: vec![], variable_bytes: 0, methods };
+    Ok(Lowered { program, plans })
+}
+
+/// A mistake of ours, found by a check.
+fn bug(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(901, Kind::Bug, message).help("please report this, with the model if you can share it")
+}

@@ -1,0 +1,59 @@
+//! Kernels and constants of a program, each kept once.
+
+use crate::ir::Data;
+use crate::kernel::Kernel;
+use crate::program::Blob;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Collects kernels and constants; equal ones are one. Order is that of first use.
+#[derive(Default)]
+pub struct Pool {
+    kernels: Vec<Kernel>,
+    /// Positions of kernels by the hash of all but their name.
+    by_shape: HashMap<u64, Vec<usize>>,
+    constants: Vec<Blob>,
+    by_bytes: HashMap<u64, Vec<usize>>,
+}
+
+impl Pool {
+    /// The position of a kernel, added under `name` if none does the same.
+    pub fn kernel(&mut self, mut kernel: Kernel, name: String) -> usize {
+        kernel.name = String::new();
+        let hash = hash_of(&kernel);
+        let same =
+            |k: &Kernel| (&k.buffers, k.integers, &k.types, &k.body) == (&kernel.buffers, kernel.integers, &kernel.types, &kernel.body);
+        let known = self.by_shape.entry(hash).or_default();
+        if let Some(&found) = known.iter().find(|&&i| same(&self.kernels[i])) {
+            return found;
+        }
+        known.push(self.kernels.len());
+        let taken = self.kernels.iter().filter(|k| k.name == name || k.name.starts_with(&format!("{name}_"))).count();
+        kernel.name = if taken == 0 { name } else { format!("{name}_{}", taken + 1) };
+        self.kernels.push(kernel);
+        self.kernels.len() - 1
+    }
+
+    /// The position of a constant.
+    pub fn constant(&mut self, data: &Data, name: impl FnOnce() -> String) -> u32 {
+        let known = self.by_bytes.entry(hash_of(data.bytes())).or_default();
+        if let Some(&found) = known.iter().find(|&&i| self.constants[i].data == *data) {
+            return found as u32;
+        }
+        known.push(self.constants.len());
+        self.constants.push(Blob { name: name(), data: data.clone() });
+        (self.constants.len() - 1) as u32
+    }
+
+    /// Kernels and constants in order.
+    pub fn finish(self) -> (Vec<Kernel>, Vec<Blob>) {
+        (self.kernels, self.constants)
+    }
+}
+
+/// A hash that only groups candidates: it is never written anywhere.
+fn hash_of<T: Hash + ?Sized>(value: &T) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}

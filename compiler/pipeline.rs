@@ -1,0 +1,36 @@
+//! The way of a model, on one screen: bytes → tensor language → rewrites → groups, schedules and plan → program.
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::frontend;
+use crate::ir::data::Bytes;
+use crate::ir::{Module, verify};
+use crate::lower::{self, Lowered};
+use crate::passes;
+use std::sync::Arc;
+
+/// A model in the tensor language, verified and rewritten, ready to be interpreted or lowered.
+///
+/// # Errors
+/// The front end's diagnostics; a bug if the front end or a rewrite broke a rule of the language.
+pub fn read(bytes: Arc<dyn Bytes>, file: &str, options: &frontend::LoadOptions) -> Result<Module, Diagnostics> {
+    let mut module = frontend::load(bytes, file, options)?;
+    gate(&module, "the front end")?;
+    passes::run_all(&mut module);
+    gate(&module, "a rewrite")?;
+    Ok(module)
+}
+
+/// A model lowered to kernels and steps.
+///
+/// # Errors
+/// As [`read`], and one diagnostic for each operator without lowering.
+pub fn lower(module: &Module, file: &str, options: lower::Options) -> Result<Lowered, Diagnostics> {
+    lower::lower(module, options).map_err(|Diagnostics(list)| Diagnostics(list.into_iter().map(|d| d.in_file(file)).collect()))
+}
+
+fn gate(module: &Module, who: &str) -> Result<(), Diagnostics> {
+    verify::verify(module).map(|_| ()).map_err(|error| {
+        let message = format!("{who} made code that breaks the rules of the tensor language: {error}");
+        Diagnostic::new(902, Kind::Bug, message).help("please report this, with the model if you can share it").into()
+    })
+}

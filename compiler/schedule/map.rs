@@ -1,0 +1,75 @@
+//! Element-wise kernels: one pass over the output, every operand read once.
+
+use super::operands::{Access, ElementWise, Place};
+use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
+use crate::ir::Value as Tensor;
+use crate::kernel::{KernelBuilder, Value};
+
+/// Element-wise work without a root.
+pub struct MapSchedule<'a> {
+    cx: Context<'a>,
+    requirements: Requirements,
+}
+
+impl<'a> MapSchedule<'a> {
+    /// The schedule of a group without a root.
+    ///
+    /// # Errors
+    /// For shapes and types that no kernel handles.
+    pub fn new(cx: Context<'a>) -> Result<Self, Unsupported> {
+        let work = ElementWise::new(cx, None)?;
+        Ok(Self { cx, requirements: Requirements { scratch: vec![], may_share: work.shareable() } })
+    }
+}
+
+impl Schedule for MapSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        self.requirements.clone()
+    }
+
+    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let mut work = ElementWise::new(self.cx, None)?;
+        let mut b = KernelBuilder::new("map");
+        let mut arguments: Vec<Argument> = Vec::new();
+        work.declare(&mut b, &mut arguments, shared)?;
+        // Without per-channel or per-pixel operands the whole output is one row.
+        let total: u64 = work.shape().iter().product();
+        let channels = work.shape().last().copied().unwrap_or(1);
+        let flat = work.accesses().all(|a| matches!(a, Access::Single | Access::Same));
+        let (pixels, channels) = if flat { (1, total) } else { (total.checked_div(channels).unwrap_or(0), channels) };
+        let lanes = lanes_for(self.cx, work.smallest_element(), channels);
+        let hoisted = work.hoist(&mut b, lanes);
+        let mut failure = Ok(());
+        b.for_range(0, pixels as i64, 1, |b, pixel| {
+            let base = b.scale_index(pixel, channels as i64, 0);
+            row(b, channels, lanes, |b, channel, active| {
+                let flat = b.add(base, channel);
+                let place = Place { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
+                if let Err(error) = work.emit(b, &place, None, &hoisted, lanes, active) {
+                    failure = Err(error);
+                }
+            });
+        });
+        failure?;
+        let description = format!("map {pixels}x{channels} by {lanes}");
+        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+    }
+}
+
+/// Lanes for element-wise work on `channels` contiguous elements: full registers of the narrowest element, or fewer when
+/// there are not so many.
+pub fn lanes_for(cx: Context<'_>, smallest_element: u32, channels: u64) -> u16 {
+    let full = cx.machine.lanes(smallest_element).max(2 * cx.machine.lanes(4));
+    let needed = u16::try_from(channels.next_power_of_two()).unwrap_or(u16::MAX);
+    full.min(needed).max(1)
+}
+
+/// A loop over `count` elements by `lanes`, then the rest with fewer active lanes.
+pub fn row(b: &mut KernelBuilder, count: u64, lanes: u16, mut body: impl FnMut(&mut KernelBuilder, Value, u16)) {
+    let whole = count / u64::from(lanes) * u64::from(lanes);
+    b.for_range(0, whole as i64, i64::from(lanes), |b, i| body(b, i, lanes));
+    if count > whole {
+        let start = b.index(whole as i64);
+        body(b, start, (count - whole) as u16);
+    }
+}

@@ -1,0 +1,149 @@
+//! From groups to kernels: one file an operator class.
+//!
+//! [`choose`] picks a [`Schedule`] for a group. The schedule first states what it needs ([`Requirements`]: scratch memory,
+//! operand pairs that may share memory), the planner places everything, and then the schedule lowers itself to a kernel.
+
+pub mod bias;
+pub mod contraction;
+pub mod conv_direct;
+pub mod depthwise;
+pub mod expression;
+pub mod map;
+pub mod movement;
+pub mod operands;
+pub mod reduce;
+pub mod reduction;
+pub mod specialise;
+pub mod staging;
+pub mod window;
+
+use crate::fuse::{Epilogue, Group};
+use crate::ir::{Constant, Data, ElementType, Function, Module, Op, Value};
+use crate::kernel::Kernel;
+use crate::machine::Machine;
+pub use expression::Unsupported;
+
+/// What a schedule sees.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// For constants.
+    pub module: &'a Module,
+    /// Holds the group's values.
+    pub function: &'a Function,
+    /// The work.
+    pub group: &'a Group,
+    /// The machine.
+    pub machine: &'a Machine,
+}
+
+impl<'a> Context<'a> {
+    /// The static shape of a tensor.
+    ///
+    /// # Errors
+    /// When an extent is dynamic.
+    pub fn shape(&self, value: Value) -> Result<Vec<u64>, Unsupported> {
+        let shape = self.function.tensor(value).static_shape();
+        shape.ok_or_else(|| Unsupported::new("a tensor of dynamic shape"))
+    }
+
+    /// The element type of a tensor.
+    pub fn element(&self, value: Value) -> ElementType {
+        self.function.tensor(value).element
+    }
+
+    /// The constant behind a value, seen through reshapes.
+    pub fn constant(&self, mut value: Value) -> Option<Constant> {
+        loop {
+            let data = &self.function.insts[self.function.defining_inst(value)?];
+            match data.op {
+                Op::Constant => {
+                    let crate::ir::Attribute::Constant(constant) = *data.attribute("data") else { return None };
+                    return Some(constant);
+                }
+                Op::Reshape => value = data.operands[0],
+                _ => return None,
+            }
+        }
+    }
+
+    /// The bytes of the constant behind a value.
+    pub fn constant_data(&self, value: Value) -> Option<&'a Data> {
+        self.constant(value).map(|c| &self.module.constants[c].data)
+    }
+}
+
+/// What a schedule needs from the planner.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Requirements {
+    /// Bytes of each scratch buffer, aligned to a cache line.
+    pub scratch: Vec<u64>,
+    /// A tensor read and a tensor written that may start at the same address if the one read dies here: the schedule reads
+    /// every byte before it, or anything behind it, is written.
+    pub may_share: Vec<(Value, Value)>,
+}
+
+/// What a kernel's pointer parameter is bound to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    /// A tensor.
+    Tensor(Value),
+    /// Read-only data made at compile time.
+    Data(Data),
+    /// A scratch buffer of the requirements.
+    Scratch(usize),
+}
+
+/// A kernel with its arguments.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The kernel; its name is a stem without the operator number.
+    pub kernel: Kernel,
+    /// One a pointer parameter.
+    pub arguments: Vec<Argument>,
+    /// The schedule and its choices, for reports.
+    pub description: String,
+    /// Multiply-accumulate operations.
+    pub multiply_accumulates: u64,
+}
+
+/// A way to compute a group.
+pub trait Schedule {
+    /// What the planner must provide.
+    fn requirements(&self) -> Requirements;
+
+    /// The kernel. `shared` are the pairs of [`Requirements::may_share`] that do share memory.
+    ///
+    /// # Errors
+    /// When an operation has no lowering.
+    fn lower(&self, shared: &[(Value, Value)]) -> Result<Lowered, Unsupported>;
+}
+
+/// The schedule of a group.
+///
+/// # Errors
+/// When no schedule does this work.
+pub fn choose<'a>(cx: Context<'a>) -> Result<Box<dyn Schedule + 'a>, Unsupported> {
+    let Some(root) = cx.group.root else { return Ok(Box::new(map::MapSchedule::new(cx)?)) };
+    match cx.function.insts[root].op {
+        Op::Conv | Op::Matmul => contraction::choose(cx, root),
+        Op::Window => Ok(Box::new(window::WindowSchedule::new(cx, root)?)),
+        Op::Reduce => Ok(Box::new(reduce::ReduceSchedule::new(cx, root)?)),
+        Op::Slice | Op::Transpose | Op::Broadcast | Op::Concat | Op::Pad => Ok(Box::new(movement::MovementSchedule::new(cx, root)?)),
+        op => Err(Unsupported::new(format!("operator {}", op.row().name))),
+    }
+}
+
+/// The epilogue of a group, or the identity on the root's result.
+pub fn epilogue_of(cx: &Context<'_>) -> Epilogue {
+    if let Some(epilogue) = &cx.group.epilogue {
+        return epilogue.clone();
+    }
+    identity(cx, cx.group.outputs[0])
+}
+
+/// The expression that gives a tensor as it is.
+pub fn identity(cx: &Context<'_>, tensor: Value) -> Epilogue {
+    let mut builder = crate::ir::ExpressionBuilder::new(&[cx.element(tensor)]);
+    let input = builder.input(0);
+    Epilogue { operands: vec![tensor], expression: builder.finish(vec![input]) }
+}

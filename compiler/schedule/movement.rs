@@ -1,0 +1,220 @@
+//! Moving elements: slices, transposes, broadcasts, concatenations and padding are all boxes copied with strides.
+
+use super::map::row;
+use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
+use crate::ir::{Extent, Inst, InstData, Op, Scalar, Value as Tensor};
+use crate::kernel::{Buffer, BufferKind, KernelBuilder, Lane, Type, Value};
+
+/// A box copied from an operand to the output; offsets and strides in elements.
+#[derive(Clone, Debug)]
+struct Copy {
+    operand: usize,
+    from: i64,
+    to: i64,
+    dimensions: Vec<Dimension>,
+}
+
+/// One dimension of a box.
+#[derive(Clone, Copy, Debug)]
+struct Dimension {
+    extent: u64,
+    from_stride: i64,
+    to_stride: i64,
+}
+
+/// See the module.
+pub struct MovementSchedule<'a> {
+    cx: Context<'a>,
+    operands: Vec<Tensor>,
+    copies: Vec<Copy>,
+    /// Written to the whole output first.
+    fill: Option<Scalar>,
+    name: &'static str,
+}
+
+impl<'a> MovementSchedule<'a> {
+    /// The schedule of an operator that moves elements.
+    ///
+    /// # Errors
+    /// For dynamic shapes and elements narrower than a byte.
+    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+        let data = &cx.function.insts[root];
+        let output = data.results[0];
+        if cx.element(output).bits() < 8 {
+            return Err(Unsupported::new(format!("{} of {}", data.op.row().name, cx.element(output))));
+        }
+        let to = strides(&cx.shape(output)?);
+        let copies = match data.op {
+            Op::Concat => concat(&cx, data, &to)?,
+            op => vec![single(&cx, data, op, &to)?],
+        };
+        let fill = (data.op == Op::Pad).then(|| data.scalar("value"));
+        Ok(Self { cx, operands: data.operands.clone(), copies, fill, name: data.op.row().name })
+    }
+
+    /// The copy of a whole tensor.
+    ///
+    /// # Errors
+    /// For dynamic shapes.
+    pub fn whole(cx: Context<'a>, from: Tensor) -> Result<Self, Unsupported> {
+        let elements = cx.shape(from)?.iter().product();
+        let dimensions = vec![Dimension { extent: elements, from_stride: 1, to_stride: 1 }];
+        let copies = vec![Copy { operand: 0, from: 0, to: 0, dimensions }];
+        Ok(Self { cx, operands: vec![from], copies, fill: None, name: "copy" })
+    }
+}
+
+fn strides(shape: &[u64]) -> Vec<i64> {
+    let mut strides = vec![0; shape.len()];
+    let mut step = 1i64;
+    for d in (0..shape.len()).rev() {
+        strides[d] = step;
+        step *= shape[d] as i64;
+    }
+    strides
+}
+
+fn number(extent: Extent) -> Result<i64, Unsupported> {
+    extent.as_static().map(|n| n as i64).ok_or_else(|| Unsupported::new("a dynamic position"))
+}
+
+fn single(cx: &Context<'_>, data: &InstData, op: Op, to: &[i64]) -> Result<Copy, Unsupported> {
+    let shape = cx.shape(data.operands[0])?;
+    let output = cx.shape(data.results[0])?;
+    let from = strides(&shape);
+    let dimension = |extent: u64, from_stride: i64, to_stride: i64| Dimension { extent, from_stride, to_stride };
+    let mut copy = Copy { operand: 0, from: 0, to: 0, dimensions: vec![] };
+    match op {
+        Op::Slice => {
+            for d in 0..shape.len() {
+                copy.from += number(data.extents("start")[d])? * from[d];
+                copy.dimensions.push(dimension(output[d], from[d] * data.ints("stride")[d], to[d]));
+            }
+        }
+        Op::Transpose => {
+            for (d, &p) in data.ints("permutation").iter().enumerate() {
+                copy.dimensions.push(dimension(output[d], from[p as usize], to[d]));
+            }
+        }
+        Op::Broadcast => {
+            let new = output.len() - shape.len();
+            for d in 0..output.len() {
+                let stride = if d < new || shape[d - new] == 1 { 0 } else { from[d - new] };
+                copy.dimensions.push(dimension(output[d], stride, to[d]));
+            }
+        }
+        Op::Pad => {
+            for d in 0..shape.len() {
+                let (low, high) = (data.ints("low")[d], data.ints("high")[d]);
+                copy.from += (-low).max(0) * from[d];
+                copy.to += low.max(0) * to[d];
+                let extent = shape[d] as i64 + low.min(0) + high.min(0);
+                copy.dimensions.push(dimension(extent.max(0) as u64, from[d], to[d]));
+            }
+        }
+        _ => return Err(Unsupported::new(format!("operator {}", op.row().name))),
+    }
+    Ok(copy)
+}
+
+fn concat(cx: &Context<'_>, data: &InstData, to: &[i64]) -> Result<Vec<Copy>, Unsupported> {
+    let axis = data.int("axis") as usize;
+    let mut position = 0;
+    let mut copies = Vec::new();
+    for (operand, &value) in data.operands.iter().enumerate() {
+        let shape = cx.shape(value)?;
+        let from = strides(&shape);
+        let dimensions = (0..shape.len()).map(|d| Dimension { extent: shape[d], from_stride: from[d], to_stride: to[d] }).collect();
+        copies.push(Copy { operand, from: 0, to: position * to[axis], dimensions });
+        position += shape[axis] as i64;
+    }
+    Ok(copies)
+}
+
+/// Dimensions joined where both sides run on, those of one element dropped.
+fn collapse(dimensions: &[Dimension]) -> Vec<Dimension> {
+    let mut result: Vec<Dimension> = Vec::new();
+    for &inner in dimensions.iter().filter(|d| d.extent != 1) {
+        if let Some(outer) = result.last_mut() {
+            let runs_on = |outer: i64, inner_stride: i64| outer == inner_stride * inner.extent as i64;
+            if runs_on(outer.from_stride, inner.from_stride) && runs_on(outer.to_stride, inner.to_stride) {
+                *outer = Dimension { extent: outer.extent * inner.extent, ..inner };
+                continue;
+            }
+        }
+        result.push(inner);
+    }
+    result
+}
+
+impl Schedule for MovementSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        Requirements::default()
+    }
+
+    fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let output = self.cx.group.outputs[0];
+        let element = self.cx.element(output);
+        let lane = match element.bits() {
+            8 => Lane::I8,
+            16 => Lane::I16,
+            32 => Lane::I32,
+            _ => Lane::I64,
+        };
+        let alignment = element.alignment() as u32;
+        let mut b = KernelBuilder::new(self.name);
+        let mut arguments = Vec::new();
+        let mut inputs = Vec::new();
+        for (i, &value) in self.operands.iter().enumerate() {
+            let elements = self.cx.shape(value)?.iter().product();
+            inputs.push(b.buffer(format!("input{i}"), BufferKind::Input, lane, elements, alignment));
+            arguments.push(Argument::Tensor(value));
+        }
+        let elements: u64 = self.cx.shape(output)?.iter().product();
+        let target = b.buffer("output", BufferKind::Output, lane, elements, alignment);
+        arguments.push(Argument::Tensor(output));
+        let lanes = (16 / lane.bytes()) as u16;
+        if let Some(value) = self.fill {
+            row(&mut b, elements, lanes, |b, i, active| {
+                let value = b.int(Type::vector(lane, lanes), value.bits() as i64);
+                b.store_active(target, i, 0, value, active);
+            });
+        }
+        for copy in &self.copies {
+            if copy.dimensions.iter().any(|d| d.extent == 0) {
+                continue;
+            }
+            let (from, to) = (b.index(copy.from), b.index(copy.to));
+            copy_box(&mut b, &collapse(&copy.dimensions), (inputs[copy.operand], target), from, to, lanes);
+        }
+        let description = format!("{} by {lanes}", self.name);
+        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+    }
+}
+
+fn copy_box(b: &mut KernelBuilder, dimensions: &[Dimension], buffers: (Buffer, Buffer), from: Value, to: Value, lanes: u16) {
+    let contiguous = |d: &Dimension| d.to_stride == 1 && (d.from_stride == 1 || d.from_stride == 0);
+    match dimensions {
+        [] => {
+            let value = b.load(buffers.0, from, 0, 1);
+            b.store(buffers.1, to, 0, value);
+        }
+        [inner] if contiguous(inner) => row(b, inner.extent, lanes, |b, i, active| {
+            let value = if inner.from_stride == 1 {
+                let from = b.add(from, i);
+                b.load_active(buffers.0, from, 0, lanes, active)
+            } else {
+                b.load_splat(buffers.0, from, 0, lanes)
+            };
+            let to = b.add(to, i);
+            b.store_active(buffers.1, to, 0, value, active);
+        }),
+        [outer, rest @ ..] => b.for_range(0, outer.extent as i64, 1, |b, i| {
+            let step = b.scale_index(i, outer.from_stride, 0);
+            let from = b.add(from, step);
+            let step = b.scale_index(i, outer.to_stride, 0);
+            let to = b.add(to, step);
+            copy_box(b, rest, buffers, from, to, lanes);
+        }),
+    }
+}

@@ -1,0 +1,350 @@
+//! The operands of element-wise work: how each one's elements follow the position in the output, the buffers they come from,
+//! and the code that loads, computes and stores at one position.
+
+use super::expression::{Computed, Evaluator, Unsupported, memory_lane, narrow, widen};
+use super::specialise::{Source, Specialised, specialise};
+use super::{Argument, Context, epilogue_of};
+use crate::ir::{self, ElementType, Value as Tensor};
+use crate::kernel::{BinaryOp, Buffer, BufferKind, KernelBuilder, Value};
+
+/// How an operand's element index follows from the output position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// The same element for every position.
+    Single,
+    /// Element by element as the output.
+    Same,
+    /// One element a channel (the last dimension).
+    Channel,
+    /// One element a pixel (all dimensions but the last).
+    Pixel,
+    /// Strides in elements a dimension, 0 where the operand repeats.
+    Strided(Vec<u64>),
+}
+
+/// The access of an operand of one shape in an output of another; both static, the operand's broadcasting to the output's.
+pub fn access(operand: &[u64], output: &[u64]) -> Access {
+    let offset = output.len() - operand.len();
+    let extent = |d: usize| if d < offset { 1 } else { operand[d - offset] };
+    let rank = output.len();
+    if operand.iter().all(|&n| n == 1) {
+        return Access::Single;
+    }
+    if (0..rank).all(|d| extent(d) == output[d]) {
+        return Access::Same;
+    }
+    let last = rank - 1;
+    if extent(last) == output[last] && (0..last).all(|d| extent(d) == 1) {
+        return Access::Channel;
+    }
+    if extent(last) == 1 && (0..last).all(|d| extent(d) == output[d]) {
+        return Access::Pixel;
+    }
+    let mut strides = vec![0; rank];
+    let mut step = 1;
+    for d in (0..rank).rev() {
+        strides[d] = if extent(d) == 1 { 0 } else { step };
+        step *= extent(d);
+    }
+    Access::Strided(strides)
+}
+
+/// A position in the output: pixel × channels + channel, in values plus constant offsets.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Number of the pixel: all dimensions but the last, row major.
+    pub pixel: Value,
+    /// Added to it.
+    pub pixel_offset: i64,
+    /// Number of the channel.
+    pub channel: Value,
+    /// Added to it.
+    pub channel_offset: i64,
+    /// `pixel × channels + channel`, without the constant offsets.
+    pub flat: Value,
+}
+
+/// An input of the expression that is read from memory.
+struct Operand {
+    source: Source,
+    element: ElementType,
+    access: Access,
+    buffer: Option<Buffer>,
+}
+
+/// Element-wise work on the positions of one output shape.
+pub struct ElementWise<'a> {
+    cx: Context<'a>,
+    shape: Vec<u64>,
+    /// Position of the accumulator among the inputs.
+    accumulator: Option<usize>,
+    special: Specialised,
+    operands: Vec<Operand>,
+    tables: Vec<(ir::Constant, Option<Buffer>)>,
+    outputs: Vec<(Tensor, Option<Buffer>)>,
+}
+
+impl<'a> ElementWise<'a> {
+    /// The element-wise work of a group. `range` bounds the accumulator, if there is one.
+    ///
+    /// # Errors
+    /// When a shape is dynamic or an element type has no arithmetic.
+    pub fn new(cx: Context<'a>, range: Option<(i64, i64)>) -> Result<Self, Unsupported> {
+        Self::with_epilogue(cx, &epilogue_of(&cx), range)
+    }
+
+    /// The element-wise work of a group that does some of its epilogue otherwise.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_epilogue(cx: Context<'a>, epilogue: &crate::fuse::Epilogue, range: Option<(i64, i64)>) -> Result<Self, Unsupported> {
+        let result = cx.group.root.map(|r| cx.function.insts[r].results[0]);
+        Self::of(cx, epilogue, result.map(|v| (v, range)), cx.group.outputs.clone(), cx.shape(cx.group.outputs[0])?)
+    }
+
+    /// What a window or reduction reads: its operand, or the group's prologue.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn reader(cx: Context<'a>, operand: Tensor) -> Result<Self, Unsupported> {
+        let identity = super::identity(&cx, operand);
+        let work = cx.group.prologue.as_ref().unwrap_or(&identity);
+        Self::of(cx, work, None, vec![], cx.shape(operand)?)
+    }
+
+    fn of(
+        cx: Context<'a>,
+        work: &crate::fuse::Epilogue,
+        accumulator: Option<(Tensor, Option<(i64, i64)>)>,
+        outputs: Vec<Tensor>,
+        shape: Vec<u64>,
+    ) -> Result<Self, Unsupported> {
+        let special = specialise(&cx, work, accumulator);
+        let is_accumulator = |v: &Tensor| accumulator.is_some_and(|(a, _)| a == *v);
+        let mut operands = Vec::new();
+        for source in &special.sources {
+            let (element, access) = match source {
+                Source::Tensor(value) => (cx.element(*value), access(&cx.shape(*value)?, &shape)),
+                Source::Channels(_) => (ElementType::I32, Access::Channel),
+            };
+            memory_lane(element)?;
+            operands.push(Operand { source: source.clone(), element, access, buffer: None });
+        }
+        let accumulator = special.sources.iter().position(|s| matches!(s, Source::Tensor(v) if is_accumulator(v)));
+        let mut tables = Vec::new();
+        for node in special.expression.nodes.values() {
+            if let ir::ScalarOp::Lut(table) = node.op
+                && !tables.iter().any(|(t, _)| *t == table)
+            {
+                tables.push((table, None));
+            }
+        }
+        for &output in &outputs {
+            memory_lane(cx.element(output))?;
+        }
+        let outputs = outputs.into_iter().map(|v| (v, None)).collect();
+        Ok(Self { cx, shape, accumulator, special, operands, tables, outputs })
+    }
+
+    /// The output's shape.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// The accesses of the inputs that are read from memory.
+    pub fn accesses(&self) -> impl Iterator<Item = &Access> {
+        self.used().map(|i| &self.operands[i].access)
+    }
+
+    /// The smallest element in bytes among what is read and written.
+    pub fn smallest_element(&self) -> u32 {
+        let read = self.used().filter(|&i| self.operands[i].access != Access::Single).map(|i| self.operands[i].element);
+        let written = self.outputs.iter().map(|(v, _)| self.cx.element(*v));
+        read.chain(written).map(|e| e.bits().div_ceil(8)).min().unwrap_or(4)
+    }
+
+    /// Operands that may share memory with the first output: read element by element where it is written.
+    pub fn shareable(&self) -> Vec<(Tensor, Tensor)> {
+        let (output, _) = self.outputs[0];
+        let bytes = self.cx.element(output).bits();
+        let candidates = self.used().filter_map(|i| match &self.operands[i] {
+            Operand { source: Source::Tensor(v), access: Access::Same, element, .. } if element.bits() == bytes => Some(*v),
+            _ => None,
+        });
+        candidates.map(|v| (v, output)).collect()
+    }
+
+    /// Inputs that the specialised expression still reads, the accumulator left out.
+    fn used(&self) -> impl Iterator<Item = usize> + '_ {
+        let mut used = vec![false; self.operands.len()];
+        for node in self.special.expression.nodes.values() {
+            if let ir::ScalarOp::Input(i) = node.op {
+                used[i as usize] = true;
+            }
+        }
+        (0..self.operands.len()).filter(move |&i| used[i] && Some(i) != self.accumulator)
+    }
+
+    /// Declares the buffers of operands, tables and outputs, in this order, and adds their arguments.
+    ///
+    /// # Errors
+    /// For element types without arithmetic.
+    pub fn declare(
+        &mut self,
+        b: &mut KernelBuilder,
+        arguments: &mut Vec<Argument>,
+        shared: &[(Tensor, Tensor)],
+    ) -> Result<(), Unsupported> {
+        let used: Vec<usize> = self.used().collect();
+        for i in used {
+            let operand = &self.operands[i];
+            let lane = memory_lane(operand.element)?;
+            let (kind, argument, elements) = match &operand.source {
+                Source::Tensor(value) => {
+                    // What shares memory with an output is not read-only while the kernel runs.
+                    let kind = if shared.iter().any(|(read, _)| read == value) { BufferKind::Output } else { BufferKind::Input };
+                    (kind, Argument::Tensor(*value), self.cx.shape(*value)?.iter().product())
+                }
+                Source::Channels(data) => (BufferKind::Input, Argument::Data(data.clone()), data.bytes().len() as u64 / 4),
+            };
+            self.operands[i].buffer = Some(b.buffer(format!("operand{i}"), kind, lane, elements, lane.bytes()));
+            arguments.push(argument);
+        }
+        for (i, (table, buffer)) in self.tables.iter_mut().enumerate() {
+            let data = &self.cx.module.constants[*table];
+            let lane = memory_lane(data.ty.element)?;
+            let elements = data.ty.static_elements().unwrap_or(0);
+            *buffer = Some(b.buffer(format!("table{i}"), BufferKind::Input, lane, elements, lane.bytes()));
+            arguments.push(Argument::Data(data.data.clone()));
+        }
+        for (i, (value, buffer)) in self.outputs.iter_mut().enumerate() {
+            let lane = memory_lane(self.cx.element(*value))?;
+            let elements = self.shape.iter().product();
+            *buffer = Some(b.buffer(format!("output{i}"), BufferKind::Output, lane, elements, lane.bytes()));
+            arguments.push(Argument::Tensor(*value));
+        }
+        Ok(())
+    }
+
+    /// Loads of operands that are the same at every position, to stand before the loops. Pass the result to [`Self::emit`].
+    pub fn hoist(&self, b: &mut KernelBuilder, lanes: u16) -> Vec<Option<Value>> {
+        let zero = b.index(0);
+        let mut hoisted = vec![None; self.operands.len()];
+        for i in self.used() {
+            let operand = &self.operands[i];
+            if operand.access == Access::Single {
+                let buffer = operand.buffer.expect("declared");
+                let raw = b.load_splat(buffer, zero, 0, lanes);
+                hoisted[i] = Some(widen(b, raw, operand.element));
+            }
+        }
+        hoisted
+    }
+
+    /// Computes `active` of `lanes` channels at a place and stores them.
+    ///
+    /// # Errors
+    /// For operations without lowering.
+    pub fn emit(
+        &self,
+        b: &mut KernelBuilder,
+        place: &Place,
+        accumulator: Option<Value>,
+        hoisted: &[Option<Value>],
+        lanes: u16,
+        active: u16,
+    ) -> Result<(), Unsupported> {
+        let results = self.values(b, place, accumulator, hoisted, lanes, active)?;
+        for ((tensor, buffer), computed) in self.outputs.iter().zip(results) {
+            let stored = narrow(b, computed, self.cx.element(*tensor));
+            b.store_active(buffer.expect("declared"), place.flat, self.flat_offset(place), stored, active);
+        }
+        Ok(())
+    }
+
+    fn flat_offset(&self, place: &Place) -> i64 {
+        let channels = self.shape.last().copied().unwrap_or(1) as i64;
+        place.pixel_offset * channels + place.channel_offset
+    }
+
+    /// Computes `active` of `lanes` channels at a place, in their register form.
+    ///
+    /// # Errors
+    /// For operations without lowering.
+    pub fn values(
+        &self,
+        b: &mut KernelBuilder,
+        place: &Place,
+        accumulator: Option<Value>,
+        hoisted: &[Option<Value>],
+        lanes: u16,
+        active: u16,
+    ) -> Result<Vec<Computed>, Unsupported> {
+        let mut inputs = vec![place.flat; self.operands.len()];
+        for i in self.used() {
+            inputs[i] = match hoisted[i] {
+                Some(value) => value,
+                None => self.load(b, i, place, self.flat_offset(place), lanes, active),
+            };
+        }
+        if let (Some(i), Some(value)) = (self.accumulator, accumulator) {
+            inputs[i] = value;
+        }
+        self.compute(b, &inputs, lanes)
+    }
+
+    fn load(&self, b: &mut KernelBuilder, i: usize, place: &Place, flat_offset: i64, lanes: u16, active: u16) -> Value {
+        let operand = &self.operands[i];
+        let buffer = operand.buffer.expect("declared");
+        let raw = match &operand.access {
+            Access::Single => unreachable!("hoisted"),
+            Access::Same => b.load_active(buffer, place.flat, flat_offset, lanes, active),
+            Access::Channel => b.load_active(buffer, place.channel, place.channel_offset, lanes, active),
+            Access::Pixel => b.load_splat(buffer, place.pixel, place.pixel_offset, lanes),
+            Access::Strided(strides) => {
+                let last = strides[strides.len() - 1];
+                let base = self.strided_base(b, strides, place);
+                if last == 0 {
+                    b.load_splat(buffer, base, 0, lanes)
+                } else {
+                    let index = b.add(base, place.channel);
+                    b.load_active(buffer, index, place.channel_offset, lanes, active)
+                }
+            }
+        };
+        widen(b, raw, operand.element)
+    }
+
+    /// The element index of channel 0 of a pixel, from its number by division.
+    fn strided_base(&self, b: &mut KernelBuilder, strides: &[u64], place: &Place) -> Value {
+        let offset = b.index(place.pixel_offset);
+        let mut rest = b.add(place.pixel, offset);
+        let mut base = b.index(0);
+        for d in (0..strides.len() - 1).rev() {
+            let extent = b.index(self.shape[d] as i64);
+            let digit = b.binary(BinaryOp::SignedRem, rest, extent);
+            rest = b.binary(BinaryOp::SignedDiv, rest, extent);
+            if strides[d] != 0 {
+                let part = b.scale_index(digit, strides[d] as i64, 0);
+                base = b.add(base, part);
+            }
+        }
+        base
+    }
+
+    fn compute(&self, b: &mut KernelBuilder, inputs: &[Value], lanes: u16) -> Result<Vec<Computed>, Unsupported> {
+        let table = |constant: ir::Constant| {
+            let (_, buffer) = self.tables.iter().find(|(t, _)| *t == constant).expect("every table was declared");
+            let length = self.cx.module.constants[constant].ty.static_elements().unwrap_or(0);
+            (buffer.expect("declared"), length)
+        };
+        let evaluator = Evaluator {
+            expression: &self.special.expression,
+            lanes,
+            input_ranges: &self.special.ranges,
+            tables: &table,
+            fma: self.cx.machine.fma,
+        };
+        evaluator.run(b, inputs)
+    }
+}

@@ -1,0 +1,212 @@
+//! Reductions over whole axes. Vectors run along the last dimension: across results where it is kept, across elements of one
+//! result where it is reduced.
+
+use super::map::{lanes_for, row};
+use super::operands::{ElementWise, Place};
+use super::reduction::Reduction;
+use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
+use crate::ir::{Inst, Value as Tensor};
+use crate::kernel::{KernelBuilder, Value};
+
+/// See the module.
+pub struct ReduceSchedule<'a> {
+    cx: Context<'a>,
+    operand: Tensor,
+    reduction: Reduction,
+    shape: Vec<u64>,
+    /// Whether each dimension is reduced.
+    reduced: Vec<bool>,
+}
+
+impl<'a> ReduceSchedule<'a> {
+    /// The schedule of a `reduce`.
+    ///
+    /// # Errors
+    /// For shapes and types without lowering.
+    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+        let data = &cx.function.insts[root];
+        let operand = data.operands[0];
+        let shape = cx.shape(operand)?;
+        let mut reduced = vec![false; shape.len()];
+        for &axis in data.ints("axes") {
+            reduced[axis as usize] = true;
+        }
+        ElementWise::reader(cx, operand)?;
+        ElementWise::new(cx, None)?;
+        let reduction = Reduction::new(data.word("reduction"), cx.element(operand))?;
+        Ok(Self { cx, operand, reduction, shape, reduced })
+    }
+}
+
+impl Schedule for ReduceSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        Requirements::default()
+    }
+
+    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let mut b = KernelBuilder::new("reduce");
+        let mut arguments: Vec<Argument> = Vec::new();
+        let mut reader = ElementWise::reader(self.cx, self.operand)?;
+        let mut writer = ElementWise::new(self.cx, None)?;
+        reader.declare(&mut b, &mut arguments, shared)?;
+        writer.declare(&mut b, &mut arguments, shared)?;
+        let channels = self.shape.last().copied().unwrap_or(1);
+        let lanes = lanes_for(self.cx, reader.smallest_element(), channels);
+        let last_reduced = self.reduced.last().copied().unwrap_or(false);
+        let lowering = Lowering { schedule: self, reader, writer, channels, lanes };
+        if last_reduced {
+            lowering.across_elements(&mut b)?
+        } else {
+            lowering.across_results(&mut b)?
+        };
+        let description = format!("reduce by {lanes}{}", if last_reduced { ", within a row" } else { "" });
+        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+    }
+}
+
+struct Lowering<'a> {
+    schedule: &'a ReduceSchedule<'a>,
+    reader: ElementWise<'a>,
+    writer: ElementWise<'a>,
+    channels: u64,
+    lanes: u16,
+}
+
+/// A dimension of a loop nest: its extent, and what one step adds to the input's and the output's pixel number.
+#[derive(Clone, Copy)]
+struct Dimension {
+    extent: u64,
+    input_step: u64,
+    output_step: u64,
+}
+
+impl Lowering<'_> {
+    /// Dimensions but the last, kept or reduced ones, outermost first.
+    fn dimensions(&self, reduced: bool) -> Vec<Dimension> {
+        let shape = &self.schedule.shape;
+        let (mut input_step, mut output_step) = (1, 1);
+        let mut dimensions = Vec::new();
+        for d in (0..shape.len().saturating_sub(1)).rev() {
+            if self.schedule.reduced[d] == reduced && shape[d] != 1 {
+                dimensions.push(Dimension { extent: shape[d], input_step, output_step });
+            }
+            input_step *= shape[d];
+            output_step *= if self.schedule.reduced[d] { 1 } else { shape[d] };
+        }
+        dimensions.reverse();
+        dimensions
+    }
+
+    fn across_results(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
+        let hoisted = (self.reader.hoist(b, self.lanes), self.writer.hoist(b, self.lanes));
+        let (kept, inner) = (self.dimensions(false), self.dimensions(true));
+        let zero = b.index(0);
+        let mut outcome = Ok(());
+        nest(b, &kept, zero, zero, &mut |b, input, output| {
+            row(b, self.channels, self.lanes, |b, channel, active| {
+                let neutral = self.schedule.reduction.neutral(b, self.lanes);
+                let result = self.sum(b, &inner, input, channel, &hoisted.0, self.lanes, active, neutral).and_then(|sum| {
+                    let place = self.place(b, output, channel);
+                    self.writer.emit(b, &place, Some(sum), &hoisted.1, self.lanes, active)
+                });
+                if result.is_err() {
+                    outcome = result;
+                }
+            });
+        });
+        outcome
+    }
+
+    fn across_elements(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
+        let vector = (self.reader.hoist(b, self.lanes), self.reader.hoist(b, 1));
+        let hoisted = self.writer.hoist(b, 1);
+        let (kept, inner) = (self.dimensions(false), self.dimensions(true));
+        let whole = self.channels / u64::from(self.lanes) * u64::from(self.lanes);
+        let zero = b.index(0);
+        let mut outcome = Ok(());
+        nest(b, &kept, zero, zero, &mut |b, input, output| {
+            let mut partial = || -> Result<Value, Unsupported> {
+                let mut total = self.schedule.reduction.neutral(b, 1);
+                for (lanes, range, hoisted) in [(self.lanes, (0, whole), &vector.0), (1, (whole, self.channels), &vector.1)] {
+                    if range.0 == range.1 {
+                        continue;
+                    }
+                    let neutral = self.schedule.reduction.neutral(b, lanes);
+                    let (start, end) = (b.index(range.0 as i64), b.index(range.1 as i64));
+                    let mut inside = Ok(neutral);
+                    let sums = b.for_carry(start, end, i64::from(lanes), &[neutral], |b, channel, sums| {
+                        inside = self.sum(b, &inner, input, channel, hoisted, lanes, lanes, sums[0]);
+                        vec![*inside.as_ref().unwrap_or(&sums[0])]
+                    });
+                    inside?;
+                    let sum = self.schedule.reduction.horizontal(b, sums[0]);
+                    total = self.schedule.reduction.combine(b, total, sum);
+                }
+                let zero = b.index(0);
+                let place = Place { pixel: output, pixel_offset: 0, channel: zero, channel_offset: 0, flat: output };
+                self.writer.emit(b, &place, Some(total), &hoisted, 1, 1)?;
+                Ok(total)
+            };
+            if let Err(error) = partial() {
+                outcome = Err(error);
+            }
+        });
+        outcome
+    }
+
+    fn place(&self, b: &mut KernelBuilder, pixel: Value, channel: Value) -> Place {
+        let base = b.scale_index(pixel, self.channels as i64, 0);
+        let flat = b.add(base, channel);
+        Place { pixel, pixel_offset: 0, channel, channel_offset: 0, flat }
+    }
+
+    /// The partial result over the reduced dimensions but the last, from an input pixel on.
+    #[allow(clippy::too_many_arguments, reason = "the coordinates of one vector of the input")]
+    fn sum(
+        &self,
+        b: &mut KernelBuilder,
+        inner: &[Dimension],
+        pixel: Value,
+        channel: Value,
+        hoisted: &[Option<Value>],
+        lanes: u16,
+        active: u16,
+        sum: Value,
+    ) -> Result<Value, Unsupported> {
+        let Some((first, rest)) = inner.split_first() else {
+            let place = self.place(b, pixel, channel);
+            let values = self.reader.values(b, &place, None, hoisted, lanes, active)?;
+            return Ok(self.schedule.reduction.combine(b, sum, values[0].value));
+        };
+        let (start, end) = (b.index(0), b.index(first.extent as i64));
+        let mut inside = Ok(sum);
+        let sums = b.for_carry(start, end, 1, &[sum], |b, i, sums| {
+            let step = b.scale_index(i, first.input_step as i64, 0);
+            let pixel = b.add(pixel, step);
+            inside = self.sum(b, rest, pixel, channel, hoisted, lanes, active, sums[0]);
+            vec![*inside.as_ref().unwrap_or(&sums[0])]
+        });
+        inside.map(|_| sums[0])
+    }
+}
+
+/// Nested loops over dimensions, tracking the pixel numbers of input and output.
+fn nest(
+    b: &mut KernelBuilder,
+    dimensions: &[Dimension],
+    input: Value,
+    output: Value,
+    body: &mut dyn FnMut(&mut KernelBuilder, Value, Value),
+) {
+    let Some((first, rest)) = dimensions.split_first() else {
+        body(b, input, output);
+        return;
+    };
+    b.for_range(0, first.extent as i64, 1, |b, i| {
+        let step = b.scale_index(i, first.input_step as i64, 0);
+        let input = b.add(input, step);
+        let step = b.scale_index(i, first.output_step as i64, 0);
+        let output = b.add(output, step);
+        nest(b, rest, input, output, body);
+    });
+}

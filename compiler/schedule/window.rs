@@ -1,0 +1,158 @@
+//! Reductions over sliding windows (pooling): vectors run along the channels; taps outside the input are left out.
+
+use super::map::{lanes_for, row};
+use super::operands::{ElementWise, Place};
+use super::reduction::Reduction;
+use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
+use crate::ir::{Inst, Value as Tensor};
+use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
+
+/// See the module.
+pub struct WindowSchedule<'a> {
+    cx: Context<'a>,
+    operand: Tensor,
+    reduction: Reduction,
+    /// Rows and width of input, output, window; strides, dilation, padding. One spatial dimension is a single row.
+    input: [u64; 2],
+    output: [u64; 2],
+    size: [u64; 2],
+    strides: [u64; 2],
+    dilation: [u64; 2],
+    low: [u64; 2],
+    padded: bool,
+    batch: u64,
+    channels: u64,
+}
+
+impl<'a> WindowSchedule<'a> {
+    /// The schedule of a `window`.
+    ///
+    /// # Errors
+    /// For shapes and types without lowering.
+    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+        let data = &cx.function.insts[root];
+        let operand = data.operands[0];
+        let (shape, output) = (cx.shape(operand)?, cx.shape(data.results[0])?);
+        let spatial = shape.len() - 2;
+        if spatial > 2 {
+            return Err(Unsupported::new(format!("a window over {spatial} dimensions")));
+        }
+        let pair = |list: &[u64], one: u64| if spatial == 2 { [list[0], list[1]] } else { [one, list[0]] };
+        let numbers = |list: &[i64], one: u64| pair(&list.iter().map(|&n| n as u64).collect::<Vec<_>>(), one);
+        let geometry = data.geometry();
+        let padded = geometry.padding_low.iter().chain(&geometry.padding_high).any(|&n| n != 0);
+        ElementWise::reader(cx, operand)?;
+        ElementWise::new(cx, None)?;
+        Ok(Self {
+            cx,
+            operand,
+            reduction: Reduction::new(data.word("reduction"), cx.element(operand))?,
+            input: pair(&shape[1..], 1),
+            output: pair(&output[1..], 1),
+            size: numbers(data.ints("size"), 1),
+            strides: numbers(&geometry.strides, 1),
+            dilation: numbers(&geometry.dilation, 1),
+            low: numbers(&geometry.padding_low, 0),
+            padded,
+            batch: shape[0],
+            channels: shape[shape.len() - 1],
+        })
+    }
+}
+
+impl Schedule for WindowSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        Requirements::default()
+    }
+
+    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let mut b = KernelBuilder::new(format!("window_{}x{}", self.size[0], self.size[1]));
+        let mut arguments: Vec<Argument> = Vec::new();
+        let mut reader = ElementWise::reader(self.cx, self.operand)?;
+        let mut writer = ElementWise::new(self.cx, None)?;
+        reader.declare(&mut b, &mut arguments, shared)?;
+        writer.declare(&mut b, &mut arguments, shared)?;
+        let smallest = reader.smallest_element().min(writer.smallest_element());
+        let lanes = lanes_for(self.cx, smallest, self.channels);
+        let hoisted = (reader.hoist(&mut b, lanes), writer.hoist(&mut b, lanes));
+        let mut outcome = Ok(());
+        b.for_range(0, (self.batch * self.output[0]) as i64, 1, |b, line| {
+            let rows = b.index(self.output[0] as i64);
+            let image = b.binary(BinaryOp::SignedDiv, line, rows);
+            let y = b.binary(BinaryOp::SignedRem, line, rows);
+            b.for_range(0, self.output[1] as i64, 1, |b, x| {
+                let pixel = b.scale_index(line, self.output[1] as i64, 0);
+                let pixel = b.add(pixel, x);
+                row(b, self.channels, lanes, |b, channel, active| {
+                    let result = self.reduce(b, &reader, &hoisted.0, (image, y, x), channel, lanes, active).and_then(|sum| {
+                        let base = b.scale_index(pixel, self.channels as i64, 0);
+                        let flat = b.add(base, channel);
+                        let place = Place { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
+                        writer.emit(b, &place, Some(sum), &hoisted.1, lanes, active)
+                    });
+                    if result.is_err() {
+                        outcome = result;
+                    }
+                });
+            });
+        });
+        outcome?;
+        let description = format!("window {}x{} by {lanes}", self.size[0], self.size[1]);
+        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+    }
+}
+
+impl WindowSchedule<'_> {
+    #[allow(clippy::too_many_arguments, reason = "the coordinates of one vector of the output")]
+    fn reduce(
+        &self,
+        b: &mut KernelBuilder,
+        reader: &ElementWise<'_>,
+        hoisted: &[Option<Value>],
+        (image, y, x): (Value, Value, Value),
+        channel: Value,
+        lanes: u16,
+        active: u16,
+    ) -> Result<Value, Unsupported> {
+        let neutral = self.reduction.neutral(b, lanes);
+        let top = b.scale_index(y, self.strides[0] as i64, -(self.low[0] as i64));
+        let left = b.scale_index(x, self.strides[1] as i64, -(self.low[1] as i64));
+        let first = b.scale_index(image, self.input[0] as i64, 0);
+        let mut outcome = Ok(());
+        let zero = b.index(0);
+        let (rows, columns) = (b.index(self.size[0] as i64), b.index(self.size[1] as i64));
+        let sum = b.for_carry(zero, rows, 1, &[neutral], |b, ky, sum| {
+            let ky = b.scale_index(ky, self.dilation[0] as i64, 0);
+            let row = b.add(top, ky);
+            let line = b.add(first, row);
+            let line = b.scale_index(line, self.input[1] as i64, 0);
+            let zero = b.index(0);
+            b.for_carry(zero, columns, 1, sum, |b, kx, sum| {
+                let kx = b.scale_index(kx, self.dilation[1] as i64, 0);
+                let column = b.add(left, kx);
+                let mut take = |b: &mut KernelBuilder| {
+                    let pixel = b.add(line, column);
+                    let base = b.scale_index(pixel, self.channels as i64, 0);
+                    let flat = b.add(base, channel);
+                    let place = Place { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
+                    match reader.values(b, &place, None, hoisted, lanes, active) {
+                        Ok(values) => vec![self.reduction.combine(b, sum[0], values[0].value)],
+                        Err(error) => {
+                            outcome = Err(error);
+                            sum.to_vec()
+                        }
+                    }
+                };
+                if !self.padded {
+                    return take(b);
+                }
+                let (height, width) = (b.index(self.input[0] as i64), b.index(self.input[1] as i64));
+                let in_rows = b.compare(CompareOp::UnsignedLess, row, height);
+                let in_columns = b.compare(CompareOp::UnsignedLess, column, width);
+                let inside = b.binary(BinaryOp::And, in_rows, in_columns);
+                b.if_else(inside, take, |_| sum.to_vec())
+            })
+        });
+        outcome.map(|()| sum[0])
+    }
+}
