@@ -8,15 +8,31 @@
 //! Polynomials are minimax fits (Remez exchange) whose coefficients were rounded to the working precision one by one, the
 //! others fitted again after each.
 
+mod cos;
+mod erf;
 mod exp;
+mod log;
 mod logistic;
+mod pow;
+mod quadrant;
+mod rsqrt;
+mod sin;
 mod tanh;
 
+#[cfg(test)]
+mod tests;
+
+pub use cos::cos;
+pub use erf::erf;
 pub use exp::exp;
+pub use log::log;
 pub use logistic::logistic;
+pub use pow::pow;
+pub use rsqrt::rsqrt;
+pub use sin::sin;
 pub use tanh::tanh;
 
-use super::{KernelBuilder, Value};
+use super::{BinaryOp, ConvertOp, KernelBuilder, Lane, Value};
 
 /// A float constant of the type of `like`.
 fn constant(b: &mut KernelBuilder, like: Value, value: f64) -> Value {
@@ -45,4 +61,15 @@ fn add_constant(b: &mut KernelBuilder, x: Value, c: f64) -> Value {
 fn mul_constant(b: &mut KernelBuilder, x: Value, c: f64) -> Value {
     let c = constant(b, x, c);
     b.mul(x, c)
+}
+
+/// A value that is not negative, with the sign of another.
+fn with_sign(b: &mut KernelBuilder, magnitude: Value, sign: Value) -> Value {
+    let integers = b.ty(sign).with_lane(Lane::I32);
+    let mask = b.int(integers, i64::from(i32::MIN));
+    let sign = b.convert(ConvertOp::Bitcast, sign, Lane::I32);
+    let sign = b.binary(BinaryOp::And, sign, mask);
+    let bits = b.convert(ConvertOp::Bitcast, magnitude, Lane::I32);
+    let bits = b.binary(BinaryOp::Or, bits, sign);
+    b.convert(ConvertOp::Bitcast, bits, Lane::F32)
 }

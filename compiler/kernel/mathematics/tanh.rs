@@ -1,7 +1,7 @@
 //! The hyperbolic tangent.
 
-use super::{add_constant, constant, exp, polynomial};
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+use super::{add_constant, constant, exp, polynomial, with_sign};
+use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, UnaryOp, Value};
 
 /// Below this magnitude the polynomial is taken: above it, 1 − 2 / (e²ˣ + 1) cancels little.
 const SMALL: f64 = 0.625;
@@ -45,15 +45,4 @@ fn tanh_large(b: &mut KernelBuilder, x: Value) -> Value {
     let quotient = b.binary(BinaryOp::FloatDiv, two, denominator);
     let one = constant(b, x, 1.0);
     b.sub(one, quotient)
-}
-
-/// A value that is not negative, with the sign of another.
-fn with_sign(b: &mut KernelBuilder, magnitude: Value, sign: Value) -> Value {
-    let integers = b.ty(sign).with_lane(Lane::I32);
-    let mask = b.int(integers, i64::from(i32::MIN));
-    let sign = b.convert(ConvertOp::Bitcast, sign, Lane::I32);
-    let sign = b.binary(BinaryOp::And, sign, mask);
-    let bits = b.convert(ConvertOp::Bitcast, magnitude, Lane::I32);
-    let bits = b.binary(BinaryOp::Or, bits, sign);
-    b.convert(ConvertOp::Bitcast, bits, Lane::F32)
 }

@@ -1,0 +1,81 @@
+//! What sine and cosine share: an angle as a quarter turn and a remainder, and the two polynomials.
+
+use super::{add_constant, constant, mul_constant, polynomial};
+use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+use std::f64::consts;
+
+/// 1.5 · 2⁵²: a number added to it is rounded to an integer that stands in the low bits of the sum.
+const ROUNDER: f64 = 6_755_399_441_055_744.0;
+/// The first 27 bits of π/2: products with integers below 2²⁶ are exact.
+const HALF_PI_HIGH: f64 = 1.570_796_325_802_803_04;
+/// π/2 − [`HALF_PI_HIGH`].
+const HALF_PI_LOW: f64 = 9.920_935_796_805_404e-10;
+
+/// The sine of the magnitude of `x`, `turns` quarter turns on.
+pub fn sine_from(b: &mut KernelBuilder, x: Value, turns: i64) -> Value {
+    let magnitude = b.unary(UnaryOp::Abs, x);
+    let (quarter, r) = reduce(b, magnitude);
+    let integers = b.ty(quarter);
+    let turns = b.int(integers, turns);
+    let quarter = b.add(quarter, turns);
+    let square = b.mul(r, r);
+    let sine = sine_of_remainder(b, r, square);
+    let cosine = cosine_of_remainder(b, square);
+    let (zero, one) = (b.int(integers, 0), b.int(integers, 1));
+    let odd = b.binary(BinaryOp::And, quarter, one);
+    let even = b.compare(CompareOp::Equal, odd, zero);
+    let result = b.select(even, sine, cosine);
+    // The second and third quarter are below zero.
+    let sign = b.shift(BinaryOp::ShiftLeft, quarter, 30);
+    flip_sign(b, result, sign)
+}
+
+/// A number with its sign flipped where the highest bit of an i32 is set.
+pub fn flip_sign(b: &mut KernelBuilder, x: Value, sign: Value) -> Value {
+    let integers = b.ty(sign);
+    let highest = b.int(integers, i64::from(i32::MIN));
+    let sign = b.binary(BinaryOp::And, sign, highest);
+    let bits = b.convert(ConvertOp::Bitcast, x, Lane::I32);
+    let bits = b.binary(BinaryOp::Xor, bits, sign);
+    b.convert(ConvertOp::Bitcast, bits, Lane::F32)
+}
+
+/// The quarter turn nearest to an angle, whose two low bits count, and what the angle has beyond it, in −π/4..=π/4. In binary64,
+/// because quarter turns times parts of π/2 are not exact in binary32 beyond a few.
+fn reduce(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
+    let x = b.convert(ConvertOp::Promote, x, Lane::F64);
+    let scaled = mul_constant(b, x, consts::FRAC_2_PI);
+    let rounded = add_constant(b, scaled, ROUNDER);
+    let n = add_constant(b, rounded, -ROUNDER);
+    let high = mul_constant(b, n, HALF_PI_HIGH);
+    let low = mul_constant(b, n, HALF_PI_LOW);
+    let r = b.sub(x, high);
+    let r = b.sub(r, low);
+    let r = b.convert(ConvertOp::Demote, r, Lane::F32);
+    // Only angles too large for the reduction leave these bounds; NaN, which infinities give, passes.
+    let top = constant(b, r, consts::FRAC_PI_4);
+    let bottom = constant(b, r, -consts::FRAC_PI_4);
+    let r = b.binary(BinaryOp::FloatMinFirst, r, top);
+    let r = b.binary(BinaryOp::FloatMaxFirst, r, bottom);
+    let bits = b.convert(ConvertOp::Bitcast, rounded, Lane::I64);
+    (b.convert(ConvertOp::Wrap, bits, Lane::I32), r)
+}
+
+/// r + r³ p(r²), with a relative error of 2⁻²⁷·⁹ before rounding.
+fn sine_of_remainder(b: &mut KernelBuilder, r: Value, square: Value) -> Value {
+    let p = polynomial(b, square, &[-0.166_666_552_424_430_85, 0.008_332_189_172_506_332, -0.000_195_182_845_345_698_3]);
+    let cube = b.mul(r, square);
+    let tail = b.mul(cube, p);
+    b.add(r, tail)
+}
+
+/// 1 − r²/2 + r⁴ p(r²), with a relative error of 2⁻³³ before rounding.
+fn cosine_of_remainder(b: &mut KernelBuilder, square: Value) -> Value {
+    let p = polynomial(b, square, &[0.041_666_645_556_688_31, -0.001_388_730_946_928_262_7, 2.443_232_733_639_888_5e-5]);
+    let fourth = b.mul(square, square);
+    let tail = b.mul(fourth, p);
+    let half = mul_constant(b, square, 0.5);
+    let one = constant(b, square, 1.0);
+    let head = b.sub(one, half);
+    b.add(tail, head)
+}

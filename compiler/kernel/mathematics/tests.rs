@@ -1,0 +1,224 @@
+//! Errors and special values, measured with the kernel interpreter against libm in binary64.
+
+use super::super::interpret::interpret;
+use super::*;
+use crate::kernel::{BufferKind, Kernel};
+
+/// Lanes of one run: many, so that the interpreter spends its time on lanes.
+const LANES: u16 = 1024;
+
+type Unary = fn(&mut KernelBuilder, Value) -> Value;
+
+/// A kernel over `LANES` operands in each of `inputs` buffers.
+fn kernel(inputs: usize, build: impl FnOnce(&mut KernelBuilder, &[Value]) -> Value) -> Kernel {
+    let mut b = KernelBuilder::new("mathematics");
+    let buffers: Vec<_> = (0..inputs).map(|i| b.buffer(format!("x{i}"), BufferKind::Input, Lane::F32, LANES.into(), 4)).collect();
+    let output = b.buffer("y", BufferKind::Output, Lane::F32, LANES.into(), 4);
+    let zero = b.index(0);
+    let operands: Vec<_> = buffers.iter().map(|&buffer| b.load(buffer, zero, 0, LANES)).collect();
+    let result = build(&mut b, &operands);
+    b.store(output, zero, 0, result);
+    b.finish()
+}
+
+fn to_bytes(numbers: &[f32]) -> Vec<u8> {
+    let mut bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+    bytes.resize(4 * usize::from(LANES), 0);
+    bytes
+}
+
+fn run(kernel: &Kernel, operands: &[&[f32]]) -> Vec<f32> {
+    let mut buffers: Vec<_> = operands.iter().map(|numbers| to_bytes(numbers)).collect();
+    buffers.push(to_bytes(&[]));
+    assert_eq!(interpret(kernel, &mut buffers, &[]), Ok(0));
+    let results = buffers[operands.len()].chunks_exact(4).take(operands[0].len());
+    results.map(|chunk| f32::from_le_bytes(chunk.try_into().expect("four bytes"))).collect()
+}
+
+/// Every `step`th bit pattern of a range.
+fn bits(range: std::ops::RangeInclusive<u32>, step: usize) -> Vec<f32> {
+    range.step_by(step).map(f32::from_bits).collect()
+}
+
+/// Bit patterns over everything, NaN included, with the neighbourhoods of numbers where something changes.
+fn everything(edges: &[f32]) -> Vec<f32> {
+    let mut numbers = bits(0..=u32::MAX, 5077);
+    for edge in edges.iter().chain(&[0.0, 1.0, 0.5, 2.0, f32::MIN_POSITIVE, f32::MAX]) {
+        for sign in [0, 1 << 31] {
+            let middle = edge.to_bits() | sign;
+            numbers.extend((0..2000u32).map(|i| f32::from_bits(middle.wrapping_add(i).wrapping_sub(1000))));
+        }
+    }
+    numbers
+}
+
+/// The distance of a result from the true one in units of the last place of binary32 at the true one.
+fn ulps(result: f32, truth: f64) -> f64 {
+    let rounded = truth as f32;
+    if result.to_bits() == rounded.to_bits() || result.is_nan() && truth.is_nan() {
+        return 0.0;
+    }
+    if result.is_nan() || truth.is_nan() || (result.is_infinite() && rounded.is_finite() && rounded.abs() != f32::MAX) {
+        return f64::INFINITY;
+    }
+    // +0 for −0 counts as wrong: special values are told by their signs.
+    if result == 0.0 && rounded == 0.0 {
+        return if truth == 0.0 { f64::INFINITY } else { 0.0 };
+    }
+    let exponent = libm::ilogb(truth.abs().max(f64::from(f32::MIN_POSITIVE)));
+    let limited = if result.is_infinite() { 2f64.powi(128).copysign(f64::from(result)) } else { f64::from(result) };
+    let truth = if truth.abs() > 2f64.powi(128) { 2f64.powi(128).copysign(truth) } else { truth };
+    (limited - truth).abs() / 2f64.powi(exponent.min(127) - 23)
+}
+
+/// The worst error over some numbers.
+fn worst(function: Unary, truth: impl Fn(f64) -> f64, numbers: &[f32]) -> (f64, f32) {
+    let kernel = kernel(1, |b, x| function(b, x[0]));
+    let mut worst = (0.0, 0.0);
+    for chunk in numbers.chunks(LANES.into()) {
+        for (&x, y) in chunk.iter().zip(run(&kernel, &[chunk])) {
+            let error = ulps(y, truth(f64::from(x)));
+            if error > worst.0 {
+                worst = (error, x);
+            }
+        }
+    }
+    worst
+}
+
+#[track_caller]
+fn within(bound: f64, (error, x): (f64, f32)) {
+    assert!(error <= bound, "{error} ulp at {x:e} ({:#x})", x.to_bits());
+    // A bound far above what is measured would not notice a worse polynomial.
+    assert!(error > 0.4 * bound, "only {error} ulp");
+}
+
+#[test]
+fn exp_is_within_one_ulp() {
+    within(1.0, worst(exp, libm::exp, &everything(&[88.722_84, 87.336_54, 103.972_08, 0.346_573_6])));
+}
+
+#[test]
+fn log_is_within_one_ulp() {
+    within(1.0, worst(log, libm::log, &everything(&[0.707_106_77, std::f32::consts::SQRT_2])));
+}
+
+#[test]
+fn tanh_is_within_two_ulp() {
+    within(2.0, worst(tanh, libm::tanh, &everything(&[0.625, 9.01])));
+}
+
+#[test]
+fn logistic_is_within_three_ulp_and_tiny_results_are_zero() {
+    // 2⁻¹²⁸ is the result at −88.72.
+    let flushed = |x: f64| if x < -88.72 { 0.0 } else { 1.0 / (1.0 + libm::exp(-x)) };
+    let numbers: Vec<f32> = everything(&[16.6, 87.3]).into_iter().filter(|x| !(-88.73..-88.71).contains(x)).collect();
+    let (normal, tiny): (Vec<f32>, Vec<f32>) = numbers.iter().partition(|&&x| !(-88.72..=-87.336).contains(&x));
+    within(3.0, worst(logistic, flushed, &normal));
+    // Denormal results have the error of one division.
+    assert!(worst(logistic, flushed, &tiny).0 <= 3.0);
+}
+
+#[test]
+fn erf_is_within_two_ulp() {
+    within(2.0, worst(erf, libm::erf, &everything(&[0.92, 3.92, 4.0])));
+}
+
+#[test]
+fn rsqrt_is_within_two_ulp() {
+    within(2.0, worst(rsqrt, |x| 1.0 / libm::sqrt(x), &everything(&[])));
+}
+
+#[test]
+fn sin_and_cos_are_within_two_ulp_to_two_to_the_26th() {
+    let largest = 67_108_864f32;
+    let mut numbers: Vec<f32> = everything(&[0.785_398_2, largest]).into_iter().filter(|x| x.abs() <= largest || !x.is_finite()).collect();
+    numbers.extend(bits(0.25f32.to_bits()..=largest.to_bits(), 709));
+    // Multiples of a quarter turn, where the remainder has the fewest digits.
+    numbers.extend((1..20_000u32).map(|n| (f64::from(n * n) * std::f64::consts::FRAC_PI_2) as f32).filter(|x| x.abs() <= largest));
+    within(2.0, worst(sin, libm::sin, &numbers));
+    within(2.0, worst(cos, libm::cos, &numbers));
+}
+
+#[test]
+fn sin_and_cos_of_large_angles_stay_in_range() {
+    let numbers = bits(67_108_864f32.to_bits()..=f32::MAX.to_bits(), 2011);
+    for (function, truth) in [(sin as Unary, libm::sin as fn(f64) -> f64), (cos, libm::cos)] {
+        let kernel = kernel(1, |b, x| function(b, x[0]));
+        for chunk in numbers.chunks(LANES.into()) {
+            for (&x, y) in chunk.iter().zip(run(&kernel, &[chunk])) {
+                assert!(y.abs() <= 1.0, "{y} at {x:e}");
+                let error = (f64::from(y) - truth(f64::from(x))).abs();
+                assert!(error <= f64::from(x) * 2f64.powi(-52) + 1.2e-7, "{error} at {x:e}");
+            }
+        }
+    }
+}
+
+/// Pairs of operands: of everything, of moderate ones, of those whose power is near an edge, and of all special ones.
+fn pairs() -> (Vec<f32>, Vec<f32>) {
+    let special =
+        [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 8_388_609.0, 16_777_217.0, 1e30, f32::INFINITY, f32::NAN, f32::MIN_POSITIVE, 1e-45, f32::MAX];
+    let special: Vec<f32> = special.iter().flat_map(|&x| [x, -x]).collect();
+    let (mut xs, mut ys) = (vec![], vec![]);
+    for &x in &special {
+        xs.extend(special.iter().map(|_| x));
+        ys.extend(&special);
+    }
+    let mut state = 1u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 32) as u32
+    };
+    for i in 0..300_000 {
+        let x = f32::from_bits(random());
+        let unit = f64::from(random()) / 2f64.powi(32);
+        // Powers of x between 2⁻¹⁵² and 2¹³⁰; or any at all; or small integers; or x near 1.
+        let log2 = libm::log2(f64::from(x).abs());
+        let (x, y) = match i % 4 {
+            0 => (x.abs(), ((unit * 282.0 - 152.0) / log2) as f32),
+            1 => (x, f32::from_bits(random())),
+            2 => (x, (unit * 21.0 - 10.0).floor() as f32),
+            _ => (1.0 + (unit * 0.02 - 0.01) as f32, (f64::from(random()) / 2f64.powi(20)) as f32),
+        };
+        xs.push(x);
+        ys.push(y);
+    }
+    (xs, ys)
+}
+
+#[test]
+fn pow_is_within_one_ulp_and_as_c99() {
+    let kernel = kernel(2, |b, x| pow(b, x[0], x[1]));
+    let (xs, ys) = pairs();
+    let mut worst = 0.0;
+    for (xs, ys) in xs.chunks(LANES.into()).zip(ys.chunks(LANES.into())) {
+        for ((&x, &y), result) in xs.iter().zip(ys).zip(run(&kernel, &[xs, ys])) {
+            let error = ulps(result, libm::pow(x.into(), y.into()));
+            assert!(error <= 1.0, "{x:e} to the {y:e} gives {result:e}: {error} ulp");
+            worst = f64::max(worst, error);
+        }
+    }
+    assert!(worst > 0.4, "only {worst} ulp");
+}
+
+#[test]
+fn one_lane_gives_what_many_give() {
+    let numbers = [-3.0f32, -0.4, -0.0, 0.7, 2.5];
+    for function in [exp as Unary, log, tanh, logistic, erf, sin, cos, rsqrt] {
+        let many = run(&kernel(1, |b, x| function(b, x[0])), &[&numbers]);
+        let alone = kernel(1, |b, x| {
+            let mut all = constant(b, x[0], 0.0);
+            for lane in 0..numbers.len() as u16 {
+                let one = b.extract(x[0], lane);
+                let one = function(b, one);
+                let one = b.splat(one, LANES);
+                let picks = (0..LANES).map(|i| if i == lane { LANES } else { i }).collect();
+                all = b.shuffle(all, one, picks);
+            }
+            all
+        });
+        let alone = run(&alone, &[&numbers]);
+        assert!(many.iter().zip(&alone).all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()), "{many:?} {alone:?}");
+    }
+}
