@@ -3,7 +3,7 @@
 use super::quadrant::sine_from;
 use crate::kernel::{KernelBuilder, Value};
 
-/// cos x, within 2 ulp for |x| ≤ 2²⁶. Beyond, the absolute error is at most |x| · 2⁻⁵² more, and the result stays in −1..=1;
+/// cos x, within 2 ulp for |x| ≤ 2²⁶. From there to 2⁵⁰ the absolute error is at most |x| · 2⁻⁵² more, and beyond the result stays in −1..=1;
 /// infinities give NaN.
 pub fn cos(b: &mut KernelBuilder, x: Value) -> Value {
     sine_from(b, x, 1)

@@ -3,7 +3,7 @@
 use super::quadrant::{flip_sign, sine_from};
 use crate::kernel::{ConvertOp, KernelBuilder, Lane, Value};
 
-/// sin x, within 2 ulp for |x| ≤ 2²⁶; keeps the sign of zero. Beyond, the absolute error is at most |x| · 2⁻⁵² more, and the result
+/// sin x, within 2 ulp for |x| ≤ 2²⁶; keeps the sign of zero. From there to 2⁵⁰ the absolute error is at most |x| · 2⁻⁵² more, and beyond the result
 /// stays in −1..=1; infinities give NaN.
 pub fn sin(b: &mut KernelBuilder, x: Value) -> Value {
     let result = sine_from(b, x, 0);
