@@ -67,8 +67,8 @@ pub(super) struct StepBound {
 
 /// The bound that holds for every use of `pairs`: at each step the bytes that are live, less what pairs of that step can save at most.
 ///
-/// Offsets are multiples of the step's least alignment, so sizes count rounded up to that, all but the uppermost; not where only a part of a storage is live,
-/// since its hole could hold something else.
+/// Offsets are multiples of the step's least alignment, so sizes count rounded up to that, all but the uppermost; not where only a part
+/// of a storage is live, since its hole could hold something else.
 pub(super) fn of_steps(request: &Request, lifetimes: &Lifetimes, demands: &[Demand], pairs: &[Pair]) -> StepBound {
     let mut bound = StepBound { bytes: 0, step: 0, whole: true };
     let mut highest_fixed = 0;

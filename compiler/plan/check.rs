@@ -1,11 +1,13 @@
 //! An independent check of a plan, by replaying the steps.
 //!
-//! Two memories are kept side by side. In the *ideal* memory every storage (the tensor at the root of a chain of views) has bytes of its own. In the *arena* a tensor
-//! is where the plan puts it. Both hold, instead of values, who wrote a byte: every write of a tensor by a step is a new *mark*, and the byte `i` it writes is
-//! `(mark, i)`. A plan is right if every read sees in the arena what it would see in the ideal memory, and
+//! Two memories are kept side by side. In the *ideal* memory every storage (the tensor at the root of a chain of views) has bytes of its
+//! own. In the *arena* a tensor is where the plan puts it. Both hold, instead of values, who wrote a byte: every write of a tensor by a
+//! step is a new *mark*, and the byte `i` it writes is `(mark, i)`. A plan is right if every read sees in the arena what it would see in
+//! the ideal memory, and
 //!
 //! - offsets are aligned, within the arena, where the host of a view says, and where an imported plan says;
-//! - what a step writes does not overlap what it reads, unless both are of one storage, or the step declares that they may share and they start at the same byte;
+//! - what a step writes does not overlap what it reads, unless both are of one storage, or the step declares that they may share and they
+//!   start at the same byte;
 //! - what a step writes does not overlap what else it writes, unless both are of one storage;
 //! - scratch overlaps nothing that its step uses. It holds nothing afterwards.
 //!
@@ -100,7 +102,8 @@ pub fn check(request: &Request, plan: &Plan) -> Result<(), CheckError> {
 /// Who wrote a byte: the mark of a write. Marks start from 1.
 type Mark = u64;
 
-/// Memory whose bytes hold `(mark, position)`. Ranges of bytes written together are kept as one: from start to (end, mark, address at which position 0 would be).
+/// Memory whose bytes hold `(mark, position)`. Ranges of bytes written together are kept as one: from start to (end, mark, address at
+/// which position 0 would be).
 #[derive(Default)]
 struct Memory {
     ranges: BTreeMap<u64, (u64, Mark, u64)>,

@@ -52,7 +52,8 @@ pub fn parse(text: &str) -> Result<Vec<(String, Block)>, CsvError> {
     Ok(blocks)
 }
 
-/// Writes a problem, and its solution where there is one. A block whose height changes is written at its greatest height, which is the stricter problem.
+/// Writes a problem, and its solution where there is one. A block whose height changes is written at its greatest height, which is the
+/// stricter problem.
 pub fn print(blocks: &[(String, Block)], offsets: Option<&[u64]>) -> String {
     let mut text = String::from("id,lower,upper,size,alignment,offset\n");
     for (index, (id, block)) in blocks.iter().enumerate() {

@@ -1,16 +1,20 @@
 //! The exact search: is there a packing of these blocks within a capacity?
 //!
-//! Depth-first search over the order in which blocks are put down, each as low as those already placed allow. Any packing can be pushed down until every
-//! block rests on another one or on the floor, so it is enough to try those. Most techniques are those published with MiniMalloc (Moffitt, ASPLOS 2023):
+//! Depth-first search over the order in which blocks are put down, each as low as those already placed allow. Any packing can be pushed
+//! down until every block rests on another one or on the floor, so it is enough to try those. Most techniques are those published with
+//! MiniMalloc (Moffitt, ASPLOS 2023):
 //!
-//! - *canonical order*: blocks are placed in order of (offset, rank), so that one packing is not built in several orders. All blocks yet to come
-//!   therefore lie at or above the offset placed last;
-//! - *sections*: in every section, the floor under the blocks yet to come plus their heights must not exceed the capacity. The floor is the least offset
-//!   that one of them can still have;
-//! - *passed over*: a block that was not placed when its turn came must wait for another one to be put under it, which raises that least offset;
+//! - *canonical order*: blocks are placed in order of (offset, rank), so that one packing is not built in several orders. All blocks yet
+//!   to come therefore lie at or above the offset placed last;
+//! - *sections*: in every section, the floor under the blocks yet to come plus their heights must not exceed the capacity. The floor is
+//!   the least offset that one of them can still have;
+//! - *passed over*: a block that was not placed when its turn came must wait for another one to be put under it, which raises that least
+//!   offset;
 //! - *dominance*: a block is not placed where another one could be slipped underneath;
-//! - *nothing overhead*: if no block yet to come meets the one just placed, and the rest has no solution, then no other choice here has one;
-//! - *decomposition*: where no block yet to come crosses the boundary between two sections, the two sides are separate problems, ranked anew.
+//! - *nothing overhead*: if no block yet to come meets the one just placed, and the rest has no solution, then no other choice here has
+//!   one;
+//! - *decomposition*: where no block yet to come crosses the boundary between two sections, the two sides are separate problems, ranked
+//!   anew.
 //!
 //! A node is one block put down. The search keeps its own stack, counts nodes, and depends on nothing but its input.
 
@@ -39,8 +43,8 @@ pub(super) fn search(blocks: &[Block], sections: &Sections, capacity: u64, ranki
     outcome
 }
 
-/// Where the search stands within a part: the offset placed last, and the rank of the block placed there. Blocks whose (offset, rank) is not greater
-/// have had their turn.
+/// Where the search stands within a part: the offset placed last, and the rank of the block placed there. Blocks whose (offset, rank) is
+/// not greater have had their turn.
 type Turn = (u64, u32);
 
 /// The turn before all others.
@@ -272,8 +276,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Takes back the choice of the frame at `depth`, and places its next candidate that passes all checks. Answers what is to be solved then; `None`
-    /// where no candidate is left.
+    /// Takes back the choice of the frame at `depth`, and places its next candidate that passes all checks. Answers what is to be solved
+    /// then; `None` where no candidate is left.
     fn choose(&mut self, depth: usize) -> Option<Goal> {
         loop {
             let tried = self.frames[depth].placed;
@@ -317,8 +321,8 @@ impl<'a> Search<'a> {
         Goal { part, turn, parent }
     }
 
-    /// Makes parts of some blocks, cutting their sections where no block crosses, at boundaries within `range`. Answers the first part; they are linked
-    /// to one another and then to `next`.
+    /// Makes parts of some blocks, cutting their sections where no block crosses, at boundaries within `range`. Answers the first part;
+    /// they are linked to one another and then to `next`.
     fn make_parts(
         &mut self,
         blocks: &[u32],
@@ -450,8 +454,8 @@ impl<'a> Search<'a> {
         sums.zip(&self.limit[range]).all(|((floor, total), limit)| offset.max(*floor) + total <= *limit)
     }
 
-    /// The least offset that a block yet to come can still have after a turn: a block passed over waits until another one is put under it, at the offset
-    /// of that turn or above.
+    /// The least offset that a block yet to come can still have after a turn: a block passed over waits until another one is put under
+    /// it, at the offset of that turn or above.
     fn attainable(&self, block: usize, turn: Turn) -> u64 {
         let offset = self.offset[block];
         if (offset, self.rank[block]) > turn { offset } else { align_up(turn.0 + self.lift[block], self.alignment[block]) }

@@ -119,8 +119,8 @@ fn sorted(blocks: &[Block], sections: &Sections, order: Order) -> Vec<usize> {
     keyed.into_iter().map(|(.., index)| index).collect()
 }
 
-/// Packs any number of blocks in time n log n, without looking at pairs: an allocator that runs through time and gives each block the smallest hole that
-/// holds it. Fixed blocks keep their places and the others lie above all of them.
+/// Packs any number of blocks in time n log n, without looking at pairs: an allocator that runs through time and gives each block the
+/// smallest hole that holds it. Fixed blocks keep their places and the others lie above all of them.
 pub(super) fn place_through_time(blocks: &[Block]) -> Vec<u64> {
     let floor = blocks.iter().filter_map(|block| block.fixed.map(|offset| offset + block.height())).max().unwrap_or(0);
     let mut offsets: Vec<u64> = blocks.iter().map(|block| block.fixed.unwrap_or(0)).collect();

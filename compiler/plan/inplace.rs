@@ -133,7 +133,8 @@ impl<'a> Merger<'a> {
         left.iter().all(|&one| right.iter().all(|&other| self.harmless(one, other)))
     }
 
-    /// Whether two storages at these places never hold live bytes in the same memory, except where one step reads the one and writes the other in place.
+    /// Whether two storages at these places never hold live bytes in the same memory, except where one step reads the one and writes the
+    /// other in place.
     fn harmless(&self, (one, one_at): (TensorId, u64), (other, other_at): (TensorId, u64)) -> bool {
         let bytes = |root: TensorId, at: u64| at..at + self.request.tensors[root.index()].bytes;
         if !overlap(&bytes(one, one_at), &bytes(other, other_at)) {
@@ -153,7 +154,8 @@ impl<'a> Merger<'a> {
         }
     }
 
-    /// Whether everything that `step` touches in the dying storage is read only, and shares its start with what it writes over it, as declared.
+    /// Whether everything that `step` touches in the dying storage is read only, and shares its start with what it writes over it, as
+    /// declared.
     fn in_place(&self, step: usize, (dying, dying_at): (TensorId, u64), (born, born_at): (TensorId, u64)) -> bool {
         let step = &self.request.steps[step];
         let place = |tensor: TensorId, at: u64| {

@@ -63,7 +63,8 @@ impl Lifetimes {
         self.homes[tensor.index()]
     }
 
-    /// The steps from the first that writes a tensor's storage to the last that uses it. `None` for tensors outside the arena and storages never used.
+    /// The steps from the first that writes a tensor's storage to the last that uses it. `None` for tensors outside the arena and
+    /// storages never used.
     pub fn steps(&self, tensor: TensorId) -> Option<Range<usize>> {
         let pieces = &self.pieces[self.home(tensor).root.index()];
         let start = pieces.iter().map(|piece| piece.steps.start).min()?;
@@ -71,7 +72,8 @@ impl Lifetimes {
         Some(start..end)
     }
 
-    /// The arena bytes that hold something a step after `step` still uses, as disjoint ascending ranges. All others may be overwritten there.
+    /// The arena bytes that hold something a step after `step` still uses, as disjoint ascending ranges. All others may be overwritten
+    /// there.
     pub fn live_after(&self, plan: &Plan, step: usize) -> Vec<Range<u64>> {
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for (pieces, offset) in self.pieces.iter().zip(&plan.offset) {

@@ -1,7 +1,7 @@
 //! Static memory planning: which arena bytes each tensor has, for a fixed order of steps.
 //!
-//! The planner knows nothing of what tensors mean. It is given a [`Request`]: tensors as numbers of bytes, and steps that read and write them. It answers with
-//! a [`Plan`], and [`check`], which shares no code with it, replays the steps against the plan.
+//! The planner knows nothing of what tensors mean. It is given a [`Request`]: tensors as numbers of bytes, and steps that read and write
+//! them. It answers with a [`Plan`], and [`check`], which shares no code with it, replays the steps against the plan.
 //!
 //! The way of a request:
 //!
@@ -76,6 +76,20 @@ pub fn plan(request: &Request) -> Result<Plan, PlanError> {
     })
 }
 
+/// Plans a request in the order given and in the order that [`order`] finds, and answers the smaller arena with its order: the steps of
+/// the plan are those of the request in that order ([`Request::reordered`]).
+pub fn plan_reordered(request: &Request) -> Result<(Vec<usize>, Plan), PlanError> {
+    let given = plan(request)?;
+    let found = order(request)?;
+    if found.peak < found.peak_before {
+        let other = plan(&request.reordered(&found.steps))?;
+        if other.arena_bytes < given.arena_bytes {
+            return Ok((found.steps, other));
+        }
+    }
+    Ok(((0..request.steps.len()).collect(), given))
+}
+
 /// The blocks of a request, named by the tensors in them, as a problem that [`csv::print`] can write down. Scratch is named after its step.
 pub fn blocks(request: &Request) -> Result<Vec<(String, Block)>, PlanError> {
     let lifetimes = Lifetimes::new(request)?;
@@ -102,8 +116,8 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// The layout with the least arena found. It starts from all pairs: each saves bytes where it is used, but a shared place may be a worse place, so where
-    /// the bound is not met, pairs are dropped as long as that helps.
+    /// The layout with the least arena found. It starts from all pairs: each saves bytes where it is used, but a shared place may be a
+    /// worse place, so where the bound is not met, pairs are dropped as long as that helps.
     fn choose(&self, pairs: Vec<Pair>, bound: u64) -> Layout {
         let mut layout = self.pack(pairs, bound, self.request.effort);
         if layout.packing.height <= bound || layout.pairs.is_empty() {
@@ -111,15 +125,21 @@ impl Planner<'_> {
         }
         let nodes = layout.packing.nodes;
         let mut pairs = layout.pairs.clone();
-        let mut height = self.quick(&pairs, bound);
-        // The allowance is in blocks packed: tens of thousands of them in tens of milliseconds.
-        let mut allowance = 20_000usize;
+        // The allowance is in pairs of blocks looked at, as many as tens of milliseconds allow.
+        let mut allowance: usize = match self.request.effort {
+            Effort::Normal => 1 << 20,
+            Effort::Max => 1 << 26,
+        };
+        let Some(mut height) = self.quick(&pairs, bound, &mut allowance) else {
+            return layout;
+        };
         let mut index = 0;
-        while index < pairs.len() && height > bound && allowance >= self.request.tensors.len() {
-            allowance -= self.request.tensors.len().max(1);
+        while index < pairs.len() && height > bound {
             let mut fewer = pairs.clone();
             fewer.remove(index);
-            let lower = self.quick(&fewer, bound);
+            let Some(lower) = self.quick(&fewer, bound, &mut allowance) else {
+                break;
+            };
             if lower < height {
                 (pairs, height) = (fewer, lower);
             } else {
@@ -167,10 +187,14 @@ impl Planner<'_> {
         Layout { pairs, packing }
     }
 
-    /// The height of the best greedy packing.
-    fn quick(&self, pairs: &[Pair], enough: u64) -> u64 {
+    /// The height of the best of a few greedy packings, for which it takes from `allowance`; `None` where that does not suffice.
+    fn quick(&self, pairs: &[Pair], enough: u64, allowance: &mut usize) -> Option<u64> {
+        const VARIANTS: usize = 4;
         let blocks = self.blocks(&self.merged(pairs));
-        Sections::new(&blocks).map_or(u64::MAX, |sections| pack::quick(&blocks, &sections, enough).height)
+        let sections = Sections::new(&blocks)?;
+        let looks = VARIANTS * sections.pairs();
+        *allowance = allowance.checked_sub(looks + sections.entries() + 16 * blocks.len())?;
+        Some(pack::quick(&blocks, &sections, enough, looks).height)
     }
 
     /// Offsets of all tensors and of all scratch.

@@ -1,9 +1,10 @@
 //! The order of steps: one that keeps fewer bytes live at once.
 //!
-//! The measure is the *peak*: the most bytes live at a step, scratch included, less what the step may overwrite in place. A depth-first search looks for an order
-//! whose peak is below the best known, until there is none or its allowance is used up. Three things keep it small: a step that frees at least as much as it
-//! takes is run at once, which never hurts; a set of steps already run that led nowhere is not visited again; and the steps that leave the fewest bytes live are
-//! tried first, so that the first order found is that of a list scheduler.
+//! The measure is the *peak*: the most bytes live at a step, scratch included, less what the step may overwrite in place. A depth-first
+//! search looks for an order whose peak is below the best known, until there is none or its allowance is used up. Three things keep it
+//! small: a step that frees at least as much as it takes is run at once, which never hurts; a set of steps already run that led nowhere
+//! is not visited again; and the steps that leave the fewest bytes live are tried first, so that the first order found is that of a list
+//! scheduler.
 
 use std::collections::HashSet;
 
@@ -21,15 +22,15 @@ pub struct Order {
     pub peak_before: u64,
 }
 
-/// Finds an order that respects every dependency through memory (state and caller's buffers included) and has a lower peak, or returns the order given. It never
-/// returns one with a higher peak. A lower peak usually, but not always, means a smaller arena: plan both.
+/// Finds an order that respects every dependency through memory (state and caller's buffers included) and has a lower peak, or returns
+/// the order given. It never returns one with a higher peak. A lower peak usually, but not always, means a smaller arena: plan both.
 pub fn order(request: &Request) -> Result<Order, PlanError> {
     let graph = Graph::new(request)?;
     let given: Vec<usize> = (0..request.steps.len()).collect();
     let peak_before = graph.peak(&given);
     let mut best = Order { steps: given, peak: peak_before, peak_before };
     let mut work: u64 = match request.effort {
-        Effort::Normal => 2_000_000,
+        Effort::Normal => 1_000_000,
         Effort::Max => 300_000_000,
     };
     let least = graph.least_peak();
@@ -122,14 +123,82 @@ impl Graph {
         peak
     }
 
-    /// What no order can be below: the step that needs the most by itself.
+    /// What no order can be below.
     fn least_peak(&self) -> u64 {
-        let footprint = |node: &Node| {
-            let touched: u64 = node.pieces.iter().map(|&piece| self.bytes[piece as usize]).sum();
-            let saved: u64 = node.shares.iter().map(|share| share.2).sum();
-            (touched + node.scratch).saturating_sub(saved)
-        };
-        self.steps.iter().map(footprint).max().unwrap_or(0)
+        let count = self.steps.len();
+        let closure = (count + self.bytes.len()) as u64 * count.div_ceil(64) as u64;
+        let mut needed: Vec<u64> = self.steps.iter().map(|node| node.scratch).collect();
+        if closure <= MOST_CLOSURE {
+            self.add_needed(&mut needed);
+        } else {
+            for (node, needed) in self.steps.iter().zip(&mut needed) {
+                *needed += node.pieces.iter().map(|&piece| self.bytes[piece as usize]).sum::<u64>();
+            }
+        }
+        let saved = |node: &Node| node.shares.iter().map(|share| share.2).sum::<u64>();
+        let least = needed.iter().zip(&self.steps).map(|(needed, node)| needed.saturating_sub(saved(node)));
+        least.max().unwrap_or(0)
+    }
+
+    /// Adds to each step the bytes that are live there in any order: those it touches, and those that both a step that must come earlier
+    /// and one that must come later touch.
+    fn add_needed(&self, needed: &mut [u64]) {
+        let count = self.steps.len();
+        // By step, itself and all that must come before it; itself and all that must come after it. Steps are given in an order that can
+        // run.
+        let mut before: Vec<Set> = (0..count).map(|step| Set::of(count, step)).collect();
+        let mut after = before.clone();
+        for step in 0..count {
+            for &later in &self.steps[step].after {
+                let (from, to) = before.split_at_mut(later as usize);
+                to[0].add(&from[step]);
+            }
+        }
+        for step in (0..count).rev() {
+            for &later in &self.steps[step].after {
+                let (to, from) = after.split_at_mut(later as usize);
+                to[step].add(&from[0]);
+            }
+        }
+        // By piece the steps after some use of it, and the steps before some use of it.
+        let mut spans = vec![(Set::default(), Set::default()); self.bytes.len()];
+        for (step, node) in self.steps.iter().enumerate() {
+            for &piece in &node.pieces {
+                let (past, future) = &mut spans[piece as usize];
+                past.add(&after[step]);
+                future.add(&before[step]);
+            }
+        }
+        for ((past, future), bytes) in spans.iter().zip(&self.bytes) {
+            past.common(future).for_each(|step| needed[step] += bytes);
+        }
+    }
+}
+
+/// Words of work beyond which only direct uses are looked at.
+const MOST_CLOSURE: u64 = 1 << 21;
+
+/// A set of steps, one bit each. An empty set may have no words.
+#[derive(Clone, Default)]
+struct Set(Vec<u64>);
+
+impl Set {
+    fn of(count: usize, step: usize) -> Set {
+        let mut words = vec![0; count.div_ceil(64)];
+        words[step / 64] |= 1 << (step % 64);
+        Set(words)
+    }
+
+    fn add(&mut self, other: &Set) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word |= other);
+    }
+
+    fn common(&self, other: &Set) -> impl Iterator<Item = usize> {
+        let words = self.0.iter().zip(&other.0).map(|(one, other)| one & other).enumerate();
+        words.flat_map(|(index, word)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| index * 64 + bit))
     }
 }
 

@@ -20,15 +20,19 @@ pub struct Packing {
     pub nodes: u64,
 }
 
-/// Packs blocks as low as the effort allows, and stops once the height is `enough` (0 for the least that can be found). Fixed blocks are taken to be free
-/// of conflicts among themselves.
+/// Packs blocks as low as the effort allows, and stops once the height is `enough` (0 for the least that can be found). Fixed blocks are
+/// taken to be free of conflicts among themselves.
 ///
 /// The sum of all heights and alignments must stay below 2^62 bytes, and so must fixed blocks.
 pub fn pack(blocks: &[Block], enough: u64, effort: Effort) -> Packing {
     let Some(sections) = Sections::new(blocks) else {
         return rough(blocks);
     };
-    let mut best = quick(blocks, &sections, enough);
+    let looks = match effort {
+        Effort::Normal => 1 << 19,
+        Effort::Max => 1 << 24,
+    };
+    let mut best = quick(blocks, &sections, enough, looks);
     let mut nodes = node_limit(effort, blocks.len(), &sections);
     let all = nodes;
     let goal = best.lower_bound.max(enough);
@@ -71,12 +75,11 @@ pub fn pack(blocks: &[Block], enough: u64, effort: Effort) -> Packing {
     best
 }
 
-/// The best of the greedy packings, and the bound. Large problems get fewer of them: a packing looks at every pair of blocks in conflict.
-pub(super) fn quick(blocks: &[Block], sections: &Sections, enough: u64) -> Packing {
+/// The best of the greedy packings, and the bound. A packing looks at every pair of blocks in conflict, so `looks` says how many are
+/// tried; one at least.
+pub(super) fn quick(blocks: &[Block], sections: &Sections, enough: u64, looks: usize) -> Packing {
     let lower_bound = bound::of_sections(blocks, sections);
-    const MOST_PAIRS: usize = 1 << 20;
-    let pairs: usize = sections.neighbors.iter().map(Vec::len).sum();
-    let variants = (MOST_PAIRS / pairs.max(1)).max(2);
+    let variants = (looks / sections.pairs().max(1)).max(1);
     let mut best: Option<(u64, Vec<u64>)> = None;
     for (order, fit) in greedy::VARIANTS.into_iter().take(variants) {
         let offsets = greedy::place(blocks, sections, order, fit);
@@ -98,13 +101,12 @@ fn rough(blocks: &[Block]) -> Packing {
     Packing { height: greedy::height(blocks, &offsets), lower_bound: bound::of_blocks(blocks), offsets, nodes: 0 }
 }
 
-/// How many nodes a search may visit. A node takes time in proportion to the blocks and sections it looks over, and to the sections of the blocks it raises, so
-/// an estimate of those divides the allowance, which is some tens of milliseconds at normal effort, and tens of seconds at maximal effort.
+/// How many nodes a search may visit. A node takes time in proportion to the blocks and sections it looks over, and to the sections of
+/// the blocks it raises, so an estimate of those divides the allowance, which is some tens of milliseconds at normal effort, and tens of
+/// seconds at maximal effort.
 fn node_limit(effort: Effort, blocks: usize, sections: &Sections) -> u64 {
-    let neighbors: usize = sections.neighbors.iter().map(Vec::len).sum();
-    let entries: usize = sections.range.iter().map(|range| range.len()).sum();
     let blocks = blocks.max(1) as u64;
-    let raised = neighbors as u64 * entries as u64 / (blocks * blocks);
+    let raised = sections.pairs() as u64 * sections.entries() as u64 / (blocks * blocks);
     let cost = 32 + blocks + sections.count as u64 + raised;
     match effort {
         Effort::Normal => 3_000_000 / cost,
@@ -112,8 +114,8 @@ fn node_limit(effort: Effort, blocks: usize, sections: &Sections) -> u64 {
     }
 }
 
-/// Searches with each ranking in turn, in rounds of ever more nodes: a ranking that suits the problem often finds a packing after few nodes, and one that does
-/// not suit it may never.
+/// Searches with each ranking in turn, in rounds of ever more nodes: a ranking that suits the problem often finds a packing after few
+/// nodes, and one that does not suit it may never.
 fn take_turns(blocks: &[Block], sections: &Sections, capacity: u64, nodes: &mut u64) -> Outcome {
     let mut limit = 2 * blocks.len() as u64 + 8;
     while *nodes > 0 {

@@ -67,8 +67,8 @@ pub(super) struct Neighbor {
 
 /// What the search and the bounds need to know of a set of blocks.
 ///
-/// A *section* is an instant at which the set of live blocks (with their heights) is not contained in that of a neighbouring instant. A packing that is
-/// right in every section is right at every instant.
+/// A *section* is an instant at which the set of live blocks (with their heights) is not contained in that of a neighbouring instant. A
+/// packing that is right in every section is right at every instant.
 pub(super) struct Sections {
     /// Number of sections.
     pub count: usize,
@@ -90,7 +90,8 @@ pub(super) struct Sections {
 const MOST_ENTRIES: u64 = 1 << 20;
 
 impl Sections {
-    /// Finds sections and conflicts. `None` where there are too many of them to list (about a thousand blocks that are all live together, or thousands that partly are).
+    /// Finds sections and conflicts. `None` where there are too many of them to list (about a thousand blocks that are all live together,
+    /// or thousands that partly are).
     pub fn new(blocks: &[Block]) -> Option<Sections> {
         let instants = section_instants(blocks);
         let range: Vec<Range<usize>> = blocks.iter().map(|block| sections_of(block, &instants)).collect();
@@ -122,6 +123,16 @@ impl Sections {
         }
         sections.find_neighbors(blocks.len())?;
         Some(sections)
+    }
+
+    /// How many pairs of blocks are in conflict, both ways.
+    pub fn pairs(&self) -> usize {
+        self.neighbors.iter().map(Vec::len).sum()
+    }
+
+    /// How many sections all blocks live in, added up.
+    pub fn entries(&self) -> usize {
+        self.heights.len()
     }
 
     /// The height of a block in one of its sections.
@@ -169,8 +180,8 @@ impl Sections {
     }
 }
 
-/// One instant for each section, ascending. Between two instants where something shrinks, only the last one after something grew matters: all others
-/// have fewer or lower blocks.
+/// One instant for each section, ascending. Between two instants where something shrinks, only the last one after something grew matters:
+/// all others have fewer or lower blocks.
 fn section_instants(blocks: &[Block]) -> Vec<u64> {
     // (instant, grows): shrinking sorts first, because a life ends before its `end`.
     let mut events: Vec<(u64, bool)> = Vec::new();

@@ -63,8 +63,8 @@ pub struct Step {
     pub writes: Vec<TensorId>,
     /// Memory it needs for itself.
     pub scratch: Vec<Scratch>,
-    /// Pairs (read, written) that this kernel handles correctly when both start at the same address, at the sizes they have. The planner uses a
-    /// pair only where the tensor read has no later use.
+    /// Pairs (read, written) that this kernel handles correctly when both start at the same address, at the sizes they have. The planner
+    /// uses a pair only where the tensor read has no later use.
     pub may_share: Vec<(TensorId, TensorId)>,
     /// For messages.
     pub name: String,
@@ -89,6 +89,14 @@ pub struct Request {
     pub steps: Vec<Step>,
     /// The limit of the search.
     pub effort: Effort,
+}
+
+impl Request {
+    /// The same request with its steps in another order: `steps` are indices of those here. Indices that do not exist are left out.
+    pub fn reordered(&self, steps: &[usize]) -> Request {
+        let steps = steps.iter().filter_map(|&step| self.steps.get(step).cloned()).collect();
+        Request { tensors: self.tensors.clone(), steps, effort: self.effort }
+    }
 }
 
 /// Where everything goes.

@@ -435,8 +435,11 @@ fn order_has_the_least_peak() {
         assert_eq!(found.peak, least_peak(&draft.0), "case {case}");
         improved += u32::from(found.peak < found.peak_before);
         // The order is one that can run: nothing is read before it is written.
-        draft.0.steps = found.steps.iter().map(|&step| draft.0.steps[step].clone()).collect();
-        assert_eq!(draft.plan().lower_bound, found.peak, "case {case}");
+        let sorted = Draft(draft.0.reordered(&found.steps));
+        assert_eq!(sorted.plan().lower_bound, found.peak, "case {case}");
+        let (steps, plan) = plan_reordered(&draft.0).unwrap();
+        check(&draft.0.reordered(&steps), &plan).unwrap();
+        assert!(plan.arena_bytes <= draft.plan().arena_bytes, "case {case}");
     }
     assert!(improved > 30, "only {improved} orders improved");
 }
@@ -478,8 +481,8 @@ fn csv_round_trips() {
     assert_eq!(csv::parse("id,size,lower,upper\nx,1,5,5\n").unwrap_err().line, 2);
 }
 
-/// MiniMalloc's challenging instances are solved at capacity. They are found through `MODELC_CORPUS`, else in `../shared/models`; without them there is
-/// nothing to test here.
+/// MiniMalloc's challenging instances are solved at capacity. They are found through `MODELC_CORPUS`, else in `../shared/models`; without
+/// them there is nothing to test here.
 #[test]
 fn challenging_instances_fit() {
     const CAPACITY: u64 = 1 << 20;

@@ -67,7 +67,8 @@ fn check_view(view: &Tensor, host: &Tensor, offset: u64, root: &Tensor) -> Resul
     Ok(())
 }
 
-/// What is asked of each storage in the arena, by the index of its root. Sums of sizes are checked here, so that later ones cannot overflow.
+/// What is asked of each storage in the arena, by the index of its root. Sums of sizes are checked here, so that later ones cannot
+/// overflow.
 pub(super) fn demands(request: &Request, homes: &[Home]) -> Result<Vec<Demand>, PlanError> {
     const MOST: u64 = 1 << 62;
     let mut demands = vec![Demand { alignment: 1, fixed: None }; request.tensors.len()];
