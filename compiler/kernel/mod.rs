@@ -8,6 +8,7 @@ pub mod builder;
 pub mod interpret;
 pub mod mathematics;
 pub mod types;
+mod visit;
 
 pub use builder::KernelBuilder;
 pub use types::*;

@@ -5,7 +5,7 @@ use super::lower::Lowering;
 use crate::codegen::CodegenError;
 use crate::kernel::{Inst, Lane, Region, Value};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, types};
+use cranelift_codegen::ir::{self, Block, BlockArg, InstBuilder, types};
 
 /// What a counted loop runs over.
 struct Counter {
@@ -69,14 +69,10 @@ impl Lowering<'_> {
             self.builder.ins().brif(some, head, &entry_arguments, exit, &first);
         }
         self.builder.switch_to_block(head);
-        let Some((&index, params)) = body.params.split_first() else { return self.bug("a counted loop without a counter") };
-        self.define(index, Held::of_scalar(types::I64, i));
-        for (&param, held) in params.iter().zip(inside) {
+        self.define_counter(counter, body, i)?;
+        for (&param, held) in body.params.iter().skip(1).zip(inside) {
             self.define(param, held);
         }
-        let start_multiple = self.index(counter.start)?;
-        let multiple = self.index_multiple(start_multiple).min(counter.step.trailing_zeros());
-        self.multiples.insert(i, multiple);
         self.region(body)?;
         let last = self.arguments(&body.yields)?;
         let next = self.builder.ins().iadd_imm_s(i, counter.step);
@@ -87,6 +83,15 @@ impl Lowering<'_> {
         for (&result, held) in results.iter().zip(after) {
             self.define(result, held);
         }
+        Ok(())
+    }
+
+    fn define_counter(&mut self, counter: &Counter, body: &Region, i: ir::Value) -> Result<(), CodegenError> {
+        let Some(&index) = body.params.first() else { return self.bug("a counted loop without a counter") };
+        self.define(index, Held::of_scalar(types::I64, i));
+        let start = self.index(counter.start)?;
+        let multiple = self.index_multiple(start).min(counter.step.trailing_zeros());
+        self.multiples.insert(i, multiple);
         Ok(())
     }
 

@@ -1,9 +1,10 @@
 //! The walk over a kernel: one Cranelift function, one instruction after the other.
 
 use super::address::Index;
+use super::fold::widened_loads;
 use super::held::{Held, lane_type, part_count, part_type};
 use crate::codegen::CodegenError;
-use crate::kernel::{Buffer, BufferKind, Inst, Kernel, Region, Type, Value};
+use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Region, Type, Value};
 use crate::machine::{DotProduct, Isa, Machine};
 use cranelift_codegen::ir::{self, AbiParam, Block, Function, InstBuilder, Signature, StackSlotData, StackSlotKind, types};
 use cranelift_codegen::isa::{CallConv, TargetIsa};
@@ -68,6 +69,8 @@ pub(super) struct Lowering<'a> {
     pub scopes: Vec<Scope>,
     /// Blocks that return a non-zero status.
     failures: BTreeMap<i32, Block>,
+    /// Loads that the conversions which use them do.
+    widened_loads: HashMap<Value, Inst>,
 }
 
 /// Lowers a kernel to a Cranelift function of the target's C calling convention.
@@ -93,6 +96,7 @@ pub fn lower(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<
         bases: vec![],
         scopes: vec![Scope::default()],
         failures: BTreeMap::new(),
+        widened_loads: if machine.isa == Isa::Riscv64 { HashMap::new() } else { widened_loads(kernel) },
     };
     lowering.enter();
     lowering.statements(&kernel.body)?;
@@ -223,6 +227,9 @@ impl<'a> Lowering<'a> {
                     let [result] = statement.results[..] else {
                         return self.bug(format_args!("{} results of one instruction", statement.results.len()));
                     };
+                    if self.widened_loads.contains_key(&result) {
+                        continue;
+                    }
                     let held = self.value(inst, result)?;
                     self.define(result, held);
                     self.note_index(inst, result);
@@ -261,7 +268,10 @@ impl<'a> Lowering<'a> {
             }
             Inst::Convert { op, a } => {
                 let from = self.ty(*a).lane;
-                let a = self.get(*a)?;
+                let a = match self.widened_loads.get(a).cloned() {
+                    Some(load) => self.load_widened(&load, *op == ConvertOp::SignExtend, self.ty(*a))?,
+                    None => self.get(*a)?,
+                };
                 self.convert(*op, &a, from, ty.lane)
             }
             Inst::Splat { a } => {

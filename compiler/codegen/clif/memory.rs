@@ -4,7 +4,7 @@ use super::address::Address;
 use super::held::{Held, integer_lane, part_count, vector_of};
 use super::lower::Lowering;
 use crate::codegen::CodegenError;
-use crate::kernel::{Bounds, Buffer, Type, Value};
+use crate::kernel::{Bounds, Buffer, Inst, Type, Value};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
@@ -56,6 +56,29 @@ impl Lowering<'_> {
         });
         let parts = parts.collect();
         Ok(shape.with_parts(parts))
+    }
+
+    /// A load of integers at twice their width, eight bytes an instruction.
+    pub fn load_widened(&mut self, load: &Inst, signed: bool, ty: Type) -> Result<Held, CodegenError> {
+        let Inst::Load { buffer, index, offset, .. } = *load else { return self.bug("a widened load that is none") };
+        let address = self.address(buffer, index, offset)?;
+        let shape = self.shape(ty);
+        let pieces = u32::from(ty.lanes) * shape.lane.bytes() / 8;
+        let parts = (0..pieces).map(|piece| {
+            let flags = address.flags(8 * piece, 8);
+            let (base, displacement) = (address.base, address.displacement + 8 * piece as i32);
+            let ins = self.builder.ins();
+            match (shape.lane, signed) {
+                (types::I8, true) => ins.sload8x8(flags, base, displacement),
+                (types::I8, false) => ins.uload8x8(flags, base, displacement),
+                (types::I16, true) => ins.sload16x4(flags, base, displacement),
+                (types::I16, false) => ins.uload16x4(flags, base, displacement),
+                (_, true) => ins.sload32x2(flags, base, displacement),
+                (_, false) => ins.uload32x2(flags, base, displacement),
+            }
+        });
+        let parts = parts.collect();
+        Ok(shape.with_lane(integer_lane(2 * shape.lane.bits()), parts))
     }
 
     /// 1 to 15 bytes in the low end of a register, zeros behind them; nothing beyond them is read.
@@ -163,8 +186,14 @@ impl Lowering<'_> {
         let part = if bytes == 16 {
             self.load_register(vector, address, 0)
         } else {
-            let word = self.load_at(integer_lane(8 * bytes), address, 0);
-            let splat = self.builder.ins().splat(vector_of(integer_lane(8 * bytes)), word);
+            // As a float where there is one of the size: a float is loaded to a vector register.
+            let lane = match bytes {
+                4 => types::F32,
+                8 => types::F64,
+                _ => integer_lane(8 * bytes),
+            };
+            let word = self.load_at(lane, address, 0);
+            let splat = self.builder.ins().splat(vector_of(lane), word);
             self.bits_as(vector, splat)
         };
         Ok(shape.with_parts(vec![part; part_count(shape.lane, ty.lanes, false)]))

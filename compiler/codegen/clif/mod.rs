@@ -6,6 +6,7 @@ mod control;
 mod convert;
 mod dot;
 mod fixed;
+mod fold;
 mod held;
 pub mod isa;
 mod lower;

@@ -6,6 +6,7 @@ mod memory;
 mod permutations;
 mod reference;
 mod structure;
+mod tiles;
 
 use crate::kernel::{Kernel, Lane};
 

@@ -1,0 +1,57 @@
+//! Loads that become part of the widening conversion which alone uses them.
+
+use crate::kernel::{BufferKind, ConvertOp, Inst, Kernel, Region, Value};
+use std::collections::HashMap;
+
+/// The loads from constant memory, of multiples of eight bytes, whose only use is a conversion to wider integers in their own
+/// region. Each comes with its instruction.
+pub(super) fn widened_loads(kernel: &Kernel) -> HashMap<Value, Inst> {
+    let mut search = Search { kernel, regions: 0, loads: HashMap::new() };
+    search.region(&kernel.body);
+    let found = search.loads.into_iter().filter(|(_, load)| load.conversions == 1 && load.others == 0);
+    found.map(|(value, load)| (value, load.inst)).collect()
+}
+
+struct Load {
+    inst: Inst,
+    region: usize,
+    conversions: u32,
+    others: u32,
+}
+
+struct Search<'a> {
+    kernel: &'a Kernel,
+    regions: usize,
+    loads: HashMap<Value, Load>,
+}
+
+impl Search<'_> {
+    fn region(&mut self, region: &Region) {
+        let here = self.regions;
+        self.regions += 1;
+        for statement in &region.statements {
+            self.note_load(&statement.inst, &statement.results, here);
+            let widens = matches!(statement.inst, Inst::Convert { op: ConvertOp::SignExtend | ConvertOp::ZeroExtend, .. });
+            for value in statement.inst.operands() {
+                if let Some(load) = self.loads.get_mut(&value) {
+                    if widens && load.region == here { load.conversions += 1 } else { load.others += 1 }
+                }
+            }
+            statement.inst.regions().into_iter().for_each(|inner| self.region(inner));
+        }
+        for value in &region.yields {
+            if let Some(load) = self.loads.get_mut(value) {
+                load.others += 1;
+            }
+        }
+    }
+
+    fn note_load(&mut self, inst: &Inst, results: &[Value], here: usize) {
+        let (Inst::Load { buffer, active, .. }, [result]) = (inst, results) else { return };
+        let ty = self.kernel.ty(*result);
+        let whole = *active == ty.lanes && (u32::from(ty.lanes) * ty.lane.bytes()).is_multiple_of(8) && ty.lanes > 1;
+        if whole && self.kernel.buffer(*buffer).kind == BufferKind::Input {
+            self.loads.insert(*result, Load { inst: inst.clone(), region: here, conversions: 0, others: 0 });
+        }
+    }
+}
