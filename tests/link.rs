@@ -2,7 +2,7 @@
 
 mod handmade;
 
-use modelc::emit::{ModelInfo, ModelRecord, ObjectFiles, ObjectOptions, RiscvAbi};
+use modelc::emit::{ModelInfo, ModelRecord, ObjectFiles, ObjectOptions, RiscvAbi, archive};
 use modelc::program::Program;
 use modelc::target::{level, target};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
@@ -133,6 +133,17 @@ fn a_shared_library_holds_a_model() {
 }
 
 #[test]
+fn an_archive_links_as_its_object_does() {
+    let Some(tools) = native() else { return };
+    let bench = Bench::new(tools);
+    let files = build(&handmade::program(), &options("net", tools.triple));
+    bench.add("net", &files);
+    fs::write(bench.path("libnet.a"), archive("net.o", &files.object, &files.symbols)).unwrap();
+    let program = bench.compile("lifecycle.c", &[], &[&bench.path("libnet.a")], "lifecycle");
+    bench.run(&program, &[]);
+}
+
+#[test]
 fn cross_objects_run_under_emulators() {
     static CROSS: [Toolchain; 2] = [
         Toolchain {
@@ -152,9 +163,10 @@ fn cross_objects_run_under_emulators() {
         let bench = Bench::new(tools);
         let files = build(&handmade::program(), &options("net", tools.triple));
         let net = bench.add("net", &files);
-        for (number, way) in [["-static", "-no-pie"], ["-pie", "-fPIE"]].iter().enumerate() {
+        for (number, way) in [["-static", "-Wl,--gc-sections"], ["-pie", "-fPIE"]].iter().enumerate() {
             let program = bench.compile("lifecycle.c", way, &[&net], &format!("lifecycle{number}"));
             bench.run(&program, &[]);
+            assert_eq!(ModelRecord::find_all(&fs::read(program).unwrap()), std::slice::from_ref(&files.record));
         }
         bench.compile("", &["-shared", "-nostdlib", "-Wl,-z,text", "-Wl,-z,defs", "-Wl,--fatal-warnings"], &[&net], "libnet.so");
         assert_self_contained(&files);

@@ -263,3 +263,51 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         Err(Failure::Bug(text.unwrap_or_else(|| "a panic".into())))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{Call, Method, Origin, Step};
+    use crate::target::{level, target};
+
+    fn program() -> Program {
+        let kernel = |name: &str| Kernel { name: name.into(), ..Kernel::default() };
+        let call = |kernel: usize| {
+            let origin = Origin { operators: vec![(kernel as u32 + 40, format!("OP{kernel}"))], ..Origin::default() };
+            Step::Call(Call { kernel, arguments: vec![], integers: vec![], origin })
+        };
+        let method = Method {
+            name: "run".into(),
+            inputs: vec![],
+            outputs: vec![],
+            steps: vec![call(1), call(0), call(2)],
+            scratch_bytes: 0,
+            lower_bound: 0,
+            optimal: true,
+        };
+        Program { kernels: ["a", "b", "c"].map(kernel).into(), methods: vec![method], ..Program::default() }
+    }
+
+    fn compile_by(compiler: &KernelCompiler<'_>) -> Result<CompiledModel, Diagnostics> {
+        let target = target("riscv64-none-elf").unwrap();
+        let options = DriverOptions { name: "net".into(), profile_hooks: false };
+        compile_with(&program(), &[0; 32], target, level(target, None).unwrap(), &options, compiler)
+    }
+
+    #[test]
+    fn failures_of_kernels_come_together_and_name_their_operators() {
+        let code = |stack_bytes| Code { bytes: vec![0; 4], alignment: 4, relocations: vec![], stack_bytes };
+        let error = compile_by(&|kernel| match kernel.name.as_str() {
+            "a" => panic!("index out of range"),
+            "b" => Err(CodegenError::Unsupported("no such instruction".into())),
+            _ => Ok(code(1)),
+        })
+        .unwrap_err();
+        let found: Vec<_> = error.0.iter().map(|d| (d.kind, d.code, d.location.operator.clone(), d.message.clone())).collect();
+        let wrong = "code generation for a went wrong: index out of range".to_string();
+        let missing = "no machine code for b: no such instruction".to_string();
+        assert_eq!(found, [(Kind::Bug, 901, Some((40, "OP0".into())), wrong), (Kind::Unsupported, 490, Some((41, "OP1".into())), missing)]);
+        let stack = |bytes| compile_by(&|_| Ok(code(bytes))).unwrap().stack_bytes;
+        assert_eq!(stack(1001), stack(1) + 1000);
+    }
+}

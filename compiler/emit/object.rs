@@ -68,6 +68,19 @@ impl RiscvAbi {
     }
 }
 
+/// Checks a value of `--weights`.
+///
+/// # Errors
+/// A diagnostic for a place that is not there yet, or that nobody knows.
+pub fn check_weights_place(place: &str) -> Result<(), Diagnostic> {
+    match place {
+        "embed" => Ok(()),
+        "external" => Err(Diagnostic::new(494, Kind::Unsupported, "weights in a file of their own are not there yet")
+            .help("leave `--weights external` out: the object holds the weights")),
+        _ => Err(Diagnostic::new(706, Kind::Usage, format!("unknown place of weights {place}")).expected("embed or external", place)),
+    }
+}
+
 /// What the object is to be like.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectOptions {
