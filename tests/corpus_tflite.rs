@@ -70,3 +70,19 @@ fn single_operators_match_or_are_refused() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(passed + refused == 0 || passed >= 590, "only {passed} operators pass");
 }
+
+#[test]
+#[ignore = "runs large models for minutes; shows what is left to do"]
+fn survey_of_real_models() {
+    for model in models("tflite", |_| true) {
+        let name = model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if support::recorded(&model, "expected.npz").is_err() {
+            continue;
+        }
+        match outcome(&model) {
+            Outcome::Passed => println!("passed {name}"),
+            Outcome::Unsupported(why) => println!("refused {name}: {why}"),
+            Outcome::Failed(error) => println!("FAILED {name}: {error}"),
+        }
+    }
+}

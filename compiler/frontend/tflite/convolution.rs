@@ -31,7 +31,7 @@ impl Spatial {
                 return Err(invalid(312, "strides and dilation must be positive").expected("1 or more", stride.min(dilation).to_string()));
             }
             let too_large =
-                || invalid(312, "the window does not fit the input").expected(format!("at most {}", input[d]), window[d].to_string());
+                || invalid(312, "the window does not fit the input").expected(format!("1 to {}", input[d]), window[d].to_string());
             let small = |n: u64| i64::try_from(n).ok().filter(|n| (1..1 << 31).contains(n)).ok_or_else(too_large);
             let (extent, taps) = (small(input[d])?, small(window[d])?);
             let reach = (taps - 1) * dilation + 1;

@@ -26,7 +26,7 @@ use super::LoadOptions;
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::ir::data::Bytes;
 use crate::ir::{Method, Module, Port};
-use crate::schema::tflite as schema;
+use crate::schema::{flatbuffer_part, tflite as schema, verifier_options};
 use operator::invalid;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -62,10 +62,7 @@ struct Entry {
 /// Everything found wrong with it, or not supported.
 pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Diagnostics> {
     let slice: &[u8] = (**bytes).as_ref();
-    // A sound file visits most bytes once (tables share small vtables); the limit stops parts that refer to each other over and over.
-    let apparent = slice.len().saturating_mul(16).saturating_add(1 << 16);
-    let limits = flatbuffers::VerifierOptions { max_tables: 4_000_000, max_apparent_size: apparent, ..Default::default() };
-    let model = schema::root_as_model_with_opts(&limits, slice).map_err(|error| {
+    let model = schema::root_as_model_with_opts(&verifier_options(slice.len()), flatbuffer_part(slice)).map_err(|error| {
         Diagnostic::new(110, Kind::Invalid, "the file is no sound TFLite model").expected("a verified FlatBuffer", verification(&error))
     })?;
     if model.version() != 3 {
@@ -113,7 +110,7 @@ fn operator_code(record: schema::OperatorCode<'_>) -> OperatorCode {
     let code = schema::BuiltinOperator(record.builtin_code().0.max(i32::from(record.deprecated_builtin_code())));
     let name = match (code, record.custom_code()) {
         (schema::BuiltinOperator::CUSTOM, Some(custom)) => format!("CUSTOM:{}", shortened(custom)),
-        _ => code.variant_name().map_or_else(|| format!("operator code {}", code.0), str::to_owned),
+        _ => code.variant_name().map_or_else(|| format!("number {}", code.0), str::to_owned),
     };
     OperatorCode { code, name }
 }

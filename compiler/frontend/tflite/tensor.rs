@@ -82,10 +82,10 @@ fn read_named(record: schema::Tensor<'_>, name: String, buffers: &Buffers<'_>) -
     let element =
         element_of(record.type_()).ok_or_else(|| unsupported(format!("tensors of type {:?} are not supported", record.type_())))?;
     let bytes = checked_bytes(element, &shape)?;
-    let data = constant(&record, bytes, buffers)?;
-    if data.is_some() && record.sparsity().is_some() {
+    if record.sparsity().is_some() {
         return Err(unsupported("sparse constants are not supported"));
     }
+    let data = constant(&record, bytes, buffers)?;
     if record.is_variable() {
         return Err(unsupported("variable tensors are not supported"));
     }
