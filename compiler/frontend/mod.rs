@@ -5,7 +5,7 @@ pub mod executorch;
 pub mod fixed_point;
 pub mod quantization;
 pub mod terms;
-mod tflite;
+pub mod tflite;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::ir::data::Bytes;

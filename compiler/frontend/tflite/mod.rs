@@ -56,6 +56,11 @@ struct Entry {
     output_names: Vec<(usize, String)>,
 }
 
+/// The names of the operators that are compiled, in alphabetical order.
+pub fn operators() -> impl Iterator<Item = &'static str> {
+    registry::SUPPORTED.iter().filter_map(|(code, _)| code.variant_name())
+}
+
 /// Loads a TFLite file.
 ///
 /// # Errors
