@@ -219,7 +219,7 @@ impl<'a> Tensors<'a> {
         let scratch = requirements.scratch.iter().map(|&bytes| plan::Scratch { bytes, alignment: crate::program::ALIGNMENT }).collect();
         let may_share = requirements.may_share.iter().map(|&(read, written)| (self.id(read), self.id(written))).collect();
         let name = group.insts.first().map_or("copy", |&inst| self.function.insts[inst].op.row().name).to_owned();
-        plan::Step { reads, writes, scratch, may_share, name }
+        plan::Step { reads, writes, scratch, may_share, name, ..plan::Step::default() }
     }
 
     fn test_step(&mut self, condition: Value) -> plan::Step {

@@ -202,7 +202,7 @@ impl Set {
     }
 }
 
-/// All pairs (earlier, later) of steps that use the same bytes, one of them writing. Pairs implied by others may be missing.
+/// All pairs (earlier, later) of steps that use the same bytes, one of them writing, or of which one is a barrier. Pairs implied by others may be missing.
 fn dependencies(request: &Request, lifetimes: &Lifetimes) -> Result<Vec<(usize, usize)>, PlanError> {
     /// Uses of one storage beyond which it is taken as a whole.
     const MOST_USES: usize = 512;
@@ -242,6 +242,16 @@ fn dependencies(request: &Request, lifetimes: &Lifetimes) -> Result<Vec<(usize, 
             } else {
                 readers.push(one.step);
             }
+        }
+    }
+    let mut last_barrier = None;
+    for (index, step) in request.steps.iter().enumerate() {
+        if step.barrier {
+            pairs.extend((last_barrier.map_or(0, |last| last + 1)..index).map(|before| (before, index)));
+        }
+        pairs.extend(last_barrier.map(|last| (last, index)));
+        if step.barrier {
+            last_barrier = Some(index);
         }
     }
     pairs.retain(|(before, after)| before != after);

@@ -66,6 +66,8 @@ pub struct Step {
     /// Pairs (read, written) that this kernel handles correctly when both start at the same address, at the sizes they have. The planner
     /// uses a pair only where the tensor read has no later use.
     pub may_share: Vec<(TensorId, TensorId)>,
+    /// No other step may move across this one: the edge of a branch, for example. It matters to [`super::order`] alone.
+    pub barrier: bool,
     /// For messages.
     pub name: String,
 }

@@ -340,7 +340,11 @@ fn brute_force(blocks: &[Block]) -> u64 {
                 continue;
             }
             let tops = sections.neighbors[block].iter().filter_map(|neighbor| Some(offsets[neighbor.other as usize]? + neighbor.under));
-            let offset = problem::align_up(tops.max().unwrap_or(0), blocks[block].alignment);
+            let lowest = problem::align_up(tops.max().unwrap_or(0), blocks[block].alignment);
+            let offset = blocks[block].fixed.unwrap_or(lowest);
+            if offset < lowest {
+                continue;
+            }
             offsets[block] = Some(offset);
             go(blocks, sections, offsets, height.max(offset + blocks[block].height()), best);
             offsets[block] = None;
@@ -457,6 +461,56 @@ fn order_keeps_dependencies_of_state() {
     let found = order(&draft.0).unwrap();
     let position = |step: usize| found.steps.iter().position(|&other| other == step).unwrap();
     assert!(position(1) < position(2) && position(2) < position(3));
+}
+
+#[test]
+fn order_moves_nothing_across_a_barrier() {
+    let mut draft = Draft::default();
+    let [a, b, c, d] = [100, 100, 1, 1].map(|bytes| draft.tensor(bytes, 1));
+    draft.step(&[], &[a]);
+    draft.step(&[], &[b]);
+    draft.step(&[a], &[c]);
+    draft.step(&[b, c], &[d]);
+    let found = order(&draft.0).unwrap();
+    assert_eq!((found.steps, found.peak, found.peak_before), (vec![0, 2, 1, 3], 102, 201));
+    draft.0.steps[1].barrier = true;
+    assert_eq!(order(&draft.0).unwrap().steps, [0, 1, 2, 3]);
+}
+
+/// Blocks of which some are fixed where a packing of all has them.
+#[test]
+fn fixed_blocks_are_packed_around() {
+    let mut random = Random(4);
+    for case in 0..300 {
+        let mut blocks = Vec::new();
+        for _ in 0..3 + random.below(4) {
+            let start = random.below(6);
+            let end = start + 1 + random.below(4);
+            let mut block = Block::new(start, end, 1 + random.below(20));
+            if random.below(3) == 0 {
+                // A pause, in which others may use the memory.
+                block.segments.push(Segment { start: end, end: end + 1, bytes: 0 });
+                block.segments.push(Segment { start: end + 1, end: end + 2, bytes: 1 + random.below(20) });
+            }
+            blocks.push(block);
+        }
+        let offsets = pack(&blocks, 0, Effort::Normal).offsets;
+        for (block, offset) in blocks.iter_mut().zip(&offsets) {
+            block.fixed = (random.below(3) == 0).then_some(*offset + 64 * random.below(2));
+        }
+        if fixed::conflict(&blocks).is_some() {
+            continue;
+        }
+        let packing = pack(&blocks, 0, Effort::Max);
+        for (block, offset) in blocks.iter().zip(&packing.offsets) {
+            assert!(block.fixed.is_none_or(|fixed| fixed == *offset), "case {case}");
+        }
+        let placed: Vec<Block> =
+            blocks.iter().zip(&packing.offsets).map(|(block, &at)| Block { fixed: Some(at), ..block.clone() }).collect();
+        assert_eq!(fixed::conflict(&placed), None, "case {case}");
+        let best = brute_force(&blocks);
+        assert_eq!((packing.height, packing.lower_bound), (best, best), "case {case}: {blocks:?}");
+    }
 }
 
 #[test]
