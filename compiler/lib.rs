@@ -1,6 +1,8 @@
 //! modelc: an ahead-of-time compiler from TFLite and ExecuTorch models to native object files.
 
+pub mod cli;
 pub mod codegen;
+pub mod compare;
 pub mod diagnostic;
 pub mod emit;
 pub mod frontend;

@@ -1,2 +1,5 @@
-//! modelc
-fn main() {}
+//! The command `modelc`.
+
+fn main() -> std::process::ExitCode {
+    modelc::cli::main()
+}

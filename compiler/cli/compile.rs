@@ -1,0 +1,178 @@
+//! `modelc MODEL -o OUT.o`
+
+use super::io::{read_model, write, write_if_changed};
+use super::options::{Common, usage};
+use super::output::grouped;
+use super::Outcome;
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::emit::{self, ModelInfo, ObjectFiles, ObjectOptions, RiscvAbi};
+use crate::lower::Lowered;
+use crate::{ir, pipeline, target};
+use clap::Args;
+use sha2::{Digest, Sha256};
+use std::path::Path;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The model: a .tflite, .pte or .bpte file
+    #[arg(required = true)]
+    model: Option<String>,
+    /// The object file to write; its header is written beside it. `-` is standard output
+    #[arg(short, long, value_name = "OUT.o")]
+    output: Option<String>,
+    /// Write something else too, or instead: object, header, json, ir, kernels, plan, depfile
+    #[arg(long = "emit", value_name = "KIND[=PATH]")]
+    emit: Vec<String>,
+    /// Where to write the header
+    #[arg(long, value_name = "PATH")]
+    header: Option<String>,
+    /// Write a dependency file in Make syntax
+    #[arg(long, value_name = "PATH")]
+    depfile: Option<String>,
+    /// Prefix of every symbol [default: the output's stem]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// What to compile for; `modelc targets` lists them [default: this computer]
+    #[arg(long, value_name = "TRIPLE")]
+    target: Option<String>,
+    /// Float ABI mark of riscv64 objects
+    #[arg(long, value_name = "ABI", default_value = "lp64d")]
+    abi: String,
+    /// Section of the weights
+    #[arg(long = "weights-section", value_name = "SECTION")]
+    weights_section: Option<String>,
+    /// Fail if the model needs more, e.g. arena<=64K,stack<=2K,flash<=300K
+    #[arg(long, value_name = "LIMITS")]
+    require: Option<String>,
+    /// Call on_kernel of the configuration around every kernel
+    #[arg(long = "profile-hooks")]
+    profile_hooks: bool,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Where one kind of output goes.
+struct Request {
+    kind: String,
+    path: String,
+}
+
+const KINDS: &[(&str, &str)] =
+    &[("object", "o"), ("header", "h"), ("json", "json"), ("ir", "ir"), ("kernels", "kernels"), ("plan", "plan"), ("depfile", "d")];
+
+/// Compiles a model.
+///
+/// # Errors
+/// Whatever is wrong with the model, the options or the output.
+pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    let path = arguments.model.as_deref().unwrap_or_default();
+    let requests = arguments.requests()?;
+    let target = match &arguments.target {
+        Some(spelling) => target::target(spelling)?,
+        None => target::host()?,
+    };
+    let machine = target::level(target, arguments.common.cpu.as_deref())?;
+    let model = read_model(path, &arguments.common)?;
+    let lowered = pipeline::lower(&model.module, path, arguments.common.lower_options(machine))?;
+    let info = ModelInfo { sha256: Sha256::digest(&model.bytes[..]).into(), file: path.to_owned() };
+    let options = ObjectOptions {
+        name: arguments.symbol_prefix(path),
+        target,
+        machine,
+        profile_hooks: arguments.profile_hooks,
+        weights_section: arguments.weights_section.clone(),
+        riscv_abi: RiscvAbi::from_name(&arguments.abi)?,
+    };
+    let files = emit::object(&lowered.program, &info, &options)?;
+    if let Some(limits) = &arguments.require {
+        super::require::check(limits, &files, &lowered)?;
+    }
+    let object_path = requests.iter().find(|r| r.kind == "object").map_or(path, |r| r.path.as_str());
+    for request in &requests {
+        let contents = contents(&request.kind, &model.module, &lowered, &files, object_path, path);
+        if request.kind == "header" { write_if_changed(&request.path, &contents)? } else { write(&request.path, &contents)? };
+    }
+    if requests.iter().all(|r| r.path != "-") {
+        summary(&requests, &files, &lowered);
+    }
+    Ok(Outcome::Done)
+}
+
+impl Arguments {
+    /// The symbol prefix: what the user says, or the stem of the output, or of the model.
+    fn symbol_prefix(&self, model: &str) -> String {
+        let named = self.output.as_deref().filter(|o| *o != "-").unwrap_or(model);
+        let stem = || Path::new(named).file_stem().map_or_else(|| "net".into(), |s| s.to_string_lossy().into_owned());
+        self.name.clone().unwrap_or_else(stem)
+    }
+
+    fn requests(&self) -> Result<Vec<Request>, Diagnostic> {
+        let mut requests = Vec::new();
+        let base = self.output.as_deref().filter(|o| *o != "-").or(self.model.as_deref()).unwrap_or("net");
+        let beside = |extension: &str| {
+            let file = Path::new(base).with_extension(extension);
+            if self.output.is_some() { file } else { file.file_name().map(Into::into).unwrap_or(file) }.to_string_lossy().into_owned()
+        };
+        for item in &self.emit {
+            let (kind, path) = item.split_once('=').map_or((item.as_str(), None), |(k, p)| (k, Some(p.to_owned())));
+            let Some((_, extension)) = KINDS.iter().find(|(k, _)| *k == kind) else {
+                let known: Vec<&str> = KINDS.iter().map(|(k, _)| *k).collect();
+                return Err(usage(format!("--emit {kind} is not known")).expected(known.join(", "), kind));
+            };
+            requests.push(Request { kind: kind.into(), path: path.unwrap_or_else(|| beside(extension)) });
+        }
+        let mut add = |kind: &str, path: String| {
+            if requests.iter().all(|r| r.kind != kind) {
+                requests.push(Request { kind: kind.into(), path });
+            }
+        };
+        if let Some(output) = &self.output {
+            add("object", output.clone());
+            if output != "-" {
+                add("header", self.header.clone().unwrap_or_else(|| beside("h")));
+            }
+        }
+        if let Some(header) = &self.header {
+            add("header", header.clone());
+        }
+        if let Some(depfile) = &self.depfile {
+            add("depfile", depfile.clone());
+        }
+        if requests.is_empty() {
+            return Err(usage("nothing to write").help("say where the object goes: -o OUT.o"));
+        }
+        if requests.iter().filter(|r| r.path == "-").count() > 1 {
+            return Err(usage("two outputs go to standard output"));
+        }
+        Ok(requests)
+    }
+}
+
+fn contents(kind: &str, module: &ir::Module, lowered: &Lowered, files: &ObjectFiles, object: &str, model: &str) -> Vec<u8> {
+    match kind {
+        "object" => files.object.clone(),
+        "header" => files.header.clone().into_bytes(),
+        "json" => format!("{:#}\n", files.report).into_bytes(),
+        "ir" => ir::text::print_module(module, ir::text::Constants::Elided).into_bytes(),
+        "kernels" => lowered.program.kernels.iter().map(|k| format!("{k}\n")).collect::<String>().into_bytes(),
+        "plan" => lowered.plans.iter().zip(&lowered.program.methods).map(|(p, m)| format!("{}: {p}\n", m.name)).collect::<String>().into_bytes(),
+        _ => emit::depfile::depfile(object, &[model]).into_bytes(),
+    }
+}
+
+/// What was written and what it needs, on standard error so that standard output stays free.
+fn summary(requests: &[Request], files: &ObjectFiles, lowered: &Lowered) {
+    let record = &files.record;
+    let paths: Vec<&str> = requests.iter().map(|r| r.path.as_str()).collect();
+    eprintln!("{} for {} ({})", paths.join(", "), record.target, record.levels);
+    let plan = lowered.plans.iter().max_by_key(|p| p.arena_bytes);
+    let proof = plan.map_or(String::new(), |p| format!(" ({p})"));
+    let arena = grouped(record.state_bytes + record.scratch_bytes);
+    eprintln!("  memory  {arena} B{proof}, stack {} B", grouped(record.stack_bytes));
+    eprintln!("  flash   {} B weights, {} B object", grouped(record.weights_bytes), grouped(files.object.len() as u64));
+}
+
+/// A limit that the model does not keep.
+pub fn exceeded(message: String) -> Diagnostic {
+    Diagnostic::new(602, Kind::Invalid, message)
+}

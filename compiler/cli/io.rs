@@ -1,0 +1,176 @@
+//! Files: models mapped into memory, outputs replaced as a whole, inputs of calls.
+
+use super::options::{Common, usage};
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::ir::{ElementType, Module, Scalar, Tensor};
+use crate::npz::{self, Archive};
+use crate::pipeline;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A model file and what it says.
+pub struct Model {
+    /// The path as the user spelled it.
+    pub path: String,
+    /// The file's bytes.
+    pub bytes: Arc<memmap2::Mmap>,
+    /// In the tensor language.
+    pub module: Module,
+}
+
+/// Maps a file.
+///
+/// # Errors
+/// When it cannot be opened or mapped.
+pub fn map(path: &str) -> Result<Arc<memmap2::Mmap>, Diagnostic> {
+    let failed = |error: std::io::Error| Diagnostic::new(102, Kind::Io, format!("{path} cannot be read: {error}"));
+    let file = File::open(path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.is_dir() {
+        return Err(Diagnostic::new(102, Kind::Io, format!("{path} is a folder")));
+    }
+    // SAFETY: the map is only read; a file that another process truncates meanwhile ends this process with a signal, as it
+    // does for every program that maps its input, and corrupts nothing.
+    let mapped = unsafe { memmap2::Mmap::map(&file) }.map_err(failed)?;
+    Ok(Arc::new(mapped))
+}
+
+/// Reads a model into the tensor language.
+///
+/// # Errors
+/// When the file cannot be read, is invalid, or holds what is not supported.
+pub fn read_model(path: &str, common: &Common) -> Result<Model, Diagnostics> {
+    let bytes = map(path)?;
+    let module = pipeline::read(bytes.clone(), path, &common.load_options()?)?;
+    Ok(Model { path: path.to_owned(), bytes, module })
+}
+
+/// Writes a file as a whole: either all of it is there afterwards, or what was there before. `-` is standard output.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(path: &str, contents: &[u8]) -> Result<(), Diagnostic> {
+    let failed = |error: std::io::Error| Diagnostic::new(701, Kind::Io, format!("{path} cannot be written: {error}"));
+    if path == "-" {
+        return std::io::stdout().lock().write_all(contents).map_err(failed);
+    }
+    let folder = match Path::new(path).parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut file = tempfile::Builder::new().prefix(".modelc-").permissions(permissions()).tempfile_in(folder).map_err(failed)?;
+    file.write_all(contents).map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// Writes a file only if it would change, so that build systems see no news where there are none.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_if_changed(path: &str, contents: &[u8]) -> Result<(), Diagnostic> {
+    if path != "-" && std::fs::read(path).is_ok_and(|old| old == contents) {
+        return Ok(());
+    }
+    write(path, contents)
+}
+
+#[cfg(unix)]
+fn permissions() -> std::fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o644)
+}
+
+#[cfg(not(unix))]
+fn permissions() -> std::fs::Permissions {
+    std::fs::metadata(".").map(|m| m.permissions()).unwrap_or_else(|_| unreachable!("the working folder exists"))
+}
+
+/// Where the inputs of calls come from.
+pub enum Inputs {
+    /// An `.npz` archive.
+    Archive(Archive),
+    /// One array an input, for a single call.
+    Arrays(Vec<(usize, Tensor)>),
+    /// Random numbers from a seed, for a single call.
+    Random(u64),
+}
+
+impl Inputs {
+    /// Number of calls.
+    pub fn calls(&self) -> usize {
+        match self {
+            Self::Archive(archive) => archive.calls().max(1),
+            _ => 1,
+        }
+    }
+
+    /// The inputs of one call of a method, each of the type and shape that the method takes.
+    ///
+    /// # Errors
+    /// When an input is missing or does not fit.
+    pub fn of_call(&self, module: &Module, method: usize, call: usize) -> Result<Vec<Tensor>, Diagnostic> {
+        let method = &module.methods[method];
+        let function = &module.functions[method.function];
+        let mut inputs = Vec::new();
+        for (index, &param) in function.params.iter().take(method.inputs.len()).enumerate() {
+            let ty = function.tensor(param);
+            let shape = ty.static_shape().ok_or_else(|| Diagnostic::new(601, Kind::Unsupported, format!("in{index} has a dynamic shape")))?;
+            let name = format!("in{call}_{index}");
+            let given = match self {
+                Self::Archive(archive) => archive.input(call, index),
+                Self::Arrays(list) => list.iter().find(|(i, _)| *i == index).map(|(_, tensor)| tensor),
+                Self::Random(seed) => {
+                    inputs.push(random(ty.element, &shape, seed.wrapping_add(index as u64)));
+                    continue;
+                }
+            };
+            let given = given.ok_or_else(|| {
+                Diagnostic::new(503, Kind::Invalid, format!("the inputs hold no {name}"))
+                    .expected(format!("{} {shape:?}, {:?}", ty.element, method.inputs[index].name), "nothing")
+            })?;
+            inputs.push(npz::conform(given, ty.element, &shape, &name)?);
+        }
+        Ok(inputs)
+    }
+}
+
+/// Reads `in0=a.npy`.
+///
+/// # Errors
+/// When the argument is malformed or the file cannot be read.
+pub fn read_array(argument: &str) -> Result<(usize, Tensor), Diagnostic> {
+    let (input, path) = argument
+        .split_once('=')
+        .and_then(|(input, path)| Some((input.strip_prefix("in")?.parse().ok()?, path)))
+        .ok_or_else(|| usage(format!("--input {argument} is not understood")).expected("in0=a.npy", argument))?;
+    let bytes = map(path)?;
+    Ok((input, npz::parse_npy(&bytes).map_err(|d| d.in_file(path))?))
+}
+
+/// A tensor of random numbers: floats in −1..1, truth values, integers over the whole range of 8 bits and 0..100 beyond.
+fn random(element: ElementType, shape: &[u64], seed: u64) -> Tensor {
+    let mut tensor = Tensor::zeros(element, shape).unwrap_or(Tensor { element, shape: vec![0], bytes: vec![] });
+    let size = (element.bits() / 8).max(1) as usize;
+    let mut state = seed ^ 0x9E37_79B9_7F4A_7C15;
+    for slot in tensor.bytes.chunks_exact_mut(size) {
+        let bits = split_mix(&mut state);
+        let scalar = match element {
+            _ if element.is_float() => Scalar::float(element, (bits >> 11) as f64 / (1u64 << 52) as f64 - 1.0),
+            ElementType::Bool => Scalar::int(element, (bits >> 63) as i64),
+            _ if element.bits() <= 8 => Scalar::int(element, bits as i64),
+            _ => Scalar::int(element, (bits % 100) as i64),
+        };
+        slot.copy_from_slice(&scalar.to_bytes()[..size]);
+    }
+    tensor
+}
+
+/// One step of the generator SplitMix64 (Steele, Lea, Flood, 2014).
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}

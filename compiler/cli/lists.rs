@@ -1,0 +1,52 @@
+//! `modelc ops` and `modelc targets`.
+
+use super::options::usage;
+use super::output::table;
+use super::Outcome;
+use crate::diagnostic::Diagnostics;
+use crate::frontend;
+use crate::machine::MACHINES;
+use crate::target::TARGETS;
+use clap::Args;
+
+#[derive(Args)]
+pub struct OpsArguments {
+    /// tflite or executorch [default: both]
+    format: Option<String>,
+}
+
+/// Lists the operators that front ends know.
+///
+/// # Errors
+/// When there is no such format.
+pub fn ops(arguments: &OpsArguments) -> Result<Outcome, Diagnostics> {
+    let formats = frontend::operators();
+    let wanted = arguments.format.as_deref();
+    if let Some(name) = wanted
+        && formats.iter().all(|(format, _)| *format != name)
+    {
+        let known: Vec<&str> = formats.iter().map(|(format, _)| *format).collect();
+        return Err(usage(format!("there is no format {name}")).expected(known.join(", "), name).into());
+    }
+    for (format, operators) in formats.iter().filter(|(format, _)| wanted.is_none_or(|w| w == *format)) {
+        println!("{format}: {} operators", operators.len());
+        for operator in operators {
+            println!("  {operator}");
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// Lists targets, their spellings and CPU levels.
+///
+/// # Errors
+/// Never.
+pub fn targets() -> Result<Outcome, Diagnostics> {
+    let mut rows = vec![["target", "CPU levels (the default first)", "other spellings"].map(String::from).to_vec()];
+    for target in TARGETS {
+        let levels: Vec<&str> = MACHINES.iter().filter(|m| m.isa == target.isa).map(|m| m.level).collect();
+        rows.push(vec![target.name.to_owned(), levels.join(" "), target.aliases.join(" ")]);
+    }
+    print!("{}", table(&rows, &[]));
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,114 @@
+//! The command line: arguments in, printing out. One file a command; what commands do is elsewhere.
+
+mod bench;
+mod compile;
+mod engine;
+mod inspect;
+mod io;
+mod lists;
+mod options;
+mod output;
+mod require;
+mod run;
+mod verify;
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Turns TFLite and ExecuTorch models into native object files.
+#[derive(Parser)]
+#[command(name = "modelc", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    compile: compile::Arguments,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a model with the JIT and write its outputs
+    Run(run::Arguments),
+    /// Measure a model's latency
+    Bench(bench::Arguments),
+    /// Compare a model's outputs with expected ones
+    Verify(verify::Arguments),
+    /// Show what a model, or an object that holds one, contains
+    Inspect(inspect::Arguments),
+    /// List the operators that can be compiled
+    Ops(lists::OpsArguments),
+    /// List the targets and their spellings
+    Targets,
+}
+
+/// How a command ended without an error.
+enum Outcome {
+    /// Everything is as it should be.
+    Done,
+    /// Outputs differ from the expected ones.
+    Differs,
+}
+
+/// Exit status when verification differs.
+const DIFFERS: u8 = 3;
+/// Exit status for a bug of ours.
+const BUG: u8 = 101;
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let format = arguments.message_format();
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| execute(arguments))) {
+        Ok(Ok(Outcome::Done)) => ExitCode::SUCCESS,
+        Ok(Ok(Outcome::Differs)) => ExitCode::from(DIFFERS),
+        Ok(Err(diagnostics)) => report(&diagnostics, format),
+        Err(_) => {
+            let bug = Diagnostic::new(900, Kind::Bug, "modelc stopped unexpectedly");
+            report(&bug.help("please report this, with the message above and the model if you can share it").into(), format)
+        }
+    }
+}
+
+impl Arguments {
+    fn message_format(&self) -> options::MessageFormat {
+        match &self.command {
+            None => self.compile.common.message_format,
+            Some(Command::Run(a)) => a.common.message_format,
+            Some(Command::Bench(a)) => a.common.message_format,
+            Some(Command::Verify(a)) => a.common.message_format,
+            Some(Command::Inspect(a)) => a.common.message_format,
+            Some(Command::Ops(_) | Command::Targets) => options::MessageFormat::Text,
+        }
+    }
+}
+
+fn execute(arguments: Arguments) -> Result<Outcome, Diagnostics> {
+    match arguments.command {
+        None => compile::execute(&arguments.compile),
+        Some(Command::Run(arguments)) => run::execute(&arguments),
+        Some(Command::Bench(arguments)) => bench::execute(&arguments),
+        Some(Command::Verify(arguments)) => verify::execute(&arguments),
+        Some(Command::Inspect(arguments)) => inspect::execute(&arguments),
+        Some(Command::Ops(arguments)) => lists::ops(&arguments),
+        Some(Command::Targets) => lists::targets(),
+    }
+}
+
+/// Prints diagnostics and gives the exit status that says whose fault it is.
+fn report(diagnostics: &Diagnostics, format: options::MessageFormat) -> ExitCode {
+    for diagnostic in &diagnostics.0 {
+        match format {
+            options::MessageFormat::Text => eprintln!("{diagnostic}"),
+            options::MessageFormat::Json => eprintln!("{}", output::diagnostic_json(diagnostic)),
+        }
+    }
+    let has = |kind| diagnostics.0.iter().any(|d| d.kind == kind);
+    ExitCode::from(if has(Kind::Bug) {
+        BUG
+    } else if has(Kind::Usage) {
+        2
+    } else {
+        1
+    })
+}

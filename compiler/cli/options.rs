@@ -1,0 +1,96 @@
+//! Options that several commands share.
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::frontend::LoadOptions;
+use crate::lower::{self, PlanSource};
+use crate::machine::Machine;
+use crate::plan::Effort;
+use clap::{Args, ValueEnum};
+
+/// How messages are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum MessageFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum PlanArgument {
+    Own,
+    Program,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum EffortArgument {
+    Normal,
+    Max,
+}
+
+/// Options of every command that compiles.
+#[derive(Args)]
+pub struct Common {
+    /// CPU level, e.g. x86-64-v3; `modelc targets` lists them
+    #[arg(long, value_name = "LEVEL")]
+    pub cpu: Option<String>,
+    /// Whose memory plan to use
+    #[arg(long, value_enum, default_value = "own")]
+    plan: PlanArgument,
+    /// How far to search for a smaller plan
+    #[arg(long = "plan-effort", value_enum, default_value = "normal")]
+    plan_effort: EffortArgument,
+    /// Give an input another shape: in0=1x224x224x3
+    #[arg(long = "shape", value_name = "INPUT=SHAPE")]
+    shapes: Vec<String>,
+    /// How messages are printed
+    #[arg(long = "message-format", value_enum, default_value = "text")]
+    pub message_format: MessageFormat,
+}
+
+impl Common {
+    /// What the front end is told.
+    ///
+    /// # Errors
+    /// When an option is malformed.
+    pub fn load_options(&self) -> Result<LoadOptions, Diagnostics> {
+        let shapes = self.shapes.iter().map(|text| parse_shape(text)).collect::<Result<_, _>>()?;
+        Ok(LoadOptions { shapes, ..LoadOptions::default() })
+    }
+
+    /// What lowering is told, for a machine.
+    pub fn lower_options(&self, machine: &'static Machine) -> lower::Options {
+        let plan = if self.plan == PlanArgument::Program { PlanSource::Program } else { PlanSource::Own };
+        let effort = if self.plan_effort == EffortArgument::Max { Effort::Max } else { Effort::Normal };
+        lower::Options { machine, effort, plan }
+    }
+}
+
+/// A mistake on the command line.
+pub fn usage(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(801, Kind::Usage, message)
+}
+
+fn parse_shape(text: &str) -> Result<(usize, Vec<u64>), Diagnostic> {
+    let parse = || {
+        let (input, shape) = text.split_once('=')?;
+        let input = input.strip_prefix("in")?.parse().ok()?;
+        let shape = if shape.is_empty() { Some(vec![]) } else { shape.split('x').map(|n| n.parse().ok()).collect() };
+        Some((input, shape?))
+    };
+    parse().ok_or_else(|| usage(format!("--shape {text} is not understood")).expected("in0=1x224x224x3", text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_an_input_and_extents() {
+        assert_eq!(parse_shape("in2=1x8").unwrap(), (2, vec![1, 8]));
+        assert_eq!(parse_shape("in0=").unwrap(), (0, vec![]));
+        for wrong in ["0=1x8", "in0", "in0=1xx2", "inx=1", "in0=-1"] {
+            assert_eq!(parse_shape(wrong).unwrap_err().kind, Kind::Usage, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! `modelc run MODEL`
+
+use super::engine::Engine;
+use super::io::{Inputs, Model, read_array, read_model, write};
+use super::options::{Common, usage};
+use super::output::grouped;
+use super::Outcome;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::ir::{ElementType, Scalar, Tensor};
+use crate::npz::Archive;
+use clap::Args;
+use std::path::Path;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The model
+    model: String,
+    #[command(flatten)]
+    pub calls: Calls,
+    /// Write the outputs to an .npz archive
+    #[arg(long, value_name = "OUT.npz")]
+    outputs: Option<String>,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Which methods are called, with which inputs.
+#[derive(Args)]
+pub struct Calls {
+    /// The method [default: the first]
+    #[arg(long, value_name = "METHOD", conflicts_with = "calls")]
+    method: Option<String>,
+    /// The method of each call
+    #[arg(long, value_name = "M,M,…", value_delimiter = ',')]
+    calls: Vec<String>,
+    /// Inputs of all calls: in{call}_{index}
+    #[arg(long, value_name = "IN.npz", conflicts_with_all = ["input", "random"])]
+    inputs: Option<String>,
+    /// One input of a single call: in0=a.npy
+    #[arg(long, value_name = "INPUT=A.npy", conflicts_with = "random")]
+    input: Vec<String>,
+    /// Random inputs from a seed [default: 1]
+    #[arg(long, value_name = "SEED")]
+    random: Option<u64>,
+}
+
+impl Calls {
+    /// Reads the inputs.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is no array.
+    pub fn read(&self) -> Result<Inputs, Diagnostic> {
+        if let Some(path) = &self.inputs {
+            return Ok(Inputs::Archive(Archive::read(Path::new(path)).map_err(|d| d.in_file(path))?));
+        }
+        if !self.input.is_empty() {
+            return Ok(Inputs::Arrays(self.input.iter().map(|a| read_array(a)).collect::<Result<_, _>>()?));
+        }
+        Ok(Inputs::Random(self.random.unwrap_or(1)))
+    }
+
+    /// The method of each call.
+    ///
+    /// # Errors
+    /// When there is no method of a name.
+    pub fn methods(&self, model: &Model, calls: usize) -> Result<Vec<usize>, Diagnostic> {
+        let find = |name: &String| {
+            let methods = &model.module.methods;
+            methods.iter().position(|m| m.name == *name).ok_or_else(|| {
+                let known: Vec<&str> = methods.iter().map(|m| m.name.as_str()).collect();
+                usage(format!("the model has no method {name:?}")).expected(known.join(", "), name)
+            })
+        };
+        if !self.calls.is_empty() {
+            return self.calls.iter().map(find).collect();
+        }
+        let method = self.method.as_ref().map_or(Ok(0), find)?;
+        if model.module.methods.is_empty() {
+            return Err(usage("the model has no method to run"));
+        }
+        Ok(vec![method; calls])
+    }
+}
+
+/// Runs a model.
+///
+/// # Errors
+/// Whatever is wrong with the model, the inputs or the output.
+pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    let model = read_model(&arguments.model, &arguments.common)?;
+    let inputs = arguments.calls.read()?;
+    let methods = arguments.calls.methods(&model, inputs.calls())?;
+    let mut engine = Engine::new(&model, &arguments.common, false)?;
+    let mut archive = Archive::default();
+    for (call, &method) in methods.iter().enumerate() {
+        let outputs = engine.call(method, &inputs.of_call(&model.module, method, call)?)?;
+        for (index, output) in outputs.into_iter().enumerate() {
+            let name = format!("out{call}_{index}");
+            if arguments.outputs.is_none() {
+                println!("{}", summary(&name, &engine.program().methods[method].outputs[index].name, &output));
+            }
+            archive.insert(name, output);
+        }
+    }
+    if let Some(path) = &arguments.outputs {
+        write(path, &archive.to_bytes()?)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Elements of an output printed at most.
+const SHOWN: usize = 8;
+
+/// One line about a tensor: type, shape, name, the first elements.
+fn summary(name: &str, source: &str, tensor: &Tensor) -> String {
+    let size = (tensor.element.bits() / 8).max(1) as usize;
+    let numbers = tensor.bytes.chunks_exact(size).take(SHOWN).map(|bytes| number(tensor.element, bytes));
+    let more = tensor.elements().saturating_sub(SHOWN);
+    let rest = if more > 0 { format!(" … {} more", grouped(more as u64)) } else { String::new() };
+    format!("{name} {}{:?} {source:?}: {}{rest}", tensor.element, tensor.shape, numbers.collect::<Vec<_>>().join(" "))
+}
+
+fn number(element: ElementType, bytes: &[u8]) -> String {
+    let mut raw = [0; 8];
+    raw[..bytes.len()].copy_from_slice(bytes);
+    let scalar = Scalar::from_bits(element, u64::from_le_bytes(raw));
+    if element.is_float() { format!("{}", scalar.as_f64() as f32) } else { scalar.as_i64().to_string() }
+}

@@ -1,0 +1,121 @@
+//! `modelc verify MODEL`: outputs of the compiled model against expected ones.
+
+use super::engine::Engine;
+use super::io::{Inputs, Model, read_model};
+use super::options::{Common, usage};
+use super::Outcome;
+use crate::compare::{Difference, Tolerance, compare};
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::frontend::{Format, bundled};
+use crate::ir::Tensor;
+use crate::ir::data::Bytes;
+use crate::npz::{self, Archive};
+use clap::Args;
+use std::path::Path;
+use std::sync::Arc;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The model; a .bpte brings its own test cases
+    model: String,
+    /// Inputs of all calls: in{call}_{index}
+    #[arg(long, value_name = "IN.npz", requires = "expected")]
+    inputs: Option<String>,
+    /// Expected outputs: out{call}_{index}
+    #[arg(long, value_name = "OUT.npz", requires = "inputs")]
+    expected: Option<String>,
+    /// Allowed difference of floats, relative to the largest expected magnitude of the tensor
+    #[arg(long, default_value_t = 1e-5)]
+    rtol: f64,
+    /// Allowed difference of floats beside that
+    #[arg(long, default_value_t = 0.0)]
+    atol: f64,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// One call with what it should give.
+struct Case {
+    name: String,
+    method: usize,
+    inputs: Vec<Tensor>,
+    expected: Vec<Option<Tensor>>,
+}
+
+/// Verifies a model.
+///
+/// # Errors
+/// Whatever is wrong with the model or the data. Differing outputs are no error but an outcome.
+pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    let model = read_model(&arguments.model, &arguments.common)?;
+    let cases = match (&arguments.inputs, &arguments.expected) {
+        (Some(inputs), Some(expected)) => recorded_cases(&model, inputs, expected)?,
+        _ if Format::detect(&model.bytes) == Some(Format::BundledExecutorch) => bundled_cases(&model)?,
+        _ => return Err(usage("there is nothing to compare with").help("give --inputs in.npz --expected out.npz, or a .bpte").into()),
+    };
+    let mut engine = Engine::new(&model, &arguments.common, false)?;
+    let tolerance = Tolerance { relative: arguments.rtol, absolute: arguments.atol };
+    let mut differing = 0;
+    let mut compared = 0;
+    for case in &cases {
+        let outputs = engine.call(case.method, &case.inputs)?;
+        for (index, (found, expected)) in outputs.iter().zip(&case.expected).enumerate() {
+            let Some(expected) = expected else { continue };
+            compared += 1;
+            let port = &engine.program().methods[case.method].outputs[index];
+            match compare(found, expected, tolerance) {
+                Difference::None { .. } => {}
+                difference => {
+                    differing += 1;
+                    println!("{} out{index} {:?}: {difference}", case.name, port.name);
+                }
+            }
+        }
+    }
+    if compared == 0 {
+        return Err(Diagnostic::new(504, Kind::Invalid, "the expected outputs hold none of the model's outputs").into());
+    }
+    if differing > 0 {
+        println!("{differing} of {compared} outputs differ");
+        return Ok(Outcome::Differs);
+    }
+    println!("{compared} outputs of {} calls agree", cases.len());
+    Ok(Outcome::Done)
+}
+
+fn recorded_cases(model: &Model, inputs: &str, expected: &str) -> Result<Vec<Case>, Diagnostics> {
+    let read = |path: &str| Archive::read(Path::new(path)).map_err(|d| d.in_file(path));
+    let (archive, expected) = (read(inputs)?, read(expected)?);
+    let inputs = Inputs::Archive(archive);
+    let mut cases = Vec::new();
+    for call in 0..inputs.calls() {
+        let method = 0;
+        let outputs = (0..model.module.methods[method].outputs.len()).map(|i| expected.output(call, i).cloned()).collect();
+        let arguments = inputs.of_call(&model.module, method, call)?;
+        cases.push(Case { name: format!("call {call}"), method, inputs: arguments, expected: outputs });
+    }
+    Ok(cases)
+}
+
+fn bundled_cases(model: &Model) -> Result<Vec<Case>, Diagnostics> {
+    let bytes: Arc<dyn Bytes> = model.bytes.clone();
+    let (_, suites) = bundled::load(&bytes)?;
+    let mut cases = Vec::new();
+    for suite in suites {
+        let Some(method) = model.module.methods.iter().position(|m| m.name == suite.method) else {
+            return Err(Diagnostic::new(505, Kind::Invalid, format!("the bundle tests a method {:?} that the program has not", suite.method)).into());
+        };
+        for (number, case) in suite.cases.into_iter().enumerate() {
+            let function = &model.module.functions[model.module.methods[method].function];
+            let given: Vec<Tensor> = case.inputs.into_iter().flatten().collect();
+            let mut inputs = Vec::new();
+            for (index, (tensor, &param)) in given.iter().zip(&function.params).enumerate() {
+                let ty = function.tensor(param);
+                let shape = ty.static_shape().unwrap_or_else(|| tensor.shape.clone());
+                inputs.push(npz::conform(tensor, ty.element, &shape, &format!("input {index}"))?);
+            }
+            cases.push(Case { name: format!("{} case {number}", suite.method), method, inputs, expected: case.outputs });
+        }
+    }
+    Ok(cases)
+}

@@ -1,0 +1,129 @@
+//! Comparing tensors: integers bit for bit, floats within a tolerance, NaN and infinities in the same places.
+
+use crate::ir::{ElementType, Tensor};
+use std::fmt;
+
+/// How far floats may be apart: `absolute + relative × the largest finite expected magnitude of the tensor`.
+#[derive(Clone, Copy, Debug)]
+pub struct Tolerance {
+    /// Relative to the largest magnitude.
+    pub relative: f64,
+    /// Beside that.
+    pub absolute: f64,
+}
+
+/// The outcome of a comparison.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Difference {
+    /// Within the tolerance.
+    None {
+        /// The largest difference, relative to the largest expected magnitude.
+        worst: f64,
+    },
+    /// Another type or shape.
+    Type {
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// Elements beyond the tolerance.
+    Elements {
+        /// How many.
+        count: usize,
+        /// Of so many.
+        of: usize,
+        /// The first one's position, value and expected value.
+        first: (usize, f64, f64),
+        /// The largest difference, relative to the largest expected magnitude; infinite where NaN or infinities differ.
+        worst: f64,
+    },
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None { worst } => write!(f, "agrees, {worst:.1e} of the largest magnitude apart"),
+            Self::Type { found, expected } => write!(f, "is {found}, expected {expected}"),
+            Self::Elements { count, of, first: (position, found, expected), worst } => write!(
+                f,
+                "{count} of {of} elements differ, up to {worst:.1e} of the largest magnitude; element {position} is {found}, expected {expected}"
+            ),
+        }
+    }
+}
+
+/// The elements as binary64; `None` for integers of 64 bits, which it cannot hold, and types without arithmetic.
+fn numbers(tensor: &Tensor) -> Vec<f64> {
+    use crate::ir::Scalar;
+    let element = if tensor.element == ElementType::C64 { ElementType::F32 } else { tensor.element };
+    let size = (element.bits() / 8).max(1) as usize;
+    let number = |bytes: &[u8]| {
+        let mut raw = [0; 8];
+        raw[..size].copy_from_slice(bytes);
+        Scalar::from_bits(element, u64::from_le_bytes(raw)).as_f64()
+    };
+    tensor.bytes.chunks_exact(size).map(number).collect()
+}
+
+/// Compares a tensor with the expected one.
+pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Difference {
+    if (found.element, &found.shape) != (expected.element, &expected.shape) {
+        let describe = |t: &Tensor| format!("{}{:?}", t.element, t.shape);
+        return Difference::Type { found: describe(found), expected: describe(expected) };
+    }
+    let exact = !found.element.is_float() && found.element != ElementType::C64;
+    let (ours, theirs) = (numbers(found), numbers(expected));
+    let largest = theirs.iter().filter(|x| x.is_finite()).fold(0f64, |largest, x| largest.max(x.abs()));
+    let allowed = if exact { 0.0 } else { tolerance.absolute + tolerance.relative * largest };
+    let size = (found.bytes.len() / ours.len().max(1)).max(1);
+    let mut worst = 0f64;
+    let mut first = None;
+    let mut count = 0;
+    for (i, (&a, &b)) in ours.iter().zip(&theirs).enumerate() {
+        let same_bits = found.bytes[i * size..(i + 1) * size] == expected.bytes[i * size..(i + 1) * size];
+        if same_bits || (!exact && (a == b || (a.is_nan() && b.is_nan()))) {
+            continue;
+        }
+        let distance = (a - b).abs();
+        let distance = if distance.is_nan() { f64::INFINITY } else { distance };
+        worst = worst.max(if largest > 0.0 { distance / largest } else { distance });
+        if exact || distance > allowed {
+            count += 1;
+            first.get_or_insert((i, a, b));
+        }
+    }
+    match first {
+        Some(first) => Difference::Elements { count, of: ours.len(), first, worst },
+        None => Difference::None { worst },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn floats(values: &[f32]) -> Tensor {
+        let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        Tensor { element: ElementType::F32, shape: vec![values.len() as u64], bytes }
+    }
+
+    const TOLERANCE: Tolerance = Tolerance { relative: 1e-5, absolute: 0.0 };
+
+    #[test]
+    fn floats_differ_by_a_part_of_the_largest() {
+        let expected = floats(&[100.0, 1.0, f32::NAN, f32::INFINITY]);
+        let near = floats(&[100.0005, 1.0005, f32::NAN, f32::INFINITY]);
+        assert!(matches!(compare(&near, &expected, TOLERANCE), Difference::None { .. }));
+        for far in [[100.01, 1.0, f32::NAN, f32::INFINITY], [100.0, 1.0, 0.0, f32::INFINITY], [100.0, 1.0, f32::NAN, 1e30]] {
+            assert!(matches!(compare(&floats(&far), &expected, TOLERANCE), Difference::Elements { count: 1, .. }), "{far:?}");
+        }
+    }
+
+    #[test]
+    fn integers_are_equal_or_not() {
+        let tensor = |values: &[i8]| Tensor { element: ElementType::I8, shape: vec![2], bytes: values.iter().map(|&v| v as u8).collect() };
+        assert_eq!(compare(&tensor(&[1, -2]), &tensor(&[1, -2]), TOLERANCE), Difference::None { worst: 0.0 });
+        assert!(matches!(compare(&tensor(&[1, -1]), &tensor(&[1, -2]), TOLERANCE), Difference::Elements { count: 1, .. }));
+    }
+}
