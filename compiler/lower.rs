@@ -38,6 +38,22 @@ pub struct Lowered {
     pub program: Program,
     /// The plan of each method.
     pub plans: Vec<Plan>,
+    /// For each method, the bytes of scratch memory that are live after each kernel call.
+    pub live: Vec<LiveRanges>,
+    /// For each method, what is live where most is.
+    pub peaks: Vec<Peak>,
+}
+
+/// Live byte ranges after each kernel call of a method.
+pub type LiveRanges = Vec<Vec<std::ops::Range<u64>>>;
+
+/// What is live at the step that needs most memory.
+#[derive(Clone, Debug)]
+pub struct Peak {
+    /// Live bytes.
+    pub bytes: u64,
+    /// The tensors, and the scratch memory of the kernel, with their sizes.
+    pub tensors: Vec<String>,
 }
 
 /// Lowers every method.
@@ -47,13 +63,15 @@ pub struct Lowered {
 pub fn lower(module: &Module, options: Options) -> Result<Lowered, Diagnostics> {
     let mut pool = Pool::default();
     let mut methods = Vec::new();
-    let mut plans = Vec::new();
+    let (mut plans, mut live, mut peaks) = (Vec::new(), Vec::new(), Vec::new());
     let mut failures = Vec::new();
     for method in &module.methods {
         match method::lower(module, method, options, &mut pool) {
-            Ok((lowered, plan)) => {
-                methods.push(lowered);
-                plans.push(plan);
+            Ok(lowered) => {
+                methods.push(lowered.method);
+                plans.push(lowered.plan);
+                live.push(lowered.live);
+                peaks.push(lowered.peak);
             }
             Err(Diagnostics(list)) => failures.extend(list),
         }
@@ -64,7 +82,7 @@ pub fn lower(module: &Module, options: Options) -> Result<Lowered, Diagnostics> 
     }
     let (kernels, constants) = pool.finish();
     let program = Program { kernels, constants, variables: vec![], variable_bytes: 0, methods };
-    Ok(Lowered { program, plans })
+    Ok(Lowered { program, plans, live, peaks })
 }
 
 /// A mistake of ours, found by a check.

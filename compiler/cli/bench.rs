@@ -1,11 +1,11 @@
 //! `modelc bench MODEL`, in the vocabulary of TFLite's benchmark_model.
 
+use super::Outcome;
 use super::engine::Engine;
 use super::io::{Inputs, read_model, write};
 use super::options::Common;
 use super::output::{grouped, table};
 use super::run::Calls;
-use super::Outcome;
 use crate::codegen::driver::calls;
 use crate::diagnostic::Diagnostics;
 use clap::Args;
@@ -109,7 +109,11 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         write(path, format!("run,latency_ns\n{lines}").as_bytes())?;
     }
     let phases = [("first", Statistics::new(&first)), ("warm-up", Statistics::new(&warmup)), ("steady", Statistics::new(&steady))];
-    if arguments.json { print_json(arguments, &engine, method, &phases) } else { print_text(arguments, &engine, method, &phases) };
+    if arguments.json {
+        print_json(arguments, &engine, method, &phases)
+    } else {
+        print_text(arguments, &engine, method, &phases)
+    };
     Ok(Outcome::Done)
 }
 
@@ -118,7 +122,14 @@ fn seconds(value: f64) -> Duration {
 }
 
 /// Runs until both bounds below are reached, or the one above; nanoseconds of each run.
-fn measure(engine: &mut Engine, method: usize, runs: u64, least: Duration, most: Duration, delay: Duration) -> Result<Vec<f64>, Diagnostics> {
+fn measure(
+    engine: &mut Engine,
+    method: usize,
+    runs: u64,
+    least: Duration,
+    most: Duration,
+    delay: Duration,
+) -> Result<Vec<f64>, Diagnostics> {
     let begin = Instant::now();
     let mut times = Vec::new();
     while (times.len() as u64) < runs || begin.elapsed() < least {
@@ -210,8 +221,10 @@ fn profile_rows(engine: &Engine, method: usize) -> Vec<ProfileRow> {
 fn print_json(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(&str, Statistics)]) {
     let kernels = arguments.profile.then(|| {
         let rows = profile_rows(engine, method);
-        let row = |r: &ProfileRow| json!({ "symbol": r.symbol, "mean_ns": r.nanoseconds, "multiply_accumulates": r.multiply_accumulates,
-                                           "bytes": r.bytes, "schedule": r.schedule, "operators": r.operators });
+        let row = |r: &ProfileRow| {
+            json!({ "symbol": r.symbol, "mean_ns": r.nanoseconds, "multiply_accumulates": r.multiply_accumulates,
+                                           "bytes": r.bytes, "schedule": r.schedule, "operators": r.operators })
+        };
         rows.iter().map(row).collect::<Vec<_>>()
     });
     let report = json!({

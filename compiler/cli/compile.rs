@@ -1,9 +1,9 @@
 //! `modelc MODEL -o OUT.o`
 
+use super::Outcome;
 use super::io::{read_model, write, write_if_changed};
 use super::options::{Common, usage};
 use super::output::grouped;
-use super::Outcome;
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::emit::{self, ModelInfo, ObjectFiles, ObjectOptions, RiscvAbi};
 use crate::lower::Lowered;
@@ -90,7 +90,11 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let object_path = requests.iter().find(|r| r.kind == "object").map_or(path, |r| r.path.as_str());
     for request in &requests {
         let contents = contents(&request.kind, &model.module, &lowered, &files, object_path, path);
-        if request.kind == "header" { write_if_changed(&request.path, &contents)? } else { write(&request.path, &contents)? };
+        if request.kind == "header" {
+            write_if_changed(&request.path, &contents)?
+        } else {
+            write(&request.path, &contents)?
+        };
     }
     if requests.iter().all(|r| r.path != "-") {
         summary(&requests, &files, &lowered);
@@ -154,8 +158,10 @@ fn contents(kind: &str, module: &ir::Module, lowered: &Lowered, files: &ObjectFi
         "header" => files.header.clone().into_bytes(),
         "json" => format!("{:#}\n", files.report).into_bytes(),
         "ir" => ir::text::print_module(module, ir::text::Constants::Elided).into_bytes(),
-        "kernels" => lowered.program.kernels.iter().map(|k| format!("{k}\n")).collect::<String>().into_bytes(),
-        "plan" => lowered.plans.iter().zip(&lowered.program.methods).map(|(p, m)| format!("{}: {p}\n", m.name)).collect::<String>().into_bytes(),
+        "kernels" => lowered.program.kernels.iter().map(|k| format!("{k:#?}\n")).collect::<String>().into_bytes(),
+        "plan" => {
+            lowered.plans.iter().zip(&lowered.program.methods).map(|(p, m)| format!("{}: {p}\n", m.name)).collect::<String>().into_bytes()
+        }
         _ => emit::depfile::depfile(object, &[model]).into_bytes(),
     }
 }

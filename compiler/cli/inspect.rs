@@ -1,9 +1,9 @@
 //! `modelc inspect FILE`: a model, or an object or executable that holds one.
 
+use super::Outcome;
 use super::io::{Model, map, read_model};
 use super::options::Common;
 use super::output::{grouped, table};
-use super::Outcome;
 use crate::codegen::driver::calls;
 use crate::diagnostic::Diagnostics;
 use crate::emit::ModelRecord;
@@ -59,7 +59,15 @@ fn show_records(arguments: &Arguments, records: &[ModelRecord]) {
             ("target", format!("{} ({})", record.target, record.levels)),
             ("modelc", format!("{}, ABI {}, interface {:08x}", record.version, record.abi, record.abi_hash)),
             ("model", format!("SHA-256 {}", hex(&record.model_sha256))),
-            ("arena", format!("{} B: {} B state, {} B scratch", grouped(record.state_bytes + record.scratch_bytes), grouped(record.state_bytes), grouped(record.scratch_bytes))),
+            (
+                "arena",
+                format!(
+                    "{} B: {} B state, {} B scratch",
+                    grouped(record.state_bytes + record.scratch_bytes),
+                    grouped(record.state_bytes),
+                    grouped(record.scratch_bytes)
+                ),
+            ),
             ("stack", format!("{} B", grouped(record.stack_bytes))),
             ("weights", format!("{} B", grouped(record.weights_bytes))),
         ];

@@ -115,7 +115,8 @@ impl Inputs {
         let mut inputs = Vec::new();
         for (index, &param) in function.params.iter().take(method.inputs.len()).enumerate() {
             let ty = function.tensor(param);
-            let shape = ty.static_shape().ok_or_else(|| Diagnostic::new(601, Kind::Unsupported, format!("in{index} has a dynamic shape")))?;
+            let shape =
+                ty.static_shape().ok_or_else(|| Diagnostic::new(601, Kind::Unsupported, format!("in{index} has a dynamic shape")))?;
             let name = format!("in{call}_{index}");
             let given = match self {
                 Self::Archive(archive) => archive.input(call, index),

@@ -1,8 +1,8 @@
 //! `modelc ops` and `modelc targets`.
 
+use super::Outcome;
 use super::options::usage;
 use super::output::table;
-use super::Outcome;
 use crate::diagnostic::Diagnostics;
 use crate::frontend;
 use crate::machine::MACHINES;

@@ -13,7 +13,8 @@ use crate::lower::Lowered;
 /// When a limit is malformed or not kept; the message names the tensors that are live at the peak.
 pub fn check(limits: &str, files: &ObjectFiles, lowered: &Lowered) -> Result<(), Diagnostic> {
     for limit in limits.split(',') {
-        let (what, bytes) = parse(limit).ok_or_else(|| usage(format!("--require {limit} is not understood")).expected("arena<=64K", limit))?;
+        let (what, bytes) =
+            parse(limit).ok_or_else(|| usage(format!("--require {limit} is not understood")).expected("arena<=64K", limit))?;
         let record = &files.record;
         let needed = match what {
             "arena" => record.state_bytes + record.scratch_bytes,

@@ -1,10 +1,10 @@
 //! `modelc run MODEL`
 
+use super::Outcome;
 use super::engine::Engine;
 use super::io::{Inputs, Model, read_array, read_model, write};
 use super::options::{Common, usage};
 use super::output::grouped;
-use super::Outcome;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::ir::{ElementType, Scalar, Tensor};
 use crate::npz::Archive;
@@ -99,7 +99,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
             if arguments.outputs.is_none() {
                 println!("{}", summary(&name, &engine.program().methods[method].outputs[index].name, &output));
             }
-            archive.insert(name, output);
+            archive.tensors.insert(name, output);
         }
     }
     if let Some(path) = &arguments.outputs {

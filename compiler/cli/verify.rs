@@ -1,9 +1,9 @@
 //! `modelc verify MODEL`: outputs of the compiled model against expected ones.
 
+use super::Outcome;
 use super::engine::Engine;
 use super::io::{Inputs, Model, read_model};
 use super::options::{Common, usage};
-use super::Outcome;
 use crate::compare::{Difference, Tolerance, compare};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::frontend::{Format, bundled};
@@ -103,7 +103,12 @@ fn bundled_cases(model: &Model) -> Result<Vec<Case>, Diagnostics> {
     let mut cases = Vec::new();
     for suite in suites {
         let Some(method) = model.module.methods.iter().position(|m| m.name == suite.method) else {
-            return Err(Diagnostic::new(505, Kind::Invalid, format!("the bundle tests a method {:?} that the program has not", suite.method)).into());
+            return Err(Diagnostic::new(
+                505,
+                Kind::Invalid,
+                format!("the bundle tests a method {:?} that the program has not", suite.method),
+            )
+            .into());
         };
         for (number, case) in suite.cases.into_iter().enumerate() {
             let function = &model.module.functions[model.module.methods[method].function];

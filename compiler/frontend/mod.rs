@@ -60,6 +60,12 @@ pub fn load(bytes: Arc<dyn Bytes>, file_name: &str, options: &LoadOptions) -> Re
     loaded.map_err(|diagnostics| Diagnostics(diagnostics.0.into_iter().map(|d| d.in_file(file_name)).collect()))
 }
 
+/// The operators that each front end lowers, by the name of the format.
+pub fn operators() -> [(&'static str, Vec<String>); 2] {
+    let executorch = executorch::operators().map(String::from).collect();
+    [("tflite", tflite::operators().map(String::from).collect()), ("executorch", executorch)]
+}
+
 fn unknown_format(bytes: &[u8]) -> Diagnostic {
     let found = match bytes.get(4..8) {
         Some(identifier) => format!("\"{}\"", identifier.escape_ascii()),

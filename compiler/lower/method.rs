@@ -1,7 +1,7 @@
 //! One method: its groups in order, the planner's request, and the steps with their addresses.
 
 use super::pool::Pool;
-use super::{Options, bug};
+use super::{LiveRanges, Options, Peak, bug};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::fuse::flow::{self, FlowError};
 use crate::fuse::{self, Group, Node};
@@ -15,11 +15,23 @@ use std::collections::HashMap;
 /// Tensors in the arena start at a multiple of this: a vector register of the narrowest machine.
 const TENSOR_ALIGNMENT: u64 = 16;
 
+/// A method, its plan and what reports and checks want to know of it.
+pub struct LoweredMethod {
+    /// The method.
+    pub method: Method,
+    /// Its plan.
+    pub plan: Plan,
+    /// Live byte ranges after each kernel call.
+    pub live: LiveRanges,
+    /// What is live where most is.
+    pub peak: Peak,
+}
+
 /// Lowers a method.
 ///
 /// # Errors
 /// One diagnostic for each operator without lowering.
-pub fn lower(module: &Module, method: &ir::Method, options: Options, pool: &mut Pool) -> Result<(Method, Plan), Diagnostics> {
+pub fn lower(module: &Module, method: &ir::Method, options: Options, pool: &mut Pool) -> Result<LoweredMethod, Diagnostics> {
     let flow = flow::unroll(module, method.function).map_err(|error| flow_diagnostic(module, method, &error))?;
     let mut grouped = fuse::group(flow);
     let outputs = place_outputs(method, &mut grouped);
@@ -52,6 +64,9 @@ pub fn lower(module: &Module, method: &ir::Method, options: Options, pool: &mut 
     plan::check(&request, &plan).map_err(|error| bug(format!("the memory plan does not pass its check: {error}")))?;
     let mut emission = Emission { module, tensors: &tensors, plan: &plan, pool, schedules: schedules.into_iter().enumerate() };
     let steps = emission.nodes(&grouped.nodes).map_err(|(error, group)| unsupported(module, &grouped.function, method, &group, &error))?;
+    let calls = (0..work.len()).filter(|&i| matches!(work[i], Work::Group(_)));
+    let live = live_ranges(&request, &plan, calls)?;
+    let peak = peak(&request, &plan)?;
     let lowered = Method {
         name: method.name.clone(),
         inputs: ports(&module.functions[method.function], &module.functions[method.function].params, &method.inputs)?,
@@ -61,7 +76,28 @@ pub fn lower(module: &Module, method: &ir::Method, options: Options, pool: &mut 
         lower_bound: plan.lower_bound,
         optimal: plan.optimal,
     };
-    Ok((lowered, plan))
+    Ok(LoweredMethod { method: lowered, plan, live, peak })
+}
+
+fn live_ranges(request: &plan::Request, plan: &Plan, calls: impl Iterator<Item = usize>) -> Result<LiveRanges, Diagnostic> {
+    let lifetimes = plan::Lifetimes::new(request).map_err(|error| bug(error.to_string()))?;
+    Ok(calls.map(|step| lifetimes.live_after(plan, step)).collect())
+}
+
+/// The tensors and scratch memory that are live at the step with most live bytes.
+fn peak(request: &plan::Request, plan: &Plan) -> Result<Peak, Diagnostic> {
+    let lifetimes = plan::Lifetimes::new(request).map_err(|error| bug(error.to_string()))?;
+    let step = plan.peak_step;
+    let mut tensors = Vec::new();
+    for (i, tensor) in request.tensors.iter().enumerate() {
+        let live = lifetimes.steps(TensorId(i as u32)).is_some_and(|steps| steps.contains(&step));
+        if live && plan.offset[i].is_some() {
+            tensors.push(format!("{} ({} B)", tensor.name, tensor.bytes));
+        }
+    }
+    let scratch = request.steps.get(step).map_or(&[][..], |s| &s.scratch);
+    tensors.extend(scratch.iter().map(|s| format!("scratch of {} ({} B)", request.steps[step].name, s.bytes)));
+    Ok(Peak { bytes: plan.lower_bound, tensors })
 }
 
 fn flow_diagnostic(module: &Module, method: &ir::Method, error: &FlowError) -> Diagnostic {

@@ -308,7 +308,9 @@ impl Call<'_> {
                 let one = b.float(ty, 1.0);
                 b.binary(BinaryOp::FloatDiv, one, root)
             }
-            S::Exp | S::Tanh | S::Logistic if operand == ElementType::F32 => self.mathematics(b, op),
+            S::Exp | S::Log | S::Tanh | S::Logistic | S::Erf | S::Sin | S::Cos | S::Pow if operand == ElementType::F32 => {
+                self.mathematics(b, op)
+            }
             S::Fma if self.at.fma => b.fma(a[0], a[1], a[2]),
             S::CountLeadingZeros => {
                 let zeros = b.unary(UnaryOp::CountLeadingZeros, a[0]);
@@ -329,7 +331,12 @@ impl Call<'_> {
         match op {
             ScalarOp::Exp => mathematics::exp(b, a[0]),
             ScalarOp::Tanh => mathematics::tanh(b, a[0]),
-            _ => mathematics::logistic(b, a[0]),
+            ScalarOp::Log => mathematics::log(b, a[0]),
+            ScalarOp::Logistic => mathematics::logistic(b, a[0]),
+            ScalarOp::Erf => mathematics::erf(b, a[0]),
+            ScalarOp::Sin => mathematics::sin(b, a[0]),
+            ScalarOp::Cos => mathematics::cos(b, a[0]),
+            _ => mathematics::pow(b, a[0], a[1]),
         }
     }
 
