@@ -19,7 +19,7 @@ use std::process::ExitCode;
 /// Turns TFLite and ExecuTorch models into native object files.
 #[derive(Parser)]
 #[command(name = "modelc", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-struct Arguments {
+struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
@@ -57,7 +57,7 @@ const BUG: u8 = 101;
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = CommandLine::parse();
     let format = arguments.message_format();
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| execute(arguments))) {
         Ok(Ok(Outcome::Done)) => ExitCode::SUCCESS,
@@ -70,7 +70,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-impl Arguments {
+impl CommandLine {
     fn message_format(&self) -> options::MessageFormat {
         match &self.command {
             None => self.compile.common.message_format,
@@ -83,7 +83,7 @@ impl Arguments {
     }
 }
 
-fn execute(arguments: Arguments) -> Result<Outcome, Diagnostics> {
+fn execute(arguments: CommandLine) -> Result<Outcome, Diagnostics> {
     match arguments.command {
         None => compile::execute(&arguments.compile),
         Some(Command::Run(arguments)) => run::execute(&arguments),

@@ -28,7 +28,6 @@ use crate::ir::data::Bytes;
 use crate::ir::{Method, Module, Port};
 use crate::schema::{flatbuffer_part, tflite as schema, verifier_options};
 use operator::invalid;
-pub use registry::operators;
 use std::rc::Rc;
 use std::sync::Arc;
 use subgraph::LoweredSubgraph;

@@ -98,11 +98,6 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::ZEROS_LIKE, unary::zeros_like),
 ];
 
-/// The names of the operators that are compiled, as the schema spells them.
-pub fn operators() -> impl Iterator<Item = &'static str> {
-    SUPPORTED.iter().filter_map(|(code, _)| code.variant_name())
-}
-
 /// The lowering of an operator.
 ///
 /// # Errors
