@@ -45,6 +45,17 @@ fn files(names: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
     names.iter().map(|name| folder.join(name)).map(|path| (path.clone(), std::fs::read(path).expect("the file can be read"))).collect()
 }
 
+/// Every eighth single-operator program, so that each family of operators meets damaged arguments.
+fn operator_files() -> Vec<(PathBuf, Vec<u8>)> {
+    let Some(folder) = support::corpus("executorch_ops") else { return Vec::new() };
+    let entries = std::fs::read_dir(folder).expect("the folder can be read");
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.to_string_lossy().ends_with(".portable.pte"));
+    paths.sort();
+    let chosen = paths.into_iter().step_by(8);
+    chosen.map(|path| (path.clone(), std::fs::read(path).expect("the file can be read"))).collect()
+}
+
 fn load(bytes: Vec<u8>) -> Result<Module, Diagnostics> {
     frontend::load(Arc::new(bytes), "damaged.pte", &LoadOptions::default())
 }
@@ -102,6 +113,24 @@ fn damaged_words_never_panic() {
                 damaged[at + 4..(at + 8).min(bytes.len())].fill(if numbers.below(2) == 0 { 0 } else { 0x7F });
             }
             survives(damaged, &format!("{} round {round}, word at {at}", path.display()));
+        }
+    }
+}
+
+#[test]
+fn damaged_arguments_of_operators_never_panic() {
+    for (path, bytes) in operator_files() {
+        let mut numbers = Numbers(bytes.len() as u64 ^ 0x5555);
+        for round in 0..120 {
+            let mut damaged = bytes.clone();
+            let at = numbers.below(damaged.len());
+            if round % 2 == 0 {
+                damaged[at] = numbers.next() as u8;
+            } else {
+                // Small changes keep the structure and break the meaning.
+                damaged[at] = damaged[at].wrapping_add([1, 2, 0xFF, 4, 0x80][numbers.below(5)]);
+            }
+            survives(damaged, &format!("{} round {round}", path.display()));
         }
     }
 }
