@@ -7,7 +7,9 @@
 pub mod builder;
 pub mod interpret;
 pub mod mathematics;
+mod text;
 pub mod types;
+pub mod verify;
 mod visit;
 
 pub use builder::KernelBuilder;

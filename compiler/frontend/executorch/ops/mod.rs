@@ -5,7 +5,6 @@ mod call;
 mod compare;
 mod convolution;
 mod create;
-mod index;
 mod matrix;
 mod movement;
 mod normalize;
@@ -14,8 +13,6 @@ mod pool;
 mod promote;
 mod quantized;
 mod reduce;
-mod resample;
-mod scan;
 mod select;
 mod shape;
 mod unary;
@@ -37,7 +34,6 @@ const FAMILIES: &[Family] = &[
     compare::OPERATORS,
     convolution::OPERATORS,
     create::OPERATORS,
-    index::OPERATORS,
     matrix::OPERATORS,
     movement::OPERATORS,
     normalize::OPERATORS,
@@ -45,8 +41,6 @@ const FAMILIES: &[Family] = &[
     pool::OPERATORS,
     quantized::OPERATORS,
     reduce::OPERATORS,
-    resample::OPERATORS,
-    scan::OPERATORS,
     select::OPERATORS,
     shape::OPERATORS,
     unary::OPERATORS,

@@ -1,0 +1,277 @@
+//! The rules of the kernel language, checked. A kernel that breaks one is a mistake of a schedule, ours; back ends and the
+//! interpreter may trust a verified kernel.
+//!
+//! Checked are: buffers; that every value is defined once, and before its uses, in the same region or one around it; the types of operands and
+//! results; what regions take and yield; and that accesses at constant places, or at sums of multiples of counters with constant bounds, stay inside their buffers.
+
+mod bounds;
+mod typing;
+
+#[cfg(test)]
+mod tests;
+
+use super::text::statement_line;
+use super::types::*;
+use bounds::Bound;
+use cranelift_entity::EntityRef;
+
+/// A broken rule, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("kernel {kernel}: {message}{}", place.as_ref().map(|line| format!(", in `{line}`")).unwrap_or_default())]
+pub struct VerifyError {
+    /// The kernel's name.
+    pub kernel: String,
+    /// The text of the statement; none for what concerns the whole kernel.
+    pub place: Option<String>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// A sentence on what is wrong with a statement.
+type Check<T = ()> = Result<T, String>;
+
+/// Checks a kernel.
+///
+/// # Errors
+/// At the first broken rule.
+pub fn verify(kernel: &Kernel) -> Result<(), VerifyError> {
+    let mut verifier =
+        Verifier { kernel, states: vec![State::Unknown; kernel.types.len()], indices: bounds::Indices::new(kernel.types.len()) };
+    verifier.kernel().map_err(|mistake| VerifyError { kernel: kernel.name.clone(), place: mistake.place, message: mistake.message })
+}
+
+struct Mistake {
+    place: Option<String>,
+    message: String,
+}
+
+impl From<String> for Mistake {
+    fn from(message: String) -> Self {
+        Self { place: None, message }
+    }
+}
+
+/// What has happened to a value so far.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Unknown,
+    InScope,
+    OutOfScope,
+}
+
+struct Verifier<'k> {
+    kernel: &'k Kernel,
+    states: Vec<State>,
+    indices: bounds::Indices,
+}
+
+impl Verifier<'_> {
+    fn kernel(&mut self) -> Result<(), Mistake> {
+        let kernel = self.kernel;
+        kernel.buffers.iter().try_for_each(check_buffer)?;
+        kernel.types.iter().enumerate().try_for_each(|(i, ty)| check_type(Value::new(i), *ty))?;
+        if kernel.body.params.len() != kernel.integers {
+            return Err(format!("{} integer parameters, but {} of the body", kernel.integers, kernel.body.params.len()).into());
+        }
+        if !kernel.body.yields.is_empty() {
+            return Err("the body yields a value".to_owned().into());
+        }
+        for &param in &kernel.body.params {
+            self.define(param, Type::INDEX)?;
+        }
+        self.statements(&kernel.body, true)
+    }
+
+    /// A value becomes visible.
+    fn define(&mut self, value: Value, ty: Type) -> Check {
+        let state = self.states.get_mut(value.index()).ok_or_else(|| format!("{value} has no type"))?;
+        if *state != State::Unknown {
+            return Err(format!("{value} is defined twice"));
+        }
+        *state = State::InScope;
+        expect(value, self.kernel.ty(value), ty)
+    }
+
+    /// The type of a value that is used.
+    fn ty(&self, value: Value) -> Check<Type> {
+        match self.states.get(value.index()) {
+            Some(State::InScope) => Ok(self.kernel.ty(value)),
+            Some(State::OutOfScope) => Err(format!("{value} is used outside its region")),
+            _ => Err(format!("{value} is used before it is defined")),
+        }
+    }
+
+    fn is(&self, value: Value, ty: Type) -> Check {
+        expect(value, self.ty(value)?, ty)
+    }
+
+    fn are(&self, values: &[Value], types: &[Type], what: &str) -> Check {
+        if values.len() != types.len() {
+            return Err(format!("{} {what}, not {}", values.len(), types.len()));
+        }
+        values.iter().zip(types).try_for_each(|(&value, &ty)| self.is(value, ty))
+    }
+
+    /// Statements of a region. `certain` says that the region runs for all values of the counters around it.
+    fn statements(&mut self, region: &Region, mut certain: bool) -> Result<(), Mistake> {
+        for statement in &region.statements {
+            let place = |message| Mistake { place: Some(statement_line(self.kernel, statement)), message };
+            match &statement.inst {
+                Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } => self.nest(statement, certain)?,
+                inst => {
+                    let computed = self.plain(statement, certain);
+                    computed.map_err(place)?;
+                    // A failure may keep the following accesses from being reached with some value of a counter.
+                    certain &= !(matches!(inst, Inst::FailIf { .. }) && self.indices.in_loop());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A statement without regions.
+    fn plain(&mut self, statement: &Statement, certain: bool) -> Check {
+        let result = match statement.results[..] {
+            [] => None,
+            [result] => Some(result),
+            _ => return Err("more than one result".into()),
+        };
+        let declared = match result {
+            Some(value) => Some(*self.kernel.types.get(value.index()).ok_or_else(|| format!("{value} has no type"))?),
+            None => None,
+        };
+        self.typing(&statement.inst, declared)?;
+        self.inside(&statement.inst, declared, certain)?;
+        if let (Some(value), Some(ty)) = (result, declared) {
+            self.define(value, ty)?;
+            self.indices.define(value, &statement.inst);
+        }
+        Ok(())
+    }
+
+    /// A statement with regions.
+    fn nest(&mut self, statement: &Statement, certain: bool) -> Result<(), Mistake> {
+        let place = |kernel: &Kernel, message: String| Mistake { place: Some(statement_line(kernel, statement)), message };
+        let kernel = self.kernel;
+        let at = |message: String| place(kernel, message);
+        match &statement.inst {
+            Inst::For { start, end, step, carried, body } => {
+                self.is(*start, Type::INDEX).and_then(|()| self.is(*end, Type::INDEX)).map_err(at)?;
+                if *step < 1 {
+                    return Err(at(format!("a step of {step}")));
+                }
+                let types = self.types(carried).map_err(at)?;
+                let counter = self.indices.counter(*start, *end, *step);
+                let params = [&[Type::INDEX], &types[..]].concat();
+                // A loop that may not run at all, or to an end that is not known, proves nothing about what is inside.
+                let certain = certain && counter.is_some();
+                if let (Some(&param), Some(counter)) = (body.params.first(), counter) {
+                    self.indices.count(param, counter);
+                }
+                self.indices.enter_loop();
+                self.region(body, &params, &types, certain, &at)?;
+                self.indices.leave_loop();
+                self.results(statement, &types).map_err(at)?;
+            }
+            Inst::Loop { carried, body } => {
+                let types = self.types(carried).map_err(at)?;
+                let yields = [&[Type::scalar(Lane::Mask)], &types[..]].concat();
+                self.indices.enter_loop();
+                self.region(body, &types, &yields, certain, &at)?;
+                self.indices.leave_loop();
+                self.results(statement, &types).map_err(at)?;
+            }
+            Inst::If { condition, then, otherwise } => {
+                self.is(*condition, Type::scalar(Lane::Mask)).map_err(at)?;
+                let results = statement.results.iter().map(|value| self.kernel.types.get(value.index()).copied());
+                let types: Vec<_> = results.collect::<Option<_>>().ok_or_else(|| at("a result has no type".into()))?;
+                self.region(then, &[], &types, false, &at)?;
+                self.region(otherwise, &[], &types, false, &at)?;
+                self.results(statement, &types).map_err(at)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn types(&self, values: &[Value]) -> Check<Vec<Type>> {
+        values.iter().map(|&value| self.ty(value)).collect()
+    }
+
+    /// A nested region with parameters and yields of given types.
+    fn region(
+        &mut self,
+        region: &Region,
+        params: &[Type],
+        yields: &[Type],
+        certain: bool,
+        at: &impl Fn(String) -> Mistake,
+    ) -> Result<(), Mistake> {
+        if region.params.len() != params.len() {
+            return Err(at(format!("{} region parameters, not {}", region.params.len(), params.len())));
+        }
+        for (&param, &ty) in region.params.iter().zip(params) {
+            self.define(param, ty).map_err(at)?;
+        }
+        self.statements(region, certain)?;
+        self.are(&region.yields, yields, "yields").map_err(at)?;
+        let inside = region.statements.iter().flat_map(|statement| &statement.results);
+        for value in region.params.iter().chain(inside) {
+            self.states[value.index()] = State::OutOfScope;
+        }
+        Ok(())
+    }
+
+    fn results(&mut self, statement: &Statement, types: &[Type]) -> Check {
+        if statement.results.len() != types.len() {
+            return Err(format!("{} results, not {}", statement.results.len(), types.len()));
+        }
+        statement.results.iter().zip(types).try_for_each(|(&value, &ty)| self.define(value, ty))
+    }
+
+    /// That an access at a known place stays inside its buffer, and that inputs are not written.
+    fn inside(&self, inst: &Inst, result: Option<Type>, certain: bool) -> Check {
+        let (buffer, index, offset, count) = match inst {
+            Inst::Load { buffer, index, offset, active } => (*buffer, *index, *offset, *active),
+            Inst::Store { buffer, index, offset, active, .. } => (*buffer, *index, *offset, *active),
+            Inst::LoadSplat { buffer, index, offset } => (*buffer, *index, *offset, 1),
+            Inst::LoadSplatGroup { buffer, index, offset, group } => (*buffer, *index, *offset, *group),
+            _ => return Ok(()),
+        };
+        let data = self.kernel.buffer(buffer);
+        if result.is_none() && data.kind == BufferKind::Input {
+            return Err(format!("a store to the input {}", data.name));
+        }
+        let Some(Bound { low, high, constant }) = self.indices.bound(index) else { return Ok(()) };
+        if !certain && !constant {
+            return Ok(());
+        }
+        let (low, high) = (low + i128::from(offset), high + i128::from(offset) + i128::from(count) - 1);
+        let outside = if low < 0 { low } else { high };
+        if low < 0 || high >= i128::from(data.elements) {
+            return Err(format!("element {outside} of {}, which has {}", data.name, data.elements));
+        }
+        Ok(())
+    }
+}
+
+fn expect(value: Value, found: Type, wanted: Type) -> Check {
+    if found == wanted { Ok(()) } else { Err(format!("{value} is {found}, not {wanted}")) }
+}
+
+fn check_buffer(data: &BufferData) -> Check {
+    if data.lane == Lane::Mask {
+        return Err(format!("buffer {} of masks", data.name));
+    }
+    if !data.alignment.is_power_of_two() {
+        return Err(format!("buffer {} has an alignment of {}", data.name, data.alignment));
+    }
+    if data.elements.checked_mul(data.lane.bytes().into()).is_none_or(|bytes| i64::try_from(bytes).is_err()) {
+        return Err(format!("buffer {} of {} elements", data.name, data.elements));
+    }
+    Ok(())
+}
+
+fn check_type(value: Value, ty: Type) -> Check {
+    if ty.lanes.is_power_of_two() { Ok(()) } else { Err(format!("{value} has {} lanes", ty.lanes)) }
+}

@@ -1,0 +1,252 @@
+use super::*;
+use crate::kernel::{KernelBuilder, mathematics};
+
+fn scalar(lane: Lane) -> Type {
+    Type::scalar(lane)
+}
+
+/// What is wrong with the kernel that `build` makes, over an input and an output of 10 numbers each.
+fn mistake(build: impl FnOnce(&mut KernelBuilder, Buffer, Buffer)) -> String {
+    let mut b = KernelBuilder::new("k");
+    let x = b.buffer("x", BufferKind::Input, Lane::F32, 10, 4);
+    let y = b.buffer("y", BufferKind::Output, Lane::F32, 10, 4);
+    build(&mut b, x, y);
+    verify(&b.finish()).map_or_else(|error| error.to_string(), |()| "good".into())
+}
+
+/// What is wrong with a good kernel after `change`.
+fn changed(build: impl FnOnce(&mut KernelBuilder, Buffer, Buffer), change: impl FnOnce(&mut Kernel)) -> String {
+    let mut b = KernelBuilder::new("k");
+    let x = b.buffer("x", BufferKind::Input, Lane::F32, 10, 4);
+    let y = b.buffer("y", BufferKind::Output, Lane::F32, 10, 4);
+    build(&mut b, x, y);
+    let mut kernel = b.finish();
+    assert_eq!(verify(&kernel), Ok(()), "before the change");
+    change(&mut kernel);
+    verify(&kernel).map_or_else(|error| error.to_string(), |()| "good".into())
+}
+
+#[test]
+fn mathematics_of_one_lane_and_many_keep_the_rules() {
+    for lanes in [1, 4, 8] {
+        let verdict = mistake(|b, x, y| {
+            let zero = b.index(0);
+            let mut value = b.load(x, zero, 0, lanes);
+            for function in [
+                mathematics::exp,
+                mathematics::log,
+                mathematics::tanh,
+                mathematics::logistic,
+                mathematics::erf,
+                mathematics::sin,
+                mathematics::cos,
+                mathematics::rsqrt,
+            ] {
+                value = function(b, value);
+            }
+            value = mathematics::pow(b, value, value);
+            b.store(y, zero, 0, value);
+        });
+        assert_eq!(verdict, "good");
+    }
+}
+
+#[test]
+fn accesses_of_counted_loops_are_followed() {
+    // Two counters, of which the larger sum is 5 + 3 + lanes.
+    let copy = |lanes: u16, offset: i64| {
+        mistake(move |b, x, y| {
+            b.for_range(0, 6, 5, |b, i| {
+                b.for_range(0, 4, 1, |b, j| {
+                    let minus = b.scale_index(j, -1, 3);
+                    let sum = b.add(i, minus);
+                    let value = b.load(x, sum, offset, lanes);
+                    b.store(y, sum, offset, value);
+                });
+            });
+        })
+    };
+    assert_eq!(copy(1, 1), "good");
+    assert_eq!(copy(2, 0), "good");
+    assert_eq!(copy(2, 1), "kernel k: element 10 of x, which has 10, in `%11: f32x2 = load x[%10 + 1]`");
+    assert_eq!(copy(1, -1), "kernel k: element -1 of x, which has 10, in `%11: f32 = load x[%10 - 1]`");
+}
+
+#[test]
+fn differences_of_counters_are_exact() {
+    let verdict = mistake(|b, x, _| {
+        b.for_range(3, 20, 1, |b, i| {
+            let further = b.scale_index(i, 1, 2);
+            let two = b.sub(further, i);
+            b.load(x, two, 0, 8);
+        });
+    });
+    assert_eq!(verdict, "good");
+}
+
+#[test]
+fn what_may_not_run_is_not_accused() {
+    let guarded = mistake(|b, x, _| {
+        b.for_range(0, 20, 1, |b, i| {
+            let ten = b.index(10);
+            let inside = b.compare(CompareOp::Less, i, ten);
+            b.if_else(inside, |b| vec![b.load(x, i, 0, 1)], |b| vec![b.float(scalar(Lane::F32), 0.0)]);
+        });
+    });
+    assert_eq!(guarded, "good");
+    let failing = mistake(|b, x, _| {
+        b.for_range(0, 20, 1, |b, i| {
+            let ten = b.index(10);
+            let outside = b.compare(CompareOp::GreaterEqual, i, ten);
+            b.fail_if(outside, -12);
+            b.load(x, i, 0, 1);
+        });
+    });
+    assert_eq!(failing, "good");
+    let short = mistake(|b, x, _| {
+        b.for_range(0, 20, 1, |b, i| {
+            let (zero, nineteen) = (b.index(0), b.index(19));
+            let left = b.sub(nineteen, i);
+            b.for_values(zero, left, 10, |b, _| {
+                b.load(x, i, -9, 1);
+            });
+        });
+    });
+    assert_eq!(short, "good");
+    // A constant place is wrong wherever it stands.
+    let constant = mistake(|b, x, _| {
+        let (zero, never) = (b.index(0), b.mask(1, false));
+        b.if_else(never, |b| vec![b.load(x, zero, 10, 1)], |b| vec![b.float(scalar(Lane::F32), 0.0)]);
+    });
+    assert_eq!(constant, "kernel k: element 10 of x, which has 10, in `%2: f32 = load x[10]`");
+}
+
+#[test]
+fn inputs_are_not_written() {
+    let verdict = mistake(|b, x, _| {
+        let (zero, number) = (b.index(0), b.float(scalar(Lane::F32), 1.5));
+        b.store(x, zero, 0, number);
+    });
+    assert_eq!(verdict, "kernel k: a store to the input x, in `store x[0], 1.5`");
+}
+
+#[test]
+fn operations_know_their_lanes() {
+    let binary = |op, ty: Type| {
+        mistake(move |b, _, _| {
+            let value = if ty.lane.is_float() { b.float(ty, 1.0) } else { b.int(ty, 1) };
+            b.binary(op, value, value);
+        })
+    };
+    assert_eq!(binary(BinaryOp::FloatDiv, scalar(Lane::I32)), "kernel k: FloatDiv of i32, in `%1: i32 = float_div 1, 1`");
+    assert_eq!(binary(BinaryOp::And, scalar(Lane::F32)), "kernel k: And of f32, in `%1: f32 = and 1.0, 1.0`");
+    assert_eq!(binary(BinaryOp::SignedAddSaturating, scalar(Lane::I16)), "good");
+    assert!(binary(BinaryOp::SignedAddSaturating, scalar(Lane::I32)).contains("SignedAddSaturating of i32"));
+    assert_eq!(binary(BinaryOp::Add, Type::vector(Lane::I32, 3)), "kernel k: %0 has 3 lanes");
+    let convert = |op, from, to| {
+        mistake(move |b, _, _| {
+            let value = b.int(scalar(from), 1);
+            b.convert(op, value, to);
+        })
+    };
+    assert_eq!(convert(ConvertOp::NarrowSigned, Lane::I32, Lane::I8), "good");
+    assert_eq!(convert(ConvertOp::SignExtend, Lane::I32, Lane::I8), "kernel k: SignExtend of i32 to i8, in `%1: i8 = sign_extend 1`");
+    assert!(convert(ConvertOp::Bitcast, Lane::I32, Lane::F64).contains("Bitcast of i32 to f64"));
+}
+
+/// A loaded vector, and an `if` that yields it or its double.
+fn branch(b: &mut KernelBuilder, x: Buffer, _: Buffer) {
+    let zero = b.index(0);
+    let condition = b.mask(1, true);
+    let loaded = b.load(x, zero, 0, 4);
+    b.if_else(condition, |b| vec![b.add(loaded, loaded)], |_| vec![loaded]);
+}
+
+#[test]
+fn values_are_defined_once_and_seen_from_inside_only() {
+    let sum = Value::new(3);
+    let after = |kernel: &mut Kernel| {
+        kernel.types.push(Type::vector(Lane::F32, 4));
+        let inst = Inst::Unary { op: UnaryOp::Neg, a: sum };
+        kernel.body.statements.push(Statement { results: vec![Value::new(kernel.types.len() - 1)], inst });
+    };
+    assert_eq!(changed(branch, after), "kernel k: %3 is used outside its region, in `%5: f32x4 = neg %3`");
+    let early = |kernel: &mut Kernel| kernel.body.statements.swap(1, 3);
+    assert_eq!(changed(branch, early), "kernel k: %1 is used before it is defined, in `%4: f32x4 = if true {`");
+    let twice = |kernel: &mut Kernel| {
+        let again = kernel.body.statements[2].clone();
+        kernel.body.statements.push(again);
+    };
+    assert_eq!(changed(branch, twice), "kernel k: %2 is defined twice, in `%2: f32x4 = load x[0]`");
+    let unknown = |kernel: &mut Kernel| kernel.body.statements[0].results[0] = Value::new(99);
+    assert_eq!(changed(branch, unknown), "kernel k: %99 has no type, in `%99 = constant 0`");
+}
+
+#[test]
+fn regions_agree_with_what_is_around_them() {
+    let yields = |kernel: &mut Kernel| {
+        if let Inst::If { otherwise, .. } = &mut kernel.body.statements[3].inst {
+            otherwise.yields[0] = Value::new(0);
+        }
+    };
+    assert_eq!(changed(branch, yields), "kernel k: %0 is i64, not f32x4, in `%4: f32x4 = if true {`");
+    let count = |b: &mut KernelBuilder, _: Buffer, _: Buffer| {
+        let (start, end) = (b.index(0), b.index(4));
+        b.for_carry(start, end, 1, &[start], |b, i, carried| vec![b.add(carried[0], i)]);
+    };
+    let drop_yield = |kernel: &mut Kernel| {
+        if let Inst::For { body, .. } = &mut kernel.body.statements[2].inst {
+            body.yields.clear();
+        }
+    };
+    let place = "in `%5: i64 = for %2 in 0..4 step 1 carry %3 = 0 {`";
+    assert_eq!(changed(count, drop_yield), format!("kernel k: 0 yields, not 1, {place}"));
+    let drop_param = |kernel: &mut Kernel| {
+        if let Inst::For { body, .. } = &mut kernel.body.statements[2].inst {
+            body.params.truncate(1);
+        }
+    };
+    assert!(changed(count, drop_param).starts_with("kernel k: 1 region parameters, not 2"));
+    let stand = |kernel: &mut Kernel| {
+        if let Inst::For { step, .. } = &mut kernel.body.statements[2].inst {
+            *step = 0;
+        }
+    };
+    assert!(changed(count, stand).starts_with("kernel k: a step of 0"));
+    let drop_result = |kernel: &mut Kernel| kernel.body.statements[2].results.clear();
+    assert!(changed(count, drop_result).starts_with("kernel k: 0 results, not 1"));
+}
+
+#[test]
+fn buffers_are_sound() {
+    let with = |lane, elements, alignment| {
+        mistake(move |b, _, _| {
+            b.buffer("z", BufferKind::Local, lane, elements, alignment);
+        })
+    };
+    assert_eq!(with(Lane::Mask, 1, 1), "kernel k: buffer z of masks");
+    assert_eq!(with(Lane::I8, 1, 0), "kernel k: buffer z has an alignment of 0");
+    assert_eq!(with(Lane::I32, 1 << 62, 4), format!("kernel k: buffer z of {} elements", 1u64 << 62));
+}
+
+#[test]
+fn lanes_and_groups_fit() {
+    let lane = |kernel: &mut Kernel| kernel.body.statements[3].inst = Inst::Extract { a: Value::new(2), lane: 4 };
+    let build = |b: &mut KernelBuilder, x: Buffer, _: Buffer| {
+        let (zero, _) = (b.index(0), b.index(1));
+        let loaded = b.load(x, zero, 0, 4);
+        b.extract(loaded, 3);
+    };
+    assert_eq!(changed(build, lane), "kernel k: lane 4 of f32x4 as f32, in `%3: f32 = extract %2, 4`");
+    let pick = |kernel: &mut Kernel| {
+        let (a, lanes) = (Value::new(2), vec![8]);
+        kernel.body.statements[3].inst = Inst::Shuffle { a, b: a, lanes };
+    };
+    assert_eq!(changed(build, pick), "kernel k: lane 8 of two of f32x4, in `%3: f32 = shuffle %2, %2 [8]`");
+    let active = |kernel: &mut Kernel| {
+        if let Inst::Load { active, .. } = &mut kernel.body.statements[2].inst {
+            *active = 5;
+        }
+    };
+    assert_eq!(changed(build, active), "kernel k: 5 active lanes of 4, in `%2: f32x4 = load x[0] active 5`");
+}

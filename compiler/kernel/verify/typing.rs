@@ -1,0 +1,222 @@
+//! The types that each instruction without regions asks of its operands and gives to its result.
+
+use super::{Check, Verifier, expect};
+use crate::kernel::types::*;
+use cranelift_entity::EntityRef;
+
+impl Verifier<'_> {
+    /// Checks operands, numbers and the declared type of the result.
+    pub(super) fn typing(&self, inst: &Inst, result: Option<Type>) -> Check {
+        let wants_result = !matches!(inst, Inst::Store { .. } | Inst::FailIf { .. });
+        match result {
+            Some(ty) if wants_result => self.of_value(inst, ty),
+            None if !wants_result => self.of_effect(inst),
+            _ => Err(format!("{} result", if wants_result { "no" } else { "a" })),
+        }
+    }
+
+    /// Instructions without a result.
+    fn of_effect(&self, inst: &Inst) -> Check {
+        match inst {
+            Inst::Store { buffer, index, active, value, .. } => {
+                let ty = self.ty(*value)?;
+                self.is(*index, Type::INDEX)?;
+                self.element(*buffer, ty)?;
+                require((1..=ty.lanes).contains(active), || format!("{active} active lanes of {}", ty.lanes))
+            }
+            Inst::FailIf { condition, status } => {
+                self.is(*condition, Type::scalar(Lane::Mask))?;
+                require(*status != 0, || "a status of 0 is no failure".into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Instructions with a result of type `ty`.
+    fn of_value(&self, inst: &Inst, ty: Type) -> Check {
+        match inst {
+            Inst::Constant { bits } => {
+                let width = if ty.lane == Lane::Mask { 1 } else { 8 * ty.lane.bytes() };
+                require(width == 64 || bits >> width == 0, || format!("a constant of more than {width} bits"))
+            }
+            Inst::Binary { op, a, b } => {
+                self.all(&[*a, *b], ty)?;
+                require(takes_binary(*op, ty.lane), || format!("{op:?} of {ty}"))
+            }
+            Inst::Unary { op, a } => {
+                self.is(*a, ty)?;
+                require(takes_unary(*op, ty.lane), || format!("{op:?} of {ty}"))
+            }
+            Inst::ShiftConstant { op, a, count } => {
+                self.is(*a, ty)?;
+                require(is_shift(*op) && ty.lane.is_integer(), || format!("{op:?} of {ty} as a shift"))?;
+                require(u32::from(*count) < 8 * ty.lane.bytes(), || format!("a shift of {ty} by {count}"))
+            }
+            Inst::Fma { a, b, c } => {
+                self.all(&[*a, *b, *c], ty)?;
+                require(ty.lane.is_float(), || format!("a fused product of {ty}"))
+            }
+            Inst::Compare { op, a, b } => self.compare(*op, *a, *b, ty),
+            Inst::Select { mask, a, b } => {
+                self.is(*mask, ty.with_lane(Lane::Mask))?;
+                self.all(&[*a, *b], ty)
+            }
+            Inst::Convert { op, a } => {
+                let from = self.ty(*a)?;
+                require(from.lanes == ty.lanes && converts(*op, from.lane, ty.lane), || format!("{op:?} of {from} to {ty}"))
+            }
+            Inst::MulHighSigned { a, b } | Inst::SaturatingRoundingDoublingHighMul { a, b } | Inst::RoundingDivideByPowerOfTwo { a, b } => {
+                self.all(&[*a, *b], ty)?;
+                require(ty.lane == Lane::I32, || format!("{ty}, where i32 lanes are wanted"))
+            }
+            Inst::Dot { op, accumulator, a, b } => {
+                let (lane, group) = if *op == DotOp::Signed16 { (Lane::I16, 2) } else { (Lane::I8, 4) };
+                self.is(*accumulator, Type::vector(Lane::I32, ty.lanes))?;
+                self.is(*accumulator, ty)?;
+                self.all(&[*a, *b], Type::vector(lane, ty.lanes.saturating_mul(group)))
+            }
+            Inst::Horizontal { op, a } => {
+                let from = self.ty(*a)?;
+                require(ty == Type::scalar(from.lane) && ty.lane != Lane::Mask, || format!("{op:?} of {from} to {ty}"))
+            }
+            Inst::Splat { .. } | Inst::Extract { .. } | Inst::Join { .. } | Inst::Part { .. } | Inst::Shuffle { .. } => {
+                self.permutation(inst, ty)
+            }
+            Inst::Load { .. } | Inst::LoadSplat { .. } | Inst::LoadSplatGroup { .. } | Inst::Gather { .. } => self.load(inst, ty),
+            Inst::Store { .. } | Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } => Ok(()),
+        }
+    }
+
+    fn compare(&self, op: CompareOp, a: Value, b: Value, ty: Type) -> Check {
+        let from = self.ty(a)?;
+        self.is(b, from)?;
+        let unsigned = matches!(op, CompareOp::UnsignedLess | CompareOp::UnsignedLessEqual);
+        let takes = from.lane.is_integer() || from.lane.is_float() && !unsigned;
+        require(takes && ty == from.with_lane(Lane::Mask), || format!("{op:?} of {from} to {ty}"))
+    }
+
+    /// Instructions that move lanes.
+    fn permutation(&self, inst: &Inst, ty: Type) -> Check {
+        match inst {
+            Inst::Splat { a } => self.is(*a, Type::scalar(ty.lane)),
+            Inst::Extract { a, lane } => {
+                let from = self.ty(*a)?;
+                require(ty == Type::scalar(from.lane) && *lane < from.lanes, || format!("lane {lane} of {from} as {ty}"))
+            }
+            Inst::Join { a, b } => {
+                require(ty.lanes > 1, || "two values joined to one lane".into())?;
+                self.all(&[*a, *b], Type::vector(ty.lane, ty.lanes / 2))
+            }
+            Inst::Part { a, first } => {
+                let from = self.ty(*a)?;
+                let fits = first % ty.lanes == 0 && u32::from(*first) + u32::from(ty.lanes) <= u32::from(from.lanes);
+                require(fits && ty.lane == from.lane, || format!("a part of {from} from lane {first} on as {ty}"))
+            }
+            Inst::Shuffle { a, b, lanes } => {
+                let from = self.ty(*a)?;
+                self.is(*b, from)?;
+                let fits = lanes.len() == usize::from(ty.lanes) && ty.lane == from.lane;
+                require(fits, || format!("{} lanes of {from} as {ty}", lanes.len()))?;
+                let beyond = lanes.iter().find(|&&lane| u32::from(lane) >= 2 * u32::from(from.lanes));
+                beyond.map_or(Ok(()), |lane| Err(format!("lane {lane} of two of {from}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Instructions that read memory.
+    fn load(&self, inst: &Inst, ty: Type) -> Check {
+        match inst {
+            Inst::Load { buffer, index, active, .. } => {
+                self.is(*index, Type::INDEX)?;
+                self.element(*buffer, ty)?;
+                require((1..=ty.lanes).contains(active), || format!("{active} active lanes of {}", ty.lanes))
+            }
+            Inst::LoadSplat { buffer, index, .. } => {
+                self.is(*index, Type::INDEX)?;
+                self.element(*buffer, ty)
+            }
+            Inst::LoadSplatGroup { buffer, index, group, .. } => {
+                self.is(*index, Type::INDEX)?;
+                self.element(*buffer, ty)?;
+                let fits = group.is_power_of_two() && *group <= ty.lanes && u32::from(*group) * ty.lane.bytes() <= 8;
+                require(fits, || format!("a group of {group} for {ty}"))
+            }
+            Inst::Gather { buffer, indices, .. } => {
+                let from = self.ty(*indices)?;
+                self.element(*buffer, ty)?;
+                let fits = from.lanes == ty.lanes && matches!(from.lane, Lane::I32 | Lane::I64);
+                require(fits, || format!("indices of type {from} for {ty}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// That a buffer has elements of the lane of a type.
+    fn element(&self, buffer: Buffer, ty: Type) -> Check {
+        let data = self.kernel.buffers.get(buffer.index()).ok_or_else(|| format!("{buffer} is no buffer"))?;
+        require(data.lane == ty.lane, || format!("{ty} in buffer {} of {}", data.name, Type::scalar(data.lane)))
+    }
+
+    fn all(&self, values: &[Value], ty: Type) -> Check {
+        values.iter().try_for_each(|&value| expect(value, self.ty(value)?, ty))
+    }
+}
+
+fn require(holds: bool, message: impl FnOnce() -> String) -> Check {
+    if holds { Ok(()) } else { Err(message()) }
+}
+
+fn is_shift(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned)
+}
+
+fn takes_binary(op: BinaryOp, lane: Lane) -> bool {
+    match op {
+        BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => lane != Lane::Mask,
+        BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => !lane.is_float(),
+        BinaryOp::SignedAddSaturating | BinaryOp::SignedSubSaturating => matches!(lane, Lane::I8 | Lane::I16),
+        BinaryOp::FloatDiv
+        | BinaryOp::FloatMinFirst
+        | BinaryOp::FloatMaxFirst
+        | BinaryOp::FloatMinPropagate
+        | BinaryOp::FloatMaxPropagate
+        | BinaryOp::FloatMinIgnore
+        | BinaryOp::FloatMaxIgnore => lane.is_float(),
+        BinaryOp::SignedDiv
+        | BinaryOp::UnsignedDiv
+        | BinaryOp::SignedRem
+        | BinaryOp::UnsignedRem
+        | BinaryOp::ShiftLeft
+        | BinaryOp::ShiftRightSigned
+        | BinaryOp::ShiftRightUnsigned
+        | BinaryOp::SignedMin
+        | BinaryOp::SignedMax
+        | BinaryOp::UnsignedMin
+        | BinaryOp::UnsignedMax => lane.is_integer(),
+    }
+}
+
+fn takes_unary(op: UnaryOp, lane: Lane) -> bool {
+    match op {
+        UnaryOp::Neg | UnaryOp::Abs => lane != Lane::Mask,
+        UnaryOp::Not => !lane.is_float(),
+        UnaryOp::Sqrt | UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc | UnaryOp::Nearest => lane.is_float(),
+        UnaryOp::CountLeadingZeros => lane.is_integer(),
+    }
+}
+
+fn converts(op: ConvertOp, from: Lane, to: Lane) -> bool {
+    let integers = from.is_integer() && to.is_integer();
+    match op {
+        ConvertOp::SignExtend | ConvertOp::ZeroExtend => integers && from.bytes() < to.bytes(),
+        ConvertOp::Wrap | ConvertOp::NarrowSigned | ConvertOp::NarrowUnsigned => integers && from.bytes() > to.bytes(),
+        ConvertOp::SignedToFloat | ConvertOp::UnsignedToFloat => from.is_integer() && to.is_float(),
+        ConvertOp::FloatToSigned | ConvertOp::FloatToUnsigned => from.is_float() && to.is_integer(),
+        ConvertOp::FloatToSignedInRange => from.is_float() && to.is_integer() && from.bytes() == to.bytes(),
+        ConvertOp::Promote => from == Lane::F32 && to == Lane::F64,
+        ConvertOp::Demote => from == Lane::F64 && to == Lane::F32,
+        ConvertOp::Bitcast => from != Lane::Mask && to != Lane::Mask && from.bytes() == to.bytes(),
+        ConvertOp::MaskToInteger => from == Lane::Mask && to.is_integer(),
+    }
+}
