@@ -21,6 +21,7 @@ pub use lower::lower;
 
 use crate::codegen::{Code, CodegenError};
 use crate::kernel::Kernel;
+use crate::kernel::verify::verify;
 use crate::machine::Machine;
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
@@ -36,6 +37,7 @@ use cranelift_codegen::isa::TargetIsa;
 /// [`CodegenError::Unsupported`] when the machine has no way to do an instruction.
 pub fn compile_kernel(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<Code, CodegenError> {
     let bug = |what: String| CodegenError::Bug(format!("kernel {}: {what}", kernel.name));
+    verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
     let code = Code::compile(lower(kernel, isa, machine)?, isa).map_err(bug)?;
     match code.relocations.first() {
         Some(relocation) => Err(bug(format!("refers to {:?}", relocation.target))),

@@ -7,7 +7,7 @@ use std::f64::consts;
 /// 1.5 · 2⁵²: a number added to it is rounded to an integer that stands in the low bits of the sum.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 /// The first 27 bits of π/2: products with integers below 2²⁶ are exact.
-const HALF_PI_HIGH: f64 = 1.570_796_325_802_803_04;
+const HALF_PI_HIGH: f64 = 1.570_796_325_802_803;
 /// π/2 − [`HALF_PI_HIGH`].
 const HALF_PI_LOW: f64 = 9.920_935_796_805_404e-10;
 

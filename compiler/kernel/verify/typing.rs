@@ -139,7 +139,7 @@ impl Verifier<'_> {
             Inst::LoadSplatGroup { buffer, index, group, .. } => {
                 self.is(*index, Type::INDEX)?;
                 self.element(*buffer, ty)?;
-                let fits = group.is_power_of_two() && *group <= ty.lanes && u32::from(*group) * ty.lane.bytes() <= 8;
+                let fits = group.is_power_of_two() && *group <= ty.lanes;
                 require(fits, || format!("a group of {group} for {ty}"))
             }
             Inst::Gather { buffer, indices, .. } => {
