@@ -2,11 +2,11 @@
 //!
 //! Contract: an instruction stays when one of its results is used by one that stays, or when it may write a state. A load whose
 //! tensor is not used hands its token through. Of a `map`, results, nodes and operands without use go as long
-//! as its shape stays the same.
+//! as its shape stays the same. Constants that nothing names any more go, and the others are numbered anew.
 
-use super::edit::{Edit, Visit, rewrite};
+use super::edit::{Edit, Visit, each_constant, rewrite};
 use crate::ir::*;
-use cranelift_entity::EntitySet;
+use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
@@ -20,7 +20,28 @@ pub(super) fn run(module: &mut Module) -> bool {
         function.body = living(function);
         changed |= function.body.len() != before;
     }
-    changed
+    changed | drop_constants(module)
+}
+
+/// Keeps the constants that are named by instructions, by expressions or by states.
+fn drop_constants(module: &mut Module) -> bool {
+    let mut used: EntitySet<Constant> = EntitySet::with_capacity(module.constants.len());
+    each_constant(module, |constant| {
+        used.insert(*constant);
+    });
+    if module.constants.keys().all(|id| used.contains(id)) {
+        return false;
+    }
+    let mut new: SecondaryMap<Constant, Constant> = SecondaryMap::with_default(Constant::from_u32(0));
+    let mut kept = PrimaryMap::new();
+    for (id, constant) in std::mem::take(&mut module.constants) {
+        if used.contains(id) {
+            new[id] = kept.push(constant);
+        }
+    }
+    module.constants = kept;
+    each_constant(module, |constant| *constant = new[*constant]);
+    true
 }
 
 /// The instructions that stay, found from the end.

@@ -203,6 +203,28 @@ impl Edit<'_> {
     }
 }
 
+/// Visits every place that names a constant.
+pub(super) fn each_constant(module: &mut Module, mut visit: impl FnMut(&mut Constant)) {
+    module.states.values_mut().filter_map(|state| state.initial.as_mut()).for_each(&mut visit);
+    for function in module.functions.values_mut() {
+        for &inst in &function.body {
+            for attribute in &mut function.insts[inst].attributes {
+                match attribute {
+                    Attribute::Constant(constant) => visit(constant),
+                    Attribute::Expression(expression) => {
+                        for node in expression.nodes.values_mut() {
+                            if let ScalarOp::Lut(constant) = &mut node.op {
+                                visit(constant);
+                            }
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
 /// A new type, in the layout that was chosen for the old one.
 fn set_type(slot: &mut Type, mut new: Type) {
     if let (Type::Tensor(old), Type::Tensor(new)) = (&*slot, &mut new)

@@ -1,7 +1,7 @@
 //! Tidy expressions.
 //!
 //! Contract: a one-element constant that a map reads becomes a number of its expression; operands that come twice come once;
-//! operations on numbers alone are evaluated; nodes and operands without use go, as long as the map keeps its shape.
+//! operations on numbers alone are evaluated; operations that give back their first operand, whatever it is, go; nodes and operands without use go, as long as the map keeps its shape.
 
 use super::edit::{Edit, Visit, rewrite};
 use crate::ir::*;
@@ -94,6 +94,12 @@ fn rebuild(
             ScalarOp::Constant(value) => Some(value),
             op => values.and_then(|values| interpret::evaluate_scalar(module, op, data.ty, &values)),
         };
+        let unchanged =
+            arguments.first().filter(|_| arguments.get(1).is_some_and(|&n| constants[n].is_some_and(|s| is_neutral(data.op, s))));
+        if let Some(&same) = unchanged {
+            moved[node] = Some(same);
+            continue;
+        }
         let new = match (number, data.op) {
             (Some(number), _) => builder.constant(number),
             (None, ScalarOp::Input(i)) => builder.input(operands.iter().position(|v| *v == from[i as usize]).unwrap_or(0)),
@@ -106,4 +112,15 @@ fn rebuild(
     }
     let results = old.results.iter().filter_map(|&n| moved[n]).collect();
     builder.finish(results)
+}
+
+/// Whether `x op number` is x itself, down to the sign of a zero and the bits of a NaN that a run may show.
+fn is_neutral(op: ScalarOp, number: Scalar) -> bool {
+    let integer = number.element().is_integer();
+    match op {
+        ScalarOp::Sub => number.bits() == 0 && (integer || number.element().is_float()),
+        ScalarOp::Add | ScalarOp::ShiftLeft | ScalarOp::ShiftRight | ScalarOp::Or | ScalarOp::Xor => integer && number.bits() == 0,
+        ScalarOp::Mul | ScalarOp::Div => (integer || number.element().is_float()) && number.as_f64() == 1.0,
+        _ => false,
+    }
 }

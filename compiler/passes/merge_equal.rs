@@ -3,7 +3,7 @@
 //! Contract: constants of the same type and bytes become one constant; of instructions with the same operator, operands and
 //! attributes the first stays. Instructions with control flow or effect tokens are left alone.
 
-use super::edit::{Visit, rewrite};
+use super::edit::{Visit, each_constant, rewrite};
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use std::collections::HashMap;
@@ -13,11 +13,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub(super) fn run(module: &mut Module) -> bool {
     let same = equal_constants(module);
     let mut changed = false;
-    for function in module.functions.values_mut() {
-        for &inst in &function.body {
-            changed |= rename_constants(&mut function.insts[inst], &same);
-        }
-    }
+    each_constant(module, |constant| {
+        changed |= same[*constant] != *constant;
+        *constant = same[*constant];
+    });
     let mut seen: HashMap<(Op, Vec<Value>), Vec<Inst>> = HashMap::new();
     let mut current = None;
     let merged = rewrite(module, |edit, inst| {
@@ -58,26 +57,4 @@ fn equal_constants(module: &Module) -> SecondaryMap<Constant, Constant> {
         }
     }
     same
-}
-
-fn rename_constants(data: &mut InstData, same: &SecondaryMap<Constant, Constant>) -> bool {
-    let mut changed = false;
-    let mut rename = |constant: &mut Constant| {
-        changed |= same[*constant] != *constant;
-        *constant = same[*constant];
-    };
-    for attribute in &mut data.attributes {
-        match attribute {
-            Attribute::Constant(constant) => rename(constant),
-            Attribute::Expression(expression) => {
-                for node in expression.nodes.values_mut() {
-                    if let ScalarOp::Lut(constant) = &mut node.op {
-                        rename(constant);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    changed
 }

@@ -1,5 +1,6 @@
 //! Rewrites of the tensor language. Each keeps what a module computes, and a verified module stays verified.
 
+mod computed_weights;
 mod dead_code;
 mod edit;
 mod fold_constants;
@@ -25,6 +26,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "inline_calls", run: inline_calls::run },
     Pass { name: "index_fold", run: index_fold::run },
     Pass { name: "transposes", run: transposes::run },
+    Pass { name: "computed_weights", run: computed_weights::run },
     Pass { name: "simplify", run: simplify::run },
     Pass { name: "fold_constants", run: fold_constants::run },
     Pass { name: "maps", run: maps::run },

@@ -28,13 +28,11 @@ method "main" = @main {
   output "n"
 }
 ;! ---
-const0: i32[] = [4]
-const1: i32[] = [2]
-const2: i32[1] = [4]
+const0: i32[] = [2]
 func @main(v0: f32[v1, 4]) {
   v1: index 1..=8 = extent_of v0 { axis = 0 }
   v2: f32[v1, 2, 2] = reshape v0 { shape = [v1, 2, 2] }
-  v3: i32[] = constant { data = const1 }
+  v3: i32[] = constant { data = const0 }
   return v2, v3
 }
 method "main" = @main {

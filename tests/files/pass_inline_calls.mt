@@ -37,8 +37,6 @@ method "main" = @main {
   output "z"
 }
 ;! ---
-const0: bool[] = [true]
-const1: bool[] = [false]
 state0 "last": f32[2]
 func @store(v0: f32[2], v1: effect) {
   v2: effect = store_state v1, v0 { state = state0 }

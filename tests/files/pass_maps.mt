@@ -40,8 +40,6 @@ method "main" = @main {
 }
 ;! ---
 const0: f32[1, 1] = [2.0]
-const1: f32[] = [4.0]
-const2: f32[1] = [0.5]
 func @main(v0: f32[3]) {
   v1: f32[1, 1] = constant { data = const0 }
   v2: f32[3] = map v0 {

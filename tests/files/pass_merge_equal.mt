@@ -26,11 +26,10 @@ method "main" = @main {
 }
 ;! ---
 const0: f32[2] = [1.0, 2.0]
-const1: f32[2] = [1.0, 2.0]
-const2: f32[2] = [1.0, -2.0]
+const1: f32[2] = [1.0, -2.0]
 func @main(v0: f32[2]) {
   v1: f32[2] = constant { data = const0 }
-  v2: f32[2] = constant { data = const2 }
+  v2: f32[2] = constant { data = const1 }
   v3: f32[4] = concat v0, v1 { axis = 0 }
   v4: f32[4] = concat v0, v2 { axis = 0 }
   return v3, v3, v4

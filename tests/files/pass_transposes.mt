@@ -36,15 +36,14 @@ method "main" = @main {
 }
 ;! ---
 const0: f32[2, 1, 1, 2] = [1.0, 0.5, -1.0, 0.25]
-const1: f32[1, 2, 1, 1] = [3.0, -20.0]
-const2: f32[] = [0.0]
-const3: f32[1, 1, 1, 2] = [3.0, -20.0]
+const1: f32[] = [0.0]
+const2: f32[1, 1, 1, 2] = [3.0, -20.0]
 func @main(v0: f32[1, 2, 2, 2]) {
   v1: f32[2, 1, 1, 2] = constant { data = const0 }
-  v2: f32[] = constant { data = const2 }
+  v2: f32[] = constant { data = const1 }
   v3: f32[1, 2, 2, 2] = transpose v0 { permutation = [0, 2, 3, 1] }
   v4: f32[1, 2, 2, 2] = conv v3, v1 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
-  v5: f32[1, 1, 1, 2] = constant { data = const3 }
+  v5: f32[1, 1, 1, 2] = constant { data = const2 }
   v6: f32[1, 2, 2, 2] = map v4, v5, v2 {
     expression = (f32, f32, f32) {
       n0: f32 = input 0
