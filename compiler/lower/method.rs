@@ -48,7 +48,7 @@ pub fn lower(module: &Module, method: &ir::Method, options: Options, pool: &mut 
                 (step, Some(schedule))
             }),
             Work::Test(condition) => Ok((tensors.test_step(*condition), None)),
-            Work::End => Ok((plan::Step::default(), None)),
+            Work::Else | Work::End => Ok((plan::Step { barrier: true, ..plan::Step::default() }, None)),
         };
         match step {
             Ok(step) => steps.push(step),
@@ -58,12 +58,17 @@ pub fn lower(module: &Module, method: &ir::Method, options: Options, pool: &mut 
     if !failures.is_empty() {
         return Err(Diagnostics(failures));
     }
-    let (steps, schedules): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
+    let (steps, mut schedules): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
     let request = plan::Request { tensors: tensors.list.clone(), steps, effort: options.effort };
-    let plan = plan::plan(&request).map_err(|error| bug(format!("the memory planner refused its request: {error}")))?;
+    let (order, plan) =
+        plan::plan_reordered(&request).map_err(|error| bug(format!("the memory planner refused its request: {error}")))?;
+    let request = request.reordered(&order);
+    let work: Vec<Work> = order.iter().map(|&i| work[i]).collect();
     plan::check(&request, &plan).map_err(|error| bug(format!("the memory plan does not pass its check: {error}")))?;
-    let mut emission = Emission { module, tensors: &tensors, plan: &plan, pool, schedules: schedules.into_iter().enumerate() };
-    let steps = emission.nodes(&grouped.nodes).map_err(|(error, group)| unsupported(module, &grouped.function, method, &group, &error))?;
+    let schedules = order.iter().map(|&i| schedules[i].take());
+    let items: Vec<_> = work.iter().copied().zip(schedules).enumerate().collect();
+    let mut emission = Emission { module, tensors: &tensors, plan: &plan, pool, items: items.into_iter() };
+    let steps = emission.steps().map_err(|(error, group)| unsupported(module, &grouped.function, method, &group, &error))?;
     let calls = (0..work.len()).filter(|&i| matches!(work[i], Work::Group(_)));
     let live = live_ranges(&request, &plan, calls)?;
     let peak = peak(&request, &plan)?;
@@ -177,11 +182,14 @@ fn root_of(function: &Function, mut value: Value) -> Value {
     value
 }
 
-/// What the planner sees as one step.
+/// What the planner sees as one step. Groups may change places between two others; those are barriers.
+#[derive(Clone, Copy)]
 enum Work<'a> {
     Group(&'a Group),
-    /// The driver reads a condition.
+    /// The driver reads a condition; what it does when true follows, up to `Else`.
     Test(Value),
+    /// What it does when false follows, up to `End`.
+    Else,
     /// A branch ends here.
     End,
 }
@@ -193,6 +201,7 @@ fn linearise<'a>(nodes: &'a [Node], work: &mut Vec<Work<'a>>) {
             Node::If { condition, then, otherwise, .. } => {
                 work.push(Work::Test(*condition));
                 linearise(then, work);
+                work.push(Work::Else);
                 linearise(otherwise, work);
                 work.push(Work::End);
             }
@@ -259,7 +268,7 @@ impl<'a> Tensors<'a> {
     }
 
     fn test_step(&mut self, condition: Value) -> plan::Step {
-        plan::Step { reads: vec![self.id(condition)], name: "if".into(), ..plan::Step::default() }
+        plan::Step { reads: vec![self.id(condition)], barrier: true, name: "if".into(), ..plan::Step::default() }
     }
 
     fn address(&self, plan: &Plan, pool: &mut Pool, value: Value) -> Address {
@@ -292,34 +301,35 @@ impl<'a> Tensors<'a> {
     }
 }
 
-type Scheduled<'s> = std::iter::Enumerate<std::vec::IntoIter<Option<Box<dyn Schedule + 's>>>>;
+/// Work in the order of the plan, each with its position and the schedule of a group.
+type Items<'s> = std::vec::IntoIter<(usize, (Work<'s>, Option<Box<dyn Schedule + 's>>))>;
 
-/// Writes the steps, in the order in which the planner saw them.
+/// Writes the steps, in the order of the plan.
 struct Emission<'a, 's> {
     module: &'a Module,
     tensors: &'a Tensors<'a>,
     plan: &'a Plan,
     pool: &'a mut Pool,
-    schedules: Scheduled<'s>,
+    items: Items<'s>,
 }
 
 impl Emission<'_, '_> {
-    fn nodes(&mut self, nodes: &[Node]) -> Result<Vec<Step>, (Unsupported, Group)> {
+    /// The steps up to the end of the branch at hand, or of the method.
+    fn steps(&mut self) -> Result<Vec<Step>, (Unsupported, Group)> {
         let mut steps = Vec::new();
-        for node in nodes {
-            let (position, schedule) = self.schedules.next().expect("one schedule a step");
-            match (node, schedule) {
-                (Node::Group(group), Some(schedule)) => {
+        while let Some((position, item)) = self.items.next() {
+            match item {
+                (Work::Group(group), Some(schedule)) => {
                     let call = self.call(group, schedule.as_ref(), position).map_err(|error| (error, group.clone()))?;
                     steps.push(Step::Call(call));
                 }
-                (Node::If { condition, then, otherwise, .. }, _) => {
-                    let condition = self.tensors.address(self.plan, self.pool, *condition);
-                    let (then, otherwise) = (self.nodes(then)?, self.nodes(otherwise)?);
-                    self.schedules.next();
+                (Work::Test(condition), _) => {
+                    let condition = self.tensors.address(self.plan, self.pool, condition);
+                    let (then, otherwise) = (self.steps()?, self.steps()?);
                     steps.push(Step::If { condition, then, otherwise });
                 }
-                (Node::Group(_), None) => unreachable!("groups have schedules"),
+                (Work::Else | Work::End, _) => break,
+                (Work::Group(_), None) => unreachable!("groups have schedules"),
             }
         }
         Ok(steps)
