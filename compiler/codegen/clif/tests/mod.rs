@@ -2,6 +2,7 @@
 
 mod engines;
 mod instructions;
+mod mathematics;
 mod memory;
 mod permutations;
 mod reference;
