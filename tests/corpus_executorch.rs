@@ -2,7 +2,7 @@
 
 mod support;
 
-use modelc::frontend::bundled;
+use modelc::frontend::{self, LoadOptions, bundled};
 use modelc::ir::Tensor;
 use modelc::ir::data::Bytes;
 use modelc::ir::interpret::Interpreter;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// Sums are taken in another order than PyTorch's; the rest is rounding of the mathematical functions.
 const FLOAT_TOLERANCE: f64 = 1e-5;
 
-fn programs(wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-    let Some(folder) = support::corpus("executorch") else { return Vec::new() };
+fn programs(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let Some(folder) = support::corpus(folder) else { return Vec::new() };
     let entries = std::fs::read_dir(folder).expect("the folder can be read");
     let mut programs: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     programs.retain(|path| path.extension().is_some_and(|e| e == "pte"));
@@ -26,7 +26,7 @@ fn programs(wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
 fn portable_programs_match_their_recorded_outputs() {
     let names = ["addmul", "mlp", "lenet", "cond"].map(|name| format!("{name}.portable"));
     let mut failures = Vec::new();
-    for program in programs(|name| names.iter().any(|wanted| wanted == name)) {
+    for program in programs("executorch", |name| names.iter().any(|wanted| wanted == name)) {
         let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         match support::check_interpreted(&program, FLOAT_TOLERANCE) {
             Ok(worst) => println!("{name}: {worst:.1e}"),
@@ -59,14 +59,92 @@ fn bundles_hold_a_program_and_cases_that_it_passes() {
     }
 }
 
+/// What the front end does not do yet. Every other portable program of the corpus loads and matches.
+const UNSUPPORTED: [&str; 17] = [
+    "aten::_cdist_forward.out",
+    "aten::acos.out",
+    "aten::asin.out",
+    "aten::atan.out",
+    "aten::atan2.out",
+    "aten::grid_sampler_2d.out",
+    "aten::index_put.out",
+    "aten::masked_scatter.out",
+    "aten::masked_select.out",
+    "aten::nonzero.out",
+    "aten::scatter.src_out",
+    "aten::scatter_add.out",
+    "aten::topk.values",
+    "inputs of dynamic shape",
+    "constants in another file",
+    "a loop that ends depending on data",
+    "indexing by truth values",
+];
+
 #[test]
-#[ignore = "measures every portable program; some are not supported yet"]
-fn survey_of_portable_programs() {
-    for program in programs(|name| name.ends_with(".portable")) {
-        let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        match support::check_interpreted(&program, 1e-3) {
-            Ok(worst) => println!("{name}: {worst:.1e}"),
-            Err(error) => println!("FAILS {name}: {error}"),
+fn every_other_portable_program_matches_or_names_what_is_missing() {
+    for (folder, least) in [("executorch", 26), ("executorch_ops", 601)] {
+        let programs = programs(folder, |name| name.ends_with(".portable"));
+        let (mut matching, mut failures, count) = (0, Vec::new(), programs.len());
+        for program in programs {
+            // Deep networks add up differences in the order of sums: MobileNet, with 52 convolutions, is at 1.1e-5.
+            match support::check_interpreted(&program, 2.0 * FLOAT_TOLERANCE) {
+                Ok(_) => matching += 1,
+                Err(error) if UNSUPPORTED.iter().any(|missing| error.contains(missing)) => {}
+                Err(error) => failures.push(format!("{}: {error}", program.display())),
+            }
         }
+        println!("{folder}: {matching} of {count} match");
+        assert!(failures.is_empty(), "{}", failures.join("\n"));
+        assert!(count == 0 || matching >= least, "{matching} of {count} match, there were {least}");
+    }
+}
+
+/// Dynamic inputs get a shape at compile time; one module a recorded shape.
+#[test]
+fn a_dynamic_program_compiles_for_each_shape_chosen() {
+    for program in programs("executorch", |name| name == "dyn_batch.portable") {
+        let recorded = |what| support::recorded(&program, what).expect("the outputs are recorded");
+        let (inputs, expected) = (recorded("inputs.npz"), recorded("expected.npz"));
+        for call in 0..inputs.calls() {
+            let input = inputs.input(call, 0).expect("the input is recorded");
+            let options = LoadOptions { shapes: vec![(0, input.shape.clone())] };
+            let bytes = std::fs::read(&program).expect("the program can be read");
+            let module = frontend::load(Arc::new(bytes), "dyn_batch.pte", &options).unwrap_or_else(|error| panic!("{error}"));
+            let outputs = Interpreter::new(&module).run(0, std::slice::from_ref(input)).expect("the method runs");
+            let expected = expected.output(call, 0).expect("the output is recorded");
+            support::compare(&outputs[0], expected, FLOAT_TOLERANCE).unwrap_or_else(|error| panic!("call {call}: {error}"));
+        }
+        let too_large = LoadOptions { shapes: vec![(0, vec![9, 3, 16, 16])] };
+        let bytes = std::fs::read(&program).expect("the program can be read");
+        assert!(frontend::load(Arc::new(bytes), "dyn_batch.pte", &too_large).is_err(), "the bound is a batch of 8");
+    }
+}
+
+/// The memory plan of the file comes with the module: every value in it lies inside its area, and as large as its tensor.
+#[test]
+fn the_plan_of_the_file_is_imported() {
+    for program in programs("executorch", |name| matches!(name, "lenet.portable" | "cond.portable" | "mlp.portable" | "addmul.portable")) {
+        let module = support::load(&program).expect("the program loads");
+        let plan = module.imported_plan.as_ref().expect("the file has a plan");
+        assert_eq!(plan.methods.len(), module.methods.len());
+        for (method, memory) in module.methods.iter().zip(&plan.methods) {
+            assert_eq!(method.function, memory.function);
+            let mut seen = std::collections::HashSet::new();
+            for placement in &memory.placements {
+                let ty = module.functions[placement.function].tensor(placement.value);
+                assert_eq!(ty.static_bytes(), Some(placement.bytes), "{}", program.display());
+                assert!(placement.offset + placement.bytes <= memory.area_bytes[placement.memory_id as usize]);
+                assert!(seen.insert((placement.function, placement.value)), "no value has two places");
+            }
+            let inputs = module.functions[method.function].params.iter();
+            assert!(inputs.clone().all(|&input| seen.contains(&(method.function, input))), "inputs are planned too");
+        }
+    }
+    for program in programs("executorch", |name| name == "lenet.portable") {
+        let module = support::load(&program).expect("the program loads");
+        let memory = &module.imported_plan.as_ref().expect("the file has a plan").methods[0];
+        assert_eq!(memory.area_bytes, [0, 194_080]);
+        // The first convolution's result, as the file says: 6 × 28 × 28 floats from byte 18,816.
+        assert!(memory.placements.iter().any(|p| (p.memory_id, p.offset, p.bytes) == (1, 18_816, 18_816)));
     }
 }

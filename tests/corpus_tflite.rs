@@ -86,3 +86,14 @@ fn survey_of_real_models() {
         }
     }
 }
+
+/// The models of `examples/` are always there, whatever else is.
+#[test]
+fn the_digits_examples_match_their_recorded_outputs() {
+    for name in ["digits_f32.tflite", "digits_int8.tflite"] {
+        let model = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/digits").join(name);
+        if let Err(error) = support::check_interpreted(&model, FLOAT_TOLERANCE) {
+            panic!("{name}: {error}");
+        }
+    }
+}

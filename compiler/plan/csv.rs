@@ -34,6 +34,7 @@ pub fn parse(text: &str) -> Result<Vec<(String, Block)>, CsvError> {
         return Err(CsvError { line: 1, expected: "the columns id, lower, upper and size" });
     }
     let mut blocks = Vec::new();
+    let mut sum = 0u64;
     for (index, line) in lines {
         let wrong = |expected| CsvError { line: index + 1, expected };
         let cells: Vec<&str> = line.split(',').map(str::trim).collect();
@@ -47,7 +48,10 @@ pub fn parse(text: &str) -> Result<Vec<(String, Block)>, CsvError> {
         if !alignment.is_power_of_two() {
             return Err(wrong("an alignment that is a power of two"));
         }
-        blocks.push((id, Block { segments: vec![Segment { start, end, bytes }], alignment, fixed: number(5)? }));
+        let fixed = number(5)?;
+        let room = [bytes, alignment, fixed.unwrap_or(0)].iter().try_fold(sum, |sum, part| sum.checked_add(*part));
+        sum = room.filter(|sum| *sum <= 1 << 62).ok_or(wrong("sizes and offsets that add up to less than 2^62"))?;
+        blocks.push((id, Block { segments: vec![Segment { start, end, bytes }], alignment, fixed }));
     }
     Ok(blocks)
 }

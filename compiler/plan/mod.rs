@@ -123,7 +123,6 @@ impl Planner<'_> {
         if layout.packing.height <= bound || layout.pairs.is_empty() {
             return layout;
         }
-        let nodes = layout.packing.nodes;
         let mut pairs = layout.pairs.clone();
         // The allowance is in pairs of blocks looked at, as many as tens of milliseconds allow.
         let mut allowance: usize = match self.request.effort {
@@ -135,6 +134,10 @@ impl Planner<'_> {
         };
         let mut index = 0;
         while index < pairs.len() && height > bound {
+            if self.imported(&pairs[index]) {
+                index += 1;
+                continue;
+            }
             let mut fewer = pairs.clone();
             fewer.remove(index);
             let Some(lower) = self.quick(&fewer, bound, &mut allowance) else {
@@ -147,24 +150,30 @@ impl Planner<'_> {
             }
         }
         if height < layout.packing.height {
-            let other = self.pack(pairs, bound, self.request.effort);
+            let mut other = self.pack(pairs, bound, self.request.effort);
+            let nodes = layout.packing.nodes + other.packing.nodes;
             if other.packing.height < layout.packing.height {
-                layout = other;
+                std::mem::swap(&mut layout, &mut other);
             }
+            layout.packing.nodes = nodes;
         }
-        layout.packing.nodes = layout.packing.nodes.max(nodes);
         layout
     }
 
     /// Storages grouped by those of `pairs` that go together. Pairs of imported offsets come first: they are facts.
     fn merged(&self, pairs: &[Pair]) -> Merger<'_> {
         let mut merger = Merger::new(self.request, self.lifetimes, self.demands);
-        let fixed = |tensor: TensorId| self.demands[self.lifetimes.home(tensor).root.index()].fixed.is_some();
-        let imported = |pair: &&Pair| fixed(pair.read) && fixed(pair.written);
-        for pair in pairs.iter().filter(imported).chain(pairs.iter().filter(|pair| !imported(pair))) {
+        let (imported, others): (Vec<&Pair>, Vec<&Pair>) = pairs.iter().partition(|pair| self.imported(pair));
+        for pair in imported.into_iter().chain(others) {
             merger.merge(pair);
         }
         merger
+    }
+
+    /// Whether both places of a pair are imported.
+    fn imported(&self, pair: &Pair) -> bool {
+        let fixed = |tensor: TensorId| self.demands[self.lifetimes.home(tensor).root.index()].fixed.is_some();
+        fixed(pair.read) && fixed(pair.written)
     }
 
     /// All blocks: groups of storages, then scratch.

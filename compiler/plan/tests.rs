@@ -533,6 +533,8 @@ fn csv_round_trips() {
     assert_eq!(csv::print(&blocks, Some(&[0, 32])), text.replace("8,\n", "8,0\n"));
     assert_eq!(csv::parse("id,lower,upper\n").unwrap_err().to_string(), "line 1: expected the columns id, lower, upper and size");
     assert_eq!(csv::parse("id,size,lower,upper\nx,1,5,5\n").unwrap_err().line, 2);
+    let huge = format!("id,size,lower,upper\nx,1,0,{}\ny,{},0,5\n", u64::MAX, u64::MAX);
+    assert_eq!(csv::parse(&huge).unwrap_err().line, 3);
 }
 
 /// MiniMalloc's challenging instances are solved at capacity. They are found through `MODELC_CORPUS`, else in `../shared/models`; without

@@ -66,7 +66,7 @@ pub fn check_interpreted(model: &Path, tolerance: f64) -> Result<f64, String> {
 }
 
 /// The recorded inputs of a call as a method takes them.
-fn arguments(module: &Module, method: &Method, inputs: &Archive, call: usize) -> Result<Vec<Tensor>, String> {
+pub fn arguments(module: &Module, method: &Method, inputs: &Archive, call: usize) -> Result<Vec<Tensor>, String> {
     let function = &module.functions[method.function];
     let mut arguments = Vec::new();
     for (number, port) in method.inputs.iter().enumerate() {

@@ -99,8 +99,9 @@ fn inputs(t: &mut Translator<'_, '_>) -> Result<Vec<Port>, Fault> {
     for (i, &register) in plan.inputs.iter().enumerate() {
         match &plan.values[register] {
             EValue::Tensor(meta) => {
-                tensor_input(t, register, meta).map_err(|fault| at_port(fault, "input", i))?;
-                ports.push(port(i, ports.len(), false, Some(&meta.form)));
+                let form = input_form(&t.shared.shapes, i, meta).map_err(|fault| at_port(fault, "input", i))?;
+                tensor_input(t, register, &form).map_err(|fault| at_port(fault, "input", i))?;
+                ports.push(port(i, ports.len(), false, Some(&form)));
             }
             // A method is exported for one value of each number and takes no other; what is passed has no effect.
             EValue::Int(_) | EValue::Bool(_) | EValue::Double(_) => {
@@ -127,19 +128,39 @@ fn at_port(fault: Fault, what: &str, index: usize) -> Fault {
     }
 }
 
-fn tensor_input(t: &mut Translator<'_, '_>, register: usize, meta: &TensorMeta) -> Result<(), Fault> {
-    if meta.dynamic {
-        return Err(Fault::unsupported("inputs of dynamic shape are not supported yet").help("export the program for one shape"));
+/// The form of an input: of a dynamic one, the shape that the user chose within its bound.
+fn input_form(shapes: &[(usize, Vec<u64>)], index: usize, meta: &TensorMeta) -> Result<Form, Fault> {
+    let chosen = shapes.iter().find(|(number, _)| *number == index).map(|(_, shape)| shape);
+    let Some(shape) = chosen.filter(|shape| **shape != meta.form.shape) else {
+        return match meta.dynamic && chosen.is_none() {
+            true => Err(Fault::unsupported("inputs of dynamic shape are not supported yet")
+                .help(format!("choose a shape of at most {:?}: --shape in{index}=…", meta.form.shape))),
+            false => Ok(meta.form.clone()),
+        };
+    };
+    let fits = shape.len() == meta.form.shape.len() && shape.iter().zip(&meta.form.shape).all(|(n, bound)| n <= bound);
+    if !meta.dynamic || !fits {
+        let bound = if meta.dynamic { "at most " } else { "" };
+        return Err(Fault::invalid("the shape chosen does not fit the input")
+            .expected(format!("{bound}{:?}", meta.form.shape), format!("{shape:?}")));
     }
+    Ok(Form { shape: shape.clone(), ..meta.form.clone() })
+}
+
+fn tensor_input(t: &mut Translator<'_, '_>, register: usize, form: &Form) -> Result<(), Fault> {
     let Some(range) = range_in_file(t.plan, register) else { return Err(Fault::invalid("an input is a constant")) };
-    let physical = TensorType::of(meta.form.element, &meta.form.physical_shape());
+    let range = ByteRange { end: range.start + form.bytes(), ..range };
+    if let Register::Tensor(handle) = &mut t.environment.registers[register] {
+        handle.form = form.clone();
+    }
+    let physical = TensorType::of(form.element, &form.physical_shape());
     let name = format!("in{}", t.builder.function.params.len());
     let param = t.builder.param(Type::Tensor(physical), name);
     if let Area::Planned(memory_id) = range.area {
         t.place(param, memory_id, range.start, range.end - range.start);
     }
-    let logical = graph::transpose(&mut t.builder, param, &graph::inverse(&graph::order(&meta.form)))?;
-    let content = t.content(logical, meta.form.clone());
+    let logical = graph::transpose(&mut t.builder, param, &graph::inverse(&graph::order(form)))?;
+    let content = t.content(logical, form.clone());
     t.environment.memory.write(range, content);
     Ok(())
 }

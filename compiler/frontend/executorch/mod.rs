@@ -38,15 +38,15 @@ pub use reader::Header;
 ///
 /// # Errors
 /// Everything that is wrong with the file; of operators that are not supported, every one.
-pub fn load(bytes: &Arc<dyn Bytes>, _options: &LoadOptions) -> Result<Module, Diagnostics> {
-    load_file(bytes.clone()).map_err(Diagnostics)
+pub fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Diagnostics> {
+    load_file(bytes.clone(), options).map_err(Diagnostics)
 }
 
-fn load_file(bytes: Arc<dyn Bytes>) -> Result<Module, Vec<Diagnostic>> {
+fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec<Diagnostic>> {
     let file = reader::File::open(bytes).map_err(|fault| vec![fault])?;
     let plans = program::plans(&file)?;
     let mut faults = unknown_operators(&plans);
-    let mut shared = shared::Shared::new(file);
+    let mut shared = shared::Shared::new(file, options.shapes.clone());
     let mut module = Module::default();
     let mut imported = ImportedPlan::default();
     for plan in &plans {

@@ -11,14 +11,16 @@ use std::collections::{HashMap, HashSet};
 pub struct Shared {
     /// The file.
     pub file: File,
+    /// Shapes that users give inputs of dynamic shape, by input number.
+    pub shapes: Vec<(usize, Vec<u64>)>,
     constants: HashMap<(u32, u64), Vec<(Form, Constant)>>,
     names: HashSet<String>,
 }
 
 impl Shared {
     /// Nothing loaded yet.
-    pub fn new(file: File) -> Self {
-        Self { file, constants: HashMap::new(), names: HashSet::new() }
+    pub fn new(file: File, shapes: Vec<(usize, Vec<u64>)>) -> Self {
+        Self { file, shapes, constants: HashMap::new(), names: HashSet::new() }
     }
 
     /// The constant in a buffer of the file, in row-major order.

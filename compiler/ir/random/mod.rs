@@ -147,7 +147,7 @@ impl Generator<'_> {
                 0 if !self.finite => Scalar::float(e, f64::NAN),
                 1 if !self.finite => Scalar::float(e, f64::INFINITY),
                 2 => Scalar::float(e, -0.0),
-                3 => Scalar::float(e, small as f64 * 1e4),
+                3 => Scalar::float(e, small as f64 * 1e3),
                 4..20 => Scalar::float(e, small as f64 / 8.0),
                 _ => Scalar::float(e, small as f64),
             },

@@ -216,6 +216,18 @@ impl<'m> Call<'_, '_, 'm> {
         }
     }
 
+    /// A list of floats that may be None.
+    ///
+    /// # Errors
+    /// When it is neither.
+    pub fn optional_doubles(&self, index: usize) -> Result<Option<Vec<f64>>, Fault> {
+        match self.in_file(index)? {
+            Some(EValue::Doubles(list)) => Ok(Some(list.clone())),
+            Some(EValue::None) => Ok(None),
+            _ => Err(wrong_kind(index, "a list of floats", "something else")),
+        }
+    }
+
     /// A string that may be None.
     ///
     /// # Errors

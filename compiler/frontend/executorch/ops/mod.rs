@@ -5,6 +5,7 @@ mod call;
 mod compare;
 mod convolution;
 mod create;
+mod index;
 mod matrix;
 mod movement;
 mod normalize;
@@ -13,6 +14,8 @@ mod pool;
 mod promote;
 mod quantized;
 mod reduce;
+mod resample;
+mod scan;
 mod select;
 mod shape;
 mod unary;
@@ -34,6 +37,7 @@ const FAMILIES: &[Family] = &[
     compare::OPERATORS,
     convolution::OPERATORS,
     create::OPERATORS,
+    index::OPERATORS,
     matrix::OPERATORS,
     movement::OPERATORS,
     normalize::OPERATORS,
@@ -41,6 +45,8 @@ const FAMILIES: &[Family] = &[
     pool::OPERATORS,
     quantized::OPERATORS,
     reduce::OPERATORS,
+    resample::OPERATORS,
+    scan::OPERATORS,
     select::OPERATORS,
     shape::OPERATORS,
     unary::OPERATORS,

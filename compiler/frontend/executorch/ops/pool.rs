@@ -183,18 +183,47 @@ fn uniform(list: &[i64]) -> Option<i64> {
     list.first().copied().filter(|first| list.iter().all(|n| n == first))
 }
 
-/// Averages over equal parts.
+/// Averages over parts: part i of n goes from ⌊i·extent ÷ n⌋ to ⌈(i + 1)·extent ÷ n⌉.
 fn adaptive_average_pool(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (input, shape, added) = batched(c)?;
     let out = two(c, 1)?;
     let extents = [shape[2], shape[3]].map(|n| n.min(i32::MAX as u64) as i64);
-    if (0..2).any(|d| out[d] == 0 || extents[d] == 0 || extents[d] % out[d] != 0) {
-        return Err(Fault::unsupported("parts of unequal size are not supported yet")
-            .expected("an output that divides the input", format!("{out:?} of {extents:?}")));
+    if (0..2).any(|d| out[d] == 0 || extents[d] == 0) {
+        return Err(Fault::unsupported("an empty image is pooled"));
+    }
+    if (0..2).any(|d| extents[d] % out[d] != 0) {
+        return uneven_parts(c, input, out, added);
     }
     let size = [extents[0] / out[0], extents[1] / out[1]];
     let window = Window { size, stride: size, padding: [0; 2], dilation: [1; 2], positions: out, extents };
     let y = average(c, input, &window, [vec![size[0]], vec![size[1]]])?;
     let y = restored(c, y, added)?;
+    c.finish(y)
+}
+
+/// As a product with a matrix for the columns and one for the rows: the average over a rectangle is that of averages over its sides.
+fn uneven_parts(c: &mut Call<'_, '_, '_>, input: Value, out: [i64; 2], added: bool) -> Outcome {
+    let ty = compute_type(c.element(input));
+    let mut x = c.cast(input, ty)?;
+    for side in [1, 0] {
+        let shape = c.shape(x)?;
+        let (extent, parts) = (shape[3] as usize, out[side] as usize);
+        if extent.saturating_mul(parts) > MAX_POSITIONS as usize {
+            return Err(Fault::unsupported("the image is too large to be pooled in uneven parts"));
+        }
+        let mut matrix = vec![Scalar::float(ty, 0.0); extent * parts];
+        for part in 0..parts {
+            let (start, end) = (part * extent / parts, ((part + 1) * extent).div_ceil(parts));
+            matrix[part * extent + start..part * extent + end].fill(Scalar::float(ty, 1.0 / (end - start) as f64));
+        }
+        let matrix = graph::vector(c.builder(), ty, &matrix, &[parts as u64, extent as u64])?;
+        let lead = shape[0].saturating_mul(shape[1]).saturating_mul(shape[2]);
+        let flat = c.reshape(x, &[lead, shape[3]])?;
+        let y = c.builder().matmul(flat, matrix, (0, 0), ty)?;
+        let y = c.reshape(y, &[shape[0], shape[1], shape[2], parts as u64])?;
+        x = c.transpose(y, &[0, 1, 3, 2])?;
+    }
+    let shape = c.shape(x)?;
+    let y = if added { c.reshape(x, &shape[1..])? } else { x };
     c.finish(y)
 }

@@ -12,6 +12,7 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("quantized_decomposed::quantize_per_tensor.out", |c| quantize(c, None, 3)),
     ("quantized_decomposed::quantize_per_tensor.Tensor_out", |c| quantize(c, None, 3)),
     ("quantized_decomposed::quantize_per_channel.out", |c| quantize(c, Some(3), 4)),
+    ("quantized_decomposed::choose_qparams.Tensor_out", choose_parameters),
     ("quantized_decomposed::dequantize_per_tensor.out", |c| dequantize(c, None)),
     ("quantized_decomposed::dequantize_per_tensor.Tensor_out", |c| dequantize(c, None)),
     ("quantized_decomposed::dequantize_per_channel.out", |c| dequantize(c, Some(3))),
@@ -105,4 +106,41 @@ fn dequantize(c: &mut Call<'_, '_, '_>, axis: Option<usize>) -> Outcome {
         Ok(b.convert(product, out))
     })?;
     c.finish(y)
+}
+
+/// (input, low, high, eps, dtype, scale, zero point): the scale at which the input, with zero in it, spans the integers, and the integer
+/// that zero becomes.
+fn choose_parameters(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let x = c.tensor(0)?;
+    let (low, high, eps) = (c.int(1)?, c.int(2)?, c.double(3)?);
+    let ty = ElementType::F32;
+    let x = c.cast(x, ty)?;
+    let axes: Vec<usize> = (0..c.shape(x)?.len()).collect();
+    let (smallest, largest) = (super::reduce::reduce(c, x, "min", &axes, false)?, super::reduce::reduce(c, x, "max", &axes, false)?);
+    let scale = c.map(&[smallest, largest], |b, n| {
+        let zero = b.constant(Scalar::f32(0.0));
+        let (bottom, top) =
+            (op(b, ScalarOp::Min(NanRule::Propagate), &[n[0], zero])?, op(b, ScalarOp::Max(NanRule::Propagate), &[n[1], zero])?);
+        let span = op(b, ScalarOp::Sub, &[top, bottom])?;
+        let steps = b.constant(Scalar::float(ty, high.saturating_sub(low) as f64));
+        let scale = op(b, ScalarOp::Div, &[span, steps])?;
+        let eps = b.constant(Scalar::float(ty, eps));
+        op(b, ScalarOp::Max(NanRule::Propagate), &[scale, eps])
+    })?;
+    let zero_point = c.map(&[smallest, scale], |b, n| {
+        let zero = b.constant(Scalar::f32(0.0));
+        let bottom = op(b, ScalarOp::Min(NanRule::Propagate), &[n[0], zero])?;
+        let steps = op(b, ScalarOp::Div, &[bottom, n[1]])?;
+        let rounded = op(b, ScalarOp::RoundEven, &[steps])?;
+        let (low, high) = (b.constant(Scalar::float(ty, low as f64)), b.constant(Scalar::float(ty, high as f64)));
+        let point = op(b, ScalarOp::Sub, &[low, rounded])?;
+        let above = op(b, ScalarOp::Max(NanRule::First), &[point, low])?;
+        op(b, ScalarOp::Min(NanRule::First), &[above, high])
+    })?;
+    for (index, value) in [(5, scale), (6, zero_point)] {
+        let shape = c.out_form(index)?.shape;
+        let value = c.reshape(value, &shape)?;
+        c.define(index, value)?;
+    }
+    Ok(())
 }

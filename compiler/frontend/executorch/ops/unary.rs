@@ -323,7 +323,10 @@ fn limited(c: &mut Call<'_, '_, '_>, x: Operand, low: Option<Operand>, high: Opt
     let operands: Vec<Operand> = [Some(x), low, high].into_iter().flatten().collect();
     let bounds: Vec<ScalarOp> =
         [low.map(|_| ScalarOp::Max(NanRule::Propagate)), high.map(|_| ScalarOp::Min(NanRule::Propagate))].into_iter().flatten().collect();
-    let ty = compute_type(c.common_type(&operands)?);
+    let ty = match compute_type(c.common_type(&operands)?) {
+        ElementType::Bool => ElementType::U8,
+        other => other,
+    };
     let out = c.out_form(c.out())?.element;
     let y = c.map_operands(&operands, ty, |b, n| {
         let mut x = n[0];

@@ -1,0 +1,260 @@
+//! Elements picked by index: from index tensors, or from indices known at compile time.
+
+use super::super::fault::Fault;
+use super::super::graph;
+use super::super::translate::Register;
+use super::Translate;
+use super::call::Call;
+use crate::ir::{Attribute, Comparison, ElementType, Op, Scalar, ScalarOp, Value};
+
+type Outcome = Result<(), Fault>;
+
+pub(super) const OPERATORS: &[(&str, Translate)] = &[
+    ("aten::embedding.out", embedding),
+    ("aten::index_select.out", index_select),
+    ("aten::index.Tensor_out", index),
+    ("aten::gather.out", gather_elements),
+    ("aten::unfold_copy.out", unfold),
+    ("aten::as_strided_copy.out", as_strided),
+    ("aten::diagonal_copy.out", diagonal),
+];
+
+/// Indices that are computed here and stored as a constant.
+const MAX_INDICES: u64 = 1 << 22;
+
+/// Slices of `data` along `axis`, picked by integers; the first `batch` dimensions of both are common.
+fn pick(c: &mut Call<'_, '_, '_>, data: Value, indices: Value, axis: usize, batch: usize) -> Result<Value, Fault> {
+    let attributes = vec![Attribute::Int(axis as i64), Attribute::Int(batch as i64)];
+    Ok(c.builder().inst(Op::Gather, &[data, indices], attributes)?[0])
+}
+
+/// Slices along an axis, picked by indices known at compile time.
+pub(super) fn pick_known(c: &mut Call<'_, '_, '_>, data: Value, indices: &[i64], shape: &[u64], axis: usize) -> Result<Value, Fault> {
+    let extent = c.shape(data)?.get(axis).copied().unwrap_or(0).min(i64::MAX as u64) as i64;
+    if let Some(index) = indices.iter().find(|index| !(0..extent).contains(index)) {
+        return Err(Fault::invalid("an index is out of range").expected(format!("less than {extent}"), index.to_string()));
+    }
+    let numbers: Vec<Scalar> = indices.iter().map(|&n| Scalar::int(ElementType::I64, n)).collect();
+    let indices = graph::vector(c.builder(), ElementType::I64, &numbers, shape)?;
+    pick(c, data, indices, axis, 0)
+}
+
+fn embedding(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let (data, indices) = (c.tensor(0)?, c.tensor(1)?);
+    let picked = pick(c, data, indices, 0, 0)?;
+    c.finish(picked)
+}
+
+fn index_select(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let (mut data, indices) = (c.tensor(0)?, c.tensor(2)?);
+    let shape = c.shape(data)?;
+    let axis = c.axis(c.int(1)?, shape.len())?;
+    if shape.is_empty() {
+        data = c.reshape(data, &[1])?;
+    }
+    let count = c.shape(indices)?.iter().product();
+    let indices = c.reshape(indices, &[count])?;
+    let picked = pick(c, data, indices, axis, 0)?;
+    let target = c.out_form(c.out())?.shape;
+    let picked = if shape.is_empty() { c.reshape(picked, &target)? } else { picked };
+    c.finish(picked)
+}
+
+/// Indices as i64, negative ones counted from the end.
+fn from_the_end(c: &mut Call<'_, '_, '_>, indices: Value, extent: u64) -> Result<Value, Fault> {
+    let element = c.element(indices);
+    if matches!(element, ElementType::Bool | ElementType::U8) || !element.is_integer() {
+        return Err(Fault::unsupported("indexing by truth values is not supported yet").expected("integers", element.to_string()));
+    }
+    c.map(&[indices], |b, n| {
+        let index = b.convert(n[0], ElementType::I64);
+        let zero = b.constant(Scalar::int(ElementType::I64, 0));
+        let count = b.constant(Scalar::int(ElementType::I64, extent as i64));
+        let negative = b.op(ScalarOp::Compare(Comparison::Less), &[index, zero])?;
+        let moved = b.op(ScalarOp::Add, &[index, count])?;
+        Ok(b.op(ScalarOp::Select, &[negative, moved, index])?)
+    })
+}
+
+/// Elements by one index tensor or several for dimensions side by side, which broadcast against each other.
+fn index(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let registers = c.tensor_registers(1)?;
+    let data = c.tensor(0)?;
+    let shape = c.shape(data)?;
+    let given: Vec<(usize, usize)> = registers.iter().enumerate().filter_map(|(i, r)| r.map(|r| (i, r))).collect();
+    let (Some(&(first, _)), Some(&(last, _))) = (given.first(), given.last()) else {
+        return c.finish(data);
+    };
+    if last - first + 1 != given.len() || last >= shape.len() {
+        return Err(Fault::unsupported("indexing of dimensions that are not side by side is not supported yet"));
+    }
+    let mut indices = Vec::new();
+    for (axis, register) in given {
+        if !matches!(c.translator.environment.registers[register], Register::Tensor(_)) {
+            return Err(Fault::invalid("an index is no tensor"));
+        }
+        let tensor = c.translator.read(register)?;
+        indices.push(from_the_end(c, tensor, shape[axis])?);
+    }
+    let extents = &shape[first..=last];
+    let flat = if indices.len() == 1 { indices[0] } else { flattened(c, &indices, extents)? };
+    let mut merged = shape[..first].to_vec();
+    merged.push(extents.iter().product());
+    merged.extend(&shape[last + 1..]);
+    let data = c.reshape(data, &merged)?;
+    let picked = pick(c, data, flat, first, 0)?;
+    c.finish(picked)
+}
+
+/// The position in row-major order that indices of several dimensions mean together. An index outside its dimension gives one
+/// outside all of them.
+fn flattened(c: &mut Call<'_, '_, '_>, indices: &[Value], extents: &[u64]) -> Result<Value, Fault> {
+    let total: u64 = extents.iter().product();
+    c.map(indices, |b, n| {
+        let zero = b.constant(Scalar::int(ElementType::I64, 0));
+        let outside = b.constant(Scalar::int(ElementType::I64, total as i64));
+        let mut position = zero;
+        let mut inside = b.constant(Scalar::bool(true));
+        for (&index, &extent) in n.iter().zip(extents) {
+            let count = b.constant(Scalar::int(ElementType::I64, extent as i64));
+            let scaled = b.op(ScalarOp::Mul, &[position, count])?;
+            position = b.op(ScalarOp::Add, &[scaled, index])?;
+            let above = b.op(ScalarOp::Compare(Comparison::GreaterEqual), &[index, zero])?;
+            let below = b.op(ScalarOp::Compare(Comparison::Less), &[index, count])?;
+            let both = b.op(ScalarOp::And, &[above, below])?;
+            inside = b.op(ScalarOp::And, &[inside, both])?;
+        }
+        Ok(b.op(ScalarOp::Select, &[inside, position, outside])?)
+    })
+}
+
+/// Element `[i, j, …]` of the result is the element whose coordinate along one dimension is the index tensor's `[i, j, …]`.
+fn gather_elements(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let (mut data, mut indices) = (c.tensor(0)?, c.tensor(2)?);
+    let target = c.shape(indices)?;
+    let rank = c.shape(data)?.len();
+    let axis = c.axis(c.int(1)?, rank)?;
+    if rank == 0 || target.is_empty() {
+        let (count, flat) = (target.iter().product(), c.shape(data)?.iter().product());
+        (data, indices) = (c.reshape(data, &[flat])?, c.reshape(indices, &[count])?);
+        let picked = pick(c, data, indices, 0, 0)?;
+        let picked = c.reshape(picked, &target)?;
+        return c.finish(picked);
+    }
+    if target.len() != rank {
+        return Err(Fault::invalid("the index has another rank").expected(rank.to_string(), target.len().to_string()));
+    }
+    let mut kept = target.clone();
+    kept[axis] = c.shape(data)?[axis];
+    let data = c.builder().slice(data, graph::extents(&vec![0; rank]), graph::extents(&kept), vec![1; rank])?;
+    let mut permutation: Vec<usize> = (0..rank).filter(|&d| d != axis).collect();
+    permutation.push(axis);
+    let (data, indices) = (c.transpose(data, &permutation)?, c.transpose(indices, &permutation)?);
+    let lead: u64 = permutation[..rank - 1].iter().map(|&d| target[d]).product();
+    let (data, flat) = (c.reshape(data, &[lead, kept[axis]])?, c.reshape(indices, &[lead, target[axis]])?);
+    let picked = pick(c, data, flat, 1, 1)?;
+    let moved: Vec<u64> = permutation.iter().map(|&d| target[d]).collect();
+    let picked = c.reshape(picked, &moved)?;
+    let picked = c.transpose(picked, &graph::inverse(&permutation))?;
+    c.finish(picked)
+}
+
+/// Windows along a dimension; their elements are a new last dimension.
+fn unfold(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let x = c.tensor(0)?;
+    let shape = c.shape(x)?;
+    let axis = c.axis(c.int(1)?, shape.len())?;
+    let extent = *shape.get(axis).ok_or_else(|| Fault::unsupported("a scalar has no windows"))?;
+    let (size, step) = (positive(c.int(2)?)?, positive(c.int(3)?)?);
+    let room = extent.checked_sub(size).ok_or_else(|| Fault::invalid("the window is larger than its input"))?;
+    let count = room / step + 1;
+    known_count(&[count, size])?;
+    let indices: Vec<i64> = (0..count).flat_map(|i| (0..size).map(move |j| (i * step + j) as i64)).collect();
+    let picked = pick_known(c, x, &indices, &[count, size], axis)?;
+    let mut permutation: Vec<usize> = (0..=shape.len()).filter(|&d| d != axis + 1).collect();
+    permutation.push(axis + 1);
+    let y = c.transpose(picked, &permutation)?;
+    c.finish(y)
+}
+
+fn positive(n: i64) -> Result<u64, Fault> {
+    u64::try_from(n).ok().filter(|&n| n > 0).ok_or_else(|| Fault::invalid("must be positive").expected("1 or more", n.to_string()))
+}
+
+fn known_count(shape: &[u64]) -> Result<u64, Fault> {
+    let count = shape.iter().try_fold(1u64, |product, &n| product.checked_mul(n)).filter(|&n| n <= MAX_INDICES);
+    count.ok_or_else(|| {
+        Fault::unsupported("too many elements to pick one by one").expected(format!("at most {MAX_INDICES}"), format!("{shape:?}"))
+    })
+}
+
+/// Positions in row-major order of a tensor of that shape and those strides.
+fn strided(shape: &[u64], strides: &[i64], offset: i64) -> Result<Vec<i64>, Fault> {
+    let count = known_count(shape)?;
+    let mut positions = vec![offset; count as usize];
+    let mut inner = 1u64;
+    for (&extent, &stride) in shape.iter().zip(strides).rev() {
+        for (i, position) in positions.iter_mut().enumerate() {
+            let coordinate = (i as u64 / inner % extent.max(1)) as i64;
+            let step = coordinate.checked_mul(stride).and_then(|step| position.checked_add(step));
+            *position = step.ok_or_else(|| Fault::invalid("a stride is too large"))?;
+        }
+        inner = inner.saturating_mul(extent.max(1));
+    }
+    Ok(positions)
+}
+
+fn as_strided(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let x = c.tensor(0)?;
+    let (size, strides, offset) = (c.ints(1)?, c.ints(2)?, c.optional_int(3)?.unwrap_or(0));
+    let shape: Result<Vec<u64>, _> = size.iter().map(|&n| u64::try_from(n)).collect();
+    let shape = shape.map_err(|_| Fault::invalid("a size is negative"))?;
+    if strides.len() != shape.len() {
+        return Err(Fault::invalid("sizes and strides differ in number"));
+    }
+    let positions = strided(&shape, &strides, offset)?;
+    let elements = c.shape(x)?.iter().product();
+    let flat = c.reshape(x, &[elements])?;
+    let y = pick_known(c, flat, &positions, &shape, 0)?;
+    c.finish(y)
+}
+
+/// The elements at [i, i + offset] of two dimensions, as a new last dimension.
+fn diagonal(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let x = c.tensor(0)?;
+    let (shape, offset) = (c.shape(x)?, c.int(1)?);
+    let rank = shape.len();
+    let (rows, columns) = (c.axis(c.int(2)?, rank)?, c.axis(c.int(3)?, rank)?);
+    if rank < 2 || rows == columns {
+        return Err(Fault::invalid("a diagonal needs two dimensions"));
+    }
+    let mut permutation: Vec<usize> = (0..rank).filter(|&d| d != rows && d != columns).collect();
+    permutation.extend([rows, columns]);
+    let x = c.transpose(x, &permutation)?;
+    let mut kept = c.shape(x)?[..rank - 2].to_vec();
+    let (height, width) = (shape[rows] as i64, shape[columns] as i64);
+    let (row, column) = ((-offset.max(-height)).max(0), offset.min(width).max(0));
+    let count = (height - row).min(width - column).max(0);
+    known_count(&[count as u64])?;
+    let indices: Vec<i64> = (0..count).map(|i| (row + i) * width + column + i).collect();
+    let mut flat = kept.clone();
+    flat.push(shape[rows].saturating_mul(shape[columns]));
+    let x = c.reshape(x, &flat)?;
+    kept.push(count as u64);
+    let y = pick_known(c, x, &indices, &[count as u64], rank - 2)?;
+    c.finish(y)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strided_positions_count_the_last_dimension_fastest() {
+        assert_eq!(strided(&[2, 3], &[1, 2], 5), Ok(vec![5, 7, 9, 6, 8, 10]));
+        assert_eq!(strided(&[], &[], 3), Ok(vec![3]));
+        assert_eq!(strided(&[2, 0], &[1, 1], 0), Ok(vec![]));
+        assert!(strided(&[2], &[i64::MAX], 2).is_err());
+        assert!(strided(&[u64::MAX, 2], &[1, 1], 0).is_err());
+    }
+}
