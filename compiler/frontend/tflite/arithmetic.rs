@@ -99,6 +99,10 @@ fn sum(operator: &mut Operator<'_, '_, '_>, activation: Activation, power_of_two
                 _ => quantized_sum(operator, &binary, activation, combine, 15),
             }
         }
+        [I16, I16, I16] if combine == ScalarOp::Add => binary.bind(operator, |terms, a, b| {
+            let sum = terms.add(a, b)?;
+            clamp_plain(terms, sum, activation)
+        }),
         types => Err(operator.type_error(&types)),
     }
 }
@@ -186,6 +190,10 @@ pub(super) fn mul(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         }),
         [I8, I8, I8] | [U8, U8, U8] => quantized_product(operator, &binary, activation),
         [I16, I16, I16] if binary.is_quantized() => quantized_product(operator, &binary, activation),
+        [I16, I16, I16] => binary.bind(operator, |terms, a, b| {
+            let product = terms.mul(a, b)?;
+            clamp_plain(terms, product, activation)
+        }),
         types => Err(operator.type_error(&types)),
     }
 }
@@ -245,7 +253,7 @@ fn extreme(operator: &mut Operator<'_, '_, '_>, build: impl FnOnce(&mut Terms, N
     }
 }
 
-/// SQUARED_DIFFERENCE of plain numbers.
+/// SQUARED_DIFFERENCE.
 pub(super) fn squared_difference(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let binary = Binary::new(operator)?;
     match binary.types() {
@@ -253,8 +261,85 @@ pub(super) fn squared_difference(operator: &mut Operator<'_, '_, '_>) -> Lowered
             let difference = terms.sub(a, b)?;
             terms.mul(difference, difference)
         }),
+        [I8, I8, I8] => quantized_squared_difference(operator, &binary),
         types => Err(operator.type_error(&types)),
     }
+}
+
+/// Operands shifted left by seven bits and brought to twice the larger scale; their difference has fourteen bits more once squared.
+fn quantized_squared_difference(operator: &mut Operator<'_, '_, '_>, binary: &Binary) -> Lowered {
+    let [left, right, output] = binary.quantizations(operator)?;
+    let twice_larger = f64::from(2.0 * left.scale.max(right.scale));
+    let factors = [
+        multiplier(f64::from(left.scale) / twice_larger)?,
+        multiplier(f64::from(right.scale) / twice_larger)?,
+        multiplier(twice_larger * twice_larger / f64::from((1 << 14) as f32 * output.scale))?,
+    ];
+    if factors[2].shift > 0 {
+        return Err(invalid(304, "the output's scale is too small for the inputs'").about_tensor(&binary.output.name));
+    }
+    let bounds = Activation::NONE.integer_bounds(binary.output.element, output)?;
+    binary.bind(operator, |terms, a, b| {
+        let mut scaled = Vec::new();
+        for (x, affine, factor) in [(a, left, factors[0]), (b, right, factors[1])] {
+            let (x, zero_point, shift) = (terms.convert(x, I32), terms.i32(affine.zero_point), terms.i32(7));
+            let x = terms.sub(x, zero_point)?;
+            let x = terms.op(ScalarOp::ShiftLeft, &[x, shift])?;
+            scaled.push(terms.requantize_by(x, factor)?);
+        }
+        let difference = terms.sub(scaled[0], scaled[1])?;
+        let square = terms.mul(difference, difference)?;
+        let (x, zero_point) = (terms.requantize_by(square, factors[2])?, terms.i32(output.zero_point));
+        let x = terms.add(x, zero_point)?;
+        let x = terms.clamp_i32(x, bounds)?;
+        Ok(terms.convert(x, binary.output.element))
+    })
+}
+
+/// BITWISE_XOR
+pub(super) fn bitwise_xor(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let binary = Binary::new(operator)?;
+    let [left, right, output] = binary.types();
+    if left != right || left != output || !(left.is_integer() && left.bits() >= 8) {
+        return Err(operator.type_error(&binary.types()));
+    }
+    binary.bind(operator, |terms, a, b| terms.op(ScalarOp::Xor, &[a, b]))
+}
+
+/// RIGHT_SHIFT: counts are clamped to the type's width.
+pub(super) fn right_shift(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let binary = Binary::new(operator)?;
+    let [left, right, output] = binary.types();
+    if left != right || left != output || !(left.is_integer() && left.bits() >= 8) {
+        return Err(operator.type_error(&binary.types()));
+    }
+    binary.bind(operator, |terms, a, b| {
+        let [zero, most] = [0, i64::from(left.bits()) - 1].map(|n| terms.constant(Scalar::int(left, n)));
+        let count = terms.max(b, zero)?;
+        let count = terms.min(count, most)?;
+        terms.op(ScalarOp::ShiftRight, &[a, count])
+    })
+}
+
+/// ADD_N: any number of tensors of one shape.
+pub(super) fn add_n(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let count = operator.input_count();
+    operator.arity(1..=count.max(1), 1..=1)?;
+    let operands: Vec<Operand> = (0..count).map(|index| operator.input(index)).collect::<Result<_, _>>()?;
+    let types: Vec<ElementType> = operands.iter().map(Operand::element).collect();
+    let differs = operands.iter().any(|operand| operand.shape != operands[0].shape || operand.element() != types[0]);
+    if !matches!(types[0], F32 | I32) || differs {
+        return Err(operator.type_error(&types));
+    }
+    let mut terms = Terms::new(&types);
+    let mut sum = terms.input(0);
+    for index in 1..count {
+        let x = terms.input(index);
+        sum = terms.add(sum, x)?;
+    }
+    let values: Vec<Value> = operands.iter().map(|operand| operand.value).collect();
+    let value = operator.map(&values, terms.finish(sum))?;
+    operator.bind(0, value)
 }
 
 /// FLOOR_DIV, towards −∞.

@@ -4,17 +4,22 @@
 
 mod activation;
 mod arithmetic;
+mod blocks;
 mod concatenation;
 mod convolution;
 mod fold;
 mod fully_connected;
 mod hybrid;
+mod lookup;
+mod matrix;
+mod normalization;
 mod operator;
 mod pooling;
 mod quantize;
 mod reduction;
 mod registry;
 mod requantize;
+mod resize;
 mod shape;
 mod slicing;
 mod softmax;

@@ -1,4 +1,5 @@
-//! Operators that move or repeat elements: RESHAPE, SQUEEZE, EXPAND_DIMS, TRANSPOSE, TILE, BROADCAST_TO, FILL, SHAPE, RANK.
+//! Operators that move or repeat elements: RESHAPE, SQUEEZE, EXPAND_DIMS, TRANSPOSE, TILE, BROADCAST_TO, FILL, SHAPE, RANK,
+//! BROADCAST_ARGS, RANGE.
 
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, extents, invalid};
@@ -171,5 +172,41 @@ pub(super) fn rank(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
     let input = operator.input(0)?;
     let value = integer_constant(operator, I32, &[], &[input.rank() as u64])?;
+    operator.bind(0, value)
+}
+
+/// BROADCAST_ARGS: the shape that two shapes broadcast to.
+pub(super) fn broadcast_args(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(2..=2, 1..=1)?;
+    let element = operator.output(0)?.element;
+    let (left, right) = (shape_list(operator, 0)?, shape_list(operator, 1)?);
+    let (left, right) = (extents(&left), extents(&right));
+    let error = || invalid(311, "the shapes do not broadcast").expected("equal dimensions, or 1", format!("{left:?} and {right:?}"));
+    let joined = crate::ir::infer::broadcast_shapes(&[&left, &right]).ok_or_else(error)?;
+    let numbers: Vec<u64> = joined.iter().filter_map(|extent| extent.as_static()).collect();
+    let value = integer_constant(operator, element, &[numbers.len() as u64], &numbers)?;
+    operator.bind(0, value)
+}
+
+/// RANGE of integers known while compiling.
+pub(super) fn range(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    const MOST: i64 = 1 << 20;
+    operator.arity(3..=3, 1..=1)?;
+    let element = operator.output(0)?.element;
+    let mut numbers = Vec::new();
+    for (index, what) in [(0, "starts"), (1, "limits"), (2, "steps")] {
+        let operand = operator.input(index)?;
+        numbers.extend(operator.integers(&operand, what)?);
+    }
+    let [start, limit, step] = numbers[..] else { return Err(invalid(311, "start, limit and step must be one number each")) };
+    let distance = if step > 0 { limit.checked_sub(start) } else { start.checked_sub(limit) };
+    let count = distance.filter(|&d| d >= 0 && step != 0 && step != i64::MIN).map(|d| d / step.abs() + i64::from(d % step.abs() != 0));
+    let count = count.filter(|&count| count <= MOST);
+    let count = count.ok_or_else(|| {
+        invalid(312, "the range is endless or too long").expected(format!("at most {MOST} numbers"), format!("{numbers:?}"))
+    })?;
+    // Within the limits, so that no product overflows; integers are written by their low bits.
+    let list: Vec<u64> = (0..count).map(|index| (start + index * step) as u64).collect();
+    let value = integer_constant(operator, element, &[list.len() as u64], &list)?;
     operator.bind(0, value)
 }

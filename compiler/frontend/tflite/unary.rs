@@ -1,6 +1,7 @@
 //! Operators on one tensor, element by element.
 
 use super::activation::Activation;
+use super::lookup;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use super::requantize::multiplier;
 use super::tensor::TensorInfo;
@@ -51,49 +52,59 @@ fn rescaled_relu(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &
     })
 }
 
-/// A function of the real number: as it is on floats, as a table of 256 entries on 8-bit integers. `function` computes in binary32
-/// as the reference does when it fills its table.
-pub(super) fn by_table(operator: &mut Operator<'_, '_, '_>, op: ScalarOp, function: fn(f32) -> f32, fixed_scale: Option<f32>) -> Lowered {
+/// A function of the real number: as it is on floats, as a table on the quantized types that `tables` lists. `function` computes in
+/// binary32 as the reference does when it fills its tables.
+pub(super) fn by_table(operator: &mut Operator<'_, '_, '_>, op: ScalarOp, function: fn(f32) -> f32, tables: &[ElementType]) -> Lowered {
     let (input, output) = unary(operator)?;
     let types = [input.element(), output.element];
     match types {
         [F32, F32] => bind(operator, &input, |terms, x| terms.op(op, &[x])),
-        [I8, I8] | [U8, U8] => {
-            if let Some(scale) = fixed_scale.filter(|&scale| operator.affine(&output).is_ok_and(|affine| affine.scale != scale)) {
-                return Err(invalid(304, "the output's scale is fixed for this operator")
-                    .about_tensor(&output.name)
-                    .expected(scale.to_string(), "another"));
-            }
-            let table = table(operator, &input, &output, function)?;
-            let first = if input.element() == I8 { 128 } else { 0 };
-            bind(operator, &input, |terms, x| {
-                let (x, first) = (terms.convert(x, I32), terms.i32(first));
-                let index = terms.add(x, first)?;
-                Ok(terms.lut(table, output.element, index))
-            })
-        }
+        [from, to] if from == to && tables.contains(&from) => lookup::bind_function(operator, &input, &output, function),
         _ => Err(operator.type_error(&types)),
     }
 }
 
-/// The function at each integer of the input's scale, on the output's scale, rounded half away from zero.
-fn table(
-    operator: &mut Operator<'_, '_, '_>,
-    input: &Operand,
-    output: &TensorInfo,
-    function: fn(f32) -> f32,
-) -> Result<crate::ir::Constant, Diagnostic> {
-    let (from, to) = (operator.affine(&input.info)?, operator.affine(output)?);
-    let range = integer_range(input.element()).zip(integer_range(output.element));
-    let ((first, last), (lowest, highest)) = range.ok_or_else(|| operator.type_error(&[input.element(), output.element]))?;
-    let inverse = 1.0 / to.scale;
-    let entry = |x: i32| {
-        let real = function(from.scale * (x - from.zero_point) as f32);
-        let integer = (libm::roundf(real * inverse) + to.zero_point as f32) as i32;
-        integer.clamp(lowest, highest) as u8
-    };
-    let bytes = (first..=last).map(entry).collect();
-    Ok(operator.table(output.element, bytes))
+/// LOGISTIC: the output of an 8-bit one has the scale 1 ÷ 256.
+pub(super) fn logistic(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let output = operator.output(0)?;
+    if matches!(output.element, I8 | U8) && operator.affine(&output)?.scale != 1.0 / 256.0 {
+        let found = operator.affine(&output)?.scale.to_string();
+        return Err(invalid(304, "the output's scale is fixed for this operator").about_tensor(&output.name).expected("0.00390625", found));
+    }
+    by_table(operator, ScalarOp::Logistic, logistic_f32, &[I8, U8])
+}
+
+/// LOG: tables give the lowest output where there is no logarithm.
+pub(super) fn log(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let (input, output) = unary(operator)?;
+    match [input.element(), output.element] {
+        [F32, F32] => bind(operator, &input, |terms, x| terms.op(ScalarOp::Log, &[x])),
+        [I8, I8] | [I16, I16] => {
+            let to = operator.affine(&output)?;
+            let lowest = integer_range(output.element).map_or(0, |range| range.0);
+            let least = (lowest - to.zero_point) as f32 * to.scale;
+            lookup::bind_function(operator, &input, &output, |x| if x <= 0.0 { least } else { libm::log(f64::from(x)) as f32 })
+        }
+        types => Err(operator.type_error(&types)),
+    }
+}
+
+/// RSQRT: 16-bit tables give the largest output where there is no root.
+pub(super) fn rsqrt(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let (input, output) = unary(operator)?;
+    match [input.element(), output.element] {
+        [F32, F32] => bind(operator, &input, |terms, x| terms.op(ScalarOp::Rsqrt, &[x])),
+        [I16, I16] => {
+            let most = 32767.0 * operator.affine(&output)?.scale;
+            lookup::bind_function(operator, &input, &output, |x| if x <= 0.0 { most } else { 1.0 / libm::sqrtf(x) })
+        }
+        types => Err(operator.type_error(&types)),
+    }
+}
+
+/// eˣ, rounded once to binary32.
+pub(super) fn exp_f32(x: f32) -> f32 {
+    libm::exp(f64::from(x)) as f32
 }
 
 /// 1 ÷ (1 + e⁻ˣ) in binary32, the exponential rounded once.
@@ -120,6 +131,8 @@ pub(super) fn signed(operator: &mut Operator<'_, '_, '_>, op: ScalarOp) -> Lower
     let (input, output) = unary(operator)?;
     match [input.element(), output.element] {
         [F32, F32] | [I32, I32] => bind(operator, &input, |terms, x| terms.op(op, &[x])),
+        [I8, I8] if op == ScalarOp::Abs => lookup::abs(operator, &input, &output),
+        [I16, I16] if input.info.quantization.is_none() && op == ScalarOp::Abs => bind(operator, &input, |terms, x| terms.op(op, &[x])),
         [I64, I64] if op == ScalarOp::Neg => bind(operator, &input, |terms, x| terms.op(op, &[x])),
         types => Err(operator.type_error(&types)),
     }
@@ -143,7 +156,7 @@ pub(super) fn logical_not(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
 }
 
-/// HARD_SWISH of floats: x · min(max(0, x + 3), 6) ÷ 6.
+/// HARD_SWISH: x · min(max(0, x + 3), 6) ÷ 6; a table on 8-bit integers.
 pub(super) fn hard_swish(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (input, output) = unary(operator)?;
     match [input.element(), output.element] {
@@ -154,6 +167,51 @@ pub(super) fn hard_swish(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             let gate = terms.min(gate, six)?;
             let product = terms.mul(x, gate)?;
             terms.div(product, six)
+        }),
+        [I8, I8] | [U8, U8] => lookup::hard_swish(operator, &input, &output),
+        types => Err(operator.type_error(&types)),
+    }
+}
+
+/// SIGN of floats and integers: −1, 0 or 1.
+pub(super) fn sign(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let (input, output) = unary(operator)?;
+    match [input.element(), output.element] {
+        [F32, F32] | [I32, I32] => bind(operator, &input, |terms, x| {
+            let element = terms.ty(x);
+            let [minus, zero, one] = [-1, 0, 1].map(|n| terms.constant(Scalar::int(element, n)));
+            let negative = terms.compare(Comparison::Less, x, zero)?;
+            let positive = terms.compare(Comparison::Greater, x, zero)?;
+            let rest = terms.select(positive, one, zero)?;
+            terms.select(negative, minus, rest)
+        }),
+        types => Err(operator.type_error(&types)),
+    }
+}
+
+/// GELU of floats: x · Φ(x), or its approximation by tanh.
+pub(super) fn gelu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    const ROOT_OF_TWO_OVER_PI: f32 = 0.797_884_6;
+    let approximate = operator.record.builtin_options_as_gelu_options().is_some_and(|o| o.approximate());
+    let (input, output) = unary(operator)?;
+    match [input.element(), output.element] {
+        [F32, F32] => bind(operator, &input, |terms, x| {
+            let (half, one) = (terms.f32(0.5), terms.f32(1.0));
+            let inner = if approximate {
+                let (cubic, factor) = (terms.f32(0.044715), terms.f32(ROOT_OF_TWO_OVER_PI));
+                let square = terms.mul(x, x)?;
+                let cube = terms.mul(square, x)?;
+                let cube = terms.mul(cubic, cube)?;
+                let sum = terms.add(x, cube)?;
+                let argument = terms.mul(factor, sum)?;
+                terms.op(ScalarOp::Tanh, &[argument])?
+            } else {
+                let root = terms.f32(std::f32::consts::FRAC_1_SQRT_2);
+                let argument = terms.mul(x, root)?;
+                terms.op(ScalarOp::Erf, &[argument])?
+            };
+            let (sum, scaled) = (terms.add(one, inner)?, terms.mul(half, x)?);
+            terms.mul(scaled, sum)
         }),
         types => Err(operator.type_error(&types)),
     }

@@ -1,0 +1,162 @@
+//! Functions of one quantized tensor as tables: one entry for each 8-bit integer, or 513 points with interpolation for 16 bits.
+
+use super::operator::{Affine, Lowered, Operand, Operator, invalid};
+use super::requantize::multiplier;
+use super::tensor::TensorInfo;
+use crate::frontend::fixed_point::{divide_by_power_of_two, multiply_high};
+use crate::frontend::quantization::{Multiplier, integer_range};
+use crate::frontend::terms::Terms;
+use crate::ir::{Constant, ElementType};
+use ElementType::{I16, I32};
+
+/// Binds an 8-bit function of an 8-bit tensor by its value at every integer.
+fn bind_table(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &TensorInfo, entry: impl Fn(i32) -> i32) -> Lowered {
+    let range = integer_range(input.element())
+        .zip(integer_range(output.element))
+        .filter(|_| input.element().bits() == 8 && output.element.bits() == 8);
+    let ((first, last), (lowest, highest)) = range.ok_or_else(|| operator.type_error(&[input.element(), output.element]))?;
+    let table = operator.table(output.element, (first..=last).map(|x| entry(x).clamp(lowest, highest) as u8).collect());
+    let mut terms = Terms::new(&[input.element()]);
+    let (x, first) = (terms.input_as(0, I32), terms.i32(-first));
+    let index = terms.add(x, first)?;
+    let x = terms.lut(table, output.element, index);
+    let value = operator.map(&[input.value], terms.finish(x))?;
+    operator.bind(0, value)
+}
+
+/// A function of real numbers at each integer of the input's scale, on the output's scale, rounded half away from zero; all in
+/// binary32 as the reference computes its tables.
+pub(super) fn bind_function(
+    operator: &mut Operator<'_, '_, '_>,
+    input: &Operand,
+    output: &TensorInfo,
+    function: impl Fn(f32) -> f32,
+) -> Lowered {
+    let (from, to) = (operator.affine(&input.info)?, operator.affine(output)?);
+    if input.element() == I16 && output.element == I16 {
+        return interpolated(operator, input, (from, to), &function);
+    }
+    let inverse = 1.0 / to.scale;
+    bind_table(operator, input, output, |x| {
+        let real = function(from.scale * (x - from.zero_point) as f32);
+        (libm::roundf(real * inverse) + to.zero_point as f32) as i32
+    })
+}
+
+/// 513 points over the range of 16 bits; between them lines, each point moved by half the error in the middle of its line.
+fn points(from: f32, to: f32, function: &dyn Fn(f32) -> f32) -> Vec<i16> {
+    const STEPS: i32 = 512;
+    let (first, last) = (from * -32768.0, from * 32767.0);
+    let step = (last - first) / STEPS as f32;
+    let inverse = 65536.0 / (to * 32767.0 - to * -32768.0);
+    let round = libm::roundf;
+    let clamp = |x: f32| x.max(-32768.0).min(32767.0) as i16;
+    let point = |i: i32| {
+        let value = function(first + i as f32 * step);
+        let middle = function(first + i as f32 * step + step / 2.0);
+        let next = function(first + (i + 1) as f32 * step);
+        let sample = round(value * inverse);
+        let interpolated = round((next * inverse + sample) / 2.0);
+        let error = interpolated - round(middle * inverse);
+        clamp(sample - round(error / 2.0))
+    };
+    let end = clamp(round(function(last) * inverse));
+    (0..STEPS).map(point).chain([end]).collect()
+}
+
+fn interpolated(
+    operator: &mut Operator<'_, '_, '_>,
+    input: &Operand,
+    (from, to): (Affine, Affine),
+    function: &dyn Fn(f32) -> f32,
+) -> Lowered {
+    super::convolution::symmetric(from, to)?;
+    let bytes = points(from.scale, to.scale, function).iter().flat_map(|n| n.to_le_bytes()).collect();
+    let table = operator.table(I16, bytes);
+    let mut terms = Terms::new(&[I16]);
+    let x = terms.input_as(0, I32);
+    let x = interpolate(&mut terms, x, table)?;
+    let value = operator.map(&[input.value], terms.finish(x))?;
+    operator.bind(0, value)
+}
+
+/// The table's value at a 16-bit integer: the high nine bits choose the line, the low seven the place on it.
+fn interpolate(terms: &mut Terms, x: crate::ir::Node, table: Constant) -> crate::frontend::terms::Term {
+    use crate::ir::ScalarOp::{And, ShiftRight};
+    let (seven, first, one, mask, half) = (terms.i32(7), terms.i32(256), terms.i32(1), terms.i32(127), terms.i32(64));
+    let line = terms.op(ShiftRight, &[x, seven])?;
+    let line = terms.add(line, first)?;
+    let next = terms.add(line, one)?;
+    let place = terms.op(And, &[x, mask])?;
+    let (start, end) = (terms.lut(table, I16, line), terms.lut(table, I16, next));
+    // The difference is kept in 16 bits as the reference keeps it.
+    let slope = terms.sub(end, start)?;
+    let (slope, start) = (terms.convert(slope, I32), terms.convert(start, I32));
+    let rise = terms.mul(slope, place)?;
+    let rise = terms.add(rise, half)?;
+    let rise = terms.op(ShiftRight, &[rise, seven])?;
+    let x = terms.add(start, rise)?;
+    Ok(terms.convert(x, I16))
+}
+
+/// `x × multiplier` with two roundings, as `requant.tflite_double` computes it.
+fn rescale(x: i32, factor: Multiplier) -> i32 {
+    let shifted = x.wrapping_shl(factor.shift.max(0) as u32);
+    divide_by_power_of_two(multiply_high(shifted, factor.mantissa), (-factor.shift).max(0) as u32)
+}
+
+/// ABS on 8-bit integers; rescaled only where the scales differ.
+pub(super) fn abs(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &TensorInfo) -> Lowered {
+    let (from, to) = (operator.affine(&input.info)?, operator.affine(output)?);
+    let factor = (from.scale != to.scale).then(|| multiplier(f64::from(from.scale / to.scale))).transpose()?;
+    bind_table(operator, input, output, |x| {
+        let magnitude = (x - from.zero_point).abs();
+        factor.map_or(magnitude, |factor| rescale(magnitude, factor)) + to.zero_point
+    })
+}
+
+/// HARD_SWISH on 8-bit integers: 16-bit fixed point, where x is clamped to −3..3 and brought to 0..1 on the way.
+pub(super) fn hard_swish(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &TensorInfo) -> Lowered {
+    let (from, to) = (operator.affine(&input.info)?, operator.affine(output)?);
+    let fine_scale = (1.0 / 128.0) * from.scale;
+    let to_output = multiplier(f64::from(fine_scale / to.scale))?;
+    let to_gate = multiplier(f64::from(fine_scale / (3.0 / 32768.0)))?;
+    if to_output.shift > 0 || to_gate.shift > 15 {
+        return Err(invalid(304, "the scales are out of range for this operator").about_tensor(&output.name));
+    }
+    let narrow = |m: Multiplier| (m.mantissa.saturating_add(1 << 15) >> 16) as i16;
+    let (output_factor, gate_factor) = (narrow(to_output), narrow(to_gate));
+    bind_table(operator, input, output, |x| {
+        let fine = ((x - from.zero_point) << 7) as i16;
+        let scaled = multiply_high_16(fine, output_factor);
+        let mut gate = fine;
+        if to_gate.shift > 0 {
+            gate = shift_left_16(gate, to_gate.shift - 1);
+        }
+        gate = multiply_high_16(gate, gate_factor);
+        if to_gate.shift > 0 {
+            gate = shift_left_16(gate, 1);
+        }
+        if to_gate.shift < 0 {
+            gate = divide_by_power_of_two(i32::from(gate), (-to_gate.shift) as u32) as i16;
+        }
+        let gate = ((i32::from(gate) + (1 << 15)) >> 1) as i16;
+        // Rounds towards zero, unlike the products above.
+        let product = i32::from(gate) * i32::from(scaled) / (1 << 15);
+        divide_by_power_of_two(product, (-to_output.shift) as u32) + to.zero_point
+    })
+}
+
+/// `(2·a·b + 2¹⁵) >> 16`, saturating.
+fn multiply_high_16(a: i16, b: i16) -> i16 {
+    if a == i16::MIN && b == i16::MIN {
+        return i16::MAX;
+    }
+    let product = i32::from(a) * i32::from(b);
+    let nudge = if product >= 0 { 1 << 14 } else { 1 - (1 << 14) };
+    ((product + nudge) / (1 << 15)) as i16
+}
+
+fn shift_left_16(x: i16, count: i32) -> i16 {
+    (i64::from(x) << count).clamp(-32768, 32767) as i16
+}
