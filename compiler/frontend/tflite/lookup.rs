@@ -50,7 +50,7 @@ fn points(from: f32, to: f32, function: &dyn Fn(f32) -> f32) -> Vec<i16> {
     let step = (last - first) / STEPS as f32;
     let inverse = 65536.0 / (to * 32767.0 - to * -32768.0);
     let round = libm::roundf;
-    let clamp = |x: f32| x.max(-32768.0).min(32767.0) as i16;
+    let clamp = |x: f32| x.clamp(-32768.0, 32767.0) as i16;
     let point = |i: i32| {
         let value = function(first + i as f32 * step);
         let middle = function(first + i as f32 * step + step / 2.0);

@@ -1,8 +1,8 @@
 //! The interpreter: what a module means. It is scalar, obvious and independent of every back end, and so the oracle that
 //! compiled code is compared with.
 //!
-//! Float mathematics is computed in the width of its type through `libm`. Convolutions and products sum f32 in f32, in order; other
-//! sums of floats are accumulated in binary64 and rounded once. Integers are exact.
+//! Float mathematics is computed in the width of its type through `libm`. Sums of f32 are taken in f32, in order; those of other
+//! floats are accumulated in binary64 and rounded once. Integers are exact.
 //!
 //! Functions run on a stack of frames of its own, so that nesting costs no native stack; a value is dropped after its last use.
 

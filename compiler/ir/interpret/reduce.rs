@@ -1,6 +1,6 @@
 //! `reduce`, `window` and `arg_reduce`.
 //!
-//! Floats are summed and multiplied in binary64 and rounded once. Integers wrap. A maximum starts at the lowest value (−∞) and
+//! f32 is summed and multiplied in f32, in order; other floats in binary64 and rounded once. Integers wrap. A maximum starts at the lowest value (−∞) and
 //! takes an element that compares greater, so NaN is left out; a minimum likewise. Sums and products of truth values are
 //! `any` and `all`, which give 1 or 0 in the operand's type.
 
@@ -71,6 +71,11 @@ impl Reduction<'_> {
         }
     }
 
+    /// A partial result in f32 is an f32; narrower types round once at the end.
+    fn narrow(&self, partial: f64) -> f64 {
+        if self.element == ElementType::F32 { f64::from(partial as f32) } else { partial }
+    }
+
     /// Reduces elements into results: `pairs` calls its argument with (result, element) for each of them.
     fn run<'m>(&self, input: &Array<'m>, shape: Vec<usize>, pairs: impl FnOnce(&mut dyn FnMut(usize, usize))) -> Step<Array<'m>> {
         let total = elements(self.element, &shape)?;
@@ -83,7 +88,7 @@ impl Reduction<'_> {
             }
             Column::F32(values) => {
                 let mut sums = vec![self.start_float(); total];
-                pairs(&mut |result, i| sums[result] = self.float(sums[result], f64::from(values[i])));
+                pairs(&mut |result, i| sums[result] = self.narrow(self.float(sums[result], f64::from(values[i]))));
                 Sums::Float(sums)
             }
             Column::F64(values) => {
