@@ -1,0 +1,104 @@
+//! Real models in the JIT's checking mode: caller's buffers, state and scratch memory against inaccessible pages or at odd
+//! addresses, and after every kernel all scratch bytes that the plan calls dead overwritten. The answers stay those of a plain run,
+//! bit for bit.
+
+mod support;
+
+use modelc::jit::memory::Placement;
+use modelc::jit::{Jit, JitOptions};
+use modelc::lower::{Lowered, Options, PlanSource};
+use modelc::machine::Machine;
+use modelc::plan::Effort;
+use modelc::{pipeline, target};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Larger files say nothing new about addresses and take long.
+const LARGEST_FILE: u64 = 700_000;
+
+/// Inputs that are the same in every run and hold every byte value.
+fn inputs(lowered: &Lowered, method: usize) -> Vec<Vec<u8>> {
+    let mut state = 0x9e37_79b9u32;
+    let mut bytes = |count: u64, float: bool| -> Vec<u8> {
+        (0..count)
+            .map(|index| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                // Floats of moderate size: the highest byte of each is that of a number near one.
+                if float && index % 4 == 3 { 0x3e | (state >> 24 & 0x81) as u8 } else { (state >> 24) as u8 }
+            })
+            .collect()
+    };
+    let ports = &lowered.program.methods[method].inputs;
+    ports.iter().map(|port| bytes(port.bytes, port.element == modelc::ir::ElementType::F32)).collect()
+}
+
+/// All outputs of two calls of every method.
+fn answers(lowered: &Lowered, machine: &Machine, options: JitOptions) -> Result<Vec<Vec<Vec<u8>>>, String> {
+    let jit = Jit::with_options(&lowered.program, machine, options).map_err(|error| error.to_string())?;
+    let mut instance = jit.instance().map_err(|error| error.to_string())?;
+    let mut all = Vec::new();
+    for method in 0..lowered.program.methods.len() {
+        let inputs = inputs(lowered, method);
+        let slices: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+        for _ in 0..2 {
+            instance.write_inputs(method, &slices).map_err(|error| error.to_string())?;
+            let status = instance.run(method).map_err(|error| error.to_string())?;
+            let mut outputs = instance.outputs(method);
+            // An index out of range may be refused, always alike; what is in the outputs then does not matter.
+            if status != 0 {
+                outputs = vec![status.to_le_bytes().to_vec()];
+            }
+            all.push(outputs);
+        }
+    }
+    Ok(all)
+}
+
+/// Whether a model was compiled and run; an error when the runs differ.
+fn check(model: &Path, machine: &'static Machine) -> Result<bool, String> {
+    let bytes = std::fs::read(model).map_err(|error| error.to_string())?;
+    let Ok(module) = pipeline::read(Arc::new(bytes), "model", &modelc::frontend::LoadOptions::default()) else { return Ok(false) };
+    let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let Ok(lowered) = pipeline::lower(&module, "model", options) else { return Ok(false) };
+    if lowered.program.methods.iter().flat_map(|m| m.inputs.iter().chain(&m.outputs)).any(|port| port.dynamic.contains(&true)) {
+        return Ok(false);
+    }
+    let plain = answers(&lowered, machine, JitOptions::default())?;
+    for placement in [Placement::AgainstGuard, Placement::Odd] {
+        eprintln!("{} {placement:?}", model.display());
+        let options = JitOptions { placement, live: Some(lowered.live.clone()), ..JitOptions::default() };
+        if answers(&lowered, machine, options)? != plain {
+            return Err(format!("other answers with {placement:?}"));
+        }
+    }
+    Ok(true)
+}
+
+fn check_all(folder: &str, extension: &str, at_least: usize) {
+    let machine = target::host_machine().expect("the host has a machine description");
+    let Some(folder) = support::corpus(folder) else { return };
+    let mut models: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    models.retain(|path| path.extension().is_some_and(|e| e == extension) && path.metadata().is_ok_and(|m| m.len() <= LARGEST_FILE));
+    models.sort();
+    let mut checked = 0;
+    let mut failures = Vec::new();
+    for model in &models {
+        match check(model, machine) {
+            Ok(compiled) => checked += usize::from(compiled),
+            Err(error) => failures.push(format!("{}: {error}", model.display())),
+        }
+    }
+    eprintln!("{checked} of {} models checked", models.len());
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(checked >= at_least, "only {checked} of {} models compiled", models.len());
+}
+
+#[test]
+fn tflite_models_touch_only_what_is_theirs() {
+    check_all("tflite", "tflite", 10);
+}
+
+#[test]
+fn executorch_models_touch_only_what_is_theirs() {
+    check_all("executorch", "pte", 3);
+}
