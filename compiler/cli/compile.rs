@@ -1,11 +1,13 @@
 //! `modelc MODEL -o OUT.o`
 
 use super::Outcome;
-use super::io::{read_model, write, write_if_changed};
+use super::io::{Model, read_model, write_outputs};
 use super::options::{Common, usage};
 use super::output::grouped;
+use crate::codegen::listing::{Listing, listing};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
-use crate::emit::{self, ModelInfo, ObjectFiles, ObjectOptions, RiscvAbi};
+use crate::emit::object::check_weights_place;
+use crate::emit::{self, ModelInfo, ObjectFiles, ObjectOptions, Output, RiscvAbi};
 use crate::lower::Lowered;
 use crate::{ir, pipeline, target};
 use clap::Args;
@@ -20,7 +22,7 @@ pub struct Arguments {
     /// The object file to write; its header is written beside it. `-` is standard output
     #[arg(short, long, value_name = "OUT.o")]
     output: Option<String>,
-    /// Write something else too, or instead: object, header, json, ir, kernels, plan, depfile
+    /// Write something else too, or instead: object, archive, header, json, ir, kernels, clif, asm, plan, depfile
     #[arg(long = "emit", value_name = "KIND[=PATH]")]
     emit: Vec<String>,
     /// Where to write the header
@@ -38,6 +40,9 @@ pub struct Arguments {
     /// Float ABI mark of riscv64 objects
     #[arg(long, value_name = "ABI", default_value = "lp64d")]
     abi: String,
+    /// Where the weights are: embed (in the object)
+    #[arg(long, value_name = "PLACE", default_value = "embed")]
+    weights: String,
     /// Section of the weights
     #[arg(long = "weights-section", value_name = "SECTION")]
     weights_section: Option<String>,
@@ -57,8 +62,18 @@ struct Request {
     path: String,
 }
 
-const KINDS: &[(&str, &str)] =
-    &[("object", "o"), ("header", "h"), ("json", "json"), ("ir", "ir"), ("kernels", "kernels"), ("plan", "plan"), ("depfile", "d")];
+const KINDS: &[(&str, &str)] = &[
+    ("object", "o"),
+    ("archive", "a"),
+    ("header", "h"),
+    ("json", "json"),
+    ("ir", "ir"),
+    ("kernels", "kernels"),
+    ("clif", "clif"),
+    ("asm", "s"),
+    ("plan", "plan"),
+    ("depfile", "d"),
+];
 
 /// Compiles a model.
 ///
@@ -67,6 +82,7 @@ const KINDS: &[(&str, &str)] =
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let path = arguments.model.as_deref().unwrap_or_default();
     let requests = arguments.requests()?;
+    check_weights_place(&arguments.weights)?;
     let target = match &arguments.target {
         Some(spelling) => target::target(spelling)?,
         None => target::host()?,
@@ -87,15 +103,9 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     if let Some(limits) = &arguments.require {
         super::require::check(limits, &files, &lowered)?;
     }
-    let object_path = requests.iter().find(|r| r.kind == "object").map_or(path, |r| r.path.as_str());
-    for request in &requests {
-        let contents = contents(&request.kind, &model.module, &lowered, &files, object_path, path);
-        if request.kind == "header" {
-            write_if_changed(&request.path, &contents)?
-        } else {
-            write(&request.path, &contents)?
-        };
-    }
+    let compiled = Compiled { model: &model, lowered: &lowered, options: &options, files: &files };
+    let outputs = requests.iter().map(|request| compiled.output(request, &requests)).collect::<Result<_, _>>()?;
+    write_outputs(outputs)?;
     if requests.iter().all(|r| r.path != "-") {
         summary(&requests, &files, &lowered);
     }
@@ -131,8 +141,11 @@ impl Arguments {
             }
         };
         if let Some(output) = &self.output {
-            add("object", output.clone());
-            if output != "-" {
+            let library = Path::new(output).extension().is_some_and(|extension| extension == "a" || extension == "lib");
+            add(if library { "archive" } else { "object" }, output.clone());
+            // Nothing lies beside standard output, a pipe or a device.
+            let special = output == "-" || std::fs::metadata(output).is_ok_and(|there| !there.is_file() && !there.is_dir());
+            if !special {
                 add("header", self.header.clone().unwrap_or_else(|| beside("h")));
             }
         }
@@ -152,17 +165,37 @@ impl Arguments {
     }
 }
 
-fn contents(kind: &str, module: &ir::Module, lowered: &Lowered, files: &ObjectFiles, object: &str, model: &str) -> Vec<u8> {
-    match kind {
-        "object" => files.object.clone(),
-        "header" => files.header.clone().into_bytes(),
-        "json" => format!("{:#}\n", files.report).into_bytes(),
-        "ir" => ir::text::print_module(module, ir::text::Constants::Elided).into_bytes(),
-        "kernels" => lowered.program.kernels.iter().map(|k| format!("{k:#?}\n")).collect::<String>().into_bytes(),
-        "plan" => {
-            lowered.plans.iter().zip(&lowered.program.methods).map(|(p, m)| format!("{}: {p}\n", m.name)).collect::<String>().into_bytes()
-        }
-        _ => emit::depfile::depfile(object, &[model]).into_bytes(),
+/// Everything that an output may show.
+struct Compiled<'a> {
+    model: &'a Model,
+    lowered: &'a Lowered,
+    options: &'a ObjectOptions,
+    files: &'a ObjectFiles,
+}
+
+impl Compiled<'_> {
+    fn output(&self, request: &Request, requests: &[Request]) -> Result<Output, Diagnostic> {
+        let (lowered, files) = (self.lowered, self.files);
+        let listing = |what| listing(&lowered.program, self.options.target, self.options.machine, what);
+        let contents = match request.kind.as_str() {
+            "object" => files.object.clone(),
+            "archive" => emit::archive(&format!("{}.o", files.record.name), &files.object, &files.symbols),
+            "header" => files.header.clone().into_bytes(),
+            "json" => format!("{:#}\n", files.report).into_bytes(),
+            "ir" => ir::text::print_module(&self.model.module, ir::text::Constants::Elided).into_bytes(),
+            "kernels" => lowered.program.kernels.iter().map(|k| format!("{k:#?}\n")).collect::<String>().into_bytes(),
+            "clif" => listing(Listing::Cranelift)?.into_bytes(),
+            "asm" => listing(Listing::Machine)?.into_bytes(),
+            "plan" => {
+                let lines = lowered.plans.iter().zip(&lowered.program.methods).map(|(p, m)| format!("{}: {p}\n", m.name));
+                lines.collect::<String>().into_bytes()
+            }
+            _ => {
+                let made = requests.iter().find(|r| r.kind == "object" || r.kind == "archive").map_or(&self.model.path, |r| &r.path);
+                emit::depfile::depfile(made, &[&self.model.path]).into_bytes()
+            }
+        };
+        Ok(Output { path: request.path.clone().into(), contents, only_if_changed: request.kind == "header" })
     }
 }
 

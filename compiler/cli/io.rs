@@ -2,6 +2,7 @@
 
 use super::options::{Common, usage};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::emit::{Output, write_all};
 use crate::ir::{ElementType, Module, Scalar, Tensor};
 use crate::npz::{self, Archive};
 use crate::pipeline;
@@ -51,39 +52,20 @@ pub fn read_model(path: &str, common: &Common) -> Result<Model, Diagnostics> {
 /// # Errors
 /// When it cannot be written.
 pub fn write(path: &str, contents: &[u8]) -> Result<(), Diagnostic> {
-    let failed = |error: std::io::Error| Diagnostic::new(701, Kind::Io, format!("{path} cannot be written: {error}"));
-    if path == "-" {
-        return std::io::stdout().lock().write_all(contents).map_err(failed);
-    }
-    let folder = match Path::new(path).parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut file = tempfile::Builder::new().prefix(".modelc-").permissions(permissions()).tempfile_in(folder).map_err(failed)?;
-    file.write_all(contents).map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
+    write_outputs(vec![Output { path: path.into(), contents: contents.to_vec(), only_if_changed: false }])
 }
 
-/// Writes a file only if it would change, so that build systems see no news where there are none.
+/// Writes several files, or none of them. `-` is standard output, and comes last.
 ///
 /// # Errors
-/// When it cannot be written.
-pub fn write_if_changed(path: &str, contents: &[u8]) -> Result<(), Diagnostic> {
-    if path != "-" && std::fs::read(path).is_ok_and(|old| old == contents) {
-        return Ok(());
-    }
-    write(path, contents)
-}
-
-#[cfg(unix)]
-fn permissions() -> std::fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o644)
-}
-
-#[cfg(not(unix))]
-fn permissions() -> std::fs::Permissions {
-    std::fs::metadata(".").map(|m| m.permissions()).unwrap_or_else(|_| unreachable!("the working folder exists"))
+/// When one cannot be written.
+pub fn write_outputs(outputs: Vec<Output>) -> Result<(), Diagnostic> {
+    let (standard, files): (Vec<_>, Vec<_>) = outputs.into_iter().partition(|output| output.path == Path::new("-"));
+    write_all(&files)?;
+    let failed = |error: std::io::Error| Diagnostic::new(710, Kind::Io, format!("cannot write to standard output: {error}"));
+    let mut stdout = std::io::stdout().lock();
+    standard.iter().try_for_each(|output| stdout.write_all(&output.contents)).map_err(failed)?;
+    stdout.flush().map_err(failed)
 }
 
 /// Where the inputs of calls come from.

@@ -256,6 +256,11 @@ impl Failure {
     }
 }
 
+/// The text of a kernel, or why there is none.
+pub(super) fn guarded_text(kernel: &str, work: impl FnOnce() -> Result<String, CodegenError>) -> Result<String, Diagnostic> {
+    guarded(|| work().map_err(Failure::from)).map_err(|failure| failure.diagnostic(kernel))
+}
+
 /// Cranelift and our own code generation panic where they are wrong; that becomes a failure.
 fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {

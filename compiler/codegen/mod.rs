@@ -10,6 +10,7 @@ pub mod compile;
 mod cpu;
 pub mod driver;
 pub mod error;
+pub mod listing;
 
 pub use code::{Code, Relocation, RelocationTarget};
 pub use compile::{CompiledFunction, CompiledModel, ConstantLayout, compile};

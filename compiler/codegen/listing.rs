@@ -1,0 +1,37 @@
+//! Kernels as text: in Cranelift's language, and as machine instructions.
+
+use super::clif::{self, Optimise, isa_for};
+use super::compile::guarded_text;
+use crate::diagnostic::Diagnostic;
+use crate::machine::Machine;
+use crate::program::Program;
+use crate::target::Target;
+use std::fmt::Write;
+
+/// What to show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Listing {
+    /// Cranelift's language, as it is handed over.
+    Cranelift,
+    /// The instructions that come out.
+    Machine,
+}
+
+/// All kernels of a program, each below its name.
+///
+/// # Errors
+/// As [`super::compile`].
+pub fn listing(program: &Program, target: &Target, machine: &Machine, what: Listing) -> Result<String, Diagnostic> {
+    let mut text = String::new();
+    for kernel in &program.kernels {
+        let body = guarded_text(&kernel.name, || {
+            let isa = isa_for(&target.triple(), machine, Optimise::Kernel)?;
+            Ok(match what {
+                Listing::Cranelift => clif::lower(kernel, &*isa, machine)?.display().to_string(),
+                Listing::Machine => clif::listing(kernel, &*isa, machine)?,
+            })
+        })?;
+        let _ = writeln!(text, "; {}\n{}", kernel.name, body.trim_end());
+    }
+    Ok(text)
+}
