@@ -3,7 +3,7 @@
 use super::check::check;
 use super::clif::{Optimise, compile_kernel, isa_for};
 use super::driver::{Context, DriverOptions, Numbers, calls};
-use super::{Code, CodegenError, cpu};
+use super::{Code, CodegenError, cpu, riscv64};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::interface::{ABI, Interface};
 use crate::kernel::Kernel;
@@ -166,8 +166,14 @@ fn compile_entries(context: &Context<'_>, functions: &mut Vec<CompiledFunction>)
     let mut first_call = 0;
     for (method, interface) in context.program.methods.iter().zip(&context.interface.methods) {
         let called = calls(&method.steps);
+        let mut split = compile_driver(&method.name, context, || context.split(method, interface, first_call))?;
+        if context.machine.isa == Isa::Riscv64 {
+            let entry = riscv64::keep_fs1(functions.len() as u32);
+            let stack_bytes = entry.stack_bytes + split.stack_bytes;
+            functions.push(CompiledFunction { name: format!("{}_steps", interface.identifier), entry: false, code: split });
+            split = Code { stack_bytes, ..entry };
+        }
         let number = functions.len() as u32;
-        let split = compile_driver(&method.name, context, || context.split(method, interface, first_call))?;
         let whole = compile_driver(&method.name, context, || context.whole(number))?;
         let kernels = called.iter().map(|call| functions[call.kernel].code.stack_bytes).max().unwrap_or(0);
         deepest = deepest.max([kernels, split.stack_bytes, whole.stack_bytes].map(u64::from).iter().sum());

@@ -11,6 +11,7 @@ mod cpu;
 pub mod driver;
 pub mod error;
 pub mod listing;
+mod riscv64;
 
 pub use code::{Code, Relocation, RelocationTarget};
 pub use compile::{CompiledFunction, CompiledModel, ConstantLayout, compile};
