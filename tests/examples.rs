@@ -1,0 +1,38 @@
+//! The programs in `examples/`, built and run as `cargo xtask examples` does, with the compiler under test.
+
+use std::path::Path;
+
+/// Fails with what the example printed; a missing tool is a failure too, whose message says how to install it.
+fn example(name: &str) {
+    let modelc = Path::new(env!("CARGO_BIN_EXE_modelc"));
+    let builds = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples");
+    if let Err(message) = xtask::examples::run_with(modelc, &builds, name) {
+        panic!("{message}");
+    }
+}
+
+#[test]
+fn a_c_program() {
+    example("c");
+}
+
+#[test]
+fn a_cmake_project() {
+    example("cmake");
+}
+
+#[test]
+fn bare_metal_on_aarch64() {
+    example("baremetal-aarch64");
+}
+
+#[test]
+fn bare_metal_on_riscv64() {
+    example("baremetal-riscv64");
+}
+
+#[test]
+fn every_example_has_a_test() {
+    let names: Vec<_> = xtask::examples::names().collect();
+    assert_eq!(names, ["c", "cmake", "baremetal-aarch64", "baremetal-riscv64"]);
+}
