@@ -118,7 +118,7 @@ impl Lowering<'_> {
             let nan = l.builder.ins().fcmp(FloatCC::Unordered, x, x);
             if first.scalar { l.builder.ins().select(nan, y, chosen) } else { l.blend(nan, y, chosen) }
         });
-        self.from_register(&result, a.scalar)
+        self.out_of_register(&result, a.scalar)
     }
 
     /// `y < x ? y : x` or `x < y ? y : x`. On x86 exactly this form becomes one `minps` or `maxps`.

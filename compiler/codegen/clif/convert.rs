@@ -16,11 +16,11 @@ impl Lowering<'_> {
             ConvertOp::Wrap => self.wrap_to(a, bits),
             ConvertOp::NarrowSigned => self.narrow_to(a, bits, true),
             ConvertOp::NarrowUnsigned => self.narrow_to(a, bits, false),
-            ConvertOp::SignedToFloat => self.to_float(a, to == Lane::F64, true),
-            ConvertOp::UnsignedToFloat => self.to_float(a, to == Lane::F64, false),
-            ConvertOp::FloatToSigned => self.to_integer(a, bits, true),
-            ConvertOp::FloatToUnsigned => self.to_integer(a, bits, false),
-            ConvertOp::FloatToSignedInRange => self.to_integer_in_range(a),
+            ConvertOp::SignedToFloat => self.integer_to_float(a, to == Lane::F64, true),
+            ConvertOp::UnsignedToFloat => self.integer_to_float(a, to == Lane::F64, false),
+            ConvertOp::FloatToSigned => self.float_to_integer(a, bits, true),
+            ConvertOp::FloatToUnsigned => self.float_to_integer(a, bits, false),
+            ConvertOp::FloatToSignedInRange => self.float_to_integer_in_range(a),
             ConvertOp::Promote => self.promote(a),
             ConvertOp::Demote => self.demote(a),
             ConvertOp::Bitcast if from == Lane::Mask || to == Lane::Mask => return self.bug("a bitcast of a mask"),
@@ -157,10 +157,10 @@ impl Lowering<'_> {
     }
 
     /// Integers to binary32 or binary64, to nearest even.
-    fn to_float(&mut self, a: &Held, double: bool, signed: bool) -> Held {
+    fn integer_to_float(&mut self, a: &Held, double: bool, signed: bool) -> Held {
         if a.lane.bits() < 32 {
             let wide = self.widen_to(a, 32, signed);
-            return self.to_float(&wide, double, true);
+            return self.integer_to_float(&wide, double, true);
         }
         let lane = if double { types::F64 } else { types::F32 };
         let convert = |l: &mut Self, ty, x| {
@@ -185,10 +185,10 @@ impl Lowering<'_> {
     }
 
     /// Floats to integers, towards zero, saturating, NaN to 0.
-    fn to_integer(&mut self, a: &Held, bits: u32, signed: bool) -> Held {
+    fn float_to_integer(&mut self, a: &Held, bits: u32, signed: bool) -> Held {
         if bits < 32 {
             // Every saturated 32-bit result saturates further to the right one.
-            let wide = self.to_integer(a, 32, true);
+            let wide = self.float_to_integer(a, 32, true);
             return self.narrow_to(&wide, bits, signed);
         }
         let lane = integer_lane(bits);
@@ -203,15 +203,15 @@ impl Lowering<'_> {
     }
 
     /// Floats known to fit to signed integers of the same width.
-    fn to_integer_in_range(&mut self, a: &Held) -> Held {
+    fn float_to_integer_in_range(&mut self, a: &Held) -> Held {
         if !self.features.x86() || a.lane == types::F64 {
-            return self.to_integer(a, a.lane.bits(), true);
+            return self.float_to_integer(a, a.lane.bits(), true);
         }
         // One instruction in a register, even for a scalar.
         let register = self.in_register(a);
         let parts = register.parts.iter().map(|&x| self.builder.ins().x86_cvtt2dq(types::I32X4, x)).collect();
         let integers = register.with_lane(types::I32, parts);
-        self.from_register(&integers, a.scalar)
+        self.out_of_register(&integers, a.scalar)
     }
 
     /// Binary32 to binary64.

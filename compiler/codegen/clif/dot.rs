@@ -25,7 +25,7 @@ impl Lowering<'_> {
         let parts = parts.map(|(&x, (&y, &z))| self.multiply_add_to_odd(x, y, z)).collect();
         let odd = z.with_parts(parts);
         let result = self.demote(&odd);
-        Ok(self.from_register(&result, a.scalar))
+        Ok(self.out_of_register(&result, a.scalar))
     }
 
     /// x × y + z in binary64, rounded to odd, for operands that came from binary32: the product is then exact, and

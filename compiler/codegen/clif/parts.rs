@@ -104,7 +104,7 @@ impl Lowering<'_> {
     }
 
     /// Back from [`Self::in_register`].
-    pub fn from_register(&mut self, a: &Held, scalar: bool) -> Held {
+    pub fn out_of_register(&mut self, a: &Held, scalar: bool) -> Held {
         if !scalar || a.scalar {
             return a.clone();
         }

@@ -276,7 +276,7 @@ fn fixed_point() {
     }
     let inputs = [(lane, a.clone()), (lane, b.clone())];
     let on = |f: fn(i32, i32) -> i32| pairs(&a, &b, |a, b| u64::from(f(a as i32, b as i32) as u32));
-    let high = on(|a, b| (i64::from(a) * i64::from(b) >> 32) as i32);
+    let high = on(|a, b| ((i64::from(a) * i64::from(b)) >> 32) as i32);
     let doubling = on(reference::doubling_high_multiply);
     let mut cases = vec![
         lane_wise("MulHighSigned".into(), &inputs, (lane, high), |b, v| b.mul_high(v[0], v[1])),

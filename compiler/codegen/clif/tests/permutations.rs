@@ -66,9 +66,9 @@ fn parts_and_joins() {
                         r.store(part, a[usize::from(first)..][..usize::from(lanes)].iter().copied());
                     }
                 }
-                for lane in 0..a.len() {
+                for (lane, &element) in b.iter().enumerate() {
                     let scalar = r.builder.extract(y, lane as u16);
-                    r.store(scalar, [b[lane]]);
+                    r.store(scalar, [element]);
                 }
             })
         })
