@@ -60,8 +60,7 @@ pub fn lower(module: &Module, method: &ir::Method, options: Options, pool: &mut 
     }
     let (steps, mut schedules): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
     let request = plan::Request { tensors: tensors.list.clone(), steps, effort: options.effort };
-    let (order, plan) =
-        plan::plan_reordered(&request).map_err(|error| bug(format!("the memory planner refused its request: {error}")))?;
+    let (order, plan) = plan::plan_reordered(&request).map_err(|error| bug(format!("the memory planner refused its request: {error}")))?;
     let request = request.reordered(&order);
     let work: Vec<Work> = order.iter().map(|&i| work[i]).collect();
     plan::check(&request, &plan).map_err(|error| bug(format!("the memory plan does not pass its check: {error}")))?;
