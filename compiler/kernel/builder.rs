@@ -213,10 +213,10 @@ impl KernelBuilder {
         self.one(Inst::MulHighSigned { a, b }, ty)
     }
 
-    /// gemmlowp's saturating rounding doubling high multiplication of i32 lanes.
-    pub fn saturating_rounding_doubling_high_mul(&mut self, a: Value, b: Value) -> Value {
+    /// gemmlowp's saturating rounding doubling high multiplication of i32 lanes; see the instruction.
+    pub fn saturating_rounding_doubling_high_mul(&mut self, a: Value, b: Value, saturates: bool) -> Value {
         let ty = self.ty(a);
-        self.one(Inst::SaturatingRoundingDoublingHighMul { a, b }, ty)
+        self.one(Inst::SaturatingRoundingDoublingHighMul { a, b, saturates }, ty)
     }
 
     /// gemmlowp's rounding division of i32 lanes by 2ᵇ, b per lane.

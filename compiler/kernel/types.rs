@@ -297,8 +297,9 @@ pub enum Inst {
     Shuffle { a: Value, b: Value, lanes: Vec<u16> },
     /// i32 × i32 → the high 32 bits of the signed 64-bit product, lane-wise.
     MulHighSigned { a: Value, b: Value },
-    /// gemmlowp's saturating rounding doubling high multiplication of i32 lanes: `(a·b + 2³⁰) >> 31`, saturating.
-    SaturatingRoundingDoublingHighMul { a: Value, b: Value },
+    /// gemmlowp's saturating rounding doubling high multiplication of i32 lanes: `(a·b + 2³⁰) >> 31`, saturating. `saturates` is
+    /// false where the operands are known not to be −2³¹ both, the one case that saturates.
+    SaturatingRoundingDoublingHighMul { a: Value, b: Value, saturates: bool },
     /// gemmlowp's rounding division of i32 lanes by 2ᵇ, ties away from zero; b per lane in 0..=31.
     RoundingDivideByPowerOfTwo { a: Value, b: Value },
     /// acc + dot products.

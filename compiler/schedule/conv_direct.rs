@@ -165,16 +165,16 @@ fn choose_tile(machine: &crate::machine::Machine, work: &Contraction, form: Form
     let width = work.output_size[1];
     let most = if width == 1 { 8 } else { 4 };
     let vectors = outputs.div_ceil(lanes).next_power_of_two().min(most);
-    // Accumulators, one register a vector of weights, and those of the pixels must stay in registers.
+    // Accumulators, the pixels' operands and one vector of weights must stay in registers, beside the copies that x86's fused
+    // operations need here: they overwrite a factor.
     let pixels = match (form, vectors) {
         (_, 1) => 6,
         (_, 2) => 4,
-        (Form::Float, _) if wide => 4,
         (_, _) if wide => 4,
-        (Form::Float | Form::Unsigned8, _) => 3,
+        (Form::Unsigned8, _) => 3,
         _ => 2,
     };
-    let unroll = [4, 2].into_iter().find(|u| groups.is_multiple_of(*u)).unwrap_or(1);
+    let unroll = if groups <= 8 { groups } else { [4, 5, 3, 2].into_iter().find(|u| groups.is_multiple_of(*u)).unwrap_or(1) };
     Tile { pixels: pixels.min(width.max(1)), vectors, unroll }
 }
 

@@ -212,7 +212,8 @@ impl Evaluator<'_> {
         let types: Vec<ElementType> = data.operands.iter().map(|&n| self.expression.nodes[n].ty).collect();
         let operand = |i: usize| state.ranges[data.operands[i].index()];
         let raw = raw_range(data.op, data.ty, &operand, |i| types[i]);
-        let call = Call { at: self, ty: data.ty, types: &types, arguments: &arguments };
+        let ranges: Vec<Range> = (0..data.operands.len()).map(operand).collect();
+        let call = Call { at: self, ty: data.ty, types: &types, ranges: &ranges, arguments: &arguments };
         let value = match data.op {
             ScalarOp::Constant(value) => call.constant(b, value)?,
             ScalarOp::Lut(table) => {
@@ -238,6 +239,7 @@ struct Call<'a> {
     at: &'a Evaluator<'a>,
     ty: ElementType,
     types: &'a [ElementType],
+    ranges: &'a [Range],
     arguments: &'a [Value],
 }
 
@@ -318,7 +320,11 @@ impl Call<'_> {
                 let extra = b.int(ty, i64::from(32u32.saturating_sub(operand.bits())));
                 b.sub(zeros, extra)
             }
-            S::SaturatingRoundingDoublingHighMul => b.saturating_rounding_doubling_high_mul(a[0], a[1]),
+            S::SaturatingRoundingDoublingHighMul => {
+                let smallest = i128::from(i32::MIN);
+                let saturates = self.ranges.iter().all(|r| r.0 == smallest);
+                b.saturating_rounding_doubling_high_mul(a[0], a[1], saturates)
+            }
             S::RoundingDivideByPowerOfTwo => b.rounding_divide_by_power_of_two(a[0], a[1]),
             S::Requantize(RequantizeRule::TfliteDouble) => self.requantize_double(b),
             S::Requantize(RequantizeRule::TfliteSingle) => self.requantize_single(b),
@@ -430,7 +436,7 @@ impl Call<'_> {
         let negated = b.unary(UnaryOp::Neg, shift);
         let right = b.binary(BinaryOp::SignedMax, negated, zero);
         let shifted = b.binary(BinaryOp::ShiftLeft, accumulator, left);
-        let product = b.saturating_rounding_doubling_high_mul(shifted, multiplier);
+        let product = b.saturating_rounding_doubling_high_mul(shifted, multiplier, true);
         b.rounding_divide_by_power_of_two(product, right)
     }
 

@@ -6,6 +6,7 @@ use super::specialise::{Source, Specialised, specialise};
 use super::{Argument, Context, epilogue_of};
 use crate::ir::{self, ElementType, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, KernelBuilder, Value};
+use cranelift_entity::EntityRef;
 
 /// How an operand's element index follows from the output position.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,10 +177,20 @@ impl<'a> ElementWise<'a> {
 
     /// Inputs that the specialised expression still reads, the accumulator left out.
     fn used(&self) -> impl Iterator<Item = usize> + '_ {
+        let expression = &self.special.expression;
+        let mut needed = vec![false; expression.nodes.len()];
         let mut used = vec![false; self.operands.len()];
-        for node in self.special.expression.nodes.values() {
-            if let ir::ScalarOp::Input(i) = node.op {
-                used[i as usize] = true;
+        for result in &expression.results {
+            needed[result.index()] = true;
+        }
+        for (node, data) in expression.nodes.iter().rev() {
+            if needed[node.index()] {
+                if let ir::ScalarOp::Input(i) = data.op {
+                    used[i as usize] = true;
+                }
+                for operand in &data.operands {
+                    needed[operand.index()] = true;
+                }
             }
         }
         (0..self.operands.len()).filter(move |&i| used[i] && Some(i) != self.accumulator)
