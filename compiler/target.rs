@@ -182,18 +182,14 @@ fn native(target: &Target) -> Result<&'static Machine, Diagnostic> {
     levels(target.isa).filter(|m| required_features(m) & !here == 0).max_by_key(|m| required_features(m).count_ones()).ok_or_else(too_old)
 }
 
-/// The machine whose code runs on this computer: the default level, or a lower one where this computer is older. It is the
-/// level that `net_init` accepts here, so JIT and object agree.
+/// The machine whose code the JIT generates here: the highest level that this computer has, as `net_init` chooses in an object
+/// that holds several.
 ///
 /// # Errors
 /// A usage diagnostic, when nothing can be generated for this computer.
 pub fn host_machine() -> Result<&'static Machine, Diagnostic> {
     let isa = host()?.isa;
     let here = host_features();
-    let default = default_machine(isa);
-    if required_features(default) & !here == 0 {
-        return Ok(default);
-    }
     levels(isa).filter(|m| required_features(m) & !here == 0).max_by_key(|m| required_features(m).count_ones()).ok_or_else(too_old)
 }
 

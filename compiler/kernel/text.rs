@@ -141,7 +141,9 @@ impl<'k> Printer<'k> {
             Inst::Part { a, first } => format!("part {}, {first}", self.value(*a)),
             Inst::Shuffle { a, b, lanes } => format!("{} {lanes:?}", two("shuffle", a, b)),
             Inst::MulHighSigned { a, b } => two("mul_high_signed", a, b),
-            Inst::SaturatingRoundingDoublingHighMul { a, b } => two("saturating_rounding_doubling_high_mul", a, b),
+            Inst::SaturatingRoundingDoublingHighMul { a, b, saturates } => {
+                two(if *saturates { "saturating_rounding_doubling_high_mul" } else { "rounding_doubling_high_mul" }, a, b)
+            }
             Inst::RoundingDivideByPowerOfTwo { a, b } => two("rounding_divide_by_power_of_two", a, b),
             Inst::Dot { op, accumulator, a, b } => format!("dot_{} {}", name(op), self.list(&[*accumulator, *a, *b])),
             Inst::Horizontal { op, a } => format!("horizontal_{} {}", name(op), self.value(*a)),

@@ -19,7 +19,7 @@ impl Inst {
             | Self::Join { a, b }
             | Self::Shuffle { a, b, .. }
             | Self::MulHighSigned { a, b }
-            | Self::SaturatingRoundingDoublingHighMul { a, b }
+            | Self::SaturatingRoundingDoublingHighMul { a, b, .. }
             | Self::RoundingDivideByPowerOfTwo { a, b } => vec![*a, *b],
             Self::Fma { a, b, c } => vec![*a, *b, *c],
             Self::Select { mask, a, b } => vec![*mask, *a, *b],

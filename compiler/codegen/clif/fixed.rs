@@ -39,13 +39,16 @@ impl Lowering<'_> {
 
     /// `(a·b + 2³⁰) >> 31`, saturating. Only INT_MIN · INT_MIN saturates, and nothing else rounds to what it wraps to, INT_MIN:
     /// so INT_MIN becomes INT_MAX afterwards.
-    pub fn doubling_high_multiply(&mut self, a: &Held, b: &Held) -> Held {
+    pub fn doubling_high_multiply(&mut self, a: &Held, b: &Held, saturates: bool) -> Held {
         self.map2(a, b, |l, x, y| {
             if a.scalar {
                 let product = l.wide_product(x, y);
                 let rounded = l.builder.ins().iadd_imm_s(product, 1 << 30);
                 let shifted = l.builder.ins().sshr_imm_u(rounded, 31);
                 let result = l.builder.ins().ireduce(types::I32, shifted);
+                if !saturates {
+                    return result;
+                }
                 let wrapped = l.builder.ins().icmp_imm_s(IntCC::Equal, shifted, 1 << 31);
                 let largest = l.builder.ins().iconst(types::I32, i64::from(i32::MAX));
                 return l.builder.ins().select(wrapped, largest, result);
@@ -58,6 +61,9 @@ impl Lowering<'_> {
             let (low, high) = (l.builder.ins().iadd(low, half), l.builder.ins().iadd(high, half));
             let (low, high) = (l.builder.ins().ushr_imm_u(low, 31), l.builder.ins().ushr_imm_u(high, 31));
             let result = l.low_halves(low, high);
+            if !saturates {
+                return result;
+            }
             let smallest = l.number(types::I32, false, i32::MIN as u64);
             let wrapped = l.builder.ins().icmp(IntCC::Equal, result, smallest);
             l.builder.ins().bxor(result, wrapped)

@@ -299,9 +299,9 @@ impl<'a> Lowering<'a> {
                 let (a, b) = (self.get(*a)?, self.get(*b)?);
                 Ok(self.multiply_high(&a, &b))
             }
-            Inst::SaturatingRoundingDoublingHighMul { a, b } => {
+            Inst::SaturatingRoundingDoublingHighMul { a, b, saturates } => {
                 let (a, b) = (self.get(*a)?, self.get(*b)?);
-                Ok(self.doubling_high_multiply(&a, &b))
+                Ok(self.doubling_high_multiply(&a, &b, *saturates))
             }
             Inst::RoundingDivideByPowerOfTwo { a, b } => self.rounding_divide_values(*a, *b),
             Inst::Dot { op, accumulator, a, b } => {

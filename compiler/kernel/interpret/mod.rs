@@ -231,7 +231,7 @@ impl<'k> Machine<'k, '_> {
                 lanes.iter().map(|&lane| both[usize::from(lane)]).collect()
             }
             Inst::MulHighSigned { a, b } => self.zip(*a, *b, wide::mul_high_signed),
-            Inst::SaturatingRoundingDoublingHighMul { a, b } => self.zip(*a, *b, wide::saturating_rounding_doubling_high_mul),
+            Inst::SaturatingRoundingDoublingHighMul { a, b, .. } => self.zip(*a, *b, wide::saturating_rounding_doubling_high_mul),
             Inst::RoundingDivideByPowerOfTwo { a, b } => {
                 self.get(*b).iter().try_for_each(|&count| shift_fits(ty.lane, count))?;
                 self.zip(*a, *b, wide::rounding_divide_by_power_of_two)

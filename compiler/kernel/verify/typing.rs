@@ -65,7 +65,9 @@ impl Verifier<'_> {
                 let from = self.ty(*a)?;
                 require(from.lanes == ty.lanes && converts(*op, from.lane, ty.lane), || format!("{op:?} of {from} to {ty}"))
             }
-            Inst::MulHighSigned { a, b } | Inst::SaturatingRoundingDoublingHighMul { a, b } | Inst::RoundingDivideByPowerOfTwo { a, b } => {
+            Inst::MulHighSigned { a, b }
+            | Inst::SaturatingRoundingDoublingHighMul { a, b, .. }
+            | Inst::RoundingDivideByPowerOfTwo { a, b } => {
                 self.all(&[*a, *b], ty)?;
                 require(ty.lane == Lane::I32, || format!("{ty}, where i32 lanes are wanted"))
             }

@@ -281,7 +281,7 @@ fn fixed_point() {
     let mut cases = vec![
         lane_wise("MulHighSigned".into(), &inputs, (lane, high), |b, v| b.mul_high(v[0], v[1])),
         lane_wise("SaturatingRoundingDoublingHighMul".into(), &inputs, (lane, doubling), |b, v| {
-            b.saturating_rounding_doubling_high_mul(v[0], v[1])
+            b.saturating_rounding_doubling_high_mul(v[0], v[1], true)
         }),
     ];
     let exponents: Vec<u64> = b.iter().map(|b| b & 31).collect();
