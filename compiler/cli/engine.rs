@@ -21,6 +21,8 @@ pub struct Engine {
     pub instance: Instance,
     /// How long compiling took, from the tensor language on.
     pub compile_time: Duration,
+    /// The outputs of each method as the source has them.
+    ports: Vec<Vec<crate::ir::Port>>,
 }
 
 impl Engine {
@@ -38,7 +40,8 @@ impl Engine {
         let jit = Jit::with_options(&lowered.program, machine, JitOptions { profile, ..JitOptions::default() })?;
         let compile_time = start.elapsed();
         let instance = jit.instance()?;
-        Ok(Self { lowered, machine, instance, compile_time })
+        let ports = model.module.methods.iter().map(|method| method.outputs.clone()).collect();
+        Ok(Self { lowered, machine, instance, compile_time, ports })
     }
 
     /// The program.
@@ -46,7 +49,12 @@ impl Engine {
         &self.lowered.program
     }
 
-    /// Calls a method.
+    /// The position of an output among those of the source's method, by which files name it.
+    pub fn position(&self, method: usize, output: usize) -> usize {
+        self.ports[method][output].position(output)
+    }
+
+    /// Calls a method. Inputs are the buffers that it takes; outputs have the shapes of the source, as arrays in files do.
     ///
     /// # Errors
     /// When the call ends with a status.
@@ -54,8 +62,11 @@ impl Engine {
         let slices: Vec<&[u8]> = inputs.iter().map(|t| t.bytes.as_slice()).collect();
         let mut outputs = Vec::new();
         self.instance.call(method, &slices, &mut outputs)?;
-        let ports = &self.lowered.program.methods[method].outputs;
-        let tensor = |(bytes, port): (Vec<u8>, &crate::program::Port)| Tensor { element: port.element, shape: port.shape.clone(), bytes };
+        let ports = self.lowered.program.methods[method].outputs.iter().zip(&self.ports[method]);
+        let tensor = |(bytes, (buffer, port)): (Vec<u8>, (&crate::program::Port, &crate::ir::Port))| {
+            let tensor = Tensor { element: buffer.element, shape: buffer.shape.clone(), bytes };
+            port.from_buffer(&tensor).unwrap_or(tensor)
+        };
         Ok(outputs.into_iter().zip(ports).map(tensor).collect())
     }
 }

@@ -99,10 +99,12 @@ impl Inputs {
             let ty = function.tensor(param);
             let shape =
                 ty.static_shape().ok_or_else(|| Diagnostic::new(601, Kind::Unsupported, format!("in{index} has a dynamic shape")))?;
-            let name = format!("in{call}_{index}");
+            let port = &method.inputs[index];
+            let position = port.position(index);
+            let name = format!("in{call}_{position}");
             let given = match self {
-                Self::Archive(archive) => archive.input(call, index),
-                Self::Arrays(list) => list.iter().find(|(i, _)| *i == index).map(|(_, tensor)| tensor),
+                Self::Archive(archive) => archive.input(call, position),
+                Self::Arrays(list) => list.iter().find(|(i, _)| *i == position).map(|(_, tensor)| tensor),
                 Self::Random(seed) => {
                     inputs.push(random(ty.element, &shape, seed.wrapping_add(index as u64)));
                     continue;
@@ -112,7 +114,9 @@ impl Inputs {
                 Diagnostic::new(503, Kind::Invalid, format!("the inputs hold no {name}"))
                     .expected(format!("{} {shape:?}, {:?}", ty.element, method.inputs[index].name), "nothing")
             })?;
-            inputs.push(npz::conform(given, ty.element, &shape, &name)?);
+            // An array of another rank stays as it is, for `conform` to refuse.
+            let given = port.to_buffer(given).unwrap_or_else(|| given.clone());
+            inputs.push(npz::conform(&given, ty.element, &shape, &name)?);
         }
         Ok(inputs)
     }

@@ -95,7 +95,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     for (call, &method) in methods.iter().enumerate() {
         let outputs = engine.call(method, &inputs.of_call(&model.module, method, call)?)?;
         for (index, output) in outputs.into_iter().enumerate() {
-            let name = format!("out{call}_{index}");
+            let name = format!("out{call}_{}", engine.position(method, index));
             if arguments.outputs.is_none() {
                 println!("{}", summary(&name, &engine.program().methods[method].outputs[index].name, &output));
             }

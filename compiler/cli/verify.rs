@@ -59,15 +59,16 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let mut compared = 0;
     for case in &cases {
         let outputs = engine.call(case.method, &case.inputs)?;
-        for (index, (found, expected)) in outputs.iter().zip(&case.expected).enumerate() {
-            let Some(expected) = expected else { continue };
+        for (index, found) in outputs.iter().enumerate() {
+            let position = engine.position(case.method, index);
+            let Some(Some(expected)) = case.expected.get(position) else { continue };
             compared += 1;
             let port = &engine.program().methods[case.method].outputs[index];
             match compare(found, expected, tolerance) {
                 Difference::None { .. } => {}
                 difference => {
                     differing += 1;
-                    println!("{} out{index} {:?}: {difference}", case.name, port.name);
+                    println!("{} out{position} {:?}: {difference}", case.name, port.name);
                 }
             }
         }
@@ -90,7 +91,9 @@ fn recorded_cases(model: &Model, inputs: &str, expected: &str) -> Result<Vec<Cas
     let mut cases = Vec::new();
     for call in 0..inputs.calls() {
         let method = 0;
-        let outputs = (0..model.module.methods[method].outputs.len()).map(|i| expected.output(call, i).cloned()).collect();
+        let ports = &model.module.methods[method].outputs;
+        let count = ports.iter().enumerate().map(|(i, port)| port.position(i) + 1).max().unwrap_or(0);
+        let outputs = (0..count).map(|i| expected.output(call, i).cloned()).collect();
         let arguments = inputs.of_call(&model.module, method, call)?;
         cases.push(Case { name: format!("call {call}"), method, inputs: arguments, expected: outputs });
     }
@@ -112,12 +115,17 @@ fn bundled_cases(model: &Model) -> Result<Vec<Case>, Diagnostics> {
         };
         for (number, case) in suite.cases.into_iter().enumerate() {
             let function = &model.module.functions[model.module.methods[method].function];
-            let given: Vec<Tensor> = case.inputs.into_iter().flatten().collect();
+            let ports = &model.module.methods[method].inputs;
             let mut inputs = Vec::new();
-            for (index, (tensor, &param)) in given.iter().zip(&function.params).enumerate() {
+            for (index, (port, &param)) in ports.iter().zip(&function.params).enumerate() {
+                let name = format!("input {} of case {number}", port.position(index));
+                let Some(Some(tensor)) = case.inputs.get(port.position(index)) else {
+                    return Err(Diagnostic::new(503, Kind::Invalid, format!("the bundle has no {name} of {:?}", suite.method)).into());
+                };
                 let ty = function.tensor(param);
+                let tensor = port.to_buffer(tensor).unwrap_or_else(|| tensor.clone());
                 let shape = ty.static_shape().unwrap_or_else(|| tensor.shape.clone());
-                inputs.push(npz::conform(tensor, ty.element, &shape, &format!("input {index}"))?);
+                inputs.push(npz::conform(&tensor, ty.element, &shape, &name)?);
             }
             cases.push(Case { name: format!("{} case {number}", suite.method), method, inputs, expected: case.outputs });
         }

@@ -121,7 +121,8 @@ fn known_conditions(plan: &Plan) -> Vec<Option<bool>> {
     let truth = |value: &EValue| if let EValue::Bool(truth) = value { Some(*truth) } else { None };
     let mut known: Vec<Option<bool>> = plan.values.iter().map(truth).collect();
     for instruction in &plan.instructions {
-        for register in effects(plan, instruction).defines {
+        let effects = effects(plan, instruction);
+        for register in effects.defines.into_iter().chain(effects.updates) {
             known[register] = None;
         }
     }
@@ -166,7 +167,7 @@ impl Aliases {
                 }
             }
         }
-        for &register in &effects.uses {
+        for &register in effects.uses.iter().chain(&effects.updates) {
             live.insert(register);
         }
     }

@@ -13,6 +13,8 @@ pub struct Effects {
     pub uses: Vec<usize>,
     /// Written, all of it.
     pub defines: Vec<usize>,
+    /// Written in part: what is not written stays.
+    pub updates: Vec<usize>,
 }
 
 /// How many registers at the end of a kernel's arguments are results.
@@ -24,14 +26,17 @@ enum Convention {
     Result,
     /// The first argument is written in full.
     Copy,
-    /// The first argument is written in part.
+    /// The first argument is read and written in part.
     InPlace,
+    /// The first argument is written row by row from the first one on; until then it has no contents.
+    Grow,
 }
 
 fn convention(operator: &str) -> Convention {
     match operator {
         "aten::copy_" | "aten::copy_.default" => Convention::Copy,
-        "executorch_prim::et_copy_index.tensor" | "aten::index_put_" | "aten::index_put_.default" => Convention::InPlace,
+        "executorch_prim::et_copy_index.tensor" => Convention::Grow,
+        "aten::index_put_" | "aten::index_put_.default" => Convention::InPlace,
         "aten::sym_size.int" | "aten::_local_scalar_dense" | "aten::sym_numel" => Convention::Result,
         name if name.starts_with("executorch_prim::") => Convention::Result,
         _ => Convention::Out,
@@ -65,6 +70,10 @@ fn kernel(plan: &Plan, operator: &str, args: &[usize], effects: &mut Effects) {
             args.get(1..).unwrap_or(&[])
         }
         Convention::InPlace => args,
+        Convention::Grow => {
+            effects.updates.extend(args.first());
+            args.get(1..).unwrap_or(&[])
+        }
         Convention::Out => {
             add(plan, last, &mut effects.defines);
             &before[..before.len() - effects.defines.len().min(before.len())]

@@ -223,7 +223,7 @@ fn state_registers(plan: &Plan) -> Result<Vec<usize>, Fault> {
         for register in effects.uses {
             read(register, &mut written);
         }
-        for register in effects.defines {
+        for register in effects.defines.into_iter().chain(effects.updates) {
             written.add(range_in_file(plan, register));
         }
     }

@@ -172,7 +172,7 @@ impl<'a, 'm> Translator<'a, 'm> {
                 _ => {
                     if let Err(fault) = self.step(instruction) {
                         let _ = self.report(pc, fault);
-                        for register in touched.defines {
+                        for register in touched.defines.into_iter().chain(touched.updates) {
                             self.forget(register);
                         }
                     }
