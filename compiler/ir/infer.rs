@@ -404,15 +404,15 @@ pub fn concat(cx: &Context<'_>) -> Types {
     for i in 1..cx.operands.len() {
         let ty = cx.tensor(i)?;
         cx.require(ty.element == first.element && ty.rank() == first.rank(), || format!("operand {i} differs in type or rank"))?;
-        for d in 0..first.rank() {
+        for (d, joined) in shape.iter_mut().enumerate() {
             if d != axis {
                 cx.require(cx.same_extent(ty.shape[d], first.shape[d]), || format!("operand {i} differs in dimension {d}"))?;
                 continue;
             }
-            let (Extent::Static(a), Extent::Static(b)) = (shape[d], ty.shape[d]) else {
+            let (Extent::Static(a), Extent::Static(b)) = (*joined, ty.shape[d]) else {
                 return Err(cx.error("the joined dimension is dynamic"));
             };
-            shape[d] = Extent::Static(a.checked_add(b).ok_or_else(|| cx.error("the joined dimension is too large"))?);
+            *joined = Extent::Static(a.checked_add(b).ok_or_else(|| cx.error("the joined dimension is too large"))?);
         }
     }
     cx.one(first.element, shape)

@@ -67,7 +67,7 @@ pub fn lower(module: &Module, method: &ir::Method, options: Options, pool: &mut 
     let schedules = order.iter().map(|&i| schedules[i].take());
     let items: Vec<_> = work.iter().copied().zip(schedules).enumerate().collect();
     let mut emission = Emission { module, tensors: &tensors, plan: &plan, pool, items: items.into_iter() };
-    let steps = emission.steps().map_err(|(error, group)| unsupported(module, &grouped.function, method, &group, &error))?;
+    let steps = emission.steps().map_err(|(error, group)| unsupported(module, &grouped.function, method, group, &error))?;
     let calls = (0..work.len()).filter(|&i| matches!(work[i], Work::Group(_)));
     let live = live_ranges(&request, &plan, calls)?;
     let peak = peak(&request, &plan)?;
@@ -312,14 +312,14 @@ struct Emission<'a, 's> {
     items: Items<'s>,
 }
 
-impl Emission<'_, '_> {
+impl<'s> Emission<'_, 's> {
     /// The steps up to the end of the branch at hand, or of the method.
-    fn steps(&mut self) -> Result<Vec<Step>, (Unsupported, Group)> {
+    fn steps(&mut self) -> Result<Vec<Step>, (Unsupported, &'s Group)> {
         let mut steps = Vec::new();
         while let Some((position, item)) = self.items.next() {
             match item {
                 (Work::Group(group), Some(schedule)) => {
-                    let call = self.call(group, schedule.as_ref(), position).map_err(|error| (error, group.clone()))?;
+                    let call = self.call(group, schedule.as_ref(), position).map_err(|error| (error, group))?;
                     steps.push(Step::Call(call));
                 }
                 (Work::Test(condition), _) => {

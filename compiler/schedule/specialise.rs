@@ -147,7 +147,7 @@ impl Rewriter<'_> {
         }
         // The product of the last multiplication, at its largest, must fit 32 bits.
         let fits = (0..channels).all(|c| {
-            let product = ((magnitude << left[c]) * i128::from(at(&multipliers, c)) >> 31) + 2;
+            let product = (((magnitude << left[c]) * i128::from(at(&multipliers, c))) >> 31) + 2;
             let half = if right[c] > 0 { 1i128 << (right[c] - 1) } else { 0 };
             (product + half) << (largest - right[c]) < 1 << 31
         });
