@@ -7,6 +7,23 @@
 
 static unsigned char memory[NET_ARENA_BYTES + NET_ARENA_ALIGN];
 
+/* A call among so many live numbers that they stand in every register that a callee has to keep. */
+static int forward(void *arena, const net_forward_inputs *in, net_forward_outputs *out)
+{
+  static volatile double reals[12] = { 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.5, 11.5, 12.5 };
+  static volatile long numbers[10] = { 11, 12, 13, 14, 15, 16, 17, 18, 19, 20 };
+  double a = reals[0], b = reals[1], c = reals[2], d = reals[3], e = reals[4], f = reals[5];
+  double g = reals[6], h = reals[7], i = reals[8], j = reals[9], k = reals[10], l = reals[11];
+  long m = numbers[0], n = numbers[1], o = numbers[2], p = numbers[3], q = numbers[4];
+  long r = numbers[5], s = numbers[6], t = numbers[7], u = numbers[8], v = numbers[9];
+  int status = net_forward(arena, in, out);
+  CHECK(a == reals[0] && b == reals[1] && c == reals[2] && d == reals[3] && e == reals[4] && f == reals[5]);
+  CHECK(g == reals[6] && h == reals[7] && i == reals[8] && j == reals[9] && k == reals[10] && l == reals[11]);
+  CHECK(m == numbers[0] && n == numbers[1] && o == numbers[2] && p == numbers[3] && q == numbers[4]);
+  CHECK(r == numbers[5] && s == numbers[6] && t == numbers[7] && u == numbers[8] && v == numbers[9]);
+  return status;
+}
+
 int main(int argc, char **argv)
 {
   unsigned char *arena = memory + (-(uintptr_t)memory & (NET_ARENA_ALIGN - 1));
@@ -21,7 +38,7 @@ int main(int argc, char **argv)
   EQUAL(net_init(arena, NET_ARENA_BYTES, NULL), MODELC_OK);
   while (runner_read(inputs, &in)) {
     runner_prepare(&out);
-    EQUAL(net_forward(arena, &in, &out), MODELC_OK);
+    EQUAL(forward(arena, &in, &out), MODELC_OK);
     runner_write(outputs);
   }
   EQUAL(fclose(outputs), 0);
