@@ -318,7 +318,10 @@ impl Call<'_> {
                 let zeros = b.unary(UnaryOp::CountLeadingZeros, a[0]);
                 let ty = b.ty(zeros);
                 let extra = b.int(ty, i64::from(32u32.saturating_sub(operand.bits())));
-                b.sub(zeros, extra)
+                let zeros = b.sub(zeros, extra);
+                // A negative narrow number has its sign in all the extra bits: no zeros, not fewer than none.
+                let none = b.int(ty, 0);
+                b.binary(BinaryOp::SignedMax, zeros, none)
             }
             S::SaturatingRoundingDoublingHighMul => {
                 let smallest = i128::from(i32::MIN);

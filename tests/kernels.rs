@@ -1,0 +1,173 @@
+//! Lowered programs run by the interpreter of kernels, for every machine, whether this computer can run its code or not: each kernel
+//! keeps the rules of its language, stays inside its buffers, and the outputs are those of the tensor interpreter.
+
+mod support;
+
+use modelc::ir::interpret::Interpreter;
+use modelc::ir::random::{self, Options};
+use modelc::ir::text::{Constants, print_module};
+use modelc::ir::{ElementType, Module, ScalarOp, Tensor};
+use modelc::kernel::BufferKind;
+use modelc::kernel::interpret::interpret;
+use modelc::kernel::verify::verify;
+use modelc::lower::{self, PlanSource};
+use modelc::machine::{MACHINES, Machine};
+use modelc::plan::Effort;
+use modelc::program::{Address, Call, Method, Program, Step};
+use modelc::{passes, pipeline};
+use std::collections::BTreeMap;
+
+/// Memory of one instance, and of one call.
+struct Memory<'p> {
+    program: &'p Program,
+    constants: Vec<Vec<u8>>,
+    variables: Vec<u8>,
+    scratch: Vec<u8>,
+    inputs: Vec<Vec<u8>>,
+    outputs: Vec<Vec<u8>>,
+}
+
+impl<'p> Memory<'p> {
+    fn new(program: &'p Program) -> Self {
+        let constants: Vec<Vec<u8>> = program.constants.iter().map(|blob| blob.data.bytes().to_vec()).collect();
+        let mut variables = vec![0; program.variable_bytes as usize];
+        for variable in &program.variables {
+            if let Some(initial) = variable.initial {
+                variables[variable.offset as usize..][..variable.bytes as usize].copy_from_slice(&constants[initial]);
+            }
+        }
+        Self { program, constants, variables, scratch: vec![], inputs: vec![], outputs: vec![] }
+    }
+
+    /// Calls a method. What may not be read before it is written holds other bytes than zeros.
+    fn call(&mut self, method: &Method, inputs: &[Tensor]) -> Result<Vec<Vec<u8>>, String> {
+        self.inputs = inputs.iter().map(|tensor| tensor.bytes.clone()).collect();
+        self.scratch = vec![0xa5; method.scratch_bytes as usize];
+        self.outputs = method.outputs.iter().map(|port| vec![0x5a; port.bytes as usize]).collect();
+        self.steps(&method.steps)?;
+        Ok(std::mem::take(&mut self.outputs))
+    }
+
+    fn steps(&mut self, steps: &[Step]) -> Result<(), String> {
+        for step in steps {
+            match step {
+                Step::Call(call) => self.kernel(call)?,
+                Step::If { condition, then, otherwise } => {
+                    let taken = if self.at(*condition, 1)?[0] != 0 { then } else { otherwise };
+                    self.steps(taken)?;
+                }
+                Step::While { head, condition, body } => {
+                    self.steps(head)?;
+                    while self.at(*condition, 1)?[0] != 0 {
+                        self.steps(body)?;
+                        self.steps(head)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn kernel(&mut self, call: &Call) -> Result<(), String> {
+        let kernel = &self.program.kernels[call.kernel];
+        let mut buffers = Vec::new();
+        for ((_, data), &address) in kernel.pointer_params().zip(&call.arguments) {
+            let bytes = (data.elements * u64::from(data.lane.bytes())) as usize;
+            buffers.push(self.at(address, bytes).map_err(|e| format!("{} of {}: {e}", data.name, kernel.name))?.to_vec());
+        }
+        let status = interpret(kernel, &mut buffers, &call.integers).map_err(|e| format!("{e}\n{kernel}"))?;
+        for (((_, data), &address), buffer) in kernel.pointer_params().zip(&call.arguments).zip(&buffers) {
+            if data.kind != BufferKind::Input {
+                self.at(address, buffer.len())?.copy_from_slice(buffer);
+            }
+        }
+        if status == 0 { Ok(()) } else { Err(format!("{} returns {status}", kernel.name)) }
+    }
+
+    /// Some bytes of an area.
+    fn at(&mut self, address: Address, bytes: usize) -> Result<&mut [u8], String> {
+        let (area, offset) = match address {
+            Address::Scratch(offset) => (&mut self.scratch, offset),
+            Address::Variable(offset) => (&mut self.variables, offset),
+            Address::Input(number, offset) => (&mut self.inputs[number as usize], offset),
+            Address::Output(number, offset) => (&mut self.outputs[number as usize], offset),
+            Address::Constant(number, offset) => (&mut self.constants[number as usize], offset),
+        };
+        let length = area.len();
+        let end = (offset as usize).checked_add(bytes);
+        let range = end.and_then(|end| area.get_mut(offset as usize..end));
+        range.ok_or_else(|| format!("{bytes} bytes at {address:?} of an area of {length}"))
+    }
+}
+
+/// Two calls of the lowered module against two of the tensor interpreter. `Ok(Err(…))` says why it has no lowering.
+fn check(module: &Module, inputs: &[Tensor], machine: &'static Machine) -> Result<Result<(), String>, String> {
+    let options = lower::Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let lowered = match pipeline::lower(module, "module", options) {
+        Ok(lowered) => lowered,
+        Err(diagnostics) => return Ok(Err(diagnostics.to_string())),
+    };
+    for kernel in &lowered.program.kernels {
+        verify(kernel).map_err(|error| format!("{error}\n{kernel}"))?;
+    }
+    let method = &lowered.program.methods[0];
+    let mut memory = Memory::new(&lowered.program);
+    let mut interpreter = Interpreter::new(module);
+    for call in 0..2 {
+        let wanted = interpreter.run(0, inputs).map_err(|error| error.to_string())?;
+        let found = memory.call(method, inputs).map_err(|error| format!("call {call}: {error}"))?;
+        for (index, (bytes, wanted)) in found.into_iter().zip(&wanted).enumerate() {
+            let found = Tensor { element: wanted.element, shape: wanted.shape.clone(), bytes };
+            support::compare(&found, wanted, 1e-5).map_err(|error| format!("output {index} of call {call}: {error}"))?;
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// `MODELC_SEEDS` runs more of them.
+fn seeds() -> u64 {
+    std::env::var("MODELC_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(3000)
+}
+
+#[test]
+fn random_modules_match_the_tensor_interpreter() {
+    let elements = vec![ElementType::F32, ElementType::I8, ElementType::I32, ElementType::Bool];
+    // These say nothing of shift counts outside the width, which random operands are; real models test them.
+    let limited = |op: &ScalarOp| matches!(op, ScalarOp::RoundingDivideByPowerOfTwo | ScalarOp::Requantize(_));
+    let scalar_operations = ScalarOp::PLAIN.iter().copied().filter(|op| !limited(op)).collect();
+    let options = Options { instructions: 4, dynamic: false, elements, scalar_operations, ..Options::default() };
+    let (mut good, mut unsupported) = (0, BTreeMap::<String, usize>::new());
+    for seed in 0..seeds() {
+        let (mut module, inputs) = random::module(seed, &options);
+        passes::run_all(&mut module);
+        let machine = &MACHINES[seed as usize % MACHINES.len()];
+        match check(&module, &inputs, machine) {
+            Ok(Ok(())) => good += 1,
+            Ok(Err(why)) => *unsupported.entry(why.lines().next().unwrap_or_default().into()).or_default() += 1,
+            Err(error) => panic!("seed {seed} on {}: {error}\n{}", machine.level, print_module(&module, Constants::Whole)),
+        }
+    }
+    for (why, count) in &unsupported {
+        println!("{count} times {why}");
+    }
+    println!("{good} match");
+    // A third did when this was written; fewer means that something is no longer compiled.
+    assert!(good * 5 >= seeds(), "only {good} of {} modules are compiled: {unsupported:#?}", seeds());
+}
+
+#[test]
+fn small_models_match_the_tensor_interpreter_on_every_machine() {
+    let Some(folder) = support::corpus("tflite") else { return };
+    for name in ["tflm-hello_world_int8", "tflm-hello_world_float", "tflm-micro_speech_quantized"] {
+        let path = folder.join(name).with_extension("tflite");
+        let mut module = support::load(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        passes::run_all(&mut module);
+        let recorded = support::recorded(&path, "inputs.npz").expect("recorded inputs");
+        let function = &module.functions[module.methods[0].function];
+        let inputs: Vec<Tensor> = (0..function.params.len()).filter_map(|i| recorded.input(0, i).cloned()).collect();
+        for machine in MACHINES {
+            let result = check(&module, &inputs, machine);
+            assert_eq!(result, Ok(Ok(())), "{name} on {}", machine.level);
+        }
+    }
+}
