@@ -315,8 +315,12 @@ impl Call<'_> {
             }
             S::Fma if self.at.fma => b.fma(a[0], a[1], a[2]),
             S::CountLeadingZeros => {
-                let zeros = b.unary(UnaryOp::CountLeadingZeros, a[0]);
-                let ty = b.ty(zeros);
+                let ty = b.ty(a[0]);
+                // A narrow number lies in a wider lane, with copies of its sign above it.
+                let narrow = operand.is_signed_integer() && operand.bits() < 32;
+                let mask = b.int(ty, (1 << operand.bits().min(32)) - 1);
+                let bits = if narrow { b.binary(BinaryOp::And, a[0], mask) } else { a[0] };
+                let zeros = b.unary(UnaryOp::CountLeadingZeros, bits);
                 let extra = b.int(ty, i64::from(32u32.saturating_sub(operand.bits())));
                 let zeros = b.sub(zeros, extra);
                 // A negative narrow number has its sign in all the extra bits: no zeros, not fewer than none.

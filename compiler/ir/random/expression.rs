@@ -83,6 +83,16 @@ impl Generator<'_> {
             operands.push(other);
         }
         operands.truncate(op.arity());
+        // Counts of shifts are defined over a range.
+        let range = match op {
+            ScalarOp::RoundingDivideByPowerOfTwo => Some((0, 31)),
+            ScalarOp::Requantize(_) => Some((-31, 30)),
+            _ => None,
+        };
+        if let (Some((low, high)), Some(last)) = (range, operands.last_mut()) {
+            let count = self.random.between(low, high);
+            *last = builder.constant(Scalar::i32(count as i32));
+        }
         builder.op(op, &operands).ok()
     }
 }

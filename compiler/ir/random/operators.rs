@@ -132,7 +132,7 @@ impl Generator<'_> {
         filter_shape.push(channels / groups);
         // A rewrite takes a border of zeros for padding, which only an infinite weight tells apart.
         self.finite = true;
-        let filter = self.leaf(element, &filter_shape);
+        let filter = self.weights(element, &filter_shape);
         self.finite = false;
         let filter = filter?;
         let mut attributes = self.geometry(spatial);
@@ -142,6 +142,15 @@ impl Generator<'_> {
         attributes.extend(zero_points.map(Attribute::Int));
         attributes.push(Attribute::Element(self.accumulator(element)?));
         Some((vec![input, filter], attributes))
+    }
+
+    /// The right operand of a contraction: mostly constant.
+    fn weights(&mut self, element: ElementType, shape: &[u64]) -> Option<Value> {
+        if self.random.one_in(3) {
+            return self.leaf(element, shape);
+        }
+        let tensor = self.tensor(element, shape);
+        self.b.literal(TensorType::of(element, shape), tensor.bytes).ok()
     }
 
     /// An image with a spatial border, often of its zero point.
@@ -167,7 +176,7 @@ impl Generator<'_> {
         let rows = self.random.between(1, 5) as u64;
         let mut other: Vec<u64> = if self.random.one_in(2) { shape[..shape.len() - 2].to_vec() } else { vec![] };
         other.extend([rows, shape[shape.len() - 1]]);
-        let right = self.leaf(element, &other)?;
+        let right = self.weights(element, &other)?;
         let zero_points = [self.zero_point(element), self.zero_point(element)];
         let mut attributes = zero_points.map(Attribute::Int).to_vec();
         attributes.push(Attribute::Element(self.accumulator(element)?));

@@ -1,0 +1,114 @@
+//! Random modules: the JIT computes what the interpreter computes.
+
+mod support;
+
+use modelc::diagnostic::Kind;
+use modelc::ir::interpret::Interpreter;
+use modelc::ir::random::{Options, module};
+use modelc::ir::text::{Constants, print_module};
+use modelc::ir::{ElementType, Module, Op, ScalarOp, Tensor, op::OPS};
+use modelc::jit::Jit;
+use modelc::lower::{self, PlanSource};
+use modelc::machine::{self, Machine};
+use modelc::plan::Effort;
+use modelc::{passes, pipeline, target};
+
+/// Only sums of floats are not exact here, and they may be taken in another order; their terms are small numbers. The worst is a
+/// difference of large terms, of which a few units in the last place stay.
+const TOLERANCE: f64 = 1e-5;
+
+/// `MODELC_SEEDS` runs more of them.
+fn seeds() -> u64 {
+    std::env::var("MODELC_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(250)
+}
+
+/// What the JIT computes in two calls of one instance; none when something in the module is not compiled yet.
+fn compiled(module: &Module, inputs: &[Tensor], machine: &'static Machine) -> Result<Option<Vec<Tensor>>, String> {
+    let options = lower::Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let lowered = match pipeline::lower(module, "random", options) {
+        Ok(lowered) => lowered,
+        Err(diagnostics) if diagnostics.0.iter().all(|d| d.kind == Kind::Unsupported) => return Ok(None),
+        Err(diagnostics) => return Err(diagnostics.to_string()),
+    };
+    let jit = Jit::new(&lowered.program, machine).map_err(|e| e.to_string())?;
+    let mut instance = jit.instance().map_err(|e| e.to_string())?;
+    let slices: Vec<&[u8]> = inputs.iter().map(|t| t.bytes.as_slice()).collect();
+    let mut results = Vec::new();
+    for _ in 0..2 {
+        let mut outputs = Vec::new();
+        instance.call(0, &slices, &mut outputs).map_err(|e| e.to_string())?;
+        let ports = &lowered.program.methods[0].outputs;
+        results.extend(outputs.into_iter().zip(ports).map(|(bytes, port)| Tensor {
+            element: port.element,
+            shape: port.shape.clone(),
+            bytes,
+        }));
+    }
+    Ok(Some(results))
+}
+
+/// What the interpreter computes in two calls.
+fn interpreted(module: &Module, inputs: &[Tensor]) -> Vec<Tensor> {
+    let mut interpreter = Interpreter::new(module);
+    let mut run = || interpreter.run(0, inputs).unwrap_or_else(|e| panic!("{e}"));
+    let mut outputs = run();
+    outputs.extend(run());
+    outputs
+}
+
+/// What differs for one seed; whether it could be compared at all.
+fn check(seed: u64, options: &Options, machine: &'static Machine) -> Result<bool, String> {
+    let (mut module, inputs) = module(seed, options);
+    passes::run_all(&mut module);
+    let explain = |error: String| format!("seed {seed} on {}: {error}\n{}", machine.level, print_module(&module, Constants::Whole));
+    let Some(found) = compiled(&module, &inputs, machine).map_err(explain)? else { return Ok(false) };
+    for (index, (found, expected)) in found.iter().zip(&interpreted(&module, &inputs)).enumerate() {
+        support::compare(found, expected, TOLERANCE).map_err(|error| explain(format!("output {index}: {error}")))?;
+    }
+    Ok(true)
+}
+
+#[test]
+fn the_jit_computes_what_the_interpreter_computes() {
+    use ElementType::*;
+    let rounded = |op: &ScalarOp| {
+        use ScalarOp::*;
+        matches!(op, Rsqrt | Exp | Log | Tanh | Logistic | Erf | Sin | Cos | Pow)
+    };
+    // What is not compiled yet would make most modules useless here: take it off this list as it comes.
+    let missing = [
+        Op::If,
+        Op::While,
+        Op::LoadState,
+        Op::StoreState,
+        Op::MirrorPad,
+        Op::ArgReduce,
+        Op::Gather,
+        Op::ExtentOf,
+        Op::IndexBinary,
+        Op::IndexConstant,
+        Op::IndexLoad,
+        Op::IndexTensor,
+    ];
+    let options = Options {
+        instructions: 8,
+        operators: OPS.iter().map(|row| row.op).filter(|op| !missing.contains(op)).collect(),
+        elements: vec![F32, I8, I32, U8, Bool, I16],
+        scalar_operations: ScalarOp::PLAIN.iter().copied().filter(|op| !rounded(op)).collect(),
+        dynamic: false,
+    };
+    let host = target::host_machine().expect("the host has a machine description");
+    let mut compared = 0;
+    let mut failures = Vec::new();
+    for seed in 0..seeds() {
+        let machine = if seed % 2 == 0 { host } else { machine::default_machine(host.isa) };
+        match check(seed, &options, machine) {
+            Ok(true) => compared += 1,
+            Ok(false) => {}
+            Err(error) => failures.push(error),
+        }
+    }
+    println!("{compared} of {} compared", seeds());
+    assert!(failures.is_empty(), "{} fail; the first:\n{}", failures.len(), failures[0]);
+    assert!(compared > seeds() / 3, "hardly any module is compiled: {compared}");
+}
