@@ -1,5 +1,6 @@
 //! From a module to a [`Program`]: groups, schedules, one memory plan a method, then kernels with every address decided.
 
+mod imported;
 mod method;
 mod pool;
 

@@ -1,7 +1,7 @@
 //! One method: its groups in order, the planner's request, and the steps with their addresses.
 
 use super::pool::Pool;
-use super::{LiveRanges, Options, Peak, bug};
+use super::{LiveRanges, Options, Peak, PlanSource, bug, imported};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::fuse::flow::{self, FlowError};
 use crate::fuse::{self, Group, Node};
@@ -59,8 +59,21 @@ pub fn lower(module: &Module, method: &ir::Method, options: Options, pool: &mut 
         return Err(Diagnostics(failures));
     }
     let (steps, mut schedules): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
-    let request = plan::Request { tensors: tensors.list.clone(), steps, effort: options.effort };
-    let (order, plan) = plan::plan_reordered(&request).map_err(|error| bug(format!("the memory planner refused its request: {error}")))?;
+    let mut request = plan::Request { tensors: tensors.list.clone(), steps, effort: options.effort };
+    let planned = match options.plan {
+        PlanSource::Own => plan::plan_reordered(&request),
+        // The plan of the file holds for the order of the file.
+        PlanSource::Program => {
+            let groups = work.iter().filter_map(|item| if let Work::Group(group) = item { Some(*group) } else { None });
+            for (root, offset) in imported::places(module, method, &grouped.function, groups) {
+                if let Some(id) = tensors.ids.get(&root) {
+                    request.tensors[id.index()].fixed = Some(offset);
+                }
+            }
+            imported::plan_with_places(&mut request).map(|plan| ((0..work.len()).collect(), plan))
+        }
+    };
+    let (order, plan) = planned.map_err(|error| bug(format!("the memory planner refused its request: {error}")))?;
     let request = request.reordered(&order);
     let work: Vec<Work> = order.iter().map(|&i| work[i]).collect();
     plan::check(&request, &plan).map_err(|error| bug(format!("the memory plan does not pass its check: {error}")))?;
@@ -170,7 +183,7 @@ fn produced(nodes: &[Node], list: &mut Vec<Value>) {
 }
 
 /// The tensor whose memory a value has: reshapes share that of their operand.
-fn root_of(function: &Function, mut value: Value) -> Value {
+pub(super) fn root_of(function: &Function, mut value: Value) -> Value {
     while let Some(inst) = function.defining_inst(value) {
         let data = &function.insts[inst];
         if data.op != Op::Reshape || !data.results.contains(&value) {

@@ -1,0 +1,94 @@
+//! The memory plan that came with the file, kept for every tensor that is still there.
+//!
+//! Rewrites and fusion make other values than the file has, so a place belongs to an operator of the file: the tensor that the
+//! operator's last kernels write, if it has the bytes of the operator's result, lies where the file puts that result. A tensor that
+//! lives longer than in the file may meet another there; the later one then goes where the planner likes.
+
+use super::method::root_of;
+use crate::fuse::Group;
+use crate::ir::{self, Function, Module, Value};
+use crate::plan::{self, Place, Plan, PlanError, Request};
+use std::collections::{BTreeMap, HashMap};
+
+/// The areas of the file lie one behind the other, each from such a multiple on.
+const AREA_ALIGNMENT: u64 = 64;
+
+/// Results of an operator of the file that have so many bytes.
+type Key = (u32, u64);
+
+/// Where tensors that groups write lie in the plan of the file, by the tensor that owns the memory.
+pub(super) fn places<'a>(
+    module: &Module,
+    method: &ir::Method,
+    function: &Function,
+    groups: impl Iterator<Item = &'a Group>,
+) -> HashMap<Value, u64> {
+    let known = in_file(module, method);
+    let mut written: HashMap<Key, Vec<Value>> = HashMap::new();
+    for &output in groups.flat_map(|group| &group.outputs) {
+        let root = root_of(function, output);
+        let operator = function.defining_inst(output).and_then(|inst| function.insts[inst].source).map(|s| module.sources[s].operator);
+        if let (Some(operator), Some(bytes)) = (operator, function.bound_bytes(function.tensor(root))) {
+            let list = written.entry((operator, bytes)).or_default();
+            list.retain(|&value| value != root);
+            list.push(root);
+        }
+    }
+    let mut places = HashMap::new();
+    for (key, offsets) in known {
+        let Some(values) = written.get(&key) else { continue };
+        // What comes before the last is work on the way to the results.
+        let last = &values[values.len().saturating_sub(offsets.len())..];
+        places.extend(last.iter().copied().zip(offsets));
+    }
+    places
+}
+
+/// The offsets that the file gives the results of each operator, in order, areas one behind the other.
+fn in_file(module: &Module, method: &ir::Method) -> BTreeMap<Key, Vec<u64>> {
+    let mut known: BTreeMap<Key, Vec<u64>> = BTreeMap::new();
+    let plans = module.imported_plan.iter().flat_map(|plan| &plan.methods);
+    for plan in plans.filter(|plan| plan.function == method.function) {
+        let mut bases = Vec::with_capacity(plan.area_bytes.len());
+        let mut end = 0u64;
+        for bytes in &plan.area_bytes {
+            bases.push(end);
+            end = end.saturating_add(*bytes).checked_next_multiple_of(AREA_ALIGNMENT).unwrap_or(u64::MAX);
+        }
+        for place in &plan.placements {
+            let function = &module.functions[place.function];
+            let source = function.defining_inst(place.value).and_then(|inst| function.insts[inst].source);
+            if let (Some(source), Some(base)) = (source, bases.get(place.memory_id as usize)) {
+                let list = known.entry((module.sources[source].operator, place.bytes)).or_default();
+                list.push(base.saturating_add(place.offset));
+            }
+        }
+    }
+    known
+}
+
+/// Plans a request whose tensors may have places of the file. Those that cannot be kept are given up, one by one.
+///
+/// # Errors
+/// As the planner.
+pub(super) fn plan_with_places(request: &mut Request) -> Result<Plan, PlanError> {
+    for tensor in &mut request.tensors {
+        let kept = tensor.place == Place::Arena && tensor.bytes > 0 && tensor.view_of.is_none();
+        tensor.fixed = tensor.fixed.filter(|offset| kept && offset.is_multiple_of(tensor.alignment));
+    }
+    loop {
+        let error = match plan::plan(request) {
+            Ok(plan) => return Ok(plan),
+            Err(error) => error,
+        };
+        let (PlanError::FixedConflict { second: name, .. } | PlanError::FixedOffset { name, .. }) = &error else { return Err(error) };
+        let first = if let PlanError::FixedConflict { first, .. } = &error { first } else { name };
+        let given_up = [name, first]
+            .into_iter()
+            .find_map(|name| request.tensors.iter().rposition(|tensor| tensor.name == *name && tensor.fixed.is_some()));
+        match given_up {
+            Some(index) => request.tensors[index].fixed = None,
+            None => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! ExecuTorch programs and bundles through the command line, and the plan that comes with them.
+
+mod support;
+
+use modelc::frontend::{LoadOptions, bundled};
+use modelc::lower::{Options, PlanSource};
+use modelc::plan::Effort;
+use modelc::{pipeline, target};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+fn modelc(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_modelc")).args(arguments).output().expect("the command runs")
+}
+
+fn status(output: &Output, what: &str) -> i32 {
+    output.status.code().unwrap_or_else(|| panic!("{what}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn in_corpus(name: &str) -> Option<PathBuf> {
+    Some(support::corpus("executorch")?.join(name))
+}
+
+#[test]
+fn portable_programs_verify_with_both_plans() {
+    for name in ["addmul", "mlp", "lenet", "cond"] {
+        let Some(stem) = in_corpus(&format!("{name}.portable")) else { return };
+        let path = |what: &str| format!("{}.{what}", stem.display());
+        for plan in ["own", "program"] {
+            let recorded = [path("pte"), path("inputs.npz"), path("expected.npz")];
+            let output = modelc(&["verify", &recorded[0], "--inputs", &recorded[1], "--expected", &recorded[2], "--plan", plan]);
+            assert_eq!(status(&output, name), 0, "{name} {plan}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+}
+
+/// A bundle verifies; with one expected value changed it does not, and says so with status 3.
+#[test]
+fn bundles_verify_and_notice_a_changed_value() {
+    for name in ["mlp", "lenet"] {
+        let Some(path) = in_corpus(&format!("{name}.portable.bpte")) else { return };
+        let output = modelc(&["verify", &path.display().to_string()]);
+        assert_eq!(status(&output, name), 0, "{name}: {}", String::from_utf8_lossy(&output.stderr));
+
+        let mut bytes = std::fs::read(&path).expect("the bundle can be read");
+        let shared: Arc<dyn modelc::ir::data::Bytes> = Arc::new(bytes.clone());
+        let (_, suites) = bundled::load(&shared).expect("the bundle is sound");
+        let expected = suites[0].cases[0].outputs[0].clone().expect("an output").bytes;
+        let at = bytes.windows(expected.len()).position(|window| window == expected).expect("the output is in the file");
+        // The highest byte of the first float: sign and exponent.
+        bytes[at + 3] ^= 0x80;
+        let folder = tempfile::tempdir().expect("a folder for the changed bundle");
+        let changed = folder.path().join("changed.bpte");
+        std::fs::write(&changed, bytes).expect("the changed bundle can be written");
+        assert_eq!(status(&modelc(&["verify", &changed.display().to_string()]), name), 3, "{name}");
+    }
+}
+
+/// The offsets in the arena of a program lowered with a plan.
+fn offsets(path: &Path, plan: PlanSource) -> (u64, Vec<u64>) {
+    let bytes = std::fs::read(path).expect("the program can be read");
+    let module = pipeline::read(Arc::new(bytes), "model.pte", &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let machine = target::host_machine().expect("the host has a machine description");
+    let options = Options { machine, effort: Effort::Normal, plan };
+    let lowered = pipeline::lower(&module, "model.pte", options).unwrap_or_else(|error| panic!("{error}"));
+    (lowered.plans[0].arena_bytes, lowered.plans[0].offset.iter().flatten().copied().collect())
+}
+
+#[test]
+fn the_plan_of_the_program_is_kept_to_the_byte() {
+    // Offsets of AllocationDetails in the file: the results of relu, gelu and the last addmm of the MLP; of max_pool2d, and of avg_pool2d
+    // and two relus, of LeNet. What is fused away has no memory.
+    for (name, kept) in [("mlp", &[67_584, 5_120, 65_536][..]), ("lenet", &[28_224, 192_000][..])] {
+        let Some(path) = in_corpus(&format!("{name}.portable.pte")) else { return };
+        let (arena, found) = offsets(&path, PlanSource::Program);
+        assert!(kept.iter().all(|offset| found.contains(offset)), "{name}: {found:?} in {arena} bytes");
+        let (own, _) = offsets(&path, PlanSource::Own);
+        assert!(own <= arena, "{name}: our plan needs {own} bytes, the file's {arena}");
+    }
+}
