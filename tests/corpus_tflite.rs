@@ -36,6 +36,13 @@ fn mlperf_tiny_and_micro_examples_match_their_recorded_outputs() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
+#[test]
+fn models_with_variables_keep_them_from_call_to_call() {
+    for model in models("tflite", |name| name.starts_with("esphome-") || name.starts_with("pymicrowakeword-")) {
+        support::check_interpreted(&model, FLOAT_TOLERANCE).unwrap_or_else(|error| panic!("{}: {error}", model.display()));
+    }
+}
+
 /// What became of a case.
 enum Outcome {
     Passed,

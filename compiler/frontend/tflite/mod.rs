@@ -26,6 +26,7 @@ mod softmax;
 mod subgraph;
 mod tensor;
 mod unary;
+mod variables;
 
 use super::LoadOptions;
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
@@ -37,6 +38,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use subgraph::LoweredSubgraph;
 use tensor::{Buffers, TensorInfo};
+use variables::Variables;
 
 /// An entry of the file's table of operator codes.
 struct OperatorCode {
@@ -51,6 +53,20 @@ struct Subgraph<'a> {
     name: String,
     /// What the file says of each tensor, or why it cannot be used.
     tensors: Vec<Result<Rc<TensorInfo>, Diagnostic>>,
+}
+
+/// The parts of a file that lowering reads.
+struct File<'a> {
+    codes: Vec<OperatorCode>,
+    buffers: Buffers<'a>,
+    records: Vec<schema::SubGraph<'a>>,
+}
+
+impl<'a> File<'a> {
+    /// Reads the subgraph of a number that is in range.
+    fn subgraph(&self, index: usize) -> Result<Subgraph<'a>, Diagnostic> {
+        read_subgraph(self.records[index], index, &self.buffers)
+    }
 }
 
 /// What a user calls: a name, a subgraph, and names for its inputs and outputs.
@@ -80,16 +96,19 @@ pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Modu
             .expected("3", model.version().to_string())
             .into());
     }
-    let codes: Vec<OperatorCode> = model.operator_codes().into_iter().flatten().map(operator_code).collect();
-    let buffers = Buffers { owner: bytes.clone(), bytes: slice, table: model.buffers() };
-    let records: Vec<schema::SubGraph<'_>> = model.subgraphs().into_iter().flatten().collect();
+    let file = File {
+        codes: model.operator_codes().into_iter().flatten().map(operator_code).collect(),
+        buffers: Buffers { owner: bytes.clone(), bytes: slice, table: model.buffers() },
+        records: model.subgraphs().into_iter().flatten().collect(),
+    };
     let mut module = Module::default();
-    let mut lowered: Vec<Option<LoweredSubgraph>> = vec![None; records.len()];
+    let mut variables = Variables::default();
+    let mut lowered: Vec<Option<LoweredSubgraph>> = vec![None; file.records.len()];
     let mut errors = Vec::new();
-    for entry in entries(&model, records.len())? {
+    for entry in entries(&model, file.records.len())? {
         if lowered[entry.subgraph].is_none() {
-            let subgraph = read_subgraph(records[entry.subgraph], entry.subgraph, &buffers)?;
-            match subgraph::lower(&subgraph, &codes, &options.shapes, &mut module) {
+            let subgraph = file.subgraph(entry.subgraph)?;
+            match subgraph::lower(&subgraph, &file, &options.shapes, &mut module, &mut variables) {
                 Ok(function) => lowered[entry.subgraph] = Some(function),
                 Err(diagnostics) => errors.extend(diagnostics),
             }

@@ -136,6 +136,19 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         Ok(())
     }
 
+    /// Makes result number `index` the handle of a variable.
+    pub fn bind_variable(&mut self, index: usize, variable: usize) {
+        if let Some(&tensor) = self.outputs.get(index) {
+            self.lowering.write_variable(tensor, variable);
+        }
+    }
+
+    /// The variable that operand number `index` is a handle of.
+    pub fn variable(&self, index: usize) -> Result<usize, Diagnostic> {
+        let tensor = self.inputs.get(index).copied().flatten().ok_or_else(|| invalid(203, format!("input {index} is missing")))?;
+        self.lowering.variable(tensor).ok_or_else(|| invalid(316, format!("input {index} is no handle of a variable")))
+    }
+
     /// The static shape of a value.
     pub fn shape(&self, value: Value) -> Result<Vec<u64>, Diagnostic> {
         self.lowering

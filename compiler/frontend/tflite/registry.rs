@@ -5,7 +5,7 @@ use super::operator::{Lowered, Operator};
 use super::unary::{self, exp_f32, tanh_f32};
 use super::{
     OperatorCode, arithmetic, blocks, concatenation, convolution, fully_connected, matrix, normalization, pooling, quantize, reduction,
-    resize, shape, slicing, softmax,
+    resize, shape, slicing, softmax, variables,
 };
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::ElementType::{I8, I16, U8};
@@ -22,12 +22,14 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::ADD_N, arithmetic::add_n),
     (Code::ARG_MAX, |o| reduction::arg_extreme(o, "max")),
     (Code::ARG_MIN, |o| reduction::arg_extreme(o, "min")),
+    (Code::ASSIGN_VARIABLE, variables::assign),
     (Code::AVERAGE_POOL_2D, pooling::average_pool_2d),
     (Code::BATCH_MATMUL, matrix::batch_matmul),
     (Code::BATCH_TO_SPACE_ND, blocks::batch_to_space),
     (Code::BITWISE_XOR, arithmetic::bitwise_xor),
     (Code::BROADCAST_ARGS, shape::broadcast_args),
     (Code::BROADCAST_TO, shape::broadcast_to),
+    (Code::CALL_ONCE, variables::call_once),
     (Code::CAST, quantize::cast),
     (Code::CEIL, |o| unary::float(o, ScalarOp::Ceil)),
     (Code::CONCATENATION, concatenation::concatenation),
@@ -77,6 +79,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::QUANTIZE, quantize::quantize),
     (Code::RANGE, shape::range),
     (Code::RANK, shape::rank),
+    (Code::READ_VARIABLE, variables::read),
     (Code::REDUCE_ALL, |o| reduction::reduce(o, "all")),
     (Code::REDUCE_ANY, |o| reduction::reduce(o, "any")),
     (Code::REDUCE_MAX, |o| reduction::reduce(o, "max")),
@@ -116,6 +119,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::TRANSPOSE, shape::transpose),
     (Code::TRANSPOSE_CONV, matrix::transpose_conv),
     (Code::UNPACK, concatenation::unpack),
+    (Code::VAR_HANDLE, variables::handle),
     (Code::ZEROS_LIKE, unary::zeros_like),
 ];
 

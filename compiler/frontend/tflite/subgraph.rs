@@ -2,7 +2,8 @@
 
 use super::operator::{Operator, invalid};
 use super::tensor::TensorInfo;
-use super::{OperatorCode, Subgraph, fold, registry};
+use super::variables::Variables;
+use super::{File, Subgraph, fold, registry};
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::{Func, FunctionBuilder, Module, Op, Quantization, SourceData, TensorType, Type, Value};
 use crate::schema::tflite as schema;
@@ -18,6 +19,8 @@ enum Slot {
     Unwritten,
     /// Its value.
     Value(Value),
+    /// The variable that it is a handle of.
+    Variable(usize),
     /// The operator that writes it could not be lowered; what depends on it is skipped without another error.
     Poisoned,
 }
@@ -25,8 +28,13 @@ enum Slot {
 /// A subgraph on its way into a function.
 pub(super) struct Lowering<'a, 'm> {
     pub(super) builder: FunctionBuilder<'m>,
+    pub(super) file: &'a File<'a>,
+    pub(super) variables: &'m mut Variables,
+    /// Orders reads and writes of variables; none where there are none.
+    pub(super) effect: Option<Value>,
+    /// Whether this subgraph gives variables their first contents.
+    pub(super) is_initialising: bool,
     subgraph: &'a Subgraph<'a>,
-    codes: &'a [OperatorCode],
     slots: Vec<Slot>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -59,18 +67,21 @@ pub(super) struct LoweredSubgraph {
 /// Everything found wrong with it.
 pub(super) fn lower<'a>(
     subgraph: &'a Subgraph<'a>,
-    codes: &'a [OperatorCode],
+    file: &'a File<'a>,
     shapes: &[(usize, Vec<u64>)],
     module: &mut Module,
+    variables: &mut Variables,
 ) -> Result<LoweredSubgraph, Vec<Diagnostic>> {
-    let builder = FunctionBuilder::new(module, subgraph.name.clone());
-    let slots = vec![Slot::Unwritten; subgraph.tensors.len()];
-    let mut lowering = Lowering { builder, subgraph, codes, slots, diagnostics: Vec::new() };
+    let mut lowering = Lowering::new(subgraph, file, module, variables, false);
     let inputs = lowering.parameters(shapes);
+    if lowering.uses_variables() {
+        lowering.effect = Some(lowering.builder.param(Type::Effect, None));
+    }
     lowering.operators();
     let outputs = lowering.results();
     match (inputs, outputs) {
-        (Ok(inputs), Ok((values, outputs))) if lowering.diagnostics.is_empty() => {
+        (Ok(inputs), Ok((mut values, outputs))) if lowering.diagnostics.is_empty() => {
+            values.extend(lowering.effect);
             Ok(LoweredSubgraph { function: lowering.builder.finish(values), inputs, outputs })
         }
         (inputs, outputs) => {
@@ -79,6 +90,54 @@ pub(super) fn lower<'a>(
             diagnostics.extend(outputs.err().filter(|_| diagnostics.is_empty()));
             Err(diagnostics.into_iter().map(|d| d.in_function(&subgraph.name)).collect())
         }
+    }
+}
+
+/// Lowers a subgraph for the first contents of variables alone; its function is dropped.
+///
+/// # Errors
+/// The first thing found wrong with it.
+pub(super) fn initialise<'a>(
+    subgraph: &'a Subgraph<'a>,
+    file: &'a File<'a>,
+    module: &mut Module,
+    variables: &mut Variables,
+) -> Result<(), Diagnostic> {
+    let mut lowering = Lowering::new(subgraph, file, module, variables, true);
+    lowering.operators();
+    let first = lowering.diagnostics.into_iter().next();
+    first.map_or(Ok(()), |diagnostic| Err(diagnostic.in_function(&subgraph.name)))
+}
+
+impl<'a, 'm> Lowering<'a, 'm> {
+    fn new(
+        subgraph: &'a Subgraph<'a>,
+        file: &'a File<'a>,
+        module: &'m mut Module,
+        variables: &'m mut Variables,
+        is_initialising: bool,
+    ) -> Self {
+        let builder = FunctionBuilder::new(module, subgraph.name.clone());
+        let slots = vec![Slot::Unwritten; subgraph.tensors.len()];
+        Self { builder, file, variables, effect: None, is_initialising, subgraph, slots, diagnostics: Vec::new() }
+    }
+
+    /// Whether an operator reads or writes a variable.
+    fn uses_variables(&self) -> bool {
+        let codes =
+            self.subgraph.record.operators().into_iter().flatten().filter_map(|record| self.file.codes.get(record.opcode_index() as usize));
+        let stateful = [schema::BuiltinOperator::READ_VARIABLE, schema::BuiltinOperator::ASSIGN_VARIABLE];
+        codes.into_iter().any(|code| stateful.contains(&code.code))
+    }
+
+    /// Makes a tensor the handle of a variable.
+    pub(super) fn write_variable(&mut self, tensor: usize, variable: usize) {
+        self.slots[tensor] = Slot::Variable(variable);
+    }
+
+    /// The variable that a tensor is a handle of.
+    pub(super) fn variable(&self, tensor: usize) -> Option<usize> {
+        if let Slot::Variable(variable) = self.slots[tensor] { Some(variable) } else { None }
     }
 }
 
@@ -174,7 +233,7 @@ impl<'a> Lowering<'a, '_> {
     fn operators(&mut self) {
         let Some(operators) = self.subgraph.record.operators() else { return };
         for (index, record) in operators.iter().enumerate() {
-            let name = self.codes.get(record.opcode_index() as usize).map_or("?", |code| code.name.as_str());
+            let name = self.file.codes.get(record.opcode_index() as usize).map_or("?", |code| code.name.as_str());
             if let Err(diagnostic) = self.operator(index, record) {
                 self.poison(record);
                 self.diagnostics.push(diagnostic.at_operator(index as u32, name));
@@ -192,10 +251,10 @@ impl<'a> Lowering<'a, '_> {
     }
 
     fn operator(&mut self, index: usize, record: schema::Operator<'a>) -> Result<(), Diagnostic> {
-        let code = self.codes.get(record.opcode_index() as usize);
+        let code = self.file.codes.get(record.opcode_index() as usize);
         let code = code.ok_or_else(|| {
             invalid(207, "the operator's code is out of range")
-                .expected(format!("below {}", self.codes.len()), record.opcode_index().to_string())
+                .expected(format!("below {}", self.file.codes.len()), record.opcode_index().to_string())
         })?;
         let inputs = self.indices(record.inputs())?;
         let outputs = self.unwritten_outputs(record)?;
@@ -214,7 +273,7 @@ impl<'a> Lowering<'a, '_> {
         let mut operator = Operator { lowering: self, record, inputs, outputs: outputs.clone() };
         lower(&mut operator)?;
         self.fold(start, &outputs);
-        match outputs.iter().find(|&&tensor| !matches!(self.slots[tensor], Slot::Value(_))) {
+        match outputs.iter().find(|&&tensor| !matches!(self.slots[tensor], Slot::Value(_) | Slot::Variable(_))) {
             Some(_) => Err(invalid(203, "the operator has more outputs than it computes")),
             None => Ok(()),
         }
@@ -242,7 +301,7 @@ impl<'a> Lowering<'a, '_> {
         for tensor in self.indices(record.outputs())? {
             let tensor = tensor.ok_or_else(|| invalid(205, "an output of the operator is missing"))?;
             let constant = matches!(&self.subgraph.tensors[tensor], Ok(info) if info.data.is_some());
-            if constant || outputs.contains(&tensor) || matches!(self.slots[tensor], Slot::Value(_)) {
+            if constant || outputs.contains(&tensor) || matches!(self.slots[tensor], Slot::Value(_) | Slot::Variable(_)) {
                 let name = self.info(tensor).map_or_else(|_| format!("#{tensor}"), |info| info.name.clone());
                 return Err(invalid(208, "the operator writes a tensor that has a value already").about_tensor(name));
             }
