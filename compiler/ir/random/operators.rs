@@ -149,8 +149,23 @@ impl Generator<'_> {
         if self.random.one_in(3) {
             return self.leaf(element, shape);
         }
+        if self.random.one_in(3) {
+            return self.widened(element, shape);
+        }
         let tensor = self.tensor(element, shape);
         self.b.literal(TensorType::of(element, shape), tensor.bytes).ok()
+    }
+
+    /// Weights as some formats store them: narrow, and with their dimensions in another order.
+    fn widened(&mut self, element: ElementType, shape: &[u64]) -> Option<Value> {
+        let stored: Vec<u64> = shape.iter().rev().copied().collect();
+        let tensor = self.tensor(ElementType::I8, &stored);
+        let narrow = self.b.literal(TensorType::of(ElementType::I8, &stored), tensor.bytes).ok()?;
+        let mut e = ExpressionBuilder::new(&[ElementType::I8]);
+        let x = e.input(0);
+        let wide = e.convert(x, element);
+        let wide = self.b.map(&[narrow], e.finish(vec![wide])).ok()?;
+        self.b.transpose(wide, (0..shape.len() as i64).rev().collect()).ok()
     }
 
     /// An image with a spatial border, often of its zero point.
