@@ -1,7 +1,23 @@
-//! Loads that become part of the widening conversion which alone uses them.
+//! Loads that become part of the widening conversion which alone uses them, and loads that nothing uses.
+//!
+//! Cranelift drops other instructions without a use, but keeps every load.
 
 use crate::kernel::{BufferKind, ConvertOp, Inst, Kernel, Region, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+/// The values that instructions or yields use.
+pub(super) fn used_values(kernel: &Kernel) -> HashSet<Value> {
+    let mut used = HashSet::new();
+    let mut regions = vec![&kernel.body];
+    while let Some(region) = regions.pop() {
+        used.extend(region.yields.iter().copied());
+        for statement in &region.statements {
+            used.extend(statement.inst.operands());
+            regions.extend(statement.inst.regions());
+        }
+    }
+    used
+}
 
 /// The loads from constant memory, of multiples of eight bytes, whose only use is a conversion to wider integers in their own
 /// region. Each comes with its instruction.

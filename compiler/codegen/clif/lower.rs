@@ -1,7 +1,7 @@
 //! The walk over a kernel: one Cranelift function, one instruction after the other.
 
 use super::address::Index;
-use super::fold::widened_loads;
+use super::fold::{used_values, widened_loads};
 use super::held::{Held, lane_type, part_count, part_type};
 use crate::codegen::CodegenError;
 use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Region, Type, Value};
@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{self, AbiParam, Block, Function, InstBuilder, Signat
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_entity::EntityRef;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What the lowering asks of the machine.
 #[derive(Clone, Copy)]
@@ -69,6 +69,8 @@ pub(super) struct Lowering<'a> {
     pub scopes: Vec<Scope>,
     /// Blocks that return a non-zero status.
     failures: BTreeMap<i32, Block>,
+    /// Values that are used.
+    used: HashSet<Value>,
     /// Loads that the conversions which use them do.
     widened_loads: HashMap<Value, Inst>,
 }
@@ -96,6 +98,7 @@ pub fn lower(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<
         bases: vec![],
         scopes: vec![Scope::default()],
         failures: BTreeMap::new(),
+        used: used_values(kernel),
         widened_loads: if machine.isa == Isa::Riscv64 { HashMap::new() } else { widened_loads(kernel) },
     };
     lowering.enter();
@@ -227,7 +230,8 @@ impl<'a> Lowering<'a> {
                     let [result] = statement.results[..] else {
                         return self.bug(format_args!("{} results of one instruction", statement.results.len()));
                     };
-                    if self.widened_loads.contains_key(&result) {
+                    let unused_load = inst.buffer().is_some() && !self.used.contains(&result);
+                    if unused_load || self.widened_loads.contains_key(&result) {
                         continue;
                     }
                     let held = self.value(inst, result)?;

@@ -252,3 +252,23 @@ fn measure() {
         }
     }
 }
+
+/// Loads that nothing uses leave no trace, and a load that is only widened is one instruction.
+#[test]
+fn loads_are_folded() {
+    let mut b = KernelBuilder::new("loads");
+    let input = b.buffer("in", BufferKind::Input, Lane::I8, 64, 16);
+    let out = b.buffer("out", BufferKind::Output, Lane::I16, 8, 16);
+    let zero = b.index(0);
+    b.load(input, zero, 16, 16);
+    b.load_splat(input, zero, 3, 16);
+    let narrow = b.load(input, zero, 0, 8);
+    let wide = b.convert(crate::kernel::ConvertOp::SignExtend, narrow, Lane::I16);
+    b.store(out, zero, 0, wide);
+    let kernel = b.finish();
+    let machine = machine("x86-64-v3");
+    let isa = isa_for(&triple(machine), machine, Optimise::Kernel).unwrap();
+    let text = listing(&kernel, &*isa, machine).unwrap();
+    assert_eq!(text.matches("(%rdi").count(), 1, "{text}");
+    assert!(text.contains("vpmovsxbw (%rdi)"), "{text}");
+}
