@@ -12,6 +12,7 @@ use crate::lower::Lowered;
 use crate::{ir, pipeline, target};
 use clap::Args;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::path::Path;
 
 #[derive(Args)]
@@ -174,25 +175,25 @@ struct Compiled<'a> {
 }
 
 impl Compiled<'_> {
-    fn output(&self, request: &Request, requests: &[Request]) -> Result<Output, Diagnostic> {
+    fn output(&self, request: &Request, requests: &[Request]) -> Result<Output<'_>, Diagnostic> {
         let (lowered, files) = (self.lowered, self.files);
         let listing = |what| listing(&lowered.program, self.options.target, self.options.machine, what);
-        let contents = match request.kind.as_str() {
-            "object" => files.object.clone(),
-            "archive" => emit::archive(&format!("{}.o", files.record.name), &files.object, &files.symbols),
-            "header" => files.header.clone().into_bytes(),
-            "json" => format!("{:#}\n", files.report).into_bytes(),
-            "ir" => ir::text::print_module(&self.model.module, ir::text::Constants::Elided).into_bytes(),
-            "kernels" => lowered.program.kernels.iter().map(|k| format!("{k:#?}\n")).collect::<String>().into_bytes(),
-            "clif" => listing(Listing::Cranelift)?.into_bytes(),
-            "asm" => listing(Listing::Machine)?.into_bytes(),
+        let contents: Cow<'_, [u8]> = match request.kind.as_str() {
+            "object" => files.object.as_slice().into(),
+            "archive" => emit::archive(&format!("{}.o", files.record.name), &files.object, &files.symbols).into(),
+            "header" => files.header.as_bytes().into(),
+            "json" => format!("{:#}\n", files.report).into_bytes().into(),
+            "ir" => ir::text::print_module(&self.model.module, ir::text::Constants::Elided).into_bytes().into(),
+            "kernels" => lowered.program.kernels.iter().map(|k| format!("{k:#?}\n")).collect::<String>().into_bytes().into(),
+            "clif" => listing(Listing::Cranelift)?.into_bytes().into(),
+            "asm" => listing(Listing::Machine)?.into_bytes().into(),
             "plan" => {
                 let lines = lowered.plans.iter().zip(&lowered.program.methods).map(|(p, m)| format!("{}: {p}\n", m.name));
-                lines.collect::<String>().into_bytes()
+                lines.collect::<String>().into_bytes().into()
             }
             _ => {
                 let made = requests.iter().find(|r| r.kind == "object" || r.kind == "archive").map_or(&self.model.path, |r| &r.path);
-                emit::depfile::depfile(made, &[&self.model.path]).into_bytes()
+                emit::depfile::depfile(made, &[&self.model.path]).into_bytes().into()
             }
         };
         Ok(Output { path: request.path.clone().into(), contents, only_if_changed: request.kind == "header" })

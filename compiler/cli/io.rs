@@ -52,14 +52,14 @@ pub fn read_model(path: &str, common: &Common) -> Result<Model, Diagnostics> {
 /// # Errors
 /// When it cannot be written.
 pub fn write(path: &str, contents: &[u8]) -> Result<(), Diagnostic> {
-    write_outputs(vec![Output { path: path.into(), contents: contents.to_vec(), only_if_changed: false }])
+    write_outputs(vec![Output { path: path.into(), contents: contents.into(), only_if_changed: false }])
 }
 
 /// Writes several files, or none of them. `-` is standard output, and comes last.
 ///
 /// # Errors
 /// When one cannot be written.
-pub fn write_outputs(outputs: Vec<Output>) -> Result<(), Diagnostic> {
+pub fn write_outputs(outputs: Vec<Output<'_>>) -> Result<(), Diagnostic> {
     let (standard, files): (Vec<_>, Vec<_>) = outputs.into_iter().partition(|output| output.path == Path::new("-"));
     write_all(&files)?;
     let failed = |error: std::io::Error| Diagnostic::new(710, Kind::Io, format!("cannot write to standard output: {error}"));

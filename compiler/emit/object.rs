@@ -13,6 +13,7 @@ use crate::machine::{Isa, Machine};
 use crate::program::{ALIGNMENT, Program};
 use crate::target::{ObjectFormat, Target};
 use cranelift_codegen::binemit::Reloc;
+use object::read::elf::{FileHeader, SectionHeader};
 use object::write::{self, Object, SectionId, Symbol, SymbolId, SymbolSection};
 use object::{Architecture, BinaryFormat, Endianness, FileFlags, RelocationFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope, elf};
 use std::collections::BTreeMap;
@@ -145,10 +146,10 @@ pub(crate) fn write_files(
         name: interface.name.clone(),
     };
     let mut writer = Writer::new(compiled, options);
-    writer.weights(program);
+    writer.weights();
     writer.functions()?;
     writer.record(&record)?;
-    let (object, symbols) = writer.finish()?;
+    let (object, symbols) = writer.finish(program)?;
     Ok(ObjectFiles {
         header: header(program, model, compiled, &record),
         report: report(program, model, compiled, &record, object.len() as u64),
@@ -189,17 +190,37 @@ impl<'a> Writer<'a> {
         &self.compiled.interface.name
     }
 
-    fn weights(&mut self, program: &Program) {
-        if self.compiled.constants.bytes == 0 {
+    fn weights_section(&self) -> String {
+        self.options.weights_section.clone().unwrap_or_else(|| format!(".rodata.{}_weights", self.name()))
+    }
+
+    /// Room for the weights. Zeros that nobody has written take no memory, so that large weights are only held twice: by the program,
+    /// and in the finished file, where they are filled in.
+    fn weights(&mut self) {
+        let size = self.compiled.constants.bytes;
+        if size == 0 {
             return;
         }
-        let name = self.options.weights_section.clone().unwrap_or_else(|| format!(".rodata.{}_weights", self.name()));
-        let section = self.object.add_section(vec![], name.into_bytes(), SectionKind::ReadOnlyData);
-        let contents = self.compiled.constants.contents(program);
-        let size = contents.len() as u64;
-        self.object.set_section_data(section, contents, ALIGNMENT);
+        let section = self.object.add_section(vec![], self.weights_section().into_bytes(), SectionKind::ReadOnlyData);
+        self.object.set_section_data(section, vec![0; size as usize], ALIGNMENT);
         let symbol = symbol(format!("{}_weights", self.name()), section, 0, size, SymbolKind::Data, SymbolScope::Compilation);
         self.weights = Some(self.object.add_symbol(symbol));
+    }
+
+    /// Writes the constants into the file, where the first section of that name and size is.
+    fn fill_weights(&self, file: &mut [u8], program: &Program) -> Result<(), Diagnostic> {
+        let constants = &self.compiled.constants;
+        if constants.bytes == 0 {
+            return Ok(());
+        }
+        let place = section_offset(file, self.weights_section().as_bytes(), constants.bytes);
+        let room = place.and_then(|offset| file.get_mut(offset as usize..)?.get_mut(..constants.bytes as usize));
+        let room = room.ok_or_else(|| bug("the weights have no section".into()))?;
+        for (blob, &offset) in program.constants.iter().zip(&constants.offsets) {
+            let bytes = blob.data.bytes();
+            room[offset as usize..][..bytes.len()].copy_from_slice(bytes);
+        }
+        Ok(())
     }
 
     fn functions(&mut self) -> Result<(), Diagnostic> {
@@ -277,12 +298,23 @@ impl<'a> Writer<'a> {
         self.add_relocation(self.sections[init], write::Relocation { offset: 0, symbol: target, addend: 0, flags })
     }
 
-    fn finish(mut self) -> Result<(Vec<u8>, Vec<String>), Diagnostic> {
+    fn finish(mut self, program: &Program) -> Result<(Vec<u8>, Vec<String>), Diagnostic> {
         // The stack need not be executable.
         self.object.add_section(vec![], b".note.GNU-stack".to_vec(), SectionKind::Other);
-        let bytes = self.object.write().map_err(|error| bug(error.to_string()))?;
+        let mut bytes = self.object.write().map_err(|error| bug(error.to_string()))?;
+        self.fill_weights(&mut bytes, program)?;
         Ok((bytes, self.symbols))
     }
+}
+
+/// Where a section begins in a file.
+fn section_offset(file: &[u8], name: &[u8], size: u64) -> Option<u64> {
+    let endian = Endianness::Little;
+    let header = elf::FileHeader64::<Endianness>::parse(file).ok()?;
+    let sections = header.sections(endian, file).ok()?;
+    let found =
+        |s: &&elf::SectionHeader64<Endianness>| sections.section_name(endian, s).is_ok_and(|n| n == name) && s.sh_size(endian) == size;
+    Some(sections.iter().find(found)?.sh_offset(endian))
 }
 
 fn symbol(name: String, section: SectionId, value: u64, size: u64, kind: SymbolKind, scope: SymbolScope) -> Symbol {
