@@ -170,13 +170,16 @@ fn runner(machine: &Machine) -> Option<(PathBuf, &'static str)> {
     if !works(compiler) || !works(emulator) {
         return None;
     }
+    // Beside the test program, for all runs to come; the rename leaves no half-written program to another process.
     static ONCE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _guard = ONCE.lock();
-    let runner = std::env::temp_dir().join(format!("modelc-kernel-runner-{}-{emulator}", std::process::id()));
-    if !runner.exists() {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("compiler/codegen/clif/tests/runner.c");
-        let status = Command::new(compiler).args(["-static", "-O1", "-o"]).arg(&runner).arg(source).status().ok()?;
-        if !status.success() {
+    let runner = std::env::current_exe().ok()?.with_file_name(format!("kernel-runner-{emulator}"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("compiler/codegen/clif/tests/runner.c");
+    let written = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
+    if written(&runner) < written(&source) {
+        let fresh = runner.with_extension(std::process::id().to_string());
+        let status = Command::new(compiler).args(["-static", "-O1", "-o"]).arg(&fresh).arg(source).status().ok()?;
+        if !status.success() || std::fs::rename(fresh, &runner).is_err() {
             return None;
         }
     }
