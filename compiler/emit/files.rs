@@ -67,8 +67,9 @@ fn prepare(output: &Output<'_>) -> std::io::Result<Option<(NamedTempFile, PathBu
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Diagnostic {
-    // The temporary file's name, which is another each time, is left out.
-    let cause = error.get_ref().and_then(|inner| inner.source()).map_or_else(|| error.to_string(), ToString::to_string);
+    // The temporary file's name, which is another each time and which tempfile puts behind the cause, is left out.
+    let text = error.to_string();
+    let cause = text.split(" at path ").next().unwrap_or(&text);
     Diagnostic::new(710, Kind::Io, format!("cannot write {}: {cause}", path.display()))
 }
 
