@@ -13,9 +13,11 @@ use crate::machine::{Isa, Machine};
 use crate::program::{ALIGNMENT, Program};
 use crate::target::{ObjectFormat, Target};
 use cranelift_codegen::binemit::Reloc;
-use object::read::elf::{FileHeader, SectionHeader};
-use object::write::{self, Object, SectionId, Symbol, SymbolId, SymbolSection};
-use object::{Architecture, BinaryFormat, Endianness, FileFlags, RelocationFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope, elf};
+use cranelift_object::object::read::elf::{FileHeader, SectionHeader};
+use cranelift_object::object::write::{self, Object, SectionId, Symbol, SymbolId, SymbolSection};
+use cranelift_object::object::{
+    Architecture, BinaryFormat, Endianness, FileFlags, RelocationFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope, elf,
+};
 use std::collections::BTreeMap;
 
 /// The model that an object is made of.

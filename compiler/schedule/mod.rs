@@ -133,6 +133,15 @@ pub fn choose<'a>(cx: Context<'a>) -> Result<Box<dyn Schedule + 'a>, Unsupported
     }
 }
 
+/// Whether an operator has kernels, is none (a constant, a view, a call that is unrolled), or neither.
+pub fn is_compiled(op: Op) -> bool {
+    let has_kernels = matches!(
+        op,
+        Op::Map | Op::Conv | Op::Matmul | Op::Window | Op::Reduce | Op::Slice | Op::Transpose | Op::Broadcast | Op::Concat | Op::Pad
+    );
+    has_kernels || matches!(op, Op::Constant | Op::Reshape | Op::If | Op::Call)
+}
+
 /// The epilogue of a group, or the identity on the root's result.
 pub fn epilogue_of(cx: &Context<'_>) -> Epilogue {
     if let Some(epilogue) = &cx.group.epilogue {
