@@ -4,6 +4,7 @@
 //! else on one of the ways becomes a result of the `if`. All other bytes that a way wrote cannot be read any more.
 
 use super::fault::Fault;
+use super::graph;
 use super::memory::{Area, ByteRange, Content, Piece};
 use super::translate::{Environment, Handle, Place, Register, Scope, Translator};
 use crate::ir::{Attribute, Definition, ElementType, Func, Function, Op, Placement, Type, Value, ValueData};
@@ -192,8 +193,9 @@ impl Translator<'_, '_> {
             function.params.push(param);
         }
         function.results = results;
+        let live = graph::sweep(&mut function);
         let func = self.builder.module.functions.push(function);
-        for (value, (memory_id, offset, bytes)) in scope.placements {
+        for (value, (memory_id, offset, bytes)) in scope.placements.into_iter().filter(|(value, _)| live.contains(value)) {
             self.placements.push(Placement { function: func, value, memory_id, offset, bytes });
         }
         func

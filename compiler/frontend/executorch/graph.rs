@@ -3,7 +3,8 @@
 use super::fault::Fault;
 use super::program::Form;
 use crate::ir::tensor::permute_bytes;
-use crate::ir::{Attribute, ConstantData, ElementType, Extent, FunctionBuilder, Op, Scalar, TensorType, Value};
+use crate::ir::{Attribute, ConstantData, ElementType, Extent, Function, FunctionBuilder, Op, Scalar, TensorType, Value};
+use std::collections::HashSet;
 
 /// Numbers as extents.
 pub fn extents(shape: &[u64]) -> Vec<Extent> {
@@ -120,6 +121,25 @@ pub fn settle(builder: &mut FunctionBuilder<'_>, value: Value) -> Result<Value, 
     Ok(builder.constant(constant)?)
 }
 
+/// Leaves out of a function's body what nothing uses: transposed weights above all, whose transpose has met another. Gives the values
+/// that stay.
+pub fn sweep(function: &mut Function) -> HashSet<Value> {
+    let mut live: HashSet<Value> = function.params.iter().chain(&function.results).copied().collect();
+    let mut kept = Vec::with_capacity(function.body.len());
+    for &inst in function.body.iter().rev() {
+        let data = &function.insts[inst];
+        let acts = matches!(data.op, Op::StoreState | Op::IndexLoad | Op::While);
+        if acts || data.results.iter().any(|result| live.contains(result)) {
+            live.extend(function.uses(inst));
+            live.extend(&data.results);
+            kept.push(inst);
+        }
+    }
+    kept.reverse();
+    function.body = kept;
+    live
+}
+
 /// A constant with permuted dimensions; `None` for elements of less than a byte.
 pub fn transposed(constant: &ConstantData, permutation: &[usize]) -> Option<ConstantData> {
     let shape = constant.ty.static_shape()?;
@@ -141,6 +161,19 @@ mod tests {
         assert_eq!(moved.ty, TensorType::of(ElementType::I16, &[3, 2]));
         let expected: Vec<u8> = [1i16, 4, 2, 5, 3, 6].iter().flat_map(|n| n.to_le_bytes()).collect();
         assert_eq!(moved.data.bytes(), expected);
+    }
+
+    #[test]
+    fn what_nothing_uses_is_swept() {
+        let mut module = Module::default();
+        let mut builder = FunctionBuilder::new(&mut module, "f");
+        let x = builder.param(crate::ir::Type::Tensor(TensorType::of(ElementType::F32, &[2, 3])), None);
+        let unused = transpose(&mut builder, x, &[1, 0]).unwrap();
+        let used = reshape(&mut builder, x, &[6]).unwrap();
+        builder.function.results = vec![used];
+        let live = sweep(&mut builder.function);
+        assert_eq!(builder.function.body.len(), 1);
+        assert!(live.contains(&used) && live.contains(&x) && !live.contains(&unused));
     }
 
     #[test]

@@ -36,8 +36,10 @@ pub fn translate(shared: &mut Shared, module: &mut Module, plan: &Plan) -> Resul
         Ok((inputs, results, outputs)) if translator.faults.is_empty() => {
             let mut placements = translator.placements;
             let own = translator.scope.placements;
+            translator.builder.function.results = results.clone();
+            let live = graph::sweep(&mut translator.builder.function);
             let function = translator.builder.finish(results);
-            for (value, (memory_id, offset, bytes)) in own {
+            for (value, (memory_id, offset, bytes)) in own.into_iter().filter(|(value, _)| live.contains(value)) {
                 placements.push(Placement { function, value, memory_id, offset, bytes });
             }
             let method = Method { name: plan.name.clone(), function, inputs, outputs };

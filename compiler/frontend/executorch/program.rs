@@ -406,4 +406,24 @@ impl Plan {
             Instruction::Free => "FreeCall",
         }
     }
+
+    /// The name of a register: that of its parameter or buffer, where the file has one, or its number.
+    pub fn register_name(&self, register: usize) -> String {
+        match &self.values[register] {
+            EValue::Tensor(TensorMeta { name: Some(name), .. }) => name.clone(),
+            _ => format!("value {register}"),
+        }
+    }
+
+    /// The register that an instruction writes, the first of several; `None` if it writes none.
+    pub fn result_of(&self, pc: usize) -> Option<usize> {
+        match &self.instructions[pc] {
+            Instruction::Kernel { args, .. } => args.last().map(|&last| match &self.values[last] {
+                EValue::Tensors(items) => items.first().copied().unwrap_or(last),
+                _ => last,
+            }),
+            Instruction::Move { to, .. } => Some(*to),
+            _ => None,
+        }
+    }
 }

@@ -214,7 +214,7 @@ impl<'a, 'm> Translator<'a, 'm> {
             function: self.plan.name.clone(),
             operator: pc as u32,
             operator_name: self.plan.instruction_name(pc).to_owned(),
-            tensor: String::new(),
+            tensor: self.plan.result_of(pc).map(|register| self.plan.register_name(register)).unwrap_or_default(),
         };
         self.builder.module.sources.push(data)
     }
@@ -299,6 +299,7 @@ impl<'a, 'm> Translator<'a, 'm> {
         }
         let Place::Memory(area, start) = handle.place else { return Err(Fault::invalid("an operator writes to a constant")) };
         let range = ByteRange { area, start, end: start + form.bytes() };
+        self.builder.function.values[value].name.get_or_insert_with(|| self.plan.register_name(register));
         if let Area::Planned(memory_id) = area {
             self.place(value, memory_id, start, form.bytes());
         }
