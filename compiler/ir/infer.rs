@@ -233,6 +233,13 @@ fn check_accumulator(cx: &Context<'_>, left: ElementType, right: ElementType, ac
     cx.require(ok, || format!("{left} × {right} cannot be summed in {accumulator}"))
 }
 
+/// A zero point is a number of the operand's own type, so that padding can hold it; floats have none but 0.
+fn check_zero_point(cx: &Context<'_>, element: ElementType, name: &str) -> Result<(), TypeError> {
+    let zero = i128::from(cx.int(name));
+    let ok = element.integer_range().map_or(zero == 0, |(low, high)| (low..=high).contains(&zero));
+    cx.require(ok, || format!("{name} {zero} is no {element}"))
+}
+
 /// `conv`
 pub fn conv(cx: &Context<'_>) -> Types {
     let (input, filter) = (cx.tensor(0)?, cx.tensor(1)?);
@@ -249,6 +256,8 @@ pub fn conv(cx: &Context<'_>) -> Types {
     cx.require(window[0] % groups == 0, || format!("{} output channels do not divide into {groups} groups", window[0]))?;
     let accumulator = cx.element("accumulator");
     check_accumulator(cx, input.element, filter.element, accumulator)?;
+    check_zero_point(cx, input.element, "input_zero_point")?;
+    check_zero_point(cx, filter.element, "filter_zero_point")?;
     let geometry = Geometry::new(cx, window[1..last].to_vec())?;
     let mut shape = vec![input.shape[0]];
     for d in 0..last - 1 {
@@ -266,6 +275,8 @@ pub fn matmul(cx: &Context<'_>) -> Types {
     cx.require(cx.same_extent(l.1[1], r.1[1]), || format!("inner dimensions differ: {:?} and {:?}", l.1[1], r.1[1]))?;
     let accumulator = cx.element("accumulator");
     check_accumulator(cx, left.element, right.element, accumulator)?;
+    check_zero_point(cx, left.element, "left_zero_point")?;
+    check_zero_point(cx, right.element, "right_zero_point")?;
     let mut shape = broadcast_shapes(&[l.0, r.0]).ok_or_else(|| cx.error("batch dimensions do not broadcast"))?;
     shape.extend([l.1[0], r.1[0]]);
     cx.one(accumulator, shape)

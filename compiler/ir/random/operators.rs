@@ -100,7 +100,8 @@ impl Generator<'_> {
     }
 
     fn zero_point(&mut self, element: ElementType) -> i64 {
-        if element.is_integer() { self.random.between(-5, 5) } else { 0 }
+        let low = if element.is_signed_integer() { -5 } else { 0 };
+        if element.is_integer() { self.random.between(low, 5) } else { 0 }
     }
 
     fn ints(&mut self, count: usize, low: i64, high: i64) -> Vec<i64> {
