@@ -1,4 +1,18 @@
 //! modelc: an ahead-of-time compiler from TFLite and ExecuTorch models to native object files.
+//!
+//! A model goes one way, once. A **front end** ([`frontend`]) turns a file into the **tensor language** ([`ir`]): SSA over tensors, a closed
+//! table of operators, element-wise work as scalar expressions inside `map`, quantized arithmetic written out with its rounding
+//! named. The verifier is the gate behind it; the interpreter says what a module means, and everything below is compared with it.
+//!
+//! **Rewrites** ([`passes`]) simplify the module. **Grouping** ([`fuse`]) decides what becomes one kernel. A **schedule** ([`schedule`]) is
+//! chosen for each group and says what memory it needs; the **planner** ([`plan`]) places every tensor and proves how good the plan is;
+//! then the schedule writes its kernel in the **kernel language** ([`kernel`]), with loops, vectors of any length and named buffers. All of it
+//! together is a **program** ([`program`]): kernels, constants, and steps with every address decided.
+//!
+//! The **back end** ([`codegen`]) turns kernels into machine code and writes the driver that calls them. The same code becomes an
+//! object with its header ([`emit`]) or runs in this process ([`jit`]), so what is measured is what ships.
+//!
+//! [`pipeline`] is this page as code. `docs/ARCHITECTURE.md` has the reasons and the figures.
 
 pub mod cli;
 pub mod codegen;
