@@ -3,7 +3,7 @@
 //! The driver generates code for it, the header declares it, the JIT calls through it; so it is worked out in one place.
 
 use crate::ir::ElementType;
-use crate::program::{ALIGNMENT, Method, Port, Program};
+use crate::program::{ALIGNMENT, E_INDEX, Method, Port, Program};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub const STATUSES: &[(&str, i32, &str)] = &[
     ("MODELC_E_GPU", -9, "the GPU failed"),
     ("MODELC_E_CUSTOM", -10, "a custom operator failed"),
     ("MODELC_E_ABORTED", E_ABORTED, "a callback asked to stop"),
-    ("MODELC_E_INDEX", -12, "a data-dependent index or count is out of range"),
+    ("MODELC_E_INDEX", E_INDEX, "a data-dependent index or count is out of range"),
 ];
 /// `MODELC_E_NULL`.
 pub const E_NULL: i32 = -1;

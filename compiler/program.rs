@@ -6,6 +6,9 @@
 use crate::ir::{Data, ElementType, Quantization};
 use crate::kernel::Kernel;
 
+/// The status of a kernel that found an index or a count, computed from data, out of range.
+pub const E_INDEX: i32 = -12;
+
 /// A lowered model.
 #[derive(Clone, Debug, Default)]
 pub struct Program {

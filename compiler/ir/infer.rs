@@ -431,6 +431,12 @@ pub fn concat(cx: &Context<'_>) -> Types {
 
 /// `gather`
 pub fn gather(cx: &Context<'_>) -> Types {
+    let data = cx.tensor(0)?;
+    cx.one(data.element, gathered_shape(cx)?)
+}
+
+/// The shape of what `gather` picks from operand 0 by operand 1.
+fn gathered_shape(cx: &Context<'_>) -> Result<Vec<Extent>, TypeError> {
     let (data, indices) = (cx.tensor(0)?, cx.tensor(1)?);
     cx.require(matches!(indices.element, ElementType::I32 | ElementType::I64), || "indices must be i32 or i64".into())?;
     let axis = cx.axis(cx.int("axis"), data.rank())?;
@@ -442,7 +448,19 @@ pub fn gather(cx: &Context<'_>) -> Types {
     let mut shape = data.shape[..axis].to_vec();
     shape.extend_from_slice(&indices.shape[batch..]);
     shape.extend_from_slice(&data.shape[axis + 1..]);
-    cx.one(data.element, shape)
+    cx.shape(&shape)
+}
+
+/// `scatter`
+pub fn scatter(cx: &Context<'_>) -> Types {
+    let (data, updates) = (cx.tensor(0)?, cx.tensor(2)?);
+    let shape = gathered_shape(cx)?;
+    cx.require(updates.element == data.element, || format!("updates of {} for {}", updates.element, data.element))?;
+    let fits = updates.rank() == shape.len() && updates.shape.iter().zip(&shape).all(|(&a, &b)| cx.same_extent(a, b));
+    cx.require(fits, || format!("the updates are {:?}, the indices pick {shape:?}", updates.shape))?;
+    let sets = *cx.attribute("combination") == Attribute::Word(0);
+    cx.require(sets || data.element != ElementType::C64, || "complex numbers can only be set".into())?;
+    cx.one(data.element, data.shape.clone())
 }
 
 /// `iota`

@@ -38,6 +38,8 @@ pub enum Op {
     Concat,
     /// Slices picked by an index tensor.
     Gather,
+    /// Slices combined into a tensor at places picked by an index tensor.
+    Scatter,
     /// 0, 1, 2, … along an axis.
     Iota,
     /// An extent of a tensor.
@@ -99,6 +101,8 @@ pub struct OpRow {
 
 /// The reductions of `window` and `reduce`, in the order of their word.
 pub const REDUCTIONS: &[&str] = &["sum", "max", "min", "product", "any", "all"];
+/// What `scatter` does with an element and its update, in the order of their word.
+pub const COMBINATIONS: &[&str] = &["set", "sum", "product", "max", "min"];
 /// The two searches of `arg_reduce`.
 pub const SEARCHES: &[&str] = &["max", "min"];
 /// The operations of `index_binary`; division and remainder floor, and a zero divisor gives zero.
@@ -240,6 +244,14 @@ pub const OPS: &[OpRow] = &[
         attributes: &[("axis", Int), ("batch", Int)],
         infer: infer::gather,
         meaning: "Slices of the first operand along `axis`, picked by the integers of the second; the first `batch` dimensions of both are common.",
+    },
+    OpRow {
+        op: Op::Scatter,
+        name: "scatter",
+        operands: Arity::Exactly(3),
+        attributes: &[("axis", Int), ("batch", Int), ("combination", Word(COMBINATIONS)), ("skips_negative", Bool)],
+        infer: infer::scatter,
+        meaning: "The first operand with the slices that `gather` would pick by the second operand combined with the slices of the third, one after another in row-major order; an index outside the axis is an error, or leaves its slice out if it is negative and `skips_negative`.",
     },
     OpRow {
         op: Op::Iota,

@@ -3,16 +3,22 @@
 //! [`choose`] picks a [`Schedule`] for a group. The schedule first states what it needs ([`Requirements`]: scratch memory,
 //! operand pairs that may share memory), the planner places everything, and then the schedule lowers itself to a kernel.
 
+pub mod arg_reduce;
 pub mod bias;
 pub mod contraction;
 pub mod conv_direct;
 pub mod depthwise;
 pub mod expression;
+pub mod gather;
+pub mod iota;
 pub mod map;
+pub mod mirror_pad;
 pub mod movement;
 pub mod operands;
 pub mod reduce;
 pub mod reduction;
+pub mod scatter;
+pub mod slices;
 pub mod specialise;
 pub mod staging;
 pub mod window;
@@ -129,6 +135,11 @@ pub fn choose<'a>(cx: Context<'a>) -> Result<Box<dyn Schedule + 'a>, Unsupported
         Op::Window => Ok(Box::new(window::WindowSchedule::new(cx, root)?)),
         Op::Reduce => Ok(Box::new(reduce::ReduceSchedule::new(cx, root)?)),
         Op::Slice | Op::Transpose | Op::Broadcast | Op::Concat | Op::Pad => Ok(Box::new(movement::MovementSchedule::new(cx, root)?)),
+        Op::Gather => Ok(Box::new(gather::GatherSchedule::new(cx, root)?)),
+        Op::Scatter => Ok(Box::new(scatter::ScatterSchedule::new(cx, root)?)),
+        Op::ArgReduce => Ok(Box::new(arg_reduce::ArgReduceSchedule::new(cx, root)?)),
+        Op::MirrorPad => Ok(Box::new(mirror_pad::MirrorPadSchedule::new(cx, root)?)),
+        Op::Iota => Ok(Box::new(iota::IotaSchedule::new(cx, root)?)),
         op => Err(Unsupported::new(format!("operator {}", op.row().name))),
     }
 }
@@ -137,7 +148,21 @@ pub fn choose<'a>(cx: Context<'a>) -> Result<Box<dyn Schedule + 'a>, Unsupported
 pub fn is_compiled(op: Op) -> bool {
     let has_kernels = matches!(
         op,
-        Op::Map | Op::Conv | Op::Matmul | Op::Window | Op::Reduce | Op::Slice | Op::Transpose | Op::Broadcast | Op::Concat | Op::Pad
+        Op::Map
+            | Op::Conv
+            | Op::Matmul
+            | Op::Window
+            | Op::Reduce
+            | Op::ArgReduce
+            | Op::Slice
+            | Op::Transpose
+            | Op::Broadcast
+            | Op::Concat
+            | Op::Pad
+            | Op::MirrorPad
+            | Op::Gather
+            | Op::Scatter
+            | Op::Iota
     );
     has_kernels || matches!(op, Op::Constant | Op::Reshape | Op::If | Op::Call)
 }

@@ -2,7 +2,7 @@
 
 use super::expression::{Unsupported, register_lane};
 use crate::ir::ElementType;
-use crate::kernel::{BinaryOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{BinaryOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 
 /// A reduction of elements of one type.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,20 @@ impl Reduction {
         if !ok {
             return Err(Unsupported::new(format!("{word} over {element}")));
         }
+        Ok(Self { word, element, lane })
+    }
+
+    /// The reduction of a word whose results are stored by [`wrapped`]; on truth values a sum or maximum is `any`, a product or minimum `all`.
+    ///
+    /// # Errors
+    /// For types that nothing is computed with.
+    pub fn wrapping(word: &'static str, element: ElementType) -> Result<Self, Unsupported> {
+        let lane = register_lane(element)?;
+        let word = match word {
+            "sum" | "max" if lane == Lane::Mask => "any",
+            "product" | "min" if lane == Lane::Mask => "all",
+            word => word,
+        };
         Ok(Self { word, element, lane })
     }
 
@@ -87,5 +101,15 @@ impl Reduction {
             result = self.combine(b, result, next);
         }
         result
+    }
+}
+
+/// A combined value as it is stored: narrow integers wrap.
+pub fn wrapped(b: &mut KernelBuilder, value: Value, element: ElementType) -> Value {
+    match (element, element.bits()) {
+        (ElementType::Bool, _) => b.convert(ConvertOp::MaskToInteger, value, Lane::I8),
+        (_, 8) => b.convert(ConvertOp::Wrap, value, Lane::I8),
+        (_, 16) => b.convert(ConvertOp::Wrap, value, Lane::I16),
+        _ => value,
     }
 }

@@ -72,7 +72,8 @@ func @main(v0: f32[1, 4, 4, 2] "input", v1: i32[2], v2: bool[], v3: effect) {
   v31 = while v23 { condition = @small, body = @double }
   v32 = call v31 { function = @double }
   v33 = constant { data = const3 }
-  return v5, v7, v8, v18, v19, v25, v29, v32, v33, v30
+  v34 = scatter v17, v1, v18 { axis = 0, batch = 0, combination = sum, skips_negative = true }
+  return v5, v7, v8, v18, v19, v25, v29, v32, v33, v34, v30
 }
 method "main" = @main {
   input "x" scales [0.5] zero_points [-3] axis 0
@@ -87,6 +88,7 @@ method "main" = @main {
   output "6"
   output "7"
   output "8"
+  output "9"
 }
 plan {
   areas @main [0, 4096] {
@@ -162,7 +164,8 @@ func @main(v0: f32[1, 4, 4, 2] "input", v1: i32[2], v2: bool[], v3: effect) {
   v31: i32[] = while v23 { condition = @small, body = @double }
   v32: i32[] = call v31 { function = @double }
   v33: f32[33] = constant { data = const3 }
-  return v5, v7, v8, v18, v19, v25, v29, v32, v33, v30
+  v34: f32[2, 4, 5] = scatter v17, v1, v18 { axis = 0, batch = 0, combination = sum, skips_negative = true }
+  return v5, v7, v8, v18, v19, v25, v29, v32, v33, v34, v30
 }
 method "main" = @main {
   input "x" scales [0.5] zero_points [-3] axis 0
@@ -177,6 +180,7 @@ method "main" = @main {
   output "6"
   output "7"
   output "8"
+  output "9"
 }
 plan {
   areas @main [0, 4096] {
@@ -192,3 +196,4 @@ plan {
 ; i32[] = [7]
 ; i32[] = [128]
 ; f32[33] = hex "000000000000803f0000004000004040000080400000a0400000c0400000e040000000410000104100002041000030410000404100005041000060410000704100008041000088410000904100009841000000420000204200004042000060420000804200008842000090420000984200000043000020430000404300006043000080ff"
+; f32[2, 4, 5] = hex "0000d4420000804300004443000080430000d4420000803f0000803f0000803f0000803f0000803f0000d4420000804300004443000080430000d442000048420000f0420000b8420000f042000048420000d4420000804300004443000080430000d4420000803f0000803f0000803f0000803f0000803f0000d4420000804300004443000080430000d442000048420000f0420000b8420000f04200004842"

@@ -3,7 +3,7 @@
 use super::array::Array;
 use super::column::Column;
 use super::error::{Step, fail};
-use super::{Frame, Slot, contract, map, movement, reduce};
+use super::{Frame, Slot, contract, map, movement, reduce, scatter};
 use crate::ir::attribute::Attribute;
 use crate::ir::interval;
 use crate::ir::module::{Constant, InstData, Module};
@@ -64,6 +64,11 @@ fn tensor<'m>(module: &'m Module, frame: &Frame<'m>, data: &InstData, operands: 
             let (source, indices) = (operand(0)?, operand(1)?);
             let Column::Int(positions) = decode(indices) else { return fail("indices are no integers") };
             movement::gather(source, data.int("axis") as usize, data.int("batch") as usize, &positions, &indices.shape)
+        }
+        Op::Scatter => {
+            let Column::Int(positions) = decode(operand(1)?) else { return fail("indices are no integers") };
+            let places = scatter::Places::new(data, operand(0)?, &positions, &operand(1)?.shape)?;
+            scatter::scatter(operand(0)?, operand(2)?, data.word("combination"), &places)
         }
         Op::Iota => movement::iota(shape("shape")?, data.int("axis") as usize, data.element("element")),
         Op::IndexTensor => match &operands[0] {

@@ -16,6 +16,7 @@ pub(crate) mod integer;
 mod map;
 mod movement;
 mod reduce;
+mod scatter;
 #[cfg(test)]
 mod tests;
 

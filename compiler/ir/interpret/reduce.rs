@@ -21,9 +21,9 @@ enum Sums {
 }
 
 /// A reduction over one element type.
-struct Reduction<'a> {
-    word: &'a str,
-    element: ElementType,
+pub(super) struct Reduction<'a> {
+    pub word: &'a str,
+    pub element: ElementType,
 }
 
 impl Reduction<'_> {
@@ -46,7 +46,8 @@ impl Reduction<'_> {
         }
     }
 
-    fn int(&self, a: i64, x: i64) -> i64 {
+    /// Two integers or truth values combined; sums and products are not cut to the type.
+    pub(super) fn int(&self, a: i64, x: i64) -> i64 {
         let truth = self.element == ElementType::Bool;
         match self.word {
             "sum" if !truth => a.wrapping_add(x),
@@ -59,7 +60,8 @@ impl Reduction<'_> {
         }
     }
 
-    fn float(&self, a: f64, x: f64) -> f64 {
+    /// Two floats combined, not rounded to the type.
+    pub(super) fn float(&self, a: f64, x: f64) -> f64 {
         match self.word {
             "sum" => a + x,
             "product" => a * x,
@@ -72,7 +74,7 @@ impl Reduction<'_> {
     }
 
     /// A partial result in f32 is an f32; narrower types round once at the end.
-    fn narrow(&self, partial: f64) -> f64 {
+    pub(super) fn narrow(&self, partial: f64) -> f64 {
         if self.element == ElementType::F32 { f64::from(partial as f32) } else { partial }
     }
 

@@ -37,6 +37,7 @@ impl Generator<'_> {
             Op::MirrorPad => self.mirror_pad(),
             Op::Concat => self.concat(),
             Op::Gather => self.gather(),
+            Op::Scatter => self.scatter(),
             Op::Iota => self.iota(),
             Op::ExtentOf => self.extent_of(),
             Op::IndexConstant => Some((vec![], vec![Attribute::Int(self.random.between(0, 6))])),
@@ -357,6 +358,36 @@ impl Generator<'_> {
         let bytes = (0..count).flat_map(|_| (self.random.between(0, shape[axis] as i64 - 1) as i32).to_le_bytes()).collect();
         let indices = self.parameter(Tensor { element: ElementType::I32, shape: index_shape, bytes });
         Some((vec![source, indices], vec![Attribute::Int(axis as i64), Attribute::Int(batch as i64)]))
+    }
+
+    /// Updates at random places of a tensor; sometimes negative indices, which are then left out.
+    fn scatter(&mut self) -> Proposal {
+        let skips = self.random.one_in(3);
+        let target = self.tensor_where(|ty| is_static(ty) && ty.rank() > 0)?;
+        let (element, shape) = (self.b.tensor(target).element, self.shape_of(target));
+        let axis = self.random.below(shape.len());
+        let batch = if self.random.one_in(3) { self.random.below(axis + 1) } else { 0 };
+        if shape[axis] == 0 {
+            return None;
+        }
+        let (mut index_shape, mut update_shape) = (shape[..batch].to_vec(), shape[..axis].to_vec());
+        let rank = self.random.below(3);
+        let picked: Vec<u64> = self.ints(rank, 1, 3).iter().map(|&n| n as u64).collect();
+        index_shape.extend(&picked);
+        update_shape.extend(&picked);
+        update_shape.extend(&shape[axis + 1..]);
+        let count = index_shape.iter().product::<u64>();
+        let lowest = if skips { -1 } else { 0 };
+        let bytes = (0..count).flat_map(|_| (self.random.between(lowest, shape[axis] as i64 - 1) as i32).to_le_bytes()).collect();
+        let indices = self.parameter(Tensor { element: ElementType::I32, shape: index_shape, bytes });
+        let same = self.tensor_where(|ty| ty.element == element && ty.static_shape().as_ref() == Some(&update_shape));
+        let updates = match same {
+            Some(value) => value,
+            None => self.leaf(element, &update_shape)?,
+        };
+        let combination = if element == ElementType::C64 { 0 } else { self.random.below(op::COMBINATIONS.len()) };
+        let attributes = vec![Attribute::Int(axis as i64), Attribute::Int(batch as i64), word(combination), Attribute::Bool(skips)];
+        Some((vec![target, indices, updates], attributes))
     }
 
     fn iota(&mut self) -> Proposal {

@@ -1,0 +1,93 @@
+//! `scatter`: elements combined with updates at the places that `gather` reads.
+
+use super::array::Array;
+use super::column::Column;
+use super::contract::floats;
+use super::error::{Step, fail};
+use super::reduce::Reduction;
+use crate::ir::attribute::Attribute;
+use crate::ir::module::InstData;
+
+/// Where the slices of the updates go.
+pub(super) struct Places {
+    /// Elements of one slice.
+    row: usize,
+    /// The first element of each slice in the target, in the order of the updates; none for a slice that is left out.
+    starts: Vec<Option<usize>>,
+}
+
+impl Places {
+    /// The places that the decoded `indices` name in a target.
+    pub fn new(data: &InstData, target: &Array<'_>, indices: &[i64], indices_shape: &[usize]) -> Step<Self> {
+        let (axis, batch) = (data.int("axis") as usize, data.int("batch") as usize);
+        let skips = *data.attribute("skips_negative") == Attribute::Bool(true);
+        if target.shape[..batch] != indices_shape[..batch] {
+            return fail(format!("batch dimensions of {:?} and {indices_shape:?} differ", target.shape));
+        }
+        let extent = target.shape[axis];
+        let row = target.shape[axis + 1..].iter().product::<usize>();
+        let batches: usize = target.shape[..batch].iter().product();
+        let outer: usize = target.shape[batch..axis].iter().product();
+        let each: usize = indices_shape[batch..].iter().product();
+        let wrong = |i: i64| i >= extent as i64 || (i < 0 && !skips);
+        if let Some(bad) = indices.iter().find(|&&i| wrong(i)) {
+            return fail(format!("index {bad} is outside 0..{extent}"));
+        }
+        let mut starts = Vec::with_capacity(batches * outer * each);
+        for slice in 0..batches * outer {
+            let list = &indices[slice / outer * each..][..each];
+            starts.extend(list.iter().map(|&index| usize::try_from(index).ok().map(|index| (slice * extent + index) * row)));
+        }
+        Ok(Self { row, starts })
+    }
+
+    /// Calls `visit` with the position of every element of the target that is updated, and that of its update, in order.
+    fn visit(&self, mut visit: impl FnMut(usize, usize)) {
+        for (slice, start) in self.starts.iter().enumerate() {
+            let Some(start) = start else { continue };
+            (0..self.row).for_each(|i| visit(start + i, slice * self.row + i));
+        }
+    }
+}
+
+/// `scatter`
+pub(super) fn scatter<'m>(target: &Array<'m>, updates: &Array<'m>, word: &str, places: &Places) -> Step<Array<'m>> {
+    let (element, sets) = (target.element, word == "set");
+    let reduction = Reduction { word, element };
+    let columns = (Column::decode(element, &target.bytes, 0..target.len()), Column::decode(element, &updates.bytes, 0..updates.len()));
+    let shape = target.shape.clone();
+    let mut bytes = Vec::new();
+    match columns {
+        (Column::Int(mut values), Column::Int(new)) => {
+            places.visit(|to, from| values[to] = if sets { new[from] } else { reduction.int(values[to], new[from]) });
+            Column::Int(values).store(element, target.len(), &mut bytes);
+        }
+        (Column::C64(mut values), Column::C64(new)) => {
+            places.visit(|to, from| values[to] = new[from]);
+            Column::C64(values).store(element, target.len(), &mut bytes);
+        }
+        // A number that is set keeps its bits, NaN's too.
+        _ if sets => {
+            let width = super::array::width(element);
+            bytes.extend_from_slice(&target.bytes);
+            places.visit(|to, from| {
+                bytes[to * width..][..width].copy_from_slice(&updates.bytes[from * width..][..width]);
+            });
+        }
+        (old, new) => {
+            let (Some(mut values), Some(new)) = (wide(&old), wide(&new)) else { return fail("the operands differ in type") };
+            places.visit(|to, from| values[to] = reduction.narrow(reduction.float(values[to], new[from])));
+            return Ok(floats(element, shape, values));
+        }
+    }
+    Ok(Array::new(element, shape, bytes))
+}
+
+/// Floats in binary64.
+fn wide(column: &Column) -> Option<Vec<f64>> {
+    match column {
+        Column::F32(values) => Some(values.iter().map(|&x| f64::from(x)).collect()),
+        Column::F64(values) => Some(values.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,94 @@
+//! Positions along an axis.
+
+use super::expression::memory_lane;
+use super::map::row;
+use super::slices::copy_lanes;
+use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
+use crate::ir::{Data, Inst, Value as Tensor};
+use crate::kernel::{Buffer, BufferKind, ConvertOp, KernelBuilder, Lane, Value};
+
+/// See the module.
+pub struct IotaSchedule<'a> {
+    cx: Context<'a>,
+    /// Products of the dimensions before, at and behind the axis.
+    shape: [u64; 3],
+    lane: Lane,
+}
+
+impl<'a> IotaSchedule<'a> {
+    /// The schedule of an `iota`.
+    ///
+    /// # Errors
+    /// For dynamic shapes, elements without arithmetic, and positions beyond 31 bits.
+    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+        let data = &cx.function.insts[root];
+        let (shape, axis) = (cx.shape(data.results[0])?, data.int("axis") as usize);
+        let parts = [shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product()];
+        if parts[1] > i32::MAX as u64 {
+            return Err(Unsupported::new("positions beyond 31 bits"));
+        }
+        Ok(Self { cx, shape: parts, lane: memory_lane(cx.element(data.results[0]))? })
+    }
+}
+
+/// Declares read-only data that holds 0, 1, 2, … as 32-bit integers, one a lane.
+pub fn lane_numbers(b: &mut KernelBuilder, arguments: &mut Vec<Argument>, lanes: u16) -> Buffer {
+    let bytes: Vec<u8> = (0..i32::from(lanes)).flat_map(i32::to_le_bytes).collect();
+    arguments.push(Argument::Data(Data::from(bytes)));
+    b.buffer("lane_numbers", BufferKind::Input, Lane::I32, lanes.into(), 4)
+}
+
+/// 32-bit integers as a lane type of memory; narrow ones wrap.
+pub fn integer_as(b: &mut KernelBuilder, value: Value, lane: Lane) -> Value {
+    match lane {
+        Lane::I8 | Lane::I16 => b.convert(ConvertOp::Wrap, value, lane),
+        Lane::I64 => b.convert(ConvertOp::SignExtend, value, lane),
+        Lane::F32 | Lane::F64 => b.convert(ConvertOp::SignedToFloat, value, lane),
+        Lane::I32 | Lane::Mask => value,
+    }
+}
+
+impl Schedule for IotaSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        Requirements::default()
+    }
+
+    fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let [outer, extent, inner] = self.shape;
+        let output = self.cx.group.outputs[0];
+        let mut b = KernelBuilder::new("iota");
+        let mut arguments = Vec::new();
+        let lanes = copy_lanes(&self.cx, self.lane, if inner == 1 { extent } else { inner });
+        let numbers = (inner == 1).then(|| lane_numbers(&mut b, &mut arguments, lanes));
+        let target = b.buffer("output", BufferKind::Output, self.lane, outer * extent * inner, self.lane.bytes());
+        arguments.push(Argument::Tensor(output));
+        let zero = b.index(0);
+        let numbers = numbers.map(|buffer| b.load(buffer, zero, 0, lanes));
+        b.for_range(0, outer as i64, 1, |b, outer| {
+            let first = b.scale_index(outer, extent as i64, 0);
+            let Some(numbers) = numbers else {
+                return b.for_range(0, extent as i64, 1, |b, i| {
+                    let number = b.convert(ConvertOp::Wrap, i, Lane::I32);
+                    let value = integer_as(b, number, self.lane);
+                    let value = b.splat(value, lanes);
+                    let start = b.add(first, i);
+                    let start = b.scale_index(start, inner as i64, 0);
+                    row(b, inner, lanes, |b, j, active| {
+                        let place = b.add(start, j);
+                        b.store_active(target, place, 0, value, active);
+                    });
+                });
+            };
+            row(b, extent, lanes, |b, i, active| {
+                let start = b.convert(ConvertOp::Wrap, i, Lane::I32);
+                let start = b.splat(start, lanes);
+                let number = b.add(start, numbers);
+                let value = integer_as(b, number, self.lane);
+                let place = b.add(first, i);
+                b.store_active(target, place, 0, value, active);
+            });
+        });
+        let description = format!("iota by {lanes}");
+        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+    }
+}

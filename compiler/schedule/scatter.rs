@@ -1,0 +1,111 @@
+//! Slices combined into a tensor, in the order of the updates. The target is written in place when it dies here: then only the
+//! slices that are updated are touched.
+
+use super::expression::{memory_lane, widen};
+use super::map::row;
+use super::reduction::{Reduction, wrapped};
+use super::slices::{Slice, Slices, copy_lanes, copy_row, raw_lane, storage};
+use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
+use crate::ir::{Attribute, Inst, Value as Tensor};
+use crate::kernel::{Buffer, BufferKind, CompareOp, KernelBuilder, Lane};
+
+/// See the module.
+pub struct ScatterSchedule<'a> {
+    cx: Context<'a>,
+    target: Tensor,
+    indices: Tensor,
+    updates: Tensor,
+    slices: Slices,
+    lane: Lane,
+    /// How elements are combined; none when they are set.
+    reduction: Option<Reduction>,
+    skips_negative: bool,
+}
+
+impl<'a> ScatterSchedule<'a> {
+    /// The schedule of a `scatter`.
+    ///
+    /// # Errors
+    /// For dynamic shapes, and types that nothing is computed with.
+    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+        let data = &cx.function.insts[root];
+        let [target, indices, updates] = data.operands[..] else { return Err(Unsupported::new("a scatter of other operands")) };
+        let element = cx.element(target);
+        let (lane, reduction) = match data.word("combination") {
+            "set" => (raw_lane(element)?, None),
+            word => (memory_lane(element)?, Some(Reduction::wrapping(word, element)?)),
+        };
+        let skips_negative = *data.attribute("skips_negative") == Attribute::Bool(true);
+        Ok(Self { cx, target, indices, updates, slices: Slices::new(&cx, data)?, lane, reduction, skips_negative })
+    }
+
+    /// Combines one slice of the updates into the output.
+    fn slice(&self, b: &mut KernelBuilder, slice: &Slice, updates: Buffer, output: Buffer, lanes: u16) {
+        let Some(reduction) = self.reduction else {
+            return copy_row(b, (updates, slice.listed), (output, slice.indexed), self.slices.row, lanes);
+        };
+        let element = self.cx.element(self.target);
+        row(b, self.slices.row, lanes, |b, i, active| {
+            let (from, to) = (b.add(slice.listed, i), b.add(slice.indexed, i));
+            let [old, new] = [(output, to), (updates, from)].map(|(buffer, place)| {
+                let value = b.load_active(buffer, place, 0, lanes, active);
+                widen(b, value, element)
+            });
+            let combined = reduction.combine(b, old, new);
+            let stored = wrapped(b, combined, element);
+            b.store_active(output, to, 0, stored, active);
+        });
+    }
+}
+
+impl Schedule for ScatterSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        // What is read behind the first write must not lie where is written.
+        let target = storage(&self.cx, self.target);
+        let alone = [self.indices, self.updates].iter().all(|&other| storage(&self.cx, other) != target);
+        let may_share = if alone { vec![(self.target, self.cx.group.outputs[0])] } else { vec![] };
+        Requirements { scratch: vec![], may_share }
+    }
+
+    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let output = self.cx.group.outputs[0];
+        let in_place = !shared.is_empty();
+        let alignment = self.cx.element(output).alignment() as u32;
+        let slices = &self.slices;
+        let mut b = KernelBuilder::new(if in_place { "scatter_in_place" } else { "scatter" });
+        let mut arguments = Vec::new();
+        let source = (!in_place).then(|| {
+            arguments.push(Argument::Tensor(self.target));
+            b.buffer("target", BufferKind::Input, self.lane, slices.elements(), alignment)
+        });
+        let indices = slices.indices(&mut b);
+        let updates = b.buffer("updates", BufferKind::Input, self.lane, slices.listed(), alignment);
+        let written = b.buffer("output", BufferKind::Output, self.lane, slices.elements(), alignment);
+        arguments.extend([self.indices, self.updates, output].map(Argument::Tensor));
+        slices.check(&self.cx, &mut b, indices, self.skips_negative);
+        if let Some(source) = source {
+            let zero = b.index(0);
+            let lanes = copy_lanes(&self.cx, self.lane, slices.elements());
+            copy_row(&mut b, (source, zero), (written, zero), slices.elements(), lanes);
+        }
+        let lanes = copy_lanes(&self.cx, self.lane, slices.row);
+        if slices.listed() > 0 {
+            slices.each(&mut b, indices, |b, slice| {
+                if !self.skips_negative {
+                    return self.slice(b, slice, updates, written, lanes);
+                }
+                let zero = b.index(0);
+                let taken = b.compare(CompareOp::LessEqual, zero, slice.index);
+                let take = |b: &mut KernelBuilder| {
+                    self.slice(b, slice, updates, written, lanes);
+                    vec![]
+                };
+                b.if_else(taken, take, |_| vec![]);
+            });
+        }
+        let place = if in_place { ", in place" } else { "" };
+        let count = slices.batches * slices.outer * slices.picks;
+        let description = format!("scatter {count} slices of {} by {lanes}{place}", slices.row);
+        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+    }
+}
