@@ -1,6 +1,7 @@
 //! From a module to a [`Program`]: groups, schedules, one memory plan a method, then kernels with every address decided.
 
 mod imported;
+mod memory_map;
 mod method;
 mod pool;
 

@@ -66,6 +66,36 @@ pub struct Method {
     pub lower_bound: u64,
     /// Whether `scratch_bytes` cannot be lowered for this order of steps.
     pub optimal: bool,
+    /// What lies where in the scratch memory, for reports.
+    pub memory_map: MemoryMap,
+}
+
+/// What lies where in a method's scratch memory, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct MemoryMap {
+    /// What each step of the plan does. Branches have steps too, which call no kernel.
+    pub steps: Vec<String>,
+    /// The step of each kernel call, in the order of the calls.
+    pub calls: Vec<usize>,
+    /// The step at which the most bytes are live.
+    pub peak_step: usize,
+    /// Everything that has a place. Those that share bytes at one step are worked on in place.
+    pub occupants: Vec<Occupant>,
+}
+
+/// A tensor, or the working memory of one kernel call, in the scratch memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Occupant {
+    /// The tensor's name, or the step's.
+    pub name: String,
+    /// Where it starts.
+    pub offset: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// The steps at which it is live.
+    pub steps: std::ops::Range<usize>,
+    /// Whether it is a kernel's working memory and no tensor.
+    pub working: bool,
 }
 
 /// An input or output as users see it.

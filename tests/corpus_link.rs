@@ -2,7 +2,7 @@
 
 mod support;
 
-use modelc::emit::{ModelInfo, ObjectOptions, RiscvAbi, object};
+use modelc::emit::{ModelInfo, ObjectOptions, object};
 use modelc::ir::Tensor;
 use modelc::jit::Jit;
 use modelc::lower::{Options, PlanSource};
@@ -73,8 +73,7 @@ fn check(model: &Path, tools: Tools) -> Result<(), String> {
     let program = pipeline::lower(&module, "model", options).map_err(|e| text(&e))?.program;
     let calls = recorded_inputs(model, &program.methods[0])?;
 
-    let options =
-        ObjectOptions { name: "net".into(), target, machine, profile_hooks: false, weights_section: None, riscv_abi: RiscvAbi::default() };
+    let options = ObjectOptions::new("net", target, machine);
     let files = object(&program, &ModelInfo { sha256: [0; 32], file: String::new() }, &options).map_err(|e| text(&e))?;
     let folder = tempfile::tempdir().map_err(|e| text(&e))?;
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).map_err(|e| text(&e));

@@ -5,7 +5,9 @@ mod support;
 use modelc::diagnostic::Diagnostics;
 use modelc::frontend::{self, LoadOptions};
 use modelc::ir::Module;
-use std::path::PathBuf;
+use modelc::ir::random::Random;
+use modelc_damage::FlatBuffer;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,23 +24,6 @@ const FILES: [&str; 10] = [
     "math.portable.pte",
     "addmul_q8.portable.pte",
 ];
-
-/// A sequence of numbers that is the same every time (Steele, Lea, Flood: SplitMix64).
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-}
 
 fn files(names: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
     let Some(folder) = support::corpus("executorch") else { return Vec::new() };
@@ -82,7 +67,7 @@ fn survives(bytes: Vec<u8>, what: &dyn std::fmt::Display) {
 #[test]
 fn damaged_bytes_never_panic() {
     for (path, bytes) in files(&FILES) {
-        let mut numbers = Numbers(bytes.len() as u64);
+        let mut numbers = Random::new(bytes.len() as u64);
         for round in 0..1500 {
             let mut damaged = bytes.clone();
             for _ in 0..1 + numbers.below(3) {
@@ -91,7 +76,7 @@ fn damaged_bytes_never_panic() {
                     0 => 0,
                     1 => 0xFF,
                     2 => damaged[at] ^ (1 << numbers.below(8)),
-                    _ => numbers.next() as u8,
+                    _ => numbers.below(256) as u8,
                 };
             }
             survives(damaged, &format!("{} round {round}", path.display()));
@@ -104,7 +89,7 @@ fn damaged_bytes_never_panic() {
 fn damaged_words_never_panic() {
     const WORDS: [u32; 9] = [0, 1, 2, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0x0001_0000, 0x7FFF_FF00, 0xFFFF_FF80];
     for (path, bytes) in files(&FILES) {
-        let mut numbers = Numbers(!(bytes.len() as u64));
+        let mut numbers = Random::new(!(bytes.len() as u64));
         for round in 0..1500 {
             let mut damaged = bytes.clone();
             let at = numbers.below(damaged.len() / 4 - 1) * 4;
@@ -120,17 +105,31 @@ fn damaged_words_never_panic() {
 #[test]
 fn damaged_arguments_of_operators_never_panic() {
     for (path, bytes) in operator_files() {
-        let mut numbers = Numbers(bytes.len() as u64 ^ 0x5555);
+        let mut numbers = Random::new(bytes.len() as u64 ^ 0x5555);
         for round in 0..120 {
             let mut damaged = bytes.clone();
             let at = numbers.below(damaged.len());
             if round % 2 == 0 {
-                damaged[at] = numbers.next() as u8;
+                damaged[at] = numbers.below(256) as u8;
             } else {
                 // Small changes keep the structure and break the meaning.
                 damaged[at] = damaged[at].wrapping_add([1, 2, 0xFF, 4, 0x80][numbers.below(5)]);
             }
             survives(damaged, &format!("{} round {round}", path.display()));
+        }
+    }
+}
+
+/// Values changed along the schema: what still passes for a program, and means something else.
+#[test]
+fn damaged_values_never_panic() {
+    let schema = FlatBuffer::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/program.fbs")).expect("the schema is sound");
+    for (path, bytes) in files(&FILES).into_iter().chain(operator_files()) {
+        let mut numbers = Random::new(bytes.len() as u64 ^ 0x1234);
+        for round in 0..60 {
+            let mut damaged = bytes.clone();
+            schema.damage(&mut damaged, &mut |bound| numbers.below(bound));
+            survives(damaged, &format!("{} round {round}, values", path.display()));
         }
     }
 }
@@ -148,12 +147,12 @@ fn truncated_files_are_refused() {
 #[test]
 fn damaged_bundles_never_panic() {
     for (path, bytes) in files(&["mlp.portable.bpte"]) {
-        let mut numbers = Numbers(7);
+        let mut numbers = Random::new(7);
         for round in 0..300 {
             let mut damaged = bytes.clone();
             // Test cases and tables stand at both ends; weights fill the middle.
             let at = if round % 2 == 0 { numbers.below(1024) } else { damaged.len() - 1 - numbers.below(4096) };
-            damaged[at] = numbers.next() as u8;
+            damaged[at] = numbers.below(256) as u8;
             let shared: Arc<dyn modelc::ir::data::Bytes> = Arc::new(damaged.clone());
             let _ = modelc::frontend::bundled::load(&shared);
             survives(damaged, &format!("{} round {round}", path.display()));

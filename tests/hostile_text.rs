@@ -1,41 +1,16 @@
 //! Damaged modules: parser, verifier, rewrites and interpreter answer with an error or go on, and never panic.
 
 use modelc::ir::interpret::Interpreter;
-use modelc::ir::random::{Options, module};
+use modelc::ir::random::{Options, Random, module};
 use modelc::ir::text::{Constants, parse_module, print_module};
 use modelc::ir::{Module, Tensor, verify};
 use modelc::passes;
+use modelc_damage::damage_text;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// `MODELC_SEEDS` runs more of them.
 fn seeds() -> u64 {
     std::env::var("MODELC_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(1500)
-}
-
-/// Numbers that replace others: small ones that may fit, and ones that overflow.
-const NUMBERS: &[&str] = &["0", "1", "2", "3", "4", "7", "-1", "-2", "255", "65536", "2147483647", "4294967296", "-9223372036854775808"];
-
-/// A text with one to three words changed. `random` gives numbers below its argument.
-fn damage(text: &str, random: &mut dyn FnMut(usize) -> usize) -> String {
-    let mut words: Vec<String> = text.split_inclusive([' ', ',', '[', ']', '\n', '=', '(', ')']).map(str::to_owned).collect();
-    for _ in 0..1 + random(3) {
-        let at = random(words.len());
-        let core = words[at].trim_end_matches([' ', ',', '[', ']', '\n', '=', '(', ')']).to_owned();
-        let rest = words[at][core.len()..].to_owned();
-        let other = words[random(words.len())].clone();
-        words[at] = match random(4) {
-            0 => other,
-            1 => rest,
-            _ if core.parse::<f64>().is_ok() => NUMBERS[random(NUMBERS.len())].to_owned() + &rest,
-            _ => {
-                // A value, node or constant in the place of another.
-                let digits = core.trim_start_matches(|c: char| !c.is_ascii_digit());
-                let number: usize = digits.parse().unwrap_or(0);
-                format!("{}{}{rest}", &core[..core.len() - digits.len()], (number + 4).saturating_sub(random(8)))
-            }
-        };
-    }
-    words.concat()
 }
 
 fn exercise(text: &str, inputs: &[Tensor]) -> bool {
@@ -73,17 +48,11 @@ fn too_large(module: &Module) -> bool {
 
 #[test]
 fn damaged_modules_never_panic() {
-    let mut state = 0x1234_5678_9abc_def0u64;
-    let mut random = |bound: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % bound as u64) as usize
-    };
+    let mut numbers = Random::new(0x1234_5678_9abc_def0);
     let mut sound = 0;
     for seed in 0..seeds() {
         let (module, inputs) = module(seed % 500, &Options { instructions: 8, ..Options::default() });
-        let text = damage(&print_module(&module, Constants::Whole), &mut random);
+        let text = damage_text(&print_module(&module, Constants::Whole), &mut |bound| numbers.below(bound));
         match catch_unwind(AssertUnwindSafe(|| exercise(&text, &inputs))) {
             Ok(passed) => sound += u64::from(passed),
             Err(_) => panic!("seed {seed} panics:\n{text}"),

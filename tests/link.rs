@@ -34,7 +34,7 @@ struct Bench {
 fn options(name: &str, triple: &str) -> ObjectOptions {
     let target = target(triple).unwrap();
     let machine = level(target, None).unwrap();
-    ObjectOptions { name: name.into(), target, machine, profile_hooks: false, weights_section: None, riscv_abi: RiscvAbi::default() }
+    ObjectOptions::new(name, target, machine)
 }
 
 fn build(program: &Program, options: &ObjectOptions) -> ObjectFiles {

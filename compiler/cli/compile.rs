@@ -7,11 +7,10 @@ use super::output::grouped;
 use crate::codegen::listing::{Listing, listing};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::emit::object::check_weights_place;
-use crate::emit::{self, ModelInfo, ObjectFiles, ObjectOptions, Output, RiscvAbi};
+use crate::emit::{self, ObjectFiles, ObjectOptions, Output, RiscvAbi};
 use crate::lower::Lowered;
 use crate::{ir, pipeline, target};
 use clap::Args;
-use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -23,7 +22,7 @@ pub struct Arguments {
     /// The object file to write; its header is written beside it. `-` is standard output
     #[arg(short, long, value_name = "OUT.o")]
     output: Option<String>,
-    /// Write something else too, or instead: object, archive, header, json, ir, kernels, clif, asm, plan, depfile
+    /// Write something else too, or instead: object, archive, header, json, html, ir, kernels, clif, asm, plan, depfile
     #[arg(long = "emit", value_name = "KIND[=PATH]")]
     emit: Vec<String>,
     /// Where to write the header
@@ -32,6 +31,9 @@ pub struct Arguments {
     /// Write a dependency file in Make syntax
     #[arg(long, value_name = "PATH")]
     depfile: Option<String>,
+    /// Write a page about the compiled model: memory over time, kernels, weights
+    #[arg(long, value_name = "PATH.html")]
+    report: Option<String>,
     /// Prefix of every symbol [default: the output's stem]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -68,6 +70,7 @@ const KINDS: &[(&str, &str)] = &[
     ("archive", "a"),
     ("header", "h"),
     ("json", "json"),
+    ("html", "html"),
     ("ir", "ir"),
     ("kernels", "kernels"),
     ("clif", "clif"),
@@ -91,16 +94,13 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let machine = target::level(target, arguments.common.cpu.as_deref())?;
     let model = read_model(path, &arguments.common)?;
     let lowered = pipeline::lower(&model.module, path, arguments.common.lower_options(machine))?;
-    let info = ModelInfo { sha256: Sha256::digest(&model.bytes[..]).into(), file: path.to_owned() };
     let options = ObjectOptions {
-        name: arguments.symbol_prefix(path),
-        target,
-        machine,
         profile_hooks: arguments.profile_hooks,
         weights_section: arguments.weights_section.clone(),
         riscv_abi: RiscvAbi::from_name(&arguments.abi)?,
+        ..ObjectOptions::new(arguments.symbol_prefix(path), target, machine)
     };
-    let files = emit::object(&lowered.program, &info, &options)?;
+    let files = emit::object(&lowered.program, &model.info(), &options)?;
     if let Some(limits) = &arguments.require {
         super::require::check(limits, &files, &lowered)?;
     }
@@ -156,6 +156,9 @@ impl Arguments {
         if let Some(depfile) = &self.depfile {
             add("depfile", depfile.clone());
         }
+        if let Some(report) = &self.report {
+            add("html", report.clone());
+        }
         if requests.is_empty() {
             return Err(usage("nothing to write").help("say where the object goes: -o OUT.o"));
         }
@@ -183,6 +186,7 @@ impl Compiled<'_> {
             "archive" => emit::archive(&format!("{}.o", files.record.name), &files.object, &files.symbols).into(),
             "header" => files.header.as_bytes().into(),
             "json" => format!("{:#}\n", files.report).into_bytes().into(),
+            "html" => emit::html::page(&files.report).into_bytes().into(),
             "ir" => ir::text::print_module(&self.model.module, ir::text::Constants::Elided).into_bytes().into(),
             "kernels" => lowered.program.kernels.iter().map(|k| format!("{k:#?}\n")).collect::<String>().into_bytes().into(),
             "clif" => listing(Listing::Cranelift)?.into_bytes().into(),

@@ -1,19 +1,20 @@
 //! `modelc inspect FILE`: a model, or an object or executable that holds one.
 
 use super::Outcome;
-use super::io::{Model, map, read_model};
-use super::options::Common;
+use super::io::{Model, map, read_model, write};
+use super::options::{Common, usage};
 use super::output::{grouped, table};
 use crate::codegen::driver::calls;
 use crate::diagnostic::Diagnostics;
-use crate::emit::ModelRecord;
 use crate::emit::info::hex;
+use crate::emit::{self, ModelRecord, ObjectOptions};
 use crate::frontend::Format;
 use crate::lower::Lowered;
 use crate::program::{Method, Port};
 use crate::{pipeline, target};
 use clap::Args;
 use serde_json::{Value, json};
+use std::path::Path;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -22,6 +23,9 @@ pub struct Arguments {
     /// Print JSON, schema modelc.inspect/1
     #[arg(long)]
     json: bool,
+    /// Write a page about the model compiled for this computer: memory over time, kernels, weights
+    #[arg(long, value_name = "OUT.html", conflicts_with = "json")]
+    html: Option<String>,
     #[command(flatten)]
     pub common: Common,
 }
@@ -34,13 +38,23 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let bytes = map(&arguments.file)?;
     let records = if Format::detect(&bytes).is_none() { ModelRecord::find_all(&bytes) } else { vec![] };
     if !records.is_empty() {
+        if arguments.html.is_some() {
+            let message = format!("{} holds a compiled model: the page is made from a model file", arguments.file);
+            return Err(usage(message).help("write it while compiling: --report OUT.html").into());
+        }
         show_records(arguments, &records);
         return Ok(Outcome::Done);
     }
     let model = read_model(&arguments.file, &arguments.common)?;
-    let machine = target::level(target::host()?, arguments.common.cpu.as_deref())?;
+    let target = target::host()?;
+    let machine = target::level(target, arguments.common.cpu.as_deref())?;
     let lowered = pipeline::lower(&model.module, &model.path, arguments.common.lower_options(machine))?;
-    if arguments.json {
+    if let Some(path) = &arguments.html {
+        let name = Path::new(&model.path).file_stem().map_or_else(|| "net".into(), |stem| stem.to_string_lossy().into_owned());
+        let options = ObjectOptions::new(name, target, machine);
+        let report = emit::object(&lowered.program, &model.info(), &options)?.report;
+        write(path, emit::html::page(&report).as_bytes())?;
+    } else if arguments.json {
         println!("{:#}", model_json(&model, &lowered));
     } else {
         print!("{}", model_text(&model, &lowered));

@@ -2,10 +2,12 @@
 
 use super::options::{Common, usage};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
-use crate::emit::{Output, write_all};
+use crate::emit::{ModelInfo, Output, write_all};
+use crate::ir::random::Random;
 use crate::ir::{ElementType, Module, Scalar, Tensor};
 use crate::npz::{self, Archive};
 use crate::pipeline;
+use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -19,6 +21,13 @@ pub struct Model {
     pub bytes: Arc<memmap2::Mmap>,
     /// In the tensor language.
     pub module: Module,
+}
+
+impl Model {
+    /// What an object says about the model it is made of.
+    pub fn info(&self) -> ModelInfo {
+        ModelInfo { sha256: Sha256::digest(&self.bytes[..]).into(), file: self.path.clone() }
+    }
 }
 
 /// Maps a file.
@@ -139,9 +148,9 @@ pub fn read_array(argument: &str) -> Result<(usize, Tensor), Diagnostic> {
 fn random(element: ElementType, shape: &[u64], seed: u64) -> Tensor {
     let mut tensor = Tensor::zeros(element, shape).unwrap_or(Tensor { element, shape: vec![0], bytes: vec![] });
     let size = (element.bits() / 8).max(1) as usize;
-    let mut state = seed ^ 0x9E37_79B9_7F4A_7C15;
+    let mut numbers = Random::new(seed);
     for slot in tensor.bytes.chunks_exact_mut(size) {
-        let bits = split_mix(&mut state);
+        let bits = numbers.bits();
         let scalar = match element {
             _ if element.is_float() => Scalar::float(element, (bits >> 11) as f64 / (1u64 << 52) as f64 - 1.0),
             ElementType::Bool => Scalar::int(element, (bits >> 63) as i64),
@@ -151,13 +160,4 @@ fn random(element: ElementType, shape: &[u64], seed: u64) -> Tensor {
         slot.copy_from_slice(&scalar.to_bytes()[..size]);
     }
     tensor
-}
-
-/// One step of the generator SplitMix64 (Steele, Lea, Flood, 2014).
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }

@@ -1,20 +1,8 @@
 //! How things are printed: numbers with thousands separators, aligned tables, diagnostics as JSON.
 
 use crate::diagnostic::Diagnostic;
+pub use crate::plan::thousands as grouped;
 use serde_json::json;
-
-/// A number with commas between groups of three digits.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
 
 /// Rows in aligned columns, two spaces between them. Columns of `right` are aligned to the right.
 pub fn table(rows: &[Vec<String>], right: &[usize]) -> String {

@@ -278,7 +278,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{Call, Method, Origin, Step};
+    use crate::program::{Call, MemoryMap, Method, Origin, Step};
     use crate::target::{level, target};
 
     fn program() -> Program {
@@ -295,6 +295,7 @@ mod tests {
             scratch_bytes: 0,
             lower_bound: 0,
             optimal: true,
+            memory_map: MemoryMap::default(),
         };
         Program { kernels: ["a", "b", "c"].map(kernel).into(), methods: vec![method], ..Program::default() }
     }

@@ -4,6 +4,7 @@ pub mod archive;
 pub mod depfile;
 pub mod files;
 pub mod header;
+pub mod html;
 pub mod info;
 pub mod object;
 mod quantization;

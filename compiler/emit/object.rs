@@ -101,6 +101,14 @@ pub struct ObjectOptions {
     pub riscv_abi: RiscvAbi,
 }
 
+impl ObjectOptions {
+    /// The defaults, for a name, a target and a CPU level.
+    pub fn new(name: impl Into<String>, target: &'static Target, machine: &'static Machine) -> Self {
+        let (name, riscv_abi) = (name.into(), RiscvAbi::default());
+        Self { name, target, machine, profile_hooks: false, weights_section: None, riscv_abi }
+    }
+}
+
 /// All that is made of a program.
 #[derive(Clone, Debug)]
 pub struct ObjectFiles {

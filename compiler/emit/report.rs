@@ -4,8 +4,9 @@ use super::info::{ModelRecord, hex};
 use super::object::ModelInfo;
 use crate::codegen::CompiledModel;
 use crate::codegen::driver::calls;
-use crate::program::{ALIGNMENT, Call, Method, Port, Program};
+use crate::program::{ALIGNMENT, Address, Call, MemoryMap, Method, Occupant, Port, Program};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// The report of a compiled program whose object takes `object_bytes`.
 pub fn report(program: &Program, model: &ModelInfo, compiled: &CompiledModel, record: &ModelRecord, object_bytes: u64) -> Value {
@@ -16,7 +17,7 @@ pub fn report(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
     for (method, interface) in program.methods.iter().zip(&compiled.interface.methods) {
         methods.push(method_report(method, &interface.identifier));
         for call in calls(&method.steps) {
-            kernels.push(call_report(compiled, method, call, first_call));
+            kernels.push(call_report(program, compiled, method, call, first_call));
             first_call += 1;
         }
     }
@@ -53,7 +54,28 @@ fn method_report(method: &Method, identifier: &str) -> Value {
         "optimal": method.optimal,
         "inputs": method.inputs.iter().map(port_report).collect::<Vec<_>>(),
         "outputs": method.outputs.iter().map(port_report).collect::<Vec<_>>(),
+        "memory_map": map_report(&method.memory_map),
     })
+}
+
+fn map_report(map: &MemoryMap) -> Value {
+    let occupant = |o: &Occupant| {
+        json!({ "name": o.name, "offset": o.offset, "bytes": o.bytes, "first_step": o.steps.start, "end_step": o.steps.end,
+                "working": o.working })
+    };
+    json!({
+        "steps": map.steps,
+        "kernel_steps": map.calls,
+        "peak_step": map.peak_step,
+        "occupants": map.occupants.iter().map(occupant).collect::<Vec<_>>(),
+    })
+}
+
+/// Bytes of the constants that a call reads, each counted once.
+fn weights_bytes(program: &Program, call: &Call) -> u64 {
+    let constant = |address: &Address| if let Address::Constant(number, _) = address { Some(*number as usize) } else { None };
+    let distinct: BTreeSet<usize> = call.arguments.iter().filter_map(constant).collect();
+    distinct.iter().filter_map(|&number| program.constants.get(number)).map(|blob| blob.data.bytes().len() as u64).sum()
 }
 
 fn port_report(port: &Port) -> Value {
@@ -69,7 +91,7 @@ fn port_report(port: &Port) -> Value {
 }
 
 /// One kernel call; `number` is what `on_kernel` gets.
-fn call_report(compiled: &CompiledModel, method: &Method, call: &Call, number: usize) -> Value {
+fn call_report(program: &Program, compiled: &CompiledModel, method: &Method, call: &Call, number: usize) -> Value {
     let function = &compiled.functions[call.kernel];
     let operators: Vec<_> = call.origin.operators.iter().map(|(index, name)| json!({ "index": index, "name": name })).collect();
     json!({
@@ -81,6 +103,7 @@ fn call_report(compiled: &CompiledModel, method: &Method, call: &Call, number: u
         "schedule": call.origin.schedule,
         "multiply_accumulates": call.origin.multiply_accumulates,
         "bytes": call.origin.bytes,
+        "weights_bytes": weights_bytes(program, call),
         "code_bytes": function.code.bytes.len(),
         "stack_bytes": function.code.stack_bytes,
     })

@@ -1,5 +1,6 @@
 //! One method: its groups in order, the planner's request, and the steps with their addresses.
 
+use super::memory_map::{memory_map, peak};
 use super::pool::Pool;
 use super::{LiveRanges, Options, Peak, PlanSource, bug, imported};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
@@ -81,9 +82,11 @@ pub fn lower(module: &Module, method: &ir::Method, options: Options, pool: &mut 
     let items: Vec<_> = work.iter().copied().zip(schedules).enumerate().collect();
     let mut emission = Emission { module, tensors: &tensors, plan: &plan, pool, items: items.into_iter() };
     let steps = emission.steps().map_err(|(error, group)| unsupported(module, &grouped.function, method, group, &error))?;
-    let calls = (0..work.len()).filter(|&i| matches!(work[i], Work::Group(_)));
-    let live = live_ranges(&request, &plan, calls)?;
-    let peak = peak(&request, &plan)?;
+    let calls: Vec<usize> = (0..work.len()).filter(|&i| matches!(work[i], Work::Group(_))).collect();
+    let lifetimes = plan::Lifetimes::new(&request).map_err(|error| bug(error.to_string()))?;
+    let live = calls.iter().map(|&step| lifetimes.live_after(&plan, step)).collect();
+    let memory_map = memory_map(&request, &plan, &lifetimes, calls);
+    let peak = peak(&plan, &memory_map);
     let lowered = Method {
         name: method.name.clone(),
         inputs: ports(&module.functions[method.function], &module.functions[method.function].params, &method.inputs)?,
@@ -92,29 +95,9 @@ pub fn lower(module: &Module, method: &ir::Method, options: Options, pool: &mut 
         scratch_bytes: plan.arena_bytes,
         lower_bound: plan.lower_bound,
         optimal: plan.optimal,
+        memory_map,
     };
     Ok(LoweredMethod { method: lowered, plan, live, peak })
-}
-
-fn live_ranges(request: &plan::Request, plan: &Plan, calls: impl Iterator<Item = usize>) -> Result<LiveRanges, Diagnostic> {
-    let lifetimes = plan::Lifetimes::new(request).map_err(|error| bug(error.to_string()))?;
-    Ok(calls.map(|step| lifetimes.live_after(plan, step)).collect())
-}
-
-/// The tensors and scratch memory that are live at the step with most live bytes.
-fn peak(request: &plan::Request, plan: &Plan) -> Result<Peak, Diagnostic> {
-    let lifetimes = plan::Lifetimes::new(request).map_err(|error| bug(error.to_string()))?;
-    let step = plan.peak_step;
-    let mut tensors = Vec::new();
-    for (i, tensor) in request.tensors.iter().enumerate() {
-        let live = lifetimes.steps(TensorId(i as u32)).is_some_and(|steps| steps.contains(&step));
-        if live && plan.offset[i].is_some() {
-            tensors.push(format!("{} ({} B)", tensor.name, tensor.bytes));
-        }
-    }
-    let scratch = request.steps.get(step).map_or(&[][..], |s| &s.scratch);
-    tensors.extend(scratch.iter().map(|s| format!("scratch of {} ({} B)", request.steps[step].name, s.bytes)));
-    Ok(Peak { bytes: plan.lower_bound, tensors })
 }
 
 fn flow_diagnostic(module: &Module, method: &ir::Method, error: &FlowError) -> Diagnostic {

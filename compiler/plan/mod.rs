@@ -36,7 +36,7 @@ pub use lifetimes::Lifetimes;
 pub use order::{Order, order};
 pub use pack::{Packing, pack};
 pub use problem::{Block, Segment};
-pub use request::{Effort, Place, Plan, PlanError, Request, Scratch, Step, Tensor, TensorId};
+pub use request::{Effort, Place, Plan, PlanError, Request, Scratch, Step, Tensor, TensorId, thousands};
 pub use views::{Home, homes};
 
 use inplace::{Merger, Pair};

@@ -239,7 +239,7 @@ impl fmt::Display for Plan {
 }
 
 /// A number with commas between groups of three digits.
-fn thousands(number: u64) -> String {
+pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {

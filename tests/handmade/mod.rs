@@ -3,7 +3,7 @@
 
 use modelc::ir::{Data, ElementType, Quantization};
 use modelc::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, Kernel, KernelBuilder, Lane, Type, Value};
-use modelc::program::{Address, Blob, Call, Method, Origin, Port, Program, Step, Variable};
+use modelc::program::{Address, Blob, Call, MemoryMap, Method, Origin, Port, Program, Step, Variable};
 
 /// Elements of `forward`'s first input.
 pub const LENGTH: u64 = 37;
@@ -116,7 +116,16 @@ fn call(kernel: usize, arguments: &[Address]) -> Step {
 }
 
 fn method(name: &str, inputs: Vec<Port>, outputs: Vec<Port>, scratch_bytes: u64, steps: Vec<Step>) -> Method {
-    Method { name: name.into(), inputs, outputs, steps, scratch_bytes, lower_bound: scratch_bytes, optimal: true }
+    Method {
+        name: name.into(),
+        inputs,
+        outputs,
+        steps,
+        scratch_bytes,
+        lower_bound: scratch_bytes,
+        optimal: true,
+        memory_map: MemoryMap::default(),
+    }
 }
 
 fn methods() -> Vec<Method> {

@@ -4,6 +4,8 @@
 //! Uses the standard library alone: it must build in seconds on a machine that has nothing but Rust.
 
 pub mod examples;
+pub mod fuzz;
+pub mod peers;
 pub mod process;
 pub mod setup;
 pub mod test;

@@ -1,12 +1,16 @@
 //! `cargo xtask COMMAND`: see `USAGE`.
 
 use std::process::ExitCode;
-use xtask::{Outcome, examples, setup, test};
+use xtask::{Outcome, examples, fuzz, peers, setup, test};
 
 const USAGE: &str = "\
 cargo xtask setup                   installs what the tests need and is missing: compilers, qemu, cmake (Debian packages)
 cargo xtask test [CARGO TEST ARGS]  set-up, then every test of the workspace, then the totals
 cargo xtask examples [NAME ...]     builds and runs the examples: all of them, or those named
+cargo xtask fuzz [TARGET ...] [--runs N]
+                                    runs the fuzz targets, or those named, N times each (a million)
+cargo xtask peers [MODEL.tflite ...] [--rounds N] [--seconds S] [--cpu N]
+                                    measures LiteRT and modelc in turns: a table and a chart in target/peers
 ";
 
 fn main() -> ExitCode {
@@ -28,6 +32,8 @@ fn run(arguments: &[String]) -> Outcome {
         "setup" if rest.is_empty() => setup::run(),
         "test" => test::run(rest),
         "examples" => examples::run_named(rest),
+        "fuzz" => fuzz::run(rest),
+        "peers" => peers::run(rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");
             Ok(())

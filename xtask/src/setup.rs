@@ -43,6 +43,7 @@ const NEEDS: &[Need] = &[
     program("qemu-riscv64", &["qemu-user"]),
     program("qemu-system-aarch64", &["qemu-system-arm"]),
     program("qemu-system-riscv64", &["qemu-system-misc", "qemu-system-riscv"]),
+    program("chromium", &["chromium"]),
 ];
 
 impl Need {

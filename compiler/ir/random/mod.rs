@@ -4,40 +4,12 @@
 //! and loops end. A few numbers are infinite or NaN, and sums of floats may depend on their order.
 
 mod expression;
+mod numbers;
 mod operators;
 
+pub use numbers::Random;
+
 use super::*;
-
-/// A small deterministic generator of numbers (SplitMix64).
-pub(super) struct Random(u64);
-
-impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `bound`, which is not 0.
-    fn below(&mut self, bound: usize) -> usize {
-        (self.bits() % bound as u64) as usize
-    }
-
-    /// A number in a range, ends included.
-    fn between(&mut self, low: i64, high: i64) -> i64 {
-        low + self.below((high - low + 1) as usize) as i64
-    }
-
-    fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-
-    fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
-        &items[self.below(items.len())]
-    }
-}
 
 /// What random modules may hold.
 #[derive(Clone, Debug)]
@@ -71,7 +43,7 @@ impl Default for Options {
 pub fn module(seed: u64, options: &Options) -> (Module, Vec<Tensor>) {
     let mut module = Module::default();
     let mut generator = Generator {
-        random: Random(seed),
+        random: Random::new(seed),
         options,
         b: FunctionBuilder::new(&mut module, "main"),
         pool: Vec::new(),

@@ -13,14 +13,10 @@ use crate::values;
 /// A vtable is at most 65,535 bytes: 4 of sizes and 2 a slot.
 const MAX_SLOTS: usize = (u16::MAX as usize - 4) / 2;
 
-/// Checks every file and returns the module of the first.
-pub(crate) fn check(sources: &[Source]) -> Result<Module, Error> {
+/// Checks every file and returns its module, in the order of the files.
+pub(crate) fn check(sources: &[Source]) -> Result<Vec<Module>, Error> {
     let scope = Scope::new(sources)?;
-    let mut modules = Vec::new();
-    for source in sources {
-        modules.push(Checker { source, scope: &scope }.module()?);
-    }
-    Ok(modules.swap_remove(0))
+    sources.iter().map(|source| Checker { source, scope: &scope }.module()).collect()
 }
 
 /// Every declaration of every file by its full name.
@@ -339,14 +335,14 @@ mod tests {
     use super::*;
     use crate::load;
 
-    /// Checks `main.fbs` with `other.fbs` beside it.
+    /// The module of `main.fbs` with `other.fbs` beside it.
     fn check_both(main: &str, other: &str) -> Result<Module, Error> {
         let read = |path: &Path| match path.to_str() {
             Some("main.fbs") => Ok(main.to_string()),
             Some("other.fbs") => Ok(other.to_string()),
             _ => Err(io::Error::new(io::ErrorKind::NotFound, "no such file")),
         };
-        check(&load::load(Path::new("main.fbs"), &read)?)
+        Ok(check(&load::load(Path::new("main.fbs"), &read)?)?.swap_remove(0))
     }
 
     fn refusal(source: &str) -> String {

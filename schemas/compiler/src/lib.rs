@@ -20,6 +20,8 @@
 //! * a table is a `Copy` view with one accessor a field, a verifier, a `Debug` form, and
 //!   `create` with its `…Args` to write one;
 //! * a root type has `root_as_…_with_opts`, `finish_…_buffer`, and its file identifier.
+//!
+//! A [`Schema`] also finds every value in a buffer, so that tests can damage them one at a time.
 
 mod check;
 mod error;
@@ -29,12 +31,14 @@ mod load;
 mod model;
 mod names;
 mod parser;
+mod sites;
 mod syntax;
 mod values;
 
 use std::path::{Path, PathBuf};
 
 pub use error::{Error, Position};
+pub use sites::{Schema, Site, SiteKind};
 
 /// The result of compiling one schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +63,7 @@ pub fn compile_file(path: &Path) -> Result<Output, Error> {
 /// As [`compile_file`]; what `read` reports is placed at the `include` that asked for the file.
 pub fn compile(path: &Path, read: &dyn Fn(&Path) -> std::io::Result<String>) -> Result<Output, Error> {
     let sources = load::load(path, read)?;
-    let module = check::check(&sources)?;
+    let modules = check::check(&sources)?;
     let files = sources.into_iter().map(|source| source.path).collect();
-    Ok(Output { rust: generate::generate(&module), files })
+    Ok(Output { rust: modules.first().map(generate::generate).unwrap_or_default(), files })
 }

@@ -1,0 +1,30 @@
+//! What a plan puts where, as reports show it.
+
+use super::Peak;
+use crate::plan::{Lifetimes, Plan, Request, TensorId};
+use crate::program::{MemoryMap, Occupant};
+
+/// The map of a plan; `calls` are the steps that call kernels.
+pub fn memory_map(request: &Request, plan: &Plan, lifetimes: &Lifetimes, calls: Vec<usize>) -> MemoryMap {
+    let mut occupants = Vec::new();
+    for (i, tensor) in request.tensors.iter().enumerate() {
+        let steps = lifetimes.steps(TensorId(i as u32)).filter(|_| tensor.view_of.is_none() && tensor.bytes > 0);
+        if let (Some(steps), Some(offset)) = (steps, plan.offset[i]) {
+            occupants.push(Occupant { name: tensor.name.clone(), offset, bytes: tensor.bytes, steps, working: false });
+        }
+    }
+    for (i, (step, offsets)) in request.steps.iter().zip(&plan.scratch).enumerate() {
+        for (scratch, &offset) in step.scratch.iter().zip(offsets).filter(|(scratch, _)| scratch.bytes > 0) {
+            let name = format!("scratch of {}", step.name);
+            occupants.push(Occupant { name, offset, bytes: scratch.bytes, steps: i..i + 1, working: true });
+        }
+    }
+    let steps = request.steps.iter().map(|step| step.name.clone()).collect();
+    MemoryMap { steps, calls, peak_step: plan.peak_step, occupants }
+}
+
+/// The tensors and scratch memory that are live at the step with most live bytes.
+pub fn peak(plan: &Plan, map: &MemoryMap) -> Peak {
+    let live = map.occupants.iter().filter(|occupant| occupant.steps.contains(&map.peak_step));
+    Peak { bytes: plan.lower_bound, tensors: live.map(|occupant| format!("{} ({} B)", occupant.name, occupant.bytes)).collect() }
+}

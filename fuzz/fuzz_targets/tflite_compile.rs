@@ -1,0 +1,9 @@
+//! TFLite files through the whole compiler.
+
+#![no_main]
+
+use libfuzzer_sys::{fuzz_mutator, fuzz_target};
+use modelc_fuzz::{TFLITE, mutate_file, compile};
+
+fuzz_target!(|data: &[u8]| compile(data));
+fuzz_mutator!(|data: &mut [u8], size: usize, most: usize, seed: u32| { mutate_file(&TFLITE, data, size, most, seed) });

@@ -1,0 +1,117 @@
+//! `cargo xtask fuzz`: builds and runs the fuzz targets in `fuzz/`, with a stable toolchain and without cargo-fuzz.
+
+use crate::Outcome;
+use crate::process::{self, cargo, root};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What cargo-fuzz gives the compiler, without a sanitizer: safe Rust has no use for one, and it needs a nightly toolchain.
+const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";
+
+/// Largest file to start from and to make: most executions a second go to small ones.
+const MOST_BYTES: u64 = 24 << 10;
+/// A finding: a single execution that takes so long, on a machine that does other things too, or so much memory.
+const MOST_SECONDS: u32 = 20;
+const MOST_MEGABYTES: u32 = 1024;
+
+/// One target and where its first inputs come from: folders of the recorded models, and an extension.
+struct Target {
+    name: &'static str,
+    seeds: &'static [&'static str],
+    extension: &'static str,
+}
+
+const TARGETS: &[Target] = &[
+    Target { name: "tflite_reader", seeds: &["tflite", "tflite_ops"], extension: "tflite" },
+    Target { name: "executorch_reader", seeds: &["executorch", "executorch_ops"], extension: "pte" },
+    Target { name: "tflite_compile", seeds: &["tflite", "tflite_ops"], extension: "tflite" },
+    Target { name: "ir_text", seeds: &[], extension: "mt" },
+];
+
+/// Builds the targets, gathers first inputs, and runs each target. What a target finds is left in `fuzz/artifacts/TARGET`.
+///
+/// # Errors
+/// When an argument is not understood, the targets do not build, or one of them finds something.
+fn run_targets(targets: &[&str], runs: u64) -> Outcome {
+    let folder = root().join("fuzz");
+    let host = host()?;
+    let manifest = folder.join("Cargo.toml");
+    let mut build = cargo();
+    build.args(["build", "--release", "--target", &host, "--manifest-path"]).arg(&manifest);
+    process::run(build.env("RUSTFLAGS", COVERAGE).env_remove("CARGO_ENCODED_RUSTFLAGS"))?;
+    for target in TARGETS.iter().filter(|target| targets.is_empty() || targets.contains(&target.name)) {
+        let (corpus, artifacts) = (folder.join("corpus").join(target.name), folder.join("artifacts").join(target.name));
+        for path in [&corpus, &artifacts] {
+            std::fs::create_dir_all(path).map_err(|error| format!("cannot make {}: {error}", path.display()))?;
+        }
+        let count = seed(target, &corpus)?;
+        println!("{}: {count} first inputs", target.name);
+        let mut command = Command::new(folder.join("target").join(&host).join("release").join(target.name));
+        command.arg(&corpus).arg(format!("-runs={runs}")).arg(format!("-max_len={MOST_BYTES}"));
+        command.arg(format!("-timeout={MOST_SECONDS}")).arg(format!("-rss_limit_mb={MOST_MEGABYTES}"));
+        command.arg(format!("-artifact_prefix={}/", artifacts.display())).arg("-print_final_stats=1");
+        process::run(&mut command)?;
+    }
+    Ok(())
+}
+
+/// Runs what the command line says: names of targets, and `--runs N`.
+///
+/// # Errors
+/// When an argument is not understood, the targets do not build, or one of them finds something.
+pub fn run(arguments: &[String]) -> Outcome {
+    let mut targets = Vec::new();
+    let mut runs = 1_000_000;
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        if argument == "--runs" {
+            let number = arguments.next().and_then(|number| number.parse().ok());
+            runs = number.ok_or("--runs wants a number")?;
+        } else if TARGETS.iter().any(|target| target.name == argument) {
+            targets.push(argument.as_str());
+        } else {
+            let names: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
+            return Err(format!("no fuzz target `{argument}`; there are {}", names.join(", ")));
+        }
+    }
+    run_targets(&targets, runs)
+}
+
+/// The triple that rustc compiles for by itself. Named to cargo, it keeps the flags off build scripts.
+fn host() -> Result<String, String> {
+    let output = Command::new("rustc").arg("-vV").output().map_err(|error| format!("cannot run rustc: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = text.lines().find_map(|line| line.strip_prefix("host: "));
+    line.map(str::to_owned).ok_or_else(|| "rustc does not say what it compiles for".into())
+}
+
+/// Copies small models, or the modules of the text tests, to where a target starts from; how many there are.
+fn seed(target: &Target, corpus: &Path) -> Result<usize, String> {
+    let models = std::env::var_os("MODELC_CORPUS").map_or_else(|| root().join("../shared/models"), PathBuf::from);
+    let folders: Vec<PathBuf> = match target.seeds {
+        [] => vec![root().join("tests/files")],
+        names => names.iter().map(|name| models.join(name)).chain([root().join("examples/digits")]).collect(),
+    };
+    let mut count = 0;
+    for folder in folders {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+            let wanted = path.extension().is_some_and(|extension| extension == target.extension);
+            if !wanted || path.metadata().map_or(0, |data| data.len()) > MOST_BYTES {
+                continue;
+            }
+            let failed = |error: std::io::Error| format!("cannot copy {}: {error}", path.display());
+            let mut bytes = std::fs::read(&path).map_err(failed)?;
+            if target.extension == "mt" {
+                // The expected output of a text test follows its module.
+                let end = bytes.windows(6).position(|window| window == b";! ---").unwrap_or(bytes.len());
+                bytes.truncate(end);
+            }
+            std::fs::write(corpus.join(path.file_name().unwrap_or_default()), bytes).map_err(failed)?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}

@@ -1,0 +1,82 @@
+//! The results as a chart: for each model how many times as long as ours the peers take, on a logarithmic scale.
+
+use super::{CONTENDERS, Row};
+
+const LEFT: f64 = 330.0;
+const WIDTH: f64 = 900.0;
+const ROW: f64 = 22.0;
+const TOP: f64 = 64.0;
+/// The scale runs from one part in so many to so many.
+const LIMIT: f64 = 16.0;
+const COLOURS: [&str; 2] = ["#c06c2b", "#3d6fb0"];
+
+/// Where a ratio stands; ratios beyond the scale stand at its ends.
+fn x(ratio: f64) -> f64 {
+    let part = ratio.clamp(1.0 / LIMIT, LIMIT).log2() / (2.0 * LIMIT.log2()) + 0.5;
+    LEFT + part * (WIDTH - LEFT - 40.0)
+}
+
+/// An SVG picture.
+pub fn chart(rows: &[Row], conditions: &str) -> String {
+    let height = TOP + ROW * rows.len() as f64 + 40.0;
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
+         <text x=\"12\" y=\"20\" font-size=\"13\">{}</text>\n",
+        escape(conditions)
+    );
+    for (colour, name) in COLOURS.iter().zip(&CONTENDERS[1..]).enumerate().map(|(i, (c, n))| ((i, c), n)) {
+        let at = 12.0 + 200.0 * colour.0 as f64;
+        text.push_str(&format!("<circle cx=\"{}\" cy=\"40\" r=\"5\" fill=\"{}\"/>", at + 5.0, colour.1));
+        text.push_str(&format!("<text x=\"{}\" y=\"44\">LiteRT {name} over modelc</text>\n", at + 16.0));
+    }
+    let mut ratio = 1.0 / LIMIT;
+    while ratio <= LIMIT {
+        let (at, strong) = (x(ratio), ratio == 1.0);
+        let colour = if strong { "#333333" } else { "#dddddd" };
+        let label = if ratio < 1.0 { format!("1/{:.0}", 1.0 / ratio) } else { format!("{ratio:.0}") };
+        text.push_str(&format!("<line x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{TOP}\" y2=\"{}\" stroke=\"{colour}\"/>", height - 30.0));
+        text.push_str(&format!("<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{label}</text>\n", height - 14.0));
+        ratio *= 2.0;
+    }
+    for (number, row) in rows.iter().enumerate() {
+        let y = TOP + ROW * (number as f64 + 0.5);
+        let end = LEFT - 10.0;
+        text.push_str(&format!("<text x=\"{end}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>", y + 4.0, escape(&row.name)));
+        for (contender, colour) in (1..).zip(COLOURS) {
+            if let Some(ratio) = row.ratio(contender) {
+                let (from, to) = (x(1.0), x(ratio));
+                text.push_str(&format!(
+                    "<line x1=\"{from:.1}\" x2=\"{to:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"{colour}\" stroke-opacity=\"0.4\"/>\
+                     <circle cx=\"{to:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"{colour}\"><title>{} {}: {ratio:.2}</title></circle>",
+                    escape(&row.name),
+                    CONTENDERS[contender]
+                ));
+            }
+        }
+        text.push('\n');
+    }
+    text.push_str("</svg>\n");
+    text
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Class;
+    use super::super::tests::row;
+    use super::*;
+
+    #[test]
+    fn faster_stands_to_the_right_and_missing_figures_are_left_out() {
+        assert!(x(2.0) > x(1.0) && x(1.0) > x(0.5) && x(1e9) == x(LIMIT));
+        let rows = [row("a<b", Class::Float, [Some(1e6), Some(2e6), None])];
+        let text = chart(&rows, "here & now");
+        assert!(text.contains("a&lt;b") && text.contains("here &amp; now"));
+        // Two in the legend, one figure.
+        assert_eq!(text.matches("<circle").count(), 3);
+    }
+}
