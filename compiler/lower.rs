@@ -63,7 +63,7 @@ pub struct Peak {
 /// # Errors
 /// One diagnostic for each operator that has no lowering; a bug if a plan does not pass the checker.
 pub fn lower(module: &Module, options: Options) -> Result<Lowered, Diagnostics> {
-    let mut pool = Pool::default();
+    let mut pool = Pool::new(module.open_constants);
     let mut methods = Vec::new();
     let (mut plans, mut live, mut peaks) = (Vec::new(), Vec::new(), Vec::new());
     let mut failures = Vec::new();

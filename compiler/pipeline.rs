@@ -14,6 +14,7 @@ use std::sync::Arc;
 /// The front end's diagnostics; a bug if the front end or a rewrite broke a rule of the language.
 pub fn read(bytes: Arc<dyn Bytes>, file: &str, options: &frontend::LoadOptions) -> Result<Module, Diagnostics> {
     let mut module = frontend::load(bytes, file, options)?;
+    module.open_constants = options.open_constants;
     gate(&module, "the front end")?;
     passes::run_all(&mut module);
     gate(&module, "a rewrite")?;

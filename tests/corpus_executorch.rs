@@ -107,14 +107,14 @@ fn a_dynamic_program_compiles_for_each_shape_chosen() {
         let (inputs, expected) = (recorded("inputs.npz"), recorded("expected.npz"));
         for call in 0..inputs.calls() {
             let input = inputs.input(call, 0).expect("the input is recorded");
-            let options = LoadOptions { shapes: vec![(0, input.shape.clone())] };
+            let options = LoadOptions { shapes: vec![(0, input.shape.clone())], ..LoadOptions::default() };
             let bytes = std::fs::read(&program).expect("the program can be read");
             let module = frontend::load(Arc::new(bytes), "dyn_batch.pte", &options).unwrap_or_else(|error| panic!("{error}"));
             let outputs = Interpreter::new(&module).run(0, std::slice::from_ref(input)).expect("the method runs");
             let expected = expected.output(call, 0).expect("the output is recorded");
             support::compare(&outputs[0], expected, FLOAT_TOLERANCE).unwrap_or_else(|error| panic!("call {call}: {error}"));
         }
-        let too_large = LoadOptions { shapes: vec![(0, vec![9, 3, 16, 16])] };
+        let too_large = LoadOptions { shapes: vec![(0, vec![9, 3, 16, 16])], ..LoadOptions::default() };
         let bytes = std::fs::read(&program).expect("the program can be read");
         assert!(frontend::load(Arc::new(bytes), "dyn_batch.pte", &too_large).is_err(), "the bound is a batch of 8");
     }

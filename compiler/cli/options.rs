@@ -55,7 +55,7 @@ impl Common {
     /// When an option is malformed.
     pub fn load_options(&self) -> Result<LoadOptions, Diagnostics> {
         let shapes = self.shapes.iter().map(|text| parse_shape(text)).collect::<Result<_, _>>()?;
-        Ok(LoadOptions { shapes })
+        Ok(LoadOptions { shapes, ..LoadOptions::default() })
     }
 
     /// What lowering is told, for a machine.

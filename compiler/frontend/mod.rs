@@ -18,6 +18,8 @@ use std::sync::Arc;
 pub struct LoadOptions {
     /// Shapes that replace the file's, by input number.
     pub shapes: Vec<(usize, Vec<u64>)>,
+    /// Whether the weights are to be replaceable: see [`Module::open_constants`].
+    pub open_constants: bool,
 }
 
 /// The file formats, told apart by the identifier at byte 4.

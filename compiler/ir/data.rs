@@ -28,6 +28,11 @@ impl Data {
         Some(Self { owner, range })
     }
 
+    /// Whether both are the same bytes of the same owner, which equal bytes need not be.
+    pub fn is_same(&self, other: &Self) -> bool {
+        std::ptr::addr_eq(Arc::as_ptr(&self.owner), Arc::as_ptr(&other.owner)) && self.range == other.range
+    }
+
     /// The bytes themselves.
     pub fn bytes(&self) -> &[u8] {
         &(*self.owner).as_ref()[self.range.clone()]

@@ -53,6 +53,9 @@ pub struct Module {
     pub methods: Vec<Method>,
     /// The memory plan that came with the file, if any.
     pub imported_plan: Option<ImportedPlan>,
+    /// Whether other contents may take the place of the constants after compiling, in a file of weights. Then rewrites and
+    /// schedules may look at types and shapes of constants, and at no value that a retrained model has differently.
+    pub open_constants: bool,
 }
 
 /// An entry point: a function and how its parameters and results are presented to users.

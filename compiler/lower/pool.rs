@@ -1,4 +1,5 @@
-//! Kernels and constants of a program, each kept once.
+//! Kernels and constants of a program, each kept once. Open constants are one only where they are the same bytes of the file:
+//! that others are equal may be chance, and the weights that take their place need not be.
 
 use crate::ir::Data;
 use crate::kernel::Kernel;
@@ -9,6 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Collects kernels and constants; equal ones are one. Order is that of first use.
 #[derive(Default)]
 pub struct Pool {
+    open: bool,
     kernels: Vec<Kernel>,
     /// Positions of kernels by the hash of all but their name.
     by_shape: HashMap<u64, Vec<usize>>,
@@ -17,6 +19,11 @@ pub struct Pool {
 }
 
 impl Pool {
+    /// An empty pool, for a module whose constants are open or not.
+    pub fn new(open: bool) -> Self {
+        Self { open, ..Self::default() }
+    }
+
     /// The position of a kernel, added under `name` if none does the same.
     pub fn kernel(&mut self, mut kernel: Kernel, name: String) -> usize {
         kernel.name = String::new();
@@ -36,8 +43,10 @@ impl Pool {
 
     /// The position of a constant.
     pub fn constant(&mut self, data: &Data, name: impl FnOnce() -> String) -> u32 {
-        let known = self.by_bytes.entry(hash_of(data.bytes())).or_default();
-        if let Some(&found) = known.iter().find(|&&i| self.constants[i].data == *data) {
+        let key = if self.open { data.bytes().as_ptr() as u64 } else { hash_of(data.bytes()) };
+        let known = self.by_bytes.entry(key).or_default();
+        let same = |other: &Data| if self.open { other.is_same(data) } else { other == data };
+        if let Some(&found) = known.iter().find(|&&i| same(&self.constants[i].data)) {
             return found as u32;
         }
         known.push(self.constants.len());

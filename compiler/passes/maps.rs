@@ -1,7 +1,7 @@
 //! Tidy expressions.
 //!
 //! Contract: a one-element constant that a map reads becomes a number of its expression; operands that come twice come once;
-//! operations on numbers alone are evaluated; operations that give back their first operand, whatever it is, go; nodes and operands without use go, as long as the map keeps its shape.
+//! operations on numbers alone are evaluated (what depends on a number's value is not done where constants are open); operations that give back their first operand, whatever it is, go; nodes and operands without use go, as long as the map keeps its shape.
 
 use super::edit::{Edit, Visit, rewrite};
 use crate::ir::*;
@@ -53,6 +53,9 @@ fn tidy(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
 
 /// The number in a constant of one element.
 fn number_of(edit: &Edit<'_>, value: Value) -> Option<Scalar> {
+    if edit.module.open_constants {
+        return None;
+    }
     let constant = &edit.module.constants[edit.constant_of(value)?];
     if constant.ty.static_elements() != Some(1) {
         return None;
@@ -94,8 +97,8 @@ fn rebuild(
             ScalarOp::Constant(value) => Some(value),
             op => values.and_then(|values| interpret::evaluate_scalar(module, op, data.ty, &values)),
         };
-        let unchanged =
-            arguments.first().filter(|_| arguments.get(1).is_some_and(|&n| constants[n].is_some_and(|s| is_neutral(data.op, s))));
+        let neutral = |n: &Node| !module.open_constants && constants[*n].is_some_and(|s| is_neutral(data.op, s));
+        let unchanged = arguments.first().filter(|_| arguments.get(1).is_some_and(neutral));
         if let Some(&same) = unchanged {
             moved[node] = Some(same);
             continue;

@@ -1,6 +1,6 @@
 //! What is computed twice is computed once.
 //!
-//! Contract: constants of the same type and bytes become one constant; of instructions with the same operator, operands and
+//! Contract: constants of the same type and bytes become one constant (open ones only where they are the same bytes of the file); of instructions with the same operator, operands and
 //! attributes the first stays. Instructions with control flow or effect tokens are left alone.
 
 use super::edit::{Visit, each_constant, rewrite};
@@ -50,7 +50,11 @@ fn equal_constants(module: &Module) -> SecondaryMap<Constant, Constant> {
         constant.ty.hash(&mut hasher);
         constant.data.bytes().hash(&mut hasher);
         let candidates = seen.entry(hasher.finish()).or_default();
-        let first = candidates.iter().copied().find(|&other| module.constants[other] == *constant);
+        let equal = |other: &ConstantData| match module.open_constants {
+            true => other.ty == constant.ty && other.data.is_same(&constant.data),
+            false => other == constant,
+        };
+        let first = candidates.iter().copied().find(|&other| equal(&module.constants[other]));
         same[id] = first.unwrap_or(id);
         if first.is_none() {
             candidates.push(id);

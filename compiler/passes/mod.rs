@@ -8,6 +8,7 @@ mod index_fold;
 mod inline_calls;
 mod maps;
 mod merge_equal;
+mod open_numbers;
 mod simplify;
 mod transposes;
 
@@ -34,11 +35,23 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "dead_code", run: dead_code::run },
 ];
 
+/// What follows them in a module whose constants are open.
+pub const OPEN_PASSES: &[Pass] = &[Pass { name: "open_numbers", run: open_numbers::run }];
+
 /// Rounds after which [`run_all`] stops even if a rewrite still found something.
 const ROUNDS: usize = 8;
 
 /// Applies all rewrites until none finds anything to do, or for a bounded number of rounds.
 pub fn run_all(module: &mut Module) {
+    run_rounds(module);
+    if module.open_constants {
+        for pass in OPEN_PASSES {
+            (pass.run)(module);
+        }
+    }
+}
+
+fn run_rounds(module: &mut Module) {
     for _ in 0..ROUNDS {
         let mut changed = false;
         for pass in PASSES {

@@ -37,6 +37,10 @@ pub struct Contraction {
     pub element: ElementType,
     /// Zero point of the input.
     pub input_zero_point: i64,
+    /// Whether zero point and weights may be others when the program runs: see [`crate::ir::Module::open_constants`].
+    pub open: bool,
+    /// Whether every integer weight fits a signed byte, whatever takes its place.
+    pub weights_fit_byte: bool,
     /// The filter minus its zero point, [output, rows, width, channels ÷ groups]: integers, or floats by value.
     pub weights: Weights,
     /// The epilogue without its bias.
@@ -106,6 +110,11 @@ impl Contraction {
             _ => Self::of_matmul(data, &shape, &filter_shape)?,
         };
         contraction.weights = read_weights(cx, filter, data.op, data)?;
+        contraction.open = cx.module.open_constants;
+        contraction.weights_fit_byte = match contraction.open {
+            true => cx.element(filter) == ElementType::I8 && filter_zero_point(data) == 0,
+            false => contraction.weights.fit_signed_byte(),
+        };
         let fits = match element {
             ElementType::F32 => matches!(contraction.weights, Weights::Floats(_)),
             ElementType::I8 | ElementType::U8 => matches!(contraction.weights, Weights::Integers(_)),
@@ -146,6 +155,8 @@ impl Contraction {
             groups: attributes.groups,
             element: cx.element(data.operands[0]),
             input_zero_point: attributes.input_zero_point,
+            open: false,
+            weights_fit_byte: false,
             weights: Weights::Floats(vec![]),
             epilogue: Epilogue { operands: vec![], expression: Expression::default() },
             bias: None,
@@ -172,6 +183,8 @@ impl Contraction {
             groups: 1,
             element: ElementType::F32,
             input_zero_point: data.int("left_zero_point"),
+            open: false,
+            weights_fit_byte: false,
             weights: Weights::Floats(vec![]),
             epilogue: Epilogue { operands: vec![], expression: Expression::default() },
             bias: None,
@@ -221,9 +234,12 @@ impl Contraction {
         self.window == [1, 1] && self.strides == [1, 1] && !self.is_padded()
     }
 
-    /// The interval of the sums, from the weights and the type of the input.
+    /// The interval of the sums, from the weights and the type of the input; `None` when it is not known.
     pub fn range(&self) -> Option<(i64, i64)> {
         let Weights::Integers(weights) = &self.weights else { return None };
+        if self.open {
+            return None;
+        }
         let (low, high) = self.element.integer_range()?;
         let largest = (low as i64 - self.input_zero_point).abs().max((high as i64 - self.input_zero_point).abs());
         let per_output = (weights.len() as u64 / self.outputs.max(1)) as usize;
@@ -237,13 +253,17 @@ impl Contraction {
     pub fn form(&self, dot: DotProduct) -> Form {
         match (&self.weights, dot) {
             (Weights::Floats(_), _) => Form::Float,
-            (Weights::Integers(_), DotProduct::UnsignedSigned8) if self.weights.fit_signed_byte() => Form::Unsigned8,
-            (Weights::Integers(_), DotProduct::Signed8) if self.weights.fit_signed_byte() && self.element == ElementType::I8 => {
+            (Weights::Integers(_), DotProduct::UnsignedSigned8) if self.weights_fit_byte => Form::Unsigned8,
+            (Weights::Integers(_), DotProduct::Signed8) if self.weights_fit_byte && self.element == ElementType::I8 => {
                 Form::Signed8
             }
             (Weights::Integers(_), _) => Form::Signed16,
         }
     }
+}
+
+fn filter_zero_point(data: &crate::ir::InstData) -> i64 {
+    data.int(if data.op == Op::Conv { "filter_zero_point" } else { "right_zero_point" })
 }
 
 fn read_weights(cx: &Context<'_>, filter: Value, op: Op, data: &crate::ir::InstData) -> Result<Weights, Unsupported> {
@@ -252,7 +272,7 @@ fn read_weights(cx: &Context<'_>, filter: Value, op: Op, data: &crate::ir::InstD
         return Err(Unsupported::new(format!("{} with a right operand that is no constant", op.row().name)));
     };
     let bytes = constant.bytes();
-    let zero_point = data.int(if op == Op::Conv { "filter_zero_point" } else { "right_zero_point" });
+    let zero_point = filter_zero_point(data);
     Ok(match element {
         ElementType::F32 => {
             let float = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]);

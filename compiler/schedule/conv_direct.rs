@@ -6,7 +6,7 @@
 
 use super::contraction::{Contraction, Form, Weights};
 use super::operands::{ElementWise, Place};
-use super::staging::{self, Staging, requirements};
+use super::staging::{self, Ring, Staging, requirements};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::Value as Tensor;
 use crate::kernel::{Buffer, BufferKind, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
@@ -113,7 +113,7 @@ impl<'a> DirectSchedule<'a> {
     fn weights_lane(&self) -> Lane {
         match &self.work.weights {
             Weights::Floats(_) => Lane::F32,
-            Weights::Integers(_) if self.work.weights.fit_signed_byte() => Lane::I8,
+            Weights::Integers(_) if self.work.weights_fit_byte => Lane::I8,
             Weights::Integers(_) => Lane::I16,
         }
     }
@@ -204,7 +204,7 @@ struct Lowering<'a> {
     b: KernelBuilder,
     arguments: Vec<Argument>,
     /// What the pixels are read from: the ring or the input itself.
-    pixels: Buffer,
+    pixels: Ring,
     input: Buffer,
     weights: Buffer,
     initial: Option<Buffer>,
@@ -243,11 +243,8 @@ impl<'a> Lowering<'a> {
             buffer
         });
         let pixels = match &schedule.staging {
-            Some(staging) => {
-                arguments.push(Argument::Scratch(0));
-                staging.declare(&mut b)
-            }
-            None => input,
+            Some(staging) => staging.declare(&mut b, work, &mut arguments),
+            None => Ring::unstaged(input),
         };
         let mut element_wise = ElementWise::with_epilogue(schedule.cx, &work.epilogue, work.range())?;
         element_wise.declare(&mut b, &mut arguments, shared)?;
@@ -424,8 +421,8 @@ impl<'a> Lowering<'a> {
                 .map(|p| {
                     let offset = pixel.1 + p as i64 * stride + (u * group) as i64;
                     match schedule.form {
-                        Form::Float => b.load_splat(self.pixels, pixel.0, offset, lanes as u16),
-                        _ => b.load_splat_group(self.pixels, pixel.0, offset, group as u16, (lanes * group) as u16),
+                        Form::Float => b.load_splat(self.pixels.rows, pixel.0, offset, lanes as u16),
+                        _ => b.load_splat_group(self.pixels.rows, pixel.0, offset, group as u16, (lanes * group) as u16),
                     }
                 })
                 .collect();

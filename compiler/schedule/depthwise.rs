@@ -4,7 +4,7 @@
 use super::contraction::{Contraction, Form, Weights};
 use super::map::row;
 use super::operands::{ElementWise, Place};
-use super::staging::{self, Staging};
+use super::staging::{self, Ring, Staging};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::Value as Tensor;
 use crate::kernel::{BinaryOp, Buffer, BufferKind, DotOp, KernelBuilder, Lane, Type, Value};
@@ -94,11 +94,8 @@ impl Schedule for DepthwiseSchedule<'_> {
             b.buffer("initial", BufferKind::Input, Lane::I32, channels, 64)
         });
         let pixels = match &self.staging {
-            Some(staging) => {
-                arguments.push(Argument::Scratch(0));
-                staging.declare(&mut b)
-            }
-            None => input,
+            Some(staging) => staging.declare(&mut b, work, &mut arguments),
+            None => Ring::unstaged(input),
         };
         let mut element_wise = ElementWise::with_epilogue(self.cx, &work.epilogue, work.range())?;
         element_wise.declare(&mut b, &mut arguments, shared)?;
@@ -117,7 +114,7 @@ impl Schedule for DepthwiseSchedule<'_> {
 struct Lowering<'a> {
     schedule: &'a DepthwiseSchedule<'a>,
     input: Buffer,
-    pixels: Buffer,
+    pixels: Ring,
     weights: Buffer,
     initial: Option<Buffer>,
     element_wise: ElementWise<'a>,
@@ -178,7 +175,7 @@ impl Lowering<'_> {
         let offset = (x * work.dilation[1] * work.outputs) as i64;
         // A staged row may be read past the channels: what is there is multiplied by zero weights, or not stored.
         let active = if self.schedule.staging.is_some() { BLOCK as u16 } else { active };
-        b.load_active(self.pixels, rows[y as usize], offset, BLOCK as u16, active)
+        b.load_active(self.pixels.rows, rows[y as usize], offset, BLOCK as u16, active)
     }
 
     /// Where the sums of a block begin.

@@ -175,8 +175,17 @@ impl Schedule for MovementSchedule<'_> {
         arguments.push(Argument::Tensor(output));
         let lanes = (16 / lane.bytes()) as u16;
         if let Some(value) = self.fill {
+            // A border may be a zero point, which another set of weights has differently.
+            let open = self.cx.module.open_constants.then(|| {
+                arguments.push(Argument::Data(value.to_bytes().into()));
+                b.buffer("border", BufferKind::Input, lane, 1, alignment)
+            });
             row(&mut b, elements, lanes, |b, i, active| {
-                let value = b.int(Type::vector(lane, lanes), value.bits() as i64);
+                let zero = b.index(0);
+                let value = match open {
+                    Some(border) => b.load_splat(border, zero, 0, lanes),
+                    None => b.int(Type::vector(lane, lanes), value.bits() as i64),
+                };
                 b.store_active(target, i, 0, value, active);
             });
         }

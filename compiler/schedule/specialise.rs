@@ -5,6 +5,8 @@
 //! lane. With N the largest n, `(t + h − s) >> n` equals `((t + h − s) · 2^(N−n)) >> N` as long as the product fits 32 bits;
 //! the range of the accumulator, known from the weights, proves that it does. Then one multiplication by a table and one uniform
 //! shift do what lane-wise shifts would.
+//!
+//! Where constants are open (their values may be others when the program runs) nothing is specialised.
 
 use super::Context;
 use super::expression::{Range, ranges};
@@ -63,8 +65,11 @@ pub fn specialise(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<(Va
     Specialised { sources, expression: rewriter.builder.finish(results), ranges: all_ranges }
 }
 
-/// The integers of a constant tensor, if it is a constant of integers.
+/// The integers of a constant tensor, if it is a constant of integers that are known.
 fn small_integers(cx: &Context<'_>, value: Value) -> Option<Vec<i64>> {
+    if cx.module.open_constants {
+        return None;
+    }
     let element = cx.element(value);
     let data = cx.constant_data(value)?.bytes();
     (element.is_integer() && element.bits() >= 8).then_some(())?;
@@ -194,8 +199,11 @@ impl Rewriter<'_> {
     }
 }
 
-/// The number in a one-element constant.
+/// The number in a one-element constant, if it is known.
 fn one_element(cx: &Context<'_>, value: Value) -> Option<Scalar> {
+    if cx.module.open_constants {
+        return None;
+    }
     let element = cx.element(value);
     let bytes = cx.constant_data(value)?.bytes();
     let size = (element.bits() / 8) as usize;

@@ -5,7 +5,7 @@
 use super::contraction::{Contraction, Form};
 use super::map::row;
 use super::operands::ElementWise;
-use super::{Context, Requirements, Unsupported};
+use super::{Argument, Context, Requirements, Unsupported};
 use crate::ir::{ElementType, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value};
 
@@ -24,6 +24,31 @@ pub struct Staging {
     pub repeat: u64,
     /// Elements behind the last row that reads of whole groups may touch.
     pub slack: u64,
+}
+
+/// Buffers of a kernel that stages: the rows, or the input itself where nothing is staged.
+#[derive(Clone, Copy, Debug)]
+pub struct Ring {
+    /// What windows read.
+    pub rows: Buffer,
+    /// The border and the zero point where they are not known until the program runs.
+    numbers: Option<Buffer>,
+}
+
+/// Positions among the numbers.
+const BORDER: i64 = 0;
+const ZERO_POINT: i64 = 1;
+
+fn splat(b: &mut KernelBuilder, numbers: Buffer, which: i64, lanes: u16) -> Value {
+    let zero = b.index(0);
+    b.load_splat(numbers, zero, which, lanes)
+}
+
+impl Ring {
+    /// The input, which windows read as it is.
+    pub fn unstaged(input: Buffer) -> Self {
+        Self { rows: input, numbers: None }
+    }
 }
 
 impl Staging {
@@ -54,9 +79,19 @@ impl Staging {
         self.elements() * u64::from(self.lane().bytes())
     }
 
-    /// Declares the ring.
-    pub fn declare(&self, b: &mut KernelBuilder) -> Buffer {
-        b.buffer("ring", BufferKind::Scratch, self.lane(), self.elements(), 64)
+    /// Declares the ring, and the numbers of open constants that staging reads.
+    pub fn declare(&self, b: &mut KernelBuilder, contraction: &Contraction, arguments: &mut Vec<Argument>) -> Ring {
+        let lane = self.lane();
+        arguments.push(Argument::Scratch(0));
+        let rows = b.buffer("ring", BufferKind::Scratch, lane, self.elements(), 64);
+        if !contraction.open || self.form == Form::Float {
+            return Ring { rows, numbers: None };
+        }
+        let numbers = [self.border(contraction), contraction.input_zero_point];
+        let bytes = numbers.iter().flat_map(|n| n.to_le_bytes()[..lane.bytes() as usize].to_vec()).collect::<Vec<u8>>();
+        arguments.push(Argument::Data(bytes.into()));
+        let numbers = Some(b.buffer("numbers", BufferKind::Input, lane, 2, lane.bytes()));
+        Ring { rows, numbers }
     }
 
     /// What a padded tap holds: the input's zero point in the staged form.
@@ -73,19 +108,23 @@ impl Staging {
         self.border(contraction)
     }
 
-    fn fill(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Buffer, first: Value, elements: u64) {
+    fn fill(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring, first: Value, elements: u64) {
         let lanes = (16 / self.lane().bytes()) as u16;
         let border = self.border(contraction);
         row(b, elements, lanes, |b, i, active| {
             let index = b.add(first, i);
             let ty = Type::vector(self.lane(), lanes);
-            let value = if self.form == Form::Float { b.float(ty, 0.0) } else { b.int(ty, border) };
-            b.store_active(ring, index, 0, value, active);
+            let value = match ring.numbers {
+                Some(numbers) => splat(b, numbers, BORDER, lanes),
+                None if self.form == Form::Float => b.float(ty, 0.0),
+                None => b.int(ty, border),
+            };
+            b.store_active(ring.rows, index, 0, value, active);
         });
     }
 
     /// Fills the whole ring with the border, once before the first row.
-    pub fn prepare(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Buffer) {
+    pub fn prepare(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring) {
         let zero = b.index(0);
         self.fill(b, contraction, ring, zero, self.elements());
     }
@@ -105,7 +144,7 @@ impl Staging {
         &self,
         b: &mut KernelBuilder,
         contraction: &Contraction,
-        buffers: (Buffer, Buffer),
+        buffers: (Buffer, Ring),
         image: Value,
         first: Value,
         end: Value,
@@ -143,18 +182,18 @@ impl Staging {
         });
     }
 
-    fn copy_row(&self, b: &mut KernelBuilder, contraction: &Contraction, buffers: (Buffer, Buffer), from: Value, to: Value) {
+    fn copy_row(&self, b: &mut KernelBuilder, contraction: &Contraction, buffers: (Buffer, Ring), from: Value, to: Value) {
         let (input, ring) = buffers;
         if self.repeat > 1 {
             let elements = (contraction.input_size[1] * contraction.channels) as i64;
             b.for_range(0, elements, 1, |b, i| {
                 let source = b.add(from, i);
                 let raw = b.load(input, source, 0, 1);
-                let value = self.convert(b, contraction, raw);
+                let value = self.convert(b, contraction, ring, raw);
                 let target = b.scale_index(i, self.repeat as i64, 0);
                 let target = b.add(target, to);
                 for r in 0..self.repeat {
-                    b.store(ring, target, r as i64, value);
+                    b.store(ring.rows, target, r as i64, value);
                 }
             });
             return;
@@ -165,25 +204,26 @@ impl Staging {
         row(b, elements, lanes, |b, i, active| {
             let source = b.add(from, i);
             let raw = b.load_active(input, source, 0, lanes, active);
-            let value = self.convert(b, contraction, raw);
+            let value = self.convert(b, contraction, ring, raw);
             let target = b.add(to, i);
-            b.store_active(ring, target, 0, value, active);
+            b.store_active(ring.rows, target, 0, value, active);
         });
     }
 
     /// An input element in the staged form.
-    fn convert(&self, b: &mut KernelBuilder, contraction: &Contraction, raw: Value) -> Value {
+    fn convert(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring, raw: Value) -> Value {
         let ty = b.ty(raw);
         match self.form {
             Form::Float => raw,
             Form::Signed16 => {
                 let op = if contraction.element == ElementType::I8 { ConvertOp::SignExtend } else { ConvertOp::ZeroExtend };
                 let wide = b.convert(op, raw, Lane::I16);
-                if contraction.input_zero_point == 0 {
-                    return wide;
-                }
                 let ty = b.ty(wide);
-                let zero_point = b.int(ty, contraction.input_zero_point);
+                let zero_point = match ring.numbers {
+                    Some(numbers) => splat(b, numbers, ZERO_POINT, ty.lanes),
+                    None if contraction.input_zero_point == 0 => return wide,
+                    None => b.int(ty, contraction.input_zero_point),
+                };
                 b.sub(wide, zero_point)
             }
             // An unsigned byte is the signed one plus 128, which flips the top bit.
@@ -213,7 +253,7 @@ pub fn window_rows(
     b: &mut KernelBuilder,
     work: &Contraction,
     staging: Option<&Staging>,
-    buffers: (Buffer, Buffer),
+    buffers: (Buffer, Ring),
     at: (Value, Value, Value),
 ) -> (Vec<Value>, Value) {
     let (image, y, staged) = at;
