@@ -93,7 +93,8 @@ impl Jit {
     pub fn with_options(program: &Program, machine: &Machine, options: JitOptions) -> Result<Self, Diagnostics> {
         let host = target::host()?;
         check_host(host, machine)?;
-        let driver = DriverOptions { name: "net".into(), profile_hooks: options.profile || options.live.is_some() };
+        let driver =
+            DriverOptions { name: "net".into(), profile_hooks: options.profile || options.live.is_some(), ..DriverOptions::default() };
         let compiled = compile(program, &[0; 32], host, machine, &driver)?;
         Ok(Self::load(program, host, machine, options, &compiled)?)
     }

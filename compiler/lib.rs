@@ -12,15 +12,17 @@
 //! The **back end** ([`codegen`]) turns kernels into machine code and writes the driver that calls them. The same code becomes an
 //! object with its header ([`emit`]) or runs in this process ([`jit`]), so what is measured is what ships.
 //!
-//! [`pipeline`] is this page as code. `docs/ARCHITECTURE.md` has the reasons and the figures.
+//! [`Compiler`] does all of it for a program that uses this library; [`pipeline`] is this page as code. `docs/ARCHITECTURE.md` has the reasons and the figures.
 
 pub mod cli;
 pub mod codegen;
 pub mod compare;
+mod compile;
 pub mod diagnostic;
 pub mod emit;
 pub mod frontend;
 pub mod fuse;
+pub mod input;
 pub mod interface;
 pub mod ir;
 pub mod jit;
@@ -35,3 +37,5 @@ pub mod program;
 pub mod schedule;
 pub mod schema;
 pub mod target;
+
+pub use compile::{Compiled, Compiler, Settings};

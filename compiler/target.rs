@@ -10,6 +10,36 @@ use target_lexicon::Triple;
 pub enum ObjectFormat {
     /// ELF, 64-bit, little-endian.
     Elf,
+    /// COFF, as Windows and UEFI have it.
+    Coff,
+    /// Mach-O, 64-bit, little-endian.
+    MachO,
+}
+
+impl ObjectFormat {
+    /// The name that people know it by.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Elf => "ELF",
+            Self::Coff => "COFF",
+            Self::MachO => "Mach-O",
+        }
+    }
+}
+
+/// What runs programs on a target. Objects need none of it; tests, examples and the marks of some formats do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Platform {
+    /// Linux, with any C library; Android.
+    Linux,
+    /// Nothing.
+    None,
+    /// Windows.
+    Windows,
+    /// macOS.
+    MacOs,
+    /// iOS.
+    Ios,
 }
 
 /// One target.
@@ -21,14 +51,19 @@ pub struct Target {
     pub isa: Isa,
     /// Format of its object files.
     pub format: ObjectFormat,
-    /// Whether an operating system is there. Objects need none; tests and examples do.
-    pub hosted: bool,
+    /// What runs programs there.
+    pub platform: Platform,
     /// Other spellings. In all of them a vendor word may stand or be missing, and Android's API level may follow.
     pub aliases: &'static [&'static str],
 }
 
-const fn row(name: &'static str, isa: Isa, hosted: bool, aliases: &'static [&'static str]) -> Target {
-    Target { name, isa, format: ObjectFormat::Elf, hosted, aliases }
+const fn row(name: &'static str, isa: Isa, platform: Platform, aliases: &'static [&'static str]) -> Target {
+    let format = match platform {
+        Platform::Linux | Platform::None => ObjectFormat::Elf,
+        Platform::Windows => ObjectFormat::Coff,
+        Platform::MacOs | Platform::Ios => ObjectFormat::MachO,
+    };
+    Target { name, isa, format, platform, aliases }
 }
 
 /// Every target, those with an operating system first.
@@ -36,13 +71,13 @@ pub const TARGETS: &[Target] = &[
     row(
         "x86_64-unknown-linux-gnu",
         Isa::X86_64,
-        true,
+        Platform::Linux,
         &["x86_64-linux-gnu", "x86_64-linux", "x86_64-linux-musl", "x86_64-linux-android", "amd64-linux-gnu", "x86_64"],
     ),
     row(
         "aarch64-unknown-linux-gnu",
         Isa::Aarch64,
-        true,
+        Platform::Linux,
         &[
             "aarch64-linux-gnu",
             "aarch64-linux",
@@ -57,7 +92,7 @@ pub const TARGETS: &[Target] = &[
     row(
         "riscv64gc-unknown-linux-gnu",
         Isa::Riscv64,
-        true,
+        Platform::Linux,
         &[
             "riscv64-linux-gnu",
             "riscv64gc-linux-gnu",
@@ -69,14 +104,52 @@ pub const TARGETS: &[Target] = &[
             "riscv64",
         ],
     ),
-    row("x86_64-unknown-none-elf", Isa::X86_64, false, &["x86_64-none-elf", "x86_64-none", "x86_64-elf"]),
-    row("aarch64-unknown-none-elf", Isa::Aarch64, false, &["aarch64-none-elf", "aarch64-none", "aarch64-elf", "arm64-none-elf"]),
+    row("x86_64-unknown-none-elf", Isa::X86_64, Platform::None, &["x86_64-none-elf", "x86_64-none", "x86_64-elf"]),
+    row("aarch64-unknown-none-elf", Isa::Aarch64, Platform::None, &["aarch64-none-elf", "aarch64-none", "aarch64-elf", "arm64-none-elf"]),
     row(
         "riscv64gc-unknown-none-elf",
         Isa::Riscv64,
-        false,
+        Platform::None,
         &["riscv64-none-elf", "riscv64gc-none-elf", "riscv64-none", "riscv64-elf", "riscv64imafdc-none-elf"],
     ),
+    row(
+        "x86_64-pc-windows-msvc",
+        Isa::X86_64,
+        Platform::Windows,
+        &["x86_64-windows-msvc", "x86_64-windows-gnu", "x86_64-windows-gnullvm", "x86_64-windows", "x86_64-w64-mingw32", "x86_64-uefi"],
+    ),
+    row(
+        "x86_64-apple-darwin",
+        Isa::X86_64,
+        Platform::MacOs,
+        &["x86_64-apple-macos", "x86_64-apple-macosx", "x86_64-darwin", "x86_64-macos"],
+    ),
+    row(
+        "aarch64-apple-darwin",
+        Isa::Aarch64,
+        Platform::MacOs,
+        &[
+            "aarch64-apple-macos",
+            "arm64-apple-macos",
+            "arm64-apple-macosx",
+            "arm64-apple-darwin",
+            "aarch64-darwin",
+            "arm64-darwin",
+            "aarch64-macos",
+        ],
+    ),
+    row("aarch64-apple-ios", Isa::Aarch64, Platform::Ios, &["arm64-apple-ios", "aarch64-ios"]),
+];
+
+/// Objects that are known and not written, and why.
+const MISSING: &[(&str, &str)] = &[
+    ("aarch64-pc-windows", "COFF objects are written for x86-64 only"),
+    ("aarch64-windows", "COFF objects are written for x86-64 only"),
+    ("arm64-pc-windows", "COFF objects are written for x86-64 only"),
+    ("arm64-windows", "COFF objects are written for x86-64 only"),
+    ("aarch64-uefi", "COFF objects are written for x86-64 only"),
+    ("arm64e-apple", "pointers are not signed"),
+    ("x86_64-apple-ios", "Mach-O objects for iOS are written for aarch64 only"),
 ];
 
 /// Vendor words that stand second in a spelling and mean nothing here.
@@ -84,16 +157,6 @@ const VENDORS: &[&str] = &["unknown", "pc", "redhat", "suse", "alpine", "poky", 
 /// Architectures of the families that are known and not generated for.
 const NARROW: &[&str] =
     &["arm", "thumb", "riscv32", "i386", "i486", "i586", "i686", "x86-", "mips", "powerpc-", "wasm", "xtensa", "avr", "msp430"];
-const OTHER_FORMATS: &[(&str, &str)] = &[
-    ("apple", "Mach-O"),
-    ("darwin", "Mach-O"),
-    ("macos", "Mach-O"),
-    ("ios", "Mach-O"),
-    ("windows", "COFF"),
-    ("mingw", "COFF"),
-    ("uefi", "COFF"),
-];
-
 impl Target {
     /// The triple that code generation gets.
     ///
@@ -120,13 +183,14 @@ pub fn target(spelling: &str) -> Result<&'static Target, Diagnostic> {
 /// A usage diagnostic, when nothing can be generated for it.
 pub fn host() -> Result<&'static Target, Diagnostic> {
     let isa = host_isa().ok_or_else(|| unknown(std::env::consts::ARCH))?;
-    Ok(TARGETS.iter().find(|t| t.isa == isa && t.hosted).expect("each instruction set has a hosted row"))
+    Ok(TARGETS.iter().find(|t| t.isa == isa && t.platform == Platform::Linux).expect("each instruction set has a hosted row"))
 }
 
-/// `aarch64-linux-android24` is `aarch64-linux-android` with the API level behind it.
+/// `aarch64-linux-android24` is `aarch64-linux-android` with the API level behind it, and `arm64-apple-macos13.1` has a version.
 fn without_api_level(spelling: &str) -> String {
-    let trimmed = spelling.trim_end_matches(|c: char| c.is_ascii_digit());
-    if trimmed.ends_with("android") { trimmed.to_string() } else { spelling.to_string() }
+    let trimmed = spelling.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let versioned = ["android", "macos", "macosx", "darwin", "ios"].iter().any(|system| trimmed.ends_with(system));
+    if versioned { trimmed.to_string() } else { spelling.to_string() }
 }
 
 fn without_vendor(spelling: &str) -> String {
@@ -143,8 +207,9 @@ fn without_vendor(spelling: &str) -> String {
 fn unknown(spelling: &str) -> Diagnostic {
     let lower = spelling.to_ascii_lowercase();
     let here = TARGETS.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
-    if let Some((_, format)) = OTHER_FORMATS.iter().find(|(word, _)| lower.contains(word)) {
-        return Diagnostic::new(701, Kind::Usage, format!("target {spelling} is not there yet: {format} object files are not written"))
+    let plain = without_vendor(&lower);
+    if let Some((_, why)) = MISSING.iter().find(|(start, _)| lower.starts_with(start) || plain.starts_with(start)) {
+        return Diagnostic::new(701, Kind::Usage, format!("target {spelling} is not there yet: {why}"))
             .help(format!("targets that are: {here}"));
     }
     // `arm64…` and `x86-64…` are misspelled 64-bit targets, not 32-bit ones.
@@ -298,6 +363,10 @@ mod tests {
             ("riscv64-unknown-elf", "riscv64gc-unknown-none-elf"),
             ("riscv64gc-unknown-none-elf", "riscv64gc-unknown-none-elf"),
             ("riscv64-linux-gnu", "riscv64gc-unknown-linux-gnu"),
+            ("x86_64-w64-mingw32", "x86_64-pc-windows-msvc"),
+            ("x86_64-unknown-uefi", "x86_64-pc-windows-msvc"),
+            ("arm64-apple-macos13.1", "aarch64-apple-darwin"),
+            ("arm64-apple-ios17.0", "aarch64-apple-ios"),
         ] {
             assert_eq!(target(spelling).map(|t| t.name), Ok(name), "{spelling}");
         }
@@ -307,7 +376,12 @@ mod tests {
     fn every_name_is_a_triple_of_its_instruction_set_and_every_alias_leads_to_its_row() {
         for row in TARGETS {
             let triple = row.triple();
-            assert_eq!(triple.binary_format, target_lexicon::BinaryFormat::Elf, "{}", row.name);
+            let format = match row.format {
+                ObjectFormat::Elf => target_lexicon::BinaryFormat::Elf,
+                ObjectFormat::Coff => target_lexicon::BinaryFormat::Coff,
+                ObjectFormat::MachO => target_lexicon::BinaryFormat::Macho,
+            };
+            assert_eq!(triple.binary_format, format, "{}", row.name);
             for spelling in row.aliases.iter().chain([&row.name]) {
                 assert_eq!(target(spelling).map(|t| t.name), Ok(row.name), "{spelling}");
             }
@@ -323,8 +397,10 @@ mod tests {
             assert_eq!(error.code, 701, "{error}");
             assert!(error.message.contains("not there yet"), "{error}");
         }
-        assert_eq!(target("aarch64-apple-darwin").unwrap_err().code, 701);
-        assert_eq!(target("x86_64-pc-windows-msvc").unwrap_err().code, 701);
+        for spelling in ["aarch64-pc-windows-msvc", "arm64-windows", "arm64e-apple-darwin", "aarch64-unknown-uefi"] {
+            let error = target(spelling).unwrap_err();
+            assert!(error.code == 701 && error.message.contains("not there yet"), "{error}");
+        }
         let error = target("x86_65-linux-gnu").unwrap_err();
         assert!(error.code == 702 && error.help.unwrap().contains("modelc targets"));
         assert_eq!(target("").unwrap_err().code, 702);

@@ -2,15 +2,12 @@
 
 mod support;
 
-use modelc::emit::{ModelInfo, ObjectOptions, object};
+use modelc::emit::{Image, ObjectFiles, TopologyRecord, weights_for};
 use modelc::ir::Tensor;
 use modelc::jit::Jit;
-use modelc::lower::{Options, PlanSource};
 use modelc::npz;
-use modelc::pipeline;
-use modelc::plan::Effort;
 use modelc::program::{Method, Port};
-use modelc::target::{level, target};
+use modelc::{Compiler, Settings};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -63,41 +60,97 @@ fn check_all(names: &[&str], tools: Tools) {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
+fn text(error: &dyn std::fmt::Display) -> String {
+    error.to_string()
+}
+
 fn check(model: &Path, tools: Tools) -> Result<(), String> {
-    let target = target(tools.0).unwrap();
-    let machine = level(target, None).unwrap();
-    let text = |error: &dyn std::fmt::Display| error.to_string();
+    let compiler = Compiler::new().target(tools.0).name("net");
+    let (_, machine) = compiler.settings.machine().map_err(|e| text(&e))?;
     let bytes = fs::read(model).map_err(|e| text(&e))?;
-    let module = pipeline::read(Arc::new(bytes), "model", &modelc::frontend::LoadOptions::default()).map_err(|e| text(&e))?;
-    let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
-    let program = pipeline::lower(&module, "model", options).map_err(|e| text(&e))?.program;
+    let compiled = compiler.compile(Arc::new(bytes), "model").map_err(|e| text(&e))?;
+    let program = &compiled.lowered.program;
     let calls = recorded_inputs(model, &program.methods[0])?;
-
-    let options = ObjectOptions::new("net", target, machine);
-    let files = object(&program, &ModelInfo { sha256: [0; 32], file: String::new() }, &options).map_err(|e| text(&e))?;
-    let folder = tempfile::tempdir().map_err(|e| text(&e))?;
-    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).map_err(|e| text(&e));
-    write("net.o", &files.object)?;
-    write("net.h", files.header.as_bytes())?;
-    write("runner.h", runner(&program.methods[0]).as_bytes())?;
-    write("inputs", &calls.iter().flatten().flatten().copied().collect::<Vec<_>>())?;
-    let outputs = run(folder.path(), tools)?;
-
-    let outputs = split(&outputs, &program.methods[0].outputs);
+    let outputs = run_object(&compiled.files, None, &program.methods[0], &calls, tools)?;
     compare(model, &program.methods[0], &outputs, calls.len())?;
     if tools.2.is_none() {
-        let jit = Jit::new(&program, machine).map_err(|e| text(&e))?;
-        let mut instance = jit.instance().map_err(|e| text(&e))?;
-        let mut found = Vec::new();
-        for (call, expected) in calls.iter().zip(&outputs) {
-            let slices: Vec<&[u8]> = call.iter().map(Vec::as_slice).collect();
-            instance.call(0, &slices, &mut found).map_err(|e| text(&e))?;
-            if found != *expected {
-                return Err("the JIT and the object differ".into());
-            }
+        let jit = Jit::new(program, machine).map_err(|e| text(&e))?;
+        equal_to_jit(&jit, &calls, &outputs)?;
+    }
+    Ok(())
+}
+
+fn equal_to_jit(jit: &Jit, calls: &[Vec<Vec<u8>>], outputs: &[Vec<Vec<u8>>]) -> Result<(), String> {
+    let mut instance = jit.instance().map_err(|e| text(&e))?;
+    let mut found = Vec::new();
+    for (call, expected) in calls.iter().zip(outputs) {
+        let slices: Vec<&[u8]> = call.iter().map(Vec::as_slice).collect();
+        instance.call(0, &slices, &mut found).map_err(|e| text(&e))?;
+        if found != *expected {
+            return Err("the JIT and the object differ".into());
         }
     }
     Ok(())
+}
+
+/// Objects without weights, given those of a retrained model: other weights, other scales, other zero points.
+#[test]
+fn weights_of_a_retrained_model_fit_the_object() {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        return;
+    }
+    let Some(folder) = support::corpus("tflite") else { return };
+    for model in ["mlperftiny-kws_ref_model.tflite", "mlperftiny-pretrainedResnet_quant.tflite", "tflm-person_detect.tflite"] {
+        retrain(&folder.join(model), ("x86_64-linux-gnu", "cc", None)).unwrap_or_else(|error| panic!("{model}: {error}"));
+    }
+}
+
+fn retrain(model: &Path, tools: Tools) -> Result<(), String> {
+    let old = fs::read(model).map_err(|e| text(&e))?;
+    let new = Arc::new(support::retrained(&old));
+    let settings = Settings { external_weights: true, target: Some(tools.0.into()), name: Some("net".into()), ..Settings::default() };
+    let (_, machine) = settings.machine().map_err(|e| text(&e))?;
+    let compiler = Compiler { settings };
+    let compiled = compiler.compile(Arc::new(old), "old").map_err(|e| text(&e))?;
+    let method = &compiled.lowered.program.methods[0];
+    let calls = recorded_inputs(model, method)?;
+    let outputs = run_object(&compiled.files, compiled.files.weights.as_ref().map(Image::to_vec), method, &calls, tools)?;
+    compare(model, method, &outputs, calls.len())?;
+
+    let (_, lowered) = compiler.lower(new.clone(), "new").map_err(|e| text(&e))?;
+    let record = TopologyRecord::find(&compiled.files.object.to_vec()).ok_or("the object has no record")?;
+    let weights = weights_for(&lowered.program, machine, &record).map_err(|e| text(&e))?;
+    if weights.rescaled.is_empty() {
+        return Err("the scales are the same".into());
+    }
+    let retrained = run_object(&compiled.files, Some(weights.file.to_vec()), method, &calls, tools)?;
+    if retrained == outputs {
+        return Err("the outputs are the same".into());
+    }
+    // The retrained model on its own, its weights known when it is compiled.
+    let (_, lowered) = Compiler::new().lower(new, "new").map_err(|e| text(&e))?;
+    equal_to_jit(&Jit::new(&lowered.program, machine).map_err(|e| text(&e))?, &calls, &retrained)
+}
+
+/// The outputs of each call of an object in a C program.
+fn run_object(
+    files: &ObjectFiles,
+    weights: Option<Vec<u8>>,
+    method: &Method,
+    calls: &[Vec<Vec<u8>>],
+    tools: Tools,
+) -> Result<Vec<Vec<Vec<u8>>>, String> {
+    let folder = tempfile::tempdir().map_err(|e| text(&e))?;
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).map_err(|e| text(&e));
+    write("net.o", &files.object.to_vec())?;
+    write("net.h", files.header.as_bytes())?;
+    write("runner.h", runner(method).as_bytes())?;
+    write("inputs", &calls.iter().flatten().flatten().copied().collect::<Vec<_>>())?;
+    if let Some(weights) = &weights {
+        write("weights", weights)?;
+    }
+    let outputs = run(folder.path(), weights.is_some(), tools)?;
+    Ok(split(&outputs, &method.outputs))
 }
 
 /// The inputs of each recorded call.
@@ -140,7 +193,7 @@ fn runner(method: &Method) -> String {
 }
 
 /// Compiles and runs; the bytes of all outputs.
-fn run(folder: &Path, (_, compiler, emulator): Tools) -> Result<Vec<u8>, String> {
+fn run(folder: &Path, has_weights: bool, (_, compiler, emulator): Tools) -> Result<Vec<u8>, String> {
     let advice = "`cargo xtask setup` installs what the tests use";
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/link");
     let finish = |command: &mut Command| {
@@ -154,7 +207,11 @@ fn run(folder: &Path, (_, compiler, emulator): Tools) -> Result<Vec<u8>, String>
     if emulator.is_some() {
         execute.arg(folder.join("runner"));
     }
-    finish(execute.arg(folder.join("inputs")).arg(folder.join("outputs")))?;
+    execute.arg(folder.join("inputs")).arg(folder.join("outputs"));
+    if has_weights {
+        execute.arg(folder.join("weights"));
+    }
+    finish(&mut execute)?;
     fs::read(folder.join("outputs")).map_err(|error| error.to_string())
 }
 

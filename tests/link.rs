@@ -2,9 +2,9 @@
 
 mod handmade;
 
-use modelc::emit::{ModelInfo, ModelRecord, ObjectFiles, ObjectOptions, RiscvAbi, archive};
+use modelc::emit::{Image, ModelInfo, ModelRecord, ObjectFiles, ObjectOptions, RiscvAbi, WeightsPlace, archive};
 use modelc::program::Program;
-use modelc::target::{level, target};
+use modelc::target::{ObjectFormat, TARGETS, level, target};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
 use object::{Endianness, elf};
 use std::fs;
@@ -58,7 +58,7 @@ impl Bench {
 
     fn add(&self, name: &str, files: &ObjectFiles) -> PathBuf {
         let path = self.path(&format!("{name}.o"));
-        fs::write(&path, &files.object).unwrap();
+        fs::write(&path, files.object.to_vec()).unwrap();
         fs::write(self.path(&format!("{name}.h")), &files.header).unwrap();
         path
     }
@@ -138,7 +138,7 @@ fn an_archive_links_as_its_object_does() {
     let bench = Bench::new(tools);
     let files = build(&handmade::program(), &options("net", tools.triple));
     bench.add("net", &files);
-    fs::write(bench.path("libnet.a"), archive("net.o", &files.object, &files.symbols)).unwrap();
+    fs::write(bench.path("libnet.a"), archive(ObjectFormat::Elf, "net.o", &files.object, &files.symbols).to_vec()).unwrap();
     let program = bench.compile("lifecycle.c", &[], &[&bench.path("libnet.a")], "lifecycle");
     bench.run(&program, &[]);
 }
@@ -179,9 +179,80 @@ fn bare_metal_objects_are_those_of_their_instruction_set() {
         assert_self_contained(&build(&handmade::program(), &options("net", triple)));
     }
     let soft = ObjectOptions { riscv_abi: RiscvAbi::Lp64, ..options("net", "riscv64-unknown-elf") };
-    let file = build(&handmade::program(), &soft).object;
+    let file = build(&handmade::program(), &soft).object.to_vec();
     let header = elf::FileHeader64::<Endianness>::parse(&*file).unwrap();
     assert_eq!(header.e_flags(Endianness::Little) & elf::EF_RISCV_FLOAT_ABI, elf::EF_RISCV_FLOAT_ABI_SOFT);
+    assert_eq!(header.e_flags(Endianness::Little) & elf::EF_RISCV_RVC, elf::EF_RISCV_RVC);
+}
+
+/// Every target's object, read back: its format and machine, nothing undefined, the entries, code and weights.
+#[test]
+fn objects_of_every_target_are_sound() {
+    use object::{Architecture, BinaryFormat, Object, ObjectSection, ObjectSymbol};
+    for target in TARGETS {
+        for machine in modelc::machine::MACHINES.iter().filter(|machine| machine.isa == target.isa) {
+            let files = build(&handmade::program(), &ObjectOptions::new("net", target, machine));
+            let bytes = files.object.to_vec();
+            let file = object::File::parse(&*bytes).unwrap_or_else(|error| panic!("{}: {error}", target.name));
+            let format = match target.format {
+                ObjectFormat::Elf => BinaryFormat::Elf,
+                ObjectFormat::Coff => BinaryFormat::Coff,
+                ObjectFormat::MachO => BinaryFormat::MachO,
+            };
+            let architecture = match target.isa {
+                modelc::machine::Isa::X86_64 => Architecture::X86_64,
+                modelc::machine::Isa::Aarch64 => Architecture::Aarch64,
+                modelc::machine::Isa::Riscv64 => Architecture::Riscv64,
+            };
+            assert_eq!((file.format(), file.architecture()), (format, architecture), "{}", target.name);
+            let prefix = if format == BinaryFormat::MachO { "_" } else { "" };
+            for name in &files.symbols {
+                let name = format!("{prefix}{name}");
+                let symbol = file.symbols().find(|symbol| symbol.name() == Ok(&name) && symbol.is_global());
+                assert!(symbol.is_some_and(|symbol| symbol.is_definition()), "{}: {name}", target.name);
+            }
+            assert!(file.symbols().skip(1).all(|symbol| !symbol.is_undefined()), "{} leaves a symbol undefined", target.name);
+            // Every reference of the code is to something in the file, and as many are there as the code has.
+            let relocations: usize = file.sections().map(|section| section.relocations().count()).sum();
+            assert!(relocations > 20, "{}: {relocations} relocations", target.name);
+            // The weights lie in the file as the program has them.
+            let weights = file.sections().find(|section| section.name().is_ok_and(|name| name.contains("weights"))).unwrap();
+            assert_eq!(&weights.data().unwrap()[128..128 + 83], (0..83).collect::<Vec<u8>>(), "{}", target.name);
+            assert_eq!(ModelRecord::find_all(&bytes), std::slice::from_ref(&files.record));
+        }
+    }
+}
+
+#[test]
+fn weights_of_a_file_are_checked_and_used() {
+    let Some(tools) = native() else { return };
+    let bench = Bench::new(tools);
+    let options = ObjectOptions { weights: WeightsPlace::External, ..options("net", tools.triple) };
+    let files = build(&handmade::program(), &options);
+    let net = bench.add("net", &files);
+    let write = |name: &str, weights: &Image| fs::write(bench.path(name), weights.to_vec()).unwrap();
+    write("weights", files.weights.as_ref().unwrap());
+    // Other weights for the same code: three more in each element of the table that `forward` adds.
+    let mut other = handmade::program();
+    let table: Vec<u8> = other.constants[1].data.bytes().iter().map(|byte| byte + 3).collect();
+    other.constants[1].data = table.into();
+    let record = modelc::emit::TopologyRecord::find(&files.object.to_vec()).unwrap();
+    let new = modelc::emit::weights_for(&other, options.machine, &record).unwrap();
+    assert!(new.rescaled.is_empty());
+    write("other", &new.file);
+    let program = bench.compile("external.c", &[], &[&net], "external");
+    bench.run(&program, &[&bench.path("weights"), &bench.path("other")]);
+    assert!(!files.object.to_vec().windows(83).any(|bytes| bytes.iter().copied().eq(0..83)), "the object holds weights");
+
+    // Another program is refused, and the message names where it begins to differ.
+    let mut changed = handmade::program();
+    changed.kernels[1] = changed.kernels[8].clone();
+    let error = modelc::emit::weights_for(&changed, options.machine, &record).unwrap_err();
+    assert_eq!((error.code, error.location.operator), (605, Some((1, "OP_1".into()))));
+    let mut rescaled = handmade::program();
+    rescaled.methods[0].inputs[0].quantization.as_mut().unwrap().scales[0] = 0.25;
+    let new = modelc::emit::weights_for(&rescaled, options.machine, &record).unwrap();
+    assert_eq!(new.rescaled, ["in0 of forward"]);
 }
 
 #[test]
@@ -247,7 +318,7 @@ fn equal_programs_give_equal_bytes_and_weights_do_not_change_the_interface() {
     let other = build(&other, &options("net", "x86_64-linux-gnu"));
     assert!(other.object != first.object && other.symbols == first.symbols);
     assert_self_contained(&first);
-    assert!(!first.header.contains("models/") && !String::from_utf8_lossy(&first.object).contains("models/"));
+    assert!(!first.header.contains("models/") && !String::from_utf8_lossy(&first.object.to_vec()).contains("models/"));
 }
 
 #[test]
@@ -290,7 +361,7 @@ fn a_mistake_in_a_program_is_an_error_that_names_the_operator() {
 
 /// No undefined symbol, no writable data, no global offset table, the stack mark.
 fn assert_self_contained(files: &ObjectFiles) {
-    let data = &*files.object;
+    let data = &*files.object.to_vec();
     let endian = Endianness::Little;
     let header = elf::FileHeader64::<Endianness>::parse(data).unwrap();
     let sections = header.sections(endian, data).unwrap();

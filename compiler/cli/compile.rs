@@ -1,17 +1,15 @@
 //! `modelc MODEL -o OUT.o`
 
 use super::Outcome;
-use super::io::{Model, read_model, write_outputs};
+use super::io::{map, write_outputs};
 use super::options::{Common, usage};
 use super::output::grouped;
 use crate::codegen::listing::{Listing, listing};
+use crate::compile::is_library;
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
-use crate::emit::object::check_weights_place;
-use crate::emit::{self, ObjectFiles, ObjectOptions, Output, RiscvAbi};
-use crate::lower::Lowered;
-use crate::{ir, pipeline, target};
+use crate::emit::{self, Image, Output, WeightsPlace};
+use crate::{Compiled, Compiler, Settings, ir};
 use clap::Args;
-use std::borrow::Cow;
 use std::path::Path;
 
 #[derive(Args)]
@@ -22,7 +20,7 @@ pub struct Arguments {
     /// The object file to write; its header is written beside it. `-` is standard output
     #[arg(short, long, value_name = "OUT.o")]
     output: Option<String>,
-    /// Write something else too, or instead: object, archive, header, json, html, ir, kernels, clif, asm, plan, depfile
+    /// Write something else too, or instead: object, archive, weights, header, json, html, ir, kernels, clif, asm, plan, depfile
     #[arg(long = "emit", value_name = "KIND[=PATH]")]
     emit: Vec<String>,
     /// Where to write the header
@@ -40,10 +38,10 @@ pub struct Arguments {
     /// What to compile for; `modelc targets` lists them [default: this computer]
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
-    /// Float ABI mark of riscv64 objects
-    #[arg(long, value_name = "ABI", default_value = "lp64d")]
-    abi: String,
-    /// Where the weights are: embed (in the object)
+    /// Float ABI mark of riscv64 objects: lp64, lp64f or lp64d [default: lp64d]
+    #[arg(long, value_name = "ABI")]
+    abi: Option<String>,
+    /// Where the weights are: embed (in the object) or external (in a file beside it, OUT.bin)
     #[arg(long, value_name = "PLACE", default_value = "embed")]
     weights: String,
     /// Section of the weights
@@ -68,6 +66,7 @@ struct Request {
 const KINDS: &[(&str, &str)] = &[
     ("object", "o"),
     ("archive", "a"),
+    ("weights", "bin"),
     ("header", "h"),
     ("json", "json"),
     ("html", "html"),
@@ -86,34 +85,40 @@ const KINDS: &[(&str, &str)] = &[
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let path = arguments.model.as_deref().unwrap_or_default();
     let requests = arguments.requests()?;
-    check_weights_place(&arguments.weights)?;
-    let target = match &arguments.target {
-        Some(spelling) => target::target(spelling)?,
-        None => target::host()?,
-    };
-    let machine = target::level(target, arguments.common.cpu.as_deref())?;
-    let model = read_model(path, &arguments.common)?;
-    let lowered = pipeline::lower(&model.module, path, arguments.common.lower_options(machine))?;
-    let options = ObjectOptions {
-        profile_hooks: arguments.profile_hooks,
-        weights_section: arguments.weights_section.clone(),
-        riscv_abi: RiscvAbi::from_name(&arguments.abi)?,
-        ..ObjectOptions::new(arguments.symbol_prefix(path), target, machine)
-    };
-    let files = emit::object(&lowered.program, &model.info(), &options)?;
+    let settings = arguments.settings(path)?;
+    let compiled = Compiler { settings }.compile(map(path)?, path)?;
     if let Some(limits) = &arguments.require {
-        super::require::check(limits, &files, &lowered)?;
+        super::require::check(limits, &compiled.files, &compiled.lowered)?;
     }
-    let compiled = Compiled { model: &model, lowered: &lowered, options: &options, files: &files };
-    let outputs = requests.iter().map(|request| compiled.output(request, &requests)).collect::<Result<_, _>>()?;
+    let outputs = requests.iter().map(|request| output(&compiled, path, request, &requests)).collect::<Result<_, _>>()?;
     write_outputs(outputs)?;
     if requests.iter().all(|r| r.path != "-") {
-        summary(&requests, &files, &lowered);
+        summary(&requests, &compiled);
     }
     Ok(Outcome::Done)
 }
 
 impl Arguments {
+    fn settings(&self, model: &str) -> Result<Settings, Diagnostics> {
+        Ok(Settings {
+            target: self.target.clone(),
+            abi: self.abi.clone(),
+            name: Some(self.symbol_prefix(model)),
+            external_weights: self.has_external_weights()?,
+            weights_section: self.weights_section.clone(),
+            profile_hooks: self.profile_hooks,
+            ..self.common.settings()?
+        })
+    }
+
+    fn has_external_weights(&self) -> Result<bool, Diagnostic> {
+        let external = WeightsPlace::from_name(&self.weights)? == WeightsPlace::External;
+        if external && self.weights_section.is_some() {
+            return Err(usage("--weights-section names a section of the object, where --weights external leaves no weights"));
+        }
+        Ok(external)
+    }
+
     /// The symbol prefix: what the user says, or the stem of the output, or of the model.
     fn symbol_prefix(&self, model: &str) -> String {
         let named = self.output.as_deref().filter(|o| *o != "-").unwrap_or(model);
@@ -142,12 +147,14 @@ impl Arguments {
             }
         };
         if let Some(output) = &self.output {
-            let library = Path::new(output).extension().is_some_and(|extension| extension == "a" || extension == "lib");
-            add(if library { "archive" } else { "object" }, output.clone());
+            add(if is_library(Path::new(output)) { "archive" } else { "object" }, output.clone());
             // Nothing lies beside standard output, a pipe or a device.
             let special = output == "-" || std::fs::metadata(output).is_ok_and(|there| !there.is_file() && !there.is_dir());
             if !special {
                 add("header", self.header.clone().unwrap_or_else(|| beside("h")));
+            }
+            if !special && self.has_external_weights()? {
+                add("weights", beside("bin"));
             }
         }
         if let Some(header) = &self.header {
@@ -169,43 +176,38 @@ impl Arguments {
     }
 }
 
-/// Everything that an output may show.
-struct Compiled<'a> {
-    model: &'a Model,
-    lowered: &'a Lowered,
-    options: &'a ObjectOptions,
-    files: &'a ObjectFiles,
-}
-
-impl Compiled<'_> {
-    fn output(&self, request: &Request, requests: &[Request]) -> Result<Output<'_>, Diagnostic> {
-        let (lowered, files) = (self.lowered, self.files);
-        let listing = |what| listing(&lowered.program, self.options.target, self.options.machine, what);
-        let contents: Cow<'_, [u8]> = match request.kind.as_str() {
-            "object" => files.object.as_slice().into(),
-            "archive" => emit::archive(&format!("{}.o", files.record.name), &files.object, &files.symbols).into(),
-            "header" => files.header.as_bytes().into(),
-            "json" => format!("{:#}\n", files.report).into_bytes().into(),
-            "html" => emit::html::page(&files.report).into_bytes().into(),
-            "ir" => ir::text::print_module(&self.model.module, ir::text::Constants::Elided).into_bytes().into(),
-            "kernels" => lowered.program.kernels.iter().map(|k| format!("{k:#?}\n")).collect::<String>().into_bytes().into(),
-            "clif" => listing(Listing::Cranelift)?.into_bytes().into(),
-            "asm" => listing(Listing::Machine)?.into_bytes().into(),
-            "plan" => {
-                let lines = lowered.plans.iter().zip(&lowered.program.methods).map(|(p, m)| format!("{}: {p}\n", m.name));
-                lines.collect::<String>().into_bytes().into()
-            }
-            _ => {
-                let made = requests.iter().find(|r| r.kind == "object" || r.kind == "archive").map_or(&self.model.path, |r| &r.path);
-                emit::depfile::depfile(made, &[&self.model.path]).into_bytes().into()
-            }
-        };
-        Ok(Output { path: request.path.clone().into(), contents, only_if_changed: request.kind == "header" })
-    }
+/// One output of a compiled model.
+fn output(compiled: &Compiled, model: &str, request: &Request, requests: &[Request]) -> Result<Output, Diagnostic> {
+    let (lowered, files) = (&compiled.lowered, &compiled.files);
+    let listing = |what| listing(&lowered.program, compiled.options.target, compiled.options.machine, what);
+    let contents: Image = match request.kind.as_str() {
+        "object" => files.object.clone(),
+        "archive" => compiled.archive(),
+        "weights" => {
+            files.weights.clone().ok_or_else(|| usage("the object holds the weights").help("`--weights external` leaves them out"))?
+        }
+        "header" => files.header.clone().into_bytes().into(),
+        "json" => format!("{:#}\n", files.report).into_bytes().into(),
+        "html" => emit::html::page(&files.report).into_bytes().into(),
+        "ir" => ir::text::print_module(&compiled.module, ir::text::Constants::Elided).into_bytes().into(),
+        "kernels" => lowered.program.kernels.iter().map(|k| format!("{k:#?}\n")).collect::<String>().into_bytes().into(),
+        "clif" => listing(Listing::Cranelift)?.into_bytes().into(),
+        "asm" => listing(Listing::Machine)?.into_bytes().into(),
+        "plan" => {
+            let lines = lowered.plans.iter().zip(&lowered.program.methods).map(|(p, m)| format!("{}: {p}\n", m.name));
+            lines.collect::<String>().into_bytes().into()
+        }
+        _ => {
+            let made = requests.iter().find(|r| r.kind == "object" || r.kind == "archive").map_or(model, |r| &r.path);
+            emit::depfile::depfile(made, &[model]).into_bytes().into()
+        }
+    };
+    Ok(Output { path: request.path.clone().into(), contents, only_if_changed: request.kind == "header" })
 }
 
 /// What was written and what it needs, on standard error so that standard output stays free.
-fn summary(requests: &[Request], files: &ObjectFiles, lowered: &Lowered) {
+fn summary(requests: &[Request], compiled: &Compiled) {
+    let (files, lowered) = (&compiled.files, &compiled.lowered);
     let record = &files.record;
     let paths: Vec<&str> = requests.iter().map(|r| r.path.as_str()).collect();
     eprintln!("{} for {} ({})", paths.join(", "), record.target, record.levels);
@@ -213,7 +215,7 @@ fn summary(requests: &[Request], files: &ObjectFiles, lowered: &Lowered) {
     let proof = plan.map_or(String::new(), |p| format!(" ({p})"));
     let arena = grouped(record.state_bytes + record.scratch_bytes);
     eprintln!("  memory  {arena} B{proof}, stack {} B", grouped(record.stack_bytes));
-    eprintln!("  flash   {} B weights, {} B object", grouped(record.weights_bytes), grouped(files.object.len() as u64));
+    eprintln!("  flash   {} B weights, {} B object", grouped(record.weights_bytes), grouped(files.object.len()));
 }
 
 /// A limit that the model does not keep.

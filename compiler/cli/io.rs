@@ -6,9 +6,8 @@ use crate::emit::{ModelInfo, Output, write_all};
 use crate::ir::random::Random;
 use crate::ir::{ElementType, Module, Scalar, Tensor};
 use crate::npz::{self, Archive};
-use crate::pipeline;
+use crate::{input, pipeline};
 use sha2::{Digest, Sha256};
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -35,15 +34,7 @@ impl Model {
 /// # Errors
 /// When it cannot be opened or mapped.
 pub fn map(path: &str) -> Result<Arc<memmap2::Mmap>, Diagnostic> {
-    let failed = |error: std::io::Error| Diagnostic::new(102, Kind::Io, format!("{path} cannot be read: {error}"));
-    let file = File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.is_dir() {
-        return Err(Diagnostic::new(102, Kind::Io, format!("{path} is a folder")));
-    }
-    // SAFETY: the map is only read; a file that another process truncates meanwhile ends this process with a signal, as it
-    // does for every program that maps its input, and corrupts nothing.
-    let mapped = unsafe { memmap2::Mmap::map(&file) }.map_err(failed)?;
-    Ok(Arc::new(mapped))
+    input::map(Path::new(path))
 }
 
 /// Reads a model into the tensor language.
@@ -61,19 +52,19 @@ pub fn read_model(path: &str, common: &Common) -> Result<Model, Diagnostics> {
 /// # Errors
 /// When it cannot be written.
 pub fn write(path: &str, contents: &[u8]) -> Result<(), Diagnostic> {
-    write_outputs(vec![Output { path: path.into(), contents: contents.into(), only_if_changed: false }])
+    write_outputs(vec![Output { path: path.into(), contents: contents.to_vec().into(), only_if_changed: false }])
 }
 
 /// Writes several files, or none of them. `-` is standard output, and comes last.
 ///
 /// # Errors
 /// When one cannot be written.
-pub fn write_outputs(outputs: Vec<Output<'_>>) -> Result<(), Diagnostic> {
+pub fn write_outputs(outputs: Vec<Output>) -> Result<(), Diagnostic> {
     let (standard, files): (Vec<_>, Vec<_>) = outputs.into_iter().partition(|output| output.path == Path::new("-"));
     write_all(&files)?;
     let failed = |error: std::io::Error| Diagnostic::new(710, Kind::Io, format!("cannot write to standard output: {error}"));
     let mut stdout = std::io::stdout().lock();
-    standard.iter().try_for_each(|output| stdout.write_all(&output.contents)).map_err(failed)?;
+    standard.iter().try_for_each(|output| output.contents.write_to(&mut stdout)).map_err(failed)?;
     stdout.flush().map_err(failed)
 }
 

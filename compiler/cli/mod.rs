@@ -11,6 +11,7 @@ mod output;
 mod require;
 mod run;
 mod verify;
+mod weights;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use clap::{Parser, Subcommand};
@@ -40,6 +41,8 @@ enum Command {
     Ops(lists::OpsArguments),
     /// List the targets and their spellings
     Targets,
+    /// Make the file of weights of a retrained model for an object that exists
+    Weights(weights::Arguments),
 }
 
 /// How a command ended without an error.
@@ -78,6 +81,7 @@ impl CommandLine {
             Some(Command::Bench(a)) => a.common.message_format,
             Some(Command::Verify(a)) => a.common.message_format,
             Some(Command::Inspect(a)) => a.common.message_format,
+            Some(Command::Weights(a)) => a.message_format,
             Some(Command::Ops(_) | Command::Targets) => options::MessageFormat::Text,
         }
     }
@@ -92,6 +96,7 @@ fn execute(arguments: CommandLine) -> Result<Outcome, Diagnostics> {
         Some(Command::Inspect(arguments)) => inspect::execute(&arguments),
         Some(Command::Ops(arguments)) => lists::ops(&arguments),
         Some(Command::Targets) => lists::targets(),
+        Some(Command::Weights(arguments)) => weights::execute(&arguments),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Options that several commands share.
 
+use crate::Settings;
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::frontend::LoadOptions;
 use crate::lower::{self, PlanSource};
@@ -54,8 +55,21 @@ impl Common {
     /// # Errors
     /// When an option is malformed.
     pub fn load_options(&self) -> Result<LoadOptions, Diagnostics> {
-        let shapes = self.shapes.iter().map(|text| parse_shape(text)).collect::<Result<_, _>>()?;
-        Ok(LoadOptions { shapes, ..LoadOptions::default() })
+        Ok(self.settings()?.load_options())
+    }
+
+    /// The same as settings of the compiler.
+    ///
+    /// # Errors
+    /// When an option is malformed.
+    pub fn settings(&self) -> Result<Settings, Diagnostics> {
+        Ok(Settings {
+            cpu: self.cpu.clone(),
+            keep_plan: self.plan == PlanArgument::Program,
+            search_longer: self.plan_effort == EffortArgument::Max,
+            shapes: self.shapes.iter().map(|text| parse_shape(text)).collect::<Result<_, _>>()?,
+            ..Settings::default()
+        })
     }
 
     /// What lowering is told, for a machine.

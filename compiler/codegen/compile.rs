@@ -3,6 +3,7 @@
 use super::check::check;
 use super::clif::{Optimise, compile_kernel, isa_for};
 use super::driver::{Context, DriverOptions, Numbers, calls};
+use super::weights::{Topology, WeightsHeader};
 use super::{Code, CodegenError, cpu, riscv64};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::interface::{ABI, Interface};
@@ -25,6 +26,8 @@ pub struct CompiledModel {
     pub functions: Vec<CompiledFunction>,
     /// Where each constant of the program is in the weights.
     pub constants: ConstantLayout,
+    /// With weights in a file of their own: what the file starts with, and what models must do for their weights to fit.
+    pub external: Option<(WeightsHeader, Topology)>,
     /// The most stack that any entry needs, from its caller's stack pointer on, callbacks not counted.
     pub stack_bytes: u64,
 }
@@ -81,7 +84,7 @@ impl ConstantLayout {
         let message = format!("{} bytes of weights do not fit into an object", self.bytes);
         Err(Diagnostic::new(491, Kind::Unsupported, message)
             .expected(format!("at most {} bytes", Self::MOST_BYTES), self.bytes.to_string())
-            .help("weights in a file of their own (`--weights external`) are not there yet"))
+            .help("keep the weights in a file of their own: `--weights external`"))
     }
 }
 
@@ -117,8 +120,14 @@ pub(crate) fn compile_with(
     check(program)?;
     let isa = isa_for(&target.triple(), machine, Optimise::Driver).map_err(Failure::from).map_err(|f| f.diagnostic("the target"))?;
     let constants = ConstantLayout::new(program);
-    constants.check_size()?;
+    if !options.external_weights {
+        constants.check_size()?;
+    }
     let interface = Interface::new(program, &options.name);
+    let external = options.external_weights.then(|| {
+        let topology = Topology::new(program, machine);
+        (WeightsHeader::new(&topology, &interface, &constants), topology)
+    });
     let codes = compile_kernels(program, compiler)?;
     let mut functions: Vec<_> = (program.kernels.iter().zip(codes))
         .map(|(kernel, code)| CompiledFunction { name: kernel.name.clone(), entry: false, code })
@@ -131,10 +140,11 @@ pub(crate) fn compile_with(
         isa: &*isa,
         options,
         model_hash: model_hash(program, model, &interface),
+        weights_file: external.as_ref().map(|(header, _)| *header),
         numbers: Numbers { cpu: functions.len() as u32 },
     };
     let stack_bytes = compile_entries(&context, &mut functions)?;
-    Ok(CompiledModel { functions, stack_bytes, interface, constants })
+    Ok(CompiledModel { functions, stack_bytes, interface, constants, external })
 }
 
 /// States of another model, of another plan or of another version of modelc are told apart by this.
@@ -302,7 +312,7 @@ mod tests {
 
     fn compile_by(compiler: &KernelCompiler<'_>) -> Result<CompiledModel, Diagnostics> {
         let target = target("riscv64-none-elf").unwrap();
-        let options = DriverOptions { name: "net".into(), profile_hooks: false };
+        let options = DriverOptions { name: "net".into(), ..DriverOptions::default() };
         compile_with(&program(), &[0; 32], target, level(target, None).unwrap(), &options, compiler)
     }
 

@@ -8,6 +8,7 @@ pub use emitter::{config, record};
 pub use method::{AFTER, BEFORE, calls};
 
 use super::compile::ConstantLayout;
+use super::weights::WeightsHeader;
 use crate::interface::{Interface, MethodInterface};
 use crate::machine::Machine;
 use crate::program::{Method, Program};
@@ -15,12 +16,14 @@ use cranelift_codegen::ir::Function;
 use cranelift_codegen::isa::TargetIsa;
 
 /// What the driver is to be like.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DriverOptions {
     /// Prefix of every name; it is made an identifier.
     pub name: String,
     /// Whether `on_kernel` is called around every kernel. Without it the code has no trace of it.
     pub profile_hooks: bool,
+    /// Whether `init` is given the weights, which are then no data of the object.
+    pub external_weights: bool,
 }
 
 /// Numbers of functions and data in names inside code.
@@ -49,6 +52,8 @@ pub(super) struct Context<'a> {
     pub(super) options: &'a DriverOptions,
     /// What the state carries, so that one model's state is refused by another.
     pub(super) model_hash: u64,
+    /// The header of the weights, where they are a file of their own.
+    pub(super) weights_file: Option<WeightsHeader>,
     pub(super) numbers: Numbers,
 }
 

@@ -12,6 +12,7 @@ pub mod driver;
 pub mod error;
 pub mod listing;
 mod riscv64;
+pub mod weights;
 
 pub use code::{Code, Relocation, RelocationTarget};
 pub use compile::{CompiledFunction, CompiledModel, ConstantLayout, compile};

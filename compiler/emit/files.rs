@@ -1,19 +1,18 @@
 //! Writing outputs: all or none, each in one step, so that a failure leaves no half file and what was there stays.
 
+use super::image::Image;
 use crate::diagnostic::{Diagnostic, Kind};
-use std::borrow::Cow;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 /// A file to be written.
 #[derive(Clone, Debug)]
-pub struct Output<'a> {
+pub struct Output {
     /// Where.
     pub path: PathBuf,
     /// What.
-    pub contents: Cow<'a, [u8]>,
+    pub contents: Image,
     /// Whether an equal file is left alone, with its time: headers, for what includes them is then not rebuilt.
     pub only_if_changed: bool,
 }
@@ -22,10 +21,10 @@ pub struct Output<'a> {
 ///
 /// # Errors
 /// An I/O diagnostic naming the file.
-pub fn write_all(outputs: &[Output<'_>]) -> Result<(), Diagnostic> {
+pub fn write_all(outputs: &[Output]) -> Result<(), Diagnostic> {
     let mut ready = Vec::new();
     for output in outputs {
-        if output.only_if_changed && fs::read(&output.path).is_ok_and(|old| old == *output.contents) {
+        if output.only_if_changed && fs::read(&output.path).is_ok_and(|old| old == output.contents.to_vec()) {
             continue;
         }
         ready.push((output, prepare(output).map_err(|error| cannot_write(&output.path, &error))?));
@@ -33,7 +32,7 @@ pub fn write_all(outputs: &[Output<'_>]) -> Result<(), Diagnostic> {
     for (output, file) in ready {
         let done = match file {
             Some((file, place)) => file.persist(place).map(|_| ()).map_err(|error| error.error),
-            None => fs::write(&output.path, &output.contents),
+            None => fs::File::options().write(true).open(&output.path).and_then(|mut file| output.contents.write_to(&mut file)),
         };
         done.map_err(|error| cannot_write(&output.path, &error))?;
     }
@@ -41,7 +40,7 @@ pub fn write_all(outputs: &[Output<'_>]) -> Result<(), Diagnostic> {
 }
 
 /// The contents in a temporary file, and where it is to go; nothing for a device or a pipe, which cannot be replaced.
-fn prepare(output: &Output<'_>) -> std::io::Result<Option<(NamedTempFile, PathBuf)>> {
+fn prepare(output: &Output) -> std::io::Result<Option<(NamedTempFile, PathBuf)>> {
     // A link stays, and what it leads to is replaced.
     let place = fs::canonicalize(&output.path).unwrap_or_else(|_| output.path.clone());
     match fs::metadata(&place) {
@@ -62,7 +61,7 @@ fn prepare(output: &Output<'_>) -> std::io::Result<Option<(NamedTempFile, PathBu
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let mut file = builder.prefix(".modelc-").tempfile_in(folder)?;
-    file.write_all(&output.contents)?;
+    output.contents.write_to(&mut file)?;
     Ok(Some((file, place)))
 }
 
@@ -77,8 +76,8 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Diagnostic {
 mod tests {
     use super::*;
 
-    fn output(path: PathBuf, contents: &[u8], only_if_changed: bool) -> Output<'_> {
-        Output { path, contents: contents.into(), only_if_changed }
+    fn output(path: PathBuf, contents: &[u8], only_if_changed: bool) -> Output {
+        Output { path, contents: contents.to_vec().into(), only_if_changed }
     }
 
     #[test]

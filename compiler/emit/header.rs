@@ -4,6 +4,7 @@ use super::info::ModelRecord;
 use super::object::ModelInfo;
 use super::quantization;
 use crate::codegen::CompiledModel;
+use crate::codegen::weights::WeightsHeader;
 use crate::interface::{ABI, Interface, MethodInterface, STATUSES, has_shape};
 use crate::ir::ElementType;
 use crate::program::{ALIGNMENT, Method, Port, Program};
@@ -22,6 +23,9 @@ pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
         shared_types()
     );
     sizes(&mut text, interface, &upper, record);
+    if let Some((header, _)) = &compiled.external {
+        external_weights(&mut text, &upper, header);
+    }
     renames(&mut text, interface);
     let name = &interface.name;
     let _ = write!(
@@ -122,6 +126,17 @@ fn renames(text: &mut String, interface: &Interface) {
         let _ = writeln!(text, "#define {} {}", interface.plain(&entry), interface.versioned(&entry));
     }
     text.push('\n');
+}
+
+/// How the weights are handed over, where they are not in the object.
+fn external_weights(text: &mut String, upper: &str, header: &WeightsHeader) {
+    let _ = write!(
+        text,
+        "/* The weights are a file of their own. modelc_config has its contents, aligned to {upper}_ARENA_ALIGN, and their size; they stay\n   \
+         where they are as long as an instance lives. Another file must be made for this object: MODELC_E_WEIGHTS. */\n\
+         #define {upper}_WEIGHTS_BYTES {}\n\n",
+        header.file_bytes()
+    );
 }
 
 fn declare_method(text: &mut String, interface: &Interface, method: &Method, names: &MethodInterface) {

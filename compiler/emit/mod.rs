@@ -1,16 +1,22 @@
-//! What is written for a user: the object, its header, the dependency file, the report.
+//! What is written for a user: the object, its header, the dependency file, the report, the file of weights.
 
 pub mod archive;
 pub mod depfile;
 pub mod files;
+mod format;
 pub mod header;
 pub mod html;
+pub mod image;
 pub mod info;
 pub mod object;
 mod quantization;
 pub mod report;
+pub mod topology;
+mod writer;
 
 pub use archive::archive;
 pub use files::{Output, write_all};
+pub use image::Image;
 pub use info::ModelRecord;
-pub use object::{ModelInfo, ObjectFiles, ObjectOptions, RiscvAbi, object};
+pub use object::{ModelInfo, ObjectFiles, ObjectOptions, RiscvAbi, WeightsPlace, object};
+pub use topology::{TopologyRecord, weights_for};

@@ -1,24 +1,21 @@
-//! The object file: one section a function, the weights and the record in sections of their own, and no symbol undefined.
+//! All that is made of a program: the object, its header, its report, and the weights where they are a file of their own.
 //!
 //! Equal programs give equal bytes: everything is written in the program's order, and no path or time is known here.
 
 use super::header::header;
+use super::image::Image;
 use super::info::ModelRecord;
 use super::report::report;
+use super::topology::TopologyRecord;
+use super::writer::{Writer, constants};
 use crate::codegen::driver::DriverOptions;
-use crate::codegen::{CompiledFunction, CompiledModel, Relocation, RelocationTarget, compile};
+use crate::codegen::{CompiledModel, compile};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::interface::ABI;
 use crate::machine::{Isa, Machine};
-use crate::program::{ALIGNMENT, Program};
-use crate::target::{ObjectFormat, Target};
-use cranelift_codegen::binemit::Reloc;
-use cranelift_object::object::read::elf::{FileHeader, SectionHeader};
-use cranelift_object::object::write::{self, Object, SectionId, Symbol, SymbolId, SymbolSection};
-use cranelift_object::object::{
-    Architecture, BinaryFormat, Endianness, FileFlags, RelocationFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope, elf,
-};
-use std::collections::BTreeMap;
+use crate::program::Program;
+use crate::target::Target;
+use object::elf;
 
 /// The model that an object is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +59,20 @@ impl RiscvAbi {
         }
     }
 
-    fn flags(self) -> u32 {
+    /// [`Self::from_name`] for a target, of which only riscv64 has a choice.
+    ///
+    /// # Errors
+    /// As there, and for every other target.
+    pub fn for_target(name: &str, target: &Target) -> Result<Self, Diagnostic> {
+        let abi = Self::from_name(name)?;
+        if target.isa == Isa::Riscv64 {
+            return Ok(abi);
+        }
+        Err(Diagnostic::new(705, Kind::Usage, format!("--abi {name} is for riscv64, and {} is not", target.name)))
+    }
+
+    /// The mark in `e_flags`.
+    pub(super) fn flags(self) -> u32 {
         match self {
             Self::Lp64 => elf::EF_RISCV_FLOAT_ABI_SOFT,
             Self::Lp64f => elf::EF_RISCV_FLOAT_ABI_SINGLE,
@@ -71,16 +81,27 @@ impl RiscvAbi {
     }
 }
 
-/// Checks a value of `--weights`.
-///
-/// # Errors
-/// A diagnostic for a place that is not there yet, or that nobody knows.
-pub fn check_weights_place(place: &str) -> Result<(), Diagnostic> {
-    match place {
-        "embed" => Ok(()),
-        "external" => Err(Diagnostic::new(494, Kind::Unsupported, "weights in a file of their own are not there yet")
-            .help("leave `--weights external` out: the object holds the weights")),
-        _ => Err(Diagnostic::new(706, Kind::Usage, format!("unknown place of weights {place}")).expected("embed or external", place)),
+/// Where the weights are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum WeightsPlace {
+    /// In the object.
+    #[default]
+    Embedded,
+    /// In a file of their own, which `init` is given.
+    External,
+}
+
+impl WeightsPlace {
+    /// The place of a name of `--weights`.
+    ///
+    /// # Errors
+    /// A usage diagnostic when there is no such place.
+    pub fn from_name(name: &str) -> Result<Self, Diagnostic> {
+        match name {
+            "embed" => Ok(Self::Embedded),
+            "external" => Ok(Self::External),
+            _ => Err(Diagnostic::new(706, Kind::Usage, format!("unknown place of weights {name}")).expected("embed or external", name)),
+        }
     }
 }
 
@@ -99,13 +120,25 @@ pub struct ObjectOptions {
     pub weights_section: Option<String>,
     /// The mark in riscv64 objects.
     pub riscv_abi: RiscvAbi,
+    /// Where the weights are. The program must come from a module with open constants for them to be replaceable.
+    pub weights: WeightsPlace,
+    /// How the program was made, for whoever makes other weights for it; kept in objects without weights.
+    pub settings: serde_json::Value,
 }
 
 impl ObjectOptions {
-    /// The defaults, for a name, a target and a CPU level.
+    /// The object of a name for a target, nothing about it unusual.
     pub fn new(name: impl Into<String>, target: &'static Target, machine: &'static Machine) -> Self {
-        let (name, riscv_abi) = (name.into(), RiscvAbi::default());
-        Self { name, target, machine, profile_hooks: false, weights_section: None, riscv_abi }
+        Self {
+            name: name.into(),
+            target,
+            machine,
+            profile_hooks: false,
+            weights_section: None,
+            riscv_abi: RiscvAbi::default(),
+            weights: WeightsPlace::default(),
+            settings: serde_json::Value::Null,
+        }
     }
 }
 
@@ -113,7 +146,9 @@ impl ObjectOptions {
 #[derive(Clone, Debug)]
 pub struct ObjectFiles {
     /// The object file.
-    pub object: Vec<u8>,
+    pub object: Image,
+    /// The file of weights, where they are not in the object.
+    pub weights: Option<Image>,
     /// The header.
     pub header: String,
     /// The report, schema `modelc.report/1`.
@@ -129,7 +164,11 @@ pub struct ObjectFiles {
 /// # Errors
 /// As [`compile`]; and a bug's diagnostic when the object cannot be written.
 pub fn object(program: &Program, model: &ModelInfo, options: &ObjectOptions) -> Result<ObjectFiles, Diagnostics> {
-    let driver = DriverOptions { name: options.name.clone(), profile_hooks: options.profile_hooks };
+    let driver = DriverOptions {
+        name: options.name.clone(),
+        profile_hooks: options.profile_hooks,
+        external_weights: options.weights == WeightsPlace::External,
+    };
     let compiled = compile(program, &model.sha256, options.target, options.machine, &driver)?;
     write_files(program, model, options, &compiled)
 }
@@ -155,199 +194,19 @@ pub(crate) fn write_files(
         levels: options.machine.level.into(),
         name: interface.name.clone(),
     };
-    let mut writer = Writer::new(compiled, options);
-    writer.weights();
-    writer.functions()?;
-    writer.record(&record)?;
-    let (object, symbols) = writer.finish(program)?;
+    let note = compiled.external.as_ref().map(|(header, topology)| TopologyRecord::new(program, options, header, topology).to_bytes());
+    let (object, symbols) = Writer::new(compiled, options).write(program, &record, note)?;
+    let weights = compiled.external.as_ref().map(|(header, _)| {
+        let mut file = Image::from(header.to_bytes().to_vec());
+        file.append(&constants(&compiled.constants, program));
+        file
+    });
     Ok(ObjectFiles {
         header: header(program, model, compiled, &record),
-        report: report(program, model, compiled, &record, object.len() as u64),
+        report: report(program, model, compiled, &record, object.len()),
         object,
+        weights,
         symbols,
         record,
     })
-}
-
-struct Writer<'a> {
-    compiled: &'a CompiledModel,
-    options: &'a ObjectOptions,
-    object: Object<'a>,
-    /// The section of each function.
-    sections: Vec<SectionId>,
-    weights: Option<SymbolId>,
-    symbols: Vec<String>,
-}
-
-impl<'a> Writer<'a> {
-    fn new(compiled: &'a CompiledModel, options: &'a ObjectOptions) -> Self {
-        let ObjectFormat::Elf = options.target.format;
-        let architecture = match options.target.isa {
-            Isa::X86_64 => Architecture::X86_64,
-            Isa::Aarch64 => Architecture::Aarch64,
-            Isa::Riscv64 => Architecture::Riscv64,
-        };
-        let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
-        if options.target.isa == Isa::Riscv64 {
-            // Code for riscv64gc has compressed instructions.
-            let e_flags = options.riscv_abi.flags() | elf::EF_RISCV_RVC;
-            object.flags = FileFlags::Elf { os_abi: elf::ELFOSABI_NONE, abi_version: 0, e_flags };
-        }
-        Self { compiled, options, object, sections: vec![], weights: None, symbols: vec![] }
-    }
-
-    fn name(&self) -> &'a str {
-        &self.compiled.interface.name
-    }
-
-    fn weights_section(&self) -> String {
-        self.options.weights_section.clone().unwrap_or_else(|| format!(".rodata.{}_weights", self.name()))
-    }
-
-    /// Room for the weights. Zeros that nobody has written take no memory, so that large weights are only held twice: by the program,
-    /// and in the finished file, where they are filled in.
-    fn weights(&mut self) {
-        let size = self.compiled.constants.bytes;
-        if size == 0 {
-            return;
-        }
-        let section = self.object.add_section(vec![], self.weights_section().into_bytes(), SectionKind::ReadOnlyData);
-        self.object.set_section_data(section, vec![0; size as usize], ALIGNMENT);
-        let symbol = symbol(format!("{}_weights", self.name()), section, 0, size, SymbolKind::Data, SymbolScope::Compilation);
-        self.weights = Some(self.object.add_symbol(symbol));
-    }
-
-    /// Writes the constants into the file, where the first section of that name and size is.
-    fn fill_weights(&self, file: &mut [u8], program: &Program) -> Result<(), Diagnostic> {
-        let constants = &self.compiled.constants;
-        if constants.bytes == 0 {
-            return Ok(());
-        }
-        let place = section_offset(file, self.weights_section().as_bytes(), constants.bytes);
-        let room = place.and_then(|offset| file.get_mut(offset as usize..)?.get_mut(..constants.bytes as usize));
-        let room = room.ok_or_else(|| bug("the weights have no section".into()))?;
-        for (blob, &offset) in program.constants.iter().zip(&constants.offsets) {
-            let bytes = blob.data.bytes();
-            room[offset as usize..][..bytes.len()].copy_from_slice(bytes);
-        }
-        Ok(())
-    }
-
-    fn functions(&mut self) -> Result<(), Diagnostic> {
-        for function in &self.compiled.functions {
-            let name = format!("{}_{}", self.name(), function.name);
-            let section = self.object.add_section(vec![], format!(".text.{name}").into_bytes(), SectionKind::Text);
-            self.object.append_section_data(section, &function.code.bytes, function.code.alignment);
-            self.sections.push(section);
-            self.function_symbols(function, section, name);
-        }
-        for (index, function) in self.compiled.functions.iter().enumerate() {
-            self.relocations(index, function)?;
-        }
-        Ok(())
-    }
-
-    fn function_symbols(&mut self, function: &CompiledFunction, section: SectionId, name: String) {
-        let size = function.code.bytes.len() as u64;
-        if self.options.target.isa == Isa::Aarch64 {
-            // The mapping symbol that says: instructions from here on.
-            self.object.add_symbol(symbol("$x".into(), section, 0, 0, SymbolKind::Label, SymbolScope::Compilation));
-        }
-        if !function.entry {
-            self.object.add_symbol(symbol(name, section, 0, size, SymbolKind::Text, SymbolScope::Compilation));
-            return;
-        }
-        for name in [self.compiled.interface.versioned(&function.name), name] {
-            self.object.add_symbol(symbol(name.clone(), section, 0, size, SymbolKind::Text, SymbolScope::Dynamic));
-            self.symbols.push(name);
-        }
-    }
-
-    /// Relocations name sections and not functions: a global function could be another's in a shared library.
-    fn relocations(&mut self, index: usize, function: &CompiledFunction) -> Result<(), Diagnostic> {
-        let section = self.sections[index];
-        let mut labels = BTreeMap::new();
-        for relocation in &function.code.relocations {
-            let target = match relocation.target {
-                RelocationTarget::Function(number) => {
-                    let target = self.sections.get(number as usize).ok_or_else(|| bug(format!("no function {number}")))?;
-                    self.object.section_symbol(*target)
-                }
-                RelocationTarget::Data(_) => self.weights.ok_or_else(|| bug("there are no weights".into()))?,
-                RelocationTarget::Here(offset) => *labels.entry(offset).or_insert_with(|| {
-                    let name = format!(".L{index}_{offset}");
-                    self.object.add_symbol(symbol(name, section, u64::from(offset), 0, SymbolKind::Label, SymbolScope::Compilation))
-                }),
-            };
-            let flags = RelocationFlags::Elf { r_type: relocation_type(relocation)? };
-            let offset = u64::from(relocation.offset);
-            self.add_relocation(section, write::Relocation { offset, symbol: target, addend: relocation.addend, flags })?;
-        }
-        Ok(())
-    }
-
-    fn add_relocation(&mut self, section: SectionId, relocation: write::Relocation) -> Result<(), Diagnostic> {
-        self.object.add_relocation(section, relocation).map_err(|error| bug(error.to_string()))
-    }
-
-    /// The record, kept by linkers that drop what nobody needs: `init` holds a relocation to it that changes nothing.
-    fn record(&mut self, record: &ModelRecord) -> Result<(), Diagnostic> {
-        let name = format!("{}_info", self.name());
-        let section = self.object.add_section(vec![], format!(".rodata.{name}").into_bytes(), SectionKind::ReadOnlyData);
-        let bytes = record.to_bytes();
-        let size = bytes.len() as u64;
-        self.object.set_section_data(section, bytes, 8);
-        let symbol = symbol(name.clone(), section, 0, size, SymbolKind::Data, SymbolScope::Dynamic);
-        self.object.add_symbol(symbol);
-        self.symbols.push(name);
-        let target = self.object.section_symbol(section);
-        let init =
-            self.compiled.functions.iter().position(|f| f.entry && f.name == "init").ok_or_else(|| bug("there is no init".into()))?;
-        // Number 0 is R_*_NONE on every instruction set.
-        let flags = RelocationFlags::Elf { r_type: elf::R_X86_64_NONE };
-        self.add_relocation(self.sections[init], write::Relocation { offset: 0, symbol: target, addend: 0, flags })
-    }
-
-    fn finish(mut self, program: &Program) -> Result<(Vec<u8>, Vec<String>), Diagnostic> {
-        // The stack need not be executable.
-        self.object.add_section(vec![], b".note.GNU-stack".to_vec(), SectionKind::Other);
-        let mut bytes = self.object.write().map_err(|error| bug(error.to_string()))?;
-        self.fill_weights(&mut bytes, program)?;
-        Ok((bytes, self.symbols))
-    }
-}
-
-/// Where a section begins in a file.
-fn section_offset(file: &[u8], name: &[u8], size: u64) -> Option<u64> {
-    let endian = Endianness::Little;
-    let header = elf::FileHeader64::<Endianness>::parse(file).ok()?;
-    let sections = header.sections(endian, file).ok()?;
-    let found =
-        |s: &&elf::SectionHeader64<Endianness>| sections.section_name(endian, s).is_ok_and(|n| n == name) && s.sh_size(endian) == size;
-    Some(sections.iter().find(found)?.sh_offset(endian))
-}
-
-fn symbol(name: String, section: SectionId, value: u64, size: u64, kind: SymbolKind, scope: SymbolScope) -> Symbol {
-    let (name, section) = (name.into_bytes(), SymbolSection::Section(section));
-    Symbol { name, value, size, kind, scope, weak: false, section, flags: SymbolFlags::None }
-}
-
-/// The relocations that position-independent code without a global offset table needs; anything else would be a mistake.
-fn relocation_type(relocation: &Relocation) -> Result<u32, Diagnostic> {
-    Ok(match relocation.kind {
-        Reloc::X86PCRel4 => elf::R_X86_64_PC32,
-        Reloc::X86CallPCRel4 => elf::R_X86_64_PLT32,
-        Reloc::Arm64Call => elf::R_AARCH64_CALL26,
-        Reloc::Aarch64AdrPrelPgHi21 => elf::R_AARCH64_ADR_PREL_PG_HI21,
-        Reloc::Aarch64AddAbsLo12Nc => elf::R_AARCH64_ADD_ABS_LO12_NC,
-        Reloc::RiscvCallPlt => elf::R_RISCV_CALL_PLT,
-        Reloc::RiscvPCRelHi20 => elf::R_RISCV_PCREL_HI20,
-        Reloc::RiscvPCRelLo12I => elf::R_RISCV_PCREL_LO12_I,
-        other => return Err(bug(format!("the code has a relocation {other:?}"))),
-    })
-}
-
-fn bug(what: String) -> Diagnostic {
-    Diagnostic::new(903, Kind::Bug, format!("the object cannot be written: {what}"))
-        .help("this is a mistake in modelc; please report it with the model")
 }

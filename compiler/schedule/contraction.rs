@@ -254,9 +254,7 @@ impl Contraction {
         match (&self.weights, dot) {
             (Weights::Floats(_), _) => Form::Float,
             (Weights::Integers(_), DotProduct::UnsignedSigned8) if self.weights_fit_byte => Form::Unsigned8,
-            (Weights::Integers(_), DotProduct::Signed8) if self.weights_fit_byte && self.element == ElementType::I8 => {
-                Form::Signed8
-            }
+            (Weights::Integers(_), DotProduct::Signed8) if self.weights_fit_byte && self.element == ElementType::I8 => Form::Signed8,
             (Weights::Integers(_), _) => Form::Signed16,
         }
     }

@@ -140,15 +140,7 @@ impl Staging {
     }
 
     /// Stages the padded rows `first..end` of an image that starts at element `image` of the input.
-    pub fn stage(
-        &self,
-        b: &mut KernelBuilder,
-        contraction: &Contraction,
-        buffers: (Buffer, Ring),
-        image: Value,
-        first: Value,
-        end: Value,
-    ) {
+    pub fn stage(&self, b: &mut KernelBuilder, contraction: &Contraction, buffers: (Buffer, Ring), image: Value, first: Value, end: Value) {
         let (input, ring) = buffers;
         let (low, rows) = (contraction.padding_low[0] as i64, contraction.input_size[0] as i64);
         let width = contraction.input_size[1] * contraction.channels;

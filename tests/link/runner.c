@@ -1,4 +1,5 @@
-/* Runs a model on every call's inputs in a file, one behind the other, and writes the outputs to another. RUNNER_BUFFERS and
+/* Runs a model on every call's inputs in a file, one behind the other, and writes the outputs to another; a third has the weights
+   where they are not in the object. RUNNER_BUFFERS and
    RUNNER_CALL come from the test, which knows the model. */
 #include "net.h"
 #include "check.h"
@@ -30,12 +31,29 @@ int main(int argc, char **argv)
   FILE *inputs, *outputs;
   net_forward_inputs in;
   net_forward_outputs out;
-  CHECK(argc == 3);
   inputs = fopen(argv[1], "rb");
   outputs = fopen(argv[2], "wb");
   CHECK(inputs && outputs);
   memset(memory, 0xee, sizeof memory);
+#ifdef NET_WEIGHTS_BYTES
+  {
+    static unsigned char file[NET_WEIGHTS_BYTES + NET_ARENA_ALIGN];
+    unsigned char *weights = file + (-(uintptr_t)file & (NET_ARENA_ALIGN - 1));
+    modelc_config config;
+    FILE *from;
+    CHECK(argc == 4);
+    from = fopen(argv[3], "rb");
+    CHECK(from && fread(weights, 1, NET_WEIGHTS_BYTES, from) == NET_WEIGHTS_BYTES);
+    memset(&config, 0, sizeof config);
+    config.struct_size = sizeof config;
+    config.weights = weights;
+    config.weights_bytes = NET_WEIGHTS_BYTES;
+    EQUAL(net_init(arena, NET_ARENA_BYTES, &config), MODELC_OK);
+  }
+#else
+  CHECK(argc == 3);
   EQUAL(net_init(arena, NET_ARENA_BYTES, NULL), MODELC_OK);
+#endif
   while (runner_read(inputs, &in)) {
     runner_prepare(&out);
     EQUAL(forward(arena, &in, &out), MODELC_OK);

@@ -125,3 +125,39 @@ pub fn compare(found: &Tensor, expected: &Tensor, tolerance: f64) -> Result<f64,
     }
     Ok(worst)
 }
+
+/// A TFLite model as it might come out of another training: other integers as weights, other scales, other zero points, the same
+/// operators. Tensors of one scale keep one scale, and what an operator fixes (1/256, zero points at the end of the range) stays.
+pub fn retrained(model: &[u8]) -> Vec<u8> {
+    use modelc::schema::tflite;
+    let options = modelc::schema::verifier_options(model.len());
+    let file = tflite::root_as_model_with_opts(&options, model).expect("the model is sound");
+    let mut new = model.to_vec();
+    let mut put = |at: &[u8], bytes: &[u8]| {
+        let offset = at.as_ptr() as usize - model.as_ptr() as usize;
+        new[offset..offset + bytes.len()].copy_from_slice(bytes);
+    };
+    let buffers = file.buffers().expect("there are buffers");
+    for tensor in file.subgraphs().into_iter().flatten().flat_map(|subgraph| subgraph.tensors().into_iter().flatten()) {
+        let data = buffers.get(tensor.buffer() as usize).data().filter(|data| !data.is_empty());
+        let Some(quantization) = tensor.quantization() else { continue };
+        let fixed = quantization.scale().is_some_and(|scales| scales.iter().any(|scale| scale == 1.0 / 256.0));
+        if fixed {
+            continue;
+        }
+        for (position, scale) in quantization.scale().into_iter().flatten().enumerate() {
+            let factor = 0.9 + 0.01 * (scale.to_bits() % 17) as f32;
+            put(&quantization.scale().expect("it has scales").bytes()[4 * position..], &(scale * factor).to_le_bytes());
+        }
+        if let (Some(points), None) = (quantization.zero_point(), data) {
+            for (position, point) in points.iter().enumerate().filter(|(_, point)| point.abs() < 100) {
+                put(&points.bytes()[8 * position..], &(point + 1 + point.rem_euclid(3)).to_le_bytes());
+            }
+        }
+        if let (Some(data), tflite::TensorType::INT8) = (data, tensor.type_()) {
+            let bytes: Vec<u8> = data.bytes().iter().map(|&byte| (byte as i8 / 2 + 1 - (byte % 3) as i8) as u8).collect();
+            put(data.bytes(), &bytes);
+        }
+    }
+    new
+}

@@ -4,7 +4,7 @@ use crate::codegen::CodegenError;
 use crate::machine::{DotProduct, Isa, Machine};
 use cranelift_codegen::isa::{self, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
-use target_lexicon::{Architecture, Triple};
+use target_lexicon::{Architecture, OperatingSystem, Triple};
 
 /// How a function is to be optimised.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -18,7 +18,8 @@ pub enum Optimise {
 
 /// The Cranelift target for kernels or drivers of one CPU level.
 ///
-/// Position-independent by PC-relative references only (`is_pic` is false: no GOT), no stack probes, no frame information.
+/// Position-independent by PC-relative references only (`is_pic` is false: no GOT), no frame information, stack probes where
+/// the system needs them.
 ///
 /// # Errors
 /// [`CodegenError::Unsupported`] when the triple is not of the machine's instruction set, or Cranelift has no such target.
@@ -35,10 +36,12 @@ pub fn isa_for(triple: &Triple, machine: &Machine, optimise: Optimise) -> Result
     for flag in instruction_set_flags(machine) {
         builder.enable(flag).map_err(|e| CodegenError::Bug(format!("Cranelift flag {flag}: {e}")))?;
     }
-    builder.finish(shared_flags(optimise)?).map_err(|e| CodegenError::Unsupported(format!("target {triple}: {e}")))
+    builder
+        .finish(shared_flags(optimise, triple.operating_system == OperatingSystem::Windows)?)
+        .map_err(|e| CodegenError::Unsupported(format!("target {triple}: {e}")))
 }
 
-fn shared_flags(optimise: Optimise) -> Result<settings::Flags, CodegenError> {
+fn shared_flags(optimise: Optimise, windows: bool) -> Result<settings::Flags, CodegenError> {
     let mut flags = settings::builder();
     let opt_level = match optimise {
         Optimise::Kernel => "none",
@@ -48,7 +51,9 @@ fn shared_flags(optimise: Optimise) -> Result<settings::Flags, CodegenError> {
         ("opt_level", opt_level),
         ("is_pic", "false"),
         ("use_colocated_libcalls", "false"),
-        ("enable_probestack", "false"),
+        // Windows grows a stack page by page: a frame larger than one must touch each.
+        ("enable_probestack", if windows { "true" } else { "false" }),
+        ("probestack_strategy", "inline"),
         ("unwind_info", "false"),
         ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
         ("enable_heap_access_spectre_mitigation", "false"),

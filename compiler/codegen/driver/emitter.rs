@@ -1,6 +1,8 @@
 //! Writing the driver's functions: loads and stores, checks that leave with a status, calls by number.
 
+use super::Numbers;
 use crate::codegen::code::{DATA, FUNCTIONS};
+use crate::codegen::weights::HEADER_BYTES;
 use crate::interface::{E_ALIGN, E_NULL, E_STATE};
 use crate::program::ALIGNMENT;
 use cranelift_codegen::ir::{
@@ -45,6 +47,8 @@ pub mod config {
     pub const FLAGS: i32 = 4;
     /// `const void *weights`.
     pub const WEIGHTS: i32 = 8;
+    /// `size_t weights_bytes`.
+    pub const WEIGHTS_BYTES: i32 = 16;
     /// `void *const *areas`.
     pub const AREAS: i32 = 24;
     /// `modelc_parallel_for_fn parallel_for`.
@@ -183,8 +187,16 @@ impl Emitter<'_> {
         if offset == 0 { base } else { self.builder.ins().iadd_imm_u(base, offset as i64) }
     }
 
+    /// The address of a byte of the constants: of the object's data, or of the file of weights at an address.
+    pub fn constant(&mut self, weights: Option<Value>, offset: u64) -> Value {
+        match weights {
+            Some(weights) => self.at(weights, HEADER_BYTES + offset),
+            None => self.data(Numbers::WEIGHTS, offset),
+        }
+    }
+
     /// The address of a byte of the program's data.
-    pub fn data(&mut self, data: u32, offset: u64) -> Value {
+    fn data(&mut self, data: u32, offset: u64) -> Value {
         let name = self.builder.func.declare_imported_user_function(UserExternalName { namespace: DATA, index: data });
         let symbol = self.builder.create_global_value(GlobalValueData::Symbol {
             name: ExternalName::user(name),

@@ -1,8 +1,8 @@
 //! `init`, `reset` and `deinit`.
 
+use super::Context;
 use super::emitter::{Emitter, POINTER, config, function, record};
-use super::{Context, Numbers};
-use crate::interface::{CONFIG_BYTES, E_ABI, E_ARENA, E_CPU, RECORD_BYTES};
+use crate::interface::{CONFIG_BYTES, E_ABI, E_ARENA, E_CPU, E_WEIGHTS, RECORD_BYTES};
 use crate::machine::Isa;
 use crate::program::ALIGNMENT;
 use crate::target::required_features;
@@ -25,8 +25,9 @@ pub fn init(context: &Context<'_>) -> ir::Function {
         let fields = read_config(e, config);
         check_cpu(e, context, fields.cpu_features);
         let whole = e.builder.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, arena_bytes, context.interface.arena_bytes() as i64);
+        let weights = check_weights(e, context, &fields);
         write_record(e, context, arena, whole, &fields);
-        initialise_variables(e, context, arena);
+        initialise_variables(e, context, arena, weights);
     })
 }
 
@@ -34,7 +35,8 @@ pub fn init(context: &Context<'_>) -> ir::Function {
 pub fn reset(context: &Context<'_>) -> ir::Function {
     function(context.isa, 1, true, |e, arguments| {
         e.check_state(arguments[0], context.model_hash);
-        initialise_variables(e, context, arguments[0]);
+        let weights = context.weights_file.map(|_| e.load(POINTER, arguments[0], record::WEIGHTS));
+        initialise_variables(e, context, arguments[0], weights);
     })
 }
 
@@ -52,6 +54,7 @@ pub fn deinit(context: &Context<'_>) -> ir::Function {
 struct ConfigFields {
     threads: Value,
     cpu_features: Value,
+    weights_bytes: Value,
     /// Pointers with their place in the record.
     pointers: Vec<(Value, i32)>,
 }
@@ -68,7 +71,7 @@ const POINTERS: [(i32, i32); 5] = [
 fn read_config(e: &mut Emitter<'_>, config: Value) -> ConfigFields {
     let (given, absent, after) = (e.builder.create_block(), e.builder.create_block(), e.builder.create_block());
     let threads = e.builder.append_block_param(after, types::I32);
-    let rest: Vec<_> = (0..=POINTERS.len()).map(|_| e.builder.append_block_param(after, POINTER)).collect();
+    let rest: Vec<_> = (0..POINTERS.len() + 2).map(|_| e.builder.append_block_param(after, POINTER)).collect();
     e.builder.ins().brif(config, given, &[], absent, &[]);
 
     e.builder.switch_to_block(absent);
@@ -81,12 +84,13 @@ fn read_config(e: &mut Emitter<'_>, config: Value) -> ConfigFields {
     check_config(e, config);
     let mut values = vec![e.load(types::I32, config, config::THREADS).into()];
     values.push(e.load(POINTER, config, config::CPU_FEATURES).into());
+    values.push(e.load(POINTER, config, config::WEIGHTS_BYTES).into());
     values.extend(POINTERS.map(|(from, _)| ir::BlockArg::from(e.load(POINTER, config, from))));
     e.builder.ins().jump(after, &values);
 
     e.builder.switch_to_block(after);
-    let pointers = rest[1..].iter().zip(POINTERS).map(|(&value, (_, to))| (value, to)).collect();
-    ConfigFields { threads, cpu_features: rest[0], pointers }
+    let pointers = rest[2..].iter().zip(POINTERS).map(|(&value, (_, to))| (value, to)).collect();
+    ConfigFields { threads, cpu_features: rest[0], weights_bytes: rest[1], pointers }
 }
 
 /// The size is that of ABI 1 or larger with zeros behind, and no flag is set that nobody knows.
@@ -129,6 +133,25 @@ fn check_cpu(e: &mut Emitter<'_>, context: &Context<'_>, given: Value) {
     e.leave_if(lacking, E_CPU);
 }
 
+/// Weights in a file of their own: that they are there, aligned, as long as they say and of this object, in a few comparisons
+/// whatever their size. Gives their address.
+fn check_weights(e: &mut Emitter<'_>, context: &Context<'_>, fields: &ConfigFields) -> Option<Value> {
+    let header = context.weights_file?;
+    let weights = fields.pointers.iter().find(|(_, place)| *place == record::WEIGHTS).map(|(value, _)| *value)?;
+    let absent = e.builder.ins().icmp_imm_u(IntCC::Equal, weights, 0);
+    e.leave_if(absent, E_WEIGHTS);
+    e.leave_if_misaligned(weights, ALIGNMENT);
+    let expected = e.number(header.file_bytes());
+    let short = e.builder.ins().icmp(IntCC::UnsignedLessThan, fields.weights_bytes, expected);
+    e.leave_if(short, E_WEIGHTS);
+    for (offset, word) in (0..).step_by(8).zip(header.words()) {
+        let (found, expected) = (e.load(POINTER, weights, offset), e.number(word));
+        let wrong = e.builder.ins().icmp(IntCC::NotEqual, found, expected);
+        e.leave_if(wrong, E_WEIGHTS);
+    }
+    Some(weights)
+}
+
 fn write_record(e: &mut Emitter<'_>, context: &Context<'_>, state: Value, whole: Value, fields: &ConfigFields) {
     let whole = e.builder.ins().uextend(types::I16, whole);
     e.store(whole, state, record::WHOLE);
@@ -145,11 +168,11 @@ fn write_record(e: &mut Emitter<'_>, context: &Context<'_>, state: Value, whole:
 }
 
 /// Variables get their initial contents, or zeros.
-fn initialise_variables(e: &mut Emitter<'_>, context: &Context<'_>, state: Value) {
+fn initialise_variables(e: &mut Emitter<'_>, context: &Context<'_>, state: Value, weights: Option<Value>) {
     for variable in &context.program.variables {
         let to = e.at(state, RECORD_BYTES + variable.offset);
         let initial = variable.initial.map(|constant| context.constants.offsets[constant]);
-        let from = initial.map(|offset| e.data(Numbers::WEIGHTS, offset));
+        let from = initial.map(|offset| e.constant(weights, offset));
         fill(e, to, from, variable.bytes);
     }
 }

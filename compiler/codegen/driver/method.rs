@@ -44,7 +44,8 @@ pub fn split(context: &Context<'_>, method: &Method, interface: &MethodInterface
         let outputs = buffers(e, outputs, &method.outputs, &interface.outputs);
         let hooks =
             context.options.profile_hooks.then(|| (e.load(POINTER, state, record::ON_KERNEL), e.load(POINTER, state, record::USER)));
-        let mut body = Body { context, state, scratch, inputs, outputs, hooks, call: first_call };
+        let weights = context.weights_file.map(|_| e.load(POINTER, state, record::WEIGHTS));
+        let mut body = Body { context, state, scratch, weights, inputs, outputs, hooks, call: first_call };
         body.steps(e, &method.steps);
     })
 }
@@ -85,6 +86,8 @@ struct Body<'a> {
     context: &'a Context<'a>,
     state: Value,
     scratch: Value,
+    /// Of a file of their own.
+    weights: Option<Value>,
     inputs: Vec<Value>,
     outputs: Vec<Value>,
     /// `on_kernel` and `user`.
@@ -159,7 +162,7 @@ impl Body<'_> {
             Address::Variable(offset) => e.at(self.state, RECORD_BYTES + offset),
             Address::Input(port, offset) => e.at(self.inputs[port as usize], offset),
             Address::Output(port, offset) => e.at(self.outputs[port as usize], offset),
-            Address::Constant(constant, offset) => e.data(Numbers::WEIGHTS, self.context.constants.offsets[constant as usize] + offset),
+            Address::Constant(constant, offset) => e.constant(self.weights, self.context.constants.offsets[constant as usize] + offset),
         }
     }
 }

@@ -1,0 +1,63 @@
+//! `modelc weights NEW --like net.o -o net.bin`
+
+use super::Outcome;
+use super::io::{map, write_outputs};
+use super::options::MessageFormat;
+use super::output::grouped;
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::emit::{Output, TopologyRecord, weights_for};
+use crate::{Compiler, Settings};
+use clap::Args;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The retrained model
+    model: String,
+    /// The object, or a static library that holds it, made with --weights external
+    #[arg(long, value_name = "NET.o")]
+    like: String,
+    /// The file of weights to write. `-` is standard output
+    #[arg(short, long, value_name = "NET.bin")]
+    output: String,
+    /// How messages are printed
+    #[arg(long = "message-format", value_enum, default_value = "text")]
+    pub message_format: MessageFormat,
+}
+
+/// Makes weights for an object that exists.
+///
+/// # Errors
+/// When the model cannot be compiled, or is another one than the object's.
+pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    let object = map(&arguments.like)?;
+    let in_object = |diagnostic: Diagnostic| diagnostic.in_file(&arguments.like);
+    let record = TopologyRecord::find(&object).ok_or_else(|| {
+        let message = "the file says nothing of a model whose weights are a file of their own";
+        in_object(Diagnostic::new(606, Kind::Invalid, message).expected("an object made with --weights external", "none"))
+    })?;
+    if record.version != env!("CARGO_PKG_VERSION") {
+        let message = "the object was made by another version of modelc, which may arrange weights otherwise";
+        let diagnostic = Diagnostic::new(607, Kind::Invalid, message).expected(env!("CARGO_PKG_VERSION"), &record.version);
+        return Err(in_object(diagnostic).into());
+    }
+    let settings = settings(&record).ok_or_else(|| in_object(Diagnostic::new(606, Kind::Invalid, "the object's record is damaged")))?;
+    let (_, machine) = settings.machine()?;
+    let (_, lowered) = Compiler { settings }.lower(map(&arguments.model)?, &arguments.model)?;
+    let weights = weights_for(&lowered.program, machine, &record).map_err(|diagnostic| diagnostic.in_file(&arguments.model))?;
+    let bytes = weights.file.len();
+    write_outputs(vec![Output { path: arguments.output.clone().into(), contents: weights.file, only_if_changed: false }])?;
+    for port in weights.rescaled {
+        eprintln!("note: {port} has another scale or zero point than the header of {} tells", arguments.like);
+    }
+    if arguments.output != "-" {
+        eprintln!("{} for {}: {} B", arguments.output, arguments.like, grouped(bytes));
+    }
+    Ok(Outcome::Done)
+}
+
+/// The settings of the object, its target and level spelled out.
+fn settings(record: &TopologyRecord) -> Option<Settings> {
+    let settings: Settings = serde_json::from_value(record.settings.clone()).ok()?;
+    let (target, cpu) = (Some(record.target.clone()), Some(record.level.clone()));
+    Some(Settings { target, cpu, external_weights: true, ..settings })
+}

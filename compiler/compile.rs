@@ -1,0 +1,213 @@
+//! The Rust API: a [`Compiler`] takes settings and turns models into [`Compiled`] ones. The command line and `build.rs` scripts use it.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), modelc::diagnostic::Diagnostics> {
+//! let compiled = modelc::Compiler::new().target("aarch64-linux-gnu").name("net").compile_file("model.tflite")?;
+//! compiled.write("net.o")?;
+//! # Ok(())
+//! # }
+//! ```
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::emit::{self, Image, ModelInfo, ObjectFiles, ObjectOptions, Output, RiscvAbi, WeightsPlace};
+use crate::frontend::LoadOptions;
+use crate::ir::Module;
+use crate::ir::data::Bytes;
+use crate::lower::{self, Lowered, PlanSource};
+use crate::machine::Machine;
+use crate::plan::Effort;
+use crate::target::{self, Target};
+use crate::{input, pipeline};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a model is compiled for and how. Spellings are those of the command line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// Target triple; this computer's when absent.
+    pub target: Option<String>,
+    /// CPU level; the target's default when absent.
+    pub cpu: Option<String>,
+    /// `lp64`, `lp64f` or `lp64d`, for riscv64.
+    pub abi: Option<String>,
+    /// Prefix of every symbol; the model's stem when absent.
+    pub name: Option<String>,
+    /// Whether weights are a file of their own.
+    pub external_weights: bool,
+    /// Section of embedded weights.
+    pub weights_section: Option<String>,
+    /// Whether the memory plan of the file is kept.
+    pub keep_plan: bool,
+    /// Whether the planner searches further.
+    pub search_longer: bool,
+    /// Shapes that replace the file's, by input number.
+    pub shapes: Vec<(usize, Vec<u64>)>,
+    /// Whether `on_kernel` is called around every kernel.
+    pub profile_hooks: bool,
+}
+
+/// Compiles models.
+#[derive(Clone, Debug, Default)]
+pub struct Compiler {
+    /// What for and how.
+    pub settings: Settings,
+}
+
+impl Compiler {
+    /// A compiler for this computer.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What to compile for: a triple as GCC, Rust or the Android NDK spell it.
+    #[must_use]
+    pub fn target(mut self, triple: &str) -> Self {
+        self.settings.target = Some(triple.into());
+        self
+    }
+
+    /// The CPU level.
+    #[must_use]
+    pub fn cpu(mut self, level: &str) -> Self {
+        self.settings.cpu = Some(level.into());
+        self
+    }
+
+    /// The prefix of every symbol; it is made an identifier.
+    #[must_use]
+    pub fn name(mut self, name: &str) -> Self {
+        self.settings.name = Some(name.into());
+        self
+    }
+
+    /// Weights in a file of their own, which the program loads and hands to `init`.
+    #[must_use]
+    pub fn external_weights(mut self) -> Self {
+        self.settings.external_weights = true;
+        self
+    }
+
+    /// Another shape for an input.
+    #[must_use]
+    pub fn shape(mut self, input: usize, shape: &[u64]) -> Self {
+        self.settings.shapes.push((input, shape.to_vec()));
+        self
+    }
+
+    /// Compiles a model file.
+    ///
+    /// # Errors
+    /// When the file cannot be read; else as [`Compiler::compile`].
+    pub fn compile_file(&self, path: impl AsRef<Path>) -> Result<Compiled, Diagnostics> {
+        let path = path.as_ref();
+        self.compile(input::map(path)?, &path.to_string_lossy())
+    }
+
+    /// Compiles a model in memory; `file` is its name in messages and in the header.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the settings or the model.
+    pub fn compile(&self, bytes: Arc<dyn Bytes>, file: &str) -> Result<Compiled, Diagnostics> {
+        let (target, machine) = self.settings.machine()?;
+        let abi = self.settings.riscv_abi(target)?;
+        let (module, lowered) = self.lower(bytes.clone(), file)?;
+        let stem = || Path::new(file).file_stem().map_or_else(|| "net".into(), |stem| stem.to_string_lossy().into_owned());
+        let options = ObjectOptions {
+            profile_hooks: self.settings.profile_hooks,
+            weights_section: self.settings.weights_section.clone(),
+            riscv_abi: abi,
+            weights: if self.settings.external_weights { WeightsPlace::External } else { WeightsPlace::Embedded },
+            settings: serde_json::to_value(&self.settings).unwrap_or_default(),
+            ..ObjectOptions::new(self.settings.name.clone().unwrap_or_else(stem), target, machine)
+        };
+        let info = ModelInfo { sha256: Sha256::digest((*bytes).as_ref()).into(), file: file.to_owned() };
+        let files = emit::object(&lowered.program, &info, &options)?;
+        Ok(Compiled { module, lowered, options, files })
+    }
+
+    /// The tensor language of a model and the program it is lowered to: all but machine code.
+    ///
+    /// # Errors
+    /// As [`Compiler::compile`].
+    pub fn lower(&self, bytes: Arc<dyn Bytes>, file: &str) -> Result<(Module, Lowered), Diagnostics> {
+        let (_, machine) = self.settings.machine()?;
+        let module = pipeline::read(bytes, file, &self.settings.load_options())?;
+        let lowered = pipeline::lower(&module, file, self.settings.lower_options(machine))?;
+        Ok((module, lowered))
+    }
+}
+
+impl Settings {
+    /// The target and the CPU level.
+    ///
+    /// # Errors
+    /// A usage diagnostic when there is no such target or level.
+    pub fn machine(&self) -> Result<(&'static Target, &'static Machine), Diagnostic> {
+        let target = match &self.target {
+            Some(spelling) => target::target(spelling)?,
+            None => target::host()?,
+        };
+        Ok((target, target::level(target, self.cpu.as_deref())?))
+    }
+
+    fn riscv_abi(&self, target: &Target) -> Result<RiscvAbi, Diagnostic> {
+        self.abi.as_deref().map_or(Ok(RiscvAbi::default()), |name| RiscvAbi::for_target(name, target))
+    }
+
+    /// What the front end is told.
+    pub fn load_options(&self) -> LoadOptions {
+        LoadOptions { shapes: self.shapes.clone(), open_constants: self.external_weights }
+    }
+
+    /// What lowering is told.
+    pub fn lower_options(&self, machine: &'static Machine) -> lower::Options {
+        let plan = if self.keep_plan { PlanSource::Program } else { PlanSource::Own };
+        let effort = if self.search_longer { Effort::Max } else { Effort::Normal };
+        lower::Options { machine, effort, plan }
+    }
+}
+
+/// A compiled model.
+#[derive(Debug)]
+pub struct Compiled {
+    /// In the tensor language.
+    pub module: Module,
+    /// Its program and memory plans.
+    pub lowered: Lowered,
+    /// How it was compiled.
+    pub options: ObjectOptions,
+    /// Object, header, report, weights.
+    pub files: ObjectFiles,
+}
+
+impl Compiled {
+    /// The object as a static library.
+    pub fn archive(&self) -> Image {
+        emit::archive(self.options.target.format, &format!("{}.o", self.files.record.name), &self.files.object, &self.files.symbols)
+    }
+
+    /// Writes an object, or a static library if the name ends in `.a` or `.lib`; beside it the header, and the weights (`.bin`) where
+    /// they are a file of their own. All files are written or none; a header that did not change is left alone.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Diagnostic> {
+        let path = path.as_ref();
+        let output = |path: PathBuf, contents: Image, only_if_changed: bool| Output { path, contents, only_if_changed };
+        let object = if is_library(path) { self.archive() } else { self.files.object.clone() };
+        let mut outputs = vec![
+            output(path.to_owned(), object, false),
+            output(path.with_extension("h"), self.files.header.clone().into_bytes().into(), true),
+        ];
+        outputs.extend(self.files.weights.iter().map(|weights| output(path.with_extension("bin"), weights.clone(), false)));
+        emit::write_all(&outputs)
+    }
+}
+
+/// Whether a file of this name is to be a static library.
+pub fn is_library(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "a" || extension == "lib")
+}

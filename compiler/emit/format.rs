@@ -1,0 +1,131 @@
+//! What differs between object file formats: names of sections, and how relocations are written.
+
+use crate::codegen::Relocation;
+use crate::diagnostic::{Diagnostic, Kind};
+use crate::target::{ObjectFormat, Platform, Target};
+use cranelift_codegen::binemit::Reloc;
+use object::write::{MachOBuildVersion, Object};
+use object::{BinaryFormat, RelocationEncoding as Encoding, RelocationFlags as Flags, RelocationKind, SectionKind, elf, macho};
+
+/// Where something goes in a file.
+pub struct Place {
+    /// The segment's name, which Mach-O has.
+    pub segment: &'static str,
+    /// The section's name.
+    pub section: String,
+    /// What it holds.
+    pub kind: SectionKind,
+}
+
+/// The format in the words of the `object` crate.
+pub fn binary_format(format: ObjectFormat) -> BinaryFormat {
+    match format {
+        ObjectFormat::Elf => BinaryFormat::Elf,
+        ObjectFormat::Coff => BinaryFormat::Coff,
+        ObjectFormat::MachO => BinaryFormat::MachO,
+    }
+}
+
+/// The section of a function. Where names are long, each function has its own; Mach-O counts no more than 255 sections.
+pub fn text(format: ObjectFormat, symbol: &str) -> Place {
+    let (segment, section) = match format {
+        ObjectFormat::Elf => ("", format!(".text.{symbol}")),
+        ObjectFormat::Coff => ("", format!(".text${symbol}")),
+        ObjectFormat::MachO => ("__TEXT", "__text".into()),
+    };
+    Place { segment, section, kind: SectionKind::Text }
+}
+
+/// The section of read-only data.
+pub fn data(format: ObjectFormat, symbol: &str) -> Place {
+    let (segment, section) = match format {
+        ObjectFormat::Elf => ("", format!(".rodata.{symbol}")),
+        ObjectFormat::Coff => ("", format!(".rdata${symbol}")),
+        ObjectFormat::MachO => ("__TEXT", "__const".into()),
+    };
+    Place { segment, section, kind: SectionKind::ReadOnlyData }
+}
+
+/// The section of the weights; `chosen` is the user's name for it.
+///
+/// # Errors
+/// A usage diagnostic for a name that the format cannot hold.
+pub fn weights(format: ObjectFormat, symbol: &str, chosen: Option<&str>) -> Result<Place, Diagnostic> {
+    let own = match format {
+        ObjectFormat::MachO => Place { section: "__modelc_weights".into(), ..data(format, symbol) },
+        _ => data(format, symbol),
+    };
+    let Some(chosen) = chosen else { return Ok(own) };
+    let longest = if format == ObjectFormat::MachO { 16 } else { 255 };
+    if chosen.is_empty() || chosen.len() > longest || chosen.contains('\0') {
+        return Err(Diagnostic::new(707, Kind::Usage, format!("no section can be called {chosen:?}"))
+            .expected(format!("a name of up to {longest} bytes"), format!("{} bytes", chosen.len())));
+    }
+    Ok(Place { section: chosen.to_owned(), ..own })
+}
+
+/// The section of what tools read and programs do not: it is not loaded.
+pub fn note(format: ObjectFormat, symbol: &str) -> Place {
+    match format {
+        ObjectFormat::Elf => Place { segment: "", section: format!(".modelc.{symbol}"), kind: SectionKind::Other },
+        ObjectFormat::Coff => Place { segment: "", section: format!(".modelc${symbol}"), kind: SectionKind::Linker },
+        ObjectFormat::MachO => Place { segment: "__DWARF", section: "__modelc".into(), kind: SectionKind::Debug },
+    }
+}
+
+/// What Apple's linker wants to know: the platform, and the first version of it on machines of the kind.
+pub fn set_platform(object: &mut Object<'_>, target: &Target) {
+    let (platform, major) = match target.platform {
+        Platform::MacOs => (macho::PLATFORM_MACOS, 11),
+        Platform::Ios => (macho::PLATFORM_IOS, 14),
+        _ => return,
+    };
+    let mut version = MachOBuildVersion::default();
+    version.platform = platform;
+    version.minos = major << 16;
+    version.sdk = version.minos;
+    object.set_macho_build_version(version);
+}
+
+/// How a relocation is written; `None` for one that position-independent code without a global offset table does not need.
+pub fn relocation(format: ObjectFormat, relocation: &Relocation) -> Option<Flags> {
+    match format {
+        ObjectFormat::Elf => elf_relocation(relocation.kind).map(|r_type| Flags::Elf { r_type }),
+        ObjectFormat::Coff => pc_relative(relocation.kind),
+        ObjectFormat::MachO => macho_relocation(relocation.kind),
+    }
+}
+
+fn elf_relocation(kind: Reloc) -> Option<u32> {
+    Some(match kind {
+        Reloc::X86PCRel4 => elf::R_X86_64_PC32,
+        Reloc::X86CallPCRel4 => elf::R_X86_64_PLT32,
+        Reloc::Arm64Call => elf::R_AARCH64_CALL26,
+        Reloc::Aarch64AdrPrelPgHi21 => elf::R_AARCH64_ADR_PREL_PG_HI21,
+        Reloc::Aarch64AddAbsLo12Nc => elf::R_AARCH64_ADD_ABS_LO12_NC,
+        Reloc::RiscvCallPlt => elf::R_RISCV_CALL_PLT,
+        Reloc::RiscvPCRelHi20 => elf::R_RISCV_PCREL_HI20,
+        Reloc::RiscvPCRelLo12I => elf::R_RISCV_PCREL_LO12_I,
+        _ => return None,
+    })
+}
+
+/// The two of x86-64.
+fn pc_relative(kind: Reloc) -> Option<Flags> {
+    let encoding = match kind {
+        Reloc::X86PCRel4 => Encoding::X86RipRelative,
+        Reloc::X86CallPCRel4 => Encoding::X86Branch,
+        _ => return None,
+    };
+    Some(Flags::Generic { kind: RelocationKind::Relative, encoding, size: 32 })
+}
+
+fn macho_relocation(kind: Reloc) -> Option<Flags> {
+    // The length is that of an instruction: 2² bytes.
+    Some(match kind {
+        Reloc::Arm64Call => Flags::MachO { r_type: macho::ARM64_RELOC_BRANCH26, r_pcrel: true, r_length: 2 },
+        Reloc::Aarch64AdrPrelPgHi21 => Flags::MachO { r_type: macho::ARM64_RELOC_PAGE21, r_pcrel: true, r_length: 2 },
+        Reloc::Aarch64AddAbsLo12Nc => Flags::MachO { r_type: macho::ARM64_RELOC_PAGEOFF12, r_pcrel: false, r_length: 2 },
+        other => return pc_relative(other),
+    })
+}

@@ -1,0 +1,303 @@
+//! Writing an object: sections, symbols, relocations, in every format. Nothing is undefined but the custom operators.
+
+use super::format::{self, Place};
+use super::image::Image;
+use super::info::ModelRecord;
+use super::object::ObjectOptions;
+use crate::codegen::{CompiledFunction, CompiledModel, ConstantLayout, Relocation, RelocationTarget};
+use crate::diagnostic::{Diagnostic, Kind};
+use crate::ir::Data;
+use crate::machine::Isa;
+use crate::program::{ALIGNMENT, Program};
+use crate::target::ObjectFormat;
+use object::write::{self, Object, SectionId, Symbol, SymbolId, SymbolSection, WritableBuffer};
+use object::{Architecture, Endianness, FileFlags, RelocationFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope, elf, macho};
+use std::collections::BTreeMap;
+
+/// An object under construction.
+pub struct Writer<'a> {
+    compiled: &'a CompiledModel,
+    options: &'a ObjectOptions,
+    format: ObjectFormat,
+    object: Object<'a>,
+    /// By segment and name.
+    sections: BTreeMap<(&'static str, String), SectionId>,
+    /// The section of each function, its offset there, and the symbol that calls name.
+    functions: Vec<(SectionId, u64, SymbolId)>,
+    weights: Option<Weights>,
+    symbols: Vec<String>,
+}
+
+/// Room for the weights: zeros that nobody has touched, and so take no memory, until the constants are put in their place.
+struct Weights {
+    section: SectionId,
+    symbol: SymbolId,
+    room: *const u8,
+    bytes: usize,
+}
+
+impl<'a> Writer<'a> {
+    /// An empty object.
+    pub fn new(compiled: &'a CompiledModel, options: &'a ObjectOptions) -> Self {
+        let format = options.target.format;
+        let architecture = match options.target.isa {
+            Isa::X86_64 => Architecture::X86_64,
+            Isa::Aarch64 => Architecture::Aarch64,
+            Isa::Riscv64 => Architecture::Riscv64,
+        };
+        let mut object = Object::new(format::binary_format(format), architecture, Endianness::Little);
+        format::set_platform(&mut object, options.target);
+        if options.target.isa == Isa::Riscv64 {
+            // Code for riscv64gc has compressed instructions.
+            let e_flags = options.riscv_abi.flags() | elf::EF_RISCV_RVC;
+            object.flags = FileFlags::Elf { os_abi: elf::ELFOSABI_NONE, abi_version: 0, e_flags };
+        }
+        Self { compiled, options, format, object, sections: BTreeMap::new(), functions: vec![], weights: None, symbols: vec![] }
+    }
+
+    /// The finished file, and its global symbols.
+    ///
+    /// # Errors
+    /// A bug's diagnostic when the parts do not fit the format.
+    pub fn write(mut self, program: &Program, record: &ModelRecord, note: Option<Vec<u8>>) -> Result<(Image, Vec<String>), Diagnostic> {
+        if self.compiled.external.is_none() {
+            self.weights()?;
+        }
+        self.functions()?;
+        self.record(record)?;
+        if let Some(note) = note {
+            let section = self.section(format::note(self.format, &format!("{}_topology", self.name())));
+            self.object.set_section_data(section, note, 8);
+        }
+        if self.format == ObjectFormat::Elf {
+            // The stack need not be executable.
+            self.object.add_section(vec![], b".note.GNU-stack".to_vec(), SectionKind::Other);
+        }
+        let hole = self.weights.as_ref().map(|weights| Hole {
+            room: weights.room,
+            bytes: weights.bytes,
+            contents: constants(&self.compiled.constants, program),
+        });
+        let mut recorder = Recorder { image: Image::default(), pending: vec![], length: 0, hole };
+        self.object.emit(&mut recorder).map_err(|error| bug(error.to_string()))?;
+        if recorder.hole.is_some() {
+            return Err(bug("the weights have no section".into()));
+        }
+        recorder.flush();
+        Ok((recorder.image, self.symbols))
+    }
+
+    fn name(&self) -> &'a str {
+        &self.compiled.interface.name
+    }
+
+    fn section(&mut self, place: Place) -> SectionId {
+        let key = (place.segment, place.section.clone());
+        if let Some(&known) = self.sections.get(&key) {
+            return known;
+        }
+        let section = self.object.add_section(place.segment.into(), place.section.into_bytes(), place.kind);
+        self.sections.insert(key, section);
+        section
+    }
+
+    fn weights(&mut self) -> Result<(), Diagnostic> {
+        let size = self.compiled.constants.bytes;
+        if size == 0 {
+            return Ok(());
+        }
+        let name = format!("{}_weights", self.name());
+        let place = format::weights(self.format, &name, self.options.weights_section.as_deref())?;
+        // Not shared with what is written first: the room is the whole section.
+        let section = self.object.add_section(place.segment.into(), place.section.into_bytes(), place.kind);
+        let room = vec![0; size as usize];
+        let (address, bytes) = (room.as_ptr(), room.len());
+        self.object.set_section_data(section, room, ALIGNMENT);
+        let symbol = self.object.add_symbol(symbol(name, section, 0, size, SymbolKind::Data, SymbolScope::Compilation));
+        self.weights = Some(Weights { section, symbol, room: address, bytes });
+        Ok(())
+    }
+
+    fn functions(&mut self) -> Result<(), Diagnostic> {
+        for (number, function) in self.compiled.functions.iter().enumerate() {
+            let name = format!("{}_{}", self.name(), function.name);
+            let section = self.section(format::text(self.format, &name));
+            let offset = self.object.append_section_data(section, &function.code.bytes, function.code.alignment);
+            let local = self.function_symbols(function, (section, offset), name, number);
+            self.functions.push((section, offset, local));
+        }
+        for (index, function) in self.compiled.functions.iter().enumerate() {
+            self.relocations(index, function)?;
+        }
+        Ok(())
+    }
+
+    /// The names of a function; gives what calls inside the object name, which is no name that another object could take.
+    fn function_symbols(
+        &mut self,
+        function: &CompiledFunction,
+        (section, offset): (SectionId, u64),
+        name: String,
+        number: usize,
+    ) -> SymbolId {
+        let size = function.code.bytes.len() as u64;
+        let local = format!("{}_entry{number}", self.name());
+        let mut add = |name: String, kind, scope| self.object.add_symbol(symbol(name, section, offset, size, kind, scope));
+        if self.options.target.isa == Isa::Aarch64 && self.format == ObjectFormat::Elf {
+            // The mapping symbol that says: instructions from here on.
+            add("$x".into(), SymbolKind::Label, SymbolScope::Compilation);
+        }
+        if !function.entry {
+            let own = add(name, SymbolKind::Text, SymbolScope::Compilation);
+            return if self.format == ObjectFormat::Elf { self.object.section_symbol(section) } else { own };
+        }
+        let versioned = self.compiled.interface.versioned(&function.name);
+        for name in [versioned, name] {
+            add(name.clone(), SymbolKind::Text, SymbolScope::Dynamic);
+            self.symbols.push(name);
+        }
+        match self.format {
+            ObjectFormat::Elf => self.object.section_symbol(section),
+            _ => add(local, SymbolKind::Text, SymbolScope::Compilation),
+        }
+    }
+
+    fn relocations(&mut self, index: usize, function: &CompiledFunction) -> Result<(), Diagnostic> {
+        let (section, start, _) = self.functions[index];
+        let mut labels = BTreeMap::new();
+        for relocation in &function.code.relocations {
+            let (mut addend, offset) = (relocation.addend, start + u64::from(relocation.offset));
+            let target = match relocation.target {
+                RelocationTarget::Function(number) => {
+                    self.functions.get(number as usize).ok_or_else(|| bug(format!("no function {number}")))?.2
+                }
+                RelocationTarget::Data(_) => self.constant(relocation, &mut addend, &mut labels)?,
+                RelocationTarget::Here(at) => *labels.entry(u64::from(at)).or_insert_with(|| {
+                    let name = format!(".L{index}_{at}");
+                    let value = start + u64::from(at);
+                    self.object.add_symbol(symbol(name, section, value, 0, SymbolKind::Label, SymbolScope::Compilation))
+                }),
+            };
+            let flags = format::relocation(self.format, relocation)
+                .ok_or_else(|| bug(format!("the code has a relocation {:?}", relocation.kind)))?;
+            self.add_relocation(section, write::Relocation { offset, symbol: target, addend, flags })?;
+        }
+        Ok(())
+    }
+
+    /// What a reference into the weights names. Mach-O on aarch64 has 24 bits for what is added to a symbol, so there the place
+    /// itself gets a symbol.
+    fn constant(
+        &mut self,
+        relocation: &Relocation,
+        addend: &mut i64,
+        labels: &mut BTreeMap<u64, SymbolId>,
+    ) -> Result<SymbolId, Diagnostic> {
+        let weights = self.weights.as_ref().ok_or_else(|| bug("there are no weights".into()))?;
+        if self.format != ObjectFormat::MachO || self.options.target.isa != Isa::Aarch64 {
+            return Ok(weights.symbol);
+        }
+        let section = weights.section;
+        let at = u64::try_from(std::mem::take(addend)).map_err(|_| bug(format!("a reference before the weights: {relocation:?}")))?;
+        // Labels of the function itself are below its length; those of weights are told apart by the top bit.
+        Ok(*labels.entry(at | 1 << 63).or_insert_with(|| {
+            let name = format!("L{}_weights{at}", self.compiled.interface.name);
+            self.object.add_symbol(symbol(name, section, at, 0, SymbolKind::Data, SymbolScope::Compilation))
+        }))
+    }
+
+    fn add_relocation(&mut self, section: SectionId, relocation: write::Relocation) -> Result<(), Diagnostic> {
+        self.object.add_relocation(section, relocation).map_err(|error| bug(error.to_string()))
+    }
+
+    /// The record, kept by linkers that drop what nobody needs: in ELF `init` holds a relocation to it that changes nothing, in
+    /// Mach-O its symbol says so; COFF drops nothing but what is marked for it.
+    fn record(&mut self, record: &ModelRecord) -> Result<(), Diagnostic> {
+        let name = format!("{}_info", self.name());
+        let section = self.section(format::data(self.format, &name));
+        let bytes = record.to_bytes();
+        let offset = self.object.append_section_data(section, &bytes, 8);
+        let mut symbol = symbol(name.clone(), section, offset, bytes.len() as u64, SymbolKind::Data, SymbolScope::Dynamic);
+        if self.format == ObjectFormat::MachO {
+            symbol.flags = SymbolFlags::MachO { n_desc: macho::N_NO_DEAD_STRIP };
+        }
+        self.object.add_symbol(symbol);
+        self.symbols.push(name);
+        let init = self.compiled.functions.iter().position(|f| f.entry && f.name == "init");
+        let init = init.ok_or_else(|| bug("there is no init".into()))?;
+        if self.format != ObjectFormat::Elf {
+            return Ok(());
+        }
+        let target = self.object.section_symbol(section);
+        // Number 0 is R_*_NONE on every instruction set.
+        let flags = RelocationFlags::Elf { r_type: elf::R_X86_64_NONE };
+        self.add_relocation(self.functions[init].0, write::Relocation { offset: 0, symbol: target, addend: 0, flags })
+    }
+}
+
+/// All constants of a program where its layout puts them.
+pub fn constants(layout: &ConstantLayout, program: &Program) -> Image {
+    let mut image = Image::default();
+    for blob in &program.constants {
+        image.align(ALIGNMENT);
+        image.push(blob.data.clone());
+    }
+    debug_assert_eq!(image.len(), layout.bytes);
+    image
+}
+
+/// Takes an object as it is written; the room for the weights becomes the weights.
+struct Recorder {
+    image: Image,
+    pending: Vec<u8>,
+    length: usize,
+    hole: Option<Hole>,
+}
+
+struct Hole {
+    room: *const u8,
+    bytes: usize,
+    contents: Image,
+}
+
+impl Recorder {
+    fn flush(&mut self) {
+        self.image.push(Data::from(std::mem::take(&mut self.pending)));
+    }
+}
+
+impl WritableBuffer for Recorder {
+    fn len(&self) -> usize {
+        self.length
+    }
+
+    fn reserve(&mut self, _: usize) -> Result<(), ()> {
+        Ok(())
+    }
+
+    fn resize(&mut self, length: usize) {
+        self.pending.resize(self.pending.len() + length.saturating_sub(self.length), 0);
+        self.length = length.max(self.length);
+    }
+
+    fn write_bytes(&mut self, bytes: &[u8]) {
+        self.length += bytes.len();
+        match self.hole.take_if(|hole| std::ptr::eq(hole.room, bytes.as_ptr()) && hole.bytes == bytes.len()) {
+            Some(hole) => {
+                self.flush();
+                self.image.append(&hole.contents);
+            }
+            None => self.pending.extend_from_slice(bytes),
+        }
+    }
+}
+
+fn symbol(name: String, section: SectionId, value: u64, size: u64, kind: SymbolKind, scope: SymbolScope) -> Symbol {
+    let (name, section) = (name.into_bytes(), SymbolSection::Section(section));
+    Symbol { name, value, size, kind, scope, weak: false, section, flags: SymbolFlags::None }
+}
+
+fn bug(what: String) -> Diagnostic {
+    Diagnostic::new(903, Kind::Bug, format!("the object cannot be written: {what}"))
+        .help("this is a mistake in modelc; please report it with the model")
+}

@@ -1,0 +1,22 @@
+//! Model files, mapped into memory.
+
+use crate::diagnostic::{Diagnostic, Kind};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Maps a file.
+///
+/// # Errors
+/// When it cannot be opened or mapped.
+pub fn map(path: &Path) -> Result<Arc<memmap2::Mmap>, Diagnostic> {
+    let failed = |error: std::io::Error| Diagnostic::new(102, Kind::Io, format!("{} cannot be read: {error}", path.display()));
+    let file = File::open(path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.is_dir() {
+        return Err(Diagnostic::new(102, Kind::Io, format!("{} is a folder", path.display())));
+    }
+    // SAFETY: the map is only read; a file that another process truncates meanwhile ends this process with a signal, as it
+    // does for every program that maps its input, and corrupts nothing.
+    let mapped = unsafe { memmap2::Mmap::map(&file) }.map_err(failed)?;
+    Ok(Arc::new(mapped))
+}
