@@ -45,6 +45,8 @@ pub struct Settings {
     pub search_longer: bool,
     /// Shapes that replace the file's, by input number.
     pub shapes: Vec<(usize, Vec<u64>)>,
+    /// Custom operators left to functions of the application: their names in the file, and those of the functions.
+    pub customs: Vec<(String, String)>,
     /// Whether `on_kernel` is called around every kernel.
     pub profile_hooks: bool,
 }
@@ -94,6 +96,13 @@ impl Compiler {
     #[must_use]
     pub fn shape(mut self, input: usize, shape: &[u64]) -> Self {
         self.settings.shapes.push((input, shape.to_vec()));
+        self
+    }
+
+    /// Leaves a custom operator to a function of the application.
+    #[must_use]
+    pub fn custom(mut self, operator: &str, symbol: &str) -> Self {
+        self.settings.customs.push((operator.into(), symbol.into()));
         self
     }
 
@@ -159,7 +168,7 @@ impl Settings {
 
     /// What the front end is told.
     pub fn load_options(&self) -> LoadOptions {
-        LoadOptions { shapes: self.shapes.clone(), open_constants: self.external_weights }
+        LoadOptions { shapes: self.shapes.clone(), open_constants: self.external_weights, customs: self.customs.clone() }
     }
 
     /// What lowering is told.

@@ -26,7 +26,7 @@ pub const STATUSES: &[(&str, i32, &str)] = &[
     ("MODELC_E_STATE", E_STATE, "not initialised, or another model's arena"),
     ("MODELC_E_ABI", E_ABI, "the configuration is of another ABI"),
     ("MODELC_E_GPU", -9, "the GPU failed"),
-    ("MODELC_E_CUSTOM", -10, "a custom operator failed"),
+    ("MODELC_E_CUSTOM", E_CUSTOM, "a custom operator failed"),
     ("MODELC_E_ABORTED", E_ABORTED, "a callback asked to stop"),
     ("MODELC_E_INDEX", E_INDEX, "a data-dependent index or count is out of range"),
 ];
@@ -46,8 +46,55 @@ pub const E_WEIGHTS: i32 = -6;
 pub const E_STATE: i32 = -7;
 /// `MODELC_E_ABI`.
 pub const E_ABI: i32 = -8;
+/// `MODELC_E_CUSTOM`.
+pub const E_CUSTOM: i32 = -10;
 /// `MODELC_E_ABORTED`.
 pub const E_ABORTED: i32 = -11;
+
+/// Bytes of `modelc_tensor` in ABI 1.
+pub const TENSOR_BYTES: u32 = 40;
+
+/// Offsets in `modelc_tensor`.
+pub mod tensor {
+    /// `void *data`.
+    pub const DATA: i32 = 0;
+    /// `size_t bytes`.
+    pub const BYTES: i32 = 8;
+    /// `const size_t *shape`.
+    pub const SHAPE: i32 = 16;
+    /// `uint32_t rank`.
+    pub const RANK: i32 = 24;
+    /// `uint32_t type`.
+    pub const TYPE: i32 = 28;
+    /// `float scale`.
+    pub const SCALE: i32 = 32;
+    /// `int32_t zero_point`.
+    pub const ZERO_POINT: i32 = 36;
+}
+
+/// The element types of ABI 1 in `modelc_tensor`, never renumbered.
+pub const ELEMENTS: &[(&str, ElementType, u32)] = &[
+    ("MODELC_BOOL", ElementType::Bool, 1),
+    ("MODELC_I4", ElementType::I4, 2),
+    ("MODELC_I8", ElementType::I8, 3),
+    ("MODELC_U8", ElementType::U8, 4),
+    ("MODELC_I16", ElementType::I16, 5),
+    ("MODELC_U16", ElementType::U16, 6),
+    ("MODELC_I32", ElementType::I32, 7),
+    ("MODELC_U32", ElementType::U32, 8),
+    ("MODELC_I64", ElementType::I64, 9),
+    ("MODELC_U64", ElementType::U64, 10),
+    ("MODELC_F16", ElementType::F16, 11),
+    ("MODELC_BF16", ElementType::Bf16, 12),
+    ("MODELC_F32", ElementType::F32, 13),
+    ("MODELC_F64", ElementType::F64, 14),
+    ("MODELC_C64", ElementType::C64, 15),
+];
+
+/// The number of an element type in `modelc_tensor`; 0 for one that has none.
+pub fn element_number(element: ElementType) -> u32 {
+    ELEMENTS.iter().find(|(_, e, _)| *e == element).map_or(0, |(_, _, number)| *number)
+}
 
 /// A compiled model seen from C.
 #[derive(Clone, Debug, PartialEq)]

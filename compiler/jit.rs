@@ -1,11 +1,12 @@
 //! Compiled models in memory: the same code as in an object, placed here, called through the same entries.
 
+pub mod custom;
 pub mod hooks;
 pub mod memory;
 
 use crate::codegen::clif::{Optimise, isa_for};
 use crate::codegen::compile::{CompiledModel, compile};
-use crate::codegen::{DriverOptions, RelocationTarget};
+use crate::codegen::{Code, DriverOptions, RelocationTarget};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::interface::{CONFIG_BYTES, Field, Interface, STATUSES};
 use crate::machine::Machine;
@@ -13,6 +14,7 @@ use crate::program::{ALIGNMENT, Method, Port, Program};
 use crate::target::{self, Target};
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{DataDescription, FuncId, Linkage, Module, ModuleError, ModuleReloc, ModuleRelocTarget};
+use custom::CustomOperator;
 use hooks::{Hooks, LiveRanges};
 use memory::{Memory, Placement};
 use std::sync::Arc;
@@ -27,6 +29,8 @@ pub struct JitOptions {
     /// After each kernel call, in the order of [`crate::codegen::driver::calls`], the scratch bytes still needed, a list a
     /// method. All others are overwritten.
     pub live: Option<Vec<LiveRanges>>,
+    /// The functions of custom operators, by symbol. Their first argument is not for them to use: no application is there to set it.
+    pub customs: Vec<(String, CustomOperator)>,
 }
 
 /// A compiled model in memory.
@@ -108,11 +112,12 @@ impl Jit {
         compiled: &CompiledModel,
     ) -> Result<Self, Diagnostic> {
         let isa = isa_for(&host.triple(), machine, Optimise::Driver).map_err(|error| failed(&error))?;
+        let forwards = custom::forwards(program, compiled, &options.customs, &*isa)?;
         let mut builder = JITBuilder::with_isa(isa, Box::new(|call| format!("{call:?}")));
         let provider = ArenaMemoryProvider::new_with_size(reserved_bytes(compiled)).map_err(|error| failed(&error))?;
         builder.memory_provider(Box::new(provider));
         let mut module = JITModule::new(builder);
-        let functions = place(&mut module, program, compiled).map_err(|error| failed(&error))?;
+        let functions = place(&mut module, program, compiled, &forwards).map_err(|error| failed(&error))?;
         let entry = |name: &str| {
             let position = compiled.functions.iter().position(|f| f.entry && f.name == name);
             position.map(|p| module.get_finalized_function(functions[p])).ok_or_else(|| failed(&format!("there is no {name}")))
@@ -171,15 +176,21 @@ fn check_host(host: &Target, machine: &Machine) -> Result<(), Diagnostic> {
 fn reserved_bytes(compiled: &CompiledModel) -> usize {
     const PAGE: usize = 1 << 16;
     let code: usize = compiled.functions.iter().map(|f| f.code.bytes.len() + 32 * f.code.relocations.len() + 2 * PAGE).sum();
-    code + compiled.constants.bytes as usize + 16 * PAGE
+    code + compiled.constants.bytes as usize + (16 + compiled.externals.len()) * PAGE
 }
 
-fn place(module: &mut JITModule, program: &Program, compiled: &CompiledModel) -> Result<Vec<FuncId>, Box<ModuleError>> {
+fn place(module: &mut JITModule, program: &Program, compiled: &CompiledModel, forwards: &[Code]) -> Result<Vec<FuncId>, Box<ModuleError>> {
     // Only the address of an entry is used, so one signature does for all.
     let signature = module.make_signature();
     let mut functions = Vec::with_capacity(compiled.functions.len());
     for number in 0..compiled.functions.len() {
         functions.push(module.declare_function(&format!("f{number}"), Linkage::Local, &signature)?);
+    }
+    let mut forwarded = Vec::with_capacity(forwards.len());
+    for (number, code) in forwards.iter().enumerate() {
+        let id = module.declare_function(&format!("external{number}"), Linkage::Local, &signature)?;
+        module.define_function_bytes(id, code.alignment, &code.bytes, &[])?;
+        forwarded.push(id);
     }
     let weights = module.declare_data("weights", Linkage::Local, false, false)?;
     let mut data = DataDescription::new();
@@ -189,6 +200,7 @@ fn place(module: &mut JITModule, program: &Program, compiled: &CompiledModel) ->
     for (function, &id) in compiled.functions.iter().zip(&functions) {
         let target = |target| match target {
             RelocationTarget::Function(number) => ModuleRelocTarget::from(functions[number as usize]),
+            RelocationTarget::External(number) => ModuleRelocTarget::from(forwarded[number as usize]),
             RelocationTarget::Data(_) => ModuleRelocTarget::from(weights),
             RelocationTarget::Here(offset) => ModuleRelocTarget::FunctionOffset(id, offset),
         };

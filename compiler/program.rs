@@ -122,6 +122,8 @@ pub struct Port {
 pub enum Step {
     /// A kernel call.
     Call(Call),
+    /// A custom operator.
+    External(External),
     /// One of two lists of steps, chosen by the byte at `condition` (0 is false).
     If {
         /// Where the truth value is.
@@ -140,6 +142,40 @@ pub enum Step {
         /// Steps of one round.
         body: Vec<Step>,
     },
+}
+
+/// A call of a function of the application.
+#[derive(Clone, Debug, PartialEq)]
+pub struct External {
+    /// Its name.
+    pub symbol: String,
+    /// What it reads.
+    pub inputs: Vec<ExternalTensor>,
+    /// What it writes.
+    pub outputs: Vec<ExternalTensor>,
+    /// The constant with its options, if it has any.
+    pub options: Option<u32>,
+    /// For reports and errors.
+    pub origin: Origin,
+}
+
+/// A tensor as a function of the application sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExternalTensor {
+    /// Where it is.
+    pub address: Address,
+    /// Its size.
+    pub bytes: u64,
+    /// Element type.
+    pub element: ElementType,
+    /// Number of dimensions.
+    pub rank: u32,
+    /// The constant with its extents, 64 bits each, unless it has no dimensions.
+    pub shape: Option<u32>,
+    /// Its scale: an f32 at a multiple of 4 in a constant.
+    pub scale: Address,
+    /// Its zero point: an i32 likewise.
+    pub zero_point: Address,
 }
 
 /// A kernel call.

@@ -3,6 +3,7 @@
 mod handmade;
 
 use handmade::LENGTH;
+use modelc::jit::custom::{CustomOperator, CustomTensor};
 use modelc::jit::memory::Placement;
 use modelc::jit::{Jit, JitOptions};
 use modelc::target::host_machine;
@@ -99,4 +100,61 @@ fn profiles_count_every_kernel() {
     assert!(instance.kernel_times()[5].nanoseconds > 0);
     instance.clear_kernel_times();
     assert_eq!(instance.kernel_times()[5].runs, 0);
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! custom {
+    ($($body:tt)*) => { unsafe extern "sysv64" $($body)* };
+}
+#[cfg(not(target_arch = "x86_64"))]
+macro_rules! custom {
+    ($($body:tt)*) => { unsafe extern "C" $($body)* };
+}
+
+custom! {
+    fn app_scale(_: *mut u8, inputs: *const CustomTensor, n_in: u32, outputs: *mut CustomTensor, n_out: u32, options: *const u8, bytes: usize) -> i32 {
+        // SAFETY: the model hands over arrays of that many tensors, each with its buffer, and that many bytes of options.
+        let (inputs, outputs, options) = unsafe {
+            (
+                std::slice::from_raw_parts(inputs, n_in as usize),
+                std::slice::from_raw_parts(outputs, n_out as usize),
+                std::slice::from_raw_parts(options, bytes),
+            )
+        };
+        // SAFETY: as above, with the types that the module says.
+        let (x, q, y, n) = unsafe {
+            (
+                std::slice::from_raw_parts(inputs[0].data.cast::<f32>(), 6),
+                *inputs[1].data.cast::<i8>(),
+                std::slice::from_raw_parts_mut(outputs[0].data.cast::<f32>(), 6),
+                &mut *outputs[1].data.cast::<i32>(),
+            )
+        };
+        y.iter_mut().zip(x).for_each(|(y, x)| *y = x * f32::from(options[0]) + f32::from(q));
+        *n = inputs[1].zero_point;
+        i32::from(q < 0)
+    }
+}
+
+#[test]
+fn a_custom_operator_is_a_function_that_is_registered() {
+    let module = modelc::ir::text::parse_module(include_str!("files/external.mt")).unwrap();
+    let machine = host_machine().unwrap();
+    let options = modelc::lower::Options { machine, effort: modelc::plan::Effort::Normal, plan: modelc::lower::PlanSource::Own };
+    let program = modelc::pipeline::lower(&module, "external", options).unwrap().program;
+    let error = Jit::new(&program, machine).err().unwrap().0.remove(0);
+    assert_eq!((error.code, error.location.operator), (514, Some((4, "CUSTOM:Scale".into()))));
+    let customs = vec![("app_scale".to_string(), app_scale as CustomOperator)];
+    for placement in [Placement::Aligned, Placement::AgainstGuard, Placement::Odd] {
+        let jit =
+            Jit::with_options(&program, machine, JitOptions { placement, customs: customs.clone(), ..JitOptions::default() }).unwrap();
+        let mut instance = jit.instance().unwrap();
+        let x: Vec<u8> = (0..6).flat_map(|i| (i as f32).to_le_bytes()).collect();
+        let mut outputs = vec![];
+        instance.call(0, &[&x, &[1, 2]], &mut outputs).unwrap();
+        let y: Vec<u8> = (0..6).flat_map(|i| (-(6.0 * i as f32 + 1.0)).to_le_bytes()).collect();
+        assert_eq!(outputs, [y, (-7i32).to_le_bytes().to_vec()]);
+        let error = instance.call(0, &[&x, &[255, 2]], &mut outputs).unwrap_err();
+        assert!(error.message.contains("MODELC_E_CUSTOM"), "{error}");
+    }
 }

@@ -25,6 +25,22 @@ struct Toolchain {
 
 const NATIVE: Toolchain = Toolchain { triple: "x86_64-linux-gnu", compiler: "cc", emulator: None, libraries: "" };
 
+/// Other machines, under emulators.
+static CROSS: [Toolchain; 2] = [
+    Toolchain {
+        triple: "aarch64-linux-gnu",
+        compiler: "aarch64-linux-gnu-gcc",
+        emulator: Some("qemu-aarch64"),
+        libraries: "/usr/aarch64-linux-gnu",
+    },
+    Toolchain {
+        triple: "riscv64-linux-gnu",
+        compiler: "riscv64-linux-gnu-gcc",
+        emulator: Some("qemu-riscv64"),
+        libraries: "/usr/riscv64-linux-gnu",
+    },
+];
+
 /// A folder with an object and its header, and programs made from them.
 struct Bench {
     folder: TempDir,
@@ -145,20 +161,6 @@ fn an_archive_links_as_its_object_does() {
 
 #[test]
 fn cross_objects_run_under_emulators() {
-    static CROSS: [Toolchain; 2] = [
-        Toolchain {
-            triple: "aarch64-linux-gnu",
-            compiler: "aarch64-linux-gnu-gcc",
-            emulator: Some("qemu-aarch64"),
-            libraries: "/usr/aarch64-linux-gnu",
-        },
-        Toolchain {
-            triple: "riscv64-linux-gnu",
-            compiler: "riscv64-linux-gnu-gcc",
-            emulator: Some("qemu-riscv64"),
-            libraries: "/usr/riscv64-linux-gnu",
-        },
-    ];
     for tools in &CROSS {
         let bench = Bench::new(tools);
         let files = build(&handmade::program(), &options("net", tools.triple));
@@ -221,6 +223,42 @@ fn objects_of_every_target_are_sound() {
             assert_eq!(ModelRecord::find_all(&bytes), std::slice::from_ref(&files.record));
         }
     }
+}
+
+#[test]
+fn a_custom_operator_is_a_function_of_the_program() {
+    let module = modelc::ir::text::parse_module(include_str!("files/external.mt")).unwrap();
+    let tools = [("x86_64-linux-gnu", native()), ("aarch64-linux-gnu", Some(&CROSS[0])), ("riscv64-linux-gnu", Some(&CROSS[1]))];
+    for (triple, tools) in tools {
+        let Some(tools) = tools else { continue };
+        let options = options("net", triple);
+        let plan =
+            modelc::lower::Options { machine: options.machine, effort: modelc::plan::Effort::Normal, plan: modelc::lower::PlanSource::Own };
+        let program = modelc::pipeline::lower(&module, "external", plan).unwrap().program;
+        let bench = Bench::new(tools);
+        let files = build(&program, &options);
+        let net = bench.add("net", &files);
+        for way in [["-static", "-Wl,--gc-sections"], ["-pie", "-fPIE"]] {
+            let program = bench.compile("custom.c", &way, &[&net], "custom");
+            bench.run(&program, &[]);
+        }
+        assert_eq!(files.report["custom_operators"][0], "app_scale");
+        // The object's own names are taken.
+        let error = build_error(&program, &ObjectOptions { name: "app".into(), ..options.clone() }, "app_init");
+        assert_eq!(error.code, 708, "{error}");
+    }
+}
+
+/// What is wrong with a program whose custom operator has another symbol.
+fn build_error(program: &Program, options: &ObjectOptions, symbol: &str) -> modelc::diagnostic::Diagnostic {
+    let mut program = program.clone();
+    for step in &mut program.methods[0].steps {
+        if let modelc::program::Step::External(external) = step {
+            external.symbol = symbol.into();
+        }
+    }
+    let model = ModelInfo { sha256: [7; 32], file: String::new() };
+    modelc::emit::object(&program, &model, options).unwrap_err().0.remove(0)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use modelc::ir::random::{Options, module};
 use modelc::ir::text::{Constants, parse_module, print_module};
-use modelc::ir::{ElementType, Module, Tensor, interpret::Interpreter, op::OPS, verify};
+use modelc::ir::{ElementType, Module, Op, Tensor, interpret::Interpreter, op::OPS, verify};
 use modelc::passes;
 use std::collections::HashSet;
 
@@ -53,7 +53,7 @@ fn every_operator_occurs_and_texts_read_back() {
         assert_eq!(run(&read, &inputs).len(), run(&module, &inputs).len());
         seen.extend(module.functions.values().flat_map(|f| f.body.iter().map(|&i| f.insts[i].op)));
     }
-    for row in OPS {
+    for row in OPS.iter().filter(|row| row.op != Op::External) {
         assert!(seen.contains(&row.op), "{} never occurs", row.name);
     }
 }

@@ -86,6 +86,7 @@ fn the_jit_computes_what_the_interpreter_computes() {
         Op::IndexConstant,
         Op::IndexLoad,
         Op::IndexTensor,
+        Op::External,
     ];
     let options = Options {
         instructions: 8,

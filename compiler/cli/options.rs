@@ -44,6 +44,9 @@ pub struct Common {
     /// Give an input another shape: in0=1x224x224x3
     #[arg(long = "shape", value_name = "INPUT=SHAPE")]
     shapes: Vec<String>,
+    /// Leave a custom operator to a function of the application, which has its name unless another is given
+    #[arg(long = "custom", value_name = "NAME[=SYMBOL]")]
+    customs: Vec<String>,
     /// How messages are printed
     #[arg(long = "message-format", value_enum, default_value = "text")]
     pub message_format: MessageFormat,
@@ -68,6 +71,7 @@ impl Common {
             keep_plan: self.plan == PlanArgument::Program,
             search_longer: self.plan_effort == EffortArgument::Max,
             shapes: self.shapes.iter().map(|text| parse_shape(text)).collect::<Result<_, _>>()?,
+            customs: self.customs.iter().map(|text| parse_custom(text)).collect::<Result<_, _>>()?,
             ..Settings::default()
         })
     }
@@ -95,9 +99,28 @@ fn parse_shape(text: &str) -> Result<(usize, Vec<u64>), Diagnostic> {
     parse().ok_or_else(|| usage(format!("--shape {text} is not understood")).expected("in0=1x224x224x3", text))
 }
 
+/// The operator's name in the file, and the function's symbol.
+fn parse_custom(text: &str) -> Result<(String, String), Diagnostic> {
+    let (name, symbol) = text.split_once('=').unwrap_or((text, text));
+    if name.is_empty() || crate::interface::identifier(symbol) != symbol {
+        return Err(usage(format!("--custom {text} is not understood"))
+            .expected("the operator's name, which C could have as a function's, or NAME=SYMBOL", text));
+    }
+    Ok((name.to_owned(), symbol.to_owned()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn custom_operators_have_symbols() {
+        assert_eq!(parse_custom("Decode").unwrap(), ("Decode".into(), "Decode".into()));
+        assert_eq!(parse_custom("de-code=decode").unwrap(), ("de-code".into(), "decode".into()));
+        for wrong in ["de-code", "", "a=", "a=int", "=b"] {
+            assert_eq!(parse_custom(wrong).unwrap_err().kind, Kind::Usage, "{wrong}");
+        }
+    }
 
     #[test]
     fn shapes_are_an_input_and_extents() {

@@ -1,7 +1,7 @@
 //! A last look at a lowered program: every number in range, every kernel's memory inside what it is given. A mistake in a
 //! schedule or in the planner ends here as an error naming the operator, and not in somebody's memory.
 
-use super::driver::calls;
+use super::driver::{calls, externals};
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::kernel::BufferKind;
 use crate::program::{Address, Call, Method, Program, Step};
@@ -36,6 +36,18 @@ fn check_method(program: &Program, method: &Method) -> Result<(), Diagnostic> {
         }
     }
     check_conditions(program, method, &method.steps, 0)?;
+    for external in externals(&method.steps) {
+        for (tensor, written) in external.inputs.iter().map(|t| (t, false)).chain(external.outputs.iter().map(|t| (t, true))) {
+            let fits = room(program, method, tensor.address).is_some_and(|(room, _)| room >= tensor.bytes);
+            if !fits || (written && matches!(tensor.address, Address::Constant(..) | Address::Input(..))) {
+                return Err(bug(format!("a tensor of {} is not where it should be", external.symbol)));
+            }
+        }
+        let shapes = external.inputs.iter().chain(&external.outputs).filter_map(|tensor| tensor.shape);
+        if shapes.chain(external.options).any(|constant| program.constants.len() <= constant as usize) {
+            return Err(bug(format!("a constant of {} does not exist", external.symbol)));
+        }
+    }
     for call in calls(&method.steps) {
         check_call(program, method, call).map_err(|what| {
             let diagnostic = bug(what);
@@ -54,7 +66,7 @@ fn check_conditions(program: &Program, method: &Method, steps: &[Step], depth: u
     }
     for step in steps {
         let (condition, inner) = match step {
-            Step::Call(_) => continue,
+            Step::Call(_) | Step::External(_) => continue,
             Step::If { condition, then, otherwise } => (condition, [then, otherwise]),
             Step::While { head, condition, body } => (condition, [head, body]),
         };

@@ -10,6 +10,8 @@ use cranelift_codegen::{Context, FinalizedRelocTarget};
 pub const FUNCTIONS: u32 = 0;
 /// The namespace of data in names inside Cranelift's functions; the index is the data's number.
 pub const DATA: u32 = 1;
+/// The namespace of functions of the application; the index is the function's number among them.
+pub const EXTERNALS: u32 = 2;
 /// Return address and saved frame pointer, above what a frame layout counts; every instruction set here saves at most two words.
 const FRAME_HEAD: u32 = 16;
 
@@ -48,6 +50,8 @@ pub enum RelocationTarget {
     Data(u32),
     /// An offset in the function itself.
     Here(u32),
+    /// The function of the application of that number.
+    External(u32),
 }
 
 impl Code {
@@ -88,6 +92,7 @@ fn external(name: &ExternalName, function: &ir::Function) -> Result<RelocationTa
             match name.namespace {
                 FUNCTIONS => Ok(RelocationTarget::Function(name.index)),
                 DATA => Ok(RelocationTarget::Data(name.index)),
+                EXTERNALS => Ok(RelocationTarget::External(name.index)),
                 other => Err(format!("an external name of namespace {other}")),
             }
         }

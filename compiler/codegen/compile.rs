@@ -2,7 +2,7 @@
 
 use super::check::check;
 use super::clif::{Optimise, compile_kernel, isa_for};
-use super::driver::{Context, DriverOptions, Numbers, calls};
+use super::driver::{Context, DriverOptions, Numbers, calls, externals};
 use super::weights::{Topology, WeightsHeader};
 use super::{Code, CodegenError, cpu, riscv64};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
@@ -26,6 +26,8 @@ pub struct CompiledModel {
     pub functions: Vec<CompiledFunction>,
     /// Where each constant of the program is in the weights.
     pub constants: ConstantLayout,
+    /// Names of the application's functions, which relocations number.
+    pub externals: Vec<String>,
     /// With weights in a file of their own: what the file starts with, and what models must do for their weights to fit.
     pub external: Option<(WeightsHeader, Topology)>,
     /// The most stack that any entry needs, from its caller's stack pointer on, callbacks not counted.
@@ -132,8 +134,10 @@ pub(crate) fn compile_with(
     let mut functions: Vec<_> = (program.kernels.iter().zip(codes))
         .map(|(kernel, code)| CompiledFunction { name: kernel.name.clone(), entry: false, code })
         .collect();
+    let externals = external_symbols(program);
     let context = Context {
         program,
+        externals: &externals,
         interface: &interface,
         constants: &constants,
         machine,
@@ -144,7 +148,18 @@ pub(crate) fn compile_with(
         numbers: Numbers { cpu: functions.len() as u32 },
     };
     let stack_bytes = compile_entries(&context, &mut functions)?;
-    Ok(CompiledModel { functions, stack_bytes, interface, constants, external })
+    Ok(CompiledModel { functions, stack_bytes, interface, constants, externals, external })
+}
+
+/// The names of the application's functions, each once, in the order of first use.
+fn external_symbols(program: &Program) -> Vec<String> {
+    let mut symbols: Vec<String> = Vec::new();
+    for external in program.methods.iter().flat_map(|method| externals(&method.steps)) {
+        if !symbols.contains(&external.symbol) {
+            symbols.push(external.symbol.clone());
+        }
+    }
+    symbols
 }
 
 /// States of another model, of another plan or of another version of modelc are told apart by this.

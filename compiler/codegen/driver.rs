@@ -1,11 +1,12 @@
 //! The driver: the functions that a C program calls. They check their arguments, keep the state, and call kernels in order.
 
 mod emitter;
+pub mod external;
 mod lifecycle;
 mod method;
 
 pub use emitter::{config, record};
-pub use method::{AFTER, BEFORE, calls};
+pub use method::{AFTER, BEFORE, calls, externals};
 
 use super::compile::ConstantLayout;
 use super::weights::WeightsHeader;
@@ -55,6 +56,8 @@ pub(super) struct Context<'a> {
     /// The header of the weights, where they are a file of their own.
     pub(super) weights_file: Option<WeightsHeader>,
     pub(super) numbers: Numbers,
+    /// The functions of the application, by number.
+    pub(super) externals: &'a [String],
 }
 
 impl Context<'_> {

@@ -4,7 +4,7 @@
 use super::compile::ConstantLayout;
 use crate::interface::Interface;
 use crate::machine::Machine;
-use crate::program::{Address, Call, Program, Step};
+use crate::program::{Address, Call, External, Program, Step};
 use sha2::{Digest, Sha256};
 
 /// Bytes of the header; the payload begins behind them, at a multiple of the alignment of all constants.
@@ -131,6 +131,7 @@ impl Walk<'_> {
         for step in steps {
             match step {
                 Step::Call(call) => self.call(method, call),
+                Step::External(external) => self.external(method, external),
                 Step::If { condition, then, otherwise } => {
                     self.mark(&format!("if {condition:?}"));
                     self.steps(method, then);
@@ -148,6 +149,17 @@ impl Walk<'_> {
         self.mark("end");
     }
 
+    fn external(&mut self, method: &str, external: &External) {
+        let mut hash = Sha256::new();
+        hash.update(format!("{} {:?} {:?} {:?}", external.symbol, external.inputs, external.outputs, external.options));
+        self.push(method, external.origin.operators.first().cloned(), word(hash));
+    }
+
+    fn push(&mut self, method: &str, operator: Option<(u32, String)>, hash: u64) {
+        self.whole.update(hash.to_le_bytes());
+        self.calls.push(CallTopology { method: method.to_owned(), operator, hash });
+    }
+
     fn call(&mut self, method: &str, call: &Call) {
         let mut hash = Sha256::new();
         hash.update(self.kernels.get(call.kernel).copied().unwrap_or_default());
@@ -158,8 +170,6 @@ impl Walk<'_> {
                 hash.update(bytes.to_le_bytes());
             }
         }
-        let hash = word(hash);
-        self.whole.update(hash.to_le_bytes());
-        self.calls.push(CallTopology { method: method.to_owned(), operator: call.origin.operators.first().cloned(), hash });
+        self.push(method, call.origin.operators.first().cloned(), word(hash));
     }
 }

@@ -5,7 +5,7 @@ use super::object::ModelInfo;
 use super::quantization;
 use crate::codegen::CompiledModel;
 use crate::codegen::weights::WeightsHeader;
-use crate::interface::{ABI, Interface, MethodInterface, STATUSES, has_shape};
+use crate::interface::{ABI, ELEMENTS, Interface, MethodInterface, STATUSES, has_shape};
 use crate::ir::ElementType;
 use crate::program::{ALIGNMENT, Method, Port, Program};
 use crate::target::FEATURES;
@@ -36,6 +36,7 @@ pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
          /* The initial state again. */\nint {name}_reset(void *arena);\n\
          /* Every later call says MODELC_E_STATE, until the next {name}_init. */\nvoid {name}_deinit(void *arena);\n\n"
     );
+    custom_operators(&mut text, compiled);
     for (method, names) in program.methods.iter().zip(&interface.methods) {
         declare_method(&mut text, interface, method, names);
     }
@@ -68,6 +69,11 @@ pub fn shared_types() -> String {
         let comma = if index + 1 < FEATURES.len() { "," } else { "" };
         let _ = writeln!(text, "  {name} = {value}{comma}");
     }
+    text.push_str("};\n/* Element types of modelc_tensor. */\nenum {\n");
+    for (index, (name, _, number)) in ELEMENTS.iter().enumerate() {
+        let comma = if index + 1 < ELEMENTS.len() { "," } else { "" };
+        let _ = writeln!(text, "  {name} = {number}{comma}");
+    }
     text.push_str(SHARED_DECLARATIONS);
     text.push_str(quantization::SHARED);
     text.push_str("static inline const char *modelc_strerror(int code)\n{\n  switch (code) {\n");
@@ -98,6 +104,15 @@ typedef struct modelc_config {
   uint64_t cpu_features; /* 0: detect where the machine allows; else MODELC_CPU_ bits */
   const struct modelc_vk_host *vk; /* the application's own Vulkan device; NULL: the runtime finds one */
 } modelc_config;
+/* A tensor as a custom operator sees it: dense, row major, aligned to its elements. */
+typedef struct modelc_tensor {
+  void *data; /* of inputs to be read only */
+  size_t bytes;
+  const size_t *shape; /* rank extents; NULL for rank 0 */
+  uint32_t rank, type; /* MODELC_F32 ... */
+  float scale; /* real = scale * (integer - zero_point); 0 if it has not one scale for all elements */
+  int32_t zero_point;
+} modelc_tensor;
 ";
 
 fn sizes(text: &mut String, interface: &Interface, upper: &str, record: &ModelRecord) {
@@ -137,6 +152,25 @@ fn external_weights(text: &mut String, upper: &str, header: &WeightsHeader) {
          #define {upper}_WEIGHTS_BYTES {}\n\n",
         header.file_bytes()
     );
+}
+
+/// The functions that the application defines.
+fn custom_operators(text: &mut String, compiled: &CompiledModel) {
+    if compiled.externals.is_empty() {
+        return;
+    }
+    text.push_str(
+        "/* Custom operators, which your program defines. They get modelc_config.user and the bytes of their options; what is not 0\n   \
+         ends the call with MODELC_E_CUSTOM. */\n",
+    );
+    for name in &compiled.externals {
+        let _ = writeln!(
+            text,
+            "int {name}(void *user, const modelc_tensor *in, uint32_t n_in, modelc_tensor *out, uint32_t n_out, const void *options, size_t \
+             options_bytes);"
+        );
+    }
+    text.push('\n');
 }
 
 fn declare_method(text: &mut String, interface: &Interface, method: &Method, names: &MethodInterface) {

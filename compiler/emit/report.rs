@@ -40,6 +40,7 @@ pub fn report(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
             "code_bytes": code_bytes,
             "object_bytes": object_bytes,
         },
+        "custom_operators": compiled.externals,
         "methods": methods,
         "kernels": kernels,
     })

@@ -25,6 +25,8 @@ pub struct Writer<'a> {
     /// The section of each function, its offset there, and the symbol that calls name.
     functions: Vec<(SectionId, u64, SymbolId)>,
     weights: Option<Weights>,
+    /// The application's functions.
+    externals: Vec<SymbolId>,
     symbols: Vec<String>,
 }
 
@@ -52,7 +54,17 @@ impl<'a> Writer<'a> {
             let e_flags = options.riscv_abi.flags() | elf::EF_RISCV_RVC;
             object.flags = FileFlags::Elf { os_abi: elf::ELFOSABI_NONE, abi_version: 0, e_flags };
         }
-        Self { compiled, options, format, object, sections: BTreeMap::new(), functions: vec![], weights: None, symbols: vec![] }
+        Self {
+            compiled,
+            options,
+            format,
+            object,
+            sections: BTreeMap::new(),
+            functions: vec![],
+            weights: None,
+            externals: vec![],
+            symbols: vec![],
+        }
     }
 
     /// The finished file, and its global symbols.
@@ -63,6 +75,7 @@ impl<'a> Writer<'a> {
         if self.compiled.external.is_none() {
             self.weights()?;
         }
+        self.externals()?;
         self.functions()?;
         self.record(record)?;
         if let Some(note) = note {
@@ -118,6 +131,30 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    /// Symbols that the application defines.
+    fn externals(&mut self) -> Result<(), Diagnostic> {
+        for name in &self.compiled.externals {
+            let own = |function: &CompiledFunction| *name == format!("{}_{}", self.name(), function.name);
+            if self.compiled.functions.iter().any(own) || *name == format!("{}_info", self.name()) {
+                let message = format!("the custom operator's function {name} has the name of one of the object's own");
+                return Err(Diagnostic::new(708, Kind::Usage, message).help("give the object another name: --name"));
+            }
+            let (name, section) = (name.clone().into_bytes(), SymbolSection::Undefined);
+            let symbol = Symbol {
+                name,
+                value: 0,
+                size: 0,
+                kind: SymbolKind::Text,
+                scope: SymbolScope::Dynamic,
+                weak: false,
+                section,
+                flags: SymbolFlags::None,
+            };
+            self.externals.push(self.object.add_symbol(symbol));
+        }
+        Ok(())
+    }
+
     fn functions(&mut self) -> Result<(), Diagnostic> {
         for (number, function) in self.compiled.functions.iter().enumerate() {
             let name = format!("{}_{}", self.name(), function.name);
@@ -170,6 +207,9 @@ impl<'a> Writer<'a> {
             let target = match relocation.target {
                 RelocationTarget::Function(number) => {
                     self.functions.get(number as usize).ok_or_else(|| bug(format!("no function {number}")))?.2
+                }
+                RelocationTarget::External(number) => {
+                    *self.externals.get(number as usize).ok_or_else(|| bug(format!("no external function {number}")))?
                 }
                 RelocationTarget::Data(_) => self.constant(relocation, &mut addend, &mut labels)?,
                 RelocationTarget::Here(at) => *labels.entry(u64::from(at)).or_insert_with(|| {

@@ -20,6 +20,8 @@ pub struct LoadOptions {
     pub shapes: Vec<(usize, Vec<u64>)>,
     /// Whether the weights are to be replaceable: see [`Module::open_constants`].
     pub open_constants: bool,
+    /// Custom operators that functions of the application compute: the operator's name in the file, the function's symbol.
+    pub customs: Vec<(String, String)>,
 }
 
 /// The file formats, told apart by the identifier at byte 4.

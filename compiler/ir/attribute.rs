@@ -2,7 +2,7 @@
 
 use super::module::{Constant, Func, State, Value};
 use super::scalar::{Expression, Scalar};
-use super::types::{ElementType, Extent, Interval};
+use super::types::{ElementType, Extent, Interval, Type};
 
 /// The kind of an attribute, which fixes its syntax.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +31,10 @@ pub enum AttributeKind {
     Function,
     /// An interval: `0..=12`.
     Interval,
+    /// A string: `"name"`.
+    Text,
+    /// A list of types: `[f32[1, 4], i8[2]]`.
+    Types,
 }
 
 /// An attribute's value.
@@ -60,6 +64,10 @@ pub enum Attribute {
     Function(Func),
     /// See [`AttributeKind::Interval`].
     Interval(Interval),
+    /// See [`AttributeKind::Text`].
+    Text(String),
+    /// See [`AttributeKind::Types`].
+    Types(Vec<Type>),
 }
 
 impl Attribute {
@@ -77,7 +85,9 @@ impl Attribute {
             | (Self::Constant(_), K::Constant)
             | (Self::State(_), K::State)
             | (Self::Function(_), K::Function)
-            | (Self::Interval(_), K::Interval) => true,
+            | (Self::Interval(_), K::Interval)
+            | (Self::Text(_), K::Text)
+            | (Self::Types(_), K::Types) => true,
             (Self::Word(word), K::Word(words)) => usize::from(*word) < words.len(),
             _ => false,
         }

@@ -604,3 +604,35 @@ pub fn store_state(cx: &Context<'_>) -> Types {
     })?;
     Ok(vec![Type::Effect])
 }
+
+/// `external`: the results are what the file says.
+pub fn external(cx: &Context<'_>) -> Types {
+    let [Attribute::Text(symbol), options, scales, zero_points, Attribute::Types(results)] = cx.attributes else {
+        return Err(cx.error("needs a symbol and the types of results"));
+    };
+    let identifier = symbol.chars().enumerate().all(|(i, c)| c == '_' || c.is_ascii_alphabetic() || (i > 0 && c.is_ascii_digit()));
+    cx.require(identifier && (1..=MAX_SYMBOL).contains(&symbol.len()), || format!("{symbol:?} is no name of a function"))?;
+    for index in 0..cx.operands.len() {
+        cx.require(cx.tensor(index)?.static_shape().is_some(), || format!("operand {index} has a dynamic shape"))?;
+    }
+    let count = (cx.operands.len() + results.len()) as u64;
+    for (what, attribute, element, length) in [
+        ("options", options, ElementType::U8, None),
+        ("scales", scales, ElementType::F32, Some(count)),
+        ("zero points", zero_points, ElementType::I32, Some(count)),
+    ] {
+        let Attribute::Constant(constant) = attribute else { return Err(cx.error(format!("{what} must be a constant"))) };
+        let ty = &cx.module.constants.get(*constant).ok_or_else(|| cx.error(format!("{what} name no constant")))?.ty;
+        let fits = ty.element == element && ty.shape.len() == 1 && length.is_none_or(|length| ty.static_elements() == Some(length));
+        cx.require(fits, || format!("{what} have another type"))?;
+    }
+    for ty in results {
+        let ty =
+            ty.as_tensor().filter(|ty| ty.static_shape().is_some()).ok_or_else(|| cx.error("results must be tensors of static shape"))?;
+        cx.shape(&ty.shape)?;
+    }
+    Ok(results.clone())
+}
+
+/// Names of functions are no longer.
+const MAX_SYMBOL: usize = 256;

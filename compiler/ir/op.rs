@@ -62,6 +62,8 @@ pub enum Op {
     LoadState,
     /// New contents of a state.
     StoreState,
+    /// A function of the application.
+    External,
 }
 
 /// How many operands or results an instruction has.
@@ -340,6 +342,14 @@ pub const OPS: &[OpRow] = &[
         attributes: &[("state", State)],
         infer: infer::store_state,
         meaning: "New contents of a state (effect, tensor); gives the effect token after writing it.",
+    },
+    OpRow {
+        op: Op::External,
+        name: "external",
+        operands: Arity::AtLeast(0),
+        attributes: &[("symbol", Text), ("options", Constant), ("scales", Constant), ("zero_points", Constant), ("results", Types)],
+        infer: infer::external,
+        meaning: "A function of the application (a custom operator) on whole tensors, with the bytes of its options, and a scale and zero point for each operand and result.",
     },
 ];
 

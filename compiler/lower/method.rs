@@ -8,7 +8,7 @@ use crate::fuse::flow::{self, FlowError};
 use crate::fuse::{self, Group, Node};
 use crate::ir::{self, Function, Module, Op, Type, Value};
 use crate::plan::{self, Place, Plan, TensorId};
-use crate::program::{Address, Call, Method, Origin, Port, Step};
+use crate::program::{Address, Call, External, ExternalTensor, Method, Origin, Port, Step};
 use crate::schedule::movement::MovementSchedule;
 use crate::schedule::{self, Argument, Context, Schedule, Unsupported};
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ pub fn lower(module: &Module, method: &ir::Method, options: Options, pool: &mut 
     let mut work = Vec::new();
     let mut failures = Vec::new();
     let context = |group| Context { module, function: &grouped.function, group, machine: options.machine };
-    linearise(&grouped.nodes, &mut work);
+    linearise(&grouped.function, &grouped.nodes, &mut work);
     let mut steps = Vec::new();
     for item in &work {
         let step = match item {
@@ -48,6 +48,11 @@ pub fn lower(module: &Module, method: &ir::Method, options: Options, pool: &mut 
                 let step = tensors.group_step(group, &schedule.requirements());
                 (step, Some(schedule))
             }),
+            // Its function may have effects: what comes before and behind it stays there.
+            Work::External(group) => {
+                let step = tensors.group_step(group, &schedule::Requirements::default());
+                Ok((plan::Step { barrier: true, ..step }, None))
+            }
             Work::Test(condition) => Ok((tensors.test_step(*condition), None)),
             Work::Else | Work::End => Ok((plan::Step { barrier: true, ..plan::Step::default() }, None)),
         };
@@ -181,6 +186,8 @@ pub(super) fn root_of(function: &Function, mut value: Value) -> Value {
 #[derive(Clone, Copy)]
 enum Work<'a> {
     Group(&'a Group),
+    /// A custom operator, which has no kernel.
+    External(&'a Group),
     /// The driver reads a condition; what it does when true follows, up to `Else`.
     Test(Value),
     /// What it does when false follows, up to `End`.
@@ -189,15 +196,18 @@ enum Work<'a> {
     End,
 }
 
-fn linearise<'a>(nodes: &'a [Node], work: &mut Vec<Work<'a>>) {
+fn linearise<'a>(function: &Function, nodes: &'a [Node], work: &mut Vec<Work<'a>>) {
     for node in nodes {
         match node {
+            Node::Group(group) if group.root.is_some_and(|root| function.insts[root].op == Op::External) => {
+                work.push(Work::External(group))
+            }
             Node::Group(group) => work.push(Work::Group(group)),
             Node::If { condition, then, otherwise, .. } => {
                 work.push(Work::Test(*condition));
-                linearise(then, work);
+                linearise(function, then, work);
                 work.push(Work::Else);
-                linearise(otherwise, work);
+                linearise(function, otherwise, work);
                 work.push(Work::End);
             }
         }
@@ -318,6 +328,7 @@ impl<'s> Emission<'_, 's> {
                     let call = self.call(group, schedule.as_ref(), position).map_err(|error| (error, group))?;
                     steps.push(Step::Call(call));
                 }
+                (Work::External(group), _) => steps.push(Step::External(self.external(group).map_err(|error| (error, group))?)),
                 (Work::Test(condition), _) => {
                     let condition = self.tensors.address(self.plan, self.pool, condition);
                     let (then, otherwise) = (self.steps()?, self.steps()?);
@@ -352,6 +363,36 @@ impl<'s> Emission<'_, 's> {
         }
         let kernel = self.pool.kernel(lowered.kernel, symbol);
         Ok(Call { kernel, arguments, integers: vec![], origin })
+    }
+
+    fn external(&mut self, group: &Group) -> Result<External, Unsupported> {
+        let missing = || Unsupported::new("a custom operator without a function");
+        let data = group.root.map(|root| &self.tensors.function.insts[root]).ok_or_else(missing)?;
+        let external = schedule::external::External::of(data).ok_or_else(missing)?;
+        let (scales, zero_points) = (self.module_constant(external.scales), self.module_constant(external.zero_points));
+        let mut tensors = Vec::new();
+        for (value, number) in data.operands.iter().chain(&data.results).zip(0u64..) {
+            let ty = self.tensors.function.tensor(*value);
+            let shape = ty.static_shape().ok_or_else(|| Unsupported::new("a custom operator on a tensor of dynamic shape"))?;
+            let extents: Vec<u8> = shape.iter().flat_map(|extent| extent.to_le_bytes()).collect();
+            tensors.push(ExternalTensor {
+                address: self.tensors.address(self.plan, self.pool, *value),
+                bytes: ty.static_bytes().unwrap_or(0),
+                element: ty.element,
+                rank: shape.len() as u32,
+                shape: (!shape.is_empty()).then(|| self.pool.constant(&extents.into(), || "extents".into())),
+                scale: Address::Constant(scales, 4 * number),
+                zero_point: Address::Constant(zero_points, 4 * number),
+            });
+        }
+        let outputs = tensors.split_off(data.operands.len());
+        let has_options = !self.module.constants[external.options].data.bytes().is_empty();
+        let options = has_options.then(|| self.module_constant(external.options));
+        Ok(External { symbol: external.symbol.to_owned(), inputs: tensors, outputs, options, origin: self.origin(group) })
+    }
+
+    fn module_constant(&mut self, constant: ir::Constant) -> u32 {
+        self.pool.constant(&self.module.constants[constant].data, || constant.to_string())
     }
 
     fn origin(&self, group: &Group) -> Origin {

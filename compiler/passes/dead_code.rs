@@ -1,6 +1,7 @@
 //! What nobody uses goes.
 //!
-//! Contract: an instruction stays when one of its results is used by one that stays, or when it may write a state. A load whose
+//! Contract: an instruction stays when one of its results is used by one that stays, when it may write a state, or when it is a function
+//! of the application. A load whose
 //! tensor is not used hands its token through. Of a `map`, results, nodes and operands without use go as long
 //! as its shape stays the same. Constants that nothing names any more go, and the others are numbered anew.
 
@@ -54,7 +55,7 @@ fn living(function: &Function) -> Vec<Inst> {
     for &inst in function.body.iter().rev() {
         let data = &function.insts[inst];
         let takes_token = data.operands.iter().any(|&v| function.values[v].ty == Type::Effect);
-        let writes = takes_token && data.op != Op::LoadState;
+        let writes = (takes_token && data.op != Op::LoadState) || data.op == Op::External;
         if writes || data.results.iter().any(|&v| used.contains(v)) {
             used.extend(function.uses(inst));
             kept.push(inst);

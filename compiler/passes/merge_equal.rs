@@ -1,7 +1,7 @@
 //! What is computed twice is computed once.
 //!
 //! Contract: constants of the same type and bytes become one constant (open ones only where they are the same bytes of the file); of instructions with the same operator, operands and
-//! attributes the first stays. Instructions with control flow or effect tokens are left alone.
+//! attributes the first stays. Instructions with control flow or effect tokens, and functions of the application, are left alone.
 
 use super::edit::{Visit, each_constant, rewrite};
 use crate::ir::*;
@@ -26,7 +26,7 @@ pub(super) fn run(module: &mut Module) -> bool {
             seen.clear();
         }
         let data = &edit.function.insts[inst];
-        if matches!(data.op, Op::If | Op::While | Op::Call | Op::LoadState | Op::StoreState) {
+        if matches!(data.op, Op::If | Op::While | Op::Call | Op::LoadState | Op::StoreState | Op::External) {
             return Visit::Keep;
         }
         let candidates = seen.entry((data.op, data.operands.clone())).or_default();

@@ -9,6 +9,7 @@ pub mod contraction;
 pub mod conv_direct;
 pub mod depthwise;
 pub mod expression;
+pub mod external;
 pub mod gather;
 pub mod iota;
 pub mod map;
@@ -164,7 +165,7 @@ pub fn is_compiled(op: Op) -> bool {
             | Op::Scatter
             | Op::Iota
     );
-    has_kernels || matches!(op, Op::Constant | Op::Reshape | Op::If | Op::Call)
+    has_kernels || matches!(op, Op::Constant | Op::Reshape | Op::If | Op::Call | Op::External)
 }
 
 /// The epilogue of a group, or the identity on the root's result.

@@ -1,7 +1,7 @@
 //! Writing the driver's functions: loads and stores, checks that leave with a status, calls by number.
 
 use super::Numbers;
-use crate::codegen::code::{DATA, FUNCTIONS};
+use crate::codegen::code::{DATA, EXTERNALS, FUNCTIONS};
 use crate::codegen::weights::HEADER_BYTES;
 use crate::interface::{E_ALIGN, E_NULL, E_STATE};
 use crate::program::ALIGNMENT;
@@ -86,9 +86,10 @@ pub struct Emitter<'a> {
     callees: BTreeMap<u32, FuncRef>,
 }
 
-/// Writes a function of `parameters` pointers; `body` gets them, and leaves the block of the normal return current.
-pub fn function(isa: &dyn TargetIsa, parameters: usize, status: bool, body: impl FnOnce(&mut Emitter<'_>, &[Value])) -> ir::Function {
-    let mut function = ir::Function::with_name_signature(UserFuncName::default(), signature(isa, parameters, status));
+/// Writes a function of a signature; `body` gets its parameters, and leaves the block of the normal return current.
+pub fn function(isa: &dyn TargetIsa, signature: Signature, body: impl FnOnce(&mut Emitter<'_>, &[Value])) -> ir::Function {
+    let status = !signature.returns.is_empty();
+    let mut function = ir::Function::with_name_signature(UserFuncName::default(), signature);
     let mut context = FunctionBuilderContext::new();
     let mut builder = FunctionBuilder::new(&mut function, &mut context);
     let entry = builder.create_block();
@@ -228,6 +229,16 @@ impl Emitter<'_> {
         let signature = self.builder.import_signature(signature);
         let name = self.builder.func.declare_imported_user_function(UserExternalName { namespace: FUNCTIONS, index: function });
         self.builder.import_function(ExtFuncData { name: ExternalName::user(name), signature, colocated: true, patchable: false })
+    }
+
+    /// Calls the function of the application of a number.
+    pub fn call_external(&mut self, external: u32, arguments: &[Value]) -> Value {
+        let signature = self.builder.import_signature(super::external::signature(self.isa));
+        let name = self.builder.func.declare_imported_user_function(UserExternalName { namespace: EXTERNALS, index: external });
+        let data = ExtFuncData { name: ExternalName::user(name), signature, colocated: true, patchable: false };
+        let callee = self.builder.import_function(data);
+        let call = self.builder.ins().call(callee, arguments);
+        self.builder.inst_results(call)[0]
     }
 
     /// Calls `int callback(void *user, uint32_t a, uint32_t b)`.

@@ -1,7 +1,7 @@
 //! `init`, `reset` and `deinit`.
 
 use super::Context;
-use super::emitter::{Emitter, POINTER, config, function, record};
+use super::emitter::{Emitter, POINTER, config, function, record, signature};
 use crate::interface::{CONFIG_BYTES, E_ABI, E_ARENA, E_CPU, E_WEIGHTS, RECORD_BYTES};
 use crate::machine::Isa;
 use crate::program::ALIGNMENT;
@@ -15,7 +15,7 @@ const STRAIGHT_BYTES: u64 = 64;
 
 /// `int init(void *arena, size_t arena_bytes, const modelc_config *config)`.
 pub fn init(context: &Context<'_>) -> ir::Function {
-    function(context.isa, 3, true, |e, arguments| {
+    function(context.isa, signature(context.isa, 3, true), |e, arguments| {
         let &[arena, arena_bytes, config] = arguments else { unreachable!("init has three parameters") };
         e.leave_if_null(arena);
         e.leave_if_misaligned(arena, ALIGNMENT);
@@ -33,7 +33,7 @@ pub fn init(context: &Context<'_>) -> ir::Function {
 
 /// `int reset(void *arena)`.
 pub fn reset(context: &Context<'_>) -> ir::Function {
-    function(context.isa, 1, true, |e, arguments| {
+    function(context.isa, signature(context.isa, 1, true), |e, arguments| {
         e.check_state(arguments[0], context.model_hash);
         let weights = context.weights_file.map(|_| e.load(POINTER, arguments[0], record::WEIGHTS));
         initialise_variables(e, context, arguments[0], weights);
@@ -42,7 +42,7 @@ pub fn reset(context: &Context<'_>) -> ir::Function {
 
 /// `void deinit(void *arena)`: afterwards every call says `MODELC_E_STATE`. Nothing happens to memory that is not initialised.
 pub fn deinit(context: &Context<'_>) -> ir::Function {
-    function(context.isa, 1, false, |e, arguments| {
+    function(context.isa, signature(context.isa, 1, false), |e, arguments| {
         let arena = arguments[0];
         e.check_state(arena, context.model_hash);
         let zero = e.number(0);

@@ -1,9 +1,9 @@
 //! A method: the entry that takes the arena, the entry that takes state and scratch apart, and the steps.
 
-use super::emitter::{Emitter, POINTER, function, record};
+use super::emitter::{Emitter, POINTER, function, record, signature};
 use super::{Context, Numbers};
 use crate::interface::{E_ABORTED, E_ARENA, Field, MethodInterface, RECORD_BYTES};
-use crate::program::{ALIGNMENT, Address, Call, Method, Port, Step};
+use crate::program::{ALIGNMENT, Address, Call, External, Method, Port, Step};
 use cranelift_codegen::ir::{self, InstBuilder, Value, condcodes::IntCC, types};
 
 /// `phase` of `on_kernel` before a kernel runs.
@@ -13,7 +13,7 @@ pub const AFTER: u32 = 1;
 
 /// `int method(void *arena, const inputs *in, outputs *out)`: the arena must hold the scratch memory too.
 pub fn whole(context: &Context<'_>, split: u32) -> ir::Function {
-    function(context.isa, 3, true, |e, arguments| {
+    function(context.isa, signature(context.isa, 3, true), |e, arguments| {
         let &[arena, inputs, outputs] = arguments else { unreachable!("a method has three parameters") };
         e.check_state(arena, context.model_hash);
         let whole = e.load(types::I16, arena, record::WHOLE);
@@ -28,7 +28,7 @@ pub fn whole(context: &Context<'_>, split: u32) -> ir::Function {
 /// `int method_split(void *state, void *scratch, const inputs *in, outputs *out)`. `first_call` is the number of the method's
 /// first kernel call in profiles.
 pub fn split(context: &Context<'_>, method: &Method, interface: &MethodInterface, first_call: u32) -> ir::Function {
-    function(context.isa, 4, true, |e, arguments| {
+    function(context.isa, signature(context.isa, 4, true), |e, arguments| {
         let &[state, scratch, inputs, outputs] = arguments else { unreachable!("a split method has four parameters") };
         e.check_state(state, context.model_hash);
         if context.interface.scratch_bytes > 0 {
@@ -56,8 +56,23 @@ pub fn calls(steps: &[Step]) -> Vec<&Call> {
     for step in steps {
         match step {
             Step::Call(call) => found.push(call),
+            Step::External(_) => {}
             Step::If { then, otherwise, .. } => found.extend(calls(then).into_iter().chain(calls(otherwise))),
             Step::While { head, body, .. } => found.extend(calls(head).into_iter().chain(calls(body))),
+        }
+    }
+    found
+}
+
+/// The calls of functions of the application in steps.
+pub fn externals(steps: &[Step]) -> Vec<&External> {
+    let mut found = Vec::new();
+    for step in steps {
+        match step {
+            Step::Call(_) => {}
+            Step::External(external) => found.push(external),
+            Step::If { then, otherwise, .. } => found.extend(externals(then).into_iter().chain(externals(otherwise))),
+            Step::While { head, body, .. } => found.extend(externals(head).into_iter().chain(externals(body))),
         }
     }
     found
@@ -82,9 +97,9 @@ fn buffers(e: &mut Emitter<'_>, base: Value, ports: &[Port], fields: &[Field]) -
 }
 
 /// What the steps of a method refer to.
-struct Body<'a> {
-    context: &'a Context<'a>,
-    state: Value,
+pub(super) struct Body<'a> {
+    pub(super) context: &'a Context<'a>,
+    pub(super) state: Value,
     scratch: Value,
     /// Of a file of their own.
     weights: Option<Value>,
@@ -101,6 +116,7 @@ impl Body<'_> {
         for step in steps {
             match step {
                 Step::Call(call) => self.call(e, call),
+                Step::External(external) => super::external::call(self, e, external),
                 Step::If { condition, then, otherwise } => {
                     let condition = self.truth(e, *condition);
                     // Both bodies borrow the counter, one after the other.
@@ -156,7 +172,7 @@ impl Body<'_> {
         e.builder.switch_to_block(after);
     }
 
-    fn address(&self, e: &mut Emitter<'_>, address: Address) -> Value {
+    pub(super) fn address(&self, e: &mut Emitter<'_>, address: Address) -> Value {
         match address {
             Address::Scratch(offset) => e.at(self.scratch, offset),
             Address::Variable(offset) => e.at(self.state, RECORD_BYTES + offset),

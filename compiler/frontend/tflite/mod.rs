@@ -7,6 +7,7 @@ mod arithmetic;
 mod blocks;
 mod concatenation;
 mod convolution;
+mod external;
 mod fold;
 mod fully_connected;
 mod hybrid;
@@ -60,6 +61,8 @@ struct File<'a> {
     codes: Vec<OperatorCode>,
     buffers: Buffers<'a>,
     records: Vec<schema::SubGraph<'a>>,
+    /// Custom operators that the application computes: their names, and those of its functions.
+    customs: &'a [(String, String)],
 }
 
 impl<'a> File<'a> {
@@ -100,6 +103,7 @@ pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Modu
         codes: model.operator_codes().into_iter().flatten().map(operator_code).collect(),
         buffers: Buffers { owner: bytes.clone(), bytes: slice, table: model.buffers() },
         records: model.subgraphs().into_iter().flatten().collect(),
+        customs: &options.customs,
     };
     let mut module = Module::default();
     let mut variables = Variables::default();

@@ -131,7 +131,20 @@ pub(super) fn lowering(code: &OperatorCode) -> Result<Lower, Diagnostic> {
     let found = SUPPORTED.iter().find(|(supported, _)| *supported == code.code);
     let error = || {
         let message = format!("the operator {} is not supported", code.name);
-        Diagnostic::new(401, Kind::Unsupported, message).help("`modelc ops tflite` lists the operators that are")
+        let diagnostic = Diagnostic::new(401, Kind::Unsupported, message);
+        match code.name.strip_prefix(CUSTOM) {
+            Some(name) => diagnostic.help(format!("`--custom {name}` leaves it to a function of that name in your program")),
+            None => diagnostic.help("`modelc ops tflite` lists the operators that are"),
+        }
     };
     Ok(found.ok_or_else(error)?.1)
+}
+
+/// What the names of custom operators begin with.
+const CUSTOM: &str = "CUSTOM:";
+
+/// The symbol of the function that computes a custom operator, where the user names one.
+pub(super) fn symbol<'a>(code: &OperatorCode, customs: &'a [(String, String)]) -> Option<&'a str> {
+    let name = code.name.strip_prefix(CUSTOM)?;
+    customs.iter().find(|(custom, _)| custom == name).map(|(_, symbol)| symbol.as_str())
 }

@@ -3,7 +3,7 @@
 use super::operator::{Operator, invalid};
 use super::tensor::TensorInfo;
 use super::variables::Variables;
-use super::{File, Subgraph, fold, registry};
+use super::{File, Subgraph, external, fold, registry};
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::{Func, FunctionBuilder, Module, Op, Quantization, SourceData, TensorType, Type, Value};
 use crate::schema::tflite as schema;
@@ -258,7 +258,9 @@ impl<'a> Lowering<'a, '_> {
         })?;
         let inputs = self.indices(record.inputs())?;
         let outputs = self.unwritten_outputs(record)?;
-        let lower = registry::lowering(code)?;
+        // What the user leaves to a function is so even where there are kernels for it.
+        let symbol = registry::symbol(code, self.file.customs);
+        let lower = symbol.map_or_else(|| registry::lowering(code).map(Some), |_| Ok(None))?;
         if inputs.iter().flatten().any(|&tensor| matches!(self.slots[tensor], Slot::Poisoned)) {
             self.poison(record);
             return Ok(());
@@ -271,7 +273,10 @@ impl<'a> Lowering<'a, '_> {
         self.builder.source = Some(self.builder.module.sources.push(source));
         let start = self.builder.function.body.len();
         let mut operator = Operator { lowering: self, record, inputs, outputs: outputs.clone() };
-        lower(&mut operator)?;
+        match (lower, symbol) {
+            (Some(lower), _) => lower(&mut operator)?,
+            (None, symbol) => external::external(&mut operator, symbol.unwrap_or_default())?,
+        }
         self.fold(start, &outputs);
         match outputs.iter().find(|&&tensor| !matches!(self.slots[tensor], Slot::Value(_) | Slot::Variable(_))) {
             Some(_) => Err(invalid(203, "the operator has more outputs than it computes")),

@@ -78,6 +78,7 @@ fn tensor<'m>(module: &'m Module, frame: &Frame<'m>, data: &InstData, operands: 
             }
             _ => fail("the operand is no index"),
         },
+        Op::External => fail("a custom operator is computed by the application, whose function is not here"),
         op => fail(format!("{} computes no tensor", op.row().name)),
     }
 }

@@ -31,7 +31,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             instructions: 12,
-            operators: op::OPS.iter().map(|row| row.op).collect(),
+            operators: op::OPS.iter().map(|row| row.op).filter(|op| *op != Op::External).collect(),
             elements: ElementType::ALL.iter().map(|(e, _)| *e).collect(),
             scalar_operations: ScalarOp::PLAIN.to_vec(),
             dynamic: true,

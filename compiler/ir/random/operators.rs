@@ -49,6 +49,8 @@ impl Generator<'_> {
             Op::Call => self.call(),
             Op::LoadState => self.load_state(),
             Op::StoreState => self.store_state(),
+            // Nobody but an application knows what it computes.
+            Op::External => None,
         }
     }
 

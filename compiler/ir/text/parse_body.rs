@@ -182,6 +182,8 @@ impl Parser {
             AttributeKind::State => Attribute::State(State::new(self.numbered("state", "a state")?)),
             AttributeKind::Function => Attribute::Function(self.function()?),
             AttributeKind::Interval => Attribute::Interval(self.interval()?),
+            AttributeKind::Text => Attribute::Text(self.text()?),
+            AttributeKind::Types => Attribute::Types(self.bracketed(Self::ty)?),
         })
     }
 

@@ -195,6 +195,8 @@ impl FunctionPrinter<'_> {
             Attribute::State(state) => state.to_string(),
             Attribute::Function(func) => function_name(&self.module.functions[*func].name),
             Attribute::Interval(interval) => print_interval(*interval),
+            Attribute::Text(text) => format!("{text:?}"),
+            Attribute::Types(types) => format!("[{}]", list(types, |ty| self.ty(ty))),
         }
     }
 }

@@ -1,0 +1,71 @@
+//! Custom operators in the JIT: functions of this process that stand for those of an application.
+
+use crate::codegen::driver::{external, externals};
+use crate::codegen::{Code, CompiledModel};
+use crate::diagnostic::{Diagnostic, Kind};
+use crate::interface::TENSOR_BYTES;
+use crate::program::Program;
+use cranelift_codegen::isa::TargetIsa;
+
+/// `modelc_tensor`: a tensor as a custom operator sees it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CustomTensor {
+    /// Dense, row major; of inputs to be read only.
+    pub data: *mut u8,
+    /// Its size.
+    pub bytes: usize,
+    /// `rank` extents; null for rank 0.
+    pub shape: *const usize,
+    /// Number of dimensions.
+    pub rank: u32,
+    /// One of [`crate::interface::ELEMENTS`].
+    pub element: u32,
+    /// `real = scale * (integer - zero_point)`; 0 without one scale for all elements.
+    pub scale: f32,
+    /// See `scale`.
+    pub zero_point: i32,
+}
+
+const _: () = assert!(size_of::<CustomTensor>() == TENSOR_BYTES as usize);
+
+macro_rules! custom_operator {
+    ($abi:literal) => {
+        /// A custom operator's function: user, inputs and their number, outputs and theirs, options and their bytes; 0 is good.
+        pub type CustomOperator =
+            unsafe extern $abi fn(*mut u8, *const CustomTensor, u32, *mut CustomTensor, u32, *const u8, usize) -> i32;
+    };
+}
+// The convention that code is generated for.
+#[cfg(target_arch = "x86_64")]
+custom_operator!("sysv64");
+#[cfg(not(target_arch = "x86_64"))]
+custom_operator!("C");
+
+/// For each function of the application code that calls it, wherever in the process it is.
+///
+/// # Errors
+/// When one is not registered.
+pub(super) fn forwards(
+    program: &Program,
+    compiled: &CompiledModel,
+    registered: &[(String, CustomOperator)],
+    isa: &dyn TargetIsa,
+) -> Result<Vec<Code>, Diagnostic> {
+    let code = |symbol: &String| match registered.iter().find(|(name, _)| name == symbol) {
+        Some((_, function)) => Code::compile(external::forward(isa, *function as usize as u64), isa).map_err(|error| super::failed(&error)),
+        None => Err(unregistered(program, symbol)),
+    };
+    compiled.externals.iter().map(code).collect()
+}
+
+fn unregistered(program: &Program, symbol: &str) -> Diagnostic {
+    let message = format!("the custom operator's function {symbol} is not here, so the model cannot run in this process");
+    let diagnostic = Diagnostic::new(514, Kind::Unsupported, message)
+        .help("compile the model to an object and link it with the function, or register one in JitOptions::customs");
+    let called = program.methods.iter().flat_map(|method| externals(&method.steps)).find(|external| external.symbol == symbol);
+    match called.and_then(|external| external.origin.operators.first()) {
+        Some((index, name)) => diagnostic.at_operator(*index, name),
+        None => diagnostic,
+    }
+}
