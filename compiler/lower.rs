@@ -1,9 +1,14 @@
 //! From a module to a [`Program`]: groups, schedules, one memory plan a method, then kernels with every address decided.
 
+mod emission;
 mod imported;
 mod memory_map;
 mod method;
+mod places;
 mod pool;
+mod tensors;
+mod variables;
+mod work;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::ir::Module;
@@ -11,6 +16,7 @@ use crate::machine::Machine;
 use crate::plan::{Effort, Plan};
 use crate::program::Program;
 use pool::Pool;
+use variables::Variables;
 
 /// What lowering is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -64,11 +70,12 @@ pub struct Peak {
 /// One diagnostic for each operator that has no lowering; a bug if a plan does not pass the checker.
 pub fn lower(module: &Module, options: Options) -> Result<Lowered, Diagnostics> {
     let mut pool = Pool::new(module.open_constants);
+    let variables = Variables::new(module, &mut pool)?;
     let mut methods = Vec::new();
     let (mut plans, mut live, mut peaks) = (Vec::new(), Vec::new(), Vec::new());
     let mut failures = Vec::new();
     for method in &module.methods {
-        match method::lower(module, method, options, &mut pool) {
+        match method::lower(module, method, options, &variables, &mut pool) {
             Ok(lowered) => {
                 methods.push(lowered.method);
                 plans.push(lowered.plan);
@@ -83,7 +90,7 @@ pub fn lower(module: &Module, options: Options) -> Result<Lowered, Diagnostics> 
         return Err(Diagnostics(failures));
     }
     let (kernels, constants) = pool.finish();
-    let program = Program { kernels, constants, variables: vec![], variable_bytes: 0, methods };
+    let program = Program { kernels, constants, variables: variables.list, variable_bytes: variables.bytes, methods };
     Ok(Lowered { program, plans, live, peaks })
 }
 

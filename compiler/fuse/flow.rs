@@ -1,22 +1,39 @@
-//! A method as one body: calls and branches are unrolled into one function's value space, so that everything behind this
+//! A method as one body: calls, branches and loops are unrolled into one function's value space, so that everything behind this
 //! point sees a tree of straight-line pieces over one set of values.
+//!
+//! States become values too. What a state holds when the method begins is one value; a store makes its operand what the state
+//! holds from there on, a load is that value; branches and loops hand states on like anything else. Effect tokens are gone then:
+//! their order is that of values. Which of these values live in the state's own memory is decided when memory is planned.
 
-use crate::ir::{self, Attribute, Definition, Extent, Function, Inst, InstData, Module, Op, Type, Value, ValueData};
-use std::collections::HashMap;
+use crate::ir::{self, Attribute, Definition, Extent, Function, Inst, InstData, Module, Op, State, Type, Value, ValueData};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A method's body.
 #[derive(Debug)]
 pub struct Flow {
-    /// Holds every value and instruction of the method and of what it calls.
+    /// Holds every value and instruction of the method and of what it calls. Its results are the method's outputs.
     pub function: Function,
     /// What happens, in order.
     pub items: Vec<Item>,
+    /// The states that the method reads or writes.
+    pub states: Vec<StateFlow>,
+}
+
+/// A state in a method.
+#[derive(Clone, Copy, Debug)]
+pub struct StateFlow {
+    /// Which.
+    pub state: State,
+    /// What it holds when the method begins.
+    pub entry: Value,
+    /// What it is to hold when the method ends: `entry` itself if the method does not write it.
+    pub exit: Value,
 }
 
 /// One thing that happens.
 #[derive(Clone, Debug)]
 pub enum Item {
-    /// An instruction that is no control flow.
+    /// An instruction that is neither control flow nor state.
     Inst(Inst),
     /// One of two bodies. Result *i* of the branch taken becomes value *i* of `results`.
     If {
@@ -28,13 +45,35 @@ pub enum Item {
         then: (Vec<Item>, Vec<Value>),
         /// Body when false, and the values it hands on.
         otherwise: (Vec<Item>, Vec<Value>),
-        /// The instruction it was.
-        inst: Inst,
     },
+    /// `head`, then while `condition` is true: `body`, `head` again.
+    While {
+        /// What goes from round to round. It can be read in `head`, in `body`, and behind the loop.
+        carried: Vec<Carried>,
+        /// Computes the condition.
+        head: Vec<Item>,
+        /// One truth value.
+        condition: Value,
+        /// One round.
+        body: Vec<Item>,
+    },
+}
+
+/// A value that a loop carries from round to round.
+#[derive(Clone, Copy, Debug)]
+pub struct Carried {
+    /// What stands for it in all rounds and behind the loop.
+    pub value: Value,
+    /// What it is in the first round.
+    pub initial: Value,
+    /// What it becomes after a round.
+    pub next: Value,
 }
 
 /// Functions call each other at most this deep; the verifier has ruled out recursion.
 const MAX_DEPTH: usize = 64;
+/// Instructions of a method with all it calls; each call of a function counts.
+const MAX_INSTRUCTIONS: usize = 1 << 20;
 
 /// What the unroller cannot do, with the instruction at fault in the method's own function.
 #[derive(Debug, thiserror::Error)]
@@ -42,9 +81,12 @@ pub enum FlowError {
     /// Calls nest too deeply.
     #[error("functions call each other more than {MAX_DEPTH} deep")]
     TooDeep,
-    /// A loop.
-    #[error("`while` is not compiled yet")]
-    While(Option<ir::Source>),
+    /// Calls of calls of calls.
+    #[error("the method with all it calls has more than {MAX_INSTRUCTIONS} operators")]
+    TooLarge,
+    /// A condition with an effect.
+    #[error("a loop whose condition writes a variable")]
+    StoringCondition(Option<ir::Source>),
 }
 
 /// Unrolls the body of a method's function.
@@ -53,104 +95,234 @@ pub enum FlowError {
 /// [`FlowError`].
 pub fn unroll(module: &Module, function: ir::Func) -> Result<Flow, FlowError> {
     let callee = &module.functions[function];
-    let mut flow = Flow { function: Function { name: callee.name.clone(), ..Function::default() }, items: Vec::new() };
-    let mut values = HashMap::new();
-    for &param in &callee.params {
+    let into = Function { name: callee.name.clone(), ..Function::default() };
+    let mut unroller = Unroller { module, into, states: BTreeMap::new() };
+    let mut names = Names::new();
+    for &param in callee.params.iter().filter(|&&v| callee.values[v].ty != Type::Effect) {
         let data = &callee.values[param];
-        let ty = rename_type(&data.ty, &values);
-        let copy = flow.function.add_param(ty, data.name.clone());
-        values.insert(param, copy);
+        let copy = unroller.into.add_param(rename_type(&data.ty, &names), data.name.clone());
+        names.insert(param, copy);
     }
-    let (items, results) = unroll_body(module, function, &mut flow.function, values, 0)?;
-    flow.items = items;
-    flow.function.results = results;
-    Ok(flow)
+    let mut entries = Vec::new();
+    for state in states(module, function) {
+        // Like a parameter, it has no instruction; its number is behind those of all parameters.
+        let data = &module.states[state];
+        let definition = Definition::Param((unroller.into.params.len() + entries.len()) as u32);
+        let ty = Type::Tensor(data.ty.clone());
+        let entry = unroller.into.values.push(ValueData { ty, definition, name: Some(data.name.clone()) });
+        unroller.states.insert(state, entry);
+        entries.push((state, entry));
+    }
+    let (items, results) = unroller.function(function, names, 0)?;
+    let states = entries.into_iter().map(|(state, entry)| StateFlow { state, entry, exit: unroller.states[&state] }).collect();
+    unroller.into.results = results.into_iter().flatten().collect();
+    Ok(Flow { function: unroller.into, items, states })
 }
 
+/// The states that a function reads or writes, itself or in what it calls.
+pub fn states(module: &Module, function: ir::Func) -> BTreeSet<State> {
+    states_of(module, function, |op| matches!(op, Op::LoadState | Op::StoreState))
+}
+
+/// The states that a function, with all it calls, names in instructions of certain operators.
+fn states_of(module: &Module, function: ir::Func, wanted: impl Fn(Op) -> bool) -> BTreeSet<State> {
+    let (mut found, mut seen, mut open) = (BTreeSet::new(), BTreeSet::from([function]), vec![function]);
+    while let Some(function) = open.pop() {
+        let function = &module.functions[function];
+        for data in function.body.iter().map(|&inst| &function.insts[inst]) {
+            if wanted(data.op) {
+                found.insert(data.state());
+            }
+            let callees = data.attributes.iter().filter_map(|a| if let Attribute::Function(callee) = a { Some(*callee) } else { None });
+            open.extend(callees.filter(|&callee| seen.insert(callee)));
+        }
+    }
+    found
+}
+
+/// Values of a callee as values of the method. Effect tokens are none.
 type Names = HashMap<Value, Value>;
 
-fn rename_type(ty: &Type, values: &Names) -> Type {
+/// A body's items, and for each result of its function the value that it is; none for effect tokens.
+type Body = (Vec<Item>, Vec<Option<Value>>);
+
+fn rename_type(ty: &Type, names: &Names) -> Type {
     let mut ty = ty.clone();
     if let Type::Tensor(tensor) = &mut ty {
         for extent in &mut tensor.shape {
             if let Extent::Value(v) = extent {
-                *v = *values.get(v).unwrap_or(v);
+                *v = *names.get(v).unwrap_or(v);
             }
         }
     }
     ty
 }
 
-fn unroll_body(
-    module: &Module,
-    function: ir::Func,
-    into: &mut Function,
-    mut values: Names,
-    depth: usize,
-) -> Result<(Vec<Item>, Vec<Value>), FlowError> {
-    if depth > MAX_DEPTH {
-        return Err(FlowError::TooDeep);
-    }
-    let callee = &module.functions[function];
-    let mut items = Vec::new();
-    for &inst in &callee.body {
-        let data = &callee.insts[inst];
-        match data.op {
-            Op::Call => {
-                let (body, results) = unroll_callee(module, data, "function", 0, into, &values, depth)?;
-                items.extend(body);
-                values.extend(data.results.iter().copied().zip(results));
-            }
-            Op::If => {
-                let then = unroll_callee(module, data, "then", 1, into, &values, depth)?;
-                let otherwise = unroll_callee(module, data, "otherwise", 1, into, &values, depth)?;
-                let copy = copy_inst(callee, inst, into, &mut values);
-                let condition = into.insts[copy].operands[0];
-                items.push(Item::If { condition, results: into.insts[copy].results.clone(), then, otherwise, inst: copy });
-            }
-            Op::While => return Err(FlowError::While(data.source)),
-            _ => items.push(Item::Inst(copy_inst(callee, inst, into, &mut values))),
+struct Unroller<'m> {
+    module: &'m Module,
+    into: Function,
+    /// What each state holds at this point.
+    states: BTreeMap<State, Value>,
+}
+
+impl Unroller<'_> {
+    fn function(&mut self, function: ir::Func, mut names: Names, depth: usize) -> Result<Body, FlowError> {
+        if depth > MAX_DEPTH {
+            return Err(FlowError::TooDeep);
         }
+        let callee = &self.module.functions[function];
+        let mut items = Vec::new();
+        for &inst in &callee.body {
+            if self.into.insts.len() > MAX_INSTRUCTIONS {
+                return Err(FlowError::TooLarge);
+            }
+            let data = &callee.insts[inst];
+            match data.op {
+                Op::Call => {
+                    let (body, results) = self.callee(data, "function", 0, &names, depth)?;
+                    items.extend(body);
+                    names.extend(data.results.iter().zip(results).filter_map(|(&old, new)| Some((old, new?))));
+                }
+                Op::If => items.push(self.branch(callee, inst, &mut names, depth)?),
+                Op::While => items.push(self.repeat(callee, inst, &mut names, depth)?),
+                Op::LoadState => {
+                    names.insert(data.results[1], self.states[&data.state()]);
+                }
+                Op::StoreState => {
+                    self.states.insert(data.state(), names[&data.operands[1]]);
+                }
+                _ => items.push(Item::Inst(self.copy(callee, inst, &mut names))),
+            }
+        }
+        Ok((items, callee.results.iter().map(|v| names.get(v).copied()).collect()))
     }
-    let results = callee.results.iter().map(|v| values[v]).collect();
-    Ok((items, results))
-}
 
-fn unroll_callee(
-    module: &Module,
-    data: &InstData,
-    attribute: &str,
-    skip: usize,
-    into: &mut Function,
-    values: &Names,
-    depth: usize,
-) -> Result<(Vec<Item>, Vec<Value>), FlowError> {
-    let Attribute::Function(callee) = *data.attribute(attribute) else { unreachable!("the table says function") };
-    let params = &module.functions[callee].params;
-    let names = params.iter().copied().zip(data.operands[skip..].iter().map(|v| values[v])).collect();
-    unroll_body(module, callee, into, names, depth + 1)
-}
+    fn callee(&mut self, data: &InstData, attribute: &str, skip: usize, names: &Names, depth: usize) -> Result<Body, FlowError> {
+        let callee = data.function(attribute);
+        let params = self.module.functions[callee].params.iter();
+        let inner = params.zip(&data.operands[skip..]).filter_map(|(&param, operand)| Some((param, *names.get(operand)?))).collect();
+        self.function(callee, inner, depth + 1)
+    }
 
-fn copy_inst(from: &Function, inst: Inst, into: &mut Function, values: &mut Names) -> Inst {
-    let data = &from.insts[inst];
-    let operands = data.operands.iter().map(|v| values[v]).collect();
-    let mut attributes = data.attributes.clone();
-    for attribute in &mut attributes {
-        if let Attribute::Extents(extents) = attribute {
-            for extent in extents {
-                if let Extent::Value(v) = extent {
-                    *v = values[v];
+    fn branch(&mut self, from: &Function, inst: Inst, names: &mut Names, depth: usize) -> Result<Item, FlowError> {
+        let data = &from.insts[inst];
+        let before = self.states.clone();
+        let (then, then_results) = self.callee(data, "then", 1, names, depth)?;
+        let then_states = std::mem::replace(&mut self.states, before);
+        let (otherwise, otherwise_results) = self.callee(data, "otherwise", 1, names, depth)?;
+        let condition = names[&data.operands[0]];
+        let (mut results, mut handed) = (Vec::new(), (Vec::new(), Vec::new()));
+        let copy = self.control(data, vec![condition]);
+        for (&result, values) in data.results.iter().zip(then_results.into_iter().zip(otherwise_results)) {
+            let (Some(then), Some(otherwise)) = values else { continue };
+            let value = self.result(copy, rename_type(&from.values[result].ty, names), from.values[result].name.clone());
+            names.insert(result, value);
+            results.push(value);
+            handed.0.push(then);
+            handed.1.push(otherwise);
+        }
+        for (state, then) in then_states {
+            let otherwise = self.states[&state];
+            if then != otherwise {
+                let value = self.state_value(copy, state);
+                self.states.insert(state, value);
+                results.push(value);
+                handed.0.push(then);
+                handed.1.push(otherwise);
+            }
+        }
+        Ok(Item::If { condition, results, then: (then, handed.0), otherwise: (otherwise, handed.1) })
+    }
+
+    fn repeat(&mut self, from: &Function, inst: Inst, names: &mut Names, depth: usize) -> Result<Item, FlowError> {
+        let data = &from.insts[inst];
+        let (test, round) = (data.function("condition"), data.function("body"));
+        if !states_of(self.module, test, |op| op == Op::StoreState).is_empty() {
+            return Err(FlowError::StoringCondition(data.source));
+        }
+        let (test_params, callee) = (&self.module.functions[test].params, &self.module.functions[round]);
+        let copy = self.control(data, vec![]);
+        let (mut in_test, mut in_round) = (Names::new(), Names::new());
+        // What goes round: value, first value, and the position among the body's results or the state.
+        let (mut operands, mut states) = (Vec::new(), Vec::new());
+        for (i, operand) in data.operands.iter().enumerate() {
+            let Some(&initial) = names.get(operand) else { continue };
+            let param = callee.params[i];
+            // What the body hands on as it is does not change.
+            let value = if callee.results[i] == param {
+                initial
+            } else {
+                let value =
+                    self.result(copy, any_index(rename_type(&callee.values[param].ty, &in_round)), callee.values[param].name.clone());
+                operands.push((value, initial, i));
+                value
+            };
+            in_test.insert(test_params[i], value);
+            in_round.insert(param, value);
+            names.insert(data.results[i], value);
+        }
+        for state in states_of(self.module, round, |op| op == Op::StoreState) {
+            let value = self.state_value(copy, state);
+            let initial = self.states.insert(state, value).unwrap_or(value);
+            states.push((value, initial, state));
+        }
+        let (head, verdict) = self.function(test, in_test, depth + 1)?;
+        let (body, results) = self.function(round, in_round, depth + 1)?;
+        let mut carried = Vec::new();
+        for (value, initial, position) in operands {
+            let next = results[position].unwrap_or(value);
+            carried.push(Carried { value, initial, next });
+        }
+        for (value, initial, state) in states {
+            let next = self.states.insert(state, value).unwrap_or(value);
+            carried.push(Carried { value, initial, next });
+        }
+        let Some(&Some(condition)) = verdict.first() else { unreachable!("the verifier asks for a truth value") };
+        Ok(Item::While { carried, head, condition, body })
+    }
+
+    /// An instruction of control flow, which defines values and does nothing.
+    fn control(&mut self, data: &InstData, operands: Vec<Value>) -> Inst {
+        self.into.insts.push(InstData { op: data.op, operands, attributes: data.attributes.clone(), results: vec![], source: data.source })
+    }
+
+    fn result(&mut self, inst: Inst, ty: Type, name: Option<String>) -> Value {
+        let definition = Definition::Result(inst, self.into.insts[inst].results.len() as u32);
+        let value = self.into.values.push(ValueData { ty, definition, name });
+        self.into.insts[inst].results.push(value);
+        value
+    }
+
+    /// What a state holds behind control flow.
+    fn state_value(&mut self, inst: Inst, state: State) -> Value {
+        let data = &self.module.states[state];
+        self.result(inst, Type::Tensor(data.ty.clone()), Some(data.name.clone()))
+    }
+
+    fn copy(&mut self, from: &Function, inst: Inst, names: &mut Names) -> Inst {
+        let data = &from.insts[inst];
+        let operands = data.operands.iter().map(|v| names[v]).collect();
+        let mut attributes = data.attributes.clone();
+        for attribute in &mut attributes {
+            if let Attribute::Extents(extents) = attribute {
+                for extent in extents {
+                    if let Extent::Value(v) = extent {
+                        *v = names[v];
+                    }
                 }
             }
         }
+        let copy = self.into.insts.push(InstData { op: data.op, operands, attributes, results: vec![], source: data.source });
+        for &result in &data.results {
+            let old = &from.values[result];
+            let new = self.result(copy, rename_type(&old.ty, names), old.name.clone());
+            names.insert(result, new);
+        }
+        copy
     }
-    let copy = into.insts.push(InstData { op: data.op, operands, attributes, results: vec![], source: data.source });
-    for (i, &result) in data.results.iter().enumerate() {
-        let old = &from.values[result];
-        let ty = rename_type(&old.ty, values);
-        let new = into.values.push(ValueData { ty, definition: Definition::Result(copy, i as u32), name: old.name.clone() });
-        into.insts[copy].results.push(new);
-        values.insert(result, new);
-    }
-    copy
+}
+
+/// An index that goes round may become any number, whatever the interval of the parameter says.
+fn any_index(ty: Type) -> Type {
+    if matches!(ty, Type::Index(_)) { Type::Index(ir::Interval { low: i64::MIN, high: i64::MAX }) } else { ty }
 }

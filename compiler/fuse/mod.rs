@@ -8,7 +8,7 @@
 pub mod flow;
 
 use crate::ir::{ElementType, Expression, ExpressionBuilder, Function, Inst, Op, Value};
-use flow::{Flow, Item};
+use flow::{Flow, Item, StateFlow};
 use std::collections::HashMap;
 
 /// A method cut into groups.
@@ -16,26 +16,47 @@ use std::collections::HashMap;
 pub struct Grouped {
     /// Holds every value.
     pub function: Function,
-    /// Groups and branches in order.
+    /// Groups, branches and loops in order.
     pub nodes: Vec<Node>,
+    /// The states that the method reads or writes.
+    pub states: Vec<StateFlow>,
 }
 
-/// A group, or a branch over groups.
+/// A group, or control flow over groups.
 #[derive(Debug)]
 pub enum Node {
     /// One kernel's work.
     Group(Group),
-    /// One of two bodies, each of which writes the results.
+    /// Values that become others, all at once: what leaves a branch, what goes round in a loop. Where both have one place,
+    /// nothing is to do.
+    Moves(Vec<Move>),
+    /// One of two bodies, each of which ends with the moves to the results.
     If {
         /// One truth value.
         condition: Value,
-        /// What both bodies write.
-        results: Vec<Value>,
         /// Body when true.
         then: Vec<Node>,
         /// Body when false.
         otherwise: Vec<Node>,
     },
+    /// `head`, then while the condition is true: `body`, `head` again. The moves to what it carries stand before it and end its body.
+    While {
+        /// Computes the condition.
+        head: Vec<Node>,
+        /// One truth value.
+        condition: Value,
+        /// One round.
+        body: Vec<Node>,
+    },
+}
+
+/// A value that becomes another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// What it is.
+    pub from: Value,
+    /// What it becomes.
+    pub to: Value,
 }
 
 /// What becomes one kernel.
@@ -70,17 +91,17 @@ impl Group {
         Self { root: None, copied: Some(from), prologue: None, epilogue: None, insts: vec![], outputs: vec![to] }
     }
 
-    /// Every tensor that the group reads from memory, each once, in a fixed order.
+    /// Every tensor and index that the group reads from memory, each once, in a fixed order.
     pub fn inputs(&self, function: &Function) -> Vec<Value> {
         let accumulator = self.root.map(|r| function.insts[r].results[0]);
-        let root: &[Value] = match (&self.prologue, self.root) {
-            (Some(prologue), _) => &prologue.operands,
-            (None, Some(root)) => &function.insts[root].operands,
-            (None, None) => self.copied.as_slice(),
+        let root: Vec<Value> = match (&self.prologue, self.root) {
+            (Some(prologue), _) => prologue.operands.clone(),
+            (None, Some(root)) => function.uses(root).collect(),
+            (None, None) => self.copied.into_iter().collect(),
         };
-        let epilogue = self.epilogue.iter().flat_map(|e| e.operands.iter());
+        let epilogue = self.epilogue.iter().flat_map(|e| e.operands.iter().copied());
         let mut inputs = Vec::new();
-        for &value in root.iter().chain(epilogue) {
+        for value in root.into_iter().chain(epilogue) {
             if Some(value) != accumulator && !inputs.contains(&value) {
                 inputs.push(value);
             }
@@ -92,9 +113,9 @@ impl Group {
 /// Expressions do not grow beyond this many nodes; longer chains become several kernels.
 const MAX_NODES: usize = 512;
 
-/// Whether an instruction is no kernel: constants are data, views share memory, state and index operations are the driver's.
+/// Whether an instruction is no kernel: constants are data, views and extents have the memory of what they stand for.
 pub fn is_free(op: Op) -> bool {
-    matches!(op, Op::Constant | Op::Reshape | Op::IndexConstant | Op::IndexBinary | Op::ExtentOf)
+    matches!(op, Op::Constant | Op::Reshape | Op::IndexConstant | Op::ExtentOf)
 }
 
 fn takes_epilogue(op: Op) -> bool {
@@ -103,16 +124,16 @@ fn takes_epilogue(op: Op) -> bool {
 
 /// Cuts a method into groups.
 pub fn group(flow: Flow) -> Grouped {
-    let Flow { function, items } = flow;
+    let Flow { function, items, states } = flow;
     let mut uses: HashMap<Value, usize> = HashMap::new();
     count_uses(&function, &items, &mut uses);
-    for &result in &function.results {
+    for &result in function.results.iter().chain(states.iter().map(|s| &s.exit)) {
         *uses.entry(result).or_default() += 1;
     }
-    let available = function.params.iter().copied().collect();
+    let available = function.params.iter().copied().chain(states.iter().map(|s| s.entry)).collect();
     let mut grouping = Grouping { function: &function, uses, available, prologues: HashMap::new() };
     let nodes = grouping.body(&items);
-    Grouped { nodes, function }
+    Grouped { nodes, function, states }
 }
 
 fn count_uses(function: &Function, items: &[Item], uses: &mut HashMap<Value, usize>) {
@@ -130,6 +151,14 @@ fn count_uses(function: &Function, items: &[Item], uses: &mut HashMap<Value, usi
                     for &value in results {
                         *uses.entry(value).or_default() += 1;
                     }
+                }
+            }
+            Item::While { carried, head, condition, body } => {
+                count_uses(function, head, uses);
+                count_uses(function, body, uses);
+                let handed = carried.iter().flat_map(|c| [c.initial, c.next]);
+                for value in handed.chain([*condition]) {
+                    *uses.entry(value).or_default() += 1;
                 }
             }
         }
@@ -169,14 +198,25 @@ impl Grouping<'_> {
                     nodes.push(Node::Group(group));
                     continue;
                 }
-                Item::If { condition, results, then, otherwise, .. } => {
+                Item::If { condition, results, then, otherwise } => {
                     let before = self.available.clone();
                     let then = self.branch(then, results);
-                    self.available = before.clone();
+                    self.available.clone_from(&before);
                     let otherwise = self.branch(otherwise, results);
                     self.available = before;
                     self.available.extend(results.iter().copied());
-                    nodes.push(Node::If { condition: *condition, results: results.clone(), then, otherwise });
+                    nodes.push(Node::If { condition: *condition, then, otherwise });
+                    continue;
+                }
+                Item::While { carried, head, condition, body } => {
+                    self.available.extend(carried.iter().map(|c| c.value));
+                    let before = self.available.clone();
+                    let head = self.body(head);
+                    let mut body = self.body(body);
+                    self.available = before;
+                    nodes.push(Node::Moves(carried.iter().map(|c| Move { from: c.initial, to: c.value }).collect()));
+                    body.push(Node::Moves(carried.iter().map(|c| Move { from: c.next, to: c.value }).collect()));
+                    nodes.push(Node::While { head, condition: *condition, body });
                     continue;
                 }
             }
@@ -187,11 +227,10 @@ impl Grouping<'_> {
         nodes
     }
 
-    /// A branch's body, and copies of what it hands on into the results.
+    /// A branch's body, and what becomes of the values it hands on.
     fn branch(&mut self, (items, values): &(Vec<Item>, Vec<Value>), results: &[Value]) -> Vec<Node> {
         let mut nodes = self.body(items);
-        let tensors = values.iter().zip(results).filter(|(_, r)| self.function.values[**r].ty.as_tensor().is_some());
-        nodes.extend(tensors.map(|(&from, &to)| Node::Group(Group::copy(from, to))));
+        nodes.push(Node::Moves(values.iter().zip(results).map(|(&from, &to)| Move { from, to }).collect()));
         nodes
     }
 
@@ -208,7 +247,7 @@ impl Grouping<'_> {
                 let data = &self.function.insts[*inst];
                 matches!(data.op, Op::Window | Op::Reduce) && data.operands == [value]
             }
-            Item::If { .. } => false,
+            Item::If { .. } | Item::While { .. } => false,
         };
         self.uses.get(&value) == Some(&1) && items.iter().any(reader)
     }

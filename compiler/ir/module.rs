@@ -218,6 +218,18 @@ impl Function {
         self.values[value].ty.as_tensor().expect("value is a tensor")
     }
 
+    /// The type that a value has in memory: an index is one `i64` there.
+    ///
+    /// # Panics
+    /// When the value is a token: a bug of the caller.
+    pub fn stored_type(&self, value: Value) -> TensorType {
+        match &self.values[value].ty {
+            Type::Tensor(ty) => ty.clone(),
+            Type::Index(_) => TensorType::of(ElementType::I64, &[]),
+            Type::Effect => unreachable!("a token is nowhere in memory"),
+        }
+    }
+
     /// The instruction that defines a value, unless it is a parameter.
     pub fn defining_inst(&self, value: Value) -> Option<Inst> {
         match self.values[value].definition {

@@ -4,7 +4,7 @@
 //! operator's last kernels write, if it has the bytes of the operator's result, lies where the file puts that result. A tensor that
 //! lives longer than in the file may meet another there; the later one then goes where the planner likes.
 
-use super::method::root_of;
+use super::tensors::root_of;
 use crate::fuse::Group;
 use crate::ir::{self, Function, Module, Value};
 use crate::plan::{self, Place, Plan, PlanError, Request};
@@ -28,7 +28,7 @@ pub(super) fn places<'a>(
     for &output in groups.flat_map(|group| &group.outputs) {
         let root = root_of(function, output);
         let operator = function.defining_inst(output).and_then(|inst| function.insts[inst].source).map(|s| module.sources[s].operator);
-        if let (Some(operator), Some(bytes)) = (operator, function.bound_bytes(function.tensor(root))) {
+        if let (Some(operator), Some(bytes)) = (operator, function.bound_bytes(&function.stored_type(root))) {
             let list = written.entry((operator, bytes)).or_default();
             list.retain(|&value| value != root);
             list.push(root);

@@ -1,20 +1,22 @@
-//! One method: its groups in order, the planner's request, and the steps with their addresses.
+//! One method: its groups in order, the places of its values, the planner's request, and the steps with their addresses.
 
+use super::emission::{Emission, Scheduled};
 use super::memory_map::{memory_map, peak};
+use super::places::{self, Places, Point};
 use super::pool::Pool;
+use super::tensors::{Outside, StatePlace, Tensors, duplicate, outputs_of, root_of};
+use super::variables::Variables;
+use super::work::{self, Work};
 use super::{LiveRanges, Options, Peak, PlanSource, bug, imported};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::fuse::flow::{self, FlowError};
-use crate::fuse::{self, Group, Node};
-use crate::ir::{self, Function, Module, Op, Type, Value};
-use crate::plan::{self, Place, Plan, TensorId};
-use crate::program::{Address, Call, External, ExternalTensor, Method, Origin, Port, Step};
+use crate::fuse::{self, Group, Grouped, Move, Node};
+use crate::ir::{self, Function, Module, Type, Value};
+use crate::plan::{self, Plan, TensorId};
+use crate::program::{Method, Port};
 use crate::schedule::movement::MovementSchedule;
-use crate::schedule::{self, Argument, Context, Schedule, Unsupported};
-use std::collections::HashMap;
-
-/// Tensors in the arena start at a multiple of this: a vector register of the narrowest machine.
-const TENSOR_ALIGNMENT: u64 = 16;
+use crate::schedule::{self, Context, Schedule, Unsupported};
+use std::collections::{BTreeSet, HashMap};
 
 /// A method, its plan and what reports and checks want to know of it.
 pub struct LoweredMethod {
@@ -32,46 +34,41 @@ pub struct LoweredMethod {
 ///
 /// # Errors
 /// One diagnostic for each operator without lowering.
-pub fn lower(module: &Module, method: &ir::Method, options: Options, pool: &mut Pool) -> Result<LoweredMethod, Diagnostics> {
+pub(super) fn lower(
+    module: &Module,
+    method: &ir::Method,
+    options: Options,
+    variables: &Variables,
+    pool: &mut Pool,
+) -> Result<LoweredMethod, Diagnostics> {
     let flow = flow::unroll(module, method.function).map_err(|error| flow_diagnostic(module, method, &error))?;
-    let mut grouped = fuse::group(flow);
-    let outputs = place_outputs(method, &mut grouped);
-    let mut tensors = Tensors::new(module, &grouped.function, method, &outputs);
-    let mut work = Vec::new();
-    let mut failures = Vec::new();
-    let context = |group| Context { module, function: &grouped.function, group, machine: options.machine };
-    linearise(&grouped.function, &grouped.nodes, &mut work);
-    let mut steps = Vec::new();
-    for item in &work {
-        let step = match item {
-            Work::Group(group) => choose(context(group)).map(|schedule| {
-                let step = tensors.group_step(group, &schedule.requirements());
-                (step, Some(schedule))
-            }),
-            // Its function may have effects: what comes before and behind it stays there.
-            Work::External(group) => {
-                let step = tensors.group_step(group, &schedule::Requirements::default());
-                Ok((plan::Step { barrier: true, ..step }, None))
-            }
-            Work::Test(condition) => Ok((tensors.test_step(*condition), None)),
-            Work::Else | Work::End => Ok((plan::Step { barrier: true, ..plan::Step::default() }, None)),
-        };
-        match step {
-            Ok(step) => steps.push(step),
-            Err((error, group)) => failures.push(unsupported(module, &grouped.function, method, group, &error)),
-        }
-    }
-    if !failures.is_empty() {
-        return Err(Diagnostics(failures));
-    }
-    let (steps, mut schedules): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
+    let prepared = Prepared::new(fuse::group(flow), method);
+    let Prepared { grouped, outputs, states, spares } = &prepared;
+    let function = &grouped.function;
+    let fail = |(error, group): (Unsupported, &Group)| unsupported(module, function, method, group, &error);
+
+    let work = work::of_method(function, &grouped.nodes);
+    let context = |group| Context { module, function, group, machine: options.machine };
+    let schedules = choose_all(&work, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?;
+    let outside = Outside::new(module, function, variables, states, method.inputs.len(), outputs);
+    let places = choose_places(&work, &schedules, &outside, outputs);
+    let copies = copies_of(&work, &places, function, spares);
+    let (work, is_copy) = with_copies(&work, &copies);
+    let copied: Vec<Work> = work.iter().zip(&is_copy).filter(|(_, copy)| **copy).map(|(work, _)| *work).collect();
+    let context = |group| Context { module, function, group, machine: options.machine };
+    let mut copied = choose_all(&copied, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?.into_iter();
+    let mut originals = schedules.into_iter();
+    let mut schedules: Vec<_> = is_copy.iter().map(|&copy| if copy { copied.next() } else { originals.next() }.flatten()).collect();
+
+    let mut tensors = Tensors::new(&outside, &places);
+    let steps = steps_of(&work, &schedules, &mut tensors, states, outputs);
     let mut request = plan::Request { tensors: tensors.list.clone(), steps, effort: options.effort };
     let planned = match options.plan {
         PlanSource::Own => plan::plan_reordered(&request),
         // The plan of the file holds for the order of the file.
         PlanSource::Program => {
             let groups = work.iter().filter_map(|item| if let Work::Group(group) = item { Some(*group) } else { None });
-            for (root, offset) in imported::places(module, method, &grouped.function, groups) {
+            for (root, offset) in imported::places(module, method, function, groups) {
                 if let Some(id) = tensors.ids.get(&root) {
                     request.tensors[id.index()].fixed = Some(offset);
                 }
@@ -83,10 +80,9 @@ pub fn lower(module: &Module, method: &ir::Method, options: Options, pool: &mut 
     let request = request.reordered(&order);
     let work: Vec<Work> = order.iter().map(|&i| work[i]).collect();
     plan::check(&request, &plan).map_err(|error| bug(format!("the memory plan does not pass its check: {error}")))?;
-    let schedules = order.iter().map(|&i| schedules[i].take());
-    let items: Vec<_> = work.iter().copied().zip(schedules).enumerate().collect();
-    let mut emission = Emission { module, tensors: &tensors, plan: &plan, pool, items: items.into_iter() };
-    let steps = emission.steps().map_err(|(error, group)| unsupported(module, &grouped.function, method, group, &error))?;
+    let items: Vec<Scheduled> = work.iter().copied().zip(order.iter().map(|&i| schedules[i].take())).collect();
+    let mut emission = Emission { tensors: &tensors, plan: &plan, pool, items: items.into_iter().enumerate() };
+    let steps = emission.steps().map_err(fail)?;
     let calls: Vec<usize> = (0..work.len()).filter(|&i| matches!(work[i], Work::Group(_))).collect();
     let lifetimes = plan::Lifetimes::new(&request).map_err(|error| bug(error.to_string()))?;
     let live = calls.iter().map(|&step| lifetimes.live_after(&plan, step)).collect();
@@ -95,7 +91,7 @@ pub fn lower(module: &Module, method: &ir::Method, options: Options, pool: &mut 
     let lowered = Method {
         name: method.name.clone(),
         inputs: ports(&module.functions[method.function], &module.functions[method.function].params, &method.inputs)?,
-        outputs: ports(&grouped.function, &outputs, &method.outputs)?,
+        outputs: ports(function, outputs, &method.outputs)?,
         steps,
         scratch_bytes: plan.arena_bytes,
         lower_bound: plan.lower_bound,
@@ -105,9 +101,224 @@ pub fn lower(module: &Module, method: &ir::Method, options: Options, pool: &mut 
     Ok(LoweredMethod { method: lowered, plan, live, peak })
 }
 
+/// A method cut into groups, and values for what lies outside the arena.
+struct Prepared {
+    grouped: Grouped,
+    /// The tensor of each output.
+    outputs: Vec<Value>,
+    states: Vec<StatePlace>,
+    /// For what values become where several become others at once: values to hold one of them meanwhile.
+    spares: HashMap<Value, Value>,
+}
+
+impl Prepared {
+    fn new(mut grouped: Grouped, method: &ir::Method) -> Self {
+        let mut written = Vec::new();
+        produced(&grouped.nodes, &mut written);
+        let (outputs, copies) = outputs_of(&mut grouped.function, method.outputs.len(), &written);
+        grouped.nodes.extend(copies.into_iter().map(Node::Group));
+        let function = &mut grouped.function;
+        let states: Vec<_> = grouped.states.iter().map(|&flow| StatePlace { flow, left: duplicate(function, flow.entry) }).collect();
+        let written = states.iter().filter(|s| s.flow.exit != s.flow.entry);
+        grouped.nodes.push(Node::Moves(written.map(|s| Move { from: s.flow.exit, to: s.left }).collect()));
+        let mut spares = HashMap::new();
+        add_spares(&grouped.nodes, function, &mut spares);
+        Self { grouped, outputs, states, spares }
+    }
+}
+
+fn add_spares(nodes: &[Node], function: &mut Function, spares: &mut HashMap<Value, Value>) {
+    for node in nodes {
+        match node {
+            Node::Group(_) => {}
+            Node::Moves(moves) if moves.len() < 2 => {}
+            Node::Moves(moves) => {
+                for moved in moves {
+                    spares.entry(moved.to).or_insert_with(|| duplicate(function, moved.to));
+                }
+            }
+            Node::If { then: first, otherwise: second, .. } | Node::While { head: first, body: second, .. } => {
+                add_spares(first, function, spares);
+                add_spares(second, function, spares);
+            }
+        }
+    }
+}
+
+/// The values that groups and moves write.
+fn produced(nodes: &[Node], list: &mut Vec<Value>) {
+    for node in nodes {
+        match node {
+            Node::Group(group) => list.extend(&group.outputs),
+            Node::Moves(moves) => list.extend(moves.iter().map(|m| m.to)),
+            Node::If { then: first, otherwise: second, .. } | Node::While { head: first, body: second, .. } => {
+                produced(first, list);
+                produced(second, list);
+            }
+        }
+    }
+}
+
+type Schedules<'a> = Vec<Option<Box<dyn Schedule + 'a>>>;
+
+/// The schedules of all groups, or all groups without one.
+fn choose_all<'a>(work: &[Work<'a>], context: impl Fn(&'a Group) -> Context<'a>) -> Result<Schedules<'a>, Vec<(Unsupported, &'a Group)>> {
+    let (mut schedules, mut failures) = (Vec::new(), Vec::new());
+    for item in work {
+        match item {
+            Work::Group(group) => match choose(context(group)) {
+                Ok(schedule) => schedules.push(Some(schedule)),
+                Err(failure) => failures.push(failure),
+            },
+            _ => schedules.push(None),
+        }
+    }
+    if failures.is_empty() { Ok(schedules) } else { Err(failures) }
+}
+
+/// Which values have one place.
+fn choose_places(work: &[Work<'_>], schedules: &Schedules<'_>, outside: &Outside<'_>, outputs: &[Value]) -> Places {
+    let root = |v: Value| root_of(outside.function, v);
+    let states = outside.states;
+    let point = |(item, schedule): (&Work, &Option<Box<dyn Schedule + '_>>)| {
+        let mut point = Point::default();
+        match item {
+            Work::Enter => point.writes = states.iter().map(|s| s.flow.entry).collect(),
+            Work::Group(group) | Work::External(group) => {
+                point.reads = group.inputs(outside.function).into_iter().map(root).collect();
+                point.writes = group.outputs.iter().copied().map(root).collect();
+                let pairs = schedule.as_ref().map(|s| s.requirements().may_share).unwrap_or_default();
+                point.may_share = pairs.into_iter().map(|(read, written)| (root(read), root(written))).collect();
+            }
+            Work::Moves(moves) => {
+                point.moves = moves.iter().map(|m| Move { from: root(m.from), to: m.to }).collect();
+                point.reads = point.moves.iter().map(|m| m.from).collect();
+                point.writes = point.moves.iter().map(|m| m.to).collect();
+            }
+            Work::Test(condition) | Work::Check(condition) => point.reads = vec![root(*condition)],
+            // What a branch or a round has handed on is needed behind what follows here.
+            Work::Else(moves) | Work::Repeat(moves) => point.reads = moves.iter().map(|m| m.to).collect(),
+            Work::Leave => point.reads = outputs.iter().copied().map(root).chain(states.iter().map(|s| s.left)).collect(),
+            Work::End | Work::Loop => {}
+        }
+        point
+    };
+    let points: Vec<Point> = work.iter().zip(schedules).map(point).collect();
+    let together: Vec<_> = states.iter().map(|s| (s.flow.entry, s.left)).collect();
+    places::choose(&points, &places::loops(work), &together, |value| outside.holder(value))
+}
+
+/// For each entry of the list, the copies that its moves cost.
+fn copies_of(work: &[Work<'_>], places: &Places, function: &Function, spares: &HashMap<Value, Value>) -> Vec<Vec<Group>> {
+    let copies = |item: &Work| match item {
+        Work::Moves(moves) => {
+            let costly = moves.iter().filter(|m| !places.same(root_of(function, m.from), m.to));
+            sequence(costly.copied().collect(), |from, to| places.same(root_of(function, from), to), spares)
+        }
+        _ => vec![],
+    };
+    work.iter().map(copies).collect()
+}
+
+/// Copies one by one that do what moves do all at once: none overwrites what another still reads. Where they form a circle, one
+/// value is put aside.
+fn sequence(mut moves: Vec<Move>, same: impl Fn(Value, Value) -> bool, spares: &HashMap<Value, Value>) -> Vec<Group> {
+    let mut copies = Vec::new();
+    while !moves.is_empty() {
+        let harmless = |m: &Move| !moves.iter().any(|other| other.to != m.to && same(other.from, m.to));
+        match moves.iter().position(harmless) {
+            Some(next) => {
+                let moved = moves.remove(next);
+                copies.push(Group::copy(moved.from, moved.to));
+            }
+            None => {
+                let moved = &mut moves[0];
+                let spare = spares[&moved.to];
+                copies.push(Group::copy(moved.from, spare));
+                moved.from = spare;
+            }
+        }
+    }
+    copies
+}
+
+/// The list with the copies in front of the moves that need them, and which entries they are.
+fn with_copies<'a>(work: &[Work<'a>], copies: &'a [Vec<Group>]) -> (Vec<Work<'a>>, Vec<bool>) {
+    let mut list = Vec::new();
+    for (item, copies) in work.iter().zip(copies) {
+        list.extend(copies.iter().map(|group| (Work::Group(group), true)));
+        list.push((*item, false));
+    }
+    list.into_iter().unzip()
+}
+
+/// The planner's steps.
+fn steps_of(
+    work: &[Work<'_>],
+    schedules: &Schedules<'_>,
+    tensors: &mut Tensors<'_>,
+    states: &[StatePlace],
+    outputs: &[Value],
+) -> Vec<plan::Step> {
+    let mut steps: Vec<plan::Step> = Vec::new();
+    let mut loops = Vec::new();
+    for (item, schedule) in work.iter().zip(schedules) {
+        let step = match item {
+            Work::Group(group) => {
+                let requirements = schedule.as_ref().map(|s| s.requirements()).unwrap_or_default();
+                tensors.group_step(group, &requirements)
+            }
+            // Its function may have effects: what comes before and behind it stays there.
+            Work::External(group) => {
+                plan::Step { barrier: true, ..tensors.group_step(group, &schedule::Requirements::default()) }
+            }
+            Work::Enter => {
+                let writes = states.iter().map(|s| tensors.id(s.flow.entry)).collect();
+                plan::Step { writes, ..tensors.barrier("enter", []) }
+            }
+            Work::Moves(moves) => moves_step(moves, tensors),
+            Work::Test(condition) => tensors.barrier("if", [*condition]),
+            Work::Check(condition) => tensors.barrier("while", [*condition]),
+            Work::Else(_) | Work::End => tensors.barrier("end", []),
+            Work::Loop => {
+                loops.push(steps.len());
+                tensors.barrier("loop", [])
+            }
+            Work::Repeat(moves) => {
+                let start = loops.pop().unwrap_or(0);
+                let mut step = tensors.barrier("repeat", moves.iter().map(|m| m.to));
+                step.reads.extend(from_outside(&steps[start..]));
+                step
+            }
+            Work::Leave => {
+                let written = states.iter().map(|s| if s.flow.exit == s.flow.entry { s.flow.entry } else { s.left });
+                tensors.barrier("leave", outputs.iter().copied().chain(written))
+            }
+        };
+        steps.push(step);
+    }
+    steps
+}
+
+/// Only moves within one place are left: copies do the others.
+fn moves_step(moves: &[Move], tensors: &mut Tensors<'_>) -> plan::Step {
+    let free: Vec<_> = moves.iter().filter(|m| tensors.in_place(**m)).copied().collect();
+    let mut step = tensors.barrier("moves", free.iter().map(|m| m.from));
+    step.moves = free.iter().map(|m| (tensors.id(m.from), tensors.id(m.to))).collect();
+    step.moves.retain(|(from, to)| from != to);
+    step
+}
+
+/// What the steps of a loop read and do not make: each round needs it.
+fn from_outside(steps: &[plan::Step]) -> BTreeSet<TensorId> {
+    let made: BTreeSet<TensorId> =
+        steps.iter().flat_map(|step| step.writes.iter().copied().chain(step.moves.iter().map(|(_, to)| *to))).collect();
+    steps.iter().flat_map(|step| step.reads.iter().copied()).filter(|id| !made.contains(id)).collect()
+}
+
 fn flow_diagnostic(module: &Module, method: &ir::Method, error: &FlowError) -> Diagnostic {
     let mut diagnostic = Diagnostic::new(402, Kind::Unsupported, error.to_string()).in_function(&method.name);
-    if let FlowError::While(Some(source)) = error {
+    if let FlowError::StoringCondition(Some(source)) = error {
         let source = &module.sources[*source];
         diagnostic = diagnostic.at_operator(source.operator, &source.operator_name);
     }
@@ -131,286 +342,6 @@ fn unsupported(module: &Module, function: &Function, method: &ir::Method, group:
             diagnostic.at_operator(source.operator, &source.operator_name).about_tensor(&source.tensor).in_function(&source.function);
     }
     diagnostic.in_function(&method.name)
-}
-
-/// Makes every output of the method a tensor of its own that some group writes: what is an input, a constant, a part of
-/// something else or returned twice is copied. Gives the tensor of each output.
-fn place_outputs(method: &ir::Method, grouped: &mut fuse::Grouped) -> Vec<Value> {
-    let mut written = Vec::new();
-    produced(&grouped.nodes, &mut written);
-    let mut taken: Vec<Value> = Vec::new();
-    let mut outputs = Vec::new();
-    let results = grouped.function.results.clone();
-    for &result in results.iter().take(method.outputs.len()) {
-        let root = root_of(&grouped.function, result);
-        if written.contains(&root) && !taken.contains(&root) {
-            taken.push(root);
-            outputs.push(result);
-            continue;
-        }
-        let data = grouped.function.values[result].clone();
-        let copy = grouped.function.values.push(data);
-        grouped.nodes.push(Node::Group(Group::copy(result, copy)));
-        outputs.push(copy);
-    }
-    outputs
-}
-
-/// The tensors that groups and branches write.
-fn produced(nodes: &[Node], list: &mut Vec<Value>) {
-    for node in nodes {
-        match node {
-            Node::Group(group) => list.extend(&group.outputs),
-            Node::If { results, then, otherwise, .. } => {
-                list.extend(results);
-                produced(then, list);
-                produced(otherwise, list);
-            }
-        }
-    }
-}
-
-/// The tensor whose memory a value has: reshapes share that of their operand.
-pub(super) fn root_of(function: &Function, mut value: Value) -> Value {
-    while let Some(inst) = function.defining_inst(value) {
-        let data = &function.insts[inst];
-        if data.op != Op::Reshape || !data.results.contains(&value) {
-            break;
-        }
-        value = data.operands[0];
-    }
-    value
-}
-
-/// What the planner sees as one step. Groups may change places between two others; those are barriers.
-#[derive(Clone, Copy)]
-enum Work<'a> {
-    Group(&'a Group),
-    /// A custom operator, which has no kernel.
-    External(&'a Group),
-    /// The driver reads a condition; what it does when true follows, up to `Else`.
-    Test(Value),
-    /// What it does when false follows, up to `End`.
-    Else,
-    /// A branch ends here.
-    End,
-}
-
-fn linearise<'a>(function: &Function, nodes: &'a [Node], work: &mut Vec<Work<'a>>) {
-    for node in nodes {
-        match node {
-            Node::Group(group) if group.root.is_some_and(|root| function.insts[root].op == Op::External) => {
-                work.push(Work::External(group))
-            }
-            Node::Group(group) => work.push(Work::Group(group)),
-            Node::If { condition, then, otherwise, .. } => {
-                work.push(Work::Test(*condition));
-                linearise(function, then, work);
-                work.push(Work::Else);
-                linearise(function, otherwise, work);
-                work.push(Work::End);
-            }
-        }
-    }
-}
-
-/// The planner's tensors and what they stand for.
-struct Tensors<'a> {
-    module: &'a Module,
-    function: &'a Function,
-    list: Vec<plan::Tensor>,
-    ids: HashMap<Value, TensorId>,
-    /// The method's input or output number of tensors in callers' buffers.
-    inputs: HashMap<Value, u32>,
-    outputs: HashMap<Value, u32>,
-}
-
-impl<'a> Tensors<'a> {
-    fn new(module: &'a Module, function: &'a Function, method: &ir::Method, outputs: &[Value]) -> Self {
-        let inputs = function.params.iter().take(method.inputs.len()).enumerate().map(|(i, &v)| (v, i as u32)).collect();
-        let outputs = outputs.iter().enumerate().map(|(i, &v)| (root_of(function, v), i as u32)).collect();
-        Self { module, function, list: vec![], ids: HashMap::new(), inputs, outputs }
-    }
-
-    fn constant(&self, root: Value) -> Option<ir::Constant> {
-        let data = &self.function.insts[self.function.defining_inst(root)?];
-        match (data.op, data.attributes.first()) {
-            (Op::Constant, Some(ir::Attribute::Constant(constant))) => Some(*constant),
-            _ => None,
-        }
-    }
-
-    fn id(&mut self, value: Value) -> TensorId {
-        let root = root_of(self.function, value);
-        if let Some(&id) = self.ids.get(&root) {
-            return id;
-        }
-        let place = if self.inputs.contains_key(&root) {
-            Place::Input
-        } else if self.outputs.contains_key(&root) {
-            Place::Output
-        } else if self.constant(root).is_some() {
-            Place::Constant
-        } else {
-            Place::Arena
-        };
-        let ty = self.function.tensor(root);
-        let name = self.function.values[root].name.clone().unwrap_or_else(|| format!("{root}"));
-        let bytes = self.function.bound_bytes(ty).unwrap_or(0);
-        self.list.push(plan::Tensor { bytes, alignment: TENSOR_ALIGNMENT, place, view_of: None, fixed: None, name });
-        let id = TensorId(self.list.len() as u32 - 1);
-        self.ids.insert(root, id);
-        id
-    }
-
-    fn group_step(&mut self, group: &Group, requirements: &schedule::Requirements) -> plan::Step {
-        let reads = group.inputs(self.function).iter().map(|&v| self.id(v)).collect();
-        let writes = group.outputs.iter().map(|&v| self.id(v)).collect();
-        let scratch = requirements.scratch.iter().map(|&bytes| plan::Scratch { bytes, alignment: crate::program::ALIGNMENT }).collect();
-        let may_share = requirements.may_share.iter().map(|&(read, written)| (self.id(read), self.id(written))).collect();
-        let name = group.insts.first().map_or("copy", |&inst| self.function.insts[inst].op.row().name).to_owned();
-        plan::Step { reads, writes, scratch, may_share, name, ..plan::Step::default() }
-    }
-
-    fn test_step(&mut self, condition: Value) -> plan::Step {
-        plan::Step { reads: vec![self.id(condition)], barrier: true, name: "if".into(), ..plan::Step::default() }
-    }
-
-    fn address(&self, plan: &Plan, pool: &mut Pool, value: Value) -> Address {
-        let root = root_of(self.function, value);
-        if let Some(&input) = self.inputs.get(&root) {
-            return Address::Input(input, 0);
-        }
-        if let Some(&output) = self.outputs.get(&root) {
-            return Address::Output(output, 0);
-        }
-        if let Some(constant) = self.constant(root) {
-            let data = &self.module.constants[constant].data;
-            return Address::Constant(
-                pool.constant(data, || self.function.values[root].name.clone().unwrap_or_else(|| constant.to_string())),
-                0,
-            );
-        }
-        let offset = self.ids.get(&root).and_then(|id| plan.offset[id.index()]);
-        // A tensor without an offset has no bytes; no access reaches it.
-        Address::Scratch(offset.unwrap_or(0))
-    }
-
-    fn shares(&self, plan: &Plan, (read, written): (Value, Value)) -> bool {
-        let offset = |v: Value| {
-            let id = self.ids.get(&root_of(self.function, v))?;
-            let in_arena = self.list[id.index()].place == Place::Arena;
-            if in_arena { plan.offset[id.index()] } else { None }
-        };
-        offset(read).is_some() && offset(read) == offset(written)
-    }
-}
-
-/// Work in the order of the plan, each with its position and the schedule of a group.
-type Items<'s> = std::vec::IntoIter<(usize, (Work<'s>, Option<Box<dyn Schedule + 's>>))>;
-
-/// Writes the steps, in the order of the plan.
-struct Emission<'a, 's> {
-    module: &'a Module,
-    tensors: &'a Tensors<'a>,
-    plan: &'a Plan,
-    pool: &'a mut Pool,
-    items: Items<'s>,
-}
-
-impl<'s> Emission<'_, 's> {
-    /// The steps up to the end of the branch at hand, or of the method.
-    fn steps(&mut self) -> Result<Vec<Step>, (Unsupported, &'s Group)> {
-        let mut steps = Vec::new();
-        while let Some((position, item)) = self.items.next() {
-            match item {
-                (Work::Group(group), Some(schedule)) => {
-                    let call = self.call(group, schedule.as_ref(), position).map_err(|error| (error, group))?;
-                    steps.push(Step::Call(call));
-                }
-                (Work::External(group), _) => steps.push(Step::External(self.external(group).map_err(|error| (error, group))?)),
-                (Work::Test(condition), _) => {
-                    let condition = self.tensors.address(self.plan, self.pool, condition);
-                    let (then, otherwise) = (self.steps()?, self.steps()?);
-                    steps.push(Step::If { condition, then, otherwise });
-                }
-                (Work::Else | Work::End, _) => break,
-                (Work::Group(_), None) => unreachable!("groups have schedules"),
-            }
-        }
-        Ok(steps)
-    }
-
-    fn call(&mut self, group: &Group, schedule: &dyn Schedule, position: usize) -> Result<Call, Unsupported> {
-        let requirements = schedule.requirements();
-        let shared: Vec<_> = requirements.may_share.into_iter().filter(|&pair| self.tensors.shares(self.plan, pair)).collect();
-        let lowered = schedule.lower(&shared)?;
-        let mut origin = self.origin(group);
-        origin.schedule = lowered.description;
-        origin.multiply_accumulates = lowered.multiply_accumulates;
-        let stem = lowered.kernel.name.clone();
-        let symbol = match origin.operators.first() {
-            Some((operator, _)) => format!("op{operator:03}_{stem}"),
-            None => stem,
-        };
-        let mut arguments = Vec::new();
-        for argument in &lowered.arguments {
-            arguments.push(match argument {
-                Argument::Tensor(value) => self.tensors.address(self.plan, self.pool, *value),
-                Argument::Data(data) => Address::Constant(self.pool.constant(data, || symbol.clone()), 0),
-                Argument::Scratch(i) => Address::Scratch(self.plan.scratch[position][*i]),
-            });
-        }
-        let kernel = self.pool.kernel(lowered.kernel, symbol);
-        Ok(Call { kernel, arguments, integers: vec![], origin })
-    }
-
-    fn external(&mut self, group: &Group) -> Result<External, Unsupported> {
-        let missing = || Unsupported::new("a custom operator without a function");
-        let data = group.root.map(|root| &self.tensors.function.insts[root]).ok_or_else(missing)?;
-        let external = schedule::external::External::of(data).ok_or_else(missing)?;
-        let (scales, zero_points) = (self.module_constant(external.scales), self.module_constant(external.zero_points));
-        let mut tensors = Vec::new();
-        for (value, number) in data.operands.iter().chain(&data.results).zip(0u64..) {
-            let ty = self.tensors.function.tensor(*value);
-            let shape = ty.static_shape().ok_or_else(|| Unsupported::new("a custom operator on a tensor of dynamic shape"))?;
-            let extents: Vec<u8> = shape.iter().flat_map(|extent| extent.to_le_bytes()).collect();
-            tensors.push(ExternalTensor {
-                address: self.tensors.address(self.plan, self.pool, *value),
-                bytes: ty.static_bytes().unwrap_or(0),
-                element: ty.element,
-                rank: shape.len() as u32,
-                shape: (!shape.is_empty()).then(|| self.pool.constant(&extents.into(), || "extents".into())),
-                scale: Address::Constant(scales, 4 * number),
-                zero_point: Address::Constant(zero_points, 4 * number),
-            });
-        }
-        let outputs = tensors.split_off(data.operands.len());
-        let has_options = !self.module.constants[external.options].data.bytes().is_empty();
-        let options = has_options.then(|| self.module_constant(external.options));
-        Ok(External { symbol: external.symbol.to_owned(), inputs: tensors, outputs, options, origin: self.origin(group) })
-    }
-
-    fn module_constant(&mut self, constant: ir::Constant) -> u32 {
-        self.pool.constant(&self.module.constants[constant].data, || constant.to_string())
-    }
-
-    fn origin(&self, group: &Group) -> Origin {
-        let function = self.tensors.function;
-        let mut origin = Origin::default();
-        for &inst in &group.insts {
-            let Some(source) = function.insts[inst].source else { continue };
-            let source = &self.module.sources[source];
-            let operator = (source.operator, source.operator_name.clone());
-            if !origin.operators.contains(&operator) {
-                origin.operators.push(operator);
-                origin.tensors.push(source.tensor.clone());
-            }
-        }
-        let values = group.inputs(function).into_iter().chain(group.outputs.iter().copied());
-        origin.bytes = values.filter_map(|v| function.bound_bytes(function.tensor(v))).sum();
-        origin
-    }
 }
 
 fn ports(function: &Function, values: &[Value], ports: &[ir::Port]) -> Result<Vec<Port>, Diagnostics> {

@@ -1,7 +1,8 @@
 //! An independent check of a plan, by replaying the steps.
 //!
-//! Two memories are kept side by side. In the *ideal* memory every storage (the tensor at the root of a chain of views) has bytes of its
-//! own. In the *arena* a tensor is where the plan puts it. Both hold, instead of values, who wrote a byte: every write of a tensor by a
+//! Two memories are kept side by side. In the *ideal* memory every storage (the tensor at the root of a chain of views, and each one that
+//! takes a place over) has bytes of its own. In the *arena* a tensor is where the plan puts it; variables and the caller's buffers for
+//! results lie behind it. Both hold, instead of values, who wrote a byte: every write of a tensor by a
 //! step is a new *mark*, and the byte `i` it writes is `(mark, i)`. A plan is right if every read sees in the arena what it would see in
 //! the ideal memory, and
 //!
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use super::request::{Place, Plan, Request, TensorId};
+use super::request::{Place, Plan, Request, Tensor, TensorId};
 
 /// What is wrong with a plan. Tensors and steps are named as in the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,6 +96,7 @@ pub fn check(request: &Request, plan: &Plan) -> Result<(), CheckError> {
         let uses = replay.uses(step)?;
         replay.check_overlaps(step, &uses)?;
         replay.run(step, &uses)?;
+        replay.rename(step)?;
     }
     Ok(())
 }
@@ -133,6 +135,18 @@ impl Memory {
         self.ranges.insert(bytes.start, (bytes.end, mark, bytes.start));
     }
 
+    /// Makes `bytes` hold what was read elsewhere.
+    fn set(&mut self, bytes: &Range<u64>, pieces: &[(u64, Mark, u64)]) {
+        self.clear(bytes);
+        let mut at = bytes.start;
+        for &(length, mark, position) in pieces {
+            if mark != 0 {
+                self.ranges.insert(at, (at + length, mark, at.wrapping_sub(position)));
+            }
+            at += length;
+        }
+    }
+
     /// What `bytes` hold: (length, mark, position of the first byte), in order; mark 0 where nothing was written.
     fn read(&self, bytes: &Range<u64>) -> Vec<(u64, Mark, u64)> {
         let mut pieces: Vec<(u64, Mark, u64)> = Vec::new();
@@ -144,7 +158,7 @@ impl Memory {
                 at = start;
             }
             let stop = end.min(bytes.end);
-            pieces.push((stop - at, mark, at - origin));
+            pieces.push((stop - at, mark, at.wrapping_sub(origin)));
             at = stop;
         }
         if at < bytes.end {
@@ -171,8 +185,12 @@ struct Use {
 struct Replay<'a> {
     request: &'a Request,
     plan: &'a Plan,
-    /// The storage of each tensor, and the byte of it at which the tensor starts.
+    /// The storage whose place each tensor has, and the byte of it at which the tensor starts.
     storage: Vec<(usize, u64)>,
+    /// The same for the storage whose contents it has.
+    contents: Vec<(usize, u64)>,
+    /// By tensor: where a storage outside the arena starts in the replay.
+    outside: Vec<Option<u64>>,
     ideal: Vec<Memory>,
     arena: Memory,
     marks: Mark,
@@ -184,14 +202,33 @@ impl<'a> Replay<'a> {
         if plan.offset.len() != request.tensors.len() || plan.scratch.len() != request.steps.len() {
             return Err(CheckError::Shape);
         }
-        let storage = find_storages(request)?;
+        let storage = find_storages(request, |_| true)?;
+        let contents = find_storages(request, |tensor| !tensor.takes_over)?;
+        let outside = lay_out_outside(request, plan.arena_bytes)?;
         let mut ideal = Vec::new();
         ideal.resize_with(request.tensors.len(), Memory::default);
-        let replay = Replay { request, plan, storage, ideal, arena: Memory::default(), marks: 0 };
+        let replay = Replay { request, plan, storage, contents, outside, ideal, arena: Memory::default(), marks: 0 };
         for index in 0..request.tensors.len() {
             replay.check_place(index)?;
         }
         Ok(replay)
+    }
+
+    /// The bytes of a tensor in the replay; none for what is only read.
+    fn place(&self, id: TensorId) -> Result<Option<Range<u64>>, CheckError> {
+        let tensor = &self.request.tensors[id.index()];
+        let (root, within) = self.storage[id.index()];
+        let start = match self.request.tensors[root].place {
+            Place::Input | Place::Constant => return Ok(None),
+            Place::Arena => self.plan.offset[id.index()],
+            Place::State | Place::Output => self.outside[root].and_then(|start| start.checked_add(within)),
+        };
+        let end = start.and_then(|start| start.checked_add(tensor.bytes));
+        match start.zip(end) {
+            Some((start, end)) => Ok(Some(start..end)),
+            None if tensor.bytes == 0 => Ok(None),
+            None => Err(CheckError::Missing { name: tensor.name.clone() }),
+        }
     }
 
     fn in_arena(&self, tensor: usize) -> bool {
@@ -239,11 +276,9 @@ impl<'a> Replay<'a> {
         let mut uses = Vec::new();
         for (id, kind) in reads.chain(writes) {
             let tensor = self.request.tensors.get(id.index()).ok_or(CheckError::Shape)?;
-            if tensor.bytes == 0 || !self.in_arena(id.index()) {
-                continue;
+            if let Some(bytes) = self.place(id)?.filter(|_| tensor.bytes > 0) {
+                uses.push(Use { bytes, kind });
             }
-            let offset = self.plan.offset[id.index()].ok_or_else(|| CheckError::Missing { name: tensor.name.clone() })?;
-            uses.push(Use { bytes: offset..offset + tensor.bytes, kind });
         }
         for (scratch, &offset) in asked.scratch.iter().zip(given) {
             let bytes = self.check_range(&asked.name, offset, scratch.bytes, scratch.alignment)?;
@@ -279,7 +314,7 @@ impl<'a> Replay<'a> {
 
     /// Whether two uses of one step may overlap.
     fn allowed(&self, step: usize, first: &Use, second: &Use) -> bool {
-        let same = |one: TensorId, other: TensorId| self.storage[one.index()].0 == self.storage[other.index()].0;
+        let same = |one: TensorId, other: TensorId| self.contents[one.index()].0 == self.contents[other.index()].0;
         match (first.kind, second.kind) {
             (Kind::Read(read), Kind::Write(written)) => {
                 let declared = || self.request.steps[step].may_share.contains(&(read, written));
@@ -290,13 +325,33 @@ impl<'a> Replay<'a> {
         }
     }
 
+    /// What changes its name: contents are handed on in the ideal memory, and nothing happens in the arena.
+    fn rename(&mut self, step: usize) -> Result<(), CheckError> {
+        let mut handed = Vec::new();
+        for &(from, to) in &self.request.steps[step].moves {
+            let bytes = |id: TensorId| self.request.tensors.get(id.index()).map(|tensor| tensor.bytes).ok_or(CheckError::Shape);
+            let (length, same) = (bytes(from)?, bytes(from)? == bytes(to)?);
+            if !same || self.place(from)? != self.place(to)? {
+                let name = self.request.tensors[to.index()].name.clone();
+                return Err(CheckError::Misplaced { name, offset: self.place(to)?.map_or(0, |bytes| bytes.start) });
+            }
+            let (root, within) = self.contents[from.index()];
+            handed.push((to, length, self.ideal[root].read(&(within..within + length))));
+        }
+        for (to, length, pieces) in handed {
+            let (root, within) = self.contents[to.index()];
+            self.ideal[root].set(&(within..within + length), &pieces);
+        }
+        Ok(())
+    }
+
     /// Reads, then writes.
     fn run(&mut self, step: usize, uses: &[Use]) -> Result<(), CheckError> {
         for one in uses {
             let Kind::Read(tensor) = one.kind else {
                 continue;
             };
-            let (root, within) = self.storage[tensor.index()];
+            let (root, within) = self.contents[tensor.index()];
             let bytes = self.request.tensors[tensor.index()].bytes;
             let expected = self.ideal[root].read(&(within..within + bytes));
             if let Some(byte) = first_difference(&expected, &self.arena.read(&one.bytes)) {
@@ -310,7 +365,7 @@ impl<'a> Replay<'a> {
                 Kind::Scratch => self.arena.clear(&one.bytes),
                 Kind::Write(tensor) => {
                     self.marks += 1;
-                    let (root, within) = self.storage[tensor.index()];
+                    let (root, within) = self.contents[tensor.index()];
                     let bytes = self.request.tensors[tensor.index()].bytes;
                     self.arena.write(&one.bytes, self.marks);
                     self.ideal[root].write(&(within..within + bytes), self.marks);
@@ -321,13 +376,28 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// The storage of every tensor and its place there, found link by link.
-fn find_storages(request: &Request) -> Result<Vec<(usize, u64)>, CheckError> {
+/// Places for storages that are written but not in the arena: behind it, one after another.
+fn lay_out_outside(request: &Request, arena_bytes: u64) -> Result<Vec<Option<u64>>, CheckError> {
+    let mut end = arena_bytes;
+    let mut outside = Vec::with_capacity(request.tensors.len());
+    for tensor in &request.tensors {
+        let own = tensor.view_of.is_none() && matches!(tensor.place, Place::State | Place::Output);
+        outside.push(own.then_some(end));
+        if own {
+            end = end.checked_add(tensor.bytes).ok_or(CheckError::Shape)?;
+        }
+    }
+    Ok(outside)
+}
+
+/// The storage of every tensor and its place there, found link by link along the views that `follows` says.
+fn find_storages(request: &Request, follows: impl Fn(&Tensor) -> bool) -> Result<Vec<(usize, u64)>, CheckError> {
+    let host = |tensor: &Tensor| tensor.view_of.filter(|_| follows(tensor));
     let mut known: Vec<Option<(usize, u64)>> = vec![None; request.tensors.len()];
     for start in 0..known.len() {
         let mut path = vec![start];
         while let Some(&at) = path.last() {
-            let place = match request.tensors[at].view_of {
+            let place = match host(&request.tensors[at]) {
                 None => Some((at, 0)),
                 Some((host, offset)) => {
                     let found = known.get(host.index()).ok_or(CheckError::Shape)?;
@@ -336,7 +406,7 @@ fn find_storages(request: &Request) -> Result<Vec<(usize, u64)>, CheckError> {
                         .transpose()?
                 }
             };
-            match (place, request.tensors[at].view_of) {
+            match (place, host(&request.tensors[at])) {
                 (None, Some((host, _))) if path.len() <= known.len() => path.push(host.index()),
                 (None, _) => return Err(CheckError::Shape),
                 (Some(_), _) => {

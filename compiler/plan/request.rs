@@ -39,6 +39,8 @@ pub struct Tensor {
     pub place: Place,
     /// The host this tensor is a contiguous part of, and the byte of the host at which it starts. Hosts may be views themselves.
     pub view_of: Option<(TensorId, u64)>,
+    /// The contents are its own although the place is its host's: it takes the place over once what was there is not needed any more.
+    pub takes_over: bool,
     /// The arena offset an imported plan gave it, to be kept to the byte.
     pub fixed: Option<u64>,
     /// For messages.
@@ -66,6 +68,8 @@ pub struct Step {
     /// Pairs (read, written) that this kernel handles correctly when both start at the same address, at the sizes they have. The planner
     /// uses a pair only where the tensor read has no later use.
     pub may_share: Vec<(TensorId, TensorId)>,
+    /// Pairs (from, to) that have one place: afterwards `to` holds what `from` held, all at once and without work. Every `from` is read.
+    pub moves: Vec<(TensorId, TensorId)>,
     /// No other step may move across this one: the edge of a branch, for example. It matters to [`super::order`] alone.
     pub barrier: bool,
     /// For messages.

@@ -11,7 +11,7 @@ struct Draft(Request);
 impl Draft {
     fn tensor(&mut self, bytes: u64, alignment: u64) -> TensorId {
         let name = format!("t{}", self.0.tensors.len());
-        self.0.tensors.push(Tensor { bytes, alignment, place: Place::Arena, view_of: None, fixed: None, name });
+        self.0.tensors.push(Tensor { bytes, alignment, place: Place::Arena, view_of: None, takes_over: false, fixed: None, name });
         TensorId(self.0.tensors.len() as u32 - 1)
     }
 

@@ -164,15 +164,20 @@ impl<'a> ElementWise<'a> {
         read.chain(written).map(|e| e.bits().div_ceil(8)).min().unwrap_or(4)
     }
 
-    /// Operands that may share memory with the first output: read element by element where it is written.
+    /// Operands that may share memory with an output: read element by element where all outputs are written.
     pub fn shareable(&self) -> Vec<(Tensor, Tensor)> {
-        let (output, _) = self.outputs[0];
-        let bytes = self.cx.element(output).bits();
-        let candidates = self.used().filter_map(|i| match &self.operands[i] {
-            Operand { source: Source::Tensor(v), access: Access::Same, element, .. } if element.bits() == bytes => Some(*v),
-            _ => None,
-        });
-        candidates.map(|v| (v, output)).collect()
+        let single = self.shape.iter().all(|&n| n == 1);
+        let mut pairs = Vec::new();
+        for &(output, _) in &self.outputs {
+            let bits = self.cx.element(output).bits();
+            for operand in self.used().map(|i| &self.operands[i]) {
+                let aligned = operand.access == Access::Same || (single && operand.access == Access::Single);
+                if let (Source::Tensor(value), true) = (&operand.source, aligned && operand.element.bits() == bits) {
+                    pairs.push((*value, output));
+                }
+            }
+        }
+        pairs
     }
 
     /// Inputs that the specialised expression still reads, the accumulator left out.

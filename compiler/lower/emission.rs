@@ -1,0 +1,130 @@
+//! The steps of a method, in the order of the plan.
+
+use super::pool::Pool;
+use super::tensors::Tensors;
+use super::work::Work;
+use crate::fuse::Group;
+use crate::ir;
+use crate::plan::Plan;
+use crate::program::{Address, Call, External, ExternalTensor, Origin, Step};
+use crate::schedule::{self, Argument, Schedule, Unsupported};
+
+/// A group with its schedule; other work has none.
+pub(super) type Scheduled<'s> = (Work<'s>, Option<Box<dyn Schedule + 's>>);
+
+/// Writes the steps.
+pub(super) struct Emission<'a, 's> {
+    pub tensors: &'a Tensors<'a>,
+    pub plan: &'a Plan,
+    pub pool: &'a mut Pool,
+    /// Work in the order of the plan, each with its position.
+    pub items: std::iter::Enumerate<std::vec::IntoIter<Scheduled<'s>>>,
+}
+
+impl<'s> Emission<'_, 's> {
+    /// The steps up to the end of the body at hand, or of the method.
+    pub fn steps(&mut self) -> Result<Vec<Step>, (Unsupported, &'s Group)> {
+        self.body().map(|(steps, _)| steps)
+    }
+
+    /// The steps of a body, and what ended it.
+    fn body(&mut self) -> Result<(Vec<Step>, Work<'s>), (Unsupported, &'s Group)> {
+        let mut steps = Vec::new();
+        while let Some((position, (work, schedule))) = self.items.next() {
+            match (work, schedule) {
+                (Work::Group(group), Some(schedule)) => {
+                    let call = self.call(group, schedule.as_ref(), position).map_err(|error| (error, group))?;
+                    steps.push(Step::Call(call));
+                }
+                (Work::External(group), _) => steps.push(Step::External(self.external(group).map_err(|error| (error, group))?)),
+                (Work::Group(_), None) => unreachable!("groups have schedules"),
+                (Work::Test(condition), _) => {
+                    let condition = self.tensors.address(self.plan, self.pool, condition);
+                    let (then, otherwise) = (self.steps()?, self.steps()?);
+                    steps.push(Step::If { condition, then, otherwise });
+                }
+                (Work::Loop, _) => {
+                    let (head, end) = self.body()?;
+                    let Work::Check(condition) = end else { unreachable!("the head of a loop ends with its check") };
+                    let condition = self.tensors.address(self.plan, self.pool, condition);
+                    steps.push(Step::While { head, condition, body: self.steps()? });
+                }
+                (Work::Enter | Work::Moves(_), _) => {}
+                (Work::Else(_) | Work::End | Work::Check(_) | Work::Repeat(_) | Work::Leave, _) => return Ok((steps, work)),
+            }
+        }
+        Ok((steps, Work::Leave))
+    }
+
+    fn call(&mut self, group: &Group, schedule: &dyn Schedule, position: usize) -> Result<Call, Unsupported> {
+        let requirements = schedule.requirements();
+        let shared: Vec<_> = requirements.may_share.into_iter().filter(|&pair| self.tensors.shares(self.plan, pair)).collect();
+        let lowered = schedule.lower(&shared)?;
+        let mut origin = self.origin(group);
+        origin.schedule = lowered.description;
+        origin.multiply_accumulates = lowered.multiply_accumulates;
+        let stem = lowered.kernel.name.clone();
+        let symbol = match origin.operators.first() {
+            Some((operator, _)) => format!("op{operator:03}_{stem}"),
+            None => stem,
+        };
+        let mut arguments = Vec::new();
+        for argument in &lowered.arguments {
+            arguments.push(match argument {
+                Argument::Tensor(value) => self.tensors.address(self.plan, self.pool, *value),
+                Argument::Data(data) => Address::Constant(self.pool.constant(data, || symbol.clone()), 0),
+                Argument::Scratch(i) => Address::Scratch(self.plan.scratch[position][*i]),
+            });
+        }
+        let kernel = self.pool.kernel(lowered.kernel, symbol);
+        Ok(Call { kernel, arguments, integers: vec![], origin })
+    }
+
+    fn external(&mut self, group: &Group) -> Result<External, Unsupported> {
+        let missing = || Unsupported::new("a custom operator without a function");
+        let function = self.tensors.function();
+        let data = group.root.map(|root| &function.insts[root]).ok_or_else(missing)?;
+        let external = schedule::external::External::of(data).ok_or_else(missing)?;
+        let (scales, zero_points) = (self.module_constant(external.scales), self.module_constant(external.zero_points));
+        let mut tensors = Vec::new();
+        for (value, number) in data.operands.iter().chain(&data.results).zip(0u64..) {
+            let ty = function.tensor(*value);
+            let shape = ty.static_shape().ok_or_else(|| Unsupported::new("a custom operator on a tensor of dynamic shape"))?;
+            let extents: Vec<u8> = shape.iter().flat_map(|extent| extent.to_le_bytes()).collect();
+            tensors.push(ExternalTensor {
+                address: self.tensors.address(self.plan, self.pool, *value),
+                bytes: ty.static_bytes().unwrap_or(0),
+                element: ty.element,
+                rank: shape.len() as u32,
+                shape: (!shape.is_empty()).then(|| self.pool.constant(&extents.into(), || "extents".into())),
+                scale: Address::Constant(scales, 4 * number),
+                zero_point: Address::Constant(zero_points, 4 * number),
+            });
+        }
+        let outputs = tensors.split_off(data.operands.len());
+        let has_options = !self.tensors.module().constants[external.options].data.bytes().is_empty();
+        let options = has_options.then(|| self.module_constant(external.options));
+        Ok(External { symbol: external.symbol.to_owned(), inputs: tensors, outputs, options, origin: self.origin(group) })
+    }
+
+    fn module_constant(&mut self, constant: ir::Constant) -> u32 {
+        self.pool.constant(&self.tensors.module().constants[constant].data, || constant.to_string())
+    }
+
+    fn origin(&self, group: &Group) -> Origin {
+        let (module, function) = (self.tensors.module(), self.tensors.function());
+        let mut origin = Origin::default();
+        for &inst in &group.insts {
+            let Some(source) = function.insts[inst].source else { continue };
+            let source = &module.sources[source];
+            let operator = (source.operator, source.operator_name.clone());
+            if !origin.operators.contains(&operator) {
+                origin.operators.push(operator);
+                origin.tensors.push(source.tensor.clone());
+            }
+        }
+        let values = group.inputs(function).into_iter().chain(group.outputs.iter().copied());
+        origin.bytes = values.filter_map(|v| function.bound_bytes(&function.stored_type(v))).sum();
+        origin
+    }
+}

@@ -1,0 +1,240 @@
+//! The planner's tensors and what they stand for.
+
+use super::places::{Holder, Places};
+use super::pool::Pool;
+use super::variables::Variables;
+use crate::fuse::flow::StateFlow;
+use crate::fuse::{Group, Move};
+use crate::ir::{self, Attribute, Data, Definition, Extent, Function, Module, Op, Value};
+use crate::plan::{self, Place, Plan, TensorId};
+use crate::program::Address;
+use crate::schedule;
+use std::collections::HashMap;
+
+/// Tensors in the arena start at a multiple of this: a vector register of the narrowest machine.
+const TENSOR_ALIGNMENT: u64 = 16;
+
+/// The value whose memory a value has: reshapes share that of their operand, and an extent that is an index is that index.
+pub(super) fn root_of(function: &Function, mut value: Value) -> Value {
+    while let Some(inst) = function.defining_inst(value) {
+        let data = &function.insts[inst];
+        value = match data.op {
+            Op::Reshape => data.operands[0],
+            Op::ExtentOf => match extent_of(function, data) {
+                Extent::Value(index) if index != value => index,
+                _ => break,
+            },
+            _ => break,
+        };
+    }
+    value
+}
+
+fn extent_of(function: &Function, data: &ir::InstData) -> Extent {
+    function.tensor(data.operands[0]).shape[data.int("axis") as usize]
+}
+
+/// A state of a method: what it holds at the beginning, what stands for it at the end, and where it is.
+#[derive(Clone, Copy)]
+pub(super) struct StatePlace {
+    pub flow: StateFlow,
+    /// Stands for what the state holds when the method is over.
+    pub left: Value,
+}
+
+/// Values that are not in the arena, or not only there.
+pub(super) struct Outside<'a> {
+    pub module: &'a Module,
+    pub function: &'a Function,
+    pub variables: &'a Variables,
+    pub states: &'a [StatePlace],
+    /// The method's input or output number of tensors in callers' buffers.
+    pub inputs: HashMap<Value, u32>,
+    pub outputs: HashMap<Value, u32>,
+}
+
+impl<'a> Outside<'a> {
+    pub fn new(
+        module: &'a Module,
+        function: &'a Function,
+        variables: &'a Variables,
+        states: &'a [StatePlace],
+        inputs: usize,
+        outputs: &[Value],
+    ) -> Self {
+        let inputs = function.params.iter().take(inputs).enumerate().map(|(i, &v)| (v, i as u32)).collect();
+        let outputs = outputs.iter().enumerate().map(|(i, &v)| (root_of(function, v), i as u32)).collect();
+        Self { module, function, variables, states, inputs, outputs }
+    }
+
+    /// What a value's place may be.
+    pub fn holder(&self, root: Value) -> Holder {
+        let bytes = self.bytes(root);
+        match self.place(root) {
+            Place::Arena => Holder::Anywhere(bytes),
+            Place::Output | Place::State => Holder::Pinned(bytes),
+            Place::Input | Place::Constant => Holder::ReadOnly,
+        }
+    }
+
+    fn place(&self, root: Value) -> Place {
+        if self.inputs.contains_key(&root) {
+            Place::Input
+        } else if self.outputs.contains_key(&root) {
+            Place::Output
+        } else if self.state(root).is_some() {
+            Place::State
+        } else if self.constant(root).is_some() {
+            Place::Constant
+        } else {
+            Place::Arena
+        }
+    }
+
+    fn state(&self, root: Value) -> Option<ir::State> {
+        self.states.iter().find(|s| s.flow.entry == root || s.left == root).map(|s| s.flow.state)
+    }
+
+    /// The data of a value that is known: a constant, an index number, an extent.
+    fn constant(&self, root: Value) -> Option<Data> {
+        let number = |n: i64| Data::from(n.to_le_bytes().to_vec());
+        let data = &self.function.insts[self.function.defining_inst(root)?];
+        match (data.op, data.attributes.first()?) {
+            (Op::Constant, Attribute::Constant(constant)) => Some(self.module.constants[*constant].data.clone()),
+            (Op::IndexConstant, Attribute::Int(n)) => Some(number(*n)),
+            (Op::ExtentOf, _) => extent_of(self.function, data).as_static().and_then(|n| i64::try_from(n).ok()).map(number),
+            _ => None,
+        }
+    }
+
+    /// Bytes of a value at its bound.
+    fn bytes(&self, root: Value) -> u64 {
+        self.function.bound_bytes(&self.function.stored_type(root)).unwrap_or(0)
+    }
+}
+
+/// The planner's tensors of a method, each value that owns memory one.
+pub(super) struct Tensors<'a> {
+    outside: &'a Outside<'a>,
+    places: &'a Places,
+    pub list: Vec<plan::Tensor>,
+    pub ids: HashMap<Value, TensorId>,
+}
+
+impl<'a> Tensors<'a> {
+    pub fn new(outside: &'a Outside<'a>, places: &'a Places) -> Self {
+        Self { outside, places, list: vec![], ids: HashMap::new() }
+    }
+
+    /// The function whose values they are.
+    pub fn function(&self) -> &'a Function {
+        self.outside.function
+    }
+
+    /// The module.
+    pub fn module(&self) -> &'a Module {
+        self.outside.module
+    }
+
+    /// The tensor of the memory that a value has.
+    pub fn id(&mut self, value: Value) -> TensorId {
+        let root = root_of(self.outside.function, value);
+        if let Some(&id) = self.ids.get(&root) {
+            return id;
+        }
+        let owner = self.places.owner(root);
+        let host = (owner != root).then(|| (self.id(owner), 0));
+        let name = self.outside.function.values[root].name.clone().unwrap_or_else(|| format!("{root}"));
+        self.list.push(plan::Tensor {
+            bytes: self.outside.bytes(root),
+            alignment: TENSOR_ALIGNMENT,
+            place: self.outside.place(owner),
+            view_of: host,
+            takes_over: host.is_some(),
+            fixed: None,
+            name,
+        });
+        let id = TensorId(self.list.len() as u32 - 1);
+        self.ids.insert(root, id);
+        id
+    }
+
+    /// Whether the two sides of a move have one place.
+    pub fn in_place(&self, moved: Move) -> bool {
+        self.places.same(root_of(self.outside.function, moved.from), moved.to)
+    }
+
+    /// The step of a kernel.
+    pub fn group_step(&mut self, group: &Group, requirements: &schedule::Requirements) -> plan::Step {
+        let function = self.outside.function;
+        let reads = group.inputs(function).iter().map(|&v| self.id(v)).collect();
+        let writes = group.outputs.iter().map(|&v| self.id(v)).collect();
+        let scratch = requirements.scratch.iter().map(|&bytes| plan::Scratch { bytes, alignment: crate::program::ALIGNMENT }).collect();
+        let may_share = requirements.may_share.iter().map(|&(read, written)| (self.id(read), self.id(written))).collect();
+        let name = group.insts.first().map_or("copy", |&inst| function.insts[inst].op.row().name).to_owned();
+        plan::Step { reads, writes, scratch, may_share, name, ..plan::Step::default() }
+    }
+
+    /// A step that is no kernel.
+    pub fn barrier(&mut self, name: &str, reads: impl IntoIterator<Item = Value>) -> plan::Step {
+        let reads = reads.into_iter().map(|v| self.id(v)).collect();
+        plan::Step { reads, barrier: true, name: name.into(), ..plan::Step::default() }
+    }
+
+    /// Where a value is.
+    pub fn address(&self, plan: &Plan, pool: &mut Pool, value: Value) -> Address {
+        let root = root_of(self.outside.function, value);
+        let owner = self.places.owner(root);
+        if let Some(&input) = self.outside.inputs.get(&owner) {
+            return Address::Input(input, 0);
+        }
+        if let Some(&output) = self.outside.outputs.get(&owner) {
+            return Address::Output(output, 0);
+        }
+        if let Some(state) = self.outside.state(owner) {
+            return Address::Variable(self.outside.variables.offset(state));
+        }
+        if let Some(data) = self.outside.constant(owner) {
+            let name = || self.outside.function.values[owner].name.clone().unwrap_or_else(|| owner.to_string());
+            return Address::Constant(pool.constant(&data, name), 0);
+        }
+        let offset = self.ids.get(&root).and_then(|id| plan.offset[id.index()]);
+        // A tensor without an offset has no bytes; no access reaches it.
+        Address::Scratch(offset.unwrap_or(0))
+    }
+
+    /// Whether a pair of a kernel's tensors has one place.
+    pub fn shares(&self, plan: &Plan, (read, written): (Value, Value)) -> bool {
+        let [read, written] = [read, written].map(|v| root_of(self.outside.function, v));
+        let offset = |v: Value| {
+            let id = self.ids.get(&v)?;
+            let in_arena = self.list[id.index()].place == Place::Arena;
+            if in_arena { plan.offset[id.index()] } else { None }
+        };
+        self.places.same(read, written) || (offset(read).is_some() && offset(read) == offset(written))
+    }
+}
+
+/// Makes every output of the method a tensor of its own that something in the method writes: what is an input, a constant, a state, a
+/// part of something else or returned twice is to be copied. Gives the tensor of each output, and the copies.
+pub(super) fn outputs_of(function: &mut Function, count: usize, written: &[Value]) -> (Vec<Value>, Vec<Group>) {
+    let (mut taken, mut outputs, mut copies) = (Vec::new(), Vec::new(), Vec::new());
+    for result in function.results.clone().into_iter().take(count) {
+        let root = root_of(function, result);
+        if written.contains(&root) && !taken.contains(&root) {
+            taken.push(root);
+            outputs.push(result);
+            continue;
+        }
+        let copy = duplicate(function, result);
+        copies.push(Group::copy(result, copy));
+        outputs.push(copy);
+    }
+    (outputs, copies)
+}
+
+/// A value of the type of another, without a definition of its own.
+pub(super) fn duplicate(function: &mut Function, value: Value) -> Value {
+    let data = ir::ValueData { definition: Definition::Param(function.values.len() as u32), ..function.values[value].clone() };
+    function.values.push(data)
+}
