@@ -21,9 +21,11 @@ const FLOAT_TOLERANCE: f64 = 1e-5;
 type Tools = (&'static str, &'static str, Option<&'static str>);
 
 /// All models the objects of which are run here.
-const MODELS: &[&str] = &["mlperftiny-", "tflm-hello_world", "tflm-micro_speech_quantized", "tflm-person_detect.tflite"];
-/// A sample of each kind for emulators, which are slow: dense, convolutions, depthwise convolutions; int8 and f32.
+const MODELS: &[&str] =
+    &["mlperftiny-", "esphome-", "pymicrowakeword-", "tflm-hello_world", "tflm-micro_speech_quantized", "tflm-person_detect.tflite"];
+/// A sample of each kind for emulators, which are slow: dense, convolutions, depthwise convolutions; int8 and f32; variables.
 const SAMPLE: &[&str] = &[
+    "esphome-v2-vad",
     "tflm-hello_world",
     "tflm-micro_speech_quantized",
     "mlperftiny-ad01_int8",

@@ -198,7 +198,7 @@ fn choose_places(work: &[Work<'_>], schedules: &Schedules<'_>, outside: &Outside
             Work::Test(condition) | Work::Check(condition) => point.reads = vec![root(*condition)],
             // What a branch or a round has handed on is needed behind what follows here.
             Work::Else(moves) | Work::Repeat(moves) => point.reads = moves.iter().map(|m| m.to).collect(),
-            Work::Leave => point.reads = outputs.iter().copied().map(root).chain(states.iter().map(|s| s.left)).collect(),
+            Work::Leave => point.reads = outputs.iter().copied().map(root).chain(states.iter().map(StatePlace::last)).collect(),
             Work::End | Work::Loop => {}
         }
         point
@@ -290,10 +290,7 @@ fn steps_of(
                 step.reads.extend(from_outside(&steps[start..]));
                 step
             }
-            Work::Leave => {
-                let written = states.iter().map(|s| if s.flow.exit == s.flow.entry { s.flow.entry } else { s.left });
-                tensors.barrier("leave", outputs.iter().copied().chain(written))
-            }
+            Work::Leave => tensors.barrier("leave", outputs.iter().copied().chain(states.iter().map(StatePlace::last))),
         };
         steps.push(step);
     }

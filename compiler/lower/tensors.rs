@@ -38,8 +38,15 @@ fn extent_of(function: &Function, data: &ir::InstData) -> Extent {
 #[derive(Clone, Copy)]
 pub(super) struct StatePlace {
     pub flow: StateFlow,
-    /// Stands for what the state holds when the method is over.
+    /// Stands for what the state holds when the method is over, if the method writes it.
     pub left: Value,
+}
+
+impl StatePlace {
+    /// The value that the state must hold when the method is over.
+    pub fn last(&self) -> Value {
+        if self.flow.exit == self.flow.entry { self.flow.entry } else { self.left }
+    }
 }
 
 /// Values that are not in the arena, or not only there.

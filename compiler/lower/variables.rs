@@ -36,8 +36,8 @@ impl Variables {
                 return Err(Diagnostic::new(403, Kind::Unsupported, "a variable of dynamic size").about_tensor(&data.name));
             };
             let initial = data.initial.map(|constant| &module.constants[constant].data);
-            // Memory is zero without first contents.
-            let initial = initial.filter(|data| data.bytes().iter().any(|&byte| byte != 0));
+            // Memory is zero without first contents; what open constants hold does not count.
+            let initial = initial.filter(|data| module.open_constants || data.bytes().iter().any(|&byte| byte != 0));
             variables.list.push(Variable {
                 name: data.name.clone(),
                 offset,

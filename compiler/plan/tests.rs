@@ -67,6 +67,40 @@ fn chain_needs_its_largest_neighbours() {
     assert_eq!(plan.to_string(), "arena 600 B = lower bound (optimal for this order)");
 }
 
+/// A variable `v` that is read, computed anew in its own place and kept.
+fn variable() -> (Draft, [TensorId; 3]) {
+    let mut draft = Draft::default();
+    let old = draft.placed(Place::State, 64);
+    let (input, new) = (draft.placed(Place::Input, 64), draft.view(old, 0, 64));
+    draft.0.tensors[new.index()].takes_over = true;
+    draft.step(&[], &[old]).barrier = true;
+    let sum = draft.tensor(64, 16);
+    draft.step(&[old, input], &[sum]);
+    draft.step(&[sum], &[new]);
+    draft.step(&[new], &[]).barrier = true;
+    (draft, [old, new, sum])
+}
+
+#[test]
+fn a_variable_is_taken_over_when_it_is_not_needed_any_more() {
+    let (mut draft, [old, new, sum]) = variable();
+    assert_eq!(draft.plan().arena_bytes, 64);
+    // The steps that touch the variable keep their order.
+    assert_eq!(order(&draft.0).unwrap().steps, [0, 1, 2, 3]);
+    draft.0.steps[2].reads.push(old);
+    let plan = super::plan(&draft.0).unwrap();
+    assert!(matches!(check(&draft.0, &plan), Err(CheckError::Overlap { .. })), "both at once, undeclared");
+    draft.0.steps[2].may_share = vec![(old, new)];
+    draft.plan();
+    draft.0.steps[3].reads = vec![old];
+    assert!(matches!(check(&draft.0, &plan), Err(CheckError::Clobbered { .. })), "the old contents are gone");
+    draft.0.steps[3] = Step { reads: vec![new], moves: vec![(new, old)], ..Step::default() };
+    draft.step(&[old], &[]);
+    draft.plan();
+    draft.0.steps[3].moves = vec![(sum, old)];
+    assert!(matches!(check(&draft.0, &super::plan(&draft.0).unwrap()), Err(CheckError::Misplaced { .. })), "a move costs no work");
+}
+
 #[test]
 fn in_place_where_the_operand_dies() {
     let mut draft = Draft::default();

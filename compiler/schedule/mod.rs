@@ -11,6 +11,7 @@ pub mod depthwise;
 pub mod expression;
 pub mod external;
 pub mod gather;
+pub mod index;
 pub mod iota;
 pub mod map;
 pub mod mirror_pad;
@@ -44,18 +45,18 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// The static shape of a tensor.
+    /// The static shape of a tensor; an index has none.
     ///
     /// # Errors
     /// When an extent is dynamic.
     pub fn shape(&self, value: Value) -> Result<Vec<u64>, Unsupported> {
-        let shape = self.function.tensor(value).static_shape();
+        let shape = self.function.stored_type(value).static_shape();
         shape.ok_or_else(|| Unsupported::new("a tensor of dynamic shape"))
     }
 
-    /// The element type of a tensor.
+    /// The element type of a tensor; an index is an `i64` in memory.
     pub fn element(&self, value: Value) -> ElementType {
-        self.function.tensor(value).element
+        self.function.stored_type(value).element
     }
 
     /// The constant behind a value, seen through reshapes.
@@ -140,12 +141,13 @@ pub fn choose<'a>(cx: Context<'a>) -> Result<Box<dyn Schedule + 'a>, Unsupported
         Op::Scatter => Ok(Box::new(scatter::ScatterSchedule::new(cx, root)?)),
         Op::ArgReduce => Ok(Box::new(arg_reduce::ArgReduceSchedule::new(cx, root)?)),
         Op::MirrorPad => Ok(Box::new(mirror_pad::MirrorPadSchedule::new(cx, root)?)),
+        Op::IndexBinary | Op::IndexLoad | Op::IndexTensor => Ok(Box::new(index::IndexSchedule::new(cx, root)?)),
         Op::Iota => Ok(Box::new(iota::IotaSchedule::new(cx, root)?)),
         op => Err(Unsupported::new(format!("operator {}", op.row().name))),
     }
 }
 
-/// Whether an operator has kernels, is none (a constant, a view, a call that is unrolled), or neither.
+/// Whether an operator has kernels, needs none (a constant, a view, control flow and state, which are unrolled), or neither.
 pub fn is_compiled(op: Op) -> bool {
     let has_kernels = matches!(
         op,
@@ -164,8 +166,12 @@ pub fn is_compiled(op: Op) -> bool {
             | Op::Gather
             | Op::Scatter
             | Op::Iota
+            | Op::IndexBinary
+            | Op::IndexLoad
+            | Op::IndexTensor
     );
-    has_kernels || matches!(op, Op::Constant | Op::Reshape | Op::If | Op::Call | Op::External)
+    let is_unrolled = matches!(op, Op::If | Op::While | Op::Call | Op::LoadState | Op::StoreState);
+    has_kernels || is_unrolled || matches!(op, Op::Constant | Op::Reshape | Op::IndexConstant | Op::ExtentOf | Op::External)
 }
 
 /// The epilogue of a group, or the identity on the root's result.

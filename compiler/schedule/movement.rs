@@ -1,8 +1,9 @@
 //! Moving elements: slices, transposes, broadcasts, concatenations and padding are all boxes copied with strides.
 
+use super::index;
 use super::map::row;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
-use crate::ir::{Extent, Inst, InstData, Op, Scalar, Value as Tensor};
+use crate::ir::{Extent, Inst, InstData, Interval, Op, Scalar, Value as Tensor};
 use crate::kernel::{Buffer, BufferKind, KernelBuilder, Lane, Type, Value};
 
 /// A box copied from an operand to the output; offsets and strides in elements.
@@ -22,11 +23,23 @@ struct Dimension {
     to_stride: i64,
 }
 
+/// A position of a slice along one dimension that is known when the kernel runs.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    index: Tensor,
+    /// Elements from one position to the next.
+    stride: i64,
+    /// The positions from which the slice stays inside.
+    inside: Interval,
+}
+
 /// See the module.
 pub struct MovementSchedule<'a> {
     cx: Context<'a>,
     operands: Vec<Tensor>,
     copies: Vec<Copy>,
+    /// Positions of a slice that are no numbers.
+    starts: Vec<Start>,
     /// Written to the whole output first.
     fill: Option<Scalar>,
     name: &'static str,
@@ -48,8 +61,9 @@ impl<'a> MovementSchedule<'a> {
             Op::Concat => concat(&cx, data, &to)?,
             op => vec![single(&cx, data, op, &to)?],
         };
+        let starts = if data.op == Op::Slice { starts(&cx, data)? } else { vec![] };
         let fill = (data.op == Op::Pad).then(|| data.scalar("value"));
-        Ok(Self { cx, operands: data.operands.clone(), copies, fill, name: data.op.row().name })
+        Ok(Self { cx, operands: data.operands.clone(), copies, starts, fill, name: data.op.row().name })
     }
 
     /// The copy of a whole tensor.
@@ -57,11 +71,17 @@ impl<'a> MovementSchedule<'a> {
     /// # Errors
     /// For dynamic shapes.
     pub fn whole(cx: Context<'a>, from: Tensor) -> Result<Self, Unsupported> {
-        let elements = cx.shape(from)?.iter().product();
+        let elements = elements(&cx, from)?;
         let dimensions = vec![Dimension { extent: elements, from_stride: 1, to_stride: 1 }];
         let copies = vec![Copy { operand: 0, from: 0, to: 0, dimensions }];
-        Ok(Self { cx, operands: vec![from], copies, fill: None, name: "copy" })
+        Ok(Self { cx, operands: vec![from], copies, starts: vec![], fill: None, name: "copy" })
     }
+}
+
+/// The elements of a tensor; its bytes where elements are narrower than those.
+fn elements(cx: &Context<'_>, tensor: Tensor) -> Result<u64, Unsupported> {
+    let count: u64 = cx.shape(tensor)?.iter().product();
+    Ok(if cx.element(tensor).bits() < 8 { cx.element(tensor).bytes_for(count).unwrap_or(count) } else { count })
 }
 
 fn strides(shape: &[u64]) -> Vec<i64> {
@@ -74,8 +94,20 @@ fn strides(shape: &[u64]) -> Vec<i64> {
     strides
 }
 
-fn number(extent: Extent) -> Result<i64, Unsupported> {
-    extent.as_static().map(|n| n as i64).ok_or_else(|| Unsupported::new("a dynamic position"))
+/// The positions of a slice that are known only when the kernel runs.
+fn starts(cx: &Context<'_>, data: &InstData) -> Result<Vec<Start>, Unsupported> {
+    let (shape, size) = (cx.shape(data.operands[0])?, cx.shape(data.results[0])?);
+    let steps = strides(&shape);
+    let mut starts = Vec::new();
+    for (d, extent) in data.extents("start").iter().enumerate() {
+        let Extent::Value(index) = *extent else { continue };
+        // The last element is that far behind the first, or before it.
+        let reach = (size[d] as i64 - 1).saturating_mul(data.ints("stride")[d]);
+        let last = shape[d] as i64 - 1;
+        let inside = Interval { low: reach.saturating_neg().max(0), high: last.saturating_sub(reach.max(0)) };
+        starts.push(Start { index, stride: steps[d], inside });
+    }
+    Ok(starts)
 }
 
 fn single(cx: &Context<'_>, data: &InstData, op: Op, to: &[i64]) -> Result<Copy, Unsupported> {
@@ -87,7 +119,7 @@ fn single(cx: &Context<'_>, data: &InstData, op: Op, to: &[i64]) -> Result<Copy,
     match op {
         Op::Slice => {
             for d in 0..shape.len() {
-                copy.from += number(data.extents("start")[d])? * from[d];
+                copy.from += data.extents("start")[d].as_static().unwrap_or(0) as i64 * from[d];
                 copy.dimensions.push(dimension(output[d], from[d] * data.ints("stride")[d], to[d]));
             }
         }
@@ -156,7 +188,7 @@ impl Schedule for MovementSchedule<'_> {
         let output = self.cx.group.outputs[0];
         let element = self.cx.element(output);
         let lane = match element.bits() {
-            8 => Lane::I8,
+            4 | 8 => Lane::I8,
             16 => Lane::I16,
             32 => Lane::I32,
             _ => Lane::I64,
@@ -166,11 +198,16 @@ impl Schedule for MovementSchedule<'_> {
         let mut arguments = Vec::new();
         let mut inputs = Vec::new();
         for (i, &value) in self.operands.iter().enumerate() {
-            let elements = self.cx.shape(value)?.iter().product();
+            let elements = elements(&self.cx, value)?;
             inputs.push(b.buffer(format!("input{i}"), BufferKind::Input, lane, elements, alignment));
             arguments.push(Argument::Tensor(value));
         }
-        let elements: u64 = self.cx.shape(output)?.iter().product();
+        let mut cells = Vec::new();
+        for (i, start) in self.starts.iter().enumerate() {
+            cells.push(b.buffer(format!("start{i}"), BufferKind::Input, Lane::I64, 1, 8));
+            arguments.push(Argument::Tensor(start.index));
+        }
+        let elements = elements(&self.cx, output)?;
         let target = b.buffer("output", BufferKind::Output, lane, elements, alignment);
         arguments.push(Argument::Tensor(output));
         let lanes = (16 / lane.bytes()) as u16;
@@ -193,7 +230,14 @@ impl Schedule for MovementSchedule<'_> {
             if copy.dimensions.iter().any(|d| d.extent == 0) {
                 continue;
             }
-            let (from, to) = (b.index(copy.from), b.index(copy.to));
+            let (mut from, to) = (b.index(copy.from), b.index(copy.to));
+            let zero = b.index(0);
+            for (start, &cell) in self.starts.iter().zip(&cells) {
+                let position = b.load(cell, zero, 0, 1);
+                index::check(&mut b, position, start.inside);
+                let offset = b.scale_index(position, start.stride, 0);
+                from = b.add(from, offset);
+            }
             copy_box(&mut b, &collapse(&copy.dimensions), (inputs[copy.operand], target), from, to, lanes);
         }
         let description = format!("{} by {lanes}", self.name);

@@ -436,18 +436,36 @@ impl Generator<'_> {
         Some((vec![index], vec![Attribute::Element(*self.random.pick(&[ElementType::I32, ElementType::I64]))]))
     }
 
-    /// A function that computes something of the same type from each of its parameters, and hands a token through.
-    fn function(&mut self, types: &[Type]) -> Option<Func> {
-        let mut bodies = Vec::new();
-        for ty in types {
-            bodies.push(ty.as_tensor().map(|t| self.endomorphism(&[t.element])));
+    /// A function that computes something of the same type from each of its parameters (from the first one what is given, if it is),
+    /// hands a token through and may use a state on the way. Sometimes two results change places.
+    fn function(&mut self, types: &[Type], first: Option<Expression>) -> Option<Func> {
+        let free = usize::from(first.is_some());
+        let mut bodies: Vec<Option<Expression>> = types.iter().map(|ty| ty.as_tensor().map(|t| self.endomorphism(&[t.element]))).collect();
+        if first.is_some() {
+            bodies[0] = first;
         }
+        let token = types.iter().position(|ty| *ty == Type::Effect).filter(|_| self.random.one_in(2));
+        let state = token.map(|position| (position, self.state()));
+        let swaps = self.random.one_in(3);
         let name = format!("f{}", self.b.module.functions.len());
         let mut b = FunctionBuilder::new(self.b.module, name);
         let params: Vec<Value> = types.iter().map(|ty| b.param(ty.clone(), None)).collect();
         let mut results = Vec::new();
         for (param, body) in params.into_iter().zip(bodies) {
             results.push(if let Some(body) = body { b.map(&[param], body).ok()? } else { param });
+        }
+        let like = |ty: &Type, from: usize| (from..types.len()).find(|&i| types[i] == *ty);
+        if let (true, Some(ty)) = (swaps, types.get(free))
+            && let Some(other) = like(ty, free + 1)
+        {
+            results.swap(free, other);
+        }
+        if let Some((position, state)) = state {
+            let loaded = b.inst(Op::LoadState, &[results[position]], vec![Attribute::State(state)]).ok()?;
+            let ty = Type::Tensor(b.module.states[state].ty.clone());
+            // What the state held becomes a result, and that result what the state holds.
+            let stored = like(&ty, free).map_or(loaded[1], |i| std::mem::replace(&mut results[i], loaded[1]));
+            results[position] = b.inst(Op::StoreState, &[loaded[0], stored], vec![Attribute::State(state)]).ok()?[0];
         }
         Some(b.finish(results))
     }
@@ -465,14 +483,14 @@ impl Generator<'_> {
 
     fn call(&mut self) -> Proposal {
         let (operands, types) = self.arguments()?;
-        let function = self.function(&types)?;
+        let function = self.function(&types, None)?;
         Some((operands, vec![Attribute::Function(function)]))
     }
 
     fn if_else(&mut self) -> Proposal {
         let condition = self.leaf(ElementType::Bool, &[])?;
         let (operands, types) = self.arguments()?;
-        let (then, otherwise) = (self.function(&types)?, self.function(&types)?);
+        let (then, otherwise) = (self.function(&types, None)?, self.function(&types, None)?);
         let operands = [condition].into_iter().chain(operands).collect();
         Some((operands, vec![Attribute::Function(then), Attribute::Function(otherwise)]))
     }
@@ -484,10 +502,8 @@ impl Generator<'_> {
         let counter = self.parameter(counter);
         let (operands, mut types) = self.arguments()?;
         types.insert(0, Type::Tensor(TensorType::of(ElementType::I32, &[])));
-        let bodies: Vec<Option<Expression>> = types.iter().map(|ty| ty.as_tensor().map(|t| self.endomorphism(&[t.element]))).collect();
-        let count = self.b.module.functions.len();
-
-        let mut b = FunctionBuilder::new(self.b.module, format!("f{count}"));
+        let name = format!("f{}", self.b.module.functions.len());
+        let mut b = FunctionBuilder::new(self.b.module, name);
         let params: Vec<Value> = types.iter().map(|ty| b.param(ty.clone(), None)).collect();
         let mut e = ExpressionBuilder::new(&[ElementType::I32]);
         let (n, bound) = (e.input(0), e.constant(Scalar::i32(turns)));
@@ -495,16 +511,10 @@ impl Generator<'_> {
         let verdict = b.map(&[params[0]], e.finish(vec![less])).ok()?;
         let condition = b.finish(vec![verdict]);
 
-        let mut b = FunctionBuilder::new(self.b.module, format!("f{}", count + 1));
-        let params: Vec<Value> = types.iter().map(|ty| b.param(ty.clone(), None)).collect();
         let mut e = ExpressionBuilder::new(&[ElementType::I32]);
         let (n, one) = (e.input(0), e.constant(Scalar::i32(1)));
         let next = e.op(ScalarOp::Add, &[n, one]).ok()?;
-        let mut results = vec![b.map(&[params[0]], e.finish(vec![next])).ok()?];
-        for (&param, body) in params.iter().zip(bodies).skip(1) {
-            results.push(if let Some(body) = body { b.map(&[param], body).ok()? } else { param });
-        }
-        let body = b.finish(results);
+        let body = self.function(&types, Some(e.finish(vec![next])))?;
         let operands = [counter].into_iter().chain(operands).collect();
         Some((operands, vec![Attribute::Function(condition), Attribute::Function(body)]))
     }
