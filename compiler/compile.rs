@@ -49,6 +49,8 @@ pub struct Settings {
     pub customs: Vec<(String, String)>,
     /// Whether `on_kernel` is called around every kernel.
     pub profile_hooks: bool,
+    /// Rounds after which a loop ends the call with `MODELC_E_ABORTED`; no limit when absent.
+    pub max_iterations: Option<u64>,
 }
 
 /// Compiles models.
@@ -144,7 +146,8 @@ impl Compiler {
     pub fn lower(&self, bytes: Arc<dyn Bytes>, file: &str) -> Result<(Module, Lowered), Diagnostics> {
         let (_, machine) = self.settings.machine()?;
         let module = pipeline::read(bytes, file, &self.settings.load_options())?;
-        let lowered = pipeline::lower(&module, file, self.settings.lower_options(machine))?;
+        let mut lowered = pipeline::lower(&module, file, self.settings.lower_options(machine))?;
+        lowered.program.max_iterations = self.settings.max_iterations;
         Ok((module, lowered))
     }
 }

@@ -90,7 +90,7 @@ pub fn lower(module: &Module, options: Options) -> Result<Lowered, Diagnostics> 
         return Err(Diagnostics(failures));
     }
     let (kernels, constants) = pool.finish();
-    let program = Program { kernels, constants, variables: variables.list, variable_bytes: variables.bytes, methods };
+    let program = Program { kernels, constants, variables: variables.list, variable_bytes: variables.bytes, methods, max_iterations: None };
     Ok(Lowered { program, plans, live, peaks })
 }
 

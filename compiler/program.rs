@@ -22,6 +22,8 @@ pub struct Program {
     pub variable_bytes: u64,
     /// Entry points.
     pub methods: Vec<Method>,
+    /// Rounds of a loop, each time it is entered, after which a call ends with `MODELC_E_ABORTED`; no limit when absent.
+    pub max_iterations: Option<u64>,
 }
 
 /// Alignment of the arena, of the weights and of every constant: a cache line, and the widest vector.

@@ -4,9 +4,14 @@ mod handmade;
 
 use handmade::LENGTH;
 use modelc::jit::custom::{CustomOperator, CustomTensor};
+use modelc::codegen::driver::calls;
+use modelc::ir::text::parse_module;
 use modelc::jit::memory::Placement;
 use modelc::jit::{Jit, JitOptions};
+use modelc::lower::{Lowered, Options, PlanSource};
+use modelc::plan::Effort;
 use modelc::target::host_machine;
+use modelc::{ir, pipeline};
 
 fn inputs() -> (Vec<u8>, Vec<u8>) {
     let bytes = (0..LENGTH).map(|i| (i as i8 - 20) as u8).collect();
@@ -62,6 +67,19 @@ fn bad_calls_are_errors() {
     assert!(error.code == 513 && error.message.contains("MODELC_E_INDEX"), "{error}");
     instance.call(check, &[&[1, 2]], &mut outputs).unwrap();
     assert_eq!(outputs, [[1, 2]]);
+}
+
+/// `count_to` counts in a loop of so many rounds.
+#[test]
+fn a_loop_beyond_its_limit_is_aborted() {
+    let program = modelc::program::Program { max_iterations: Some(4), ..handmade::program() };
+    let jit = Jit::new(&program, host_machine().unwrap()).unwrap_or_else(|error| panic!("{error}"));
+    let mut instance = jit.instance().unwrap();
+    let mut outputs = vec![];
+    instance.call(1, &[&4i64.to_le_bytes()], &mut outputs).unwrap();
+    assert_eq!(outputs, [4i64.to_le_bytes()]);
+    let error = instance.call(1, &[&9i64.to_le_bytes()], &mut outputs).unwrap_err();
+    assert!(error.code == 513 && error.message.contains("MODELC_E_ABORTED"), "{error}");
 }
 
 #[test]
@@ -156,5 +174,161 @@ fn a_custom_operator_is_a_function_that_is_registered() {
         assert_eq!(outputs, [y, (-7i32).to_le_bytes().to_vec()]);
         let error = instance.call(0, &[&x, &[255, 2]], &mut outputs).unwrap_err();
         assert!(error.message.contains("MODELC_E_CUSTOM"), "{error}");
+    }
+}
+
+fn lowered(text: &str) -> Lowered {
+    let module = parse_module(text).unwrap_or_else(|error| panic!("{error}"));
+    ir::verify(&module).unwrap_or_else(|error| panic!("{error}"));
+    let options = Options { machine: host_machine().unwrap(), effort: Effort::Normal, plan: PlanSource::Own };
+    pipeline::lower(&module, "text", options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The schedules of a method's kernel calls.
+fn schedules(lowered: &Lowered) -> Vec<&str> {
+    calls(&lowered.program.methods[0].steps).iter().map(|call| call.origin.schedule.as_str()).collect()
+}
+
+fn floats(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
+}
+
+fn bytes(floats: &[f32]) -> Vec<u8> {
+    floats.iter().flat_map(|f| f.to_le_bytes()).collect()
+}
+
+/// A cache of 64 rows of which a call writes one: the kernel touches that row, and nothing is copied.
+#[test]
+fn a_decode_step_writes_one_row_of_its_cache() {
+    let lowered = lowered(
+        r#"state0 "cache": f32[64, 8]
+func @main(v0: f32[1, 8], v1: i32[1], v2: effect) {
+  v3, v4 = load_state v2 { state = state0 }
+  v5 = scatter v4, v1, v0 { axis = 0, batch = 0, combination = set, skips_negative = false }
+  v6 = store_state v3, v5 { state = state0 }
+  v7 = reduce v5 { reduction = sum, axes = [0] }
+  return v7, v6
+}
+method "main" = @main {
+  input "row"
+  input "position"
+  output "sum"
+}
+"#,
+    );
+    let schedules = schedules(&lowered);
+    assert!(
+        schedules.len() == 2 && schedules[0].starts_with("scatter 1 slices of 8") && schedules[0].ends_with("in place"),
+        "{schedules:?}"
+    );
+    assert_eq!((lowered.program.variable_bytes, lowered.plans[0].arena_bytes), (64 * 8 * 4, 0));
+    let jit = Jit::new(&lowered.program, host_machine().unwrap()).unwrap_or_else(|error| panic!("{error}"));
+    let mut instance = jit.instance().unwrap();
+    let mut outputs = vec![];
+    for (position, value, sum) in [(3i32, 1.0, 1.0), (60, 2.0, 3.0), (3, 4.0, 6.0)] {
+        instance.call(0, &[&bytes(&[value; 8]), &position.to_le_bytes()], &mut outputs).unwrap();
+        assert_eq!(floats(&outputs[0]), [sum; 8], "row {position}");
+    }
+    instance.reset().unwrap();
+    instance.call(0, &[&bytes(&[7.0; 8]), &0i32.to_le_bytes()], &mut outputs).unwrap();
+    assert_eq!(floats(&outputs[0]), [7.0; 8]);
+}
+
+/// A recurrent sum over five time steps: each step reads a row, adds it to what it carries, and writes a row of the output.
+#[test]
+fn time_steps_run_in_place() {
+    let lowered = lowered(
+        r#"const0: i32[1] = [0]
+const1: f32[5, 3] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+const2: f32[1, 3] = [0.0, 0.0, 0.0]
+func @goes_on(v0: i32[1], v1: f32[5, 3], v2: f32[5, 3], v3: f32[1, 3]) {
+  v4 = map v0 {
+    expression = (i32) {
+      n0: i32 = input 0
+      n1: i32 = constant 5
+      n2: bool = lt n0, n1
+      return n2
+    }
+  }
+  return v4
+}
+func @step(v0: i32[1], v1: f32[5, 3], v2: f32[5, 3], v3: f32[1, 3]) {
+  v4 = gather v1, v0 { axis = 0, batch = 0 }
+  v5 = map v3, v4 {
+    expression = (f32, f32) {
+      n0: f32 = input 0
+      n1: f32 = input 1
+      n2: f32 = add n0, n1
+      return n2
+    }
+  }
+  v6 = scatter v2, v0, v5 { axis = 0, batch = 0, combination = set, skips_negative = false }
+  v7 = map v0 {
+    expression = (i32) {
+      n0: i32 = input 0
+      n1: i32 = constant 1
+      n2: i32 = add n0, n1
+      return n2
+    }
+  }
+  return v7, v1, v6, v5
+}
+func @main(v0: f32[5, 3]) {
+  v1 = constant { data = const0 }
+  v2 = constant { data = const1 }
+  v3 = constant { data = const2 }
+  v4, v5, v6, v7 = while v1, v0, v2, v3 { condition = @goes_on, body = @step }
+  return v6
+}
+method "main" = @main {
+  input "x"
+  output "sums"
+}
+"#,
+    );
+    // What is carried starts with three copies; then the condition, and four kernels a round.
+    let schedules = schedules(&lowered);
+    let copies = schedules.iter().filter(|schedule| schedule.starts_with("copy")).count();
+    assert!(schedules.len() == 8 && copies == 3, "{schedules:?}");
+    assert!(schedules.iter().any(|schedule| schedule.starts_with("scatter 1 slices of 3") && schedule.ends_with("in place")));
+    let jit = Jit::new(&lowered.program, host_machine().unwrap()).unwrap_or_else(|error| panic!("{error}"));
+    let mut outputs = vec![];
+    let input: Vec<f32> = (0..15).map(|i| i as f32).collect();
+    jit.instance().unwrap().call(0, &[&bytes(&input)], &mut outputs).unwrap();
+    let sums = [[0., 1., 2.], [3., 5., 7.], [9., 12., 15.], [18., 22., 26.], [30., 35., 40.]];
+    assert_eq!(floats(&outputs[0]), sums.concat());
+}
+
+/// Positions from the caller: inside, a slice is copied; outside, the call ends before anything is written.
+#[test]
+fn a_slice_from_a_position_of_the_caller_is_checked() {
+    let lowered = lowered(
+        r#"func @main(v0: f32[6], v1: i64[1]) {
+  v2 = index_load v1 { interval = -5..=100 }
+  v3 = index { value = 2 }
+  v4 = index_binary v2, v3 { operation = mul }
+  v5 = slice v0 { start = [v4], size = [2], stride = [1] }
+  v6 = index_tensor v4 { element = i32 }
+  return v5, v6
+}
+method "main" = @main {
+  input "x"
+  input "half"
+  output "pair"
+  output "position"
+}
+"#,
+    );
+    let jit = Jit::new(&lowered.program, host_machine().unwrap()).unwrap_or_else(|error| panic!("{error}"));
+    let mut instance = jit.instance().unwrap();
+    let (input, mut outputs) = (bytes(&[0., 1., 2., 3., 4., 5.]), vec![]);
+    for half in 0..3i64 {
+        instance.call(0, &[&input, &half.to_le_bytes()], &mut outputs).unwrap();
+        assert_eq!(floats(&outputs[0]), [2.0 * half as f32, 2.0 * half as f32 + 1.0]);
+        assert_eq!(outputs[1], (2 * half as i32).to_le_bytes());
+    }
+    for half in [-6i64, -1, 3, 100, 101, i64::MIN, i64::MAX] {
+        let error = instance.call(0, &[&input, &half.to_le_bytes()], &mut outputs).unwrap_err();
+        assert!(error.code == 513 && error.message.contains("MODELC_E_INDEX"), "{half}: {error}");
     }
 }

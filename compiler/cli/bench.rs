@@ -94,7 +94,7 @@ fn microseconds(nanoseconds: f64) -> String {
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let model = read_model(&arguments.model, &arguments.common)?;
     let inputs: Inputs = arguments.calls.read()?;
-    let method = arguments.calls.methods(&model, 1)?[0];
+    let method = arguments.calls.methods(&model, &inputs)?[0];
     let mut engine = Engine::new(&model, &arguments.common, arguments.profile)?;
     let tensors = inputs.of_call(&model.module, method, 0)?;
     let slices: Vec<&[u8]> = tensors.iter().map(|t| t.bytes.as_slice()).collect();

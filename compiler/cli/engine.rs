@@ -36,7 +36,8 @@ impl Engine {
             None => target::host_machine()?,
         };
         let start = Instant::now();
-        let lowered = pipeline::lower(&model.module, &model.path, common.lower_options(machine))?;
+        let mut lowered = pipeline::lower(&model.module, &model.path, common.lower_options(machine))?;
+        lowered.program.max_iterations = common.max_iterations;
         let jit = Jit::with_options(&lowered.program, machine, JitOptions { profile, ..JitOptions::default() })?;
         let compile_time = start.elapsed();
         let instance = jit.instance()?;

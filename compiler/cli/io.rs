@@ -87,6 +87,11 @@ impl Inputs {
         }
     }
 
+    /// The method that an archive names for a call.
+    pub fn method(&self, call: usize) -> Option<&str> {
+        if let Self::Archive(archive) = self { archive.texts.get(&format!("method{call}")).map(String::as_str) } else { None }
+    }
+
     /// The inputs of one call of a method, each of the type and shape that the method takes.
     ///
     /// # Errors

@@ -47,6 +47,9 @@ pub struct Common {
     /// Leave a custom operator to a function of the application, which has its name unless another is given
     #[arg(long = "custom", value_name = "NAME[=SYMBOL]")]
     customs: Vec<String>,
+    /// End a call with MODELC_E_ABORTED after so many rounds of a loop
+    #[arg(long = "max-iterations", value_name = "N")]
+    pub max_iterations: Option<u64>,
     /// How messages are printed
     #[arg(long = "message-format", value_enum, default_value = "text")]
     pub message_format: MessageFormat,
@@ -70,6 +73,7 @@ impl Common {
             cpu: self.cpu.clone(),
             keep_plan: self.plan == PlanArgument::Program,
             search_longer: self.plan_effort == EffortArgument::Max,
+            max_iterations: self.max_iterations,
             shapes: self.shapes.iter().map(|text| parse_shape(text)).collect::<Result<_, _>>()?,
             customs: self.customs.iter().map(|text| parse_custom(text)).collect::<Result<_, _>>()?,
             ..Settings::default()

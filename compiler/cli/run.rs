@@ -5,7 +5,7 @@ use super::engine::Engine;
 use super::io::{Inputs, Model, read_array, read_model, write};
 use super::options::{Common, usage};
 use super::output::grouped;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::ir::{ElementType, Scalar, Tensor};
 use crate::npz::Archive;
 use clap::Args;
@@ -27,12 +27,8 @@ pub struct Arguments {
 /// Which methods are called, with which inputs.
 #[derive(Args)]
 pub struct Calls {
-    /// The method [default: the first]
-    #[arg(long, value_name = "METHOD", conflicts_with = "calls")]
-    method: Option<String>,
-    /// The method of each call
-    #[arg(long, value_name = "M,M,…", value_delimiter = ',')]
-    calls: Vec<String>,
+    #[command(flatten)]
+    methods: Methods,
     /// Inputs of all calls: in{call}_{index}
     #[arg(long, value_name = "IN.npz", conflicts_with_all = ["input", "random"])]
     inputs: Option<String>,
@@ -42,6 +38,49 @@ pub struct Calls {
     /// Random inputs from a seed [default: 1]
     #[arg(long, value_name = "SEED")]
     random: Option<u64>,
+}
+
+/// Which methods are called.
+#[derive(Args)]
+pub struct Methods {
+    /// The method [default: what the inputs say, else the first]
+    #[arg(long, value_name = "METHOD", conflicts_with = "calls")]
+    method: Option<String>,
+    /// The method of each call
+    #[arg(long, value_name = "M,M,…", value_delimiter = ',')]
+    calls: Vec<String>,
+}
+
+/// Calls of one archive; a number in a name may be anything.
+const MOST_CALLS: usize = 1 << 20;
+
+impl Methods {
+    /// The method of each call; those of an archive may be named in it.
+    ///
+    /// # Errors
+    /// When there is no method of a name.
+    pub fn of_calls(&self, model: &Model, inputs: &Inputs) -> Result<Vec<usize>, Diagnostic> {
+        let methods = &model.module.methods;
+        if methods.is_empty() {
+            return Err(usage("the model has no method to run"));
+        }
+        let find = |name: &str| {
+            methods.iter().position(|m| m.name == *name).ok_or_else(|| {
+                let known: Vec<&str> = methods.iter().map(|m| m.name.as_str()).collect();
+                usage(format!("the model has no method {name:?}")).expected(known.join(", "), name)
+            })
+        };
+        if !self.calls.is_empty() {
+            return self.calls.iter().map(|name| find(name)).collect();
+        }
+        let calls = inputs.calls();
+        if calls > MOST_CALLS {
+            let error = Diagnostic::new(503, Kind::Invalid, "the inputs are of more calls than can be made");
+            return Err(error.expected(format!("at most {MOST_CALLS}"), calls.to_string()));
+        }
+        let given = |call| self.method.as_deref().or_else(|| inputs.method(call));
+        (0..calls).map(|call| given(call).map_or(Ok(0), find)).collect()
+    }
 }
 
 impl Calls {
@@ -63,22 +102,8 @@ impl Calls {
     ///
     /// # Errors
     /// When there is no method of a name.
-    pub fn methods(&self, model: &Model, calls: usize) -> Result<Vec<usize>, Diagnostic> {
-        let find = |name: &String| {
-            let methods = &model.module.methods;
-            methods.iter().position(|m| m.name == *name).ok_or_else(|| {
-                let known: Vec<&str> = methods.iter().map(|m| m.name.as_str()).collect();
-                usage(format!("the model has no method {name:?}")).expected(known.join(", "), name)
-            })
-        };
-        if !self.calls.is_empty() {
-            return self.calls.iter().map(find).collect();
-        }
-        let method = self.method.as_ref().map_or(Ok(0), find)?;
-        if model.module.methods.is_empty() {
-            return Err(usage("the model has no method to run"));
-        }
-        Ok(vec![method; calls])
+    pub fn methods(&self, model: &Model, inputs: &Inputs) -> Result<Vec<usize>, Diagnostic> {
+        self.methods.of_calls(model, inputs)
     }
 }
 
@@ -89,7 +114,7 @@ impl Calls {
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let model = read_model(&arguments.model, &arguments.common)?;
     let inputs = arguments.calls.read()?;
-    let methods = arguments.calls.methods(&model, inputs.calls())?;
+    let methods = arguments.calls.methods(&model, &inputs)?;
     let mut engine = Engine::new(&model, &arguments.common, false)?;
     let mut archive = Archive::default();
     for (call, &method) in methods.iter().enumerate() {

@@ -4,6 +4,7 @@ use super::Outcome;
 use super::engine::Engine;
 use super::io::{Inputs, Model, read_model};
 use super::options::{Common, usage};
+use super::run::Methods;
 use crate::compare::{Difference, Tolerance, compare};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::frontend::{Format, bundled};
@@ -18,6 +19,8 @@ use std::sync::Arc;
 pub struct Arguments {
     /// The model; a .bpte brings its own test cases
     model: String,
+    #[command(flatten)]
+    methods: Methods,
     /// Inputs of all calls: in{call}_{index}
     #[arg(long, value_name = "IN.npz", requires = "expected")]
     inputs: Option<String>,
@@ -49,7 +52,7 @@ struct Case {
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let model = read_model(&arguments.model, &arguments.common)?;
     let cases = match (&arguments.inputs, &arguments.expected) {
-        (Some(inputs), Some(expected)) => recorded_cases(&model, inputs, expected)?,
+        (Some(inputs), Some(expected)) => recorded_cases(&model, &arguments.methods, inputs, expected)?,
         _ if Format::detect(&model.bytes) == Some(Format::BundledExecutorch) => bundled_cases(&model)?,
         _ => return Err(usage("there is nothing to compare with").help("give --inputs in.npz --expected out.npz, or a .bpte").into()),
     };
@@ -84,13 +87,12 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     Ok(Outcome::Done)
 }
 
-fn recorded_cases(model: &Model, inputs: &str, expected: &str) -> Result<Vec<Case>, Diagnostics> {
+fn recorded_cases(model: &Model, methods: &Methods, inputs: &str, expected: &str) -> Result<Vec<Case>, Diagnostics> {
     let read = |path: &str| Archive::read(Path::new(path)).map_err(|d| d.in_file(path));
     let (archive, expected) = (read(inputs)?, read(expected)?);
     let inputs = Inputs::Archive(archive);
     let mut cases = Vec::new();
-    for call in 0..inputs.calls() {
-        let method = 0;
+    for (call, method) in methods.of_calls(model, &inputs)?.into_iter().enumerate() {
         let ports = &model.module.methods[method].outputs;
         let count = ports.iter().enumerate().map(|(i, port)| port.position(i) + 1).max().unwrap_or(0);
         let outputs = (0..count).map(|i| expected.output(call, i).cloned()).collect();

@@ -193,5 +193,6 @@ pub fn program() -> Program {
         ],
         variable_bytes: 211,
         methods: methods(),
+        max_iterations: None,
     }
 }

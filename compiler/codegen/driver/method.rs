@@ -130,14 +130,23 @@ impl Body<'_> {
 
     fn repeat(&mut self, e: &mut Emitter<'_>, head: &[Step], condition: Address, body: &[Step]) {
         let [start, inside, after] = [(); 3].map(|()| e.builder.create_block());
-        e.builder.ins().jump(start, &[]);
+        let limit = self.context.program.max_iterations;
+        let rounds = limit.map(|_| e.builder.append_block_param(start, POINTER));
+        let none: Vec<ir::BlockArg> = limit.iter().map(|_| e.number(0).into()).collect();
+        e.builder.ins().jump(start, &none);
         e.builder.switch_to_block(start);
         self.steps(e, head);
         let more = self.truth(e, condition);
         e.builder.ins().brif(more, inside, &[], after, &[]);
         e.builder.switch_to_block(inside);
+        let mut next = Vec::new();
+        if let Some((rounds, limit)) = rounds.zip(limit) {
+            let enough = e.builder.ins().icmp_imm_u(IntCC::Equal, rounds, limit as i64);
+            e.leave_if(enough, E_ABORTED);
+            next.push(e.at(rounds, 1).into());
+        }
         self.steps(e, body);
-        e.builder.ins().jump(start, &[]);
+        e.builder.ins().jump(start, &next);
         e.builder.switch_to_block(after);
     }
 
