@@ -3,9 +3,9 @@
 mod handmade;
 
 use handmade::LENGTH;
-use modelc::jit::custom::{CustomOperator, CustomTensor};
 use modelc::codegen::driver::calls;
 use modelc::ir::text::parse_module;
+use modelc::jit::custom::{CustomOperator, CustomTensor};
 use modelc::jit::memory::Placement;
 use modelc::jit::{Jit, JitOptions};
 use modelc::lower::{Lowered, Options, PlanSource};

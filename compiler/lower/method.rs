@@ -269,9 +269,7 @@ fn steps_of(
                 tensors.group_step(group, &requirements)
             }
             // Its function may have effects: what comes before and behind it stays there.
-            Work::External(group) => {
-                plan::Step { barrier: true, ..tensors.group_step(group, &schedule::Requirements::default()) }
-            }
+            Work::External(group) => plan::Step { barrier: true, ..tensors.group_step(group, &schedule::Requirements::default()) },
             Work::Enter => {
                 let writes = states.iter().map(|s| tensors.id(s.flow.entry)).collect();
                 plan::Step { writes, ..tensors.barrier("enter", []) }
