@@ -134,9 +134,9 @@ impl FullyConnected {
         let scales = filter_scales(&self.filter, 0, self.units)?;
         let bias = bias(operator, 2, self.units, &[F32])?.map(|(value, _)| value);
         let rows = if self.asymmetric {
-            hybrid::asymmetric_rows(operator, self.rows, &[1])?
+            hybrid::asymmetric_rows(operator.builder(), self.rows, &[1])?
         } else {
-            hybrid::symmetric_rows(operator, self.rows, &[1])?
+            hybrid::symmetric_rows(operator.builder(), self.rows, &[1])?
         };
         let sums = self.sums(operator, rows.integers, (0, 0), I32)?;
         let varying = scales.len() > 1;

@@ -5,7 +5,7 @@ use super::operator::{Operator, unsupported};
 use super::requantize::{bias, filter_scales};
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::{Term, Terms};
-use crate::ir::{Comparison, ElementType, Node, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, FunctionBuilder, Node, ScalarOp, Value};
 use ElementType::{F32, F64, I8, I16, I32};
 
 /// Rows of floats as integers: `real = scale × (integer − offset)`.
@@ -19,12 +19,12 @@ pub(super) struct Rows {
 }
 
 /// Quantizes to −127..=127 with zero at 0: the scale is the largest magnitude over `axes` ÷ 127, and 1 for a row of zeros.
-pub(super) fn symmetric_rows(operator: &mut Operator<'_, '_, '_>, input: Value, axes: &[i64]) -> Result<Rows, Diagnostic> {
+pub(super) fn symmetric_rows(builder: &mut FunctionBuilder<'_>, input: Value, axes: &[i64]) -> Result<Rows, Diagnostic> {
     let mut terms = Terms::new(&[F32]);
     let x = terms.input(0);
     let magnitude = terms.op(ScalarOp::Abs, &[x])?;
-    let magnitudes = operator.map(&[input], terms.finish(magnitude))?;
-    let largest = operator.builder().reduce(magnitudes, "max", axes.to_vec())?;
+    let magnitudes = builder.map(&[input], terms.finish(magnitude))?;
+    let largest = builder.reduce(magnitudes, "max", axes.to_vec())?;
 
     let mut terms = Terms::new(&[F32]);
     let range = terms.input(0);
@@ -34,13 +34,13 @@ pub(super) fn symmetric_rows(operator: &mut Operator<'_, '_, '_>, input: Value, 
     let scale = terms.select(is_zero, one, scale)?;
     let inverse = terms.div(steps, range)?;
     let inverse = terms.select(is_zero, zero, inverse)?;
-    let both = operator.builder().map_many(&[largest], terms.finish_many(vec![scale, inverse]))?;
+    let both = builder.map_many(&[largest], terms.finish_many(vec![scale, inverse]))?;
 
     let mut terms = Terms::new(&[F32, F32]);
     let (x, inverse) = (terms.input(0), terms.input(1));
     let scaled = terms.mul(x, inverse)?;
     let integer = rounded(&mut terms, scaled, (-127, 127))?;
-    let integers = operator.map(&[input, both[1]], terms.finish(integer))?;
+    let integers = builder.map(&[input, both[1]], terms.finish(integer))?;
     Ok(Rows { integers, scales: both[0], offsets: None })
 }
 
@@ -54,12 +54,12 @@ fn rounded(terms: &mut Terms, x: Node, bounds: (i32, i32)) -> Term {
 
 /// Quantizes to −128..=127 so that the row's range and zero both fit; the zero point is the one of the two ends whose arithmetic
 /// errs less, in binary64.
-pub(super) fn asymmetric_rows(operator: &mut Operator<'_, '_, '_>, input: Value, axes: &[i64]) -> Result<Rows, Diagnostic> {
-    let smallest = operator.builder().reduce(input, "min", axes.to_vec())?;
-    let largest = operator.builder().reduce(input, "max", axes.to_vec())?;
+pub(super) fn asymmetric_rows(builder: &mut FunctionBuilder<'_>, input: Value, axes: &[i64]) -> Result<Rows, Diagnostic> {
+    let smallest = builder.reduce(input, "min", axes.to_vec())?;
+    let largest = builder.reduce(input, "max", axes.to_vec())?;
     let mut terms = Terms::new(&[F32, F32]);
     let results = asymmetric_parameters(&mut terms)?;
-    let parameters = operator.builder().map_many(&[smallest, largest], terms.finish_many(results.to_vec()))?;
+    let parameters = builder.map_many(&[smallest, largest], terms.finish_many(results.to_vec()))?;
 
     let mut terms = Terms::new(&[F32, F32, I32]);
     let (x, inverse) = (terms.input(0), terms.input(1));
@@ -67,7 +67,7 @@ pub(super) fn asymmetric_rows(operator: &mut Operator<'_, '_, '_>, input: Value,
     let scaled = terms.mul(x, inverse)?;
     let shifted = terms.add(offset, scaled)?;
     let integer = rounded(&mut terms, shifted, (-128, 127))?;
-    let integers = operator.map(&[input, parameters[1], parameters[2]], terms.finish(integer))?;
+    let integers = builder.map(&[input, parameters[1], parameters[2]], terms.finish(integer))?;
     Ok(Rows { integers, scales: parameters[0], offsets: Some(parameters[2]) })
 }
 
@@ -117,9 +117,9 @@ pub(super) fn convolution(operator: &mut Operator<'_, '_, '_>, convolution: &Con
     let bias = bias(operator, 2, convolution.channels, &[F32])?.map(|(value, _)| value);
     let image_axes = [1, 2, 3];
     let rows = if per_channel {
-        asymmetric_rows(operator, convolution.input.value, &image_axes)?
+        asymmetric_rows(operator.builder(), convolution.input.value, &image_axes)?
     } else {
-        symmetric_rows(operator, convolution.input.value, &image_axes)?
+        symmetric_rows(operator.builder(), convolution.input.value, &image_axes)?
     };
     let integers = without_offset(operator, &rows)?;
     let sums = convolution.sums(operator, integers, (0, 0), I32)?;

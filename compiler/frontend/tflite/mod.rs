@@ -5,7 +5,9 @@
 mod activation;
 mod arithmetic;
 mod blocks;
+mod calls;
 mod concatenation;
+mod control;
 mod convolution;
 mod external;
 mod fold;
@@ -17,11 +19,13 @@ mod normalization;
 mod operator;
 mod pooling;
 mod quantize;
+mod recurrent;
 mod reduction;
 mod registry;
 mod requantize;
 mod resize;
 mod shape;
+mod shared;
 mod slicing;
 mod softmax;
 mod subgraph;
@@ -35,11 +39,11 @@ use crate::ir::data::Bytes;
 use crate::ir::{Method, Module, Port};
 use crate::schema::{flatbuffer_part, tflite as schema, verifier_options};
 use operator::invalid;
+use shared::Shared;
 use std::rc::Rc;
 use std::sync::Arc;
 use subgraph::LoweredSubgraph;
 use tensor::{Buffers, TensorInfo};
-use variables::Variables;
 
 /// An entry of the file's table of operator codes.
 struct OperatorCode {
@@ -50,6 +54,8 @@ struct OperatorCode {
 
 /// A subgraph with its tensors read.
 struct Subgraph<'a> {
+    /// Its number in the file.
+    index: usize,
     record: schema::SubGraph<'a>,
     name: String,
     /// What the file says of each tensor, or why it cannot be used.
@@ -106,13 +112,12 @@ pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Modu
         customs: &options.customs,
     };
     let mut module = Module::default();
-    let mut variables = Variables::default();
-    let mut lowered: Vec<Option<LoweredSubgraph>> = vec![None; file.records.len()];
+    let mut shared = Shared::new(&file);
+    let mut lowered: Vec<Option<LoweredSubgraph>> = vec![None; shared.file.records.len()];
     let mut errors = Vec::new();
-    for entry in entries(&model, file.records.len())? {
+    for entry in entries(&model, shared.file.records.len())? {
         if lowered[entry.subgraph].is_none() {
-            let subgraph = file.subgraph(entry.subgraph)?;
-            match subgraph::lower(&subgraph, &file, &options.shapes, &mut module, &mut variables) {
+            match subgraph::lower(entry.subgraph, &options.shapes, &mut module, &mut shared) {
                 Ok(function) => lowered[entry.subgraph] = Some(function),
                 Err(diagnostics) => errors.extend(diagnostics),
             }
@@ -186,7 +191,7 @@ fn read_subgraph<'a>(record: schema::SubGraph<'a>, index: usize, buffers: &Buffe
             other => tensors.push(other),
         }
     }
-    Ok(Subgraph { record, name, tensors })
+    Ok(Subgraph { index, record, name, tensors })
 }
 
 fn method(entry: Entry, lowered: &LoweredSubgraph) -> Method {

@@ -1,6 +1,6 @@
 //! What the lowering of one operator sees: its operands, results and options, and the builder.
 
-use super::subgraph::Lowering;
+use super::subgraph::{Lowering, Slot};
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::{Attribute, Constant, ElementType, Expression, Extent, FunctionBuilder, Op, TensorType, Value};
@@ -147,6 +147,40 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
     pub fn variable(&self, index: usize) -> Result<usize, Diagnostic> {
         let tensor = self.inputs.get(index).copied().flatten().ok_or_else(|| invalid(203, format!("input {index} is missing")))?;
         self.lowering.variable(tensor).ok_or_else(|| invalid(316, format!("input {index} is no handle of a variable")))
+    }
+
+    /// The contents of the operands from number `first` on: values, or handles of variables.
+    pub fn slots(&mut self, first: usize) -> Result<Vec<Slot>, Diagnostic> {
+        let operands = self.inputs.get(first..).unwrap_or_default().to_vec();
+        let mut slots = Vec::new();
+        for (index, tensor) in operands.into_iter().enumerate() {
+            let tensor = tensor.ok_or_else(|| invalid(203, format!("input {} is missing", first + index)))?;
+            slots.push(match self.lowering.variable(tensor) {
+                Some(variable) => Slot::Variable(variable),
+                None => Slot::Value(self.lowering.read(tensor)?),
+            });
+        }
+        Ok(slots)
+    }
+
+    /// Gives the results their contents, as many as there are results.
+    pub fn bind_slots(&mut self, slots: &[Slot]) -> Lowered {
+        self.arity(0..=usize::MAX, slots.len()..=slots.len())?;
+        for (index, slot) in slots.iter().enumerate() {
+            match *slot {
+                Slot::Value(value) => self.bind(index, value)?,
+                Slot::Variable(variable) => self.bind_variable(index, variable),
+                Slot::Unwritten | Slot::Poisoned => return Err(invalid(203, "a result has no contents")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks the results as depending on what could not be lowered.
+    pub fn poison(&mut self) {
+        for &tensor in &self.outputs {
+            self.lowering.slots[tensor] = Slot::Poisoned;
+        }
     }
 
     /// The static shape of a value.

@@ -4,7 +4,7 @@ use super::activation::Activation;
 use super::operator::{Lowered, Operator};
 use super::unary::{self, exp_f32, tanh_f32};
 use super::{
-    OperatorCode, arithmetic, blocks, concatenation, convolution, fully_connected, matrix, normalization, pooling, quantize, reduction,
+    OperatorCode, arithmetic, blocks, concatenation, control, convolution, fully_connected, matrix, normalization, pooling, quantize, recurrent, reduction,
     resize, shape, slicing, softmax, variables,
 };
 use crate::diagnostic::{Diagnostic, Kind};
@@ -27,8 +27,11 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::BATCH_MATMUL, matrix::batch_matmul),
     (Code::BATCH_TO_SPACE_ND, blocks::batch_to_space),
     (Code::BITWISE_XOR, arithmetic::bitwise_xor),
+    (Code::BIDIRECTIONAL_SEQUENCE_LSTM, recurrent::bidirectional_sequence_lstm),
+    (Code::BIDIRECTIONAL_SEQUENCE_RNN, recurrent::bidirectional_sequence_rnn),
     (Code::BROADCAST_ARGS, shape::broadcast_args),
     (Code::BROADCAST_TO, shape::broadcast_to),
+    (Code::CALL, control::call),
     (Code::CALL_ONCE, variables::call_once),
     (Code::CAST, quantize::cast),
     (Code::CEIL, |o| unary::float(o, ScalarOp::Ceil)),
@@ -53,6 +56,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::GREATER, |o| arithmetic::compare(o, Comparison::Greater)),
     (Code::GREATER_EQUAL, |o| arithmetic::compare(o, Comparison::GreaterEqual)),
     (Code::HARD_SWISH, unary::hard_swish),
+    (Code::IF, control::if_else),
     (Code::L2_NORMALIZATION, normalization::l2),
     (Code::LEAKY_RELU, unary::leaky_relu),
     (Code::LESS, |o| arithmetic::compare(o, Comparison::Less)),
@@ -63,6 +67,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::LOGICAL_OR, |o| arithmetic::logical(o, ScalarOp::Or)),
     (Code::LOGISTIC, unary::logistic),
     (Code::LOG_SOFTMAX, normalization::log_softmax),
+    (Code::LSTM, recurrent::lstm),
     (Code::MAXIMUM, arithmetic::maximum),
     (Code::MAX_POOL_2D, pooling::max_pool_2d),
     (Code::MEAN, reduction::mean),
@@ -94,6 +99,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::RESIZE_NEAREST_NEIGHBOR, resize::nearest),
     (Code::REVERSE_V2, slicing::reverse),
     (Code::RIGHT_SHIFT, arithmetic::right_shift),
+    (Code::RNN, recurrent::rnn),
     (Code::ROUND, |o| unary::float(o, ScalarOp::RoundEven)),
     (Code::RSQRT, unary::rsqrt),
     (Code::SELECT, |o| arithmetic::select(o, true)),
@@ -111,15 +117,20 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::SQUARE, unary::square),
     (Code::SQUARED_DIFFERENCE, arithmetic::squared_difference),
     (Code::SQUEEZE, shape::squeeze),
+    (Code::STABLEHLO_COMPOSITE, control::composite),
     (Code::STRIDED_SLICE, slicing::strided_slice),
     (Code::SUB, arithmetic::sub),
     (Code::SUM, |o| reduction::reduce(o, "sum")),
+    (Code::SVDF, recurrent::svdf),
     (Code::TANH, |o| unary::by_table(o, ScalarOp::Tanh, tanh_f32, &[I8, U8])),
     (Code::TILE, shape::tile),
     (Code::TRANSPOSE, shape::transpose),
     (Code::TRANSPOSE_CONV, matrix::transpose_conv),
+    (Code::UNIDIRECTIONAL_SEQUENCE_LSTM, recurrent::unidirectional_sequence_lstm),
+    (Code::UNIDIRECTIONAL_SEQUENCE_RNN, recurrent::unidirectional_sequence_rnn),
     (Code::UNPACK, concatenation::unpack),
     (Code::VAR_HANDLE, variables::handle),
+    (Code::WHILE, control::while_loop),
     (Code::ZEROS_LIKE, unary::zeros_like),
 ];
 

@@ -1,9 +1,9 @@
 //! Subgraphs to functions: the walk over operators, tensors as SSA values, and the collection of errors.
 
-use super::operator::{Operator, invalid};
+use super::operator::{Operator, invalid, unsupported};
+use super::shared::Shared;
 use super::tensor::TensorInfo;
-use super::variables::Variables;
-use super::{File, Subgraph, external, fold, registry};
+use super::{Subgraph, external, fold, registry};
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::{Func, FunctionBuilder, Module, Op, Quantization, SourceData, TensorType, Type, Value};
 use crate::schema::tflite as schema;
@@ -14,7 +14,7 @@ const MAX_DIAGNOSTICS: usize = 200;
 
 /// What is known of a tensor while walking.
 #[derive(Clone, Copy)]
-enum Slot {
+pub(super) enum Slot {
     /// Nothing has written it yet.
     Unwritten,
     /// Its value.
@@ -28,15 +28,14 @@ enum Slot {
 /// A subgraph on its way into a function.
 pub(super) struct Lowering<'a, 'm> {
     pub(super) builder: FunctionBuilder<'m>,
-    pub(super) file: &'a File<'a>,
-    pub(super) variables: &'m mut Variables,
-    /// Orders reads and writes of variables; none where there are none.
+    pub(super) shared: &'m mut Shared<'a>,
+    /// Orders reads and writes of variables; none before the first of them.
     pub(super) effect: Option<Value>,
     /// Whether this subgraph gives variables their first contents.
     pub(super) is_initialising: bool,
-    subgraph: &'a Subgraph<'a>,
-    slots: Vec<Slot>,
-    diagnostics: Vec<Diagnostic>,
+    pub(super) subgraph: Rc<Subgraph<'a>>,
+    pub(super) slots: Vec<Slot>,
+    pub(super) diagnostics: Vec<Diagnostic>,
 }
 
 /// One input or output of a lowered subgraph.
@@ -61,73 +60,72 @@ pub(super) struct LoweredSubgraph {
     pub outputs: Vec<Port>,
 }
 
-/// Lowers a subgraph; `shapes` replaces the shapes of inputs by number.
+/// Lowers subgraph number `index`; `shapes` replaces the shapes of inputs by number.
 ///
 /// # Errors
 /// Everything found wrong with it.
-pub(super) fn lower<'a>(
-    subgraph: &'a Subgraph<'a>,
-    file: &'a File<'a>,
+pub(super) fn lower(
+    index: usize,
     shapes: &[(usize, Vec<u64>)],
     module: &mut Module,
-    variables: &mut Variables,
+    shared: &mut Shared<'_>,
 ) -> Result<LoweredSubgraph, Vec<Diagnostic>> {
-    let mut lowering = Lowering::new(subgraph, file, module, variables, false);
+    let subgraph = shared.open(index).map_err(|diagnostic| vec![diagnostic])?;
+    let mut lowering = Lowering::new(subgraph, shared, module, false);
     let inputs = lowering.parameters(shapes);
-    if lowering.uses_variables() {
-        lowering.effect = Some(lowering.builder.param(Type::Effect, None));
-    }
     lowering.operators();
     let outputs = lowering.results();
-    match (inputs, outputs) {
-        (Ok(inputs), Ok((mut values, outputs))) if lowering.diagnostics.is_empty() => {
-            values.extend(lowering.effect);
-            Ok(LoweredSubgraph { function: lowering.builder.finish(values), inputs, outputs })
+    let lowered = match (inputs, outputs) {
+        (Ok(inputs), Ok((values, outputs))) if lowering.diagnostics.is_empty() => {
+            Ok(LoweredSubgraph { function: lowering.finish(values), inputs, outputs })
         }
         (inputs, outputs) => {
-            let mut diagnostics = lowering.diagnostics;
+            let mut diagnostics = std::mem::take(&mut lowering.diagnostics);
             diagnostics.extend(inputs.err());
             diagnostics.extend(outputs.err().filter(|_| diagnostics.is_empty()));
-            Err(diagnostics.into_iter().map(|d| d.in_function(&subgraph.name)).collect())
+            let name = lowering.subgraph.name.clone();
+            Err(diagnostics.into_iter().map(|d| d.in_function(&name)).collect())
         }
-    }
+    };
+    shared.close();
+    lowered
 }
 
 /// Lowers a subgraph for the first contents of variables alone; its function is dropped.
 ///
 /// # Errors
 /// The first thing found wrong with it.
-pub(super) fn initialise<'a>(
-    subgraph: &'a Subgraph<'a>,
-    file: &'a File<'a>,
-    module: &mut Module,
-    variables: &mut Variables,
-) -> Result<(), Diagnostic> {
-    let mut lowering = Lowering::new(subgraph, file, module, variables, true);
+pub(super) fn initialise(index: usize, module: &mut Module, shared: &mut Shared<'_>) -> Result<(), Diagnostic> {
+    let subgraph = shared.open(index)?;
+    let mut lowering = Lowering::new(subgraph, shared, module, true);
     lowering.operators();
+    let name = lowering.subgraph.name.clone();
     let first = lowering.diagnostics.into_iter().next();
-    first.map_or(Ok(()), |diagnostic| Err(diagnostic.in_function(&subgraph.name)))
+    shared.close();
+    first.map_or(Ok(()), |diagnostic| Err(diagnostic.in_function(name)))
 }
 
 impl<'a, 'm> Lowering<'a, 'm> {
-    fn new(
-        subgraph: &'a Subgraph<'a>,
-        file: &'a File<'a>,
-        module: &'m mut Module,
-        variables: &'m mut Variables,
-        is_initialising: bool,
-    ) -> Self {
-        let builder = FunctionBuilder::new(module, subgraph.name.clone());
+    pub(super) fn new(subgraph: Rc<Subgraph<'a>>, shared: &'m mut Shared<'a>, module: &'m mut Module, is_initialising: bool) -> Self {
+        let builder = FunctionBuilder::new(module, shared.function_name(&subgraph.name));
         let slots = vec![Slot::Unwritten; subgraph.tensors.len()];
-        Self { builder, file, variables, effect: None, is_initialising, subgraph, slots, diagnostics: Vec::new() }
+        Self { builder, shared, effect: None, is_initialising, subgraph, slots, diagnostics: Vec::new() }
     }
 
-    /// Whether an operator reads or writes a variable.
-    fn uses_variables(&self) -> bool {
-        let codes =
-            self.subgraph.record.operators().into_iter().flatten().filter_map(|record| self.file.codes.get(record.opcode_index() as usize));
-        let stateful = [schema::BuiltinOperator::READ_VARIABLE, schema::BuiltinOperator::ASSIGN_VARIABLE];
-        codes.into_iter().any(|code| stateful.contains(&code.code))
+    /// Ends the function; the token of its effects, if there are any, is its last result.
+    pub(super) fn finish(&mut self, mut results: Vec<Value>) -> Func {
+        results.extend(self.effect);
+        let function = std::mem::take(&mut self.builder.function);
+        self.builder.module.functions.push(crate::ir::Function { results, ..function })
+    }
+
+    /// The token that orders the next read or write of a variable. The first one is the function's last parameter.
+    pub(super) fn effect(&mut self) -> Result<Value, Diagnostic> {
+        if self.is_initialising {
+            return Err(unsupported("a variable that is read to initialise others is not supported"));
+        }
+        let builder = &mut self.builder;
+        Ok(*self.effect.get_or_insert_with(|| builder.param(Type::Effect, None)))
     }
 
     /// Makes a tensor the handle of a variable.
@@ -147,12 +145,17 @@ impl<'a> Lowering<'a, '_> {
         self.subgraph.tensors[tensor].clone()
     }
 
-    /// The value of a tensor at this point: written before, or a constant.
+    /// The value of a tensor at this point: written before, a constant, or the contents of a variable tensor.
     pub(super) fn read(&mut self, tensor: usize) -> Result<Value, Diagnostic> {
         if let Slot::Value(value) = self.slots[tensor] {
             return Ok(value);
         }
         let info = self.info(tensor)?;
+        if info.is_variable {
+            let value = self.load_variable_tensor(tensor, &info)?;
+            self.write(tensor, value);
+            return Ok(value);
+        }
         let ty = TensorType::of(info.element, &info.shape);
         let data = match &info.data {
             Some(data) => data.clone(),
@@ -175,7 +178,7 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// A list of tensor indices, −1 for those left out.
-    fn indices(&self, list: Option<flatbuffers::Vector<'_, i32>>) -> Result<Vec<Option<usize>>, Diagnostic> {
+    pub(super) fn indices(&self, list: Option<flatbuffers::Vector<'_, i32>>) -> Result<Vec<Option<usize>>, Diagnostic> {
         let count = self.subgraph.tensors.len();
         let check = |index: i32| match usize::try_from(index) {
             Ok(index) if index < count => Ok(Some(index)),
@@ -230,10 +233,12 @@ impl<'a> Lowering<'a, '_> {
         Ok((values, ports))
     }
 
-    fn operators(&mut self) {
+    /// Lowers every operator; what is wrong with one is kept, and the others go on.
+    pub(super) fn operators(&mut self) {
         let Some(operators) = self.subgraph.record.operators() else { return };
+        let file = self.shared.file;
         for (index, record) in operators.iter().enumerate() {
-            let name = self.file.codes.get(record.opcode_index() as usize).map_or("?", |code| code.name.as_str());
+            let name = file.codes.get(record.opcode_index() as usize).map_or("?", |code| code.name.as_str());
             if let Err(diagnostic) = self.operator(index, record) {
                 self.poison(record);
                 self.diagnostics.push(diagnostic.at_operator(index as u32, name));
@@ -251,15 +256,16 @@ impl<'a> Lowering<'a, '_> {
     }
 
     fn operator(&mut self, index: usize, record: schema::Operator<'a>) -> Result<(), Diagnostic> {
-        let code = self.file.codes.get(record.opcode_index() as usize);
-        let code = code.ok_or_else(|| {
+        let codes = &self.shared.file.codes;
+        let code = codes.get(record.opcode_index() as usize).ok_or_else(|| {
             invalid(207, "the operator's code is out of range")
-                .expected(format!("below {}", self.file.codes.len()), record.opcode_index().to_string())
+                .expected(format!("below {}", codes.len()), record.opcode_index().to_string())
         })?;
+        self.shared.spend()?;
         let inputs = self.indices(record.inputs())?;
         let outputs = self.unwritten_outputs(record)?;
         // What the user leaves to a function is so even where there are kernels for it.
-        let symbol = registry::symbol(code, self.file.customs);
+        let symbol = registry::symbol(code, self.shared.file.customs);
         let lower = symbol.map_or_else(|| registry::lowering(code).map(Some), |_| Ok(None))?;
         if inputs.iter().flatten().any(|&tensor| matches!(self.slots[tensor], Slot::Poisoned)) {
             self.poison(record);
@@ -278,7 +284,7 @@ impl<'a> Lowering<'a, '_> {
             (None, symbol) => external::external(&mut operator, symbol.unwrap_or_default())?,
         }
         self.fold(start, &outputs);
-        match outputs.iter().find(|&&tensor| !matches!(self.slots[tensor], Slot::Value(_) | Slot::Variable(_))) {
+        match outputs.iter().find(|&&tensor| matches!(self.slots[tensor], Slot::Unwritten)) {
             Some(_) => Err(invalid(203, "the operator has more outputs than it computes")),
             None => Ok(()),
         }
@@ -286,14 +292,14 @@ impl<'a> Lowering<'a, '_> {
 
     /// Replaces the results of the instructions from `start` on by constants, where they depend on small constants only.
     fn fold(&mut self, start: usize, outputs: &[usize]) {
-        let values: Vec<Value> =
-            outputs.iter().filter_map(|&tensor| if let Slot::Value(value) = self.slots[tensor] { Some(value) } else { None }).collect();
-        let Some(constants) = fold::constants(&mut self.builder, start, &values) else { return };
+        let written = outputs.iter().filter_map(|&tensor| if let Slot::Value(value) = self.slots[tensor] { Some((tensor, value)) } else { None });
+        let (tensors, values): (Vec<usize>, Vec<Value>) = written.unzip();
+        let Some(constants) = fold::constants(&mut self.builder, start, &values, self.is_initialising) else { return };
         // Constants stay: they may be tensors that operators behind this one read too.
         let computed = self.builder.function.body.split_off(start);
         let function = &mut self.builder.function;
         function.body.extend(computed.into_iter().filter(|&inst| function.insts[inst].op == Op::Constant));
-        for (&tensor, constant) in outputs.iter().zip(constants) {
+        for (tensor, constant) in tensors.into_iter().zip(constants) {
             if let Ok(value) = self.builder.constant(constant) {
                 self.write(tensor, value);
             }

@@ -20,8 +20,10 @@ pub(super) struct TensorInfo {
     pub has_rank: bool,
     /// Scales and zero points, when the file gives scales.
     pub quantization: Option<Quantization>,
-    /// The bytes of a constant.
+    /// The bytes of a constant, or the first contents of a variable tensor.
     pub data: Option<Data>,
+    /// Whether it keeps its contents from call to call.
+    pub is_variable: bool,
 }
 
 /// The parts of a file that tensors refer to.
@@ -86,15 +88,12 @@ fn read_named(record: schema::Tensor<'_>, name: String, buffers: &Buffers<'_>) -
         return Err(unsupported("sparse constants are not supported"));
     }
     let data = constant(&record, bytes, buffers)?;
-    if record.is_variable() {
-        return Err(unsupported("variable tensors are not supported"));
-    }
     let quantization = match record.quantization() {
         Some(record) if !element.is_float() => quantization(record, element, &shape)?,
         _ => None,
     };
     let has_rank = record.has_rank() || !shape.is_empty();
-    Ok(TensorInfo { name, element, shape, has_rank, quantization, data })
+    Ok(TensorInfo { name, element, shape, has_rank, quantization, data, is_variable: record.is_variable() })
 }
 
 /// The bytes of a dense tensor, when neither its rank nor its size is beyond what the tensor language takes. An extent of zero does not

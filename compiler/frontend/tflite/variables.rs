@@ -1,9 +1,11 @@
-//! Resource variables: VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE, and CALL_ONCE, whose subgraph gives them their first contents.
+//! What outlives a call: resource variables (VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE, and CALL_ONCE, whose subgraph gives them
+//! their first contents) and variable tensors, which recurrent operators update in place.
 
-use super::operator::{Lowered, Operator, invalid, unsupported};
-use super::subgraph::initialise;
+use super::operator::{Lowered, Operand, Operator, invalid, unsupported};
+use super::subgraph::{Lowering, initialise};
+use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Attribute, Constant, Module, Op, State, StateData, TensorType};
+use crate::ir::{Attribute, Constant, ElementType, Module, Op, State, StateData, TensorType, Value};
 use std::collections::{HashMap, HashSet};
 
 /// The variables of a file, shared by its subgraphs.
@@ -13,6 +15,8 @@ pub(super) struct Variables {
     list: Vec<Variable>,
     /// Subgraphs that have given first contents.
     initialised: HashSet<usize>,
+    /// The states of variable tensors, by subgraph and tensor.
+    tensors: HashMap<(usize, usize), State>,
 }
 
 struct Variable {
@@ -54,7 +58,7 @@ pub(super) fn handle(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_var_handle_options();
     let container = options.and_then(|o| o.container()).unwrap_or_default();
     let name = options.and_then(|o| o.shared_name()).unwrap_or_default();
-    let number = operator.lowering.variables.number(container, name);
+    let number = operator.lowering.shared.variables.number(container, name);
     operator.bind_variable(0, number);
     Ok(())
 }
@@ -64,12 +68,10 @@ pub(super) fn read(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
     let number = operator.variable(0)?;
     let output = operator.output(0)?;
-    let effect = operator.lowering.effect.ok_or_else(|| unsupported("a variable that is read to initialise others is not supported"))?;
     let lowering = &mut *operator.lowering;
-    let state = lowering.variables.state(lowering.builder.module, number, &TensorType::of(output.element, &output.shape))?;
-    let results = lowering.builder.inst(Op::LoadState, &[effect], vec![Attribute::State(state)])?;
-    lowering.effect = Some(results[0]);
-    operator.bind(0, results[1])
+    let state = lowering.shared.variables.state(lowering.builder.module, number, &TensorType::of(output.element, &output.shape))?;
+    let value = lowering.load_state(state)?;
+    operator.bind(0, value)
 }
 
 /// ASSIGN_VARIABLE
@@ -80,17 +82,12 @@ pub(super) fn assign(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let contents: Option<Constant> = operator.constant_of(&value);
     let lowering = &mut *operator.lowering;
     let ty = lowering.builder.tensor(value.value).clone();
-    let state = lowering.variables.state(lowering.builder.module, number, &ty)?;
-    match lowering.effect {
-        Some(effect) => {
-            let results = lowering.builder.inst(Op::StoreState, &[effect, value.value], vec![Attribute::State(state)])?;
-            lowering.effect = Some(results[0]);
-        }
-        None => {
-            let contents = contents.ok_or_else(|| unsupported("first contents that are not constant are not supported"))?;
-            lowering.builder.module.states[state].initial = Some(contents);
-        }
+    let state = lowering.shared.variables.state(lowering.builder.module, number, &ty)?;
+    if !lowering.is_initialising {
+        return lowering.store_state(state, value.value);
     }
+    let contents = contents.ok_or_else(|| unsupported("first contents that are not constant are not supported"))?;
+    lowering.builder.module.states[state].initial = Some(contents);
     Ok(())
 }
 
@@ -102,13 +99,87 @@ pub(super) fn call_once(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if lowering.is_initialising {
         return Err(unsupported("CALL_ONCE within a subgraph that initialises is not supported"));
     }
-    let count = lowering.file.records.len();
-    let index = usize::try_from(options.init_subgraph_index()).ok().filter(|&index| index < count);
-    let found = options.init_subgraph_index().to_string();
-    let index = index.ok_or_else(|| invalid(209, "there is no such subgraph").expected(format!("below {count}"), found))?;
-    if !lowering.variables.initialised.insert(index) {
+    let index = usize::try_from(options.init_subgraph_index());
+    let index = index.map_err(|_| invalid(209, "there is no such subgraph").expected("0 or more", options.init_subgraph_index().to_string()))?;
+    if !lowering.shared.variables.initialised.insert(index) {
         return Ok(());
     }
-    let subgraph = lowering.file.subgraph(index)?;
-    initialise(&subgraph, lowering.file, lowering.builder.module, lowering.variables)
+    initialise(index, lowering.builder.module, lowering.shared)
+}
+
+impl Lowering<'_, '_> {
+    fn load_state(&mut self, state: State) -> Result<Value, Diagnostic> {
+        let effect = self.effect()?;
+        let results = self.builder.inst(Op::LoadState, &[effect], vec![Attribute::State(state)])?;
+        self.effect = Some(results[0]);
+        Ok(results[1])
+    }
+
+    fn store_state(&mut self, state: State, value: Value) -> Lowered {
+        let effect = self.effect()?;
+        let results = self.builder.inst(Op::StoreState, &[effect, value], vec![Attribute::State(state)])?;
+        self.effect = Some(results[0]);
+        Ok(())
+    }
+
+    /// The contents of a variable tensor.
+    pub(super) fn load_variable_tensor(&mut self, tensor: usize, info: &TensorInfo) -> Result<Value, Diagnostic> {
+        let state = self.variable_tensor(tensor, info);
+        self.load_state(state)
+    }
+
+    /// New contents of a variable tensor, in its own shape.
+    fn store_variable_tensor(&mut self, tensor: usize, info: &TensorInfo, value: Value) -> Lowered {
+        let state = self.variable_tensor(tensor, info);
+        self.store_state(state, value)?;
+        self.write(tensor, value);
+        Ok(())
+    }
+
+    /// The state of a variable tensor, made at its first use. Integers of 8 bits begin at their zero point, which the reference
+    /// fills them with; everything else begins at zero.
+    fn variable_tensor(&mut self, tensor: usize, info: &TensorInfo) -> State {
+        let key = (self.subgraph.index, tensor);
+        if let Some(&state) = self.shared.variables.tensors.get(&key) {
+            return state;
+        }
+        let module = &mut *self.builder.module;
+        let ty = TensorType::of(info.element, &info.shape);
+        let zero_point = info.quantization.as_ref().and_then(|q| q.zero_points.first()).map_or(0, |&zero_point| zero_point as u8);
+        let initial = match &info.data {
+            Some(data) => Some(module.add_constant(ty.clone(), data.clone())),
+            None if info.element == ElementType::I8 && zero_point != 0 => {
+                let bytes = vec![zero_point; ty.static_bytes().unwrap_or(0) as usize];
+                Some(module.add_constant(ty.clone(), bytes.into()))
+            }
+            None => None,
+        };
+        let state = module.states.push(StateData { name: info.name.clone(), ty, initial });
+        self.shared.variables.tensors.insert(key, state);
+        state
+    }
+}
+
+impl Operator<'_, '_, '_> {
+    /// Operand number `index`, which must be a variable tensor with so many elements.
+    pub(super) fn variable_input(&mut self, index: usize, elements: u64) -> Result<Operand, Diagnostic> {
+        let operand = self.input(index)?;
+        let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&operand.info.name);
+        if !operand.info.is_variable {
+            return Err(at(invalid(316, format!("input {index} must be a variable tensor"))));
+        }
+        if operand.elements() != elements {
+            let found = format!("{:?}", operand.shape);
+            return Err(at(invalid(311, "the state has a wrong number of elements").expected(elements.to_string(), found)));
+        }
+        Ok(operand)
+    }
+
+    /// New contents of operand number `index`, a variable tensor; their shape may be another one.
+    pub(super) fn update_variable(&mut self, index: usize, value: Value) -> Lowered {
+        let tensor = self.inputs.get(index).copied().flatten().ok_or_else(|| invalid(203, format!("input {index} is missing")))?;
+        let info = self.lowering.info(tensor)?;
+        let value = self.reshape(value, &info.shape)?;
+        self.lowering.store_variable_tensor(tensor, &info, value)
+    }
 }

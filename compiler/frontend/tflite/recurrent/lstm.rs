@@ -1,0 +1,292 @@
+//! LSTM operators: what their operands are, and the sequence around the cell.
+
+use super::super::convolution::missing_options;
+use super::super::operator::{Lowered, Operand, Operator, invalid, unsupported};
+use super::{CellActivation, expect_shape, lstm_float, lstm_integer, swapped};
+use crate::diagnostic::Diagnostic;
+use crate::ir::{ElementType, Value};
+use crate::schema::tflite::LSTMKernelType;
+use ElementType::{F32, I8};
+
+/// One gate: `W x + R h + P ∘ c`, normalized, plus bias.
+pub(super) struct Gate {
+    /// W, `[cells, inputs]`.
+    pub input_weights: Operand,
+    /// W of the auxiliary input.
+    pub auxiliary_weights: Option<Operand>,
+    /// R, `[cells, outputs]`.
+    pub recurrent_weights: Operand,
+    /// P, `[cells]`: the peephole.
+    pub peephole: Option<Operand>,
+    /// `[cells]`
+    pub bias: Option<Operand>,
+    /// Coefficients of layer normalization, `[cells]`.
+    pub norm: Option<Operand>,
+}
+
+/// A cell. Without an input gate it is one minus the forget gate.
+pub(super) struct Cell {
+    pub input_gate: Option<Gate>,
+    pub forget_gate: Gate,
+    pub cell_gate: Gate,
+    pub output_gate: Gate,
+    /// `[outputs, cells]`, with a bias of `[outputs]`.
+    pub projection: Option<(Operand, Option<Operand>)>,
+    pub cells: u64,
+    pub outputs: u64,
+    pub settings: Settings,
+}
+
+/// The options of an operator.
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    pub activation: CellActivation,
+    /// Bounds of the cell state and of the projection; 0 for none.
+    pub cell_clip: f32,
+    pub projection_clip: f32,
+    /// Whether rows quantized at run time have an offset.
+    pub asymmetric: bool,
+}
+
+/// The numbers of a cell's first operands of each kind: gates are in the order input, forget, cell, output.
+struct Places {
+    input_weights: usize,
+    auxiliary_weights: Option<usize>,
+    recurrent_weights: usize,
+    peepholes: usize,
+    biases: usize,
+    projection: usize,
+    norms: Option<usize>,
+    output_state: usize,
+    cell_state: usize,
+}
+
+const FORWARD: Places = Places {
+    input_weights: 1,
+    auxiliary_weights: None,
+    recurrent_weights: 5,
+    peepholes: 9,
+    biases: 12,
+    projection: 16,
+    norms: Some(20),
+    output_state: 18,
+    cell_state: 19,
+};
+const BIDIRECTIONAL: [Places; 2] = [
+    Places { auxiliary_weights: Some(40), norms: None, output_state: 35, cell_state: 36, ..FORWARD },
+    Places {
+        input_weights: 18,
+        auxiliary_weights: Some(44),
+        recurrent_weights: 22,
+        peepholes: 26,
+        biases: 29,
+        projection: 33,
+        norms: None,
+        output_state: 37,
+        cell_state: 38,
+    },
+];
+
+impl Cell {
+    /// The gates in the order of the file that are there.
+    pub fn gates(&self) -> Vec<&Gate> {
+        self.input_gate.iter().chain([&self.forget_gate, &self.cell_gate, &self.output_gate]).collect()
+    }
+
+    fn read(operator: &mut Operator<'_, '_, '_>, places: &Places, inputs: u64, settings: Settings) -> Result<Self, Diagnostic> {
+        for clip in [settings.cell_clip, settings.projection_clip] {
+            if clip.is_nan() || clip < 0.0 {
+                return Err(invalid(312, "a clip is no positive number").expected("0 or more", clip.to_string()));
+            }
+        }
+        let output_weights = operator.input(places.recurrent_weights + 3)?;
+        let [cells, outputs] = output_weights.shape[..] else {
+            let message = "recurrent weights that are not a matrix are not supported";
+            return Err(unsupported(message).about_tensor(&output_weights.info.name));
+        };
+        let mut gate = |index: usize| Self::read_gate(operator, places, index, [cells, inputs, outputs]);
+        let (input_gate, forget, cell, output) = (gate(0)?, gate(1)?, gate(2)?, gate(3)?);
+        let missing = || invalid(203, "the weights of a gate are missing");
+        let (forget_gate, cell_gate) = (forget.ok_or_else(missing)?, cell.ok_or_else(missing)?);
+        let output_gate = output.ok_or_else(missing)?;
+        let projection = operator.optional_input(places.projection)?;
+        let bias = operator.optional_input(places.projection + 1)?;
+        let projection = match projection {
+            Some(weights) => {
+                expect_shape(&weights, &[outputs, cells])?;
+                bias.iter().try_for_each(|bias| expect_shape(bias, &[outputs]))?;
+                Some((weights, bias))
+            }
+            None if bias.is_some() || outputs != cells => {
+                let message = "a cell without projection has as many outputs as cells";
+                return Err(invalid(311, message).expected(cells.to_string(), outputs.to_string()));
+            }
+            None => None,
+        };
+        let read = Self { input_gate, forget_gate, cell_gate, output_gate, projection, cells, outputs, settings };
+        read.check_alike()?;
+        Ok(read)
+    }
+
+    fn read_gate(
+        operator: &mut Operator<'_, '_, '_>,
+        places: &Places,
+        index: usize,
+        [cells, inputs, outputs]: [u64; 3],
+    ) -> Result<Option<Gate>, Diagnostic> {
+        let Some(input_weights) = operator.optional_input(places.input_weights + index)? else { return Ok(None) };
+        expect_shape(&input_weights, &[cells, inputs])?;
+        let recurrent_weights = operator.input(places.recurrent_weights + index)?;
+        expect_shape(&recurrent_weights, &[cells, outputs])?;
+        let mut vector = |place: Option<usize>| -> Result<Option<Operand>, Diagnostic> {
+            let Some(place) = place else { return Ok(None) };
+            let operand = operator.optional_input(place)?;
+            operand.iter().try_for_each(|operand| expect_shape(operand, &[cells]))?;
+            Ok(operand)
+        };
+        // There is no peephole to the cell gate.
+        let peephole = vector([Some(0), Some(1), None, Some(2)][index].map(|place: usize| places.peepholes + place))?;
+        let bias = vector(Some(places.biases + index))?;
+        let norm = vector(places.norms.map(|norms| norms + index))?;
+        let auxiliary_weights = match places.auxiliary_weights {
+            Some(place) => operator.optional_input(place + index)?,
+            None => None,
+        };
+        Ok(Some(Gate { input_weights, auxiliary_weights, recurrent_weights, peephole, bias, norm }))
+    }
+
+    /// All gates have peepholes, layer normalization and a bias, or none has.
+    fn check_alike(&self) -> Result<(), Diagnostic> {
+        let first = &self.output_gate;
+        for gate in self.gates() {
+            let is_cell_gate = std::ptr::eq(gate, &self.cell_gate);
+            let alike = gate.bias.is_some()
+                && gate.norm.is_some() == first.norm.is_some()
+                && (is_cell_gate || gate.peephole.is_some() == first.peephole.is_some());
+            if !alike {
+                return Err(invalid(203, "gates have a bias, and peepholes and layer normalization all or none"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// UNIDIRECTIONAL_SEQUENCE_LSTM
+pub(in super::super) fn unidirectional_sequence_lstm(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(20..=24, 1..=1)?;
+    let options = operator.record.builtin_options_as_unidirectional_sequence_lstm_options().ok_or_else(missing_options)?;
+    if options.diagonal_recurrent_tensors() {
+        return Err(unsupported("diagonal recurrent weights are not supported"));
+    }
+    let settings = Settings {
+        activation: CellActivation::from_code(options.fused_activation_function())?,
+        cell_clip: options.cell_clip(),
+        projection_clip: options.proj_clip(),
+        asymmetric: options.asymmetric_quantize_inputs(),
+    };
+    let input = operator.input(0)?;
+    if input.rank() != 3 {
+        return Err(wrong_rank(&input, 3));
+    }
+    let time_major = options.time_major();
+    let rows = if time_major { input.value } else { swapped(operator.builder(), input.value)? };
+    let output = run(operator, &FORWARD, &input, rows, None, settings, false)?;
+    let output = if time_major { output } else { swapped(operator.builder(), output)? };
+    operator.bind(0, output)
+}
+
+fn wrong_rank(input: &Operand, rank: usize) -> Diagnostic {
+    let error = invalid(314, format!("the input must have {rank} dimensions")).about_tensor(&input.info.name);
+    error.expected(format!("rank {rank}"), format!("{:?}", input.shape))
+}
+
+/// LSTM: one step.
+pub(in super::super) fn lstm(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let options = operator.record.builtin_options_as_lstm_options().ok_or_else(missing_options)?;
+    let settings = Settings {
+        activation: CellActivation::from_code(options.fused_activation_function())?,
+        cell_clip: options.cell_clip(),
+        projection_clip: options.proj_clip(),
+        asymmetric: options.asymmetric_quantize_inputs(),
+    };
+    if options.kernel_type() == LSTMKernelType::BASIC {
+        operator.arity(5..=5, 4..=4)?;
+        return lstm_float::basic(operator, settings);
+    }
+    operator.arity(20..=24, 1..=1)?;
+    let input = operator.input(0)?;
+    let [batch, depth] = input.shape[..] else { return Err(wrong_rank(&input, 2)) };
+    let rows = operator.reshape(input.value, &[1, batch, depth])?;
+    let output = run(operator, &FORWARD, &input, rows, None, settings, false)?;
+    let shape = operator.shape(output)?;
+    let output = operator.reshape(output, &shape[1..])?;
+    operator.bind(0, output)
+}
+
+/// One direction of a sequence, time first: reads the cell, runs it, and keeps the states.
+fn run(
+    operator: &mut Operator<'_, '_, '_>,
+    places: &Places,
+    input: &Operand,
+    rows: Value,
+    auxiliary: Option<(&Operand, Value)>,
+    settings: Settings,
+    backward: bool,
+) -> Result<Value, Diagnostic> {
+    let shape = operator.shape(rows)?;
+    let cell = Cell::read(operator, places, shape[2], settings)?;
+    let batch = shape[1];
+    let states = [(places.output_state, cell.outputs), (places.cell_state, cell.cells)];
+    let mut values = Vec::new();
+    let mut operands = Vec::new();
+    for (place, width) in states {
+        let elements = batch.checked_mul(width).ok_or_else(|| invalid(302, "the state has too many elements"))?;
+        let state = operator.variable_input(place, elements)?;
+        values.push(operator.reshape(state.value, &[batch, width])?);
+        operands.push(state);
+    }
+    let elements = cell.gates().iter().map(|gate| gate.input_weights.element()).collect::<Vec<_>>();
+    let (output, states) = match (input.element(), elements[0]) {
+        (F32, F32 | I8) => lstm_float::run(operator, &cell, rows, auxiliary.map(|(_, value)| value), &values, backward)?,
+        (I8, I8) if auxiliary.is_none() => lstm_integer::run(operator, &cell, input, rows, [&operands[0], &operands[1]], &values)?,
+        types => return Err(operator.type_error(&[types.0, types.1])),
+    };
+    for (place, state) in [places.output_state, places.cell_state].into_iter().zip(states) {
+        operator.update_variable(place, state)?;
+    }
+    Ok(output)
+}
+
+/// BIDIRECTIONAL_SEQUENCE_LSTM: two cells, one from the last step to the first. With auxiliary weights the second input goes to both
+/// cells; without, it is the backward cell's own input.
+pub(in super::super) fn bidirectional_sequence_lstm(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(48..=48, 1..=2)?;
+    let options = operator.record.builtin_options_as_bidirectional_sequence_lstm_options().ok_or_else(missing_options)?;
+    let settings = Settings {
+        activation: CellActivation::from_code(options.fused_activation_function())?,
+        cell_clip: options.cell_clip(),
+        projection_clip: options.proj_clip(),
+        asymmetric: options.asymmetric_quantize_inputs(),
+    };
+    let input = operator.input(0)?;
+    if input.rank() != 3 {
+        return Err(wrong_rank(&input, 3));
+    }
+    if input.element() != F32 {
+        return Err(operator.type_error(&[input.element()]));
+    }
+    let second = operator.optional_input(39)?;
+    let time_major = options.time_major();
+    let mut ordered = |operand: &Operand| if time_major { Ok(operand.value) } else { swapped(operator.builder(), operand.value) };
+    let rows = ordered(&input)?;
+    let second_rows = second.as_ref().map(&mut ordered).transpose()?;
+    let cross_linked = operator.optional_input(40 + 1)?.is_some();
+    let auxiliary = second.as_ref().zip(second_rows).filter(|_| cross_linked);
+    let (backward_input, backward_rows) = match second.as_ref().zip(second_rows) {
+        Some((operand, value)) if !cross_linked => (operand, value),
+        _ => (&input, rows),
+    };
+    let forward = run(operator, &BIDIRECTIONAL[0], &input, rows, auxiliary, settings, false)?;
+    let backward = run(operator, &BIDIRECTIONAL[1], backward_input, backward_rows, auxiliary, settings, true)?;
+    super::rnn::bind_directions(operator, [forward, backward], time_major, options.merge_outputs())
+}

@@ -1,0 +1,295 @@
+//! LSTM cells of floats, with weights of f32 or int8.
+
+use super::super::operator::{Lowered, Operand, Operator, invalid};
+use super::lstm::{Cell, Gate, Settings};
+use super::matrix::Matrix;
+use super::sequence::{Step, Stepped, sequence};
+use super::{columns, expect_element, expect_shape, stacked};
+use crate::diagnostic::Diagnostic;
+use crate::frontend::terms::{Term, Terms};
+use crate::ir::{ElementType, FunctionBuilder, Node, ScalarOp, Value};
+use ElementType::{F32, I8};
+
+/// What a gate has for itself, as values of the function around the loop.
+#[derive(Clone, Copy)]
+struct GateParts {
+    /// Where its cells begin among those of all gates.
+    start: u64,
+    peephole: Option<Value>,
+    /// Coefficients and bias of layer normalization.
+    norm: Option<(Value, Value)>,
+}
+
+/// A cell ready to run.
+struct FloatCell<'c> {
+    cell: &'c Cell,
+    recurrent: Matrix,
+    input_gate: Option<GateParts>,
+    forget_gate: GateParts,
+    cell_gate: GateParts,
+    output_gate: GateParts,
+    projection: Option<(Matrix, Option<Value>)>,
+}
+
+/// Runs a cell over `rows [steps, batch, inputs]`; gives the outputs and the new states.
+pub(super) fn run(
+    operator: &mut Operator<'_, '_, '_>,
+    cell: &Cell,
+    rows: Value,
+    auxiliary: Option<Value>,
+    states: &[Value],
+    backward: bool,
+) -> Stepped {
+    let inputs = input_products(operator, cell, rows, auxiliary)?;
+    let ready = FloatCell::new(operator, cell)?;
+    sequence(operator, &[inputs], states, backward, |step, inputs, states| ready.step(step, inputs[0], states))
+}
+
+/// `W x` of all gates and steps, plus bias unless it is added after normalization: `[steps, batch, gates × cells]`.
+fn input_products(operator: &mut Operator<'_, '_, '_>, cell: &Cell, rows: Value, auxiliary: Option<Value>) -> Result<Value, Diagnostic> {
+    let gates = cell.gates();
+    let asymmetric = cell.settings.asymmetric;
+    let shape = operator.shape(rows)?;
+    let flat = operator.reshape(rows, &[shape[0] * shape[1], shape[2]])?;
+    let weights: Vec<&Operand> = gates.iter().map(|gate| &gate.input_weights).collect();
+    let product = Matrix::new(operator, &weights, asymmetric)?.product(operator.builder(), flat)?;
+    let mut sums = vec![product];
+    if let Some(auxiliary) = auxiliary {
+        let weights: Option<Vec<&Operand>> = gates.iter().map(|gate| gate.auxiliary_weights.as_ref()).collect();
+        let weights = weights.ok_or_else(|| invalid(203, "auxiliary weights of a gate are missing"))?;
+        let shape = operator.shape(auxiliary)?;
+        weights.iter().try_for_each(|weights| expect_shape(weights, &[cell.cells, shape[2]]))?;
+        let flat = operator.reshape(auxiliary, &[shape[0] * shape[1], shape[2]])?;
+        sums.push(Matrix::new(operator, &weights, asymmetric)?.product(operator.builder(), flat)?);
+    }
+    if cell.output_gate.norm.is_none() {
+        let biases: Vec<&Operand> = gates.iter().filter_map(|gate| gate.bias.as_ref()).collect();
+        biases.iter().try_for_each(|bias| expect_element(bias, F32))?;
+        // The reference begins with the bias.
+        sums.insert(0, stacked(operator, &biases)?);
+    }
+    let total = sum(operator.builder(), &sums)?;
+    operator.reshape(total, &[shape[0], shape[1], gates.len() as u64 * cell.cells])
+}
+
+/// The sum of tensors, from the first on.
+fn sum(builder: &mut FunctionBuilder<'_>, values: &[Value]) -> Result<Value, Diagnostic> {
+    if let [only] = values {
+        return Ok(*only);
+    }
+    let mut terms = Terms::new(&vec![F32; values.len()]);
+    let mut total = terms.input(0);
+    for index in 1..values.len() {
+        let next = terms.input(index);
+        total = terms.add(total, next)?;
+    }
+    Ok(builder.map(values, terms.finish(total))?)
+}
+
+/// One map over tensors of f32.
+fn map(
+    builder: &mut FunctionBuilder<'_>,
+    operands: &[Value],
+    build: impl FnOnce(&mut Terms, &[Node]) -> Term,
+) -> Result<Value, Diagnostic> {
+    let mut terms = Terms::new(&vec![F32; operands.len()]);
+    let inputs: Vec<Node> = (0..operands.len()).map(|index| terms.input(index)).collect();
+    let result = build(&mut terms, &inputs)?;
+    Ok(builder.map(operands, terms.finish(result))?)
+}
+
+/// Between −bound and bound.
+fn clip(terms: &mut Terms, x: Node, bound: f32) -> Term {
+    if bound <= 0.0 {
+        return Ok(x);
+    }
+    let (low, high) = (terms.f32(-bound), terms.f32(bound));
+    let x = terms.min(x, high)?;
+    terms.max(x, low)
+}
+
+/// A peephole as floats: integers are multiplied by their scale.
+fn peephole(operator: &mut Operator<'_, '_, '_>, gate: &Gate) -> Result<Option<Value>, Diagnostic> {
+    let Some(weights) = &gate.peephole else { return Ok(None) };
+    if weights.element() != I8 {
+        expect_element(weights, F32)?;
+        return Ok(Some(weights.value));
+    }
+    let scale = operator.affine(&weights.info)?.scale;
+    let mut terms = Terms::new(&[I8]);
+    let (x, scale) = (terms.input_as(0, F32), terms.f32(scale));
+    let x = terms.mul(scale, x)?;
+    operator.map(&[weights.value], terms.finish(x)).map(Some)
+}
+
+impl<'c> FloatCell<'c> {
+    fn new(operator: &mut Operator<'_, '_, '_>, cell: &'c Cell) -> Result<Self, Diagnostic> {
+        let asymmetric = cell.settings.asymmetric;
+        let weights: Vec<&Operand> = cell.gates().iter().map(|gate| &gate.recurrent_weights).collect();
+        let recurrent = Matrix::new(operator, &weights, asymmetric)?;
+        let mut start = 0;
+        let mut parts = |gate: &Gate| -> Result<GateParts, Diagnostic> {
+            let norm = gate.norm.as_ref().zip(gate.bias.as_ref());
+            if let Some((coefficients, bias)) = norm {
+                expect_element(coefficients, F32)?;
+                expect_element(bias, F32)?;
+            }
+            let parts = GateParts { start, peephole: peephole(operator, gate)?, norm: norm.map(|(norm, bias)| (norm.value, bias.value)) };
+            start += cell.cells;
+            Ok(parts)
+        };
+        let input_gate = cell.input_gate.as_ref().map(&mut parts).transpose()?;
+        let (forget_gate, cell_gate, output_gate) = (parts(&cell.forget_gate)?, parts(&cell.cell_gate)?, parts(&cell.output_gate)?);
+        let projection = match &cell.projection {
+            Some((weights, bias)) => {
+                bias.iter().try_for_each(|bias| expect_element(bias, F32))?;
+                Some((Matrix::new(operator, &[weights], asymmetric)?, bias.as_ref().map(|bias| bias.value)))
+            }
+            None => None,
+        };
+        Ok(Self { cell, recurrent, input_gate, forget_gate, cell_gate, output_gate, projection })
+    }
+
+    /// One step: `inputs` and the states are `[batch, …]`.
+    fn step(&self, step: &mut Step<'_, '_>, inputs: Value, states: &[Value]) -> Stepped {
+        let (hidden, before) = (states[0], states[1]);
+        let Settings { activation, cell_clip, projection_clip, .. } = self.cell.settings;
+        let recurrent = self.recurrent.in_step(step)?.product(step.builder, hidden)?;
+        let sums = sum(step.builder, &[inputs, recurrent])?;
+        let forget = self.gate(step, &self.forget_gate, sums, before)?;
+        let candidate = self.gate(step, &self.cell_gate, sums, before)?;
+        let mut operands = vec![forget, candidate, before];
+        if let Some(gate) = &self.input_gate {
+            operands.push(self.gate(step, gate, sums, before)?);
+        }
+        let after = map(step.builder, &operands, |terms, x| {
+            let forget = terms.op(ScalarOp::Logistic, &[x[0]])?;
+            let candidate = activation.apply(terms, x[1])?;
+            let input = match x.get(3) {
+                Some(&input) => terms.op(ScalarOp::Logistic, &[input])?,
+                None => {
+                    let one = terms.f32(1.0);
+                    terms.sub(one, forget)?
+                }
+            };
+            let kept = terms.mul(forget, x[2])?;
+            let new = terms.mul(candidate, input)?;
+            let after = terms.add(kept, new)?;
+            clip(terms, after, cell_clip)
+        })?;
+        let output = self.gate(step, &self.output_gate, sums, after)?;
+        let output = map(step.builder, &[output, after], |terms, x| {
+            let gate = terms.op(ScalarOp::Logistic, &[x[0]])?;
+            let shown = activation.apply(terms, x[1])?;
+            terms.mul(gate, shown)
+        })?;
+        let output = match &self.projection {
+            Some((weights, bias)) => {
+                let product = weights.in_step(step)?.product(step.builder, output)?;
+                let mut operands = vec![product];
+                if let Some(bias) = bias {
+                    operands.push(step.value(*bias)?);
+                }
+                map(step.builder, &operands, |terms, x| {
+                    let sum = if let Some(&bias) = x.get(1) { terms.add(bias, x[0])? } else { x[0] };
+                    clip(terms, sum, projection_clip)
+                })?
+            }
+            None => output,
+        };
+        Ok((output, vec![output, after]))
+    }
+
+    /// A gate's sum before its activation.
+    fn gate(&self, step: &mut Step<'_, '_>, gate: &GateParts, sums: Value, cell_state: Value) -> Result<Value, Diagnostic> {
+        let mut value = columns(step.builder, sums, gate.start, self.cell.cells)?;
+        if let Some(peephole) = gate.peephole {
+            let peephole = step.value(peephole)?;
+            value = map(step.builder, &[value, peephole, cell_state], |terms, x| {
+                let product = terms.mul(x[1], x[2])?;
+                terms.add(x[0], product)
+            })?;
+        }
+        match gate.norm {
+            Some((coefficients, bias)) => {
+                let (coefficients, bias) = (step.value(coefficients)?, step.value(bias)?);
+                normalized(step.builder, value, self.cell.cells, [coefficients, bias])
+            }
+            None => Ok(value),
+        }
+    }
+}
+
+/// Layer normalization over the cells: `(x − mean) ÷ √(variance + 10⁻⁸) × coefficients + bias`.
+fn normalized(
+    builder: &mut FunctionBuilder<'_>,
+    value: Value,
+    cells: u64,
+    [coefficients, bias]: [Value; 2],
+) -> Result<Value, Diagnostic> {
+    let count = cells as f32;
+    let total = builder.reduce(value, "sum", vec![1])?;
+    let difference = map(builder, &[value, total], |terms, x| {
+        let count = terms.f32(count);
+        let mean = terms.div(x[1], count)?;
+        terms.sub(x[0], mean)
+    })?;
+    let squares = map(builder, &[difference], |terms, x| terms.mul(x[0], x[0]))?;
+    let squares = builder.reduce(squares, "sum", vec![1])?;
+    map(builder, &[difference, squares, coefficients, bias], |terms, x| {
+        let (count, guard, one) = (terms.f32(count), terms.f32(1e-8), terms.f32(1.0));
+        let variance = terms.div(x[1], count)?;
+        let variance = terms.add(variance, guard)?;
+        let deviation = terms.op(ScalarOp::Sqrt, &[variance])?;
+        let inverse = terms.div(one, deviation)?;
+        let normal = terms.mul(x[0], inverse)?;
+        let scaled = terms.mul(x[2], normal)?;
+        terms.add(scaled, x[3])
+    })
+}
+
+/// The basic cell: one matrix for input and output state side by side; gates in the order input, cell, forget, output. It gives
+/// its output and its cell state, and shows the joined input and the sums of the gates.
+pub(super) fn basic(operator: &mut Operator<'_, '_, '_>, settings: Settings) -> Lowered {
+    let [input, hidden, weights, bias, before] = [0, 1, 2, 3, 4].map(|index| operator.input(index));
+    let (input, hidden, weights, bias, before) = (input?, hidden?, weights?, bias?, before?);
+    let operands = [&input, &hidden, &weights, &bias, &before];
+    if operands.iter().any(|operand| operand.element() != F32) {
+        return Err(operator.type_error(&operands.map(Operand::element)));
+    }
+    let ([batch, depth], [_, width]) = (matrix_shape(&input)?, matrix_shape(&hidden)?);
+    let rows = width.checked_mul(4).ok_or_else(|| invalid(302, "the weights have too many rows"))?;
+    expect_shape(&hidden, &[batch, width])?;
+    expect_shape(&before, &[batch, width])?;
+    expect_shape(&weights, &[rows, depth.saturating_add(width)])?;
+    expect_shape(&bias, &[rows])?;
+    let builder = operator.builder();
+    let joined = builder.concat(&[input.value, hidden.value], 1)?;
+    let product = builder.matmul(joined, weights.value, (0, 0), F32)?;
+    let sums = sum(builder, &[product, bias.value])?;
+    let mut gates = Vec::new();
+    for gate in 0..4 {
+        gates.push(columns(builder, sums, gate * width, width)?);
+    }
+    let after = map(builder, &[gates[0], gates[1], gates[2], before.value], |terms, x| {
+        let (input, forget) = (terms.op(ScalarOp::Logistic, &[x[0]])?, terms.op(ScalarOp::Logistic, &[x[2]])?);
+        let candidate = terms.op(ScalarOp::Tanh, &[x[1]])?;
+        let (new, kept) = (terms.mul(input, candidate)?, terms.mul(forget, x[3])?);
+        let after = terms.add(new, kept)?;
+        clip(terms, after, settings.cell_clip)
+    })?;
+    let output = map(builder, &[gates[3], after], |terms, x| {
+        let (gate, shown) = (terms.op(ScalarOp::Logistic, &[x[0]])?, terms.op(ScalarOp::Tanh, &[x[1]])?);
+        terms.mul(gate, shown)
+    })?;
+    for (index, value) in [output, after, joined, sums].into_iter().enumerate() {
+        operator.bind(index, value)?;
+    }
+    Ok(())
+}
+
+fn matrix_shape(operand: &Operand) -> Result<[u64; 2], Diagnostic> {
+    let error = || invalid(314, "the operand must be a matrix").about_tensor(&operand.info.name);
+    <[u64; 2]>::try_from(operand.shape.clone()).map_err(|_| error().expected("rank 2", format!("{:?}", operand.shape)))
+}
+

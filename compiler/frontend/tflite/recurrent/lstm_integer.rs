@@ -1,0 +1,477 @@
+//! LSTM cells of integers: int8 activations and weights, a 16-bit cell state, gates in 16-bit fixed point. Every rounding is the
+//! reference's.
+//!
+//! Each gate's products are brought to 16 bits one after the other, input first, and added with saturation. The products of the
+//! input do not depend on the state, so they are computed for all steps at once.
+
+use super::super::operator::{Operand, Operator, invalid, unsupported};
+use super::super::requantize::multiplier;
+use super::fixed::{self, inverse_square_root};
+use super::lstm::{Cell, Gate};
+use super::sequence::{Step, Stepped, sequence};
+use super::{columns, expect_element, stacked};
+use crate::diagnostic::Diagnostic;
+use crate::frontend::quantization::Multiplier;
+use crate::frontend::terms::{Term, Terms};
+use crate::ir::{Comparison, ElementType, FunctionBuilder, Node, ScalarOp, Value};
+use ElementType::{I8, I16, I32, I64};
+
+/// Layer normalization of a gate.
+struct Norm {
+    coefficients: Value,
+    bias: Value,
+    scale: Multiplier,
+    /// The variance that stands for one below 1.
+    guard: i32,
+}
+
+/// What a gate has for itself.
+struct GateParts {
+    start: u64,
+    peephole: Option<(Value, Multiplier)>,
+    norm: Option<Norm>,
+}
+
+/// Products with weights and how they come to the scale of the gates: a factor for each row.
+struct Products {
+    weights: Value,
+    zero_point: i64,
+    mantissas: Value,
+    shifts: Value,
+}
+
+struct Projection {
+    weights: Value,
+    bias: Option<Value>,
+    factor: Multiplier,
+    zero_point: i32,
+    clip: i32,
+}
+
+/// A cell ready to run.
+struct IntegerCell<'c> {
+    cell: &'c Cell,
+    recurrent: Products,
+    input_gate: Option<GateParts>,
+    forget_gate: GateParts,
+    cell_gate: GateParts,
+    output_gate: GateParts,
+    /// The scale of the cell state is 2 to this power.
+    cell_exponent: i32,
+    cell_clip: i32,
+    hidden: Multiplier,
+    hidden_zero_point: i32,
+    projection: Option<Projection>,
+}
+
+/// Scales of inner values that the file gives, or the 2⁻¹² of the gates.
+struct Scales {
+    gates: [f32; 4],
+    hidden: f32,
+    hidden_zero_point: i32,
+}
+
+impl Scales {
+    fn read(operator: &Operator<'_, '_, '_>, normalized: bool) -> Result<Self, Diagnostic> {
+        let list = operator.lowering.indices(operator.record.intermediates())?;
+        if list.len() != 5 {
+            let found = list.len().to_string();
+            return Err(unsupported("an integer cell with other inner scales is not supported").expected("5 intermediate tensors", found));
+        }
+        let affine = |index: usize| {
+            let tensor = list[index].ok_or_else(|| invalid(205, "an intermediate tensor is missing"))?;
+            operator.affine(&*operator.lowering.info(tensor)?)
+        };
+        let mut gates = [1.0 / 4096.0; 4];
+        if normalized {
+            for (index, scale) in gates.iter_mut().enumerate() {
+                *scale = affine(index)?.scale;
+            }
+        }
+        let hidden = affine(4)?;
+        Ok(Self { gates, hidden: hidden.scale, hidden_zero_point: hidden.zero_point })
+    }
+}
+
+/// Runs a cell over `rows [steps, batch, inputs]`; gives the outputs and the new states.
+pub(super) fn run(
+    operator: &mut Operator<'_, '_, '_>,
+    cell: &Cell,
+    input: &Operand,
+    rows: Value,
+    [output_state, cell_state]: [&Operand; 2],
+    states: &[Value],
+) -> Stepped {
+    expect_element(output_state, I8)?;
+    expect_element(cell_state, I16)?;
+    let scales = Scales::read(operator, cell.output_gate.norm.is_some())?;
+    let weights: Vec<&Operand> = cell.gates().iter().map(|gate| &gate.input_weights).collect();
+    let products = Products::new(operator, cell, &weights, input, &scales)?;
+    let inputs = input_products(operator, cell, &products, rows)?;
+    let ready = IntegerCell::new(operator, cell, output_state, cell_state, &scales)?;
+    sequence(operator, &[inputs], states, false, |step, inputs, states| ready.step(step, inputs[0], states))
+}
+
+/// The numbers of the gates that are there, in the order of the file.
+fn gate_numbers(cell: &Cell) -> Vec<usize> {
+    (if cell.input_gate.is_some() { 0..4 } else { 1..4 }).collect()
+}
+
+impl Products {
+    fn new(
+        operator: &mut Operator<'_, '_, '_>,
+        cell: &Cell,
+        weights: &[&Operand],
+        factor: &Operand,
+        scales: &Scales,
+    ) -> Result<Self, Diagnostic> {
+        let affine = operator.affine(&factor.info)?;
+        let (mut mantissas, mut shifts) = (Vec::new(), Vec::new());
+        for (weights, number) in weights.iter().zip(gate_numbers(cell)) {
+            expect_element(weights, I8)?;
+            let scale = operator.affine(&weights.info)?.scale * affine.scale / scales.gates[number];
+            let factor = multiplier(f64::from(scale))?;
+            mantissas.extend(std::iter::repeat_n(factor.mantissa, cell.cells as usize));
+            shifts.extend(std::iter::repeat_n(factor.shift, cell.cells as usize));
+        }
+        let count = mantissas.len() as u64;
+        Ok(Self {
+            weights: stacked(operator, weights)?,
+            zero_point: i64::from(affine.zero_point),
+            mantissas: operator.constant_i32(&[count], &mantissas)?,
+            shifts: operator.constant_i32(&[count], &shifts)?,
+        })
+    }
+}
+
+/// A number clamped to 16 bits.
+fn clamp_16(terms: &mut Terms, x: Node) -> Term {
+    terms.clamp_i32(x, (-32768, 32767))
+}
+
+/// The input's products of all gates and steps in 16 bits, `[steps, batch, gates × cells]`, with the bias unless it is added after
+/// normalization.
+fn input_products(operator: &mut Operator<'_, '_, '_>, cell: &Cell, products: &Products, rows: Value) -> Result<Value, Diagnostic> {
+    let shape = operator.shape(rows)?;
+    let flat = operator.reshape(rows, &[shape[0] * shape[1], shape[2]])?;
+    let sums = operator.builder().matmul(flat, products.weights, (products.zero_point, 0), I32)?;
+    let mut operands = vec![sums, products.mantissas, products.shifts];
+    if cell.output_gate.norm.is_none() {
+        let gates = cell.gates();
+        let biases: Vec<&Operand> = gates.iter().filter_map(|gate| gate.bias.as_ref()).collect();
+        biases.iter().try_for_each(|bias| expect_element(bias, I32))?;
+        operands.push(stacked(operator, &biases)?);
+    }
+    let mut terms = Terms::new(&vec![I32; operands.len()]);
+    let (mut sum, mantissa, shift) = (terms.input(0), terms.input(1), terms.input(2));
+    if operands.len() == 4 {
+        let bias = terms.input(3);
+        sum = terms.add(sum, bias)?;
+    }
+    let x = terms.requantize(sum, mantissa, shift)?;
+    let x = clamp_16(&mut terms, x)?;
+    let x = terms.convert(x, I16);
+    let value = operator.map(&operands, terms.finish(x))?;
+    let width = cell.gates().len() as u64 * cell.cells;
+    operator.reshape(value, &[shape[0], shape[1], width])
+}
+
+/// The exponent of a scale that is a power of two.
+fn exponent_of_two(operator: &Operator<'_, '_, '_>, operand: &Operand) -> Result<i32, Diagnostic> {
+    let scale = operator.affine(&operand.info)?.scale;
+    let exponent = libm::roundf(libm::log2f(scale));
+    let is_power = libm::fabsf(libm::log2f(scale) - exponent) < 1e-3;
+    if !is_power || !(-15.0..=-9.0).contains(&exponent) {
+        let error = invalid(304, "the scale of the cell state must be a power of two").about_tensor(&operand.info.name);
+        return Err(error.expected("2^-15 to 2^-9", scale.to_string()));
+    }
+    Ok(exponent as i32)
+}
+
+impl<'c> IntegerCell<'c> {
+    fn new(
+        operator: &mut Operator<'_, '_, '_>,
+        cell: &'c Cell,
+        output_state: &Operand,
+        cell_state: &Operand,
+        scales: &Scales,
+    ) -> Result<Self, Diagnostic> {
+        let weights: Vec<&Operand> = cell.gates().iter().map(|gate| &gate.recurrent_weights).collect();
+        let recurrent = Products::new(operator, cell, &weights, output_state, scales)?;
+        let cell_exponent = exponent_of_two(operator, cell_state)?;
+        let mut start = 0;
+        let mut parts = |gate: &Gate, number: usize| {
+            let parts = GateParts {
+                start,
+                peephole: peephole(operator, gate, cell_exponent, scales.gates[number])?,
+                norm: norm(operator, gate)?,
+            };
+            start += cell.cells;
+            Ok::<GateParts, Diagnostic>(parts)
+        };
+        let input_gate = cell.input_gate.as_ref().map(|gate| parts(gate, 0)).transpose()?;
+        let (forget_gate, cell_gate) = (parts(&cell.forget_gate, 1)?, parts(&cell.cell_gate, 2)?);
+        let output_gate = parts(&cell.output_gate, 3)?;
+        let hidden = (2f64.powi(-15) / f64::from(scales.hidden) * 2f64.powi(-15)) as f32;
+        let projection = match &cell.projection {
+            Some((weights, bias)) => Some(projection(operator, cell, weights, bias.as_ref(), output_state, scales)?),
+            None => None,
+        };
+        let clip = cell.settings.cell_clip / operator.affine(&cell_state.info)?.scale;
+        Ok(Self {
+            cell,
+            recurrent,
+            input_gate,
+            forget_gate,
+            cell_gate,
+            output_gate,
+            cell_exponent,
+            cell_clip: clip.clamp(0.0, 32767.0) as i32,
+            hidden: multiplier(f64::from(hidden))?,
+            hidden_zero_point: scales.hidden_zero_point,
+            projection,
+        })
+    }
+
+    /// One step: `inputs` and the states are `[batch, …]`.
+    fn step(&self, step: &mut Step<'_, '_>, inputs: Value, states: &[Value]) -> Stepped {
+        let (hidden, before) = (states[0], states[1]);
+        let sums = self.recurrent_products(step, inputs, hidden)?;
+        let forget = self.gate(step, &self.forget_gate, sums, before)?;
+        let candidate = self.gate(step, &self.cell_gate, sums, before)?;
+        let mut operands = vec![forget, candidate, before];
+        if let Some(gate) = &self.input_gate {
+            operands.push(self.gate(step, gate, sums, before)?);
+        }
+        let after = self.new_cell(step.builder, &operands)?;
+        let output = self.gate(step, &self.output_gate, sums, after)?;
+        let output = self.new_hidden(step.builder, output, after)?;
+        let output = match &self.projection {
+            Some(projection) => self.projected(step, projection, output)?,
+            None => output,
+        };
+        Ok((output, vec![output, after]))
+    }
+
+    /// The sums of all gates, i16.
+    fn recurrent_products(&self, step: &mut Step<'_, '_>, inputs: Value, hidden: Value) -> Result<Value, Diagnostic> {
+        let Products { weights, zero_point, mantissas, shifts } = &self.recurrent;
+        let (weights, mantissas, shifts) = (step.value(*weights)?, step.value(*mantissas)?, step.value(*shifts)?);
+        let sums = step.builder.matmul(hidden, weights, (*zero_point, 0), I32)?;
+        let mut terms = Terms::new(&[I32, I32, I32, I16]);
+        let (sum, mantissa, shift) = (terms.input(0), terms.input(1), terms.input(2));
+        let x = terms.requantize(sum, mantissa, shift)?;
+        let input = terms.input_as(3, I32);
+        let x = terms.add(x, input)?;
+        let x = clamp_16(&mut terms, x)?;
+        let x = terms.convert(x, I16);
+        Ok(step.builder.map(&[sums, mantissas, shifts, inputs], terms.finish(x))?)
+    }
+
+    /// A gate's sum before its function, i16.
+    fn gate(&self, step: &mut Step<'_, '_>, gate: &GateParts, sums: Value, cell_state: Value) -> Result<Value, Diagnostic> {
+        let mut value = columns(step.builder, sums, gate.start, self.cell.cells)?;
+        if let Some((weights, factor)) = &gate.peephole {
+            let weights = step.value(*weights)?;
+            let mut terms = Terms::new(&[I16, I16, I16]);
+            let (x, weight, state) = (terms.input_as(0, I32), terms.input_as(1, I32), terms.input_as(2, I32));
+            let product = terms.mul(weight, state)?;
+            let product = terms.requantize_by(product, *factor)?;
+            let x = terms.add(product, x)?;
+            let x = clamp_16(&mut terms, x)?;
+            let x = terms.convert(x, I16);
+            value = step.builder.map(&[value, weights, cell_state], terms.finish(x))?;
+        }
+        match &gate.norm {
+            Some(norm) => norm.apply(step, value, self.cell.cells),
+            None => Ok(value),
+        }
+    }
+
+    /// The new cell state from forget gate, candidate, old state and, if there is one, input gate: all i16.
+    fn new_cell(&self, builder: &mut FunctionBuilder<'_>, operands: &[Value]) -> Result<Value, Diagnostic> {
+        let mut terms = Terms::new(&vec![I16; operands.len()]);
+        let (forget, candidate, before) = (terms.input_as(0, I32), terms.input_as(1, I32), terms.input_as(2, I32));
+        let forget = fixed::logistic(&mut terms, forget)?;
+        let candidate = fixed::tanh(&mut terms, candidate, 3)?;
+        let input = if operands.len() == 4 {
+            let input = terms.input_as(3, I32);
+            fixed::logistic(&mut terms, input)?
+        } else {
+            let one = terms.i32(32767);
+            terms.sub(one, forget)?
+        };
+        let kept = scaled_product(&mut terms, forget, before, 15)?;
+        let new = scaled_product(&mut terms, input, candidate, 30 + self.cell_exponent)?;
+        let sum = terms.add(kept, new)?;
+        let mut after = clamp_16(&mut terms, sum)?;
+        if self.cell_clip > 0 {
+            after = terms.clamp_i32(after, (-self.cell_clip, self.cell_clip))?;
+        }
+        let after = terms.convert(after, I16);
+        Ok(builder.map(operands, terms.finish(after))?)
+    }
+
+    /// What the cell shows, i8: the output gate times the tangent of the state.
+    fn new_hidden(&self, builder: &mut FunctionBuilder<'_>, gate: Value, state: Value) -> Result<Value, Diagnostic> {
+        let mut terms = Terms::new(&[I16, I16]);
+        let (gate_term, state_term) = (terms.input_as(0, I32), terms.input_as(1, I32));
+        let gate_term = fixed::logistic(&mut terms, gate_term)?;
+        let shown = fixed::tanh(&mut terms, state_term, 15 + self.cell_exponent)?;
+        let product = terms.mul(gate_term, shown)?;
+        let product = terms.requantize_by(product, self.hidden)?;
+        let zero_point = terms.i32(self.hidden_zero_point);
+        // The reference takes the zero point away here, and the projection adds it.
+        let x = terms.sub(product, zero_point)?;
+        let x = terms.clamp_i32(x, (-128, 127))?;
+        let x = terms.convert(x, I8);
+        Ok(builder.map(&[gate, state], terms.finish(x))?)
+    }
+
+    fn projected(&self, step: &mut Step<'_, '_>, projection: &Projection, hidden: Value) -> Result<Value, Diagnostic> {
+        let weights = step.value(projection.weights)?;
+        let sums = step.builder.matmul(hidden, weights, (-i64::from(self.hidden_zero_point), 0), I32)?;
+        let mut operands = vec![sums];
+        if let Some(bias) = projection.bias {
+            operands.push(step.value(bias)?);
+        }
+        let mut terms = Terms::new(&vec![I32; operands.len()]);
+        let mut sum = terms.input(0);
+        if operands.len() == 2 {
+            let bias = terms.input(1);
+            sum = terms.add(sum, bias)?;
+        }
+        let x = terms.requantize_by(sum, projection.factor)?;
+        let zero_point = terms.i32(projection.zero_point);
+        let x = terms.add(x, zero_point)?;
+        let mut x = terms.clamp_i32(x, (-128, 127))?;
+        if projection.clip > 0 {
+            x = terms.clamp_i32(x, (-projection.clip, projection.clip))?;
+        }
+        let x = terms.convert(x, I8);
+        Ok(step.builder.map(&operands, terms.finish(x))?)
+    }
+}
+
+/// `a × b ÷ 2^exponent` to nearest, in 16 bits.
+fn scaled_product(terms: &mut Terms, a: Node, b: Node, exponent: i32) -> Term {
+    let product = terms.mul(a, b)?;
+    let exponent = terms.i32(exponent);
+    let quotient = terms.op(ScalarOp::RoundingDivideByPowerOfTwo, &[product, exponent])?;
+    let narrow = terms.convert(quotient, I16);
+    Ok(terms.convert(narrow, I32))
+}
+
+fn peephole(
+    operator: &mut Operator<'_, '_, '_>,
+    gate: &Gate,
+    cell_exponent: i32,
+    gate_scale: f32,
+) -> Result<Option<(Value, Multiplier)>, Diagnostic> {
+    let Some(weights) = &gate.peephole else { return Ok(None) };
+    expect_element(weights, I16)?;
+    let scale = operator.affine(&weights.info)?.scale;
+    let real = (2f64.powi(cell_exponent) * f64::from(scale) / f64::from(gate_scale)) as f32;
+    Ok(Some((weights.value, multiplier(f64::from(real))?)))
+}
+
+fn norm(operator: &mut Operator<'_, '_, '_>, gate: &Gate) -> Result<Option<Norm>, Diagnostic> {
+    let Some((coefficients, bias)) = gate.norm.as_ref().zip(gate.bias.as_ref()) else { return Ok(None) };
+    expect_element(coefficients, I16)?;
+    expect_element(bias, I32)?;
+    let scale = operator.affine(&coefficients.info)?.scale;
+    let factor = multiplier(f64::from(scale))?;
+    // The result has twelve fraction bits more.
+    let scale_to_gate = Multiplier { shift: factor.shift + 12, ..factor };
+    if scale_to_gate.shift > 30 {
+        return Err(invalid(304, "the scale of the normalization is out of range").about_tensor(&coefficients.info.name));
+    }
+    Ok(Some(Norm { coefficients: coefficients.value, bias: bias.value, scale: scale_to_gate, guard: ((10000.0 * scale) as i32).max(1) }))
+}
+
+fn projection(
+    operator: &mut Operator<'_, '_, '_>,
+    cell: &Cell,
+    weights: &Operand,
+    bias: Option<&Operand>,
+    output_state: &Operand,
+    scales: &Scales,
+) -> Result<Projection, Diagnostic> {
+    expect_element(weights, I8)?;
+    bias.iter().try_for_each(|bias| expect_element(bias, I32))?;
+    let affine = operator.affine(&output_state.info)?;
+    let output = operator.output(0)?;
+    let real = operator.affine(&weights.info)?.scale * scales.hidden / affine.scale;
+    let clip = cell.settings.projection_clip / operator.affine(&output)?.scale;
+    Ok(Projection {
+        weights: weights.value,
+        bias: bias.map(|bias| bias.value),
+        factor: multiplier(f64::from(real))?,
+        zero_point: affine.zero_point,
+        clip: clip.clamp(0.0, 127.0) as i32,
+    })
+}
+
+impl Norm {
+    /// `(x − mean) ÷ deviation × coefficients + bias` over the cells, in fixed point with ten more fraction bits on the way.
+    fn apply(&self, step: &mut Step<'_, '_>, value: Value, cells: u64) -> Result<Value, Diagnostic> {
+        let (coefficients, bias) = (step.value(self.coefficients)?, step.value(self.bias)?);
+        let builder = &mut *step.builder;
+        let mut terms = Terms::new(&[I16]);
+        let x = terms.input_as(0, I64);
+        let square = terms.mul(x, x)?;
+        let wide = builder.map_many(&[value], terms.finish_many(vec![x, square]))?;
+        let (sum, squares) = (builder.reduce(wide[0], "sum", vec![1])?, builder.reduce(wide[1], "sum", vec![1])?);
+        let (mut terms, count) = (Terms::new(&[I64, I64]), cells as i64);
+        let (sum_term, squares_term) = (terms.input(0), terms.input(1));
+        let (resolution, count_term) = (terms.i64(1 << 10), terms.i64(count));
+        let mean = terms.mul(sum_term, resolution)?;
+        let mean = terms.div(mean, count_term)?;
+        let mean = terms.convert(mean, I32);
+        let variance = self.variance(&mut terms, squares_term, mean, count)?;
+        let (mantissa, shift) = inverse_square_root(&mut terms, variance)?;
+        let parameters = builder.map_many(&[sum, squares], terms.finish_many(vec![mean, mantissa, shift]))?;
+
+        let mut terms = Terms::new(&[I16, I32, I32, I32, I16, I32]);
+        let x = terms.input_as(0, I32);
+        let [mean, mantissa, shift] = [1, 2, 3].map(|index| terms.input(index));
+        let (coefficient, bias_term) = (terms.input_as(4, I32), terms.input(5));
+        let resolution = terms.i32(1 << 10);
+        let fine = terms.mul(x, resolution)?;
+        let difference = terms.sub(fine, mean)?;
+        let normal = terms.requantize(difference, mantissa, shift)?;
+        let scaled = terms.mul(normal, coefficient)?;
+        let sum = terms.add(scaled, bias_term)?;
+        let x = thousandth(&mut terms, sum)?;
+        let x = terms.requantize_by(x, self.scale)?;
+        let x = clamp_16(&mut terms, x)?;
+        let x = terms.convert(x, I16);
+        let operands = [value, parameters[0], parameters[1], parameters[2], coefficients, bias];
+        Ok(builder.map(&operands, terms.finish(x))?)
+    }
+
+    /// The variance from the sum of squares and 1024 times the mean; the guard where it is below 1.
+    fn variance(&self, terms: &mut Terms, squares: Node, mean: Node, count: i64) -> Term {
+        let (share, unit) = (terms.i64((1 << 20) / count), terms.i64(1 << 20));
+        let scaled = terms.mul(squares, share)?;
+        let mean = terms.convert(mean, I64);
+        let mean_square = terms.mul(mean, mean)?;
+        let variance = terms.sub(scaled, mean_square)?;
+        let variance = terms.div(variance, unit)?;
+        let variance = terms.convert(variance, I32);
+        let (one, guard) = (terms.i32(1), terms.i32(self.guard));
+        let small = terms.compare(Comparison::Less, variance, one)?;
+        terms.select(small, guard, variance)
+    }
+}
+
+/// x ÷ 1024, halves away from zero.
+fn thousandth(terms: &mut Terms, x: Node) -> Term {
+    let x = terms.convert(x, I64);
+    let (zero, half, minus_half, divisor) = (terms.i64(0), terms.i64(512), terms.i64(-512), terms.i64(1024));
+    let is_positive = terms.compare(Comparison::Greater, x, zero)?;
+    let nudge = terms.select(is_positive, half, minus_half)?;
+    let x = terms.add(x, nudge)?;
+    let x = terms.div(x, divisor)?;
+    Ok(terms.convert(x, I32))
+}

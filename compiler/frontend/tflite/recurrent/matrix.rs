@@ -1,0 +1,97 @@
+//! Products of rows of floats with constant matrices: floats, or int8 with a scale each row, for which the rows are quantized while
+//! the program runs.
+
+use super::super::hybrid::{asymmetric_rows, symmetric_rows};
+use super::super::operator::{Operand, Operator};
+use super::super::requantize::filter_scales;
+use super::sequence::Step;
+use super::stacked;
+use crate::diagnostic::Diagnostic;
+use crate::frontend::terms::Terms;
+use crate::ir::{ElementType, FunctionBuilder, Value};
+use ElementType::{F32, I8, I32};
+
+/// `[rows, depth]` matrices of the same depth, one below the other.
+pub(super) struct Matrix {
+    weights: Value,
+    quantized: Option<Quantized>,
+}
+
+/// What goes with integer weights.
+struct Quantized {
+    /// The scale of each row, f32.
+    scales: Value,
+    /// The sum of each row, i32, where the other factor has an offset.
+    sums: Option<Value>,
+}
+
+impl Matrix {
+    /// Matrices that are all of f32, or all of i8.
+    pub fn new(operator: &mut Operator<'_, '_, '_>, parts: &[&Operand], asymmetric: bool) -> Result<Self, Diagnostic> {
+        let types: Vec<ElementType> = parts.iter().map(|part| part.element()).collect();
+        let integer = types.first() == Some(&I8);
+        if types.iter().any(|&element| element != if integer { I8 } else { F32 }) {
+            return Err(operator.type_error(&types));
+        }
+        let weights = stacked(operator, parts)?;
+        if !integer {
+            return Ok(Self { weights, quantized: None });
+        }
+        let mut scales = Vec::new();
+        for part in parts {
+            let rows = part.shape[0];
+            let own = filter_scales(part, 0, rows)?;
+            scales.extend((0..rows as usize).map(|row| own[if own.len() == 1 { 0 } else { row }]));
+        }
+        let scales = operator.constant_f32(&[scales.len() as u64], &scales)?;
+        let sums = if asymmetric { Some(row_sums(operator.builder(), weights)?) } else { None };
+        Ok(Self { weights, quantized: Some(Quantized { scales, sums }) })
+    }
+
+    /// The same matrix in a step.
+    pub fn in_step(&self, step: &mut Step<'_, '_>) -> Result<Self, Diagnostic> {
+        let quantized = match &self.quantized {
+            Some(Quantized { scales, sums }) => {
+                Some(Quantized { scales: step.value(*scales)?, sums: sums.map(|sums| step.value(sums)).transpose()? })
+            }
+            None => None,
+        };
+        Ok(Self { weights: step.value(self.weights)?, quantized })
+    }
+
+    /// `rows [M, depth] × matrixᵀ`, f32.
+    pub fn product(&self, builder: &mut FunctionBuilder<'_>, rows: Value) -> Result<Value, Diagnostic> {
+        let Some(Quantized { scales, sums: row_sums }) = &self.quantized else {
+            return Ok(builder.matmul(rows, self.weights, (0, 0), F32)?);
+        };
+        let rows = if row_sums.is_some() { asymmetric_rows(builder, rows, &[1])? } else { symmetric_rows(builder, rows, &[1])? };
+        let sums = builder.matmul(rows.integers, self.weights, (0, 0), I32)?;
+        let mut operands = vec![sums, rows.scales, *scales];
+        let mut types = vec![I32, F32, F32];
+        if let Some((offsets, row_sums)) = rows.offsets.zip(*row_sums) {
+            operands.extend([offsets, row_sums]);
+            types.extend([I32, I32]);
+        }
+        let mut terms = Terms::new(&types);
+        let (mut sum, row_scale, scale) = (terms.input(0), terms.input(1), terms.input(2));
+        if types.len() == 5 {
+            let (offset, row_sum) = (terms.input(3), terms.input(4));
+            let excess = terms.mul(row_sum, offset)?;
+            sum = terms.sub(sum, excess)?;
+        }
+        let sum = terms.convert(sum, F32);
+        let factor = terms.mul(row_scale, scale)?;
+        let result = terms.mul(sum, factor)?;
+        Ok(builder.map(&operands, terms.finish(result))?)
+    }
+}
+
+/// The sum of each row, `[rows]`.
+fn row_sums(builder: &mut FunctionBuilder<'_>, weights: Value) -> Result<Value, Diagnostic> {
+    let rows = builder.tensor(weights).static_shape().and_then(|shape| shape.first().copied()).unwrap_or(0);
+    let mut terms = Terms::new(&[I8]);
+    let wide = terms.input_as(0, I32);
+    let wide = builder.map(&[weights], terms.finish(wide))?;
+    let sums = builder.reduce(wide, "sum", vec![1])?;
+    Ok(builder.reshape(sums, super::super::operator::extents(&[rows]))?)
+}

@@ -1,0 +1,187 @@
+//! Basic recurrent cells: `h ← activation(W x + R h + bias)`.
+
+use super::super::convolution::missing_options;
+use super::super::operator::{Lowered, Operand, Operator, invalid, unsupported};
+use super::matrix::Matrix;
+use super::sequence::sequence;
+use super::{CellActivation, expect_element, expect_shape, swapped};
+use crate::diagnostic::Diagnostic;
+use crate::frontend::terms::Terms;
+use crate::ir::{ElementType, FunctionBuilder, Value};
+use ElementType::F32;
+
+/// The options of an operator.
+#[derive(Clone, Copy)]
+struct Settings {
+    activation: CellActivation,
+    asymmetric: bool,
+}
+
+/// The numbers of a cell's operands; recurrent weights, bias and state follow the weights.
+struct Places {
+    weights: usize,
+    auxiliary_weights: Option<usize>,
+}
+
+/// The sum of tensors of f32, through an activation.
+fn activated(builder: &mut FunctionBuilder<'_>, operands: &[Value], activation: CellActivation) -> Result<Value, Diagnostic> {
+    let mut terms = Terms::new(&vec![F32; operands.len()]);
+    let mut sum = terms.input(0);
+    for index in 1..operands.len() {
+        let next = terms.input(index);
+        sum = terms.add(sum, next)?;
+    }
+    let result = activation.apply(&mut terms, sum)?;
+    Ok(builder.map(operands, terms.finish(result))?)
+}
+
+/// The products of all steps of `rows [steps, batch, inputs]`, `[steps × batch, units]`.
+fn products(
+    operator: &mut Operator<'_, '_, '_>,
+    weights: &Operand,
+    units: u64,
+    rows: Value,
+    asymmetric: bool,
+) -> Result<Value, Diagnostic> {
+    let shape = operator.shape(rows)?;
+    expect_shape(weights, &[units, shape[2]])?;
+    let flat = operator.reshape(rows, &[shape[0] * shape[1], shape[2]])?;
+    Matrix::new(operator, &[weights], asymmetric)?.product(operator.builder(), flat)
+}
+
+/// One cell over a sequence, time first.
+fn run(
+    operator: &mut Operator<'_, '_, '_>,
+    places: &Places,
+    rows: Value,
+    auxiliary: Option<Value>,
+    settings: Settings,
+    backward: bool,
+) -> Result<Value, Diagnostic> {
+    let shape = operator.shape(rows)?;
+    let (steps, batch) = (shape[0], shape[1]);
+    let recurrent = operator.input(places.weights + 1)?;
+    let units = recurrent.shape.first().copied().unwrap_or(0);
+    expect_shape(&recurrent, &[units, units])?;
+    let weights = operator.input(places.weights)?;
+    let bias = operator.input(places.weights + 2)?;
+    expect_shape(&bias, &[units])?;
+    expect_element(&bias, F32)?;
+    let elements = batch.checked_mul(units).ok_or_else(|| invalid(302, "the state has too many elements"))?;
+    let state = operator.variable_input(places.weights + 3, elements)?;
+    expect_element(&state, F32)?;
+    let before = operator.reshape(state.value, &[batch, units])?;
+    let mut sums = vec![bias.value, products(operator, &weights, units, rows, settings.asymmetric)?];
+    if let (Some(place), Some(auxiliary)) = (places.auxiliary_weights, auxiliary) {
+        let weights = operator.input(place)?;
+        sums.push(products(operator, &weights, units, auxiliary, settings.asymmetric)?);
+    }
+    let identity = CellActivation::Clamp(super::Activation::NONE);
+    let inputs = activated(operator.builder(), &sums, identity)?;
+    let inputs = operator.reshape(inputs, &[steps, batch, units])?;
+    let recurrent = Matrix::new(operator, &[&recurrent], settings.asymmetric)?;
+    let (output, states) = sequence(operator, &[inputs], &[before], backward, |step, inputs, states| {
+        let product = recurrent.in_step(step)?.product(step.builder, states[0])?;
+        let output = activated(step.builder, &[inputs[0], product], settings.activation)?;
+        Ok((output, vec![output]))
+    })?;
+    operator.update_variable(places.weights + 3, states[0])?;
+    Ok(output)
+}
+
+/// The input, which must be floats of so many dimensions.
+fn float_input(operator: &mut Operator<'_, '_, '_>, index: usize, rank: usize) -> Result<Operand, Diagnostic> {
+    let input = operator.input(index)?;
+    if input.element() != F32 {
+        return Err(operator.type_error(&[input.element()]));
+    }
+    if input.rank() != rank {
+        let error = invalid(314, format!("the input must have {rank} dimensions")).about_tensor(&input.info.name);
+        return Err(error.expected(format!("rank {rank}"), format!("{:?}", input.shape)));
+    }
+    Ok(input)
+}
+
+const SINGLE: Places = Places { weights: 1, auxiliary_weights: None };
+
+/// RNN: one step.
+pub(in super::super) fn rnn(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(5..=5, 1..=1)?;
+    let options = operator.record.builtin_options_as_rnn_options().ok_or_else(missing_options)?;
+    let settings = Settings {
+        activation: CellActivation::from_code(options.fused_activation_function())?,
+        asymmetric: options.asymmetric_quantize_inputs(),
+    };
+    let input = float_input(operator, 0, 2)?;
+    let rows = operator.reshape(input.value, &[1, input.shape[0], input.shape[1]])?;
+    let output = run(operator, &SINGLE, rows, None, settings, false)?;
+    let shape = operator.shape(output)?;
+    let output = operator.reshape(output, &shape[1..])?;
+    operator.bind(0, output)
+}
+
+/// UNIDIRECTIONAL_SEQUENCE_RNN
+pub(in super::super) fn unidirectional_sequence_rnn(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(5..=5, 1..=1)?;
+    let options = operator.record.builtin_options_as_sequence_rnn_options().ok_or_else(missing_options)?;
+    let settings = Settings {
+        activation: CellActivation::from_code(options.fused_activation_function())?,
+        asymmetric: options.asymmetric_quantize_inputs(),
+    };
+    let input = float_input(operator, 0, 3)?;
+    let rows = if options.time_major() { input.value } else { swapped(operator.builder(), input.value)? };
+    let output = run(operator, &SINGLE, rows, None, settings, false)?;
+    let output = if options.time_major() { output } else { swapped(operator.builder(), output)? };
+    operator.bind(0, output)
+}
+
+/// BIDIRECTIONAL_SEQUENCE_RNN: two cells, one from the last step to the first. With auxiliary weights the second input goes to both
+/// cells; without, it is the backward cell's own input.
+pub(in super::super) fn bidirectional_sequence_rnn(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(12..=12, 1..=2)?;
+    let options = operator.record.builtin_options_as_bidirectional_sequence_rnn_options().ok_or_else(missing_options)?;
+    let settings = Settings {
+        activation: CellActivation::from_code(options.fused_activation_function())?,
+        asymmetric: options.asymmetric_quantize_inputs(),
+    };
+    let time_major = options.time_major();
+    let mut rows = |index: usize| -> Result<Value, Diagnostic> {
+        let input = float_input(operator, index, 3)?;
+        if time_major { Ok(input.value) } else { swapped(operator.builder(), input.value) }
+    };
+    let first = rows(0)?;
+    let has_second = operator.inputs.get(9).is_some_and(Option::is_some);
+    let mut rows = |index: usize| -> Result<Value, Diagnostic> {
+        let input = float_input(operator, index, 3)?;
+        if time_major { Ok(input.value) } else { swapped(operator.builder(), input.value) }
+    };
+    let second = if has_second { Some(rows(9)?) } else { None };
+    let cross_linked = operator.inputs.get(10).is_some_and(Option::is_some);
+    if cross_linked && second.is_none() {
+        return Err(unsupported("auxiliary weights without an auxiliary input are not supported"));
+    }
+    let auxiliary = second.filter(|_| cross_linked);
+    let backward_rows = second.filter(|_| !cross_linked).unwrap_or(first);
+    let place = |weights: usize, auxiliary: usize| Places { weights, auxiliary_weights: cross_linked.then_some(auxiliary) };
+    let forward = run(operator, &place(1, 10), first, auxiliary, settings, false)?;
+    let backward = run(operator, &place(5, 11), backward_rows, auxiliary, settings, true)?;
+    bind_directions(operator, [forward, backward], time_major, options.merge_outputs())
+}
+
+/// Binds the outputs of two directions, time first: one beside the other in one result, or a result each.
+pub(super) fn bind_directions(operator: &mut Operator<'_, '_, '_>, outputs: [Value; 2], time_major: bool, merged: bool) -> Lowered {
+    let expected = if merged { 1 } else { 2 };
+    operator.arity(0..=usize::MAX, expected..=expected)?;
+    let builder = operator.builder();
+    let mut results = outputs.to_vec();
+    if merged {
+        results = vec![builder.concat(&outputs, 2)?];
+    }
+    if !time_major {
+        results = results.into_iter().map(|output| swapped(builder, output)).collect::<Result<_, _>>()?;
+    }
+    for (index, result) in results.into_iter().enumerate() {
+        operator.bind(index, result)?;
+    }
+    Ok(())
+}

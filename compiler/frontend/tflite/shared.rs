@@ -1,0 +1,77 @@
+//! What the subgraphs of one file share while they are lowered, and the bounds on how they nest.
+
+use super::operator::{invalid, unsupported};
+use super::variables::Variables;
+use super::{File, Subgraph};
+use crate::diagnostic::Diagnostic;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// How deep subgraphs may call each other; each level costs native stack.
+const MAX_DEPTH: usize = 48;
+/// Operators that a file may expand to. Subgraphs are lowered once a call, so a small hostile file could grow without bound.
+const MAX_OPERATORS: usize = 1 << 20;
+
+/// The state of reading one file.
+pub(super) struct Shared<'a> {
+    pub file: &'a File<'a>,
+    /// Its resource variables.
+    pub variables: Variables,
+    subgraphs: Vec<Option<Rc<Subgraph<'a>>>>,
+    /// The subgraphs that are being lowered, outermost first.
+    open: Vec<usize>,
+    /// Names of functions that are taken.
+    names: HashSet<String>,
+    operators_left: usize,
+}
+
+impl<'a> Shared<'a> {
+    /// Nothing lowered yet.
+    pub fn new(file: &'a File<'a>) -> Self {
+        let subgraphs = vec![None; file.records.len()];
+        Self { file, variables: Variables::default(), subgraphs, open: Vec::new(), names: HashSet::new(), operators_left: MAX_OPERATORS }
+    }
+
+    /// Begins to lower subgraph number `index`; [`Self::close`] ends it.
+    pub fn open(&mut self, index: usize) -> Result<Rc<Subgraph<'a>>, Diagnostic> {
+        let count = self.subgraphs.len();
+        if index >= count {
+            return Err(invalid(209, "there is no such subgraph").expected(format!("below {count}"), index.to_string()));
+        }
+        if self.open.contains(&index) {
+            return Err(invalid(211, "a subgraph calls itself").expected("an order of calls without circles", format!("subgraph {index}")));
+        }
+        if self.open.len() >= MAX_DEPTH {
+            return Err(unsupported("subgraphs call each other too deeply").expected(format!("at most {MAX_DEPTH} levels"), "more"));
+        }
+        let subgraph = match &self.subgraphs[index] {
+            Some(subgraph) => subgraph.clone(),
+            None => self.subgraphs[index].insert(Rc::new(self.file.subgraph(index)?)).clone(),
+        };
+        self.open.push(index);
+        Ok(subgraph)
+    }
+
+    /// Ends the subgraph that was opened last.
+    pub fn close(&mut self) {
+        self.open.pop();
+    }
+
+    /// Takes account of one more operator.
+    pub fn spend(&mut self) -> Result<(), Diagnostic> {
+        let error = || unsupported("the model expands to too many operators").expected(format!("at most {MAX_OPERATORS}"), "more");
+        self.operators_left = self.operators_left.checked_sub(1).ok_or_else(error)?;
+        Ok(())
+    }
+
+    /// A name that no function of the module has yet.
+    pub fn function_name(&mut self, name: &str) -> String {
+        let mut free = name.to_owned();
+        let mut number = 1u64;
+        while !self.names.insert(free.clone()) {
+            number += 1;
+            free = format!("{name}.{number}");
+        }
+        free
+    }
+}
