@@ -68,7 +68,9 @@ pub(super) fn if_else(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     values.extend(tensors(&operands, &arguments));
     if then.has_effect || otherwise.has_effect {
         values.push(lowering.effect()?);
-        [&mut then, &mut otherwise].map(|branch| branch.take_effect(lowering.builder.module, true));
+        for branch in [&mut then, &mut otherwise] {
+            branch.take_effect(lowering.builder.module, true);
+        }
     }
     let attributes = vec![Attribute::Function(then.function), Attribute::Function(otherwise.function)];
     let results = lowering.builder.inst(Op::If, &values, attributes)?;
@@ -205,7 +207,8 @@ fn as_loop(operator: &mut Operator<'_, '_, '_>, condition: usize, body: usize, o
         values.push(lowering.effect()?);
         let module = &mut *lowering.builder.module;
         let function = &module.functions[condition.function];
-        if function.body.iter().any(|&inst| matches!(function.insts[inst].op, Op::StoreState | Op::If | Op::While) && condition.has_effect) {
+        if function.body.iter().any(|&inst| matches!(function.insts[inst].op, Op::StoreState | Op::If | Op::While) && condition.has_effect)
+        {
             return Err(unsupported("a loop's condition that may write variables is not supported"));
         }
         condition.take_effect(module, false);
@@ -260,7 +263,12 @@ fn drop_constants(module: &mut Module, arguments: &[Argument], body: &mut Callee
 }
 
 /// The rounds of a loop one after the other; `None` or an error where that cannot be done.
-fn written_out(operator: &mut Operator<'_, '_, '_>, condition: usize, body: usize, operands: &[Slot]) -> Result<Option<Vec<Slot>>, Diagnostic> {
+fn written_out(
+    operator: &mut Operator<'_, '_, '_>,
+    condition: usize,
+    body: usize,
+    operands: &[Slot],
+) -> Result<Option<Vec<Slot>>, Diagnostic> {
     let mut carried = operands.to_vec();
     for _ in 0..MAX_ROUNDS {
         let Some(verdict) = operator.lowering.inline(condition, &carried)? else { return Ok(None) };

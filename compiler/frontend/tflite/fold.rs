@@ -7,14 +7,10 @@ use std::collections::HashMap;
 
 /// The largest tensor that takes part.
 const MAX_ELEMENTS: u64 = 256;
-/// The largest one where only constants will do: for the first contents of variables.
-const MAX_INITIAL_ELEMENTS: u64 = 1 << 22;
 
-/// The constants that the instructions from `start` on compute for `results`, if they depend on small constants only. While
-/// variables are initialised, tensors may be larger.
-pub(super) fn constants(builder: &mut FunctionBuilder<'_>, start: usize, results: &[Value], is_initialising: bool) -> Option<Vec<Constant>> {
-    let limit = if is_initialising { MAX_INITIAL_ELEMENTS } else { MAX_ELEMENTS };
-    if builder.function.body.len() == start || !is_small(builder, start, results, limit) {
+/// The constants that the instructions from `start` on compute for `results`, if they depend on small constants only.
+pub(super) fn constants(builder: &mut FunctionBuilder<'_>, start: usize, results: &[Value]) -> Option<Vec<Constant>> {
+    if builder.function.body.len() == start || !is_small(builder, start, results) {
         return None;
     }
     // The scratch module borrows the constants, so that their numbers stay the same.
@@ -30,10 +26,10 @@ pub(super) fn constants(builder: &mut FunctionBuilder<'_>, start: usize, results
     Some(tensors?.into_iter().map(constant).collect())
 }
 
-fn is_small(builder: &FunctionBuilder<'_>, start: usize, results: &[Value], limit: u64) -> bool {
+fn is_small(builder: &FunctionBuilder<'_>, start: usize, results: &[Value]) -> bool {
     let function = &builder.function;
     let small =
-        |&value: &Value| function.values[value].ty.as_tensor().and_then(TensorType::static_elements).is_some_and(|n| n <= limit);
+        |&value: &Value| function.values[value].ty.as_tensor().and_then(TensorType::static_elements).is_some_and(|n| n <= MAX_ELEMENTS);
     results.iter().all(small)
         && function.body[start..]
             .iter()

@@ -4,8 +4,8 @@ use super::activation::Activation;
 use super::operator::{Lowered, Operator};
 use super::unary::{self, exp_f32, tanh_f32};
 use super::{
-    OperatorCode, arithmetic, blocks, concatenation, control, convolution, fully_connected, matrix, normalization, pooling, quantize, recurrent, reduction,
-    resize, shape, slicing, softmax, variables,
+    OperatorCode, arithmetic, blocks, concatenation, control, convolution, fully_connected, matrix, normalization, pooling, quantize,
+    recurrent, reduction, resize, shape, slicing, softmax, variables,
 };
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::ElementType::{I8, I16, U8};

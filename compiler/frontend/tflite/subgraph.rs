@@ -292,9 +292,10 @@ impl<'a> Lowering<'a, '_> {
 
     /// Replaces the results of the instructions from `start` on by constants, where they depend on small constants only.
     fn fold(&mut self, start: usize, outputs: &[usize]) {
-        let written = outputs.iter().filter_map(|&tensor| if let Slot::Value(value) = self.slots[tensor] { Some((tensor, value)) } else { None });
+        let written =
+            outputs.iter().filter_map(|&tensor| if let Slot::Value(value) = self.slots[tensor] { Some((tensor, value)) } else { None });
         let (tensors, values): (Vec<usize>, Vec<Value>) = written.unzip();
-        let Some(constants) = fold::constants(&mut self.builder, start, &values, self.is_initialising) else { return };
+        let Some(constants) = fold::constants(&mut self.builder, start, &values) else { return };
         // Constants stay: they may be tensors that operators behind this one read too.
         let computed = self.builder.function.body.split_off(start);
         let function = &mut self.builder.function;

@@ -100,7 +100,8 @@ pub(super) fn call_once(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(unsupported("CALL_ONCE within a subgraph that initialises is not supported"));
     }
     let index = usize::try_from(options.init_subgraph_index());
-    let index = index.map_err(|_| invalid(209, "there is no such subgraph").expected("0 or more", options.init_subgraph_index().to_string()))?;
+    let index =
+        index.map_err(|_| invalid(209, "there is no such subgraph").expected("0 or more", options.init_subgraph_index().to_string()))?;
     if !lowering.shared.variables.initialised.insert(index) {
         return Ok(());
     }

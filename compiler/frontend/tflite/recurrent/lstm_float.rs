@@ -221,12 +221,7 @@ impl<'c> FloatCell<'c> {
 }
 
 /// Layer normalization over the cells: `(x − mean) ÷ √(variance + 10⁻⁸) × coefficients + bias`.
-fn normalized(
-    builder: &mut FunctionBuilder<'_>,
-    value: Value,
-    cells: u64,
-    [coefficients, bias]: [Value; 2],
-) -> Result<Value, Diagnostic> {
+fn normalized(builder: &mut FunctionBuilder<'_>, value: Value, cells: u64, [coefficients, bias]: [Value; 2]) -> Result<Value, Diagnostic> {
     let count = cells as f32;
     let total = builder.reduce(value, "sum", vec![1])?;
     let difference = map(builder, &[value, total], |terms, x| {
@@ -292,4 +287,3 @@ fn matrix_shape(operand: &Operand) -> Result<[u64; 2], Diagnostic> {
     let error = || invalid(314, "the operand must be a matrix").about_tensor(&operand.info.name);
     <[u64; 2]>::try_from(operand.shape.clone()).map_err(|_| error().expected("rank 2", format!("{:?}", operand.shape)))
 }
-

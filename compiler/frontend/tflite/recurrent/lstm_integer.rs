@@ -201,11 +201,8 @@ impl<'c> IntegerCell<'c> {
         let cell_exponent = exponent_of_two(operator, cell_state)?;
         let mut start = 0;
         let mut parts = |gate: &Gate, number: usize| {
-            let parts = GateParts {
-                start,
-                peephole: peephole(operator, gate, cell_exponent, scales.gates[number])?,
-                norm: norm(operator, gate)?,
-            };
+            let parts =
+                GateParts { start, peephole: peephole(operator, gate, cell_exponent, scales.gates[number])?, norm: norm(operator, gate)? };
             start += cell.cells;
             Ok::<GateParts, Diagnostic>(parts)
         };

@@ -34,7 +34,6 @@ fn expect_shape(operand: &Operand, shape: &[u64]) -> Result<(), Diagnostic> {
 enum CellActivation {
     Clamp(Activation),
     Tanh,
-    Logistic,
 }
 
 impl CellActivation {
@@ -44,12 +43,8 @@ impl CellActivation {
 
     fn apply(self, terms: &mut Terms, x: Node) -> Term {
         match self {
-            Self::Clamp(activation) => match activation.clamp_float(terms, x) {
-                Ok(x) => Ok(x),
-                Err(error) => Err(error),
-            },
+            Self::Clamp(activation) => activation.clamp_float(terms, x),
             Self::Tanh => terms.op(ScalarOp::Tanh, &[x]),
-            Self::Logistic => terms.op(ScalarOp::Logistic, &[x]),
         }
     }
 }
