@@ -201,7 +201,7 @@ const CASES: &[(&str, Change)] = &[
     ("an output that nothing writes", |p| p.operators.truncate(1)),
     ("unsupported operators, all of them at once", |p| {
         p.codes[0] = (BuiltinOperator::CUSTOM, Some("Mystery"));
-        p.codes[1].0 = BuiltinOperator::SVDF;
+        p.codes[1].0 = BuiltinOperator::HASHTABLE;
     }),
     ("an operator from the future", |p| p.codes[1].0 = BuiltinOperator(100_000)),
     ("a type that is not compiled", |p| p.tensors[4].ty = TensorType::STRING),

@@ -104,6 +104,10 @@ impl Cell {
             let message = "recurrent weights that are not a matrix are not supported";
             return Err(unsupported(message).about_tensor(&output_weights.info.name));
         };
+        if cells == 0 || outputs == 0 || inputs == 0 {
+            let found = format!("{cells} cells, {inputs} inputs, {outputs} outputs");
+            return Err(invalid(311, "the cell is empty").about_tensor(&output_weights.info.name).expected("1 or more of each", found));
+        }
         let mut gate = |index: usize| Self::read_gate(operator, places, index, [cells, inputs, outputs]);
         let (input_gate, forget, cell, output) = (gate(0)?, gate(1)?, gate(2)?, gate(3)?);
         let missing = || invalid(203, "the weights of a gate are missing");
@@ -195,6 +199,15 @@ pub(in super::super) fn unidirectional_sequence_lstm(operator: &mut Operator<'_,
     operator.bind(0, output)
 }
 
+/// The second input of a bidirectional operator has the steps and batches of the first.
+pub(super) fn same_sequence(second: &Operand, first: &Operand) -> Result<(), Diagnostic> {
+    if second.rank() == 3 && second.shape[..2] == first.shape[..2] {
+        return Ok(());
+    }
+    let error = invalid(311, "the second input has other steps or batches than the first").about_tensor(&second.info.name);
+    Err(error.expected(format!("{:?}", first.shape), format!("{:?}", second.shape)))
+}
+
 fn wrong_rank(input: &Operand, rank: usize) -> Diagnostic {
     let error = invalid(314, format!("the input must have {rank} dimensions")).about_tensor(&input.info.name);
     error.expected(format!("rank {rank}"), format!("{:?}", input.shape))
@@ -276,6 +289,7 @@ pub(in super::super) fn bidirectional_sequence_lstm(operator: &mut Operator<'_, 
         return Err(operator.type_error(&[input.element()]));
     }
     let second = operator.optional_input(39)?;
+    second.iter().try_for_each(|second| same_sequence(second, &input))?;
     let time_major = options.time_major();
     let mut ordered = |operand: &Operand| if time_major { Ok(operand.value) } else { swapped(operator.builder(), operand.value) };
     let rows = ordered(&input)?;

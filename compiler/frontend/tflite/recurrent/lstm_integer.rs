@@ -318,8 +318,7 @@ impl<'c> IntegerCell<'c> {
         let product = terms.mul(gate_term, shown)?;
         let product = terms.requantize_by(product, self.hidden)?;
         let zero_point = terms.i32(self.hidden_zero_point);
-        // The reference takes the zero point away here, and the projection adds it.
-        let x = terms.sub(product, zero_point)?;
+        let x = terms.add(product, zero_point)?;
         let x = terms.clamp_i32(x, (-128, 127))?;
         let x = terms.convert(x, I8);
         Ok(builder.map(&[gate, state], terms.finish(x))?)
@@ -327,7 +326,7 @@ impl<'c> IntegerCell<'c> {
 
     fn projected(&self, step: &mut Step<'_, '_>, projection: &Projection, hidden: Value) -> Result<Value, Diagnostic> {
         let weights = step.value(projection.weights)?;
-        let sums = step.builder.matmul(hidden, weights, (-i64::from(self.hidden_zero_point), 0), I32)?;
+        let sums = step.builder.matmul(hidden, weights, (i64::from(self.hidden_zero_point), 0), I32)?;
         let mut operands = vec![sums];
         if let Some(bias) = projection.bias {
             operands.push(step.value(bias)?);

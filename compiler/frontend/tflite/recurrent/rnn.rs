@@ -145,17 +145,12 @@ pub(in super::super) fn bidirectional_sequence_rnn(operator: &mut Operator<'_, '
         asymmetric: options.asymmetric_quantize_inputs(),
     };
     let time_major = options.time_major();
-    let mut rows = |index: usize| -> Result<Value, Diagnostic> {
-        let input = float_input(operator, index, 3)?;
-        if time_major { Ok(input.value) } else { swapped(operator.builder(), input.value) }
-    };
-    let first = rows(0)?;
-    let has_second = operator.inputs.get(9).is_some_and(Option::is_some);
-    let mut rows = |index: usize| -> Result<Value, Diagnostic> {
-        let input = float_input(operator, index, 3)?;
-        if time_major { Ok(input.value) } else { swapped(operator.builder(), input.value) }
-    };
-    let second = if has_second { Some(rows(9)?) } else { None };
+    let input = float_input(operator, 0, 3)?;
+    let second_input = if operator.inputs.get(9).is_some_and(Option::is_some) { Some(float_input(operator, 9, 3)?) } else { None };
+    second_input.iter().try_for_each(|second| super::lstm::same_sequence(second, &input))?;
+    let mut rows = |input: &Operand| if time_major { Ok(input.value) } else { swapped(operator.builder(), input.value) };
+    let first = rows(&input)?;
+    let second = second_input.as_ref().map(rows).transpose()?;
     let cross_linked = operator.inputs.get(10).is_some_and(Option::is_some);
     if cross_linked && second.is_none() {
         return Err(unsupported("auxiliary weights without an auxiliary input are not supported"));

@@ -35,8 +35,8 @@ impl Svdf {
         expect_shape(&feature_weights, &[filters, depth])?;
         let rank = u64::try_from(rank).ok().filter(|&rank| rank > 0 && filters % rank == 0);
         let rank = rank.ok_or_else(|| invalid(312, "the rank does not divide the filters").expected("a divisor", filters.to_string()))?;
-        if memory == 0 {
-            return Err(invalid(311, "the filters remember nothing").about_tensor(&time_weights.info.name));
+        if memory == 0 || filters == 0 {
+            return Err(invalid(311, "there are no filters, or they remember nothing").about_tensor(&time_weights.info.name));
         }
         let units = filters / rank;
         bias.iter().try_for_each(|bias| expect_shape(bias, &[units]))?;
