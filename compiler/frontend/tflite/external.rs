@@ -60,6 +60,6 @@ fn options(operator: &Operator<'_, '_, '_>) -> Result<Vec<u8>, Diagnostic> {
         return Ok(vec![]);
     }
     let range = usize::try_from(offset).ok().zip(offset.checked_add(size).and_then(|end| usize::try_from(end).ok()));
-    let bytes = range.and_then(|(start, end)| operator.lowering.file.buffers.bytes.get(start..end));
+    let bytes = range.and_then(|(start, end)| operator.lowering.shared.file.buffers.bytes.get(start..end));
     bytes.map(<[u8]>::to_vec).ok_or_else(|| invalid(211, "the options of the custom operator lie outside the file"))
 }
