@@ -207,6 +207,10 @@ pub enum ConvertOp {
     Promote,
     /// Binary64 to binary32.
     Demote,
+    /// The bits of a binary16 in 16-bit integer lanes to binary32, exact; NaN becomes quiet.
+    HalfToFloat,
+    /// Binary32 to the bits of a binary16 in 16-bit integer lanes, to nearest even; NaN becomes quiet.
+    FloatToHalf,
     /// The same bits, same lane width.
     Bitcast,
     /// A mask to an integer: 0 or 1.

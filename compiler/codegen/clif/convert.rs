@@ -23,6 +23,8 @@ impl Lowering<'_> {
             ConvertOp::FloatToSignedInRange => self.float_to_integer_in_range(a),
             ConvertOp::Promote => self.promote(a),
             ConvertOp::Demote => self.demote(a),
+            ConvertOp::HalfToFloat => self.half_to_float(a),
+            ConvertOp::FloatToHalf => self.float_to_half(a),
             ConvertOp::Bitcast if from == Lane::Mask || to == Lane::Mask => return self.bug("a bitcast of a mask"),
             ConvertOp::Bitcast => {
                 let lane = match to {

@@ -7,6 +7,7 @@ mod convert;
 mod dot;
 mod fixed;
 mod fold;
+mod half;
 mod held;
 pub mod isa;
 mod lower;

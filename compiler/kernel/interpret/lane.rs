@@ -200,5 +200,7 @@ pub fn convert(op: ConvertOp, from: Lane, to: Lane, a: u64) -> u64 {
             cut(to, if fits { number } else { smallest(to) })
         }
         ConvertOp::Promote | ConvertOp::Demote => float_bits(to, float(from, a)),
+        ConvertOp::HalfToFloat => u64::from(half::f16::from_bits(a as u16).to_f32().to_bits()),
+        ConvertOp::FloatToHalf => u64::from(half::f16::from_f32(f32::from_bits(a as u32)).to_bits()),
     }
 }

@@ -218,6 +218,8 @@ fn converts(op: ConvertOp, from: Lane, to: Lane) -> bool {
         ConvertOp::FloatToSignedInRange => from.is_float() && to.is_integer() && from.bytes() == to.bytes(),
         ConvertOp::Promote => from == Lane::F32 && to == Lane::F64,
         ConvertOp::Demote => from == Lane::F64 && to == Lane::F32,
+        ConvertOp::HalfToFloat => from == Lane::I16 && to == Lane::F32,
+        ConvertOp::FloatToHalf => from == Lane::F32 && to == Lane::I16,
         ConvertOp::Bitcast => from != Lane::Mask && to != Lane::Mask && from.bytes() == to.bytes(),
         ConvertOp::MaskToInteger => from == Lane::Mask && to.is_integer(),
     }

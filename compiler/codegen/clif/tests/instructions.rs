@@ -176,6 +176,35 @@ fn conversions() {
 }
 
 #[test]
+fn halves() {
+    // Every binary16, and around every other one the binary32 numbers half way to the next.
+    let every: Vec<u64> = (0..1 << 16).collect();
+    let floats = every.iter().step_by(2).flat_map(|&h| {
+        let middle = reference::convert(ConvertOp::HalfToFloat, Lane::I16, Lane::F32, h) + 0x1000;
+        [middle - 1, middle, middle + 1]
+    });
+    let floats: Vec<u64> = floats.collect();
+    let mut cases = vec![];
+    let mut add = |op: ConvertOp, from: Lane, to: Lane, a: &[u64]| {
+        for lanes in [1, 16] {
+            let mut b = KernelBuilder::new(format!("{op:?}_{lanes}"));
+            let input = b.buffer("in", BufferKind::Input, from, a.len() as u64, from.bytes());
+            let output = b.buffer("out", BufferKind::Output, to, a.len() as u64, to.bytes());
+            b.for_range(0, a.len() as i64, i64::from(lanes), |b, i| {
+                let value = b.load(input, i, 0, lanes);
+                let value = b.convert(op, value, to);
+                b.store(output, i, 0, value);
+            });
+            let wanted: Vec<u64> = a.iter().map(|&a| reference::convert(op, from, to, a)).collect();
+            cases.push(Case::new(b.finish(), vec![bytes(from, a)], bytes(to, &wanted)));
+        }
+    };
+    add(ConvertOp::HalfToFloat, Lane::I16, Lane::F32, &every);
+    add(ConvertOp::FloatToHalf, Lane::F32, Lane::I16, &floats);
+    check(&cases);
+}
+
+#[test]
 fn comparisons_and_masks() {
     use CompareOp::*;
     let mut random = Random(5);

@@ -141,6 +141,8 @@ pub(super) fn convert(op: ConvertOp, from: Lane, to: Lane, a: u64) -> u64 {
             }
         }
         ConvertOp::Promote | ConvertOp::Demote => float_bits(to, float(from, a)),
+        ConvertOp::HalfToFloat => float_bits(to, half_value(a)),
+        ConvertOp::FloatToHalf => nearest_half(f32::from_bits(a as u32)),
         ConvertOp::MaskToInteger => unreachable!("masks are tested by comparisons"),
     };
     result & mask(to)
@@ -175,4 +177,35 @@ pub(super) fn rounding_divide(a: i32, n: u32) -> i32 {
     let divisor = 1i64 << n;
     let magnitude = (i64::from(a).abs() + divisor / 2) / divisor;
     (magnitude * i64::from(a.signum())) as i32
+}
+
+/// The number that the bits of a binary16 stand for.
+fn half_value(bits: u64) -> f64 {
+    let (exponent, fraction) = ((bits >> 10 & 31) as i32, (bits & 1023) as f64);
+    let magnitude = match exponent {
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        0 => fraction * 2f64.powi(-24),
+        _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
+    };
+    if bits & 0x8000 == 0 { magnitude } else { -magnitude }
+}
+
+/// The bits of the binary16 next to a number, found by search; of two equally near ones that with an even last digit.
+fn nearest_half(x: f32) -> u64 {
+    let sign = u64::from(x.to_bits() >> 31) << 15;
+    if x.is_nan() {
+        return sign | 0x7E00 | u64::from(x.to_bits() >> 13 & 0x3FF);
+    }
+    let magnitude = f64::from(x.abs());
+    // Infinity stands where the next binary16 would, 65536.
+    let value = |bits: u64| if bits == 0x7C00 { 65536.0 } else { half_value(bits) };
+    let (mut low, mut high) = (0, 0x7C00);
+    while high - low > 1 {
+        let middle = (low + high) / 2;
+        if value(middle) <= magnitude { low = middle } else { high = middle }
+    }
+    let (below, above) = (magnitude - value(low), value(high) - magnitude);
+    let up = above < below || above == below && low % 2 == 1;
+    sign | if up { high } else { low }
 }
