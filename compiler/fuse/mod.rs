@@ -6,10 +6,12 @@
 //! accumulators never go to memory when an epilogue narrows them.
 
 pub mod flow;
+mod widened;
 
 use crate::ir::{ElementType, Expression, ExpressionBuilder, Function, Inst, Op, Value};
 use flow::{Flow, Item, StateFlow};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+pub use widened::widened_constant;
 
 /// A method cut into groups.
 #[derive(Debug)]
@@ -100,8 +102,13 @@ impl Group {
             (None, None) => self.copied.into_iter().collect(),
         };
         let epilogue = self.epilogue.iter().flat_map(|e| e.operands.iter().copied());
+        let contracts = self.root.is_some_and(|r| matches!(function.insts[r].op, Op::Conv | Op::Matmul));
+        let root = root.into_iter().enumerate().map(|(i, value)| match i {
+            1 if contracts => widened_constant(function, value).unwrap_or(value),
+            _ => value,
+        });
         let mut inputs = Vec::new();
-        for value in root.into_iter().chain(epilogue) {
+        for value in root.chain(epilogue) {
             if Some(value) != accumulator && !inputs.contains(&value) {
                 inputs.push(value);
             }
@@ -131,7 +138,8 @@ pub fn group(flow: Flow) -> Grouped {
         *uses.entry(result).or_default() += 1;
     }
     let available = function.params.iter().copied().chain(states.iter().map(|s| s.entry)).collect();
-    let mut grouping = Grouping { function: &function, uses, available, prologues: HashMap::new() };
+    let absorbed = widened::absorbed(&function, &items, &uses);
+    let mut grouping = Grouping { function: &function, uses, available, absorbed, prologues: HashMap::new() };
     let nodes = grouping.body(&items);
     Grouped { nodes, function, states }
 }
@@ -169,7 +177,9 @@ struct Grouping<'a> {
     function: &'a Function,
     uses: HashMap<Value, usize>,
     /// Values that exist before the group now being formed runs.
-    available: std::collections::HashSet<Value>,
+    available: HashSet<Value>,
+    /// Conversions of weights that contractions do themselves.
+    absorbed: HashSet<Inst>,
     /// Element-wise groups that wait for the window or reduction that reads them.
     prologues: HashMap<Value, Group>,
 }
@@ -183,7 +193,7 @@ impl Grouping<'_> {
                 continue;
             }
             match &items[start] {
-                Item::Inst(inst) if is_free(self.function.insts[*inst].op) => {}
+                Item::Inst(inst) if is_free(self.function.insts[*inst].op) || self.absorbed.contains(inst) => {}
                 Item::Inst(inst) => {
                     let mut group = self.grow(*inst, items, start, &mut taken);
                     if self.is_prologue(&group, items) {

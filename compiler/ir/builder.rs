@@ -109,8 +109,23 @@ impl<'m> FunctionBuilder<'m> {
         zero_points: (i64, i64),
         accumulator: ElementType,
     ) -> Built {
+        let input_dilation = vec![1; geometry.strides.len()];
+        self.dilated_conv(input, filter, (geometry, input_dilation), groups, zero_points, accumulator)
+    }
+
+    /// Convolution of an input with its elements so far apart; see the table.
+    pub fn dilated_conv(
+        &mut self,
+        input: Value,
+        filter: Value,
+        (geometry, input_dilation): (WindowGeometry, Vec<i64>),
+        groups: u64,
+        zero_points: (i64, i64),
+        accumulator: ElementType,
+    ) -> Built {
         let mut attributes = geometry.attributes().to_vec();
         attributes.extend([
+            Attribute::Ints(input_dilation),
             Attribute::Int(groups as i64),
             Attribute::Int(zero_points.0),
             Attribute::Int(zero_points.1),

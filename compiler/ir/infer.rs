@@ -259,9 +259,19 @@ pub fn conv(cx: &Context<'_>) -> Types {
     check_zero_point(cx, input.element, "input_zero_point")?;
     check_zero_point(cx, filter.element, "filter_zero_point")?;
     let geometry = Geometry::new(cx, window[1..last].to_vec())?;
+    let input_dilation = cx.ints("input_dilation");
+    cx.require(input_dilation.len() == last - 1, || format!("input_dilation has {} numbers", input_dilation.len()))?;
     let mut shape = vec![input.shape[0]];
     for d in 0..last - 1 {
-        shape.push(geometry.positions(cx, d, input.shape[d + 1])?);
+        let dilation = input_dilation[d];
+        let allowed = dilation == 1 || geometry.strides[d] == 1 && (1..=i64::from(i32::MAX)).contains(&dilation);
+        cx.require(allowed, || "an input is dilated by a positive number, and then the stride is 1".into())?;
+        let extent = match input.shape[d + 1] {
+            Extent::Static(n) if n > 0 => (n - 1).checked_mul(dilation as u64).and_then(|n| n.checked_add(1)).map(Extent::Static),
+            other => Some(other),
+        };
+        let extent = extent.ok_or_else(|| cx.error("the dilated input is too large"))?;
+        shape.push(geometry.positions(cx, d, extent)?);
     }
     shape.push(Extent::Static(window[0]));
     cx.one(accumulator, shape)

@@ -12,6 +12,8 @@ use super::types::{ElementType, Extent};
 pub struct ConvAttributes {
     /// Strides, dilation and padding.
     pub geometry: WindowGeometry,
+    /// Step between neighbouring input elements; 1 or a stride of 1 in each dimension.
+    pub input_dilation: Vec<i64>,
     /// Groups of channels.
     pub groups: u64,
     /// Subtracted from each input element; padded taps contribute nothing.
@@ -119,6 +121,7 @@ impl InstData {
         debug_assert_eq!(self.op, Op::Conv);
         ConvAttributes {
             geometry: self.geometry(),
+            input_dilation: self.ints("input_dilation").to_vec(),
             groups: self.int("groups") as u64,
             input_zero_point: self.int("input_zero_point"),
             filter_zero_point: self.int("filter_zero_point"),

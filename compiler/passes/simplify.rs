@@ -163,9 +163,12 @@ fn absorb_pad(edit: &mut Edit<'_>, inst: Inst) -> Option<Visit> {
     let source = pad.operands[0];
     let mut grown = data.clone();
     grown.operands[0] = source;
+    // Padding is counted in steps of the dilated input.
+    let steps = if data.op == Op::Conv { data.ints("input_dilation").to_vec() } else { vec![1; last - 1] };
     for (name, amounts) in [("padding_low", &low), ("padding_high", &high)] {
         if let Attribute::Ints(padding) = &mut grown.attributes[data.op.attribute_index(name)] {
-            padding.iter_mut().zip(&amounts[1..last]).for_each(|(p, n)| *p = p.saturating_add(*n));
+            let amounts = amounts[1..last].iter().zip(&steps).map(|(n, step)| n.saturating_mul(*step));
+            padding.iter_mut().zip(amounts).for_each(|(p, n)| *p = p.saturating_add(n));
         }
     }
     let fits = edit

@@ -1,18 +1,24 @@
 //! Contractions: convolutions and matrix products in one geometry, and the choice among their schedules.
 
 use super::expression::Unsupported;
+use super::phases::{Axis, Phases};
+use super::weights::Weights;
 use super::{Context, Schedule, bias, conv_direct, depthwise};
 use crate::fuse::Epilogue;
-use crate::ir::{ElementType, Expression, Inst, Op, Scalar, Value};
+use crate::ir::{ElementType, Expression, Inst, InstData, Op, Value};
 use crate::machine::DotProduct;
 
-/// A convolution over [batch, rows, width, channels]; a matrix product is one row with a 1×1 window.
+/// A convolution over [batch, planes, rows, width, channels]; a matrix product is one row with a 1×1 window.
 #[derive(Clone, Debug)]
 pub struct Contraction {
     /// The tensor that slides.
     pub input: Value,
     /// Batch.
     pub batch: u64,
+    /// The outermost of three spatial dimensions.
+    pub planes: Planes,
+    /// Loops over products of matrices, each with its own right operand; none where all rows meet the same one.
+    pub matrices: Vec<Matrices>,
     /// Rows and width of the input.
     pub input_size: [u64; 2],
     /// Channels of the input.
@@ -25,12 +31,8 @@ pub struct Contraction {
     pub window: [u64; 2],
     /// Strides.
     pub strides: [u64; 2],
-    /// Dilation.
-    pub dilation: [u64; 2],
-    /// Padding before the first row and column.
-    pub padding_low: [u64; 2],
-    /// Padding behind the last row and column.
-    pub padding_high: [u64; 2],
+    /// What the taps of planes, rows and columns are.
+    pub phases: [Phases; 3],
     /// Groups.
     pub groups: u64,
     /// Element type of the input.
@@ -39,48 +41,51 @@ pub struct Contraction {
     pub input_zero_point: i64,
     /// Whether zero point and weights may be others when the program runs: see [`crate::ir::Module::open_constants`].
     pub open: bool,
-    /// Whether every integer weight fits a signed byte, whatever takes its place.
-    pub weights_fit_byte: bool,
-    /// The filter minus its zero point, [output, rows, width, channels ÷ groups]: integers, or floats by value.
+    /// The filter, [output, planes, rows, width, channels ÷ groups].
     pub weights: Weights,
+    /// The type of the sums.
+    pub accumulator: ElementType,
     /// The epilogue without its bias.
     pub epilogue: Epilogue,
     /// Where integer sums begin, an output channel each.
     pub bias: Option<Vec<i32>>,
 }
 
+/// The outermost of three spatial dimensions; one plane where there are fewer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Planes {
+    /// Planes of the input.
+    pub input: u64,
+    /// Planes of the output.
+    pub output: u64,
+    /// Planes of the window.
+    pub window: u64,
+    /// Step between windows.
+    pub stride: u64,
+}
+
+impl Planes {
+    /// A plane alone.
+    pub const ONE: Self = Self { input: 1, output: 1, window: 1, stride: 1 };
+}
+
+/// A loop over matrix products.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Matrices {
+    /// Products.
+    pub count: u64,
+    /// Elements from one left matrix to the next; 0 where it repeats.
+    pub left: u64,
+    /// Elements from one right matrix to the next; 0 where it repeats.
+    pub right: u64,
+}
+
 /// Float contractions of fewer products are summed exactly as the reference does, without fused operations: they take no time,
 /// and in so small a model a rounding that cancellation magnifies is a visible part of the result.
 const REFERENCE_ROUNDING_BELOW: u64 = 4096;
 
-/// The constant right operand, zero point subtracted.
-#[derive(Clone, Debug)]
-pub enum Weights {
-    /// Integers that fit 16 bits.
-    Integers(Vec<i16>),
-    /// Floats.
-    Floats(Vec<f32>),
-}
-
-impl Weights {
-    /// Number of weights.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Integers(list) => list.len(),
-            Self::Floats(list) => list.len(),
-        }
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Whether every integer fits a signed byte.
-    pub fn fit_signed_byte(&self) -> bool {
-        matches!(self, Self::Integers(list) if list.iter().all(|&w| i8::try_from(w).is_ok()))
-    }
-}
+/// An input that is dilated so much has more phases than are worth code of their own.
+const MAX_PHASES: u64 = 256;
 
 /// How operands of the products are held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,94 +109,115 @@ impl Contraction {
         let data = &cx.function.insts[root];
         let (input, filter) = (data.operands[0], data.operands[1]);
         let (shape, filter_shape) = (cx.shape(input)?, cx.shape(filter)?);
-        let element = cx.element(input);
         let mut contraction = match data.op {
             Op::Conv => Self::of_conv(cx, data, &shape, &filter_shape)?,
-            _ => Self::of_matmul(data, &shape, &filter_shape)?,
+            _ => Self::of_matmul(cx, data, &shape, &filter_shape)?,
         };
-        contraction.weights = read_weights(cx, filter, data.op, data)?;
-        contraction.open = cx.module.open_constants;
-        contraction.weights_fit_byte = match contraction.open {
-            true => cx.element(filter) == ElementType::I8 && filter_zero_point(data) == 0,
-            false => contraction.weights.fit_signed_byte(),
-        };
-        let fits = match element {
-            ElementType::F32 => matches!(contraction.weights, Weights::Floats(_)),
-            ElementType::I8 | ElementType::U8 => matches!(contraction.weights, Weights::Integers(_)),
+        let accumulates = match contraction.element {
+            ElementType::F32 => contraction.weights.are_floats() && contraction.accumulator == ElementType::F32,
+            ElementType::I8 | ElementType::U8 | ElementType::I16 => {
+                !contraction.weights.are_floats() && matches!(contraction.accumulator, ElementType::I32 | ElementType::I64)
+            }
             _ => false,
         };
-        contraction.take_bias(cx);
-        let accumulator = data.element("accumulator");
-        if !fits || !matches!(accumulator, ElementType::I32 | ElementType::F32) {
-            let filter = cx.element(filter);
-            return Err(Unsupported::new(format!("{} of {element} and {filter} summed in {accumulator}", data.op.row().name)));
+        let whole = contraction.element != ElementType::I16 || contraction.input_zero_point == 0;
+        if !accumulates || !whole {
+            let (element, filter, sum) = (contraction.element, cx.element(filter), contraction.accumulator);
+            return Err(Unsupported::new(format!("{} of {element} and {filter} summed in {sum}", data.op.row().name)));
         }
+        contraction.take_bias(cx);
         Ok(contraction)
     }
 
-    fn of_conv(cx: &Context<'_>, data: &crate::ir::InstData, shape: &[u64], filter: &[u64]) -> Result<Self, Unsupported> {
+    fn of_conv(cx: &Context<'_>, data: &InstData, shape: &[u64], filter: &[u64]) -> Result<Self, Unsupported> {
         let attributes = data.conv();
         let output = cx.shape(data.results[0])?;
         let spatial = shape.len() - 2;
-        if spatial > 2 {
+        if spatial > 3 {
             return Err(Unsupported::new(format!("convolution over {spatial} dimensions")));
         }
-        // One spatial dimension is a single row.
-        let pair = |list: &[u64], one: u64| if spatial == 2 { [list[0], list[1]] } else { [one, list[0]] };
-        let signed = |list: &[i64], one: u64| pair(&list.iter().map(|&n| n as u64).collect::<Vec<_>>(), one);
+        // Fewer dimensions are a single row, and a single plane.
+        let three = |list: &[u64], one: u64| -> [u64; 3] {
+            let at = |d: usize| (d + spatial).checked_sub(3).map_or(one, |i| list[i]);
+            [at(0), at(1), at(2)]
+        };
+        let signed = |list: &[i64], one: u64| three(&list.iter().map(|&n| n as u64).collect::<Vec<_>>(), one);
         let geometry = &attributes.geometry;
+        let (input_size, output_size, window) = (three(&shape[1..], 1), three(&output[1..], 1), three(&filter[1..], 1));
+        let (strides, dilation) = (signed(&geometry.strides, 1), signed(&geometry.dilation, 1));
+        let (low, high) = (signed(&geometry.padding_low, 0), signed(&geometry.padding_high, 0));
+        let input_dilation = signed(&attributes.input_dilation, 1);
+        if input_dilation.iter().product::<u64>() > MAX_PHASES {
+            return Err(Unsupported::new(format!("convolution of an input dilated by {input_dilation:?}")));
+        }
+        let phases = [0, 1, 2].map(|d| {
+            Phases::new(&Axis {
+                input: input_size[d],
+                output: output_size[d],
+                window: window[d],
+                dilation: dilation[d],
+                input_dilation: input_dilation[d],
+                padding_low: low[d],
+                padding_high: high[d],
+            })
+        });
+        let rows_and_width = |list: [u64; 3]| [list[1], list[2]];
         Ok(Self {
             input: data.operands[0],
             batch: shape[0],
-            input_size: pair(&shape[1..], 1),
+            planes: Planes { input: input_size[0], output: output_size[0], window: window[0], stride: strides[0] },
+            matrices: vec![],
+            input_size: rows_and_width(input_size),
             channels: shape[shape.len() - 1],
-            output_size: pair(&output[1..], 1),
+            output_size: rows_and_width(output_size),
             outputs: filter[0],
-            window: pair(&filter[1..], 1),
-            strides: signed(&geometry.strides, 1),
-            dilation: signed(&geometry.dilation, 1),
-            padding_low: signed(&geometry.padding_low, 0),
-            padding_high: signed(&geometry.padding_high, 0),
+            window: rows_and_width(window),
+            strides: rows_and_width(strides),
+            phases,
             groups: attributes.groups,
             element: cx.element(data.operands[0]),
             input_zero_point: attributes.input_zero_point,
-            open: false,
-            weights_fit_byte: false,
-            weights: Weights::Floats(vec![]),
+            open: cx.module.open_constants,
+            weights: Weights::read(cx, data.operands[1], attributes.filter_zero_point, false)?,
+            accumulator: attributes.accumulator,
             epilogue: Epilogue { operands: vec![], expression: Expression::default() },
             bias: None,
         })
     }
 
-    fn of_matmul(data: &crate::ir::InstData, shape: &[u64], filter: &[u64]) -> Result<Self, Unsupported> {
-        if filter[..filter.len() - 2].iter().any(|&n| n != 1) {
-            return Err(Unsupported::new("matmul with a batched right operand"));
-        }
-        let (inner, rows) = (shape[shape.len() - 1], shape[..shape.len() - 1].iter().product());
+    fn of_matmul(cx: &Context<'_>, data: &InstData, shape: &[u64], filter: &[u64]) -> Result<Self, Unsupported> {
+        let (inner, outputs) = (shape[shape.len() - 1], filter[filter.len() - 2]);
+        let shared = filter[..filter.len() - 2].iter().all(|&n| n == 1);
+        let matrices = if shared { vec![] } else { matrices(shape, filter, &cx.shape(data.results[0])?) };
+        let rows = if shared { shape[..shape.len() - 1].iter().product() } else { shape[shape.len() - 2] };
         Ok(Self {
             input: data.operands[0],
             batch: 1,
+            planes: Planes::ONE,
+            matrices,
             input_size: [1, rows],
             channels: inner,
             output_size: [1, rows],
-            outputs: filter[filter.len() - 2],
+            outputs,
             window: [1, 1],
             strides: [1, 1],
-            dilation: [1, 1],
-            padding_low: [0, 0],
-            padding_high: [0, 0],
+            phases: [1, 1, rows].map(pointwise),
             groups: 1,
-            element: ElementType::F32,
+            element: cx.element(data.operands[0]),
             input_zero_point: data.int("left_zero_point"),
-            open: false,
-            weights_fit_byte: false,
-            weights: Weights::Floats(vec![]),
+            open: cx.module.open_constants,
+            weights: Weights::read(cx, data.operands[1], data.int("right_zero_point"), !shared)?,
+            accumulator: data.element("accumulator"),
             epilogue: Epilogue { operands: vec![], expression: Expression::default() },
             bias: None,
         })
     }
 
     fn take_bias(&mut self, cx: &Context<'_>) {
+        if self.accumulator == ElementType::I64 {
+            self.epilogue = super::epilogue_of(cx);
+            return;
+        }
         let biased = bias::take_bias(cx);
         self.epilogue = biased.epilogue;
         let word = |b: &[u8]| i32::from_le_bytes([b[0], b[1], b[2], b[3]]);
@@ -201,22 +227,31 @@ impl Contraction {
     /// Where the sum of each listed output channel begins, as bytes: the bias, less what the staged form's `excess` over
     /// `input − zero point` adds. Channels that are `None` pad.
     pub fn initial_sums(&self, excess: i64, channels: impl Iterator<Item = Option<u64>>) -> Vec<u8> {
-        let per_output = (self.weights.len() as u64 / self.outputs.max(1)) as usize;
+        let per_output = self.per_output() as usize;
         let sum = |channel: Option<u64>| -> [u8; 4] {
             let Some(channel) = channel.map(|c| c as usize) else { return [0; 4] };
-            let Weights::Integers(weights) = &self.weights else { return [0; 4] };
-            let first = channel * per_output;
-            let weights: i64 = weights[first..first + per_output].iter().map(|&w| i64::from(w)).sum();
+            let weights: i64 = match &self.weights {
+                Weights::Integers { values, .. } if excess != 0 => {
+                    values[channel * per_output..(channel + 1) * per_output].iter().map(|&w| i64::from(w)).sum()
+                }
+                _ => 0,
+            };
             let begin = self.bias.as_ref().map_or(0, |bias| i64::from(bias[channel]));
             ((begin - excess * weights) as i32).to_le_bytes()
         };
         channels.flat_map(sum).collect()
     }
 
+    /// Products that one output element adds.
+    pub fn per_output(&self) -> u64 {
+        self.planes.window * self.window[0] * self.window[1] * (self.channels / self.groups)
+    }
+
     /// Multiply-accumulate operations, padded taps counted.
     pub fn multiply_accumulates(&self) -> u64 {
         let [rows, width] = self.output_size;
-        self.batch * rows * width * self.outputs * self.window[0] * self.window[1] * (self.channels / self.groups)
+        let factors = [self.batch, self.planes.output, rows, width, self.outputs, self.per_output()];
+        self.matrices.iter().map(|m| m.count).chain(factors).fold(1, u64::saturating_mul)
     }
 
     /// Whether products are added with a fused operation on a machine.
@@ -226,63 +261,97 @@ impl Contraction {
 
     /// Whether taps fall outside the input.
     pub fn is_padded(&self) -> bool {
-        self.padding_low != [0, 0] || self.padding_high != [0, 0]
+        self.phases.iter().any(|p| p.padding_low != 0 || p.padding_high != 0)
+    }
+
+    /// Whether neighbouring output positions meet the same taps of the filter.
+    pub fn is_one_phase(&self) -> bool {
+        self.phases.iter().all(|p| p.list.len() == 1 && p.step == 1)
     }
 
     /// Whether every output pixel reads its own input pixel alone.
     pub fn is_pointwise(&self) -> bool {
-        self.window == [1, 1] && self.strides == [1, 1] && !self.is_padded()
+        self.planes.window == 1
+            && self.planes.stride == 1
+            && self.is_one_phase()
+            && self.window == [1, 1]
+            && self.strides == [1, 1]
+            && !self.is_padded()
+    }
+
+    /// The largest magnitude of an integer input minus its zero point.
+    fn input_magnitude(&self) -> Option<i64> {
+        let (low, high) = self.element.integer_range()?;
+        if self.open {
+            return Some((high - low) as i64);
+        }
+        Some((low as i64 - self.input_zero_point).abs().max((high as i64 - self.input_zero_point).abs()))
     }
 
     /// The interval of the sums, from the weights and the type of the input; `None` when it is not known.
     pub fn range(&self) -> Option<(i64, i64)> {
-        let Weights::Integers(weights) = &self.weights else { return None };
         if self.open {
             return None;
         }
-        let (low, high) = self.element.integer_range()?;
-        let largest = (low as i64 - self.input_zero_point).abs().max((high as i64 - self.input_zero_point).abs());
-        let per_output = (weights.len() as u64 / self.outputs.max(1)) as usize;
-        let sums = weights.chunks(per_output.max(1)).map(|w| w.iter().map(|&w| i64::from(w).abs()).sum::<i64>());
+        let (_, weights) = self.weights.magnitudes(self.per_output())?;
         let bias = self.bias.iter().flatten().map(|&b| i64::from(b).abs()).max().unwrap_or(0);
-        let bound = sums.max().unwrap_or(0).checked_mul(largest)?.checked_add(bias)?;
+        let bound = weights.checked_mul(self.input_magnitude()?)?.checked_add(bias)?;
         Some((-bound, bound))
+    }
+
+    /// How many products a 32-bit sum holds before it must be added to a 64-bit one; `None` where it holds all of them, or where
+    /// the result is modulo 2³² anyway.
+    pub fn products_in_32_bits(&self) -> Option<u64> {
+        if self.accumulator != ElementType::I64 || self.range().is_some_and(|(_, high)| high <= i64::from(i32::MAX)) {
+            return None;
+        }
+        let (weight, _) = self.weights.magnitudes(self.per_output())?;
+        let weight = if self.open { i64::from(u8::MAX) } else { weight };
+        let product = weight.checked_mul(self.input_magnitude()?)?.max(1);
+        Some((i64::from(i32::MAX) / product) as u64)
     }
 
     /// The form of the operands on a machine.
     pub fn form(&self, dot: DotProduct) -> Form {
-        match (&self.weights, dot) {
-            (Weights::Floats(_), _) => Form::Float,
-            (Weights::Integers(_), DotProduct::UnsignedSigned8) if self.weights_fit_byte => Form::Unsigned8,
-            (Weights::Integers(_), DotProduct::Signed8) if self.weights_fit_byte && self.element == ElementType::I8 => Form::Signed8,
-            (Weights::Integers(_), _) => Form::Signed16,
+        let bytes = self.weights.fit_signed_byte(self.open) && self.element.bits() == 8 && self.products_in_32_bits().is_none();
+        match dot {
+            _ if self.weights.are_floats() => Form::Float,
+            DotProduct::UnsignedSigned8 if bytes => Form::Unsigned8,
+            DotProduct::Signed8 if bytes && self.element == ElementType::I8 => Form::Signed8,
+            _ => Form::Signed16,
         }
     }
 }
 
-fn filter_zero_point(data: &crate::ir::InstData) -> i64 {
-    data.int(if data.op == Op::Conv { "filter_zero_point" } else { "right_zero_point" })
+/// Phases of a dimension with a window of one tap.
+pub fn pointwise(extent: u64) -> Phases {
+    let axis = Axis { input: extent, output: extent, window: 1, dilation: 1, input_dilation: 1, padding_low: 0, padding_high: 0 };
+    Phases::new(&axis)
 }
 
-fn read_weights(cx: &Context<'_>, filter: Value, op: Op, data: &crate::ir::InstData) -> Result<Weights, Unsupported> {
-    let element = cx.element(filter);
-    let Some(constant) = cx.constant_data(filter) else {
-        return Err(Unsupported::new(format!("{} with a right operand that is no constant", op.row().name)));
+/// The loops over matrix products of broadcast leading dimensions, neighbours joined where one step does for both.
+fn matrices(left: &[u64], right: &[u64], output: &[u64]) -> Vec<Matrices> {
+    let rank = output.len() - 2;
+    let steps = |shape: &[u64]| -> Vec<u64> {
+        let (leading, matrix) = shape.split_at(shape.len() - 2);
+        let mut step = matrix.iter().product();
+        let mut steps = vec![0; rank];
+        for (d, &extent) in leading.iter().enumerate().rev() {
+            steps[rank - leading.len() + d] = if extent == 1 { 0 } else { step };
+            step *= extent;
+        }
+        steps
     };
-    let bytes = constant.bytes();
-    let zero_point = filter_zero_point(data);
-    Ok(match element {
-        ElementType::F32 => {
-            let float = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
-            Weights::Floats(bytes.chunks_exact(4).map(float).collect())
+    let (left, right) = (steps(left), steps(right));
+    let mut loops: Vec<Matrices> = Vec::new();
+    for d in (0..rank).rev().filter(|&d| output[d] != 1) {
+        let outer = Matrices { count: output[d], left: left[d], right: right[d] };
+        match loops.first_mut() {
+            Some(inner) if outer.left == inner.left * inner.count && outer.right == inner.right * inner.count => inner.count *= outer.count,
+            _ => loops.insert(0, outer),
         }
-        ElementType::I8 | ElementType::U8 => {
-            let integer = |&b: &u8| Scalar::from_bits(element, u64::from(b)).as_i64() - zero_point;
-            let list: Option<Vec<i16>> = bytes.iter().map(|b| i16::try_from(integer(b)).ok()).collect();
-            Weights::Integers(list.ok_or_else(|| Unsupported::new("a filter zero point outside its type"))?)
-        }
-        other => return Err(Unsupported::new(format!("{} with a {other} right operand", op.row().name))),
-    })
+    }
+    loops
 }
 
 /// The schedule of a `conv` or `matmul`.
@@ -290,11 +359,10 @@ fn read_weights(cx: &Context<'_>, filter: Value, op: Op, data: &crate::ir::InstD
 /// # Errors
 /// For geometries and types without a schedule.
 pub fn choose<'a>(cx: Context<'a>, root: Inst) -> Result<Box<dyn Schedule + 'a>, Unsupported> {
-    let mut contraction = Contraction::new(&cx, root)?;
-    contraction.element = cx.element(contraction.input);
+    let contraction = Contraction::new(&cx, root)?;
     let multiplied = contraction.groups == contraction.channels && contraction.channels > 1;
     let taps = contraction.window[0] * contraction.window[1];
-    if multiplied && taps <= depthwise::MAX_TAPS {
+    if multiplied && taps <= depthwise::MAX_TAPS && contraction.planes == Planes::ONE && contraction.is_one_phase() {
         return Ok(Box::new(depthwise::DepthwiseSchedule::new(cx, contraction)?));
     }
     Ok(Box::new(conv_direct::DirectSchedule::new(cx, contraction)?))

@@ -1,19 +1,23 @@
 //! Depthwise convolution: every output channel reads one input channel. Vectors run along the channels; all taps of a window
-//! are unrolled. Integers take two taps at a time: their 16-bit elements are interleaved and multiplied in pairs.
+//! are unrolled, for a few pixels at a time, which share the loads of their weights. Integers take two taps at a time: their 16-bit
+//! elements are interleaved and multiplied in pairs.
 
-use super::contraction::{Contraction, Form, Weights};
+use super::contraction::{Contraction, Form};
+use super::conv_direct::declare_stored;
 use super::map::row;
 use super::operands::{ElementWise, Place};
-use super::staging::{self, Ring, Staging};
+use super::panels::{Extents, Panels};
+use super::staging::{self, Ring, RowPlace, Staging};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
-use crate::ir::Value as Tensor;
-use crate::kernel::{BinaryOp, Buffer, BufferKind, DotOp, KernelBuilder, Lane, Type, Value};
+use crate::ir::{ElementType, Value as Tensor};
+use crate::kernel::{BinaryOp, Buffer, BufferKind, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
+use std::cell::RefCell;
 
-/// Windows with more taps are not unrolled here.
+/// Windows with more taps are not unrolled here. Sums of so many products of 16 and 8 bits fit 32 bits.
 pub const MAX_TAPS: u64 = 64;
 
-/// Channels of one vector.
-const BLOCK: u64 = 8;
+/// Pixels that are computed together.
+const PIXELS: u64 = 2;
 
 /// See the module.
 pub struct DepthwiseSchedule<'a> {
@@ -21,6 +25,8 @@ pub struct DepthwiseSchedule<'a> {
     work: Contraction,
     form: Form,
     staging: Option<Staging>,
+    /// A panel is all taps of a block of channels.
+    panels: Panels,
 }
 
 impl<'a> DepthwiseSchedule<'a> {
@@ -29,12 +35,21 @@ impl<'a> DepthwiseSchedule<'a> {
     /// # Errors
     /// When the epilogue has no lowering.
     pub fn new(cx: Context<'a>, work: Contraction) -> Result<Self, Unsupported> {
-        let form = if matches!(work.weights, Weights::Floats(_)) { Form::Float } else { Form::Signed16 };
+        let form = if work.weights.are_floats() { Form::Float } else { Form::Signed16 };
         let repeat = work.outputs / work.channels;
         let staged = form != Form::Float || work.is_padded() || repeat != 1;
-        let staging = staged.then(|| Staging::new(&work, form, repeat));
         ElementWise::with_epilogue(cx, &work.epilogue, work.range())?;
-        Ok(Self { cx, work, form, staging })
+        let step = if form == Form::Float { 1 } else { 2 };
+        let lanes = u64::from(cx.machine.lanes(2));
+        let mut staging = staged.then(|| Staging::new(cx.machine, &work, form, repeat));
+        if let Some(staging) = &mut staging {
+            staging.slack = lanes.max(staging.slack);
+        }
+        let taps: Vec<u64> = (0..work.per_output()).collect();
+        let (filter_taps, segment_taps) = (work.per_output(), work.per_output());
+        let extents = Extents { outputs: work.outputs, groups: 1, lanes, per_tap: 1, filter_taps, taps, segment_taps, step };
+        let panels = Panels::new(&work.weights, form, extents, cx.machine, work.open);
+        Ok(Self { cx, work, form, staging, panels })
     }
 
     fn taps(&self) -> Vec<(u64, u64)> {
@@ -42,53 +57,26 @@ impl<'a> DepthwiseSchedule<'a> {
         (0..rows).flat_map(|y| (0..columns).map(move |x| (y, x))).collect()
     }
 
-    /// Packed weights: `[block][tap][lane]` for floats, `[block][pair of taps][lane][2]` for integers.
-    fn packed_weights(&self) -> Vec<u8> {
-        let taps = self.taps().len() as u64;
-        let blocks = self.work.outputs.div_ceil(BLOCK);
-        let at = |channel: u64, tap: u64| (channel < self.work.outputs && tap < taps).then(|| (channel * taps + tap) as usize);
-        let mut bytes = Vec::new();
-        for block in 0..blocks {
-            let channels = block * BLOCK..(block + 1) * BLOCK;
-            match &self.work.weights {
-                Weights::Floats(list) => {
-                    for tap in 0..taps {
-                        bytes.extend(channels.clone().flat_map(|c| at(c, tap).map_or(0.0, |i| list[i]).to_le_bytes()));
-                    }
-                }
-                Weights::Integers(list) => {
-                    for pair in (0..taps).step_by(2) {
-                        let two = |c: u64| [pair, pair + 1].map(|tap| at(c, tap).map_or(0, |i| list[i]).to_le_bytes());
-                        bytes.extend(channels.clone().flat_map(two).flatten());
-                    }
-                }
-            }
-        }
-        bytes
-    }
-
-    fn weights_per_block(&self) -> u64 {
-        let taps = self.taps().len() as u64;
-        BLOCK * if self.form == Form::Float { taps } else { 2 * taps.div_ceil(2) }
+    /// Channels of a block.
+    fn block(&self) -> u16 {
+        self.panels.extents.lanes as u16
     }
 }
 
 impl Schedule for DepthwiseSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        staging::requirements(self.cx, &self.work, self.staging.as_ref())
+        staging::requirements(self.cx, &self.work, self.staging.as_ref(), true)
     }
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let work = &self.work;
         let [rows, columns] = work.window;
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
-        let mut arguments = vec![Argument::Tensor(work.input), Argument::Data(self.packed_weights().into())];
-        let input = staging::declare_input(&mut b, work, shared)?;
-        let weights_lane = if self.form == Form::Float { Lane::F32 } else { Lane::I16 };
-        let weights_elements = self.weights_per_block() * work.outputs.div_ceil(BLOCK);
-        let weights = b.buffer("weights", BufferKind::Input, weights_lane, weights_elements, 64);
+        let mut arguments = vec![Argument::Tensor(work.input)];
+        let input = staging::declare_input(&self.cx, &mut b, work, shared)?;
+        let stored = declare_stored(&mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
         let initial = work.bias.is_some().then(|| {
-            let channels = work.outputs.next_multiple_of(BLOCK);
+            let channels = work.outputs.next_multiple_of(self.block().into());
             let sums = work.initial_sums(0, (0..channels).map(|c| (c < work.outputs).then_some(c)));
             arguments.push(Argument::Data(sums.into()));
             b.buffer("initial", BufferKind::Input, Lane::I32, channels, 64)
@@ -97,16 +85,24 @@ impl Schedule for DepthwiseSchedule<'_> {
             Some(staging) => staging.declare(&mut b, work, &mut arguments),
             None => Ring::unstaged(input),
         };
+        let weights = match self.panels.are_filled() {
+            true => b.buffer("panel", BufferKind::Local, self.panels.lane(), self.panels.elements(), 64),
+            false => stored,
+        };
         let mut element_wise = ElementWise::with_epilogue(self.cx, &work.epilogue, work.range())?;
         element_wise.declare(&mut b, &mut arguments, shared)?;
-        let hoisted = element_wise.hoist(&mut b, BLOCK as u16);
+        let hoisted = element_wise.hoist(&mut b, self.block());
         if let Some(staging) = &self.staging {
             staging.prepare(&mut b, work, pixels);
         }
-        let lowering = Lowering { schedule: self, input, pixels, weights, initial, element_wise, hoisted };
-        lowering.images(&mut b)?;
+        let failure = RefCell::new(None);
+        let lowering = Lowering { schedule: self, input, pixels, stored, weights, initial, element_wise, hoisted, failure };
+        lowering.images(&mut b);
+        if let Some(error) = lowering.failure.into_inner() {
+            return Err(error);
+        }
         let staged = if self.staging.is_some() { ", staged rows" } else { "" };
-        let description = format!("depthwise {:?} by {BLOCK}{staged}", self.form);
+        let description = format!("depthwise {:?} by {}{staged}", self.form, self.block());
         Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: work.multiply_accumulates() })
     }
 }
@@ -115,107 +111,144 @@ struct Lowering<'a> {
     schedule: &'a DepthwiseSchedule<'a>,
     input: Buffer,
     pixels: Ring,
+    /// The weights as they are stored, and the panels that products read: the same, or one that is filled.
+    stored: Buffer,
     weights: Buffer,
     initial: Option<Buffer>,
     element_wise: ElementWise<'a>,
     hoisted: Vec<Option<Value>>,
+    failure: RefCell<Option<Unsupported>>,
+}
+
+/// What the pixels of a row share in a block of channels.
+struct Block {
+    /// The first element of each window row.
+    rows: Vec<Value>,
+    /// The first element in the panels.
+    weights: Value,
+    /// Where sums begin.
+    first: Value,
+    /// The first channel, and how many there are.
+    channel: Value,
+    active: u16,
 }
 
 impl Lowering<'_> {
-    fn images(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
+    fn images(&self, b: &mut KernelBuilder) {
         let work = &self.schedule.work;
         let image_elements = (work.input_size[0] * work.input_size[1] * work.channels) as i64;
-        let mut outcome = Ok(());
         b.for_range(0, work.batch as i64, 1, |b, image| {
             let first = b.scale_index(image, image_elements, 0);
             let (start, end) = (b.index(0), b.index(work.output_size[0] as i64));
-            let staged = b.index(0);
-            b.for_carry(start, end, 1, &[staged], |b, y, staged| {
-                let buffers = (self.input, self.pixels);
-                let (rows, staged) = staging::window_rows(b, work, self.schedule.staging.as_ref(), buffers, (first, y, staged[0]));
+            b.for_carry(start, end, 1, &[start], |b, y, staged| {
+                let at = RowPlace { image: first, plane: start, y, staged: staged[0] };
+                let staging = self.schedule.staging.as_ref();
+                let staged = staging::stage(b, work, staging, (self.input, self.pixels), &at);
+                let [planes, rows, _] = &work.phases;
+                let rows = staging::window_rows(b, work, staging, &at, (&planes.list[0], &rows.list[0]));
                 let pixel = b.scale_index(image, work.output_size[0] as i64, 0);
                 let pixel = b.add(pixel, y);
                 let pixel = b.scale_index(pixel, work.output_size[1] as i64, 0);
-                if let Err(error) = self.row(b, &rows, pixel) {
-                    outcome = Err(error);
-                }
+                self.row(b, &rows, pixel);
                 vec![staged]
             });
         });
-        outcome
     }
 
-    fn row(&self, b: &mut KernelBuilder, rows: &[Value], first_pixel: Value) -> Result<(), Unsupported> {
+    fn row(&self, b: &mut KernelBuilder, rows: &[Value], first_pixel: Value) {
         let work = &self.schedule.work;
-        let pixel_elements = (work.strides[1] * work.outputs) as i64;
-        let mut outcome = Ok(());
-        row(b, work.outputs, BLOCK as u16, |b, channel, active| {
-            let weights = b.scale_index(channel, (self.schedule.weights_per_block() / BLOCK) as i64, 0);
+        let width = work.output_size[1];
+        row(b, work.outputs, self.schedule.block(), |b, channel, active| {
+            let weights = self.panel(b, channel, active);
             let rows: Vec<Value> = rows.iter().map(|&r| b.add(r, channel)).collect();
-            let first = self.first_sum(b, channel);
-            b.for_range(0, work.output_size[1] as i64, 1, |b, x| {
-                let offset = b.scale_index(x, pixel_elements, 0);
-                let rows: Vec<Value> = rows.iter().map(|&r| b.add(r, offset)).collect();
-                let sum = self.sum(b, &rows, weights, first, active);
-                let pixel = b.add(first_pixel, x);
-                let base = b.scale_index(pixel, work.outputs as i64, 0);
-                let flat = b.add(base, channel);
-                let place = Place { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
-                if let Err(error) = self.element_wise.emit(b, &place, Some(sum), &self.hoisted, BLOCK as u16, active) {
-                    outcome = Err(error);
-                }
-            });
+            let block = Block { rows, weights, first: self.first_sum(b, channel), channel, active };
+            let whole = width / PIXELS * PIXELS;
+            b.for_range(0, whole as i64, PIXELS as i64, |b, x| self.tile(b, &block, first_pixel, x, PIXELS));
+            if width > whole {
+                let x = b.index(whole as i64);
+                self.tile(b, &block, first_pixel, x, width - whole);
+            }
         });
-        outcome
     }
 
-    /// The element of a tap in every channel of the block.
-    fn tap(&self, b: &mut KernelBuilder, rows: &[Value], (y, x): (u64, u64), active: u16) -> Value {
+    /// The panel of the block that starts at a channel.
+    fn panel(&self, b: &mut KernelBuilder, channel: Value, active: u16) -> Value {
+        let panels = &self.schedule.panels;
+        if !panels.are_filled() {
+            return b.scale_index(channel, (panels.elements() / panels.extents.lanes) as i64, 0);
+        }
+        let number = b.shift(BinaryOp::ShiftRightSigned, channel, panels.extents.lanes.ilog2() as u8);
+        let first = b.scale_index(channel, panels.per_output() as i64, 0);
+        panels.fill(b, (self.stored, self.weights), (number, 0), first, active.into());
+        b.index(0)
+    }
+
+    /// Some pixels of a row from `x` on.
+    fn tile(&self, b: &mut KernelBuilder, block: &Block, first_pixel: Value, x: Value, pixels: u64) {
         let work = &self.schedule.work;
-        let offset = (x * work.dilation[1] * work.outputs) as i64;
+        let offset = b.scale_index(x, (work.strides[1] * work.outputs) as i64, 0);
+        let rows: Vec<Value> = block.rows.iter().map(|&r| b.add(r, offset)).collect();
+        let sums = self.sums(b, &rows, block, pixels);
+        let pixel = b.add(first_pixel, x);
+        let base = b.scale_index(pixel, work.outputs as i64, 0);
+        let flat = b.add(base, block.channel);
+        for (p, mut sum) in sums.into_iter().enumerate() {
+            if work.accumulator == ElementType::I64 {
+                sum = b.convert(ConvertOp::SignExtend, sum, Lane::I64);
+            }
+            let place = Place { pixel, pixel_offset: p as i64, channel: block.channel, channel_offset: 0, flat };
+            let emitted = self.element_wise.emit(b, &place, Some(sum), &self.hoisted, self.schedule.block(), block.active);
+            if let Err(error) = emitted {
+                self.failure.borrow_mut().get_or_insert(error);
+            }
+        }
+    }
+
+    /// The element of a tap in every channel of the block, for the pixel of a number in the tile.
+    fn tap(&self, b: &mut KernelBuilder, rows: &[Value], (y, x): (u64, u64), pixel: u64, active: u16) -> Value {
+        let work = &self.schedule.work;
+        let offset = ((x * work.phases[2].dilation + pixel * work.strides[1]) * work.outputs) as i64;
         // A staged row may be read past the channels: what is there is multiplied by zero weights, or not stored.
-        let active = if self.schedule.staging.is_some() { BLOCK as u16 } else { active };
-        b.load_active(self.pixels.rows, rows[y as usize], offset, BLOCK as u16, active)
+        let block = self.schedule.block();
+        let active = if self.schedule.staging.is_some() { block } else { active };
+        b.load_active(self.pixels.rows, rows[y as usize], offset, block, active)
     }
 
     /// Where the sums of a block begin.
     fn first_sum(&self, b: &mut KernelBuilder, channel: Value) -> Value {
+        let block = self.schedule.block();
         match self.initial {
-            Some(buffer) => b.load(buffer, channel, 0, BLOCK as u16),
-            None if self.schedule.form == Form::Float => b.float(Type::vector(Lane::F32, BLOCK as u16), 0.0),
-            None => b.int(Type::vector(Lane::I32, BLOCK as u16), 0),
+            Some(buffer) => b.load(buffer, channel, 0, block),
+            None if self.schedule.form == Form::Float => b.float(Type::vector(Lane::F32, block), 0.0),
+            None => b.int(Type::vector(Lane::I32, block), 0),
         }
     }
 
-    fn sum(&self, b: &mut KernelBuilder, rows: &[Value], weights: Value, first: Value, active: u16) -> Value {
-        let taps = self.schedule.taps();
-        if self.schedule.form == Form::Float {
-            return self.float_sum(b, rows, weights, first, &taps, active);
+    /// The sum of each pixel of a tile.
+    fn sums(&self, b: &mut KernelBuilder, rows: &[Value], at: &Block, pixels: u64) -> Vec<Value> {
+        let (panels, form, block) = (&self.schedule.panels, self.schedule.form, self.schedule.block());
+        let step = panels.extents.step as u16;
+        let interleaved: Vec<u16> = (0..block).flat_map(|l| [l, l + block]).collect();
+        let mut sums = vec![at.first; pixels as usize];
+        for (number, taps) in self.schedule.taps().chunks(step.into()).enumerate() {
+            let offset = number as i64 * i64::from(block * step);
+            let w = panels.load(b, form, self.weights, at.weights, offset, block * step);
+            for (pixel, sum) in sums.iter_mut().enumerate() {
+                let x = self.tap(b, rows, taps[0], pixel as u64, at.active);
+                *sum = match form {
+                    Form::Float if self.schedule.work.fuses(self.schedule.cx.machine) => b.fma(x, w, *sum),
+                    Form::Float => {
+                        let product = b.mul(x, w);
+                        b.binary(BinaryOp::Add, product, *sum)
+                    }
+                    _ => {
+                        let second = if taps.len() == 2 { self.tap(b, rows, taps[1], pixel as u64, at.active) } else { x };
+                        let x = b.shuffle(x, second, interleaved.clone());
+                        b.dot(DotOp::Signed16, *sum, x, w)
+                    }
+                };
+            }
         }
-        let mut sum = first;
-        let interleaved: Vec<u16> = (0..BLOCK as u16).flat_map(|l| [l, l + BLOCK as u16]).collect();
-        for (pair, two) in taps.chunks(2).enumerate() {
-            let first = self.tap(b, rows, two[0], active);
-            let second = if two.len() == 2 { self.tap(b, rows, two[1], active) } else { first };
-            let x = b.shuffle(first, second, interleaved.clone());
-            let w = b.load(self.weights, weights, (pair as u64 * 2 * BLOCK) as i64, 2 * BLOCK as u16);
-            sum = b.dot(DotOp::Signed16, sum, x, w);
-        }
-        sum
-    }
-
-    fn float_sum(&self, b: &mut KernelBuilder, rows: &[Value], weights: Value, first: Value, taps: &[(u64, u64)], active: u16) -> Value {
-        let mut sum = first;
-        for (i, &tap) in taps.iter().enumerate() {
-            let x = self.tap(b, rows, tap, active);
-            let w = b.load(self.weights, weights, (i as u64 * BLOCK) as i64, BLOCK as u16);
-            sum = if self.schedule.work.fuses(self.schedule.cx.machine) {
-                b.fma(x, w, sum)
-            } else {
-                let product = b.mul(x, w);
-                b.binary(BinaryOp::Add, product, sum)
-            };
-        }
-        sum
+        sums
     }
 }

@@ -1,6 +1,7 @@
 //! Scalar expressions as vector code: evaluates the nodes of a `map` on kernel values.
 //!
-//! In registers, integers up to 32 bits are held in 32-bit lanes, extended by their own sign; truth values are masks. Interval
+//! In registers, integers up to 32 bits are held in 32-bit lanes, extended by their own sign, binary16 as binary32, and truth values
+//! are masks. Interval
 //! analysis tells where wrapping to a narrow type does nothing, and where storing may saturate and so drop a clamp.
 
 use crate::ir::{Comparison, ElementType, Expression, NanRule, Node, RequantizeRule, ScalarOp};
@@ -25,17 +26,17 @@ impl Unsupported {
 /// The lane type of an element in memory.
 ///
 /// # Errors
-/// For elements that no kernel reads or writes yet (4-bit, half precision, complex).
+/// For elements that no kernel reads or writes yet (4-bit, bfloat16, complex).
 pub fn memory_lane(element: ElementType) -> Result<Lane, Unsupported> {
     use ElementType as E;
     Ok(match element {
         E::Bool | E::I8 | E::U8 => Lane::I8,
-        E::I16 | E::U16 => Lane::I16,
+        E::I16 | E::U16 | E::F16 => Lane::I16,
         E::I32 | E::U32 => Lane::I32,
         E::I64 | E::U64 => Lane::I64,
         E::F32 => Lane::F32,
         E::F64 => Lane::F64,
-        E::I4 | E::F16 | E::Bf16 | E::C64 => return Err(Unsupported::new(format!("arithmetic on {element}"))),
+        E::I4 | E::Bf16 | E::C64 => return Err(Unsupported::new(format!("arithmetic on {element}"))),
     })
 }
 
@@ -43,6 +44,7 @@ pub fn memory_lane(element: ElementType) -> Result<Lane, Unsupported> {
 pub fn register_lane(element: ElementType) -> Result<Lane, Unsupported> {
     Ok(match (element, memory_lane(element)?) {
         (ElementType::Bool, _) => Lane::Mask,
+        (ElementType::F16, _) => Lane::F32,
         (_, Lane::I8 | Lane::I16) => Lane::I32,
         (_, lane) => lane,
     })
@@ -58,6 +60,7 @@ pub fn widen(b: &mut KernelBuilder, value: Value, element: ElementType) -> Value
         }
         ElementType::I8 | ElementType::I16 => b.convert(ConvertOp::SignExtend, value, Lane::I32),
         ElementType::U8 | ElementType::U16 => b.convert(ConvertOp::ZeroExtend, value, Lane::I32),
+        ElementType::F16 => b.convert(ConvertOp::HalfToFloat, value, Lane::F32),
         _ => value,
     }
 }
@@ -66,6 +69,7 @@ pub fn widen(b: &mut KernelBuilder, value: Value, element: ElementType) -> Value
 pub fn narrow(b: &mut KernelBuilder, value: Computed, element: ElementType) -> Value {
     match element {
         ElementType::Bool => b.convert(ConvertOp::MaskToInteger, value.value, Lane::I8),
+        ElementType::F16 => b.convert(ConvertOp::FloatToHalf, value.value, Lane::I16),
         ElementType::I8 | ElementType::I16 | ElementType::U8 | ElementType::U16 => {
             let lane = if element.bits() == 8 { Lane::I8 } else { Lane::I16 };
             // Saturating and wrapping agree on values that fit, and saturating is one instruction.
@@ -190,8 +194,13 @@ impl Evaluator<'_> {
         needed
     }
 
-    /// Wraps a value computed in 32-bit lanes to its narrow type, unless its range shows that this changes nothing.
+    /// Wraps or rounds a value computed in 32-bit lanes to its narrow type, unless its range shows that this changes nothing.
     fn wrap(&self, b: &mut KernelBuilder, value: Value, ty: ElementType, raw: Option<Range>) -> Value {
+        if ty == ElementType::F16 {
+            // Binary32 has more than twice the digits: rounding its sums, products, quotients and roots again is rounding once.
+            let half = b.convert(ConvertOp::FloatToHalf, value, Lane::I16);
+            return b.convert(ConvertOp::HalfToFloat, half, Lane::F32);
+        }
         if !ty.is_integer() || ty.bits() >= 32 || raw.is_some_and(|r| within(r, type_range(ty))) {
             return value;
         }
@@ -257,6 +266,7 @@ impl Call<'_> {
         let ty = self.vector()?;
         Ok(match ty.lane {
             Lane::Mask => b.mask(ty.lanes, value.bits() != 0),
+            Lane::F32 if self.ty == ElementType::F16 => b.float(ty, half::f16::from_bits(value.bits() as u16).to_f64()),
             Lane::F32 | Lane::F64 => b.float_bits(ty, value.bits()),
             _ => b.int(ty, value.as_i64()),
         })
@@ -310,7 +320,9 @@ impl Call<'_> {
                 let one = b.float(ty, 1.0);
                 b.binary(BinaryOp::FloatDiv, one, root)
             }
-            S::Exp | S::Log | S::Tanh | S::Logistic | S::Erf | S::Sin | S::Cos | S::Pow if operand == ElementType::F32 => {
+            S::Exp | S::Log | S::Tanh | S::Logistic | S::Erf | S::Sin | S::Cos | S::Pow
+                if matches!(operand, ElementType::F32 | ElementType::F16) =>
+            {
                 self.mathematics(b, op)
             }
             S::Fma if self.at.fma => b.fma(a[0], a[1], a[2]),
@@ -397,6 +409,13 @@ impl Call<'_> {
             let integer = b.convert(ConvertOp::MaskToInteger, value, if to_lane == Lane::I64 { Lane::I64 } else { Lane::I32 });
             return Ok(if to.is_float() { b.convert(ConvertOp::SignedToFloat, integer, to_lane) } else { integer });
         }
+        if from == ElementType::F64 && to == ElementType::F16 {
+            return self.unsupported(ScalarOp::Convert);
+        }
+        if to == ElementType::F16 && from.bits() != 16 {
+            let value = if from.is_float() { value } else { self.integer_to_float(b, value, from, Lane::F32) };
+            return Ok(self.at.wrap(b, value, to, None));
+        }
         if from.is_float() && to.is_float() {
             let op = if from_lane == Lane::F32 { ConvertOp::Promote } else { ConvertOp::Demote };
             return Ok(if from_lane == to_lane { value } else { b.convert(op, value, to_lane) });
@@ -408,9 +427,7 @@ impl Call<'_> {
             return Ok(if to.bits() < 32 { clamp(b, integer, to) } else { integer });
         }
         if to.is_float() {
-            let unsigned = matches!(from, ElementType::U32 | ElementType::U64);
-            let op = if unsigned { ConvertOp::UnsignedToFloat } else { ConvertOp::SignedToFloat };
-            return Ok(b.convert(op, value, to_lane));
+            return Ok(self.integer_to_float(b, value, from, to_lane));
         }
         let mut value = value;
         if saturating {
@@ -432,6 +449,11 @@ impl Call<'_> {
             _ if within(type_range(from), type_range(to)) => value,
             _ => self.at.wrap(b, value, to, None),
         })
+    }
+
+    fn integer_to_float(&self, b: &mut KernelBuilder, value: Value, from: ElementType, lane: Lane) -> Value {
+        let unsigned = matches!(from, ElementType::U32 | ElementType::U64);
+        b.convert(if unsigned { ConvertOp::UnsignedToFloat } else { ConvertOp::SignedToFloat }, value, lane)
     }
 
     /// `MultiplyByQuantizedMultiplier` with shifts that are only known when the program runs.

@@ -17,12 +17,15 @@ pub mod map;
 pub mod mirror_pad;
 pub mod movement;
 pub mod operands;
+pub mod panels;
+pub mod phases;
 pub mod reduce;
 pub mod reduction;
 pub mod scatter;
 pub mod slices;
 pub mod specialise;
 pub mod staging;
+pub mod weights;
 pub mod window;
 
 use crate::fuse::{Epilogue, Group};

@@ -1,20 +1,26 @@
 //! Staged rows: a contraction's input rows are brought into scratch memory once, padded and converted, in a ring of as many
 //! rows as the window reaches over. Windows then read whole taps without tests for the border, and since every input row is
-//! staged before the output row that needs it is written, the output may overwrite the input.
+//! staged before the output row that needs it is written, the output may overwrite the input. A window over several planes has a
+//! ring for each of its planes.
 
-use super::contraction::{Contraction, Form};
+use super::contraction::{Contraction, Form, Planes};
 use super::map::row;
 use super::operands::ElementWise;
+use super::phases::Phase;
+use super::weights::Weights;
 use super::{Argument, Context, Requirements, Unsupported};
 use crate::ir::{ElementType, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value};
+use crate::machine::Machine;
 
 /// The ring of staged rows.
 #[derive(Clone, Debug)]
 pub struct Staging {
     /// How elements are held.
     pub form: Form,
-    /// Rows of the ring.
+    /// The planes that windows reach, from where one is at; each has a ring.
+    planes: Vec<u64>,
+    /// Rows of a ring.
     pub rows: u64,
     /// Elements of a staged row: padding, input, padding.
     pub row_elements: u64,
@@ -22,8 +28,10 @@ pub struct Staging {
     pub channels: u64,
     /// Repetitions of each channel.
     pub repeat: u64,
-    /// Elements behind the last row that reads of whole groups may touch.
+    /// Elements behind the last row that reads of whole vectors may touch.
     pub slack: u64,
+    /// Bytes of a vector.
+    vector_bytes: u16,
 }
 
 /// Buffers of a kernel that stages: the rows, or the input itself where nothing is staged.
@@ -53,11 +61,24 @@ impl Ring {
 
 impl Staging {
     /// The ring for a contraction, each channel repeated.
-    pub fn new(contraction: &Contraction, form: Form, repeat: u64) -> Self {
+    pub fn new(machine: &Machine, contraction: &Contraction, form: Form, repeat: u64) -> Self {
         let channels = contraction.channels * repeat;
-        let width = contraction.padding_low[1] + contraction.input_size[1] + contraction.padding_high[1];
-        let reach = (contraction.window[0] - 1) * contraction.dilation[0] + 1;
-        Self { form, rows: reach, row_elements: width * channels, channels, repeat, slack: 16 }
+        let [planes, rows, columns] = &contraction.phases;
+        let width = columns.padding_low + contraction.input_size[1] + columns.padding_high;
+        let mut reached: Vec<u64> =
+            planes.list.iter().flat_map(|p| (0..p.taps.len() as u64).map(|j| p.lead + j * planes.dilation)).collect();
+        reached.sort_unstable();
+        reached.dedup();
+        Self {
+            form,
+            planes: reached,
+            rows: rows.reach(),
+            row_elements: width * channels,
+            channels,
+            repeat,
+            slack: 16,
+            vector_bytes: machine.vector_bits / 8,
+        }
     }
 
     /// The lane type of staged elements.
@@ -69,17 +90,22 @@ impl Staging {
         }
     }
 
-    /// Elements of the ring.
-    pub fn elements(&self) -> u64 {
-        self.rows * self.row_elements + self.slack
+    /// Elements of one plane's ring.
+    fn ring_elements(&self) -> u64 {
+        self.rows * self.row_elements
     }
 
-    /// Bytes of the ring.
+    /// Elements of all rings.
+    pub fn elements(&self) -> u64 {
+        self.planes.len() as u64 * self.ring_elements() + self.slack
+    }
+
+    /// Bytes of all rings.
     pub fn bytes(&self) -> u64 {
         self.elements() * u64::from(self.lane().bytes())
     }
 
-    /// Declares the ring, and the numbers of open constants that staging reads.
+    /// Declares the rings, and the numbers of open constants that staging reads.
     pub fn declare(&self, b: &mut KernelBuilder, contraction: &Contraction, arguments: &mut Vec<Argument>) -> Ring {
         let lane = self.lane();
         arguments.push(Argument::Scratch(0));
@@ -109,7 +135,7 @@ impl Staging {
     }
 
     fn fill(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring, first: Value, elements: u64) {
-        let lanes = (16 / self.lane().bytes()) as u16;
+        let lanes = self.vector_bytes / self.lane().bytes() as u16;
         let border = self.border(contraction);
         row(b, elements, lanes, |b, i, active| {
             let index = b.add(first, i);
@@ -129,37 +155,50 @@ impl Staging {
         self.fill(b, contraction, ring, zero, self.elements());
     }
 
-    /// The first element of the ring's slot for a padded row.
-    pub fn slot(&self, b: &mut KernelBuilder, padded_row: Value) -> Value {
+    /// The first element of the slot for a padded row in a ring.
+    fn slot(&self, b: &mut KernelBuilder, ring: u64, padded_row: Value) -> Value {
+        let ring = (ring * self.ring_elements()) as i64;
         if self.rows == 1 {
-            return b.index(0);
+            return b.index(ring);
         }
         let rows = b.index(self.rows as i64);
         let slot = b.binary(BinaryOp::SignedRem, padded_row, rows);
-        b.scale_index(slot, self.row_elements as i64, 0)
+        b.scale_index(slot, self.row_elements as i64, ring)
     }
 
-    /// Stages the padded rows `first..end` of an image that starts at element `image` of the input.
-    pub fn stage(&self, b: &mut KernelBuilder, contraction: &Contraction, buffers: (Buffer, Ring), image: Value, first: Value, end: Value) {
+    /// Stages the padded rows `first..end` of one plane of the window.
+    fn stage(
+        &self,
+        b: &mut KernelBuilder,
+        contraction: &Contraction,
+        buffers: (Buffer, Ring),
+        plane: &Plane,
+        (first, end): (Value, Value),
+    ) {
         let (input, ring) = buffers;
-        let (low, rows) = (contraction.padding_low[0] as i64, contraction.input_size[0] as i64);
+        let [_, row_phases, column_phases] = &contraction.phases;
+        let (low, rows) = (row_phases.padding_low as i64, contraction.input_size[0] as i64);
         let width = contraction.input_size[1] * contraction.channels;
-        let left = (contraction.padding_low[1] * self.channels) as i64;
+        let left = (column_phases.padding_low * self.channels) as i64;
         b.for_values(first, end, 1, |b, padded_row| {
-            let slot = self.slot(b, padded_row);
+            let slot = self.slot(b, plane.ring, padded_row);
             let interior = b.scale_index(slot, 1, left);
             let row = b.scale_index(padded_row, 1, -low);
             let copy = |b: &mut KernelBuilder| {
                 let start = b.scale_index(row, width as i64, 0);
-                let start = b.add(start, image);
+                let start = b.add(start, plane.first);
                 self.copy_row(b, contraction, (input, ring), start, interior);
             };
-            if contraction.padding_low[0] == 0 && contraction.padding_high[0] == 0 {
-                copy(b);
-                return;
-            }
-            let limit = b.index(rows);
-            let inside = b.compare(CompareOp::UnsignedLess, row, limit);
+            let padded_rows = row_phases.padding_low != 0 || row_phases.padding_high != 0;
+            let row_inside = padded_rows.then(|| {
+                let limit = b.index(rows);
+                b.compare(CompareOp::UnsignedLess, row, limit)
+            });
+            let inside = match (row_inside, plane.inside) {
+                (Some(row), Some(plane)) => b.binary(BinaryOp::And, row, plane),
+                (Some(one), None) | (None, Some(one)) => one,
+                (None, None) => return copy(b),
+            };
             b.if_else(
                 inside,
                 |b| {
@@ -191,7 +230,8 @@ impl Staging {
             return;
         }
         let elements = contraction.input_size[1] * contraction.channels;
-        let lanes = if self.form == Form::Float { 8 } else { 16 };
+        // Whole vectors of bytes, and as many floats as keep two vectors in flight.
+        let lanes = if self.form == Form::Float { self.vector_bytes / 2 } else { self.vector_bytes };
         let lanes = lanes.min(u16::try_from(elements.next_power_of_two()).unwrap_or(lanes));
         row(b, elements, lanes, |b, i, active| {
             let source = b.add(from, i);
@@ -207,6 +247,7 @@ impl Staging {
         let ty = b.ty(raw);
         match self.form {
             Form::Float => raw,
+            Form::Signed16 if contraction.element == ElementType::I16 => raw,
             Form::Signed16 => {
                 let op = if contraction.element == ElementType::I8 { ConvertOp::SignExtend } else { ConvertOp::ZeroExtend };
                 let wide = b.convert(op, raw, Lane::I16);
@@ -232,51 +273,108 @@ impl Staging {
 ///
 /// # Errors
 /// For element types without arithmetic.
-pub fn declare_input(b: &mut KernelBuilder, work: &Contraction, shared: &[(Tensor, Tensor)]) -> Result<Buffer, Unsupported> {
+pub fn declare_input(
+    cx: &Context<'_>,
+    b: &mut KernelBuilder,
+    work: &Contraction,
+    shared: &[(Tensor, Tensor)],
+) -> Result<Buffer, Unsupported> {
     let lane = super::expression::memory_lane(work.element)?;
+    let elements = cx.shape(work.input)?.iter().product();
     let kind = if shared.iter().any(|(read, _)| *read == work.input) { BufferKind::Output } else { BufferKind::Input };
-    let elements = work.batch * work.input_size[0] * work.input_size[1] * work.channels;
     Ok(b.buffer("input", kind, lane, elements, lane.bytes()))
 }
 
-/// Stages what output row `y` needs. `at` is the image's first element, the row, and the first padded row not staged yet; gives
-/// the first element of each window row, and the first padded row not staged then.
+/// A plane of the input under a window.
+struct Plane {
+    /// Its ring.
+    ring: u64,
+    /// The first element of the input's plane.
+    first: Value,
+    /// Whether it is inside the input, where it may be outside.
+    inside: Option<Value>,
+}
+
+/// The plane so many behind where the window of an output row is at.
+fn plane_of(b: &mut KernelBuilder, work: &Contraction, at: &RowPlace, ring: u64, offset: u64) -> Plane {
+    let phases = &work.phases[0];
+    let plane = b.scale_index(at.plane, work.planes.stride as i64, offset as i64 - phases.padding_low as i64);
+    let inside = (phases.padding_low + phases.padding_high > 0).then(|| {
+        let limit = b.index(work.planes.input as i64);
+        b.compare(CompareOp::UnsignedLess, plane, limit)
+    });
+    let first = b.scale_index(plane, (work.input_size[0] * work.input_size[1] * work.channels) as i64, 0);
+    Plane { ring, first: b.add(first, at.image), inside }
+}
+
+/// Where windows stand.
+#[derive(Clone, Copy)]
+pub struct RowPlace {
+    /// The image's first element in the input.
+    pub image: Value,
+    /// The number of the window along the planes.
+    pub plane: Value,
+    /// The number of the window along the rows.
+    pub y: Value,
+    /// The first padded row that is not staged yet.
+    pub staged: Value,
+}
+
+/// Stages what the windows at a place need. Gives the first padded row not staged then.
+pub fn stage(b: &mut KernelBuilder, work: &Contraction, staging: Option<&Staging>, buffers: (Buffer, Ring), at: &RowPlace) -> Value {
+    let top = b.scale_index(at.y, work.strides[0] as i64, 0);
+    let end = b.scale_index(top, 1, work.phases[1].reach() as i64);
+    let Some(staging) = staging else { return end };
+    let first = b.binary(BinaryOp::SignedMax, at.staged, top);
+    for (ring, &offset) in staging.planes.iter().enumerate() {
+        let plane = plane_of(b, work, at, ring as u64, offset);
+        staging.stage(b, work, buffers, &plane, (first, end));
+    }
+    end
+}
+
+/// The first element of each window row of phases along planes and rows, planes outermost.
 pub fn window_rows(
     b: &mut KernelBuilder,
     work: &Contraction,
     staging: Option<&Staging>,
-    buffers: (Buffer, Ring),
-    at: (Value, Value, Value),
-) -> (Vec<Value>, Value) {
-    let (image, y, staged) = at;
-    let top = b.scale_index(y, work.strides[0] as i64, 0);
-    let Some(staging) = staging else {
-        let row_elements = (work.input_size[1] * work.channels) as i64;
-        let rows = (0..work.window[0]).map(|ky| {
-            let row = b.scale_index(top, 1, (ky * work.dilation[0]) as i64);
-            let start = b.scale_index(row, row_elements, 0);
-            b.add(start, image)
-        });
-        return (rows.collect(), staged);
-    };
-    let reach = (work.window[0] - 1) * work.dilation[0] + 1;
-    let end = b.scale_index(top, 1, reach as i64);
-    let first = b.binary(BinaryOp::SignedMax, staged, top);
-    staging.stage(b, work, buffers, image, first, end);
-    let rows = (0..work.window[0]).map(|ky| {
-        let row = b.scale_index(top, 1, (ky * work.dilation[0]) as i64);
-        staging.slot(b, row)
-    });
-    (rows.collect(), end)
+    at: &RowPlace,
+    (planes, rows): (&Phase, &Phase),
+) -> Vec<Value> {
+    let top = b.scale_index(at.y, work.strides[0] as i64, 0);
+    let mut starts = Vec::new();
+    for j in 0..planes.taps.len() as u64 {
+        let offset = planes.lead + j * work.phases[0].dilation;
+        for k in 0..rows.taps.len() as u64 {
+            let row = b.scale_index(top, 1, (rows.lead + k * work.phases[1].dilation) as i64);
+            starts.push(match staging {
+                Some(staging) => {
+                    let ring = staging.planes.binary_search(&offset).unwrap_or(0);
+                    staging.slot(b, ring as u64, row)
+                }
+                None => {
+                    let plane = plane_of(b, work, at, 0, offset).first;
+                    let start = b.scale_index(row, (work.input_size[1] * work.channels) as i64, 0);
+                    b.add(start, plane)
+                }
+            });
+        }
+    }
+    starts
 }
 
-/// What a contraction needs: the ring, and the pairs that may share memory.
-pub fn requirements(cx: Context<'_>, work: &Contraction, staging: Option<&Staging>) -> Requirements {
+/// What a contraction needs: the ring, and the pairs that may share memory. `once` says that the input is read once, row by row.
+pub fn requirements(cx: Context<'_>, work: &Contraction, staging: Option<&Staging>, once: bool) -> Requirements {
     let mut may_share = ElementWise::with_epilogue(cx, &work.epilogue, work.range()).map(|w| w.shareable()).unwrap_or_default();
     // An operand of the epilogue that is also the input is read out of step with the output.
     may_share.retain(|(read, _)| *read != work.input);
+    // Neither may what the panels are filled from be overwritten before the last one.
+    if let Weights::Computed { tensor, .. } = work.weights {
+        may_share.retain(|(read, _)| *read != tensor);
+    }
     let epilogue_reads_input = cx.group.epilogue.as_ref().is_some_and(|e| e.operands.contains(&work.input));
-    if staging.is_some() && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work) {
+    let once = once && work.planes == Planes::ONE && work.matrices.is_empty() && work.is_one_phase();
+    if once && staging.is_some() && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work) {
         may_share.push((work.input, cx.group.outputs[0]));
     }
     Requirements { scratch: staging.iter().map(|s| s.bytes()).collect(), may_share }
@@ -289,10 +387,10 @@ fn may_overwrite_input(cx: Context<'_>, work: &Contraction) -> bool {
     let in_bytes = u64::from(work.element.bits() / 8);
     let in_row = work.input_size[1] * work.channels * in_bytes;
     let out_row = work.output_size[1] * work.outputs * out_bytes;
-    let reach = (work.window[0] - 1) * work.dilation[0] + 1;
+    let (reach, low) = (work.phases[1].reach(), work.phases[1].padding_low);
     (0..work.batch).all(|n| {
         (0..work.output_size[0]).all(|y| {
-            let staged = (y * work.strides[0] + reach).saturating_sub(work.padding_low[0]).min(work.input_size[0]);
+            let staged = (y * work.strides[0] + reach).saturating_sub(low).min(work.input_size[0]);
             let unread = (n * work.input_size[0] + staged) * in_row;
             let everything = n + 1 == work.batch && staged == work.input_size[0];
             everything || (n * work.output_size[0] + y + 1) * out_row <= unread

@@ -98,12 +98,7 @@ impl Lowering<'_> {
     }
 
     /// A float operation on the bits of binary32 numbers, giving bits.
-    fn on_floats(
-        &mut self,
-        a: ir::Value,
-        b: ir::Value,
-        operation: impl FnOnce(&mut Self, ir::Value, ir::Value) -> ir::Value,
-    ) -> ir::Value {
+    fn on_floats(&mut self, a: ir::Value, b: ir::Value, operation: impl FnOnce(&mut Self, ir::Value, ir::Value) -> ir::Value) -> ir::Value {
         let integers = self.builder.func.dfg.value_type(a);
         let floats = if integers.is_vector() { types::F32X4 } else { types::F32 };
         let (x, y) = (self.bits_as(floats, a), self.bits_as(floats, b));

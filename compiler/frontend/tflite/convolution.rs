@@ -1,13 +1,13 @@
 //! CONV_2D and DEPTHWISE_CONV_2D.
 
 use super::activation::Activation;
-use super::operator::{Lowered, Operand, Operator, invalid, unsupported};
+use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use super::requantize::{IntegerOutput, Scaling, bias, filter_scales, float_output, integer_output, multiplier};
 use super::{hybrid, operator::Affine};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{ElementType, Value, WindowGeometry};
 use crate::schema::tflite::{Padding, TensorType as TypeCode};
-use ElementType::{F32, I8, I16, I32, I64, U8};
+use ElementType::{F32, I4, I8, I16, I32, I64, U8};
 
 /// Strides, window and padding of two spatial dimensions, height first.
 #[derive(Clone, Debug)]
@@ -24,30 +24,40 @@ impl Spatial {
     /// The geometry for an input and a window of these sizes. With SAME padding there are ⌈input ÷ stride⌉ windows, and the
     /// larger half of an odd padding lies behind.
     pub fn geometry(&self, input: [u64; 2], window: [u64; 2]) -> Result<WindowGeometry, Diagnostic> {
-        let mut geometry = WindowGeometry { strides: vec![], dilation: vec![], padding_low: vec![], padding_high: vec![] };
-        for d in 0..2 {
-            let (stride, dilation) = (i64::from(self.strides[d]), i64::from(self.dilation[d]));
-            if stride < 1 || dilation < 1 {
-                return Err(invalid(312, "strides and dilation must be positive").expected("1 or more", stride.min(dilation).to_string()));
-            }
-            let too_large =
-                || invalid(312, "the window does not fit the input").expected(format!("1 to {}", input[d]), window[d].to_string());
-            let small = |n: u64| i64::try_from(n).ok().filter(|n| (1..1 << 31).contains(n)).ok_or_else(too_large);
-            let (extent, taps) = (small(input[d])?, small(window[d])?);
-            let reach = (taps - 1) * dilation + 1;
-            let total = match self.padding {
-                Padding::SAME => ((extent - 1) / stride * stride + reach - extent).max(0),
-                Padding::VALID if reach <= extent => 0,
-                Padding::VALID => return Err(too_large()),
-                other => return Err(invalid(313, "unknown padding").expected("SAME or VALID", format!("{other:?}"))),
-            };
-            geometry.strides.push(stride);
-            geometry.dilation.push(dilation);
-            geometry.padding_low.push(total / 2);
-            geometry.padding_high.push(total - total / 2);
-        }
-        Ok(geometry)
+        window_geometry(self.padding, &self.strides, &self.dilation, &input, &window)
     }
+}
+
+/// [`Spatial::geometry`] of any number of dimensions.
+pub(super) fn window_geometry(
+    padding: Padding,
+    strides: &[i32],
+    dilation: &[i32],
+    input: &[u64],
+    window: &[u64],
+) -> Result<WindowGeometry, Diagnostic> {
+    let mut geometry = WindowGeometry { strides: vec![], dilation: vec![], padding_low: vec![], padding_high: vec![] };
+    for d in 0..input.len() {
+        let (stride, dilation) = (i64::from(strides[d]), i64::from(dilation[d]));
+        if stride < 1 || dilation < 1 {
+            return Err(invalid(312, "strides and dilation must be positive").expected("1 or more", stride.min(dilation).to_string()));
+        }
+        let too_large = || invalid(312, "the window does not fit the input").expected(format!("1 to {}", input[d]), window[d].to_string());
+        let small = |n: u64| i64::try_from(n).ok().filter(|n| (1..1 << 31).contains(n)).ok_or_else(too_large);
+        let (extent, taps) = (small(input[d])?, small(window[d])?);
+        let reach = (taps - 1) * dilation + 1;
+        let total = match padding {
+            Padding::SAME => ((extent - 1) / stride * stride + reach - extent).max(0),
+            Padding::VALID if reach <= extent => 0,
+            Padding::VALID => return Err(too_large()),
+            other => return Err(invalid(313, "unknown padding").expected("SAME or VALID", format!("{other:?}"))),
+        };
+        geometry.strides.push(stride);
+        geometry.dilation.push(dilation);
+        geometry.padding_low.push(total / 2);
+        geometry.padding_high.push(total - total / 2);
+    }
+    Ok(geometry)
 }
 
 /// A convolution of either kind, its filter as `[O, height, width, channels of a group]`.
@@ -70,8 +80,25 @@ pub(super) struct Convolution {
     pub activation: Activation,
     /// Type of the bias of 16-bit convolutions, as the options have it.
     pub bias_type: TypeCode,
-    /// Whether it is a depthwise one.
-    pub depthwise: bool,
+    /// Which operator it is.
+    pub kind: Kind,
+    /// Step between the input's elements.
+    pub input_dilation: [i64; 2],
+    /// Rows and columns of the result, where there may be fewer than windows.
+    pub size: Option<[u64; 2]>,
+    /// The operand that holds the bias.
+    pub bias_operand: usize,
+}
+
+/// Operators that are convolutions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// CONV_2D.
+    Plain,
+    /// DEPTHWISE_CONV_2D.
+    Depthwise,
+    /// TRANSPOSE_CONV.
+    Transposed,
 }
 
 /// CONV_2D
@@ -98,7 +125,10 @@ pub(super) fn conv_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         geometry,
         activation: Activation::from_code(options.fused_activation_function())?,
         bias_type: options.quantized_bias_type(),
-        depthwise: false,
+        kind: Kind::Plain,
+        input_dilation: [1; 2],
+        size: None,
+        bias_operand: 2,
         input,
         filter,
     };
@@ -130,7 +160,10 @@ pub(super) fn depthwise_conv_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered 
         geometry,
         activation: Activation::from_code(options.fused_activation_function())?,
         bias_type: TypeCode::FLOAT32,
-        depthwise: true,
+        kind: Kind::Depthwise,
+        input_dilation: [1; 2],
+        size: None,
+        bias_operand: 2,
         input,
         filter,
     };
@@ -172,15 +205,16 @@ fn channels_first(operator: &mut Operator<'_, '_, '_>, filter: &Operand) -> Resu
     Ok(value)
 }
 
-fn lower(operator: &mut Operator<'_, '_, '_>, convolution: &Convolution) -> Lowered {
+/// Sums, bias, scale and activation in the types of the operands.
+pub(super) fn lower(operator: &mut Operator<'_, '_, '_>, convolution: &Convolution) -> Lowered {
     let output = operator.output(0)?;
     let types = [convolution.input.element(), convolution.filter.element(), output.element];
     let result = match types {
         [F32, F32, F32] => float(operator, convolution)?,
-        [I8, I8, I8] => integer(operator, convolution, false)?,
+        [I8, I8 | I4, I8] => integer(operator, convolution, false)?,
         [U8, U8, U8] => integer(operator, convolution, true)?,
         [I16, I8, I16] => wide(operator, convolution)?,
-        [F32, I8, F32] => hybrid::convolution(operator, convolution)?,
+        [F32, I8 | I4, F32] if convolution.kind != Kind::Transposed => hybrid::convolution(operator, convolution)?,
         _ => return Err(operator.type_error(&types)),
     };
     operator.bind(0, result)
@@ -195,12 +229,26 @@ impl Convolution {
         zero_points: (i64, i64),
         accumulator: ElementType,
     ) -> Result<Value, Diagnostic> {
-        Ok(operator.builder().conv(input, self.filter_value, self.geometry.clone(), self.groups, zero_points, accumulator)?)
+        let geometry = (self.geometry.clone(), self.input_dilation.to_vec());
+        let sums = operator.builder().dilated_conv(input, self.filter_value, geometry, self.groups, zero_points, accumulator)?;
+        let shape = operator.shape(sums)?;
+        match self.size {
+            Some([height, width]) if shape[1..3] != [height, width] => {
+                let wanted = extents(&[shape[0], height, width, shape[3]]);
+                Ok(operator.builder().slice(sums, extents(&[0; 4]), wanted, vec![1; 4])?)
+            }
+            _ => Ok(sums),
+        }
+    }
+
+    /// The bias, its type among `types`.
+    pub fn bias(&self, operator: &mut Operator<'_, '_, '_>, types: &[ElementType]) -> Result<Option<(Value, ElementType)>, Diagnostic> {
+        bias(operator, self.bias_operand, self.channels, types)
     }
 }
 
 fn float(operator: &mut Operator<'_, '_, '_>, convolution: &Convolution) -> Result<Value, Diagnostic> {
-    let bias = bias(operator, 2, convolution.channels, &[F32])?.map(|(value, _)| value);
+    let bias = convolution.bias(operator, &[F32])?.map(|(value, _)| value);
     let sums = convolution.sums(operator, convolution.input.value, (0, 0), F32)?;
     float_output(operator, sums, bias, convolution.activation)
 }
@@ -222,7 +270,7 @@ fn integer(operator: &mut Operator<'_, '_, '_>, convolution: &Convolution, legac
         multiplier(product / f64::from(output_affine.scale))
     });
     let multipliers: Vec<_> = multipliers.collect::<Result<_, _>>()?;
-    let bias = bias(operator, 2, convolution.channels, &[I32])?.map(|(value, _)| value);
+    let bias = convolution.bias(operator, &[I32])?.map(|(value, _)| value);
     let sums = convolution.sums(operator, convolution.input.value, (i64::from(input_affine.zero_point), filter_zero_point), I32)?;
     let output = IntegerOutput { element: output.element, affine: output_affine, activation: convolution.activation };
     integer_output(operator, sums, bias, convolution.channels, &Scaling::FixedPoint(multipliers), &output)
@@ -237,7 +285,7 @@ fn wide(operator: &mut Operator<'_, '_, '_>, convolution: &Convolution) -> Resul
     let multipliers =
         scales.iter().map(|&scale| multiplier(f64::from(input_affine.scale) * f64::from(scale) / f64::from(output_affine.scale)));
     let multipliers: Vec<_> = multipliers.collect::<Result<_, _>>()?;
-    let bias = bias(operator, 2, convolution.channels, &[I32, I64])?;
+    let bias = convolution.bias(operator, &[I32, I64])?;
     let accumulator = bias.map_or(I64, |(_, element)| element);
     if accumulator == I32 && convolution.bias_type != TypeCode::INT32 {
         return Err(unsupported("a 32-bit bias of a 16-bit convolution needs quantized_bias_type INT32"));

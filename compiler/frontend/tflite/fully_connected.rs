@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
 use crate::ir::{Attribute, ElementType, Op, Scalar, Value};
 use crate::schema::tflite::{FullyConnectedOptionsWeightsFormat as WeightsFormat, TensorType as TypeCode};
-use ElementType::{F32, I8, I16, I32, I64, U8};
+use ElementType::{F32, I4, I8, I16, I32, I64, U8};
 
 /// The operator with its input as rows.
 struct FullyConnected {
@@ -89,8 +89,8 @@ impl FullyConnected {
                 let sums = self.sums(operator, self.rows, (0, 0), F32)?;
                 float_output(operator, sums, bias, self.activation)
             }
-            [F32, I8, F32] => self.hybrid(operator),
-            [I8, I8, I8] | [U8, U8, U8] => self.integer(operator, I32),
+            [F32, I8 | I4, F32] => self.hybrid(operator),
+            [I8, I8 | I4, I8] | [U8, U8, U8] => self.integer(operator, I32),
             [I16, I8, I16] => self.integer(operator, I64),
             _ => Err(operator.type_error(&types)),
         }
@@ -180,9 +180,16 @@ impl FullyConnected {
     fn filter_sums(&self, operator: &mut Operator<'_, '_, '_>) -> Result<Value, Diagnostic> {
         let depth = self.filter.shape[1] as usize;
         let Some(bytes) = operator.constant_bytes(&self.filter) else {
-            return Err(unsupported("a filter that is computed when the model runs is not supported with asymmetric_quantize_inputs"));
+            let wide = super::pooling::widen(operator, self.filter.value, I32)?;
+            let sums = operator.builder().reduce(wide, "sum", vec![1])?;
+            return operator.reshape(sums, &[self.units]);
         };
-        let sums: Vec<i32> = bytes.chunks_exact(depth).map(|row| row.iter().map(|&weight| i32::from(weight as i8)).sum()).collect();
+        let signed = |bits: u8| Scalar::from_bits(self.filter.element(), u64::from(bits)).as_i64() as i32;
+        let weights: Vec<i32> = match self.filter.element() {
+            I4 => bytes.iter().flat_map(|b| [signed(b & 15), signed(b >> 4)]).collect(),
+            _ => bytes.iter().map(|&b| signed(b)).collect(),
+        };
+        let sums: Vec<i32> = weights.chunks_exact(depth).take(self.units as usize).map(|row| row.iter().sum()).collect();
         operator.constant_i32(&[self.units], &sums)
     }
 }

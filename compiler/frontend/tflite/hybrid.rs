@@ -1,8 +1,8 @@
 //! Dynamic-range operators: float activations quantized to int8 row by row when the program runs, against int8 weights.
 
-use super::convolution::Convolution;
+use super::convolution::{Convolution, Kind};
 use super::operator::{Operator, unsupported};
-use super::requantize::{bias, filter_scales};
+use super::requantize::filter_scales;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::{Term, Terms};
 use crate::ir::{Comparison, ElementType, FunctionBuilder, Node, ScalarOp, Value};
@@ -39,14 +39,29 @@ pub(super) fn symmetric_rows(builder: &mut FunctionBuilder<'_>, input: Value, ax
     let mut terms = Terms::new(&[F32, F32]);
     let (x, inverse) = (terms.input(0), terms.input(1));
     let scaled = terms.mul(x, inverse)?;
-    let integer = rounded(&mut terms, scaled, (-127, 127))?;
+    let shifted = half_further_out(&mut terms, scaled)?;
+    let integer = narrowed(&mut terms, shifted, (-127, 127))?;
     let integers = builder.map(&[input, both[1]], terms.finish(integer))?;
     Ok(Rows { integers, scales: both[0], offsets: None })
+}
+
+/// A float plus ½ away from zero: cutting its fraction off rounds the float. The sum itself is rounded, as in the reference, so that
+/// the largest number below ½ becomes 1.
+fn half_further_out(terms: &mut Terms, x: Node) -> Term {
+    let (zero, half, minus_half) = (terms.f32(0.0), terms.f32(0.5), terms.f32(-0.5));
+    let negative = terms.compare(Comparison::Less, x, zero)?;
+    let out = terms.select(negative, minus_half, half)?;
+    terms.add(x, out)
 }
 
 /// A float rounded half away from zero, clamped and narrowed to i8.
 fn rounded(terms: &mut Terms, x: Node, bounds: (i32, i32)) -> Term {
     let x = terms.round_away(x)?;
+    narrowed(terms, x, bounds)
+}
+
+/// A float without its fraction, clamped and narrowed to i8.
+fn narrowed(terms: &mut Terms, x: Node, bounds: (i32, i32)) -> Term {
     let x = terms.convert(x, I32);
     let x = terms.clamp_i32(x, bounds)?;
     Ok(terms.convert(x, I8))
@@ -109,12 +124,13 @@ fn asymmetric_parameters(terms: &mut Terms) -> Result<[Node; 3], Diagnostic> {
 /// Hybrid CONV_2D and DEPTHWISE_CONV_2D: an image is a row. With one scale for the whole filter activations are symmetric; with one a
 /// channel, and in depthwise convolutions, they have an offset.
 pub(super) fn convolution(operator: &mut Operator<'_, '_, '_>, convolution: &Convolution) -> Result<Value, Diagnostic> {
+    let is_depthwise = convolution.kind == Kind::Depthwise;
     let scales = filter_scales(&convolution.filter, convolution.channel_axis, convolution.channels)?;
-    let per_channel = convolution.depthwise || scales.iter().any(|scale| *scale != scales[0]);
+    let per_channel = is_depthwise || scales.iter().any(|scale| *scale != scales[0]);
     if !per_channel && convolution.groups != 1 {
         return Err(unsupported("grouped convolutions of floats with one int8 filter scale are not supported"));
     }
-    let bias = bias(operator, 2, convolution.channels, &[F32])?.map(|(value, _)| value);
+    let bias = convolution.bias(operator, &[F32])?.map(|(value, _)| value);
     let image_axes = [1, 2, 3];
     let rows = if per_channel {
         asymmetric_rows(operator.builder(), convolution.input.value, &image_axes)?
@@ -139,7 +155,7 @@ pub(super) fn convolution(operator: &mut Operator<'_, '_, '_>, convolution: &Con
     let (sum, row_scale) = (terms.input_as(0, F32), terms.input(1));
     let filter_scale = if varying { terms.input(2) } else { terms.f32(scales[0]) };
     // The order of these products is the reference's, and decides their last bits.
-    let mut x = if per_channel && !convolution.depthwise {
+    let mut x = if per_channel && !is_depthwise {
         let scaled = terms.mul(sum, filter_scale)?;
         terms.mul(scaled, row_scale)?
     } else {

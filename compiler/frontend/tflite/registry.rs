@@ -4,8 +4,8 @@ use super::activation::Activation;
 use super::operator::{Lowered, Operator};
 use super::unary::{self, exp_f32, tanh_f32};
 use super::{
-    OperatorCode, arithmetic, blocks, concatenation, control, convolution, fully_connected, matrix, normalization, pooling, quantize,
-    recurrent, reduction, resize, shape, slicing, softmax, variables,
+    OperatorCode, arithmetic, blocks, concatenation, control, convolution, convolution_3d, custom, fully_connected, matrix, normalization,
+    pooling, quantize, recurrent, reduction, resize, shape, slicing, softmax, sparse, variables,
 };
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::ElementType::{I8, I16, U8};
@@ -37,8 +37,11 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::CEIL, |o| unary::float(o, ScalarOp::Ceil)),
     (Code::CONCATENATION, concatenation::concatenation),
     (Code::CONV_2D, convolution::conv_2d),
+    (Code::CONV_3D, convolution_3d::conv_3d),
+    (Code::CONV_3D_TRANSPOSE, convolution_3d::conv_3d_transpose),
     (Code::COS, |o| unary::float(o, ScalarOp::Cos)),
     (Code::DEPTH_TO_SPACE, blocks::depth_to_space),
+    (Code::DENSIFY, sparse::densify),
     (Code::DEPTHWISE_CONV_2D, convolution::depthwise_conv_2d),
     (Code::DEQUANTIZE, quantize::dequantize),
     (Code::DIV, arithmetic::div),
@@ -139,6 +142,10 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
 /// # Errors
 /// When there is none.
 pub(super) fn lowering(code: &OperatorCode) -> Result<Lower, Diagnostic> {
+    let custom = code.name.strip_prefix(CUSTOM).and_then(|name| custom::SUPPORTED.iter().find(|(supported, _)| *supported == name));
+    if let Some((_, lower)) = custom {
+        return Ok(*lower);
+    }
     let found = SUPPORTED.iter().find(|(supported, _)| *supported == code.code);
     let error = || {
         let message = format!("the operator {} is not supported", code.name);

@@ -84,10 +84,11 @@ fn read_named(record: schema::Tensor<'_>, name: String, buffers: &Buffers<'_>) -
     let element =
         element_of(record.type_()).ok_or_else(|| unsupported(format!("tensors of type {:?} are not supported", record.type_())))?;
     let bytes = checked_bytes(element, &shape)?;
-    if record.sparsity().is_some() {
-        return Err(unsupported("sparse constants are not supported"));
-    }
-    let data = constant(&record, bytes, buffers)?;
+    let data = match record.sparsity() {
+        Some(sparsity) if element.bits() >= 8 => sparse_constant(&record, &sparsity, element, &shape, buffers)?,
+        Some(_) => return Err(unsupported(format!("sparse constants of type {element} are not supported"))),
+        None => constant(&record, bytes, buffers)?,
+    };
     let quantization = match record.quantization() {
         Some(record) if !element.is_float() => quantization(record, element, &shape)?,
         _ => None,
@@ -107,8 +108,34 @@ pub(super) fn checked_bytes(element: ElementType, shape: &[u64]) -> Result<u64, 
     })
 }
 
+/// The bytes of a sparse constant, made dense.
+fn sparse_constant(
+    record: &schema::Tensor<'_>,
+    sparsity: &schema::SparsityParameters<'_>,
+    element: ElementType,
+    shape: &[u64],
+    buffers: &Buffers<'_>,
+) -> Result<Option<Data>, Diagnostic> {
+    let Some(range) = stored_range(record, buffers)? else { return Ok(None) };
+    let stored = buffers.bytes.get(range).ok_or_else(|| invalid(202, "the constant reaches past the end of the file"))?;
+    let dense = super::sparse::dense(sparsity, shape, element.bits() as usize / 8, stored)?;
+    Ok(Some(dense.into()))
+}
+
 /// The constant bytes of a tensor that needs `bytes` of them; `None` for a tensor that is computed.
 fn constant(record: &schema::Tensor<'_>, bytes: u64, buffers: &Buffers<'_>) -> Result<Option<Data>, Diagnostic> {
+    let Some(range) = stored_range(record, buffers)? else { return Ok(None) };
+    let available = (range.end - range.start) as u64;
+    if available < bytes {
+        return Err(invalid(303, "the constant is shorter than its shape").expected(format!("{bytes} bytes"), format!("{available} bytes")));
+    }
+    let range = range.start..range.start + bytes as usize;
+    let data = Data::range_of(buffers.owner.clone(), range).ok_or_else(|| invalid(202, "the constant reaches past the end of the file"))?;
+    Ok(Some(data))
+}
+
+/// Where the constant bytes of a tensor lie in the file; `None` for a tensor that is computed.
+fn stored_range(record: &schema::Tensor<'_>, buffers: &Buffers<'_>) -> Result<Option<std::ops::Range<usize>>, Diagnostic> {
     if record.external_buffer() != 0 {
         return Err(unsupported("constants in a file of their own are not supported"));
     }
@@ -121,14 +148,7 @@ fn constant(record: &schema::Tensor<'_>, bytes: u64, buffers: &Buffers<'_>) -> R
         return Err(invalid(201, "the buffer index is out of range").expected(format!("below {count}"), index.to_string()));
     }
     let Some(buffer) = buffers.table.map(|table| table.get(index)) else { return Ok(None) };
-    let Some(range) = byte_range(&buffer, buffers.bytes)? else { return Ok(None) };
-    let available = (range.end - range.start) as u64;
-    if available < bytes {
-        return Err(invalid(303, "the constant is shorter than its shape").expected(format!("{bytes} bytes"), format!("{available} bytes")));
-    }
-    let range = range.start..range.start + bytes as usize;
-    let data = Data::range_of(buffers.owner.clone(), range).ok_or_else(|| invalid(202, "the constant reaches past the end of the file"))?;
-    Ok(Some(data))
+    byte_range(&buffer, buffers.bytes)
 }
 
 /// Where a buffer lies in the file; `None` for an empty one. Large files keep buffers behind the FlatBuffer, by offset and size.

@@ -150,11 +150,13 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// For an input of spatial extents `extents` and a window of `size`. Geometry lists are checked by the operator's rule.
-    pub fn new(extents: &[usize], size: &[usize], geometry: &crate::ir::builder::WindowGeometry) -> Step<Self> {
+    /// For an input of spatial extents `extents`, `steps` apart, and a window of `size`. Geometry lists are checked by the
+    /// operator's rule.
+    pub fn new(extents: &[usize], steps: &[i64], size: &[usize], geometry: &crate::ir::builder::WindowGeometry) -> Step<Self> {
         let positions: Vec<usize> = (0..extents.len())
             .map(|d| {
-                let padded = extents[d] as i64 + geometry.padding_low[d] + geometry.padding_high[d];
+                let dilated = (extents[d] as i64 - 1).max(0) * steps[d] + i64::from(extents[d] > 0);
+                let padded = dilated + geometry.padding_low[d] + geometry.padding_high[d];
                 let room = padded - (size[d] as i64 - 1) * geometry.dilation[d] - 1;
                 if room < 0 { 0 } else { (room / geometry.strides[d]) as usize + 1 }
             })
@@ -163,8 +165,10 @@ impl Windows {
         // Per dimension and position: the taps (tap, element) inside.
         let inside = |d: usize, position: usize| -> Vec<(usize, usize)> {
             let first = position as i64 * geometry.strides[d] - geometry.padding_low[d];
-            let element = |tap: usize| first + tap as i64 * geometry.dilation[d];
-            (0..size[d]).filter(|&t| (0..extents[d] as i64).contains(&element(t))).map(|t| (t, element(t) as usize)).collect()
+            let place = |tap: usize| first + tap as i64 * geometry.dilation[d];
+            let element = |tap: usize| (place(tap) % steps[d] == 0).then(|| place(tap).div_euclid(steps[d]));
+            let inside = |tap: usize| element(tap).filter(|e| (0..extents[d] as i64).contains(e)).map(|e| (tap, e as usize));
+            (0..size[d]).filter_map(inside).collect()
         };
         let mut taps: Vec<Vec<(usize, usize)>> = vec![vec![(0, 0)]];
         for d in 0..extents.len() {
@@ -181,7 +185,7 @@ impl Windows {
 /// `conv`
 pub(super) fn conv<'m>(input: &Array<'m>, filter: &Array<'m>, attributes: &ConvAttributes) -> Step<Array<'m>> {
     let last = input.rank() - 1;
-    let windows = Windows::new(&input.shape[1..last], &filter.shape[1..last], &attributes.geometry)?;
+    let windows = Windows::new(&input.shape[1..last], &attributes.input_dilation, &filter.shape[1..last], &attributes.geometry)?;
     let mut shape = vec![input.shape[0]];
     shape.extend_from_slice(&windows.positions);
     shape.push(filter.shape[0]);

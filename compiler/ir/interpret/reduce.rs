@@ -153,7 +153,7 @@ pub(super) fn reduce<'m>(input: &Array<'m>, word: &str, axes: &[i64]) -> Step<Ar
 pub(super) fn window<'m>(input: &Array<'m>, word: &str, size: &[i64], geometry: &WindowGeometry) -> Step<Array<'m>> {
     let last = input.rank() - 1;
     let size: Vec<usize> = size.iter().map(|&n| n as usize).collect();
-    let windows = Windows::new(&input.shape[1..last], &size, geometry)?;
+    let windows = Windows::new(&input.shape[1..last], &vec![1; last - 1], &size, geometry)?;
     let (batches, channels) = (input.shape[0], input.shape[last]);
     let spatial: usize = input.shape[1..last].iter().product();
     let mut shape = vec![batches];

@@ -140,8 +140,13 @@ impl Generator<'_> {
         self.finite = false;
         let filter = filter?;
         let mut attributes = self.geometry(spatial);
+        let input_dilation = if self.random.one_in(3) { self.ints(spatial, 1, 3) } else { vec![1; spatial] };
+        if input_dilation.iter().any(|&n| n != 1) {
+            attributes[0] = Attribute::Ints(vec![1; spatial]);
+        }
         let zero_points = [self.zero_point(element), self.zero_point(element)];
         let input = if self.random.one_in(2) { self.bordered(input, zero_points[0])? } else { input };
+        attributes.push(Attribute::Ints(input_dilation));
         attributes.push(Attribute::Int(groups as i64));
         attributes.extend(zero_points.map(Attribute::Int));
         attributes.push(Attribute::Element(self.accumulator(element)?));

@@ -1,0 +1,56 @@
+//! Weights that the file stores narrow: a constant and a conversion of it. A contraction that reads the conversion as its right
+//! operand reads the constant instead, and converts it on the way.
+
+use super::flow::Item;
+use crate::ir::{ElementType, Function, Inst, Op, ScalarOp, Value};
+use std::collections::{HashMap, HashSet};
+
+/// The binary16 constant behind a value that is its conversion to binary32.
+pub fn widened_constant(function: &Function, value: Value) -> Option<Value> {
+    let data = &function.insts[function.defining_inst(value)?];
+    if data.op != Op::Map {
+        return None;
+    }
+    let expression = data.expression();
+    let [operand] = data.operands[..] else { return None };
+    let [result] = expression.results[..] else { return None };
+    let converts = expression.nodes[result].op == ScalarOp::Convert
+        && expression.nodes[result].operands.iter().all(|&n| expression.nodes[n].op == ScalarOp::Input(0));
+    let (from, to) = (function.tensor(operand), function.tensor(value));
+    let fits = converts && (from.element, to.element) == (ElementType::F16, ElementType::F32) && from.shape == to.shape;
+    let mut root = operand;
+    while let Some(inst) = function.defining_inst(root).filter(|_| fits) {
+        match function.insts[inst].op {
+            Op::Constant => return Some(operand),
+            Op::Reshape => root = function.insts[inst].operands[0],
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// The conversions that only contractions read, as their right operand: no kernel of their own computes them.
+pub(super) fn absorbed(function: &Function, items: &[Item], uses: &HashMap<Value, usize>) -> HashSet<Inst> {
+    let mut as_weights: HashMap<Value, usize> = HashMap::new();
+    count(function, items, &mut as_weights);
+    let only_weights = |(value, count): (&Value, &usize)| {
+        let inst = function.defining_inst(*value)?;
+        (uses.get(value) == Some(count) && widened_constant(function, *value).is_some()).then_some(inst)
+    };
+    as_weights.iter().filter_map(only_weights).collect()
+}
+
+fn count(function: &Function, items: &[Item], as_weights: &mut HashMap<Value, usize>) {
+    for item in items {
+        match item {
+            Item::Inst(inst) => {
+                let data = &function.insts[*inst];
+                if matches!(data.op, Op::Conv | Op::Matmul) {
+                    *as_weights.entry(data.operands[1]).or_default() += 1;
+                }
+            }
+            Item::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|(body, _)| count(function, body, as_weights)),
+            Item::While { head, body, .. } => [head, body].into_iter().for_each(|items| count(function, items, as_weights)),
+        }
+    }
+}

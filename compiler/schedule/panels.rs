@@ -1,0 +1,374 @@
+//! The right operand as panels: all of k for a panel's output channels, in the order in which products take it.
+//!
+//! A panel is `[segment][k ÷ step][lanes][step]`: the k of one output is cut into segments of equal length, each padded with zeros
+//! to whole steps. Constants are packed at compile time, as narrow as the file stores them. Bytes are widened by the products
+//! as they load them; other narrow constants, and tensors that the program computes, fill one panel at a time in scratch or local
+//! memory, which is used for all pixels before the next one takes its place.
+
+use super::contraction::Form;
+use super::map::row;
+use super::weights::Weights;
+use crate::ir::ElementType;
+use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
+use crate::machine::Machine;
+
+/// How panels are held in the model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Storage {
+    Floats,
+    Halves,
+    /// Signed bytes, zero point subtracted.
+    Bytes,
+    /// Bytes as the file has them; the zero point is subtracted when they are read.
+    Offset {
+        signed: bool,
+        zero_point: i64,
+    },
+    /// 16 bits, zero point subtracted: where the zero point may be another one when the program runs.
+    Wide,
+    /// 4-bit integers: a panel's first half in the low four bits, its second half in the high ones.
+    Nibbles,
+    /// Not packed: the tensor itself.
+    Computed {
+        element: ElementType,
+        zero_point: i64,
+    },
+}
+
+/// The extents of panels.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Extents {
+    /// Output channels in a group, and groups; a panel never crosses groups.
+    pub outputs: u64,
+    /// Groups.
+    pub groups: u64,
+    /// Output channels of a panel.
+    pub lanes: u64,
+    /// Elements of a tap.
+    pub per_tap: u64,
+    /// Taps of the filter.
+    pub filter_taps: u64,
+    /// Those that the panels have, in order.
+    pub taps: Vec<u64>,
+    /// Taps of a segment.
+    pub segment_taps: u64,
+    /// Elements of k that one product takes.
+    pub step: u64,
+}
+
+impl Extents {
+    /// Segments of one output's k.
+    pub fn segments(&self) -> u64 {
+        self.taps.len() as u64 / self.segment_taps.max(1)
+    }
+
+    /// Elements of a segment.
+    pub fn segment(&self) -> u64 {
+        self.segment_taps * self.per_tap
+    }
+
+    /// Where a segment begins in the k of an output of the right operand, if its taps lie there one behind the other.
+    fn start(&self, segment: u64) -> u64 {
+        self.taps[(segment * self.segment_taps) as usize] * self.per_tap
+    }
+
+    /// Where an element of a segment is in the k of an output of the right operand.
+    fn source(&self, segment: u64, k: u64) -> u64 {
+        let tap = self.taps[(segment * self.segment_taps + k / self.per_tap) as usize];
+        tap * self.per_tap + k % self.per_tap
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Panels {
+    /// Extents.
+    pub extents: Extents,
+    storage: Storage,
+    /// The lane type of the elements that products read, before they widen it.
+    lane: Lane,
+    filled: bool,
+    /// Output channels of one vector.
+    vector: u64,
+    machine_bytes: u64,
+}
+
+impl Panels {
+    /// Panels for products of a form. `open` says that other constants may take the place of the weights.
+    pub fn new(weights: &Weights, form: Form, extents: Extents, machine: &Machine, open: bool) -> Self {
+        let storage = match weights {
+            Weights::Floats(_) => Storage::Floats,
+            Weights::Halves(_) => Storage::Halves,
+            Weights::Computed { element, zero_point, .. } => Storage::Computed { element: *element, zero_point: *zero_point },
+            Weights::Integers { .. } if weights.fit_signed_byte(open) && open => Storage::Bytes,
+            Weights::Integers { .. } if open => Storage::Wide,
+            Weights::Integers { stored: ElementType::I4, zero_point: 0, .. } => Storage::Nibbles,
+            Weights::Integers { .. } if weights.fit_signed_byte(open) => Storage::Bytes,
+            Weights::Integers { stored, zero_point, .. } => Storage::Offset { signed: stored.is_signed_integer(), zero_point: *zero_point },
+        };
+        let lane = match storage {
+            _ if form == Form::Float => Lane::F32,
+            Storage::Computed { .. } | Storage::Wide => Lane::I16,
+            _ => Lane::I8,
+        };
+        let filled = matches!(storage, Storage::Halves | Storage::Nibbles | Storage::Computed { .. });
+        let vector = u64::from(machine.lanes(4)).min(extents.lanes);
+        Self { extents, storage, lane, filled, vector, machine_bytes: u64::from(machine.vector_bits / 8) }
+    }
+
+    /// Elements of one output's k in the right operand.
+    pub fn per_output(&self) -> u64 {
+        self.extents.filter_taps * self.extents.per_tap
+    }
+
+    /// Elements of a segment with its padding.
+    pub fn padded(&self) -> u64 {
+        self.extents.segment().next_multiple_of(self.extents.step)
+    }
+
+    /// Panels of one group.
+    pub fn per_group(&self) -> u64 {
+        self.extents.outputs.div_ceil(self.extents.lanes)
+    }
+
+    /// Elements of a panel.
+    pub fn elements(&self) -> u64 {
+        self.extents.segments() * self.padded() * self.extents.lanes
+    }
+
+    /// Whether products read panels that the kernel fills, one at a time, and not the model's.
+    pub fn are_filled(&self) -> bool {
+        self.filled
+    }
+
+    /// The lane type of what products read.
+    pub fn lane(&self) -> Lane {
+        self.lane
+    }
+
+    /// Bytes of the panel that the kernel fills.
+    pub fn filled_bytes(&self) -> u64 {
+        self.elements() * u64::from(self.lane.bytes())
+    }
+
+    /// The lane type of what the model holds.
+    pub fn stored_lane(&self) -> Lane {
+        match self.storage {
+            Storage::Floats => Lane::F32,
+            Storage::Halves | Storage::Wide => Lane::I16,
+            Storage::Bytes | Storage::Offset { .. } | Storage::Nibbles => Lane::I8,
+            Storage::Computed { element: ElementType::F32, .. } => Lane::F32,
+            Storage::Computed { element: ElementType::F16, .. } => Lane::I16,
+            Storage::Computed { .. } => Lane::I8,
+        }
+    }
+
+    /// All panels as the model holds them; `None` for a tensor that the program computes.
+    pub fn packed(&self, weights: &Weights) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        match (weights, self.storage) {
+            (Weights::Floats(list), _) => self.visit(|i| bytes.extend(i.map_or(0.0, |i| list[i]).to_le_bytes())),
+            (Weights::Halves(list), _) => self.visit(|i| bytes.extend(i.map_or(0, |i| list[i]).to_le_bytes())),
+            (Weights::Integers { values, .. }, Storage::Offset { zero_point, .. }) => {
+                self.visit(|i| bytes.push((i.map_or(0, |i| i64::from(values[i])) + zero_point) as u8));
+            }
+            (Weights::Integers { values, .. }, Storage::Wide) => {
+                self.visit(|i| bytes.extend(i.map_or(0, |i| values[i]).to_le_bytes()));
+            }
+            (Weights::Integers { values, .. }, _) => self.visit(|i| bytes.push(i.map_or(0, |i| values[i]) as u8)),
+            (Weights::Computed { .. }, _) => return None,
+        }
+        Some(if self.storage == Storage::Nibbles { self.nibbles(&bytes) } else { bytes })
+    }
+
+    fn nibbles(&self, bytes: &[u8]) -> Vec<u8> {
+        let half = self.elements() as usize / 2;
+        let panels = bytes.chunks_exact(2 * half.max(1));
+        panels.flat_map(|panel| (0..half).map(|i| panel[i] & 15 | panel[half + i] << 4)).collect()
+    }
+
+    /// The position in the right operand of every packed element, in order; `None` in padding.
+    fn visit(&self, mut element: impl FnMut(Option<usize>)) {
+        let Extents { outputs, groups, lanes, step, .. } = self.extents;
+        let segment = self.extents.segment();
+        for group in 0..groups {
+            for panel in 0..self.per_group() {
+                for s in 0..self.extents.segments() {
+                    for k in (0..self.padded()).step_by(step as usize) {
+                        for output in panel * lanes..(panel + 1) * lanes {
+                            let first = (group * outputs + output) * self.per_output();
+                            for k in k..k + step {
+                                let inside = output < outputs && k < segment;
+                                element(inside.then(|| (first + self.extents.source(s, k)) as usize));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A vector of weights as products of the form take them.
+    pub fn load(&self, b: &mut KernelBuilder, form: Form, buffer: Buffer, index: Value, offset: i64, lanes: u16) -> Value {
+        let raw = b.load(buffer, index, offset, lanes);
+        if form == Form::Signed16 && self.lane == Lane::I8 { self.to_16_bits(b, raw) } else { raw }
+    }
+
+    fn to_16_bits(&self, b: &mut KernelBuilder, raw: Value) -> Value {
+        let (signed, zero_point) = match self.storage {
+            Storage::Offset { signed, zero_point } => (signed, zero_point),
+            Storage::Computed { element, zero_point } => (element.is_signed_integer(), zero_point),
+            _ => (true, 0),
+        };
+        let wide = b.convert(if signed { ConvertOp::SignExtend } else { ConvertOp::ZeroExtend }, raw, Lane::I16);
+        if zero_point == 0 {
+            return wide;
+        }
+        let ty = b.ty(wide);
+        let zero_point = b.int(ty, zero_point);
+        b.sub(wide, zero_point)
+    }
+
+    /// Elements of all panels as the model holds them.
+    pub fn stored_elements(&self) -> u64 {
+        let elements = self.elements() * self.per_group() * self.extents.groups;
+        if self.storage == Storage::Nibbles { elements / 2 } else { elements }
+    }
+
+    /// Fills the panel at the start of `to`. Constants come from panel `number` of those that begin at element `base` of `from`; a
+    /// tensor from its element `first`, where the panel's first output begins, and `active` outputs.
+    pub fn fill(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), (number, base): (Value, u64), first: Value, active: u64) {
+        match self.storage {
+            Storage::Computed { .. } => self.fill_from_tensor(b, (from, to), first, active),
+            Storage::Nibbles => self.fill_from_nibbles(b, (from, to), (number, base)),
+            Storage::Halves => self.fill_from_halves(b, (from, to), (number, base)),
+            // What products read is what the model holds.
+            Storage::Floats | Storage::Bytes | Storage::Offset { .. } | Storage::Wide => {}
+        }
+    }
+
+    fn fill_from_halves(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), (number, base): (Value, u64)) {
+        let source = b.scale_index(number, self.elements() as i64, base as i64);
+        let lanes = (self.machine_bytes / 2) as u16;
+        row(b, self.elements(), lanes, |b, i, active| {
+            let index = b.add(source, i);
+            let raw = b.load_active(from, index, 0, lanes, active);
+            let value = b.convert(ConvertOp::HalfToFloat, raw, Lane::F32);
+            b.store_active(to, i, 0, value, active);
+        });
+    }
+
+    fn fill_from_nibbles(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), (number, base): (Value, u64)) {
+        let half = self.elements() / 2;
+        let source = b.scale_index(number, half as i64, base as i64);
+        let lanes = (self.machine_bytes / 2) as u16;
+        row(b, half, lanes, |b, i, active| {
+            let index = b.add(source, i);
+            let raw = b.load_active(from, index, 0, lanes, active);
+            let wide = b.convert(ConvertOp::SignExtend, raw, Lane::I16);
+            let low = b.shift(BinaryOp::ShiftLeft, wide, 12);
+            let low = b.shift(BinaryOp::ShiftRightSigned, low, 12);
+            let high = b.shift(BinaryOp::ShiftRightSigned, wide, 4);
+            for (value, offset) in [(low, 0), (high, half as i64)] {
+                let value = if self.lane == Lane::I8 { b.convert(ConvertOp::NarrowSigned, value, Lane::I8) } else { value };
+                b.store_active(to, i, offset, value, active);
+            }
+        });
+    }
+
+    fn fill_from_tensor(&self, b: &mut KernelBuilder, buffers: (Buffer, Buffer), first: Value, active: u64) {
+        let extents = &self.extents;
+        let segment_elements = (self.padded() * extents.lanes) as i64;
+        if extents.taps.iter().copied().eq(0..extents.filter_taps) {
+            b.for_range(0, extents.segments() as i64, 1, |b, s| {
+                let source = b.scale_index(s, extents.segment() as i64, 0);
+                let at = (b.add(source, first), b.scale_index(s, segment_elements, 0));
+                self.fill_segment(b, buffers, at, active);
+            });
+            return;
+        }
+        for s in 0..extents.segments() {
+            let target = b.index(s as i64 * segment_elements);
+            let at = (b.scale_index(first, 1, extents.start(s) as i64), target);
+            self.fill_segment(b, buffers, at, active);
+        }
+    }
+
+    /// Fills a segment of the panel from the elements of the first output, and of the others, from `source` on.
+    fn fill_segment(&self, b: &mut KernelBuilder, buffers: (Buffer, Buffer), (source, target): (Value, Value), active: u64) {
+        let lanes = self.extents.lanes;
+        let (block, segment) = (self.vector * self.extents.step, self.extents.segment());
+        let whole = segment / block * block;
+        b.for_range(0, whole as i64, block as i64, |b, k| {
+            let target_k = b.scale_index(k, lanes as i64, 0);
+            let at = (b.add(source, k), b.add(target, target_k));
+            self.turn(b, buffers, at, block, active);
+        });
+        if segment > whole {
+            let at = (b.scale_index(source, 1, whole as i64), b.scale_index(target, 1, (whole * lanes) as i64));
+            self.turn(b, buffers, at, segment - whole, active);
+        }
+    }
+
+    /// Brings `count` elements of k of every output into the order of the panel: squares of output channels × steps of k are turned
+    /// around their diagonal in registers.
+    fn turn(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), (source, target): (Value, Value), count: u64, active: u64) {
+        let Extents { lanes, step, .. } = self.extents;
+        let block = (self.vector * step) as u16;
+        for first in (0..lanes).step_by(self.vector as usize) {
+            let rows: Vec<Value> = (first..first + self.vector)
+                .map(|output| {
+                    if output >= active {
+                        let ty = Type::vector(self.lane, block);
+                        return if self.lane == Lane::F32 { b.float(ty, 0.0) } else { b.int(ty, 0) };
+                    }
+                    let raw = b.load_active(from, source, (output * self.per_output()) as i64, block, count as u16);
+                    self.converted(b, raw, count as u16)
+                })
+                .collect();
+            let columns = turned(b, rows, step as u16);
+            for (k, column) in columns.into_iter().enumerate().take(count.div_ceil(step) as usize) {
+                b.store(to, target, ((k as u64 * lanes + first) * step) as i64, column);
+            }
+        }
+    }
+
+    /// Elements of a tensor as the panel holds them; behind the first `count` are zeros.
+    fn converted(&self, b: &mut KernelBuilder, raw: Value, count: u16) -> Value {
+        let Storage::Computed { element, zero_point } = self.storage else { return raw };
+        match element {
+            ElementType::F16 => b.convert(ConvertOp::HalfToFloat, raw, Lane::F32),
+            ElementType::F32 => raw,
+            _ => {
+                let wide = self.to_16_bits(b, raw);
+                let ty = b.ty(wide);
+                if zero_point == 0 || count == ty.lanes {
+                    return wide;
+                }
+                let zero = b.int(ty, 0);
+                let lanes = (0..ty.lanes).map(|lane| if lane < count { lane } else { ty.lanes + lane }).collect();
+                b.shuffle(wide, zero, lanes)
+            }
+        }
+    }
+}
+
+/// A square of as many vectors as each has units of `unit` lanes, turned around its diagonal: interleaving the first half of the
+/// vectors with the second, as often as the number of vectors can be halved.
+fn turned(b: &mut KernelBuilder, mut vectors: Vec<Value>, unit: u16) -> Vec<Value> {
+    let count = vectors.len();
+    let all = count as u16 * unit;
+    let interleaved = |first: u16| -> Vec<u16> {
+        let units = first..first + count as u16 / 2;
+        units.flat_map(|u| [u * unit, all + u * unit]).flat_map(|start| start..start + unit).collect()
+    };
+    for _ in 0..count.ilog2() {
+        let half = count / 2;
+        let pairs: Vec<[Value; 2]> = (0..half).map(|i| [vectors[i], vectors[i + half]]).collect();
+        vectors = pairs
+            .into_iter()
+            .flat_map(|[x, y]| [b.shuffle(x, y, interleaved(0)), b.shuffle(x, y, interleaved(count as u16 / 2))])
+            .collect();
+    }
+    vectors
+}
