@@ -332,3 +332,56 @@ method "main" = @main {
         assert!(error.code == 513 && error.message.contains("MODELC_E_INDEX"), "{half}: {error}");
     }
 }
+
+/// A table with two rows replaced, then picked again; the table itself is seen only through its sums.
+const TABLE: &str = r#"
+func @main(v0: f32[4, 2], v1: i32[2], v2: f32[2, 2]) {
+  v3 = map v0 {
+    expression = (f32) {
+      n0: f32 = input 0
+      n1: f32 = add n0, n0
+      return n1
+    }
+  }
+  v4 = scatter v3, v1, v2 { axis = 0, batch = 0, combination = set, skips_negative = false }
+  v5 = gather v4, v1 { axis = 0, batch = 0 }
+  v6 = reduce v4 { reduction = sum, axes = [0] }
+  return v5, v6
+}
+method "main" = @main {
+  input "table"
+  input "rows"
+  input "updates"
+  output "picked"
+  output "sums"
+}
+"#;
+
+#[test]
+fn indices_of_the_data_are_checked_before_anything_is_written() {
+    let lowered = lowered(TABLE);
+    let jit = Jit::with_options(&lowered.program, host_machine().unwrap(), JitOptions::default()).unwrap();
+    let mut instance = jit.instance().unwrap();
+    let (table, updates) = (bytes(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]), bytes(&[10.0, 20.0, 30.0, 40.0]));
+    let mut call = |rows: [i32; 2]| {
+        let rows: Vec<u8> = rows.iter().flat_map(|row| row.to_le_bytes()).collect();
+        let mut outputs = vec![];
+        instance.call(0, &[&table, &rows, &updates], &mut outputs).map(|()| outputs)
+    };
+    assert_eq!(call([3, 1]).unwrap(), [updates.clone(), bytes(&[52.0, 76.0])]);
+    // Of two updates of one row the last one stays.
+    assert_eq!(call([2, 2]).unwrap(), [bytes(&[30.0, 40.0, 30.0, 40.0]), bytes(&[52.0, 68.0])]);
+    for rows in [[0, 4], [-1, 0], [i32::MAX, 0], [1, i32::MIN]] {
+        let error = call(rows).unwrap_err();
+        assert!(error.code == 513 && error.message.contains("MODELC_E_INDEX"), "{rows:?}: {error}");
+    }
+}
+
+#[test]
+fn a_table_that_dies_is_updated_in_place() {
+    let lowered = lowered(TABLE);
+    let names: Vec<&str> = lowered.program.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+    assert!(names.contains(&"scatter_in_place"), "{names:?}");
+    // The table alone: 4 × 2 numbers.
+    assert_eq!(lowered.plans[0].arena_bytes, 32);
+}

@@ -3,11 +3,14 @@
 //! The rules are the first line of defence against hostile models: every product and sum of extents is checked, and a
 //! rule never allocates in proportion to a shape.
 
+mod indexed;
+
 use super::attribute::Attribute;
 use super::module::{Function, Module, Value};
 use super::op::Op;
 use super::scalar::{Expression, Scalar};
 use super::types::{ElementType, Extent, Interval, TensorType, Type};
+pub use indexed::{gather, non_max_suppression, scan, scatter, top_k};
 
 /// Tensors have at most this many dimensions; formats stop at 8 to 16.
 pub const MAX_RANK: usize = 16;
@@ -437,40 +440,6 @@ pub fn concat(cx: &Context<'_>) -> Types {
         }
     }
     cx.one(first.element, shape)
-}
-
-/// `gather`
-pub fn gather(cx: &Context<'_>) -> Types {
-    let data = cx.tensor(0)?;
-    cx.one(data.element, gathered_shape(cx)?)
-}
-
-/// The shape of what `gather` picks from operand 0 by operand 1.
-fn gathered_shape(cx: &Context<'_>) -> Result<Vec<Extent>, TypeError> {
-    let (data, indices) = (cx.tensor(0)?, cx.tensor(1)?);
-    cx.require(matches!(indices.element, ElementType::I32 | ElementType::I64), || "indices must be i32 or i64".into())?;
-    let axis = cx.axis(cx.int("axis"), data.rank())?;
-    let batch = usize::try_from(cx.int("batch")).ok().filter(|&b| b <= axis && b <= indices.rank());
-    let batch = batch.ok_or_else(|| cx.error("batch dimensions do not fit"))?;
-    for d in 0..batch {
-        cx.require(cx.same_extent(data.shape[d], indices.shape[d]), || format!("batch dimension {d} differs"))?;
-    }
-    let mut shape = data.shape[..axis].to_vec();
-    shape.extend_from_slice(&indices.shape[batch..]);
-    shape.extend_from_slice(&data.shape[axis + 1..]);
-    cx.shape(&shape)
-}
-
-/// `scatter`
-pub fn scatter(cx: &Context<'_>) -> Types {
-    let (data, updates) = (cx.tensor(0)?, cx.tensor(2)?);
-    let shape = gathered_shape(cx)?;
-    cx.require(updates.element == data.element, || format!("updates of {} for {}", updates.element, data.element))?;
-    let fits = updates.rank() == shape.len() && updates.shape.iter().zip(&shape).all(|(&a, &b)| cx.same_extent(a, b));
-    cx.require(fits, || format!("the updates are {:?}, the indices pick {shape:?}", updates.shape))?;
-    let sets = *cx.attribute("combination") == Attribute::Word(0);
-    cx.require(sets || data.element != ElementType::C64, || "complex numbers can only be set".into())?;
-    cx.one(data.element, data.shape.clone())
 }
 
 /// `iota`

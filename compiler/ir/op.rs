@@ -40,6 +40,12 @@ pub enum Op {
     Gather,
     /// Slices combined into a tensor at places picked by an index tensor.
     Scatter,
+    /// Partial results of a reduction along an axis.
+    Scan,
+    /// The largest or smallest elements of the last dimension, in order.
+    TopK,
+    /// The best of overlapping boxes.
+    NonMaxSuppression,
     /// 0, 1, 2, … along an axis.
     Iota,
     /// An extent of a tensor.
@@ -105,6 +111,10 @@ pub struct OpRow {
 pub const REDUCTIONS: &[&str] = &["sum", "max", "min", "product", "any", "all"];
 /// What `scatter` does with an element and its update, in the order of their word.
 pub const COMBINATIONS: &[&str] = &["set", "sum", "product", "max", "min"];
+/// The reductions of `scan`, in the order of their word.
+pub const SCANS: &[&str] = &["sum", "product", "max", "min"];
+/// The two orders of `top_k`.
+pub const ORDERS: &[&str] = &["largest", "smallest"];
 /// The two searches of `arg_reduce`.
 pub const SEARCHES: &[&str] = &["max", "min"];
 /// The operations of `index_binary`; division and remainder floor, and a zero divisor gives zero.
@@ -255,6 +265,30 @@ pub const OPS: &[OpRow] = &[
         attributes: &[("axis", Int), ("batch", Int), ("combination", Word(COMBINATIONS)), ("skips_negative", Bool)],
         infer: infer::scatter,
         meaning: "The first operand with the slices that `gather` would pick by the second operand combined with the slices of the third, one after another in row-major order; an index outside the axis is an error, or leaves its slice out if it is negative and `skips_negative`.",
+    },
+    OpRow {
+        op: Op::Scan,
+        name: "scan",
+        operands: Arity::Exactly(1),
+        attributes: &[("reduction", Word(SCANS)), ("axis", Int), ("exclusive", Bool), ("reverse", Bool)],
+        infer: infer::scan,
+        meaning: "The reduction of all elements up to each one along an axis, that one left out if `exclusive`, from the end if `reverse`; integers wrap.",
+    },
+    OpRow {
+        op: Op::TopK,
+        name: "top_k",
+        operands: Arity::Exactly(1),
+        attributes: &[("order", Word(ORDERS)), ("count", Int)],
+        infer: infer::top_k,
+        meaning: "The `count` largest or smallest elements of the last dimension in order, and their positions in i32; of equal elements the first comes first, and NaN is larger than any number.",
+    },
+    OpRow {
+        op: Op::NonMaxSuppression,
+        name: "non_max_suppression",
+        operands: Arity::Exactly(5),
+        attributes: &[("count", Int)],
+        infer: infer::non_max_suppression,
+        meaning: "For each row of scores [R, N] of boxes [N, 4] (two opposite corners y, x, y, x): at most `count` times the first box of the highest score above the score threshold, which drops every box that overlaps it by the overlap threshold or more (intersection ÷ union) and, where sigma is above 0, multiplies the other scores by exp(−overlap² ÷ 2 sigma). Operands: boxes, scores, overlap threshold, score threshold, sigma. Results: positions [R, count] and their scores, zeros behind the last, and how many [R].",
     },
     OpRow {
         op: Op::Iota,

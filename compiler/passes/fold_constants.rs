@@ -57,6 +57,7 @@ fn work(edit: &Edit<'_>, data: &InstData) -> Option<u64> {
         Op::Map => data.expression().nodes.len() as u64,
         Op::Conv => edit.static_shape(data.operands[1])?[1..].iter().try_fold(1u64, |n, &d| n.checked_mul(d))?,
         Op::Matmul => *edit.static_shape(data.operands[0])?.last()?,
+        Op::NonMaxSuppression => *edit.static_shape(data.operands[0])?.first()?,
         Op::Window => data.ints("size").iter().try_fold(1u64, |n, &d| n.checked_mul(d as u64))?,
         _ => 1,
     };

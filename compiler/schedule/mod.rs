@@ -21,10 +21,13 @@ pub mod panels;
 pub mod phases;
 pub mod reduce;
 pub mod reduction;
+pub mod scan;
 pub mod scatter;
 pub mod slices;
 pub mod specialise;
 pub mod staging;
+pub mod suppress;
+pub mod top_k;
 pub mod weights;
 pub mod window;
 
@@ -145,6 +148,9 @@ pub fn choose<'a>(cx: Context<'a>) -> Result<Box<dyn Schedule + 'a>, Unsupported
         Op::ArgReduce => Ok(Box::new(arg_reduce::ArgReduceSchedule::new(cx, root)?)),
         Op::MirrorPad => Ok(Box::new(mirror_pad::MirrorPadSchedule::new(cx, root)?)),
         Op::IndexBinary | Op::IndexLoad | Op::IndexTensor => Ok(Box::new(index::IndexSchedule::new(cx, root)?)),
+        Op::Scan => Ok(Box::new(scan::ScanSchedule::new(cx, root)?)),
+        Op::TopK => Ok(Box::new(top_k::TopKSchedule::new(cx, root)?)),
+        Op::NonMaxSuppression => Ok(Box::new(suppress::SuppressSchedule::new(cx, root)?)),
         Op::Iota => Ok(Box::new(iota::IotaSchedule::new(cx, root)?)),
         op => Err(Unsupported::new(format!("operator {}", op.row().name))),
     }
@@ -168,6 +174,9 @@ pub fn is_compiled(op: Op) -> bool {
             | Op::MirrorPad
             | Op::Gather
             | Op::Scatter
+            | Op::Scan
+            | Op::TopK
+            | Op::NonMaxSuppression
             | Op::Iota
             | Op::IndexBinary
             | Op::IndexLoad

@@ -73,7 +73,15 @@ func @main(v0: f32[1, 4, 4, 2] "input", v1: i32[2], v2: bool[], v3: effect) {
   v32 = call v31 { function = @double }
   v33 = constant { data = const3 }
   v34 = scatter v17, v1, v18 { axis = 0, batch = 0, combination = sum, skips_negative = true }
-  return v5, v7, v8, v18, v19, v25, v29, v32, v33, v34, v30
+  v35 = scan v34 { reduction = max, axis = 2, exclusive = true, reverse = true }
+  v36, v37 = top_k v34 { order = smallest, count = 2 }
+  v38 = reshape v0 { shape = [8, 4] }
+  v39 = reshape v7 { shape = [2] }
+  v40 = slice v39 { start = [0], size = [1], stride = [1] }
+  v41 = gather v38, v1 { axis = 1, batch = 0 }
+  v42 = transpose v41 { permutation = [1, 0] }
+  v43, v44, v45 = non_max_suppression v38, v42, v40, v40, v40 { count = 3 }
+  return v5, v7, v8, v18, v19, v25, v29, v32, v33, v34, v35, v36, v37, v43, v44, v45, v30
 }
 method "main" = @main {
   input "x" scales [0.5] zero_points [-3] axis 0
@@ -89,6 +97,12 @@ method "main" = @main {
   output "7"
   output "8"
   output "9"
+  output "10"
+  output "11"
+  output "12"
+  output "13"
+  output "14"
+  output "15"
 }
 plan {
   areas @main [0, 4096] {
@@ -165,7 +179,15 @@ func @main(v0: f32[1, 4, 4, 2] "input", v1: i32[2], v2: bool[], v3: effect) {
   v32: i32[] = call v31 { function = @double }
   v33: f32[33] = constant { data = const3 }
   v34: f32[2, 4, 5] = scatter v17, v1, v18 { axis = 0, batch = 0, combination = sum, skips_negative = true }
-  return v5, v7, v8, v18, v19, v25, v29, v32, v33, v34, v30
+  v35: f32[2, 4, 5] = scan v34 { reduction = max, axis = 2, exclusive = true, reverse = true }
+  v36: f32[2, 4, 2], v37: i32[2, 4, 2] = top_k v34 { order = smallest, count = 2 }
+  v38: f32[8, 4] = reshape v0 { shape = [8, 4] }
+  v39: f32[2] = reshape v7 { shape = [2] }
+  v40: f32[1] = slice v39 { start = [0], size = [1], stride = [1] }
+  v41: f32[8, 2] = gather v38, v1 { axis = 1, batch = 0 }
+  v42: f32[2, 8] = transpose v41 { permutation = [1, 0] }
+  v43: i32[2, 3], v44: f32[2, 3], v45: i32[2] = non_max_suppression v38, v42, v40, v40, v40 { count = 3 }
+  return v5, v7, v8, v18, v19, v25, v29, v32, v33, v34, v35, v36, v37, v43, v44, v45, v30
 }
 method "main" = @main {
   input "x" scales [0.5] zero_points [-3] axis 0
@@ -181,6 +203,12 @@ method "main" = @main {
   output "7"
   output "8"
   output "9"
+  output "10"
+  output "11"
+  output "12"
+  output "13"
+  output "14"
+  output "15"
 }
 plan {
   areas @main [0, 4096] {
@@ -197,3 +225,9 @@ plan {
 ; i32[] = [128]
 ; f32[33] = hex "000000000000803f0000004000004040000080400000a0400000c0400000e040000000410000104100002041000030410000404100005041000060410000704100008041000088410000904100009841000000420000204200004042000060420000804200008842000090420000984200000043000020430000404300006043000080ff"
 ; f32[2, 4, 5] = hex "0000d4420000804300004443000080430000d4420000803f0000803f0000803f0000803f0000803f0000d4420000804300004443000080430000d442000048420000f0420000b8420000f042000048420000d4420000804300004443000080430000d4420000803f0000803f0000803f0000803f0000803f0000d4420000804300004443000080430000d442000048420000f0420000b8420000f04200004842"
+; f32[2, 4, 5] = hex "0000804300008043000080430000d442000080ff0000803f0000803f0000803f0000803f000080ff0000804300008043000080430000d442000080ff0000f0420000f0420000f04200004842000080ff0000804300008043000080430000d442000080ff0000803f0000803f0000803f0000803f000080ff0000804300008043000080430000d442000080ff0000f0420000f0420000f04200004842000080ff"
+; f32[2, 4, 2] = [106.0, 106.0, 1.0, 1.0, 106.0, 106.0, 50.0, 50.0, 106.0, 106.0, 1.0, 1.0, 106.0, 106.0, 50.0, 50.0]
+; i32[2, 4, 2] = [0, 4, 0, 1, 0, 4, 0, 4, 0, 4, 0, 1, 0, 4, 0, 4]
+; i32[2, 3] = [0, 0, 0, 0, 0, 0]
+; f32[2, 3] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+; i32[2] = [0, 0]

@@ -5,13 +5,19 @@ use super::convolution::{self, Convolution, Kind};
 use super::matrix::{transposed, turned};
 use super::operator::{Lowered, Operator, invalid};
 use super::registry::Lower;
+use super::{detection, unpooling};
 use crate::diagnostic::Diagnostic;
 use crate::ir::ElementType::F32;
 use crate::ir::WindowGeometry;
 use crate::schema::tflite::TensorType as TypeCode;
 
 /// Every custom operator that is compiled, in the order of their names.
-pub(super) const SUPPORTED: &[(&str, Lower)] = &[("Convolution2DTransposeBias", transpose_bias)];
+pub(super) const SUPPORTED: &[(&str, Lower)] = &[
+    ("Convolution2DTransposeBias", transpose_bias),
+    ("MaxPoolingWithArgmax2D", unpooling::max_pool_with_positions),
+    ("MaxUnpooling2D", unpooling::max_unpool),
+    ("TFLite_Detection_PostProcess", detection::post_process),
+];
 
 /// MediaPipe's transposed convolution with a bias: input `[N, h, w, C]`, filter `[O, kh, kw, C]`, bias `[O]`. Its options are three
 /// 32-bit numbers: the padding (1 for SAME, 2 for VALID), the step along the width, and the step along the height.

@@ -51,7 +51,7 @@ fn affine(operator: &Operator<'_, '_, '_>, info: &TensorInfo) -> (f32, i32) {
 }
 
 /// The bytes of the operator's options: in the operator, or, in large files, behind the FlatBuffer.
-fn options(operator: &Operator<'_, '_, '_>) -> Result<Vec<u8>, Diagnostic> {
+pub(super) fn options(operator: &Operator<'_, '_, '_>) -> Result<Vec<u8>, Diagnostic> {
     if let Some(options) = operator.record.custom_options() {
         return Ok(options.bytes().to_vec());
     }

@@ -11,14 +11,18 @@ mod control;
 mod convolution;
 mod convolution_3d;
 mod custom;
+mod detection;
 mod external;
+mod flexbuffer;
 mod fold;
 mod fully_connected;
 mod hybrid;
+mod indexing;
 mod lookup;
 mod matrix;
 mod normalization;
 mod operator;
+mod ordering;
 mod pooling;
 mod quantize;
 mod recurrent;
@@ -26,14 +30,17 @@ mod reduction;
 mod registry;
 mod requantize;
 mod resize;
+mod segments;
 mod shape;
 mod shared;
 mod slicing;
 mod softmax;
 mod sparse;
 mod subgraph;
+mod tables;
 mod tensor;
 mod unary;
+mod unpooling;
 mod variables;
 
 use super::LoadOptions;
@@ -89,9 +96,10 @@ struct Entry {
     output_names: Vec<(usize, String)>,
 }
 
-/// The names of the operators that are compiled, in alphabetical order.
+/// The names of the operators that are compiled: built-in ones in alphabetical order, then custom ones.
 pub fn operators() -> impl Iterator<Item = &'static str> {
-    registry::SUPPORTED.iter().filter_map(|(code, _)| code.variant_name())
+    let built_in = registry::SUPPORTED.iter().filter_map(|(code, _)| code.variant_name());
+    built_in.chain(custom::SUPPORTED.iter().map(|(name, _)| *name))
 }
 
 /// Loads a TFLite file.

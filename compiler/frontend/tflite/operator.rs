@@ -251,18 +251,19 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         Some(self.lowering.builder.module.constants[self.constant_of(operand)?].data.bytes())
     }
 
-    /// The integers of an operand that must be a constant of i32 or i64.
+    /// The integers of an operand that must be a constant of i16, i32 or i64.
     pub fn integers(&self, operand: &Operand, what: &str) -> Result<Vec<i64>, Diagnostic> {
         let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&operand.info.name);
         let Some(bytes) = self.constant_bytes(operand) else {
             return Err(at(unsupported(format!("{what} that are computed when the model runs are not supported"))));
         };
         match operand.element() {
+            ElementType::I16 => Ok(bytes.chunks_exact(2).map(|b| i64::from(i16::from_le_bytes([b[0], b[1]]))).collect()),
             ElementType::I32 => Ok(bytes.chunks_exact(4).map(|b| i64::from(i32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect()),
             ElementType::I64 => {
                 Ok(bytes.chunks_exact(8).map(|b| i64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]])).collect())
             }
-            other => Err(at(invalid(308, format!("{what} must be integers")).expected("i32 or i64", other.name()))),
+            other => Err(at(invalid(308, format!("{what} must be integers")).expected("i16, i32 or i64", other.name()))),
         }
     }
 

@@ -136,7 +136,8 @@ pub(super) fn arg_extreme(operator: &mut Operator<'_, '_, '_>, search: &str) -> 
     let axes = operator.integers(&list, "axes")?;
     let [axis] = axes[..] else { return Err(invalid(310, "there must be one axis").expected("1", axes.len().to_string())) };
     let axis = operator.axis(axis, input.rank())?;
-    if !matches!(input.element(), F32 | I8 | U8 | I32 | Bool) || !matches!(output.element, I32 | I64) || input.shape[axis] == 0 {
+    if !matches!(input.element(), F32 | I8 | U8 | I16 | I32 | I64 | Bool) || !matches!(output.element, I32 | I64) || input.shape[axis] == 0
+    {
         return Err(operator.type_error(&[input.element(), output.element]));
     }
     let word = crate::ir::op::SEARCHES.iter().position(|w| *w == search).unwrap_or(0) as u8;

@@ -5,7 +5,7 @@ use super::operator::{Lowered, Operand, Operator, extents, invalid};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
 use crate::schema::tflite::{MirrorPadMode, StridedSliceOptions};
-use ElementType::{I4, I32, I64};
+use ElementType::I4;
 
 /// `count` elements along one axis from `start` on, everything of the others.
 pub(super) fn slice(
@@ -259,13 +259,14 @@ pub(super) fn gather(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let options = operator.record.builtin_options_as_gather_options();
     let (input, indices) = (operator.input(0)?, operator.input(1)?);
-    if !matches!(indices.element(), I32 | I64) || input.element() == I4 {
+    if input.element() == I4 {
         return Err(operator.type_error(&[input.element(), indices.element()]));
     }
+    let positions = super::indexing::index_type(operator, &indices)?;
     let axis = operator.axis(options.map_or(0, |o| i64::from(o.axis())), input.rank())?;
     let batch = options.map_or(0, |o| i64::from(o.batch_dims()));
     let batch = if batch < 0 { batch + indices.rank() as i64 } else { batch };
-    let value = operator.inst(Op::Gather, &[input.value, indices.value], vec![Attribute::Int(axis as i64), Attribute::Int(batch)])?;
+    let value = operator.inst(Op::Gather, &[input.value, positions], vec![Attribute::Int(axis as i64), Attribute::Int(batch)])?;
     operator.bind(0, value)
 }
 

@@ -57,6 +57,15 @@ impl Column {
         }
     }
 
+    /// Floats in binary64; none for other numbers.
+    pub fn wide(&self) -> Option<Vec<f64>> {
+        match self {
+            Self::F32(values) => Some(values.iter().map(|&x| f64::from(x)).collect()),
+            Self::F64(values) => Some(values.clone()),
+            _ => None,
+        }
+    }
+
     /// Appends the first `count` elements as bytes. Numbers outside the type are cut to its low bits.
     pub fn store(&self, element: ElementType, count: usize, out: &mut Vec<u8>) {
         match (self, element) {

@@ -3,7 +3,7 @@
 use super::array::Array;
 use super::column::Column;
 use super::error::{Step, fail};
-use super::{Frame, Slot, contract, map, movement, reduce, scatter};
+use super::{Frame, Slot, contract, map, movement, reduce, scan, scatter, search};
 use crate::ir::attribute::Attribute;
 use crate::ir::interval;
 use crate::ir::module::{Constant, InstData, Module};
@@ -18,6 +18,7 @@ pub(super) fn compute<'m>(module: &'m Module, frame: &Frame<'m>, data: &InstData
         return Ok(map::map(module, data.expression(), &operands)?.into_iter().map(Slot::Tensor).collect());
     }
     let index = |n| Ok(vec![Slot::Index(n)]);
+    let tensors = |arrays: Vec<Array<'m>>| Ok(arrays.into_iter().map(Slot::Tensor).collect());
     match data.op {
         Op::ExtentOf => index(operands[0].tensor()?.shape[data.int("axis") as usize] as i64),
         Op::IndexConstant => index(data.int("value")),
@@ -26,6 +27,11 @@ pub(super) fn compute<'m>(module: &'m Module, frame: &Frame<'m>, data: &InstData
             (Attribute::Word(operation), Slot::Index(a), Slot::Index(b)) => index(interval::evaluate(*operation, *a, *b)),
             _ => fail("an operand is no index"),
         },
+        Op::TopK => tensors(search::top_k(operands[0].tensor()?, data.word("order") == "largest", data.int("count") as usize)?),
+        Op::NonMaxSuppression => {
+            let operands = operands.iter().map(Slot::tensor).collect::<Step<Vec<_>>>()?;
+            tensors(search::non_max_suppression(&operands, data.int("count") as usize)?)
+        }
         _ => Ok(vec![Slot::Tensor(tensor(module, frame, data, operands)?)]),
     }
 }
@@ -69,6 +75,10 @@ fn tensor<'m>(module: &'m Module, frame: &Frame<'m>, data: &InstData, operands: 
             let Column::Int(positions) = decode(operand(1)?) else { return fail("indices are no integers") };
             let places = scatter::Places::new(data, operand(0)?, &positions, &operand(1)?.shape)?;
             scatter::scatter(operand(0)?, operand(2)?, data.word("combination"), &places)
+        }
+        Op::Scan => {
+            let flag = |name: &str| *data.attribute(name) == Attribute::Bool(true);
+            scan::scan(operand(0)?, data.word("reduction"), data.int("axis") as usize, flag("exclusive"), flag("reverse"))
         }
         Op::Iota => movement::iota(shape("shape")?, data.int("axis") as usize, data.element("element")),
         Op::IndexTensor => match &operands[0] {

@@ -16,7 +16,9 @@ pub(crate) mod integer;
 mod map;
 mod movement;
 mod reduce;
+mod scan;
 mod scatter;
+mod search;
 #[cfg(test)]
 mod tests;
 

@@ -27,7 +27,8 @@ pub(super) struct Reduction<'a> {
 }
 
 impl Reduction<'_> {
-    fn start_int(&self) -> i64 {
+    /// What an integer result starts at.
+    pub(super) fn start_int(&self) -> i64 {
         let (low, high) = self.element.integer_range().unwrap_or((0, 1));
         match self.word {
             "max" => low as i64,
@@ -37,7 +38,8 @@ impl Reduction<'_> {
         }
     }
 
-    fn start_float(&self) -> f64 {
+    /// What a float result starts at.
+    pub(super) fn start_float(&self) -> f64 {
         match self.word {
             "max" => f64::NEG_INFINITY,
             "min" => f64::INFINITY,

@@ -75,19 +75,10 @@ pub(super) fn scatter<'m>(target: &Array<'m>, updates: &Array<'m>, word: &str, p
             });
         }
         (old, new) => {
-            let (Some(mut values), Some(new)) = (wide(&old), wide(&new)) else { return fail("the operands differ in type") };
+            let (Some(mut values), Some(new)) = (old.wide(), new.wide()) else { return fail("the operands differ in type") };
             places.visit(|to, from| values[to] = reduction.narrow(reduction.float(values[to], new[from])));
             return Ok(floats(element, shape, values));
         }
     }
     Ok(Array::new(element, shape, bytes))
-}
-
-/// Floats in binary64.
-fn wide(column: &Column) -> Option<Vec<f64>> {
-    match column {
-        Column::F32(values) => Some(values.iter().map(|&x| f64::from(x)).collect()),
-        Column::F64(values) => Some(values.clone()),
-        _ => None,
-    }
 }

@@ -4,6 +4,7 @@
 //! and loops end. A few numbers are infinite or NaN, and sums of floats may depend on their order.
 
 mod expression;
+mod indexed;
 mod numbers;
 mod operators;
 

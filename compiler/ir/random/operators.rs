@@ -4,9 +4,9 @@ use super::Generator;
 use crate::ir::*;
 
 /// Operands and attributes that probably fit an operator.
-type Proposal = Option<(Vec<Value>, Vec<Attribute>)>;
+pub(super) type Proposal = Option<(Vec<Value>, Vec<Attribute>)>;
 
-fn word(index: usize) -> Attribute {
+pub(super) fn word(index: usize) -> Attribute {
     Attribute::Word(index as u8)
 }
 
@@ -14,7 +14,7 @@ fn extents(numbers: &[u64]) -> Attribute {
     Attribute::Extents(numbers.iter().map(|&n| Extent::Static(n)).collect())
 }
 
-fn is_static(ty: &TensorType) -> bool {
+pub(super) fn is_static(ty: &TensorType) -> bool {
     ty.static_shape().is_some()
 }
 
@@ -38,6 +38,9 @@ impl Generator<'_> {
             Op::Concat => self.concat(),
             Op::Gather => self.gather(),
             Op::Scatter => self.scatter(),
+            Op::Scan => self.scan(),
+            Op::TopK => self.top_k(),
+            Op::NonMaxSuppression => self.non_max_suppression(),
             Op::Iota => self.iota(),
             Op::ExtentOf => self.extent_of(),
             Op::IndexConstant => Some((vec![], vec![Attribute::Int(self.random.between(0, 6))])),
@@ -54,7 +57,7 @@ impl Generator<'_> {
         }
     }
 
-    fn shape_of(&self, value: Value) -> Vec<u64> {
+    pub(super) fn shape_of(&self, value: Value) -> Vec<u64> {
         self.b.tensor(value).static_shape().unwrap_or_default()
     }
 
@@ -107,7 +110,7 @@ impl Generator<'_> {
         if element.is_integer() { self.random.between(low, 5) } else { 0 }
     }
 
-    fn ints(&mut self, count: usize, low: i64, high: i64) -> Vec<i64> {
+    pub(super) fn ints(&mut self, count: usize, low: i64, high: i64) -> Vec<i64> {
         (0..count).map(|_| self.random.between(low, high)).collect()
     }
 
@@ -348,53 +351,6 @@ impl Generator<'_> {
             operands.push(if self.random.one_in(2) { same.unwrap_or(leaf) } else { leaf });
         }
         Some((operands, vec![Attribute::Int(axis as i64)]))
-    }
-
-    fn gather(&mut self) -> Proposal {
-        let source = self.tensor_where(|ty| is_static(ty) && ty.rank() > 0)?;
-        let shape = self.shape_of(source);
-        let axis = self.random.below(shape.len());
-        let batch = if self.random.one_in(3) { self.random.below(axis + 1) } else { 0 };
-        if shape[axis] == 0 {
-            return None;
-        }
-        let mut index_shape = shape[..batch].to_vec();
-        let rank = self.random.below(3);
-        index_shape.extend(self.ints(rank, 1, 3).iter().map(|&n| n as u64));
-        let count = index_shape.iter().product::<u64>();
-        let bytes = (0..count).flat_map(|_| (self.random.between(0, shape[axis] as i64 - 1) as i32).to_le_bytes()).collect();
-        let indices = self.parameter(Tensor { element: ElementType::I32, shape: index_shape, bytes });
-        Some((vec![source, indices], vec![Attribute::Int(axis as i64), Attribute::Int(batch as i64)]))
-    }
-
-    /// Updates at random places of a tensor; sometimes negative indices, which are then left out.
-    fn scatter(&mut self) -> Proposal {
-        let skips = self.random.one_in(3);
-        let target = self.tensor_where(|ty| is_static(ty) && ty.rank() > 0)?;
-        let (element, shape) = (self.b.tensor(target).element, self.shape_of(target));
-        let axis = self.random.below(shape.len());
-        let batch = if self.random.one_in(3) { self.random.below(axis + 1) } else { 0 };
-        if shape[axis] == 0 {
-            return None;
-        }
-        let (mut index_shape, mut update_shape) = (shape[..batch].to_vec(), shape[..axis].to_vec());
-        let rank = self.random.below(3);
-        let picked: Vec<u64> = self.ints(rank, 1, 3).iter().map(|&n| n as u64).collect();
-        index_shape.extend(&picked);
-        update_shape.extend(&picked);
-        update_shape.extend(&shape[axis + 1..]);
-        let count = index_shape.iter().product::<u64>();
-        let lowest = if skips { -1 } else { 0 };
-        let bytes = (0..count).flat_map(|_| (self.random.between(lowest, shape[axis] as i64 - 1) as i32).to_le_bytes()).collect();
-        let indices = self.parameter(Tensor { element: ElementType::I32, shape: index_shape, bytes });
-        let same = self.tensor_where(|ty| ty.element == element && ty.static_shape().as_ref() == Some(&update_shape));
-        let updates = match same {
-            Some(value) => value,
-            None => self.leaf(element, &update_shape)?,
-        };
-        let combination = if element == ElementType::C64 { 0 } else { self.random.below(op::COMBINATIONS.len()) };
-        let attributes = vec![Attribute::Int(axis as i64), Attribute::Int(batch as i64), word(combination), Attribute::Bool(skips)];
-        Some((vec![target, indices, updates], attributes))
     }
 
     fn iota(&mut self) -> Proposal {

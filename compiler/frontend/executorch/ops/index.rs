@@ -76,14 +76,26 @@ fn from_the_end(c: &mut Call<'_, '_, '_>, indices: Value, extent: u64) -> Result
     })
 }
 
-/// Elements by one index tensor or several for dimensions side by side, which broadcast against each other.
-fn index(c: &mut Call<'_, '_, '_>) -> Outcome {
+/// A tensor whose indexed dimensions, which stand side by side, are one, and the positions along it.
+pub(super) struct Indexed {
+    /// The tensor under its merged shape.
+    pub data: Value,
+    /// The merged shape.
+    pub merged: Vec<u64>,
+    /// The merged dimension.
+    pub axis: usize,
+    /// Positions, of the shape that the index tensors broadcast to.
+    pub positions: Value,
+}
+
+/// Argument 0 indexed by the list of tensors that is argument 1; none when the list names no dimension.
+pub(super) fn indexed(c: &mut Call<'_, '_, '_>) -> Result<Option<Indexed>, Fault> {
     let registers = c.tensor_registers(1)?;
     let data = c.tensor(0)?;
     let shape = c.shape(data)?;
     let given: Vec<(usize, usize)> = registers.iter().enumerate().filter_map(|(i, r)| r.map(|r| (i, r))).collect();
     let (Some(&(first, _)), Some(&(last, _))) = (given.first(), given.last()) else {
-        return c.finish(data);
+        return Ok(None);
     };
     if last - first + 1 != given.len() || last >= shape.len() {
         return Err(Fault::unsupported("indexing of dimensions that are not side by side is not supported yet"));
@@ -97,18 +109,27 @@ fn index(c: &mut Call<'_, '_, '_>) -> Outcome {
         indices.push(from_the_end(c, tensor, shape[axis])?);
     }
     let extents = &shape[first..=last];
-    let flat = if indices.len() == 1 { indices[0] } else { flattened(c, &indices, extents)? };
+    let positions = if indices.len() == 1 { indices[0] } else { flattened(c, &indices, extents)? };
     let mut merged = shape[..first].to_vec();
     merged.push(extents.iter().product());
     merged.extend(&shape[last + 1..]);
     let data = c.reshape(data, &merged)?;
-    let picked = pick(c, data, flat, first, 0)?;
+    Ok(Some(Indexed { data, merged, axis: first, positions }))
+}
+
+/// Elements by one index tensor or several for dimensions side by side, which broadcast against each other.
+fn index(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let Some(Indexed { data, axis, positions, .. }) = indexed(c)? else {
+        let data = c.tensor(0)?;
+        return c.finish(data);
+    };
+    let picked = pick(c, data, positions, axis, 0)?;
     c.finish(picked)
 }
 
 /// The position in row-major order that indices of several dimensions mean together. An index outside its dimension gives one
 /// outside all of them.
-fn flattened(c: &mut Call<'_, '_, '_>, indices: &[Value], extents: &[u64]) -> Result<Value, Fault> {
+pub(super) fn flattened(c: &mut Call<'_, '_, '_>, indices: &[Value], extents: &[u64]) -> Result<Value, Fault> {
     let total: u64 = extents.iter().product();
     c.map(indices, |b, n| {
         let zero = b.constant(Scalar::int(ElementType::I64, 0));

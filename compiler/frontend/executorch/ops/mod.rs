@@ -10,6 +10,7 @@ mod matrix;
 mod movement;
 mod normalize;
 mod number;
+mod place;
 mod pool;
 mod promote;
 mod quantized;
@@ -42,6 +43,7 @@ const FAMILIES: &[Family] = &[
     movement::OPERATORS,
     normalize::OPERATORS,
     number::OPERATORS,
+    place::OPERATORS,
     pool::OPERATORS,
     quantized::OPERATORS,
     reduce::OPERATORS,

@@ -1,0 +1,135 @@
+//! CUMSUM, TOPK_V2, BUCKETIZE, NON_MAX_SUPPRESSION_V4 and _V5.
+
+use super::convolution::missing_options;
+use super::operator::{Lowered, Operand, Operator, invalid};
+use crate::diagnostic::Diagnostic;
+use crate::frontend::terms::Terms;
+use crate::ir::{Attribute, Comparison, ElementType, Op, ScalarOp, Value};
+use ElementType::{Bool, C64, F32, F64, I4, I16, I32, I64};
+
+/// The one number of an operand that must be a constant.
+fn one_number(operator: &Operator<'_, '_, '_>, operand: &Operand, what: &str) -> Result<i64, Diagnostic> {
+    match operator.integers(operand, what)?[..] {
+        [number] => Ok(number),
+        ref list => Err(invalid(311, format!("{what} must be one number each")).expected("1", list.len().to_string())),
+    }
+}
+
+/// A number of results, which is not negative.
+fn one_count(operator: &Operator<'_, '_, '_>, operand: &Operand, what: &str) -> Result<i64, Diagnostic> {
+    let count = one_number(operator, operand, what)?;
+    if (0..=i64::from(i32::MAX)).contains(&count) {
+        return Ok(count);
+    }
+    Err(invalid(312, "a count is negative or too large").about_tensor(&operand.info.name).expected("0 to 2147483647", count.to_string()))
+}
+
+/// CUMSUM
+pub(super) fn cumsum(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(2..=2, 1..=1)?;
+    let options = operator.record.builtin_options_as_cumsum_options();
+    let (exclusive, reverse) = options.map_or((false, false), |o| (o.exclusive(), o.reverse()));
+    let (input, axis) = (operator.input(0)?, operator.input(1)?);
+    if !matches!(input.element(), F32 | I32 | I64) {
+        return Err(operator.type_error(&[input.element()]));
+    }
+    let axis = one_number(operator, &axis, "axes")?;
+    let axis = operator.axis(axis, input.rank())?;
+    let attributes = vec![Attribute::Word(0), Attribute::Int(axis as i64), Attribute::Bool(exclusive), Attribute::Bool(reverse)];
+    let value = operator.inst(Op::Scan, &[input.value], attributes)?;
+    operator.bind(0, value)
+}
+
+/// TOPK_V2: the largest elements of the last dimension.
+pub(super) fn top_k(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(2..=2, 2..=2)?;
+    let (input, count, output) = (operator.input(0)?, operator.input(1)?, operator.output(1)?);
+    if matches!(input.element(), Bool | I4 | C64) || !matches!(output.element, I16 | I32) {
+        return Err(operator.type_error(&[input.element(), output.element]));
+    }
+    let count = one_count(operator, &count, "counts")?;
+    let last = input.shape.last().copied().unwrap_or(0);
+    if count as u64 > last {
+        return Err(invalid(311, "more elements are asked for than there are").expected(format!("at most {last}"), count.to_string()));
+    }
+    let results = operator.builder().inst(Op::TopK, &[input.value], vec![Attribute::Word(0), Attribute::Int(count)])?;
+    let positions = match output.element {
+        I16 => converted(operator, results[1], I16)?,
+        _ => results[1],
+    };
+    operator.bind(0, results[0])?;
+    operator.bind(1, positions)
+}
+
+fn converted(operator: &mut Operator<'_, '_, '_>, value: Value, element: ElementType) -> Result<Value, Diagnostic> {
+    let from = operator.builder().tensor(value).element;
+    let mut terms = Terms::new(&[from]);
+    let x = terms.input_as(0, element);
+    operator.map(&[value], terms.finish(x))
+}
+
+/// BUCKETIZE: how many of the boundaries, which rise, are not above each element; the boundaries are binary32.
+pub(super) fn bucketize(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(1..=1, 1..=1)?;
+    let options = operator.record.builtin_options_as_bucketize_options().ok_or_else(missing_options)?;
+    let boundaries: Vec<f32> = options.boundaries().into_iter().flatten().collect();
+    let input = operator.input(0)?;
+    // C++ compares integers with binary32 in binary32, and binary64 with it in binary64.
+    let compared = match input.element() {
+        F32 | I32 | I64 => F32,
+        F64 => F64,
+        other => return Err(operator.type_error(&[other])),
+    };
+    if boundaries.windows(2).any(|pair| pair[0] > pair[1]) {
+        return Err(invalid(312, "the boundaries of the buckets fall"));
+    }
+    let list = operator.constant_f32(&[boundaries.len() as u64], &boundaries)?;
+    let column = operator.reshape(input.value, &[input.elements(), 1])?;
+    let mut terms = Terms::new(&[input.element(), F32]);
+    let (x, boundary) = (terms.input_as(0, compared), terms.input_as(1, compared));
+    let below = terms.compare(Comparison::Less, x, boundary)?;
+    let reached = terms.op(ScalarOp::Not, &[below])?;
+    let reached = terms.convert(reached, I32);
+    let table = operator.map(&[column, list], terms.finish(reached))?;
+    let counts = operator.builder().reduce(table, "sum", vec![1])?;
+    let counts = operator.reshape(counts, &input.shape)?;
+    operator.bind(0, counts)
+}
+
+/// NON_MAX_SUPPRESSION_V4 and, with a sigma and scores, _V5; as many results as the third operand says, zeros behind the last.
+pub(super) fn non_max_suppression(operator: &mut Operator<'_, '_, '_>, is_soft: bool) -> Lowered {
+    let (inputs, outputs) = if is_soft { (6, 3) } else { (5, 2) };
+    operator.arity(inputs..=inputs, outputs..=outputs)?;
+    let (boxes, scores, count) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
+    let count = one_count(operator, &count, "counts")?;
+    if boxes.element() != F32 || scores.element() != F32 {
+        return Err(operator.type_error(&[boxes.element(), scores.element()]));
+    }
+    if scores.rank() != 1 || boxes.shape != [scores.shape[0], 4] {
+        let found = format!("boxes {:?}, scores {:?}", boxes.shape, scores.shape);
+        return Err(invalid(311, "boxes and scores do not fit").expected("four numbers and one score for each box", found));
+    }
+    let rows = operator.reshape(scores.value, &[1, scores.shape[0]])?;
+    let mut operands = vec![boxes.value, rows];
+    for index in 3..inputs {
+        let number = operator.input(index)?;
+        if number.element() != F32 || number.elements() != 1 {
+            let found = format!("{}{:?}", number.element(), number.shape);
+            return Err(invalid(311, "a threshold must be one number").about_tensor(&number.info.name).expected("f32[]", found));
+        }
+        operands.push(operator.reshape(number.value, &[])?);
+    }
+    if !is_soft {
+        operands.push(operator.constant_f32(&[], &[0.0])?);
+    }
+    let results = operator.builder().inst(Op::NonMaxSuppression, &operands, vec![Attribute::Int(count)])?;
+    let list = [count as u64];
+    let positions = operator.reshape(results[0], &list)?;
+    operator.bind(0, positions)?;
+    if is_soft {
+        let scores = operator.reshape(results[1], &list)?;
+        operator.bind(1, scores)?;
+    }
+    let found = operator.reshape(results[2], &[])?;
+    operator.bind(outputs - 1, found)
+}

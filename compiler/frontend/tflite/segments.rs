@@ -1,0 +1,74 @@
+//! SEGMENT_SUM and UNSORTED_SEGMENT_SUM, _PROD, _MAX, _MIN: rows combined by the number of their segment.
+
+use super::indexing::{filled, scatter};
+use super::operator::{Lowered, Operand, Operator, invalid};
+use crate::ir::{ElementType, Scalar};
+use ElementType::{F32, I32};
+
+/// What an empty segment holds.
+fn neutral(combination: &str, element: ElementType) -> Scalar {
+    match (combination, element) {
+        ("product", _) => Scalar::int(element, 1),
+        ("max", F32) => Scalar::f32(f32::MIN),
+        ("min", F32) => Scalar::f32(f32::MAX),
+        ("max", _) => Scalar::i32(i32::MIN),
+        ("min", _) => Scalar::i32(i32::MAX),
+        _ => Scalar::int(element, 0),
+    }
+}
+
+/// Slices of `data` behind the dimensions of `ids` combined into `count` segments.
+fn combined(
+    operator: &mut Operator<'_, '_, '_>,
+    data: &Operand,
+    ids: &Operand,
+    count: u64,
+    combination: &str,
+    skips_negative: bool,
+) -> Lowered {
+    if !matches!(data.element(), F32 | I32) || ids.element() != I32 {
+        return Err(operator.type_error(&[data.element(), ids.element()]));
+    }
+    let Some(rest) = data.shape.strip_prefix(ids.shape.as_slice()) else {
+        let expected = format!("{:?} and more dimensions", ids.shape);
+        return Err(invalid(311, "the segment numbers do not fit the data").expected(expected, format!("{:?}", data.shape)));
+    };
+    let (slices, row) = (ids.elements(), rest.iter().product::<u64>());
+    let shape = [&[count], rest].concat();
+    super::tensor::checked_bytes(data.element(), &shape)?;
+    let start = filled(operator, &[count, row], neutral(combination, data.element()))?;
+    let numbers = operator.reshape(ids.value, &[slices])?;
+    let rows = operator.reshape(data.value, &[slices, row])?;
+    let value = scatter(operator, [start, numbers, rows], combination, skips_negative)?;
+    let value = operator.reshape(value, &shape)?;
+    operator.bind(0, value)
+}
+
+/// UNSORTED_SEGMENT_*: as many segments as the third operand says; rows of negative segments are left out.
+pub(super) fn unsorted(operator: &mut Operator<'_, '_, '_>, combination: &str) -> Lowered {
+    operator.arity(3..=3, 1..=1)?;
+    let (data, ids, count) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
+    let count = match operator.integers(&count, "numbers of segments")?[..] {
+        [count] => {
+            u64::try_from(count).map_err(|_| invalid(312, "the number of segments is negative").expected("0 or more", count.to_string()))
+        }
+        ref list => Err(invalid(311, "there must be one number of segments").expected("1", list.len().to_string())),
+    }?;
+    combined(operator, &data, &ids, count, combination, true)
+}
+
+/// SEGMENT_SUM: numbers that do not fall; the last is the number of segments less one, so they must be known.
+pub(super) fn segment_sum(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(2..=2, 1..=1)?;
+    let (data, ids) = (operator.input(0)?, operator.input(1)?);
+    if ids.rank() != 1 {
+        return Err(invalid(314, "the segment numbers must be a list").expected("rank 1", format!("{:?}", ids.shape)));
+    }
+    let numbers = operator.integers(&ids, "segment numbers")?;
+    let rises = numbers.first().is_none_or(|&first| first >= 0) && numbers.windows(2).all(|pair| pair[0] <= pair[1]);
+    if !rises {
+        return Err(invalid(312, "segment numbers must not be negative, nor fall").about_tensor(&ids.info.name));
+    }
+    let count = numbers.last().map_or(0, |&last| last as u64 + 1);
+    combined(operator, &data, &ids, count, "sum", false)
+}

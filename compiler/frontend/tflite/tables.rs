@@ -1,0 +1,181 @@
+//! ONE_HOT, EMBEDDING_LOOKUP, HASHTABLE_LOOKUP, MATRIX_DIAG and MATRIX_SET_DIAG.
+
+use super::convolution::missing_options;
+use super::indexing::positions;
+use super::operator::{Lowered, Operand, Operator, invalid};
+use crate::diagnostic::Diagnostic;
+use crate::frontend::terms::Terms;
+use crate::ir::op::SEARCHES;
+use crate::ir::{Attribute, Comparison, ElementType, Op, Scalar, Value};
+use ElementType::{Bool, F32, I4, I8, I32, I64, U8};
+
+/// ONE_HOT: one number where the position along the new axis is the index, another elsewhere.
+pub(super) fn one_hot(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(4..=4, 1..=1)?;
+    let options = operator.record.builtin_options_as_one_hot_options().ok_or_else(missing_options)?;
+    let (indices, depth, on, off) = (operator.input(0)?, operator.input(1)?, operator.input(2)?, operator.input(3)?);
+    if !matches!(indices.element(), I32 | I64) || on.element() != off.element() || on.element() == I4 {
+        return Err(operator.type_error(&[indices.element(), on.element(), off.element()]));
+    }
+    let depth = match operator.integers(&depth, "depths")?[..] {
+        [depth] => u64::try_from(depth).map_err(|_| invalid(312, "the depth is negative").expected("0 or more", depth.to_string())),
+        ref list => Err(invalid(311, "there must be one depth").expected("1", list.len().to_string())),
+    }?;
+    if on.elements() != 1 || off.elements() != 1 {
+        return Err(invalid(311, "the numbers on and off must be one each"));
+    }
+    let axis = operator.axis(i64::from(options.axis()), indices.rank() + 1)?;
+    let mut column = indices.shape.clone();
+    column.insert(axis, 1);
+    let mut along = vec![1; column.len()];
+    along[axis] = depth;
+    let column = operator.reshape(indices.value, &column)?;
+    let along = positions(operator, &along, axis, indices.element())?;
+    let (on_value, off_value) = (operator.reshape(on.value, &[])?, operator.reshape(off.value, &[])?);
+    let mut terms = Terms::new(&[indices.element(), indices.element(), on.element(), on.element()]);
+    let (index, position, yes, no) = (terms.input(0), terms.input(1), terms.input(2), terms.input(3));
+    let hot = terms.compare(Comparison::Equal, index, position)?;
+    let number = terms.select(hot, yes, no)?;
+    let value = operator.map(&[column, along, on_value, off_value], terms.finish(number))?;
+    operator.bind(0, value)
+}
+
+fn gather_rows(operator: &mut Operator<'_, '_, '_>, table: Value, ids: Value) -> Result<Value, Diagnostic> {
+    operator.inst(Op::Gather, &[table, ids], vec![Attribute::Int(0), Attribute::Int(0)])
+}
+
+/// EMBEDDING_LOOKUP: rows of a table by number. A quantized table gives real numbers, by one scale or one a row; its zero point is
+/// not looked at.
+pub(super) fn embedding_lookup(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(2..=2, 1..=1)?;
+    let (ids, table, output) = (operator.input(0)?, operator.input(1)?, operator.output(0)?);
+    let plain = table.element() == output.element && table.element() != I4;
+    let quantized = matches!(table.element(), I8 | U8) && output.element == F32;
+    if ids.element() != I32 || !(plain || quantized) {
+        return Err(operator.type_error(&[ids.element(), table.element(), output.element]));
+    }
+    if ids.rank() != 1 || table.rank() < 2 {
+        let found = format!("{:?} of {:?}", ids.shape, table.shape);
+        return Err(invalid(314, "numbers and table do not fit").expected("a list, and a table of rows", found));
+    }
+    let rows = gather_rows(operator, table.value, ids.value)?;
+    if plain {
+        return operator.bind(0, rows);
+    }
+    let scales = table.info.quantization.as_ref().map(|q| (q.scales.clone(), q.axis));
+    let missing = || invalid(309, "the tensor has no quantization").about_tensor(&table.info.name).expected("scales", "none");
+    let (scales, axis) = scales.ok_or_else(missing)?;
+    if scales.len() > 1 && (axis != 0 || scales.len() as u64 != table.shape[0]) {
+        let found = format!("{} scales along dimension {axis}", scales.len());
+        return Err(invalid(305, "the scales do not fit the rows").about_tensor(&table.info.name).expected("one, or one a row", found));
+    }
+    let mut column = vec![1; table.rank()];
+    let list = operator.constant_f32(&[scales.len() as u64], &scales)?;
+    let scale = if scales.len() == 1 {
+        list
+    } else {
+        column[0] = ids.elements();
+        gather_rows(operator, list, ids.value)?
+    };
+    let scale = operator.reshape(scale, &column)?;
+    let mut terms = Terms::new(&[table.element(), F32]);
+    let (number, factor) = (terms.input_as(0, F32), terms.input(1));
+    let real = terms.mul(number, factor)?;
+    let value = operator.map(&[rows, scale], terms.finish(real))?;
+    operator.bind(0, value)
+}
+
+/// HASHTABLE_LOOKUP: rows of a table by key; zeros, and no hit, for a key that is not there.
+pub(super) fn hashtable_lookup(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(3..=3, 2..=2)?;
+    let (wanted, keys, table, hits) = (operator.input(0)?, operator.input(1)?, operator.input(2)?, operator.output(1)?);
+    if [wanted.element(), keys.element(), hits.element] != [I32, I32, U8] || table.element() == I4 {
+        return Err(operator.type_error(&[wanted.element(), keys.element(), table.element(), hits.element]));
+    }
+    let count = keys.elements();
+    if wanted.rank() != 1 || keys.rank() != 1 || table.shape.first() != Some(&count) || count == 0 {
+        let found = format!("{:?} among {:?} for {:?}", wanted.shape, keys.shape, table.shape);
+        return Err(invalid(314, "keys and table do not fit").expected("lists, and a row for each key", found));
+    }
+    let column = operator.reshape(wanted.value, &[wanted.elements(), 1])?;
+    let mut terms = Terms::new(&[I32, I32]);
+    let (want, key) = (terms.input(0), terms.input(1));
+    let equal = terms.compare(Comparison::Equal, want, key)?;
+    let equal = operator.map(&[column, keys.value], terms.finish(equal))?;
+    let word = SEARCHES.iter().position(|w| *w == "max").unwrap_or(0) as u8;
+    let place = operator.inst(Op::ArgReduce, &[equal], vec![Attribute::Word(word), Attribute::Int(1), Attribute::Element(I32)])?;
+    let hit = operator.builder().reduce(equal, "any", vec![1])?;
+    let place = operator.reshape(place, &[wanted.elements()])?;
+    let rows = gather_rows(operator, table.value, place)?;
+    let mut shape = vec![1; table.rank()];
+    shape[0] = wanted.elements();
+    let mask = operator.reshape(hit, &shape)?;
+    let mut terms = Terms::new(&[Bool, table.element()]);
+    let (found, number) = (terms.input(0), terms.input(1));
+    let zero = terms.constant(Scalar::from_bits(table.element(), 0));
+    let number = terms.select(found, number, zero)?;
+    let value = operator.map(&[mask, rows], terms.finish(number))?;
+    operator.bind(0, value)?;
+    let hit = operator.reshape(hit, &[wanted.elements()])?;
+    let mut terms = Terms::new(&[Bool]);
+    let byte = terms.input_as(0, U8);
+    let hit = operator.map(&[hit], terms.finish(byte))?;
+    operator.bind(1, hit)
+}
+
+/// A matrix whose diagonal is taken from one tensor and the rest from another, or zero.
+fn with_diagonal(
+    operator: &mut Operator<'_, '_, '_>,
+    diagonal: Value,
+    rest: Option<&Operand>,
+    [rows, columns]: [u64; 2],
+) -> Result<Value, Diagnostic> {
+    let element = operator.builder().tensor(diagonal).element;
+    let (down, across) = (positions(operator, &[rows, 1], 0, I32)?, positions(operator, &[1, columns], 1, I32)?);
+    let mut terms = Terms::new(&[I32, I32, element, element]);
+    let (row, column, number) = (terms.input(0), terms.input(1), terms.input(2));
+    let other = if rest.is_some() { terms.input(3) } else { terms.constant(Scalar::from_bits(element, 0)) };
+    let on = terms.compare(Comparison::Equal, row, column)?;
+    let number = terms.select(on, number, other)?;
+    operator.map(&[down, across, diagonal, rest.map_or(diagonal, |rest| rest.value)], terms.finish(number))
+}
+
+/// MATRIX_DIAG
+pub(super) fn matrix_diag(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(1..=1, 1..=1)?;
+    let input = operator.input(0)?;
+    let Some((&extent, outer)) = input.shape.split_last() else {
+        return Err(invalid(314, "the input must have a dimension").about_tensor(&input.info.name));
+    };
+    if input.element() == I4 {
+        return Err(operator.type_error(&[input.element()]));
+    }
+    let diagonal = operator.reshape(input.value, &[outer, &[1, extent]].concat())?;
+    let value = with_diagonal(operator, diagonal, None, [extent, extent])?;
+    operator.bind(0, value)
+}
+
+/// MATRIX_SET_DIAG
+pub(super) fn matrix_set_diag(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(2..=2, 1..=1)?;
+    let (input, diagonal) = (operator.input(0)?, operator.input(1)?);
+    let [outer @ .., rows, columns] = input.shape.as_slice() else {
+        return Err(invalid(314, "the input must be matrices")
+            .about_tensor(&input.info.name)
+            .expected("rank 2", format!("{:?}", input.shape)));
+    };
+    if input.element() != diagonal.element() || input.element() == I4 {
+        return Err(operator.type_error(&[input.element(), diagonal.element()]));
+    }
+    let length = *rows.min(columns);
+    let wanted = [outer, &[length]].concat();
+    if diagonal.shape != wanted {
+        let found = format!("{:?}", diagonal.shape);
+        return Err(invalid(311, "the diagonal does not fit the matrices").expected(format!("{wanted:?}"), found));
+    }
+    // Along the shorter side, so that its position names the element.
+    let shape = if rows <= columns { [outer, &[length, 1]].concat() } else { [outer, &[1, length]].concat() };
+    let list = operator.reshape(diagonal.value, &shape)?;
+    let value = with_diagonal(operator, list, Some(&input), [*rows, *columns])?;
+    operator.bind(0, value)
+}
