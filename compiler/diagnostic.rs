@@ -1,5 +1,7 @@
 //! Diagnostics: what is wrong, where in the model, what was expected, and what to do about it.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 
 /// Whose fault it is.
@@ -61,12 +63,14 @@ pub struct Diagnostic {
     pub found: Option<String>,
     /// The next step.
     pub help: Option<String>,
+    /// At how many places the same is wrong; the location is the first of them.
+    pub places: u32,
 }
 
 impl Diagnostic {
     /// A diagnostic without a place yet.
     pub fn new(code: u16, kind: Kind, message: impl Into<String>) -> Self {
-        Self { code, kind, message: message.into(), location: Box::default(), expected: None, found: None, help: None }
+        Self { code, kind, message: message.into(), location: Box::default(), expected: None, found: None, help: None, places: 1 }
     }
 
     /// With what was expected and what was found.
@@ -118,6 +122,9 @@ impl fmt::Display for Diagnostic {
         if !place.is_empty() {
             write!(f, "\n  --> {}", place.join(", "))?;
         }
+        if self.places > 1 {
+            write!(f, "\n  and at {} more places", self.places - 1)?;
+        }
         for (label, text) in [("expected", &self.expected), ("found", &self.found), ("help", &self.help)] {
             if let Some(text) = text {
                 write!(f, "\n  {label:>8}: {text}")?;
@@ -130,6 +137,31 @@ impl fmt::Display for Diagnostic {
 /// One or more diagnostics; all unsupported operators of a model come together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// What is unsupported in the same way at several operators of one name becomes one diagnostic, in the place of the first, that
+    /// counts them.
+    pub fn grouped(self) -> Self {
+        let mut groups: Vec<Diagnostic> = Vec::new();
+        let mut known: HashMap<(u16, String, Option<String>, Option<String>, Option<String>), usize> = HashMap::new();
+        for diagnostic in self.0 {
+            if diagnostic.kind != Kind::Unsupported {
+                groups.push(diagnostic);
+                continue;
+            }
+            let operator = diagnostic.location.operator.as_ref().map(|(_, name)| name.clone());
+            let Diagnostic { code, message, expected, found, .. } = &diagnostic;
+            match known.entry((*code, message.clone(), operator, expected.clone(), found.clone())) {
+                Entry::Occupied(first) => groups[*first.get()].places += diagnostic.places,
+                Entry::Vacant(entry) => {
+                    entry.insert(groups.len());
+                    groups.push(diagnostic);
+                }
+            }
+        }
+        Self(groups)
+    }
+}
 
 impl From<Diagnostic> for Diagnostics {
     fn from(diagnostic: Diagnostic) -> Self {

@@ -3,6 +3,7 @@
 mod support;
 
 use modelc::diagnostic::Kind;
+use modelc::frontend::LoadOptions;
 use std::path::{Path, PathBuf};
 
 /// Sums are taken in another order than the reference's; the rest is rounding of the mathematical functions.
@@ -71,6 +72,22 @@ fn small_models_made_for_these_tests_match() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// A shape that is given goes through all operators; where it does not fit, the error names the operator.
+#[test]
+fn given_shapes_are_inferred_through_the_model() {
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models/seq_f32_plain.tflite");
+    let load = |shape: &[u64]| {
+        let bytes = std::fs::read(&model).expect("the model can be read");
+        let options = LoadOptions { shapes: vec![(0, shape.to_vec())], ..LoadOptions::default() };
+        modelc::frontend::load(std::sync::Arc::new(bytes), "net.tflite", &options)
+    };
+    let module = load(&[2, 9, 5]).expect("nine steps are as good as four");
+    let function = &module.functions[module.methods[0].function];
+    assert_eq!(function.tensor(function.results[0]).static_shape(), Some(vec![2, 9, 6]));
+    let error = load(&[3, 4, 5]).expect_err("the state has a batch of two").to_string();
+    assert!(error.contains("operator 0 UNIDIRECTIONAL_SEQUENCE_LSTM") && error.contains("[2, 6]"), "{error}");
 }
 
 /// What became of a case.

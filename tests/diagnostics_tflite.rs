@@ -203,10 +203,51 @@ const CASES: &[(&str, Change)] = &[
         p.codes[0] = (BuiltinOperator::CUSTOM, Some("Mystery"));
         p.codes[1].0 = BuiltinOperator::HASHTABLE;
     }),
+    ("the same unsupported operator at several places", |p| {
+        p.codes[1].0 = BuiltinOperator::HASHTABLE;
+        let mut again = p.operators[1].clone();
+        p.tensors.push(p.tensors[4].clone());
+        again.outputs = vec![5];
+        p.operators.push(again);
+    }),
     ("an operator from the future", |p| p.codes[1].0 = BuiltinOperator(100_000)),
     ("a type that is not compiled", |p| p.tensors[4].ty = TensorType::STRING),
     ("another type than is computed", |p| p.tensors[4].ty = TensorType::INT16),
 ];
+
+/// What a command says on standard error, and its exit status, in a folder with a model that is wrong.
+fn said(folder: &std::path::Path, arguments: &[&str]) -> (String, Option<i32>) {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_modelc")).args(arguments).current_dir(folder).output();
+    let output = output.expect("the compiler can be run");
+    (String::from_utf8(output.stderr).expect("messages are text"), output.status.code())
+}
+
+#[test]
+fn every_command_tells_its_diagnostics_as_json() {
+    let folder = std::env::temp_dir().join(format!("modelc-diagnostics-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let mut plan = sound();
+    plan.codes[1].0 = BuiltinOperator::HASHTABLE;
+    std::fs::write(folder.join("unsupported.tflite"), plan.bytes()).expect("a file can be written");
+    std::fs::write(folder.join("invalid.tflite"), b"no model at all").expect("a file can be written");
+    let mut text = String::new();
+    for model in ["unsupported.tflite", "invalid.tflite", "missing.tflite"] {
+        for command in [&["run"][..], &["bench"], &["verify"], &["inspect"], &["-o", "net.o"]] {
+            let arguments = [command, &[model, "--message-format", "json"]].concat();
+            let (stderr, status) = said(&folder, &arguments);
+            for line in stderr.lines() {
+                let json: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+                assert_eq!(json["schema"], "modelc.diagnostic/1", "{line}");
+            }
+            writeln!(text, "## {}\n{status:?}\n{stderr}", arguments.join(" ")).expect("a string takes any text");
+        }
+    }
+    let wrong = ["run", "unsupported.tflite", "--message-format=json", "--no-such-option"];
+    let (stderr, status) = said(&folder, &wrong);
+    writeln!(text, "## {}\n{status:?}\n{stderr}", wrong.join(" ")).expect("a string takes any text");
+    std::fs::remove_dir_all(&folder).expect("the folder can be removed");
+    insta::assert_snapshot!(text);
+}
 
 #[test]
 fn messages_name_what_and_where() {

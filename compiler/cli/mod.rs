@@ -60,7 +60,11 @@ const BUG: u8 = 101;
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let arguments = CommandLine::parse();
+    let arguments = match CommandLine::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() && wants_json() => return report(&misused(&error).into(), options::MessageFormat::Json),
+        Err(error) => error.exit(),
+    };
     let format = arguments.message_format();
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| execute(arguments))) {
         Ok(Ok(Outcome::Done)) => ExitCode::SUCCESS,
@@ -85,6 +89,20 @@ impl CommandLine {
             Some(Command::Ops(_) | Command::Targets) => options::MessageFormat::Text,
         }
     }
+}
+
+/// Whether arguments that could not be understood ask for messages in JSON.
+fn wants_json() -> bool {
+    let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    arguments.iter().any(|a| a == "--message-format=json")
+        || arguments.windows(2).any(|pair| pair[0] == "--message-format" && pair[1] == "json")
+}
+
+/// What is wrong with the arguments, in one sentence.
+fn misused(error: &clap::Error) -> Diagnostic {
+    let text = error.to_string();
+    let sentence = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    Diagnostic::new(800, Kind::Usage, sentence).help("`modelc --help` lists the arguments")
 }
 
 fn execute(arguments: CommandLine) -> Result<Outcome, Diagnostics> {

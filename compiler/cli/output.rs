@@ -48,6 +48,7 @@ pub fn diagnostic_json(diagnostic: &Diagnostic) -> String {
         "expected": diagnostic.expected,
         "found": diagnostic.found,
         "help": diagnostic.help,
+        "places": diagnostic.places,
     })
     .to_string()
 }

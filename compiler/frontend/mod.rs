@@ -61,7 +61,7 @@ pub fn load(bytes: Arc<dyn Bytes>, file_name: &str, options: &LoadOptions) -> Re
         }),
         None => Err(unknown_format((*bytes).as_ref()).into()),
     };
-    loaded.map_err(|diagnostics| Diagnostics(diagnostics.0.into_iter().map(|d| d.in_file(file_name)).collect()))
+    loaded.map_err(|diagnostics| Diagnostics(diagnostics.0.into_iter().map(|d| d.in_file(file_name)).collect()).grouped())
 }
 
 /// The operators that each front end lowers, by the name of the format.

@@ -60,6 +60,7 @@ struct IntegerCell<'c> {
     cell_exponent: i32,
     cell_clip: i32,
     hidden: Multiplier,
+    /// The zero point of what the cell shows before projection.
     hidden_zero_point: i32,
     projection: Option<Projection>,
 }
@@ -225,7 +226,8 @@ impl<'c> IntegerCell<'c> {
             cell_exponent,
             cell_clip: clip.clamp(0.0, 32767.0) as i32,
             hidden: multiplier(f64::from(hidden))?,
-            hidden_zero_point: scales.hidden_zero_point,
+            // The reference turns the sign of what is projected; that shows where it saturates.
+            hidden_zero_point: if projection.is_some() { -scales.hidden_zero_point } else { scales.hidden_zero_point },
             projection,
         })
     }
