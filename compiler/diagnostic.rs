@@ -123,7 +123,7 @@ impl fmt::Display for Diagnostic {
             write!(f, "\n  --> {}", place.join(", "))?;
         }
         if self.places > 1 {
-            write!(f, "\n  and at {} more places", self.places - 1)?;
+            write!(f, "\n  and at {} more place{}", self.places - 1, if self.places > 2 { "s" } else { "" })?;
         }
         for (label, text) in [("expected", &self.expected), ("found", &self.found), ("help", &self.help)] {
             if let Some(text) = text {
