@@ -138,12 +138,15 @@ impl fmt::Display for Diagnostic {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
+/// What makes two diagnostics one: code, message, operator's name, what was expected and found.
+type Same = (u16, String, [Option<String>; 3]);
+
 impl Diagnostics {
     /// What is unsupported in the same way at several operators of one name becomes one diagnostic, in the place of the first, that
     /// counts them.
     pub fn grouped(self) -> Self {
         let mut groups: Vec<Diagnostic> = Vec::new();
-        let mut known: HashMap<(u16, String, Option<String>, Option<String>, Option<String>), usize> = HashMap::new();
+        let mut known: HashMap<Same, usize> = HashMap::new();
         for diagnostic in self.0 {
             if diagnostic.kind != Kind::Unsupported {
                 groups.push(diagnostic);
@@ -151,7 +154,7 @@ impl Diagnostics {
             }
             let operator = diagnostic.location.operator.as_ref().map(|(_, name)| name.clone());
             let Diagnostic { code, message, expected, found, .. } = &diagnostic;
-            match known.entry((*code, message.clone(), operator, expected.clone(), found.clone())) {
+            match known.entry((*code, message.clone(), [operator, expected.clone(), found.clone()])) {
                 Entry::Occupied(first) => groups[*first.get()].places += diagnostic.places,
                 Entry::Vacant(entry) => {
                     entry.insert(groups.len());
