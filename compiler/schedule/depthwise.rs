@@ -3,10 +3,10 @@
 //! elements are interleaved and multiplied in pairs.
 
 use super::contraction::{Contraction, Form};
-use super::conv_direct::declare_stored;
+use super::conv_loops::declare_stored;
 use super::map::row;
 use super::operands::{ElementWise, Place};
-use super::panels::{Extents, Panels};
+use super::panels::{Extents, Filled, Panels};
 use super::staging::{self, Ring, RowPlace, Staging};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{ElementType, Value as Tensor};
@@ -47,7 +47,8 @@ impl<'a> DepthwiseSchedule<'a> {
         }
         let taps: Vec<u64> = (0..work.per_output()).collect();
         let (filter_taps, segment_taps) = (work.per_output(), work.per_output());
-        let extents = Extents { outputs: work.outputs, groups: 1, lanes, per_tap: 1, filter_taps, taps, segment_taps, step };
+        let extents =
+            Extents { outputs: work.outputs, groups: 1, lanes, last_lanes: lanes, per_tap: 1, filter_taps, taps, segment_taps, step };
         let panels = Panels::new(&work.weights, form, extents, cx.machine, work.open);
         Ok(Self { cx, work, form, staging, panels })
     }
@@ -177,9 +178,10 @@ impl Lowering<'_> {
         if !panels.are_filled() {
             return b.scale_index(channel, (panels.elements() / panels.extents.lanes) as i64, 0);
         }
-        let number = b.shift(BinaryOp::ShiftRightSigned, channel, panels.extents.lanes.ilog2() as u8);
+        let offset = b.scale_index(channel, (panels.elements() / panels.extents.lanes) as i64, 0);
         let first = b.scale_index(channel, panels.per_output() as i64, 0);
-        panels.fill(b, (self.stored, self.weights), (number, 0), first, active.into());
+        let panel = Filled { offset, base: 0, first, lanes: panels.extents.lanes, active: active.into() };
+        panels.fill(b, (self.stored, self.weights), &panel);
         b.index(0)
     }
 

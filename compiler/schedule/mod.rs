@@ -7,6 +7,8 @@ pub mod arg_reduce;
 pub mod bias;
 pub mod contraction;
 pub mod conv_direct;
+mod conv_loops;
+mod conv_tile;
 pub mod depthwise;
 pub mod expression;
 pub mod external;

@@ -126,7 +126,7 @@ impl<'a> ElementWise<'a> {
         for source in &special.sources {
             let (element, access) = match source {
                 Source::Tensor(value) => (cx.element(*value), access(&cx.shape(*value)?, &shape)),
-                Source::Channels(_) => (ElementType::I32, Access::Channel),
+                Source::Channels(element, _) => (*element, Access::Channel),
             };
             memory_lane(element)?;
             operands.push(Operand { source: source.clone(), element, access, buffer: None });
@@ -159,7 +159,8 @@ impl<'a> ElementWise<'a> {
 
     /// The smallest element in bytes among what is read and written.
     pub fn smallest_element(&self) -> u32 {
-        let read = self.used().filter(|&i| self.operands[i].access != Access::Single).map(|i| self.operands[i].element);
+        let is_tensor = |i: &usize| matches!(self.operands[*i].source, Source::Tensor(_)) && self.operands[*i].access != Access::Single;
+        let read = self.used().filter(is_tensor).map(|i| self.operands[i].element);
         let written = self.outputs.iter().map(|(v, _)| self.cx.element(*v));
         read.chain(written).map(|e| e.bits().div_ceil(8)).min().unwrap_or(4)
     }
@@ -221,7 +222,9 @@ impl<'a> ElementWise<'a> {
                     let kind = if shared.iter().any(|(read, _)| read == value) { BufferKind::Output } else { BufferKind::Input };
                     (kind, Argument::Tensor(*value), self.cx.shape(*value)?.iter().product())
                 }
-                Source::Channels(data) => (BufferKind::Input, Argument::Data(data.clone()), data.bytes().len() as u64 / 4),
+                Source::Channels(_, data) => {
+                    (BufferKind::Input, Argument::Data(data.clone()), data.bytes().len() as u64 / u64::from(lane.bytes()))
+                }
             };
             self.operands[i].buffer = Some(b.buffer(format!("operand{i}"), kind, lane, elements, lane.bytes()));
             arguments.push(argument);

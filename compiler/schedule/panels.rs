@@ -1,6 +1,6 @@
 //! The right operand as panels: all of k for a panel's output channels, in the order in which products take it.
 //!
-//! A panel is `[segment][k ÷ step][lanes][step]`: the k of one output is cut into segments of equal length, each padded with zeros
+//! A panel is `[segment][k ÷ step][lanes][step]`, its lanes output channels; the last panel of a group may have fewer. The k of one output is cut into segments of equal length, each padded with zeros
 //! to whole steps. Constants are packed at compile time, as narrow as the file stores them. Bytes are widened by the products
 //! as they load them; other narrow constants, and tensors that the program computes, fill one panel at a time in scratch or local
 //! memory, which is used for all pixels before the next one takes its place.
@@ -44,6 +44,8 @@ pub struct Extents {
     pub groups: u64,
     /// Output channels of a panel.
     pub lanes: u64,
+    /// Output channels of the last panel of a group, if it has not got as many as the others.
+    pub last_lanes: u64,
     /// Elements of a tap.
     pub per_tap: u64,
     /// Taps of the filter.
@@ -77,6 +79,21 @@ impl Extents {
         let tap = self.taps[(segment * self.segment_taps + k / self.per_tap) as usize];
         tap * self.per_tap + k % self.per_tap
     }
+}
+
+/// A panel to be filled.
+#[derive(Clone, Copy, Debug)]
+pub struct Filled {
+    /// Constants: its first element among those of the packed panels, and where these begin in the buffer.
+    pub offset: Value,
+    /// See `offset`.
+    pub base: u64,
+    /// A tensor: where the panel's first output begins.
+    pub first: Value,
+    /// Lanes of the panel.
+    pub lanes: u64,
+    /// Output channels that it has.
+    pub active: u64,
 }
 
 /// See the module.
@@ -126,14 +143,26 @@ impl Panels {
         self.extents.segment().next_multiple_of(self.extents.step)
     }
 
-    /// Panels of one group.
-    pub fn per_group(&self) -> u64 {
-        self.extents.outputs.div_ceil(self.extents.lanes)
+    /// The lanes of each panel of a group.
+    fn all_lanes(&self) -> impl Iterator<Item = u64> {
+        let Extents { outputs, lanes, last_lanes, .. } = self.extents;
+        let rest = outputs % lanes;
+        (0..outputs / lanes).map(move |_| lanes).chain((rest > 0).then_some(last_lanes))
+    }
+
+    /// Elements of a panel of so many lanes.
+    pub fn elements_of(&self, lanes: u64) -> u64 {
+        self.extents.segments() * self.padded() * lanes
     }
 
     /// Elements of a panel.
     pub fn elements(&self) -> u64 {
-        self.extents.segments() * self.padded() * self.extents.lanes
+        self.elements_of(self.extents.lanes)
+    }
+
+    /// Elements of the panels of a group.
+    pub fn group_elements(&self) -> u64 {
+        self.all_lanes().map(|lanes| self.elements_of(lanes)).sum()
     }
 
     /// Whether products read panels that the kernel fills, one at a time, and not the model's.
@@ -181,21 +210,29 @@ impl Panels {
         Some(if self.storage == Storage::Nibbles { self.nibbles(&bytes) } else { bytes })
     }
 
-    fn nibbles(&self, bytes: &[u8]) -> Vec<u8> {
-        let half = self.elements() as usize / 2;
-        let panels = bytes.chunks_exact(2 * half.max(1));
-        panels.flat_map(|panel| (0..half).map(|i| panel[i] & 15 | panel[half + i] << 4)).collect()
+    fn nibbles(&self, mut bytes: &[u8]) -> Vec<u8> {
+        let mut packed = Vec::with_capacity(bytes.len() / 2);
+        for _ in 0..self.extents.groups {
+            for lanes in self.all_lanes() {
+                let (panel, rest) = bytes.split_at(self.elements_of(lanes) as usize);
+                let (low, high) = panel.split_at(panel.len() / 2);
+                packed.extend(low.iter().zip(high).map(|(l, h)| l & 15 | h << 4));
+                bytes = rest;
+            }
+        }
+        packed
     }
 
     /// The position in the right operand of every packed element, in order; `None` in padding.
     fn visit(&self, mut element: impl FnMut(Option<usize>)) {
-        let Extents { outputs, groups, lanes, step, .. } = self.extents;
+        let Extents { outputs, groups, lanes: most, step, .. } = self.extents;
         let segment = self.extents.segment();
         for group in 0..groups {
-            for panel in 0..self.per_group() {
+            for (panel, lanes) in self.all_lanes().enumerate() {
+                let first_output = panel as u64 * most;
                 for s in 0..self.extents.segments() {
                     for k in (0..self.padded()).step_by(step as usize) {
-                        for output in panel * lanes..(panel + 1) * lanes {
+                        for output in first_output..first_output + lanes {
                             let first = (group * outputs + output) * self.per_output();
                             for k in k..k + step {
                                 let inside = output < outputs && k < segment;
@@ -231,26 +268,25 @@ impl Panels {
 
     /// Elements of all panels as the model holds them.
     pub fn stored_elements(&self) -> u64 {
-        let elements = self.elements() * self.per_group() * self.extents.groups;
+        let elements = self.group_elements() * self.extents.groups;
         if self.storage == Storage::Nibbles { elements / 2 } else { elements }
     }
 
-    /// Fills the panel at the start of `to`. Constants come from panel `number` of those that begin at element `base` of `from`; a
-    /// tensor from its element `first`, where the panel's first output begins, and `active` outputs.
-    pub fn fill(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), (number, base): (Value, u64), first: Value, active: u64) {
+    /// Fills the panel at the start of `to`.
+    pub fn fill(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), panel: &Filled) {
         match self.storage {
-            Storage::Computed { .. } => self.fill_from_tensor(b, (from, to), first, active),
-            Storage::Nibbles => self.fill_from_nibbles(b, (from, to), (number, base)),
-            Storage::Halves => self.fill_from_halves(b, (from, to), (number, base)),
+            Storage::Computed { .. } => self.fill_from_tensor(b, (from, to), panel),
+            Storage::Nibbles => self.fill_from_nibbles(b, (from, to), panel),
+            Storage::Halves => self.fill_from_halves(b, (from, to), panel),
             // What products read is what the model holds.
             Storage::Floats | Storage::Bytes | Storage::Offset { .. } | Storage::Wide => {}
         }
     }
 
-    fn fill_from_halves(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), (number, base): (Value, u64)) {
-        let source = b.scale_index(number, self.elements() as i64, base as i64);
+    fn fill_from_halves(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), panel: &Filled) {
+        let source = b.scale_index(panel.offset, 1, panel.base as i64);
         let lanes = (self.machine_bytes / 2) as u16;
-        row(b, self.elements(), lanes, |b, i, active| {
+        row(b, self.elements_of(panel.lanes), lanes, |b, i, active| {
             let index = b.add(source, i);
             let raw = b.load_active(from, index, 0, lanes, active);
             let value = b.convert(ConvertOp::HalfToFloat, raw, Lane::F32);
@@ -258,9 +294,10 @@ impl Panels {
         });
     }
 
-    fn fill_from_nibbles(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), (number, base): (Value, u64)) {
-        let half = self.elements() / 2;
-        let source = b.scale_index(number, half as i64, base as i64);
+    fn fill_from_nibbles(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), panel: &Filled) {
+        let half = self.elements_of(panel.lanes) / 2;
+        let source = b.shift(BinaryOp::ShiftRightSigned, panel.offset, 1);
+        let source = b.scale_index(source, 1, panel.base as i64);
         let lanes = (self.machine_bytes / 2) as u16;
         row(b, half, lanes, |b, i, active| {
             let index = b.add(source, i);
@@ -276,44 +313,45 @@ impl Panels {
         });
     }
 
-    fn fill_from_tensor(&self, b: &mut KernelBuilder, buffers: (Buffer, Buffer), first: Value, active: u64) {
+    fn fill_from_tensor(&self, b: &mut KernelBuilder, buffers: (Buffer, Buffer), panel: &Filled) {
         let extents = &self.extents;
-        let segment_elements = (self.padded() * extents.lanes) as i64;
+        let segment_elements = (self.padded() * panel.lanes) as i64;
+        let first = panel.first;
         if extents.taps.iter().copied().eq(0..extents.filter_taps) {
             b.for_range(0, extents.segments() as i64, 1, |b, s| {
                 let source = b.scale_index(s, extents.segment() as i64, 0);
                 let at = (b.add(source, first), b.scale_index(s, segment_elements, 0));
-                self.fill_segment(b, buffers, at, active);
+                self.fill_segment(b, buffers, at, panel);
             });
             return;
         }
         for s in 0..extents.segments() {
             let target = b.index(s as i64 * segment_elements);
             let at = (b.scale_index(first, 1, extents.start(s) as i64), target);
-            self.fill_segment(b, buffers, at, active);
+            self.fill_segment(b, buffers, at, panel);
         }
     }
 
     /// Fills a segment of the panel from the elements of the first output, and of the others, from `source` on.
-    fn fill_segment(&self, b: &mut KernelBuilder, buffers: (Buffer, Buffer), (source, target): (Value, Value), active: u64) {
-        let lanes = self.extents.lanes;
+    fn fill_segment(&self, b: &mut KernelBuilder, buffers: (Buffer, Buffer), (source, target): (Value, Value), panel: &Filled) {
+        let lanes = panel.lanes;
         let (block, segment) = (self.vector * self.extents.step, self.extents.segment());
         let whole = segment / block * block;
         b.for_range(0, whole as i64, block as i64, |b, k| {
             let target_k = b.scale_index(k, lanes as i64, 0);
             let at = (b.add(source, k), b.add(target, target_k));
-            self.turn(b, buffers, at, block, active);
+            self.turn(b, buffers, at, block, panel);
         });
         if segment > whole {
             let at = (b.scale_index(source, 1, whole as i64), b.scale_index(target, 1, (whole * lanes) as i64));
-            self.turn(b, buffers, at, segment - whole, active);
+            self.turn(b, buffers, at, segment - whole, panel);
         }
     }
 
     /// Brings `count` elements of k of every output into the order of the panel: squares of output channels × steps of k are turned
     /// around their diagonal in registers.
-    fn turn(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), (source, target): (Value, Value), count: u64, active: u64) {
-        let Extents { lanes, step, .. } = self.extents;
+    fn turn(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), (source, target): (Value, Value), count: u64, panel: &Filled) {
+        let (step, &Filled { lanes, active, .. }) = (self.extents.step, panel);
         let block = (self.vector * step) as u16;
         for first in (0..lanes).step_by(self.vector as usize) {
             let rows: Vec<Value> = (first..first + self.vector)

@@ -19,8 +19,8 @@ use cranelift_entity::EntityRef;
 pub enum Source {
     /// A tensor.
     Tensor(Value),
-    /// A table with one i32 a channel.
-    Channels(Data),
+    /// A table with one integer a channel, of the narrowest type that holds them all.
+    Channels(ElementType, Data),
 }
 
 /// A specialised expression.
@@ -60,7 +60,13 @@ pub fn specialise(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<(Va
     let mut all_ranges = input_ranges;
     for table in &rewriter.tables {
         all_ranges.push(table.iter().min().copied().zip(table.iter().max().copied()).map(|(l, h)| (i64::from(l), i64::from(h))));
-        sources.push(Source::Channels(table.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>().into()));
+        let narrowest = [ElementType::I8, ElementType::I16].into_iter().find(|e| {
+            let (low, high) = e.integer_range().unwrap_or((0, 0));
+            table.iter().all(|&n| (low..=high).contains(&i128::from(n)))
+        });
+        let element = narrowest.unwrap_or(ElementType::I32);
+        let bytes: Vec<u8> = table.iter().flat_map(|n| n.to_le_bytes()[..element.bits() as usize / 8].to_vec()).collect();
+        sources.push(Source::Channels(element, bytes.into()));
     }
     Specialised { sources, expression: rewriter.builder.finish(results), ranges: all_ranges }
 }
@@ -176,7 +182,8 @@ impl Rewriter<'_> {
         Some(self.divide(product, &right, largest))
     }
 
-    /// Rounding division by 2^right, ties away from zero, of values proven small enough.
+    /// Rounding division by 2^right, ties away from zero, of values proven small enough. The half that is added before the
+    /// division is the same in every channel behind the multiplication, except where nothing is divided.
     fn divide(&mut self, product: Node, right: &[i64], largest: i64) -> Node {
         let thirty_one = self.builder.constant(Scalar::i32(31));
         let mut sign = self.op(ScalarOp::ShiftRight, &[product, thirty_one]);
@@ -185,15 +192,15 @@ impl Rewriter<'_> {
             let mask = self.table(&masks);
             sign = self.op(ScalarOp::And, &[sign, mask]);
         }
-        let halves: Vec<i32> = right.iter().map(|&r| if r > 0 { 1 << (r - 1) } else { 0 }).collect();
-        let half = self.table(&halves);
-        let nudged = self.op(ScalarOp::Add, &[product, half]);
-        let mut value = self.op(ScalarOp::Add, &[nudged, sign]);
+        let mut value = self.op(ScalarOp::Add, &[product, sign]);
         if right.iter().any(|&r| r != largest) {
             let factors: Vec<i32> = right.iter().map(|&r| 1 << (largest - r)).collect();
             let factor = self.table(&factors);
             value = self.op(ScalarOp::Mul, &[value, factor]);
         }
+        let halves: Vec<i32> = right.iter().map(|&r| if r > 0 { 1 << (largest - 1) } else { 0 }).collect();
+        let half = self.table(&halves);
+        value = self.op(ScalarOp::Add, &[value, half]);
         let count = self.builder.constant(Scalar::i32(largest as i32));
         self.op(ScalarOp::ShiftRight, &[value, count])
     }

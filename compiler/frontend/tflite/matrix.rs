@@ -1,12 +1,13 @@
 //! BATCH_MATMUL and TRANSPOSE_CONV.
 
 use super::activation::Activation;
-use super::convolution::{self, Convolution, Kind, Spatial, missing_options};
+use super::convolution::{self, Convolution, Kind, Spatial, missing_options, symmetric};
 use super::operator::{Lowered, Operand, Operator, invalid};
 use super::requantize::{IntegerOutput, Scaling, integer_output, multiplier};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{ElementType, Value, WindowGeometry};
-use ElementType::{F32, I8, I32};
+use crate::frontend::terms::Terms;
+use crate::ir::{ElementType, ScalarOp, Value, WindowGeometry};
+use ElementType::{F32, I8, I16, I32, I64, U8};
 
 /// The two innermost dimensions swapped.
 fn swapped(operator: &mut Operator<'_, '_, '_>, operand: &Operand) -> Result<Value, Diagnostic> {
@@ -41,9 +42,37 @@ pub(super) fn batch_matmul(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             let output = IntegerOutput { element: output.element, affine: to, activation: Activation::NONE };
             integer_output(operator, sums, None, 1, &Scaling::FixedPoint(vec![factor]), &output)?
         }
+        [I16, I16, I16] => {
+            let (from, by, to) = (operator.affine(&left.info)?, operator.affine(&right.info)?, operator.affine(&output)?);
+            symmetric(from, to)?;
+            symmetric(by, to)?;
+            let factor = multiplier(f64::from(from.scale * by.scale) / f64::from(to.scale))?;
+            let sums = wide_products(operator, rows, columns)?;
+            let output = IntegerOutput { element: output.element, affine: to, activation: Activation::NONE };
+            integer_output(operator, sums, None, 1, &Scaling::FixedPoint(vec![factor]), &output)?
+        }
         _ => return Err(operator.type_error(&types)),
     };
     operator.bind(0, value)
+}
+
+/// Products of 16-bit matrices in 64 bits: those with the high bytes of the right one, and those with its low bytes.
+fn wide_products(operator: &mut Operator<'_, '_, '_>, rows: Value, columns: Value) -> Result<Value, Diagnostic> {
+    let mut sums = Vec::new();
+    for (high, element) in [(false, U8), (true, I8)] {
+        let mut terms = Terms::new(&[I16]);
+        let x = terms.input_as(0, I32);
+        let (mask, eight) = (terms.i32(0xFF), terms.i32(8));
+        let byte = if high { terms.op(ScalarOp::ShiftRight, &[x, eight])? } else { terms.op(ScalarOp::And, &[x, mask])? };
+        let byte = terms.convert(byte, element);
+        let bytes = operator.map(&[columns], terms.finish(byte))?;
+        sums.push(operator.builder().matmul(rows, bytes, (0, 0), I64)?);
+    }
+    let mut terms = Terms::new(&[I64; 2]);
+    let (low, high, weight) = (terms.input(0), terms.input(1), terms.i64(256));
+    let high = terms.mul(high, weight)?;
+    let sum = terms.add(low, high)?;
+    operator.map(&sums, terms.finish(sum))
 }
 
 /// TRANSPOSE_CONV: a convolution of the input dilated by the strides with the filter turned around. Inputs are the

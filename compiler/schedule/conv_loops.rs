@@ -1,0 +1,355 @@
+//! The loops of a direct convolution: products of matrices, rows of windows, parts, panels; and the buffers of its kernel.
+
+use super::contraction::{Contraction, Form};
+use super::conv_direct::{DirectSchedule, Part, UNROLLED_SEGMENTS};
+use super::operands::ElementWise;
+use super::panels::{Filled, Panels};
+use super::staging::{self, Ring, RowPlace};
+use super::weights::Weights;
+use super::{Argument, Lowered, Unsupported};
+use crate::ir::Value as Tensor;
+use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
+use std::cell::RefCell;
+
+/// The kernel under construction.
+pub(super) struct Lowering<'a> {
+    pub schedule: &'a DirectSchedule<'a>,
+    arguments: Vec<Argument>,
+    /// What the pixels are read from: the ring or the input itself.
+    pub pixels: Ring,
+    input: Buffer,
+    /// The right operand as it is stored, and the panels that products read: the same, or one that is filled.
+    stored: Buffer,
+    pub weights: Buffer,
+    pub initial: Option<Buffer>,
+    /// Where the segments of a window start, if they are not unrolled.
+    starts: Option<Buffer>,
+    pub element_wise: ElementWise<'a>,
+    /// What is loaded before the loops, for whole panels and for the last one of a group.
+    pub hoisted: [Vec<Option<Value>>; 2],
+    failure: RefCell<Option<Unsupported>>,
+}
+
+/// Where a product of matrices stands: first elements of the left and right operand, and the first output pixel.
+#[derive(Clone, Copy)]
+struct Bases {
+    left: Value,
+    right: Value,
+    pixel: Value,
+}
+
+/// The segments of a window, for the first pixel of a row.
+pub(super) enum Segments {
+    /// The first element of each window row.
+    Rows(Vec<Value>),
+    /// The first element of each segment, in memory.
+    Table(Buffer),
+}
+
+/// A row of windows.
+struct WindowRow {
+    place: RowPlace,
+    /// The first pixel of the image in the output.
+    pixel: Value,
+}
+
+/// An output row of a part.
+struct OutputRow {
+    segments: Segments,
+    /// Its first pixel in the output.
+    pixel: Value,
+}
+
+/// A panel of a group.
+#[derive(Clone, Copy)]
+struct PanelPlace {
+    /// The group, and the panel's number in it.
+    group: Value,
+    number: Value,
+    /// Output channels that it has.
+    active: u64,
+}
+
+/// Where a tile stands.
+pub(super) struct TilePlace<'a> {
+    pub part: &'a Part,
+    /// Vectors of output channels.
+    pub vectors: u64,
+    pub segments: &'a Segments,
+    /// Added to the first elements of the segments.
+    pub offset: Value,
+    /// Number of the first pixel in the output.
+    pub pixel: Value,
+    /// First output channel of the panel in the output, and the panel's first element in the packed weights.
+    pub channel: Value,
+    pub weights: Value,
+    /// First lane of the panel in the initial sums.
+    pub initial: Value,
+}
+
+/// Lowers a schedule.
+pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    let mut b = KernelBuilder::new(schedule.name());
+    let lowering = Lowering::new(schedule, &mut b, shared)?;
+    if let Some(staging) = &schedule.staging {
+        staging.prepare(&mut b, &schedule.work, lowering.pixels);
+    }
+    lowering.matrices(&mut b);
+    if let Some(error) = lowering.failure.into_inner() {
+        return Err(error);
+    }
+    let description = format!(
+        "direct {:?} {}x{} unroll {}{}{}",
+        schedule.form,
+        schedule.tile.pixels,
+        schedule.panel(),
+        schedule.parts.first().map_or(0, |part| part.unroll),
+        if schedule.staging.is_some() { ", staged rows" } else { "" },
+        if schedule.are_filled() { ", filled panels" } else { "" }
+    );
+    let multiply_accumulates = schedule.work.multiply_accumulates();
+    Ok(Lowered { kernel: b.finish(), arguments: lowering.arguments, description, multiply_accumulates })
+}
+
+impl<'a> Lowering<'a> {
+    fn new(schedule: &'a DirectSchedule<'a>, b: &mut KernelBuilder, shared: &[(Tensor, Tensor)]) -> Result<Self, Unsupported> {
+        let work = &schedule.work;
+        let input = staging::declare_input(&schedule.cx, b, work, shared)?;
+        let mut arguments = vec![Argument::Tensor(work.input)];
+        let stored = declare_stored(b, schedule.parts.iter().map(|part| &part.panels), &work.weights, &mut arguments);
+        let biased = work.bias.is_some() || matches!(schedule.form, Form::Unsigned8 | Form::Signed8);
+        let initial = biased.then(|| {
+            let sums = schedule.initial_sums();
+            let buffer = b.buffer("initial", BufferKind::Input, Lane::I32, sums.len() as u64 / 4, 64);
+            arguments.push(Argument::Data(sums.into()));
+            buffer
+        });
+        let pixels = match &schedule.staging {
+            Some(staging) => staging.declare(b, work, &mut arguments),
+            None => Ring::unstaged(input),
+        };
+        let filled = schedule.parts.iter().map(|part| &part.panels).filter(|panels| panels.are_filled());
+        let weights = match filled.max_by_key(|panels| panels.elements()) {
+            Some(panels) => {
+                arguments.push(Argument::Scratch(usize::from(schedule.staging.is_some())));
+                b.buffer("panel", BufferKind::Scratch, panels.lane(), panels.elements(), 64)
+            }
+            None => stored,
+        };
+        let segments = schedule.parts.iter().map(|part| part.panels.extents.segments()).max().unwrap_or(0);
+        let starts = (segments > UNROLLED_SEGMENTS).then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
+        let mut element_wise = ElementWise::with_epilogue(schedule.cx, &work.epilogue, work.range())?;
+        element_wise.declare(b, &mut arguments, shared)?;
+        let last = schedule.vectors_of(schedule.outputs_per_group() % schedule.panel()) * schedule.lanes;
+        let hoisted = [schedule.panel(), last].map(|lanes| element_wise.hoist(b, lanes as u16));
+        let failure = RefCell::new(None);
+        Ok(Self { schedule, arguments, pixels, input, stored, weights, initial, starts, element_wise, hoisted, failure })
+    }
+
+    /// All products of matrices: one loop a broadcast dimension.
+    fn matrices(&self, b: &mut KernelBuilder) {
+        let zero = b.index(0);
+        self.matrix_loop(b, 0, Bases { left: zero, right: zero, pixel: zero });
+    }
+
+    fn matrix_loop(&self, b: &mut KernelBuilder, depth: usize, bases: Bases) {
+        let work = &self.schedule.work;
+        let Some(matrices) = work.matrices.get(depth) else { return self.product_of_matrices(b, bases) };
+        let inner: u64 = work.matrices[depth + 1..].iter().map(|m| m.count).product();
+        let pixels = inner * work.output_size[0] * work.output_size[1];
+        b.for_range(0, matrices.count as i64, 1, |b, i| {
+            let mut at = |base: Value, step: u64| {
+                let offset = b.scale_index(i, step as i64, 0);
+                b.add(base, offset)
+            };
+            let bases =
+                Bases { left: at(bases.left, matrices.left), right: at(bases.right, matrices.right), pixel: at(bases.pixel, pixels) };
+            self.matrix_loop(b, depth + 1, bases);
+        });
+    }
+
+    fn product_of_matrices(&self, b: &mut KernelBuilder, bases: Bases) {
+        let parts = &self.schedule.parts;
+        if !self.schedule.are_filled() {
+            return self.rows(b, bases, |b, at| {
+                for part in parts {
+                    self.output_row(b, part, at, |b, row| self.all_panels(b, |b, panel| self.panel(b, part, row, panel)));
+                }
+            });
+        }
+        for part in parts {
+            self.all_panels(b, |b, panel| {
+                let channel = self.first_channel(b, panel);
+                let first = b.scale_index(channel, part.panels.per_output() as i64, 0);
+                let first = b.add(first, bases.right);
+                let lanes = self.schedule.vectors_of(panel.active) * self.schedule.lanes;
+                let offset = self.panel_offset(b, part, panel);
+                let filled = Filled { offset, base: part.base, first, lanes, active: panel.active };
+                part.panels.fill(b, (self.stored, self.weights), &filled);
+                self.rows(b, bases, |b, at| self.output_row(b, part, at, |b, row| self.panel(b, part, row, panel)));
+            });
+        }
+    }
+
+    /// Every row of windows, with what it reads staged.
+    fn rows(&self, b: &mut KernelBuilder, bases: Bases, mut body: impl FnMut(&mut KernelBuilder, &WindowRow)) {
+        let work = &self.schedule.work;
+        let image_elements = (work.planes.input * work.input_size[0] * work.input_size[1] * work.channels) as i64;
+        let image_pixels = (work.planes.output * work.output_size[0] * work.output_size[1]) as i64;
+        b.for_range(0, work.batch as i64, 1, |b, image| {
+            let first = b.scale_index(image, image_elements, 0);
+            let first = b.add(first, bases.left);
+            let pixel = b.scale_index(image, image_pixels, 0);
+            let pixel = b.add(pixel, bases.pixel);
+            b.for_range(0, positions(work, 0) as i64, 1, |b, plane| {
+                let (start, end) = (b.index(0), b.index(positions(work, 1) as i64));
+                b.for_carry(start, end, 1, &[start], |b, y, staged| {
+                    let place = RowPlace { image: first, plane, y, staged: staged[0] };
+                    let staged = staging::stage(b, work, self.schedule.staging.as_ref(), (self.input, self.pixels), &place);
+                    body(b, &WindowRow { place, pixel });
+                    vec![staged]
+                });
+            });
+        });
+    }
+
+    /// The output row of a part at a row of windows, where it has one.
+    fn output_row(&self, b: &mut KernelBuilder, part: &Part, at: &WindowRow, body: impl FnOnce(&mut KernelBuilder, &OutputRow)) {
+        let work = &self.schedule.work;
+        let [planes, rows, columns] = &part.axes;
+        let mut inside = None;
+        for (phase, d, number) in [(planes, 0, at.place.plane), (rows, 1, at.place.y)] {
+            if phase.count < positions(work, d) {
+                let count = b.index(phase.count as i64);
+                let within = b.compare(CompareOp::Less, number, count);
+                inside = Some(inside.map_or(within, |other| b.binary(BinaryOp::And, other, within)));
+            }
+        }
+        let row = |b: &mut KernelBuilder| {
+            let starts = staging::window_rows(b, work, self.schedule.staging.as_ref(), &at.place, (planes, rows));
+            let segments = self.segments(b, part, starts);
+            let plane = b.scale_index(at.place.plane, work.phases[0].step as i64, planes.first as i64);
+            let row = b.scale_index(plane, work.output_size[0] as i64, rows.first as i64);
+            let y = b.scale_index(at.place.y, work.phases[1].step as i64, 0);
+            let row = b.add(row, y);
+            let pixel = b.scale_index(row, work.output_size[1] as i64, columns.first as i64);
+            let pixel = b.add(pixel, at.pixel);
+            body(b, &OutputRow { segments, pixel });
+            vec![]
+        };
+        match inside {
+            None => drop(row(b)),
+            Some(inside) => drop(b.if_else(inside, row, |_| vec![])),
+        }
+    }
+
+    /// Elements from one tap of a row to the next.
+    pub fn tap_step(&self) -> i64 {
+        (self.schedule.work.phases[2].dilation * self.schedule.work.channels) as i64
+    }
+
+    fn segments(&self, b: &mut KernelBuilder, part: &Part, rows: Vec<Value>) -> Segments {
+        let Some(table) = self.starts else { return Segments::Rows(rows) };
+        let taps = if self.schedule.by_tap() { part.axes[2].taps.len() as i64 } else { 1 };
+        for (number, row) in rows.into_iter().enumerate() {
+            b.for_range(0, taps, 1, |b, tap| {
+                let start = b.scale_index(tap, self.tap_step(), 0);
+                let start = b.add(start, row);
+                b.store(table, tap, number as i64 * taps, start);
+            });
+        }
+        Segments::Table(table)
+    }
+
+    /// Every panel of every group.
+    fn all_panels(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, PanelPlace)) {
+        let schedule = self.schedule;
+        let panels = schedule.panels_per_group();
+        let whole = schedule.outputs_per_group() / schedule.panel();
+        b.for_range(0, schedule.work.groups as i64, 1, |b, group| {
+            b.for_range(0, whole as i64, 1, |b, number| body(b, PanelPlace { group, number, active: schedule.panel() }));
+            if panels > whole {
+                let number = b.index(whole as i64);
+                body(b, PanelPlace { group, number, active: schedule.outputs_per_group() % schedule.panel() });
+            }
+        });
+    }
+
+    /// The first output channel of a panel.
+    fn first_channel(&self, b: &mut KernelBuilder, at: PanelPlace) -> Value {
+        let first = b.scale_index(at.group, self.schedule.outputs_per_group() as i64, 0);
+        let channel = b.scale_index(at.number, self.schedule.panel() as i64, 0);
+        b.add(first, channel)
+    }
+
+    /// The first element of a panel among the packed ones of a part.
+    fn panel_offset(&self, b: &mut KernelBuilder, part: &Part, at: PanelPlace) -> Value {
+        let group = b.scale_index(at.group, part.panels.group_elements() as i64, 0);
+        let panel = b.scale_index(at.number, part.panels.elements() as i64, 0);
+        b.add(group, panel)
+    }
+
+    /// One panel of a group, over all pixels of a row.
+    fn panel(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, at: PanelPlace) {
+        let schedule = self.schedule;
+        let work = &schedule.work;
+        let width = part.axes[2].count;
+        let channel = self.first_channel(b, at);
+        let weights = if part.panels.are_filled() {
+            b.index(0)
+        } else {
+            let offset = self.panel_offset(b, part, at);
+            b.scale_index(offset, 1, part.base as i64)
+        };
+        let first_panel = b.scale_index(at.group, schedule.panels_per_group() as i64, 0);
+        let number = b.add(at.number, first_panel);
+        let initial = b.scale_index(number, schedule.panel() as i64, 0);
+        let input_channel = b.scale_index(at.group, (work.channels / work.groups) as i64, (part.axes[2].lead * work.channels) as i64);
+        let body = |b: &mut KernelBuilder, x: Value, count: u64| {
+            let offset = b.scale_index(x, (work.strides[1] * work.channels) as i64, 0);
+            let offset = b.add(offset, input_channel);
+            let step = b.scale_index(x, work.phases[2].step as i64, 0);
+            let pixel = b.add(row.pixel, step);
+            let vectors = schedule.vectors_of(at.active);
+            let place = TilePlace { part, vectors, segments: &row.segments, offset, pixel, channel, weights, initial };
+            if let Err(error) = self.tile(b, &place, count, at.active) {
+                self.failure.borrow_mut().get_or_insert(error);
+            }
+        };
+        let whole = width / schedule.tile.pixels * schedule.tile.pixels;
+        b.for_range(0, whole as i64, schedule.tile.pixels as i64, |b, x| body(b, x, schedule.tile.pixels));
+        if width > whole {
+            let x = b.index(whole as i64);
+            body(b, x, width - whole);
+        }
+    }
+}
+
+/// Windows along a dimension, of the phase that has most.
+fn positions(work: &Contraction, dimension: usize) -> u64 {
+    work.phases[dimension].list.iter().map(|phase| phase.count).max().unwrap_or(0)
+}
+
+/// Declares what the model or the program holds of the right operand, and adds its argument.
+pub(super) fn declare_stored<'p>(
+    b: &mut KernelBuilder,
+    panels: impl Iterator<Item = &'p Panels>,
+    weights: &Weights,
+    arguments: &mut Vec<Argument>,
+) -> Buffer {
+    let mut packed = Vec::new();
+    let mut lane = Lane::I8;
+    for panels in panels {
+        lane = panels.stored_lane();
+        packed.extend(panels.packed(weights).unwrap_or_default());
+    }
+    let (argument, elements, alignment) = match weights {
+        Weights::Computed { tensor, count, .. } => (Argument::Tensor(*tensor), *count, lane.bytes()),
+        _ => {
+            let elements = packed.len() as u64 / u64::from(lane.bytes());
+            (Argument::Data(packed.into()), elements, 64)
+        }
+    };
+    arguments.push(argument);
+    b.buffer("weights", BufferKind::Input, lane, elements, alignment)
+}
