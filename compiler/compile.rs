@@ -11,8 +11,8 @@
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::emit::{self, Image, ModelInfo, ObjectFiles, ObjectOptions, Output, RiscvAbi, WeightsPlace};
 use crate::frontend::LoadOptions;
-use crate::ir::Module;
 use crate::ir::data::Bytes;
+use crate::ir::{Data, Module};
 use crate::lower::{self, Lowered, PlanSource};
 use crate::machine::Machine;
 use crate::plan::Effort;
@@ -47,6 +47,9 @@ pub struct Settings {
     pub shapes: Vec<(usize, Vec<u64>)>,
     /// Custom operators left to functions of the application: their names in the file, and those of the functions.
     pub customs: Vec<(String, String)>,
+    /// Files of tensors beside an ExecuTorch program (`.ptd`). Paths are kept nowhere.
+    #[serde(skip)]
+    pub data: Vec<String>,
     /// Whether `on_kernel` is called around every kernel.
     pub profile_hooks: bool,
     /// Rounds after which a loop ends the call with `MODELC_E_ABORTED`; no limit when absent.
@@ -101,6 +104,13 @@ impl Compiler {
         self
     }
 
+    /// Adds a file of tensors beside an ExecuTorch program.
+    #[must_use]
+    pub fn data(mut self, path: &str) -> Self {
+        self.settings.data.push(path.into());
+        self
+    }
+
     /// Leaves a custom operator to a function of the application.
     #[must_use]
     pub fn custom(mut self, operator: &str, symbol: &str) -> Self {
@@ -145,7 +155,7 @@ impl Compiler {
     /// As [`Compiler::compile`].
     pub fn lower(&self, bytes: Arc<dyn Bytes>, file: &str) -> Result<(Module, Lowered), Diagnostics> {
         let (_, machine) = self.settings.machine()?;
-        let module = pipeline::read(bytes, file, &self.settings.load_options())?;
+        let module = pipeline::read(bytes, file, &self.settings.load_options()?)?;
         let mut lowered = pipeline::lower(&module, file, self.settings.lower_options(machine))?;
         lowered.program.max_iterations = self.settings.max_iterations;
         Ok((module, lowered))
@@ -170,8 +180,17 @@ impl Settings {
     }
 
     /// What the front end is told.
-    pub fn load_options(&self) -> LoadOptions {
-        LoadOptions { shapes: self.shapes.clone(), open_constants: self.external_weights, customs: self.customs.clone() }
+    ///
+    /// # Errors
+    /// When a file of tensors cannot be read.
+    pub fn load_options(&self) -> Result<LoadOptions, Diagnostic> {
+        let data = |path: &String| Ok((path.clone(), Data::all_of(input::map(Path::new(path))?)));
+        Ok(LoadOptions {
+            shapes: self.shapes.clone(),
+            open_constants: self.external_weights,
+            customs: self.customs.clone(),
+            data: self.data.iter().map(data).collect::<Result<_, Diagnostic>>()?,
+        })
     }
 
     /// What lowering is told.

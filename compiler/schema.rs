@@ -7,7 +7,7 @@
 
 use flatbuffers::VerifierOptions;
 
-pub use generated::{bundled_program, program, scalar_type, tflite};
+pub use generated::{bundled_program, flat_tensor, program, scalar_type, tflite};
 
 #[allow(
     dead_code,
@@ -30,6 +30,10 @@ mod generated {
     /// ExecuTorch programs.
     pub mod program {
         include!(concat!(env!("OUT_DIR"), "/program.rs"));
+    }
+    /// Named tensors beside ExecuTorch programs.
+    pub mod flat_tensor {
+        include!(concat!(env!("OUT_DIR"), "/flat_tensor.rs"));
     }
     /// ExecuTorch programs with test cases.
     pub mod bundled_program {

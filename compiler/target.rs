@@ -266,6 +266,9 @@ fn too_old() -> Diagnostic {
 fn unknown_level(target: &Target, name: &str) -> Diagnostic {
     let known = levels(target.isa).map(|m| m.level).collect::<Vec<_>>().join(", ");
     let message = match (name, MACHINES.iter().find(|m| m.level == name)) {
+        ("rv64gcv" | "riscv64gcv" | "riscv64+v", _) if target.isa == Isa::Riscv64 => {
+            format!("CPU level {name} is not there yet: code for riscv64 does not use the vector extension")
+        }
         ("x86-64" | "x86-64-v1" | "generic", _) if target.isa == Isa::X86_64 => format!("CPU level {name} is below x86-64-v2, the lowest"),
         (_, Some(_)) => format!("CPU level {name} is not one of {}", target.name),
         _ => format!("unknown CPU level {name}"),
@@ -416,6 +419,8 @@ mod tests {
             let error = level(x86, Some(name)).unwrap_err();
             assert!(error.code == 703 && error.message.contains(word), "{error}");
         }
+        let riscv64 = target("riscv64").unwrap();
+        assert!(level(riscv64, Some("rv64gcv")).unwrap_err().message.contains("not there yet"));
         let other = target(if cfg!(target_arch = "riscv64") { "aarch64" } else { "riscv64" }).unwrap();
         assert_eq!(level(other, Some("native")).unwrap_err().code, 704);
     }

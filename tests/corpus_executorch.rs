@@ -37,6 +37,36 @@ fn portable_programs_match_their_recorded_outputs() {
 }
 
 #[test]
+fn constants_of_a_file_beside_the_program_are_found() {
+    let Some(folder) = support::corpus("executorch") else { return };
+    let (program, tensors) = (folder.join("mlp_external.portable.pte"), folder.join("mlp_external.portable.ptd"));
+    let load = |data: Vec<(String, modelc::ir::Data)>| {
+        let bytes: Arc<dyn Bytes> = Arc::new(std::fs::read(&program).expect("the program can be read"));
+        frontend::load(bytes, "mlp", &LoadOptions { data, ..LoadOptions::default() })
+    };
+    let error = load(vec![]).expect_err("constants are missing");
+    assert!(error.0.iter().all(|d| d.code == 413 && d.help.as_deref().is_some_and(|help| help.contains("--data"))), "{error}");
+    let bytes = std::fs::read(&tensors).expect("the tensors can be read");
+    let module = load(vec![("mlp.ptd".into(), bytes.clone().into())]).unwrap_or_else(|error| panic!("{error}"));
+    let (inputs, expected) = (support::recorded(&program, "inputs.npz").unwrap(), support::recorded(&program, "expected.npz").unwrap());
+    let mut interpreter = Interpreter::new(&module);
+    for call in 0..inputs.calls() {
+        let arguments = support::arguments(&module, &module.methods[0], &inputs, call).unwrap();
+        let outputs = interpreter.run(0, &arguments).unwrap();
+        support::compare(&outputs[0], expected.output(call, 0).unwrap(), FLOAT_TOLERANCE).unwrap();
+    }
+    // Cut or damaged anywhere, it is an error or other numbers, and no panic.
+    for cut in (0..bytes.len()).step_by(97).chain([bytes.len() - 1]) {
+        let _ = load(vec![("cut.ptd".into(), bytes[..cut].to_vec().into())]);
+    }
+    for at in 0..0x290 {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0xff;
+        let _ = load(vec![("damaged.ptd".into(), damaged.into())]);
+    }
+}
+
+#[test]
 fn bundles_hold_a_program_and_cases_that_it_passes() {
     let Some(folder) = support::corpus("executorch") else { return };
     for name in ["mlp", "lenet", "dscnn_kws"] {

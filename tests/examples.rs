@@ -22,6 +22,12 @@ fn a_cmake_project() {
 }
 
 #[test]
+#[ignore = "builds the compiler once more, as a library, which takes minutes: `cargo xtask examples cargo`"]
+fn a_cargo_package() {
+    example("cargo");
+}
+
+#[test]
 fn bare_metal_on_aarch64() {
     example("baremetal-aarch64");
 }
@@ -34,5 +40,5 @@ fn bare_metal_on_riscv64() {
 #[test]
 fn every_example_has_a_test() {
     let names: Vec<_> = xtask::examples::names().collect();
-    assert_eq!(names, ["c", "cmake", "baremetal-aarch64", "baremetal-riscv64"]);
+    assert_eq!(names, ["c", "cmake", "cargo", "baremetal-aarch64", "baremetal-riscv64"]);
 }

@@ -156,7 +156,7 @@ custom! {
 
 #[test]
 fn a_custom_operator_is_a_function_that_is_registered() {
-    let module = modelc::ir::text::parse_module(include_str!("files/external.mt")).unwrap();
+    let module = modelc::ir::text::parse_module(include_str!("files/external.mt").split(";! ---").next().unwrap()).unwrap();
     let machine = host_machine().unwrap();
     let options = modelc::lower::Options { machine, effort: modelc::plan::Effort::Normal, plan: modelc::lower::PlanSource::Own };
     let program = modelc::pipeline::lower(&module, "external", options).unwrap().program;

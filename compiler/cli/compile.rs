@@ -86,11 +86,13 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let path = arguments.model.as_deref().unwrap_or_default();
     let requests = arguments.requests()?;
     let settings = arguments.settings(path)?;
-    let compiled = Compiler { settings }.compile(map(path)?, path)?;
+    let compiler = Compiler { settings };
+    let compiled = compiler.compile(map(path)?, path)?;
     if let Some(limits) = &arguments.require {
         super::require::check(limits, &compiled.files, &compiled.lowered)?;
     }
-    let outputs = requests.iter().map(|request| output(&compiled, path, request, &requests)).collect::<Result<_, _>>()?;
+    let outputs =
+        requests.iter().map(|request| output(&compiled, (path, &compiler.settings.data), request, &requests)).collect::<Result<_, _>>()?;
     write_outputs(outputs)?;
     if requests.iter().all(|r| r.path != "-") {
         summary(&requests, &compiled);
@@ -177,7 +179,7 @@ impl Arguments {
 }
 
 /// One output of a compiled model.
-fn output(compiled: &Compiled, model: &str, request: &Request, requests: &[Request]) -> Result<Output, Diagnostic> {
+fn output(compiled: &Compiled, (model, data): (&str, &[String]), request: &Request, requests: &[Request]) -> Result<Output, Diagnostic> {
     let (lowered, files) = (&compiled.lowered, &compiled.files);
     let listing = |what| listing(&lowered.program, compiled.options.target, compiled.options.machine, what);
     let contents: Image = match request.kind.as_str() {
@@ -199,7 +201,8 @@ fn output(compiled: &Compiled, model: &str, request: &Request, requests: &[Reque
         }
         _ => {
             let made = requests.iter().find(|r| r.kind == "object" || r.kind == "archive").map_or(model, |r| &r.path);
-            emit::depfile::depfile(made, &[model]).into_bytes().into()
+            let inputs: Vec<&str> = std::iter::once(model).chain(data.iter().map(String::as_str)).collect();
+            emit::depfile::depfile(made, &inputs).into_bytes().into()
         }
     };
     Ok(Output { path: request.path.clone().into(), contents, only_if_changed: request.kind == "header" })

@@ -44,6 +44,9 @@ pub struct Common {
     /// Give an input another shape: in0=1x224x224x3
     #[arg(long = "shape", value_name = "INPUT=SHAPE")]
     shapes: Vec<String>,
+    /// A file of tensors beside an ExecuTorch program
+    #[arg(long = "data", value_name = "W.ptd")]
+    data: Vec<String>,
     /// Leave a custom operator to a function of the application, which has its name unless another is given
     #[arg(long = "custom", value_name = "NAME[=SYMBOL]")]
     customs: Vec<String>,
@@ -61,7 +64,7 @@ impl Common {
     /// # Errors
     /// When an option is malformed.
     pub fn load_options(&self) -> Result<LoadOptions, Diagnostics> {
-        Ok(self.settings()?.load_options())
+        Ok(self.settings()?.load_options()?)
     }
 
     /// The same as settings of the compiler.
@@ -75,6 +78,7 @@ impl Common {
             search_longer: self.plan_effort == EffortArgument::Max,
             max_iterations: self.max_iterations,
             shapes: self.shapes.iter().map(|text| parse_shape(text)).collect::<Result<_, _>>()?,
+            data: self.data.clone(),
             customs: self.customs.iter().map(|text| parse_custom(text)).collect::<Result<_, _>>()?,
             ..Settings::default()
         })

@@ -16,6 +16,9 @@ pub struct Arguments {
     /// The object, or a static library that holds it, made with --weights external
     #[arg(long, value_name = "NET.o")]
     like: String,
+    /// A file of tensors beside an ExecuTorch program
+    #[arg(long = "data", value_name = "W.ptd")]
+    data: Vec<String>,
     /// The file of weights to write. `-` is standard output
     #[arg(short, long, value_name = "NET.bin")]
     output: String,
@@ -40,7 +43,8 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         let diagnostic = Diagnostic::new(607, Kind::Invalid, message).expected(env!("CARGO_PKG_VERSION"), &record.version);
         return Err(in_object(diagnostic).into());
     }
-    let settings = settings(&record).ok_or_else(|| in_object(Diagnostic::new(606, Kind::Invalid, "the object's record is damaged")))?;
+    let mut settings = settings(&record).ok_or_else(|| in_object(Diagnostic::new(606, Kind::Invalid, "the object's record is damaged")))?;
+    settings.data.clone_from(&arguments.data);
     let (_, machine) = settings.machine()?;
     let (_, lowered) = Compiler { settings }.lower(map(&arguments.model)?, &arguments.model)?;
     let weights = weights_for(&lowered.program, machine, &record).map_err(|diagnostic| diagnostic.in_file(&arguments.model))?;

@@ -10,7 +10,7 @@ pub mod tflite;
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::ir::data::Bytes;
 use crate::ir::scalar::ExpressionError;
-use crate::ir::{Module, TypeError};
+use crate::ir::{Data, Module, TypeError};
 use std::sync::Arc;
 
 /// What users may say about a model beside its file.
@@ -22,6 +22,8 @@ pub struct LoadOptions {
     pub open_constants: bool,
     /// Custom operators that functions of the application compute: the operator's name in the file, the function's symbol.
     pub customs: Vec<(String, String)>,
+    /// Files of tensors beside an ExecuTorch program: path and contents.
+    pub data: Vec<(String, Data)>,
 }
 
 /// The file formats, told apart by the identifier at byte 4.

@@ -33,6 +33,12 @@ impl Data {
         std::ptr::addr_eq(Arc::as_ptr(&self.owner), Arc::as_ptr(&other.owner)) && self.range == other.range
     }
 
+    /// A part of the same bytes, or `None` when it reaches past their end.
+    pub fn slice(&self, range: Range<usize>) -> Option<Self> {
+        let fits = range.start <= range.end && range.end <= self.range.len();
+        fits.then(|| Self { owner: self.owner.clone(), range: self.range.start + range.start..self.range.start + range.end })
+    }
+
     /// The bytes themselves.
     pub fn bytes(&self) -> &[u8] {
         &(*self.owner).as_ref()[self.range.clone()]

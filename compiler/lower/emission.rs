@@ -1,27 +1,28 @@
 //! The steps of a method, in the order of the plan.
 
+use super::method::choose;
 use super::pool::Pool;
 use super::tensors::Tensors;
 use super::work::Work;
 use crate::fuse::Group;
 use crate::ir;
+use crate::machine::Machine;
 use crate::plan::Plan;
 use crate::program::{Address, Call, External, ExternalTensor, Origin, Step};
-use crate::schedule::{self, Argument, Schedule, Unsupported};
-
-/// A group with its schedule; other work has none.
-pub(super) type Scheduled<'s> = (Work<'s>, Option<Box<dyn Schedule + 's>>);
+use crate::schedule::{self, Argument, Context, Schedule, Unsupported};
 
 /// Writes the steps.
 pub(super) struct Emission<'a, 's> {
+    /// For which schedules are chosen.
+    pub machine: &'a Machine,
     pub tensors: &'a Tensors<'a>,
     pub plan: &'a Plan,
     pub pool: &'a mut Pool,
     /// Work in the order of the plan, each with its position.
-    pub items: std::iter::Enumerate<std::vec::IntoIter<Scheduled<'s>>>,
+    pub items: std::iter::Enumerate<std::vec::IntoIter<Work<'s>>>,
 }
 
-impl<'s> Emission<'_, 's> {
+impl<'a: 's, 's> Emission<'a, 's> {
     /// The steps up to the end of the body at hand, or of the method.
     pub fn steps(&mut self) -> Result<Vec<Step>, (Unsupported, &'s Group)> {
         self.body().map(|(steps, _)| steps)
@@ -30,27 +31,28 @@ impl<'s> Emission<'_, 's> {
     /// The steps of a body, and what ended it.
     fn body(&mut self) -> Result<(Vec<Step>, Work<'s>), (Unsupported, &'s Group)> {
         let mut steps = Vec::new();
-        while let Some((position, (work, schedule))) = self.items.next() {
-            match (work, schedule) {
-                (Work::Group(group), Some(schedule)) => {
+        while let Some((position, work)) = self.items.next() {
+            match work {
+                Work::Group(group) => {
+                    let (module, function) = (self.tensors.module(), self.tensors.function());
+                    let schedule = choose(Context { module, function, group, machine: self.machine })?;
                     let call = self.call(group, schedule.as_ref(), position).map_err(|error| (error, group))?;
                     steps.push(Step::Call(call));
                 }
-                (Work::External(group), _) => steps.push(Step::External(self.external(group).map_err(|error| (error, group))?)),
-                (Work::Group(_), None) => unreachable!("groups have schedules"),
-                (Work::Test(condition), _) => {
+                Work::External(group) => steps.push(Step::External(self.external(group).map_err(|error| (error, group))?)),
+                Work::Test(condition) => {
                     let condition = self.tensors.address(self.plan, self.pool, condition);
                     let (then, otherwise) = (self.steps()?, self.steps()?);
                     steps.push(Step::If { condition, then, otherwise });
                 }
-                (Work::Loop, _) => {
+                Work::Loop => {
                     let (head, end) = self.body()?;
                     let Work::Check(condition) = end else { unreachable!("the head of a loop ends with its check") };
                     let condition = self.tensors.address(self.plan, self.pool, condition);
                     steps.push(Step::While { head, condition, body: self.steps()? });
                 }
-                (Work::Enter | Work::Moves(_), _) => {}
-                (Work::Else(_) | Work::End | Work::Check(_) | Work::Repeat(_) | Work::Leave, _) => return Ok((steps, work)),
+                Work::Enter | Work::Moves(_) => {}
+                Work::Else(_) | Work::End | Work::Check(_) | Work::Repeat(_) | Work::Leave => return Ok((steps, work)),
             }
         }
         Ok((steps, Work::Leave))

@@ -23,8 +23,18 @@ pub fn memory_map(request: &Request, plan: &Plan, lifetimes: &Lifetimes, calls: 
     MemoryMap { steps, calls, peak_step: plan.peak_step, occupants }
 }
 
-/// The tensors and scratch memory that are live at the step with most live bytes.
+/// The tensors and scratch memory that are live at the step with most live bytes. What is read and written in place is there once,
+/// under both names.
 pub fn peak(plan: &Plan, map: &MemoryMap) -> Peak {
-    let live = map.occupants.iter().filter(|occupant| occupant.steps.contains(&map.peak_step));
-    Peak { bytes: plan.lower_bound, tensors: live.map(|occupant| format!("{} ({} B)", occupant.name, occupant.bytes)).collect() }
+    let mut places: Vec<(u64, u64, String)> = Vec::new();
+    for occupant in map.occupants.iter().filter(|occupant| occupant.steps.contains(&map.peak_step)) {
+        match places.iter_mut().find(|(offset, _, _)| *offset == occupant.offset) {
+            Some((_, bytes, names)) => {
+                *bytes = occupant.bytes.max(*bytes);
+                *names = format!("{names}, in place {}", occupant.name);
+            }
+            None => places.push((occupant.offset, occupant.bytes, occupant.name.clone())),
+        }
+    }
+    Peak { bytes: plan.lower_bound, tensors: places.into_iter().map(|(_, bytes, names)| format!("{names} ({bytes} B)")).collect() }
 }

@@ -1,6 +1,6 @@
 //! One method: its groups in order, the places of its values, the planner's request, and the steps with their addresses.
 
-use super::emission::{Emission, Scheduled};
+use super::emission::Emission;
 use super::memory_map::{memory_map, peak};
 use super::places::{self, Places, Point};
 use super::pool::Pool;
@@ -15,7 +15,7 @@ use crate::ir::{self, Function, Module, Type, Value};
 use crate::plan::{self, Plan, TensorId};
 use crate::program::{Method, Port};
 use crate::schedule::movement::MovementSchedule;
-use crate::schedule::{self, Context, Schedule, Unsupported};
+use crate::schedule::{self, Context, Requirements, Schedule, Unsupported};
 use std::collections::{BTreeSet, HashMap};
 
 /// A method, its plan and what reports and checks want to know of it.
@@ -49,19 +49,19 @@ pub(super) fn lower(
 
     let work = work::of_method(function, &grouped.nodes);
     let context = |group| Context { module, function, group, machine: options.machine };
-    let schedules = choose_all(&work, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?;
+    let needs = needs_of(&work, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?;
     let outside = Outside::new(module, function, variables, states, method.inputs.len(), outputs);
-    let places = choose_places(&work, &schedules, &outside, outputs);
+    let places = choose_places(&work, &needs, &outside, outputs);
     let copies = copies_of(&work, &places, function, spares);
     let (work, is_copy) = with_copies(&work, &copies);
     let copied: Vec<Work> = work.iter().zip(&is_copy).filter(|(_, copy)| **copy).map(|(work, _)| *work).collect();
     let context = |group| Context { module, function, group, machine: options.machine };
-    let mut copied = choose_all(&copied, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?.into_iter();
-    let mut originals = schedules.into_iter();
-    let mut schedules: Vec<_> = is_copy.iter().map(|&copy| if copy { copied.next() } else { originals.next() }.flatten()).collect();
+    let mut copied = needs_of(&copied, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?.into_iter();
+    let mut originals = needs.into_iter();
+    let needs: Vec<_> = is_copy.iter().map(|&copy| if copy { copied.next() } else { originals.next() }.flatten()).collect();
 
     let mut tensors = Tensors::new(&outside, &places);
-    let steps = steps_of(&work, &schedules, &mut tensors, states, outputs);
+    let steps = steps_of(&work, &needs, &mut tensors, states, outputs);
     let mut request = plan::Request { tensors: tensors.list.clone(), steps, effort: options.effort };
     let planned = match options.plan {
         PlanSource::Own => plan::plan_reordered(&request),
@@ -80,8 +80,8 @@ pub(super) fn lower(
     let request = request.reordered(&order);
     let work: Vec<Work> = order.iter().map(|&i| work[i]).collect();
     plan::check(&request, &plan).map_err(|error| bug(format!("the memory plan does not pass its check: {error}")))?;
-    let items: Vec<Scheduled> = work.iter().copied().zip(order.iter().map(|&i| schedules[i].take())).collect();
-    let mut emission = Emission { tensors: &tensors, plan: &plan, pool, items: items.into_iter().enumerate() };
+    let items = work.clone().into_iter().enumerate();
+    let mut emission = Emission { machine: options.machine, tensors: &tensors, plan: &plan, pool, items };
     let steps = emission.steps().map_err(fail)?;
     let calls: Vec<usize> = (0..work.len()).filter(|&i| matches!(work[i], Work::Group(_))).collect();
     let lifetimes = plan::Lifetimes::new(&request).map_err(|error| bug(error.to_string()))?;
@@ -159,36 +159,38 @@ fn produced(nodes: &[Node], list: &mut Vec<Value>) {
     }
 }
 
-type Schedules<'a> = Vec<Option<Box<dyn Schedule + 'a>>>;
+/// What the schedule of each group needs; other work has none.
+type Needs = Vec<Option<Requirements>>;
 
-/// The schedules of all groups, or all groups without one.
-fn choose_all<'a>(work: &[Work<'a>], context: impl Fn(&'a Group) -> Context<'a>) -> Result<Schedules<'a>, Vec<(Unsupported, &'a Group)>> {
-    let (mut schedules, mut failures) = (Vec::new(), Vec::new());
+/// What the schedules of all groups need, or all groups without one. A schedule holds the weights of its group, so it is dropped here and
+/// chosen anew when its kernel is written: one is alive at a time.
+fn needs_of<'a>(work: &[Work<'a>], context: impl Fn(&'a Group) -> Context<'a>) -> Result<Needs, Vec<(Unsupported, &'a Group)>> {
+    let (mut needs, mut failures) = (Vec::new(), Vec::new());
     for item in work {
         match item {
             Work::Group(group) => match choose(context(group)) {
-                Ok(schedule) => schedules.push(Some(schedule)),
+                Ok(schedule) => needs.push(Some(schedule.requirements())),
                 Err(failure) => failures.push(failure),
             },
-            _ => schedules.push(None),
+            _ => needs.push(None),
         }
     }
-    if failures.is_empty() { Ok(schedules) } else { Err(failures) }
+    if failures.is_empty() { Ok(needs) } else { Err(failures) }
 }
 
 /// Which values have one place.
-fn choose_places(work: &[Work<'_>], schedules: &Schedules<'_>, outside: &Outside<'_>, outputs: &[Value]) -> Places {
+fn choose_places(work: &[Work<'_>], needs: &Needs, outside: &Outside<'_>, outputs: &[Value]) -> Places {
     let root = |v: Value| root_of(outside.function, v);
     let states = outside.states;
-    let point = |(item, schedule): (&Work, &Option<Box<dyn Schedule + '_>>)| {
+    let point = |(item, needs): (&Work, &Option<Requirements>)| {
         let mut point = Point::default();
         match item {
             Work::Enter => point.writes = states.iter().map(|s| s.flow.entry).collect(),
             Work::Group(group) | Work::External(group) => {
                 point.reads = group.inputs(outside.function).into_iter().map(root).collect();
                 point.writes = group.outputs.iter().copied().map(root).collect();
-                let pairs = schedule.as_ref().map(|s| s.requirements().may_share).unwrap_or_default();
-                point.may_share = pairs.into_iter().map(|(read, written)| (root(read), root(written))).collect();
+                let pairs = needs.iter().flat_map(|needs| &needs.may_share);
+                point.may_share = pairs.map(|&(read, written)| (root(read), root(written))).collect();
             }
             Work::Moves(moves) => {
                 point.moves = moves.iter().map(|m| Move { from: root(m.from), to: m.to }).collect();
@@ -203,7 +205,7 @@ fn choose_places(work: &[Work<'_>], schedules: &Schedules<'_>, outside: &Outside
         }
         point
     };
-    let points: Vec<Point> = work.iter().zip(schedules).map(point).collect();
+    let points: Vec<Point> = work.iter().zip(needs).map(point).collect();
     let together: Vec<_> = states.iter().map(|s| (s.flow.entry, s.left)).collect();
     places::choose(&points, &places::loops(work), &together, |value| outside.holder(value))
 }
@@ -253,23 +255,14 @@ fn with_copies<'a>(work: &[Work<'a>], copies: &'a [Vec<Group>]) -> (Vec<Work<'a>
 }
 
 /// The planner's steps.
-fn steps_of(
-    work: &[Work<'_>],
-    schedules: &Schedules<'_>,
-    tensors: &mut Tensors<'_>,
-    states: &[StatePlace],
-    outputs: &[Value],
-) -> Vec<plan::Step> {
+fn steps_of(work: &[Work<'_>], needs: &Needs, tensors: &mut Tensors<'_>, states: &[StatePlace], outputs: &[Value]) -> Vec<plan::Step> {
     let mut steps: Vec<plan::Step> = Vec::new();
     let mut loops = Vec::new();
-    for (item, schedule) in work.iter().zip(schedules) {
+    for (item, needs) in work.iter().zip(needs) {
         let step = match item {
-            Work::Group(group) => {
-                let requirements = schedule.as_ref().map(|s| s.requirements()).unwrap_or_default();
-                tensors.group_step(group, &requirements)
-            }
+            Work::Group(group) => tensors.group_step(group, &needs.clone().unwrap_or_default()),
             // Its function may have effects: what comes before and behind it stays there.
-            Work::External(group) => plan::Step { barrier: true, ..tensors.group_step(group, &schedule::Requirements::default()) },
+            Work::External(group) => plan::Step { barrier: true, ..tensors.group_step(group, &Requirements::default()) },
             Work::Enter => {
                 let writes = states.iter().map(|s| tensors.id(s.flow.entry)).collect();
                 plan::Step { writes, ..tensors.barrier("enter", []) }
@@ -320,7 +313,8 @@ fn flow_diagnostic(module: &Module, method: &ir::Method, error: &FlowError) -> D
     diagnostic
 }
 
-fn choose<'a>(cx: Context<'a>) -> Result<Box<dyn Schedule + 'a>, (Unsupported, &'a Group)> {
+/// The schedule of a group.
+pub(super) fn choose<'a>(cx: Context<'a>) -> Result<Box<dyn Schedule + 'a>, (Unsupported, &'a Group)> {
     let schedule = match cx.group.copied {
         Some(from) => MovementSchedule::whole(cx, from).map(|s| Box::new(s) as Box<dyn Schedule>),
         None => schedule::choose(cx),

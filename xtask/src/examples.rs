@@ -14,6 +14,7 @@ struct Example {
 const EXAMPLES: &[Example] = &[
     Example { name: "c", run: |modelc, build| make("c", &[], modelc, build) },
     Example { name: "cmake", run: cmake },
+    Example { name: "cargo", run: cargo_package },
     Example { name: "baremetal-aarch64", run: |modelc, build| make("baremetal", &["MACHINE=aarch64"], modelc, build) },
     Example { name: "baremetal-riscv64", run: |modelc, build| make("baremetal", &["MACHINE=riscv64"], modelc, build) },
 ];
@@ -77,6 +78,15 @@ fn cmake(modelc: &Path, build: &Path) -> Outcome {
     run_then_print(Command::new("cmake").arg("-S").arg(source).arg("-B").arg(build).arg(compiler))?;
     run_then_print(Command::new("cmake").arg("--build").arg(build))?;
     run_then_print(Command::new("ctest").arg("--test-dir").arg(build).arg("--output-on-failure"))
+}
+
+/// A package whose build script uses the compiler as a library: it does not use the executable.
+fn cargo_package(_modelc: &Path, build: &Path) -> Outcome {
+    let manifest = root().join("examples/cargo/Cargo.toml");
+    // The folder of the build that calls this is not lent either.
+    run_then_print(
+        cargo().args(["run", "--locked", "--manifest-path"]).arg(manifest).arg("--target-dir").arg(build).env_remove("CARGO_TARGET_DIR"),
+    )
 }
 
 /// Cargo's target folder.

@@ -12,6 +12,7 @@
 
 mod branch;
 mod control;
+mod data_file;
 mod effects;
 mod fault;
 mod graph;
@@ -26,7 +27,7 @@ mod translate;
 use super::LoadOptions;
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::ir::data::Bytes;
-use crate::ir::{ImportedPlan, Module};
+use crate::ir::{Data, ImportedPlan, Module};
 use program::{Instruction, Plan};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,7 +47,9 @@ fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec
     let file = reader::File::open(bytes).map_err(|fault| vec![fault])?;
     let plans = program::plans(&file)?;
     let mut faults = unknown_operators(&plans);
-    let mut shared = shared::Shared::new(file, options.shapes.clone());
+    let open = |(path, data): &(String, Data)| data_file::DataFile::open(data).map_err(|fault| fault.in_file(path));
+    let data = options.data.iter().map(open).collect::<Result<_, _>>().map_err(|fault| vec![fault])?;
+    let mut shared = shared::Shared::new(file, options.shapes.clone(), data);
     let mut module = Module::default();
     let mut imported = ImportedPlan::default();
     for plan in &plans {

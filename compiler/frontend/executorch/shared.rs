@@ -1,9 +1,10 @@
 //! What the methods of a program have in common: the file, its constants, names already taken.
 
+use super::data_file::DataFile;
 use super::graph;
 use super::program::Form;
 use super::reader::File;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::{Constant, ConstantData, Data, Module, TensorType};
 use std::collections::{HashMap, HashSet};
 
@@ -13,14 +14,18 @@ pub struct Shared {
     pub file: File,
     /// Shapes that users give inputs of dynamic shape, by input number.
     pub shapes: Vec<(usize, Vec<u64>)>,
+    /// Files of tensors beside the program.
+    data: Vec<DataFile>,
     constants: HashMap<(u32, u64), Vec<(Form, Constant)>>,
+    /// Of those files, by name.
+    external: HashMap<String, Vec<(Form, Constant)>>,
     names: HashSet<String>,
 }
 
 impl Shared {
     /// Nothing loaded yet.
-    pub fn new(file: File, shapes: Vec<(usize, Vec<u64>)>) -> Self {
-        Self { file, shapes, constants: HashMap::new(), names: HashSet::new() }
+    pub fn new(file: File, shapes: Vec<(usize, Vec<u64>)>, data: Vec<DataFile>) -> Self {
+        Self { file, shapes, data, constants: HashMap::new(), external: HashMap::new(), names: HashSet::new() }
     }
 
     /// The constant in a buffer of the file, in row-major order.
@@ -36,6 +41,26 @@ impl Shared {
         let constant = add_row_major(module, form, data);
         known.push((form.clone(), constant));
         Ok(constant)
+    }
+
+    /// The constant of a name in a file beside the program, in row-major order.
+    ///
+    /// # Errors
+    /// When no file has it, or has another.
+    pub fn external(&mut self, module: &mut Module, name: &str, form: &Form) -> Result<Constant, Diagnostic> {
+        let known = self.external.entry(name.to_owned()).or_default();
+        if let Some((_, constant)) = known.iter().find(|(have, _)| have == form) {
+            return Ok(*constant);
+        }
+        for file in &self.data {
+            if let Some(data) = file.tensor(name, form)? {
+                let constant = add_row_major(module, form, data);
+                known.push((form.clone(), constant));
+                return Ok(constant);
+            }
+        }
+        let message = format!("the constant {name:?} is in another file (.ptd)");
+        Err(Diagnostic::new(413, Kind::Invalid, message).help("name the file that has it: --data W.ptd"))
     }
 
     /// A name for a function that no other has, close to the one wanted.

@@ -11,7 +11,7 @@ use super::memory::{self, Area, ByteRange, Content, Definition, Memory, Part};
 use super::ops;
 use super::program::{EValue, Form, Instruction, Plan, Storage};
 use super::shared::Shared;
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::Diagnostic;
 use crate::ir::{Constant, Function, FunctionBuilder, Module, Placement, Source, SourceData, TensorType, Value};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -375,15 +375,13 @@ fn initial_register(shared: &mut Shared, module: &mut Module, index: usize, valu
                     Ok(constant) => Place::Constant(constant),
                     Err(diagnostic) => Place::Missing(diagnostic.about_tensor(format!("value {index}")).into()),
                 },
-                Storage::External(name) => Place::Missing(external(name)),
+                Storage::External(name) => match shared.external(module, name, &meta.form) {
+                    Ok(constant) => Place::Constant(constant),
+                    Err(diagnostic) => Place::Missing(diagnostic.about_tensor(name).into()),
+                },
             };
             Register::Tensor(Handle { place, form: meta.form.clone() })
         }
         _ => Register::AsInFile(index),
     }
-}
-
-fn external(name: &str) -> Fault {
-    let diagnostic = Diagnostic::new(413, Kind::Unsupported, "constants in another file (.ptd) are not supported yet");
-    diagnostic.about_tensor(name).into()
 }

@@ -1,0 +1,100 @@
+//! Files of named tensors that a program refers to (`.ptd`).
+
+use super::program::{Form, element_type};
+use crate::diagnostic::{Diagnostic, Kind};
+use crate::ir::{Data, ElementType};
+use crate::schema::{flat_tensor as schema, flatbuffer_part, verifier_options};
+use std::collections::HashMap;
+
+/// The tensors of one file, by name.
+pub struct DataFile {
+    tensors: HashMap<String, Named>,
+}
+
+struct Named {
+    data: Data,
+    layout: Option<Layout>,
+}
+
+/// What the file says of a tensor.
+struct Layout {
+    element: ElementType,
+    sizes: Vec<u64>,
+    order: Vec<u8>,
+}
+
+impl DataFile {
+    /// Reads a file; nothing of it is copied.
+    ///
+    /// # Errors
+    /// When it is no such file, or a segment reaches past its end.
+    pub fn open(file: &Data) -> Result<Self, Diagnostic> {
+        let bytes = file.bytes();
+        let buffer = flatbuffer_part(bytes);
+        let options = verifier_options(buffer.len());
+        let root = schema::root_as_flat_tensor_with_opts(&options, buffer).map_err(|error| {
+            invalid(format!("the file of tensors is damaged: {}", error.to_string().lines().next().unwrap_or_default()))
+        })?;
+        let base = segment_base(bytes).ok_or_else(|| invalid("the file of tensors has no header").expected("FH01 at byte 8", "none"))?;
+        let segment = |index: u32| {
+            let segment = root.segments().filter(|list| (index as usize) < list.len()).map(|list| list.get(index as usize));
+            let segment = segment.ok_or_else(|| invalid(format!("the file of tensors has no segment {index}")))?;
+            let start = base.checked_add(segment.offset());
+            let range = start.zip(start.and_then(|start| start.checked_add(segment.size())));
+            let range = range.and_then(|(start, end)| Some(usize::try_from(start).ok()?..usize::try_from(end).ok()?));
+            let data = range.and_then(|range| file.slice(range));
+            data.ok_or_else(|| invalid(format!("segment {index} reaches past the end of the file of tensors")))
+        };
+        let mut tensors = HashMap::new();
+        for named in root.named_data().into_iter().flatten() {
+            let layout = named.tensor_layout().map(layout).transpose()?;
+            let name = named.key().unwrap_or_default().to_owned();
+            tensors.insert(name, Named { data: segment(named.segment_index())?, layout });
+        }
+        Ok(Self { tensors })
+    }
+
+    /// The bytes of a tensor of a form; `None` when the file has no tensor of the name.
+    ///
+    /// # Errors
+    /// When it has one that is another.
+    pub fn tensor(&self, name: &str, form: &Form) -> Result<Option<Data>, Diagnostic> {
+        let Some(named) = self.tensors.get(name) else { return Ok(None) };
+        if let Some(layout) = &named.layout {
+            let row_major: Vec<u8> = (0..form.shape.len() as u8).collect();
+            let order = form.layout.order().map_or(row_major, <[u8]>::to_vec);
+            if (layout.element, &layout.sizes, &layout.order) != (form.element, &form.shape, &order) {
+                return Err(invalid("the tensor in the file of tensors is another than the program's").expected(
+                    format!("{} {:?} in order {order:?}", form.element, form.shape),
+                    format!("{} {:?} in order {:?}", layout.element, layout.sizes, layout.order),
+                ));
+            }
+        }
+        let bytes = usize::try_from(form.bytes()).ok().and_then(|length| named.data.slice(0..length));
+        let found = named.data.bytes().len();
+        bytes.map(Some).ok_or_else(|| {
+            invalid("the tensor in the file of tensors is too short").expected(format!("{} bytes", form.bytes()), found.to_string())
+        })
+    }
+}
+
+/// Where segments begin: in the header behind the identifier.
+fn segment_base(bytes: &[u8]) -> Option<u64> {
+    if bytes.get(8..12)? != b"FH01" {
+        return None;
+    }
+    Some(u64::from_le_bytes(bytes.get(32..40)?.try_into().ok()?))
+}
+
+fn layout(record: schema::TensorLayout<'_>) -> Result<Layout, Diagnostic> {
+    let sizes = record.sizes().into_iter().flatten().map(|n| u64::try_from(n).map_err(|_| invalid("a tensor has a negative extent")));
+    Ok(Layout {
+        element: element_type(record.scalar_type())?,
+        sizes: sizes.collect::<Result<_, _>>()?,
+        order: record.dim_order().into_iter().flatten().collect(),
+    })
+}
+
+fn invalid(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(123, Kind::Invalid, message)
+}
