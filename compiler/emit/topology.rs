@@ -157,7 +157,8 @@ fn difference(topology: &Topology, record: &TopologyRecord) -> Option<Diagnostic
     let describe =
         |operator: Option<&(u32, String)>| operator.map_or_else(|| "none".into(), |(index, name)| format!("operator {index} {name}"));
     let (new, old) = (topology.calls.get(common), record.calls.get(common));
-    let mut diagnostic = differs("operators")
+    let same_operator = new.and_then(|call| call.operator.as_ref()) == old.and_then(|call| call.1.as_ref());
+    let mut diagnostic = differs(if same_operator { "shapes, types or attributes" } else { "operators" })
         .expected(describe(old.and_then(|call| call.1.as_ref())), describe(new.and_then(|call| call.operator.as_ref())));
     if let Some(method) = new.map(|call| &call.method).or(old.map(|call| &call.0)) {
         diagnostic = diagnostic.in_function(method);

@@ -52,7 +52,9 @@ impl AsRef<[u8]> for Data {
 }
 
 impl From<Vec<u8>> for Data {
-    fn from(bytes: Vec<u8>) -> Self {
+    fn from(mut bytes: Vec<u8>) -> Self {
+        // What was collected may have twice the room it needs, and constants live long.
+        bytes.shrink_to_fit();
         Self::all_of(Arc::new(bytes))
     }
 }

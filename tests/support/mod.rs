@@ -31,6 +31,9 @@ pub fn load(path: &Path) -> Result<Module, Diagnostics> {
     if let Some(inputs) = inputs {
         options.shapes = (0..).map_while(|index| Some((index, inputs.input(0, index)?.shape.clone()))).collect();
     }
+    if let Ok(tensors) = std::fs::read(path.with_extension("ptd")) {
+        options.data.push(("tensors.ptd".into(), tensors.into()));
+    }
     frontend::load(Arc::new(bytes), &name, &options)
 }
 
