@@ -114,7 +114,7 @@ mod tests {
                 bytes[position] = byte;
                 for length in [bytes.len(), bytes.len() / 2, position] {
                     if let Some(options) = Options::read(&bytes[bytes.len() - length..]) {
-                        ["a", "b", "c"].iter().for_each(|name| drop(options.number(name)));
+                        let _ = ["a", "b", "c"].map(|name| options.number(name));
                     }
                 }
             }
