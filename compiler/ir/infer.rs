@@ -265,8 +265,7 @@ pub fn conv(cx: &Context<'_>) -> Types {
     let input_dilation = cx.ints("input_dilation");
     cx.require(input_dilation.len() == last - 1, || format!("input_dilation has {} numbers", input_dilation.len()))?;
     let mut shape = vec![input.shape[0]];
-    for d in 0..last - 1 {
-        let dilation = input_dilation[d];
+    for (d, &dilation) in input_dilation.iter().enumerate() {
         let allowed = dilation == 1 || geometry.strides[d] == 1 && (1..=i64::from(i32::MAX)).contains(&dilation);
         cx.require(allowed, || "an input is dilated by a positive number, and then the stride is 1".into())?;
         let extent = match input.shape[d + 1] {
