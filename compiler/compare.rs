@@ -1,6 +1,6 @@
 //! Comparing tensors: integers bit for bit, floats within a tolerance, NaN and infinities in the same places.
 
-use crate::ir::{ElementType, Tensor};
+use crate::ir::Tensor;
 use std::fmt;
 
 /// How far floats may be apart: `absolute + relative × the largest finite expected magnitude of the tensor`.
@@ -56,7 +56,7 @@ impl fmt::Display for Difference {
 /// The elements as binary64; `None` for integers of 64 bits, which it cannot hold, and types without arithmetic.
 fn numbers(tensor: &Tensor) -> Vec<f64> {
     use crate::ir::Scalar;
-    let element = if tensor.element == ElementType::C64 { ElementType::F32 } else { tensor.element };
+    let element = tensor.element.part();
     let size = (element.bits() / 8).max(1) as usize;
     let number = |bytes: &[u8]| {
         let mut raw = [0; 8];
@@ -72,7 +72,7 @@ pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Diffe
         let describe = |t: &Tensor| format!("{}{:?}", t.element, t.shape);
         return Difference::Type { found: describe(found), expected: describe(expected) };
     }
-    let exact = !found.element.is_float() && found.element != ElementType::C64;
+    let exact = !found.element.part().is_float();
     let (ours, theirs) = (numbers(found), numbers(expected));
     let largest = theirs.iter().filter(|x| x.is_finite()).fold(0f64, |largest, x| largest.max(x.abs()));
     let allowed = if exact { 0.0 } else { tolerance.absolute + tolerance.relative * largest };
@@ -102,6 +102,7 @@ pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Diffe
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::ElementType;
 
     fn floats(values: &[f32]) -> Tensor {
         let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();

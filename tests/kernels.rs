@@ -6,7 +6,7 @@ mod support;
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::random::{self, Options};
 use modelc::ir::text::{Constants, print_module};
-use modelc::ir::{ElementType, Module, ScalarOp, Tensor};
+use modelc::ir::{ElementType, FunctionBuilder, Module, Op, Port, ScalarOp, Tensor, TensorType, Type};
 use modelc::kernel::BufferKind;
 use modelc::kernel::interpret::interpret;
 use modelc::kernel::verify::verify;
@@ -154,6 +154,27 @@ fn random_modules_match_the_tensor_interpreter() {
     println!("{good} match");
     // A third did when this was written; fewer means that something is no longer compiled.
     assert!(good * 5 >= seeds(), "only {good} of {} modules are compiled: {unsupported:#?}", seeds());
+}
+
+#[test]
+fn fourier_transforms_of_every_length_match_on_every_machine() {
+    for (op, length) in (0..10).flat_map(|n| [(Op::Fourier, 1u64 << n), (Op::RealFourier, 1 << n)]) {
+        let shape = if op == Op::Fourier { vec![3, length, 2] } else { vec![3, length] };
+        let count = shape.iter().product::<u64>();
+        let mut module = Module::default();
+        let mut builder = FunctionBuilder::new(&mut module, "main");
+        let input = builder.param(Type::Tensor(TensorType::of(ElementType::F32, &shape)), None);
+        let results = builder.inst(op, &[input], vec![]).unwrap_or_else(|error| panic!("{length}: {error}"));
+        let function = builder.finish(results);
+        let (inputs, outputs) = (vec![Port::default()], vec![Port::default()]);
+        module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs, outputs });
+        let bytes = (0..count).flat_map(|i| ((i * i * 7919 % 1000) as f32 / 500.0 - 1.0).to_le_bytes()).collect();
+        let inputs = [Tensor { element: ElementType::F32, shape, bytes }];
+        for machine in MACHINES {
+            let result = check(&module, &inputs, machine);
+            assert_eq!(result, Ok(Ok(())), "{op:?} of {length} on {}", machine.level);
+        }
+    }
 }
 
 #[test]

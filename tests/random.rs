@@ -34,7 +34,7 @@ fn canonical(tensor: &Tensor) -> Vec<u8> {
         ElementType::F16 => (2, |b| b & 0x7fff > 0x7c00),
         ElementType::Bf16 => (2, |b| b & 0x7fff > 0x7f80),
         ElementType::F32 | ElementType::C64 => (4, |b| b & 0x7fff_ffff > 0x7f80_0000),
-        ElementType::F64 => (8, |b| b & (u64::MAX >> 1) > 0x7ff0_0000_0000_0000),
+        ElementType::F64 | ElementType::C128 => (8, |b| b & (u64::MAX >> 1) > 0x7ff0_0000_0000_0000),
         _ => return tensor.bytes.clone(),
     };
     let number = |chunk: &[u8]| chunk.iter().rev().fold(0u64, |bits, &b| bits << 8 | u64::from(b));

@@ -84,12 +84,13 @@ fn the_jit_computes_what_the_interpreter_computes() {
     use ElementType::*;
     let rounded = |op: &ScalarOp| {
         use ScalarOp::*;
-        matches!(op, Rsqrt | Exp | Log | Tanh | Logistic | Erf | Sin | Cos | Pow)
+        matches!(op, Rsqrt | Exp | Log | Tanh | Logistic | Erf | Erfc | Sin | Cos | Pow | Atan2)
     };
+    // The functions of custom operators are the application's; transforms add in another order, which integers made of them would show.
+    let missing = [Op::External, Op::Fourier, Op::RealFourier];
     let options = Options {
         instructions: 10,
-        // The functions of custom operators are the application's.
-        operators: OPS.iter().map(|row| row.op).filter(|op| *op != Op::External).collect(),
+        operators: OPS.iter().map(|row| row.op).filter(|op| !missing.contains(op)).collect(),
         elements: vec![F32, I8, I32, U8, Bool, I16],
         scalar_operations: ScalarOp::PLAIN.iter().copied().filter(|op| !rounded(op)).collect(),
         dynamic: false,

@@ -143,6 +143,7 @@ pub fn read_array(argument: &str) -> Result<(usize, Tensor), Diagnostic> {
 /// A tensor of random numbers: floats in −1..1, truth values, integers over the whole range of 8 bits and 0..100 beyond.
 fn random(element: ElementType, shape: &[u64], seed: u64) -> Tensor {
     let mut tensor = Tensor::zeros(element, shape).unwrap_or(Tensor { element, shape: vec![0], bytes: vec![] });
+    let element = element.part();
     let size = (element.bits() / 8).max(1) as usize;
     let mut numbers = Random::new(seed);
     for slot in tensor.bytes.chunks_exact_mut(size) {

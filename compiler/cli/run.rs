@@ -138,8 +138,9 @@ const SHOWN: usize = 8;
 
 /// One line about a tensor: type, shape, name, the first elements.
 fn summary(name: &str, source: &str, tensor: &Tensor) -> String {
-    let size = (tensor.element.bits() / 8).max(1) as usize;
-    let numbers = tensor.bytes.chunks_exact(size).take(SHOWN).map(|bytes| number(tensor.element, bytes));
+    let element = tensor.element.part();
+    let size = (element.bits() / 8).max(1) as usize;
+    let numbers = tensor.bytes.chunks_exact(size).take(SHOWN).map(|bytes| number(element, bytes));
     let more = tensor.elements().saturating_sub(SHOWN);
     let rest = if more > 0 { format!(" … {} more", grouped(more as u64)) } else { String::new() };
     format!("{name} {}{:?} {source:?}: {}{rest}", tensor.element, tensor.shape, numbers.collect::<Vec<_>>().join(" "))

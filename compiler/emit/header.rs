@@ -224,9 +224,9 @@ fn field(text: &mut String, port: &Port, direction: &str, index: usize) {
     let note = format!("/* {}: {}[{shape}] */", comment(&port.name), port.element);
     let ty = c_type(port.element);
     let _ = match (port.scalar, port.element) {
-        (true, ElementType::C64) => writeln!(text, "  {ty} {direction}{index}[2]; {note}"),
+        (true, ElementType::C64 | ElementType::C128) => writeln!(text, "  {ty} {direction}{index}[2]; {note}"),
         (true, _) => writeln!(text, "  {ty} {direction}{index}; {note}"),
-        (false, ElementType::C64) => writeln!(text, "  {constant}{ty} (*{direction}{index})[2]; {note}"),
+        (false, ElementType::C64 | ElementType::C128) => writeln!(text, "  {constant}{ty} (*{direction}{index})[2]; {note}"),
         (false, _) => writeln!(text, "  {constant}{ty} *{direction}{index}; {note}"),
     };
     if has_shape(port) {
@@ -245,7 +245,7 @@ fn c_type(element: ElementType) -> &'static str {
         ElementType::U32 => "uint32_t",
         ElementType::U64 => "uint64_t",
         ElementType::F32 | ElementType::C64 => "float",
-        ElementType::F64 => "double",
+        ElementType::F64 | ElementType::C128 => "double",
     }
 }
 

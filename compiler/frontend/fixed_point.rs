@@ -3,6 +3,8 @@
 //! A number with *n* integer bits holds its value times 2^(31−n) in 32 bits. Rounding is part of each definition, so these follow
 //! the published algorithm step by step.
 
+use super::quantization::Multiplier;
+
 /// `(a × b + 2³⁰) >> 31`, saturating; ties away from zero for negative products as gemmlowp has them.
 pub fn multiply_high(a: i32, b: i32) -> i32 {
     if a == i32::MIN && b == i32::MIN {
@@ -52,6 +54,37 @@ pub fn exp_of_negative(a: i32) -> i32 {
     result
 }
 
+/// x × 2^count, saturating.
+fn shift_left(x: i32, count: u32) -> i32 {
+    (i64::from(x) << count).clamp(i32::MIN.into(), i32::MAX.into()) as i32
+}
+
+/// 1 ÷ √x of a whole number x > 0 as a multiplier (TFLite's `GetInvSqrtQuantizedMultiplierExp`): five Newton steps from 1 with three integer
+/// bits, after x was brought to 2²⁷..2²⁹ by an even number of bits. 1 gives the largest mantissa.
+pub fn inverse_root_of(x: i32) -> Multiplier {
+    const HALF_ROOT_OF_TWO: i32 = 1_518_500_250;
+    if x <= 1 {
+        return Multiplier { mantissa: i32::MAX, shift: 0 };
+    }
+    let (mut x, mut right) = (x, 11);
+    while x >= 1 << 29 {
+        x /= 4;
+        right += 1;
+    }
+    let pairs = (x.leading_zeros() as i32 - 1) / 2 - 1;
+    right -= pairs;
+    let input = (x << (2 * pairs)) >> 1;
+    let half = divide_by_power_of_two(input, 1);
+    let mut estimate = 1 << 28;
+    for _ in 0..5 {
+        let cube = shift_left(multiply_high(multiply_high(estimate, estimate), estimate), 6);
+        let next = multiply_high((1 << 28) + (1 << 27), estimate) - multiply_high(half, cube);
+        estimate = shift_left(next, 3);
+    }
+    let mantissa = multiply_high(estimate, HALF_ROOT_OF_TWO) << (-right).max(0);
+    Multiplier { mantissa, shift: -right.max(0) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,6 +97,16 @@ mod tests {
             let real = libm::exp(f64::from(a) / f64::from(1 << 26));
             let fixed = f64::from(exp_of_negative(a)) / f64::from(1u32 << 31);
             assert!((real - fixed).abs() < 3e-7, "{a}: {fixed} instead of {real}");
+        }
+    }
+
+    #[test]
+    fn the_inverse_root_is_close_to_the_real_one() {
+        for x in [2, 3, 4, 10, 255, 65_025, 1 << 20, (1 << 29) - 1, 1 << 29, i32::MAX] {
+            let found = inverse_root_of(x);
+            let real = f64::from(found.mantissa) * libm::exp2(f64::from(found.shift - 31));
+            // What five steps from 1 leave of the error.
+            assert!((real * libm::sqrt(f64::from(x)) - 1.0).abs() < 1e-5, "{x}: {real}");
         }
     }
 

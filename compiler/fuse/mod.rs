@@ -121,8 +121,20 @@ impl Group {
 const MAX_NODES: usize = 512;
 
 /// Whether an instruction is no kernel: constants are data, views and extents have the memory of what they stand for.
-pub fn is_free(op: Op) -> bool {
-    matches!(op, Op::Constant | Op::Reshape | Op::IndexConstant | Op::ExtentOf)
+pub fn is_free(function: &Function, inst: Inst) -> bool {
+    matches!(function.insts[inst].op, Op::Constant | Op::IndexConstant | Op::ExtentOf) || is_view(function, inst)
+}
+
+/// Whether an instruction gives its operand's memory another type. Where a caller's buffer need only be aligned for the one type, the other
+/// one is copied.
+pub fn is_view(function: &Function, inst: Inst) -> bool {
+    let data = &function.insts[inst];
+    let alignment = |value: Value| function.tensor(value).element.alignment();
+    match data.op {
+        Op::Reshape => true,
+        Op::Bitcast => alignment(data.operands[0]) == alignment(data.results[0]),
+        _ => false,
+    }
 }
 
 fn takes_epilogue(op: Op) -> bool {
@@ -193,7 +205,7 @@ impl Grouping<'_> {
                 continue;
             }
             match &items[start] {
-                Item::Inst(inst) if is_free(self.function.insts[*inst].op) || self.absorbed.contains(inst) => {}
+                Item::Inst(inst) if is_free(self.function, *inst) || self.absorbed.contains(inst) => {}
                 Item::Inst(inst) => {
                     let mut group = self.grow(*inst, items, start, &mut taken);
                     if self.is_prologue(&group, items) {
@@ -325,7 +337,7 @@ impl Grouping<'_> {
             let listed = items[start..].iter().any(|item| matches!(item, Item::Inst(i) if *i == inst));
             match data.op {
                 Op::Constant => return listed,
-                Op::Reshape if listed => value = data.operands[0],
+                _ if listed && is_view(self.function, inst) => value = data.operands[0],
                 _ => return false,
             }
             if self.available.contains(&value) {

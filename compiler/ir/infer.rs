@@ -168,6 +168,7 @@ pub fn map(cx: &Context<'_>) -> Types {
     for (i, &want) in expression.inputs.iter().enumerate() {
         let ty = cx.tensor(i)?;
         cx.require(ty.element == want, || format!("operand {i} is {}, the expression wants {want}", ty.element))?;
+        cx.require(want != ElementType::C128, || "expressions do not compute with c128".into())?;
         shapes.push(ty.shape.as_slice());
     }
     let shape = broadcast_shapes(&shapes).ok_or_else(|| cx.error("operand shapes do not broadcast"))?;
@@ -294,9 +295,37 @@ pub fn matmul(cx: &Context<'_>) -> Types {
     cx.one(accumulator, shape)
 }
 
+fn transformed(cx: &Context<'_>, extent: Option<&Extent>) -> Result<u64, TypeError> {
+    let element = cx.tensor(0)?.element;
+    cx.require(matches!(element, ElementType::F32 | ElementType::F64), || format!("{element} is not transformed"))?;
+    match extent {
+        Some(Extent::Static(n)) if n.is_power_of_two() => Ok(*n),
+        _ => Err(cx.error("the length must be a power of two")),
+    }
+}
+
+/// `fft`
+pub fn fourier(cx: &Context<'_>) -> Types {
+    let input = cx.tensor(0)?;
+    cx.require(input.rank() >= 2 && input.shape.last() == Some(&Extent::Static(2)), || "the last dimension must be the two parts".into())?;
+    transformed(cx, input.shape.get(input.rank() - 2))?;
+    cx.one(input.element, input.shape.clone())
+}
+
+/// `rfft`
+pub fn real_fourier(cx: &Context<'_>) -> Types {
+    let input = cx.tensor(0)?;
+    let length = transformed(cx, input.shape.last())?;
+    let mut shape = input.shape.clone();
+    shape.pop();
+    shape.extend([Extent::Static(length / 2 + 1), Extent::Static(2)]);
+    cx.one(input.element, shape)
+}
+
 /// `window`
 pub fn window(cx: &Context<'_>) -> Types {
     let input = cx.tensor(0)?;
+    cx.require(input.element != ElementType::C128, || "c128 is not reduced".into())?;
     let size: Result<Vec<u64>, _> = cx.ints("size").iter().map(|&n| u64::try_from(n)).collect();
     let geometry = Geometry::new(cx, size.map_err(|_| cx.error("the window must not be empty"))?)?;
     cx.require(input.rank() == geometry.size.len() + 2, || "the window does not fit the rank".into())?;
@@ -310,6 +339,7 @@ pub fn window(cx: &Context<'_>) -> Types {
 /// `reduce`
 pub fn reduce(cx: &Context<'_>) -> Types {
     let input = cx.tensor(0)?;
+    cx.require(input.element != ElementType::C128, || "c128 is not reduced".into())?;
     let mut shape = input.shape.clone();
     for &axis in cx.ints("axes") {
         shape[cx.axis(axis, input.rank())?] = Extent::Static(1);
@@ -320,6 +350,7 @@ pub fn reduce(cx: &Context<'_>) -> Types {
 /// `arg_reduce`
 pub fn arg_reduce(cx: &Context<'_>) -> Types {
     let input = cx.tensor(0)?;
+    cx.require(input.element != ElementType::C128, || "c128 has no order".into())?;
     let mut shape = input.shape.clone();
     shape[cx.axis(cx.int("axis"), input.rank())?] = Extent::Static(1);
     cx.require(cx.element("element").is_integer(), || "positions must be integers".into())?;
@@ -335,6 +366,22 @@ pub fn reshape(cx: &Context<'_>) -> Types {
         cx.require(a == b, || format!("{a} elements do not fill a shape of {b}"))?;
     }
     Ok(vec![Type::Tensor(result)])
+}
+
+/// `bitcast`
+pub fn bitcast(cx: &Context<'_>) -> Types {
+    let (input, element) = (cx.tensor(0)?, cx.element("element"));
+    let (from, to) = (u64::from(input.element.bits()), u64::from(element.bits()));
+    cx.require(from >= 8 && to >= 8, || "elements below a byte have no bytes of their own".into())?;
+    cx.require(element != ElementType::Bool, || "a byte may be no truth value".into())?;
+    let mut shape = input.shape.clone();
+    if from > to {
+        shape.push(Extent::Static(from / to));
+    } else if from < to {
+        let last = shape.pop();
+        cx.require(last == Some(Extent::Static(to / from)), || format!("the last dimension must have {} elements", to / from))?;
+    }
+    cx.one(element, shape)
 }
 
 /// `transpose`
@@ -400,6 +447,7 @@ pub fn pad(cx: &Context<'_>) -> Types {
     let input = cx.tensor(0)?;
     let Attribute::Scalar(value) = cx.attribute("value") else { return Err(cx.error("needs a value")) };
     let value: &Scalar = value;
+    cx.require(input.element != ElementType::C128, || "c128 is not padded".into())?;
     cx.require(value.element() == input.element, || format!("{} padded with {}", input.element, value.element()))?;
     cx.one(input.element, padded_shape(cx, input)?)
 }

@@ -16,6 +16,10 @@ pub enum Op {
     Conv,
     /// Batched product with a transposed right operand.
     Matmul,
+    /// Fourier transforms of complex numbers.
+    Fourier,
+    /// Fourier transforms of real numbers.
+    RealFourier,
     /// A reduction over a sliding window, channels last.
     Window,
     /// A reduction over whole axes, which stay with extent 1.
@@ -24,6 +28,8 @@ pub enum Op {
     ArgReduce,
     /// The same elements in row-major order under another shape.
     Reshape,
+    /// The same bytes as elements of another type.
+    Bitcast,
     /// Permutation of dimensions.
     Transpose,
     /// Repetition along axes of extent 1 and new leading axes.
@@ -171,6 +177,22 @@ pub const OPS: &[OpRow] = &[
         meaning: "Batched product of [… M, K] with the transpose of [… N, K], zero points subtracted first; leading dimensions broadcast; result [… M, N] in the accumulator's type.",
     },
     OpRow {
+        op: Op::Fourier,
+        name: "fft",
+        operands: Arity::Exactly(1),
+        attributes: &[],
+        infer: infer::fourier,
+        meaning: "Fourier transforms Σ x[j] e^(−2πi jk ÷ n) of complex numbers: floats [… n, 2], real and imaginary parts in the last dimension; n is a power of two.",
+    },
+    OpRow {
+        op: Op::RealFourier,
+        name: "rfft",
+        operands: Arity::Exactly(1),
+        attributes: &[],
+        infer: infer::real_fourier,
+        meaning: "Fourier transforms of floats [… n], n a power of two; the first half and the middle of each, [… n ÷ 2 + 1, 2], since the rest are their conjugates.",
+    },
+    OpRow {
         op: Op::Window,
         name: "window",
         operands: Arity::Exactly(1),
@@ -201,6 +223,14 @@ pub const OPS: &[OpRow] = &[
         attributes: &[("shape", Extents)],
         infer: infer::reshape,
         meaning: "The same elements in row-major order under another shape of as many elements.",
+    },
+    OpRow {
+        op: Op::Bitcast,
+        name: "bitcast",
+        operands: Arity::Exactly(1),
+        attributes: &[("element", Element)],
+        infer: infer::bitcast,
+        meaning: "The same bytes as elements of another type: a narrower one adds a last dimension for the parts of each element, a wider one takes it away.",
     },
     OpRow {
         op: Op::Transpose,

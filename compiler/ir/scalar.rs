@@ -16,10 +16,11 @@ pub struct Scalar {
 }
 
 impl Scalar {
-    /// A number from its bits (low bits first; excess bits are cut).
+    /// A number from its bits (low bits first; excess bits are cut). No type without arithmetic has scalars of its own: of `c128` only
+    /// the real part is held.
     pub fn from_bits(element: ElementType, bits: u64) -> Self {
         let width = element.bits();
-        let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
+        let mask = if width >= 64 { u64::MAX } else { (1 << width) - 1 };
         Self { element, bits: bits & mask }
     }
 
@@ -91,7 +92,9 @@ impl Scalar {
 
     /// Its bytes in little-endian order (a 4-bit number takes one byte).
     pub fn to_bytes(self) -> Vec<u8> {
-        self.bits.to_le_bytes()[..self.element.bits().div_ceil(8) as usize].to_vec()
+        let mut bytes = self.bits.to_le_bytes().to_vec();
+        bytes.resize(self.element.bits().div_ceil(8) as usize, 0);
+        bytes
     }
 }
 
@@ -209,12 +212,16 @@ pub enum ScalarOp {
     Logistic,
     /// Error function.
     Erf,
+    /// 1 − the error function, accurate where that cancels.
+    Erfc,
     /// Sine, radians.
     Sin,
     /// Cosine, radians.
     Cos,
     /// aᵇ.
     Pow,
+    /// The angle of the point (b, a), in −π..=π (C's `atan2`).
+    Atan2,
     /// a × b + c with one rounding.
     Fma,
     /// Count of leading zero bits.
@@ -238,7 +245,7 @@ impl ScalarOp {
         match self {
             Input(_) | Constant(_) => 0,
             Neg | Abs | Not | Convert | ConvertSaturating | Floor | Ceil | Trunc | RoundEven | RoundAway | Sqrt | Rsqrt | Exp | Log
-            | Tanh | Logistic | Erf | Sin | Cos | CountLeadingZeros | Lut(_) | RoundTo(_) => 1,
+            | Tanh | Logistic | Erf | Erfc | Sin | Cos | CountLeadingZeros | Lut(_) | RoundTo(_) => 1,
             Add
             | Sub
             | Mul
@@ -253,6 +260,7 @@ impl ScalarOp {
             | ShiftRight
             | Compare(_)
             | Pow
+            | Atan2
             | SaturatingRoundingDoublingHighMul
             | RoundingDivideByPowerOfTwo => 2,
             Select | Fma | Requantize(_) => 3,
@@ -305,9 +313,11 @@ impl ScalarOp {
             Tanh => "tanh",
             Logistic => "logistic",
             Erf => "erf",
+            Erfc => "erfc",
             Sin => "sin",
             Cos => "cos",
             Pow => "pow",
+            Atan2 => "atan2",
             Fma => "fma",
             CountLeadingZeros => "clz",
             Lut(_) => "lut",
@@ -363,9 +373,11 @@ impl ScalarOp {
             Tanh,
             Logistic,
             Erf,
+            Erfc,
             Sin,
             Cos,
             Pow,
+            Atan2,
             Fma,
             CountLeadingZeros,
             SaturatingRoundingDoublingHighMul,
@@ -541,9 +553,8 @@ pub fn result_type(op: ScalarOp, operands: &[ElementType]) -> Option<ElementType
         Compare(Comparison::Equal | Comparison::NotEqual) => all_equal.then_some(E::Bool),
         Compare(_) => (all_equal && first != Some(E::C64)).then_some(E::Bool),
         Select => (first == Some(E::Bool) && operands[1] == operands[2]).then_some(operands[1]),
-        Floor | Ceil | Trunc | RoundEven | RoundAway | Sqrt | Rsqrt | Exp | Log | Tanh | Logistic | Erf | Sin | Cos | Fma => {
-            same(first.is_some_and(E::is_float))
-        }
+        Floor | Ceil | Trunc | RoundEven | RoundAway | Sqrt | Rsqrt | Exp | Log | Tanh | Logistic | Erf | Erfc | Sin | Cos | Atan2
+        | Fma => same(first.is_some_and(E::is_float)),
         CountLeadingZeros => same(first.is_some_and(E::is_integer)),
         SaturatingRoundingDoublingHighMul | RoundingDivideByPowerOfTwo | Requantize(_) => same(first == Some(E::I32)),
         RoundTo(narrow) => same(first == Some(E::F32) && matches!(narrow, E::F16 | E::Bf16 | E::I8)),

@@ -36,11 +36,13 @@ pub enum ElementType {
     F64,
     /// A complex number of two binary32: real, then imaginary part.
     C64,
+    /// A complex number of two binary64. Tensors of it are moved and taken apart by `bitcast`; expressions do not compute with it.
+    C128,
 }
 
 impl ElementType {
     /// Every element type with its name in the text form.
-    pub const ALL: [(Self, &'static str); 15] = [
+    pub const ALL: [(Self, &'static str); 16] = [
         (Self::Bool, "bool"),
         (Self::I4, "i4"),
         (Self::I8, "i8"),
@@ -56,6 +58,7 @@ impl ElementType {
         (Self::F32, "f32"),
         (Self::F64, "f64"),
         (Self::C64, "c64"),
+        (Self::C128, "c128"),
     ];
 
     /// Bits of one element.
@@ -66,6 +69,7 @@ impl ElementType {
             Self::I16 | Self::U16 | Self::F16 | Self::Bf16 => 16,
             Self::I32 | Self::U32 | Self::F32 => 32,
             Self::I64 | Self::U64 | Self::F64 | Self::C64 => 64,
+            Self::C128 => 128,
         }
     }
 
@@ -76,7 +80,16 @@ impl ElementType {
 
     /// Alignment of one element in bytes.
     pub fn alignment(self) -> u64 {
-        if self == Self::C64 { 4 } else { u64::from(self.bits()).div_ceil(8) }
+        u64::from(self.part().bits()).div_ceil(8)
+    }
+
+    /// The type of a complex number's parts; of any other number the type itself.
+    pub fn part(self) -> Self {
+        match self {
+            Self::C64 => Self::F32,
+            Self::C128 => Self::F64,
+            other => other,
+        }
     }
 
     /// The name in the text form.

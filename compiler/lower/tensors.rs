@@ -14,12 +14,12 @@ use std::collections::HashMap;
 /// Tensors in the arena start at a multiple of this: a vector register of the narrowest machine.
 const TENSOR_ALIGNMENT: u64 = 16;
 
-/// The value whose memory a value has: reshapes share that of their operand, and an extent that is an index is that index.
+/// The value whose memory a value has: views share that of their operand, and an extent that is an index is that index.
 pub(super) fn root_of(function: &Function, mut value: Value) -> Value {
     while let Some(inst) = function.defining_inst(value) {
         let data = &function.insts[inst];
         value = match data.op {
-            Op::Reshape => data.operands[0],
+            _ if crate::fuse::is_view(function, inst) => data.operands[0],
             Op::ExtentOf => match extent_of(function, data) {
                 Extent::Value(index) if index != value => index,
                 _ => break,

@@ -48,6 +48,7 @@ const TYPES: &[(ElementType, &str)] = &[
     (ElementType::F32, "<f4"),
     (ElementType::F64, "<f8"),
     (ElementType::C64, "<c8"),
+    (ElementType::C128, "<c16"),
     // These two have no name of their own.
     (ElementType::Bf16, "<u2"),
     (ElementType::I4, "|i1"),

@@ -12,6 +12,7 @@ mod conv_tile;
 pub mod depthwise;
 pub mod expression;
 pub mod external;
+pub mod fourier;
 pub mod gather;
 pub mod index;
 pub mod iota;
@@ -21,8 +22,10 @@ pub mod movement;
 pub mod operands;
 pub mod panels;
 pub mod phases;
+pub mod ranges;
 pub mod reduce;
 pub mod reduction;
+mod scalar_operations;
 pub mod scan;
 pub mod scatter;
 pub mod slices;
@@ -76,7 +79,7 @@ impl<'a> Context<'a> {
                     let crate::ir::Attribute::Constant(constant) = *data.attribute("data") else { return None };
                     return Some(constant);
                 }
-                Op::Reshape => value = data.operands[0],
+                Op::Reshape | Op::Bitcast => value = data.operands[0],
                 _ => return None,
             }
         }
@@ -142,9 +145,12 @@ pub fn choose<'a>(cx: Context<'a>) -> Result<Box<dyn Schedule + 'a>, Unsupported
     let Some(root) = cx.group.root else { return Ok(Box::new(map::MapSchedule::new(cx)?)) };
     match cx.function.insts[root].op {
         Op::Conv | Op::Matmul => contraction::choose(cx, root),
+        Op::Fourier | Op::RealFourier => Ok(Box::new(fourier::FourierSchedule::new(cx, root)?)),
         Op::Window => Ok(Box::new(window::WindowSchedule::new(cx, root)?)),
         Op::Reduce => Ok(Box::new(reduce::ReduceSchedule::new(cx, root)?)),
-        Op::Slice | Op::Transpose | Op::Broadcast | Op::Concat | Op::Pad => Ok(Box::new(movement::MovementSchedule::new(cx, root)?)),
+        Op::Bitcast | Op::Slice | Op::Transpose | Op::Broadcast | Op::Concat | Op::Pad => {
+            Ok(Box::new(movement::MovementSchedule::new(cx, root)?))
+        }
         Op::Gather => Ok(Box::new(gather::GatherSchedule::new(cx, root)?)),
         Op::Scatter => Ok(Box::new(scatter::ScatterSchedule::new(cx, root)?)),
         Op::ArgReduce => Ok(Box::new(arg_reduce::ArgReduceSchedule::new(cx, root)?)),
@@ -166,8 +172,11 @@ pub fn is_compiled(op: Op) -> bool {
             | Op::Conv
             | Op::Matmul
             | Op::Window
+            | Op::Fourier
+            | Op::RealFourier
             | Op::Reduce
             | Op::ArgReduce
+            | Op::Bitcast
             | Op::Slice
             | Op::Transpose
             | Op::Broadcast

@@ -27,7 +27,7 @@ struct Dimension {
 #[derive(Clone, Copy, Debug)]
 struct Start {
     index: Tensor,
-    /// Elements from one position to the next.
+    /// Lanes from one position to the next.
     stride: i64,
     /// The positions from which the slice stays inside.
     inside: Interval,
@@ -40,6 +40,8 @@ pub struct MovementSchedule<'a> {
     copies: Vec<Copy>,
     /// Positions of a slice that are no numbers.
     starts: Vec<Start>,
+    /// What is copied at a time: an element, or a part of one. Copies count in these.
+    lane: Lane,
     /// Written to the whole output first.
     fill: Option<Scalar>,
     name: &'static str,
@@ -56,14 +58,17 @@ impl<'a> MovementSchedule<'a> {
         if cx.element(output).bits() < 8 {
             return Err(Unsupported::new(format!("{} of {}", data.op.row().name, cx.element(output))));
         }
+        let lane = lane(&cx, &[data.operands[0], output])?;
         let to = strides(&cx.shape(output)?);
-        let copies = match data.op {
+        let mut copies = match data.op {
+            Op::Bitcast => vec![run(cx.shape(output)?.iter().product())],
             Op::Concat => concat(&cx, data, &to)?,
             op => vec![single(&cx, data, op, &to)?],
         };
-        let starts = if data.op == Op::Slice { starts(&cx, data)? } else { vec![] };
+        copies.iter_mut().for_each(|copy| copy.split(parts(cx.element(output), lane)));
+        let starts = if data.op == Op::Slice { starts(&cx, data, parts(cx.element(output), lane))? } else { vec![] };
         let fill = (data.op == Op::Pad).then(|| data.scalar("value"));
-        Ok(Self { cx, operands: data.operands.clone(), copies, starts, fill, name: data.op.row().name })
+        Ok(Self { cx, operands: data.operands.clone(), copies, starts, lane, fill, name: data.op.row().name })
     }
 
     /// The copy of a whole tensor.
@@ -71,17 +76,54 @@ impl<'a> MovementSchedule<'a> {
     /// # Errors
     /// For dynamic shapes.
     pub fn whole(cx: Context<'a>, from: Tensor) -> Result<Self, Unsupported> {
-        let elements = elements(&cx, from)?;
-        let dimensions = vec![Dimension { extent: elements, from_stride: 1, to_stride: 1 }];
-        let copies = vec![Copy { operand: 0, from: 0, to: 0, dimensions }];
-        Ok(Self { cx, operands: vec![from], copies, starts: vec![], fill: None, name: "copy" })
+        let lane = lane(&cx, &[from])?;
+        let copies = vec![run(lanes_of(&cx, from, lane)?)];
+        Ok(Self { cx, operands: vec![from], copies, starts: vec![], lane, fill: None, name: "copy" })
     }
 }
 
-/// The elements of a tensor; its bytes where elements are narrower than those.
-fn elements(cx: &Context<'_>, tensor: Tensor) -> Result<u64, Unsupported> {
-    let count: u64 = cx.shape(tensor)?.iter().product();
-    Ok(if cx.element(tensor).bits() < 8 { cx.element(tensor).bytes_for(count).unwrap_or(count) } else { count })
+/// How many lanes a tensor is.
+fn lanes_of(cx: &Context<'_>, tensor: Tensor, lane: Lane) -> Result<u64, Unsupported> {
+    let bytes = cx.element(tensor).bytes_for(cx.shape(tensor)?.iter().product());
+    Ok(bytes.ok_or_else(|| Unsupported::new("a tensor beyond all memory"))? / u64::from(lane.bytes()))
+}
+
+/// The widest lane that the elements of all these tensors are made of; bytes of those that share them.
+fn lane(cx: &Context<'_>, tensors: &[Tensor]) -> Result<Lane, Unsupported> {
+    let narrowest = tensors.iter().map(|&v| cx.element(v)).min_by_key(|e| e.bits());
+    match narrowest.map_or(0, crate::ir::ElementType::bits) {
+        4 | 8 => Ok(Lane::I8),
+        16 => Ok(Lane::I16),
+        32 => Ok(Lane::I32),
+        64.. => Ok(Lane::I64),
+        bits => Err(Unsupported::new(format!("moving elements of {bits} bits"))),
+    }
+}
+
+/// How many lanes an element of whole bytes is.
+fn parts(element: crate::ir::ElementType, lane: Lane) -> i64 {
+    i64::from(element.bits() / 8 / lane.bytes())
+}
+
+/// A copy of contiguous elements.
+fn run(elements: u64) -> Copy {
+    Copy { operand: 0, from: 0, to: 0, dimensions: vec![Dimension { extent: elements, from_stride: 1, to_stride: 1 }] }
+}
+
+impl Copy {
+    /// Counts in parts of elements instead.
+    fn split(&mut self, parts: i64) {
+        if parts == 1 {
+            return;
+        }
+        self.from *= parts;
+        self.to *= parts;
+        for dimension in &mut self.dimensions {
+            dimension.from_stride *= parts;
+            dimension.to_stride *= parts;
+        }
+        self.dimensions.push(Dimension { extent: parts as u64, from_stride: 1, to_stride: 1 });
+    }
 }
 
 fn strides(shape: &[u64]) -> Vec<i64> {
@@ -95,7 +137,7 @@ fn strides(shape: &[u64]) -> Vec<i64> {
 }
 
 /// The positions of a slice that are known only when the kernel runs.
-fn starts(cx: &Context<'_>, data: &InstData) -> Result<Vec<Start>, Unsupported> {
+fn starts(cx: &Context<'_>, data: &InstData, parts: i64) -> Result<Vec<Start>, Unsupported> {
     let (shape, size) = (cx.shape(data.operands[0])?, cx.shape(data.results[0])?);
     let steps = strides(&shape);
     let mut starts = Vec::new();
@@ -105,7 +147,7 @@ fn starts(cx: &Context<'_>, data: &InstData) -> Result<Vec<Start>, Unsupported> 
         let reach = (size[d] as i64 - 1).saturating_mul(data.ints("stride")[d]);
         let last = shape[d] as i64 - 1;
         let inside = Interval { low: reach.saturating_neg().max(0), high: last.saturating_sub(reach.max(0)) };
-        starts.push(Start { index, stride: steps[d], inside });
+        starts.push(Start { index, stride: steps[d] * parts, inside });
     }
     Ok(starts)
 }
@@ -186,20 +228,13 @@ impl Schedule for MovementSchedule<'_> {
 
     fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let output = self.cx.group.outputs[0];
-        let element = self.cx.element(output);
-        let lane = match element.bits() {
-            4 | 8 => Lane::I8,
-            16 => Lane::I16,
-            32 => Lane::I32,
-            _ => Lane::I64,
-        };
-        let alignment = element.alignment() as u32;
+        let lane = self.lane;
+        let alignment = |value| self.cx.element(value).alignment() as u32;
         let mut b = KernelBuilder::new(self.name);
         let mut arguments = Vec::new();
         let mut inputs = Vec::new();
         for (i, &value) in self.operands.iter().enumerate() {
-            let elements = elements(&self.cx, value)?;
-            inputs.push(b.buffer(format!("input{i}"), BufferKind::Input, lane, elements, alignment));
+            inputs.push(b.buffer(format!("input{i}"), BufferKind::Input, lane, lanes_of(&self.cx, value, lane)?, alignment(value)));
             arguments.push(Argument::Tensor(value));
         }
         let mut cells = Vec::new();
@@ -207,15 +242,15 @@ impl Schedule for MovementSchedule<'_> {
             cells.push(b.buffer(format!("start{i}"), BufferKind::Input, Lane::I64, 1, 8));
             arguments.push(Argument::Tensor(start.index));
         }
-        let elements = elements(&self.cx, output)?;
-        let target = b.buffer("output", BufferKind::Output, lane, elements, alignment);
+        let elements = lanes_of(&self.cx, output, lane)?;
+        let target = b.buffer("output", BufferKind::Output, lane, elements, alignment(output));
         arguments.push(Argument::Tensor(output));
         let lanes = (16 / lane.bytes()) as u16;
         if let Some(value) = self.fill {
             // A border may be a zero point, which another set of weights has differently.
             let open = self.cx.module.open_constants.then(|| {
                 arguments.push(Argument::Data(value.to_bytes().into()));
-                b.buffer("border", BufferKind::Input, lane, 1, alignment)
+                b.buffer("border", BufferKind::Input, lane, 1, alignment(output))
             });
             row(&mut b, elements, lanes, |b, i, active| {
                 let zero = b.index(0);

@@ -1,7 +1,7 @@
 //! The operands of element-wise work: how each one's elements follow the position in the output, the buffers they come from,
 //! and the code that loads, computes and stores at one position.
 
-use super::expression::{Computed, Evaluator, Unsupported, memory_lane, narrow, widen};
+use super::expression::{Evaluator, Unsupported, memory_lane, narrow, widen};
 use super::specialise::{Source, Specialised, specialise};
 use super::{Argument, Context, epilogue_of};
 use crate::ir::{self, ElementType, Value as Tensor};
@@ -298,7 +298,7 @@ impl<'a> ElementWise<'a> {
         hoisted: &[Option<Value>],
         lanes: u16,
         active: u16,
-    ) -> Result<Vec<Computed>, Unsupported> {
+    ) -> Result<Vec<Value>, Unsupported> {
         let mut inputs = vec![place.flat; self.operands.len()];
         for i in self.used() {
             inputs[i] = match hoisted[i] {
@@ -351,7 +351,7 @@ impl<'a> ElementWise<'a> {
         base
     }
 
-    fn compute(&self, b: &mut KernelBuilder, inputs: &[Value], lanes: u16) -> Result<Vec<Computed>, Unsupported> {
+    fn compute(&self, b: &mut KernelBuilder, inputs: &[Value], lanes: u16) -> Result<Vec<Value>, Unsupported> {
         let table = |constant: ir::Constant| {
             let (_, buffer) = self.tables.iter().find(|(t, _)| *t == constant).expect("every table was declared");
             let length = self.cx.module.constants[constant].ty.static_elements().unwrap_or(0);

@@ -176,7 +176,7 @@ impl Lowering<'_> {
         let Some((first, rest)) = inner.split_first() else {
             let place = self.place(b, pixel, channel);
             let values = self.reader.values(b, &place, None, hoisted, lanes, active)?;
-            return Ok(self.schedule.reduction.combine(b, sum, values[0].value));
+            return Ok(self.schedule.reduction.combine(b, sum, values[0]));
         };
         let (start, end) = (b.index(0), b.index(first.extent as i64));
         let mut inside = Ok(sum);

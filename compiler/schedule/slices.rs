@@ -26,14 +26,13 @@ pub fn copy_lanes(cx: &Context<'_>, lane: Lane, count: u64) -> u16 {
     cx.machine.lanes(lane.bytes()).min(needed)
 }
 
-/// The tensor whose memory a value has: reshapes share that of their operand.
+/// The tensor whose memory a value has: views share that of their operand.
 pub fn storage(cx: &Context<'_>, mut value: Tensor) -> Tensor {
     while let Some(inst) = cx.function.defining_inst(value) {
-        let data = &cx.function.insts[inst];
-        if data.op != crate::ir::Op::Reshape {
+        if !crate::fuse::is_view(cx.function, inst) {
             break;
         }
-        value = data.operands[0];
+        value = cx.function.insts[inst].operands[0];
     }
     value
 }

@@ -9,7 +9,7 @@
 //! Where constants are open (their values may be others when the program runs) nothing is specialised.
 
 use super::Context;
-use super::expression::{Range, ranges};
+use super::ranges::{Range, ranges};
 use crate::fuse::Epilogue;
 use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Node, RequantizeRule, Scalar, ScalarOp, Value};
 use cranelift_entity::EntityRef;

@@ -136,7 +136,7 @@ impl WindowSchedule<'_> {
                     let flat = b.add(base, channel);
                     let place = Place { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
                     match reader.values(b, &place, None, hoisted, lanes, active) {
-                        Ok(values) => vec![self.reduction.combine(b, sum[0], values[0].value)],
+                        Ok(values) => vec![self.reduction.combine(b, sum[0], values[0])],
                         Err(error) => {
                             outcome = Err(error);
                             sum.to_vec()

@@ -97,7 +97,9 @@ fn floats(tensor: &Tensor) -> Option<Vec<f64>> {
         ElementType::F32 | ElementType::C64 => {
             bytes.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect()
         }
-        ElementType::F64 => bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes"))).collect(),
+        ElementType::F64 | ElementType::C128 => {
+            bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes"))).collect()
+        }
         ElementType::Bf16 => bytes.chunks_exact(2).map(|b| half::bf16::from_le_bytes([b[0], b[1]]).to_f64()).collect(),
         ElementType::F16 => bytes.chunks_exact(2).map(|b| half::f16::from_le_bytes([b[0], b[1]]).to_f64()).collect(),
         _ => return None,

@@ -1,4 +1,4 @@
-//! Operators on two tensors: ADD, SUB, MUL, DIV, MAXIMUM, MINIMUM, comparisons and logic.
+//! Operators on two tensors: ADD, SUB, MUL, MAXIMUM, MINIMUM, SQUARED_DIFFERENCE, POW, ATAN2, bitwise ones.
 
 use super::activation::Activation;
 use super::operator::{Affine, Lowered, Operand, Operator, invalid};
@@ -6,37 +6,44 @@ use super::requantize::multiplier;
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::{Term, Terms};
-use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp, Value};
-use ElementType::{Bool, F32, I8, I16, I32, I64, U8};
+use crate::ir::{ElementType, Node, Scalar, ScalarOp, Value};
+use ElementType::{C64, F16, F32, F64, I8, I16, I32, I64, U8, U32};
 use std::rc::Rc;
 
 /// The two operands and the result.
-struct Binary {
-    left: Operand,
-    right: Operand,
-    output: Rc<TensorInfo>,
+pub(super) struct Binary {
+    /// Operand 0.
+    pub left: Operand,
+    /// Operand 1.
+    pub right: Operand,
+    /// What the file says of the result.
+    pub output: Rc<TensorInfo>,
 }
 
 impl Binary {
-    fn new(operator: &mut Operator<'_, '_, '_>) -> Result<Self, Diagnostic> {
+    /// The operator's operands and result, which must be two and one.
+    pub fn new(operator: &mut Operator<'_, '_, '_>) -> Result<Self, Diagnostic> {
         operator.arity(2..=2, 1..=1)?;
         Ok(Self { left: operator.input(0)?, right: operator.input(1)?, output: operator.output(0)? })
     }
 
-    fn types(&self) -> [ElementType; 3] {
+    /// Types of operands and result.
+    pub fn types(&self) -> [ElementType; 3] {
         [self.left.element(), self.right.element(), self.output.element]
     }
 
-    fn quantizations(&self, operator: &Operator<'_, '_, '_>) -> Result<[Affine; 3], Diagnostic> {
+    /// Scales and zero points of operands and result.
+    pub fn quantizations(&self, operator: &Operator<'_, '_, '_>) -> Result<[Affine; 3], Diagnostic> {
         Ok([operator.affine(&self.left.info)?, operator.affine(&self.right.info)?, operator.affine(&self.output)?])
     }
 
-    fn is_quantized(&self) -> bool {
+    /// Whether operand 0 is on a quantized scale.
+    pub fn is_quantized(&self) -> bool {
         self.left.info.quantization.is_some()
     }
 
     /// Appends an expression of both operands and binds it.
-    fn bind(&self, operator: &mut Operator<'_, '_, '_>, build: impl FnOnce(&mut Terms, Node, Node) -> Term) -> Lowered {
+    pub fn bind(&self, operator: &mut Operator<'_, '_, '_>, build: impl FnOnce(&mut Terms, Node, Node) -> Term) -> Lowered {
         let mut terms = Terms::new(&[self.left.element(), self.right.element()]);
         let (a, b) = (terms.input(0), terms.input(1));
         let result = build(&mut terms, a, b)?;
@@ -45,8 +52,13 @@ impl Binary {
     }
 }
 
+/// Whether operands and result have one type.
+fn uniform([left, right, output]: [ElementType; 3]) -> bool {
+    left == right && left == output
+}
+
 /// Clamps plain numbers: floats by their bounds, integers likewise.
-fn clamp_plain(terms: &mut Terms, x: Node, activation: Activation) -> Term {
+pub(super) fn clamp_plain(terms: &mut Terms, x: Node, activation: Activation) -> Term {
     let element = terms.ty(x);
     if element.is_float() {
         return activation.clamp_float(terms, x);
@@ -99,7 +111,7 @@ fn sum(operator: &mut Operator<'_, '_, '_>, activation: Activation, power_of_two
                 _ => quantized_sum(operator, &binary, activation, combine, 15),
             }
         }
-        [I16, I16, I16] if combine == ScalarOp::Add => binary.bind(operator, |terms, a, b| {
+        [F16, F16, F16] | [I16, I16, I16] if combine == ScalarOp::Add => binary.bind(operator, |terms, a, b| {
             let sum = terms.add(a, b)?;
             clamp_plain(terms, sum, activation)
         }),
@@ -108,7 +120,7 @@ fn sum(operator: &mut Operator<'_, '_, '_>, activation: Activation, power_of_two
 }
 
 /// The exponent of a scale that is a power of two, within the tolerance that the reference has.
-fn exponent(scale: f32) -> Option<i32> {
+pub(super) fn exponent(scale: f32) -> Option<i32> {
     let logarithm = libm::logf(scale) * (1.0 / libm::logf(2.0));
     let rounded = libm::roundf(logarithm);
     ((logarithm - rounded).abs() < 1e-3).then_some(rounded as i32)
@@ -184,10 +196,13 @@ pub(super) fn mul(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let activation = options.map_or(Ok(Activation::NONE), |o| Activation::from_code(o.fused_activation_function()))?;
     let binary = Binary::new(operator)?;
     match binary.types() {
-        [F32, F32, F32] | [I32, I32, I32] | [I64, I64, I64] => binary.bind(operator, |terms, a, b| {
-            let product = terms.mul(a, b)?;
-            clamp_plain(terms, product, activation)
-        }),
+        [F16 | F32, _, F16 | F32] | [I32 | I64 | U32, _, I32 | I64 | U32] if uniform(binary.types()) => {
+            binary.bind(operator, |terms, a, b| {
+                let product = terms.mul(a, b)?;
+                clamp_plain(terms, product, activation)
+            })
+        }
+        [C64, C64, C64] if activation == Activation::NONE => super::complex::product(operator, &binary),
         [I8, I8, I8] | [U8, U8, U8] => quantized_product(operator, &binary, activation),
         [I16, I16, I16] if binary.is_quantized() => quantized_product(operator, &binary, activation),
         [I16, I16, I16] => binary.bind(operator, |terms, a, b| {
@@ -221,20 +236,6 @@ fn quantized_product(operator: &mut Operator<'_, '_, '_>, binary: &Binary, activ
     })
 }
 
-/// DIV: floats, and integers towards zero.
-pub(super) fn div(operator: &mut Operator<'_, '_, '_>) -> Lowered {
-    let options = operator.record.builtin_options_as_div_options();
-    let activation = options.map_or(Ok(Activation::NONE), |o| Activation::from_code(o.fused_activation_function()))?;
-    let binary = Binary::new(operator)?;
-    match binary.types() {
-        [F32, F32, F32] | [I32, I32, I32] => binary.bind(operator, |terms, a, b| {
-            let quotient = terms.div(a, b)?;
-            clamp_plain(terms, quotient, activation)
-        }),
-        types => Err(operator.type_error(&types)),
-    }
-}
-
 /// MAXIMUM: `a > b ? a : b`. Quantized tensors compare as integers.
 pub(super) fn maximum(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     extreme(operator, |terms, a, b| terms.max(b, a))
@@ -248,7 +249,7 @@ pub(super) fn minimum(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 fn extreme(operator: &mut Operator<'_, '_, '_>, build: impl FnOnce(&mut Terms, Node, Node) -> Term) -> Lowered {
     let binary = Binary::new(operator)?;
     match binary.types() {
-        [F32, F32, F32] | [I8, I8, I8] | [U8, U8, U8] | [I16, I16, I16] | [I32, I32, I32] | [I64, I64, I64] => binary.bind(operator, build),
+        [F16 | F32 | I8 | U8 | I16 | I32 | I64, ..] if uniform(binary.types()) => binary.bind(operator, build),
         types => Err(operator.type_error(&types)),
     }
 }
@@ -321,6 +322,16 @@ pub(super) fn right_shift(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     })
 }
 
+/// STABLEHLO_ADD and its like: plain numbers of one shape and type.
+pub(super) fn plain(operator: &mut Operator<'_, '_, '_>, op: ScalarOp) -> Lowered {
+    let binary = Binary::new(operator)?;
+    let number = binary.types()[0].is_float() || binary.types()[0].is_integer();
+    if !uniform(binary.types()) || !number || binary.is_quantized() || binary.left.shape != binary.right.shape {
+        return Err(operator.type_error(&binary.types()));
+    }
+    binary.bind(operator, |terms, a, b| terms.op(op, &[a, b]))
+}
+
 /// ADD_N: any number of tensors of one shape.
 pub(super) fn add_n(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let count = operator.input_count();
@@ -342,126 +353,20 @@ pub(super) fn add_n(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, value)
 }
 
-/// FLOOR_DIV, towards −∞.
-pub(super) fn floor_div(operator: &mut Operator<'_, '_, '_>) -> Lowered {
-    let binary = Binary::new(operator)?;
-    match binary.types() {
-        [F32, F32, F32] => binary.bind(operator, |terms, a, b| {
-            let quotient = terms.div(a, b)?;
-            terms.op(ScalarOp::Floor, &[quotient])
-        }),
-        [I32, I32, I32] | [I16, I16, I16] | [I8, I8, I8] if !binary.is_quantized() => binary.bind(operator, |terms, a, b| {
-            let (quotient, inexact) = (terms.div(a, b)?, inexact_and_opposed(terms, a, b)?);
-            let one = terms.constant(Scalar::int(terms.ty(a), 1));
-            let below = terms.sub(quotient, one)?;
-            terms.select(inexact, below, quotient)
-        }),
-        types => Err(operator.type_error(&types)),
-    }
-}
-
-/// FLOOR_MOD: the remainder with the divisor's sign.
-pub(super) fn floor_mod(operator: &mut Operator<'_, '_, '_>) -> Lowered {
-    let binary = Binary::new(operator)?;
-    match binary.types() {
-        [F32, F32, F32] | [I8, I8, I8] | [I16, I16, I16] | [I32, I32, I32] | [I64, I64, I64] if !binary.is_quantized() => {
-            binary.bind(operator, |terms, a, b| {
-                let (remainder, opposed) = (terms.op(ScalarOp::Rem, &[a, b])?, inexact_and_opposed(terms, a, b)?);
-                let moved = terms.add(remainder, b)?;
-                terms.select(opposed, moved, remainder)
-            })
-        }
-        types => Err(operator.type_error(&types)),
-    }
-}
-
-/// Whether a ÷ b has a remainder whose sign differs from b's.
-fn inexact_and_opposed(terms: &mut Terms, a: Node, b: Node) -> Term {
-    let remainder = terms.op(ScalarOp::Rem, &[a, b])?;
-    let zero = terms.constant(Scalar::int(terms.ty(a), 0));
-    let inexact = terms.compare(Comparison::NotEqual, remainder, zero)?;
-    let (negative_rest, negative_divisor) = (terms.compare(Comparison::Less, remainder, zero)?, terms.compare(Comparison::Less, b, zero)?);
-    let opposed = terms.op(ScalarOp::Xor, &[negative_rest, negative_divisor])?;
-    terms.op(ScalarOp::And, &[inexact, opposed])
-}
-
-/// POW of floats.
+/// POW of floats and integers.
 pub(super) fn pow(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let binary = Binary::new(operator)?;
     match binary.types() {
-        [F32, F32, F32] => binary.bind(operator, |terms, a, b| terms.op(ScalarOp::Pow, &[a, b])),
+        [F32, F32, F32] | [I32, I32, I32] => binary.bind(operator, |terms, a, b| terms.op(ScalarOp::Pow, &[a, b])),
         types => Err(operator.type_error(&types)),
     }
 }
 
-/// EQUAL, LESS and their like. Quantized operands are brought to a common scale first, unless they have it.
-pub(super) fn compare(operator: &mut Operator<'_, '_, '_>, comparison: Comparison) -> Lowered {
-    let binary = Binary::new(operator)?;
-    let types = binary.types();
-    let ok = types[0] == types[1] && types[2] == Bool;
-    match types[0] {
-        F32 | I32 | I64 if ok => binary.bind(operator, |terms, a, b| terms.compare(comparison, a, b)),
-        Bool if ok && matches!(comparison, Comparison::Equal | Comparison::NotEqual) => {
-            binary.bind(operator, |terms, a, b| terms.compare(comparison, a, b))
-        }
-        I8 | U8 | I16 if ok && !binary.is_quantized() => binary.bind(operator, |terms, a, b| terms.compare(comparison, a, b)),
-        I8 | U8 if ok => quantized_comparison(operator, &binary, comparison),
-        _ => Err(operator.type_error(&types)),
-    }
-}
-
-fn quantized_comparison(operator: &mut Operator<'_, '_, '_>, binary: &Binary, comparison: Comparison) -> Lowered {
-    const LEFT_SHIFT: i32 = 8;
-    let affines = [operator.affine(&binary.left.info)?, operator.affine(&binary.right.info)?];
-    let factors = [multiplier(f64::from(affines[0].scale))?, multiplier(f64::from(affines[1].scale))?];
-    if factors.iter().any(|factor| factor.shift > 0) {
-        return Err(invalid(304, "the scales of compared tensors must be below 1"));
-    }
-    binary.bind(operator, |terms, a, b| {
-        let mut scaled = Vec::new();
-        for (x, affine, factor) in [(a, affines[0], factors[0]), (b, affines[1], factors[1])] {
-            let (x, zero_point, shift) = (terms.convert(x, I32), terms.i32(affine.zero_point), terms.i32(LEFT_SHIFT));
-            let x = terms.sub(x, zero_point)?;
-            let x = terms.op(ScalarOp::ShiftLeft, &[x, shift])?;
-            scaled.push(terms.requantize_by(x, factor)?);
-        }
-        terms.compare(comparison, scaled[0], scaled[1])
-    })
-}
-
-/// LOGICAL_AND and LOGICAL_OR.
-pub(super) fn logical(operator: &mut Operator<'_, '_, '_>, op: ScalarOp) -> Lowered {
+/// ATAN2
+pub(super) fn atan2(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let binary = Binary::new(operator)?;
     match binary.types() {
-        [Bool, Bool, Bool] => binary.bind(operator, |terms, a, b| terms.op(op, &[a, b])),
+        [F16 | F32 | F64, ..] if uniform(binary.types()) => binary.bind(operator, |terms, a, b| terms.op(ScalarOp::Atan2, &[a, b])),
         types => Err(operator.type_error(&types)),
     }
-}
-
-/// SELECT and SELECT_V2: `condition ? a : b`, broadcast as NumPy does; the older one lets a vector choose whole slices.
-pub(super) fn select(operator: &mut Operator<'_, '_, '_>, by_slice: bool) -> Lowered {
-    operator.arity(3..=3, 1..=1)?;
-    let (condition, a, b, output) = (operator.input(0)?, operator.input(1)?, operator.input(2)?, operator.output(0)?);
-    let types = [condition.element(), a.element(), b.element(), output.element];
-    if types[0] != Bool || types[1] != types[2] || types[1] != types[3] {
-        return Err(operator.type_error(&types));
-    }
-    let mut chosen: Value = condition.value;
-    if by_slice && condition.shape != a.shape {
-        if a.shape != b.shape
-            || condition.rank() > 1
-            || (condition.rank() == 1 && condition.shape[0] != 1 && condition.shape.first() != a.shape.first())
-        {
-            return Err(invalid(311, "the condition does not fit the operands")
-                .expected(format!("{:?}", a.shape), format!("{:?}", condition.shape)));
-        }
-        let mut shape = vec![1; a.rank().max(1)];
-        shape[0] = condition.elements();
-        chosen = operator.reshape(chosen, &shape)?;
-    }
-    let mut terms = Terms::new(&types[..3]);
-    let (c, x, y) = (terms.input(0), terms.input(1), terms.input(2));
-    let result = terms.select(c, x, y)?;
-    let value = operator.map(&[chosen, a.value, b.value], terms.finish(result))?;
-    operator.bind(0, value)
 }

@@ -86,7 +86,7 @@ pub(super) fn space_to_batch(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let Blocks { input, blocks, before, after } = blocks(operator)?;
     let output = operator.output(0)?;
     let element = input.element();
-    if element.bits() < 8 || element == ElementType::C64 {
+    if element.bits() < 8 || element == ElementType::C128 {
         return Err(operator.type_error(&[element]));
     }
     let zero = Scalar::int(element, output.quantization.as_ref().map_or(0, |q| q.zero_points[0]));

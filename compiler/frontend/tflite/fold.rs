@@ -1,22 +1,87 @@
 //! Folding of shape arithmetic: SHAPE, STRIDED_SLICE, PACK and their like on constants are computed while reading, because RESHAPE
-//! and others need numbers. Only small tensors are folded, so that a hostile file cannot make it long; passes fold the rest.
+//! and others need numbers. Small tensors are folded as they come; a large one stays an instruction, so that it takes no room in the object,
+//! and is evaluated when somebody asks for its numbers. Passes fold the rest.
 
 use crate::ir::interpret::Interpreter;
-use crate::ir::{Attribute, Constant, Func, FunctionBuilder, Module, Op, TensorType, Value};
+use crate::ir::{Attribute, Constant, Func, FunctionBuilder, Inst, Module, Op, TensorType, Value};
 use std::collections::HashMap;
 
-/// The largest tensor that takes part.
+/// The largest tensor that is folded unasked.
 const MAX_ELEMENTS: u64 = 256;
+/// How many elements may be computed for numbers that are asked for, all together: a hostile file must not make it long.
+const MAX_WORK: u64 = 1 << 24;
+
+/// Numbers that were asked for, and what is left for more.
+pub(super) struct Evaluated {
+    constants: HashMap<Value, Constant>,
+    work: u64,
+}
+
+impl Default for Evaluated {
+    fn default() -> Self {
+        Self { constants: HashMap::new(), work: MAX_WORK }
+    }
+}
+
+impl Evaluated {
+    /// The constant that a value is, whatever instructions compute it, unless it depends on inputs, state or control flow.
+    pub fn constant(&mut self, builder: &mut FunctionBuilder<'_>, value: Value) -> Option<Constant> {
+        if let Some(constant) = defining_constant(builder, value).or_else(|| self.constants.get(&value).copied()) {
+            return Some(constant);
+        }
+        let insts = self.instructions(builder, value)?;
+        let constant = *run(builder, &insts, &[value])?.first()?;
+        self.constants.insert(value, constant);
+        Some(constant)
+    }
+
+    /// The instructions that a value depends on, in order; `None` when they are too many or not all known.
+    fn instructions(&mut self, builder: &FunctionBuilder<'_>, value: Value) -> Option<Vec<Inst>> {
+        let function = &builder.function;
+        let (mut insts, mut open) = (std::collections::BTreeSet::new(), vec![value]);
+        while let Some(value) = open.pop() {
+            let inst = function.defining_inst(value)?;
+            if !insts.insert(inst) {
+                continue;
+            }
+            let data = &function.insts[inst];
+            if !is_simple(data.op) {
+                return None;
+            }
+            for &result in &data.results {
+                let elements = function.values[result].ty.as_tensor().and_then(TensorType::static_elements)?;
+                self.work = self.work.checked_sub(elements.max(1))?;
+            }
+            open.extend(function.uses(inst));
+        }
+        Some(insts.into_iter().collect())
+    }
+}
+
+/// Operators whose work is in proportion to the tensors that they read and write.
+fn is_simple(op: Op) -> bool {
+    use Op::*;
+    matches!(
+        op,
+        Constant | Map | Reduce | ArgReduce | Reshape | Bitcast | Transpose | Broadcast | Slice | Pad | MirrorPad | Concat | Gather | Iota
+    )
+}
 
 /// The constants that the instructions from `start` on compute for `results`, if they depend on small constants only.
 pub(super) fn constants(builder: &mut FunctionBuilder<'_>, start: usize, results: &[Value]) -> Option<Vec<Constant>> {
     if builder.function.body.len() == start || !is_small(builder, start, results) {
         return None;
     }
+    let insts = builder.function.body[start..].to_vec();
+    run(builder, &insts, results)
+}
+
+/// What instructions compute that depend on constants and each other only.
+fn run(builder: &mut FunctionBuilder<'_>, insts: &[Inst], results: &[Value]) -> Option<Vec<Constant>> {
     // The scratch module borrows the constants, so that their numbers stay the same.
     let mut scratch = Module::default();
     std::mem::swap(&mut scratch.constants, &mut builder.module.constants);
-    let copied = copy(builder, start, results, &mut scratch);
+    let copied = copy(builder, insts, results, &mut scratch);
     let tensors = copied.and_then(|function| Interpreter::new(&scratch).run_function(function, &[], None).ok());
     std::mem::swap(&mut scratch.constants, &mut builder.module.constants);
     let constant = |tensor: crate::ir::Tensor| {
@@ -37,11 +102,11 @@ fn is_small(builder: &FunctionBuilder<'_>, start: usize, results: &[Value]) -> b
 }
 
 /// The instructions as a function without parameters; `None` when they read anything but constants and each other.
-fn copy(builder: &FunctionBuilder<'_>, start: usize, results: &[Value], scratch: &mut Module) -> Option<Func> {
+fn copy(builder: &FunctionBuilder<'_>, insts: &[Inst], results: &[Value], scratch: &mut Module) -> Option<Func> {
     let function = &builder.function;
     let mut copy = FunctionBuilder::new(scratch, "fold");
     let mut values: HashMap<Value, Value> = HashMap::new();
-    for &inst in &function.body[start..] {
+    for &inst in insts {
         let data = &function.insts[inst];
         let mut operands = Vec::new();
         for operand in &data.operands {

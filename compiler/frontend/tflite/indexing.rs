@@ -110,7 +110,7 @@ pub(super) fn gather_nd(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 }
 
 /// A shape that a constant of the file gives.
-fn constant_shape(operator: &Operator<'_, '_, '_>, list: &Operand) -> Result<Vec<u64>, Diagnostic> {
+fn constant_shape(operator: &mut Operator<'_, '_, '_>, list: &Operand) -> Result<Vec<u64>, Diagnostic> {
     let numbers = operator.integers(list, "shapes")?;
     let shape: Result<Vec<u64>, _> = numbers.iter().map(|&n| u64::try_from(n)).collect();
     shape.map_err(|_| invalid(301, "a dimension is negative").about_tensor(&list.info.name).expected("0 or more", format!("{numbers:?}")))

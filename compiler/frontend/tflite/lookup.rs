@@ -3,7 +3,7 @@
 use super::operator::{Affine, Lowered, Operand, Operator, invalid};
 use super::requantize::multiplier;
 use super::tensor::TensorInfo;
-use crate::frontend::fixed_point::{divide_by_power_of_two, multiply_high};
+use crate::frontend::fixed_point::{divide_by_power_of_two, inverse_root_of, multiply_high};
 use crate::frontend::quantization::{Multiplier, integer_range};
 use crate::frontend::terms::Terms;
 use crate::ir::{Constant, ElementType};
@@ -44,9 +44,9 @@ pub(super) fn bind_function(
 }
 
 /// 513 points over the range of 16 bits; between them lines, each point moved by half the error in the middle of its line.
-fn points(from: f32, to: f32, function: &dyn Fn(f32) -> f32) -> Vec<i16> {
+pub(super) fn points((from, zero_point): (f32, i32), to: f32, function: &dyn Fn(f32) -> f32) -> Vec<i16> {
     const STEPS: i32 = 512;
-    let (first, last) = (from * -32768.0, from * 32767.0);
+    let (first, last) = (from * (-32768 - zero_point) as f32, from * (32767 - zero_point) as f32);
     let step = (last - first) / STEPS as f32;
     let inverse = 65536.0 / (to * 32767.0 - to * -32768.0);
     let round = libm::roundf;
@@ -71,7 +71,7 @@ fn interpolated(
     function: &dyn Fn(f32) -> f32,
 ) -> Lowered {
     super::convolution::symmetric(from, to)?;
-    let bytes = points(from.scale, to.scale, function).iter().flat_map(|n| n.to_le_bytes()).collect();
+    let bytes = points((from.scale, 0), to.scale, function).iter().flat_map(|n| n.to_le_bytes()).collect();
     let table = operator.table(I16, bytes);
     let mut terms = Terms::new(&[I16]);
     let x = terms.input_as(0, I32);
@@ -81,7 +81,7 @@ fn interpolated(
 }
 
 /// The table's value at a 16-bit integer: the high nine bits choose the line, the low seven the place on it.
-fn interpolate(terms: &mut Terms, x: crate::ir::Node, table: Constant) -> crate::frontend::terms::Term {
+pub(super) fn interpolate(terms: &mut Terms, x: crate::ir::Node, table: Constant) -> crate::frontend::terms::Term {
     use crate::ir::ScalarOp::{And, ShiftRight};
     let (seven, first, one, mask, half) = (terms.i32(7), terms.i32(256), terms.i32(1), terms.i32(127), terms.i32(64));
     let line = terms.op(ShiftRight, &[x, seven])?;
@@ -112,6 +112,24 @@ pub(super) fn abs(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: 
     bind_table(operator, input, output, |x| {
         let magnitude = (x - from.zero_point).abs();
         factor.map_or(magnitude, |factor| rescale(magnitude, factor)) + to.zero_point
+    })
+}
+
+/// RSQRT on 8-bit integers: a multiplier from the root in fixed point; zero gives the largest output.
+pub(super) fn inverse_root(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &TensorInfo) -> Lowered {
+    // Bits that keep the reciprocal whole.
+    const KEPT: i32 = 20;
+    let (from, to) = (operator.affine(&input.info)?, operator.affine(output)?);
+    // The reference takes the root in binary64 of a binary32 scale.
+    let factor = multiplier(1.0 / (libm::sqrt(f64::from(from.scale)) * f64::from(to.scale)))?;
+    bind_table(operator, input, output, |x| {
+        let distance = x - from.zero_point;
+        if distance <= 0 {
+            return i32::MAX;
+        }
+        let root = inverse_root_of(distance);
+        let scaled = rescale(1, Multiplier { shift: root.shift + KEPT, ..root });
+        rescale(scaled, Multiplier { shift: factor.shift - KEPT, ..factor }).saturating_add(to.zero_point)
     })
 }
 

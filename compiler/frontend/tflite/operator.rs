@@ -3,7 +3,7 @@
 use super::subgraph::{Lowering, Slot};
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, Kind};
-use crate::ir::{Attribute, Constant, ElementType, Expression, Extent, FunctionBuilder, Op, TensorType, Value};
+use crate::ir::{Attribute, Constant, ElementType, Expression, Extent, FunctionBuilder, Op, Scalar, TensorType, Value};
 use crate::schema::tflite as schema;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -251,10 +251,24 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         Some(self.lowering.builder.module.constants[self.constant_of(operand)?].data.bytes())
     }
 
-    /// The integers of an operand that must be a constant of i16, i32 or i64.
-    pub fn integers(&self, operand: &Operand, what: &str) -> Result<Vec<i64>, Diagnostic> {
+    /// The bytes of an operand that depends on constants only, however it is computed.
+    pub fn evaluated(&mut self, operand: &Operand) -> Option<&[u8]> {
+        let Lowering { builder, evaluated, .. } = &mut *self.lowering;
+        let constant = evaluated.constant(builder, operand.value)?;
+        Some(self.lowering.builder.module.constants[constant].data.bytes())
+    }
+
+    /// The number of an operand of one element that depends on constants only.
+    pub fn number(&mut self, operand: &Operand) -> Option<Scalar> {
+        let bytes = self.evaluated(operand).filter(|bytes| operand.elements() == 1 && bytes.len() <= 8)?;
+        let bits = bytes.iter().rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
+        Some(Scalar::from_bits(operand.element(), bits))
+    }
+
+    /// The integers of an operand that must be a constant of i16, i32 or i64, or computed from constants.
+    pub fn integers(&mut self, operand: &Operand, what: &str) -> Result<Vec<i64>, Diagnostic> {
         let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&operand.info.name);
-        let Some(bytes) = self.constant_bytes(operand) else {
+        let Some(bytes) = self.evaluated(operand) else {
             return Err(at(unsupported(format!("{what} that are computed when the model runs are not supported"))));
         };
         match operand.element() {

@@ -8,7 +8,7 @@ use crate::ir::{Attribute, Comparison, ElementType, Op, ScalarOp, Value};
 use ElementType::{Bool, C64, F32, F64, I4, I16, I32, I64};
 
 /// The one number of an operand that must be a constant.
-fn one_number(operator: &Operator<'_, '_, '_>, operand: &Operand, what: &str) -> Result<i64, Diagnostic> {
+fn one_number(operator: &mut Operator<'_, '_, '_>, operand: &Operand, what: &str) -> Result<i64, Diagnostic> {
     match operator.integers(operand, what)?[..] {
         [number] => Ok(number),
         ref list => Err(invalid(311, format!("{what} must be one number each")).expected("1", list.len().to_string())),
@@ -16,7 +16,7 @@ fn one_number(operator: &Operator<'_, '_, '_>, operand: &Operand, what: &str) ->
 }
 
 /// A number of results, which is not negative.
-fn one_count(operator: &Operator<'_, '_, '_>, operand: &Operand, what: &str) -> Result<i64, Diagnostic> {
+fn one_count(operator: &mut Operator<'_, '_, '_>, operand: &Operand, what: &str) -> Result<i64, Diagnostic> {
     let count = one_number(operator, operand, what)?;
     if (0..=i64::from(i32::MAX)).contains(&count) {
         return Ok(count);

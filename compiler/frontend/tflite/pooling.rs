@@ -1,11 +1,11 @@
-//! AVERAGE_POOL_2D and MAX_POOL_2D.
+//! AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D.
 
 use super::activation::Activation;
 use super::convolution::{Spatial, missing_options};
 use super::operator::{Lowered, Operand, Operator, invalid};
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
-use crate::ir::{Comparison, ElementType, Value, WindowGeometry};
+use crate::ir::{Comparison, ElementType, ScalarOp, Value, WindowGeometry};
 use ElementType::{F32, I8, I16, I32, U8};
 
 /// Borders with more positions than this are no real model's.
@@ -105,6 +105,31 @@ pub(super) fn average_pool_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         pool.activation.clamp_float(&mut terms, mean)?
     };
     let result = operator.map(&operands, terms.finish(x))?;
+    operator.bind(0, result)
+}
+
+/// L2_POOL_2D: the root of the mean of the squares inside the image.
+pub(super) fn l2_pool_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let pool = pool(operator)?;
+    let types = [pool.input.element(), operator.output(0)?.element];
+    if types != [F32, F32] {
+        return Err(operator.type_error(&types));
+    }
+    let mut terms = Terms::new(&[F32]);
+    let x = terms.input(0);
+    let square = terms.mul(x, x)?;
+    let squares = operator.map(&[pool.input.value], terms.finish(square))?;
+    let sums = operator.builder().window(squares, "sum", pool.size.clone(), pool.geometry.clone())?;
+    let shape = operator.shape(sums)?;
+    let counts: Vec<f32> = counts(&pool, [shape[1], shape[2]])?.iter().map(|&n| n as f32).collect();
+    let shape = if counts.len() == 1 { vec![] } else { vec![1, shape[1], shape[2], 1] };
+    let counts = operator.constant_f32(&shape, &counts)?;
+    let mut terms = Terms::new(&[F32, F32]);
+    let (sum, count) = (terms.input(0), terms.input(1));
+    let mean = terms.div(sum, count)?;
+    let root = terms.op(ScalarOp::Sqrt, &[mean])?;
+    let x = pool.activation.clamp_float(&mut terms, root)?;
+    let result = operator.map(&[sums, counts], terms.finish(x))?;
     operator.bind(0, result)
 }
 

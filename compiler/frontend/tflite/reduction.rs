@@ -1,11 +1,11 @@
 //! MEAN, SUM, REDUCE_MAX and their like, ARG_MAX and ARG_MIN.
 
-use super::operator::{Affine, Lowered, Operand, Operator, invalid, unsupported};
+use super::operator::{Affine, Lowered, Operand, Operator, extents, invalid, unsupported};
 use super::pooling::widen;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::quantization::{Multiplier, integer_range};
 use crate::frontend::terms::Terms;
-use crate::ir::{Attribute, ElementType, Op, Value};
+use crate::ir::{Attribute, ElementType, Op, Scalar, Value};
 use ElementType::{Bool, F32, I8, I16, I32, I64, U8};
 
 struct Reduction {
@@ -35,29 +35,65 @@ fn reduction(operator: &mut Operator<'_, '_, '_>) -> Result<Reduction, Diagnosti
     Ok(Reduction { input, axes, count, shape })
 }
 
-/// SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_ANY, REDUCE_ALL; quantized tensors only where the integers may be compared.
+/// SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_ANY, REDUCE_ALL. Quantized extremes are those of the integers, on one scale;
+/// truth values count as 0 and 1.
 pub(super) fn reduce(operator: &mut Operator<'_, '_, '_>, kind: &str) -> Lowered {
     let reduction = reduction(operator)?;
+    let output = operator.output(0)?;
     let element = reduction.input.element();
     let allowed = match kind {
         "any" | "all" => element == Bool,
-        "max" | "min" => matches!(element, F32 | I8 | U8 | I16 | I32 | I64),
-        _ => matches!(element, F32 | I32 | I64),
+        _ => matches!(element, F32 | I8 | U8 | I16 | I32 | I64 | Bool),
     };
     if !allowed {
         return Err(operator.type_error(&[element]));
     }
-    if matches!(kind, "max" | "min") && reduction.input.info.quantization.is_some() {
-        let output = operator.output(0)?;
-        let (from, to) = (operator.affine(&reduction.input.info)?, operator.affine(&output)?);
-        if from != to {
-            let message = "the output's scale or zero point differs from the input's";
-            return Err(invalid(304, message).about_tensor(&output.name).expected(format!("{from:?}"), format!("{to:?}")));
-        }
+    let quantized = reduction.input.info.quantization.is_some() && output.quantization.is_some() && matches!(element, I8 | U8 | I16);
+    if quantized && kind == "product" {
+        return Err(unsupported("products on quantized scales are not supported"));
     }
-    let value = reduced(operator, &reduction, reduction.input.value, kind)?;
+    let value = if quantized {
+        let (from, to) = (operator.affine(&reduction.input.info)?, operator.affine(&output)?);
+        match kind {
+            "sum" => rescaled_sum(operator, &reduction, (from, to))?,
+            _ if from == to => reduced(operator, &reduction, reduction.input.value, kind)?,
+            _ => {
+                let message = "the output's scale or zero point differs from the input's";
+                return Err(invalid(304, message).about_tensor(&output.name).expected(format!("{from:?}"), format!("{to:?}")));
+            }
+        }
+    } else {
+        let kind = match (element, kind) {
+            (Bool, "max" | "sum") => "any",
+            (Bool, "min" | "product") => "all",
+            _ => kind,
+        };
+        reduced(operator, &reduction, reduction.input.value, kind)?
+    };
     let value = operator.reshape(value, &reduction.shape)?;
     operator.bind(0, value)
+}
+
+/// A sum on another scale: `round(sum × scale + bias) + zero point` in binary32.
+fn rescaled_sum(operator: &mut Operator<'_, '_, '_>, reduction: &Reduction, (from, to): (Affine, Affine)) -> Result<Value, Diagnostic> {
+    let element = reduction.input.element();
+    let wide = widen(operator, reduction.input.value, I32)?;
+    let sums = reduced(operator, reduction, wide, "sum")?;
+    let scale = from.scale / to.scale;
+    let bias = -(from.zero_point as f32) * scale * reduction.count as f32;
+    let bounds = integer_range(element).ok_or_else(|| unsupported("no such quantized type"))?;
+    let mut terms = Terms::new(&[I32]);
+    let x = terms.input_as(0, F32);
+    let (scale, bias, zero_point) = (terms.f32(scale), terms.f32(bias), terms.i32(to.zero_point));
+    let x = terms.mul(x, scale)?;
+    let x = terms.add(x, bias)?;
+    let x = terms.round_away(x)?;
+    let x = terms.convert(x, I32);
+    let x = terms.clamp_i32(x, (-(1 << 20), 1 << 20))?;
+    let x = terms.add(x, zero_point)?;
+    let x = terms.clamp_i32(x, bounds)?;
+    let x = terms.convert(x, element);
+    operator.map(&[sums], terms.finish(x))
 }
 
 fn reduced(operator: &mut Operator<'_, '_, '_>, reduction: &Reduction, value: Value, kind: &str) -> Result<Value, Diagnostic> {
@@ -72,10 +108,17 @@ pub(super) fn mean(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let reduction = reduction(operator)?;
     let output = operator.output(0)?;
     let types = [reduction.input.element(), output.element];
-    if reduction.count == 0 || reduction.count > 1 << 31 {
-        return Err(unsupported("means of no elements, or of more than 2^31, are not supported"));
+    if reduction.count > 1 << 31 {
+        return Err(unsupported("means of more than 2^31 elements are not supported"));
     }
     let value = match types {
+        // Nothing divided by its number.
+        [from, to] if reduction.count == 0 && from == to => {
+            let nothing = Scalar::float(to, f64::NAN);
+            let constant = operator.constant(to, &[], nothing.to_bytes())?;
+            let shape = Attribute::Extents(extents(&reduction.shape));
+            operator.inst(Op::Broadcast, &[constant], vec![shape])?
+        }
         [F32, F32] => {
             let sum = reduced(operator, &reduction, reduction.input.value, "sum")?;
             let mut terms = Terms::new(&[F32]);

@@ -2,7 +2,7 @@
 //! BROADCAST_ARGS, RANGE.
 
 use super::convolution::missing_options;
-use super::operator::{Lowered, Operand, Operator, extents, invalid};
+use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Attribute, ElementType, Op, Value};
 use crate::schema::tflite::TensorType as TypeCode;
@@ -188,11 +188,13 @@ pub(super) fn broadcast_args(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, value)
 }
 
-/// RANGE of integers known while compiling.
+/// RANGE of numbers known while compiling: integers, or floats as `start + index × step` in binary32.
 pub(super) fn range(operator: &mut Operator<'_, '_, '_>) -> Lowered {
-    const MOST: i64 = 1 << 20;
     operator.arity(3..=3, 1..=1)?;
     let element = operator.output(0)?.element;
+    if element == ElementType::F32 {
+        return float_range(operator);
+    }
     let mut numbers = Vec::new();
     for (index, what) in [(0, "starts"), (1, "limits"), (2, "steps")] {
         let operand = operator.input(index)?;
@@ -200,13 +202,36 @@ pub(super) fn range(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     let [start, limit, step] = numbers[..] else { return Err(invalid(311, "start, limit and step must be one number each")) };
     let distance = if step > 0 { limit.checked_sub(start) } else { start.checked_sub(limit) };
-    let count = distance.filter(|&d| d >= 0 && step != 0 && step != i64::MIN).map(|d| d / step.abs() + i64::from(d % step.abs() != 0));
-    let count = count.filter(|&count| count <= MOST);
-    let count = count.ok_or_else(|| {
-        invalid(312, "the range is endless or too long").expected(format!("at most {MOST} numbers"), format!("{numbers:?}"))
-    })?;
+    let count = distance.filter(|_| step != 0 && step != i64::MIN).map(|d| d.max(0) / step.abs() + i64::from(d > 0 && d % step.abs() != 0));
+    let count = checked_count(count.map(|count| count as f64), || format!("{numbers:?}"))?;
     // Within the limits, so that no product overflows; integers are written by their low bits.
     let list: Vec<u64> = (0..count).map(|index| (start + index * step) as u64).collect();
     let value = integer_constant(operator, element, &[list.len() as u64], &list)?;
     operator.bind(0, value)
+}
+
+fn float_range(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let mut numbers = Vec::new();
+    for index in 0..3 {
+        let operand = operator.input(index)?;
+        let number = operator.number(&operand).filter(|number| number.element() == ElementType::F32);
+        let message = "the range's numbers must be binary32 and known when the model is compiled";
+        let number = number.ok_or_else(|| unsupported(message).about_tensor(&operand.info.name))?;
+        numbers.push(number.as_f64() as f32);
+    }
+    let [start, limit, step] = numbers[..] else { return Err(invalid(311, "start, limit and step must be one number each")) };
+    let steps = libm::ceilf(libm::fabsf((limit - start) / step));
+    let runs = (step > 0.0 && limit >= start) || (step < 0.0 && limit <= start);
+    let count = checked_count(runs.then_some(f64::from(steps)), || format!("{numbers:?}"))?;
+    let list: Vec<f32> = (0..count).map(|index| start + index as f32 * step).collect();
+    let value = operator.constant_f32(&[list.len() as u64], &list)?;
+    operator.bind(0, value)
+}
+
+/// The length of a range, which must have an end.
+fn checked_count(count: Option<f64>, numbers: impl Fn() -> String) -> Result<i64, Diagnostic> {
+    const MOST: f64 = (1 << 20) as f64;
+    let count = count.filter(|count| (0.0..=MOST).contains(count));
+    let error = || invalid(312, "the range is endless or too long").expected(format!("at most {MOST} numbers"), numbers());
+    Ok(count.ok_or_else(error)? as i64)
 }

@@ -1,10 +1,10 @@
-//! SLICE, STRIDED_SLICE, SPLIT, SPLIT_V, PAD, PADV2, MIRROR_PAD, GATHER and REVERSE_V2.
+//! SLICE, STRIDED_SLICE, SPLIT, SPLIT_V, GATHER and REVERSE_V2.
 
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, extents, invalid};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
-use crate::schema::tflite::{MirrorPadMode, StridedSliceOptions};
+use crate::ir::{Attribute, ElementType, Extent, Op, Value};
+use crate::schema::tflite::StridedSliceOptions;
 use ElementType::I4;
 
 /// `count` elements along one axis from `start` on, everything of the others.
@@ -167,7 +167,7 @@ pub(super) fn split(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     Ok(())
 }
 
-fn one_axis(operator: &Operator<'_, '_, '_>, list: &Operand, rank: usize) -> Result<usize, Diagnostic> {
+fn one_axis(operator: &mut Operator<'_, '_, '_>, list: &Operand, rank: usize) -> Result<usize, Diagnostic> {
     match operator.integers(list, "axes")?[..] {
         [axis] => operator.axis(axis, rank),
         ref other => Err(invalid(310, "there must be one axis").expected("1", other.len().to_string())),
@@ -200,58 +200,6 @@ pub(super) fn split_v(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         start += size as u64;
     }
     Ok(())
-}
-
-/// Amounts before and after each dimension, from a constant `[rank, 2]`.
-fn amounts(operator: &mut Operator<'_, '_, '_>, input: &Operand) -> Result<(Vec<i64>, Vec<i64>), Diagnostic> {
-    let list = operator.input(1)?;
-    let amounts = operator.integers(&list, "paddings")?;
-    if amounts.len() != 2 * input.rank() {
-        return Err(invalid(311, "the paddings do not fit the rank").expected((2 * input.rank()).to_string(), amounts.len().to_string()));
-    }
-    if let Some(amount) = amounts.iter().find(|amount| !(0..=i64::from(i32::MAX)).contains(*amount)) {
-        return Err(invalid(312, "a padding is negative or too large").expected("0 to 2147483647", amount.to_string()));
-    }
-    Ok((amounts.iter().step_by(2).copied().collect(), amounts.iter().skip(1).step_by(2).copied().collect()))
-}
-
-/// PAD and PADV2: zeros (the zero point of a quantized tensor), or the number given.
-pub(super) fn pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
-    operator.arity(2..=3, 1..=1)?;
-    let (input, output) = (operator.input(0)?, operator.output(0)?);
-    let element = input.element();
-    if element.bits() < 8 || element == ElementType::C64 {
-        return Err(operator.type_error(&[element]));
-    }
-    let (low, high) = amounts(operator, &input)?;
-    let value = match operator.optional_input(2)? {
-        Some(given) => {
-            let bytes = operator.constant_bytes(&given).filter(|_| given.element() == element && given.elements() == 1);
-            let message = "the number to pad with must be one constant of the input's type";
-            let bytes = bytes.ok_or_else(|| invalid(313, message).about_tensor(&given.info.name))?;
-            let bits = bytes.iter().rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
-            Scalar::from_bits(element, bits)
-        }
-        None => Scalar::int(element, output.quantization.as_ref().map_or(0, |q| q.zero_points[0])),
-    };
-    let value = operator.builder().pad(input.value, low, high, value)?;
-    operator.bind(0, value)
-}
-
-/// MIRROR_PAD: SYMMETRIC repeats the edge, REFLECT does not.
-pub(super) fn mirror_pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
-    operator.arity(2..=2, 1..=1)?;
-    let options = operator.record.builtin_options_as_mirror_pad_options().ok_or_else(missing_options)?;
-    let input = operator.input(0)?;
-    let edge = match options.mode() {
-        MirrorPadMode::REFLECT => false,
-        MirrorPadMode::SYMMETRIC => true,
-        other => return Err(invalid(313, "unknown mode").expected("REFLECT or SYMMETRIC", format!("{other:?}"))),
-    };
-    let (low, high) = amounts(operator, &input)?;
-    let attributes = vec![Attribute::Ints(low), Attribute::Ints(high), Attribute::Bool(edge)];
-    let value = operator.inst(Op::MirrorPad, &[input.value], attributes)?;
-    operator.bind(0, value)
 }
 
 /// GATHER

@@ -1,18 +1,20 @@
-//! SOFTMAX: floats, and the reference's fixed-point form for 8-bit inputs.
+//! SOFTMAX: floats, and the reference's fixed-point form for 8-bit inputs; 16-bit ones are in `softmax16`.
 
 use super::convolution::missing_options;
+use super::fixed;
 use super::operator::{Lowered, Operand, Operator, invalid};
+use super::pooling::widen;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::fixed_point::{divide_by_power_of_two, exp_of_negative, multiply_high};
 use crate::frontend::quantization::{Multiplier, integer_range};
 use crate::frontend::terms::{Term, Terms};
-use crate::ir::{Comparison, Constant, ElementType, Node, ScalarOp, Value};
-use ElementType::{F32, I8, I16, I32, U8};
+use crate::ir::{Constant, ElementType, Node, ScalarOp, Value};
+use ElementType::{F16, F32, I8, I16, I32, U8};
 
 /// Integer bits of a scaled difference from the row's maximum.
-const DIFFERENCE_BITS: u32 = 5;
+pub(super) const DIFFERENCE_BITS: u32 = 5;
 /// Integer bits of the sum of exponentials.
-const SUM_BITS: u32 = 12;
+pub(super) const SUM_BITS: u32 = 12;
 
 /// SOFTMAX over the last dimension.
 pub(super) fn softmax(operator: &mut Operator<'_, '_, '_>) -> Lowered {
@@ -27,6 +29,12 @@ pub(super) fn softmax(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let types = [input.element(), output.element];
     let result = match types {
         [F32, F32] => float(operator, &input, options.beta())?,
+        [F16, F16] => {
+            let wide = Operand { value: widen(operator, input.value, F32)?, ..input };
+            let result = float(operator, &wide, options.beta())?;
+            widen(operator, result, F16)?
+        }
+        [I16, I16] => super::softmax16::softmax(operator, &input, options.beta())?,
         [I8, I8 | I16] | [U8, U8 | I16] => integer(operator, &input, output.element, options.beta())?,
         _ => return Err(operator.type_error(&types)),
     };
@@ -54,18 +62,28 @@ fn float(operator: &mut Operator<'_, '_, '_>, input: &Operand, beta: f32) -> Res
 
 /// Exponentials of `difference × scale × beta` for differences from −255 to 0, without integer bits; zero where the reference
 /// leaves them out.
-fn exponentials(scale: f32, beta: f32) -> Option<Vec<i32>> {
-    let real = (f64::from(beta) * f64::from(scale) * f64::from(1 << (31 - DIFFERENCE_BITS))).min(f64::from(u32::MAX >> 1));
-    let factor = Multiplier::from_real(real).filter(|_| real > 1.0)?;
-    let largest = f64::from((1 << DIFFERENCE_BITS) - 1) * f64::from(1 << (31 - DIFFERENCE_BITS)) / (1u64 << factor.shift) as f64;
-    let smallest_difference = -(largest as i32);
-    let exponential = |difference: i32| {
-        if difference < smallest_difference {
-            return 0;
-        }
-        exp_of_negative(multiply_high(difference.wrapping_shl(factor.shift as u32), factor.mantissa))
-    };
+pub(super) fn exponentials(scale: f32, beta: f32) -> Option<Vec<i32>> {
+    let factor = difference_factor(scale, beta)?;
+    let smallest = smallest_difference(factor);
+    let exponential = |difference: i32| if difference < smallest { 0 } else { exp_of_negative(scaled_difference(difference, factor)) };
     Some((-255..=0).map(exponential).collect())
+}
+
+/// What brings a difference to [`DIFFERENCE_BITS`] integer bits; `None` when that is not above 1.
+pub(super) fn difference_factor(scale: f32, beta: f32) -> Option<Multiplier> {
+    let real = (f64::from(beta) * f64::from(scale) * f64::from(1 << (31 - DIFFERENCE_BITS))).min(f64::from(u32::MAX >> 1));
+    Multiplier::from_real(real).filter(|_| real > 1.0)
+}
+
+/// The smallest difference that still fits.
+pub(super) fn smallest_difference(factor: Multiplier) -> i32 {
+    let largest = f64::from((1 << DIFFERENCE_BITS) - 1) * f64::from(1 << (31 - DIFFERENCE_BITS)) / (1u64 << factor.shift) as f64;
+    -(largest as i32)
+}
+
+/// A difference with [`DIFFERENCE_BITS`] integer bits.
+pub(super) fn scaled_difference(difference: i32, factor: Multiplier) -> i32 {
+    multiply_high(difference.wrapping_shl(factor.shift as u32), factor.mantissa)
 }
 
 fn integer(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: ElementType, beta: f32) -> Result<Value, Diagnostic> {
@@ -103,7 +121,7 @@ fn integer(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: Element
 }
 
 /// The table's entry at input 0 − input 1 + 255.
-fn look_up(terms: &mut Terms, table: Constant) -> Term {
+pub(super) fn look_up(terms: &mut Terms, table: Constant) -> Term {
     let (x, largest) = (terms.input_as(0, I32), terms.input_as(1, I32));
     let difference = terms.sub(x, largest)?;
     let last = terms.i32(255);
@@ -119,47 +137,8 @@ fn reciprocal(terms: &mut Terms, output: ElementType) -> Result<(Node, Node), Di
     // Taking away 2³¹ clears the top bit: what is left is the fraction of a sum in 1..2.
     let top = terms.i32(i32::MIN);
     let fraction = terms.sub(normalised, top)?;
-    let reciprocal = one_over_one_plus(terms, fraction)?;
+    let reciprocal = fixed::one_over_one_plus(terms, fraction)?;
     let base = terms.i32(SUM_BITS as i32 + 31 - output.bits() as i32);
     let exponent = terms.sub(base, headroom)?;
     Ok((reciprocal, exponent))
-}
-
-/// 1 ÷ (1 + x) for x in 0..1 without integer bits, by three Newton steps from 48⁄17 − 32⁄17 · d with d = (1 + x) ÷ 2.
-fn one_over_one_plus(terms: &mut Terms, x: Node) -> Term {
-    const FORTY_EIGHT_SEVENTEENTHS: i32 = 1_515_870_810;
-    const MINUS_THIRTY_TWO_SEVENTEENTHS: i32 = -1_010_580_540;
-    let multiply = |terms: &mut Terms, a: Node, b: Node| terms.op(ScalarOp::SaturatingRoundingDoublingHighMul, &[a, b]);
-    let half = half_sum_with_one(terms, x)?;
-    let (start, slope, one) = (terms.i32(FORTY_EIGHT_SEVENTEENTHS), terms.i32(MINUS_THIRTY_TWO_SEVENTEENTHS), terms.i32(1 << 29));
-    let product = multiply(terms, half, slope)?;
-    let mut estimate = terms.add(start, product)?;
-    for _ in 0..3 {
-        let product = multiply(terms, half, estimate)?;
-        let rest = terms.sub(one, product)?;
-        let correction = multiply(terms, estimate, rest)?;
-        let correction = saturating_shift_left(terms, correction, 2)?;
-        estimate = terms.add(estimate, correction)?;
-    }
-    saturating_shift_left(terms, estimate, 1)
-}
-
-/// (x + (2³¹ − 1)) ÷ 2 rounded away from zero; x is not negative.
-fn half_sum_with_one(terms: &mut Terms, x: Node) -> Term {
-    let (x, one, largest) = (terms.convert(x, ElementType::I64), terms.i64(1), terms.i64(i64::from(i32::MAX)));
-    let sum = terms.add(x, largest)?;
-    let sum = terms.add(sum, one)?;
-    let half = terms.op(ScalarOp::ShiftRight, &[sum, one])?;
-    Ok(terms.convert(half, I32))
-}
-
-fn saturating_shift_left(terms: &mut Terms, x: Node, count: i32) -> Term {
-    let limit = (1 << (31 - count)) - 1;
-    let (above, below, count) = (terms.i32(limit), terms.i32(-limit), terms.i32(count));
-    let (largest, smallest) = (terms.i32(i32::MAX), terms.i32(i32::MIN));
-    let shifted = terms.op(ScalarOp::ShiftLeft, &[x, count])?;
-    let over = terms.compare(Comparison::Greater, x, above)?;
-    let under = terms.compare(Comparison::Less, x, below)?;
-    let result = terms.select(over, largest, shifted)?;
-    terms.select(under, smallest, result)
 }

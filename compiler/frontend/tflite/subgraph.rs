@@ -35,6 +35,8 @@ pub(super) struct Lowering<'a, 'm> {
     pub(super) is_initialising: bool,
     pub(super) subgraph: Rc<Subgraph<'a>>,
     pub(super) slots: Vec<Slot>,
+    /// Numbers of computed tensors that operators asked for.
+    pub(super) evaluated: fold::Evaluated,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
@@ -109,7 +111,8 @@ impl<'a, 'm> Lowering<'a, 'm> {
     pub(super) fn new(subgraph: Rc<Subgraph<'a>>, shared: &'m mut Shared<'a>, module: &'m mut Module, is_initialising: bool) -> Self {
         let builder = FunctionBuilder::new(module, shared.function_name(&subgraph.name));
         let slots = vec![Slot::Unwritten; subgraph.tensors.len()];
-        Self { builder, shared, effect: None, is_initialising, subgraph, slots, diagnostics: Vec::new() }
+        let evaluated = fold::Evaluated::default();
+        Self { builder, shared, effect: None, is_initialising, subgraph, slots, evaluated, diagnostics: Vec::new() }
     }
 
     /// Ends the function; the token of its effects, if there are any, is its last result.

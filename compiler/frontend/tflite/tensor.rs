@@ -57,6 +57,7 @@ pub(super) fn element_of(code: Code) -> Option<ElementType> {
         Code::BOOL => ElementType::Bool,
         Code::INT16 => ElementType::I16,
         Code::COMPLEX64 => ElementType::C64,
+        Code::COMPLEX128 => ElementType::C128,
         Code::INT8 => ElementType::I8,
         Code::UINT64 => ElementType::U64,
         Code::UINT32 => ElementType::U32,

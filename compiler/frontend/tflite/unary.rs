@@ -4,12 +4,13 @@ use super::activation::Activation;
 use super::lookup;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use super::requantize::multiplier;
+use super::sigmoid16;
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::quantization::integer_range;
 use crate::frontend::terms::{Term, Terms};
 use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp};
-use ElementType::{Bool, F32, I8, I16, I32, I64, U8};
+use ElementType::{Bool, F16, F32, F64, I8, I16, I32, I64, U8};
 use std::rc::Rc;
 
 fn unary(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, Rc<TensorInfo>), Diagnostic> {
@@ -33,7 +34,9 @@ pub(super) fn relu(operator: &mut Operator<'_, '_, '_>, activation: Activation) 
     match types {
         [F32, F32] => bind(operator, &input, |terms, x| activation.clamp_float(terms, x)),
         [I8, I8] | [U8, U8] => rescaled_relu(operator, &input, &output, activation),
-        [I16, I16] if activation == Activation::RELU => rescaled_relu(operator, &input, &output, activation),
+        [I16, I16] if activation == Activation::RELU || activation == Activation::RELU6 => {
+            rescaled_relu(operator, &input, &output, activation)
+        }
         _ => Err(operator.type_error(&types)),
     }
 }
@@ -58,7 +61,7 @@ pub(super) fn by_table(operator: &mut Operator<'_, '_, '_>, op: ScalarOp, functi
     let (input, output) = unary(operator)?;
     let types = [input.element(), output.element];
     match types {
-        [F32, F32] => bind(operator, &input, |terms, x| terms.op(op, &[x])),
+        [F32, F32] | [F16, F16] if op != ScalarOp::Exp || types[0] == F32 => bind(operator, &input, |terms, x| terms.op(op, &[x])),
         [from, to] if from == to && tables.contains(&from) => lookup::bind_function(operator, &input, &output, function),
         _ => Err(operator.type_error(&types)),
     }
@@ -66,12 +69,24 @@ pub(super) fn by_table(operator: &mut Operator<'_, '_, '_>, op: ScalarOp, functi
 
 /// LOGISTIC: the output of an 8-bit one has the scale 1 ÷ 256.
 pub(super) fn logistic(operator: &mut Operator<'_, '_, '_>) -> Lowered {
-    let output = operator.output(0)?;
+    let (input, output) = unary(operator)?;
+    if [input.element(), output.element] == [I16, I16] {
+        return sigmoid16::logistic(operator, &input, &output);
+    }
     if matches!(output.element, I8 | U8) && operator.affine(&output)?.scale != 1.0 / 256.0 {
         let found = operator.affine(&output)?.scale.to_string();
         return Err(invalid(304, "the output's scale is fixed for this operator").about_tensor(&output.name).expected("0.00390625", found));
     }
     by_table(operator, ScalarOp::Logistic, logistic_f32, &[I8, U8])
+}
+
+/// TANH
+pub(super) fn tanh(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    let (input, output) = unary(operator)?;
+    if [input.element(), output.element] == [I16, I16] {
+        return sigmoid16::tanh(operator, &input, &output);
+    }
+    by_table(operator, ScalarOp::Tanh, tanh_f32, &[I8, U8])
 }
 
 /// LOG: tables give the lowest output where there is no logarithm.
@@ -89,11 +104,12 @@ pub(super) fn log(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
 }
 
-/// RSQRT: 16-bit tables give the largest output where there is no root.
+/// RSQRT: 8 bits in fixed point; 16-bit tables give the largest output where there is no root.
 pub(super) fn rsqrt(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (input, output) = unary(operator)?;
     match [input.element(), output.element] {
         [F32, F32] => bind(operator, &input, |terms, x| terms.op(ScalarOp::Rsqrt, &[x])),
+        [I8, I8] => lookup::inverse_root(operator, &input, &output),
         [I16, I16] => {
             let most = 32767.0 * operator.affine(&output)?.scale;
             lookup::bind_function(operator, &input, &output, |x| if x <= 0.0 { most } else { 1.0 / libm::sqrtf(x) })
@@ -121,7 +137,7 @@ pub(super) fn tanh_f32(x: f32) -> f32 {
 pub(super) fn float(operator: &mut Operator<'_, '_, '_>, op: ScalarOp) -> Lowered {
     let (input, output) = unary(operator)?;
     match [input.element(), output.element] {
-        [F32, F32] => bind(operator, &input, |terms, x| terms.op(op, &[x])),
+        [F32, F32] | [F16, F16] => bind(operator, &input, |terms, x| terms.op(op, &[x])),
         types => Err(operator.type_error(&types)),
     }
 }
@@ -132,10 +148,29 @@ pub(super) fn signed(operator: &mut Operator<'_, '_, '_>, op: ScalarOp) -> Lower
     match [input.element(), output.element] {
         [F32, F32] | [I32, I32] => bind(operator, &input, |terms, x| terms.op(op, &[x])),
         [I8, I8] if op == ScalarOp::Abs => lookup::abs(operator, &input, &output),
-        [I16, I16] if input.info.quantization.is_none() && op == ScalarOp::Abs => bind(operator, &input, |terms, x| terms.op(op, &[x])),
-        [I64, I64] if op == ScalarOp::Neg => bind(operator, &input, |terms, x| terms.op(op, &[x])),
+        [I16, I16] if op == ScalarOp::Abs && input.info.quantization.is_some() => rescaled_abs(operator, &input, &output),
+        [I16, I16] if op == ScalarOp::Abs => bind(operator, &input, |terms, x| terms.op(op, &[x])),
+        [F16, F16] | [I8, I8] | [I16, I16] | [I64, I64] if op == ScalarOp::Neg => bind(operator, &input, |terms, x| terms.op(op, &[x])),
         types => Err(operator.type_error(&types)),
     }
+}
+
+/// ABS of 16-bit integers on quantized scales.
+fn rescaled_abs(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &TensorInfo) -> Lowered {
+    let (from, to) = (operator.affine(&input.info)?, operator.affine(output)?);
+    let factor = (from.scale != to.scale).then(|| multiplier(f64::from(from.scale / to.scale))).transpose()?;
+    let bounds = Activation::NONE.integer_bounds(output.element, to)?;
+    bind(operator, input, |terms, x| {
+        let (x, from_zero, to_zero) = (terms.convert(x, I32), terms.i32(from.zero_point), terms.i32(to.zero_point));
+        let x = terms.sub(x, from_zero)?;
+        let mut x = terms.op(ScalarOp::Abs, &[x])?;
+        if let Some(factor) = factor {
+            x = terms.requantize_by(x, factor)?;
+        }
+        let x = terms.add(x, to_zero)?;
+        let x = terms.clamp_i32(x, bounds)?;
+        Ok(terms.convert(x, output.element))
+    })
 }
 
 /// SQUARE
@@ -173,48 +208,66 @@ pub(super) fn hard_swish(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
 }
 
-/// SIGN of floats and integers: −1, 0 or 1.
+/// SIGN of floats and integers: −1, 0 or 1; of NaN itself.
 pub(super) fn sign(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (input, output) = unary(operator)?;
     match [input.element(), output.element] {
-        [F32, F32] | [I32, I32] => bind(operator, &input, |terms, x| {
+        [F32, F32] | [F64, F64] | [I32, I32] => bind(operator, &input, |terms, x| {
             let element = terms.ty(x);
             let [minus, zero, one] = [-1, 0, 1].map(|n| terms.constant(Scalar::int(element, n)));
             let negative = terms.compare(Comparison::Less, x, zero)?;
             let positive = terms.compare(Comparison::Greater, x, zero)?;
-            let rest = terms.select(positive, one, zero)?;
+            let neither = terms.compare(Comparison::Equal, x, zero)?;
+            let rest = terms.select(neither, zero, x)?;
+            let rest = terms.select(positive, one, rest)?;
             terms.select(negative, minus, rest)
         }),
         types => Err(operator.type_error(&types)),
     }
 }
 
-/// GELU of floats: x · Φ(x), or its approximation by tanh.
+const ROOT_OF_TWO_OVER_PI: f32 = 0.797_884_6;
+
+/// GELU: x · Φ(x), or its approximation by tanh; a table on 8-bit integers.
 pub(super) fn gelu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
-    const ROOT_OF_TWO_OVER_PI: f32 = 0.797_884_6;
     let approximate = operator.record.builtin_options_as_gelu_options().is_some_and(|o| o.approximate());
     let (input, output) = unary(operator)?;
     match [input.element(), output.element] {
-        [F32, F32] => bind(operator, &input, |terms, x| {
-            let (half, one) = (terms.f32(0.5), terms.f32(1.0));
-            let inner = if approximate {
-                let (cubic, factor) = (terms.f32(0.044715), terms.f32(ROOT_OF_TWO_OVER_PI));
-                let square = terms.mul(x, x)?;
-                let cube = terms.mul(square, x)?;
-                let cube = terms.mul(cubic, cube)?;
-                let sum = terms.add(x, cube)?;
-                let argument = terms.mul(factor, sum)?;
-                terms.op(ScalarOp::Tanh, &[argument])?
-            } else {
-                let root = terms.f32(std::f32::consts::FRAC_1_SQRT_2);
-                let argument = terms.mul(x, root)?;
-                terms.op(ScalarOp::Erf, &[argument])?
-            };
-            let (sum, scaled) = (terms.add(one, inner)?, terms.mul(half, x)?);
-            terms.mul(scaled, sum)
-        }),
+        [F32, F32] | [F16, F16] => bind(operator, &input, |terms, x| gelu_terms(terms, x, approximate)),
+        [I8, I8] | [U8, U8] => lookup::bind_function(operator, &input, &output, if approximate { approximate_gelu_f32 } else { gelu_f32 }),
         types => Err(operator.type_error(&types)),
     }
+}
+
+fn gelu_terms(terms: &mut Terms, x: Node, approximate: bool) -> Term {
+    let element = terms.ty(x);
+    let mut number = |n: f32| terms.constant(Scalar::float(element, f64::from(n)));
+    let (half, one, cubic, factor) = (number(0.5), number(1.0), number(0.044715), number(ROOT_OF_TWO_OVER_PI));
+    let root = number(-std::f32::consts::FRAC_1_SQRT_2);
+    let scaled = terms.mul(half, x)?;
+    if !approximate {
+        // The complement has all its digits where 1 + erf would cancel.
+        let argument = terms.mul(x, root)?;
+        let complement = terms.op(ScalarOp::Erfc, &[argument])?;
+        return terms.mul(scaled, complement);
+    }
+    let square = terms.mul(x, x)?;
+    let cube = terms.mul(square, x)?;
+    let cube = terms.mul(cubic, cube)?;
+    let sum = terms.add(x, cube)?;
+    let argument = terms.mul(factor, sum)?;
+    let tanh = terms.op(ScalarOp::Tanh, &[argument])?;
+    let sum = terms.add(one, tanh)?;
+    terms.mul(scaled, sum)
+}
+
+fn gelu_f32(x: f32) -> f32 {
+    0.5 * x * libm::erfc(f64::from(x * -std::f32::consts::FRAC_1_SQRT_2)) as f32
+}
+
+fn approximate_gelu_f32(x: f32) -> f32 {
+    let argument = ROOT_OF_TWO_OVER_PI * (x + 0.044715 * x * x * x);
+    0.5 * x * (1.0 + tanh_f32(argument))
 }
 
 /// ELU of floats: eˣ − 1 below zero.
@@ -280,7 +333,7 @@ pub(super) fn prelu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             let not_negative = terms.compare(Comparison::GreaterEqual, x, zero)?;
             terms.select(not_negative, x, scaled)?
         }
-        [I8, I8, I8] | [U8, U8, U8] => {
+        [I8, I8, I8] | [U8, U8, U8] | [I16, I16, I16] => {
             let (from, slope, to) = (operator.affine(&input.info)?, operator.affine(&alpha.info)?, operator.affine(&output)?);
             let identity = multiplier(f64::from(from.scale / to.scale))?;
             let below = multiplier(f64::from(from.scale * slope.scale / to.scale))?;

@@ -24,6 +24,7 @@ impl Column {
             ElementType::F16 | ElementType::Bf16 | ElementType::F32 => Self::F32(vec![0.0; count]),
             ElementType::F64 => Self::F64(vec![0.0; count]),
             ElementType::C64 => Self::C64(vec![(0.0, 0.0); count]),
+            // Type rules keep numbers without arithmetic out of expressions.
             _ => Self::Int(vec![0; count]),
         }
     }

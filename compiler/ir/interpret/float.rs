@@ -31,6 +31,7 @@ impl Real for f32 {
             ScalarOp::Tanh => libm::tanhf(a),
             ScalarOp::Logistic => 1.0 / (1.0 + libm::expf(-a)),
             ScalarOp::Erf => libm::erff(a),
+            ScalarOp::Erfc => libm::erfcf(a),
             ScalarOp::Sin => libm::sinf(a),
             ScalarOp::Cos => libm::cosf(a),
             ScalarOp::RoundTo(narrow) => round_to(narrow, a),
@@ -48,6 +49,7 @@ impl Real for f32 {
             ScalarOp::Min(rule) => extreme(rule, a, b, b < a),
             ScalarOp::Max(rule) => extreme(rule, a, b, a < b),
             ScalarOp::Pow => libm::powf(a, b),
+            ScalarOp::Atan2 => libm::atan2f(a, b),
             _ => return None,
         })
     }
@@ -74,6 +76,7 @@ impl Real for f64 {
             ScalarOp::Tanh => libm::tanh(a),
             ScalarOp::Logistic => 1.0 / (1.0 + libm::exp(-a)),
             ScalarOp::Erf => libm::erf(a),
+            ScalarOp::Erfc => libm::erfc(a),
             ScalarOp::Sin => libm::sin(a),
             ScalarOp::Cos => libm::cos(a),
             _ => return None,
@@ -90,6 +93,7 @@ impl Real for f64 {
             ScalarOp::Min(rule) => extreme(rule, a, b, b < a),
             ScalarOp::Max(rule) => extreme(rule, a, b, a < b),
             ScalarOp::Pow => libm::pow(a, b),
+            ScalarOp::Atan2 => libm::atan2(a, b),
             _ => return None,
         })
     }

@@ -3,7 +3,7 @@
 use super::array::Array;
 use super::column::Column;
 use super::error::{Step, fail};
-use super::{Frame, Slot, contract, map, movement, reduce, scan, scatter, search};
+use super::{Frame, Slot, contract, fourier, map, movement, reduce, scan, scatter, search};
 use crate::ir::attribute::Attribute;
 use crate::ir::interval;
 use crate::ir::module::{Constant, InstData, Module};
@@ -50,10 +50,13 @@ fn tensor<'m>(module: &'m Module, frame: &Frame<'m>, data: &InstData, operands: 
             let zero_points = (data.int("left_zero_point"), data.int("right_zero_point"));
             contract::matmul(operand(0)?, operand(1)?, zero_points, data.element("accumulator"))
         }
+        Op::Fourier => fourier::fourier(operand(0)?, false),
+        Op::RealFourier => fourier::fourier(operand(0)?, true),
         Op::Window => reduce::window(operand(0)?, data.word("reduction"), data.ints("size"), &data.geometry()),
         Op::Reduce => reduce::reduce(operand(0)?, data.word("reduction"), data.ints("axes")),
         Op::ArgReduce => reduce::arg_reduce(operand(0)?, data.word("search"), data.int("axis") as usize, data.element("element")),
         Op::Reshape => movement::reshape(operand(0)?, shape("shape")?),
+        Op::Bitcast => movement::bitcast(operand(0)?, data.element("element")),
         Op::Transpose => movement::transpose(operand(0)?, data.ints("permutation")),
         Op::Broadcast => movement::broadcast(operand(0)?, &shape("shape")?),
         Op::Slice => {

@@ -11,6 +11,7 @@ mod column;
 mod contract;
 mod error;
 mod float;
+mod fourier;
 mod instruction;
 pub(crate) mod integer;
 mod map;

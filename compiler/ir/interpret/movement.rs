@@ -46,6 +46,18 @@ pub(super) fn reshape<'m>(source: &Array<'m>, shape: Vec<usize>) -> Step<Array<'
     Ok(source.reshaped(shape))
 }
 
+/// `bitcast`
+pub(super) fn bitcast<'m>(source: &Array<'m>, element: ElementType) -> Step<Array<'m>> {
+    let (from, to) = (width(source.element), width(element));
+    let mut shape = source.shape.clone();
+    if from > to {
+        shape.push(from / to);
+    } else if from < to && shape.pop() != Some(to / from) {
+        return fail(format!("the last dimension of {:?} is no {element}", source.shape));
+    }
+    Ok(Array { element, shape, bytes: source.bytes.clone() })
+}
+
 /// `transpose`
 pub(super) fn transpose<'m>(source: &Array<'m>, permutation: &[i64]) -> Step<Array<'m>> {
     let from = strides(&source.shape);

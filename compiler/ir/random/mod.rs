@@ -33,7 +33,8 @@ impl Default for Options {
         Self {
             instructions: 12,
             operators: op::OPS.iter().map(|row| row.op).filter(|op| *op != Op::External).collect(),
-            elements: ElementType::ALL.iter().map(|(e, _)| *e).collect(),
+            // Numbers without arithmetic would only be in the way.
+            elements: ElementType::ALL.iter().map(|(e, _)| *e).filter(|&e| e != ElementType::C128).collect(),
             scalar_operations: ScalarOp::PLAIN.to_vec(),
             dynamic: true,
         }

@@ -26,10 +26,13 @@ impl Generator<'_> {
             Op::Map => self.map(),
             Op::Conv => self.conv(),
             Op::Matmul => self.matmul(),
+            Op::Fourier => self.fourier(2),
+            Op::RealFourier => self.fourier(1),
             Op::Window => self.window(),
             Op::Reduce => self.reduce(),
             Op::ArgReduce => self.arg_reduce(),
             Op::Reshape => self.reshape(),
+            Op::Bitcast => self.bitcast(),
             Op::Transpose => self.transpose(),
             Op::Broadcast => self.broadcast(),
             Op::Slice => self.slice(),
@@ -239,6 +242,26 @@ impl Generator<'_> {
     }
 
     /// A shape of as many elements, from the prime factors in random places.
+    /// Floats of which a multiple of `parts` are a row of a power of two.
+    fn fourier(&mut self, parts: u64) -> Proposal {
+        let mut shape = if self.random.one_in(2) { vec![self.random.between(1, 3) as u64] } else { vec![] };
+        shape.push(1 << self.random.below(7));
+        if parts == 2 {
+            shape.push(2);
+        }
+        // An infinite number makes all of its transform unknown.
+        self.finite = true;
+        let input = self.leaf(ElementType::F32, &shape);
+        self.finite = false;
+        Some((vec![input?], vec![]))
+    }
+
+    fn bitcast(&mut self) -> Proposal {
+        // Not of floats: which NaN an operation gives is nobody's promise.
+        let input = self.tensor_where(|ty| ty.element.is_integer() && ty.element.bits() >= 8)?;
+        Some((vec![input], vec![Attribute::Element(self.element())]))
+    }
+
     fn reshape(&mut self) -> Proposal {
         let input = self.tensor_where(is_static)?;
         let mut rest = self.shape_of(input).iter().product::<u64>();

@@ -9,7 +9,7 @@ pub(super) fn print(value: Scalar) -> String {
     let bits = || format!("0x{:x}", value.bits());
     match value.element() {
         ElementType::Bool if value.bits() <= 1 => (value.bits() == 1).to_string(),
-        ElementType::Bool | ElementType::C64 => bits(),
+        ElementType::Bool | ElementType::C64 | ElementType::C128 => bits(),
         ElementType::F64 if value.as_f64().is_finite() => format!("{:?}", value.as_f64()),
         e if e.is_float() && value.as_f64().is_finite() => format!("{:?}", value.as_f64() as f32),
         e if e.is_float() => bits(),
@@ -26,7 +26,7 @@ pub(super) fn parse(element: ElementType, text: &str) -> Option<Scalar> {
     }
     match element {
         ElementType::Bool => Some(Scalar::bool(text.parse().ok()?)),
-        ElementType::C64 => None,
+        ElementType::C64 | ElementType::C128 => None,
         ElementType::F32 => Some(Scalar::f32(text.parse().ok()?)),
         e if e.is_float() => Some(Scalar::float(e, text.parse().ok()?)),
         e => {

@@ -1,6 +1,6 @@
 //! Mathematics written out as kernel instructions: polynomials, integer tricks on exponents, no tables, no library.
 //!
-//! Every function takes binary32 lanes, any number of them, and gives as many. Errors are in units of the last place (ulp) of
+//! Every function takes binary32 lanes (or those that it names), any number of them, and gives as many. Errors are in units of the last place (ulp) of
 //! the true result, and hold in round-to-nearest with denormals on. Only separate products and sums are used, never a fused one,
 //! so that a result has the same bits on every machine; tests measure the errors over the whole range with the
 //! kernel interpreter. A NaN operand gives NaN unless said otherwise.
@@ -8,13 +8,17 @@
 //! Polynomials are minimax fits (Remez exchange) whose coefficients were rounded to the working precision one by one, the
 //! others fitted again after each.
 
+mod atan2;
 mod cos;
 mod erf;
+mod erfc;
 mod exp;
 mod log;
 mod logistic;
+mod narrow;
 mod pow;
 mod quadrant;
+mod remainder;
 mod rsqrt;
 mod sin;
 mod tanh;
@@ -22,12 +26,16 @@ mod tanh;
 #[cfg(test)]
 mod tests;
 
+pub use atan2::atan2;
 pub use cos::cos;
 pub use erf::erf;
+pub use erfc::erfc;
 pub use exp::exp;
 pub use log::log;
 pub use logistic::logistic;
+pub use narrow::{bf16_of_f32, f32_of_bf16, f32_to_odd};
 pub use pow::pow;
+pub use remainder::remainder;
 pub use rsqrt::rsqrt;
 pub use sin::sin;
 pub use tanh::tanh;
@@ -63,13 +71,19 @@ fn mul_constant(b: &mut KernelBuilder, x: Value, c: f64) -> Value {
     b.mul(x, c)
 }
 
+/// The integer lane of as many bits as a float's.
+fn integer_lane(b: &KernelBuilder, x: Value) -> Lane {
+    if b.ty(x).lane == Lane::F64 { Lane::I64 } else { Lane::I32 }
+}
+
 /// A value that is not negative, with the sign of another.
 fn with_sign(b: &mut KernelBuilder, magnitude: Value, sign: Value) -> Value {
-    let integers = b.ty(sign).with_lane(Lane::I32);
-    let mask = b.int(integers, i64::from(i32::MIN));
-    let sign = b.convert(ConvertOp::Bitcast, sign, Lane::I32);
+    let (float, integer) = (b.ty(sign).lane, integer_lane(b, sign));
+    let integers = b.ty(sign).with_lane(integer);
+    let mask = b.int(integers, if integer == Lane::I64 { i64::MIN } else { i64::from(i32::MIN) });
+    let sign = b.convert(ConvertOp::Bitcast, sign, integer);
     let sign = b.binary(BinaryOp::And, sign, mask);
-    let bits = b.convert(ConvertOp::Bitcast, magnitude, Lane::I32);
+    let bits = b.convert(ConvertOp::Bitcast, magnitude, integer);
     let bits = b.binary(BinaryOp::Or, bits, sign);
-    b.convert(ConvertOp::Bitcast, bits, Lane::F32)
+    b.convert(ConvertOp::Bitcast, bits, float)
 }

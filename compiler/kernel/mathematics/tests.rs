@@ -125,6 +125,15 @@ fn erf_is_within_two_ulp() {
 }
 
 #[test]
+fn erfc_is_within_six_ulp_where_it_is_normal() {
+    // erfc 9.19 is the smallest normal number.
+    let normal: Vec<f32> = everything(&[3.0, 9.19]).into_iter().filter(|x| !(*x > 9.19 && *x < 10.2)).collect();
+    within(6.0, worst(erfc, libm::erfc, &normal));
+    let tiny: Vec<f32> = bits(9.19f32.to_bits()..=10.2f32.to_bits(), 37);
+    assert!(worst(erfc, libm::erfc, &tiny).0 <= 6.0 + 2.0);
+}
+
+#[test]
 fn rsqrt_is_within_two_ulp() {
     within(2.0, worst(rsqrt, |x| 1.0 / libm::sqrt(x), &everything(&[])));
 }
@@ -152,6 +161,76 @@ fn sin_and_cos_of_large_angles_stay_in_range() {
                 let error = (f64::from(y) - truth(f64::from(x))).abs();
                 assert!(x > 2f32.powi(50) || error <= f64::from(x) * 2f64.powi(-52) + 1.2e-7, "{error} at {x:e}");
             }
+        }
+    }
+}
+
+/// The values of a function of two operands.
+fn of_pairs(function: impl Fn(&mut KernelBuilder, Value, Value) -> Value, xs: &[f32], ys: &[f32]) -> Vec<f32> {
+    let kernel = kernel(2, |b, x| function(b, x[0], x[1]));
+    xs.chunks(LANES.into()).zip(ys.chunks(LANES.into())).flat_map(|(xs, ys)| run(&kernel, &[xs, ys])).collect()
+}
+
+#[test]
+fn atan2_is_within_three_ulp_and_as_c99() {
+    let (ys, xs) = pairs();
+    let mut worst = 0.0;
+    for ((&y, &x), result) in ys.iter().zip(&xs).zip(of_pairs(atan2, &ys, &xs)) {
+        let error = ulps(result, libm::atan2(y.into(), x.into()));
+        assert!(error <= 3.0, "the angle of ({x:e}, {y:e}) is {result:e}: {error} ulp");
+        worst = f64::max(worst, error);
+    }
+    assert!(worst > 1.0, "only {worst} ulp");
+}
+
+#[test]
+fn atan2_of_binary64_is_far_more_exact() {
+    let wide = |b: &mut KernelBuilder, y, x| {
+        let (y, x) = (b.convert(ConvertOp::Promote, y, Lane::F64), b.convert(ConvertOp::Promote, x, Lane::F64));
+        let angle = atan2(b, y, x);
+        // What binary32 cannot hold of the angle, scaled up to where it can.
+        let near = b.convert(ConvertOp::Demote, angle, Lane::F32);
+        let near = b.convert(ConvertOp::Promote, near, Lane::F64);
+        let rest = b.sub(angle, near);
+        let rest = mul_constant(b, rest, 1e12);
+        b.convert(ConvertOp::Demote, rest, Lane::F32)
+    };
+    let (ys, xs): (Vec<f32>, Vec<f32>) = (0..20_000).map(|i| ((i as f32 * 0.37).sin(), (i as f32 * 0.71).cos())).unzip();
+    for ((&y, &x), rest) in ys.iter().zip(&xs).zip(of_pairs(wide, &ys, &xs)) {
+        let truth = libm::atan2(y.into(), x.into());
+        let expected = (truth - f64::from(truth as f32)) * 1e12;
+        assert!((f64::from(rest) - expected).abs() < 0.005, "{rest} instead of {expected} at ({x}, {y})");
+    }
+}
+
+#[test]
+fn remainders_are_exact() {
+    let (xs, ys) = pairs();
+    for ((&x, &y), result) in xs.iter().zip(&ys).zip(of_pairs(remainder, &xs, &ys)) {
+        let truth = x % y;
+        assert!(result.to_bits() == truth.to_bits() || result.is_nan() && truth.is_nan(), "{x:e} % {y:e} is {truth:e}, not {result:e}");
+    }
+}
+
+#[test]
+fn bfloat16_is_read_and_rounded_exactly() {
+    let all: Vec<f32> = (0..=u16::MAX).map(|n| f32::from_bits(n.into())).collect();
+    let reader = kernel(1, |b, x| {
+        let bits = b.convert(ConvertOp::Bitcast, x[0], Lane::I32);
+        f32_of_bf16(b, bits)
+    });
+    for chunk in all.chunks(LANES.into()) {
+        for (n, x) in chunk.iter().zip(run(&reader, &[chunk])) {
+            assert_eq!(x.to_bits(), n.to_bits() << 16);
+        }
+    }
+    let writer = kernel(1, |b, x| {
+        let bits = bf16_of_f32(b, x[0]);
+        b.convert(ConvertOp::Bitcast, bits, Lane::F32)
+    });
+    for chunk in everything(&[3.389_531_4e38]).chunks(LANES.into()) {
+        for (&x, bits) in chunk.iter().zip(run(&writer, &[chunk])) {
+            assert_eq!(bits.to_bits(), u32::from(half::bf16::from_f32(x).to_bits()), "{x:e}");
         }
     }
 }

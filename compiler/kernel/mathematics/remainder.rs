@@ -1,0 +1,44 @@
+//! The remainder of a division.
+
+use super::{constant, mul_constant, with_sign};
+use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+
+/// Bits of a quotient that one step finds: with the 24 bits of a divisor they stay exact in binary64.
+const BITS: i32 = 28;
+/// Quotients of two binary32 numbers are below 2 to ten times [`BITS`].
+const STEPS: i32 = 10;
+
+/// x − n · y for the whole number n next to x ÷ y towards zero, exact, with the sign of x (C's `fmod`); of binary32 lanes. A zero divisor and
+/// an infinite dividend give NaN, an infinite divisor gives x.
+pub fn remainder(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
+    let magnitude = |b: &mut KernelBuilder, x| {
+        let x = b.unary(UnaryOp::Abs, x);
+        b.convert(ConvertOp::Promote, x, Lane::F64)
+    };
+    let (mut rest, divisor) = (magnitude(b, x), magnitude(b, y));
+    // Long division: multiples of ever smaller shifted divisors go.
+    for step in (0..STEPS).rev() {
+        let shifted = mul_constant(b, divisor, f64::powi(2.0, BITS * step));
+        rest = divided(b, rest, shifted);
+    }
+    let rest = b.convert(ConvertOp::Demote, rest, Lane::F32);
+    let result = with_sign(b, rest, x);
+    let infinity = constant(b, x, f64::INFINITY);
+    let (x_size, y_size) = (b.unary(UnaryOp::Abs, x), b.unary(UnaryOp::Abs, y));
+    let endless = b.compare(CompareOp::Equal, y_size, infinity);
+    let finite = b.compare(CompareOp::Less, x_size, infinity);
+    let whole = b.binary(BinaryOp::And, endless, finite);
+    b.select(whole, x, result)
+}
+
+/// x less as many times y as fit, for a quotient of at most [`BITS`] bits; the quotient may be rounded up to one too many.
+fn divided(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
+    let quotient = b.binary(BinaryOp::FloatDiv, x, y);
+    let times = b.unary(UnaryOp::Trunc, quotient);
+    let product = b.mul(times, y);
+    let rest = b.sub(x, product);
+    let more = b.add(rest, y);
+    let zero = constant(b, x, 0.0);
+    let below = b.compare(CompareOp::Less, rest, zero);
+    b.select(below, more, rest)
+}
