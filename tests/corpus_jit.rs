@@ -10,6 +10,7 @@ use modelc::npz;
 use modelc::plan::Effort;
 use modelc::{passes, pipeline, target};
 use std::path::Path;
+use std::sync::Arc;
 
 /// As for the interpreter: sums are taken in another order than the reference's.
 const FLOAT_TOLERANCE: f64 = 1e-5;
