@@ -126,6 +126,28 @@ fn models_with_variables_match_in_the_jit_and_stay_small() {
     }
 }
 
+#[test]
+fn recurrent_models_match_in_the_jit() {
+    check_all(&["tflm-mnist_lstm", "tflm-micro_speech_lstm", "dtln-"]);
+}
+
+/// Recurrent operators and control flow in every variant that real models lack.
+#[test]
+fn small_models_made_for_these_tests_match_in_the_jit() {
+    let machine = target::host_machine().expect("the host has a machine description");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
+    let mut failures = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the folder can be read") {
+        let model = entry.expect("the folder can be read").path();
+        if model.extension().is_some_and(|extension| extension == "tflite") {
+            if let Err(Failure::Unsupported(error) | Failure::Other(error)) = check(&model, machine) {
+                failures.push(format!("{}: {error}", model.display()));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
 /// GELU at −6.7 alone is −1.2e-11: the reference has the complement of erf, the tensor language 1 + erf, which is 0 there.
 const KNOWN: &[&str] = &["gelu.9"];
 
