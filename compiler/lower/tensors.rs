@@ -55,6 +55,8 @@ pub(super) struct Outside<'a> {
     pub function: &'a Function,
     pub variables: &'a Variables,
     pub states: &'a [StatePlace],
+    /// The state that a value is in.
+    held: HashMap<Value, ir::State>,
     /// The method's input or output number of tensors in callers' buffers.
     pub inputs: HashMap<Value, u32>,
     pub outputs: HashMap<Value, u32>,
@@ -71,7 +73,8 @@ impl<'a> Outside<'a> {
     ) -> Self {
         let inputs = function.params.iter().take(inputs).enumerate().map(|(i, &v)| (v, i as u32)).collect();
         let outputs = outputs.iter().enumerate().map(|(i, &v)| (root_of(function, v), i as u32)).collect();
-        Self { module, function, variables, states, inputs, outputs }
+        let held = states.iter().flat_map(|s| [(s.flow.entry, s.flow.state), (s.left, s.flow.state)]).collect();
+        Self { module, function, variables, states, held, inputs, outputs }
     }
 
     /// What a value's place may be.
@@ -89,17 +92,13 @@ impl<'a> Outside<'a> {
             Place::Input
         } else if self.outputs.contains_key(&root) {
             Place::Output
-        } else if self.state(root).is_some() {
+        } else if self.held.contains_key(&root) {
             Place::State
         } else if self.constant(root).is_some() {
             Place::Constant
         } else {
             Place::Arena
         }
-    }
-
-    fn state(&self, root: Value) -> Option<ir::State> {
-        self.states.iter().find(|s| s.flow.entry == root || s.left == root).map(|s| s.flow.state)
     }
 
     /// The data of a value that is known: a constant, an index number, an extent.
@@ -198,7 +197,7 @@ impl<'a> Tensors<'a> {
         if let Some(&output) = self.outside.outputs.get(&owner) {
             return Address::Output(output, 0);
         }
-        if let Some(state) = self.outside.state(owner) {
+        if let Some(&state) = self.outside.held.get(&owner) {
             return Address::Variable(self.outside.variables.offset(state));
         }
         if let Some(data) = self.outside.constant(owner) {

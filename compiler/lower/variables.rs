@@ -33,7 +33,7 @@ impl Variables {
             let end = |offset: u64| Some((offset, offset.checked_add(data.ty.static_bytes()?)?));
             let place = variables.bytes.checked_next_multiple_of(ALIGNMENT).and_then(end);
             let Some((offset, end)) = place.filter(|(_, end)| *end <= i64::MAX as u64 / 2) else {
-                return Err(Diagnostic::new(403, Kind::Unsupported, "a variable of dynamic size").about_tensor(&data.name));
+                return Err(Diagnostic::new(404, Kind::Unsupported, "a variable of dynamic size").about_tensor(&data.name));
             };
             let initial = data.initial.map(|constant| &module.constants[constant].data);
             // Memory is zero without first contents; what open constants hold does not count.
