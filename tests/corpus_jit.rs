@@ -9,7 +9,7 @@ use modelc::machine::Machine;
 use modelc::npz;
 use modelc::plan::Effort;
 use modelc::{passes, pipeline, target};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// As for the interpreter: sums are taken in another order than the reference's.
@@ -87,9 +87,9 @@ fn check(model: &Path, machine: &'static Machine) -> Result<Report, Failure> {
 }
 
 /// Checks the models whose names begin so at both CPU levels; gives the bytes of each.
-fn check_all(prefixes: &[&str]) -> Vec<(String, u64)> {
+fn check_all(folder: Option<PathBuf>, prefixes: &[&str]) -> Vec<(String, u64)> {
     let machine = target::host_machine().expect("the host has a machine description");
-    let Some(folder) = support::corpus("tflite") else { return vec![] };
+    let Some(folder) = folder else { return vec![] };
     let mut models: Vec<_> = std::fs::read_dir(folder).unwrap().filter_map(|e| Some(e.ok()?.path())).collect();
     models.retain(|p| {
         let name = p.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -115,12 +115,12 @@ fn check_all(prefixes: &[&str]) -> Vec<(String, u64)> {
 
 #[test]
 fn mlperf_tiny_and_micro_examples_match_in_the_jit() {
-    check_all(&["mlperftiny-", "tflm-hello_world", "tflm-micro_speech_quantized", "tflm-person_detect.tflite"]);
+    check_all(support::corpus("tflite"), &["mlperftiny-", "tflm-hello_world", "tflm-micro_speech_quantized", "tflm-person_detect.tflite"]);
 }
 
 #[test]
 fn models_with_variables_match_in_the_jit_and_stay_small() {
-    for (name, bytes) in check_all(&["esphome-", "pymicrowakeword-"]) {
+    for (name, bytes) in check_all(support::corpus("tflite"), &["esphome-", "pymicrowakeword-"]) {
         // The arena that TensorFlow Lite Micro needs for this model, with its variables, inputs and outputs.
         assert!(name != "esphome-v2-okay_nabu" || bytes <= 23_424, "{name} takes {bytes} B");
     }
@@ -223,4 +223,12 @@ fn weights_are_as_small_as_stored_and_memory_smaller_than_an_interpreters() {
         assert!(embedded * 1000 <= stored * thousandths, "{name}: {embedded} B embedded, {stored} B stored");
         assert!(taken < *memory, "{name}: {taken} B of memory");
     }
+}
+
+/// Recurrent operators are loops over time steps; branches and loops with variables in them.
+#[test]
+fn recurrent_models_and_control_flow_match_in_the_jit() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
+    let checked = check_all(Some(folder), &[""]);
+    assert!(checked.len() >= 2 * 21, "only {} models", checked.len() / 2);
 }
