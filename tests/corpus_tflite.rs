@@ -117,7 +117,6 @@ fn single_operators_match_or_are_refused() {
                 refused += 1;
                 println!("refused {name}: {why}");
             }
-
             Outcome::Failed(error) => failures.push(format!("FAILED {name}: {error}")),
         }
     }

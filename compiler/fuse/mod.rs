@@ -28,7 +28,7 @@ pub struct Grouped {
 #[derive(Debug)]
 pub enum Node {
     /// One kernel's work.
-    Group(Group),
+    Group(Box<Group>),
     /// Values that become others, all at once: what leaves a branch, what goes round in a loop. Where both have one place,
     /// nothing is to do.
     Moves(Vec<Move>),
@@ -217,7 +217,7 @@ impl Grouping<'_> {
                         group.insts.splice(0..0, prologue.insts);
                     }
                     self.available.extend(group.outputs.iter().copied());
-                    nodes.push(Node::Group(group));
+                    nodes.push(Node::Group(Box::new(group)));
                     continue;
                 }
                 Item::If { condition, results, then, otherwise } => {

@@ -116,7 +116,7 @@ impl Prepared {
         let mut written = Vec::new();
         produced(&grouped.nodes, &mut written);
         let (outputs, copies) = outputs_of(&mut grouped.function, method.outputs.len(), &written);
-        grouped.nodes.extend(copies.into_iter().map(Node::Group));
+        grouped.nodes.extend(copies.into_iter().map(|copy| Node::Group(Box::new(copy))));
         let function = &mut grouped.function;
         let states: Vec<_> = grouped.states.iter().map(|&flow| StatePlace { flow, left: duplicate(function, flow.entry) }).collect();
         let written = states.iter().filter(|s| s.flow.exit != s.flow.entry);

@@ -127,7 +127,8 @@ pub(super) fn fake_quant(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if types != [F32, F32] {
         return Err(operator.type_error(&types));
     }
-    if !(2..=16).contains(&bits) || !(low <= 0.0 && high >= 0.0 && low < high) {
+    let has_zero = low <= 0.0 && high >= 0.0 && low < high;
+    if !((2..=16).contains(&bits) && has_zero) {
         let found = format!("{bits} bits from {low} to {high}");
         return Err(invalid(312, "the quantized range is not sound").expected("2 to 16 bits, zero within the range", found));
     }

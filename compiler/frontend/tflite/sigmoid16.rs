@@ -46,7 +46,6 @@ impl Steps {
 
 /// σ(n ÷ 24) in 65536ths as TFLite's reference kernels have it, which rounds some of the numbers up that are nearer to the one below.
 #[rustfmt::skip]
-#[expect(clippy::unreadable_literal, reason = "a table of five digits")]
 const SIGMOID: [u16; 256] = [
     32768, 33451, 34133, 34813, 35493, 36169, 36843, 37513, 38180, 38841, 39498, 40149, 40794, 41432, 42064, 42688, 43304, 43912, 44511,
     45102, 45683, 46255, 46817, 47369, 47911, 48443, 48964, 49475, 49975, 50464, 50942, 51409, 51865, 52311, 52745, 53169, 53581, 53983,
