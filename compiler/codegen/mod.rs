@@ -10,9 +10,11 @@ pub mod compile;
 mod cpu;
 pub mod driver;
 pub mod error;
+mod fold;
 pub mod listing;
 mod riscv64;
 pub mod weights;
+pub mod wide;
 
 pub use code::{Code, Relocation, RelocationTarget};
 pub use compile::{CompiledFunction, CompiledModel, ConstantLayout, compile};

@@ -1,7 +1,7 @@
 //! The walk over a kernel: one Cranelift function, one instruction after the other.
 
 use super::address::Index;
-use super::fold::{used_values, widened_loads};
+use crate::codegen::fold::{used_values, widened_loads};
 use super::held::{Held, lane_type, part_count, part_type};
 use crate::codegen::CodegenError;
 use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Region, Type, Value};

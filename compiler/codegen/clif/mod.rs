@@ -6,7 +6,6 @@ mod control;
 mod convert;
 mod dot;
 mod fixed;
-mod fold;
 mod half;
 mod held;
 pub mod isa;

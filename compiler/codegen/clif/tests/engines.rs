@@ -4,6 +4,7 @@
 use super::Case;
 use crate::codegen::Code;
 use crate::codegen::clif::{Optimise, compile_kernel, isa_for};
+use crate::codegen::wide;
 use crate::machine::{Isa, MACHINES, Machine};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
@@ -12,8 +13,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use target_lexicon::Triple;
 
-/// Compiles and runs cases on every machine.
+/// Compiles and runs cases on every machine, by Cranelift and by the back end for long vectors.
 pub(super) fn check(cases: &[Case]) {
+    for machine in MACHINES.iter().filter(|machine| machine.vector_bits > 128) {
+        let cases: Vec<&Case> = cases.iter().collect();
+        let codes: Vec<Code> = cases.iter().map(|c| wide::compile_kernel(&c.kernel, machine).unwrap()).collect();
+        if on_host(machine) {
+            run_on_host(machine, &cases, &codes);
+        }
+    }
     for machine in MACHINES {
         let cases: Vec<&Case> = cases.iter().filter(|c| machine.fma || !c.fma).collect();
         let isa = isa_for(&triple(machine), machine, Optimise::Kernel).unwrap();

@@ -1,0 +1,155 @@
+//! Fixed-point arithmetic of 32-bit lanes and dot products.
+
+use super::encode::Length;
+use super::held::Held;
+use super::lower::Lowering;
+use super::machine_ir::Arg;
+use super::rows;
+use crate::codegen::CodegenError;
+use crate::kernel::{BinaryOp, DotOp, Value};
+use regalloc2::VReg;
+
+impl Lowering<'_> {
+    /// Signed 64-bit products of the even lanes and of the odd ones.
+    fn wide_products(&mut self, n: Length, x: VReg, y: VReg) -> (VReg, VReg) {
+        let even = self.two(&rows::VPMULDQ, n, x, y);
+        let (x, y) = (self.one_with(&rows::VPSRLQ, n, x, 32), self.one_with(&rows::VPSRLQ, n, y, 32));
+        (even, self.two(&rows::VPMULDQ, n, x, y))
+    }
+
+    /// Results in the high halves of 64-bit lanes, those of even lanes and those of odd ones, as 32-bit lanes.
+    fn high_halves(&mut self, n: Length, even: VReg, odd: VReg) -> VReg {
+        let even = self.one_with(&rows::VPSRLQ, n, even, 32);
+        self.even_and_odd(n, even, odd)
+    }
+
+    /// The low halves of 64-bit lanes with zeros above, and the high halves of others.
+    fn even_and_odd(&mut self, n: Length, even: VReg, odd: VReg) -> VReg {
+        let high = self.number(8, n, 0xFFFF_FFFF_0000_0000);
+        if self.avx512 {
+            // even | (odd & high)
+            return self.row(&rows::VPTERNLOGD, n, &[Arg::Tied(even), Arg::Use(odd), Arg::Use(high), Arg::Immediate(0xF8)]);
+        }
+        let odd = self.two(&rows::VPAND, n, odd, high);
+        self.two(&rows::VPOR, n, even, odd)
+    }
+
+    /// The high 32 bits of the products.
+    pub fn multiply_high(&mut self, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let (a, b) = (self.vector(a)?, self.vector(b)?);
+        Ok(Held::Vector(self.map2(&a, &b, |l, n, x, y| {
+            let (even, odd) = l.wide_products(n, x, y);
+            l.high_halves(n, even, odd)
+        })))
+    }
+
+    /// `(a·b + 2³⁰) >> 31`, saturating: the high half of twice the rounded product. Only INT_MIN · INT_MIN saturates, and nothing else
+    /// rounds to what it wraps to, INT_MIN: so INT_MIN becomes INT_MAX afterwards.
+    pub fn doubling_high_multiply(&mut self, a: Value, b: Value, saturates: bool) -> Result<Held, CodegenError> {
+        let (a, b) = (self.vector(a)?, self.vector(b)?);
+        let result = self.map2(&a, &b, |l, n, x, y| {
+            let (even, odd) = l.wide_products(n, x, y);
+            let half = l.number(8, n, 1 << 30);
+            let (even, odd) = (l.two(&rows::VPADDQ, n, even, half), l.two(&rows::VPADDQ, n, odd, half));
+            let (even, odd) = (l.two(&rows::VPADDQ, n, even, even), l.two(&rows::VPADDQ, n, odd, odd));
+            l.high_halves(n, even, odd)
+        });
+        if !saturates {
+            return Ok(Held::Vector(result));
+        }
+        Ok(Held::Vector(self.map(&result, |l, n, x| {
+            if l.avx512 {
+                let smallest = l.number(4, n, 1 << 31);
+                let mask = l.row_of(super::machine_ir::MASK, &rows::VPCMPD, n, &[Arg::Use(x), Arg::Use(smallest), Arg::Immediate(0)]);
+                let largest = l.number(4, n, i32::MAX as u64);
+                return l.blend_bits(4, n, mask, largest, x);
+            }
+            let smallest = l.number(4, n, 1 << 31);
+            let wrapped = l.two(&rows::VPCMPEQD, n, x, smallest);
+            l.two(&rows::VPXOR, n, x, wrapped)
+        })))
+    }
+
+    /// Rounding division by 2ᵇ, ties away from zero: `(x >> n) + (remainder > threshold)`, the threshold being half of the divisor's
+    /// mask, one more for negative numbers.
+    pub fn rounding_divide(&mut self, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let constant = self.constants.get(&b).map(|&bits| bits as u32 & 31);
+        let a = self.vector(a)?;
+        if let Some(count) = constant {
+            if count == 0 {
+                return Ok(Held::Vector(a));
+            }
+            let quotient = self.shift_vector(BinaryOp::ShiftRightSigned, &a, count);
+            let parts = (0..a.parts.len()).map(|i| {
+                let (n, x) = (a.length(), a.parts[i]);
+                let mask = self.number(4, n, (1 << count) - 1);
+                let remainder = self.two(&rows::VPAND, n, x, mask);
+                let half = self.number(4, n, ((1 << count) - 1) >> 1);
+                self.round_up(n, x, (quotient.parts[i], remainder, half))
+            });
+            let parts = parts.collect();
+            return Ok(Held::Vector(a.with(parts)));
+        }
+        let b = self.vector(b)?;
+        Ok(Held::Vector(self.map2(&a, &b, |l, n, x, count| {
+            let quotient = l.two(&rows::VPSRAVD, n, x, count);
+            let ones = l.number(4, n, u64::MAX);
+            let high = l.two(&rows::VPSLLVD, n, ones, count);
+            let mask = l.two(&rows::VPXOR, n, high, ones);
+            let remainder = l.two(&rows::VPAND, n, x, mask);
+            let half = l.one_with(&rows::VPSRLD, n, mask, 1);
+            l.round_up(n, x, (quotient, remainder, half))
+        })))
+    }
+
+    /// The quotient, one more where the remainder is above the threshold.
+    fn round_up(&mut self, n: Length, x: VReg, (quotient, remainder, half): (VReg, VReg, VReg)) -> VReg {
+        let sign = self.one_with(&rows::VPSRAD, n, x, 31);
+        let threshold = self.two(&rows::VPSUBD, n, half, sign);
+        if self.avx512 {
+            // The sign of threshold − remainder, both small: −1 where the remainder is larger.
+            let difference = self.two(&rows::VPSUBD, n, threshold, remainder);
+            let up = self.one_with(&rows::VPSRAD, n, difference, 31);
+            return self.two(&rows::VPSUBD, n, quotient, up);
+        }
+        let up = self.two(&rows::VPCMPGTD, n, remainder, threshold);
+        self.two(&rows::VPSUBD, n, quotient, up)
+    }
+
+    /// acc + dot products.
+    pub fn dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let (sums, a, b) = (self.vector(accumulator)?, self.vector(a)?, self.vector(b)?);
+        let length = sums.length();
+        let parts = (0..sums.parts.len()).map(|i| {
+            let (sum, x, y) = (sums.parts[i], a.parts[i], b.parts[i]);
+            match op {
+                DotOp::UnsignedSigned8 if self.avx512 => self.tied(&rows::VPDPBUSD, length, sum, x, y),
+                DotOp::Signed16 if self.avx512 => self.tied(&rows::VPDPWSSD, length, sum, x, y),
+                DotOp::Signed16 => {
+                    let products = self.two(&rows::VPMADDWD, length, x, y);
+                    self.two(&rows::VPADDD, length, sum, products)
+                }
+                _ => self.dot_bytes(op, length, sum, x, y),
+            }
+        });
+        let parts = parts.collect();
+        Ok(Held::Vector(sums.with(parts)))
+    }
+
+    /// Bytes as words, the even ones and the odd ones, two products at a time.
+    fn dot_bytes(&mut self, op: DotOp, n: Length, sum: VReg, x: VReg, y: VReg) -> VReg {
+        let signed = op == DotOp::Signed8;
+        let (x_even, x_odd) = self.even_and_odd_bytes(n, x, signed);
+        let (y_even, y_odd) = self.even_and_odd_bytes(n, y, true);
+        let even = self.two(&rows::VPMADDWD, n, x_even, y_even);
+        let odd = self.two(&rows::VPMADDWD, n, x_odd, y_odd);
+        let products = self.two(&rows::VPADDD, n, even, odd);
+        self.two(&rows::VPADDD, n, sum, products)
+    }
+
+    fn even_and_odd_bytes(&mut self, n: Length, x: VReg, signed: bool) -> (VReg, VReg) {
+        let right = if signed { &rows::VPSRAW } else { &rows::VPSRLW };
+        let even = self.one_with(&rows::VPSLLW, n, x, 8);
+        (self.one_with(right, n, even, 8), self.one_with(right, n, x, 8))
+    }
+}
