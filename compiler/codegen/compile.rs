@@ -4,7 +4,7 @@ use super::check::check;
 use super::clif::{Optimise, compile_kernel, isa_for};
 use super::driver::{Context, DriverOptions, Numbers, calls, externals};
 use super::weights::{Topology, WeightsHeader};
-use super::{Code, CodegenError, cpu, riscv64};
+use super::{Code, CodegenError, cpu, riscv64, wide};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::interface::{ABI, Interface};
 use crate::kernel::Kernel;
@@ -103,6 +103,9 @@ pub fn compile(
     machine: &Machine,
     options: &DriverOptions,
 ) -> Result<CompiledModel, Diagnostics> {
+    if machine.vector_bits > 128 {
+        return compile_with(program, model, target, machine, options, &|kernel| wide::compile_kernel(kernel, machine));
+    }
     let isa = isa_for(&target.triple(), machine, Optimise::Kernel).map_err(Failure::from).map_err(|f| f.diagnostic("the target"))?;
     compile_with(program, model, target, machine, options, &|kernel| compile_kernel(kernel, &*isa, machine))
 }

@@ -2,6 +2,7 @@
 
 use super::clif::{self, Optimise, isa_for};
 use super::compile::guarded_text;
+use super::{CodegenError, wide};
 use crate::diagnostic::Diagnostic;
 use crate::machine::Machine;
 use crate::program::Program;
@@ -27,6 +28,10 @@ pub fn listing(program: &Program, target: &Target, machine: &Machine, what: List
         let body = guarded_text(&kernel.name, || {
             let isa = isa_for(&target.triple(), machine, Optimise::Kernel)?;
             Ok(match what {
+                Listing::Machine if machine.vector_bits > 128 => wide::listing(kernel, machine)?,
+                Listing::Cranelift if machine.vector_bits > 128 => {
+                    return Err(CodegenError::Unsupported(format!("kernels for {} do not go through Cranelift", machine.level)));
+                }
                 Listing::Cranelift => clif::lower(kernel, &*isa, machine)?.display().to_string(),
                 Listing::Machine => clif::listing(kernel, &*isa, machine)?,
             })

@@ -13,6 +13,7 @@ use super::staging::{Staging, requirements};
 use super::weights::Weights;
 use super::{Context, Lowered, Requirements, Schedule, Unsupported, conv_loops};
 use crate::ir::Value as Tensor;
+use crate::machine::{DotProduct, Machine};
 
 /// A register tile: pixels × vectors of output channels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -188,23 +189,49 @@ fn fold_pixels(work: &mut Contraction, staged: bool) {
     work.phases = [1, work.input_size[0], work.input_size[1]].map(super::contraction::pointwise);
 }
 
-fn choose_tile(machine: &crate::machine::Machine, work: &Contraction, form: Form) -> Tile {
+fn choose_tile(machine: &Machine, work: &Contraction, form: Form) -> Tile {
     let lanes = u64::from(machine.lanes(4));
-    let wide = machine.vector_registers >= 32;
     let outputs = work.outputs / work.groups;
-    let width = work.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0);
-    let most = if width == 1 { 8 } else { 4 };
-    let vectors = outputs.div_ceil(lanes).next_power_of_two().min(most);
+    let width = work.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0).max(1);
+    let needed = outputs.div_ceil(lanes).next_power_of_two();
+    if weights_first(machine) {
+        return wide_tile(machine, form, needed, width);
+    }
+    let vectors = needed.min(if width == 1 { 8 } else { 4 });
     // Accumulators, the pixels' operands and one vector of weights must stay in registers, beside the copies that x86's fused
     // operations need here: they overwrite a factor.
     let pixels = match (form, vectors) {
         (_, 1) => 6,
         (_, 2) => 4,
-        (_, _) if wide => 4,
+        (_, _) if machine.vector_registers >= 32 => 4,
         (Form::Unsigned8, _) => 3,
         _ => 2,
     };
-    Tile { pixels: pixels.min(width.max(1)), vectors }
+    Tile { pixels: pixels.min(width), vectors }
+}
+
+/// Whether a step of k loads its weights first and then each pixel's operand just before its products, and not the other way
+/// round. Where products add to their sums in place, this takes the fewest registers.
+pub(super) fn weights_first(machine: &Machine) -> bool {
+    machine.vector_bits > 128
+}
+
+/// The tile of a machine whose products add in place: registers hold sums, the weights of a step, one pixel's operand, and the
+/// product itself where adding it is an instruction of its own.
+fn wide_tile(machine: &Machine, form: Form, needed: u64, width: u64) -> Tile {
+    let registers = u64::from(machine.vector_registers);
+    let apart = u64::from(form == Form::Signed16 && machine.dot == DotProduct::Signed16);
+    // One pixel alone: its weights are read by the products themselves.
+    let most = match width {
+        1 => registers / 2 - 2,
+        _ if registers >= 32 => 4,
+        _ => 2,
+    };
+    let vectors = [8, 4, 2].into_iter().find(|&v| v <= most && v <= needed).unwrap_or(1);
+    // More than eight pixels hide no more latency, and their epilogues are long.
+    let most_pixels = ((registers - vectors - 1 - apart) / vectors).min(8);
+    Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }
+}
 }
 
 /// Groups of k in a round of the innermost loop over so many of them.

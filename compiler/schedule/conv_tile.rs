@@ -2,7 +2,7 @@
 
 use super::Unsupported;
 use super::contraction::Form;
-use super::conv_direct::{Part, group_of};
+use super::conv_direct::{Part, group_of, weights_first};
 use super::conv_loops::{Lowering, Segments, TilePlace};
 use super::operands::Place;
 use crate::ir::ElementType;
@@ -135,28 +135,45 @@ impl Lowering<'_> {
     /// One round of the innermost loop: `unroll` groups of k.
     fn round(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, pixels: u64, mut sums: Vec<Value>) -> Vec<Value> {
         let schedule = self.schedule;
-        let (vectors, lanes, group) = (sums.len() as u64 / pixels, schedule.lanes, group_of(schedule.form));
-        let stride = (schedule.work.strides[1] * schedule.work.channels) as i64;
-        for u in 0..part.unroll.min(part.run() / group) {
-            let xs: Vec<Value> = (0..pixels)
-                .map(|p| {
-                    let offset = at.tap + p as i64 * stride + (u * group) as i64;
-                    match schedule.form {
-                        Form::Float => b.load_splat(self.pixels.rows, at.row, offset, lanes as u16),
-                        _ => b.load_splat_group(self.pixels.rows, at.row, offset, group as u16, (lanes * group) as u16),
-                    }
-                })
-                .collect();
-            for v in 0..vectors {
-                let offset = ((u * vectors + v) * lanes * group) as i64;
-                let w = part.panels.load(b, schedule.form, self.weights, at.weights, offset, (lanes * group) as u16);
+        let vectors = sums.len() as u64 / pixels;
+        for u in 0..part.unroll.min(part.run() / group_of(schedule.form)) {
+            let mut add = |b: &mut KernelBuilder, p: u64, v: u64, x: Value, w: Value| {
+                let sum = &mut sums[(p * vectors + v) as usize];
+                *sum = self.product(b, x, w, *sum);
+            };
+            if weights_first(schedule.cx.machine) {
+                let ws: Vec<Value> = (0..vectors).map(|v| self.weights_of(b, part, at, u * vectors + v)).collect();
                 for p in 0..pixels {
-                    let sum = &mut sums[(p * vectors + v) as usize];
-                    *sum = self.product(b, xs[p as usize], w, *sum);
+                    let x = self.pixel_operand(b, at, u, p);
+                    (0..vectors).zip(&ws).for_each(|(v, &w)| add(b, p, v, x, w));
+                }
+            } else {
+                let xs: Vec<Value> = (0..pixels).map(|p| self.pixel_operand(b, at, u, p)).collect();
+                for v in 0..vectors {
+                    let w = self.weights_of(b, part, at, u * vectors + v);
+                    (0..pixels).zip(&xs).for_each(|(p, &x)| add(b, p, v, x, w));
                 }
             }
         }
         sums
+    }
+
+    /// A group of k of one pixel, in all lanes.
+    fn pixel_operand(&self, b: &mut KernelBuilder, at: SegmentPlace, u: u64, p: u64) -> Value {
+        let schedule = self.schedule;
+        let (lanes, group) = (schedule.lanes, group_of(schedule.form));
+        let stride = (schedule.work.strides[1] * schedule.work.channels) as i64;
+        let offset = at.tap + p as i64 * stride + (u * group) as i64;
+        match schedule.form {
+            Form::Float => b.load_splat(self.pixels.rows, at.row, offset, lanes as u16),
+            _ => b.load_splat_group(self.pixels.rows, at.row, offset, group as u16, (lanes * group) as u16),
+        }
+    }
+
+    /// A vector of weights by its number in the round.
+    fn weights_of(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, number: u64) -> Value {
+        let lanes = self.schedule.lanes * group_of(self.schedule.form);
+        part.panels.load(b, self.schedule.form, self.weights, at.weights, (number * lanes) as i64, lanes as u16)
     }
 
     fn product(&self, b: &mut KernelBuilder, x: Value, w: Value, sum: Value) -> Value {

@@ -1,9 +1,9 @@
 //! The walk over a kernel: one Cranelift function, one instruction after the other.
 
 use super::address::Index;
-use crate::codegen::fold::{used_values, widened_loads};
 use super::held::{Held, lane_type, part_count, part_type};
 use crate::codegen::CodegenError;
+use crate::codegen::fold::{used_values, widened_loads};
 use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Region, Type, Value};
 use crate::machine::{DotProduct, Isa, Machine};
 use cranelift_codegen::ir::{self, AbiParam, Block, Function, InstBuilder, Signature, StackSlotData, StackSlotKind, types};

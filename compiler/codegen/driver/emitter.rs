@@ -4,12 +4,13 @@ use super::Numbers;
 use crate::codegen::code::{DATA, EXTERNALS, FUNCTIONS};
 use crate::codegen::weights::HEADER_BYTES;
 use crate::interface::{E_ALIGN, E_NULL, E_STATE};
+use crate::machine::Machine;
 use crate::program::ALIGNMENT;
 use cranelift_codegen::ir::{
     self, AbiParam, Block, ExtFuncData, ExternalName, FuncRef, GlobalValueData, InstBuilder, MemFlagsData, Signature, Type,
     UserExternalName, UserFuncName, Value, condcodes::IntCC, types,
 };
-use cranelift_codegen::isa::TargetIsa;
+use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use std::collections::BTreeMap;
 
@@ -210,10 +211,15 @@ impl Emitter<'_> {
 
     /// Calls the function of a number; its result, if it has one. All calls of one function have one signature.
     pub fn call(&mut self, function: u32, arguments: &[Value], result: Option<Type>) -> Option<Value> {
+        self.call_by(self.isa.default_call_conv(), function, arguments, result)
+    }
+
+    /// The same by some calling convention.
+    pub fn call_by(&mut self, convention: CallConv, function: u32, arguments: &[Value], result: Option<Type>) -> Option<Value> {
         let callee = match self.callees.get(&function) {
             Some(&callee) => callee,
             None => {
-                let callee = self.declare(function, arguments.len(), result);
+                let callee = self.declare(convention, function, arguments.len(), result);
                 self.callees.insert(function, callee);
                 callee
             }
@@ -222,8 +228,14 @@ impl Emitter<'_> {
         self.builder.inst_results(call).first().copied()
     }
 
-    fn declare(&mut self, function: u32, parameters: usize, result: Option<Type>) -> FuncRef {
+    /// The convention of kernels: those with long vectors keep to that of System V on every target.
+    pub fn kernel_convention(&self, machine: &Machine) -> CallConv {
+        if machine.vector_bits > 128 { CallConv::SystemV } else { self.isa.default_call_conv() }
+    }
+
+    fn declare(&mut self, convention: CallConv, function: u32, parameters: usize, result: Option<Type>) -> FuncRef {
         let mut signature = signature(self.isa, parameters, false);
+        signature.call_conv = convention;
         // What the callee leaves above its result is not looked at.
         signature.returns.extend(result.map(AbiParam::new));
         let signature = self.builder.import_signature(signature);

@@ -162,7 +162,8 @@ impl Body<'_> {
         let mut arguments: Vec<_> = call.arguments.iter().map(|&address| self.address(e, address)).collect();
         arguments.extend(call.integers.iter().map(|&n| e.number(n as u64)));
         let kernel = Numbers::kernel(call.kernel);
-        let status = e.call(kernel, &arguments, Some(types::I32)).expect("a kernel has a status");
+        let convention = e.kernel_convention(self.context.machine);
+        let status = e.call_by(convention, kernel, &arguments, Some(types::I32)).expect("a kernel has a status");
         e.leave_with(status);
         self.notify(e, number, AFTER);
     }

@@ -13,22 +13,12 @@ use regalloc2::{PReg, VReg};
 fn simple(op: BinaryOp, lane: Lane) -> Option<&'static Row> {
     use BinaryOp::*;
     let by_lane: [Option<&'static Row>; 6] = match op {
-        Add => [
-            Some(&rows::VPADDB),
-            Some(&rows::VPADDW),
-            Some(&rows::VPADDD),
-            Some(&rows::VPADDQ),
-            Some(&rows::VADDPS),
-            Some(&rows::VADDPD),
-        ],
-        Sub => [
-            Some(&rows::VPSUBB),
-            Some(&rows::VPSUBW),
-            Some(&rows::VPSUBD),
-            Some(&rows::VPSUBQ),
-            Some(&rows::VSUBPS),
-            Some(&rows::VSUBPD),
-        ],
+        Add => {
+            [Some(&rows::VPADDB), Some(&rows::VPADDW), Some(&rows::VPADDD), Some(&rows::VPADDQ), Some(&rows::VADDPS), Some(&rows::VADDPD)]
+        }
+        Sub => {
+            [Some(&rows::VPSUBB), Some(&rows::VPSUBW), Some(&rows::VPSUBD), Some(&rows::VPSUBQ), Some(&rows::VSUBPS), Some(&rows::VSUBPD)]
+        }
         Mul => [None, Some(&rows::VPMULLW), Some(&rows::VPMULLD), None, Some(&rows::VMULPS), Some(&rows::VMULPD)],
         FloatDiv => [None, None, None, None, Some(&rows::VDIVPS), Some(&rows::VDIVPD)],
         And => [Some(&rows::VPAND); 6],
@@ -110,7 +100,9 @@ impl Lowering<'_> {
         if ty.lane == Lane::Mask {
             return self.mask_binary(op, a, b);
         }
-        if let (BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned, Some(&count)) = (op, self.constants.get(&b)) {
+        if let (BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned, Some(&count)) =
+            (op, self.constants.get(&b))
+        {
             return self.shift_constant(op, a, count as u32 & (8 * ty.lane.bytes() - 1));
         }
         if is_general(ty) {

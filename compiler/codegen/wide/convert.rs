@@ -329,7 +329,6 @@ impl Lowering<'_> {
         })
     }
 
-
     /// `result` where x is a number, else 0.
     fn without_nan_like(&mut self, n: Length, x: VReg, result: VReg) -> VReg {
         let zero = self.number(4, n, 0);

@@ -91,11 +91,21 @@ struct Emitter<'a> {
     position: Vec<usize>,
 }
 
+/// Code, and where its instructions end.
+pub(super) struct Emitted {
+    /// Instructions, then constants.
+    pub code: Code,
+    /// Bytes of the instructions.
+    pub instruction_bytes: usize,
+    /// Where blocks start that are jumped to.
+    pub labels: Vec<usize>,
+}
+
 /// Code of a function whose registers are allocated.
 ///
 /// # Errors
 /// When an instruction's operands do not fit it: a mistake of ours.
-pub(super) fn emit(flat: &Flat<'_>, output: &Output, registers: &Registers) -> Result<Code, String> {
+pub(super) fn emit(flat: &Flat<'_>, output: &Output, registers: &Registers) -> Result<Emitted, String> {
     let function = flat.function;
     let mut position = vec![0; function.blocks.len()];
     for (i, block) in function.order.iter().enumerate() {
@@ -123,13 +133,12 @@ pub(super) fn emit(flat: &Flat<'_>, output: &Output, registers: &Registers) -> R
         let distance = (emitter.starts[emitter.threads[jump.to]] as i64 - (jump.at as i64 + 4)) as i32;
         emitter.code.bytes[jump.at..jump.at + 4].copy_from_slice(&distance.to_le_bytes());
     }
+    let instruction_bytes = emitter.code.bytes.len();
+    let labels = emitter.jumps.iter().map(|jump| emitter.starts[emitter.threads[jump.to]]).collect();
     emitter.code.place_pool(&function.pool, ALIGNMENT as usize);
-    Ok(Code {
-        bytes: emitter.code.bytes,
-        alignment: u64::from(ALIGNMENT),
-        relocations: vec![],
-        stack_bytes: emitter.frame.stack_bytes(),
-    })
+    let code =
+        Code { bytes: emitter.code.bytes, alignment: u64::from(ALIGNMENT), relocations: vec![], stack_bytes: emitter.frame.stack_bytes() };
+    Ok(Emitted { code, instruction_bytes, labels })
 }
 
 impl<'a> Emitter<'a> {

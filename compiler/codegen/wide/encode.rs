@@ -1,7 +1,7 @@
 //! Bytes of instructions: VEX and EVEX from rows of [`super::rows`], and the few general-purpose encodings that kernels need.
 //! The encodings are those of Intel's Software Developer's Manual, volume 2, chapters 2.3 and 2.7.
 
-use super::rows::{Map, Prefix, Row, Shape};
+use super::rows::{Map, Row, Shape};
 
 /// Bits of a vector instruction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -175,11 +175,7 @@ impl Assembler {
             0x62,
             (r ^ 1) << 7 | (x ^ 1) << 6 | (b ^ 1) << 5 | (r_high ^ 1) << 4 | row.map as u8,
             u8::from(wide) << 7 | (!fields.vvvv & 15) << 3 | 1 << 2 | row.prefix as u8,
-            u8::from(fields.zeroing) << 7
-                | (fields.length as u8) << 5
-                | u8::from(fields.broadcast) << 4
-                | (v_high ^ 1) << 3
-                | fields.mask,
+            u8::from(fields.zeroing) << 7 | (fields.length as u8) << 5 | u8::from(fields.broadcast) << 4 | (v_high ^ 1) << 3 | fields.mask,
             row.opcode,
         ]);
         let element = if wide { 8 } else { 4 };
@@ -329,13 +325,5 @@ fn extensions(rm: Rm) -> (u8, u8) {
         Rm::Register(number) => (0, number >> 3 & 1),
         Rm::Memory(Place::Sum { base, index, .. }) => (index.map_or(0, |(n, _)| n >> 3 & 1), base >> 3 & 1),
         Rm::Memory(Place::Pool(_)) => (0, 0),
-    }
-}
-
-impl Prefix {
-    /// The byte before the opcode in encodings without VEX.
-    #[cfg(test)]
-    pub fn byte(self) -> Option<u8> {
-        [None, Some(0x66), Some(0xF3), Some(0xF2)][self as usize]
     }
 }

@@ -127,9 +127,7 @@ impl Lowering<'_> {
         let part = total.min(self.width);
         let source = part / (to / from);
         let row = widening(from, to, signed);
-        let parts = (0..total / part)
-            .map(|i| self.row(row, Length::of(part), &[Arg::Memory(address.plus((i * source) as i32))]))
-            .collect();
+        let parts = (0..total / part).map(|i| self.row(row, Length::of(part), &[Arg::Memory(address.plus((i * source) as i32))])).collect();
         Ok(Held::Vector(Vector { bytes: to, lanes: ty.lanes, parts }))
     }
 

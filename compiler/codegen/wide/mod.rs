@@ -9,6 +9,7 @@ mod encode;
 mod fixed;
 mod held;
 mod index;
+mod listing;
 mod lower;
 mod machine_ir;
 mod mask;
@@ -25,12 +26,26 @@ use crate::kernel::Kernel;
 use crate::kernel::verify::verify;
 use crate::machine::Machine;
 use allocate::{Flat, Registers};
+use emit::Emitted;
 
-/// Compiles a kernel to a function of the System V calling convention, as [`super::clif::compile_kernel`] does.
+/// Compiles a kernel to a function of the System V calling convention, on every target: one pointer for each of
+/// [`Kernel::pointer_params`], then the 64-bit integers; it returns a 32-bit status, 0 when good. The code has no relocations.
 ///
 /// # Errors
 /// [`CodegenError::Bug`] when the kernel breaks a rule of its language.
 pub fn compile_kernel(kernel: &Kernel, machine: &Machine) -> Result<Code, CodegenError> {
+    Ok(compile(kernel, machine)?.code)
+}
+
+/// The instructions of a kernel as text, one a line, decoded from its bytes.
+///
+/// # Errors
+/// As [`compile_kernel`].
+pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenError> {
+    Ok(listing::text(&compile(kernel, machine)?))
+}
+
+fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
     verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
     let mut function = lower::lower(kernel, machine)?;
     tidy::tidy(&mut function);

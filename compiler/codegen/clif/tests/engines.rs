@@ -9,7 +9,7 @@ use crate::machine::{Isa, MACHINES, Machine};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use target_lexicon::Triple;
 
@@ -20,6 +20,8 @@ pub(super) fn check(cases: &[Case]) {
         let codes: Vec<Code> = cases.iter().map(|c| wide::compile_kernel(&c.kernel, machine).unwrap()).collect();
         if on_host(machine) {
             run_on_host(machine, &cases, &codes);
+        } else {
+            run_emulated(machine, &cases, &codes);
         }
     }
     for machine in MACHINES {
@@ -126,7 +128,7 @@ fn bytes_of(memory: &mut [u128]) -> &mut [u8] {
 /// Runs cases in one process of the emulator: `runner.c` gives each buffer its own pages with an inaccessible page right behind
 /// its last byte, so that reads beyond the end are caught too.
 fn run_emulated(machine: &Machine, cases: &[&Case], codes: &[Code]) {
-    let Some((runner, emulator)) = runner(machine) else { return };
+    let Some(mut command) = runner(machine) else { return };
     let mut input = vec![];
     for (case, code) in cases.iter().zip(codes) {
         push(&mut input, &code.bytes);
@@ -137,11 +139,7 @@ fn run_emulated(machine: &Machine, cases: &[&Case], codes: &[Code]) {
         input.extend((case.integers.len() as u64).to_le_bytes());
         input.extend(case.integers.iter().flat_map(|i| i.to_le_bytes()));
     }
-    let mut command = Command::new(emulator);
-    if machine.isa == Isa::Aarch64 {
-        command.args(["-cpu", "max"]);
-    }
-    let mut child = command.arg(&runner).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || pipe.write_all(&input));
     let output = child.wait_with_output().unwrap();
@@ -167,10 +165,11 @@ fn push(input: &mut Vec<u8>, bytes: &[u8]) {
     input.extend(bytes);
 }
 
-/// The runner for a machine, compiled once, and its emulator; `None` where one of the tools is missing.
-fn runner(machine: &Machine) -> Option<(PathBuf, &'static str)> {
+/// The command that runs kernels of a machine: the runner, compiled once, in an emulator; for x86-64 levels that this computer lacks, the
+/// program that `MODELC_X86_64_RUNNER` names, which does what `runner.c` does. `None` where one of the tools is missing.
+fn runner(machine: &Machine) -> Option<Command> {
     let (compiler, emulator) = match machine.isa {
-        Isa::X86_64 => return None,
+        Isa::X86_64 => return std::env::var_os("MODELC_X86_64_RUNNER").map(Command::new),
         Isa::Aarch64 => ("aarch64-linux-gnu-gcc", "qemu-aarch64"),
         Isa::Riscv64 => ("riscv64-linux-gnu-gcc", "qemu-riscv64"),
     };
@@ -191,5 +190,10 @@ fn runner(machine: &Machine) -> Option<(PathBuf, &'static str)> {
             return None;
         }
     }
-    Some((runner, emulator))
+    let mut command = Command::new(emulator);
+    if machine.isa == Isa::Aarch64 {
+        command.args(["-cpu", "max"]);
+    }
+    command.arg(runner);
+    Some(command)
 }
