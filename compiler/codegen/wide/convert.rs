@@ -377,12 +377,7 @@ impl Lowering<'_> {
             let zero = l.number(8, n, 0);
             l.two(&rows::VMAXPD, n, x, zero)
         });
-        let converted = if self.avx512 {
-            let row = if signed { &rows::VCVTTPD2QQ } else { &rows::VCVTTPD2UQQ };
-            self.map(&positive, |l, n, x| l.one(row, n, x))
-        } else {
-            self.doubles_by_lane(&positive, signed)
-        };
+        let converted = self.doubles_below(&positive, signed);
         self.map2(&positive, &converted, |l, n, x, result| {
             let limit = l.number(8, n, limit.to_bits());
             let largest = l.number(8, n, largest);
@@ -390,26 +385,14 @@ impl Lowering<'_> {
         })
     }
 
-    /// Binary64 to 64 bits, a lane at a time. Unsigned numbers from 2⁶³ on are converted as the rest above it.
-    fn doubles_by_lane(&mut self, a: &Vector, signed: bool) -> Vector {
-        let convert = |l: &mut Self, a: &Vector| {
-            let lanes: Vec<VReg> = (0..u32::from(a.lanes))
-                .map(|i| {
-                    let lane = l.piece(a, 8 * i, 8);
-                    let result = l.scalar();
-                    let op = Op::Vector { row: &rows::VCVTTSD2SI, length: Length::X, zeroing: false, broadcast: false };
-                    l.emit(op, vec![Arg::Def(result), Arg::Use(lane)]);
-                    result
-                })
-                .collect();
-            l.implode(&lanes, 8)
-        };
-        let low = convert(self, a);
+    /// Binary64 to 64 bits where it fits. Unsigned numbers from 2⁶³ on are converted as the rest above it.
+    fn doubles_below(&mut self, a: &Vector, signed: bool) -> Vector {
+        let low = self.doubles_to_signed(a);
         if signed {
             return low;
         }
         let above = self.with_number(&rows::VADDPD, a, (-(2f64.powi(63))).to_bits());
-        let high = convert(self, &above);
+        let high = self.doubles_to_signed(&above);
         let high = self.with_number(&rows::VPXOR, &high, 1 << 63);
         let parts = (0..a.parts.len()).map(|i| {
             let limit = self.number(8, a.length(), 2f64.powi(63).to_bits());
@@ -417,5 +400,22 @@ impl Lowering<'_> {
         });
         let parts = parts.collect();
         a.with(parts)
+    }
+
+    /// Binary64 to signed 64 bits; with AVX2 a lane at a time.
+    fn doubles_to_signed(&mut self, a: &Vector) -> Vector {
+        if self.avx512 {
+            return self.map(a, |l, n, x| l.one(&rows::VCVTTPD2QQ, n, x));
+        }
+        let lanes: Vec<VReg> = (0..u32::from(a.lanes))
+            .map(|i| {
+                let lane = self.piece(a, 8 * i, 8);
+                let result = self.scalar();
+                let op = Op::Vector { row: &rows::VCVTTSD2SI, length: Length::X, zeroing: false, broadcast: false };
+                self.emit(op, vec![Arg::Def(result), Arg::Use(lane)]);
+                result
+            })
+            .collect();
+        self.implode(&lanes, 8)
     }
 }

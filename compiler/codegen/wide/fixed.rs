@@ -17,21 +17,14 @@ impl Lowering<'_> {
         (even, self.two(&rows::VPMULDQ, n, x, y))
     }
 
-    /// Results in the high halves of 64-bit lanes, those of even lanes and those of odd ones, as 32-bit lanes.
-    fn high_halves(&mut self, n: Length, even: VReg, odd: VReg) -> VReg {
-        let even = self.one_with(&rows::VPSRLQ, n, even, 32);
-        self.even_and_odd(n, even, odd)
-    }
-
-    /// The low halves of 64-bit lanes with zeros above, and the high halves of others.
+    /// The low halves of 64-bit lanes, and the high halves of others, as 32-bit lanes.
     fn even_and_odd(&mut self, n: Length, even: VReg, odd: VReg) -> VReg {
-        let high = self.number(8, n, 0xFFFF_FFFF_0000_0000);
-        if self.avx512 {
-            // even | (odd & high)
-            return self.row(&rows::VPTERNLOGD, n, &[Arg::Tied(even), Arg::Use(odd), Arg::Use(high), Arg::Immediate(0xF8)]);
+        if !self.avx512 {
+            return self.two_with(&rows::VPBLENDD, n, even, odd, 0xAA);
         }
-        let odd = self.two(&rows::VPAND, n, odd, high);
-        self.two(&rows::VPOR, n, even, odd)
+        // high ? odd : even
+        let high = self.number(8, n, 0xFFFF_FFFF_0000_0000);
+        self.row(&rows::VPTERNLOGD, n, &[Arg::Tied(odd), Arg::Use(even), Arg::Use(high), Arg::Immediate(0xE4)])
     }
 
     /// The high 32 bits of the products.
@@ -39,11 +32,12 @@ impl Lowering<'_> {
         let (a, b) = (self.vector(a)?, self.vector(b)?);
         Ok(Held::Vector(self.map2(&a, &b, |l, n, x, y| {
             let (even, odd) = l.wide_products(n, x, y);
-            l.high_halves(n, even, odd)
+            let even = l.one_with(&rows::VPSRLQ, n, even, 32);
+            l.even_and_odd(n, even, odd)
         })))
     }
 
-    /// `(a·b + 2³⁰) >> 31`, saturating: the high half of twice the rounded product. Only INT_MIN · INT_MIN saturates, and nothing else
+    /// `(a·b + 2³⁰) >> 31`, saturating: for odd lanes the high half of twice the rounded product. Only INT_MIN · INT_MIN saturates, and nothing else
     /// rounds to what it wraps to, INT_MIN: so INT_MIN becomes INT_MAX afterwards.
     pub fn doubling_high_multiply(&mut self, a: Value, b: Value, saturates: bool) -> Result<Held, CodegenError> {
         let (a, b) = (self.vector(a)?, self.vector(b)?);
@@ -51,8 +45,8 @@ impl Lowering<'_> {
             let (even, odd) = l.wide_products(n, x, y);
             let half = l.number(8, n, 1 << 30);
             let (even, odd) = (l.two(&rows::VPADDQ, n, even, half), l.two(&rows::VPADDQ, n, odd, half));
-            let (even, odd) = (l.two(&rows::VPADDQ, n, even, even), l.two(&rows::VPADDQ, n, odd, odd));
-            l.high_halves(n, even, odd)
+            let (even, odd) = (l.one_with(&rows::VPSRLQ, n, even, 31), l.two(&rows::VPADDQ, n, odd, odd));
+            l.even_and_odd(n, even, odd)
         });
         if !saturates {
             return Ok(Held::Vector(result));

@@ -160,18 +160,17 @@ impl Lowering<'_> {
 
     /// A power of two of bytes from the low end of a register.
     fn store_some(&mut self, place: Address, register: VReg, bytes: u32) {
-        let (row, lane) = match bytes {
-            1 => (&rows::VPEXTRB, true),
-            2 => (&rows::VPEXTRW, true),
-            4 => (&rows::VMOVSS_STORE, false),
-            8 => (&rows::VMOVSD_STORE, false),
-            _ => (&rows::VMOVUPS_STORE, false),
+        let row = match bytes {
+            1 | 2 => {
+                let word = self.to_general(register);
+                self.emit(Op::Store(Width::of(bytes)), vec![Arg::Memory(place), Arg::Use(word)]);
+                return;
+            }
+            4 => &rows::VMOVSS_STORE,
+            8 => &rows::VMOVSD_STORE,
+            _ => &rows::VMOVUPS_STORE,
         };
-        let mut args = vec![Arg::Memory(place), Arg::Use(register)];
-        if lane {
-            args.push(Arg::Immediate(0));
-        }
-        self.store_row(row, Length::of(bytes), args);
+        self.store_row(row, Length::of(bytes), vec![Arg::Memory(place), Arg::Use(register)]);
     }
 
     /// Some low bytes of a register.

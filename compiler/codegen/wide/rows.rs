@@ -245,6 +245,7 @@ pub(super) const VPCMPGTQ: Row = vex("vpcmpgtq", P66, M38, 0x37, 0, Rvm);
 pub(super) const VCMPPS: Row = vex("vcmpps", Prefix::None, M0F, 0xC2, 0, Rvm);
 pub(super) const VCMPPD: Row = vex("vcmppd", P66, M0F, 0xC2, 0, Rvm);
 pub(super) const VPBLENDVB: Row = vex("vpblendvb", P66, M3A, 0x4C, 0, Rvmr);
+pub(super) const VPBLENDD: Row = vex("vpblendd", P66, M3A, 0x02, 0, Rvm);
 pub(super) const VBLENDVPS: Row = vex("vblendvps", P66, M3A, 0x4A, 0, Rvmr);
 pub(super) const VBLENDVPD: Row = vex("vblendvpd", P66, M3A, 0x4B, 0, Rvmr);
 
@@ -360,7 +361,6 @@ pub(super) const VCVTQQ2PS: Row = evex("vcvtqq2ps", Prefix::None, M0F, 0x5B, 1, 
 pub(super) const VCVTUQQ2PD: Row = evex("vcvtuqq2pd", PF3, M0F, 0x7A, 1, Rm);
 pub(super) const VCVTUQQ2PS: Row = evex("vcvtuqq2ps", PF2, M0F, 0x7A, 1, Rm);
 pub(super) const VCVTTPD2QQ: Row = evex("vcvttpd2qq", P66, M0F, 0x7A, 1, Rm);
-pub(super) const VCVTTPD2UQQ: Row = evex("vcvttpd2uqq", P66, M0F, 0x78, 1, Rm);
 pub(super) const VCVTSI2SS: Row = both("vcvtsi2ss", PF3, M0F, 0x2A, 1, Rvm).w1().tuple(Fixed(8));
 pub(super) const VCVTSI2SD: Row = both("vcvtsi2sd", PF2, M0F, 0x2A, 1, Rvm).w1().tuple(Fixed(8));
 pub(super) const VCVTTSD2SI: Row = both("vcvttsd2si", PF2, M0F, 0x2C, 1, Rm).w1().tuple(Fixed(8));
@@ -469,6 +469,7 @@ pub(super) const ALL: &[&Row] = &[
     &VCMPPS,
     &VCMPPD,
     &VPBLENDVB,
+    &VPBLENDD,
     &VBLENDVPS,
     &VBLENDVPD,
     &VPCMPB,
@@ -574,7 +575,6 @@ pub(super) const ALL: &[&Row] = &[
     &VCVTUQQ2PD,
     &VCVTUQQ2PS,
     &VCVTTPD2QQ,
-    &VCVTTPD2UQQ,
     &VCVTSI2SS,
     &VCVTSI2SD,
     &VCVTTSD2SI,

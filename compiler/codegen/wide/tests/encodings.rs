@@ -19,7 +19,14 @@ fn decode(row: &Row, fields: &Fields) -> Instruction {
 /// The numbers of an instruction's register operands in order.
 fn registers(instruction: &Instruction) -> Vec<usize> {
     let operands = (0..instruction.op_count()).filter(|&i| instruction.op_kind(i) == OpKind::Register);
-    operands.map(|i| instruction.op_register(i).number()).collect()
+    operands.map(|i| number(instruction.op_register(i))).collect()
+}
+
+/// The number of a register in its file.
+fn number(register: Register) -> usize {
+    let first = [Register::ZMM0, Register::YMM0, Register::XMM0, Register::K0, Register::RAX, Register::EAX];
+    let distance = |first: Register| (register as usize).checked_sub(first as usize).filter(|&n| n < 32);
+    first.into_iter().find_map(distance).expect("a register of these files")
 }
 
 fn lengths(row: &Row) -> Vec<Length> {
@@ -46,7 +53,7 @@ fn rows_decode_to_their_names_and_operands() {
         for length in lengths(row) {
             let immediate = matches!(row.shape, Shape::Vm(_)) || takes_immediate(row);
             let fields = |reg: u8, vvvv: u8, rm: Rm| Fields {
-                reg,
+                reg: if let Shape::Vm(digit) = row.shape { digit } else { reg },
                 vvvv: if matches!(row.shape, Shape::Rvm | Shape::Rvmr | Shape::General | Shape::Vm(_)) { vvvv } else { 0 },
                 rm,
                 length,
@@ -93,9 +100,13 @@ fn rows_decode_to_their_names_and_operands() {
             // Memory, at a distance that counts units and at one that does not.
             let from_memory = row.name != "kmovq" || matches!(row.opcode, 0x90 | 0x91);
             if !in_memory && from_memory && !matches!(row.shape, Shape::Vm(_)) || masks && matches!(row.opcode, 0x90 | 0x91) {
-                for displacement in [0, 128, 1000] {
+                // A high register wants EVEX, where displacements of one byte count units.
+                let registers = if row.evex.is_some() && row.shape != Shape::Rvmr { vec![a, 17] } else { vec![a] };
+                let to_mask = row.name.starts_with("vpcmp") || row.name.starts_with("vcmp") || row.name == "vcvttsd2si";
+                let registers = registers.into_iter().filter(|&r| r < 8 || !to_mask);
+                for (register, displacement) in registers.flat_map(|r| [0, 2, 48, 128, 1000].map(|d| (r, d))) {
                     let place = Place::Sum { base: 13, index: Some((9, 2)), displacement };
-                    let decoded = decode(row, &fields(a, b, Rm::Memory(place)));
+                    let decoded = decode(row, &fields(register, b, Rm::Memory(place)));
                     let found = (decoded.memory_base(), decoded.memory_index(), decoded.memory_index_scale());
                     assert_eq!(found, (Register::R13, Register::R9, 4), "{}", row.name);
                     assert_eq!(decoded.memory_displacement64(), displacement as u64, "{} {length:?}", row.name);
@@ -122,6 +133,7 @@ fn takes_immediate(row: &Row) -> bool {
         "vpextr",
         "vpinsr",
         "vshufps",
+        "vpblendd",
         "kshift",
     ];
     starts.iter().any(|start| row.name.starts_with(start)) || row.name == "vpermq" && row.opcode == 0

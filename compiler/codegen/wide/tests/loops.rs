@@ -103,10 +103,8 @@ fn loads_that_one_instruction_uses_are_part_of_it() {
     });
     let text = listing(&b.finish(), machine).unwrap();
     let hot = hottest(&text, "vaddps");
-    let lines: Vec<&str> = hot.lines().skip(1).map(str::trim).take_while(|line| !line.starts_with("vzeroupper")).collect();
-    assert_eq!(lines.len(), 7, "{hot}");
-    assert!(
-        lines[1].starts_with("vaddps ymm") && lines[1].contains('[') && lines[2].starts_with("vmulps ymm") && lines[2].contains("[rip"),
-        "{hot}"
-    );
+    let lines: Vec<&str> = hot.lines().skip(1).map(str::trim).collect();
+    let names: Vec<&str> = lines.iter().map(|line| line.split(' ').next().unwrap_or_default()).collect();
+    assert_eq!(names[..7], ["vmovups", "vaddps", "vmulps", "vmovups", "add", "cmp", "jl"], "{hot}");
+    assert!(lines[1].contains('[') && lines[2].contains('['), "{hot}");
 }
