@@ -84,6 +84,8 @@ impl Lowering<'_> {
             ConvertOp::FloatToSignedInRange => self.float_to_integer(a, from, 8, true)?,
             ConvertOp::Promote => self.to_wider(a, 8, &rows::VCVTPS2PD),
             ConvertOp::Demote => self.to_half(a, &rows::VCVTPD2PS),
+            ConvertOp::HalfToFloat => self.to_wider(a, 4, &rows::VCVTPH2PS),
+            ConvertOp::FloatToHalf => self.floats_to_halves(a),
             ConvertOp::Bitcast => a.clone(),
             ConvertOp::MaskToInteger => return self.bug("a mask in vector registers"),
         })
@@ -116,6 +118,13 @@ impl Lowering<'_> {
         let length = a.length();
         let halves: Vec<VReg> = a.parts.iter().map(|&x| self.one(row, length, x)).collect();
         self.assemble(&halves, a.bytes / 2, a.lanes)
+    }
+
+    /// Binary32 to binary16, to nearest even.
+    fn floats_to_halves(&mut self, a: &Vector) -> Vector {
+        let length = a.length();
+        let halves: Vec<VReg> = a.parts.iter().map(|&x| self.one_with(&rows::VCVTPS2PH, length, x, 0)).collect();
+        self.assemble(&halves, 2, a.lanes)
     }
 
     /// Integers of fewer bytes, high bits cut.

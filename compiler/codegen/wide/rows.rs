@@ -356,6 +356,8 @@ pub(super) const VCVTTPS2DQ: Row = both("vcvttps2dq", PF3, M0F, 0x5B, 0, Rm);
 pub(super) const VCVTTPD2DQ: Row = both("vcvttpd2dq", P66, M0F, 0xE6, 1, Rm);
 pub(super) const VCVTPS2PD: Row = both("vcvtps2pd", Prefix::None, M0F, 0x5A, 0, Rm).tuple(Half);
 pub(super) const VCVTPD2PS: Row = both("vcvtpd2ps", P66, M0F, 0x5A, 1, Rm);
+pub(super) const VCVTPH2PS: Row = both("vcvtph2ps", P66, M38, 0x13, 0, Rm).tuple(Half);
+pub(super) const VCVTPS2PH: Row = both("vcvtps2ph", P66, M3A, 0x1D, 0, Mr).tuple(Half);
 pub(super) const VCVTQQ2PD: Row = evex("vcvtqq2pd", PF3, M0F, 0xE6, 1, Rm);
 pub(super) const VCVTQQ2PS: Row = evex("vcvtqq2ps", Prefix::None, M0F, 0x5B, 1, Rm);
 pub(super) const VCVTUQQ2PD: Row = evex("vcvtuqq2pd", PF3, M0F, 0x7A, 1, Rm);
@@ -570,6 +572,8 @@ pub(super) const ALL: &[&Row] = &[
     &VCVTTPD2DQ,
     &VCVTPS2PD,
     &VCVTPD2PS,
+    &VCVTPH2PS,
+    &VCVTPS2PH,
     &VCVTQQ2PD,
     &VCVTQQ2PS,
     &VCVTUQQ2PD,

@@ -134,6 +134,7 @@ fn takes_immediate(row: &Row) -> bool {
         "vpinsr",
         "vshufps",
         "vpblendd",
+        "vcvtps2ph",
         "kshift",
     ];
     starts.iter().any(|start| row.name.starts_with(start)) || row.name == "vpermq" && row.opcode == 0
