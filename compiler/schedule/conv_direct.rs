@@ -232,7 +232,6 @@ fn wide_tile(machine: &Machine, form: Form, needed: u64, width: u64) -> Tile {
     let most_pixels = ((registers - vectors - 1 - apart) / vectors).min(8);
     Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }
 }
-}
 
 /// Groups of k in a round of the innermost loop over so many of them.
 fn unroll(groups: u64) -> u64 {

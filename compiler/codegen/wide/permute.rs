@@ -69,19 +69,15 @@ impl Lowering<'_> {
                 let raw = match a.bytes {
                     1 => self.extract_element(&rows::VPEXTRB, chunk, within),
                     2 => self.extract_element(&rows::VPEXTRW, chunk, within),
-                    bytes => {
+                    _ => {
                         let lane = match at % 16 {
                             0 => chunk,
                             shift => self.one_with(&rows::VPSRLDQ, Length::X, chunk, shift as i32),
                         };
-                        let raw = self.to_general(lane);
-                        if bytes == 8 {
-                            return raw;
-                        }
-                        raw
+                        self.to_general(lane)
                     }
                 };
-                if a.bytes < 4 && !signed {
+                if a.bytes == 8 || a.bytes < 4 && !signed {
                     return raw;
                 }
                 let result = self.scalar();
