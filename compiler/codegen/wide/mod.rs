@@ -19,7 +19,7 @@ mod rows;
 mod tidy;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use super::{Code, CodegenError};
 use crate::kernel::Kernel;
