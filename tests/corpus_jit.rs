@@ -199,7 +199,8 @@ fn stored_bytes(file: &[u8]) -> u64 {
 
 #[test]
 fn weights_are_as_small_as_stored() {
-    let machine = target::host_machine().expect("the host has a machine description");
+    // At 128 bits: panels are padded to whole vectors, so that longer ones cost more where channels are few.
+    let machine = modelc::machine::machine("x86-64-v2").expect("a level of that name");
     let Some(folder) = support::corpus("tflite") else { return };
     for (name, thousandths) in EMBEDDED {
         let file = std::fs::read(folder.join(format!("{name}.tflite"))).expect("the model can be read");
