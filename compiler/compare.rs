@@ -35,6 +35,8 @@ pub enum Difference {
         of: usize,
         /// The first one's position, value and expected value.
         first: (usize, f64, f64),
+        /// The same of the one that is furthest away.
+        furthest: (usize, f64, f64),
         /// The largest difference, relative to the largest expected magnitude; infinite where NaN or infinities differ.
         worst: f64,
     },
@@ -45,7 +47,7 @@ impl fmt::Display for Difference {
         match self {
             Self::None { worst } => write!(f, "agrees, {worst:.1e} of the largest magnitude apart"),
             Self::Type { found, expected } => write!(f, "is {found}, expected {expected}"),
-            Self::Elements { count, of, first: (position, found, expected), worst } => write!(
+            Self::Elements { count, of, first: (position, found, expected), worst, .. } => write!(
                 f,
                 "{count} of {of} elements differ, up to {worst:.1e} of the largest magnitude; element {position} is {found}, expected {expected}"
             ),
@@ -68,6 +70,10 @@ fn numbers(tensor: &Tensor) -> Vec<f64> {
 
 /// Compares a tensor with the expected one.
 pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Difference {
+    // NumPy has no bfloat16: its bits are recorded.
+    if (found.element, expected.element) == (ElementType::Bf16, ElementType::U16) {
+        return compare(found, &Tensor { element: ElementType::Bf16, ..expected.clone() }, tolerance);
+    }
     if (found.element, &found.shape) != (expected.element, &expected.shape) {
         let describe = |t: &Tensor| format!("{}{:?}", t.element, t.shape);
         return Difference::Type { found: describe(found), expected: describe(expected) };
@@ -79,6 +85,7 @@ pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Diffe
     let size = (found.bytes.len() / ours.len().max(1)).max(1);
     let mut worst = 0f64;
     let mut first = None;
+    let mut furthest = (0.0, (0, 0.0, 0.0));
     let mut count = 0;
     for (i, (&a, &b)) in ours.iter().zip(&theirs).enumerate() {
         let same_bits = found.bytes[i * size..(i + 1) * size] == expected.bytes[i * size..(i + 1) * size];
@@ -91,10 +98,13 @@ pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Diffe
         if exact || distance > allowed {
             count += 1;
             first.get_or_insert((i, a, b));
+            if distance > furthest.0 || count == 1 {
+                furthest = (distance, (i, a, b));
+            }
         }
     }
     match first {
-        Some(first) => Difference::Elements { count, of: ours.len(), first, worst },
+        Some(first) => Difference::Elements { count, of: ours.len(), first, furthest: furthest.1, worst },
         None => Difference::None { worst },
     }
 }
@@ -125,6 +135,9 @@ mod tests {
     fn integers_are_equal_or_not() {
         let tensor = |values: &[i8]| Tensor { element: ElementType::I8, shape: vec![2], bytes: values.iter().map(|&v| v as u8).collect() };
         assert_eq!(compare(&tensor(&[1, -2]), &tensor(&[1, -2]), TOLERANCE), Difference::None { worst: 0.0 });
-        assert!(matches!(compare(&tensor(&[1, -1]), &tensor(&[1, -2]), TOLERANCE), Difference::Elements { count: 1, .. }));
+        let differ = |found: &[i8]| compare(&tensor(found), &tensor(&[1, -2]), TOLERANCE);
+        assert!(matches!(differ(&[1, -1]), Difference::Elements { count: 1, .. }));
+        let Difference::Elements { first, furthest, .. } = differ(&[2, 5]) else { panic!("both differ") };
+        assert_eq!((first, furthest), ((0, 2.0, 1.0), (1, 5.0, -2.0)));
     }
 }

@@ -3,6 +3,7 @@
 pub mod custom;
 pub mod hooks;
 pub mod memory;
+pub mod peaks;
 
 use crate::codegen::clif::{Optimise, isa_for};
 use crate::codegen::compile::{CompiledModel, compile};
@@ -31,6 +32,8 @@ pub struct JitOptions {
     pub live: Option<Vec<LiveRanges>>,
     /// The functions of custom operators, by symbol. Their first argument is not for them to use: no application is there to set it.
     pub customs: Vec<(String, CustomOperator)>,
+    /// Keep what every kernel call writes, for [`Instance::observations`].
+    pub observe: bool,
 }
 
 /// A compiled model in memory.
@@ -97,8 +100,8 @@ impl Jit {
     pub fn with_options(program: &Program, machine: &Machine, options: JitOptions) -> Result<Self, Diagnostics> {
         let host = target::host()?;
         check_host(host, machine)?;
-        let driver =
-            DriverOptions { name: "net".into(), profile_hooks: options.profile || options.live.is_some(), ..DriverOptions::default() };
+        let profile_hooks = options.profile || options.live.is_some() || options.observe;
+        let driver = DriverOptions { name: "net".into(), profile_hooks, ..DriverOptions::default() };
         let compiled = compile(program, &[0; 32], host, machine, &driver)?;
         Ok(Self::load(program, host, machine, options, &compiled)?)
     }
@@ -246,7 +249,7 @@ impl Instance {
         let placement = if model.options.placement == Placement::Aligned { Placement::Aligned } else { Placement::AgainstGuard };
         let mut state = Memory::new(model.interface.state_bytes as usize, alignment, placement)?;
         let scratch = Memory::new(model.interface.scratch_bytes as usize, alignment, placement)?;
-        let mut hooks = Box::new(Hooks::new(&model.methods, model.options.profile, model.options.live.clone()));
+        let mut hooks = Box::new(Hooks::new(&model.methods, &model.options));
         let config = config_bytes(hooks.callback(), &mut *hooks);
         // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
         let init: Init = unsafe { std::mem::transmute(model.init) };
@@ -318,7 +321,8 @@ impl Instance {
         };
         // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
         let split: Split = unsafe { std::mem::transmute(self.model.splits[method]) };
-        self.hooks.start(method, self.scratch.contents_mut());
+        let observed = if self.hooks.observes() { arguments.outputs.memory() } else { vec![] };
+        self.hooks.start(method, self.scratch.contents_mut(), observed);
         let (state, scratch) = (self.state.address(), self.scratch.address());
         let (inputs, outputs) = (arguments.inputs.record.address(), arguments.outputs.record.address());
         // SAFETY: the state was initialised by this model; scratch memory has its size; the structs hold the addresses of buffers of
@@ -338,6 +342,11 @@ impl Instance {
         let (ports, fields) = (&self.model.methods[method].outputs, &self.model.interface.methods[method].outputs);
         let side = &arguments.outputs;
         ports.iter().zip(fields).enumerate().map(|(index, (port, field))| side.bytes(index, field, port).to_vec()).collect()
+    }
+
+    /// What the kernels of the last run wrote, in the order in which they ran; each run can be asked once. Empty without `observe`.
+    pub fn observations(&mut self) -> Vec<hooks::Observation> {
+        self.hooks.take_observations()
     }
 
     /// Nanoseconds spent in each kernel call since the instance was made, and how often it ran. Empty without `profile`.
@@ -394,6 +403,11 @@ impl Side {
             buffers.push(Some(buffer));
         }
         Ok(Self { record, buffers })
+    }
+
+    /// Address and size of each buffer; nothing for a number.
+    fn memory(&self) -> Vec<(*const u8, usize)> {
+        self.buffers.iter().map(|buffer| buffer.as_ref().map_or(&[][..], Memory::contents)).map(|b| (b.as_ptr(), b.len())).collect()
     }
 
     fn bytes(&self, index: usize, field: &Field, port: &Port) -> &[u8] {

@@ -14,6 +14,7 @@
 //!
 //! [`Compiler`] does all of it for a program that uses this library; [`pipeline`] is this page as code. `docs/ARCHITECTURE.md` has the reasons and the figures.
 
+pub mod bisect;
 pub mod cli;
 pub mod codegen;
 pub mod compare;

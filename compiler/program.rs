@@ -3,7 +3,7 @@
 //! This is the contract between planning and code generation. Schedules and the planner write it; the driver generator, the
 //! object writer, the header writer, the JIT and the reports read it. It knows no file format and no instruction set.
 
-use crate::ir::{Data, ElementType, Quantization};
+use crate::ir::{Data, ElementType, Quantization, Source};
 use crate::kernel::Kernel;
 
 /// The status of a kernel that found an index or a count, computed from data, out of range.
@@ -206,6 +206,25 @@ pub struct Origin {
     pub multiply_accumulates: u64,
     /// Bytes read and written.
     pub bytes: u64,
+    /// What it leaves in memory, as far as extents are static: for those who look at a running model.
+    pub results: Vec<Written>,
+}
+
+/// A tensor that a kernel call writes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    /// The tensor's name in the file, when it has one.
+    pub name: Option<String>,
+    /// The source of the instruction that defines it, and its number among that instruction's results.
+    pub definition: Option<(Source, u32)>,
+    /// Element type.
+    pub element: ElementType,
+    /// Extents.
+    pub shape: Vec<u64>,
+    /// Bytes.
+    pub bytes: u64,
+    /// Where it is when the call has ended.
+    pub address: Address,
 }
 
 /// A place in memory when a method runs.

@@ -6,7 +6,6 @@ use modelc::diagnostic::{Diagnostics, Kind};
 use modelc::jit::Jit;
 use modelc::lower::{Options, PlanSource};
 use modelc::machine::Machine;
-use modelc::npz;
 use modelc::plan::Effort;
 use modelc::{passes, pipeline, target};
 use std::path::{Path, PathBuf};
@@ -62,11 +61,7 @@ fn check(model: &Path, machine: &'static Machine, tolerance: f64) -> Result<Repo
         if again {
             instance.reset().map_err(|e| e.to_string())?;
         }
-        let mut arguments = Vec::new();
-        for (index, port) in method.inputs.iter().enumerate() {
-            let array = inputs.input(call, index).ok_or_else(|| "not recorded".to_owned())?;
-            arguments.push(npz::conform(array, port.element, &port.shape, "in").map_err(|e| e.to_string())?);
-        }
+        let arguments = support::arguments(&module, &module.methods[0], &inputs, call)?;
         let slices: Vec<&[u8]> = arguments.iter().map(|t| t.bytes.as_slice()).collect();
         let mut outputs = Vec::new();
         instance.call(0, &slices, &mut outputs).map_err(|e| e.to_string())?;

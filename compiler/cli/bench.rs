@@ -8,6 +8,9 @@ use super::output::{grouped, table};
 use super::run::Calls;
 use crate::codegen::driver::calls;
 use crate::diagnostic::Diagnostics;
+use crate::jit::JitOptions;
+use crate::jit::peaks::{self, Peaks};
+use crate::program::Call;
 use clap::Args;
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -95,7 +98,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let model = read_model(&arguments.model, &arguments.common)?;
     let inputs: Inputs = arguments.calls.read()?;
     let method = arguments.calls.methods(&model, &inputs)?[0];
-    let mut engine = Engine::new(&model, &arguments.common, arguments.profile)?;
+    let mut engine = Engine::new(&model, &arguments.common, JitOptions { profile: arguments.profile, ..JitOptions::default() })?;
     let tensors = inputs.of_call(&model.module, method, 0)?;
     let slices: Vec<&[u8]> = tensors.iter().map(|t| t.bytes.as_slice()).collect();
     engine.instance.write_inputs(method, &slices)?;
@@ -109,11 +112,9 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         write(path, format!("run,latency_ns\n{lines}").as_bytes())?;
     }
     let phases = [("first", Statistics::new(&first)), ("warm-up", Statistics::new(&warmup)), ("steady", Statistics::new(&steady))];
-    if arguments.json {
-        print_json(arguments, &engine, method, &phases)
-    } else {
-        print_text(arguments, &engine, method, &phases)
-    };
+    let profile = if arguments.profile { Some(profile(&engine, method)?) } else { None };
+    let print = if arguments.json { print_json } else { print_text };
+    print(arguments, &engine, method, &phases, profile.as_ref());
     Ok(Outcome::Done)
 }
 
@@ -154,7 +155,7 @@ fn measure(
     Ok(times)
 }
 
-fn print_text(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(&str, Statistics)]) {
+fn print_text(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(&str, Statistics)], profile: Option<&Profile>) {
     let (state, scratch) = (engine.program().variable_bytes, engine.program().methods[method].scratch_bytes);
     println!("{} on {}, 1 thread", arguments.model, engine.machine.level);
     println!("init (compile)  {:.1} ms", engine.compile_time.as_secs_f64() * 1e3);
@@ -162,25 +163,24 @@ fn print_text(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(
     let header = ["µs", "runs", "min", "median", "mean", "p90", "p99", "std"].map(String::from).to_vec();
     let rows: Vec<_> = std::iter::once(header).chain(phases.iter().map(|(name, s)| s.cells(name))).collect();
     print!("{}", table(&rows, &[1, 2, 3, 4, 5, 6, 7]));
-    if arguments.profile {
+    if let Some(profile) = profile {
         println!();
-        print!("{}", profile_table(engine, method));
+        print!("{}{}", profile_table(profile), peaks_text(&profile.peaks));
     }
 }
 
-/// One row a kernel call: share, time, speed, schedule, operators.
-fn profile_table(engine: &Engine, method: usize) -> String {
-    let rows = profile_rows(engine, method);
-    let total: f64 = rows.iter().map(|r| r.nanoseconds).sum();
-    let mut cells = vec![["kernel", "µs", "%", "GMAC/s", "GB/s", "schedule", "operators"].map(String::from).to_vec()];
-    for row in &rows {
-        let rate = |amount: u64| if row.nanoseconds > 0.0 { format!("{:.1}", amount as f64 / row.nanoseconds) } else { "-".into() };
+/// One row a kernel call: time, share, rate, share of the peak, schedule, operators.
+fn profile_table(profile: &Profile) -> String {
+    let total: f64 = profile.rows.iter().map(|row| row.median).sum();
+    let mut cells = vec![["kernel", "µs", "%", "rate", "% of peak", "schedule", "operators"].map(String::from).to_vec()];
+    for row in &profile.rows {
+        let (rate, share) = row.rate();
         cells.push(vec![
             row.symbol.clone(),
-            microseconds(row.nanoseconds),
-            format!("{:.1}", 100.0 * row.nanoseconds / total.max(1.0)),
-            if row.multiply_accumulates == 0 { "-".into() } else { rate(row.multiply_accumulates) },
-            rate(row.bytes),
+            microseconds(row.median),
+            format!("{:.1}", 100.0 * row.median / total.max(1.0)),
+            rate,
+            share.map_or_else(|| "-".into(), |share| format!("{:.0}", 100.0 * share)),
             row.schedule.clone(),
             row.operators.join(" "),
         ]);
@@ -188,44 +188,97 @@ fn profile_table(engine: &Engine, method: usize) -> String {
     table(&cells, &[1, 2, 3, 4])
 }
 
+fn peaks_text(peaks: &Peaks) -> String {
+    format!(
+        "Medians. Measured peaks: {:.1} GFLOP/s (f32), {:.1} GOP/s (8-bit), {:.1} GB/s copied within the cache.\n",
+        2e-9 * peaks.float,
+        2e-9 * peaks.integer,
+        1e-9 * peaks.copy_bytes
+    )
+}
+
+/// The kernels of a method with the computer's peaks.
+struct Profile {
+    peaks: Peaks,
+    rows: Vec<ProfileRow>,
+}
+
 struct ProfileRow {
     symbol: String,
-    nanoseconds: f64,
+    /// Nanoseconds.
+    median: f64,
+    mean: f64,
     multiply_accumulates: u64,
     bytes: u64,
+    /// Whether its products are of floats.
+    float: bool,
+    /// The peak a second: multiply-accumulates for a kernel that has some, else bytes.
+    peak: f64,
     schedule: String,
     operators: Vec<String>,
 }
 
-fn profile_rows(engine: &Engine, method: usize) -> Vec<ProfileRow> {
+impl ProfileRow {
+    /// What the rate is of.
+    fn amount(&self) -> f64 {
+        if self.multiply_accumulates > 0 { self.multiply_accumulates as f64 } else { self.bytes as f64 }
+    }
+
+    /// The share of the peak; none for a kernel that took no time to speak of.
+    fn share(&self) -> Option<f64> {
+        (self.median > 0.0).then(|| 1e9 * self.amount() / self.median / self.peak)
+    }
+
+    /// The rate as text, and the share of the peak.
+    fn rate(&self) -> (String, Option<f64>) {
+        if self.median <= 0.0 {
+            return ("-".into(), None);
+        }
+        let (factor, unit) = match (self.multiply_accumulates, self.float) {
+            (0, _) => (1.0, "GB/s"),
+            (_, true) => (2.0, "GFLOP/s"),
+            (_, false) => (2.0, "GOP/s"),
+        };
+        (format!("{:.1} {unit}", factor * self.amount() / self.median), self.share())
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json!({ "symbol": self.symbol, "median_ns": self.median, "mean_ns": self.mean,
+                "multiply_accumulates": self.multiply_accumulates, "bytes": self.bytes, "peak_share": self.share(),
+                "schedule": self.schedule, "operators": self.operators })
+    }
+}
+
+fn profile(engine: &Engine, method: usize) -> Result<Profile, Diagnostics> {
+    let peaks = peaks::measure(engine.machine)?;
     let program = engine.program();
     let before: usize = program.methods[..method].iter().map(|m| calls(&m.steps).len()).sum();
     let times = engine.instance.kernel_times();
-    calls(&program.methods[method].steps)
-        .into_iter()
-        .enumerate()
-        .map(|(i, call)| {
-            let time = times.get(before + i);
-            ProfileRow {
-                symbol: program.kernels[call.kernel].name.clone(),
-                nanoseconds: time.map_or(0.0, |t| t.nanoseconds as f64 / t.runs.max(1) as f64),
-                multiply_accumulates: call.origin.multiply_accumulates,
-                bytes: call.origin.bytes,
-                schedule: call.origin.schedule.clone(),
-                operators: call.origin.operators.iter().map(|(index, name)| format!("{index}:{name}")).collect(),
-            }
-        })
-        .collect()
+    let row = |(i, call): (usize, &Call)| {
+        let time = times.get(before + i).cloned().unwrap_or_default();
+        let kernel = &program.kernels[call.kernel];
+        let float = peaks::multiplies_floats(kernel);
+        let counts = call.origin.multiply_accumulates > 0;
+        ProfileRow {
+            symbol: kernel.name.clone(),
+            median: time.median() as f64,
+            mean: time.nanoseconds as f64 / time.runs.max(1) as f64,
+            multiply_accumulates: call.origin.multiply_accumulates,
+            bytes: call.origin.bytes,
+            float,
+            peak: if counts { peaks.multiply_accumulates(float) } else { peaks.copy_bytes },
+            schedule: call.origin.schedule.clone(),
+            operators: call.origin.operators.iter().map(|(index, name)| format!("{index}:{name}")).collect(),
+        }
+    };
+    Ok(Profile { rows: calls(&program.methods[method].steps).into_iter().enumerate().map(row).collect(), peaks })
 }
 
-fn print_json(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(&str, Statistics)]) {
-    let kernels = arguments.profile.then(|| {
-        let rows = profile_rows(engine, method);
-        let row = |r: &ProfileRow| {
-            json!({ "symbol": r.symbol, "mean_ns": r.nanoseconds, "multiply_accumulates": r.multiply_accumulates,
-                                           "bytes": r.bytes, "schedule": r.schedule, "operators": r.operators })
-        };
-        rows.iter().map(row).collect::<Vec<_>>()
+fn print_json(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(&str, Statistics)], profile: Option<&Profile>) {
+    let kernels = profile.map(|profile| profile.rows.iter().map(ProfileRow::json).collect::<Vec<_>>());
+    let peaks = profile.map(|Profile { peaks, .. }| {
+        json!({ "float_multiply_accumulates_per_s": peaks.float, "integer_multiply_accumulates_per_s": peaks.integer,
+                "copied_bytes_per_s": peaks.copy_bytes })
     });
     let report = json!({
         "schema": "modelc.bench/1",
@@ -239,6 +292,7 @@ fn print_json(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(
         "warmup": phases[1].1.json(),
         "steady": phases[2].1.json(),
         "kernels": kernels,
+        "peaks": peaks,
     });
     println!("{report:#}");
 }

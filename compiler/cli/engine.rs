@@ -25,20 +25,28 @@ pub struct Engine {
     ports: Vec<Vec<crate::ir::Port>>,
 }
 
+/// The machine that a model is compiled for to run here.
+///
+/// # Errors
+/// When there is no such CPU level, or no code can be made for this computer.
+pub fn machine(common: &Common) -> Result<&'static Machine, Diagnostic> {
+    match &common.cpu {
+        Some(level) => target::level(target::host()?, Some(level)),
+        None => target::host_machine(),
+    }
+}
+
 impl Engine {
     /// Compiles a model for this computer.
     ///
     /// # Errors
     /// As lowering; and when the CPU level is not this computer's.
-    pub fn new(model: &Model, common: &Common, profile: bool) -> Result<Self, Diagnostics> {
-        let machine = match &common.cpu {
-            Some(level) => target::level(target::host()?, Some(level))?,
-            None => target::host_machine()?,
-        };
+    pub fn new(model: &Model, common: &Common, options: JitOptions) -> Result<Self, Diagnostics> {
+        let machine = machine(common)?;
         let start = Instant::now();
         let mut lowered = pipeline::lower(&model.module, &model.path, common.lower_options(machine))?;
         lowered.program.max_iterations = common.max_iterations;
-        let jit = Jit::with_options(&lowered.program, machine, JitOptions { profile, ..JitOptions::default() })?;
+        let jit = Jit::with_options(&lowered.program, machine, options)?;
         let compile_time = start.elapsed();
         let instance = jit.instance()?;
         let ports = model.module.methods.iter().map(|method| method.outputs.clone()).collect();

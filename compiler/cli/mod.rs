@@ -10,6 +10,7 @@ mod options;
 mod output;
 mod require;
 mod run;
+mod tap;
 mod verify;
 mod weights;
 

@@ -5,8 +5,11 @@ use super::engine::Engine;
 use super::io::{Inputs, Model, read_array, read_model, write};
 use super::options::{Common, usage};
 use super::output::grouped;
+use super::tap::{Taps, Values, entry_name, source_module};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
-use crate::ir::{ElementType, Scalar, Tensor};
+use crate::ir::interpret::Interpreter;
+use crate::ir::{ElementType, Module, Scalar, Tensor};
+use crate::jit::JitOptions;
 use crate::npz::Archive;
 use clap::Args;
 use std::path::Path;
@@ -20,6 +23,9 @@ pub struct Arguments {
     /// Write the outputs to an .npz archive
     #[arg(long, value_name = "OUT.npz")]
     outputs: Option<String>,
+    /// Show an inner tensor too, by its name in the file; `all` for every one
+    #[arg(long, value_name = "TENSOR")]
+    tap: Vec<String>,
     #[command(flatten)]
     pub common: Common,
 }
@@ -115,35 +121,72 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let model = read_model(&arguments.model, &arguments.common)?;
     let inputs = arguments.calls.read()?;
     let methods = arguments.calls.methods(&model, &inputs)?;
-    let mut engine = Engine::new(&model, &arguments.common, false)?;
-    let mut archive = Archive::default();
+    let mut engine = Engine::new(&model, &arguments.common, JitOptions { observe: !arguments.tap.is_empty(), ..JitOptions::default() })?;
+    let source = if arguments.tap.is_empty() { Module::default() } else { source_module(&model, &arguments.common)? };
+    let taps = Taps::new(&arguments.tap, &source)?;
+    let mut interpreter = Interpreter::new(&source);
+    let mut results = Results { archive: Archive::default(), silent: arguments.outputs.is_some() };
     for (call, &method) in methods.iter().enumerate() {
-        let outputs = engine.call(method, &inputs.of_call(&model.module, method, call)?)?;
+        let inputs = inputs.of_call(&model.module, method, call)?;
+        let outputs = engine.call(method, &inputs)?;
         for (index, output) in outputs.into_iter().enumerate() {
             let name = format!("out{call}_{}", engine.position(method, index));
-            if arguments.outputs.is_none() {
-                println!("{}", summary(&name, &engine.program().methods[method].outputs[index].name, &output));
-            }
-            archive.tensors.insert(name, output);
+            results.add(name, &format!("{:?}", engine.program().methods[method].outputs[index].name), output);
+        }
+        if !arguments.tap.is_empty() {
+            let mut values = taps.compiled(&mut engine, method);
+            taps.interpreted(&source, &mut interpreter, method, &inputs, &mut values)?;
+            results.add_taps(values, (methods.len() > 1).then_some(call));
         }
     }
     if let Some(path) = &arguments.outputs {
-        write(path, &archive.to_bytes()?)?;
+        write(path, &results.archive.to_bytes()?)?;
     }
     Ok(Outcome::Done)
+}
+
+/// Where outputs go: into the archive, and without one onto the screen too.
+struct Results {
+    archive: Archive,
+    silent: bool,
+}
+
+impl Results {
+    fn add(&mut self, name: String, about: &str, tensor: Tensor) {
+        if !self.silent {
+            println!("{}", summary(&name, about, &tensor));
+        }
+        self.archive.tensors.insert(name, tensor);
+    }
+
+    /// Adds inner tensors; says on standard error how each was come by.
+    fn add_taps(&mut self, values: Values, call: Option<usize>) {
+        for (name, (way, tensors)) in values {
+            let repeated = tensors.len() > 1;
+            if self.silent {
+                eprintln!("tap {}: {}", entry_name(&name, call, None), way.name());
+            }
+            for (turn, tensor) in tensors.into_iter().enumerate() {
+                let entry = entry_name(&name, call, repeated.then_some(turn));
+                // A tensor may be called as an output of the archive is.
+                let taken = self.archive.tensors.contains_key(&entry);
+                self.add(if taken { format!("{entry}#tap") } else { entry }, way.name(), tensor);
+            }
+        }
+    }
 }
 
 /// Elements of an output printed at most.
 const SHOWN: usize = 8;
 
-/// One line about a tensor: type, shape, name, the first elements.
-fn summary(name: &str, source: &str, tensor: &Tensor) -> String {
+/// One line about a tensor: type, shape, what is to be said about it, the first elements.
+fn summary(name: &str, about: &str, tensor: &Tensor) -> String {
     let element = tensor.element.part();
     let size = (element.bits() / 8).max(1) as usize;
     let numbers = tensor.bytes.chunks_exact(size).take(SHOWN).map(|bytes| number(element, bytes));
     let more = tensor.elements().saturating_sub(SHOWN);
     let rest = if more > 0 { format!(" … {} more", grouped(more as u64)) } else { String::new() };
-    format!("{name} {}{:?} {source:?}: {}{rest}", tensor.element, tensor.shape, numbers.collect::<Vec<_>>().join(" "))
+    format!("{name} {}{:?} {about}: {}{rest}", tensor.element, tensor.shape, numbers.collect::<Vec<_>>().join(" "))
 }
 
 fn number(element: ElementType, bytes: &[u8]) -> String {

@@ -1,7 +1,7 @@
 //! `modelc verify MODEL`: outputs of the compiled model against expected ones.
 
 use super::Outcome;
-use super::engine::Engine;
+use super::engine::{Engine, machine};
 use super::io::{Inputs, Model, read_model};
 use super::options::{Common, usage};
 use super::run::Methods;
@@ -10,7 +10,9 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::frontend::{Format, bundled};
 use crate::ir::Tensor;
 use crate::ir::data::Bytes;
+use crate::jit::JitOptions;
 use crate::npz::{self, Archive};
+use crate::{bisect, pipeline};
 use clap::Args;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,6 +35,9 @@ pub struct Arguments {
     /// Allowed difference of floats beside that
     #[arg(long, default_value_t = 0.0)]
     atol: f64,
+    /// Find the first kernel whose results differ from the interpreter's; without expected outputs, on random inputs
+    #[arg(long)]
+    bisect: bool,
     #[command(flatten)]
     pub common: Common,
 }
@@ -50,14 +55,27 @@ struct Case {
 /// # Errors
 /// Whatever is wrong with the model or the data. Differing outputs are no error but an outcome.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
-    let model = read_model(&arguments.model, &arguments.common)?;
+    let mut model = read_model(&arguments.model, &arguments.common)?;
     let cases = match (&arguments.inputs, &arguments.expected) {
         (Some(inputs), Some(expected)) => recorded_cases(&model, &arguments.methods, inputs, expected)?,
         _ if Format::detect(&model.bytes) == Some(Format::BundledExecutorch) => bundled_cases(&model)?,
+        _ if arguments.bisect => random_case(&model)?,
         _ => return Err(usage("there is nothing to compare with").help("give --inputs in.npz --expected out.npz, or a .bpte").into()),
     };
-    let mut engine = Engine::new(&model, &arguments.common, false)?;
     let tolerance = Tolerance { relative: arguments.rtol, absolute: arguments.atol };
+    if arguments.bisect
+        && let Some(finding) = first_difference(&mut model, &arguments.common, &cases, tolerance)?
+    {
+        print_finding(&finding, &cases[finding.call].name);
+        return Ok(Outcome::Differs);
+    }
+    if arguments.bisect {
+        println!("every kernel computes what the interpreter does");
+        if cases.iter().all(|case| case.expected.is_empty()) {
+            return Ok(Outcome::Done);
+        }
+    }
+    let mut engine = Engine::new(&model, &arguments.common, JitOptions::default())?;
     let mut differing = 0;
     let mut compared = 0;
     for case in &cases {
@@ -85,6 +103,40 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     }
     println!("{compared} outputs of {} calls agree", cases.len());
     Ok(Outcome::Done)
+}
+
+/// One call of the first method, with nothing to compare its outputs with.
+fn random_case(model: &Model) -> Result<Vec<Case>, Diagnostics> {
+    if model.module.methods.is_empty() {
+        return Err(usage("the model has no method to run").into());
+    }
+    let inputs = Inputs::Random(1).of_call(&model.module, 0, 0)?;
+    Ok(vec![Case { name: "random inputs".into(), method: 0, inputs, expected: vec![] }])
+}
+
+fn first_difference(
+    model: &mut Model,
+    common: &Common,
+    cases: &[Case],
+    tolerance: Tolerance,
+) -> Result<Option<bisect::Finding>, Diagnostics> {
+    let machine = machine(common)?;
+    bisect::separate_sources(&mut model.module);
+    let mut lowered = pipeline::lower(&model.module, &model.path, common.lower_options(machine))?;
+    lowered.program.max_iterations = common.max_iterations;
+    let calls: Vec<_> = cases.iter().map(|case| (case.method, case.inputs.clone())).collect();
+    bisect::first_difference(&model.module, &lowered.program, machine, &calls, tolerance)
+}
+
+fn print_finding(finding: &bisect::Finding, case: &str) {
+    let operators: Vec<String> = finding.operators.iter().map(|(index, name)| format!("{index}:{name}")).collect();
+    println!("{case}: kernel {} is the first that differs from the interpreter", finding.kernel);
+    println!("  operators  {}", operators.join(" "));
+    println!("  schedule   {}", finding.schedule);
+    println!("  tensor     {:?}: {}", finding.tensor, finding.difference);
+    if let Difference::Elements { furthest: (position, found, expected), .. } = finding.difference {
+        println!("  worst      element {position}: compiled {found}, interpreted {expected}");
+    }
 }
 
 fn recorded_cases(model: &Model, methods: &Methods, inputs: &str, expected: &str) -> Result<Vec<Case>, Diagnostics> {

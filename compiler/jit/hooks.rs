@@ -1,7 +1,9 @@
-//! What the JIT does between kernels: it takes times, and overwrites scratch memory that nobody may read any more.
+//! What the JIT does between kernels: it takes times, keeps what kernels wrote, and overwrites scratch memory that nobody may
+//! read any more.
 
+use super::JitOptions;
 use crate::codegen::driver::{AFTER, BEFORE, calls};
-use crate::program::Method;
+use crate::program::{Address, Method};
 use std::ops::Range;
 use std::time::Instant;
 
@@ -11,13 +13,54 @@ pub type LiveRanges = Vec<Vec<Range<u64>>>;
 /// What dead memory is filled with: a NaN in every float format, −1 as an integer, far out of range as an index.
 const POISON: u8 = 0xff;
 
+/// Times kept of one kernel call at most: then every second is dropped, and of the next ones every second left out.
+const MOST_TIMES: usize = 1 << 12;
+
 /// Time spent in one kernel call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct KernelTime {
     /// How often it ran.
     pub runs: u64,
     /// In all of them together.
     pub nanoseconds: u64,
+    /// Of runs at equal distances.
+    times: Vec<u64>,
+    /// The binary logarithm of that distance.
+    thinned: u32,
+}
+
+impl KernelTime {
+    fn add(&mut self, nanoseconds: u64) {
+        if self.runs.is_multiple_of(1 << self.thinned) {
+            if self.times.len() == MOST_TIMES {
+                let mut position = 0;
+                self.times.retain(|_| {
+                    position += 1;
+                    position % 2 == 1
+                });
+                self.thinned += 1;
+            }
+            self.times.push(nanoseconds);
+        }
+        self.runs += 1;
+        self.nanoseconds += nanoseconds;
+    }
+
+    /// The median time of a run in nanoseconds; 0 when it never ran.
+    pub fn median(&self) -> u64 {
+        let mut times = self.times.clone();
+        times.sort_unstable();
+        times.get(times.len() / 2).copied().unwrap_or(0)
+    }
+}
+
+/// What one kernel call wrote.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Observation {
+    /// The call, in the order of [`calls`] of its method.
+    pub call: usize,
+    /// The bytes of each of the call's [`crate::program::Origin::results`]; empty for one that is not in scratch memory or an output.
+    pub results: Vec<Vec<u8>>,
 }
 
 /// State of the callback of one instance.
@@ -32,35 +75,64 @@ pub struct Hooks {
     /// The scratch memory of the call that is running.
     scratch: *mut u8,
     scratch_bytes: usize,
+    /// Of each call of each method, where its results are; kept for observing.
+    written: Option<Vec<Vec<Vec<(Address, usize)>>>>,
+    /// The output buffers of the call that is running, when it is observed.
+    outputs: Vec<(*const u8, usize)>,
+    observations: Vec<Observation>,
 }
 
 impl Hooks {
     /// Hooks for the methods of a model.
-    pub(super) fn new(methods: &[Method], profile: bool, live: Option<Vec<LiveRanges>>) -> Self {
+    pub(super) fn new(methods: &[Method], options: &JitOptions) -> Self {
         let mut count = 0;
         let mut first_calls = Vec::new();
         for method in methods {
             first_calls.push(count);
             count += calls(&method.steps).len();
         }
-        let times = if profile { vec![KernelTime::default(); count] } else { vec![] };
-        let (scratch, started) = (std::ptr::null_mut(), Instant::now());
-        Self { profile, times, started, live, first_calls, method: 0, scratch, scratch_bytes: 0 }
+        let times = if options.profile { vec![KernelTime::default(); count] } else { vec![] };
+        let written = options.observe.then(|| methods.iter().map(places).collect());
+        Self {
+            profile: options.profile,
+            times,
+            started: Instant::now(),
+            live: options.live.clone(),
+            first_calls,
+            method: 0,
+            scratch: std::ptr::null_mut(),
+            scratch_bytes: 0,
+            written,
+            outputs: vec![],
+            observations: vec![],
+        }
     }
 
     /// The address of the callback; 0 when there is nothing to do.
     pub(super) fn callback(&self) -> u64 {
-        if self.profile || self.live.is_some() { on_kernel as *const () as u64 } else { 0 }
+        if self.profile || self.live.is_some() || self.written.is_some() { on_kernel as *const () as u64 } else { 0 }
     }
 
-    /// Before a method runs.
-    pub(super) fn start(&mut self, method: usize, scratch: &mut [u8]) {
+    /// Before a method runs on scratch memory and output buffers, which stay where they are until it has ended.
+    pub(super) fn start(&mut self, method: usize, scratch: &mut [u8], outputs: Vec<(*const u8, usize)>) {
         self.method = method;
         if self.live.is_some() {
             scratch.fill(POISON);
-            self.scratch = scratch.as_mut_ptr();
-            self.scratch_bytes = scratch.len();
         }
+        self.scratch = scratch.as_mut_ptr();
+        self.scratch_bytes = scratch.len();
+        self.outputs = outputs;
+        self.observations.clear();
+    }
+
+    /// What the kernels of the last call wrote, in the order in which they ran.
+    pub(super) fn take_observations(&mut self) -> Vec<Observation> {
+        std::mem::take(&mut self.observations)
+    }
+
+    /// Whether outputs must be known to [`Hooks::start`].
+    pub(super) fn observes(&self) -> bool {
+        self.written.is_some()
     }
 
     pub(super) fn times(&self) -> &[KernelTime] {
@@ -73,10 +145,14 @@ impl Hooks {
 
     fn after(&mut self, call: usize) {
         if let Some(time) = self.times.get_mut(call) {
-            time.runs += 1;
-            time.nanoseconds += self.started.elapsed().as_nanos() as u64;
+            time.add(self.started.elapsed().as_nanos() as u64);
         }
         let local = self.first_calls.get(self.method).and_then(|first| call.checked_sub(*first));
+        let written = self.written.as_ref().and_then(|written| written.get(self.method)?.get(local?));
+        if let (Some(written), Some(call)) = (written, local) {
+            let results = written.iter().map(|&(address, bytes)| self.read(address, bytes).unwrap_or_default()).collect();
+            self.observations.push(Observation { call, results });
+        }
         let live = self.live.as_ref().and_then(|live| live.get(self.method)?.get(local?));
         if let Some(live) = live {
             // SAFETY: start() took both from the scratch memory of the running call, which waits for this callback.
@@ -84,6 +160,27 @@ impl Hooks {
             poison(scratch, live);
         }
     }
+}
+
+impl Hooks {
+    /// A copy of bytes in the memory of the running call; none where that has none of the kind or is too small.
+    fn read(&self, address: Address, bytes: usize) -> Option<Vec<u8>> {
+        let (memory, offset) = match address {
+            Address::Scratch(offset) => ((self.scratch.cast_const(), self.scratch_bytes), offset),
+            Address::Output(number, offset) => (*self.outputs.get(number as usize)?, offset),
+            Address::Variable(_) | Address::Input(..) | Address::Constant(..) => return None,
+        };
+        let (start, end) = (offset as usize, (offset as usize).checked_add(bytes)?);
+        // SAFETY: start() took the memory from the running call, which waits for this callback and keeps it until its end.
+        let memory = unsafe { std::slice::from_raw_parts(memory.0, memory.1) };
+        memory.get(start..end).map(<[u8]>::to_vec)
+    }
+}
+
+/// Where the results of each call of a method are.
+fn places(method: &Method) -> Vec<Vec<(Address, usize)>> {
+    let of_call = |call: &crate::program::Call| call.origin.results.iter().map(|w| (w.address, w.bytes as usize)).collect();
+    calls(&method.steps).into_iter().map(of_call).collect()
 }
 
 /// Fills all that is outside the ranges.
@@ -126,6 +223,18 @@ callback!("C");
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn medians_are_of_runs_at_equal_distances() {
+        let mut time = KernelTime::default();
+        assert_eq!(time.median(), 0);
+        for n in 0..3 * MOST_TIMES as u64 {
+            time.add(n);
+        }
+        assert_eq!((time.runs, time.thinned), (3 * MOST_TIMES as u64, 2));
+        assert!(time.times.windows(2).all(|pair| pair[1] - pair[0] == 4), "{:?}", &time.times[..8]);
+        assert!(time.median().abs_diff(3 * MOST_TIMES as u64 / 2) <= 4, "{}", time.median());
+    }
 
     #[test]
     fn dead_bytes_are_poisoned_and_live_ones_are_not() {

@@ -5,10 +5,10 @@ use super::pool::Pool;
 use super::tensors::Tensors;
 use super::work::Work;
 use crate::fuse::Group;
-use crate::ir;
+use crate::ir::{self, Definition, Value};
 use crate::machine::Machine;
 use crate::plan::Plan;
-use crate::program::{Address, Call, External, ExternalTensor, Origin, Step};
+use crate::program::{Address, Call, External, ExternalTensor, Origin, Step, Written};
 use crate::schedule::{self, Argument, Context, Schedule, Unsupported};
 
 /// Writes the steps.
@@ -65,6 +65,7 @@ impl<'a: 's, 's> Emission<'a, 's> {
         let mut origin = self.origin(group);
         origin.schedule = lowered.description;
         origin.multiply_accumulates = lowered.multiply_accumulates;
+        origin.results = group.outputs.iter().filter_map(|&value| self.written(value)).collect();
         let stem = lowered.kernel.name.clone();
         let symbol = match origin.operators.first() {
             Some((operator, _)) => format!("op{operator:03}_{stem}"),
@@ -111,6 +112,20 @@ impl<'a: 's, 's> Emission<'a, 's> {
 
     fn module_constant(&mut self, constant: ir::Constant) -> u32 {
         self.pool.constant(&self.tensors.module().constants[constant].data, || constant.to_string())
+    }
+
+    /// What a group leaves of an output, if that has static extents and lies as it is.
+    fn written(&mut self, value: Value) -> Option<Written> {
+        let function = self.tensors.function();
+        let (data, ty) = (&function.values[value], function.tensor(value));
+        let definition = match data.definition {
+            Definition::Result(inst, number) => function.insts[inst].source.map(|source| (source, number)),
+            Definition::Param(_) => None,
+        };
+        let (shape, bytes) = (ty.static_shape()?, ty.static_bytes()?);
+        let address = self.tensors.address(self.plan, self.pool, value);
+        let row_major = ty.layout.order().is_none();
+        row_major.then(|| Written { name: data.name.clone(), definition, element: ty.element, shape, bytes, address })
     }
 
     fn origin(&self, group: &Group) -> Origin {

@@ -111,7 +111,8 @@ fn quantized(port: Port) -> Port {
 
 fn call(kernel: usize, arguments: &[Address]) -> Step {
     let operators = vec![(kernel as u32, format!("OP_{kernel}"))];
-    let origin = Origin { operators, tensors: vec!["t".into()], schedule: "by hand".into(), multiply_accumulates: 1, bytes: 2 };
+    let origin =
+        Origin { operators, tensors: vec!["t".into()], schedule: "by hand".into(), multiply_accumulates: 1, bytes: 2, results: vec![] };
     Step::Call(Call { kernel, arguments: arguments.to_vec(), integers: vec![], origin })
 }
 

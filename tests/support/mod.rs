@@ -2,10 +2,11 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+use modelc::compare::{Difference, Tolerance};
 use modelc::diagnostic::{Diagnostic, Diagnostics};
 use modelc::frontend::{self, LoadOptions};
 use modelc::ir::interpret::Interpreter;
-use modelc::ir::{ElementType, Method, Module, Tensor};
+use modelc::ir::{Method, Module, Tensor};
 use modelc::npz::{self, Archive};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -91,44 +92,12 @@ fn methods_of_calls(model: &Path) -> Vec<String> {
     calls.iter().map(|call| call["method"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-fn floats(tensor: &Tensor) -> Option<Vec<f64>> {
-    let bytes = &tensor.bytes;
-    Some(match tensor.element {
-        ElementType::F32 | ElementType::C64 => {
-            bytes.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect()
-        }
-        ElementType::F64 | ElementType::C128 => {
-            bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes"))).collect()
-        }
-        ElementType::Bf16 => bytes.chunks_exact(2).map(|b| half::bf16::from_le_bytes([b[0], b[1]]).to_f64()).collect(),
-        ElementType::F16 => bytes.chunks_exact(2).map(|b| half::f16::from_le_bytes([b[0], b[1]]).to_f64()).collect(),
-        _ => return None,
-    })
-}
-
 /// Integers must be equal; floats may differ by `tolerance` of the largest recorded magnitude. Gives the largest such ratio.
 pub fn compare(found: &Tensor, expected: &Tensor, tolerance: f64) -> Result<f64, String> {
-    // NumPy has no bfloat16: its bits are recorded.
-    let as_bits = found.element == ElementType::Bf16 && expected.element == ElementType::U16;
-    let expected = &if as_bits { Tensor { element: ElementType::Bf16, ..expected.clone() } } else { expected.clone() };
-    if found.element != expected.element || found.shape != expected.shape {
-        return Err(format!("{}{:?} instead of {}{:?}", found.element, found.shape, expected.element, expected.shape));
+    match modelc::compare::compare(found, expected, Tolerance { relative: tolerance, absolute: 0.0 }) {
+        Difference::None { worst } => Ok(worst),
+        difference => Err(difference.to_string()),
     }
-    let Some((found_values, expected_values)) = floats(found).zip(floats(expected)) else {
-        let differing = found.bytes.iter().zip(&expected.bytes).filter(|(a, b)| a != b).count();
-        return if differing == 0 { Ok(0.0) } else { Err(format!("{differing} of {} bytes differ", found.bytes.len())) };
-    };
-    let largest = expected_values.iter().filter(|x| x.is_finite()).fold(0f64, |largest, x| largest.max(x.abs()));
-    let mut worst = 0f64;
-    for (position, (a, b)) in found_values.iter().zip(&expected_values).enumerate() {
-        let equal = a == b || (a.is_nan() && b.is_nan());
-        let distance = if equal { 0.0 } else { (a - b).abs() / largest.max(f64::MIN_POSITIVE) };
-        if distance.is_nan() || distance > tolerance {
-            return Err(format!("element {position} is {a} instead of {b}, {distance:.1e} of the largest"));
-        }
-        worst = worst.max(distance);
-    }
-    Ok(worst)
 }
 
 /// A TFLite model as it might come out of another training: other integers as weights, other scales, other zero points, the same

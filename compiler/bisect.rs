@@ -1,0 +1,131 @@
+//! Where a compiled model goes wrong: the first kernel call whose results are not what the interpreter computes.
+//!
+//! The model runs as it is compiled, and what each kernel leaves in memory is kept ([`JitOptions::observe`]); nothing is
+//! compiled in another way for it, so the fault cannot hide. Every tensor in memory is the result of one instruction, and the
+//! interpreter's value of that instruction is what it should be.
+
+use crate::compare::{Difference, Tolerance, compare};
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::ir::interpret::Interpreter;
+use crate::ir::{Func, Inst, Module, Source, Tensor};
+use crate::jit::{Jit, JitOptions};
+use crate::machine::Machine;
+use crate::program::{Program, Written};
+use std::collections::{HashMap, HashSet};
+
+/// A kernel call whose results differ.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The method's call in which it happens.
+    pub call: usize,
+    /// The kernel.
+    pub kernel: String,
+    /// Its schedule.
+    pub schedule: String,
+    /// The operators it is made of: position and name in the file's vocabulary.
+    pub operators: Vec<(u32, String)>,
+    /// The tensor, as the file names it.
+    pub tensor: String,
+    /// How the tensor differs.
+    pub difference: Difference,
+}
+
+/// Gives every instruction a source of its own, equal to the one it had, so that lowered programs name instructions exactly.
+pub fn separate_sources(module: &mut Module) {
+    for function in module.functions.values_mut() {
+        let body = function.body.clone();
+        for inst in body {
+            let data = &mut function.insts[inst];
+            data.source = data.source.map(|source| {
+                let copy = module.sources[source].clone();
+                module.sources.push(copy)
+            });
+        }
+    }
+}
+
+/// What the interpreter computes for tensors that a program has in memory, in the order in which it does: loops do so repeatedly.
+#[derive(Default)]
+struct Expected {
+    wanted: HashSet<(Source, u32)>,
+    values: HashMap<(Source, u32), Vec<Tensor>>,
+}
+
+impl Expected {
+    fn of(program: &Program) -> Self {
+        let calls = program.methods.iter().flat_map(|method| crate::codegen::driver::calls(&method.steps));
+        let wanted = calls.flat_map(|call| call.origin.results.iter().filter_map(|written| written.definition)).collect();
+        Self { wanted, values: HashMap::new() }
+    }
+
+    fn note(&mut self, module: &Module, function: Func, inst: Inst, results: &[Tensor]) {
+        let Some(source) = module.functions[function].insts[inst].source else { return };
+        for (number, tensor) in (0..).zip(results) {
+            if self.wanted.contains(&(source, number)) {
+                self.values.entry((source, number)).or_default().push(tensor.clone());
+            }
+        }
+    }
+}
+
+/// The first kernel call that computes something else than the interpreter, over calls of methods on one instance; `None` where
+/// there is none. `module` is what `program` was lowered from, after [`separate_sources`].
+///
+/// # Errors
+/// When the program cannot be placed in memory, or a call ends with an error in either.
+pub fn first_difference(
+    module: &Module,
+    program: &Program,
+    machine: &Machine,
+    calls: &[(usize, Vec<Tensor>)],
+    tolerance: Tolerance,
+) -> Result<Option<Finding>, Diagnostics> {
+    let options = JitOptions { observe: true, ..JitOptions::default() };
+    let mut instance = Jit::with_options(program, machine, options)?.instance()?;
+    let mut interpreter = Interpreter::new(module);
+    for (number, (method, inputs)) in calls.iter().enumerate() {
+        let mut expected = Expected::of(program);
+        let mut trace = |function, inst, results: &[Tensor]| expected.note(module, function, inst, results);
+        interpreter.run_with_trace(*method, inputs, &mut trace).map_err(|error| interpreter_failed(&error))?;
+        let bytes: Vec<&[u8]> = inputs.iter().map(|tensor| tensor.bytes.as_slice()).collect();
+        instance.call(*method, &bytes, &mut Vec::new())?;
+        let steps = crate::codegen::driver::calls(&program.methods[*method].steps);
+        let mut seen: HashMap<(Source, u32), usize> = HashMap::new();
+        for observation in instance.observations() {
+            let call = steps[observation.call];
+            for (written, bytes) in call.origin.results.iter().zip(observation.results) {
+                let Some(definition) = written.definition else { continue };
+                let turn = seen.entry(definition).or_default();
+                let value = expected.values.get(&definition).and_then(|values| values.get(*turn));
+                *turn += 1;
+                let Some(difference) = value.and_then(|value| difference(written, bytes, value, tolerance)) else { continue };
+                return Ok(Some(Finding {
+                    call: number,
+                    kernel: program.kernels[call.kernel].name.clone(),
+                    schedule: call.origin.schedule.clone(),
+                    operators: call.origin.operators.clone(),
+                    tensor: written.name.clone().unwrap_or_else(|| module.sources[definition.0].tensor.clone()),
+                    difference,
+                }));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// How the bytes of a tensor differ from what they should be. What has no bytes was not observed.
+fn difference(written: &Written, bytes: Vec<u8>, expected: &Tensor, tolerance: Tolerance) -> Option<Difference> {
+    if bytes.len() as u64 != written.bytes {
+        return None;
+    }
+    let found = Tensor { element: written.element, shape: written.shape.clone(), bytes };
+    match compare(&found, expected, tolerance) {
+        Difference::None { .. } => None,
+        difference => Some(difference),
+    }
+}
+
+/// An error of the interpreter as a diagnostic.
+pub fn interpreter_failed(error: &crate::ir::interpret::InterpretError) -> Diagnostic {
+    Diagnostic::new(514, Kind::Invalid, format!("the model cannot be interpreted on these inputs: {error}"))
+}

@@ -1,0 +1,131 @@
+//! `modelc run --tap`: values of tensors inside a model.
+//!
+//! A tensor that the compiled model keeps in memory is read there, after the kernel that writes it; the model is compiled as ever.
+//! One that fusion took out of memory, or whose size is known only when it runs, is computed by the interpreter.
+
+use super::engine::Engine;
+use super::io::Model;
+use super::options::{Common, usage};
+use crate::bisect::interpreter_failed;
+use crate::codegen::driver::calls;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::frontend;
+use crate::ir::interpret::Interpreter;
+use crate::ir::{Func, Inst, Module, Op, Tensor};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How a value was come by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// It was read from the compiled model's memory.
+    Compiled,
+    /// The interpreter computed it.
+    Interpreted,
+}
+
+impl Way {
+    /// As it is printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Compiled => "compiled",
+            Self::Interpreted => "interpreted",
+        }
+    }
+}
+
+/// The tensors to show: all, or those of some names.
+pub struct Taps {
+    wanted: BTreeSet<String>,
+    all: bool,
+}
+
+/// Values of one call by name; of a tensor that is computed more than once, all of them in order.
+pub type Values = BTreeMap<String, (Way, Vec<Tensor>)>;
+
+impl Taps {
+    /// What `--tap` asks for, in the words of the command line; `source` is the model as its file has it.
+    ///
+    /// # Errors
+    /// When the model has no tensor of a name.
+    pub fn new(asked: &[String], source: &Module) -> Result<Self, Diagnostic> {
+        let all = asked.iter().any(|name| name == "all");
+        let known: BTreeSet<&str> = names(source).collect();
+        match asked.iter().find(|name| *name != "all" && !known.contains(name.as_str())) {
+            Some(unknown) => Err(usage(format!("the model computes no tensor {unknown:?}"))
+                .help("`--tap all` shows every tensor; inputs and constants are not computed")),
+            None => Ok(Self { wanted: asked.iter().cloned().collect(), all }),
+        }
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.all || self.wanted.contains(name)
+    }
+
+    /// What the engine's last call of a method left in memory.
+    pub fn compiled(&self, engine: &mut Engine, method: usize) -> Values {
+        let observations = engine.instance.observations();
+        let steps = calls(&engine.program().methods[method].steps);
+        let mut values = Values::new();
+        for observation in observations {
+            for (written, bytes) in steps[observation.call].origin.results.iter().zip(observation.results) {
+                let Some(name) = written.name.as_ref().filter(|name| self.wants(name)) else { continue };
+                if bytes.len() as u64 == written.bytes {
+                    let tensor = Tensor { element: written.element, shape: written.shape.clone(), bytes };
+                    values.entry(name.clone()).or_insert((Way::Compiled, vec![])).1.push(tensor);
+                }
+            }
+        }
+        values
+    }
+
+    /// Adds what a call did not leave in memory. `interpreter` is one over `source`, and has seen the calls before.
+    ///
+    /// # Errors
+    /// When the interpreter cannot run the model on these inputs.
+    pub fn interpreted(
+        &self,
+        source: &Module,
+        interpreter: &mut Interpreter<'_>,
+        method: usize,
+        inputs: &[Tensor],
+        values: &mut Values,
+    ) -> Result<(), Diagnostics> {
+        let compiled: BTreeSet<String> = values.keys().cloned().collect();
+        let mut trace = |function: Func, inst: Inst, results: &[Tensor]| {
+            let function = &source.functions[function];
+            for (&value, tensor) in function.insts[inst].results.iter().zip(results) {
+                let name = function.values[value].name.as_ref().filter(|name| self.wants(name) && !compiled.contains(*name));
+                if let Some(name) = name.filter(|_| function.insts[inst].op != Op::Constant) {
+                    values.entry(name.clone()).or_insert((Way::Interpreted, vec![])).1.push(tensor.clone());
+                }
+            }
+        };
+        interpreter.run_with_trace(method, inputs, &mut trace).map_err(|error| interpreter_failed(&error))?;
+        Ok(())
+    }
+}
+
+/// The model as its file has it, before any rewrite.
+///
+/// # Errors
+/// As [`frontend::load`].
+pub fn source_module(model: &Model, common: &Common) -> Result<Module, Diagnostics> {
+    frontend::load(model.bytes.clone(), &model.path, &common.load_options()?)
+}
+
+/// Names of the tensors that instructions compute.
+fn names(module: &Module) -> impl Iterator<Item = &str> {
+    module.functions.values().flat_map(|function| {
+        let computed = function.body.iter().filter(|&&inst| function.insts[inst].op != Op::Constant);
+        let results = computed.flat_map(|&inst| function.insts[inst].results.iter());
+        results.filter_map(|&value| function.values[value].name.as_deref())
+    })
+}
+
+/// Names in an archive: the tensor's own; with several calls, the call's number before it; of a tensor computed repeatedly, the
+/// turn's number behind it.
+pub fn entry_name(name: &str, call: Option<usize>, turn: Option<usize>) -> String {
+    let call = call.map_or(String::new(), |call| format!("call{call}/"));
+    let turn = turn.map_or(String::new(), |turn| format!("#{turn}"));
+    format!("{call}{name}{turn}")
+}

@@ -1,0 +1,184 @@
+//! What this computer's code can do at best: measured with kernels of our own language, so that a profile has something to stand
+//! beside. They go through the same back end as every kernel; what that cannot reach is not in them.
+
+use super::{Instance, Jit};
+use crate::diagnostic::Diagnostics;
+use crate::ir::ElementType;
+use crate::kernel::{BufferKind, DotOp, Inst, Kernel, KernelBuilder, Lane, Region, Type, Value};
+use crate::machine::{DotProduct, Machine};
+use crate::program::{Address, Call, MemoryMap, Method, Origin, Port, Program, Step};
+use std::time::{Duration, Instant};
+
+/// Rates a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peaks {
+    /// Multiply-accumulates of binary32: fused where the machine has that.
+    pub float: f64,
+    /// Multiply-accumulates of 8-bit integers, by the machine's dot product.
+    pub integer: f64,
+    /// Bytes read and bytes written together, copying within half of the second-level cache.
+    pub copy_bytes: f64,
+}
+
+/// Independent sums: enough to hide the latency of an addition, and with the factors few enough for 16 registers.
+const CHAINS: usize = 10;
+/// Rounds of the loop in one call: some ten microseconds.
+const ROUNDS: i64 = 10_000;
+/// How long each kernel is measured; the fastest call counts.
+const TIME: Duration = Duration::from_millis(20);
+
+/// Measures; takes a tenth of a second.
+///
+/// # Errors
+/// When this computer cannot run code for the machine.
+pub fn measure(machine: &Machine) -> Result<Peaks, Diagnostics> {
+    let lanes = machine.lanes(4);
+    let (operation, group) = match machine.dot {
+        DotProduct::UnsignedSigned8 => (DotOp::UnsignedSigned8, 4),
+        DotProduct::Signed8 => (DotOp::Signed8, 4),
+        DotProduct::Signed16 => (DotOp::Signed16, 2),
+    };
+    let copied = (machine.l2_bytes / 4).next_multiple_of(1 << 10);
+    let kernels = vec![float_kernel(machine, lanes), dot_kernel(operation, lanes, group), copy_kernel(machine, copied / 4)];
+    let methods = [64 * 4, 64 * 4, copied].iter().enumerate().map(|(number, &bytes)| method(number, bytes)).collect();
+    let program = Program { kernels, methods, ..Program::default() };
+    let mut instance = Jit::new(&program, machine)?.instance()?;
+    let mut rate = |method: usize, amount: f64| -> Result<f64, Diagnostics> { Ok(amount / fastest(&mut instance, method)?) };
+    let rounds = ROUNDS as f64 * CHAINS as f64 * f64::from(lanes);
+    Ok(Peaks { float: rate(0, rounds)?, integer: rate(1, rounds * f64::from(group))?, copy_bytes: rate(2, 2.0 * copied as f64)? })
+}
+
+/// Seconds of the fastest call.
+fn fastest(instance: &mut Instance, method: usize) -> Result<f64, Diagnostics> {
+    let begin = Instant::now();
+    let mut best = f64::INFINITY;
+    while begin.elapsed() < TIME {
+        let start = Instant::now();
+        instance.run(method)?;
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    Ok(best)
+}
+
+fn method(number: usize, bytes: u64) -> Method {
+    let port = |name: &str| Port {
+        name: name.into(),
+        element: ElementType::F32,
+        shape: vec![bytes / 4],
+        dynamic: vec![false],
+        bytes,
+        quantization: None,
+        scalar: false,
+    };
+    let call = Call {
+        kernel: number,
+        arguments: vec![Address::Input(0, 0), Address::Output(0, 0)],
+        integers: vec![],
+        origin: Origin { operators: vec![(number as u32, "peak".into())], ..Origin::default() },
+    };
+    Method {
+        name: format!("peak{number}"),
+        inputs: vec![port("x")],
+        outputs: vec![port("y")],
+        steps: vec![Step::Call(call)],
+        scratch_bytes: 0,
+        lower_bound: 0,
+        optimal: true,
+        memory_map: MemoryMap::default(),
+    }
+}
+
+/// Chains of `step` on vectors of `ty`, each starting from what `x` holds, stored at the end so that all of them are needed.
+fn chains(name: &str, ty: Type, factor: Type, step: impl Fn(&mut KernelBuilder, Value, Value) -> Value) -> Kernel {
+    let mut b = KernelBuilder::new(name);
+    let x = b.buffer("x", BufferKind::Input, factor.lane, 64 * 4 / u64::from(factor.lane.bytes()), 4);
+    let y = b.buffer("y", BufferKind::Output, ty.lane, 64, 4);
+    let (zero, end) = (b.index(0), b.index(ROUNDS));
+    let factor = b.load(x, zero, 0, factor.lanes);
+    let start: Vec<Value> = (0..CHAINS).map(|_| if ty.lane == Lane::F32 { b.float(ty, 0.5) } else { b.int(ty, 1) }).collect();
+    let sums = b.for_carry(zero, end, 1, &start, |b, _, sums| sums.iter().map(|&sum| step(b, sum, factor)).collect());
+    for sum in sums {
+        let old = b.load(y, zero, 0, ty.lanes);
+        let new = b.add(old, sum);
+        b.store(y, zero, 0, new);
+    }
+    b.finish()
+}
+
+fn float_kernel(machine: &Machine, lanes: u16) -> Kernel {
+    let ty = Type::vector(Lane::F32, lanes);
+    // The inputs are zeros: no number grows, and none becomes subnormal. The running value is a factor, as the instruction
+    // overwrites one.
+    chains("peak_float", ty, ty, |b, sum, factor| {
+        if machine.fma {
+            return b.fma(sum, factor, factor);
+        }
+        let product = b.mul(sum, factor);
+        b.add(product, factor)
+    })
+}
+
+fn dot_kernel(operation: DotOp, lanes: u16, group: u16) -> Kernel {
+    let lane = if group == 4 { Lane::I8 } else { Lane::I16 };
+    let factor = Type::vector(lane, lanes * group);
+    chains("peak_dot", Type::vector(Lane::I32, lanes), factor, |b, sum, factor| b.dot(operation, sum, factor, factor))
+}
+
+fn copy_kernel(machine: &Machine, elements: u64) -> Kernel {
+    let lanes = machine.lanes(4);
+    let mut b = KernelBuilder::new("peak_copy");
+    let x = b.buffer("x", BufferKind::Input, Lane::I32, elements, 4);
+    let y = b.buffer("y", BufferKind::Output, Lane::I32, elements, 4);
+    const UNROLL: i64 = 4;
+    b.for_range(0, elements as i64, UNROLL * i64::from(lanes), |b, i| {
+        for part in 0..UNROLL {
+            let value = b.load(x, i, part * i64::from(lanes), lanes);
+            b.store(y, i, part * i64::from(lanes), value);
+        }
+    });
+    b.finish()
+}
+
+impl Peaks {
+    /// The peak in multiply-accumulates a second for kernels of floats, or of integers.
+    pub fn multiply_accumulates(&self, float: bool) -> f64 {
+        if float { self.float } else { self.integer }
+    }
+}
+
+/// Whether a kernel's products are of floats. One with a dot product of integers may have floats behind it.
+pub fn multiplies_floats(kernel: &Kernel) -> bool {
+    kernel.types.iter().any(|ty| matches!(ty.lane, Lane::F32 | Lane::F64)) && !has_dot(&kernel.body)
+}
+
+fn has_dot(body: &Region) -> bool {
+    let mut left = vec![body];
+    while let Some(region) = left.pop() {
+        if region.statements.iter().any(|statement| matches!(statement.inst, Inst::Dot { .. })) {
+            return true;
+        }
+        left.extend(region.statements.iter().flat_map(|statement| statement.inst.regions()));
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::verify::verify;
+    use crate::target;
+
+    #[test]
+    fn kernels_are_sound_for_every_machine_and_rates_are_numbers() {
+        for machine in crate::machine::MACHINES {
+            for kernel in [float_kernel(machine, machine.lanes(4)), copy_kernel(machine, 4096)] {
+                verify(&kernel).unwrap_or_else(|error| panic!("{}: {error}", machine.level));
+            }
+        }
+        let peaks = measure(target::host_machine().unwrap()).unwrap();
+        for rate in [peaks.float, peaks.integer, peaks.copy_bytes] {
+            // A slow computer under load still does this much; none does a million times more.
+            assert!(rate > 1e7 && rate < 1e14, "{peaks:?}");
+        }
+    }
+}
