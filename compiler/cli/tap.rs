@@ -91,6 +91,10 @@ impl Taps {
         values: &mut Values,
     ) -> Result<(), Diagnostics> {
         let compiled: BTreeSet<String> = values.keys().cloned().collect();
+        // Without variables no call depends on the one before, so the interpreter may miss some.
+        if !self.all && self.wanted.is_subset(&compiled) && source.states.is_empty() {
+            return Ok(());
+        }
         let mut trace = |function: Func, inst: Inst, results: &[Tensor]| {
             let function = &source.functions[function];
             for (&value, tensor) in function.insts[inst].results.iter().zip(results) {

@@ -117,7 +117,8 @@ impl<'a: 's, 's> Emission<'a, 's> {
     /// What a group leaves of an output, if that has static extents and lies as it is.
     fn written(&mut self, value: Value) -> Option<Written> {
         let function = self.tensors.function();
-        let (data, ty) = (&function.values[value], function.tensor(value));
+        let data = &function.values[value];
+        let ty = data.ty.as_tensor()?;
         let definition = match data.definition {
             Definition::Result(inst, number) => function.insts[inst].source.map(|source| (source, number)),
             Definition::Param(_) => None,

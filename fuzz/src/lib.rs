@@ -1,17 +1,12 @@
-//! What the fuzz targets check: the answer to any bytes is a sound result or diagnostics that are not our fault.
+//! How the fuzz targets damage their inputs, and what they [`check`].
 
-use modelc::diagnostic::{Diagnostics, Kind};
-use modelc::emit::{self, ModelInfo, ObjectOptions};
-use modelc::frontend::{self, LoadOptions};
-use modelc::ir::interpret::Interpreter;
-use modelc::ir::text::{Constants, parse_module, print_module};
-use modelc::ir::{Module, Tensor, random, verify};
-use modelc::lower::{Options, PlanSource};
-use modelc::plan::Effort;
-use modelc::{passes, pipeline, target};
+pub mod check;
+
+use modelc::ir::random;
+use modelc::ir::text::{Constants, print_module};
 use modelc_damage::{FlatBuffer, damage_text};
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 /// Files of TFLite's schema.
 pub static TFLITE: LazyLock<FlatBuffer> = LazyLock::new(|| schema("tflite"));
@@ -21,81 +16,6 @@ pub static EXECUTORCH: LazyLock<FlatBuffer> = LazyLock::new(|| schema("program")
 fn schema(name: &str) -> FlatBuffer {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas");
     FlatBuffer::new(&folder.join(name).with_extension("fbs")).expect("the schema is sound")
-}
-
-/// Panics unless the diagnostics say why, and that it is not our fault.
-fn refused(diagnostics: &Diagnostics) {
-    assert!(!diagnostics.0.is_empty(), "refused without a reason");
-    assert!(diagnostics.0.iter().all(|d| d.kind != Kind::Bug), "{diagnostics}");
-}
-
-/// A file through its front end and the verifier.
-pub fn read(bytes: &[u8]) {
-    match frontend::load(Arc::new(bytes.to_vec()), "fuzzed", &LoadOptions::default()) {
-        Ok(module) => assert_eq!(verify::verify(&module).map(|_| ()), Ok(()), "the front end made unsound code"),
-        Err(diagnostics) => refused(&diagnostics),
-    }
-}
-
-/// A file through the whole compiler, to an object of this computer's default level.
-pub fn compile(bytes: &[u8]) {
-    if let Err(diagnostics) = object(bytes) {
-        refused(&diagnostics);
-    }
-}
-
-fn object(bytes: &[u8]) -> Result<(), Diagnostics> {
-    let module = pipeline::read(Arc::new(bytes.to_vec()), "fuzzed", &LoadOptions::default())?;
-    let target = target::host()?;
-    let machine = target::level(target, None)?;
-    let lowered = pipeline::lower(&module, "fuzzed", Options { machine, effort: Effort::Normal, plan: PlanSource::Own })?;
-    let options = ObjectOptions::new("net", target, machine);
-    let files = emit::object(&lowered.program, &ModelInfo { sha256: [0; 32], file: "fuzzed".into() }, &options)?;
-    assert!(!files.object.is_empty());
-    Ok(())
-}
-
-/// A text through parser, verifier, rewrites and interpreter.
-pub fn text(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let Ok(mut module) = parse_module(text) else { return };
-    let printed = print_module(&module, Constants::Whole);
-    let again = parse_module(&printed).unwrap_or_else(|error| panic!("its text does not read back: {error}\n{printed}"));
-    assert_eq!(print_module(&again, Constants::Whole), printed);
-    if verify::verify(&module).is_err() || too_large(&module) {
-        return;
-    }
-    run(&module);
-    passes::run_all(&mut module);
-    assert_eq!(verify::verify(&module).map(|_| ()), Ok(()), "rewrites break the module");
-    run(&module);
-}
-
-fn run(module: &Module) {
-    if module.methods.is_empty() {
-        return;
-    }
-    let mut interpreter = Interpreter::new(module);
-    interpreter.limits.iterations = 20;
-    let method = &module.methods[0];
-    let function = &module.functions[method.function];
-    let zeros = function.params.iter().take(method.inputs.len()).map(|&param| {
-        let ty = function.values[param].ty.as_tensor()?;
-        Tensor::zeros(ty.element, &ty.static_shape()?)
-    });
-    if let Some(inputs) = zeros.collect::<Option<Vec<_>>>() {
-        // An error is an answer too.
-        let _ = interpreter.run(0, &inputs);
-    }
-}
-
-/// Whether a sound module would take long: it may ask for any amount of work.
-fn too_large(module: &Module) -> bool {
-    module.functions.values().any(|function| {
-        let mut tensors = function.values.values().filter_map(|value| value.ty.as_tensor());
-        tensors.any(|ty| function.bound_bytes(ty).is_none_or(|bytes| bytes > 1 << 16))
-            || function.insts.values().any(|data| data.op.row().name == "window" && data.ints("size").iter().any(|&n| n > 1 << 8))
-    })
 }
 
 /// Every second mutation is libFuzzer's own; the others follow the schema.
