@@ -33,6 +33,19 @@ fn files() -> Vec<Vec<u8>> {
     paths.iter().map(|path| std::fs::read(path).expect("the model can be read")).collect()
 }
 
+/// Files that once made the compiler fail.
+#[test]
+fn what_was_found_stays_mended() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile");
+    let entries = std::fs::read_dir(folder).expect("the folder can be read");
+    let paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    assert!(!paths.is_empty());
+    for path in paths {
+        println!("{}", path.display());
+        check::compile(&std::fs::read(&path).expect("the file can be read"));
+    }
+}
+
 #[test]
 fn truncated_files_are_errors() {
     for bytes in files().into_iter().step_by(20) {

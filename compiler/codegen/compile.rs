@@ -66,6 +66,10 @@ impl ConstantLayout {
             layout.offsets.push(offset);
             layout.bytes = offset + blob.data.bytes().len() as u64;
         }
+        if !program.constants.is_empty() {
+            // Code takes the address of empty constants too, so there must be something to name.
+            layout.bytes = layout.bytes.max(1);
+        }
         layout
     }
 
@@ -76,6 +80,7 @@ impl ConstantLayout {
             bytes.resize(offset as usize, 0);
             bytes.extend_from_slice(blob.data.bytes());
         }
+        bytes.resize(self.bytes as usize, 0);
         bytes
     }
 
