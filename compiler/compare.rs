@@ -1,6 +1,6 @@
 //! Comparing tensors: integers bit for bit, floats within a tolerance, NaN and infinities in the same places.
 
-use crate::ir::Tensor;
+use crate::ir::{ElementType, Tensor};
 use std::fmt;
 
 /// How far floats may be apart: `absolute + relative × the largest finite expected magnitude of the tensor`.
@@ -112,7 +112,6 @@ pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Diffe
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::ElementType;
 
     fn floats(values: &[f32]) -> Tensor {
         let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
