@@ -423,3 +423,81 @@ fn assert_self_contained(files: &ObjectFiles) {
         assert!(symbol.st_bind() == elf::STB_LOCAL || files.symbols.contains(&name), "{name} is global");
     }
 }
+
+/// Where the weights of [`large_model`] begin, and their bytes.
+const LARGE: (u64, u64) = (4096, 9216 * 8192 * 4);
+
+/// A fully connected layer of 300 MB, the weights behind the FlatBuffer, where large models have them.
+fn large_model(path: &Path) {
+    use flatbuffers::FlatBufferBuilder;
+    use modelc::schema::tflite::*;
+    let mut b = FlatBufferBuilder::new();
+    let empty = Buffer::create(&mut b, &BufferArgs::default());
+    let weights = Buffer::create(&mut b, &BufferArgs { offset: LARGE.0, size: LARGE.1, ..Default::default() });
+    let mut tensor = |name: &str, shape: &[i32], buffer: u32| {
+        let (name, shape) = (b.create_string(name), b.create_vector(shape));
+        Tensor::create(&mut b, &TensorArgs { name: Some(name), shape: Some(shape), buffer, ..Default::default() })
+    };
+    let tensors = [tensor("x", &[1, 8192], 0), tensor("weights", &[9216, 8192], 1), tensor("y", &[1, 9216], 0)];
+    let options = FullyConnectedOptions::create(&mut b, &FullyConnectedOptionsArgs::default());
+    let operator = OperatorArgs {
+        inputs: Some(b.create_vector(&[0, 1, -1])),
+        outputs: Some(b.create_vector(&[2])),
+        builtin_options_type: BuiltinOptions::FullyConnectedOptions,
+        builtin_options: Some(options.as_union_value()),
+        ..Default::default()
+    };
+    let operator = Operator::create(&mut b, &operator);
+    let code = OperatorCode::create(&mut b, &OperatorCodeArgs { builtin_code: BuiltinOperator::FULLY_CONNECTED, ..Default::default() });
+    let subgraph = SubGraphArgs {
+        tensors: Some(b.create_vector(&tensors)),
+        inputs: Some(b.create_vector(&[0])),
+        outputs: Some(b.create_vector(&[2])),
+        operators: Some(b.create_vector(&[operator])),
+        ..Default::default()
+    };
+    let subgraph = SubGraph::create(&mut b, &subgraph);
+    let model = ModelArgs {
+        version: 3,
+        operator_codes: Some(b.create_vector(&[code])),
+        subgraphs: Some(b.create_vector(&[subgraph])),
+        buffers: Some(b.create_vector(&[empty, weights])),
+        ..Default::default()
+    };
+    let model = Model::create(&mut b, &model);
+    finish_model_buffer(&mut b, model);
+    assert!((b.finished_data().len() as u64) < LARGE.0);
+    fs::write(path, b.finished_data()).unwrap();
+    fs::File::options().write(true).open(path).unwrap().set_len(LARGE.0 + LARGE.1).unwrap();
+}
+
+/// Compiling holds the mapped model, one copy of the packed weights, and 200 MB at most, wherever the weights go.
+#[test]
+fn compiling_a_large_model_holds_its_weights_once() {
+    if native().is_none() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let model = folder.path().join("large.tflite");
+    large_model(&model);
+    for place in ["embed", "external"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_modelc"));
+        command.arg(&model).args(["--weights", place, "-o"]).arg(folder.path().join("large.o")).stderr(std::process::Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut peak = 0;
+        let status = loop {
+            // The high-water mark only grows, so the last look at it is near the truth.
+            let text = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+            let kilobytes = text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+            peak = kilobytes.unwrap_or(0).max(peak);
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        };
+        let allowed = (LARGE.0 + 2 * LARGE.1 + (200 << 20)) >> 10;
+        println!("{place}: {peak} kB of {allowed} kB");
+        assert!(status.success() && peak > LARGE.1 >> 10, "{place}: {status}, {peak} kB");
+        assert!(peak <= allowed, "{place}: {peak} kB, and at most {allowed} kB were to be held");
+    }
+}

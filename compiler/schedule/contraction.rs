@@ -231,8 +231,8 @@ impl Contraction {
         let sum = |channel: Option<u64>| -> [u8; 4] {
             let Some(channel) = channel.map(|c| c as usize) else { return [0; 4] };
             let weights: i64 = match &self.weights {
-                Weights::Integers { values, .. } if excess != 0 => {
-                    values[channel * per_output..(channel + 1) * per_output].iter().map(|&w| i64::from(w)).sum()
+                Weights::Integers(integers) if excess != 0 => {
+                    (channel * per_output..(channel + 1) * per_output).map(|index| i64::from(integers.value(index))).sum()
                 }
                 _ => 0,
             };

@@ -7,8 +7,8 @@
 
 use super::contraction::Form;
 use super::map::row;
-use super::weights::Weights;
-use crate::ir::ElementType;
+use super::weights::{Integers, Weights};
+use crate::ir::{Data, ElementType};
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
 
@@ -117,11 +117,13 @@ impl Panels {
             Weights::Floats(_) => Storage::Floats,
             Weights::Halves(_) => Storage::Halves,
             Weights::Computed { element, zero_point, .. } => Storage::Computed { element: *element, zero_point: *zero_point },
-            Weights::Integers { .. } if weights.fit_signed_byte(open) && open => Storage::Bytes,
-            Weights::Integers { .. } if open => Storage::Wide,
-            Weights::Integers { stored: ElementType::I4, zero_point: 0, .. } => Storage::Nibbles,
-            Weights::Integers { .. } if weights.fit_signed_byte(open) => Storage::Bytes,
-            Weights::Integers { stored, zero_point, .. } => Storage::Offset { signed: stored.is_signed_integer(), zero_point: *zero_point },
+            Weights::Integers(_) if weights.fit_signed_byte(open) && open => Storage::Bytes,
+            Weights::Integers(_) if open => Storage::Wide,
+            Weights::Integers(Integers { stored: ElementType::I4, zero_point: 0, .. }) => Storage::Nibbles,
+            Weights::Integers(_) if weights.fit_signed_byte(open) => Storage::Bytes,
+            Weights::Integers(Integers { stored, zero_point, .. }) => {
+                Storage::Offset { signed: stored.is_signed_integer(), zero_point: *zero_point }
+            }
         };
         let lane = match storage {
             _ if form == Form::Float => Lane::F32,
@@ -194,20 +196,41 @@ impl Panels {
 
     /// All panels as the model holds them; `None` for a tensor that the program computes.
     pub fn packed(&self, weights: &Weights) -> Option<Vec<u8>> {
-        let mut bytes = Vec::new();
+        if matches!(weights, Weights::Computed { .. }) {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(self.packed_bytes());
+        // An element of so many bytes as it is in the file.
+        let mut copied = |data: &Data, size: usize| {
+            let file = data.bytes();
+            self.visit(|i| match i {
+                Some(i) => bytes.extend_from_slice(&file[i * size..][..size]),
+                None => bytes.resize(bytes.len() + size, 0),
+            });
+        };
         match (weights, self.storage) {
-            (Weights::Floats(list), _) => self.visit(|i| bytes.extend(i.map_or(0.0, |i| list[i]).to_le_bytes())),
-            (Weights::Halves(list), _) => self.visit(|i| bytes.extend(i.map_or(0, |i| list[i]).to_le_bytes())),
-            (Weights::Integers { values, .. }, Storage::Offset { zero_point, .. }) => {
-                self.visit(|i| bytes.push((i.map_or(0, |i| i64::from(values[i])) + zero_point) as u8));
+            (Weights::Floats(data), _) => copied(data, 4),
+            (Weights::Halves(data), _) => copied(data, 2),
+            (Weights::Integers(integers), Storage::Offset { zero_point, .. }) => {
+                self.visit(|i| bytes.push((i.map_or(0, |i| i64::from(integers.value(i))) + zero_point) as u8));
             }
-            (Weights::Integers { values, .. }, Storage::Wide) => {
-                self.visit(|i| bytes.extend(i.map_or(0, |i| values[i]).to_le_bytes()));
+            (Weights::Integers(integers), Storage::Wide) => {
+                self.visit(|i| bytes.extend(i.map_or(0, |i| integers.value(i)).to_le_bytes()));
             }
-            (Weights::Integers { values, .. }, _) => self.visit(|i| bytes.push(i.map_or(0, |i| values[i]) as u8)),
+            (Weights::Integers(integers), _) => self.visit(|i| bytes.push(i.map_or(0, |i| integers.value(i)) as u8)),
             (Weights::Computed { .. }, _) => return None,
         }
         Some(if self.storage == Storage::Nibbles { self.nibbles(&bytes) } else { bytes })
+    }
+
+    /// Bytes of all panels before 4-bit integers are joined.
+    fn packed_bytes(&self) -> usize {
+        let size = match self.storage {
+            Storage::Floats => 4,
+            Storage::Halves | Storage::Wide => 2,
+            _ => 1,
+        };
+        (self.group_elements() * self.extents.groups) as usize * size
     }
 
     fn nibbles(&self, mut bytes: &[u8]) -> Vec<u8> {

@@ -1,24 +1,17 @@
 //! The right operand of a contraction: constants, as narrow as the file has them, or a tensor that the program computes.
 
 use super::{Context, Unsupported};
-use crate::ir::{ElementType, Scalar, Value};
+use crate::ir::{Data, ElementType, Value};
 
 /// The right operand, zero point subtracted.
 #[derive(Clone, Debug)]
 pub enum Weights {
-    /// Constant integers that fit 16 bits.
-    Integers {
-        /// The integers.
-        values: Vec<i16>,
-        /// The element type that the file stores.
-        stored: ElementType,
-        /// What was subtracted from the stored integers.
-        zero_point: i64,
-    },
-    /// Constant floats.
-    Floats(Vec<f32>),
-    /// Constant floats stored as binary16, by their bits.
-    Halves(Vec<u16>),
+    /// Constant integers.
+    Integers(Integers),
+    /// Constant floats, four bytes each.
+    Floats(Data),
+    /// Constant floats stored as binary16, two bytes each.
+    Halves(Data),
     /// A tensor that is known when the program runs.
     Computed {
         /// The tensor.
@@ -32,6 +25,36 @@ pub enum Weights {
     },
 }
 
+/// Integers as the file stores them: they are read where they lie, for a copy of a large model's would be as large.
+#[derive(Clone, Debug)]
+pub struct Integers {
+    data: Data,
+    count: u64,
+    /// The element type that the file stores: i8, u8 or i4.
+    pub stored: ElementType,
+    /// Subtracted from the stored integers.
+    pub zero_point: i64,
+}
+
+impl Integers {
+    /// One of them, zero point subtracted: that it fits was checked for all that the type holds.
+    pub fn value(&self, index: usize) -> i16 {
+        let bytes = self.data.bytes();
+        let stored = match self.stored {
+            ElementType::I8 => i16::from(bytes[index] as i8),
+            ElementType::U8 => i16::from(bytes[index]),
+            // The first of two lies in the low bits; shifting it up and back extends its sign.
+            _ => i16::from((bytes[index / 2] << (4 - 4 * (index % 2))) as i8 >> 4),
+        };
+        stored - self.zero_point as i16
+    }
+
+    /// All of them in order.
+    pub fn values(&self) -> impl Iterator<Item = i16> + '_ {
+        (0..self.count as usize).map(|index| self.value(index))
+    }
+}
+
 impl Weights {
     /// Reads the right operand of a `conv` or `matmul`. `computed` has even a constant read when the program runs.
     ///
@@ -41,24 +64,14 @@ impl Weights {
         let source = crate::fuse::widened_constant(cx.function, operand).unwrap_or(operand);
         let constant = if computed { None } else { cx.constant_data(source) };
         let Some(constant) = constant else { return Self::of_tensor(cx, source, zero_point) };
-        let (stored, bytes) = (cx.element(source), constant.bytes());
-        let integer = |element: ElementType, bits: u8| Scalar::from_bits(element, u64::from(bits)).as_i64() - zero_point;
-        let integers = |list: &mut dyn Iterator<Item = i64>| -> Result<Self, Unsupported> {
-            let values: Option<Vec<i16>> = list.map(|n| i16::try_from(n).ok()).collect();
-            let values = values.ok_or_else(|| Unsupported::new("a filter zero point outside its type"))?;
-            Ok(Self::Integers { values, stored, zero_point })
-        };
+        let stored = cx.element(source);
         match stored {
-            ElementType::F32 => {
-                let float = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
-                Ok(Self::Floats(bytes.chunks_exact(4).map(float).collect()))
-            }
-            ElementType::F16 => Ok(Self::Halves(bytes.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect())),
-            ElementType::I8 | ElementType::U8 => integers(&mut bytes.iter().map(|&b| integer(stored, b))),
-            ElementType::I4 => {
-                let count = cx.shape(operand)?.iter().product::<u64>() as usize;
-                let nibbles = bytes.iter().flat_map(|b| [b & 15, b >> 4]).take(count);
-                integers(&mut nibbles.map(|n| integer(stored, n)))
+            ElementType::F32 => Ok(Self::Floats(constant.clone())),
+            ElementType::F16 => Ok(Self::Halves(constant.clone())),
+            ElementType::I8 | ElementType::U8 | ElementType::I4 => {
+                check_range(stored, zero_point)?;
+                let count = cx.shape(operand)?.iter().product();
+                Ok(Self::Integers(Integers { data: constant.clone(), count, stored, zero_point }))
             }
             other => Err(Unsupported::new(format!("a contraction with a {other} right operand"))),
         }
@@ -73,19 +86,16 @@ impl Weights {
             let what = format!("a contraction with a computed {element} right operand, with weights in a file of their own,");
             return Err(Unsupported::new(what));
         }
-        let (low, high) = element.integer_range().unwrap_or((0, 0));
-        if i16::try_from(low as i64 - zero_point).is_err() || i16::try_from(high as i64 - zero_point).is_err() {
-            return Err(Unsupported::new("a filter zero point outside its type"));
-        }
+        check_range(element, zero_point)?;
         Ok(Self::Computed { tensor, element, zero_point, count: cx.shape(tensor)?.iter().product() })
     }
 
     /// Number of weights.
     pub fn len(&self) -> u64 {
         match self {
-            Self::Integers { values, .. } => values.len() as u64,
-            Self::Floats(list) => list.len() as u64,
-            Self::Halves(list) => list.len() as u64,
+            Self::Integers(integers) => integers.count,
+            Self::Floats(data) => data.bytes().len() as u64 / 4,
+            Self::Halves(data) => data.bytes().len() as u64 / 2,
             Self::Computed { count, .. } => *count,
         }
     }
@@ -98,7 +108,7 @@ impl Weights {
     /// Whether they are floats.
     pub fn are_floats(&self) -> bool {
         match self {
-            Self::Integers { .. } => false,
+            Self::Integers(_) => false,
             Self::Floats(_) | Self::Halves(_) => true,
             Self::Computed { element, .. } => element.is_float(),
         }
@@ -107,8 +117,9 @@ impl Weights {
     /// Whether they are constant integers each of which fits a signed byte; if they are open, whatever takes their place.
     pub fn fit_signed_byte(&self, open: bool) -> bool {
         match self {
-            Self::Integers { stored, zero_point, .. } if open => *stored == ElementType::I8 && *zero_point == 0,
-            Self::Integers { values, .. } => values.iter().all(|&w| i8::try_from(w).is_ok()),
+            Self::Integers(Integers { stored, zero_point: 0, .. }) if *stored == ElementType::I8 => true,
+            Self::Integers(_) if open => false,
+            Self::Integers(integers) => integers.values().all(|w| i8::try_from(w).is_ok()),
             _ => false,
         }
     }
@@ -116,10 +127,15 @@ impl Weights {
     /// The largest magnitude of an integer, and of the sum of the magnitudes that belong to one output; `None` for floats.
     pub fn magnitudes(&self, per_output: u64) -> Option<(i64, i64)> {
         match self {
-            Self::Integers { values, .. } => {
-                let magnitude = |w: &i16| i64::from(*w).abs();
-                let sums = values.chunks(per_output.max(1) as usize).map(|chunk| chunk.iter().map(magnitude).sum::<i64>());
-                Some((values.iter().map(magnitude).max().unwrap_or(0), sums.max().unwrap_or(0)))
+            Self::Integers(integers) => {
+                let (mut largest, mut largest_sum, mut sum) = (0, 0, 0);
+                for (index, value) in (0u64..).zip(integers.values()) {
+                    let magnitude = i64::from(value).abs();
+                    sum = if index.is_multiple_of(per_output.max(1)) { magnitude } else { sum + magnitude };
+                    largest = magnitude.max(largest);
+                    largest_sum = sum.max(largest_sum);
+                }
+                Some((largest, largest_sum))
             }
             Self::Computed { element, zero_point, .. } => {
                 let (low, high) = element.integer_range()?;
@@ -129,4 +145,11 @@ impl Weights {
             Self::Floats(_) | Self::Halves(_) => None,
         }
     }
+}
+
+/// Whether every integer of a type fits 16 bits when the zero point is subtracted.
+fn check_range(element: ElementType, zero_point: i64) -> Result<(), Unsupported> {
+    let (low, high) = element.integer_range().unwrap_or((0, 0));
+    let fits = [low, high].iter().all(|&n| i16::try_from(n - i128::from(zero_point)).is_ok());
+    if fits { Ok(()) } else { Err(Unsupported::new("a filter zero point outside its type")) }
 }
