@@ -341,7 +341,9 @@ pub(super) fn declare_stored<'p>(
     let mut lane = Lane::I8;
     for panels in panels {
         lane = panels.stored_lane();
-        packed.extend(panels.packed(weights).unwrap_or_default());
+        let more = panels.packed(weights).unwrap_or_default();
+        // The first panels, which mostly are all, are taken as they are.
+        if packed.is_empty() { packed = more } else { packed.extend(more) }
     }
     let (argument, elements, alignment) = match weights {
         Weights::Computed { tensor, count, .. } => (Argument::Tensor(*tensor), *count, lane.bytes()),
