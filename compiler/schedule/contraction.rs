@@ -224,19 +224,20 @@ impl Contraction {
         self.bias = biased.bias.map(|bytes| bytes.chunks_exact(4).map(word).collect());
     }
 
-    /// Where the sum of each listed output channel begins, as bytes: the bias, less what the staged form's `excess` over
-    /// `input − zero point` adds. Channels that are `None` pad.
-    pub fn initial_sums(&self, excess: i64, channels: impl Iterator<Item = Option<u64>>) -> Vec<u8> {
-        let per_output = self.per_output() as usize;
+    /// Where the sum of each listed output channel over some taps of the window begins, as bytes: the bias, less what the staged
+    /// form's `excess` over `input − zero point` adds at those taps. Channels that are `None` pad.
+    pub fn initial_sums(&self, excess: i64, taps: &[u64], channels: impl Iterator<Item = Option<u64>>) -> Vec<u8> {
+        let (per_output, per_tap) = (self.per_output(), self.channels / self.groups);
         let sum = |channel: Option<u64>| -> [u8; 4] {
-            let Some(channel) = channel.map(|c| c as usize) else { return [0; 4] };
+            let Some(channel) = channel else { return [0; 4] };
             let weights: i64 = match &self.weights {
                 Weights::Integers(integers) if excess != 0 => {
-                    (channel * per_output..(channel + 1) * per_output).map(|index| i64::from(integers.value(index))).sum()
+                    let firsts = taps.iter().map(|tap| channel * per_output + tap * per_tap);
+                    firsts.flat_map(|first| first..first + per_tap).map(|index| i64::from(integers.value(index as usize))).sum()
                 }
                 _ => 0,
             };
-            let begin = self.bias.as_ref().map_or(0, |bias| i64::from(bias[channel]));
+            let begin = self.bias.as_ref().map_or(0, |bias| i64::from(bias[channel as usize]));
             ((begin - excess * weights) as i32).to_le_bytes()
         };
         channels.flat_map(sum).collect()

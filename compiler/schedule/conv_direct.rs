@@ -52,6 +52,8 @@ pub(super) struct Part {
     pub panels: Panels,
     /// Where its panels begin in the packed ones.
     pub base: u64,
+    /// Where its initial sums begin among all of them.
+    pub initial: u64,
     /// Groups of k in a round of the innermost loop.
     pub unroll: u64,
     /// Elements of k before 32-bit sums are added to 64-bit ones.
@@ -86,6 +88,11 @@ impl<'a> DirectSchedule<'a> {
         let in_32_bits = work.products_in_32_bits();
         let mut schedule = Self { cx, work, form, staging, tile, lanes, parts: vec![], in_32_bits };
         schedule.parts = schedule.all_parts();
+        if schedule.has_excess() {
+            // Each part leaves out other taps, and with them their excess.
+            let lanes = schedule.initial_lanes();
+            schedule.parts.iter_mut().zip(0..).for_each(|(part, number)| part.initial = number * lanes);
+        }
         ElementWise::with_epilogue(cx, &schedule.work.epilogue, schedule.work.range())?;
         Ok(schedule)
     }
@@ -126,7 +133,7 @@ impl<'a> DirectSchedule<'a> {
         let unroll = unroll(panels.padded() / step);
         let round = (step * unroll).max(1);
         let chunk = self.in_32_bits.map(|products| (products / round).max(1) * round);
-        Part { axes: axes.map(Clone::clone), panels, base, unroll, chunk }
+        Part { axes: axes.map(Clone::clone), panels, base, initial: 0, unroll, chunk }
     }
 
     /// Whether a segment is a tap, and not a row of them that lie side by side both in the staged row and in the filter.
@@ -157,13 +164,27 @@ impl<'a> DirectSchedule<'a> {
         self.outputs_per_group().div_ceil(self.panel())
     }
 
-    /// The sums before the first product: the bias, less what the staged form adds.
+    /// The sums before the first product of every part: the bias, less what the staged form adds at the part's taps.
     pub(super) fn initial_sums(&self) -> Vec<u8> {
-        let excess = self.staging.as_ref().map_or(0, |s| s.excess(&self.work));
         let per_group = self.outputs_per_group();
-        let lanes = self.panels_per_group() * self.panel();
-        let channels = (0..self.work.groups).flat_map(|g| (0..lanes).map(move |l| (l < per_group).then_some(g * per_group + l)));
-        self.work.initial_sums(excess, channels)
+        let lanes = self.initial_lanes() / self.work.groups;
+        let channels = || (0..self.work.groups).flat_map(move |g| (0..lanes).map(move |l| (l < per_group).then_some(g * per_group + l)));
+        let sums = |part: &Part| self.work.initial_sums(self.excess(), &part.panels.extents.taps, channels());
+        if self.has_excess() { self.parts.iter().flat_map(sums).collect() } else { self.parts.first().map_or(vec![], sums) }
+    }
+
+    /// Whether the staged form may add something to every element of the input.
+    fn has_excess(&self) -> bool {
+        matches!(self.form, Form::Unsigned8 | Form::Signed8)
+    }
+
+    fn excess(&self) -> i64 {
+        self.staging.as_ref().map_or(0, |staging| staging.excess(&self.work))
+    }
+
+    /// Initial sums of a part: one a lane of every panel.
+    fn initial_lanes(&self) -> u64 {
+        self.work.groups * self.panels_per_group() * self.panel()
     }
 }
 

@@ -303,7 +303,7 @@ impl<'a> Lowering<'a> {
         };
         let first_panel = b.scale_index(at.group, schedule.panels_per_group() as i64, 0);
         let number = b.add(at.number, first_panel);
-        let initial = b.scale_index(number, schedule.panel() as i64, 0);
+        let initial = b.scale_index(number, schedule.panel() as i64, part.initial as i64);
         let input_channel = b.scale_index(at.group, (work.channels / work.groups) as i64, (part.axes[2].lead * work.channels) as i64);
         let body = |b: &mut KernelBuilder, x: Value, count: u64| {
             let offset = b.scale_index(x, (work.strides[1] * work.channels) as i64, 0);

@@ -78,7 +78,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         let stored = declare_stored(&mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
         let initial = work.bias.is_some().then(|| {
             let channels = work.outputs.next_multiple_of(self.block().into());
-            let sums = work.initial_sums(0, (0..channels).map(|c| (c < work.outputs).then_some(c)));
+            let sums = work.initial_sums(0, &[], (0..channels).map(|c| (c < work.outputs).then_some(c)));
             arguments.push(Argument::Data(sums.into()));
             b.buffer("initial", BufferKind::Input, Lane::I32, channels, 64)
         });
