@@ -3,7 +3,8 @@
 use crate::ir::{ElementType, Tensor};
 use std::fmt;
 
-/// How far floats may be apart: `absolute + relative × the largest finite expected magnitude of the tensor`.
+/// How far floats may be apart: `absolute + relative × the largest finite expected magnitude of the tensor`, which counts as the
+/// smallest normal binary32 at least: below that, numbers have fewer digits than any tolerance asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Tolerance {
     /// Relative to the largest magnitude.
@@ -81,7 +82,8 @@ pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Diffe
     let exact = !found.element.part().is_float();
     let (ours, theirs) = (numbers(found), numbers(expected));
     let largest = theirs.iter().filter(|x| x.is_finite()).fold(0f64, |largest, x| largest.max(x.abs()));
-    let allowed = if exact { 0.0 } else { tolerance.absolute + tolerance.relative * largest };
+    let magnitude = largest.max(f32::MIN_POSITIVE.into());
+    let allowed = if exact { 0.0 } else { tolerance.absolute + tolerance.relative * magnitude };
     let size = (found.bytes.len() / ours.len().max(1)).max(1);
     let mut worst = 0f64;
     let mut first = None;
@@ -94,7 +96,7 @@ pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Diffe
         }
         let distance = (a - b).abs();
         let distance = if distance.is_nan() { f64::INFINITY } else { distance };
-        worst = worst.max(if largest > 0.0 { distance / largest } else { distance });
+        worst = worst.max(if largest > 0.0 { distance / magnitude } else { distance });
         if exact || distance > allowed {
             count += 1;
             first.get_or_insert((i, a, b));

@@ -135,9 +135,7 @@ fn random_modules_match_the_tensor_interpreter() {
     let elements = vec![ElementType::F32, ElementType::I8, ElementType::I32, ElementType::Bool];
     // These say nothing of shift counts outside the width, which random operands are; real models test them.
     let limited = |op: &ScalarOp| matches!(op, ScalarOp::RoundingDivideByPowerOfTwo | ScalarOp::Requantize(_));
-    // The sine of a large number that is one unit in the last place off is another number; the tests of mathematics have their range.
-    let periodic = |op: &ScalarOp| matches!(op, ScalarOp::Sin | ScalarOp::Cos);
-    let scalar_operations = ScalarOp::PLAIN.iter().copied().filter(|op| !limited(op) && !periodic(op)).collect();
+    let scalar_operations = Options::exact_operations().into_iter().filter(|op| !limited(op)).collect();
     let options = Options { instructions: 4, dynamic: false, elements, scalar_operations, ..Options::default() };
     let (mut good, mut unsupported) = (0, BTreeMap::<String, usize>::new());
     for seed in 0..seeds() {

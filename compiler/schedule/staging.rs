@@ -323,8 +323,14 @@ pub struct RowPlace {
 /// Stages what the windows at a place need. Gives the first padded row not staged then.
 pub fn stage(b: &mut KernelBuilder, work: &Contraction, staging: Option<&Staging>, buffers: (Buffer, Ring), at: &RowPlace) -> Value {
     let top = b.scale_index(at.y, work.strides[0] as i64, 0);
-    let end = b.scale_index(top, 1, work.phases[1].reach() as i64);
+    let phases = &work.phases[1];
+    let mut end = b.scale_index(top, 1, phases.reach() as i64);
     let Some(staging) = staging else { return end };
+    if !work.is_one_phase() {
+        // The phase that reaches furthest may have no window at the last rows of others.
+        let rows = b.index((phases.padding_low + work.input_size[0] + phases.padding_high) as i64);
+        end = b.binary(BinaryOp::SignedMin, end, rows);
+    }
     let first = b.binary(BinaryOp::SignedMax, at.staged, top);
     for (ring, &offset) in staging.planes.iter().enumerate() {
         let plane = plane_of(b, work, at, ring as u64, offset);
