@@ -136,7 +136,8 @@ fn random_modules_match_the_tensor_interpreter() {
     // These say nothing of shift counts outside the width, which random operands are; real models test them.
     let limited = |op: &ScalarOp| matches!(op, ScalarOp::RoundingDivideByPowerOfTwo | ScalarOp::Requantize(_));
     let scalar_operations = Options::exact_operations().into_iter().filter(|op| !limited(op)).collect();
-    let options = Options { instructions: 4, dynamic: false, elements, scalar_operations, ..Options::default() };
+    let operators = Options::exact_operators();
+    let options = Options { instructions: 4, dynamic: false, elements, scalar_operations, operators };
     let (mut good, mut unsupported) = (0, BTreeMap::<String, usize>::new());
     for seed in 0..seeds() {
         let (mut module, inputs) = random::module(seed, &options);
