@@ -63,6 +63,9 @@ pub struct Observation {
     pub results: Vec<Vec<u8>>,
 }
 
+/// Where the results of each call of a method are, and their bytes.
+type CallResults = Vec<Vec<(Address, usize)>>;
+
 /// State of the callback of one instance.
 pub struct Hooks {
     profile: bool,
@@ -75,8 +78,8 @@ pub struct Hooks {
     /// The scratch memory of the call that is running.
     scratch: *mut u8,
     scratch_bytes: usize,
-    /// Of each call of each method, where its results are; kept for observing.
-    written: Option<Vec<Vec<Vec<(Address, usize)>>>>,
+    /// Of each method, where the results of its calls are; kept for observing.
+    written: Option<Vec<CallResults>>,
     /// The output buffers of the call that is running, when it is observed.
     outputs: Vec<(*const u8, usize)>,
     observations: Vec<Observation>,
@@ -178,7 +181,7 @@ impl Hooks {
 }
 
 /// Where the results of each call of a method are.
-fn places(method: &Method) -> Vec<Vec<(Address, usize)>> {
+fn places(method: &Method) -> CallResults {
     let of_call = |call: &crate::program::Call| call.origin.results.iter().map(|w| (w.address, w.bytes as usize)).collect();
     calls(&method.steps).into_iter().map(of_call).collect()
 }

@@ -55,7 +55,7 @@ impl Lowering<'_> {
 
     /// The lowest lane as a 64-bit number.
     fn lowest(&mut self, vector: &Vector, signed: bool) -> VReg {
-        let raw = self.to_general(vector.parts[0]);
+        let raw = self.general_of_vector(vector.parts[0]);
         self.extended(raw, vector.bytes, signed)
     }
 
@@ -82,9 +82,9 @@ impl Lowering<'_> {
             ConvertOp::FloatToUnsigned => self.float_to_integer(a, from, bytes, false)?,
             ConvertOp::FloatToSignedInRange if from == Lane::F32 => self.map(a, |l, n, x| l.one(&rows::VCVTTPS2DQ, n, x)),
             ConvertOp::FloatToSignedInRange => self.float_to_integer(a, from, 8, true)?,
-            ConvertOp::Promote => self.to_wider(a, 8, &rows::VCVTPS2PD),
-            ConvertOp::Demote => self.to_half(a, &rows::VCVTPD2PS),
-            ConvertOp::HalfToFloat => self.to_wider(a, 4, &rows::VCVTPH2PS),
+            ConvertOp::Promote => self.widen_parts(a, 8, &rows::VCVTPS2PD),
+            ConvertOp::Demote => self.halve_parts(a, &rows::VCVTPD2PS),
+            ConvertOp::HalfToFloat => self.widen_parts(a, 4, &rows::VCVTPH2PS),
             ConvertOp::FloatToHalf => self.floats_to_halves(a),
             ConvertOp::Bitcast => a.clone(),
             ConvertOp::MaskToInteger => return self.bug("a mask in vector registers"),
@@ -96,11 +96,11 @@ impl Lowering<'_> {
         if a.bytes == bytes {
             return a.clone();
         }
-        self.to_wider(a, bytes, widening(a.bytes, bytes, signed))
+        self.widen_parts(a, bytes, widening(a.bytes, bytes, signed))
     }
 
     /// An instruction from the low part of a register to lanes of more bytes in a whole one.
-    fn to_wider(&mut self, a: &Vector, bytes: u32, row: &'static Row) -> Vector {
+    fn widen_parts(&mut self, a: &Vector, bytes: u32, row: &'static Row) -> Vector {
         let total = u32::from(a.lanes) * bytes;
         let part = total.min(self.width);
         let source = part / (bytes / a.bytes);
@@ -114,7 +114,7 @@ impl Lowering<'_> {
     }
 
     /// An instruction from a register to half of one.
-    fn to_half(&mut self, a: &Vector, row: &'static Row) -> Vector {
+    fn halve_parts(&mut self, a: &Vector, row: &'static Row) -> Vector {
         let length = a.length();
         let halves: Vec<VReg> = a.parts.iter().map(|&x| self.one(row, length, x)).collect();
         self.assemble(&halves, a.bytes / 2, a.lanes)
@@ -253,18 +253,18 @@ impl Lowering<'_> {
             (4, Lane::F32, true) => self.map(a, |l, n, x| l.one(&rows::VCVTDQ2PS, n, x)),
             (4, Lane::F32, false) if self.avx512 => self.map(a, |l, n, x| l.one(&rows::VCVTUDQ2PS, n, x)),
             (4, Lane::F32, false) => self.unsigned_to_single(a),
-            (4, _, true) => self.to_wider(a, 8, &rows::VCVTDQ2PD),
+            (4, _, true) => self.widen_parts(a, 8, &rows::VCVTDQ2PD),
             (4, _, false) => {
                 // 2³¹ less as signed numbers, and 2³¹ more as floats, which is exact.
                 let less = self.with_number(&rows::VPXOR, a, 1 << 31);
-                let float = self.to_wider(&less, 8, &rows::VCVTDQ2PD);
+                let float = self.widen_parts(&less, 8, &rows::VCVTDQ2PD);
                 self.with_number(&rows::VADDPD, &float, 2f64.powi(31).to_bits())
             }
             (_, Lane::F64, _) if self.avx512 => {
                 let row = if signed { &rows::VCVTQQ2PD } else { &rows::VCVTUQQ2PD };
                 self.map(a, |l, n, x| l.one(row, n, x))
             }
-            (_, _, _) if self.avx512 => self.to_half(a, if signed { &rows::VCVTQQ2PS } else { &rows::VCVTUQQ2PS }),
+            (_, _, _) if self.avx512 => self.halve_parts(a, if signed { &rows::VCVTQQ2PS } else { &rows::VCVTUQQ2PS }),
             _ => {
                 let lanes = self.explode(a, signed);
                 let floats: Vec<VReg> = lanes.into_iter().map(|x| self.quad_to_float(x, to, signed)).collect();
@@ -320,7 +320,7 @@ impl Lowering<'_> {
             }),
             (Lane::F32, 4, false) => self.map(a, |l, n, x| l.single_to_unsigned(n, x)),
             (Lane::F32, ..) => {
-                let double = self.to_wider(a, 8, &rows::VCVTPS2PD);
+                let double = self.widen_parts(a, 8, &rows::VCVTPS2PD);
                 self.double_to_quad(&double, signed)
             }
             (_, 4, _) => {
@@ -331,7 +331,7 @@ impl Lowering<'_> {
                     clamped = self.round(Lane::F64, &clamped, 11);
                     clamped = self.with_number(&rows::VADDPD, &clamped, (-(2f64.powi(31))).to_bits());
                 }
-                let integers = self.to_half(&clamped, &rows::VCVTTPD2DQ);
+                let integers = self.halve_parts(&clamped, &rows::VCVTTPD2DQ);
                 if signed { integers } else { self.with_number(&rows::VPXOR, &integers, 1 << 31) }
             }
             _ => self.double_to_quad(a, signed),

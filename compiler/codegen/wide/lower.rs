@@ -258,19 +258,19 @@ impl Lowering<'_> {
     pub fn vector(&mut self, value: Value) -> Result<Vector, CodegenError> {
         match self.get(value)? {
             Held::Vector(vector) => Ok(vector),
-            Held::General(register) if self.ty(value).lane == Lane::I64 => Ok(self.to_vector(register)),
+            Held::General(register) if self.ty(value).lane == Lane::I64 => Ok(self.vector_of_general(register)),
             _ => self.bug(format_args!("{value} is no vector")),
         }
     }
 
     /// A 64-bit scalar as a vector of one lane.
-    pub fn to_vector(&mut self, register: VReg) -> Vector {
+    pub fn vector_of_general(&mut self, register: VReg) -> Vector {
         let part = self.one(&rows::VMOVQ, Length::X, register);
         Vector { bytes: 8, lanes: 1, parts: vec![part] }
     }
 
     /// The lowest 64 bits of a vector register in a general-purpose one.
-    pub fn to_general(&mut self, part: VReg) -> VReg {
+    pub fn general_of_vector(&mut self, part: VReg) -> VReg {
         let result = self.scalar();
         self.emit(
             Op::Vector { row: &rows::VMOVQ_STORE, length: Length::X, zeroing: false, broadcast: false },
@@ -282,7 +282,7 @@ impl Lowering<'_> {
     /// A result as values of its type are held: a 64-bit scalar leaves the vector registers.
     pub fn settle(&mut self, ty: Type, vector: Vector) -> Held {
         if is_general(ty) && ty.lane == Lane::I64 {
-            let register = self.to_general(vector.parts[0]);
+            let register = self.general_of_vector(vector.parts[0]);
             return Held::General(register);
         }
         Held::Vector(vector)

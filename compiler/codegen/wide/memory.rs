@@ -162,7 +162,7 @@ impl Lowering<'_> {
     fn store_some(&mut self, place: Address, register: VReg, bytes: u32) {
         let row = match bytes {
             1 | 2 => {
-                let word = self.to_general(register);
+                let word = self.general_of_vector(register);
                 self.emit(Op::Store(Width::of(bytes)), vec![Arg::Memory(place), Arg::Use(word)]);
                 return;
             }

@@ -74,7 +74,7 @@ impl Lowering<'_> {
                             0 => chunk,
                             shift => self.one_with(&rows::VPSRLDQ, Length::X, chunk, shift as i32),
                         };
-                        self.to_general(lane)
+                        self.general_of_vector(lane)
                     }
                 };
                 if a.bytes == 8 || a.bytes < 4 && !signed {
