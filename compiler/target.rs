@@ -242,20 +242,27 @@ fn native(target: &Target) -> Result<&'static Machine, Diagnostic> {
         let message = format!("--cpu native asks for the CPU of this computer, which is not one of {}", target.name);
         return Err(Diagnostic::new(704, Kind::Usage, message).help("name a CPU level: `modelc targets` lists them"));
     }
-    let here = host_features();
-    // The widest dot product last, so that the machine with the most requirements wins.
-    levels(target.isa).filter(|m| required_features(m) & !here == 0).max_by_key(|m| required_features(m).count_ones()).ok_or_else(too_old)
+    best_here(target.isa)
 }
 
-/// The machine whose code the JIT generates here: the highest level that this computer has, as `net_init` chooses in an object
-/// that holds several.
+/// The machines whose code runs on this computer.
+pub fn host_machines() -> Vec<&'static Machine> {
+    let here = host_features();
+    host_isa().into_iter().flat_map(levels).filter(|m| required_features(m) & !here == 0).collect()
+}
+
+/// The machine whose code the JIT generates here: of those that this computer has, the one with the widest vectors, which decide the
+/// speed of a level, and among equals the one that asks for most.
 ///
 /// # Errors
 /// A usage diagnostic, when nothing can be generated for this computer.
 pub fn host_machine() -> Result<&'static Machine, Diagnostic> {
-    let isa = host()?.isa;
-    let here = host_features();
-    levels(isa).filter(|m| required_features(m) & !here == 0).max_by_key(|m| required_features(m).count_ones()).ok_or_else(too_old)
+    best_here(host()?.isa)
+}
+
+fn best_here(isa: Isa) -> Result<&'static Machine, Diagnostic> {
+    let here = host_machines().into_iter().filter(|m| m.isa == isa);
+    here.max_by_key(|m| (m.vector_bits, required_features(m).count_ones())).ok_or_else(too_old)
 }
 
 fn too_old() -> Diagnostic {
