@@ -22,6 +22,19 @@ fn in_folder(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     models
 }
 
+/// Every one of the models gives its recorded outputs.
+fn all_match(models: Vec<PathBuf>) {
+    let mut failures = Vec::new();
+    for model in models {
+        let name = model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        match support::check_interpreted(&model, FLOAT_TOLERANCE) {
+            Ok(worst) => println!("{name}: {worst:.1e}"),
+            Err(error) => failures.push(format!("{name}: {error}")),
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
 #[test]
 fn mlperf_tiny_and_micro_examples_match_their_recorded_outputs() {
     let wanted = |name: &str| {
@@ -29,49 +42,25 @@ fn mlperf_tiny_and_micro_examples_match_their_recorded_outputs() {
             || name.starts_with("tflm-hello_world")
             || matches!(name, "tflm-micro_speech_quantized" | "tflm-person_detect")
     };
-    let mut failures = Vec::new();
-    for model in models("tflite", wanted) {
-        let name = model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        match support::check_interpreted(&model, FLOAT_TOLERANCE) {
-            Ok(worst) => println!("{name}: {worst:.1e}"),
-            Err(error) => failures.push(format!("{name}: {error}")),
-        }
-    }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    all_match(models("tflite", wanted));
 }
 
 #[test]
 fn models_with_variables_keep_them_from_call_to_call() {
-    for model in models("tflite", |name| name.starts_with("esphome-") || name.starts_with("pymicrowakeword-")) {
-        support::check_interpreted(&model, FLOAT_TOLERANCE).unwrap_or_else(|error| panic!("{}: {error}", model.display()));
-    }
+    all_match(models("tflite", |name| name.starts_with("esphome-") || name.starts_with("pymicrowakeword-")));
 }
 
 #[test]
 fn recurrent_models_match_their_recorded_outputs() {
     let wanted = |name: &str| name.starts_with("tflm-mnist_lstm") || name.starts_with("dtln-") || name == "tflm-micro_speech_lstm";
-    let mut failures = Vec::new();
-    for model in models("tflite", wanted) {
-        let name = model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        match support::check_interpreted(&model, FLOAT_TOLERANCE) {
-            Ok(worst) => println!("{name}: {worst:.1e}"),
-            Err(error) => failures.push(format!("{name}: {error}")),
-        }
-    }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    all_match(models("tflite", wanted));
 }
 
 /// Recurrent operators and control flow in every variant that real models lack: weights are random, outputs are LiteRT's.
 #[test]
 fn small_models_made_for_these_tests_match() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
-    let mut failures = Vec::new();
-    for model in in_folder(&folder, |_| true) {
-        if let Err(error) = support::check_interpreted(&model, FLOAT_TOLERANCE) {
-            failures.push(format!("{}: {error}", model.display()));
-        }
-    }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    all_match(in_folder(&folder, |_| true));
 }
 
 /// A shape that is given goes through all operators; where it does not fit, the error names the operator.

@@ -2,12 +2,13 @@
 
 use super::convolution::missing_options;
 use super::operator::{Affine, Lowered, Operand, Operator, extents, invalid, unsupported};
+use super::quantize::at_zero_point;
 use super::slicing::slice;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
 use crate::ir::{ElementType, Value};
 use crate::schema::tflite::ActivationFunctionType;
-use ElementType::{F32, I4, I8, I16, I32, U8};
+use ElementType::{F32, I4, I8, I16, U8};
 
 fn inputs(operator: &mut Operator<'_, '_, '_>) -> Result<Vec<Operand>, Diagnostic> {
     let count = operator.input_count();
@@ -65,11 +66,7 @@ fn rescaled(operator: &mut Operator<'_, '_, '_>, value: Value, from: Affine, to:
     let (scale, bias, zero_point) = (terms.f32(scale), terms.f32(bias), terms.i32(to.zero_point));
     let x = terms.mul(x, scale)?;
     let x = terms.add(x, bias)?;
-    let x = terms.round_away(x)?;
-    let x = terms.convert(x, I32);
-    let x = terms.clamp_i32(x, (-(1 << 20), 1 << 20))?;
-    let x = terms.add(x, zero_point)?;
-    let x = terms.clamp_i32(x, (0, 255))?;
+    let x = at_zero_point(&mut terms, x, zero_point, (0, 255))?;
     let x = terms.convert(x, U8);
     operator.map(&[value], terms.finish(x))
 }

@@ -6,8 +6,8 @@ use super::requantize::multiplier;
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::quantization::integer_range;
-use crate::frontend::terms::Terms;
-use crate::ir::{Comparison, ElementType, Scalar, Value};
+use crate::frontend::terms::{Term, Terms};
+use crate::ir::{Comparison, ElementType, Node, Scalar, Value};
 use ElementType::{Bf16, Bool, C64, F16, F32, F64, I4, I8, I16, I32, U8};
 
 /// Scales and zero points for a map with the quantized tensor: numbers, or operands that vary along one dimension.
@@ -58,6 +58,16 @@ pub(super) fn quantize(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, result)
 }
 
+/// `clamp(round(x) + zero point)` of a binary32 in steps of the scale, halves away from zero.
+pub(super) fn at_zero_point(terms: &mut Terms, x: Node, zero_point: Node, bounds: (i32, i32)) -> Term {
+    let x = terms.round_away(x)?;
+    let x = terms.convert(x, I32);
+    // Numbers this large are out of range with any zero point, and adding one must not wrap.
+    let x = terms.clamp_i32(x, (-(1 << 20), 1 << 20))?;
+    let x = terms.add(x, zero_point)?;
+    terms.clamp_i32(x, bounds)
+}
+
 /// `clamp(round(x ÷ scale) + zero point)`, halves away from zero; beyond the range, and beyond 32 bits, to the nearer end.
 fn from_floats(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &TensorInfo) -> Result<Value, Diagnostic> {
     let steps = Steps::new(operator, output, &input.shape, (input.value, F32))?;
@@ -66,12 +76,7 @@ fn from_floats(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &Te
     let x = terms.input(0);
     let (scale, zero_point) = steps.terms(&mut terms);
     let x = terms.div(x, scale)?;
-    let x = terms.round_away(x)?;
-    let x = terms.convert(x, I32);
-    // Numbers this large are out of range with any zero point, and adding one must not wrap.
-    let x = terms.clamp_i32(x, (-(1 << 20), 1 << 20))?;
-    let x = terms.add(x, zero_point)?;
-    let x = terms.clamp_i32(x, bounds)?;
+    let x = at_zero_point(&mut terms, x, zero_point, bounds)?;
     let x = terms.convert(x, output.element);
     operator.map(&steps.operands, terms.finish(x))
 }

@@ -2,6 +2,7 @@
 
 use super::operator::{Affine, Lowered, Operand, Operator, extents, invalid, unsupported};
 use super::pooling::widen;
+use super::quantize::at_zero_point;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::quantization::{Multiplier, integer_range};
 use crate::frontend::terms::Terms;
@@ -87,11 +88,7 @@ fn rescaled_sum(operator: &mut Operator<'_, '_, '_>, reduction: &Reduction, (fro
     let (scale, bias, zero_point) = (terms.f32(scale), terms.f32(bias), terms.i32(to.zero_point));
     let x = terms.mul(x, scale)?;
     let x = terms.add(x, bias)?;
-    let x = terms.round_away(x)?;
-    let x = terms.convert(x, I32);
-    let x = terms.clamp_i32(x, (-(1 << 20), 1 << 20))?;
-    let x = terms.add(x, zero_point)?;
-    let x = terms.clamp_i32(x, bounds)?;
+    let x = at_zero_point(&mut terms, x, zero_point, bounds)?;
     let x = terms.convert(x, element);
     operator.map(&[sums], terms.finish(x))
 }

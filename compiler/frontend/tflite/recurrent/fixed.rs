@@ -4,9 +4,7 @@
 //! definition. Products never meet −2¹⁵ × −2¹⁵ here, the only pair that would have to saturate.
 
 use crate::frontend::terms::{Term, Terms};
-use crate::ir::scalar::ExpressionError;
-use crate::ir::{Comparison, ElementType, Node, ScalarOp};
-use ElementType::{I32, I64};
+use crate::ir::{Comparison, Node, ScalarOp};
 
 const LARGEST: i32 = 32767;
 
@@ -148,59 +146,4 @@ pub(super) fn tanh(terms: &mut Terms, a: Node, integer_bits: i32) -> Term {
     let is_zero = terms.compare(Comparison::Equal, a, zero)?;
     let result = terms.select(is_negative, of_negative, of_positive)?;
     terms.select(is_zero, zero, result)
-}
-
-/// A number times a power of two, saturating in 32 bits.
-fn saturating_shift_left(terms: &mut Terms, x: Node, count: i64) -> Term {
-    let x = terms.convert(x, I64);
-    let count = terms.i64(count);
-    let x = terms.op(ScalarOp::ShiftLeft, &[x, count])?;
-    Ok(terms.saturate(x, I32))
-}
-
-/// 1 ÷ √x of a positive i32 as the mantissa and shift of a fixed-point factor: five rounds of Newton's method on 32-bit numbers with
-/// three integer bits.
-pub(super) fn inverse_square_root(terms: &mut Terms, x: Node) -> Result<(Node, Node), ExpressionError> {
-    const HALF_SQUARE_ROOT_OF_2: i32 = 1_518_500_250;
-    let srdhm = ScalarOp::SaturatingRoundingDoublingHighMul;
-    let (one, two) = (terms.i32(1), terms.i32(2));
-    // The argument goes to 2²⁷..2²⁹ in steps of two bits, from which the shift follows.
-    let limit = terms.i32(1 << 29);
-    let is_large = terms.compare(Comparison::GreaterEqual, x, limit)?;
-    let quarter = terms.op(ScalarOp::ShiftRight, &[x, two])?;
-    let reduced = terms.select(is_large, quarter, x)?;
-    let (base, base_of_large) = (terms.i32(11), terms.i32(12));
-    let base = terms.select(is_large, base_of_large, base)?;
-    let zeros = terms.op(ScalarOp::CountLeadingZeros, &[reduced])?;
-    let zeros = terms.convert(zeros, I32);
-    let room = terms.sub(zeros, one)?;
-    let pairs = terms.op(ScalarOp::ShiftRight, &[room, one])?;
-    let pairs = terms.sub(pairs, one)?;
-    let right_shift = terms.sub(base, pairs)?;
-    let left = terms.mul(pairs, two)?;
-    let normal = terms.op(ScalarOp::ShiftLeft, &[reduced, left])?;
-    let input = terms.op(ScalarOp::ShiftRight, &[normal, one])?;
-    let half_input = divide_by_power_of_two(terms, input, 1)?;
-    let half_three = terms.i32((1 << 28) + (1 << 27));
-    let mut estimate = terms.i32(1 << 28);
-    for _ in 0..5 {
-        let square = terms.op(srdhm, &[estimate, estimate])?;
-        let cube = terms.op(srdhm, &[square, estimate])?;
-        let cube = saturating_shift_left(terms, cube, 6)?;
-        let linear = terms.op(srdhm, &[half_three, estimate])?;
-        let cubic = terms.op(srdhm, &[half_input, cube])?;
-        let next = terms.sub(linear, cubic)?;
-        estimate = saturating_shift_left(terms, next, 3)?;
-    }
-    let root = terms.i32(HALF_SQUARE_ROOT_OF_2);
-    let mantissa = terms.op(srdhm, &[estimate, root])?;
-    // A negative right shift goes into the mantissa.
-    let (zero, largest) = (terms.i32(0), terms.i32(i32::MAX));
-    let excess = terms.sub(zero, right_shift)?;
-    let excess = terms.max(excess, zero)?;
-    let mantissa = terms.op(ScalarOp::ShiftLeft, &[mantissa, excess])?;
-    let right_shift = terms.max(right_shift, zero)?;
-    let shift = terms.sub(zero, right_shift)?;
-    let is_one = terms.compare(Comparison::LessEqual, x, one)?;
-    Ok((terms.select(is_one, largest, mantissa)?, terms.select(is_one, zero, shift)?))
 }

@@ -4,9 +4,10 @@
 //! Each gate's products are brought to 16 bits one after the other, input first, and added with saturation. The products of the
 //! input do not depend on the state, so they are computed for all steps at once.
 
+use super::super::fixed::inverse_root;
 use super::super::operator::{Operand, Operator, invalid, unsupported};
 use super::super::requantize::multiplier;
-use super::fixed::{self, inverse_square_root};
+use super::fixed;
 use super::lstm::{Cell, Gate};
 use super::sequence::{Step, Stepped, sequence};
 use super::{columns, expect_element, stacked};
@@ -427,7 +428,7 @@ impl Norm {
         let mean = terms.div(mean, count_term)?;
         let mean = terms.convert(mean, I32);
         let variance = self.variance(&mut terms, squares_term, mean, count)?;
-        let (mantissa, shift) = inverse_square_root(&mut terms, variance)?;
+        let (mantissa, shift) = inverse_root(&mut terms, variance)?;
         let parameters = builder.map_many(&[sum, squares], terms.finish_many(vec![mean, mantissa, shift]))?;
 
         let mut terms = Terms::new(&[I16, I32, I32, I32, I16, I32]);
