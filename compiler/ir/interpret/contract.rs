@@ -218,16 +218,9 @@ struct Sizes {
 }
 
 fn convolve<T: Sum>(input: &[T], filter: &[T], windows: &Windows, sizes: &Sizes) -> Vec<T> {
-    let Sizes { batches, spatial, channels, taps, outputs, groups } = *sizes;
+    let Sizes { batches, spatial, channels, outputs, groups, .. } = *sizes;
     let (depth, per_group) = (channels / groups, outputs / groups);
-    // The filter with taps outermost: [taps, outputs, depth].
-    let mut by_tap = Vec::with_capacity(filter.len());
-    for tap in 0..taps {
-        for output in 0..outputs {
-            let first = (output * taps + tap) * depth;
-            by_tap.extend_from_slice(&filter[first..first + depth]);
-        }
-    }
+    let filter = outputs_innermost(filter, depth, sizes);
     let mut sums = Vec::with_capacity(batches * windows.taps.len() * outputs);
     for batch in 0..batches {
         for taps in &windows.taps {
@@ -236,21 +229,32 @@ fn convolve<T: Sum>(input: &[T], filter: &[T], windows: &Windows, sizes: &Sizes)
             let sums = &mut sums[start..];
             for &(tap, element) in taps {
                 let pixel = &input[(batch * spatial + element) * channels..][..channels];
-                let filter = &by_tap[tap * outputs * depth..][..outputs * depth];
+                let filter = &filter[tap * depth * outputs..][..depth * outputs];
                 if depth == 1 && per_group == 1 {
-                    for ((sum, &x), &w) in sums.iter_mut().zip(pixel).zip(filter) {
-                        *sum = sum.add_product(x, w);
-                    }
+                    add_products(sums, pixel.iter().copied(), filter);
                     continue;
                 }
-                for (output, (sum, row)) in sums.iter_mut().zip(filter.chunks_exact(depth)).enumerate() {
-                    let group = output / per_group;
-                    for (&x, &w) in pixel[group * depth..(group + 1) * depth].iter().zip(row) {
-                        *sum = sum.add_product(x, w);
-                    }
+                for (channel, &x) in pixel.iter().enumerate() {
+                    let first = channel / depth * per_group;
+                    let weights = &filter[channel % depth * outputs + first..][..per_group];
+                    add_products(&mut sums[first..first + per_group], std::iter::repeat(x), weights);
                 }
             }
         }
     }
     sums
+}
+
+/// To each sum one product: all outputs of a position advance together, and each still takes its products in order.
+fn add_products<T: Sum>(sums: &mut [T], values: impl Iterator<Item = T>, weights: &[T]) {
+    for ((sum, &weight), value) in sums.iter_mut().zip(weights).zip(values) {
+        *sum = sum.add_product(value, weight);
+    }
+}
+
+/// The filter `[outputs, taps, depth]` as `[taps, depth, outputs]`.
+fn outputs_innermost<T: Sum>(filter: &[T], depth: usize, sizes: &Sizes) -> Vec<T> {
+    let Sizes { taps, outputs, .. } = *sizes;
+    let weights = (0..taps * depth).flat_map(|weight| (0..outputs).map(move |output| output * taps * depth + weight));
+    weights.map(|position| filter[position]).collect()
 }

@@ -1,0 +1,54 @@
+/* One model of a program that runs several. Included once a model, where NAMED and SIZED put a rest behind its name in small and
+   in capital letters, and where these stand:
+     NAMED(_read), NAMED(_prepare), NAMED(_write)  its buffers, which the test knows
+     WEIGHTS                                       if its weights are a file: their size */
+
+static unsigned char NAMED(_memory)[SIZED(_ARENA_BYTES) + SIZED(_ARENA_ALIGN)];
+
+/* A call among so many live numbers that they stand in every register that a callee has to keep. */
+static int NAMED(_call)(void *arena, const NAMED(_forward_inputs) *in, NAMED(_forward_outputs) *out)
+{
+  static volatile double reals[12] = { 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.5, 11.5, 12.5 };
+  static volatile long numbers[10] = { 11, 12, 13, 14, 15, 16, 17, 18, 19, 20 };
+  double a = reals[0], b = reals[1], c = reals[2], d = reals[3], e = reals[4], f = reals[5];
+  double g = reals[6], h = reals[7], i = reals[8], j = reals[9], k = reals[10], l = reals[11];
+  long m = numbers[0], n = numbers[1], o = numbers[2], p = numbers[3], q = numbers[4];
+  long r = numbers[5], s = numbers[6], t = numbers[7], u = numbers[8], v = numbers[9];
+  int status = NAMED(_forward)(arena, in, out);
+  CHECK(a == reals[0] && b == reals[1] && c == reals[2] && d == reals[3] && e == reals[4] && f == reals[5]);
+  CHECK(g == reals[6] && h == reals[7] && i == reals[8] && j == reals[9] && k == reals[10] && l == reals[11]);
+  CHECK(m == numbers[0] && n == numbers[1] && o == numbers[2] && p == numbers[3] && q == numbers[4]);
+  CHECK(r == numbers[5] && s == numbers[6] && t == numbers[7] && u == numbers[8] && v == numbers[9]);
+  return status;
+}
+
+/* Runs the model on the inputs of every call, one behind the other. */
+static void NAMED(_run)(FILE *inputs, FILE *outputs, unsigned calls)
+{
+  unsigned char *memory = NAMED(_memory);
+  unsigned char *arena = memory + (-(uintptr_t)memory & (SIZED(_ARENA_ALIGN) - 1));
+  NAMED(_forward_inputs) in;
+  NAMED(_forward_outputs) out;
+  memset(memory, 0xee, sizeof NAMED(_memory));
+#ifdef WEIGHTS
+  {
+    static unsigned char file[WEIGHTS + SIZED(_ARENA_ALIGN)];
+    unsigned char *weights = file + (-(uintptr_t)file & (SIZED(_ARENA_ALIGN) - 1));
+    modelc_config config;
+    CHECK(fread(weights, 1, WEIGHTS, inputs) == WEIGHTS);
+    memset(&config, 0, sizeof config);
+    config.struct_size = sizeof config;
+    config.weights = weights;
+    config.weights_bytes = WEIGHTS;
+    EQUAL(NAMED(_init)(arena, SIZED(_ARENA_BYTES), &config), MODELC_OK);
+  }
+#else
+  EQUAL(NAMED(_init)(arena, SIZED(_ARENA_BYTES), NULL), MODELC_OK);
+#endif
+  for (; calls > 0; calls--) {
+    NAMED(_read)(inputs, &in);
+    NAMED(_prepare)(&out);
+    EQUAL(NAMED(_call)(arena, &in, &out), MODELC_OK);
+    NAMED(_write)(outputs);
+  }
+}

@@ -1,0 +1,140 @@
+//! Objects of models linked into one C program, which runs them here or under an emulator.
+
+use modelc::emit::{Image, ObjectFiles};
+use modelc::program::{Method, Port};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// A way to compile C programs and to run them.
+#[derive(Clone, Copy)]
+pub struct Tools {
+    /// What models are compiled for.
+    pub target: &'static str,
+    /// The C compiler.
+    pub compiler: &'static str,
+    /// What runs the program, if this computer does not.
+    pub emulator: Option<&'static str>,
+}
+
+/// Bytes of the buffers of each call.
+pub type Calls = Vec<Vec<Vec<u8>>>;
+
+/// A model of the program.
+pub struct Linked<'a> {
+    /// What the object's symbols begin with: small letters and digits.
+    pub name: String,
+    /// Object and header.
+    pub files: &'a ObjectFiles,
+    /// The method that is called.
+    pub method: &'a Method,
+    /// Weights that are not in the object.
+    pub weights: Option<Vec<u8>>,
+    /// Inputs of each call.
+    pub calls: &'a Calls,
+}
+
+/// The outputs of each call of each model.
+///
+/// # Errors
+/// When a tool is missing, or the program does not compile or ends with an error. The last model it names is the one.
+pub fn run(models: &[Linked<'_>], tools: Tools) -> Result<Vec<Calls>, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).map_err(|error| error.to_string());
+    let (mut text, mut inputs) = (String::new(), Vec::new());
+    for model in models {
+        write(&format!("{}.o", model.name), &model.files.object.to_vec())?;
+        write(&format!("{}.h", model.name), model.files.header.as_bytes())?;
+        text.push_str(&buffers(model));
+        inputs.extend(model.weights.iter().flatten());
+        inputs.extend(model.calls.iter().flatten().flatten());
+    }
+    text.push_str("#define RUN_ALL(inputs, outputs) \\\n");
+    for Linked { name, calls, .. } in models {
+        let _ = writeln!(text, "  fputs(\"{name}\\n\", stderr); {name}_run(inputs, outputs, {}); \\", calls.len());
+    }
+    text.push('\n');
+    write("models.h", text.as_bytes())?;
+    write("inputs", &inputs)?;
+    let outputs = compile_and_run(folder.path(), models, tools)?;
+    let mut outputs = outputs.as_slice();
+    let all = models.iter().map(|model| model.calls.iter().map(|_| take(&mut outputs, &model.method.outputs)).collect());
+    let all: Option<Vec<Calls>> = all.collect();
+    all.filter(|_| outputs.is_empty()).ok_or_else(|| "the program wrote more or less than the outputs".into())
+}
+
+/// The outputs of one call, from what the program wrote.
+fn take(bytes: &mut &[u8], ports: &[Port]) -> Option<Vec<Vec<u8>>> {
+    let mut outputs = Vec::new();
+    for port in ports {
+        let (output, rest) = bytes.split_at_checked(port.bytes as usize)?;
+        outputs.push(output.to_vec());
+        *bytes = rest;
+    }
+    Some(outputs)
+}
+
+/// What `model.h` wants of one model, and `model.h`.
+fn buffers(model: &Linked<'_>) -> String {
+    let (name, method) = (&model.name, model.method);
+    let mut text = format!("#include \"{name}.h\"\n#define NAMED(rest) {name}##rest\n#define SIZED(rest) {}##rest\n", name.to_uppercase());
+    if model.weights.is_some() {
+        let _ = writeln!(text, "#define WEIGHTS SIZED(_WEIGHTS_BYTES)");
+    }
+    for (direction, ports) in [("in", &method.inputs), ("out", &method.outputs)] {
+        for (index, port) in ports.iter().enumerate() {
+            let _ = writeln!(text, "static long long {name}_{direction}{index}[{} / 8 + 1];", port.bytes);
+        }
+    }
+    let _ = writeln!(text, "static void {name}_read(FILE *file, {name}_forward_inputs *in)\n{{\n  (void)file; (void)in;");
+    for (index, port) in method.inputs.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "  CHECK(fread({name}_in{index}, 1, {0}, file) == {0});\n  in->in{index} = (void *){name}_in{index};",
+            port.bytes
+        );
+    }
+    let _ = writeln!(text, "}}\nstatic void {name}_prepare({name}_forward_outputs *out)\n{{\n  (void)out;");
+    for index in 0..method.outputs.len() {
+        let _ = writeln!(text, "  out->out{index} = (void *){name}_out{index};");
+    }
+    let _ = writeln!(text, "}}\nstatic void {name}_write(FILE *file)\n{{\n  (void)file;");
+    for (index, port) in method.outputs.iter().enumerate() {
+        let _ = writeln!(text, "  CHECK(fwrite({name}_out{index}, 1, {0}, file) == {0});", port.bytes);
+    }
+    text.push_str("}\n#include \"model.h\"\n#undef NAMED\n#undef SIZED\n#undef WEIGHTS\n");
+    text
+}
+
+/// What the program writes.
+fn compile_and_run(folder: &Path, models: &[Linked<'_>], tools: Tools) -> Result<Vec<u8>, String> {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/link");
+    let program = folder.join("runner");
+    let mut compile = Command::new(tools.compiler);
+    compile.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-static", "-I"]).arg(folder).arg("-I").arg(&sources);
+    compile.arg(sources.join("runner.c")).args(models.iter().map(|model| folder.join(format!("{}.o", model.name))));
+    finish(compile.arg("-o").arg(&program))?;
+    let mut execute = match tools.emulator {
+        Some(emulator) => {
+            let mut command = Command::new(emulator);
+            command.arg(&program);
+            command
+        }
+        None => Command::new(&program),
+    };
+    finish(execute.arg(folder.join("inputs")).arg(folder.join("outputs")))?;
+    fs::read(folder.join("outputs")).map_err(|error| error.to_string())
+}
+
+fn finish(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{name}: {error}; `cargo xtask setup` installs what the tests use"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() { Ok(()) } else { Err(format!("{name}: {}: {}", output.status, said.trim_end())) }
+}
+
+/// The image of an object's weights file, if it has one.
+pub fn weights_of(files: &ObjectFiles) -> Option<Vec<u8>> {
+    files.weights.as_ref().map(Image::to_vec)
+}
