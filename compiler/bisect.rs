@@ -87,8 +87,7 @@ pub fn first_difference(
         let mut expected = Expected::of(program);
         let mut trace = |function, inst, results: &[Tensor]| expected.note(module, function, inst, results);
         interpreter.run_with_trace(*method, inputs, &mut trace).map_err(|error| interpreter_failed(&error))?;
-        let bytes: Vec<&[u8]> = inputs.iter().map(|tensor| tensor.bytes.as_slice()).collect();
-        instance.call(*method, &bytes, &mut Vec::new())?;
+        instance.call_tensors(*method, inputs)?;
         let steps = crate::codegen::driver::calls(&program.methods[*method].steps);
         let mut seen: HashMap<(Source, u32), usize> = HashMap::new();
         for observation in instance.observations() {

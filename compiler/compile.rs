@@ -10,7 +10,7 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::emit::{self, Image, ModelInfo, ObjectFiles, ObjectOptions, Output, RiscvAbi, WeightsPlace};
-use crate::frontend::LoadOptions;
+use crate::frontend::{Bound, LoadOptions};
 use crate::ir::data::Bytes;
 use crate::ir::{Data, Module};
 use crate::lower::{self, Lowered, PlanSource};
@@ -45,6 +45,8 @@ pub struct Settings {
     pub search_longer: bool,
     /// Shapes that replace the file's, by input number.
     pub shapes: Vec<(usize, Vec<u64>)>,
+    /// Extents that are known only when the model runs.
+    pub bounds: Vec<Bound>,
     /// Custom operators left to functions of the application: their names in the file, and those of the functions.
     pub customs: Vec<(String, String)>,
     /// Files of tensors beside an ExecuTorch program (`.ptd`). Paths are kept nowhere.
@@ -101,6 +103,13 @@ impl Compiler {
     #[must_use]
     pub fn shape(mut self, input: usize, shape: &[u64]) -> Self {
         self.settings.shapes.push((input, shape.to_vec()));
+        self
+    }
+
+    /// Makes an extent of an input one that is known only when the program runs, and at most so large.
+    #[must_use]
+    pub fn bound(mut self, input: usize, dimension: usize, most: u64) -> Self {
+        self.settings.bounds.push(Bound { is_output: false, port: input, dimension, most });
         self
     }
 
@@ -187,6 +196,7 @@ impl Settings {
         let data = |path: &String| Ok((path.clone(), Data::all_of(input::map(Path::new(path))?)));
         Ok(LoadOptions {
             shapes: self.shapes.clone(),
+            bounds: self.bounds.clone(),
             open_constants: self.external_weights,
             customs: self.customs.clone(),
             data: self.data.iter().map(data).collect::<Result<_, Diagnostic>>()?,

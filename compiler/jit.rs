@@ -9,7 +9,8 @@ use crate::codegen::clif::{Optimise, isa_for};
 use crate::codegen::compile::{CompiledModel, compile};
 use crate::codegen::{Code, DriverOptions, RelocationTarget};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
-use crate::interface::{CONFIG_BYTES, Field, Interface, STATUSES};
+use crate::interface::{CONFIG_BYTES, Field, Interface, STATUSES, has_shape};
+use crate::ir::Tensor;
 use crate::machine::Machine;
 use crate::program::{ALIGNMENT, Method, Port, Program};
 use crate::target::{self, Target};
@@ -272,7 +273,19 @@ impl Instance {
         check_status("reset", unsafe { reset(self.state.address()) })
     }
 
-    /// Calls a method: copies the inputs in, runs, copies the outputs out.
+    /// Calls a method on tensors whose shapes need not be the largest ones.
+    ///
+    /// # Errors
+    /// As [`Instance::call`]; `MODELC_E_SHAPE` for shapes that the method does not take.
+    pub fn call_tensors(&mut self, method: usize, inputs: &[Tensor]) -> Result<Vec<Tensor>, Diagnostic> {
+        let slices: Vec<(&[u8], Option<&[u64]>)> = inputs.iter().map(|t| (t.bytes.as_slice(), Some(t.shape.as_slice()))).collect();
+        self.write(method, &slices)?;
+        let status = self.run(method)?;
+        check_status(&self.model.methods[method].name, status)?;
+        Ok(self.output_tensors(method))
+    }
+
+    /// Calls a method: copies the inputs in, runs, copies the outputs out. Where extents are dynamic, inputs are of the largest shapes.
     ///
     /// # Errors
     /// When inputs do not fit the method, or the call ends with a status.
@@ -289,6 +302,12 @@ impl Instance {
     /// # Errors
     /// When there is no such method, or an input has not the bytes that it should have.
     pub fn write_inputs(&mut self, method: usize, inputs: &[&[u8]]) -> Result<(), Diagnostic> {
+        let inputs: Vec<(&[u8], Option<&[u64]>)> = inputs.iter().map(|&bytes| (bytes, None)).collect();
+        self.write(method, &inputs)
+    }
+
+    /// Copies inputs in, with their shapes where they are not the largest ones.
+    fn write(&mut self, method: usize, inputs: &[(&[u8], Option<&[u64]>)]) -> Result<(), Diagnostic> {
         self.prepare(method)?;
         let description = &self.model.methods[method];
         if inputs.len() != description.inputs.len() {
@@ -298,14 +317,16 @@ impl Instance {
         let Some(arguments) = &mut self.arguments[method] else {
             return Err(failed(&"buffers are missing"));
         };
-        for (index, (port, &bytes)) in description.inputs.iter().zip(inputs).enumerate() {
-            if bytes.len() as u64 != port.bytes {
+        for (index, (port, &(bytes, shape))) in description.inputs.iter().zip(inputs).enumerate() {
+            let shape = shape.filter(|_| has_shape(port));
+            if !fits(port, bytes, shape) {
                 return Err(Diagnostic::new(511, Kind::Invalid, format!("input {index} of {} has the wrong size", description.name))
                     .about_tensor(&port.name)
                     .expected(format!("{} bytes", port.bytes), format!("{} bytes", bytes.len())));
             }
             let field = &self.model.interface.methods[method].inputs[index];
-            arguments.inputs.bytes_mut(index, field, port).copy_from_slice(bytes);
+            arguments.inputs.set(index, field, port, bytes);
+            arguments.inputs.set_shape(field, shape.unwrap_or(&port.shape));
         }
         Ok(())
     }
@@ -342,6 +363,23 @@ impl Instance {
         let (ports, fields) = (&self.model.methods[method].outputs, &self.model.interface.methods[method].outputs);
         let side = &arguments.outputs;
         ports.iter().zip(fields).enumerate().map(|(index, (port, field))| side.bytes(index, field, port).to_vec()).collect()
+    }
+
+    /// The outputs of the last run of a method, each of the shape that it had.
+    pub fn output_tensors(&self, method: usize) -> Vec<Tensor> {
+        let Some(Some(arguments)) = self.arguments.get(method) else {
+            return vec![];
+        };
+        let (ports, fields) = (&self.model.methods[method].outputs, &self.model.interface.methods[method].outputs);
+        let side = &arguments.outputs;
+        let tensor = |(index, (port, field)): (usize, (&Port, &Field))| {
+            let shape = side.shape(field, port);
+            let bytes = shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent)).and_then(|n| port.element.bytes_for(n));
+            let whole = side.bytes(index, field, port);
+            let bytes = whole.get(..bytes.unwrap_or(u64::MAX) as usize).unwrap_or(whole).to_vec();
+            Tensor { element: port.element, shape, bytes }
+        };
+        ports.iter().zip(fields).enumerate().map(tensor).collect()
     }
 
     /// What the kernels of the last run wrote, in the order in which they ran; each run can be asked once. Empty without `observe`.
@@ -388,7 +426,10 @@ impl Instance {
 
 impl Side {
     fn new(ports: &[Port], fields: &[Field], placement: Placement) -> Result<Self, Diagnostic> {
-        let end = |(port, field): (&Port, &Field)| field.offset + if port.scalar { port.bytes } else { 8 };
+        let end = |(port, field): (&Port, &Field)| match field.shape_offset {
+            Some(offset) => offset + 8 * port.shape.len() as u64,
+            None => field.offset + if port.scalar { port.bytes } else { 8 },
+        };
         let bytes = ports.iter().zip(fields).map(end).max().unwrap_or(4).next_multiple_of(8);
         let mut record = Memory::new(bytes as usize, 8, Placement::Aligned)?;
         let mut buffers = Vec::new();
@@ -417,12 +458,38 @@ impl Side {
         }
     }
 
-    fn bytes_mut(&mut self, index: usize, field: &Field, port: &Port) -> &mut [u8] {
-        match &mut self.buffers[index] {
-            Some(buffer) => buffer.contents_mut(),
-            None => &mut self.record.contents_mut()[field.offset as usize..][..port.bytes as usize],
+    /// Writes the contents of an input. They end where the buffer ends, so that what reads past them is seen.
+    fn set(&mut self, index: usize, field: &Field, port: &Port, bytes: &[u8]) {
+        let Some(buffer) = &mut self.buffers[index] else {
+            self.record.contents_mut()[field.offset as usize..][..bytes.len()].copy_from_slice(bytes);
+            return;
+        };
+        let start = (port.bytes as usize).saturating_sub(bytes.len()) / port.element.alignment() as usize * port.element.alignment() as usize;
+        buffer.contents_mut()[start..][..bytes.len()].copy_from_slice(bytes);
+        let address = buffer.address() as u64 + start as u64;
+        self.record.contents_mut()[field.offset as usize..][..8].copy_from_slice(&address.to_le_bytes());
+    }
+
+    fn set_shape(&mut self, field: &Field, shape: &[u64]) {
+        let Some(offset) = field.shape_offset else { return };
+        for (slot, extent) in self.record.contents_mut()[offset as usize..].chunks_exact_mut(8).zip(shape) {
+            slot.copy_from_slice(&extent.to_le_bytes());
         }
     }
+
+    fn shape(&self, field: &Field, port: &Port) -> Vec<u64> {
+        let Some(offset) = field.shape_offset else { return port.shape.clone() };
+        let words = self.record.contents()[offset as usize..].chunks_exact(8).take(port.shape.len());
+        words.map(|word| word.iter().rev().fold(0, |n, &byte| n << 8 | u64::from(byte))).collect()
+    }
+}
+
+/// Whether contents, and a shape where the port has a dynamic one, fit a port's buffer.
+fn fits(port: &Port, bytes: &[u8], shape: Option<&[u64]>) -> bool {
+    let Some(shape) = shape else { return bytes.len() as u64 == port.bytes };
+    let elements = shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent));
+    let wanted = elements.and_then(|n| port.element.bytes_for(n));
+    shape.len() == port.shape.len() && wanted == Some(bytes.len() as u64) && bytes.len() as u64 <= port.bytes
 }
 
 /// A `modelc_config` with the hooks.

@@ -60,6 +60,10 @@ pub struct Method {
     pub inputs: Vec<Port>,
     /// Outputs in order.
     pub outputs: Vec<Port>,
+    /// Dynamic extents of inputs, each where the call keeps it: one that several share is the same for all of them.
+    pub input_extents: Vec<PortExtent>,
+    /// Dynamic extents of outputs, each where the call has it at the end.
+    pub output_extents: Vec<PortExtent>,
     /// What it does.
     pub steps: Vec<Step>,
     /// Scratch memory it needs.
@@ -117,6 +121,19 @@ pub struct Port {
     pub quantization: Option<Quantization>,
     /// A plain number and not a buffer.
     pub scalar: bool,
+}
+
+/// A dynamic extent of a port: an `i64` in memory while the method runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PortExtent {
+    /// The port's number.
+    pub port: u32,
+    /// The dimension.
+    pub dimension: u32,
+    /// Its smallest value; the largest is the port's extent.
+    pub low: u64,
+    /// Where it is.
+    pub cell: Address,
 }
 
 /// One step of a method.
@@ -189,8 +206,26 @@ pub struct Call {
     pub arguments: Vec<Address>,
     /// The integer parameters.
     pub integers: Vec<i64>,
+    /// Whether the kernel is called once on whole tensors, or over slices of them.
+    pub slices: Option<Slices>,
     /// For reports and profiles.
     pub origin: Origin,
+}
+
+/// How a kernel goes over slices of its tensors, as many as run-time extents say: it is called for a block of slices at a time, as long as
+/// whole blocks are left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slices {
+    /// `i64` numbers; their product is the number of slices.
+    pub extents: Vec<Address>,
+    /// The most slices that there are.
+    pub most: u64,
+    /// Slices of a block.
+    pub block: u64,
+    /// Another call took the slices before, as far as they fill blocks of so many.
+    pub behind_blocks_of: Option<u64>,
+    /// For each argument the bytes from one slice to the next; 0 where all slices have the same.
+    pub strides: Vec<u64>,
 }
 
 /// Where a kernel call comes from and what it costs.

@@ -385,3 +385,84 @@ fn a_table_that_dies_is_updated_in_place() {
     // The table alone: 4 × 2 numbers.
     assert_eq!(lowered.plans[0].arena_bytes, 32);
 }
+
+/// A module in the text form, lowered for this computer.
+fn lowered_text(text: &str) -> (ir::Module, Lowered) {
+    let module = parse_module(text).unwrap_or_else(|error| panic!("{error}"));
+    ir::verify(&module).unwrap_or_else(|error| panic!("{error}"));
+    let options = Options { machine: host_machine().unwrap(), effort: Effort::Normal, plan: PlanSource::Own };
+    let lowered = pipeline::lower(&module, "text", options).unwrap_or_else(|error| panic!("{error}"));
+    (module, lowered)
+}
+
+fn numbers(shape: &[u64], seed: u64) -> ir::Tensor {
+    let count = shape.iter().product::<u64>();
+    let number = |i: u64| ((i.wrapping_mul(2_654_435_761).wrapping_add(seed * 977) >> 7) % 41) as f32 / 8.0 - 2.5;
+    ir::Tensor { element: ir::ElementType::F32, shape: shape.to_vec(), bytes: (0..count).flat_map(|i| number(i).to_le_bytes()).collect() }
+}
+
+/// The JIT against the interpreter, on inputs of several shapes in one instance; all memory against guard pages, dead memory overwritten.
+fn computes_what_the_interpreter_does(text: &str, shapes: &[&[&[u64]]]) {
+    let (module, lowered) = lowered_text(text);
+    let options = JitOptions { placement: Placement::AgainstGuard, live: Some(lowered.live.clone()), ..JitOptions::default() };
+    let jit = Jit::with_options(&lowered.program, host_machine().unwrap(), options).unwrap_or_else(|error| panic!("{error}"));
+    let mut instance = jit.instance().unwrap();
+    let mut interpreter = ir::interpret::Interpreter::new(&module);
+    for shapes in shapes {
+        let inputs: Vec<_> = (0..).zip(*shapes).map(|(i, shape)| numbers(shape, i)).collect();
+        let wanted = interpreter.run(0, &inputs).unwrap_or_else(|error| panic!("{error}"));
+        let found = instance.call_tensors(0, &inputs).unwrap_or_else(|error| panic!("{shapes:?}: {error}"));
+        let tolerance = modelc::compare::Tolerance { relative: 1e-5, absolute: 0.0 };
+        for (found, wanted) in found.iter().zip(&wanted) {
+            let difference = modelc::compare::compare(found, wanted, tolerance);
+            assert!(matches!(difference, modelc::compare::Difference::None { .. }), "{shapes:?}: {difference}");
+        }
+    }
+}
+
+/// A convolution, a pooling, a dense layer and a normalization of so many images as come.
+const BATCH: &str = r#"
+const0: f32[3, 3, 3, 2] = [0.5, -0.25, 1.0, 0.125, -0.5, 0.75, 0.5, -0.25, 1.0, 0.125, -0.5, 0.75, 0.5, -0.25, 1.0, 0.125, -0.5, 0.75, 0.5, -0.25, 1.0, 0.125, -0.5, 0.75, 0.5, -0.25, 1.0, 0.125, -0.5, 0.75, 0.5, -0.25, 1.0, 0.125, -0.5, 0.75, 0.5, -0.25, 1.0, 0.125, -0.5, 0.75, 0.5, -0.25, 1.0, 0.125, -0.5, 0.75, 0.5, -0.25, 1.0, 0.125, -0.5, 0.75]
+const1: f32[2, 3] = [1.0, -1.0, 0.5, 0.25, 2.0, -0.5]
+func @main(v0: f32[v2, 4, 4, 2], v1: f32[v2, 3]) {
+  v2: index 1..=40 = extent_of v0 { axis = 0 }
+  v3 = constant { data = const0 }
+  v4 = conv v0, v3 { strides = [1, 1], dilation = [1, 1], padding_low = [1, 1], padding_high = [1, 1], input_dilation = [1, 1], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
+  v5 = reduce v4 { reduction = max, axes = [1, 2] }
+  v6 = reshape v5 { shape = [v2, 3] }
+  v7 = concat v6, v1 { axis = 1 }
+  v8 = slice v7 { start = [0, 1], size = [v2, 3], stride = [1, 2] }
+  v9 = constant { data = const1 }
+  v10 = matmul v8, v9 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
+  v11 = transpose v8 { permutation = [0, 1] }
+  return v10, v11, v1
+}
+method "main" = @main {
+  input "x"
+  input "extra"
+  output "scores"
+  output "picked"
+  output "same"
+}
+"#;
+
+#[test]
+fn a_dynamic_batch_is_computed_slice_by_slice() {
+    let shapes = |n: u64| [vec![n, 4, 4, 2], vec![n, 3]];
+    for n in [1, 40, 16, 17, 3] {
+        let shapes = shapes(n);
+        computes_what_the_interpreter_does(BATCH, &[&[&shapes[0], &shapes[1]]]);
+    }
+}
+
+#[test]
+fn wrong_shapes_are_refused() {
+    let (_, lowered) = lowered_text(BATCH);
+    let mut instance = Jit::new(&lowered.program, host_machine().unwrap()).unwrap().instance().unwrap();
+    for (first, second) in [([41, 4, 4, 2], [41, 3]), ([2, 4, 4, 2], [3, 3]), ([2, 4, 2, 4], [2, 3]), ([0, 4, 4, 2], [0, 3])] {
+        let error = instance.call_tensors(0, &[numbers(&first, 0), numbers(&second, 1)]).unwrap_err();
+        assert!(error.code == 511 || error.message.contains("MODELC_E_SHAPE"), "{error}");
+    }
+    let found = instance.call_tensors(0, &[numbers(&[2, 4, 4, 2], 0), numbers(&[2, 3], 1)]).unwrap();
+    assert_eq!(found.iter().map(|t| t.shape.clone()).collect::<Vec<_>>(), [[2, 2], [2, 3], [2, 3]]);
+}

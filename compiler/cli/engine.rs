@@ -68,14 +68,7 @@ impl Engine {
     /// # Errors
     /// When the call ends with a status.
     pub fn call(&mut self, method: usize, inputs: &[Tensor]) -> Result<Vec<Tensor>, Diagnostic> {
-        let slices: Vec<&[u8]> = inputs.iter().map(|t| t.bytes.as_slice()).collect();
-        let mut outputs = Vec::new();
-        self.instance.call(method, &slices, &mut outputs)?;
-        let ports = self.lowered.program.methods[method].outputs.iter().zip(&self.ports[method]);
-        let tensor = |(bytes, (buffer, port)): (Vec<u8>, (&crate::program::Port, &crate::ir::Port))| {
-            let tensor = Tensor { element: buffer.element, shape: buffer.shape.clone(), bytes };
-            port.from_buffer(&tensor).unwrap_or(tensor)
-        };
-        Ok(outputs.into_iter().zip(ports).map(tensor).collect())
+        let outputs = self.instance.call_tensors(method, inputs)?;
+        Ok(outputs.into_iter().zip(&self.ports[method]).map(|(tensor, port)| port.from_buffer(&tensor).unwrap_or(tensor)).collect())
     }
 }

@@ -4,7 +4,7 @@ use super::options::{Common, usage};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::emit::{ModelInfo, Output, write_all};
 use crate::ir::random::Random;
-use crate::ir::{ElementType, Module, Scalar, Tensor};
+use crate::ir::{ElementType, Extent, Function, Module, Scalar, Tensor, TensorType};
 use crate::npz::{self, Archive};
 use crate::{input, pipeline};
 use sha2::{Digest, Sha256};
@@ -102,8 +102,6 @@ impl Inputs {
         let mut inputs = Vec::new();
         for (index, &param) in function.params.iter().take(method.inputs.len()).enumerate() {
             let ty = function.tensor(param);
-            let shape =
-                ty.static_shape().ok_or_else(|| Diagnostic::new(601, Kind::Unsupported, format!("in{index} has a dynamic shape")))?;
             let port = &method.inputs[index];
             let position = port.position(index);
             let name = format!("in{call}_{position}");
@@ -111,20 +109,33 @@ impl Inputs {
                 Self::Archive(archive) => archive.input(call, position),
                 Self::Arrays(list) => list.iter().find(|(i, _)| *i == position).map(|(_, tensor)| tensor),
                 Self::Random(seed) => {
+                    let shape = shape_of(function, ty, None);
                     inputs.push(random(ty.element, &shape, seed.wrapping_add(index as u64)));
                     continue;
                 }
             };
             let given = given.ok_or_else(|| {
                 Diagnostic::new(503, Kind::Invalid, format!("the inputs hold no {name}"))
-                    .expected(format!("{} {shape:?}, {:?}", ty.element, method.inputs[index].name), "nothing")
+                    .expected(format!("{} {:?}, {:?}", ty.element, shape_of(function, ty, None), method.inputs[index].name), "nothing")
             })?;
             // An array of another rank stays as it is, for `conform` to refuse.
             let given = port.to_buffer(given).unwrap_or_else(|| given.clone());
+            let shape = shape_of(function, ty, Some(&given.shape));
             inputs.push(npz::conform(&given, ty.element, &shape, &name)?);
         }
         Ok(inputs)
     }
+}
+
+/// The shape of an input: a dynamic extent is the given one if it may be, else the largest.
+fn shape_of(function: &Function, ty: &TensorType, given: Option<&[u64]>) -> Vec<u64> {
+    let extent = |(d, &extent): (usize, &Extent)| {
+        let interval = function.interval(extent);
+        let inside = |n: &u64| i64::try_from(*n).is_ok_and(|n| (interval.low..=interval.high).contains(&n));
+        let largest = u64::try_from(interval.high).unwrap_or(0);
+        given.filter(|given| given.len() == ty.rank()).and_then(|given| given.get(d)).copied().filter(inside).unwrap_or(largest)
+    };
+    ty.shape.iter().enumerate().map(extent).collect()
 }
 
 /// Reads `in0=a.npy`.

@@ -2,7 +2,7 @@
 
 use crate::Settings;
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
-use crate::frontend::LoadOptions;
+use crate::frontend::{Bound, LoadOptions};
 use crate::lower::{self, PlanSource};
 use crate::machine::Machine;
 use crate::plan::Effort;
@@ -44,6 +44,9 @@ pub struct Common {
     /// Give an input another shape: in0=1x224x224x3
     #[arg(long = "shape", value_name = "INPUT=SHAPE")]
     shapes: Vec<String>,
+    /// Let an extent be known only when the model runs, up to a bound: in0.1=128
+    #[arg(long = "bound", value_name = "PORT.DIMENSION=N")]
+    bounds: Vec<String>,
     /// A file of tensors beside an ExecuTorch program
     #[arg(long = "data", value_name = "W.ptd")]
     data: Vec<String>,
@@ -78,6 +81,7 @@ impl Common {
             search_longer: self.plan_effort == EffortArgument::Max,
             max_iterations: self.max_iterations,
             shapes: self.shapes.iter().map(|text| parse_shape(text)).collect::<Result<_, _>>()?,
+            bounds: self.bounds.iter().map(|text| parse_bound(text)).collect::<Result<_, _>>()?,
             data: self.data.clone(),
             customs: self.customs.iter().map(|text| parse_custom(text)).collect::<Result<_, _>>()?,
             ..Settings::default()
@@ -107,6 +111,20 @@ fn parse_shape(text: &str) -> Result<(usize, Vec<u64>), Diagnostic> {
     parse().ok_or_else(|| usage(format!("--shape {text} is not understood")).expected("in0=1x224x224x3", text))
 }
 
+fn parse_bound(text: &str) -> Result<Bound, Diagnostic> {
+    let parse = || {
+        let (extent, most) = text.split_once('=')?;
+        let (port, dimension) = extent.split_once('.')?;
+        let (is_output, port) = match port.strip_prefix("in") {
+            Some(port) => (false, port),
+            None => (true, port.strip_prefix("out")?),
+        };
+        let most = most.parse().ok().filter(|&most| most >= 1)?;
+        Some(Bound { is_output, port: port.parse().ok()?, dimension: dimension.parse().ok()?, most })
+    };
+    parse().ok_or_else(|| usage(format!("--bound {text} is not understood")).expected("in0.1=128", text))
+}
+
 /// The operator's name in the file, and the function's symbol.
 fn parse_custom(text: &str) -> Result<(String, String), Diagnostic> {
     let (name, symbol) = text.split_once('=').unwrap_or((text, text));
@@ -127,6 +145,16 @@ mod tests {
         assert_eq!(parse_custom("de-code=decode").unwrap(), ("de-code".into(), "decode".into()));
         for wrong in ["de-code", "", "a=", "a=int", "=b"] {
             assert_eq!(parse_custom(wrong).unwrap_err().kind, Kind::Usage, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn bounds_are_a_port_a_dimension_and_a_number() {
+        let bound = |is_output, port, dimension, most| Bound { is_output, port, dimension, most };
+        assert_eq!(parse_bound("in0.1=128").unwrap(), bound(false, 0, 1, 128));
+        assert_eq!(parse_bound("out2.0=7").unwrap(), bound(true, 2, 0, 7));
+        for wrong in ["in0=1", "0.1=2", "in0.1", "in0.1=0", "in0.x=1", "in.1=1", "out0.-1=1"] {
+            assert_eq!(parse_bound(wrong).unwrap_err().kind, Kind::Usage, "{wrong}");
         }
     }
 

@@ -29,12 +29,7 @@ pub fn check(program: &Program) -> Result<(), Diagnostic> {
 }
 
 fn check_method(program: &Program, method: &Method) -> Result<(), Diagnostic> {
-    for port in method.inputs.iter().chain(&method.outputs) {
-        if port.dynamic.contains(&true) {
-            let message = "an extent known only when the program runs is not there yet in compiled code";
-            return Err(Diagnostic::new(492, Kind::Unsupported, message).about_tensor(&port.name));
-        }
-    }
+    check_extents(program, method)?;
     check_conditions(program, method, &method.steps, 0)?;
     for external in externals(&method.steps) {
         for (tensor, written) in external.inputs.iter().map(|t| (t, false)).chain(external.outputs.iter().map(|t| (t, true))) {
@@ -58,6 +53,30 @@ fn check_method(program: &Program, method: &Method) -> Result<(), Diagnostic> {
         })?;
     }
     Ok(())
+}
+
+/// Every dynamic extent of a port has a cell, and those of inputs can be written.
+fn check_extents(program: &Program, method: &Method) -> Result<(), Diagnostic> {
+    for (ports, extents, written) in [(&method.inputs, &method.input_extents, true), (&method.outputs, &method.output_extents, false)] {
+        for (number, port) in (0..).zip(ports) {
+            for (dimension, _) in (0..).zip(&port.dynamic).filter(|(_, dynamic)| **dynamic) {
+                let extent = extents.iter().find(|x| (x.port, x.dimension) == (number, dimension));
+                let sound = extent.is_some_and(|x| {
+                    let fits = is_cell(program, method, x.cell) && port.shape.get(dimension as usize).is_some_and(|&most| x.low <= most);
+                    fits && (!written || matches!(x.cell, Address::Scratch(_)))
+                });
+                if !sound || port.scalar {
+                    return Err(bug(format!("extent {dimension} of {:?} is not kept", port.name)));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether an address has room for an `i64`.
+fn is_cell(program: &Program, method: &Method, address: Address) -> bool {
+    room(program, method, address).is_some_and(|(room, alignment)| room >= 8 && alignment >= 8)
 }
 
 fn check_conditions(program: &Program, method: &Method, steps: &[Step], depth: usize) -> Result<(), Diagnostic> {
@@ -87,14 +106,23 @@ fn check_call(program: &Program, method: &Method, call: &Call) -> Result<(), Str
     if expected != found {
         return Err(format!("kernel {} takes {expected:?} pointers and numbers, and is given {found:?}", kernel.name));
     }
-    for ((_, buffer), &address) in kernel.pointer_params().zip(&call.arguments) {
+    let slices = call.slices.as_ref();
+    let sound = slices.is_none_or(|slices| {
+        let cells = slices.extents.iter().all(|&cell| is_cell(program, method, cell));
+        cells && slices.strides.len() == call.arguments.len() && slices.block > 0 && slices.behind_blocks_of != Some(0)
+    });
+    if !sound {
+        return Err(format!("the slices of kernel {} are not sound", kernel.name));
+    }
+    for (i, ((_, buffer), &address)) in kernel.pointer_params().zip(&call.arguments).enumerate() {
+        let (stride, blocks) = slices.map_or((0, 0), |s| (s.strides[i], s.most.saturating_sub(s.block)));
         let place = || format!("buffer {} of kernel {} at {address:?}", buffer.name, kernel.name);
         let (room, alignment) = room(program, method, address).ok_or_else(|| format!("{} is nowhere", place()))?;
         let bytes = buffer.elements.checked_mul(u64::from(buffer.lane.bytes())).ok_or_else(|| format!("{} is too large", place()))?;
-        if bytes > room {
+        if stride.checked_mul(blocks).and_then(|behind| behind.checked_add(bytes)).is_none_or(|bytes| bytes > room) {
             return Err(format!("{} has {room} bytes of {bytes}", place()));
         }
-        if u64::from(buffer.alignment) > alignment {
+        if u64::from(buffer.alignment) > alignment || !stride.is_multiple_of(u64::from(buffer.alignment).max(1)) {
             return Err(format!("{} is aligned to {alignment} bytes, not to {}", place(), buffer.alignment));
         }
         let constant = matches!(address, Address::Constant(..) | Address::Input(..));

@@ -318,7 +318,7 @@ mod tests {
         let kernel = |name: &str| Kernel { name: name.into(), ..Kernel::default() };
         let call = |kernel: usize| {
             let origin = Origin { operators: vec![(kernel as u32 + 40, format!("OP{kernel}"))], ..Origin::default() };
-            Step::Call(Call { kernel, arguments: vec![], integers: vec![], origin })
+            Step::Call(Call { kernel, arguments: vec![], integers: vec![], slices: None, origin })
         };
         let method = Method {
             name: "run".into(),
@@ -329,6 +329,8 @@ mod tests {
             lower_bound: 0,
             optimal: true,
             memory_map: MemoryMap::default(),
+        input_extents: vec![],
+        output_extents: vec![],
         };
         Program { kernels: ["a", "b", "c"].map(kernel).into(), methods: vec![method], ..Program::default() }
     }

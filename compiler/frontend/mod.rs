@@ -11,6 +11,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::ir::data::Bytes;
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{Data, Module, TypeError};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// What users may say about a model beside its file.
@@ -18,12 +19,27 @@ use std::sync::Arc;
 pub struct LoadOptions {
     /// Shapes that replace the file's, by input number.
     pub shapes: Vec<(usize, Vec<u64>)>,
+    /// Extents that are known only when the model runs.
+    pub bounds: Vec<Bound>,
     /// Whether the weights are to be replaceable: see [`Module::open_constants`].
     pub open_constants: bool,
     /// Custom operators that functions of the application compute: the operator's name in the file, the function's symbol.
     pub customs: Vec<(String, String)>,
     /// Files of tensors beside an ExecuTorch program: path and contents.
     pub data: Vec<(String, Data)>,
+}
+
+/// The largest value of an extent of an input or output that is known only when the model runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Bound {
+    /// Whether it is of an output, and not of an input.
+    pub is_output: bool,
+    /// The number of the input or output.
+    pub port: usize,
+    /// The dimension.
+    pub dimension: usize,
+    /// The largest extent.
+    pub most: u64,
 }
 
 /// The file formats, told apart by the identifier at byte 4.

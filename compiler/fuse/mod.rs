@@ -8,7 +8,7 @@
 pub mod flow;
 mod widened;
 
-use crate::ir::{ElementType, Expression, ExpressionBuilder, Function, Inst, Op, Value};
+use crate::ir::{Extent, ElementType, Expression, ExpressionBuilder, Function, Inst, Op, Value};
 use flow::{Flow, Item, StateFlow};
 use std::collections::{HashMap, HashSet};
 pub use widened::widened_constant;
@@ -93,6 +93,20 @@ impl Group {
         Self { root: None, copied: Some(from), prologue: None, epilogue: None, insts: vec![], outputs: vec![to] }
     }
 
+    /// The tensors whose shapes the group's work follows: those that it reads and writes, and what stays inside.
+    pub fn tensors(&self, function: &Function) -> Vec<Value> {
+        let root = self.root.iter().flat_map(|&root| function.insts[root].operands.iter().chain(&function.insts[root].results));
+        let expressions = self.prologue.iter().chain(&self.epilogue).flat_map(|e| &e.operands);
+        let all = root.chain(expressions).chain(&self.copied).chain(&self.outputs).copied();
+        let mut tensors = Vec::new();
+        for value in all.filter(|&v| function.values[v].ty.as_tensor().is_some()) {
+            if !tensors.contains(&value) {
+                tensors.push(value);
+            }
+        }
+        tensors
+    }
+
     /// Every tensor and index that the group reads from memory, each once, in a fixed order.
     pub fn inputs(&self, function: &Function) -> Vec<Value> {
         let accumulator = self.root.map(|r| function.insts[r].results[0]);
@@ -108,7 +122,12 @@ impl Group {
             _ => value,
         });
         let mut inputs = Vec::new();
-        for value in root.chain(epilogue) {
+        let tensors = self.tensors(function);
+        let extents = tensors.iter().flat_map(|&v| &function.tensor(v).shape).filter_map(|&e| match function.resolved(e) {
+            Extent::Value(index) => Some(index),
+            Extent::Static(_) => None,
+        });
+        for value in root.chain(epilogue).chain(extents) {
             if Some(value) != accumulator && !inputs.contains(&value) {
                 inputs.push(value);
             }
@@ -131,7 +150,11 @@ pub fn is_view(function: &Function, inst: Inst) -> bool {
     let data = &function.insts[inst];
     let alignment = |value: Value| function.tensor(value).element.alignment();
     match data.op {
-        Op::Reshape => true,
+        // Shapes that are equal only in the numbers that come are checked, and copied.
+        Op::Reshape => {
+            let size = |value: Value| function.size(&function.tensor(value).shape);
+            size(data.operands[0]).is_some_and(|elements| size(data.results[0]) == Some(elements))
+        }
         Op::Bitcast => alignment(data.operands[0]) == alignment(data.results[0]),
         _ => false,
     }

@@ -15,6 +15,7 @@ pub mod module;
 pub mod op;
 pub mod random;
 pub mod scalar;
+pub mod size;
 pub mod tensor;
 pub mod text;
 pub mod types;

@@ -73,7 +73,7 @@ fn method(number: usize, bytes: u64) -> Method {
     let call = Call {
         kernel: number,
         arguments: vec![Address::Input(0, 0), Address::Output(0, 0)],
-        integers: vec![],
+        integers: vec![], slices: None,
         origin: Origin { operators: vec![(number as u32, "peak".into())], ..Origin::default() },
     };
     Method {
@@ -85,6 +85,8 @@ fn method(number: usize, bytes: u64) -> Method {
         lower_bound: 0,
         optimal: true,
         memory_map: MemoryMap::default(),
+        input_extents: vec![],
+        output_extents: vec![],
     }
 }
 

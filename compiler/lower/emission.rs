@@ -8,8 +8,9 @@ use crate::fuse::Group;
 use crate::ir::{self, Definition, Value};
 use crate::machine::Machine;
 use crate::plan::Plan;
-use crate::program::{Address, Call, External, ExternalTensor, Origin, Step, Written};
-use crate::schedule::{self, Argument, Context, Schedule, Unsupported};
+use crate::program::{Address, Call, External, ExternalTensor, Origin, Slices, Step, Written};
+use crate::schedule::outer::{Choice, Piece};
+use crate::schedule::{self, Argument, Context, Unsupported};
 
 /// Writes the steps.
 pub(super) struct Emission<'a, 's> {
@@ -20,6 +21,8 @@ pub(super) struct Emission<'a, 's> {
     pub pool: &'a mut Pool,
     /// Work in the order of the plan, each with its position.
     pub items: std::iter::Enumerate<std::vec::IntoIter<Work<'s>>>,
+    /// For each kernel call, in order, the position of its work, and whether it is the last of that.
+    pub calls: Vec<(usize, bool)>,
 }
 
 impl<'a: 's, 's> Emission<'a, 's> {
@@ -35,9 +38,10 @@ impl<'a: 's, 's> Emission<'a, 's> {
             match work {
                 Work::Group(group) => {
                     let (module, function) = (self.tensors.module(), self.tensors.function());
-                    let schedule = choose(Context { module, function, group, machine: self.machine })?;
-                    let call = self.call(group, schedule.as_ref(), position).map_err(|error| (error, group))?;
-                    steps.push(Step::Call(call));
+                    let schedule = choose(Context { module, function, group, machine: self.machine, block: None })?;
+                    let calls = self.calls(group, &schedule, position).map_err(|error| (error, group))?;
+                    self.calls.extend((1..=calls.len()).map(|n| (position, n == calls.len())));
+                    steps.extend(calls.into_iter().map(Step::Call));
                 }
                 Work::External(group) => steps.push(Step::External(self.external(group).map_err(|error| (error, group))?)),
                 Work::Test(condition) => {
@@ -58,10 +62,16 @@ impl<'a: 's, 's> Emission<'a, 's> {
         Ok((steps, Work::Leave))
     }
 
-    fn call(&mut self, group: &Group, schedule: &dyn Schedule, position: usize) -> Result<Call, Unsupported> {
-        let requirements = schedule.requirements();
+    /// The kernel calls of a group.
+    fn calls(&mut self, group: &Group, choice: &Choice<'_>, position: usize) -> Result<Vec<Call>, Unsupported> {
+        let requirements = choice.requirements();
         let shared: Vec<_> = requirements.may_share.into_iter().filter(|&pair| self.tensors.shares(self.plan, pair)).collect();
-        let lowered = schedule.lower(&shared)?;
+        let pieces = choice.pieces(&shared)?;
+        Ok(pieces.into_iter().map(|piece| self.call(group, piece, position)).collect())
+    }
+
+    fn call(&mut self, group: &Group, piece: Piece, position: usize) -> Call {
+        let Piece { lowered, slices } = piece;
         let mut origin = self.origin(group);
         origin.schedule = lowered.description;
         origin.multiply_accumulates = lowered.multiply_accumulates;
@@ -80,7 +90,14 @@ impl<'a: 's, 's> Emission<'a, 's> {
             });
         }
         let kernel = self.pool.kernel(lowered.kernel, symbol);
-        Ok(Call { kernel, arguments, integers: vec![], origin })
+        let slices = slices.map(|slices| Slices {
+            extents: slices.extents.iter().map(|&extent| self.tensors.address(self.plan, self.pool, extent)).collect(),
+            most: slices.most,
+            block: slices.block,
+            behind_blocks_of: slices.behind_blocks_of,
+            strides: slices.strides,
+        });
+        Call { kernel, arguments, integers: vec![], slices, origin }
     }
 
     fn external(&mut self, group: &Group) -> Result<External, Unsupported> {

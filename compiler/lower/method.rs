@@ -11,11 +11,11 @@ use super::{LiveRanges, Options, Peak, PlanSource, bug, imported};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::fuse::flow::{self, FlowError};
 use crate::fuse::{self, Group, Grouped, Move, Node};
-use crate::ir::{self, Function, Module, Type, Value};
+use crate::ir::{self, Extent, Function, Module, Type, Value};
 use crate::plan::{self, Plan, TensorId};
-use crate::program::{Method, Port};
-use crate::schedule::movement::MovementSchedule;
-use crate::schedule::{self, Context, Requirements, Schedule, Unsupported};
+use crate::program::{Address, Method, Port, PortExtent};
+use crate::schedule::outer::Choice;
+use crate::schedule::{Context, Requirements, Unsupported};
 use std::collections::{BTreeSet, HashMap};
 
 /// A method, its plan and what reports and checks want to know of it.
@@ -45,23 +45,25 @@ pub(super) fn lower(
     let prepared = Prepared::new(fuse::group(flow), method);
     let Prepared { grouped, outputs, states, spares } = &prepared;
     let function = &grouped.function;
+    check_bounds(module, method, function, &grouped.nodes)?;
     let fail = |(error, group): (Unsupported, &Group)| unsupported(module, function, method, group, &error);
 
     let work = work::of_method(function, &grouped.nodes);
-    let context = |group| Context { module, function, group, machine: options.machine };
+    let context = |group| Context { module, function, group, machine: options.machine, block: None };
     let needs = needs_of(&work, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?;
     let outside = Outside::new(module, function, variables, states, method.inputs.len(), outputs);
-    let places = choose_places(&work, &needs, &outside, outputs);
+    let ends = Ends { entered: measured(function, &function.params[..method.inputs.len()]), left: measured(function, outputs), outputs };
+    let places = choose_places(&work, &needs, &outside, &ends);
     let copies = copies_of(&work, &places, function, spares);
     let (work, is_copy) = with_copies(&work, &copies);
     let copied: Vec<Work> = work.iter().zip(&is_copy).filter(|(_, copy)| **copy).map(|(work, _)| *work).collect();
-    let context = |group| Context { module, function, group, machine: options.machine };
+    let context = |group| Context { module, function, group, machine: options.machine, block: None };
     let mut copied = needs_of(&copied, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?.into_iter();
     let mut originals = needs.into_iter();
     let needs: Vec<_> = is_copy.iter().map(|&copy| if copy { copied.next() } else { originals.next() }.flatten()).collect();
 
     let mut tensors = Tensors::new(&outside, &places);
-    let steps = steps_of(&work, &needs, &mut tensors, states, outputs);
+    let steps = steps_of(&work, &needs, &mut tensors, states, &ends);
     let mut request = plan::Request { tensors: tensors.list.clone(), steps, effort: options.effort };
     let planned = match options.plan {
         PlanSource::Own => plan::plan_reordered(&request),
@@ -81,17 +83,22 @@ pub(super) fn lower(
     let work: Vec<Work> = order.iter().map(|&i| work[i]).collect();
     plan::check(&request, &plan).map_err(|error| bug(format!("the memory plan does not pass its check: {error}")))?;
     let items = work.clone().into_iter().enumerate();
-    let mut emission = Emission { machine: options.machine, tensors: &tensors, plan: &plan, pool, items };
+    let mut emission = Emission { machine: options.machine, tensors: &tensors, plan: &plan, pool, items, calls: vec![] };
     let steps = emission.steps().map_err(fail)?;
-    let calls: Vec<usize> = (0..work.len()).filter(|&i| matches!(work[i], Work::Group(_))).collect();
+    let calls = emission.calls;
     let lifetimes = plan::Lifetimes::new(&request).map_err(|error| bug(error.to_string()))?;
-    let live = calls.iter().map(|&step| lifetimes.live_after(&plan, step)).collect();
-    let memory_map = memory_map(&request, &plan, &lifetimes, calls);
+    let live_at = |&(step, last): &(usize, bool)| if last { lifetimes.live_after(&plan, step) } else { lifetimes.live_within(&plan, step) };
+    let live = calls.iter().map(live_at).collect();
+    let memory_map = memory_map(&request, &plan, &lifetimes, calls.into_iter().map(|(step, _)| step).collect());
     let peak = peak(&plan, &memory_map);
+    let inputs = &function.params[..method.inputs.len()];
+    let mut cell = |index| tensors.address(&plan, pool, index);
     let lowered = Method {
         name: method.name.clone(),
-        inputs: ports(&module.functions[method.function], &module.functions[method.function].params, &method.inputs)?,
+        inputs: ports(function, inputs, &method.inputs)?,
         outputs: ports(function, outputs, &method.outputs)?,
+        input_extents: port_extents(function, inputs, &mut cell),
+        output_extents: port_extents(function, outputs, &mut cell),
         steps,
         scratch_bytes: plan.arena_bytes,
         lower_bound: plan.lower_bound,
@@ -99,6 +106,76 @@ pub(super) fn lower(
         memory_map,
     };
     Ok(LoweredMethod { method: lowered, plan, live, peak })
+}
+
+/// What callers give and get.
+struct Ends<'a> {
+    /// The dynamic extents of inputs.
+    entered: Vec<Value>,
+    /// The dynamic extents of outputs.
+    left: Vec<Value>,
+    /// The outputs.
+    outputs: &'a [Value],
+}
+
+impl Ends<'_> {
+    /// What is read when the method is over.
+    fn read(&self) -> impl Iterator<Item = Value> + '_ {
+        self.outputs.iter().chain(&self.left).copied()
+    }
+}
+
+/// The indices that the shapes of tensors name, each once.
+fn measured(function: &Function, tensors: &[Value]) -> Vec<Value> {
+    let mut indices = Vec::new();
+    for &extent in tensors.iter().flat_map(|&v| &function.tensor(v).shape) {
+        if let Extent::Value(index) = function.resolved(extent)
+            && !indices.contains(&index)
+        {
+            indices.push(index);
+        }
+    }
+    indices
+}
+
+/// The dynamic extents of ports, and where each is.
+fn port_extents(function: &Function, ports: &[Value], mut cell: impl FnMut(Value) -> Address) -> Vec<PortExtent> {
+    let mut extents = Vec::new();
+    for (port, &value) in (0..).zip(ports) {
+        for (dimension, &extent) in (0..).zip(&function.tensor(value).shape) {
+            if let Extent::Value(index) = function.resolved(extent) {
+                let low = u64::try_from(function.interval(extent).low).unwrap_or(0);
+                extents.push(PortExtent { port, dimension, low, cell: cell(index) });
+            }
+        }
+    }
+    extents
+}
+
+/// Every tensor has a largest size: memory is planned for it.
+fn check_bounds(module: &Module, method: &ir::Method, function: &Function, nodes: &[Node]) -> Result<(), Diagnostics> {
+    for node in nodes {
+        let inner = match node {
+            Node::Group(group) => {
+                for value in group.tensors(function) {
+                    let ty = function.tensor(value);
+                    let sound = |e: &Extent| function.interval(*e).low >= 0;
+                    if function.bound_bytes(ty).is_none() || !ty.shape.iter().all(sound) {
+                        let error = Unsupported::new("a tensor without a bound on its size");
+                        let help = "give an input's extent a bound with --bound in0.DIMENSION=N, or an output's with --bound out0.DIMENSION=N";
+                        return Err(unsupported(module, function, method, group, &error).help(help).into());
+                    }
+                }
+                continue;
+            }
+            Node::Moves(_) => continue,
+            Node::If { then: first, otherwise: second, .. } | Node::While { head: first, body: second, .. } => [first, second],
+        };
+        for nodes in inner {
+            check_bounds(module, method, function, nodes)?;
+        }
+    }
+    Ok(())
 }
 
 /// A method cut into groups, and values for what lies outside the arena.
@@ -179,13 +256,13 @@ fn needs_of<'a>(work: &[Work<'a>], context: impl Fn(&'a Group) -> Context<'a>) -
 }
 
 /// Which values have one place.
-fn choose_places(work: &[Work<'_>], needs: &Needs, outside: &Outside<'_>, outputs: &[Value]) -> Places {
+fn choose_places(work: &[Work<'_>], needs: &Needs, outside: &Outside<'_>, ends: &Ends<'_>) -> Places {
     let root = |v: Value| root_of(outside.function, v);
     let states = outside.states;
     let point = |(item, needs): (&Work, &Option<Requirements>)| {
         let mut point = Point::default();
         match item {
-            Work::Enter => point.writes = states.iter().map(|s| s.flow.entry).collect(),
+            Work::Enter => point.writes = states.iter().map(|s| s.flow.entry).chain(ends.entered.iter().copied()).collect(),
             Work::Group(group) | Work::External(group) => {
                 point.reads = group.inputs(outside.function).into_iter().map(root).collect();
                 point.writes = group.outputs.iter().copied().map(root).collect();
@@ -200,7 +277,7 @@ fn choose_places(work: &[Work<'_>], needs: &Needs, outside: &Outside<'_>, output
             Work::Test(condition) | Work::Check(condition) => point.reads = vec![root(*condition)],
             // What a branch or a round has handed on is needed behind what follows here.
             Work::Else(moves) | Work::Repeat(moves) => point.reads = moves.iter().map(|m| m.to).collect(),
-            Work::Leave => point.reads = outputs.iter().copied().map(root).chain(states.iter().map(StatePlace::last)).collect(),
+            Work::Leave => point.reads = ends.read().map(root).chain(states.iter().map(StatePlace::last)).collect(),
             Work::End | Work::Loop => {}
         }
         point
@@ -255,7 +332,7 @@ fn with_copies<'a>(work: &[Work<'a>], copies: &'a [Vec<Group>]) -> (Vec<Work<'a>
 }
 
 /// The planner's steps.
-fn steps_of(work: &[Work<'_>], needs: &Needs, tensors: &mut Tensors<'_>, states: &[StatePlace], outputs: &[Value]) -> Vec<plan::Step> {
+fn steps_of(work: &[Work<'_>], needs: &Needs, tensors: &mut Tensors<'_>, states: &[StatePlace], ends: &Ends<'_>) -> Vec<plan::Step> {
     let mut steps: Vec<plan::Step> = Vec::new();
     let mut loops = Vec::new();
     for (item, needs) in work.iter().zip(needs) {
@@ -264,7 +341,8 @@ fn steps_of(work: &[Work<'_>], needs: &Needs, tensors: &mut Tensors<'_>, states:
             // Its function may have effects: what comes before and behind it stays there.
             Work::External(group) => plan::Step { barrier: true, ..tensors.group_step(group, &Requirements::default()) },
             Work::Enter => {
-                let writes = states.iter().map(|s| tensors.id(s.flow.entry)).collect();
+                let entered = states.iter().map(|s| s.flow.entry).chain(ends.entered.iter().copied());
+                let writes = entered.map(|value| tensors.id(value)).collect();
                 plan::Step { writes, ..tensors.barrier("enter", []) }
             }
             Work::Moves(moves) => moves_step(moves, tensors),
@@ -281,7 +359,7 @@ fn steps_of(work: &[Work<'_>], needs: &Needs, tensors: &mut Tensors<'_>, states:
                 step.reads.extend(from_outside(&steps[start..]));
                 step
             }
-            Work::Leave => tensors.barrier("leave", outputs.iter().copied().chain(states.iter().map(StatePlace::last))),
+            Work::Leave => tensors.barrier("leave", ends.read().chain(states.iter().map(StatePlace::last))),
         };
         steps.push(step);
     }
@@ -314,12 +392,8 @@ fn flow_diagnostic(module: &Module, method: &ir::Method, error: &FlowError) -> D
 }
 
 /// The schedule of a group.
-pub(super) fn choose<'a>(cx: Context<'a>) -> Result<Box<dyn Schedule + 'a>, (Unsupported, &'a Group)> {
-    let schedule = match cx.group.copied {
-        Some(from) => MovementSchedule::whole(cx, from).map(|s| Box::new(s) as Box<dyn Schedule>),
-        None => schedule::choose(cx),
-    };
-    schedule.map_err(|error| (error, cx.group))
+pub(super) fn choose<'a>(cx: Context<'a>) -> Result<Choice<'a>, (Unsupported, &'a Group)> {
+    Choice::new(cx).map_err(|error| (error, cx.group))
 }
 
 fn unsupported(module: &Module, function: &Function, method: &ir::Method, group: &Group, error: &Unsupported) -> Diagnostic {
@@ -345,7 +419,7 @@ fn ports(function: &Function, values: &[Value], ports: &[ir::Port]) -> Result<Ve
             name: port.name.clone(),
             element: ty.element,
             shape: ty.shape.iter().map(high).collect(),
-            dynamic: ty.shape.iter().map(|e| e.as_static().is_none()).collect(),
+            dynamic: ty.shape.iter().map(|&e| function.resolved(e).as_static().is_none()).collect(),
             bytes,
             quantization: port.quantization.clone(),
             scalar: port.scalar,

@@ -75,9 +75,18 @@ impl Lifetimes {
     /// The arena bytes that hold something a step after `step` still uses, as disjoint ascending ranges. All others may be overwritten
     /// there.
     pub fn live_after(&self, plan: &Plan, step: usize) -> Vec<Range<u64>> {
+        self.live(plan, |steps| steps.start <= step && step + 1 < steps.end)
+    }
+
+    /// The arena bytes that hold something `step` itself or a later one uses.
+    pub fn live_within(&self, plan: &Plan, step: usize) -> Vec<Range<u64>> {
+        self.live(plan, |steps| steps.contains(&step))
+    }
+
+    fn live(&self, plan: &Plan, is_live: impl Fn(&Range<usize>) -> bool) -> Vec<Range<u64>> {
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for (pieces, offset) in self.pieces.iter().zip(&plan.offset) {
-            let live = pieces.iter().filter(|piece| piece.steps.start <= step && step + 1 < piece.steps.end);
+            let live = pieces.iter().filter(|piece| is_live(&piece.steps));
             ranges.extend(live.filter_map(|piece| Some(offset.as_ref()? + piece.bytes.start..offset.as_ref()? + piece.bytes.end)));
         }
         ranges.sort_unstable_by_key(|range| (range.start, range.end));

@@ -84,7 +84,7 @@ impl<'a> DirectSchedule<'a> {
         }
         let staging = staged.then(|| Staging::new(cx.machine, &work, form, 1));
         let lanes = u64::from(cx.machine.lanes(4));
-        let tile = choose_tile(cx.machine, &work, form);
+        let tile = choose_tile(cx.machine, &work, form, cx.block.is_some());
         let in_32_bits = work.products_in_32_bits();
         let mut schedule = Self { cx, work, form, staging, tile, lanes, parts: vec![], in_32_bits };
         schedule.parts = schedule.all_parts();
@@ -210,15 +210,16 @@ fn fold_pixels(work: &mut Contraction, staged: bool) {
     work.phases = [1, work.input_size[0], work.input_size[1]].map(super::contraction::pointwise);
 }
 
-fn choose_tile(machine: &Machine, work: &Contraction, form: Form) -> Tile {
+/// The register tile. `in_blocks` says that another kernel computes more pixels with the same weights, which must then lie alike for both.
+fn choose_tile(machine: &Machine, work: &Contraction, form: Form, in_blocks: bool) -> Tile {
     let lanes = u64::from(machine.lanes(4));
     let outputs = work.outputs / work.groups;
     let width = work.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0).max(1);
     let needed = outputs.div_ceil(lanes).next_power_of_two();
     if weights_first(machine) {
-        return wide_tile(machine, form, needed, width);
+        return wide_tile(machine, form, needed, (width, in_blocks));
     }
-    let vectors = needed.min(if width == 1 { 8 } else { 4 });
+    let vectors = needed.min(if width == 1 && !in_blocks { 8 } else { 4 });
     // Accumulators, the pixels' operands and one vector of weights must stay in registers, beside the copies that x86's fused
     // operations need here: they overwrite a factor.
     let pixels = match (form, vectors) {
@@ -239,12 +240,12 @@ pub(super) fn weights_first(machine: &Machine) -> bool {
 
 /// The tile of a machine whose products add in place: registers hold sums, the weights of a step, one pixel's operand, and the
 /// product itself where adding it is an instruction of its own.
-fn wide_tile(machine: &Machine, form: Form, needed: u64, width: u64) -> Tile {
+fn wide_tile(machine: &Machine, form: Form, needed: u64, (width, in_blocks): (u64, bool)) -> Tile {
     let registers = u64::from(machine.vector_registers);
     let apart = u64::from(form == Form::Signed16 && machine.dot == DotProduct::Signed16);
     // One pixel alone: its weights are read by the products themselves.
     let most = match width {
-        1 => registers / 2 - 2,
+        1 if !in_blocks => registers / 2 - 2,
         _ if registers >= 32 => 4,
         _ => 2,
     };

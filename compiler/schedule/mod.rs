@@ -1,6 +1,6 @@
 //! From groups to kernels: one file an operator class.
 //!
-//! [`choose`] picks a [`Schedule`] for a group. The schedule first states what it needs ([`Requirements`]: scratch memory,
+//! [`outer::Choice`] picks a [`Schedule`] for a group. The schedule first states what it needs ([`Requirements`]: scratch memory,
 //! operand pairs that may share memory), the planner places everything, and then the schedule lowers itself to a kernel.
 
 pub mod arg_reduce;
@@ -20,6 +20,7 @@ pub mod map;
 pub mod mirror_pad;
 pub mod movement;
 pub mod operands;
+pub mod outer;
 pub mod panels;
 pub mod phases;
 pub mod ranges;
@@ -53,16 +54,32 @@ pub struct Context<'a> {
     pub group: &'a Group,
     /// The machine.
     pub machine: &'a Machine,
+    /// Where the group is computed slice by slice, the slices of a block: see [`outer`].
+    pub block: Option<u64>,
 }
 
 impl<'a> Context<'a> {
-    /// The static shape of a tensor; an index has none.
+    /// The static shape of a tensor, or of a block of its slices; an index has none.
     ///
     /// # Errors
-    /// When an extent is dynamic.
+    /// When an extent is dynamic and there are no blocks.
     pub fn shape(&self, value: Value) -> Result<Vec<u64>, Unsupported> {
-        let shape = self.function.stored_type(value).static_shape();
-        shape.ok_or_else(|| Unsupported::new("a tensor of dynamic shape"))
+        let extents = self.function.stored_type(value).shape;
+        let mut shape = Vec::with_capacity(extents.len());
+        let mut last = None;
+        for (d, &extent) in extents.iter().enumerate() {
+            let known = self.function.resolved(extent).as_static();
+            if known.is_none() {
+                last = Some(d);
+            }
+            shape.push(known.unwrap_or(1));
+        }
+        match (last, self.block) {
+            (Some(last), Some(block)) => shape[last] = block,
+            (Some(_), None) => return Err(Unsupported::new("a tensor of dynamic shape")),
+            (None, _) => {}
+        }
+        Ok(shape)
     }
 
     /// The element type of a tensor; an index is an `i64` in memory.
@@ -137,11 +154,11 @@ pub trait Schedule {
     fn lower(&self, shared: &[(Value, Value)]) -> Result<Lowered, Unsupported>;
 }
 
-/// The schedule of a group.
-///
-/// # Errors
-/// When no schedule does this work.
-pub fn choose<'a>(cx: Context<'a>) -> Result<Box<dyn Schedule + 'a>, Unsupported> {
+/// The schedule of a group whose shapes are static, or those of a block.
+fn choose_whole<'a>(cx: Context<'a>) -> Result<Box<dyn Schedule + 'a>, Unsupported> {
+    if let Some(from) = cx.group.copied {
+        return Ok(Box::new(movement::MovementSchedule::whole(cx, from)?));
+    }
     let Some(root) = cx.group.root else { return Ok(Box::new(map::MapSchedule::new(cx)?)) };
     match cx.function.insts[root].op {
         Op::Conv | Op::Matmul => contraction::choose(cx, root),

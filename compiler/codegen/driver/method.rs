@@ -2,8 +2,8 @@
 
 use super::emitter::{Emitter, POINTER, function, record, signature};
 use super::{Context, Numbers};
-use crate::interface::{E_ABORTED, E_ARENA, Field, MethodInterface, RECORD_BYTES};
-use crate::program::{ALIGNMENT, Address, Call, External, Method, Port, Step};
+use crate::interface::{E_ABORTED, E_ARENA, E_SHAPE, Field, MethodInterface, RECORD_BYTES};
+use crate::program::{ALIGNMENT, Address, Call, External, Method, Port, Slices, Step};
 use cranelift_codegen::ir::{self, InstBuilder, Value, condcodes::IntCC, types};
 
 /// `phase` of `on_kernel` before a kernel runs.
@@ -40,13 +40,16 @@ pub fn split(context: &Context<'_>, method: &Method, interface: &MethodInterface
                 e.leave_if_null(base);
             }
         }
+        let records = (inputs, outputs);
         let inputs = buffers(e, inputs, &method.inputs, &interface.inputs);
         let outputs = buffers(e, outputs, &method.outputs, &interface.outputs);
         let hooks =
             context.options.profile_hooks.then(|| (e.load(POINTER, state, record::ON_KERNEL), e.load(POINTER, state, record::USER)));
         let weights = context.weights_file.map(|_| e.load(POINTER, state, record::WEIGHTS));
         let mut body = Body { context, state, scratch, weights, inputs, outputs, hooks, call: first_call };
+        body.enter(e, method, records.0, &interface.inputs);
         body.steps(e, &method.steps);
+        body.leave(e, method, records.1, &interface.outputs);
     })
 }
 
@@ -159,13 +162,107 @@ impl Body<'_> {
         let number = self.call;
         self.call += 1;
         self.notify(e, number, BEFORE);
-        let mut arguments: Vec<_> = call.arguments.iter().map(|&address| self.address(e, address)).collect();
+        let arguments: Vec<_> = call.arguments.iter().map(|&address| self.address(e, address)).collect();
+        match &call.slices {
+            None => self.kernel(e, call, arguments),
+            Some(slices) => self.slices(e, call, slices, &arguments),
+        }
+        self.notify(e, number, AFTER);
+    }
+
+    fn kernel(&self, e: &mut Emitter<'_>, call: &Call, mut arguments: Vec<Value>) {
         arguments.extend(call.integers.iter().map(|&n| e.number(n as u64)));
         let kernel = Numbers::kernel(call.kernel);
         let convention = e.kernel_convention(self.context.machine);
         let status = e.call_by(convention, kernel, &arguments, Some(types::I32)).expect("a kernel has a status");
         e.leave_with(status);
-        self.notify(e, number, AFTER);
+    }
+
+    /// Calls a kernel for one block of slices after the other, as long as whole blocks are left.
+    fn slices(&self, e: &mut Emitter<'_>, call: &Call, slices: &Slices, arguments: &[Value]) {
+        let mut count = e.number(1);
+        for &extent in &slices.extents {
+            let cell = self.address(e, extent);
+            let extent = e.load(POINTER, cell, 0);
+            count = e.builder.ins().imul(count, extent);
+        }
+        let blocks = |e: &mut Emitter<'_>, size: u64| {
+            let size = e.number(size);
+            e.builder.ins().udiv(count, size)
+        };
+        let first = match slices.behind_blocks_of {
+            Some(size) => {
+                let whole = blocks(e, size);
+                e.builder.ins().imul_imm_u(whole, size as i64)
+            }
+            None => e.number(0),
+        };
+        let rest = e.builder.ins().isub(count, first);
+        let size = e.number(slices.block);
+        let count = e.builder.ins().udiv(rest, size);
+        e.count(count, 1, |e, block| {
+            let slice = e.builder.ins().imul_imm_u(block, slices.block as i64);
+            let slice = e.builder.ins().iadd(slice, first);
+            let at = |(&argument, &stride): (&Value, &u64)| {
+                if stride == 0 {
+                    return argument;
+                }
+                let offset = e.builder.ins().imul_imm_u(slice, stride as i64);
+                e.builder.ins().iadd(argument, offset)
+            };
+            let arguments = arguments.iter().zip(&slices.strides).map(at).collect();
+            self.kernel(e, call, arguments);
+        });
+    }
+
+    /// Checks the shapes that the caller gives and keeps what the method asks for. Nothing of the caller's is written before all are sound.
+    fn enter(&self, e: &mut Emitter<'_>, method: &Method, record: Value, fields: &[Field]) {
+        let mut kept = Vec::new();
+        for (number, (port, field)) in (0..).zip(method.inputs.iter().zip(fields)) {
+            let Some(start) = field.shape_offset else { continue };
+            for (dimension, &most) in (0..).zip(&port.shape) {
+                let extent = e.load(POINTER, record, (start + 8 * u64::from(dimension)) as i32);
+                let dynamic = method.input_extents.iter().find(|x| (x.port, x.dimension) == (number, dimension));
+                let Some(dynamic) = dynamic else {
+                    let wrong = e.builder.ins().icmp_imm_u(IntCC::NotEqual, extent, most as i64);
+                    e.leave_if(wrong, E_SHAPE);
+                    continue;
+                };
+                // One comparison for both ends: what is below the smallest wraps to a large number.
+                let above = e.builder.ins().iadd_imm_u(extent, (dynamic.low as i64).wrapping_neg());
+                let wrong = e.builder.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, above, (most - dynamic.low) as i64);
+                e.leave_if(wrong, E_SHAPE);
+                match kept.iter().find(|(cell, _)| *cell == dynamic.cell) {
+                    None => kept.push((dynamic.cell, extent)),
+                    Some(&(_, same)) => {
+                        let wrong = e.builder.ins().icmp(IntCC::NotEqual, extent, same);
+                        e.leave_if(wrong, E_SHAPE);
+                    }
+                }
+            }
+        }
+        for (cell, extent) in kept {
+            let cell = self.address(e, cell);
+            e.store(extent, cell, 0);
+        }
+    }
+
+    /// Tells the caller the shapes of outputs.
+    fn leave(&self, e: &mut Emitter<'_>, method: &Method, record: Value, fields: &[Field]) {
+        for (number, (port, field)) in (0..).zip(method.outputs.iter().zip(fields)) {
+            let Some(start) = field.shape_offset else { continue };
+            for (dimension, &known) in (0..).zip(&port.shape) {
+                let dynamic = method.output_extents.iter().find(|x| (x.port, x.dimension) == (number, dimension));
+                let extent = match dynamic {
+                    Some(dynamic) => {
+                        let cell = self.address(e, dynamic.cell);
+                        e.load(POINTER, cell, 0)
+                    }
+                    None => e.number(known),
+                };
+                e.store(extent, record, (start + 8 * u64::from(dimension)) as i32);
+            }
+        }
     }
 
     /// Tells the profiler, where there is one; it may stop the call.

@@ -24,7 +24,7 @@ impl Binary {
     /// The operator's operands and result, which must be two and one.
     pub fn new(operator: &mut Operator<'_, '_, '_>) -> Result<Self, Diagnostic> {
         operator.arity(2..=2, 1..=1)?;
-        Ok(Self { left: operator.input(0)?, right: operator.input(1)?, output: operator.output(0)? })
+        Ok(Self { left: operator.any_input(0)?, right: operator.any_input(1)?, output: operator.output(0)? })
     }
 
     /// Types of operands and result.
@@ -336,7 +336,7 @@ pub(super) fn plain(operator: &mut Operator<'_, '_, '_>, op: ScalarOp) -> Lowere
 pub(super) fn add_n(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let count = operator.input_count();
     operator.arity(1..=count.max(1), 1..=1)?;
-    let operands: Vec<Operand> = (0..count).map(|index| operator.input(index)).collect::<Result<_, _>>()?;
+    let operands: Vec<Operand> = (0..count).map(|index| operator.any_input(index)).collect::<Result<_, _>>()?;
     let types: Vec<ElementType> = operands.iter().map(Operand::element).collect();
     let differs = operands.iter().any(|operand| operand.shape != operands[0].shape || operand.element() != types[0]);
     if !matches!(types[0], F32 | I32) || differs {

@@ -4,7 +4,7 @@ use super::arithmetic::Binary;
 use super::operator::{Lowered, Operator, invalid};
 use super::requantize::multiplier;
 use crate::frontend::terms::Terms;
-use crate::ir::{Comparison, ElementType, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, Extent, ScalarOp, Value};
 use ElementType::{Bool, F16, F32, I8, I16, I32, I64, U8};
 
 /// EQUAL, LESS and their like. 16-bit integers compare as they are; quantized ones of 8 bits are brought to a common scale first, unless they have it.
@@ -54,7 +54,7 @@ pub(super) fn logical(operator: &mut Operator<'_, '_, '_>, op: ScalarOp) -> Lowe
 /// SELECT and SELECT_V2: `condition ? a : b`, broadcast as NumPy does; the older one lets a vector choose whole slices.
 pub(super) fn select(operator: &mut Operator<'_, '_, '_>, by_slice: bool) -> Lowered {
     operator.arity(3..=3, 1..=1)?;
-    let (condition, a, b, output) = (operator.input(0)?, operator.input(1)?, operator.input(2)?, operator.output(0)?);
+    let (condition, a, b, output) = (operator.any_input(0)?, operator.any_input(1)?, operator.any_input(2)?, operator.output(0)?);
     let types = [condition.element(), a.element(), b.element(), output.element];
     if types[0] != Bool || types[1] != types[2] || types[1] != types[3] {
         return Err(operator.type_error(&types));
@@ -68,9 +68,9 @@ pub(super) fn select(operator: &mut Operator<'_, '_, '_>, by_slice: bool) -> Low
             return Err(invalid(311, "the condition does not fit the operands")
                 .expected(format!("{:?}", a.shape), format!("{:?}", condition.shape)));
         }
-        let mut shape = vec![1; a.rank().max(1)];
-        shape[0] = condition.elements();
-        chosen = operator.reshape(chosen, &shape)?;
+        let mut shape = vec![Extent::Static(1); a.rank().max(1)];
+        shape[0] = condition.extents.first().copied().unwrap_or(Extent::Static(1));
+        chosen = operator.reshape_to(chosen, &shape)?;
     }
     let mut terms = Terms::new(&types[..3]);
     let (c, x, y) = (terms.input(0), terms.input(1), terms.input(2));

@@ -1,19 +1,19 @@
 //! CONCATENATION, PACK and UNPACK.
 
 use super::convolution::missing_options;
-use super::operator::{Affine, Lowered, Operand, Operator, extents, invalid, unsupported};
+use super::operator::{Affine, Lowered, Operand, Operator, invalid, unsupported};
 use super::quantize::at_zero_point;
 use super::slicing::slice;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
-use crate::ir::{ElementType, Value};
+use crate::ir::{ElementType, Extent, Value};
 use crate::schema::tflite::ActivationFunctionType;
 use ElementType::{F32, I4, I8, I16, U8};
 
 fn inputs(operator: &mut Operator<'_, '_, '_>) -> Result<Vec<Operand>, Diagnostic> {
     let count = operator.input_count();
     operator.arity(1..=count.max(1), 1..=1)?;
-    (0..count).map(|index| operator.input(index)).collect()
+    (0..count).map(|index| operator.any_input(index)).collect()
 }
 
 /// CONCATENATION: int8 inputs have the output's scale, uint8 ones are brought to it.
@@ -49,6 +49,12 @@ pub(super) fn concatenation(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         };
         values.push(value);
     }
+    for d in (0..inputs[0].rank()).filter(|&d| d != axis) {
+        for &value in &values[1..] {
+            let [first, other] = [values[0], value].map(|v| operator.extents_of(v).get(d).copied());
+            operator.equate(first.unwrap_or(Extent::Static(1)), other.unwrap_or(Extent::Static(1)))?;
+        }
+    }
     let value = operator.builder().concat(&values, axis)?;
     operator.bind(0, value)
 }
@@ -76,8 +82,6 @@ pub(super) fn pack(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_pack_options().ok_or_else(missing_options)?;
     let inputs = inputs(operator)?;
     let axis = operator.axis(i64::from(options.axis()), inputs[0].rank() + 1)?;
-    let mut shape = inputs[0].shape.clone();
-    shape.insert(axis, 1);
     let mut values = Vec::new();
     for input in &inputs {
         if input.shape != inputs[0].shape {
@@ -86,7 +90,13 @@ pub(super) fn pack(operator: &mut Operator<'_, '_, '_>) -> Lowered {
                 .about_tensor(&input.info.name)
                 .expected(expected, format!("{:?}", input.shape)));
         }
-        values.push(operator.builder().reshape(input.value, extents(&shape))?);
+        for d in 0..input.rank() {
+            let [first, other] = [inputs[0].value, input.value].map(|v| operator.extents_of(v)[d]);
+            operator.equate(first, other)?;
+        }
+        let mut shape = operator.extents_of(input.value);
+        shape.insert(axis, Extent::Static(1));
+        values.push(operator.builder().reshape(input.value, shape)?);
     }
     let value = operator.builder().concat(&values, axis)?;
     operator.bind(0, value)
@@ -97,16 +107,16 @@ pub(super) fn unpack(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_unpack_options().ok_or_else(missing_options)?;
     let count = operator.output_count();
     operator.arity(1..=1, 1..=count.max(1))?;
-    let input = operator.input(0)?;
+    let input = operator.any_input(0)?;
     let axis = operator.axis(i64::from(options.axis()), input.rank())?;
-    if input.shape[axis] != count as u64 {
+    if input.extents[axis] != Extent::Static(count as u64) {
         return Err(invalid(203, "there are not as many outputs as slices").expected(input.shape[axis].to_string(), count.to_string()));
     }
-    let mut shape = input.shape.clone();
+    let mut shape = input.extents.clone();
     shape.remove(axis);
     for index in 0..count {
         let value = slice(operator, &input, axis, index as u64, 1)?;
-        let value = operator.reshape(value, &shape)?;
+        let value = operator.reshape_to(value, &shape)?;
         operator.bind(index, value)?;
     }
     Ok(())

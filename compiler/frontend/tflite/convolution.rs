@@ -5,7 +5,7 @@ use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported}
 use super::requantize::{IntegerOutput, Scaling, bias, filter_scales, float_output, integer_output, multiplier};
 use super::{hybrid, operator::Affine};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{ElementType, Value, WindowGeometry};
+use crate::ir::{ElementType, Extent, Value, WindowGeometry};
 use crate::schema::tflite::{Padding, TensorType as TypeCode};
 use ElementType::{F32, I4, I8, I16, I32, I64, U8};
 
@@ -175,7 +175,8 @@ pub(super) fn missing_options() -> Diagnostic {
 }
 
 fn image_and_filter(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, Operand), Diagnostic> {
-    let (input, filter) = (operator.input(0)?, operator.input(1)?);
+    let (input, filter) = (operator.any_input(0)?, operator.input(1)?);
+    operator.require_known(&input, 1)?;
     for operand in [&input, &filter] {
         if operand.rank() != 4 {
             let found = format!("{:?}", operand.shape);
@@ -231,10 +232,11 @@ impl Convolution {
     ) -> Result<Value, Diagnostic> {
         let geometry = (self.geometry.clone(), self.input_dilation.to_vec());
         let sums = operator.builder().dilated_conv(input, self.filter_value, geometry, self.groups, zero_points, accumulator)?;
-        let shape = operator.shape(sums)?;
+        let shape = operator.extents_of(sums);
         match self.size {
-            Some([height, width]) if shape[1..3] != [height, width] => {
-                let wanted = extents(&[shape[0], height, width, shape[3]]);
+            Some(size) if shape[1..3] != extents(&size) => {
+                let [height, width] = size.map(Extent::Static);
+                let wanted = vec![shape[0], height, width, shape[3]];
                 Ok(operator.builder().slice(sums, extents(&[0; 4]), wanted, vec![1; 4])?)
             }
             _ => Ok(sums),

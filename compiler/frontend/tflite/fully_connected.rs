@@ -7,7 +7,7 @@ use super::requantize::{IntegerOutput, Scaling, bias, filter_scales, float_outpu
 use super::{convolution, hybrid};
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
-use crate::ir::{Attribute, ElementType, Op, Scalar, Value};
+use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
 use crate::schema::tflite::{FullyConnectedOptionsWeightsFormat as WeightsFormat, TensorType as TypeCode};
 use ElementType::{F32, I4, I8, I16, I32, I64, U8};
 
@@ -31,31 +31,35 @@ pub(super) fn fully_connected(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if options.weights_format() != WeightsFormat::DEFAULT {
         return Err(unsupported(format!("weights in the format {:?} are not supported", options.weights_format())));
     }
-    let (input, filter) = (operator.input(0)?, operator.input(1)?);
+    let (input, filter) = (operator.any_input(0)?, operator.input(1)?);
     let [units, depth] = filter.shape[..] else {
         let found = format!("{:?}", filter.shape);
         return Err(invalid(314, "the filter must have two dimensions").about_tensor(&filter.info.name).expected("rank 2", found));
     };
     if depth == 0 && input.shape.last() == Some(&0) {
+        operator.require_known(&input, 0)?;
         return without_depth(operator, &input, units, options.keep_num_dims());
     }
-    if depth == 0 || units == 0 || input.elements() % depth != 0 {
+    let known: u64 = input.extents.iter().filter_map(|e| e.as_static()).product();
+    if depth == 0 || units == 0 || known % depth != 0 {
         let message = "the input does not divide into rows as long as the filter's";
         return Err(invalid(311, message).expected(format!("a multiple of {depth} elements"), format!("{:?}", input.shape)));
     }
-    let count = input.elements() / depth;
-    let mut shape = vec![count, units];
+    let mut rows: Vec<Extent> = input.extents.iter().copied().filter(|e| e.as_static().is_none()).collect();
+    rows.push(Extent::Static(known / depth));
+    let count = operator.product(&rows)?;
+    let mut shape = vec![count, Extent::Static(units)];
     if options.keep_num_dims() {
-        if input.shape.last() != Some(&depth) {
+        if input.extents.last() != Some(&Extent::Static(depth)) {
             return Err(invalid(311, "the input's last dimension does not fit the filter")
                 .expected(depth.to_string(), format!("{:?}", input.shape)));
         }
-        shape = input.shape.clone();
+        shape = input.extents.clone();
         shape.pop();
-        shape.push(units);
+        shape.push(Extent::Static(units));
     }
     let operator_parts = FullyConnected {
-        rows: operator.reshape(input.value, &[count, depth])?,
+        rows: operator.reshape_to(input.value, &[count, Extent::Static(depth)])?,
         units,
         activation: Activation::from_code(options.fused_activation_function())?,
         asymmetric: options.asymmetric_quantize_inputs(),
@@ -64,7 +68,7 @@ pub(super) fn fully_connected(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         filter,
     };
     let result = operator_parts.lower(operator)?;
-    let result = operator.reshape(result, &shape)?;
+    let result = operator.reshape_to(result, &shape)?;
     operator.bind(0, result)
 }
 

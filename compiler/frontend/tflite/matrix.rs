@@ -21,7 +21,7 @@ fn swapped(operator: &mut Operator<'_, '_, '_>, operand: &Operand) -> Result<Val
 pub(super) fn batch_matmul(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let options = operator.record.builtin_options_as_batch_mat_mul_options().ok_or_else(missing_options)?;
-    let (left, right, output) = (operator.input(0)?, operator.input(1)?, operator.output(0)?);
+    let (left, right, output) = (operator.any_input(0)?, operator.any_input(1)?, operator.output(0)?);
     for operand in [&left, &right] {
         if operand.rank() < 2 {
             let found = format!("{:?}", operand.shape);
@@ -29,6 +29,9 @@ pub(super) fn batch_matmul(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         }
     }
     let types = [left.element(), right.element(), output.element];
+    let inner = |operand: &Operand, swapped: bool| operand.extents[operand.rank() - if swapped { 2 } else { 1 }];
+    operator.equate(inner(&left, options.adj_x()), inner(&right, !options.adj_y()))?;
+    operator.meet_but(&[left.value, right.value], 2)?;
     let rows = if options.adj_x() { swapped(operator, &left)? } else { left.value };
     // The tensor language takes the right operand transposed.
     let columns = if options.adj_y() { right.value } else { swapped(operator, &right)? };

@@ -15,6 +15,7 @@ mod convolution_3d;
 mod custom;
 mod detection;
 mod division;
+mod extents;
 mod external;
 mod fixed;
 mod flexbuffer;
@@ -50,7 +51,7 @@ mod unary;
 mod unpooling;
 mod variables;
 
-use super::LoadOptions;
+use super::{Bound, LoadOptions};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::ir::data::Bytes;
 use crate::ir::{Method, Module, Port};
@@ -86,6 +87,8 @@ struct File<'a> {
     records: Vec<schema::SubGraph<'a>>,
     /// Custom operators that the application computes: their names, and those of its functions.
     customs: &'a [(String, String)],
+    /// Extents that are known only when the model runs.
+    bounds: &'a [Bound],
 }
 
 impl<'a> File<'a> {
@@ -128,6 +131,7 @@ pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Modu
         buffers: Buffers { owner: bytes.clone(), bytes: slice, table: model.buffers() },
         records: model.subgraphs().into_iter().flatten().collect(),
         customs: &options.customs,
+        bounds: &options.bounds,
     };
     let mut module = Module::default();
     let mut shared = Shared::new(&file);
@@ -147,6 +151,15 @@ pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Modu
     let unused = options.shapes.iter().find(|(input, _)| module.methods.iter().all(|m| m.inputs.len() <= *input));
     if let Some((input, _)) = unused.filter(|_| errors.is_empty()) {
         errors.push(Diagnostic::new(320, Kind::Usage, format!("a shape is given for input {input}, which the model does not have")));
+    }
+    for bound in options.bounds.iter().filter(|_| errors.is_empty()) {
+        let count = |m: &Method| if bound.is_output { m.outputs.len() } else { m.inputs.len() };
+        if module.methods.iter().all(|m| count(m) <= bound.port) {
+            let what = if bound.is_output { "output" } else { "input" };
+            let message = format!("a bound is given for {what} {}, which the model does not have", bound.port);
+            errors.push(Diagnostic::new(320, Kind::Usage, message));
+            break;
+        }
     }
     if errors.is_empty() { Ok(module) } else { Err(Diagnostics(errors)) }
 }

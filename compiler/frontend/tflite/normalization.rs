@@ -13,7 +13,7 @@ use ElementType::{F32, I8, I32, U8};
 
 fn rows(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, [ElementType; 2], Vec<i64>), Diagnostic> {
     operator.arity(1..=1, 1..=1)?;
-    let (input, output) = (operator.input(0)?, operator.output(0)?);
+    let (input, output) = (operator.any_input(0)?, operator.output(0)?);
     if input.rank() == 0 || input.shape.last() == Some(&0) {
         return Err(
             invalid(314, "the input must have a last dimension that is not empty").expected("rank 1 or more", format!("{:?}", input.shape))

@@ -18,8 +18,10 @@ pub(super) struct Operand {
     pub value: Value,
     /// What the file says; its shape may be out of date.
     pub info: Rc<TensorInfo>,
-    /// The shape as computed.
+    /// The shape as computed; an extent that is known only when the model runs stands here with its bound.
     pub shape: Vec<u64>,
+    /// The extents as computed.
+    pub extents: Vec<Extent>,
 }
 
 impl Operand {
@@ -103,19 +105,17 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         Ok(())
     }
 
-    /// Operand number `index`, which must be there.
+    /// Operand number `index`, which must be there and have a known shape.
     pub fn input(&mut self, index: usize) -> Result<Operand, Diagnostic> {
         let found = self.optional_input(index)?;
         found.ok_or_else(|| invalid(203, format!("input {index} is missing")))
     }
 
-    /// Operand number `index`, if it is there.
+    /// Operand number `index`, if it is there; it must have a known shape.
     pub fn optional_input(&mut self, index: usize) -> Result<Option<Operand>, Diagnostic> {
-        let Some(&Some(tensor)) = self.inputs.get(index) else { return Ok(None) };
-        let info = self.lowering.info(tensor)?;
-        let value = self.lowering.read(tensor)?;
-        let shape = self.shape(value)?;
-        Ok(Some(Operand { value, info, shape }))
+        let Some(operand) = self.any_optional_input(index)? else { return Ok(None) };
+        self.require_known(&operand, 0)?;
+        Ok(Some(operand))
     }
 
     /// What the file says of result number `index`.
@@ -194,6 +194,7 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
 
     /// Appends an element-wise expression.
     pub fn map(&mut self, operands: &[Value], expression: Expression) -> Result<Value, Diagnostic> {
+        self.meet(operands)?;
         Ok(self.lowering.builder.map(operands, expression)?)
     }
 

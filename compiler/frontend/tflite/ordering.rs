@@ -29,7 +29,7 @@ pub(super) fn cumsum(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let options = operator.record.builtin_options_as_cumsum_options();
     let (exclusive, reverse) = options.map_or((false, false), |o| (o.exclusive(), o.reverse()));
-    let (input, axis) = (operator.input(0)?, operator.input(1)?);
+    let (input, axis) = (operator.any_input(0)?, operator.input(1)?);
     if !matches!(input.element(), F32 | I32 | I64) {
         return Err(operator.type_error(&[input.element()]));
     }
@@ -43,7 +43,8 @@ pub(super) fn cumsum(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 /// TOPK_V2: the largest elements of the last dimension.
 pub(super) fn top_k(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 2..=2)?;
-    let (input, count, output) = (operator.input(0)?, operator.input(1)?, operator.output(1)?);
+    let (input, count, output) = (operator.any_input(0)?, operator.input(1)?, operator.output(1)?);
+    operator.require_known(&input, input.rank().saturating_sub(1))?;
     if matches!(input.element(), Bool | I4 | C64) || !matches!(output.element, I16 | I32) {
         return Err(operator.type_error(&[input.element(), output.element]));
     }

@@ -23,7 +23,7 @@ fn amounts(operator: &mut Operator<'_, '_, '_>, input: &Operand) -> Result<(Vec<
 /// PAD and PADV2: zeros (the zero point of a quantized tensor), or the number given.
 pub(super) fn pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=3, 1..=1)?;
-    let (input, output) = (operator.input(0)?, operator.output(0)?);
+    let (input, output) = (operator.any_input(0)?, operator.output(0)?);
     let element = input.element();
     if element.bits() < 8 || element == ElementType::C128 {
         return Err(operator.type_error(&[element]));
@@ -49,7 +49,7 @@ pub(super) fn pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 fn pad_with(operator: &mut Operator<'_, '_, '_>, input: &Operand, number: &Operand, low: Vec<i64>, high: Vec<i64>) -> Lowered {
     let element = input.element();
     let inside = operator.constant(ElementType::Bool, &[], vec![1])?;
-    let inside = operator.inst(Op::Broadcast, &[inside], vec![Attribute::Extents(extents(&input.shape))])?;
+    let inside = operator.broadcast_to(inside, &input.extents)?;
     let inside = operator.builder().pad(inside, low.clone(), high.clone(), Scalar::bool(false))?;
     let padded = operator.builder().pad(input.value, low, high, Scalar::int(element, 0))?;
     let number = operator.reshape(number.value, &[])?;
@@ -92,7 +92,7 @@ pub(super) fn dilate(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 pub(super) fn mirror_pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let options = operator.record.builtin_options_as_mirror_pad_options().ok_or_else(missing_options)?;
-    let input = operator.input(0)?;
+    let input = operator.any_input(0)?;
     let edge = match options.mode() {
         MirrorPadMode::REFLECT => false,
         MirrorPadMode::SYMMETRIC => true,

@@ -21,7 +21,7 @@ struct Pool {
 fn pool(operator: &mut Operator<'_, '_, '_>) -> Result<Pool, Diagnostic> {
     operator.arity(1..=1, 1..=1)?;
     let options = operator.record.builtin_options_as_pool2d_options().ok_or_else(missing_options)?;
-    let input = operator.input(0)?;
+    let input = operator.any_input(0)?;
     if input.rank() != 4 {
         return Err(invalid(314, "the input must have four dimensions")
             .about_tensor(&input.info.name)
@@ -29,6 +29,7 @@ fn pool(operator: &mut Operator<'_, '_, '_>) -> Result<Pool, Diagnostic> {
     }
     let size = [options.filter_height(), options.filter_width()];
     let window = size.map(|n| u64::try_from(n).unwrap_or(0));
+    operator.require_known(&input, 1)?;
     let spatial = Spatial { padding: options.padding(), strides: [options.stride_h(), options.stride_w()], dilation: [1, 1] };
     let geometry = spatial.geometry([input.shape[1], input.shape[2]], window)?;
     let activation = Activation::from_code(options.fused_activation_function())?;
@@ -73,7 +74,7 @@ pub(super) fn average_pool_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let accumulator = if integer { I32 } else { F32 };
     let wide = widen(operator, pool.input.value, accumulator)?;
     let sums = operator.builder().window(wide, "sum", pool.size.clone(), pool.geometry.clone())?;
-    let shape = operator.shape(sums)?;
+    let shape = operator.bounds_of(sums);
     let counts = counts(&pool, [shape[1], shape[2]])?;
     let mut operands = vec![sums];
     let mut types = vec![accumulator];
@@ -120,7 +121,7 @@ pub(super) fn l2_pool_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let square = terms.mul(x, x)?;
     let squares = operator.map(&[pool.input.value], terms.finish(square))?;
     let sums = operator.builder().window(squares, "sum", pool.size.clone(), pool.geometry.clone())?;
-    let shape = operator.shape(sums)?;
+    let shape = operator.bounds_of(sums);
     let counts: Vec<f32> = counts(&pool, [shape[1], shape[2]])?.iter().map(|&n| n as f32).collect();
     let shape = if counts.len() == 1 { vec![] } else { vec![1, shape[1], shape[2], 1] };
     let counts = operator.constant_f32(&shape, &counts)?;

@@ -48,7 +48,7 @@ impl Steps {
 /// QUANTIZE: from floats, or from another integer scale.
 pub(super) fn quantize(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
-    let (input, output) = (operator.input(0)?, operator.output(0)?);
+    let (input, output) = (operator.any_input(0)?, operator.output(0)?);
     let types = [input.element(), output.element];
     let result = match types {
         [F32, I4 | I8 | U8 | I16] => from_floats(operator, &input, &output)?,
@@ -101,7 +101,7 @@ fn rescale(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &Tensor
 /// DEQUANTIZE: `scale × (x − zero point)`. The product of an integer of so few bits and an f32 is rounded once in either width.
 pub(super) fn dequantize(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
-    let (input, output) = (operator.input(0)?, operator.output(0)?);
+    let (input, output) = (operator.any_input(0)?, operator.output(0)?);
     let types = [input.element(), output.element];
     let result = match types {
         [F16, F16] => input.value,
@@ -127,7 +127,7 @@ pub(super) fn fake_quant(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
     let options = operator.record.builtin_options_as_fake_quant_options().ok_or_else(missing_options)?;
     let (low, high, bits) = (options.min(), options.max(), options.num_bits());
-    let (input, output) = (operator.input(0)?, operator.output(0)?);
+    let (input, output) = (operator.any_input(0)?, operator.output(0)?);
     let types = [input.element(), output.element];
     if types != [F32, F32] {
         return Err(operator.type_error(&types));
@@ -160,7 +160,7 @@ pub(super) fn fake_quant(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 /// part.
 pub(super) fn cast(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
-    let (input, output) = (operator.input(0)?, operator.output(0)?);
+    let (input, output) = (operator.any_input(0)?, operator.output(0)?);
     let types = [input.element(), output.element];
     let castable = |e: ElementType| e.is_integer() || matches!(e, Bool | F16 | Bf16 | F32 | F64 | C64);
     if types.iter().any(|&e| !castable(e)) {

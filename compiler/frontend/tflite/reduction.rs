@@ -1,27 +1,29 @@
 //! MEAN, SUM, REDUCE_MAX and their like, ARG_MAX and ARG_MIN.
 
-use super::operator::{Affine, Lowered, Operand, Operator, extents, invalid, unsupported};
+use super::operator::{Affine, Lowered, Operand, Operator, invalid, unsupported};
 use super::pooling::widen;
 use super::quantize::at_zero_point;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::quantization::{Multiplier, integer_range};
 use crate::frontend::terms::Terms;
-use crate::ir::{Attribute, ElementType, Op, Scalar, Value};
+use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
 use ElementType::{Bool, F32, I8, I16, I32, I64, U8};
 
 struct Reduction {
     input: Operand,
     axes: Vec<i64>,
-    /// Elements that each result combines.
+    /// Elements that each result combines, or their bound.
     count: u64,
+    /// The extents whose product that number is.
+    reduced: Vec<Extent>,
     /// The result's shape.
-    shape: Vec<u64>,
+    shape: Vec<Extent>,
 }
 
 fn reduction(operator: &mut Operator<'_, '_, '_>) -> Result<Reduction, Diagnostic> {
     operator.arity(2..=2, 1..=1)?;
     let keep = operator.record.builtin_options_as_reducer_options().is_some_and(|o| o.keep_dims());
-    let (input, list) = (operator.input(0)?, operator.input(1)?);
+    let (input, list) = (operator.any_input(0)?, operator.input(1)?);
     let mut reduced = vec![false; input.rank()];
     for axis in operator.integers(&list, "axes")? {
         // A scalar is its own sum, whatever the axis.
@@ -31,9 +33,10 @@ fn reduction(operator: &mut Operator<'_, '_, '_>) -> Result<Reduction, Diagnosti
     }
     let axes: Vec<i64> = (0..input.rank()).filter(|&d| reduced[d]).map(|d| d as i64).collect();
     let count = axes.iter().map(|&d| input.shape[d as usize]).product();
-    let extent = |d: usize| if reduced[d] { keep.then_some(1) } else { Some(input.shape[d]) };
+    let extent = |d: usize| if reduced[d] { keep.then_some(Extent::Static(1)) } else { Some(input.extents[d]) };
     let shape = (0..input.rank()).filter_map(extent).collect();
-    Ok(Reduction { input, axes, count, shape })
+    let reduced = axes.iter().map(|&d| input.extents[d as usize]).collect();
+    Ok(Reduction { input, axes, count, reduced, shape })
 }
 
 /// SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_ANY, REDUCE_ALL. Quantized extremes are those of the integers, on one scale;
@@ -56,7 +59,10 @@ pub(super) fn reduce(operator: &mut Operator<'_, '_, '_>, kind: &str) -> Lowered
     let value = if quantized {
         let (from, to) = (operator.affine(&reduction.input.info)?, operator.affine(&output)?);
         match kind {
-            "sum" => rescaled_sum(operator, &reduction, (from, to))?,
+            "sum" => {
+                known_count(&reduction)?;
+                rescaled_sum(operator, &reduction, (from, to))?
+            }
             _ if from == to => reduced(operator, &reduction, reduction.input.value, kind)?,
             _ => {
                 let message = "the output's scale or zero point differs from the input's";
@@ -71,7 +77,7 @@ pub(super) fn reduce(operator: &mut Operator<'_, '_, '_>, kind: &str) -> Lowered
         };
         reduced(operator, &reduction, reduction.input.value, kind)?
     };
-    let value = operator.reshape(value, &reduction.shape)?;
+    let value = operator.reshape_to(value, &reduction.shape)?;
     operator.bind(0, value)
 }
 
@@ -113,17 +119,20 @@ pub(super) fn mean(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         [from, to] if reduction.count == 0 && from == to => {
             let nothing = Scalar::float(to, f64::NAN);
             let constant = operator.constant(to, &[], nothing.to_bytes())?;
-            let shape = Attribute::Extents(extents(&reduction.shape));
-            operator.inst(Op::Broadcast, &[constant], vec![shape])?
+            operator.broadcast_to(constant, &reduction.shape)?
         }
         [F32, F32] => {
             let sum = reduced(operator, &reduction, reduction.input.value, "sum")?;
-            let mut terms = Terms::new(&[F32]);
-            let (sum_term, count) = (terms.input(0), terms.f32(reduction.count as f32));
-            let mean = terms.div(sum_term, count)?;
-            operator.map(&[sum], terms.finish(mean))?
+            let count = counted(operator, &reduction, F32)?;
+            let mut terms = Terms::new(&[F32, F32][..1 + usize::from(count.is_some())]);
+            let divisor = if count.is_some() { terms.input(1) } else { terms.f32(reduction.count as f32) };
+            let sum_term = terms.input(0);
+            let mean = terms.div(sum_term, divisor)?;
+            let operands: Vec<Value> = [Some(sum), count].into_iter().flatten().collect();
+            operator.map(&operands, terms.finish(mean))?
         }
         [I32, I32] | [I64, I64] => {
+            known_count(&reduction)?;
             let wide = widen(operator, reduction.input.value, I64)?;
             let sum = reduced(operator, &reduction, wide, "sum")?;
             let mut terms = Terms::new(&[I64]);
@@ -133,6 +142,7 @@ pub(super) fn mean(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             operator.map(&[sum], terms.finish(mean))?
         }
         [I8, I8] | [U8, U8] | [I16, I16] => {
+            known_count(&reduction)?;
             let (from, to) = (operator.affine(&reduction.input.info)?, operator.affine(&output)?);
             let wide = widen(operator, reduction.input.value, I32)?;
             let sum = reduced(operator, &reduction, wide, "sum")?;
@@ -140,8 +150,24 @@ pub(super) fn mean(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         }
         _ => return Err(operator.type_error(&types)),
     };
-    let value = operator.reshape(value, &reduction.shape)?;
+    let value = operator.reshape_to(value, &reduction.shape)?;
     operator.bind(0, value)
+}
+
+/// Refuses a number of elements that is known only when the model runs.
+fn known_count(reduction: &Reduction) -> Lowered {
+    if reduction.reduced.iter().all(|e| e.as_static().is_some()) { Ok(()) } else { Err(super::extents::dynamic()) }
+}
+
+/// The number of elements that each result combines, where it is known only when the model runs.
+fn counted(operator: &mut Operator<'_, '_, '_>, reduction: &Reduction, element: ElementType) -> Result<Option<Value>, Diagnostic> {
+    if known_count(reduction).is_ok() {
+        return Ok(None);
+    }
+    let count = operator.product(&reduction.reduced)?;
+    let count = operator.index(count)?;
+    let count = operator.inst(Op::IndexTensor, &[count], vec![Attribute::Element(I64)])?;
+    Ok(Some(widen(operator, count, element)?))
 }
 
 /// The multiplier takes 1 ÷ count in: its mantissa is shifted up as far as the count has bits, then divided.
@@ -172,7 +198,7 @@ fn quantized_mean(
 /// ARG_MAX and ARG_MIN: the first position of the extreme element.
 pub(super) fn arg_extreme(operator: &mut Operator<'_, '_, '_>, search: &str) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
-    let (input, list, output) = (operator.input(0)?, operator.input(1)?, operator.output(0)?);
+    let (input, list, output) = (operator.any_input(0)?, operator.input(1)?, operator.output(0)?);
     let axes = operator.integers(&list, "axes")?;
     let [axis] = axes[..] else { return Err(invalid(310, "there must be one axis").expected("1", axes.len().to_string())) };
     let axis = operator.axis(axis, input.rank())?;
@@ -183,8 +209,8 @@ pub(super) fn arg_extreme(operator: &mut Operator<'_, '_, '_>, search: &str) -> 
     let word = crate::ir::op::SEARCHES.iter().position(|w| *w == search).unwrap_or(0) as u8;
     let attributes = vec![Attribute::Word(word), Attribute::Int(axis as i64), Attribute::Element(output.element)];
     let value = operator.inst(Op::ArgReduce, &[input.value], attributes)?;
-    let mut shape = input.shape.clone();
+    let mut shape = input.extents.clone();
     shape.remove(axis);
-    let value = operator.reshape(value, &shape)?;
+    let value = operator.reshape_to(value, &shape)?;
     operator.bind(0, value)
 }

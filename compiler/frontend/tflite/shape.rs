@@ -2,82 +2,116 @@
 //! BROADCAST_ARGS, RANGE.
 
 use super::convolution::missing_options;
+use super::extents::ListItem;
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Attribute, ElementType, Op, Value};
+use crate::ir::size::Size;
+use crate::ir::{Attribute, ElementType, Extent, Op, Value};
 use crate::schema::tflite::TensorType as TypeCode;
 use ElementType::{I32, I64};
 
 /// RESHAPE: the shape is a tensor, or in the options of older files; −1 stands for what is left.
 pub(super) fn reshape(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=2, 1..=1)?;
-    let input = operator.input(0)?;
+    let input = operator.any_input(0)?;
     let options = operator.record.builtin_options_as_reshape_options();
-    let mut wanted: Vec<i64> = match operator.optional_input(1)? {
-        Some(list) => operator.integers(&list, "shapes")?,
-        None => options.and_then(|o| o.new_shape()).into_iter().flatten().map(i64::from).collect(),
+    let bounds = output_bounds(operator);
+    let mut wanted: Vec<ListItem> = match operator.optional_input(1)? {
+        Some(list) => operator.extent_list(&list, "shapes", &bounds)?,
+        None => options.and_then(|o| o.new_shape()).into_iter().flatten().map(|n| ListItem::Number(n.into())).collect(),
     };
     // The oldest converter wrote [0] for the shape of a scalar.
-    if wanted == [0] && input.elements() == 1 {
+    if wanted == [ListItem::Number(0)] && input.elements() == 1 {
         wanted.clear();
     }
-    let mut shape: Vec<u64> = wanted.iter().map(|&n| u64::try_from(n).unwrap_or(1)).collect();
-    let open: Vec<usize> = (0..wanted.len()).filter(|&d| wanted[d] == -1).collect();
-    let error =
-        || invalid(311, "the elements do not fill the new shape").expected(format!("{} elements", input.elements()), format!("{wanted:?}"));
-    if open.len() > 1 || wanted.iter().any(|&n| n < -1) {
+    let is_open = |d: &usize| wanted[*d] == ListItem::Number(-1);
+    let open: Vec<usize> = (0..wanted.len()).filter(is_open).collect();
+    let mut shape: Vec<Extent> = wanted.iter().map(|n| n.extent().unwrap_or(Extent::Static(1))).collect();
+    let count = |operator: &Operator<'_, '_, '_>, shape: &[Extent]| operator.lowering.builder.function.size(shape);
+    let all = count(operator, &input.extents);
+    let error = || {
+        let expected = format!("{} elements", input.elements());
+        invalid(311, "the elements do not fill the new shape").expected(expected, format!("{wanted:?}"))
+    };
+    if open.len() > 1 || (0..wanted.len()).any(|d| wanted[d].extent().is_none() && !open.contains(&d)) {
         return Err(error());
     }
-    if let [open] = open[..] {
-        let known = shape.iter().try_fold(1u64, |product, &n| product.checked_mul(n)).filter(|&known| known > 0);
-        shape[open] = known.filter(|known| input.elements() % known == 0).map(|known| input.elements() / known).ok_or_else(error)?;
+    if let ([open], Some(all), Some(known)) = (&open[..], &all, count(operator, &shape)) {
+        let rest = quotient(all, &known).ok_or_else(error)?;
+        shape[*open] = operator.product(&rest)?;
     }
-    if shape.iter().try_fold(1u64, |product, &n| product.checked_mul(n)) != Some(input.elements()) {
+    let (has, wants) = (all, count(operator, &shape));
+    let is_known = |size: &Option<Size>| size.as_ref().is_some_and(|size| size.extents.is_empty());
+    if has.is_none() || wants.is_none() || has != wants && is_known(&has) && is_known(&wants) {
         return Err(error());
     }
     rebind(operator, &input, &shape)
 }
 
+/// The factors of a number of elements divided by another one; `None` where it does not divide.
+fn quotient(all: &Size, part: &Size) -> Option<Vec<Extent>> {
+    let mut extents = all.extents.clone();
+    for extent in &part.extents {
+        extents.remove(extents.iter().position(|e| e == extent)?);
+    }
+    let known = all.known.checked_div(part.known).filter(|known| known * part.known == all.known)?;
+    Some(extents.into_iter().map(Extent::Value).chain([Extent::Static(known)]).collect())
+}
+
+/// The bounds that the user gives for the first result, where it is an output of the model.
+fn output_bounds(operator: &Operator<'_, '_, '_>) -> Vec<Option<u64>> {
+    let lowering = &operator.lowering;
+    let outputs = lowering.indices(lowering.subgraph.record.outputs()).unwrap_or_default();
+    let port = outputs.iter().position(|output| output.is_some() && *output == operator.outputs.first().copied());
+    let mut bounds = vec![None; crate::ir::infer::MAX_RANK];
+    for bound in lowering.shared.file.bounds.iter().filter(|bound| bound.is_output && Some(bound.port) == port) {
+        if let Some(slot) = bounds.get_mut(bound.dimension) {
+            *slot = Some(bound.most);
+        }
+    }
+    bounds
+}
+
 /// Binds the operand's elements under another shape.
-fn rebind(operator: &mut Operator<'_, '_, '_>, input: &Operand, shape: &[u64]) -> Lowered {
-    let value = operator.reshape(input.value, shape)?;
+fn rebind(operator: &mut Operator<'_, '_, '_>, input: &Operand, shape: &[Extent]) -> Lowered {
+    let value = operator.reshape_to(input.value, shape)?;
     operator.bind(0, value)
 }
 
 /// SQUEEZE: drops dimensions of extent 1, all or those listed.
 pub(super) fn squeeze(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
-    let input = operator.input(0)?;
+    let input = operator.any_input(0)?;
     let list: Vec<i32> =
         operator.record.builtin_options_as_squeeze_options().and_then(|o| o.squeeze_dims()).into_iter().flatten().collect();
-    let mut dropped: Vec<bool> = input.shape.iter().map(|&n| list.is_empty() && n == 1).collect();
+    let mut dropped: Vec<bool> = input.extents.iter().map(|&n| list.is_empty() && n == Extent::Static(1)).collect();
     for axis in list {
         let axis = operator.axis(i64::from(axis), input.rank())?;
-        if input.shape[axis] != 1 {
+        if input.extents[axis] != Extent::Static(1) {
             return Err(invalid(311, format!("dimension {axis} cannot be dropped")).expected("extent 1", input.shape[axis].to_string()));
         }
         dropped[axis] = true;
     }
-    let shape: Vec<u64> = (0..input.rank()).filter(|&d| !dropped[d]).map(|d| input.shape[d]).collect();
+    let shape: Vec<Extent> = (0..input.rank()).filter(|&d| !dropped[d]).map(|d| input.extents[d]).collect();
     rebind(operator, &input, &shape)
 }
 
 /// EXPAND_DIMS: a new dimension of extent 1.
 pub(super) fn expand_dims(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
-    let (input, list) = (operator.input(0)?, operator.input(1)?);
+    let (input, list) = (operator.any_input(0)?, operator.input(1)?);
     let axes = operator.integers(&list, "axes")?;
     let [axis] = axes[..] else { return Err(invalid(310, "there must be one axis").expected("1", axes.len().to_string())) };
     let axis = operator.axis(axis, input.rank() + 1)?;
-    let mut shape = input.shape.clone();
-    shape.insert(axis, 1);
+    let mut shape = input.extents.clone();
+    shape.insert(axis, Extent::Static(1));
     rebind(operator, &input, &shape)
 }
 
 /// TRANSPOSE
 pub(super) fn transpose(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
-    let (input, list) = (operator.input(0)?, operator.input(1)?);
+    let (input, list) = (operator.any_input(0)?, operator.input(1)?);
     let permutation = operator.integers(&list, "permutations")?;
     let axes: Result<Vec<i64>, Diagnostic> = permutation.iter().map(|&axis| Ok(operator.axis(axis, input.rank())? as i64)).collect();
     let value = operator.builder().transpose(input.value, axes?)?;
@@ -87,30 +121,24 @@ pub(super) fn transpose(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 /// TILE: the tensor repeated along each dimension.
 pub(super) fn tile(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
-    let (input, list) = (operator.input(0)?, operator.input(1)?);
-    let times = operator.integers(&list, "multiples")?;
-    if times.len() != input.rank() || times.iter().any(|&n| n < 0) {
+    let (input, list) = (operator.any_input(0)?, operator.input(1)?);
+    let bounds = output_bounds(operator);
+    let times = operator.extent_list(&list, "multiples", &bounds)?;
+    let factors: Option<Vec<Extent>> = times.iter().map(|n| n.extent()).collect();
+    let Some(factors) = factors.filter(|list| list.len() == input.rank()) else {
         return Err(invalid(311, "the multiples do not fit the rank").expected(format!("{} numbers", input.rank()), format!("{times:?}")));
-    }
+    };
     // [a, b] repeated (x, y) times is [1, a, 1, b] broadcast to [x, a, y, b], then [x·a, y·b].
     let (mut apart, mut repeated, mut joined) = (Vec::new(), Vec::new(), Vec::new());
-    for (&extent, &times) in input.shape.iter().zip(&times) {
-        apart.extend([1, extent]);
-        repeated.extend([times as u64, extent]);
-        let error = || invalid(302, "the result has too many elements");
-        joined.push(extent.checked_mul(times as u64).ok_or_else(error)?);
+    for (&extent, &times) in input.extents.iter().zip(&factors) {
+        apart.extend([Extent::Static(1), extent]);
+        repeated.extend([times, extent]);
+        joined.push(operator.product(&[extent, times])?);
     }
-    let value = operator.reshape(input.value, &apart)?;
-    let value = broadcast(operator, value, &repeated)?;
-    let value = operator.reshape(value, &joined)?;
+    let value = operator.reshape_to(input.value, &apart)?;
+    let value = operator.broadcast_to(value, &repeated)?;
+    let value = operator.reshape_to(value, &joined)?;
     operator.bind(0, value)
-}
-
-fn broadcast(operator: &mut Operator<'_, '_, '_>, value: Value, shape: &[u64]) -> Result<Value, Diagnostic> {
-    if operator.shape(value)? == shape {
-        return Ok(value);
-    }
-    operator.inst(Op::Broadcast, &[value], vec![Attribute::Extents(extents(shape))])
 }
 
 /// A list of extents in a tensor.
@@ -121,24 +149,33 @@ fn shape_list(operator: &mut Operator<'_, '_, '_>, index: usize) -> Result<Vec<u
     numbers.iter().map(extent).collect()
 }
 
+/// A list of extents in a tensor, which may be known only when the model runs.
+fn extent_list(operator: &mut Operator<'_, '_, '_>, index: usize) -> Result<Vec<Extent>, Diagnostic> {
+    let list = operator.input(index)?;
+    let bounds = output_bounds(operator);
+    let items = operator.extent_list(&list, "shapes", &bounds)?;
+    let extent = |item: &ListItem| item.extent().ok_or_else(|| invalid(301, "a dimension is negative").expected("0 or more", format!("{item:?}")));
+    items.iter().map(extent).collect()
+}
+
 /// BROADCAST_TO
 pub(super) fn broadcast_to(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
-    let input = operator.input(0)?;
-    let shape = shape_list(operator, 1)?;
-    let value = broadcast(operator, input.value, &shape)?;
+    let input = operator.any_input(0)?;
+    let shape = extent_list(operator, 1)?;
+    let value = operator.broadcast_to(input.value, &shape)?;
     operator.bind(0, value)
 }
 
 /// FILL: a shape, and the number that fills it.
 pub(super) fn fill(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
-    let shape = shape_list(operator, 0)?;
+    let shape = extent_list(operator, 0)?;
     let input = operator.input(1)?;
     if input.rank() != 0 {
         return Err(invalid(314, "the number to fill with must be a scalar").expected("rank 0", format!("{:?}", input.shape)));
     }
-    let value = broadcast(operator, input.value, &shape)?;
+    let value = operator.broadcast_to(input.value, &shape)?;
     operator.bind(0, value)
 }
 
@@ -161,16 +198,30 @@ fn integer_constant(
 pub(super) fn shape(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
     let options = operator.record.builtin_options_as_shape_options().ok_or_else(missing_options)?;
-    let input = operator.input(0)?;
+    let input = operator.any_input(0)?;
     let element = if options.out_type() == TypeCode::INT64 { I64 } else { I32 };
-    let value = integer_constant(operator, element, &[input.rank() as u64], &input.shape)?;
+    if operator.require_known(&input, 0).is_ok() {
+        let value = integer_constant(operator, element, &[input.rank() as u64], &input.shape)?;
+        return operator.bind(0, value);
+    }
+    let mut numbers = Vec::new();
+    for &extent in &input.extents {
+        numbers.push(match extent {
+            Extent::Static(n) => integer_constant(operator, element, &[1], &[n])?,
+            Extent::Value(index) => {
+                let number = operator.inst(Op::IndexTensor, &[index], vec![Attribute::Element(element)])?;
+                operator.reshape(number, &[1])?
+            }
+        });
+    }
+    let value = operator.builder().concat(&numbers, 0)?;
     operator.bind(0, value)
 }
 
 /// RANK
 pub(super) fn rank(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
-    let input = operator.input(0)?;
+    let input = operator.any_input(0)?;
     let value = integer_constant(operator, I32, &[], &[input.rank() as u64])?;
     operator.bind(0, value)
 }

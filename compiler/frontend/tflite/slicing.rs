@@ -1,7 +1,8 @@
 //! SLICE, STRIDED_SLICE, SPLIT, SPLIT_V, GATHER and REVERSE_V2.
 
 use super::convolution::missing_options;
-use super::operator::{Lowered, Operand, Operator, extents, invalid};
+use super::extents::{IndexOperation, ListItem};
+use super::operator::{Lowered, Operand, Operator, invalid};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Attribute, ElementType, Extent, Op, Value};
 use crate::schema::tflite::StridedSliceOptions;
@@ -16,7 +17,7 @@ pub(super) fn slice(
     count: u64,
 ) -> Result<Value, Diagnostic> {
     let mut starts = vec![Extent::Static(0); input.rank()];
-    let mut sizes = extents(&input.shape);
+    let mut sizes = input.extents.clone();
     (starts[axis], sizes[axis]) = (Extent::Static(start), Extent::Static(count));
     Ok(operator.builder().slice(input.value, starts, sizes, vec![1; input.rank()])?)
 }
@@ -24,7 +25,10 @@ pub(super) fn slice(
 /// SLICE: a size of −1 goes to the end.
 pub(super) fn slice_box(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(3..=3, 1..=1)?;
-    let (input, begin, size) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
+    let (input, begin, size) = (operator.any_input(0)?, operator.input(1)?, operator.input(2)?);
+    if operator.evaluated(&begin).is_none() || operator.evaluated(&size).is_none() || operator.require_known(&input, 0).is_err() {
+        return dynamic_slice_box(operator, &input, &begin, &size);
+    }
     let (begin, size) = (operator.integers(&begin, "positions")?, operator.integers(&size, "sizes")?);
     if begin.len() != input.rank() || size.len() != input.rank() {
         let found = format!("{} and {}", begin.len(), size.len());
@@ -45,19 +49,42 @@ pub(super) fn slice_box(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, value)
 }
 
+/// SLICE at positions, with sizes or of a shape that are known only when the model runs.
+fn dynamic_slice_box(operator: &mut Operator<'_, '_, '_>, input: &Operand, begin: &Operand, size: &Operand) -> Lowered {
+    let bounds: Vec<Option<u64>> = input.shape.iter().copied().map(Some).collect();
+    let (begin, size) = (operator.extent_list(begin, "positions", &bounds)?, operator.extent_list(size, "sizes", &bounds)?);
+    if begin.len() != input.rank() || size.len() != input.rank() {
+        let found = format!("{} and {}", begin.len(), size.len());
+        return Err(invalid(311, "positions and sizes do not fit the rank").expected(input.rank().to_string(), found));
+    }
+    let (mut starts, mut sizes) = (Vec::new(), Vec::new());
+    for d in 0..input.rank() {
+        let start = begin[d].extent().ok_or_else(|| invalid(315, format!("the slice leaves dimension {d}")))?;
+        let whole = size[d] == ListItem::Number(-1);
+        sizes.push(match size[d].extent() {
+            Some(count) => count,
+            None if whole => operator.combine(IndexOperation::Subtract, input.extents[d], start)?,
+            None => return Err(invalid(315, format!("the slice leaves dimension {d}"))),
+        });
+        starts.push(start);
+    }
+    let value = operator.builder().slice(input.value, starts, sizes, vec![1; input.rank()])?;
+    operator.bind(0, value)
+}
+
 /// One dimension of a strided slice.
 struct Cut {
-    extent: u64,
-    start: i64,
-    count: u64,
+    extent: Extent,
+    start: Extent,
+    count: Extent,
     stride: i64,
     /// Whether the dimension is left out of the result.
     dropped: bool,
 }
 
 impl Cut {
-    fn whole(extent: u64) -> Self {
-        Self { extent, start: 0, count: extent, stride: 1, dropped: false }
+    fn whole(extent: Extent) -> Self {
+        Self { extent, start: Extent::Static(0), count: extent, stride: 1, dropped: false }
     }
 }
 
@@ -65,29 +92,36 @@ impl Cut {
 pub(super) fn strided_slice(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(4..=4, 1..=1)?;
     let options = operator.record.builtin_options_as_strided_slice_options().ok_or_else(missing_options)?;
-    let input = operator.input(0)?;
+    let input = operator.any_input(0)?;
+    let most = input.shape.iter().copied().max();
     let mut lists = Vec::new();
     for (index, what) in [(1, "positions"), (2, "ends"), (3, "strides")] {
         let operand = operator.input(index)?;
-        lists.push(operator.integers(&operand, what)?);
+        let bounds = vec![most; operand.elements().min(32) as usize];
+        lists.push(operator.extent_list(&operand, what, &bounds)?);
     }
     if lists.iter().any(|list| list.len() != lists[0].len()) || lists[0].len() > 31 {
         return Err(invalid(311, "positions, ends and strides differ in number"));
     }
-    let positions: Vec<[i64; 3]> = (0..lists[0].len()).map(|i| [lists[0][i], lists[1][i], lists[2][i]]).collect();
-    let cuts = cuts(&input.shape, &positions, &options)?;
-    let shape: Vec<u64> = cuts.iter().map(|c| c.extent).collect();
-    let value = operator.reshape(input.value, &shape)?;
-    let starts = cuts.iter().map(|c| Extent::Static(if c.count == 0 { 0 } else { c.start as u64 })).collect();
-    let sizes = cuts.iter().map(|c| Extent::Static(c.count)).collect();
+    let positions: Vec<[ListItem; 3]> = (0..lists[0].len()).map(|i| [lists[0][i], lists[1][i], lists[2][i]]).collect();
+    let cuts = cuts(operator, &input.extents, &positions, &options)?;
+    let shape: Vec<Extent> = cuts.iter().map(|c| c.extent).collect();
+    let value = operator.reshape_to(input.value, &shape)?;
+    let starts = cuts.iter().map(|c| c.start).collect();
+    let sizes = cuts.iter().map(|c| c.count).collect();
     let value = operator.builder().slice(value, starts, sizes, cuts.iter().map(|c| c.stride).collect())?;
-    let kept: Vec<u64> = cuts.iter().filter(|c| !c.dropped).map(|c| c.count).collect();
-    let value = operator.reshape(value, &kept)?;
+    let kept: Vec<Extent> = cuts.iter().filter(|c| !c.dropped).map(|c| c.count).collect();
+    let value = operator.reshape_to(value, &kept)?;
     operator.bind(0, value)
 }
 
 /// The cuts of all dimensions, new ones of extent 1 among them: an ellipsis, and what comes behind the list, is taken whole.
-fn cuts(shape: &[u64], positions: &[[i64; 3]], options: &StridedSliceOptions<'_>) -> Result<Vec<Cut>, Diagnostic> {
+fn cuts(
+    operator: &mut Operator<'_, '_, '_>,
+    shape: &[Extent],
+    positions: &[[ListItem; 3]],
+    options: &StridedSliceOptions<'_>,
+) -> Result<Vec<Cut>, Diagnostic> {
     let bit = |mask: i32, index: usize| mask >> index & 1 != 0;
     let is_ellipsis = |index: usize| bit(options.ellipsis_mask(), index);
     let is_new = |index: usize| bit(options.new_axis_mask(), index) && !is_ellipsis(index);
@@ -106,10 +140,16 @@ fn cuts(shape: &[u64], positions: &[[i64; 3]], options: &StridedSliceOptions<'_>
         if is_ellipsis(i) {
             cuts.extend(dimensions.by_ref().take(free).map(Cut::whole));
         } else if is_new(i) {
-            cuts.push(Cut::whole(1));
+            cuts.push(Cut::whole(Extent::Static(1)));
         } else if let Some(extent) = dimensions.next() {
             let masks = [options.begin_mask(), options.end_mask(), options.shrink_axis_mask()].map(|mask| bit(mask, i));
-            cuts.push(cut(extent, position, masks, options.offset())?);
+            let known = |item: ListItem| if let ListItem::Number(n) = item { Some(n) } else { None };
+            cuts.push(match (extent, position.map(known)) {
+                (Extent::Static(extent), [Some(begin), Some(end), Some(stride)]) => {
+                    cut(extent, [begin, end, stride], masks, options.offset())?
+                }
+                _ => dynamic_cut(operator, extent, position, masks, options.offset())?,
+            });
         }
     }
     cuts.extend(dimensions.map(Cut::whole));
@@ -118,7 +158,7 @@ fn cuts(shape: &[u64], positions: &[[i64; 3]], options: &StridedSliceOptions<'_>
 
 /// The cut of a dimension by begin, end and stride; `masks` say whether begin and end are open and whether the dimension is dropped.
 fn cut(extent: u64, [begin, end, stride]: [i64; 3], [open_begin, open_end, dropped]: [bool; 3], offset: bool) -> Result<Cut, Diagnostic> {
-    let whole = Cut::whole(extent);
+    let whole = Cut::whole(Extent::Static(extent));
     let extent = i64::try_from(extent).map_err(|_| invalid(302, "the dimension is too large"))?;
     if stride == 0 || i32::try_from(stride).is_err() {
         return Err(invalid(312, "a stride is zero or too large").expected("", stride.to_string()));
@@ -134,7 +174,7 @@ fn cut(extent: u64, [begin, end, stride]: [i64; 3], [open_begin, open_end, dropp
         if !(0..extent).contains(&start) {
             return Err(invalid(315, "a position is outside its dimension").expected(format!("below {extent}"), begin.to_string()));
         }
-        return Ok(Cut { start, count: 1, dropped: true, ..whole });
+        return Ok(Cut { start: Extent::Static(start as u64), count: Extent::Static(1), dropped: true, ..whole });
     }
     let start = start.clamp(lowest, highest.max(lowest));
     let stop = match open_end {
@@ -146,15 +186,61 @@ fn cut(extent: u64, [begin, end, stride]: [i64; 3], [open_begin, open_end, dropp
     let stop = stop.clamp(lowest, highest.max(lowest));
     let distance = if stride > 0 { stop - start } else { start - stop };
     let count = if distance <= 0 { 0 } else { (distance - 1) / stride.abs() + 1 };
-    Ok(Cut { start, count: count as u64, stride, ..whole })
+    let start = if count == 0 { 0 } else { start as u64 };
+    Ok(Cut { start: Extent::Static(start), count: Extent::Static(count as u64), stride, ..whole })
+}
+
+/// The cut of a dimension where the extent or a position is known only when the model runs. Such positions are not counted from the end,
+/// and steps go forwards.
+fn dynamic_cut(
+    operator: &mut Operator<'_, '_, '_>,
+    extent: Extent,
+    [begin, end, stride]: [ListItem; 3],
+    [open_begin, open_end, dropped]: [bool; 3],
+    offset: bool,
+) -> Result<Cut, Diagnostic> {
+    let ListItem::Number(stride @ 1..=0x7fff_ffff) = stride else {
+        return Err(super::extents::dynamic());
+    };
+    let zero = Extent::Static(0);
+    let from_end = |operator: &mut Operator<'_, '_, '_>, position: ListItem| match position.extent() {
+        Some(position) => operator.combine(IndexOperation::Minimum, position, extent),
+        None if let ListItem::Number(n) = position => operator.combine(IndexOperation::Subtract, extent, Extent::Static(n.unsigned_abs())),
+        None => Err(super::extents::dynamic()),
+    };
+    if dropped && !open_begin {
+        // That the position is inside is checked where it is taken.
+        let start = match begin.extent() {
+            Some(start) => start,
+            None => from_end(operator, begin)?,
+        };
+        return Ok(Cut { start, count: Extent::Static(1), dropped: true, ..Cut::whole(extent) });
+    }
+    let start = if open_begin { zero } else { from_end(operator, begin)? };
+    if dropped {
+        return Ok(Cut { start, count: Extent::Static(1), dropped: true, ..Cut::whole(extent) });
+    }
+    let stop = match (open_end, end.extent()) {
+        (true, _) => extent,
+        (false, Some(end)) if offset => {
+            let end = operator.combine(IndexOperation::Add, end, start)?;
+            operator.combine(IndexOperation::Minimum, end, extent)?
+        }
+        (false, _) if offset => return Err(super::extents::dynamic()),
+        (false, _) => from_end(operator, end)?,
+    };
+    let distance = operator.combine(IndexOperation::Subtract, stop, start)?;
+    let count = operator.combine(IndexOperation::CeilingDivide, distance, Extent::Static(stride as u64))?;
+    Ok(Cut { start, count, stride, ..Cut::whole(extent) })
 }
 
 /// SPLIT: equal parts along an axis.
 pub(super) fn split(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let parts = operator.output_count();
     operator.arity(2..=2, 1..=parts.max(1))?;
-    let (list, input) = (operator.input(0)?, operator.input(1)?);
+    let (list, input) = (operator.input(0)?, operator.any_input(1)?);
     let axis = one_axis(operator, &list, input.rank())?;
+    known_axis(&input, axis)?;
     if input.shape[axis] % parts as u64 != 0 {
         let expected = format!("a multiple of {parts}");
         return Err(invalid(311, "the dimension does not divide into the outputs").expected(expected, input.shape[axis].to_string()));
@@ -165,6 +251,11 @@ pub(super) fn split(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         operator.bind(part, value)?;
     }
     Ok(())
+}
+
+/// Refuses to cut along a dimension whose extent is known only when the model runs.
+fn known_axis(input: &Operand, axis: usize) -> Lowered {
+    if input.extents[axis].as_static().is_some() { Ok(()) } else { Err(super::extents::dynamic().about_tensor(&input.info.name)) }
 }
 
 fn one_axis(operator: &mut Operator<'_, '_, '_>, list: &Operand, rank: usize) -> Result<usize, Diagnostic> {
@@ -178,8 +269,9 @@ fn one_axis(operator: &mut Operator<'_, '_, '_>, list: &Operand, rank: usize) ->
 pub(super) fn split_v(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let parts = operator.output_count();
     operator.arity(3..=3, 1..=parts.max(1))?;
-    let (input, sizes, list) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
+    let (input, sizes, list) = (operator.any_input(0)?, operator.input(1)?, operator.input(2)?);
     let axis = one_axis(operator, &list, input.rank())?;
+    known_axis(&input, axis)?;
     let mut sizes = operator.integers(&sizes, "sizes")?;
     let known: i64 = sizes.iter().filter(|&&size| size != -1).fold(0, |sum: i64, &size| sum.saturating_add(size));
     let extent = input.shape[axis] as i64;
@@ -206,7 +298,7 @@ pub(super) fn split_v(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 pub(super) fn gather(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let options = operator.record.builtin_options_as_gather_options();
-    let (input, indices) = (operator.input(0)?, operator.input(1)?);
+    let (input, indices) = (operator.any_input(0)?, operator.any_input(1)?);
     if input.element() == I4 {
         return Err(operator.type_error(&[input.element(), indices.element()]));
     }
@@ -221,14 +313,14 @@ pub(super) fn gather(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 /// REVERSE_V2
 pub(super) fn reverse(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
-    let (input, list) = (operator.input(0)?, operator.input(1)?);
+    let (input, list) = (operator.any_input(0)?, operator.input(1)?);
     let mut starts = vec![Extent::Static(0); input.rank()];
     let mut strides = vec![1; input.rank()];
     for axis in operator.integers(&list, "axes")? {
         let axis = operator.axis(axis, input.rank())?;
-        starts[axis] = Extent::Static(input.shape[axis].saturating_sub(1));
+        starts[axis] = operator.combine(IndexOperation::Subtract, input.extents[axis], Extent::Static(1))?;
         strides[axis] = -1;
     }
-    let value = operator.builder().slice(input.value, starts, extents(&input.shape), strides)?;
+    let value = operator.builder().slice(input.value, starts, input.extents.clone(), strides)?;
     operator.bind(0, value)
 }

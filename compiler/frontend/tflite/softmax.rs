@@ -20,7 +20,7 @@ pub(super) const SUM_BITS: u32 = 12;
 pub(super) fn softmax(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
     let options = operator.record.builtin_options_as_softmax_options().ok_or_else(missing_options)?;
-    let (input, output) = (operator.input(0)?, operator.output(0)?);
+    let (input, output) = (operator.any_input(0)?, operator.output(0)?);
     if input.rank() == 0 || input.shape.last() == Some(&0) {
         return Err(
             invalid(314, "the input must have a last dimension that is not empty").expected("rank 1 or more", format!("{:?}", input.shape))

@@ -1,10 +1,12 @@
 //! Subgraphs to functions: the walk over operators, tensors as SSA values, and the collection of errors.
 
+use super::extents::bound_input;
 use super::operator::{Operator, invalid, unsupported};
 use super::shared::Shared;
 use super::tensor::TensorInfo;
 use super::{Subgraph, external, fold, registry};
 use crate::diagnostic::{Diagnostic, Kind};
+use crate::frontend::Bound;
 use crate::ir::{Func, FunctionBuilder, Module, Op, Quantization, SourceData, TensorType, Type, Value};
 use crate::schema::tflite as schema;
 use std::rc::Rc;
@@ -219,6 +221,9 @@ impl<'a> Lowering<'a, '_> {
                 shape.clone_from(wanted);
             }
             let value = self.builder.param(Type::Tensor(TensorType::of(info.element, &shape)), info.name.clone());
+            let of_input = |bound: &&Bound| !bound.is_output && bound.port == position;
+            let bounds: Vec<Bound> = self.shared.file.bounds.iter().filter(of_input).copied().collect();
+            bound_input(&mut self.builder, value, &bounds)?;
             self.slots[tensor] = Slot::Value(value);
             ports.push(self.port(tensor)?);
         }

@@ -6,14 +6,14 @@ use super::operator::{Lowered, Operand, Operator, invalid};
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
 use crate::ir::op::SEARCHES;
-use crate::ir::{Attribute, Comparison, ElementType, Op, Scalar, Value};
+use crate::ir::{Attribute, Comparison, ElementType, Extent, Op, Scalar, Value};
 use ElementType::{Bool, F32, I4, I8, I32, I64, U8};
 
 /// ONE_HOT: one number where the position along the new axis is the index, another elsewhere.
 pub(super) fn one_hot(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(4..=4, 1..=1)?;
     let options = operator.record.builtin_options_as_one_hot_options().ok_or_else(missing_options)?;
-    let (indices, depth, on, off) = (operator.input(0)?, operator.input(1)?, operator.input(2)?, operator.input(3)?);
+    let (indices, depth, on, off) = (operator.any_input(0)?, operator.input(1)?, operator.input(2)?, operator.input(3)?);
     if !matches!(indices.element(), I32 | I64) || on.element() != off.element() || on.element() == I4 {
         return Err(operator.type_error(&[indices.element(), on.element(), off.element()]));
     }
@@ -25,11 +25,11 @@ pub(super) fn one_hot(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(invalid(311, "the numbers on and off must be one each"));
     }
     let axis = operator.axis(i64::from(options.axis()), indices.rank() + 1)?;
-    let mut column = indices.shape.clone();
-    column.insert(axis, 1);
+    let mut column = indices.extents.clone();
+    column.insert(axis, Extent::Static(1));
     let mut along = vec![1; column.len()];
     along[axis] = depth;
-    let column = operator.reshape(indices.value, &column)?;
+    let column = operator.reshape_to(indices.value, &column)?;
     let along = positions(operator, &along, axis, indices.element())?;
     let (on_value, off_value) = (operator.reshape(on.value, &[])?, operator.reshape(off.value, &[])?);
     let mut terms = Terms::new(&[indices.element(), indices.element(), on.element(), on.element()]);
@@ -48,7 +48,7 @@ fn gather_rows(operator: &mut Operator<'_, '_, '_>, table: Value, ids: Value) ->
 /// not looked at.
 pub(super) fn embedding_lookup(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
-    let (ids, table, output) = (operator.input(0)?, operator.input(1)?, operator.output(0)?);
+    let (ids, table, output) = (operator.any_input(0)?, operator.input(1)?, operator.output(0)?);
     let plain = table.element() == output.element && table.element() != I4;
     let quantized = matches!(table.element(), I8 | U8) && output.element == F32;
     if ids.element() != I32 || !(plain || quantized) {
@@ -69,15 +69,15 @@ pub(super) fn embedding_lookup(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         let found = format!("{} scales along dimension {axis}", scales.len());
         return Err(invalid(305, "the scales do not fit the rows").about_tensor(&table.info.name).expected("one, or one a row", found));
     }
-    let mut column = vec![1; table.rank()];
+    let mut column = vec![Extent::Static(1); table.rank()];
     let list = operator.constant_f32(&[scales.len() as u64], &scales)?;
     let scale = if scales.len() == 1 {
         list
     } else {
-        column[0] = ids.elements();
+        column[0] = ids.extents[0];
         gather_rows(operator, list, ids.value)?
     };
-    let scale = operator.reshape(scale, &column)?;
+    let scale = operator.reshape_to(scale, &column)?;
     let mut terms = Terms::new(&[table.element(), F32]);
     let (number, factor) = (terms.input_as(0, F32), terms.input(1));
     let real = terms.mul(number, factor)?;

@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 fn unary(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, Rc<TensorInfo>), Diagnostic> {
     operator.arity(1..=1, 1..=1)?;
-    Ok((operator.input(0)?, operator.output(0)?))
+    Ok((operator.any_input(0)?, operator.output(0)?))
 }
 
 /// Binds an expression of the operand.
@@ -321,7 +321,7 @@ pub(super) fn leaky_relu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 /// PRELU: x, or a broadcast alpha · x below zero.
 pub(super) fn prelu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
-    let (input, alpha, output) = (operator.input(0)?, operator.input(1)?, operator.output(0)?);
+    let (input, alpha, output) = (operator.any_input(0)?, operator.input(1)?, operator.output(0)?);
     let types = [input.element(), alpha.element(), output.element];
     let operands = [input.value, alpha.value];
     let mut terms = Terms::new(&types[..2]);
@@ -361,8 +361,7 @@ pub(super) fn zeros_like(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     match [input.element(), output.element] {
         [F32, F32] | [I32, I32] | [I64, I64] => {
             let zero = operator.constant(output.element, &[], Scalar::int(output.element, 0).to_bytes())?;
-            let shape = crate::ir::Attribute::Extents(super::operator::extents(&input.shape));
-            let value = operator.inst(crate::ir::Op::Broadcast, &[zero], vec![shape])?;
+            let value = operator.broadcast_to(zero, &input.extents)?;
             operator.bind(0, value)
         }
         types => Err(operator.type_error(&types)),

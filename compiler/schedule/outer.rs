@@ -1,0 +1,324 @@
+//! Outermost extents that are known only when the program runs: the kernel is that of a block of slices of static shape, and the
+//! driver calls it as often as there are blocks; slices behind the last whole block take a kernel of one slice.
+//!
+//! This holds for every schedule whose operator does not mix slices. `Context::shape` gives the shapes of a block to the schedule,
+//! which therefore knows nothing of all this.
+
+use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported, choose_whole};
+use crate::ir::{Extent, InstData, Op, Value};
+
+/// The slices of a group.
+#[derive(Clone, Debug)]
+pub struct Outer {
+    /// The extents whose product is their number.
+    pub extents: Vec<Value>,
+    /// The most slices that there are.
+    pub most: u64,
+    /// Slices of a block; 1 where blocks are not worth a kernel.
+    pub block: u64,
+}
+
+/// A kernel of a group with the blocks that it is called for.
+pub struct Piece {
+    /// The kernel.
+    pub lowered: Lowered,
+    /// None where it is called once.
+    pub slices: Option<PieceSlices>,
+}
+
+/// See [`crate::program::Slices`].
+pub struct PieceSlices {
+    /// The extents whose product is the number of slices.
+    pub extents: Vec<Value>,
+    /// The most slices that there are.
+    pub most: u64,
+    /// Slices of a block.
+    pub block: u64,
+    /// Another piece takes the slices before, as far as they fill blocks of so many.
+    pub behind_blocks_of: Option<u64>,
+    /// Bytes from one slice to the next, an argument each.
+    pub strides: Vec<u64>,
+}
+
+/// How a group is computed.
+pub enum Choice<'a> {
+    /// By one kernel, called once.
+    Whole(Box<dyn Schedule + 'a>),
+    /// Slice by slice.
+    Sliced(Sliced<'a>),
+}
+
+/// The kernels of a group that is computed slice by slice.
+pub struct Sliced<'a> {
+    cx: Context<'a>,
+    outer: Outer,
+    /// The schedule of a block, if there are blocks.
+    block: Option<Box<dyn Schedule + 'a>>,
+    /// The schedule of one slice.
+    single: Box<dyn Schedule + 'a>,
+}
+
+impl<'a> Choice<'a> {
+    /// The schedule of a group.
+    ///
+    /// # Errors
+    /// When no schedule does this work.
+    pub fn new(cx: Context<'a>) -> Result<Self, Unsupported> {
+        let Some(outer) = outer_of(&cx)? else { return Ok(Self::Whole(choose_whole(cx)?)) };
+        let of_block = |slices: u64| choose_whole(Context { block: Some(slices), ..cx });
+        let block = if outer.block > 1 { Some(of_block(outer.block)?) } else { None };
+        Ok(Self::Sliced(Sliced { cx, block, single: of_block(1)?, outer }))
+    }
+
+    /// What the planner must provide.
+    pub fn requirements(&self) -> Requirements {
+        match self {
+            Self::Whole(schedule) => schedule.requirements(),
+            Self::Sliced(sliced) => sliced.requirements(),
+        }
+    }
+
+    /// The kernels, in the order in which they are called. `shared` are the pairs that do share memory.
+    ///
+    /// # Errors
+    /// When an operation has no lowering.
+    pub fn pieces(&self, shared: &[(Value, Value)]) -> Result<Vec<Piece>, Unsupported> {
+        match self {
+            Self::Whole(schedule) => Ok(vec![Piece { lowered: schedule.lower(shared)?, slices: None }]),
+            Self::Sliced(sliced) => sliced.pieces(shared),
+        }
+    }
+}
+
+impl Sliced<'_> {
+    fn schedules(&self) -> impl Iterator<Item = &dyn Schedule> {
+        self.block.iter().chain([&self.single]).map(AsRef::as_ref)
+    }
+
+    /// Scratch memory for either kernel. A tensor may be written over another one if every slice of it ends before the other's next
+    /// slice begins.
+    fn requirements(&self) -> Requirements {
+        let mut needs = self.single.requirements();
+        if let Some(block) = &self.block {
+            let other = block.requirements();
+            needs.may_share.retain(|pair| other.may_share.contains(pair));
+            let count = needs.scratch.len().max(other.scratch.len());
+            let bytes = |list: &[u64], i: usize| list.get(i).copied().unwrap_or(0);
+            needs.scratch = (0..count).map(|i| bytes(&needs.scratch, i).max(bytes(&other.scratch, i))).collect();
+        }
+        needs.may_share.retain(|&(read, written)| self.stride(read) > 0 && self.stride(read) >= self.stride(written));
+        needs
+    }
+
+    /// Bytes of a slice of a tensor; 0 where all slices have the whole of it.
+    fn stride(&self, tensor: Value) -> u64 {
+        slice_bytes(&self.cx, tensor).unwrap_or(0)
+    }
+
+    fn pieces(&self, shared: &[(Value, Value)]) -> Result<Vec<Piece>, Unsupported> {
+        let mut pieces = Vec::new();
+        for schedule in self.schedules() {
+            let lowered = schedule.lower(shared)?;
+            let stride = |argument: &Argument| if let Argument::Tensor(tensor) = argument { self.stride(*tensor) } else { 0 };
+            let strides = lowered.arguments.iter().map(stride).collect();
+            let (is_block, has_block) = (pieces.is_empty() && self.block.is_some(), self.block.is_some());
+            let slices = PieceSlices {
+                extents: self.outer.extents.clone(),
+                most: self.outer.most,
+                block: if is_block { self.outer.block } else { 1 },
+                behind_blocks_of: (has_block && !is_block).then_some(self.outer.block),
+                strides,
+            };
+            pieces.push(Piece { lowered, slices: Some(slices) });
+        }
+        Ok(pieces)
+    }
+}
+
+/// Bytes of one slice of a tensor that has slices.
+fn slice_bytes(cx: &Context<'_>, tensor: Value) -> Option<u64> {
+    let ty = cx.function.stored_type(tensor);
+    let mut known = ty.shape.iter().map(|e| cx.function.resolved(*e)).filter_map(Extent::as_static);
+    let is_dynamic = ty.shape.iter().any(|e| cx.function.resolved(*e).as_static().is_none());
+    let bits = known.try_fold(u64::from(ty.element.bits()), u64::checked_mul).filter(|_| is_dynamic)?;
+    bits.is_multiple_of(8).then_some(bits / 8)
+}
+
+fn dynamic() -> Unsupported {
+    Unsupported::new("a tensor of dynamic shape")
+}
+
+/// The slices of a group some of whose tensors have extents that are known when the program runs; none where all are static.
+///
+/// # Errors
+/// When such an extent is not an outermost one of all tensors that have it, or the operator mixes slices.
+fn outer_of(cx: &Context<'_>) -> Result<Option<Outer>, Unsupported> {
+    let shapes = Shapes { cx };
+    let tensors = cx.group.tensors(cx.function);
+    let dynamic_ones: Vec<Value> = tensors.iter().copied().filter(|&v| shapes.is_dynamic(v)).collect();
+    let Some(&first) = dynamic_ones.first() else { return Ok(None) };
+    let extents = if shapes.is_flat(&tensors) {
+        shapes.extents(first)
+    } else {
+        let extents = shapes.prefix(first).ok_or_else(dynamic)?.0;
+        if !dynamic_ones.iter().all(|&v| shapes.prefix(v).is_some_and(|(other, _)| other == extents)) {
+            return Err(dynamic());
+        }
+        shapes.check_expressions()?;
+        if let Some(root) = cx.group.root
+            && !shapes.keeps_slices_apart(&cx.function.insts[root])
+        {
+            return Err(dynamic());
+        }
+        extents
+    };
+    let most = extents.iter().try_fold(1u64, |product, &extent| {
+        let interval = cx.function.interval(Extent::Value(extent));
+        product.checked_mul(u64::try_from(interval.high).ok().filter(|_| interval.is_bounded() && interval.low >= 0)?)
+    });
+    let most = most.ok_or_else(|| Unsupported::new("an extent without a bound"))?;
+    if dynamic_ones.iter().any(|&v| slice_bytes(cx, v).is_none()) {
+        return Err(Unsupported::new("slices that do not begin at whole bytes"));
+    }
+    let block = shapes.block().min(most.max(1));
+    Ok(Some(Outer { extents, most, block }))
+}
+
+/// Shapes of a group's tensors.
+struct Shapes<'a, 'c> {
+    cx: &'c Context<'a>,
+}
+
+impl Shapes<'_, '_> {
+    fn shape(&self, tensor: Value) -> Vec<Extent> {
+        self.cx.function.stored_type(tensor).shape.iter().map(|&e| self.cx.function.resolved(e)).collect()
+    }
+
+    fn is_dynamic(&self, tensor: Value) -> bool {
+        self.shape(tensor).iter().any(|e| e.as_static().is_none())
+    }
+
+    /// All dynamic extents of a tensor, outermost first.
+    fn extents(&self, tensor: Value) -> Vec<Value> {
+        self.shape(tensor).into_iter().filter_map(|e| if let Extent::Value(v) = e { Some(v) } else { None }).collect()
+    }
+
+    /// The dynamic extents of a tensor, if only ones stand before them, and the number of dimensions up to the last.
+    fn prefix(&self, tensor: Value) -> Option<(Vec<Value>, usize)> {
+        let shape = self.shape(tensor);
+        let end = shape.iter().rposition(|e| e.as_static().is_none())? + 1;
+        let outermost = shape[..end].iter().all(|e| e.as_static().is_none_or(|n| n == 1));
+        outermost.then(|| (self.extents(tensor), end))
+    }
+
+    /// Whether all tensors are gone over element by element, so that it does not matter where the extents stand.
+    fn is_flat(&self, tensors: &[Value]) -> bool {
+        let Some(shape) = tensors.iter().map(|&v| self.shape(v)).find(|s| s.iter().any(|e| e.as_static().is_none())) else { return false };
+        let single = |shape: &[Extent]| shape.iter().all(|e| *e == Extent::Static(1));
+        self.cx.group.root.is_none() && tensors.iter().map(|&v| self.shape(v)).all(|s| s == shape || single(&s))
+    }
+
+    /// Whether an operand that broadcasts as NumPy does takes the dynamic extents of the output where it has any.
+    fn follows(&self, operand: &[Extent], output: &[Extent]) -> bool {
+        let Some(offset) = output.len().checked_sub(operand.len()) else { return false };
+        operand.iter().zip(&output[offset..]).all(|(have, want)| *have == Extent::Static(1) || have == want)
+    }
+
+    /// What is done element by element before and behind the root.
+    fn check_expressions(&self) -> Result<(), Unsupported> {
+        let group = self.cx.group;
+        let output = self.shape(group.outputs[0]);
+        let mut sound = group.outputs.iter().all(|&v| self.shape(v) == output);
+        for operand in group.epilogue.iter().flat_map(|e| &e.operands) {
+            sound &= self.follows(&self.shape(*operand), &output);
+        }
+        let read = group.root.and_then(|root| self.cx.function.insts[root].operands.first());
+        for operand in group.prologue.iter().flat_map(|e| &e.operands) {
+            sound &= read.is_some_and(|&read| self.follows(&self.shape(*operand), &self.shape(read)));
+        }
+        if sound { Ok(()) } else { Err(dynamic()) }
+    }
+
+    /// Whether each slice of an operator's results follows from the slices of its operands with the same number, and from operands that
+    /// have none. All tensors with slices have the same ones.
+    fn keeps_slices_apart(&self, data: &InstData) -> bool {
+        let end = |value: Value| self.prefix(value).map_or(0, |(_, end)| end);
+        let (first, result) = (data.operands.first().map_or(0, |&v| end(v)), end(data.results[0]));
+        let sliced = |i: usize| end(data.operands[i]) > 0;
+        let rank = |i: usize| self.shape(data.operands[i]).len();
+        let axis = || data.int("axis") as usize;
+        let none = |list: &[i64], end: usize| list[..end].iter().all(|&n| n == 0);
+        match data.op {
+            Op::Conv => first == 1 && !sliced(1),
+            Op::Window => first == 1,
+            Op::Matmul => self.matmul(data),
+            Op::Fourier => first + 2 <= rank(0),
+            Op::RealFourier => first < rank(0),
+            Op::Reduce => data.ints("axes").iter().all(|&axis| axis as usize >= first),
+            Op::ArgReduce | Op::Scan => axis() >= first,
+            Op::TopK => first < rank(0),
+            Op::Bitcast => first < rank(0) || data.results.iter().all(|&v| self.shape(v).len() >= rank(0)),
+            Op::Transpose => {
+                let moved = data.ints("permutation").iter().filter(|&&p| self.shape(data.operands[0])[p as usize].as_static().is_none());
+                moved.clone().zip(moved.skip(1)).all(|(one, next)| one < next)
+            }
+            Op::Slice => {
+                let whole = |d: usize| data.extents("start")[d] == Extent::Static(0) && data.ints("stride")[d] == 1;
+                first == result && (0..first).all(whole)
+            }
+            Op::Pad | Op::MirrorPad => none(data.ints("low"), first) && none(data.ints("high"), first),
+            Op::Concat => data.operands.iter().all(|&v| end(v) == result) && axis() >= result,
+            Op::Broadcast => self.follows(&self.shape(data.operands[0]), &self.shape(data.results[0])),
+            Op::Iota => axis() >= result,
+            Op::Gather => self.gather(data, data.int("batch") as usize),
+            Op::Scatter => {
+                let batch = data.int("batch") as usize;
+                let all = (0..3).all(sliced) && (0..2).all(|i| end(data.operands[i]) <= batch);
+                all || batch == 0 && !sliced(1) && sliced(0) && sliced(2) && first <= axis()
+            }
+            _ => false,
+        }
+    }
+
+    /// Slices along dimensions in front of the matrices; or rows of the left ones, where all meet the same right one.
+    fn matmul(&self, data: &InstData) -> bool {
+        let shapes = [data.operands[0], data.operands[1]].map(|v| self.shape(v));
+        let output = self.shape(data.results[0]);
+        let [left, right] = &shapes;
+        let leading = |shape: &[Extent]| shape[..shape.len() - 2].to_vec();
+        let rows_alone = leading(right).iter().all(|e| *e == Extent::Static(1)) && right.iter().all(|e| e.as_static().is_some());
+        let matrices = |shape: &[Extent]| shape[shape.len() - 2..].iter().all(|e| e.as_static().is_some());
+        let apart = shapes.iter().all(|s| matrices(s) && self.follows(&leading(s), &leading(&output)));
+        apart || rows_alone && left[left.len() - 1].as_static().is_some()
+    }
+
+    fn gather(&self, data: &InstData, batch: usize) -> bool {
+        let [source, indices] = [data.operands[0], data.operands[1]].map(|v| self.prefix(v).map(|(_, end)| end));
+        let axis = data.int("axis") as usize;
+        match (source, indices) {
+            (Some(source), Some(indices)) => source <= batch && indices <= batch,
+            (Some(source), None) => batch == 0 && source <= axis,
+            (None, Some(_)) => batch == 0 && axis == 0,
+            (None, None) => false,
+        }
+    }
+
+    /// Slices of a block: enough for full vectors and register tiles, none where a slice alone is.
+    fn block(&self) -> u64 {
+        let elements = |v: Value| self.shape(v).iter().filter_map(|e| e.as_static()).product::<u64>().max(1);
+        let output = elements(self.cx.group.outputs[0]);
+        let root = self.cx.group.root.map(|root| &self.cx.function.insts[root]);
+        match root.map(|data| data.op) {
+            Some(Op::Matmul | Op::Conv) => {
+                let channels = root.and_then(|data| self.shape(data.results[0]).last()?.as_static()).unwrap_or(1).max(1);
+                (ROWS / (output / channels).max(1)).max(1)
+            }
+            _ => (ELEMENTS / output).max(1).next_power_of_two(),
+        }
+    }
+}
+
+/// Rows of a matrix product, or pixels, that fill its register tiles.
+const ROWS: u64 = 16;
+/// Elements that keep vectors full.
+const ELEMENTS: u64 = 256;
