@@ -464,7 +464,8 @@ impl Side {
             self.record.contents_mut()[field.offset as usize..][..bytes.len()].copy_from_slice(bytes);
             return;
         };
-        let start = (port.bytes as usize).saturating_sub(bytes.len()) / port.element.alignment() as usize * port.element.alignment() as usize;
+        let start =
+            (port.bytes as usize).saturating_sub(bytes.len()) / port.element.alignment() as usize * port.element.alignment() as usize;
         buffer.contents_mut()[start..][..bytes.len()].copy_from_slice(bytes);
         let address = buffer.address() as u64 + start as u64;
         self.record.contents_mut()[field.offset as usize..][..8].copy_from_slice(&address.to_le_bytes());

@@ -329,8 +329,8 @@ mod tests {
             lower_bound: 0,
             optimal: true,
             memory_map: MemoryMap::default(),
-        input_extents: vec![],
-        output_extents: vec![],
+            input_extents: vec![],
+            output_extents: vec![],
         };
         Program { kernels: ["a", "b", "c"].map(kernel).into(), methods: vec![method], ..Program::default() }
     }

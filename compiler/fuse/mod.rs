@@ -8,7 +8,7 @@
 pub mod flow;
 mod widened;
 
-use crate::ir::{Extent, ElementType, Expression, ExpressionBuilder, Function, Inst, Op, Value};
+use crate::ir::{ElementType, Expression, ExpressionBuilder, Extent, Function, Inst, Op, Value};
 use flow::{Flow, Item, StateFlow};
 use std::collections::{HashMap, HashSet};
 pub use widened::widened_constant;

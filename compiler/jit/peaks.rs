@@ -73,7 +73,8 @@ fn method(number: usize, bytes: u64) -> Method {
     let call = Call {
         kernel: number,
         arguments: vec![Address::Input(0, 0), Address::Output(0, 0)],
-        integers: vec![], slices: None,
+        integers: vec![],
+        slices: None,
         origin: Origin { operators: vec![(number as u32, "peak".into())], ..Origin::default() },
     };
     Method {

@@ -162,7 +162,8 @@ fn check_bounds(module: &Module, method: &ir::Method, function: &Function, nodes
                     let sound = |e: &Extent| function.interval(*e).low >= 0;
                     if function.bound_bytes(ty).is_none() || !ty.shape.iter().all(sound) {
                         let error = Unsupported::new("a tensor without a bound on its size");
-                        let help = "give an input's extent a bound with --bound in0.DIMENSION=N, or an output's with --bound out0.DIMENSION=N";
+                        let help =
+                            "give an input's extent a bound with --bound in0.DIMENSION=N, or an output's with --bound out0.DIMENSION=N";
                         return Err(unsupported(module, function, method, group, &error).help(help).into());
                     }
                 }

@@ -1,6 +1,7 @@
 //! A constant bias that an epilogue adds first is where the sums begin instead.
 
 use super::operands::{Access, access};
+use super::quantity::product;
 use super::{Context, epilogue_of};
 use crate::fuse::Epilogue;
 use crate::ir::{Expression, ExpressionBuilder, Node, ScalarOp};
@@ -50,9 +51,9 @@ fn find(cx: &Context<'_>, epilogue: &Epilogue) -> Option<(Node, usize)> {
     if is_accumulator(other) {
         return None;
     }
-    let output = cx.shape(cx.group.outputs[0]).ok()?;
-    let shape = cx.shape(epilogue.operands[operand]).ok()?;
-    let per_channel = access(&shape, &output) == Access::Channel || shape.iter().product::<u64>() == *output.last()?;
+    let output = cx.quantities(cx.group.outputs[0]);
+    let shape = cx.quantities(epilogue.operands[operand]);
+    let per_channel = access(&shape, &output) == Access::Channel || product(&shape) == *output.last()?;
     (per_channel && cx.constant_data(epilogue.operands[operand]).is_some()).then_some((sum, operand))
 }
 

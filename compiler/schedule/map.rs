@@ -1,6 +1,7 @@
 //! Element-wise kernels: one pass over the output, every operand read once.
 
 use super::operands::{Access, ElementWise, Place};
+use super::quantity::{Cells, Number, product};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::Value as Tensor;
 use crate::kernel::{KernelBuilder, Value};
@@ -33,16 +34,19 @@ impl Schedule for MapSchedule<'_> {
         let mut arguments: Vec<Argument> = Vec::new();
         work.declare(&mut b, &mut arguments, shared)?;
         // Without per-channel or per-pixel operands the whole output is one row.
-        let total: u64 = work.shape().iter().product();
-        let channels = work.shape().last().copied().unwrap_or(1);
         let flat = work.accesses().all(|a| matches!(a, Access::Single | Access::Same));
-        let (pixels, channels) = if flat { (1, total) } else { (total.checked_div(channels).unwrap_or(0), channels) };
-        let lanes = lanes_for(self.cx, work.smallest_element(), channels);
+        let (outer, last) = if flat { (&[][..], work.shape()) } else { work.shape().split_at(work.shape().len().saturating_sub(1)) };
+        let (pixels, channels) = (product(outer), product(last));
+        let lanes = lanes_for(self.cx, work.smallest_element(), channels.most(&self.cx)?);
+        let mut cells = Cells::default();
+        cells.load(&mut b, &mut arguments, pixels.extents().chain(channels.extents()));
+        let (pixels, channels) = (cells.number(&mut b, &pixels), cells.number(&mut b, &channels));
         let hoisted = work.hoist(&mut b, lanes);
         let mut failure = Ok(());
-        b.for_range(0, pixels as i64, 1, |b, pixel| {
-            let base = b.scale_index(pixel, channels as i64, 0);
-            row(b, channels, lanes, |b, channel, active| {
+        let pixels = if matches!(channels, Number::Known(0)) { channels } else { pixels };
+        pixels.repeat(&mut b, |b, pixel| {
+            let base = channels.scale(b, pixel);
+            channels.row(b, lanes, |b, channel, active| {
                 let flat = b.add(base, channel);
                 let place = Place { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
                 if let Err(error) = work.emit(b, &place, None, &hoisted, lanes, active) {

@@ -23,6 +23,7 @@ pub mod operands;
 pub mod outer;
 pub mod panels;
 pub mod phases;
+pub mod quantity;
 pub mod ranges;
 pub mod reduce;
 pub mod reduction;
@@ -38,10 +39,11 @@ pub mod weights;
 pub mod window;
 
 use crate::fuse::{Epilogue, Group};
-use crate::ir::{Constant, Data, ElementType, Function, Module, Op, Value};
+use crate::ir::{Constant, Data, ElementType, Extent, Function, Module, Op, Value};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 pub use expression::Unsupported;
+use quantity::Quantity;
 
 /// What a schedule sees.
 #[derive(Clone, Copy)]
@@ -80,6 +82,25 @@ impl<'a> Context<'a> {
             (None, _) => {}
         }
         Ok(shape)
+    }
+
+    /// The shape of a tensor, or of a block of its slices.
+    pub fn quantities(&self, value: Value) -> Vec<Quantity> {
+        match self.shape(value) {
+            Ok(shape) => shape.into_iter().map(|n| Quantity::of(Extent::Static(n))).collect(),
+            Err(_) => {
+                let shape = self.function.stored_type(value).shape;
+                shape.into_iter().map(|extent| Quantity::of(self.function.resolved(extent))).collect()
+            }
+        }
+    }
+
+    /// Elements of a tensor, at the bounds of what is not known.
+    ///
+    /// # Errors
+    /// Where there is no bound.
+    pub fn most_elements(&self, value: Value) -> Result<u64, Unsupported> {
+        quantity::product(&self.quantities(value)).most(self)
     }
 
     /// The element type of a tensor; an index is an `i64` in memory.

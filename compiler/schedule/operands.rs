@@ -2,6 +2,7 @@
 //! and the code that loads, computes and stores at one position.
 
 use super::expression::{Evaluator, Unsupported, memory_lane, narrow, widen};
+use super::quantity::{Cells, Number, Quantity, product};
 use super::specialise::{Source, Specialised, specialise};
 use super::{Argument, Context, epilogue_of};
 use crate::ir::{self, ElementType, Value as Tensor};
@@ -20,34 +21,43 @@ pub enum Access {
     /// One element a pixel (all dimensions but the last).
     Pixel,
     /// Strides in elements a dimension, 0 where the operand repeats.
-    Strided(Vec<u64>),
+    Strided(Vec<Quantity>),
 }
 
-/// The access of an operand of one shape in an output of another; both static, the operand's broadcasting to the output's.
-pub fn access(operand: &[u64], output: &[u64]) -> Access {
+/// The access of an operand of one shape in an output of another, the operand's broadcasting to the output's.
+pub fn access(operand: &[Quantity], output: &[Quantity]) -> Access {
     let offset = output.len() - operand.len();
-    let extent = |d: usize| if d < offset { 1 } else { operand[d - offset] };
+    let one = Quantity::known(1);
+    let extent = |d: usize| if d < offset { &one } else { &operand[d - offset] };
     let rank = output.len();
-    if operand.iter().all(|&n| n == 1) {
+    if operand.iter().all(|n| n.is(1)) {
         return Access::Single;
     }
-    if (0..rank).all(|d| extent(d) == output[d]) {
+    if (0..rank).all(|d| *extent(d) == output[d]) {
         return Access::Same;
     }
     let last = rank - 1;
-    if extent(last) == output[last] && (0..last).all(|d| extent(d) == 1) {
+    if *extent(last) == output[last] && (0..last).all(|d| extent(d).is(1)) {
         return Access::Channel;
     }
-    if extent(last) == 1 && (0..last).all(|d| extent(d) == output[d]) {
+    if extent(last).is(1) && (0..last).all(|d| *extent(d) == output[d]) {
         return Access::Pixel;
     }
-    let mut strides = vec![0; rank];
-    let mut step = 1;
+    let mut strides = vec![Quantity::known(0); rank];
+    let mut step = Quantity::known(1);
     for d in (0..rank).rev() {
-        strides[d] = if extent(d) == 1 { 0 } else { step };
-        step *= extent(d);
+        if !extent(d).is(1) {
+            strides[d] = step.clone();
+        }
+        step = step.times(extent(d));
     }
     Access::Strided(strides)
+}
+
+/// Whether an operand broadcasts to an output: extents that are not known must be the same ones.
+fn fits(operand: &[Quantity], output: &[Quantity]) -> bool {
+    let Some(offset) = output.len().checked_sub(operand.len()) else { return false };
+    operand.iter().zip(&output[offset..]).all(|(have, want)| have.is(1) || have == want)
 }
 
 /// A position in the output: pixel × channels + channel, in values plus constant offsets.
@@ -76,7 +86,10 @@ struct Operand {
 /// Element-wise work on the positions of one output shape.
 pub struct ElementWise<'a> {
     cx: Context<'a>,
-    shape: Vec<u64>,
+    shape: Vec<Quantity>,
+    /// The extents, when they are not all known; and for each operand its strides.
+    extents: Vec<Number>,
+    strides: Vec<Vec<Number>>,
     /// Position of the accumulator among the inputs.
     accumulator: Option<usize>,
     special: Specialised,
@@ -100,7 +113,7 @@ impl<'a> ElementWise<'a> {
     /// As [`Self::new`].
     pub fn with_epilogue(cx: Context<'a>, epilogue: &crate::fuse::Epilogue, range: Option<(i64, i64)>) -> Result<Self, Unsupported> {
         let result = cx.group.root.map(|r| cx.function.insts[r].results[0]);
-        Self::of(cx, epilogue, result.map(|v| (v, range)), cx.group.outputs.clone(), cx.shape(cx.group.outputs[0])?)
+        Self::of(cx, epilogue, result.map(|v| (v, range)), cx.group.outputs.clone(), cx.quantities(cx.group.outputs[0]))
     }
 
     /// What a window or reduction reads: its operand, or the group's prologue.
@@ -110,7 +123,7 @@ impl<'a> ElementWise<'a> {
     pub fn reader(cx: Context<'a>, operand: Tensor) -> Result<Self, Unsupported> {
         let identity = super::identity(&cx, operand);
         let work = cx.group.prologue.as_ref().unwrap_or(&identity);
-        Self::of(cx, work, None, vec![], cx.shape(operand)?)
+        Self::of(cx, work, None, vec![], cx.quantities(operand))
     }
 
     fn of(
@@ -118,14 +131,20 @@ impl<'a> ElementWise<'a> {
         work: &crate::fuse::Epilogue,
         accumulator: Option<(Tensor, Option<(i64, i64)>)>,
         outputs: Vec<Tensor>,
-        shape: Vec<u64>,
+        shape: Vec<Quantity>,
     ) -> Result<Self, Unsupported> {
         let special = specialise(&cx, work, accumulator);
         let is_accumulator = |v: &Tensor| accumulator.is_some_and(|(a, _)| a == *v);
         let mut operands = Vec::new();
         for source in &special.sources {
             let (element, access) = match source {
-                Source::Tensor(value) => (cx.element(*value), access(&cx.shape(*value)?, &shape)),
+                Source::Tensor(value) => {
+                    let operand = cx.quantities(*value);
+                    if !fits(&operand, &shape) {
+                        return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+                    }
+                    (cx.element(*value), access(&operand, &shape))
+                }
                 Source::Channels(element, _) => (*element, Access::Channel),
             };
             memory_lane(element)?;
@@ -144,11 +163,11 @@ impl<'a> ElementWise<'a> {
             memory_lane(cx.element(output))?;
         }
         let outputs = outputs.into_iter().map(|v| (v, None)).collect();
-        Ok(Self { cx, shape, accumulator, special, operands, tables, outputs })
+        Ok(Self { cx, shape, extents: vec![], strides: vec![], accumulator, special, operands, tables, outputs })
     }
 
     /// The output's shape.
-    pub fn shape(&self) -> &[u64] {
+    pub fn shape(&self) -> &[Quantity] {
         &self.shape
     }
 
@@ -167,7 +186,7 @@ impl<'a> ElementWise<'a> {
 
     /// Operands that may share memory with an output: read element by element where all outputs are written.
     pub fn shareable(&self) -> Vec<(Tensor, Tensor)> {
-        let single = self.shape.iter().all(|&n| n == 1);
+        let single = self.shape.iter().all(|n| n.is(1));
         let mut pairs = Vec::new();
         for &(output, _) in &self.outputs {
             let bits = self.cx.element(output).bits();
@@ -220,7 +239,7 @@ impl<'a> ElementWise<'a> {
                 Source::Tensor(value) => {
                     // What shares memory with an output is not read-only while the kernel runs.
                     let kind = if shared.iter().any(|(read, _)| read == value) { BufferKind::Output } else { BufferKind::Input };
-                    (kind, Argument::Tensor(*value), self.cx.shape(*value)?.iter().product())
+                    (kind, Argument::Tensor(*value), self.cx.most_elements(*value)?)
                 }
                 Source::Channels(_, data) => {
                     (BufferKind::Input, Argument::Data(data.clone()), data.bytes().len() as u64 / u64::from(lane.bytes()))
@@ -238,11 +257,26 @@ impl<'a> ElementWise<'a> {
         }
         for (i, (value, buffer)) in self.outputs.iter_mut().enumerate() {
             let lane = memory_lane(self.cx.element(*value))?;
-            let elements = self.shape.iter().product();
+            let elements = product(&self.shape).most(&self.cx)?;
             *buffer = Some(b.buffer(format!("output{i}"), BufferKind::Output, lane, elements, lane.bytes()));
             arguments.push(Argument::Tensor(*value));
         }
+        self.load_extents(b, arguments);
         Ok(())
+    }
+
+    /// What positions are found with, computed before the loops.
+    fn load_extents(&mut self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>) {
+        let mut cells = Cells::default();
+        let strided = |operand: &Operand| if let Access::Strided(strides) = &operand.access { strides.clone() } else { vec![] };
+        let strides: Vec<Vec<Quantity>> = self.operands.iter().map(strided).collect();
+        if strides.iter().all(Vec::is_empty) {
+            self.strides = vec![vec![]; strides.len()];
+            return;
+        }
+        cells.load(b, arguments, strides.iter().flatten().chain(&self.shape).flat_map(Quantity::extents));
+        self.extents = self.shape.iter().map(|extent| cells.number(b, extent)).collect();
+        self.strides = strides.iter().map(|strides| strides.iter().map(|stride| cells.number(b, stride)).collect()).collect();
     }
 
     /// Loads of operands that are the same at every position, to stand before the loops. Pass the result to [`Self::emit`].
@@ -282,7 +316,8 @@ impl<'a> ElementWise<'a> {
     }
 
     fn flat_offset(&self, place: &Place) -> i64 {
-        let channels = self.shape.last().copied().unwrap_or(1) as i64;
+        // Tiles of pixels are of known channels.
+        let channels = self.shape.last().map_or(Some(1), Quantity::as_known).unwrap_or(0);
         place.pixel_offset * channels + place.channel_offset
     }
 
@@ -321,9 +356,8 @@ impl<'a> ElementWise<'a> {
             Access::Channel => b.load_active(buffer, place.channel, place.channel_offset, lanes, active),
             Access::Pixel => b.load_splat(buffer, place.pixel, place.pixel_offset, lanes),
             Access::Strided(strides) => {
-                let last = strides[strides.len() - 1];
-                let base = self.strided_base(b, strides, place);
-                if last == 0 {
+                let base = self.strided_base(b, &self.strides[i], place);
+                if strides[strides.len() - 1].is(0) {
                     b.load_splat(buffer, base, 0, lanes)
                 } else {
                     let index = b.add(base, place.channel);
@@ -335,16 +369,16 @@ impl<'a> ElementWise<'a> {
     }
 
     /// The element index of channel 0 of a pixel, from its number by division.
-    fn strided_base(&self, b: &mut KernelBuilder, strides: &[u64], place: &Place) -> Value {
+    fn strided_base(&self, b: &mut KernelBuilder, strides: &[Number], place: &Place) -> Value {
         let offset = b.index(place.pixel_offset);
         let mut rest = b.add(place.pixel, offset);
         let mut base = b.index(0);
         for d in (0..strides.len() - 1).rev() {
-            let extent = b.index(self.shape[d] as i64);
+            let extent = self.extents[d].value(b);
             let digit = b.binary(BinaryOp::SignedRem, rest, extent);
             rest = b.binary(BinaryOp::SignedDiv, rest, extent);
-            if strides[d] != 0 {
-                let part = b.scale_index(digit, strides[d] as i64, 0);
+            if !matches!(strides[d], Number::Known(0)) {
+                let part = strides[d].scale(b, digit);
                 base = b.add(base, part);
             }
         }

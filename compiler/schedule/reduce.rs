@@ -1,8 +1,9 @@
 //! Reductions over whole axes. Vectors run along the last dimension: across results where it is kept, across elements of one
 //! result where it is reduced.
 
-use super::map::{lanes_for, row};
+use super::map::lanes_for;
 use super::operands::{ElementWise, Place};
+use super::quantity::{Cells, Number, Quantity};
 use super::reduction::Reduction;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{Inst, Value as Tensor};
@@ -13,7 +14,7 @@ pub struct ReduceSchedule<'a> {
     cx: Context<'a>,
     operand: Tensor,
     reduction: Reduction,
-    shape: Vec<u64>,
+    shape: Vec<Quantity>,
     /// Whether each dimension is reduced.
     reduced: Vec<bool>,
 }
@@ -26,7 +27,7 @@ impl<'a> ReduceSchedule<'a> {
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let operand = data.operands[0];
-        let shape = cx.shape(operand)?;
+        let shape = cx.quantities(operand);
         let mut reduced = vec![false; shape.len()];
         for &axis in data.ints("axes") {
             reduced[axis as usize] = true;
@@ -50,10 +51,14 @@ impl Schedule for ReduceSchedule<'_> {
         let mut writer = ElementWise::new(self.cx, None)?;
         reader.declare(&mut b, &mut arguments, shared)?;
         writer.declare(&mut b, &mut arguments, shared)?;
-        let channels = self.shape.last().copied().unwrap_or(1);
-        let lanes = lanes_for(self.cx, reader.smallest_element(), channels);
+        let channels = self.shape.last().cloned().unwrap_or(Quantity::known(1));
+        let lanes = lanes_for(self.cx, reader.smallest_element(), channels.most(&self.cx)?);
+        let mut cells = Cells::default();
+        cells.load(&mut b, &mut arguments, self.shape.iter().flat_map(Quantity::extents));
+        let [kept, inner] = [false, true].map(|reduced| self.dimensions(&mut b, &cells, reduced));
+        let channels = cells.number(&mut b, &channels);
         let last_reduced = self.reduced.last().copied().unwrap_or(false);
-        let lowering = Lowering { schedule: self, reader, writer, channels, lanes };
+        let lowering = Lowering { schedule: self, reader, writer, kept, inner, channels, lanes };
         if last_reduced {
             lowering.across_elements(&mut b)?
         } else {
@@ -68,44 +73,51 @@ struct Lowering<'a> {
     schedule: &'a ReduceSchedule<'a>,
     reader: ElementWise<'a>,
     writer: ElementWise<'a>,
-    channels: u64,
+    /// Dimensions but the last: those of results, and those that are combined.
+    kept: Vec<Dimension>,
+    inner: Vec<Dimension>,
+    channels: Number,
     lanes: u16,
 }
 
 /// A dimension of a loop nest: its extent, and what one step adds to the input's and the output's pixel number.
 #[derive(Clone, Copy)]
 struct Dimension {
-    extent: u64,
-    input_step: u64,
-    output_step: u64,
+    extent: Number,
+    input_step: Number,
+    output_step: Number,
 }
 
-impl Lowering<'_> {
+impl ReduceSchedule<'_> {
     /// Dimensions but the last, kept or reduced ones, outermost first.
-    fn dimensions(&self, reduced: bool) -> Vec<Dimension> {
-        let shape = &self.schedule.shape;
-        let (mut input_step, mut output_step) = (1, 1);
+    fn dimensions(&self, b: &mut KernelBuilder, cells: &Cells, reduced: bool) -> Vec<Dimension> {
+        let shape = &self.shape;
+        let (mut input_step, mut output_step) = (Quantity::known(1), Quantity::known(1));
         let mut dimensions = Vec::new();
         for d in (0..shape.len().saturating_sub(1)).rev() {
-            if self.schedule.reduced[d] == reduced && shape[d] != 1 {
-                dimensions.push(Dimension { extent: shape[d], input_step, output_step });
+            if self.reduced[d] == reduced && !shape[d].is(1) {
+                let [extent, input_step, output_step] = [&shape[d], &input_step, &output_step].map(|q| cells.number(b, q));
+                dimensions.push(Dimension { extent, input_step, output_step });
             }
-            input_step *= shape[d];
-            output_step *= if self.schedule.reduced[d] { 1 } else { shape[d] };
+            input_step = input_step.times(&shape[d]);
+            if !self.reduced[d] {
+                output_step = output_step.times(&shape[d]);
+            }
         }
         dimensions.reverse();
         dimensions
     }
+}
 
+impl Lowering<'_> {
     fn across_results(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
         let hoisted = (self.reader.hoist(b, self.lanes), self.writer.hoist(b, self.lanes));
-        let (kept, inner) = (self.dimensions(false), self.dimensions(true));
         let zero = b.index(0);
         let mut outcome = Ok(());
-        nest(b, &kept, zero, zero, &mut |b, input, output| {
-            row(b, self.channels, self.lanes, |b, channel, active| {
+        nest(b, &self.kept, zero, zero, &mut |b, input, output| {
+            self.channels.row(b, self.lanes, |b, channel, active| {
                 let neutral = self.schedule.reduction.neutral(b, self.lanes);
-                let result = self.sum(b, &inner, input, channel, &hoisted.0, self.lanes, active, neutral).and_then(|sum| {
+                let result = self.sum(b, &self.inner, input, channel, &hoisted.0, self.lanes, active, neutral).and_then(|sum| {
                     let place = self.place(b, output, channel);
                     self.writer.emit(b, &place, Some(sum), &hoisted.1, self.lanes, active)
                 });
@@ -120,22 +132,27 @@ impl Lowering<'_> {
     fn across_elements(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
         let vector = (self.reader.hoist(b, self.lanes), self.reader.hoist(b, 1));
         let hoisted = self.writer.hoist(b, 1);
-        let (kept, inner) = (self.dimensions(false), self.dimensions(true));
-        let whole = self.channels / u64::from(self.lanes) * u64::from(self.lanes);
+        let known = if let Number::Known(n) = self.channels { Some(n) } else { None };
+        let whole_lanes = i64::from(self.lanes);
         let zero = b.index(0);
         let mut outcome = Ok(());
-        nest(b, &kept, zero, zero, &mut |b, input, output| {
+        nest(b, &self.kept, zero, zero, &mut |b, input, output| {
             let mut partial = || -> Result<Value, Unsupported> {
                 let mut total = self.schedule.reduction.neutral(b, 1);
-                for (lanes, range, hoisted) in [(self.lanes, (0, whole), &vector.0), (1, (whole, self.channels), &vector.1)] {
-                    if range.0 == range.1 {
+                for (lanes, is_rest, hoisted) in [(self.lanes, false, &vector.0), (1, true, &vector.1)] {
+                    let empty = |n: i64| if is_rest { n % whole_lanes == 0 } else { n < whole_lanes };
+                    if known.is_some_and(empty) || is_rest && self.lanes == 1 {
                         continue;
                     }
                     let neutral = self.schedule.reduction.neutral(b, lanes);
-                    let (start, end) = (b.index(range.0 as i64), b.index(range.1 as i64));
+                    let (start, end) = if is_rest {
+                        (self.channels.whole(b, self.lanes), self.channels.value(b))
+                    } else {
+                        (b.index(0), self.channels.whole(b, self.lanes))
+                    };
                     let mut inside = Ok(neutral);
                     let sums = b.for_carry(start, end, i64::from(lanes), &[neutral], |b, channel, sums| {
-                        inside = self.sum(b, &inner, input, channel, hoisted, lanes, lanes, sums[0]);
+                        inside = self.sum(b, &self.inner, input, channel, hoisted, lanes, lanes, sums[0]);
                         vec![*inside.as_ref().unwrap_or(&sums[0])]
                     });
                     inside?;
@@ -155,7 +172,7 @@ impl Lowering<'_> {
     }
 
     fn place(&self, b: &mut KernelBuilder, pixel: Value, channel: Value) -> Place {
-        let base = b.scale_index(pixel, self.channels as i64, 0);
+        let base = self.channels.scale(b, pixel);
         let flat = b.add(base, channel);
         Place { pixel, pixel_offset: 0, channel, channel_offset: 0, flat }
     }
@@ -178,10 +195,10 @@ impl Lowering<'_> {
             let values = self.reader.values(b, &place, None, hoisted, lanes, active)?;
             return Ok(self.schedule.reduction.combine(b, sum, values[0]));
         };
-        let (start, end) = (b.index(0), b.index(first.extent as i64));
+        let (start, end) = (b.index(0), first.extent.value(b));
         let mut inside = Ok(sum);
         let sums = b.for_carry(start, end, 1, &[sum], |b, i, sums| {
-            let step = b.scale_index(i, first.input_step as i64, 0);
+            let step = first.input_step.scale(b, i);
             let pixel = b.add(pixel, step);
             inside = self.sum(b, rest, pixel, channel, hoisted, lanes, active, sums[0]);
             vec![*inside.as_ref().unwrap_or(&sums[0])]
@@ -202,10 +219,10 @@ fn nest(
         body(b, input, output);
         return;
     };
-    b.for_range(0, first.extent as i64, 1, |b, i| {
-        let step = b.scale_index(i, first.input_step as i64, 0);
+    first.extent.repeat(b, |b, i| {
+        let step = first.input_step.scale(b, i);
         let input = b.add(input, step);
-        let step = b.scale_index(i, first.output_step as i64, 0);
+        let step = first.output_step.scale(b, i);
         let output = b.add(output, step);
         nest(b, rest, input, output, body);
     });

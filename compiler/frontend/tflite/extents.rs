@@ -31,7 +31,9 @@ pub(super) fn bound_input(builder: &mut crate::ir::FunctionBuilder<'_>, input: V
         let rank = builder.tensor(input).rank();
         if bound.dimension >= rank {
             let message = format!("a bound is given for dimension {} of input {}", bound.dimension, bound.port);
-            return Err(Diagnostic::new(320, Kind::Usage, message).expected(format!("a dimension below {rank}"), bound.dimension.to_string()));
+            return Err(
+                Diagnostic::new(320, Kind::Usage, message).expected(format!("a dimension below {rank}"), bound.dimension.to_string())
+            );
         }
         let most = i64::try_from(bound.most).map_err(|_| invalid(302, "the shape has too many dimensions or elements"))?;
         let (function, axis) = (&mut builder.function, Attribute::Int(bound.dimension as i64));

@@ -154,7 +154,8 @@ fn extent_list(operator: &mut Operator<'_, '_, '_>, index: usize) -> Result<Vec<
     let list = operator.input(index)?;
     let bounds = output_bounds(operator);
     let items = operator.extent_list(&list, "shapes", &bounds)?;
-    let extent = |item: &ListItem| item.extent().ok_or_else(|| invalid(301, "a dimension is negative").expected("0 or more", format!("{item:?}")));
+    let extent =
+        |item: &ListItem| item.extent().ok_or_else(|| invalid(301, "a dimension is negative").expected("0 or more", format!("{item:?}")));
     items.iter().map(extent).collect()
 }
 

@@ -1,0 +1,231 @@
+//! Extents, strides and offsets that may be known only when the kernel runs: sums of products of extents. What is known is a number, and
+//! kernels then have it as a constant, so that one schedule serves static and dynamic shapes.
+
+use super::map::row;
+use super::{Argument, Context, Unsupported};
+use crate::ir::{Extent, Value as Index};
+use crate::kernel::{BufferKind, KernelBuilder, Lane, Value};
+
+/// A polynomial in run-time extents with integer coefficients.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Quantity {
+    /// Products, each with its coefficient: factors in order, products in order, no coefficient 0.
+    terms: Vec<(Vec<Index>, i64)>,
+}
+
+/// A quantity in a kernel.
+#[derive(Clone, Copy, Debug)]
+pub enum Number {
+    /// Known when the kernel is made.
+    Known(i64),
+    /// Computed when it runs.
+    Computed(Value),
+}
+
+impl Quantity {
+    /// A number.
+    pub fn known(n: i64) -> Self {
+        Self { terms: if n == 0 { vec![] } else { vec![(vec![], n)] } }
+    }
+
+    /// An extent whose aliases are resolved.
+    pub fn of(extent: Extent) -> Self {
+        match extent {
+            Extent::Static(n) => Self::known(i64::try_from(n).unwrap_or(i64::MAX)),
+            Extent::Value(index) => Self { terms: vec![(vec![index], 1)] },
+        }
+    }
+
+    /// The number, when it is one.
+    pub fn as_known(&self) -> Option<i64> {
+        match &self.terms[..] {
+            [] => Some(0),
+            [(factors, n)] if factors.is_empty() => Some(*n),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a certain number.
+    pub fn is(&self, n: i64) -> bool {
+        self.as_known() == Some(n)
+    }
+
+    /// Sum. Coefficients stay far from overflow, since shapes have less than 2⁶⁰ elements.
+    pub fn plus(&self, other: &Self) -> Self {
+        let mut sum = self.clone();
+        for (factors, n) in &other.terms {
+            sum.add(factors.clone(), *n);
+        }
+        sum
+    }
+
+    /// Product.
+    pub fn times(&self, other: &Self) -> Self {
+        let mut product = Self::default();
+        for (a, n) in &self.terms {
+            for (b, m) in &other.terms {
+                let mut factors = [&a[..], &b[..]].concat();
+                factors.sort_unstable();
+                product.add(factors, n.saturating_mul(*m));
+            }
+        }
+        product
+    }
+
+    /// Product with a number.
+    pub fn scaled(&self, n: i64) -> Self {
+        self.times(&Self::known(n))
+    }
+
+    fn add(&mut self, factors: Vec<Index>, n: i64) {
+        match self.terms.binary_search_by(|term| term.0.cmp(&factors)) {
+            Ok(i) => self.terms[i].1 = self.terms[i].1.saturating_add(n),
+            Err(i) => self.terms.insert(i, (factors, n)),
+        }
+        self.terms.retain(|term| term.1 != 0);
+    }
+
+    /// The extents that it is made of.
+    pub fn extents(&self) -> impl Iterator<Item = Index> + '_ {
+        self.terms.iter().flat_map(|(factors, _)| factors.iter().copied())
+    }
+
+    /// The largest value of a quantity without negative coefficients.
+    ///
+    /// # Errors
+    /// When an extent has no bound, or the value is beyond 62 bits.
+    pub fn most(&self, cx: &Context<'_>) -> Result<u64, Unsupported> {
+        let largest = |factors: &[Index], n: i64| {
+            factors.iter().try_fold(u64::try_from(n).ok()?, |product, &extent| {
+                let interval = cx.function.interval(Extent::Value(extent));
+                product.checked_mul(u64::try_from(interval.high).ok().filter(|_| interval.is_bounded())?)
+            })
+        };
+        let sum = self.terms.iter().try_fold(0u64, |sum, (factors, n)| sum.checked_add(largest(factors, *n)?));
+        sum.filter(|&most| most < 1 << 62).ok_or_else(|| Unsupported::new("a tensor without a bound on its size"))
+    }
+}
+
+/// The product of quantities.
+pub fn product<'q>(quantities: impl IntoIterator<Item = &'q Quantity>) -> Quantity {
+    quantities.into_iter().fold(Quantity::known(1), |product, factor| product.times(factor))
+}
+
+/// Row-major strides in elements.
+pub fn strides(shape: &[Quantity]) -> Vec<Quantity> {
+    let mut strides = vec![Quantity::known(0); shape.len()];
+    let mut step = Quantity::known(1);
+    for d in (0..shape.len()).rev() {
+        strides[d] = step.clone();
+        step = step.times(&shape[d]);
+    }
+    strides
+}
+
+/// The extents that a kernel has loaded.
+#[derive(Default)]
+pub struct Cells {
+    loaded: Vec<(Index, Value)>,
+}
+
+impl Cells {
+    /// Declares a buffer for each extent that is not loaded yet, and loads it. To stand before all loops.
+    pub fn load(&mut self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>, extents: impl IntoIterator<Item = Index>) {
+        for extent in extents {
+            if self.loaded.iter().any(|(known, _)| *known == extent) {
+                continue;
+            }
+            let buffer = b.buffer(format!("extent{}", self.loaded.len()), BufferKind::Input, Lane::I64, 1, 8);
+            arguments.push(Argument::Tensor(extent));
+            let zero = b.index(0);
+            let value = b.load(buffer, zero, 0, 1);
+            self.loaded.push((extent, value));
+        }
+    }
+
+    /// A quantity of extents that are loaded, computed here.
+    pub fn number(&self, b: &mut KernelBuilder, quantity: &Quantity) -> Number {
+        if let Some(n) = quantity.as_known() {
+            return Number::Known(n);
+        }
+        let mut sum: Option<Value> = None;
+        for (factors, n) in &quantity.terms {
+            let mut product: Option<Value> = None;
+            for factor in factors {
+                let (_, value) = self.loaded.iter().find(|(known, _)| known == factor).expect("the extent is loaded");
+                product = Some(product.map_or(*value, |product| b.mul(product, *value)));
+            }
+            let term = match product {
+                Some(product) => b.scale_index(product, *n, 0),
+                None => b.index(*n),
+            };
+            sum = Some(sum.map_or(term, |sum| b.add(sum, term)));
+        }
+        Number::Computed(sum.expect("what is not known has terms"))
+    }
+}
+
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Known(n) => write!(f, "{n}"),
+            Self::Computed(_) => f.write_str("n"),
+        }
+    }
+}
+
+impl Number {
+    /// As a value.
+    pub fn value(self, b: &mut KernelBuilder) -> Value {
+        match self {
+            Self::Known(n) => b.index(n),
+            Self::Computed(value) => value,
+        }
+    }
+
+    /// An index times this.
+    pub fn scale(self, b: &mut KernelBuilder, index: Value) -> Value {
+        match self {
+            Self::Known(n) => b.scale_index(index, n, 0),
+            Self::Computed(value) => b.mul(index, value),
+        }
+    }
+
+    /// A loop over so many rounds.
+    pub fn repeat(self, b: &mut KernelBuilder, body: impl FnOnce(&mut KernelBuilder, Value)) {
+        match self {
+            Self::Known(n) => b.for_range(0, n, 1, body),
+            Self::Computed(end) => {
+                let zero = b.index(0);
+                b.for_values(zero, end, 1, body);
+            }
+        }
+    }
+
+    /// A loop over so many elements by `lanes`, then the rest with fewer active lanes: all at once where their number is known, else one
+    /// at a time.
+    pub fn row(self, b: &mut KernelBuilder, lanes: u16, mut body: impl FnMut(&mut KernelBuilder, Value, u16)) {
+        match self {
+            Self::Known(n) => row(b, u64::try_from(n).unwrap_or(0), lanes, body),
+            Self::Computed(end) => {
+                let (zero, whole) = (b.index(0), self.whole(b, lanes));
+                b.for_values(zero, whole, i64::from(lanes), |b, i| body(b, i, lanes));
+                if lanes > 1 {
+                    b.for_values(whole, end, 1, |b, i| body(b, i, 1));
+                }
+            }
+        }
+    }
+
+    /// What is left when whole vectors are taken away, taken away.
+    pub fn whole(self, b: &mut KernelBuilder, lanes: u16) -> Value {
+        match self {
+            Self::Known(n) => b.index(n / i64::from(lanes) * i64::from(lanes)),
+            Self::Computed(end) => {
+                // Lane counts are powers of two, and numbers of elements not negative.
+                let mask = b.index(-i64::from(lanes));
+                b.binary(crate::kernel::BinaryOp::And, end, mask)
+            }
+        }
+    }
+}
