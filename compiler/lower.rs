@@ -1,9 +1,11 @@
 //! From a module to a [`Program`]: groups, schedules, one memory plan a method, then kernels with every address decided.
 
+mod bands;
 mod emission;
 mod imported;
 mod memory_map;
 mod method;
+mod parts;
 mod places;
 mod pool;
 mod tensors;
@@ -35,6 +37,8 @@ pub enum PlanSource {
     /// Ours.
     #[default]
     Own,
+    /// Ours, with chains in bands of rows wherever that saves anything, as with the greatest effort.
+    Smallest,
     /// The one in the program file, for every tensor that survives fusion.
     Program,
 }

@@ -276,3 +276,16 @@ pub enum Address {
     /// A constant, and an offset in it.
     Constant(u32, u64),
 }
+
+impl Address {
+    /// The address so many bytes further on.
+    pub fn plus(self, bytes: u64) -> Self {
+        match self {
+            Self::Scratch(offset) => Self::Scratch(offset + bytes),
+            Self::Variable(offset) => Self::Variable(offset + bytes),
+            Self::Input(number, offset) => Self::Input(number, offset + bytes),
+            Self::Output(number, offset) => Self::Output(number, offset + bytes),
+            Self::Constant(number, offset) => Self::Constant(number, offset + bytes),
+        }
+    }
+}

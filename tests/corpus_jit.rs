@@ -116,11 +116,15 @@ const INTERPRETER_MEMORY: &[(&str, u64)] = &[
     ("tflm-person_detect", 85_264),
 ];
 
+/// What models take whose largest tensors are in the middle of chains: in bands of rows, about so much. It was 1,560 and 84 KB in whole
+/// tensors.
+const IN_BANDS: &[(&str, u64)] = &[("coral-tf2_mobilenet_v2_1.0_224_ptq", 400_000), ("mlperftiny-vww_96_int8", 54_000)];
+
 #[test]
 fn every_real_model_matches_in_the_jit_and_takes_less_memory_than_an_interpreter() {
     for (name, bytes) in check_all(support::corpus("tflite")) {
-        let limit = INTERPRETER_MEMORY.iter().find(|(model, _)| *model == name);
-        assert!(limit.is_none_or(|(_, limit)| bytes <= *limit), "{name} takes {bytes} B");
+        let limits = INTERPRETER_MEMORY.iter().chain(IN_BANDS).filter(|(model, _)| *model == name);
+        assert!(limits.into_iter().all(|(_, limit)| bytes <= *limit), "{name} takes {bytes} B");
     }
 }
 

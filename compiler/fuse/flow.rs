@@ -9,7 +9,7 @@ use crate::ir::{self, Attribute, Definition, Extent, Function, Inst, InstData, M
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A method's body.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Flow {
     /// Holds every value and instruction of the method and of what it calls. Its results are the method's outputs.
     pub function: Function,

@@ -6,6 +6,7 @@
 //! accumulators never go to memory when an epilogue narrows them.
 
 pub mod flow;
+pub mod rows;
 mod widened;
 
 use crate::ir::{ElementType, Expression, ExpressionBuilder, Extent, Function, Inst, Op, Value};
@@ -139,11 +140,6 @@ impl Group {
 /// Expressions do not grow beyond this many nodes; longer chains become several kernels.
 const MAX_NODES: usize = 512;
 
-/// Whether an instruction is no kernel: constants are data, views and extents have the memory of what they stand for.
-pub fn is_free(function: &Function, inst: Inst) -> bool {
-    matches!(function.insts[inst].op, Op::Constant | Op::IndexConstant | Op::ExtentOf) || is_view(function, inst)
-}
-
 /// Whether an instruction gives its operand's memory another type. Where a caller's buffer need only be aligned for the one type, the other
 /// one is copied.
 pub fn is_view(function: &Function, inst: Inst) -> bool {
@@ -160,23 +156,64 @@ pub fn is_view(function: &Function, inst: Inst) -> bool {
     }
 }
 
+/// The byte of its operand at which the result of a slice starts, if the result is a run of the operand's bytes and so needs no memory
+/// of its own.
+pub fn part_of(function: &Function, inst: Inst) -> Option<u64> {
+    let data = &function.insts[inst];
+    if data.op != Op::Slice || data.ints("stride").iter().any(|&stride| stride != 1) {
+        return None;
+    }
+    let shape = row_major(function, data.operands[0])?;
+    let size = row_major(function, data.results[0])?;
+    // All dimensions in front of the outermost one that is cut have one position, and all behind it are whole.
+    let outermost = size.iter().position(|&n| n != 1).map_or(size.len(), |d| d + 1);
+    if size.iter().zip(&shape).skip(outermost).any(|(n, whole)| n != whole) {
+        return None;
+    }
+    let starts = shape.iter().zip(data.extents("start"));
+    let start = starts.map(|(&n, start)| Some((n, start.as_static()?))).try_fold(0u64, |sum, dimension| {
+        let (extent, start) = dimension?;
+        sum.checked_mul(extent)?.checked_add(start)
+    })?;
+    let element = function.tensor(data.results[0]).element;
+    (element.bits() >= 8).then(|| element.bytes_for(start))?
+}
+
+/// The shape of a tensor with known extents whose last dimension is the contiguous one.
+pub fn row_major(function: &Function, value: Value) -> Option<Vec<u64>> {
+    let ty = function.values[value].ty.as_tensor()?;
+    if ty.layout.order().is_some() {
+        return None;
+    }
+    ty.static_shape()
+}
+
 fn takes_epilogue(op: Op) -> bool {
     matches!(op, Op::Conv | Op::Matmul | Op::Window | Op::Reduce)
 }
 
 /// Cuts a method into groups.
 pub fn group(flow: Flow) -> Grouped {
+    let uses = uses_of(&flow);
     let Flow { function, items, states } = flow;
-    let mut uses: HashMap<Value, usize> = HashMap::new();
-    count_uses(&function, &items, &mut uses);
-    for &result in function.results.iter().chain(states.iter().map(|s| &s.exit)) {
-        *uses.entry(result).or_default() += 1;
-    }
     let available = function.params.iter().copied().chain(states.iter().map(|s| s.entry)).collect();
     let absorbed = widened::absorbed(&function, &items, &uses);
-    let mut grouping = Grouping { function: &function, uses, available, absorbed, prologues: HashMap::new() };
+    let mut handed_on: HashSet<Value> = function.results.iter().chain(states.iter().map(|s| &s.exit)).copied().collect();
+    collect_handed_on(&items, &mut handed_on);
+    let handed_on = handed_on.into_iter().map(|v| viewed(&function, v)).collect();
+    let mut grouping = Grouping { function: &function, uses, available, absorbed, handed_on, prologues: HashMap::new() };
     let nodes = grouping.body(&items);
     Grouped { nodes, function, states }
+}
+
+/// How often each value is read, handed on or given back.
+pub fn uses_of(flow: &Flow) -> HashMap<Value, usize> {
+    let mut uses: HashMap<Value, usize> = HashMap::new();
+    count_uses(&flow.function, &flow.items, &mut uses);
+    for &result in flow.function.results.iter().chain(flow.states.iter().map(|s| &s.exit)) {
+        *uses.entry(result).or_default() += 1;
+    }
+    uses
 }
 
 fn count_uses(function: &Function, items: &[Item], uses: &mut HashMap<Value, usize>) {
@@ -208,6 +245,34 @@ fn count_uses(function: &Function, items: &[Item], uses: &mut HashMap<Value, usi
     }
 }
 
+/// The values that become others.
+fn collect_handed_on(items: &[Item], list: &mut HashSet<Value>) {
+    for item in items {
+        match item {
+            Item::Inst(_) => {}
+            Item::If { then, otherwise, .. } => {
+                for (body, results) in [then, otherwise] {
+                    collect_handed_on(body, list);
+                    list.extend(results);
+                }
+            }
+            Item::While { carried, head, body, .. } => {
+                collect_handed_on(head, list);
+                collect_handed_on(body, list);
+                list.extend(carried.iter().flat_map(|c| [c.initial, c.next]));
+            }
+        }
+    }
+}
+
+/// The value that views are views of.
+fn viewed(function: &Function, mut value: Value) -> Value {
+    while let Some(inst) = function.defining_inst(value).filter(|&inst| is_view(function, inst)) {
+        value = function.insts[inst].operands[0];
+    }
+    value
+}
+
 struct Grouping<'a> {
     function: &'a Function,
     uses: HashMap<Value, usize>,
@@ -215,6 +280,9 @@ struct Grouping<'a> {
     available: HashSet<Value>,
     /// Conversions of weights that contractions do themselves.
     absorbed: HashSet<Inst>,
+    /// Values that become others. A part of a tensor that does so is copied, so that the place of what it becomes can be had at once and the
+    /// tensor can go.
+    handed_on: HashSet<Value>,
     /// Element-wise groups that wait for the window or reduction that reads them.
     prologues: HashMap<Value, Group>,
 }
@@ -228,7 +296,7 @@ impl Grouping<'_> {
                 continue;
             }
             match &items[start] {
-                Item::Inst(inst) if is_free(self.function, *inst) || self.absorbed.contains(inst) => {}
+                Item::Inst(inst) if self.is_free(*inst) || self.absorbed.contains(inst) => {}
                 Item::Inst(inst) => {
                     let mut group = self.grow(*inst, items, start, &mut taken);
                     if self.is_prologue(&group, items) {
@@ -270,6 +338,16 @@ impl Grouping<'_> {
             }
         }
         nodes
+    }
+
+    /// Whether an instruction is no kernel: constants are data, views, extents and parts have the memory of what they stand for.
+    fn is_free(&self, inst: Inst) -> bool {
+        let data = &self.function.insts[inst];
+        matches!(data.op, Op::Constant | Op::IndexConstant | Op::ExtentOf) || is_view(self.function, inst) || self.is_part(inst)
+    }
+
+    fn is_part(&self, inst: Inst) -> bool {
+        part_of(self.function, inst).is_some() && !self.handed_on.contains(&self.function.insts[inst].results[0])
     }
 
     /// A branch's body, and what becomes of the values it hands on.
@@ -360,7 +438,7 @@ impl Grouping<'_> {
             let listed = items[start..].iter().any(|item| matches!(item, Item::Inst(i) if *i == inst));
             match data.op {
                 Op::Constant => return listed,
-                _ if listed && is_view(self.function, inst) => value = data.operands[0],
+                _ if listed && (is_view(self.function, inst) || self.is_part(inst)) => value = data.operands[0],
                 _ => return false,
             }
             if self.available.contains(&value) {

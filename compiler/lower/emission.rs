@@ -2,7 +2,7 @@
 
 use super::method::choose;
 use super::pool::Pool;
-use super::tensors::Tensors;
+use super::tensors::{Tensors, root_of};
 use super::work::Work;
 use crate::fuse::Group;
 use crate::ir::{self, Definition, Value};
@@ -11,6 +11,7 @@ use crate::plan::Plan;
 use crate::program::{Address, Call, External, ExternalTensor, Origin, Slices, Step, Written};
 use crate::schedule::outer::{Choice, Piece};
 use crate::schedule::{self, Argument, Context, Unsupported};
+use std::collections::{HashMap, HashSet};
 
 /// Writes the steps.
 pub(super) struct Emission<'a, 's> {
@@ -19,6 +20,10 @@ pub(super) struct Emission<'a, 's> {
     pub tensors: &'a Tensors<'a>,
     pub plan: &'a Plan,
     pub pool: &'a mut Pool,
+    /// Values that are bands of others.
+    pub bands: &'a HashSet<Value>,
+    /// How many parts of each concatenation are still to be written.
+    pub unwritten: HashMap<Value, usize>,
     /// Work in the order of the plan, each with its position.
     pub items: std::iter::Enumerate<std::vec::IntoIter<Work<'s>>>,
     /// For each kernel call, in order, the position of its work, and whether it is the last of that.
@@ -65,7 +70,8 @@ impl<'a: 's, 's> Emission<'a, 's> {
     /// The kernel calls of a group.
     fn calls(&mut self, group: &Group, choice: &Choice<'_>, position: usize) -> Result<Vec<Call>, Unsupported> {
         let requirements = choice.requirements();
-        let shared: Vec<_> = requirements.may_share.into_iter().filter(|&pair| self.tensors.shares(self.plan, pair)).collect();
+        let pairs = requirements.may_share.into_iter().chain(requirements.may_slide);
+        let shared: Vec<_> = pairs.filter(|&pair| self.tensors.shares(self.plan, pair)).collect();
         let pieces = choice.pieces(&shared)?;
         Ok(pieces.into_iter().map(|piece| self.call(group, piece, position)).collect())
     }
@@ -75,7 +81,8 @@ impl<'a: 's, 's> Emission<'a, 's> {
         let mut origin = self.origin(group);
         origin.schedule = lowered.description;
         origin.multiply_accumulates = lowered.multiply_accumulates;
-        origin.results = group.outputs.iter().filter_map(|&value| self.written(value)).collect();
+        let complete: Vec<Value> = group.outputs.iter().flat_map(|&value| self.complete(value)).collect();
+        origin.results = complete.into_iter().filter_map(|value| self.written(value)).collect();
         let stem = lowered.kernel.name.clone();
         let symbol = match origin.operators.first() {
             Some((operator, _)) => format!("op{operator:03}_{stem}"),
@@ -131,14 +138,32 @@ impl<'a: 's, 's> Emission<'a, 's> {
         self.pool.constant(&self.tensors.module().constants[constant].data, || constant.to_string())
     }
 
+    /// An output, and what it is the last part of.
+    fn complete(&mut self, output: Value) -> Vec<Value> {
+        let mut complete = vec![output];
+        let mut part = root_of(self.tensors.function(), output);
+        while let Some((host, _)) = self.tensors.host(part) {
+            match self.unwritten.get_mut(&host) {
+                Some(left) if *left > 1 => {
+                    *left -= 1;
+                    break;
+                }
+                _ => complete.push(host),
+            }
+            part = host;
+        }
+        complete
+    }
+
     /// What a group leaves of an output, if that has static extents and lies as it is.
     fn written(&mut self, value: Value) -> Option<Written> {
         let function = self.tensors.function();
         let data = &function.values[value];
         let ty = data.ty.as_tensor()?;
         let definition = match data.definition {
-            Definition::Result(inst, number) => function.insts[inst].source.map(|source| (source, number)),
-            Definition::Param(_) => None,
+            // A band is not what its operator computes in the file.
+            Definition::Result(inst, number) if !self.bands.contains(&value) => function.insts[inst].source.map(|source| (source, number)),
+            Definition::Result(..) | Definition::Param(_) => None,
         };
         let (shape, bytes) = (ty.static_shape()?, ty.static_bytes()?);
         let address = self.tensors.address(self.plan, self.pool, value);

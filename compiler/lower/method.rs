@@ -2,21 +2,22 @@
 
 use super::emission::Emission;
 use super::memory_map::{memory_map, peak};
+use super::parts::{Parts, Pinned};
 use super::places::{self, Places, Point};
 use super::pool::Pool;
 use super::tensors::{Outside, StatePlace, Tensors, duplicate, outputs_of, root_of};
 use super::variables::Variables;
 use super::work::{self, Work};
-use super::{LiveRanges, Options, Peak, PlanSource, bug, imported};
+use super::{LiveRanges, Options, Peak, PlanSource, bands, bug, imported};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
-use crate::fuse::flow::{self, FlowError};
+use crate::fuse::flow::{self, Flow, FlowError};
 use crate::fuse::{self, Group, Grouped, Move, Node};
 use crate::ir::{self, Extent, Function, Module, Type, Value};
-use crate::plan::{self, Plan, TensorId};
+use crate::plan::{self, Effort, Plan};
 use crate::program::{Address, Method, Port, PortExtent};
 use crate::schedule::outer::Choice;
 use crate::schedule::{Context, Requirements, Unsupported};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 
 /// A method, its plan and what reports and checks want to know of it.
 pub struct LoweredMethod {
@@ -42,70 +43,112 @@ pub(super) fn lower(
     pool: &mut Pool,
 ) -> Result<LoweredMethod, Diagnostics> {
     let flow = flow::unroll(module, method.function).map_err(|error| flow_diagnostic(module, method, &error))?;
-    let prepared = Prepared::new(fuse::group(flow), method);
-    let Prepared { grouped, outputs, states, spares } = &prepared;
-    let function = &grouped.function;
-    check_bounds(module, method, function, &grouped.nodes)?;
-    let fail = |(error, group): (Unsupported, &Group)| unsupported(module, function, method, group, &error);
+    let frame = Frame { module, method, options, variables };
+    // Many are tried: what the best of them takes is seen without the greatest effort.
+    let trial = Frame { options: Options { effort: Effort::Normal, ..options }, ..frame };
+    let (flow, bands) = bands::choose(flow, options, |flow| trial.planned(flow, |planned| Ok(planned.plan.arena_bytes)))?;
+    frame.planned(flow, |planned| frame.written(&planned, &bands, pool))
+}
 
-    let work = work::of_method(function, &grouped.nodes);
-    let context = |group| Context { module, function, group, machine: options.machine, block: None };
-    let needs = needs_of(&work, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?;
-    let outside = Outside::new(module, function, variables, states, method.inputs.len(), outputs);
-    let ends = Ends { entered: measured(function, &function.params[..method.inputs.len()]), left: measured(function, outputs), outputs };
-    let places = choose_places(&work, &needs, &outside, &ends);
-    let copies = copies_of(&work, &places, function, spares);
-    let (work, is_copy) = with_copies(&work, &copies);
-    let copied: Vec<Work> = work.iter().zip(&is_copy).filter(|(_, copy)| **copy).map(|(work, _)| *work).collect();
-    let context = |group| Context { module, function, group, machine: options.machine, block: None };
-    let mut copied = needs_of(&copied, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?.into_iter();
-    let mut originals = needs.into_iter();
-    let needs: Vec<_> = is_copy.iter().map(|&copy| if copy { copied.next() } else { originals.next() }.flatten()).collect();
+/// What a method is lowered from and for.
+#[derive(Clone, Copy)]
+struct Frame<'a> {
+    module: &'a Module,
+    method: &'a ir::Method,
+    options: Options,
+    variables: &'a Variables,
+}
 
-    let mut tensors = Tensors::new(&outside, &places);
-    let steps = steps_of(&work, &needs, &mut tensors, states, &ends);
-    let mut request = plan::Request { tensors: tensors.list.clone(), steps, effort: options.effort };
-    let planned = match options.plan {
-        PlanSource::Own => plan::plan_reordered(&request),
-        // The plan of the file holds for the order of the file.
-        PlanSource::Program => {
-            let groups = work.iter().filter_map(|item| if let Work::Group(group) = item { Some(*group) } else { None });
-            for (root, offset) in imported::places(module, method, function, groups) {
-                if let Some(id) = tensors.ids.get(&root) {
-                    request.tensors[id.index()].fixed = Some(offset);
+/// A method with a place for everything.
+struct Planned<'a> {
+    prepared: &'a Prepared,
+    tensors: Tensors<'a>,
+    /// In the order of the plan.
+    work: Vec<Work<'a>>,
+    request: plan::Request,
+    plan: Plan,
+}
+
+impl Frame<'_> {
+    /// Cuts a method into groups, asks their schedules what they need, and plans its memory.
+    fn planned<R>(&self, flow: Flow, then: impl FnOnce(Planned<'_>) -> Result<R, Diagnostics>) -> Result<R, Diagnostics> {
+        let (module, options) = (self.module, self.options);
+        let prepared = Prepared::new(fuse::group(flow), self.method);
+        let Prepared { grouped, outputs, states, spares, parts } = &prepared;
+        let function = &grouped.function;
+        check_bounds(module, self.method, function, &grouped.nodes)?;
+        let fail = |(error, group): (Unsupported, &Group)| unsupported(module, function, self.method, group, &error);
+
+        let work = work::of_method(function, &grouped.nodes);
+        let context = |group| Context { module, function, group, machine: options.machine, block: None };
+        let needs = needs_of(&work, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?;
+        let outside = Outside::new(module, function, self.variables, states, self.method.inputs.len(), outputs);
+        let inputs = &function.params[..self.method.inputs.len()];
+        let ends = Ends { entered: measured(function, inputs), left: measured(function, outputs), outputs };
+        let places = choose_places(&work, &needs, &outside, parts, &ends);
+        let copies = copies_of(&work, &places, function, spares);
+        let (work, is_copy) = with_copies(&work, &copies);
+        let copied: Vec<Work> = work.iter().zip(&is_copy).filter(|(_, copy)| **copy).map(|(work, _)| *work).collect();
+        let context = |group| Context { module, function, group, machine: options.machine, block: None };
+        let mut copied = needs_of(&copied, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?.into_iter();
+        let mut originals = needs.into_iter();
+        let needs: Vec<_> = is_copy.iter().map(|&copy| if copy { copied.next() } else { originals.next() }.flatten()).collect();
+
+        let mut tensors = Tensors::new(&outside, &places, parts);
+        let steps = steps_of(&work, &needs, &mut tensors, states, &ends);
+        let mut request = plan::Request { tensors: tensors.list.clone(), steps, effort: options.effort };
+        let planned = match options.plan {
+            PlanSource::Own | PlanSource::Smallest => plan::plan_reordered(&request),
+            // The plan of the file holds for the order of the file.
+            PlanSource::Program => {
+                let groups = work.iter().filter_map(|item| if let Work::Group(group) = item { Some(*group) } else { None });
+                for (root, offset) in imported::places(module, self.method, function, groups) {
+                    if let Some(id) = tensors.ids.get(&root) {
+                        request.tensors[id.index()].fixed = Some(offset);
+                    }
                 }
+                imported::plan_with_places(&mut request).map(|plan| ((0..work.len()).collect(), plan))
             }
-            imported::plan_with_places(&mut request).map(|plan| ((0..work.len()).collect(), plan))
-        }
-    };
-    let (order, plan) = planned.map_err(|error| bug(format!("the memory planner refused its request: {error}")))?;
-    let request = request.reordered(&order);
-    let work: Vec<Work> = order.iter().map(|&i| work[i]).collect();
-    plan::check(&request, &plan).map_err(|error| bug(format!("the memory plan does not pass its check: {error}")))?;
-    let items = work.clone().into_iter().enumerate();
-    let mut emission = Emission { machine: options.machine, tensors: &tensors, plan: &plan, pool, items, calls: vec![] };
-    let steps = emission.steps().map_err(fail)?;
-    let calls = emission.calls;
-    let lifetimes = plan::Lifetimes::new(&request).map_err(|error| bug(error.to_string()))?;
-    let live_at = |&(step, last): &(usize, bool)| if last { lifetimes.live_after(&plan, step) } else { lifetimes.live_within(&plan, step) };
-    let live = calls.iter().map(live_at).collect();
-    let memory_map = memory_map(&request, &plan, &lifetimes, calls.into_iter().map(|(step, _)| step).collect());
-    let peak = peak(&plan, &memory_map);
-    let inputs = &function.params[..method.inputs.len()];
-    let mut cell = |index| tensors.address(&plan, pool, index);
-    let lowered = Method {
-        name: method.name.clone(),
-        inputs: ports(function, inputs, &method.inputs)?,
-        outputs: ports(function, outputs, &method.outputs)?,
-        input_extents: port_extents(function, inputs, &mut cell),
-        output_extents: port_extents(function, outputs, &mut cell),
-        steps,
-        scratch_bytes: plan.arena_bytes,
-        lower_bound: plan.lower_bound,
-        optimal: plan.optimal,
-        memory_map,
-    };
-    Ok(LoweredMethod { method: lowered, plan, live, peak })
+        };
+        let (order, plan) = planned.map_err(|error| bug(format!("the memory planner refused its request: {error}")))?;
+        let request = request.reordered(&order);
+        let work = order.iter().map(|&i| work[i]).collect();
+        plan::check(&request, &plan).map_err(|error| bug(format!("the memory plan does not pass its check: {error}")))?;
+        then(Planned { prepared: &prepared, tensors, work, request, plan })
+    }
+
+    /// Writes the kernels and steps of a planned method.
+    fn written(&self, planned: &Planned<'_>, bands: &HashSet<Value>, pool: &mut Pool) -> Result<LoweredMethod, Diagnostics> {
+        let Planned { prepared, tensors, work, request, plan } = planned;
+        let (module, method, function) = (self.module, self.method, &prepared.grouped.function);
+        let fail = |(error, group): (Unsupported, &Group)| unsupported(module, function, method, group, &error);
+        let unwritten = prepared.parts.counts();
+        let items = work.clone().into_iter().enumerate();
+        let mut emission = Emission { machine: self.options.machine, tensors, plan, pool, bands, unwritten, items, calls: vec![] };
+        let steps = emission.steps().map_err(fail)?;
+        let calls = emission.calls;
+        let lifetimes = plan::Lifetimes::new(request).map_err(|error| bug(error.to_string()))?;
+        let live_at =
+            |&(step, last): &(usize, bool)| if last { lifetimes.live_after(plan, step) } else { lifetimes.live_within(plan, step) };
+        let live = calls.iter().map(live_at).collect();
+        let memory_map = memory_map(request, plan, &lifetimes, calls.into_iter().map(|(step, _)| step).collect());
+        let peak = peak(plan, &memory_map);
+        let (inputs, outputs) = (&function.params[..method.inputs.len()], &prepared.outputs);
+        let mut cell = |index| tensors.address(plan, pool, index);
+        let lowered = Method {
+            name: method.name.clone(),
+            inputs: ports(function, inputs, &method.inputs)?,
+            outputs: ports(function, outputs, &method.outputs)?,
+            input_extents: port_extents(function, inputs, &mut cell),
+            output_extents: port_extents(function, outputs, &mut cell),
+            steps,
+            scratch_bytes: plan.arena_bytes,
+            lower_bound: plan.lower_bound,
+            optimal: plan.optimal,
+            memory_map,
+        };
+        Ok(LoweredMethod { method: lowered, plan: plan.clone(), live, peak })
+    }
 }
 
 /// What callers give and get.
@@ -187,6 +230,7 @@ struct Prepared {
     states: Vec<StatePlace>,
     /// For what values become where several become others at once: values to hold one of them meanwhile.
     spares: HashMap<Value, Value>,
+    parts: Parts,
 }
 
 impl Prepared {
@@ -197,11 +241,15 @@ impl Prepared {
         grouped.nodes.extend(copies.into_iter().map(|copy| Node::Group(Box::new(copy))));
         let function = &mut grouped.function;
         let states: Vec<_> = grouped.states.iter().map(|&flow| StatePlace { flow, left: duplicate(function, flow.entry) }).collect();
-        let written = states.iter().filter(|s| s.flow.exit != s.flow.entry);
-        grouped.nodes.push(Node::Moves(written.map(|s| Move { from: s.flow.exit, to: s.left }).collect()));
+        let changed = states.iter().filter(|s| s.flow.exit != s.flow.entry);
+        grouped.nodes.push(Node::Moves(changed.map(|s| Move { from: s.flow.exit, to: s.left }).collect()));
         let mut spares = HashMap::new();
         add_spares(&grouped.nodes, function, &mut spares);
-        Self { grouped, outputs, states, spares }
+        let mut handed_on = HashSet::new();
+        moved(&grouped.nodes, function, &mut handed_on);
+        let places = Pinned { handed_on, outputs: outputs.iter().map(|&v| root_of(function, v)).collect() };
+        let parts = Parts::new(&mut grouped, places, &written);
+        Self { grouped, outputs, states, spares, parts }
     }
 }
 
@@ -237,6 +285,20 @@ fn produced(nodes: &[Node], list: &mut Vec<Value>) {
     }
 }
 
+/// The values that become others.
+fn moved(nodes: &[Node], function: &Function, list: &mut HashSet<Value>) {
+    for node in nodes {
+        match node {
+            Node::Group(_) => {}
+            Node::Moves(moves) => list.extend(moves.iter().map(|m| root_of(function, m.from))),
+            Node::If { then: first, otherwise: second, .. } | Node::While { head: first, body: second, .. } => {
+                moved(first, function, list);
+                moved(second, function, list);
+            }
+        }
+    }
+}
+
 /// What the schedule of each group needs; other work has none.
 type Needs = Vec<Option<Requirements>>;
 
@@ -257,25 +319,33 @@ fn needs_of<'a>(work: &[Work<'a>], context: impl Fn(&'a Group) -> Context<'a>) -
 }
 
 /// Which values have one place.
-fn choose_places(work: &[Work<'_>], needs: &Needs, outside: &Outside<'_>, ends: &Ends<'_>) -> Places {
+fn choose_places(work: &[Work<'_>], needs: &Needs, outside: &Outside<'_>, parts: &Parts, ends: &Ends<'_>) -> Places {
     let root = |v: Value| root_of(outside.function, v);
+    let base = |v: Value| parts.base(outside.function, v);
     let states = outside.states;
     let point = |(item, needs): (&Work, &Option<Requirements>)| {
         let mut point = Point::default();
         match item {
             Work::Enter => point.writes = states.iter().map(|s| s.flow.entry).chain(ends.entered.iter().copied()).collect(),
             Work::Group(group) | Work::External(group) => {
-                point.reads = group.inputs(outside.function).into_iter().map(root).collect();
-                point.writes = group.outputs.iter().copied().map(root).collect();
+                point.reads = group.inputs(outside.function).into_iter().map(base).collect();
+                point.writes = group.outputs.iter().copied().map(base).collect();
+                // Who writes a part leaves the rest as it is.
+                point.reads.extend(group.outputs.iter().filter(|&&v| parts.host(root(v)).is_some()).map(|&v| base(v)));
                 let pairs = needs.iter().flat_map(|needs| &needs.may_share);
                 point.may_share = pairs.map(|&(read, written)| (root(read), root(written))).collect();
+                // A part lies behind the start of what it is a part of, so what may start below it may take the whole's place.
+                let slides = needs.iter().flat_map(|needs| &needs.may_slide);
+                let alone = |whole: &Value| point.reads.iter().filter(|&read| read == whole).count() == 1;
+                let slides = slides.map(|&(read, written)| (base(read), root(written))).filter(|(whole, _)| alone(whole));
+                point.may_share.extend(slides.collect::<Vec<_>>());
             }
             Work::Moves(moves) => {
                 point.moves = moves.iter().map(|m| Move { from: root(m.from), to: m.to }).collect();
-                point.reads = point.moves.iter().map(|m| m.from).collect();
+                point.reads = point.moves.iter().map(|m| base(m.from)).collect();
                 point.writes = point.moves.iter().map(|m| m.to).collect();
             }
-            Work::Test(condition) | Work::Check(condition) => point.reads = vec![root(*condition)],
+            Work::Test(condition) | Work::Check(condition) => point.reads = vec![base(*condition)],
             // What a branch or a round has handed on is needed behind what follows here.
             Work::Else(moves) | Work::Repeat(moves) => point.reads = moves.iter().map(|m| m.to).collect(),
             Work::Leave => point.reads = ends.read().map(root).chain(states.iter().map(StatePlace::last)).collect(),
@@ -357,7 +427,7 @@ fn steps_of(work: &[Work<'_>], needs: &Needs, tensors: &mut Tensors<'_>, states:
             Work::Repeat(moves) => {
                 let start = loops.pop().unwrap_or(0);
                 let mut step = tensors.barrier("repeat", moves.iter().map(|m| m.to));
-                step.reads.extend(from_outside(&steps[start..]));
+                step.reads.extend(tensors.from_outside(&steps[start..]));
                 step
             }
             Work::Leave => tensors.barrier("leave", ends.read().chain(states.iter().map(StatePlace::last))),
@@ -374,13 +444,6 @@ fn moves_step(moves: &[Move], tensors: &mut Tensors<'_>) -> plan::Step {
     step.moves = free.iter().map(|m| (tensors.id(m.from), tensors.id(m.to))).collect();
     step.moves.retain(|(from, to)| from != to);
     step
-}
-
-/// What the steps of a loop read and do not make: each round needs it.
-fn from_outside(steps: &[plan::Step]) -> BTreeSet<TensorId> {
-    let made: BTreeSet<TensorId> =
-        steps.iter().flat_map(|step| step.writes.iter().copied().chain(step.moves.iter().map(|(_, to)| *to))).collect();
-    steps.iter().flat_map(|step| step.reads.iter().copied()).filter(|id| !made.contains(id)).collect()
 }
 
 fn flow_diagnostic(module: &Module, method: &ir::Method, error: &FlowError) -> Diagnostic {

@@ -1,5 +1,6 @@
 //! The planner's tensors and what they stand for.
 
+use super::parts::Parts;
 use super::places::{Holder, Places};
 use super::pool::Pool;
 use super::variables::Variables;
@@ -9,9 +10,10 @@ use crate::ir::{self, Attribute, Data, Definition, Extent, Function, Module, Op,
 use crate::plan::{self, Place, Plan, TensorId};
 use crate::program::Address;
 use crate::schedule;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-/// Tensors in the arena start at a multiple of this: a vector register of the narrowest machine.
+/// Tensors in the arena start at a multiple of this, a vector register of the narrowest machine; parts of others, which nobody depends on, at one of
+/// their elements.
 const TENSOR_ALIGNMENT: u64 = 16;
 
 /// The value whose memory a value has: views share that of their operand, and an extent that is an index is that index.
@@ -123,13 +125,14 @@ impl<'a> Outside<'a> {
 pub(super) struct Tensors<'a> {
     outside: &'a Outside<'a>,
     places: &'a Places,
+    parts: &'a Parts,
     pub list: Vec<plan::Tensor>,
     pub ids: HashMap<Value, TensorId>,
 }
 
 impl<'a> Tensors<'a> {
-    pub fn new(outside: &'a Outside<'a>, places: &'a Places) -> Self {
-        Self { outside, places, list: vec![], ids: HashMap::new() }
+    pub fn new(outside: &'a Outside<'a>, places: &'a Places, parts: &'a Parts) -> Self {
+        Self { outside, places, parts, list: vec![], ids: HashMap::new() }
     }
 
     /// The function whose values they are.
@@ -149,19 +152,39 @@ impl<'a> Tensors<'a> {
             return id;
         }
         let owner = self.places.owner(root);
-        let host = (owner != root).then(|| (self.id(owner), 0));
+        let part_of = self.parts.host(root).map(|(host, start)| (self.id(host), start));
+        let taken_over = (owner != root).then(|| (self.id(owner), 0));
         let name = self.outside.function.values[root].name.clone().unwrap_or_else(|| format!("{root}"));
+        let element = self.outside.function.stored_type(root).element;
         self.list.push(plan::Tensor {
             bytes: self.outside.bytes(root),
-            alignment: TENSOR_ALIGNMENT,
+            alignment: if part_of.is_some() { element.alignment() } else { TENSOR_ALIGNMENT },
             place: self.outside.place(owner),
-            view_of: host,
-            takes_over: host.is_some(),
+            view_of: part_of.or(taken_over),
+            takes_over: taken_over.is_some(),
             fixed: None,
             name,
         });
         let id = TensorId(self.list.len() as u32 - 1);
         self.ids.insert(root, id);
+        id
+    }
+
+    /// What the steps of a loop read and do not make: each round needs it.
+    pub fn from_outside(&self, steps: &[plan::Step]) -> BTreeSet<TensorId> {
+        let made: BTreeSet<TensorId> = steps
+            .iter()
+            .flat_map(|step| step.writes.iter().copied().chain(step.moves.iter().map(|(_, to)| *to)))
+            .map(|id| self.contents(id))
+            .collect();
+        steps.iter().flat_map(|step| step.reads.iter().copied()).filter(|&id| !made.contains(&self.contents(id))).collect()
+    }
+
+    /// The tensor that a tensor is a part of.
+    fn contents(&self, mut id: TensorId) -> TensorId {
+        while let plan::Tensor { view_of: Some((host, _)), takes_over: false, .. } = &self.list[id.index()] {
+            id = *host;
+        }
         id
     }
 
@@ -176,9 +199,10 @@ impl<'a> Tensors<'a> {
         let reads = group.inputs(function).iter().map(|&v| self.id(v)).collect();
         let writes = group.outputs.iter().map(|&v| self.id(v)).collect();
         let scratch = requirements.scratch.iter().map(|&bytes| plan::Scratch { bytes, alignment: crate::program::ALIGNMENT }).collect();
-        let may_share = requirements.may_share.iter().map(|&(read, written)| (self.id(read), self.id(written))).collect();
+        let mut ids = |pairs: &[(Value, Value)]| pairs.iter().map(|&(read, written)| (self.id(read), self.id(written))).collect();
+        let (may_share, may_slide) = (ids(&requirements.may_share), ids(&requirements.may_slide));
         let name = group.insts.first().map_or("copy", |&inst| function.insts[inst].op.row().name).to_owned();
-        plan::Step { reads, writes, scratch, may_share, name, ..plan::Step::default() }
+        plan::Step { reads, writes, scratch, may_share, may_slide, name, ..plan::Step::default() }
     }
 
     /// A step that is no kernel.
@@ -187,9 +211,17 @@ impl<'a> Tensors<'a> {
         plan::Step { reads, barrier: true, name: name.into(), ..plan::Step::default() }
     }
 
+    /// The tensor that a value which owns memory is a part of, and where in it.
+    pub fn host(&self, root: Value) -> Option<(Value, u64)> {
+        self.parts.host(root)
+    }
+
     /// Where a value is.
     pub fn address(&self, plan: &Plan, pool: &mut Pool, value: Value) -> Address {
         let root = root_of(self.outside.function, value);
+        if let Some((host, start)) = self.parts.host(root) {
+            return self.address(plan, pool, host).plus(start);
+        }
         let owner = self.places.owner(root);
         if let Some(&input) = self.outside.inputs.get(&owner) {
             return Address::Input(input, 0);
@@ -217,7 +249,8 @@ impl<'a> Tensors<'a> {
             let in_arena = self.list[id.index()].place == Place::Arena;
             if in_arena { plan.offset[id.index()] } else { None }
         };
-        self.places.same(read, written) || (offset(read).is_some() && offset(read) == offset(written))
+        let base = self.parts.base(self.outside.function, read);
+        self.places.same(base, written) || (offset(read).is_some() && offset(read) == offset(written))
     }
 }
 

@@ -8,7 +8,7 @@
 //!
 //! - offsets are aligned, within the arena, where the host of a view says, and where an imported plan says;
 //! - what a step writes does not overlap what it reads, unless both are of one storage, or the step declares that they may share and they
-//!   start at the same byte;
+//!   start at the same byte, or that the one written may start below;
 //! - what a step writes does not overlap what else it writes, unless both are of one storage;
 //! - scratch overlaps nothing that its step uses. It holds nothing afterwards.
 //!
@@ -317,8 +317,10 @@ impl<'a> Replay<'a> {
         let same = |one: TensorId, other: TensorId| self.contents[one.index()].0 == self.contents[other.index()].0;
         match (first.kind, second.kind) {
             (Kind::Read(read), Kind::Write(written)) => {
-                let declared = || self.request.steps[step].may_share.contains(&(read, written));
-                same(read, written) || (first.bytes.start == second.bytes.start && declared())
+                let step = &self.request.steps[step];
+                let in_place = || first.bytes.start == second.bytes.start && step.may_share.contains(&(read, written));
+                let slides = || first.bytes.start >= second.bytes.start && step.may_slide.contains(&(read, written));
+                same(read, written) || in_place() || slides()
             }
             (Kind::Write(one), Kind::Write(other)) => same(one, other),
             _ => false,

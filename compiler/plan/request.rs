@@ -68,6 +68,9 @@ pub struct Step {
     /// Pairs (read, written) that this kernel handles correctly when both start at the same address, at the sizes they have. The planner
     /// uses a pair only where the tensor read has no later use.
     pub may_share: Vec<(TensorId, TensorId)>,
+    /// Pairs (read, written) that this kernel handles correctly when the one written starts at the same address or below, at the sizes they have.
+    /// The planner does not look for such places; the check allows those that the request comes with.
+    pub may_slide: Vec<(TensorId, TensorId)>,
     /// Pairs (from, to) that have one place: afterwards `to` holds what `from` held, all at once and without work. Every `from` is read.
     pub moves: Vec<(TensorId, TensorId)>,
     /// No other step may move across this one: the edge of a branch, for example. It matters to [`super::order`] alone.

@@ -273,7 +273,7 @@ fn product(b: &mut KernelBuilder, x: Complex, y: Complex) -> Complex {
 
 impl Schedule for FourierSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        Requirements { scratch: vec![4 * self.plane() * 4], may_share: vec![] }
+        Requirements { scratch: vec![4 * self.plane() * 4], ..Requirements::default() }
     }
 
     fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {

@@ -35,7 +35,7 @@ impl Schedule for IndexSchedule<'_> {
     fn requirements(&self) -> Requirements {
         let data = &self.cx.function.insts[self.root];
         let same = |v: &&Tensor| self.cx.element(**v).bits() == self.cx.element(data.results[0]).bits();
-        Requirements { scratch: vec![], may_share: data.operands.iter().filter(same).map(|&v| (v, data.results[0])).collect() }
+        Requirements { may_share: data.operands.iter().filter(same).map(|&v| (v, data.results[0])).collect(), ..Requirements::default() }
     }
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {

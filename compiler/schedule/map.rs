@@ -19,7 +19,7 @@ impl<'a> MapSchedule<'a> {
     /// For shapes and types that no kernel handles.
     pub fn new(cx: Context<'a>) -> Result<Self, Unsupported> {
         let work = ElementWise::new(cx, None)?;
-        Ok(Self { cx, requirements: Requirements { scratch: vec![], may_share: work.shareable() } })
+        Ok(Self { cx, requirements: Requirements { may_share: work.shareable(), ..Requirements::default() } })
     }
 }
 

@@ -137,6 +137,9 @@ pub struct Requirements {
     /// A tensor read and a tensor written that may start at the same address if the one read dies here: the schedule reads
     /// every byte before it, or anything behind it, is written.
     pub may_share: Vec<(Value, Value)>,
+    /// A tensor read and a tensor written that may start at the same address, or at a lower one, if the one read dies here: byte *i* of it
+    /// is read before byte *i* is written.
+    pub may_slide: Vec<(Value, Value)>,
 }
 
 /// What a kernel's pointer parameter is bound to.
@@ -168,7 +171,7 @@ pub trait Schedule {
     /// What the planner must provide.
     fn requirements(&self) -> Requirements;
 
-    /// The kernel. `shared` are the pairs of [`Requirements::may_share`] that do share memory.
+    /// The kernel. `shared` are the pairs of [`Requirements::may_share`] and [`Requirements::may_slide`] that do share memory.
     ///
     /// # Errors
     /// When an operation has no lowering.

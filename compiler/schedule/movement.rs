@@ -223,10 +223,14 @@ fn collapse(dimensions: &[Dimension]) -> Vec<Dimension> {
 
 impl Schedule for MovementSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        Requirements::default()
+        // What is copied first, and from front to back, may be overwritten from its start on.
+        let first = self.copies.first().filter(|copy| self.fill.is_none() && copy.operand == 0 && copy.to == 0);
+        let is_run = |copy: &Copy| matches!(collapse(&copy.dimensions)[..], [Dimension { from_stride: 1, to_stride: 1, .. }]);
+        let may_slide = first.filter(|copy| is_run(copy)).map(|_| (self.operands[0], self.cx.group.outputs[0]));
+        Requirements { may_slide: may_slide.into_iter().collect(), ..Requirements::default() }
     }
 
-    fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let output = self.cx.group.outputs[0];
         let lane = self.lane;
         let alignment = |value| self.cx.element(value).alignment() as u32;
@@ -234,7 +238,9 @@ impl Schedule for MovementSchedule<'_> {
         let mut arguments = Vec::new();
         let mut inputs = Vec::new();
         for (i, &value) in self.operands.iter().enumerate() {
-            inputs.push(b.buffer(format!("input{i}"), BufferKind::Input, lane, lanes_of(&self.cx, value, lane)?, alignment(value)));
+            // What shares memory with the output is not read-only while the kernel runs.
+            let kind = if shared.iter().any(|&(read, _)| read == value) { BufferKind::Output } else { BufferKind::Input };
+            inputs.push(b.buffer(format!("input{i}"), kind, lane, lanes_of(&self.cx, value, lane)?, alignment(value)));
             arguments.push(Argument::Tensor(value));
         }
         let mut cells = Vec::new();

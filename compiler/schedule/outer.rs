@@ -106,6 +106,8 @@ impl Sliced<'_> {
             let bytes = |list: &[u64], i: usize| list.get(i).copied().unwrap_or(0);
             needs.scratch = (0..count).map(|i| bytes(&needs.scratch, i).max(bytes(&other.scratch, i))).collect();
         }
+        // Sliding is said of whole tensors.
+        needs.may_slide.clear();
         needs.may_share.retain(|&(read, written)| self.stride(read) > 0 && self.stride(read) >= self.stride(written));
         needs
     }

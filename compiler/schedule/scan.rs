@@ -48,7 +48,7 @@ impl<'a> ScanSchedule<'a> {
 impl Schedule for ScanSchedule<'_> {
     fn requirements(&self) -> Requirements {
         // Each element is read before its result is written over it.
-        Requirements { scratch: vec![], may_share: vec![(self.operand, self.cx.group.outputs[0])] }
+        Requirements { may_share: vec![(self.operand, self.cx.group.outputs[0])], ..Requirements::default() }
     }
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {

@@ -64,7 +64,7 @@ impl Schedule for ScatterSchedule<'_> {
         let target = storage(&self.cx, self.target);
         let alone = [self.indices, self.updates].iter().all(|&other| storage(&self.cx, other) != target);
         let may_share = if alone { vec![(self.target, self.cx.group.outputs[0])] } else { vec![] };
-        Requirements { scratch: vec![], may_share }
+        Requirements { may_share, ..Requirements::default() }
     }
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {

@@ -383,7 +383,7 @@ pub fn requirements(cx: Context<'_>, work: &Contraction, staging: Option<&Stagin
     if once && staging.is_some() && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work) {
         may_share.push((work.input, cx.group.outputs[0]));
     }
-    Requirements { scratch: staging.iter().map(|s| s.bytes()).collect(), may_share }
+    Requirements { scratch: staging.iter().map(|s| s.bytes()).collect(), may_share, may_slide: vec![] }
 }
 
 /// Whether the output may start where the input starts: every output row ends before the first input row that is not staged

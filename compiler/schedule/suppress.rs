@@ -213,7 +213,7 @@ impl<'a> SuppressSchedule<'a> {
 
 impl Schedule for SuppressSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        Requirements { scratch: vec![COLUMNS * self.padded * 4], may_share: vec![] }
+        Requirements { scratch: vec![COLUMNS * self.padded * 4], ..Requirements::default() }
     }
 
     fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {

@@ -1,0 +1,166 @@
+//! Which part of a chain to cut, and into how many bands.
+
+use super::chain::{Chain, Link, chains, image};
+use crate::fuse::flow::{Flow, Item};
+use crate::fuse::row_major;
+use crate::ir::{Function, Op, Value};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// A part of a chain to be computed in bands.
+#[derive(Clone, Debug)]
+pub struct Split {
+    /// The operators.
+    pub links: Vec<Link>,
+    /// The values between them, one more.
+    pub values: Vec<Value>,
+    /// Rows of the result in a band; the last one may have fewer.
+    pub rows: u64,
+    /// Bytes that the part needs at once as it is, by the sizes of its tensors.
+    pub peak: u64,
+    /// Multiply-accumulate operations and elements that are computed twice.
+    pub extra_work: u64,
+}
+
+/// Operators other than element-wise ones in a part.
+const MOST_OPERATORS: usize = 6;
+/// Numbers of bands that are tried.
+const BANDS: [u64; 12] = [2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 28];
+/// Work that may be done twice, as a share of the part's.
+const MOST_EXTRA: f64 = 0.25;
+/// More bands must make it smaller by this much.
+const GAIN: f64 = 0.97;
+
+/// Parts of chains that need much memory at once and would need less in bands, those that need most first, and all the method's work.
+pub fn candidates(flow: &Flow, uses: &HashMap<Value, usize>) -> (Vec<Split>, u64) {
+    let mut list = Vec::new();
+    for chain in chains(flow, uses) {
+        Cutter::new(&flow.function, &chain).cut(0..chain.values.len(), &mut list);
+    }
+    list.sort_by_key(|split| std::cmp::Reverse(split.peak));
+    (list, work(flow))
+}
+
+/// Multiply-accumulate operations of the outermost body.
+fn work(flow: &Flow) -> u64 {
+    let function = &flow.function;
+    let of = |item: &Item| {
+        let Item::Inst(inst) = item else { return 0 };
+        let data = &function.insts[*inst];
+        let elements = |value: Value| row_major(function, value).map_or(0, |shape| shape.iter().product::<u64>());
+        match data.op {
+            Op::Conv => {
+                let filter = row_major(function, data.operands[1]).unwrap_or_default();
+                elements(data.results[0]).saturating_mul(filter.iter().skip(1).product())
+            }
+            Op::Matmul => {
+                let depth = row_major(function, data.operands[0]).and_then(|shape| shape.last().copied());
+                elements(data.results[0]).saturating_mul(depth.unwrap_or(0))
+            }
+            _ => data.results.first().map_or(0, |&value| if function.values[value].ty.as_tensor().is_some() { elements(value) } else { 0 }),
+        }
+    };
+    flow.items.iter().map(of).fold(0, u64::saturating_add)
+}
+
+struct Cutter<'a> {
+    function: &'a Function,
+    chain: &'a Chain,
+    /// By value: its rows, and the bytes of one.
+    rows: Vec<u64>,
+    row_bytes: Vec<u64>,
+    /// By value: whether it is in memory, and not only in the registers of a kernel.
+    in_memory: Vec<bool>,
+}
+
+impl<'a> Cutter<'a> {
+    fn new(function: &'a Function, chain: &'a Chain) -> Self {
+        let is_map = |link: &Link| function.insts[link.inst].op == Op::Map;
+        let in_memory = (0..chain.values.len()).map(|i| i == 0 || chain.links.get(i).is_none_or(|link| !is_map(link))).collect();
+        let size = |&value: &Value| {
+            let [rows, columns, channels] = image(function, value).unwrap_or([1, 0, 0]);
+            let bytes = function.tensor(value).element.bytes_for(columns.saturating_mul(channels)).unwrap_or(u64::MAX);
+            (rows, if is_outside(function, value) { 0 } else { bytes })
+        };
+        let (rows, row_bytes) = chain.values.iter().map(size).unzip();
+        Self { function, chain, rows, row_bytes, in_memory }
+    }
+
+    /// Cuts the part of a range of values that needs most, then what is left on both sides.
+    fn cut(&self, range: Range<usize>, list: &mut Vec<Split>) {
+        let all: Vec<Range<u64>> = self.rows.iter().map(|&rows| 0..rows).collect();
+        let worst = self.pairs(&range).max_by_key(|&pair| (self.pair_bytes(pair, &all), std::cmp::Reverse(pair.0)));
+        let Some(worst) = worst else { return };
+        let peak = self.pair_bytes(worst, &all);
+        let places: Vec<usize> = range.clone().filter(|&i| self.in_memory[i]).collect();
+        let mut best: Option<(f64, Split, Range<usize>)> = None;
+        for &start in places.iter().filter(|&&i| i <= worst.0) {
+            for &end in places.iter().filter(|&&i| i >= worst.1 && self.operators(start..i) <= MOST_OPERATORS) {
+                for bands in BANDS.into_iter().filter(|&bands| bands <= self.rows[end]) {
+                    let rows = self.rows[end].div_ceil(bands);
+                    let Some((bytes, extra_work)) = self.in_bands(start, end, rows) else { continue };
+                    let work: u64 = (start..end).map(|i| self.chain.links[i].work_per_row.saturating_mul(self.rows[i + 1])).sum();
+                    let extra = extra_work as f64 / work.max(1) as f64;
+                    let score = bytes as f64 * (1.0 + extra);
+                    if extra <= MOST_EXTRA && score < best.as_ref().map_or(peak as f64, |best| best.0) * GAIN {
+                        let (links, values) = (self.chain.links[start..end].to_vec(), self.chain.values[start..=end].to_vec());
+                        best = Some((score, Split { links, values, rows, peak, extra_work }, start..end));
+                    }
+                }
+            }
+        }
+        let around = match best {
+            Some((_, split, part)) => {
+                list.push(split);
+                part
+            }
+            // Nothing helps where most is needed; beside it something may.
+            None => worst.0..worst.1,
+        };
+        self.cut(range.start..around.start + 1, list);
+        self.cut(around.end..range.end, list);
+    }
+
+    fn operators(&self, links: Range<usize>) -> usize {
+        links.filter(|&i| self.function.insts[self.chain.links[i].inst].op != Op::Map).count()
+    }
+
+    /// Values in memory that one kernel reads and writes.
+    fn pairs(&self, range: &Range<usize>) -> impl Iterator<Item = (usize, usize)> {
+        let places: Vec<usize> = range.clone().filter(|&i| self.in_memory[i]).collect();
+        (1..places.len()).map(move |i| (places[i - 1], places[i]))
+    }
+
+    /// Bytes of so many rows of two values, of which the second is written over the first where it fits.
+    fn pair_bytes(&self, (read, written): (usize, usize), rows: &[Range<u64>]) -> u64 {
+        let bytes = |i: usize| (rows[i].end - rows[i].start).saturating_mul(self.row_bytes[i]);
+        if bytes(written) <= bytes(read) { bytes(read) } else { bytes(read).saturating_add(bytes(written)) }
+    }
+
+    /// Bytes that a part in bands of so many rows needs at once, and its additional work. `None` where a band sees only border.
+    fn in_bands(&self, start: usize, end: usize, rows: u64) -> Option<(u64, u64)> {
+        let mut needed: Vec<Range<u64>> = vec![0..0; self.rows.len()];
+        let (mut computed, mut most) = (0u64, 0);
+        let inner: Vec<usize> = (start + 1..end).filter(|&i| self.in_memory[i]).collect();
+        for first in (0..self.rows[end]).step_by(rows as usize) {
+            needed[end] = first..(first + rows).min(self.rows[end]);
+            for i in (start..end).rev() {
+                needed[i] = self.chain.links[i].window.needs(&needed[i + 1])?.0;
+                let count = needed[i + 1].end - needed[i + 1].start;
+                computed = computed.saturating_add(count.saturating_mul(self.chain.links[i].work_per_row));
+            }
+            let pairs = inner.windows(2).map(|pair| self.pair_bytes((pair[0], pair[1]), &needed));
+            let alone = inner.iter().map(|&i| self.pair_bytes((i, i), &needed));
+            most = pairs.chain(alone).fold(most, u64::max);
+        }
+        let whole: u64 = (start..end).map(|i| self.chain.links[i].work_per_row.saturating_mul(self.rows[i + 1])).sum();
+        let ends =
+            self.rows[start].saturating_mul(self.row_bytes[start]).saturating_add(self.rows[end].saturating_mul(self.row_bytes[end]));
+        (!inner.is_empty()).then(|| (ends.saturating_add(most), computed.saturating_sub(whole)))
+    }
+}
+
+/// Whether a value is in a caller's buffer.
+fn is_outside(function: &Function, value: Value) -> bool {
+    function.params.contains(&value) || function.results.contains(&value)
+}

@@ -1,0 +1,116 @@
+//! The instructions of a chain in bands.
+
+use super::Split;
+use super::chain::{ROWS, image};
+use crate::fuse::flow::{Flow, Item};
+use crate::ir::{Attribute, Definition, Extent, Function, Inst, InstData, Op, Type, Value, ValueData};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+/// Computes parts of chains, none of which overlaps another, in bands. The value at the end of each is then a concatenation. Gives the
+/// values that are bands of others.
+pub fn apply(flow: &mut Flow, splits: &[Split]) -> HashSet<Value> {
+    let mut bands = HashSet::new();
+    let mut inserted: HashMap<usize, Vec<Item>> = HashMap::new();
+    let mut gone = HashSet::new();
+    for split in splits {
+        let mut writer = Writer { function: &mut flow.function, split, inserted: vec![], bands: HashSet::new() };
+        // `candidates` has found every band to see some of its operands.
+        let Some(last) = writer.join() else { continue };
+        bands.extend(writer.bands);
+        inserted.insert(last, writer.inserted);
+        gone.extend(split.links.iter().map(|link| link.position));
+    }
+    for (position, item) in std::mem::take(&mut flow.items).into_iter().enumerate() {
+        match inserted.remove(&position) {
+            Some(mut items) => flow.items.append(&mut items),
+            None if gone.contains(&position) => {}
+            None => flow.items.push(item),
+        }
+    }
+    bands
+}
+
+struct Writer<'a> {
+    function: &'a mut Function,
+    split: &'a Split,
+    inserted: Vec<Item>,
+    bands: HashSet<Value>,
+}
+
+impl Writer<'_> {
+    /// Computes all bands of the part's last value, which becomes their concatenation. Gives the place of the operator that computed it.
+    fn join(&mut self) -> Option<usize> {
+        let (last, end) = (self.split.links.last()?, *self.split.values.last()?);
+        let [rows, ..] = image(self.function, end)?;
+        let mut bands = Vec::new();
+        for start in (0..rows).step_by(self.split.rows as usize) {
+            bands.push(self.rows_of(self.split.links.len(), start..(start + self.split.rows).min(rows))?);
+        }
+        let data = &mut self.function.insts[last.inst];
+        (data.op, data.operands, data.attributes) = (Op::Concat, bands, vec![Attribute::Int(ROWS as i64)]);
+        self.inserted.push(Item::Inst(last.inst));
+        Some(last.position)
+    }
+
+    /// Some rows of value `number` of the part.
+    fn rows_of(&mut self, number: usize, rows: Range<u64>) -> Option<Value> {
+        let value = self.split.values[number];
+        let Some(link) = number.checked_sub(1).map(|i| &self.split.links[i]) else { return Some(self.slice(value, rows)) };
+        let (needed, low, high) = link.window.needs(&rows)?;
+        let input = self.rows_of(number - 1, needed)?;
+        let mut data = InstData { results: vec![], ..self.function.insts[link.inst].clone() };
+        let row = data.op.row();
+        let names = match data.op {
+            Op::Pad => ["low", "high"],
+            _ => ["padding_low", "padding_high"],
+        };
+        let dimension = if data.op == Op::Pad { ROWS } else { 0 };
+        for ((name, _), attribute) in row.attributes.iter().zip(&mut data.attributes) {
+            match attribute {
+                Attribute::Ints(list) if *name == names[0] => list[dimension] = low,
+                Attribute::Ints(list) if *name == names[1] => list[dimension] = high,
+                _ => {}
+            }
+        }
+        let whole = image(self.function, value)?[0];
+        for (i, operand) in data.operands.clone().into_iter().enumerate() {
+            if operand == self.split.values[number - 1] {
+                data.operands[i] = input;
+            } else if data.op == Op::Map && image(self.function, operand).is_some_and(|[n, ..]| n == whole && n != 1) {
+                data.operands[i] = self.slice(operand, rows.clone());
+            }
+        }
+        Some(self.band(data, value, &rows))
+    }
+
+    /// Some rows of a tensor that exists: itself, if these are all.
+    fn slice(&mut self, value: Value, rows: Range<u64>) -> Value {
+        let shape: Vec<Extent> = self.function.tensor(value).shape.clone();
+        if shape[ROWS] == Extent::Static(rows.end - rows.start) {
+            return value;
+        }
+        let mut start = vec![Extent::Static(0); shape.len()];
+        start[ROWS] = Extent::Static(rows.start);
+        let mut size = shape.clone();
+        size[ROWS] = Extent::Static(rows.end - rows.start);
+        let attributes = vec![Attribute::Extents(start), Attribute::Extents(size), Attribute::Ints(vec![1; shape.len()])];
+        let source = self.function.insts[self.split.links[0].inst].source;
+        let data = InstData { op: Op::Slice, operands: vec![value], attributes, results: vec![], source };
+        self.band(data, value, &rows)
+    }
+
+    /// Adds an instruction whose result is some rows of a tensor.
+    fn band(&mut self, data: InstData, whole: Value, rows: &Range<u64>) -> Value {
+        let function = &mut *self.function;
+        let inst: Inst = function.insts.push(data);
+        let mut ty = function.tensor(whole).clone();
+        ty.shape[ROWS] = Extent::Static(rows.end - rows.start);
+        let name = function.values[whole].name.as_ref().map(|name| format!("{name} rows {}..{}", rows.start, rows.end));
+        let value = function.values.push(ValueData { ty: Type::Tensor(ty), definition: Definition::Result(inst, 0), name });
+        function.insts[inst].results.push(value);
+        self.inserted.push(Item::Inst(inst));
+        self.bands.insert(value);
+        value
+    }
+}

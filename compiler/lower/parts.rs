@@ -1,0 +1,153 @@
+//! Tensors that are parts of others: slices that are runs of their operand's bytes, and what is joined into a tensor that is its
+//! operands' bytes one behind the other. Neither costs a kernel: a slice is read where it lies, and an operand of a concatenation is
+//! written where it is to be.
+
+use super::tensors::{duplicate, root_of};
+use crate::fuse::{Group, Grouped, Node, part_of, row_major};
+use crate::ir::{Function, Op, Value};
+use std::collections::{HashMap, HashSet};
+
+/// For each value that owns memory within another's: that value, and the byte of it at which it starts.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    hosts: HashMap<Value, (Value, u64)>,
+    /// The parts that make up a concatenation, by the value they make up.
+    joined: HashMap<Value, Vec<Value>>,
+}
+
+impl Parts {
+    /// The parts of a method. Concatenations whose operands can be written in place are taken out of it; what cannot is copied.
+    /// `written` are the values that groups and moves write.
+    pub fn new(grouped: &mut Grouped, pinned: Pinned, written: &[Value]) -> Self {
+        let function = &grouped.function;
+        let mut parts = Self::default();
+        for (inst, data) in &function.insts {
+            if let Some(start) = part_of(function, inst).filter(|_| !written.contains(&data.results[0])) {
+                parts.hosts.insert(data.results[0], (root_of(function, data.operands[0]), start));
+            }
+        }
+        let mut nodes = std::mem::take(&mut grouped.nodes);
+        Joining { function: &mut grouped.function, parts: &mut parts, pinned }.body(&mut nodes);
+        grouped.nodes = nodes;
+        parts
+    }
+
+    /// The tensor that a value which owns memory is a part of, and where in it.
+    pub fn host(&self, root: Value) -> Option<(Value, u64)> {
+        self.hosts.get(&root).copied()
+    }
+
+    /// The value whose memory a value's bytes are in.
+    pub fn base(&self, function: &Function, value: Value) -> Value {
+        let mut root = root_of(function, value);
+        while let Some(&(host, _)) = self.hosts.get(&root) {
+            root = host;
+        }
+        root
+    }
+
+    /// How many parts make up each concatenation.
+    pub fn counts(&self) -> HashMap<Value, usize> {
+        self.joined.iter().map(|(&host, parts)| (host, parts.len())).collect()
+    }
+}
+
+/// Values that have a place for another reason.
+pub(super) struct Pinned {
+    /// They become others, whose places they may take.
+    pub handed_on: HashSet<Value>,
+    /// They are in callers' buffers.
+    pub outputs: HashSet<Value>,
+}
+
+/// Takes concatenations out of a method.
+struct Joining<'a> {
+    function: &'a mut Function,
+    parts: &'a mut Parts,
+    pinned: Pinned,
+}
+
+impl Joining<'_> {
+    fn body(&mut self, nodes: &mut Vec<Node>) {
+        let mut made = HashSet::new();
+        let mut list = Vec::with_capacity(nodes.len());
+        for mut node in nodes.drain(..) {
+            match &mut node {
+                Node::Group(group) => {
+                    let is_kernel = !self.is(group, Op::External);
+                    let copies = self.join(group, &made);
+                    made.extend(group.outputs.iter().filter(|_| is_kernel).map(|&v| root_of(self.function, v)));
+                    if let Some(copies) = copies {
+                        list.extend(copies.into_iter().map(|copy| Node::Group(Box::new(copy))));
+                        continue;
+                    }
+                }
+                Node::Moves(_) => {}
+                Node::If { then: first, otherwise: second, .. } | Node::While { head: first, body: second, .. } => {
+                    self.body(first);
+                    self.body(second);
+                }
+            }
+            list.push(node);
+        }
+        *nodes = list;
+    }
+
+    fn is(&self, group: &Group, op: Op) -> bool {
+        group.root.is_some_and(|root| self.function.insts[root].op == op)
+    }
+
+    /// Makes the operands of a concatenation parts of its result, if at least one of those `made` so far can be. Gives the copies of
+    /// the others.
+    fn join(&mut self, group: &Group, made: &HashSet<Value>) -> Option<Vec<Group>> {
+        let result = group.outputs[0];
+        if !self.is(group, Op::Concat) || self.pinned.handed_on.contains(&result) {
+            return None;
+        }
+        let operands = self.runs(group)?;
+        let mut taken = HashSet::new();
+        let in_place: Vec<bool> =
+            operands.iter().map(|&(value, _)| self.is_free(value, made) && taken.insert(root_of(self.function, value))).collect();
+        if !in_place.contains(&true) {
+            return None;
+        }
+        let (mut copies, mut parts) = (Vec::new(), Vec::new());
+        for ((value, start), in_place) in operands.into_iter().zip(in_place) {
+            let part = if in_place { root_of(self.function, value) } else { duplicate(self.function, value) };
+            if !in_place {
+                copies.push(Group { insts: group.insts.clone(), ..Group::copy(value, part) });
+            }
+            self.parts.hosts.insert(part, (result, start));
+            parts.push(part);
+        }
+        self.parts.joined.insert(result, parts);
+        Some(copies)
+    }
+
+    /// The operands that have bytes, and where in the result they are, if each is a run of its bytes.
+    fn runs(&self, group: &Group) -> Option<Vec<(Value, u64)>> {
+        let data = &self.function.insts[group.root?];
+        let shape = row_major(self.function, group.outputs[0])?;
+        if self.function.tensor(group.outputs[0]).element.bits() < 8 || shape.iter().take(data.int("axis") as usize).any(|&n| n != 1) {
+            return None;
+        }
+        let mut start = 0;
+        let mut runs = Vec::new();
+        for &operand in &data.operands {
+            row_major(self.function, operand)?;
+            let bytes = self.function.tensor(operand).static_bytes()?;
+            if bytes > 0 {
+                runs.push((operand, start));
+            }
+            start += bytes;
+        }
+        Some(runs)
+    }
+
+    /// Whether a value can be wherever it is wanted.
+    fn is_free(&self, value: Value, made: &HashSet<Value>) -> bool {
+        let root = root_of(self.function, value);
+        let pinned = self.pinned.handed_on.contains(&root) || self.pinned.outputs.contains(&root);
+        made.contains(&root) && !pinned && self.parts.host(root).is_none()
+    }
+}

@@ -1,0 +1,129 @@
+//! Random chains of operators that work row by row.
+
+use modelc::ir::builder::{FunctionBuilder, WindowGeometry};
+use modelc::ir::{ElementType, ExpressionBuilder, Method, Module, Port, Scalar, ScalarOp, Tensor, TensorType, Type, Value};
+
+/// SplitMix64, as everywhere where a test needs numbers that look random and are the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+
+    fn bytes(&mut self, count: u64) -> Vec<u8> {
+        (0..count).map(|_| self.next() as u8).collect()
+    }
+}
+
+/// A chain of up to seven operators on an image of bytes, and an image.
+pub fn module(seed: u64) -> (Module, Tensor) {
+    let mut random = Random(seed);
+    let shape = [1, 12 + random.below(30), 3 + random.below(9), 1 + random.below(9)];
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let input = builder.param(Type::Tensor(TensorType::of(ElementType::I8, &shape)), "image".to_owned());
+    // A caller's buffer is free, so the chain starts from a tensor in memory.
+    let mut value = next(&mut builder, &mut random, input, 0);
+    for _ in 0..2 + random.below(5) {
+        let kind = random.below(7);
+        value = next(&mut builder, &mut random, value, kind);
+    }
+    let function = builder.finish(vec![value]);
+    let ports = || vec![Port::default()];
+    module.methods.push(Method { name: "forward".into(), function, inputs: ports(), outputs: ports() });
+    let bytes = random.bytes(shape.iter().product());
+    (module, Tensor { element: ElementType::I8, shape: shape.to_vec(), bytes })
+}
+
+/// One more operator, or the same value where the image has become too small for it.
+fn next(builder: &mut FunctionBuilder<'_>, random: &mut Random, value: Value, kind: u64) -> Value {
+    let shape = builder.tensor(value).static_shape().expect("chains are static");
+    let channels = shape[3];
+    let (more, fewer) = (1 + channels + random.below(20), 1 + random.below(channels));
+    let built = match kind {
+        0 => Some(pointwise(builder, random, value, more)),
+        1 => Some(pointwise(builder, random, value, fewer)),
+        2 => convolution(builder, random, value, channels),
+        3 => convolution(builder, random, value, 1),
+        4 => {
+            let size = 1 + random.below(3) as i64;
+            let (geometry, size) = (geometry(random, size), vec![size, 1]);
+            builder.window(value, ["max", "min"][random.below(2) as usize], size, geometry).ok()
+        }
+        5 => {
+            let border = [0, random.below(3) as i64, random.below(2) as i64, 0];
+            builder.pad(value, border.to_vec(), vec![0, random.below(3) as i64, 0, 0], Scalar::int(ElementType::I8, -7)).ok()
+        }
+        _ => Some(joined(builder, random, value)),
+    };
+    let fits = |v: &Value| builder.tensor(*v).static_shape().is_some_and(|shape| shape.iter().all(|&n| n > 0));
+    built.filter(fits).unwrap_or(value)
+}
+
+fn geometry(random: &mut Random, size: i64) -> WindowGeometry {
+    let mut pair = |limit: u64, from: i64| vec![from + random.below(limit) as i64, from];
+    let (strides, dilation) = (pair(2, 1), pair(2, 1));
+    // A window that sees only border has no greatest element.
+    let reach = (size.max(1) as u64).min(3);
+    let (padding_low, padding_high) = (pair(reach, 0), pair(reach, 0));
+    WindowGeometry { strides, dilation, padding_low, padding_high }
+}
+
+/// A convolution of rows, and its sums brought back to bytes. One channel in a group, or all in one.
+fn convolution(builder: &mut FunctionBuilder<'_>, random: &mut Random, value: Value, groups: u64) -> Option<Value> {
+    let channels = builder.tensor(value).static_shape()?[3];
+    let size = [1, 2, 3, 5][random.below(4) as usize];
+    let (outputs, depth) = if groups == 1 { (1 + random.below(12), channels) } else { (channels, 1) };
+    let filter = filter(builder, random, [outputs, size, 1, depth]);
+    let geometry = geometry(random, size as i64);
+    let sums = builder.conv(value, filter, geometry, groups, (random.below(9) as i64 - 4, 0), ElementType::I32).ok()?;
+    Some(narrowed(builder, &[sums]))
+}
+
+fn pointwise(builder: &mut FunctionBuilder<'_>, random: &mut Random, value: Value, outputs: u64) -> Value {
+    let channels = builder.tensor(value).static_shape().expect("chains are static")[3];
+    let filter = filter(builder, random, [outputs, 1, 1, channels]);
+    let one = WindowGeometry { strides: vec![1; 2], dilation: vec![1; 2], padding_low: vec![0; 2], padding_high: vec![0; 2] };
+    let sums = builder.conv(value, filter, one, 1, (0, 0), ElementType::I32).expect("one pixel always fits");
+    narrowed(builder, &[sums])
+}
+
+fn filter(builder: &mut FunctionBuilder<'_>, random: &mut Random, shape: [u64; 4]) -> Value {
+    let bytes = random.bytes(shape.iter().product());
+    builder.literal(TensorType::of(ElementType::I8, &shape), bytes).expect("a literal fits its own type")
+}
+
+/// The value with another tensor of its shape, of a row, or of a channel.
+fn joined(builder: &mut FunctionBuilder<'_>, random: &mut Random, value: Value) -> Value {
+    let mut shape: [u64; 4] = builder.tensor(value).static_shape().expect("chains are static").try_into().expect("images");
+    match random.below(3) {
+        0 => {}
+        1 => shape[1] = 1,
+        _ => (shape[1], shape[2]) = (1, 1),
+    }
+    let other = filter(builder, random, shape);
+    narrowed(builder, &[value, other])
+}
+
+/// The sum of tensors, shifted and saturated to bytes.
+fn narrowed(builder: &mut FunctionBuilder<'_>, operands: &[Value]) -> Value {
+    let types: Vec<ElementType> = operands.iter().map(|&v| builder.tensor(v).element).collect();
+    let mut e = ExpressionBuilder::new(&types);
+    let terms: Vec<_> = (0..types.len()).map(|i| e.input(i)).collect();
+    let terms: Vec<_> = terms.into_iter().map(|n| e.convert(n, ElementType::I32)).collect();
+    let sum = terms[1..].iter().fold(terms[0], |sum, &n| e.op(ScalarOp::Add, &[sum, n]).expect("sums of i32"));
+    let shift = e.constant(Scalar::int(ElementType::I32, if types[0] == ElementType::I32 { 7 } else { 1 }));
+    let shifted = e.op(ScalarOp::ShiftRight, &[sum, shift]).expect("shifts of i32");
+    let bytes = e.convert_saturating(shifted, ElementType::I8);
+    let expression = e.finish(vec![bytes]);
+    builder.map(operands, expression).expect("shapes that broadcast")
+}
