@@ -49,6 +49,18 @@ impl Integers {
         stored - self.zero_point as i16
     }
 
+    /// The largest magnitude, and the largest sum of the magnitudes of so many in a row.
+    fn magnitudes(&self, per_output: usize) -> (i64, i64) {
+        let zero_point = self.zero_point as i16;
+        let bytes = self.data.bytes();
+        let bytes = &bytes[..bytes.len().min(self.count as usize)];
+        match self.stored {
+            ElementType::I8 => sums(bytes, per_output, |&byte| (i16::from(byte as i8) - zero_point).unsigned_abs()),
+            ElementType::U8 => sums(bytes, per_output, |&byte| (i16::from(byte) - zero_point).unsigned_abs()),
+            _ => sums(&self.values().collect::<Vec<_>>(), per_output, |value| value.unsigned_abs()),
+        }
+    }
+
     /// All of them in order.
     pub fn values(&self) -> impl Iterator<Item = i16> + '_ {
         (0..self.count as usize).map(|index| self.value(index))
@@ -127,16 +139,7 @@ impl Weights {
     /// The largest magnitude of an integer, and of the sum of the magnitudes that belong to one output; `None` for floats.
     pub fn magnitudes(&self, per_output: u64) -> Option<(i64, i64)> {
         match self {
-            Self::Integers(integers) => {
-                let (mut largest, mut largest_sum, mut sum) = (0, 0, 0);
-                for (index, value) in (0u64..).zip(integers.values()) {
-                    let magnitude = i64::from(value).abs();
-                    sum = if index.is_multiple_of(per_output.max(1)) { magnitude } else { sum + magnitude };
-                    largest = magnitude.max(largest);
-                    largest_sum = sum.max(largest_sum);
-                }
-                Some((largest, largest_sum))
-            }
+            Self::Integers(integers) => Some(integers.magnitudes(usize::try_from(per_output.max(1)).ok()?)),
             Self::Computed { element, zero_point, .. } => {
                 let (low, high) = element.integer_range()?;
                 let largest = (low as i64 - zero_point).abs().max((high as i64 - zero_point).abs());
@@ -145,6 +148,20 @@ impl Weights {
             Self::Floats(_) | Self::Halves(_) => None,
         }
     }
+}
+
+/// The largest magnitude, and the largest sum of those of so many in a row. It is asked for all weights of a model several times, so its
+/// loops are ones that become vector code.
+fn sums<T>(numbers: &[T], per_output: usize, magnitude: impl Fn(&T) -> u16) -> (i64, i64) {
+    /// So many magnitudes of 16 bits add up within 32.
+    const RUN: usize = 1 << 15;
+    let mut largest = (0, 0);
+    for output in numbers.chunks(per_output) {
+        let most = output.iter().map(&magnitude).max().unwrap_or(0);
+        let sum: u64 = output.chunks(RUN).map(|run| u64::from(run.iter().map(|n| u32::from(magnitude(n))).sum::<u32>())).sum();
+        largest = (i64::from(most).max(largest.0), (sum as i64).max(largest.1));
+    }
+    largest
 }
 
 /// Whether every integer of a type fits 16 bits when the zero point is subtracted.
