@@ -23,6 +23,7 @@ pub mod operands;
 pub mod outer;
 pub mod panels;
 pub mod phases;
+pub mod products;
 pub mod quantity;
 pub mod ranges;
 pub mod reduce;

@@ -1,36 +1,46 @@
 //! Moving elements: slices, transposes, broadcasts, concatenations and padding are all boxes copied with strides.
 
 use super::index;
-use super::map::row;
+use super::quantity::{Cells, Number, Quantity, product, strides};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{Extent, Inst, InstData, Interval, Op, Scalar, Value as Tensor};
-use crate::kernel::{Buffer, BufferKind, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Type, UnaryOp, Value};
+use crate::program::E_INDEX;
 
 /// A box copied from an operand to the output; offsets and strides in elements.
 #[derive(Clone, Debug)]
 struct Copy {
     operand: usize,
-    from: i64,
-    to: i64,
+    from: Quantity,
+    to: Quantity,
     dimensions: Vec<Dimension>,
 }
 
 /// One dimension of a box.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Dimension {
-    extent: u64,
-    from_stride: i64,
-    to_stride: i64,
+    extent: Quantity,
+    from_stride: Quantity,
+    to_stride: Quantity,
 }
 
 /// A position of a slice along one dimension that is known when the kernel runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Start {
     index: Tensor,
     /// Lanes from one position to the next.
+    stride: Quantity,
+    /// The positions from which the slice stays inside, where extents are known; else [`Cut`] checks it.
+    inside: Option<Interval>,
+}
+
+/// A dimension of a slice that is checked when the kernel runs: whether the elements taken are inside.
+#[derive(Clone, Debug)]
+struct Cut {
+    start: Quantity,
+    size: Quantity,
     stride: i64,
-    /// The positions from which the slice stays inside.
-    inside: Interval,
+    extent: Quantity,
 }
 
 /// See the module.
@@ -40,6 +50,8 @@ pub struct MovementSchedule<'a> {
     copies: Vec<Copy>,
     /// Positions of a slice that are no numbers.
     starts: Vec<Start>,
+    /// What is to be checked of a slice.
+    cuts: Vec<Cut>,
     /// What is copied at a time: an element, or a part of one. Copies count in these.
     lane: Lane,
     /// Written to the whole output first.
@@ -59,16 +71,18 @@ impl<'a> MovementSchedule<'a> {
             return Err(Unsupported::new(format!("{} of {}", data.op.row().name, cx.element(output))));
         }
         let lane = lane(&cx, &[data.operands[0], output])?;
-        let to = strides(&cx.shape(output)?);
+        let to = strides(&cx.quantities(output));
         let mut copies = match data.op {
-            Op::Bitcast => vec![run(cx.shape(output)?.iter().product())],
+            Op::Bitcast => vec![run(product(&cx.quantities(output)))],
             Op::Concat => concat(&cx, data, &to)?,
             op => vec![single(&cx, data, op, &to)?],
         };
         copies.iter_mut().for_each(|copy| copy.split(parts(cx.element(output), lane)));
-        let starts = if data.op == Op::Slice { starts(&cx, data, parts(cx.element(output), lane))? } else { vec![] };
+        let is_slice = data.op == Op::Slice;
+        let cuts = if is_slice { cuts(&cx, data) } else { vec![] };
+        let starts = if is_slice { starts(&cx, data, parts(cx.element(output), lane)) } else { vec![] };
         let fill = (data.op == Op::Pad).then(|| data.scalar("value"));
-        Ok(Self { cx, operands: data.operands.clone(), copies, starts, lane, fill, name: data.op.row().name })
+        Ok(Self { cx, operands: data.operands.clone(), copies, starts, cuts, lane, fill, name: data.op.row().name })
     }
 
     /// The copy of a whole tensor.
@@ -77,14 +91,21 @@ impl<'a> MovementSchedule<'a> {
     /// For dynamic shapes.
     pub fn whole(cx: Context<'a>, from: Tensor) -> Result<Self, Unsupported> {
         let lane = lane(&cx, &[from])?;
-        let copies = vec![run(lanes_of(&cx, from, lane)?)];
-        Ok(Self { cx, operands: vec![from], copies, starts: vec![], lane, fill: None, name: "copy" })
+        let mut elements = product(&cx.quantities(from));
+        let bits = i64::from(cx.element(from).bits());
+        elements = match elements.as_known() {
+            Some(_) => Quantity::known(i64::try_from(lanes_of(&cx, from, lane)?).unwrap_or(i64::MAX)),
+            None if bits >= 8 => elements.scaled(parts(cx.element(from), lane)),
+            None => return Err(Unsupported::new("copies of 4-bit integers whose number is known only when the program runs")),
+        };
+        let copies = vec![run(elements)];
+        Ok(Self { cx, operands: vec![from], copies, starts: vec![], cuts: vec![], lane, fill: None, name: "copy" })
     }
 }
 
 /// How many lanes a tensor is.
 fn lanes_of(cx: &Context<'_>, tensor: Tensor, lane: Lane) -> Result<u64, Unsupported> {
-    let bytes = cx.element(tensor).bytes_for(cx.shape(tensor)?.iter().product());
+    let bytes = cx.element(tensor).bytes_for(cx.most_elements(tensor)?);
     Ok(bytes.ok_or_else(|| Unsupported::new("a tensor beyond all memory"))? / u64::from(lane.bytes()))
 }
 
@@ -106,8 +127,9 @@ fn parts(element: crate::ir::ElementType, lane: Lane) -> i64 {
 }
 
 /// A copy of contiguous elements.
-fn run(elements: u64) -> Copy {
-    Copy { operand: 0, from: 0, to: 0, dimensions: vec![Dimension { extent: elements, from_stride: 1, to_stride: 1 }] }
+fn run(elements: Quantity) -> Copy {
+    let dimension = Dimension { extent: elements, from_stride: Quantity::known(1), to_stride: Quantity::known(1) };
+    Copy { operand: 0, from: Quantity::known(0), to: Quantity::known(0), dimensions: vec![dimension] }
 }
 
 impl Copy {
@@ -116,74 +138,93 @@ impl Copy {
         if parts == 1 {
             return;
         }
-        self.from *= parts;
-        self.to *= parts;
+        self.from = self.from.scaled(parts);
+        self.to = self.to.scaled(parts);
         for dimension in &mut self.dimensions {
-            dimension.from_stride *= parts;
-            dimension.to_stride *= parts;
+            dimension.from_stride = dimension.from_stride.scaled(parts);
+            dimension.to_stride = dimension.to_stride.scaled(parts);
         }
-        self.dimensions.push(Dimension { extent: parts as u64, from_stride: 1, to_stride: 1 });
+        self.dimensions.push(Dimension { extent: Quantity::known(parts), from_stride: Quantity::known(1), to_stride: Quantity::known(1) });
     }
 }
 
-fn strides(shape: &[u64]) -> Vec<i64> {
-    let mut strides = vec![0; shape.len()];
-    let mut step = 1i64;
-    for d in (0..shape.len()).rev() {
-        strides[d] = step;
-        step *= shape[d] as i64;
-    }
-    strides
+/// The dimensions of a slice of which it is not known that what it takes is inside.
+fn cuts(cx: &Context<'_>, data: &InstData) -> Vec<Cut> {
+    let (shape, size) = (cx.quantities(data.operands[0]), cx.quantities(data.results[0]));
+    let cut = |d: usize| {
+        let start = Quantity::of(cx.function.resolved(data.extents("start")[d]));
+        Cut { start, size: size[d].clone(), stride: data.ints("stride")[d], extent: shape[d].clone() }
+    };
+    let known = |cut: &Cut| {
+        let whole = cut.start.is(0) && cut.stride == 1 && cut.size == cut.extent;
+        whole || cut.size.as_known().is_some() && cut.extent.as_known().is_some()
+    };
+    (0..shape.len()).map(cut).filter(|cut| !known(cut)).collect()
 }
 
 /// The positions of a slice that are known only when the kernel runs.
-fn starts(cx: &Context<'_>, data: &InstData, parts: i64) -> Result<Vec<Start>, Unsupported> {
-    let (shape, size) = (cx.shape(data.operands[0])?, cx.shape(data.results[0])?);
+fn starts(cx: &Context<'_>, data: &InstData, parts: i64) -> Vec<Start> {
+    let (shape, size) = (cx.quantities(data.operands[0]), cx.quantities(data.results[0]));
     let steps = strides(&shape);
     let mut starts = Vec::new();
     for (d, extent) in data.extents("start").iter().enumerate() {
         let Extent::Value(index) = *extent else { continue };
-        // The last element is that far behind the first, or before it.
-        let reach = (size[d] as i64 - 1).saturating_mul(data.ints("stride")[d]);
-        let last = shape[d] as i64 - 1;
-        let inside = Interval { low: reach.saturating_neg().max(0), high: last.saturating_sub(reach.max(0)) };
-        starts.push(Start { index, stride: steps[d] * parts, inside });
+        let inside = |(size, extent): (i64, i64)| {
+            // The last element is that far behind the first, or before it.
+            let reach = (size - 1).saturating_mul(data.ints("stride")[d]);
+            Interval { low: reach.saturating_neg().max(0), high: (extent - 1).saturating_sub(reach.max(0)) }
+        };
+        let inside = size[d].as_known().zip(shape[d].as_known()).map(inside);
+        starts.push(Start { index, stride: steps[d].scaled(parts), inside });
     }
-    Ok(starts)
+    starts
 }
 
-fn single(cx: &Context<'_>, data: &InstData, op: Op, to: &[i64]) -> Result<Copy, Unsupported> {
-    let shape = cx.shape(data.operands[0])?;
-    let output = cx.shape(data.results[0])?;
+fn single(cx: &Context<'_>, data: &InstData, op: Op, to: &[Quantity]) -> Result<Copy, Unsupported> {
+    let shape = cx.quantities(data.operands[0]);
+    let output = cx.quantities(data.results[0]);
     let from = strides(&shape);
-    let dimension = |extent: u64, from_stride: i64, to_stride: i64| Dimension { extent, from_stride, to_stride };
-    let mut copy = Copy { operand: 0, from: 0, to: 0, dimensions: vec![] };
+    let dimension = |extent: &Quantity, from_stride: Quantity, to_stride: &Quantity| Dimension {
+        extent: extent.clone(),
+        from_stride,
+        to_stride: to_stride.clone(),
+    };
+    let zero = Quantity::known(0);
+    let mut copy = Copy { operand: 0, from: zero.clone(), to: zero.clone(), dimensions: vec![] };
     match op {
         Op::Slice => {
             for d in 0..shape.len() {
-                copy.from += data.extents("start")[d].as_static().unwrap_or(0) as i64 * from[d];
-                copy.dimensions.push(dimension(output[d], from[d] * data.ints("stride")[d], to[d]));
+                let start = data.extents("start")[d].as_static().unwrap_or(0) as i64;
+                copy.from = copy.from.plus(&from[d].scaled(start));
+                copy.dimensions.push(dimension(&output[d], from[d].scaled(data.ints("stride")[d]), &to[d]));
             }
         }
         Op::Transpose => {
             for (d, &p) in data.ints("permutation").iter().enumerate() {
-                copy.dimensions.push(dimension(output[d], from[p as usize], to[d]));
+                copy.dimensions.push(dimension(&output[d], from[p as usize].clone(), &to[d]));
             }
         }
         Op::Broadcast => {
             let new = output.len() - shape.len();
             for d in 0..output.len() {
-                let stride = if d < new || shape[d - new] == 1 { 0 } else { from[d - new] };
-                copy.dimensions.push(dimension(output[d], stride, to[d]));
+                let repeats = d < new || shape[d - new].is(1);
+                if !repeats && shape[d - new] != output[d] {
+                    return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+                }
+                let stride = if repeats { zero.clone() } else { from[d - new].clone() };
+                copy.dimensions.push(dimension(&output[d], stride, &to[d]));
             }
         }
         Op::Pad => {
             for d in 0..shape.len() {
                 let (low, high) = (data.ints("low")[d], data.ints("high")[d]);
-                copy.from += (-low).max(0) * from[d];
-                copy.to += low.max(0) * to[d];
-                let extent = shape[d] as i64 + low.min(0) + high.min(0);
-                copy.dimensions.push(dimension(extent.max(0) as u64, from[d], to[d]));
+                copy.from = copy.from.plus(&from[d].scaled((-low).max(0)));
+                copy.to = copy.to.plus(&to[d].scaled(low.max(0)));
+                let extent = match shape[d].as_known() {
+                    Some(extent) => Quantity::known((extent + low.min(0) + high.min(0)).max(0)),
+                    None => shape[d].clone(),
+                };
+                copy.dimensions.push(dimension(&extent, from[d].clone(), &to[d]));
             }
         }
         _ => return Err(Unsupported::new(format!("operator {}", op.row().name))),
@@ -191,16 +232,21 @@ fn single(cx: &Context<'_>, data: &InstData, op: Op, to: &[i64]) -> Result<Copy,
     Ok(copy)
 }
 
-fn concat(cx: &Context<'_>, data: &InstData, to: &[i64]) -> Result<Vec<Copy>, Unsupported> {
+fn concat(cx: &Context<'_>, data: &InstData, to: &[Quantity]) -> Result<Vec<Copy>, Unsupported> {
     let axis = data.int("axis") as usize;
-    let mut position = 0;
+    let output = cx.quantities(data.results[0]);
+    let mut position = Quantity::known(0);
     let mut copies = Vec::new();
     for (operand, &value) in data.operands.iter().enumerate() {
-        let shape = cx.shape(value)?;
+        let shape = cx.quantities(value);
+        if (0..shape.len()).any(|d| d != axis && shape[d] != output[d]) {
+            return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+        }
         let from = strides(&shape);
-        let dimensions = (0..shape.len()).map(|d| Dimension { extent: shape[d], from_stride: from[d], to_stride: to[d] }).collect();
-        copies.push(Copy { operand, from: 0, to: position * to[axis], dimensions });
-        position += shape[axis] as i64;
+        let dimension = |d: usize| Dimension { extent: shape[d].clone(), from_stride: from[d].clone(), to_stride: to[d].clone() };
+        let dimensions = (0..shape.len()).map(dimension).collect();
+        copies.push(Copy { operand, from: Quantity::known(0), to: position.times(&to[axis]), dimensions });
+        position = position.plus(&shape[axis]);
     }
     Ok(copies)
 }
@@ -208,15 +254,15 @@ fn concat(cx: &Context<'_>, data: &InstData, to: &[i64]) -> Result<Vec<Copy>, Un
 /// Dimensions joined where both sides run on, those of one element dropped.
 fn collapse(dimensions: &[Dimension]) -> Vec<Dimension> {
     let mut result: Vec<Dimension> = Vec::new();
-    for &inner in dimensions.iter().filter(|d| d.extent != 1) {
+    for inner in dimensions.iter().filter(|d| !d.extent.is(1)) {
         if let Some(outer) = result.last_mut() {
-            let runs_on = |outer: i64, inner_stride: i64| outer == inner_stride * inner.extent as i64;
-            if runs_on(outer.from_stride, inner.from_stride) && runs_on(outer.to_stride, inner.to_stride) {
-                *outer = Dimension { extent: outer.extent * inner.extent, ..inner };
+            let runs_on = |outer: &Quantity, inner_stride: &Quantity| *outer == inner_stride.times(&inner.extent);
+            if runs_on(&outer.from_stride, &inner.from_stride) && runs_on(&outer.to_stride, &inner.to_stride) {
+                *outer = Dimension { extent: outer.extent.times(&inner.extent), ..inner.clone() };
                 continue;
             }
         }
-        result.push(inner);
+        result.push(inner.clone());
     }
     result
 }
@@ -252,13 +298,17 @@ impl Schedule for MovementSchedule<'_> {
         let target = b.buffer("output", BufferKind::Output, lane, elements, alignment(output));
         arguments.push(Argument::Tensor(output));
         let lanes = (16 / lane.bytes()) as u16;
+        let total = product(&self.cx.quantities(output)).scaled(parts(self.cx.element(output), lane));
+        let mut extents = Cells::default();
+        extents.load(&mut b, &mut arguments, self.quantities().chain([&total]).flat_map(Quantity::extents));
+        self.check_cuts(&mut b, &extents);
         if let Some(value) = self.fill {
             // A border may be a zero point, which another set of weights has differently.
             let open = self.cx.module.open_constants.then(|| {
                 arguments.push(Argument::Data(value.to_bytes().into()));
                 b.buffer("border", BufferKind::Input, lane, 1, alignment(output))
             });
-            row(&mut b, elements, lanes, |b, i, active| {
+            extents.number(&mut b, &total).row(&mut b, lanes, |b, i, active| {
                 let zero = b.index(0);
                 let value = match open {
                     Some(border) => b.load_splat(border, zero, 0, lanes),
@@ -268,33 +318,84 @@ impl Schedule for MovementSchedule<'_> {
             });
         }
         for copy in &self.copies {
-            if copy.dimensions.iter().any(|d| d.extent == 0) {
+            if copy.dimensions.iter().any(|d| d.extent.is(0)) {
                 continue;
             }
-            let (mut from, to) = (b.index(copy.from), b.index(copy.to));
+            let from = extents.number(&mut b, &copy.from);
+            let (mut from, to) = (from.value(&mut b), extents.number(&mut b, &copy.to));
+            let to = to.value(&mut b);
             let zero = b.index(0);
             for (start, &cell) in self.starts.iter().zip(&cells) {
                 let position = b.load(cell, zero, 0, 1);
-                index::check(&mut b, position, start.inside);
-                let offset = b.scale_index(position, start.stride, 0);
+                if let Some(inside) = start.inside {
+                    index::check(&mut b, position, inside);
+                }
+                let stride = extents.number(&mut b, &start.stride);
+                let offset = stride.scale(&mut b, position);
                 from = b.add(from, offset);
             }
-            copy_box(&mut b, &collapse(&copy.dimensions), (inputs[copy.operand], target), from, to, lanes);
+            let dimensions = collapse(&copy.dimensions);
+            let dimensions: Vec<Counted> = dimensions.iter().map(|d| Counted::new(&mut b, &extents, d)).collect();
+            copy_box(&mut b, &dimensions, (inputs[copy.operand], target), from, to, lanes);
         }
         let description = format!("{} by {lanes}", self.name);
         Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
     }
 }
 
-fn copy_box(b: &mut KernelBuilder, dimensions: &[Dimension], buffers: (Buffer, Buffer), from: Value, to: Value, lanes: u16) {
-    let contiguous = |d: &Dimension| d.to_stride == 1 && (d.from_stride == 1 || d.from_stride == 0);
+/// A dimension in a kernel.
+#[derive(Clone, Copy)]
+struct Counted {
+    extent: Number,
+    from_stride: Number,
+    to_stride: Number,
+}
+
+impl Counted {
+    fn new(b: &mut KernelBuilder, extents: &Cells, dimension: &Dimension) -> Self {
+        let [extent, from_stride, to_stride] =
+            [&dimension.extent, &dimension.from_stride, &dimension.to_stride].map(|quantity| extents.number(b, quantity));
+        Self { extent, from_stride, to_stride }
+    }
+}
+
+impl MovementSchedule<'_> {
+    /// All that the kernel counts with.
+    fn quantities(&self) -> impl Iterator<Item = &Quantity> {
+        let dimensions = self.copies.iter().flat_map(|copy| &copy.dimensions).flat_map(|d| [&d.extent, &d.from_stride, &d.to_stride]);
+        let offsets = self.copies.iter().flat_map(|copy| [&copy.from, &copy.to]);
+        let cuts = self.cuts.iter().flat_map(|cut| [&cut.start, &cut.size, &cut.extent]);
+        dimensions.chain(offsets).chain(cuts).chain(self.starts.iter().map(|start| &start.stride))
+    }
+
+    /// Leaves the kernel with [`E_INDEX`] where a slice that takes something leaves its dimension.
+    fn check_cuts(&self, b: &mut KernelBuilder, extents: &Cells) {
+        for cut in &self.cuts {
+            let [start, size, extent] = [&cut.start, &cut.size, &cut.extent].map(|quantity| extents.number(b, quantity).value(b));
+            let (zero, one) = (b.index(0), b.index(1));
+            let behind = b.sub(size, one);
+            let reach = b.scale_index(behind, cut.stride, 0);
+            let last = b.add(start, reach);
+            let some = b.compare(CompareOp::Greater, size, zero);
+            for position in [start, last] {
+                let inside = b.compare(CompareOp::UnsignedLess, position, extent);
+                let outside = b.unary(UnaryOp::Not, inside);
+                let wrong = b.binary(BinaryOp::And, some, outside);
+                b.fail_if(wrong, E_INDEX);
+            }
+        }
+    }
+}
+
+fn copy_box(b: &mut KernelBuilder, dimensions: &[Counted], buffers: (Buffer, Buffer), from: Value, to: Value, lanes: u16) {
+    let contiguous = |d: &Counted| matches!((d.to_stride, d.from_stride), (Number::Known(1), Number::Known(0 | 1)));
     match dimensions {
         [] => {
             let value = b.load(buffers.0, from, 0, 1);
             b.store(buffers.1, to, 0, value);
         }
-        [inner] if contiguous(inner) => row(b, inner.extent, lanes, |b, i, active| {
-            let value = if inner.from_stride == 1 {
+        [inner] if contiguous(inner) => inner.extent.row(b, lanes, |b, i, active| {
+            let value = if matches!(inner.from_stride, Number::Known(1)) {
                 let from = b.add(from, i);
                 b.load_active(buffers.0, from, 0, lanes, active)
             } else {
@@ -303,10 +404,10 @@ fn copy_box(b: &mut KernelBuilder, dimensions: &[Dimension], buffers: (Buffer, B
             let to = b.add(to, i);
             b.store_active(buffers.1, to, 0, value, active);
         }),
-        [outer, rest @ ..] => b.for_range(0, outer.extent as i64, 1, |b, i| {
-            let step = b.scale_index(i, outer.from_stride, 0);
+        [outer, rest @ ..] => outer.extent.repeat(b, |b, i| {
+            let step = outer.from_stride.scale(b, i);
             let from = b.add(from, step);
-            let step = b.scale_index(i, outer.to_stride, 0);
+            let step = outer.to_stride.scale(b, i);
             let to = b.add(to, step);
             copy_box(b, rest, buffers, from, to, lanes);
         }),

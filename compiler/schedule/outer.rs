@@ -4,6 +4,7 @@
 //! This holds for every schedule whose operator does not mix slices. `Context::shape` gives the shapes of a block to the schedule,
 //! which therefore knows nothing of all this.
 
+use super::products::ProductsSchedule;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported, choose_whole};
 use crate::ir::{Extent, InstData, Op, Value};
 
@@ -64,7 +65,16 @@ impl<'a> Choice<'a> {
     /// # Errors
     /// When no schedule does this work.
     pub fn new(cx: Context<'a>) -> Result<Self, Unsupported> {
-        let Some(outer) = outer_of(&cx)? else { return Ok(Self::Whole(choose_whole(cx)?)) };
+        if !is_dynamic(&cx) || follows_extents(&cx) {
+            return Ok(Self::Whole(choose_whole(cx)?));
+        }
+        let outer = match (outer_of(&cx), cx.group.root) {
+            (Ok(outer), _) => outer,
+            (Err(_), Some(root)) if cx.function.insts[root].op == Op::Matmul => {
+                return Ok(Self::Whole(Box::new(ProductsSchedule::new(cx, root)?)));
+            }
+            (Err(error), _) => return Err(error),
+        };
         let of_block = |slices: u64| choose_whole(Context { block: Some(slices), ..cx });
         let block = if outer.block > 1 { Some(of_block(outer.block)?) } else { None };
         Ok(Self::Sliced(Sliced { cx, block, single: of_block(1)?, outer }))
@@ -150,15 +160,26 @@ fn dynamic() -> Unsupported {
     Unsupported::new("a tensor of dynamic shape")
 }
 
-/// The slices of a group some of whose tensors have extents that are known when the program runs; none where all are static.
+/// Whether some tensor of a group has an extent that is known when the program runs.
+fn is_dynamic(cx: &Context<'_>) -> bool {
+    cx.group.tensors(cx.function).iter().any(|&v| Shapes { cx }.is_dynamic(v))
+}
+
+/// Whether the group's schedule takes extents that are known when the kernel runs, wherever they stand.
+fn follows_extents(cx: &Context<'_>) -> bool {
+    let Some(root) = cx.group.root else { return true };
+    matches!(cx.function.insts[root].op, Op::Reduce | Op::Slice | Op::Transpose | Op::Broadcast | Op::Concat | Op::Pad | Op::Bitcast)
+}
+
+/// The slices of a group some of whose tensors have extents that are known when the program runs.
 ///
 /// # Errors
 /// When such an extent is not an outermost one of all tensors that have it, or the operator mixes slices.
-fn outer_of(cx: &Context<'_>) -> Result<Option<Outer>, Unsupported> {
+fn outer_of(cx: &Context<'_>) -> Result<Outer, Unsupported> {
     let shapes = Shapes { cx };
     let tensors = cx.group.tensors(cx.function);
     let dynamic_ones: Vec<Value> = tensors.iter().copied().filter(|&v| shapes.is_dynamic(v)).collect();
-    let Some(&first) = dynamic_ones.first() else { return Ok(None) };
+    let first = *dynamic_ones.first().ok_or_else(dynamic)?;
     let extents = if shapes.is_flat(&tensors) {
         shapes.extents(first)
     } else {
@@ -183,7 +204,7 @@ fn outer_of(cx: &Context<'_>) -> Result<Option<Outer>, Unsupported> {
         return Err(Unsupported::new("slices that do not begin at whole bytes"));
     }
     let block = shapes.block().min(most.max(1));
-    Ok(Some(Outer { extents, most, block }))
+    Ok(Outer { extents, most, block })
 }
 
 /// Shapes of a group's tensors.

@@ -191,6 +191,14 @@ impl Number {
         }
     }
 
+    /// A number times this.
+    pub fn scale_known(self, b: &mut KernelBuilder, n: i64) -> Value {
+        match self {
+            Self::Known(m) => b.index(n.saturating_mul(m)),
+            Self::Computed(value) => b.scale_index(value, n, 0),
+        }
+    }
+
     /// A loop over so many rounds.
     pub fn repeat(self, b: &mut KernelBuilder, body: impl FnOnce(&mut KernelBuilder, Value)) {
         match self {

@@ -70,6 +70,7 @@ pub fn module(seed: u64, options: &Options) -> (Module, Vec<Tensor>) {
         token: None,
         finite: false,
         outputs: Vec::new(),
+        measured: Vec::new(),
     };
     let count = generator.random.between(1, 3);
     for _ in 0..count {
@@ -110,6 +111,8 @@ struct Generator<'m> {
     finite: bool,
     /// Results that must be returned, whatever else is.
     outputs: Vec<Value>,
+    /// Extents of parameters that are known when the program runs, and what they are.
+    measured: Vec<(Value, u64)>,
 }
 
 type Ports = (Vec<Port>, Vec<Port>);
@@ -169,8 +172,32 @@ impl Generator<'_> {
     fn input(&mut self, element: ElementType, shape: &[u64]) -> Value {
         let tensor = self.tensor(element, shape);
         let value = self.parameter(tensor);
+        if self.options.dynamic {
+            for (d, &extent) in shape.iter().enumerate() {
+                if extent > 0 && self.random.one_in(3) {
+                    self.measure(value, d, extent);
+                }
+            }
+        }
         self.pool.push(value);
         value
+    }
+
+    /// Makes an extent of a parameter one that is known when the program runs: its own, or that of another parameter.
+    fn measure(&mut self, param: Value, dimension: usize, extent: u64) {
+        let same: Vec<Value> = self.measured.iter().filter(|(_, n)| *n == extent).map(|(index, _)| *index).collect();
+        let index = if !same.is_empty() && self.random.one_in(2) {
+            *self.random.pick(&same)
+        } else {
+            let interval = Interval { low: self.random.between(0, extent as i64), high: extent as i64 + self.random.between(0, 3) };
+            let axis = vec![Attribute::Int(dimension as i64)];
+            let inst = self.b.function.append(Op::ExtentOf, vec![param], axis, vec![Type::Index(interval)], None);
+            self.b.function.insts[inst].results[0]
+        };
+        self.measured.push((index, extent));
+        if let Type::Tensor(ty) = &mut self.b.function.values[param].ty {
+            ty.shape[dimension] = Extent::Value(index);
+        }
     }
 
     /// A new constant or, sometimes, a parameter; not in the pool.
