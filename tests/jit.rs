@@ -421,30 +421,7 @@ fn computes_what_the_interpreter_does(text: &str, shapes: &[&[&[u64]]]) {
 }
 
 /// A convolution, a pooling, a dense layer and a normalization of so many images as come.
-const BATCH: &str = r#"
-const0: f32[3, 3, 3, 2] = [0.5, -0.25, 1.0, 0.125, -0.5, 0.75, 0.5, -0.25, 1.0, 0.125, -0.5, 0.75, 0.5, -0.25, 1.0, 0.125, -0.5, 0.75, 0.5, -0.25, 1.0, 0.125, -0.5, 0.75, 0.5, -0.25, 1.0, 0.125, -0.5, 0.75, 0.5, -0.25, 1.0, 0.125, -0.5, 0.75, 0.5, -0.25, 1.0, 0.125, -0.5, 0.75, 0.5, -0.25, 1.0, 0.125, -0.5, 0.75, 0.5, -0.25, 1.0, 0.125, -0.5, 0.75]
-const1: f32[2, 3] = [1.0, -1.0, 0.5, 0.25, 2.0, -0.5]
-func @main(v0: f32[v2, 4, 4, 2], v1: f32[v2, 3]) {
-  v2: index 1..=40 = extent_of v0 { axis = 0 }
-  v3 = constant { data = const0 }
-  v4 = conv v0, v3 { strides = [1, 1], dilation = [1, 1], padding_low = [1, 1], padding_high = [1, 1], input_dilation = [1, 1], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
-  v5 = reduce v4 { reduction = max, axes = [1, 2] }
-  v6 = reshape v5 { shape = [v2, 3] }
-  v7 = concat v6, v1 { axis = 1 }
-  v8 = slice v7 { start = [0, 1], size = [v2, 3], stride = [1, 2] }
-  v9 = constant { data = const1 }
-  v10 = matmul v8, v9 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
-  v11 = transpose v8 { permutation = [0, 1] }
-  return v10, v11, v1
-}
-method "main" = @main {
-  input "x"
-  input "extra"
-  output "scores"
-  output "picked"
-  output "same"
-}
-"#;
+const BATCH: &str = include_str!("link/batch.mt");
 
 #[test]
 fn a_dynamic_batch_is_computed_slice_by_slice() {
@@ -469,55 +446,7 @@ fn wrong_shapes_are_refused() {
 
 /// Attention over a sequence of so many elements as come, in a batch of so many: reshapes, transposes, products of matrices all of whose
 /// extents are dynamic, a softmax over a dynamic extent, the last element of each sequence.
-const SEQUENCE: &str = r#"
-func @main(v0: f32[v1, v2, 6]) {
-  v1: index 1..=5 = extent_of v0 { axis = 0 }
-  v2: index 1..=40 = extent_of v0 { axis = 1 }
-  v3 = reshape v0 { shape = [v1, v2, 2, 3] }
-  v4 = transpose v3 { permutation = [0, 2, 1, 3] }
-  v5 = matmul v4, v4 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
-  v6 = reduce v5 { reduction = max, axes = [3] }
-  v7 = map v5, v6 {
-    expression = (f32, f32) {
-      n0: f32 = input 0
-      n1: f32 = input 1
-      n2: f32 = sub n0, n1
-      n3: f32 = exp n2
-      return n3
-    }
-  }
-  v8 = reduce v7 { reduction = sum, axes = [3] }
-  v9 = map v7, v8 {
-    expression = (f32, f32) {
-      n0: f32 = input 0
-      n1: f32 = input 1
-      n2: f32 = div n0, n1
-      return n2
-    }
-  }
-  v10 = transpose v3 { permutation = [0, 2, 3, 1] }
-  v11 = matmul v9, v10 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
-  v12 = transpose v11 { permutation = [0, 2, 1, 3] }
-  v13 = reshape v12 { shape = [v1, v2, 6] }
-  v14: index 1..=1 = index { value = 1 }
-  v15 = index_binary v2, v14 { operation = sub }
-  v16 = slice v13 { start = [0, v15, 0], size = [v1, 1, 6], stride = [1, 1, 1] }
-  v17 = pad v16 { low = [0, 0, 1], high = [0, 0, 2], value = f32 7.0 }
-  v18 = slice v13 { start = [0, 0, 0], size = [v1, v15, 6], stride = [1, 1, 1] }
-  v19 = reduce v13 { reduction = sum, axes = [1] }
-  v20 = concat v13, v0 { axis = 2 }
-  return v13, v17, v18, v19, v20, v5
-}
-method "main" = @main {
-  input "x"
-  output "y"
-  output "last"
-  output "others"
-  output "sum"
-  output "both"
-  output "scores"
-}
-"#;
+const SEQUENCE: &str = include_str!("link/sequence.mt");
 
 #[test]
 fn attention_over_a_dynamic_sequence() {

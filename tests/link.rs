@@ -249,6 +249,23 @@ fn a_custom_operator_is_a_function_of_the_program() {
     }
 }
 
+#[test]
+fn a_dynamic_batch_and_sequence_are_as_the_caller_says() {
+    let module = modelc::ir::text::parse_module(include_str!("link/sequence.mt")).unwrap();
+    let tools = [("x86_64-linux-gnu", native()), ("aarch64-linux-gnu", Some(&CROSS[0])), ("riscv64-linux-gnu", Some(&CROSS[1]))];
+    for (triple, tools) in tools {
+        let Some(tools) = tools else { continue };
+        let options = options("net", triple);
+        let plan =
+            modelc::lower::Options { machine: options.machine, effort: modelc::plan::Effort::Normal, plan: modelc::lower::PlanSource::Own };
+        let program = modelc::pipeline::lower(&module, "sequence", plan).unwrap().program;
+        let bench = Bench::new(tools);
+        let net = bench.add("net", &build(&program, &options));
+        let program = bench.compile("dynamic.c", &["-static"], &[&net], "dynamic");
+        bench.run(&program, &[]);
+    }
+}
+
 /// What is wrong with a program whose custom operator has another symbol.
 fn build_error(program: &Program, options: &ObjectOptions, symbol: &str) -> modelc::diagnostic::Diagnostic {
     let mut program = program.clone();

@@ -113,7 +113,9 @@ pub fn unroll(module: &Module, function: ir::Func) -> Result<Flow, FlowError> {
         unroller.states.insert(state, entry);
         entries.push((state, entry));
     }
-    let (items, results) = unroller.function(function, names, 0)?;
+    let mut items = unroller.measures(callee, &mut names);
+    let (body, results) = unroller.function(function, names, 0)?;
+    items.extend(body);
     let states = entries.into_iter().map(|(state, entry)| StateFlow { state, entry, exit: unroller.states[&state] }).collect();
     unroller.into.results = results.into_iter().flatten().collect();
     Ok(Flow { function: unroller.into, items, states })
@@ -166,6 +168,24 @@ struct Unroller<'m> {
 }
 
 impl Unroller<'_> {
+    /// The extents that types of parameters name. They come first, for what comes behind has such types too.
+    fn measures(&mut self, callee: &Function, names: &mut Names) -> Vec<Item> {
+        let mut items = Vec::new();
+        let named = callee.params.iter().filter_map(|&v| callee.values[v].ty.as_tensor()).flat_map(|ty| &ty.shape);
+        for extent in named {
+            let Extent::Value(index) = *extent else { continue };
+            if let (None, Some(inst)) = (names.get(&index), callee.defining_inst(index)) {
+                items.push(Item::Inst(self.copy(callee, inst, names)));
+            }
+        }
+        for param in &callee.params {
+            if let Some(copy) = names.get(param) {
+                self.into.values[*copy].ty = rename_type(&callee.values[*param].ty, names);
+            }
+        }
+        items
+    }
+
     fn function(&mut self, function: ir::Func, mut names: Names, depth: usize) -> Result<Body, FlowError> {
         if depth > MAX_DEPTH {
             return Err(FlowError::TooDeep);
@@ -191,6 +211,8 @@ impl Unroller<'_> {
                 Op::StoreState => {
                     self.states.insert(data.state(), names[&data.operands[1]]);
                 }
+                // What measures a parameter is there already.
+                Op::ExtentOf if data.results.iter().all(|v| names.contains_key(v)) => {}
                 _ => items.push(Item::Inst(self.copy(callee, inst, &mut names))),
             }
         }

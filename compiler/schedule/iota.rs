@@ -1,7 +1,7 @@
 //! Positions along an axis.
 
 use super::expression::memory_lane;
-use super::map::row;
+use super::quantity::{Cells, Quantity, product};
 use super::slices::copy_lanes;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{Data, Inst, Value as Tensor};
@@ -11,7 +11,7 @@ use crate::kernel::{Buffer, BufferKind, ConvertOp, KernelBuilder, Lane, Value};
 pub struct IotaSchedule<'a> {
     cx: Context<'a>,
     /// Products of the dimensions before, at and behind the axis.
-    shape: [u64; 3],
+    shape: [Quantity; 3],
     lane: Lane,
 }
 
@@ -22,9 +22,9 @@ impl<'a> IotaSchedule<'a> {
     /// For dynamic shapes, elements without arithmetic, and positions beyond 31 bits.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
-        let (shape, axis) = (cx.shape(data.results[0])?, data.int("axis") as usize);
-        let parts = [shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product()];
-        if parts[1] > i32::MAX as u64 {
+        let (shape, axis) = (cx.quantities(data.results[0]), data.int("axis") as usize);
+        let parts = [product(&shape[..axis]), shape[axis].clone(), product(&shape[axis + 1..])];
+        if parts[1].most(&cx)? > i32::MAX as u64 {
             return Err(Unsupported::new("positions beyond 31 bits"));
         }
         Ok(Self { cx, shape: parts, lane: memory_lane(cx.element(data.results[0]))? })
@@ -54,32 +54,36 @@ impl Schedule for IotaSchedule<'_> {
     }
 
     fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
-        let [outer, extent, inner] = self.shape;
+        let [outer, extent, inner] = &self.shape;
         let output = self.cx.group.outputs[0];
         let mut b = KernelBuilder::new("iota");
         let mut arguments = Vec::new();
-        let lanes = copy_lanes(&self.cx, self.lane, if inner == 1 { extent } else { inner });
-        let numbers = (inner == 1).then(|| lane_numbers(&mut b, &mut arguments, lanes));
-        let target = b.buffer("output", BufferKind::Output, self.lane, outer * extent * inner, self.lane.bytes());
+        let along = inner.is(1);
+        let lanes = copy_lanes(&self.cx, self.lane, if along { extent.most(&self.cx)? } else { inner.most(&self.cx)? });
+        let numbers = along.then(|| lane_numbers(&mut b, &mut arguments, lanes));
+        let target = b.buffer("output", BufferKind::Output, self.lane, product(&self.shape).most(&self.cx)?, self.lane.bytes());
         arguments.push(Argument::Tensor(output));
+        let mut cells = Cells::default();
+        cells.load(&mut b, &mut arguments, self.shape.iter().flat_map(Quantity::extents));
+        let [outer, extent, inner] = [outer, extent, inner].map(|quantity| cells.number(&mut b, quantity));
         let zero = b.index(0);
         let numbers = numbers.map(|buffer| b.load(buffer, zero, 0, lanes));
-        b.for_range(0, outer as i64, 1, |b, outer| {
-            let first = b.scale_index(outer, extent as i64, 0);
+        outer.repeat(&mut b, |b, outer| {
+            let first = extent.scale(b, outer);
             let Some(numbers) = numbers else {
-                return b.for_range(0, extent as i64, 1, |b, i| {
+                return extent.repeat(b, |b, i| {
                     let number = b.convert(ConvertOp::Wrap, i, Lane::I32);
                     let value = integer_as(b, number, self.lane);
                     let value = b.splat(value, lanes);
                     let start = b.add(first, i);
-                    let start = b.scale_index(start, inner as i64, 0);
-                    row(b, inner, lanes, |b, j, active| {
+                    let start = inner.scale(b, start);
+                    inner.row(b, lanes, |b, j, active| {
                         let place = b.add(start, j);
                         b.store_active(target, place, 0, value, active);
                     });
                 });
             };
-            row(b, extent, lanes, |b, i, active| {
+            extent.row(b, lanes, |b, i, active| {
                 let start = b.convert(ConvertOp::Wrap, i, Lane::I32);
                 let start = b.splat(start, lanes);
                 let number = b.add(start, numbers);

@@ -168,7 +168,10 @@ fn is_dynamic(cx: &Context<'_>) -> bool {
 /// Whether the group's schedule takes extents that are known when the kernel runs, wherever they stand.
 fn follows_extents(cx: &Context<'_>) -> bool {
     let Some(root) = cx.group.root else { return true };
-    matches!(cx.function.insts[root].op, Op::Reduce | Op::Slice | Op::Transpose | Op::Broadcast | Op::Concat | Op::Pad | Op::Bitcast)
+    matches!(
+        cx.function.insts[root].op,
+        Op::Reduce | Op::Slice | Op::Transpose | Op::Broadcast | Op::Concat | Op::Pad | Op::Bitcast | Op::Iota
+    )
 }
 
 /// The slices of a group some of whose tensors have extents that are known when the program runs.

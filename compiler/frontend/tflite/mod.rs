@@ -37,6 +37,7 @@ mod registry;
 mod requantize;
 mod resize;
 mod segments;
+mod selection;
 mod shape;
 mod shared;
 mod sigmoid16;

@@ -4,7 +4,7 @@ use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
-use crate::ir::{Attribute, Comparison, ElementType, Op, ScalarOp, Value};
+use crate::ir::{Attribute, Comparison, ElementType, Extent, Op, ScalarOp, Value};
 use ElementType::{Bool, C64, F32, F64, I4, I16, I32, I64};
 
 /// The one number of an operand that must be a constant.
@@ -102,7 +102,14 @@ pub(super) fn non_max_suppression(operator: &mut Operator<'_, '_, '_>, is_soft: 
     let (inputs, outputs) = if is_soft { (6, 3) } else { (5, 2) };
     operator.arity(inputs..=inputs, outputs..=outputs)?;
     let (boxes, scores, count) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
-    let count = one_count(operator, &count, "counts")?;
+    let bounds = super::shape::output_bounds(operator);
+    let asked = match operator.extent_list(&count, "counts", &bounds[..1])?[..] {
+        [asked] => asked.extent(),
+        _ => None,
+    };
+    let asked = asked.ok_or_else(|| invalid(312, "there must be one count, of 0 or more").about_tensor(&count.info.name))?;
+    let most = operator.builder().function.interval(asked).high;
+    let count = i64::from(i32::try_from(most).map_err(|_| invalid(312, "a count is negative or too large"))?);
     if boxes.element() != F32 || scores.element() != F32 {
         return Err(operator.type_error(&[boxes.element(), scores.element()]));
     }
@@ -124,13 +131,21 @@ pub(super) fn non_max_suppression(operator: &mut Operator<'_, '_, '_>, is_soft: 
         operands.push(operator.constant_f32(&[], &[0.0])?);
     }
     let results = operator.builder().inst(Op::NonMaxSuppression, &operands, vec![Attribute::Int(count)])?;
-    let list = [count as u64];
-    let positions = operator.reshape(results[0], &list)?;
-    operator.bind(0, positions)?;
-    if is_soft {
-        let scores = operator.reshape(results[1], &list)?;
-        operator.bind(1, scores)?;
+    for (index, &list) in results.iter().take(outputs - 1).enumerate() {
+        let list = operator.reshape(list, &[count as u64])?;
+        let list = match asked {
+            Extent::Static(_) => list,
+            Extent::Value(_) => operator.builder().slice(list, vec![Extent::Static(0)], vec![asked], vec![1])?,
+        };
+        operator.bind(index, list)?;
     }
-    let found = operator.reshape(results[2], &[])?;
+    let mut found = operator.reshape(results[2], &[])?;
+    if let Extent::Value(asked) = asked {
+        let asked = operator.inst(Op::IndexTensor, &[asked], vec![Attribute::Element(I32)])?;
+        let mut terms = Terms::new(&[I32, I32]);
+        let (some, most) = (terms.input(0), terms.input(1));
+        let least = terms.min(some, most)?;
+        found = operator.map(&[found, asked], terms.finish(least))?;
+    }
     operator.bind(outputs - 1, found)
 }

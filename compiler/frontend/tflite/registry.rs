@@ -5,8 +5,8 @@ use super::operator::{Lowered, Operator};
 use super::unary::{self, exp_f32};
 use super::{
     OperatorCode, arithmetic, blocks, comparison, complex, concatenation, control, convolution, convolution_3d, custom, division,
-    fully_connected, indexing, matrix, normalization, ordering, padding, pooling, quantize, recurrent, reduction, resize, segments, shape,
-    slicing, softmax, sparse, tables, variables,
+    fully_connected, indexing, matrix, normalization, ordering, padding, pooling, quantize, recurrent, reduction, resize, segments,
+    selection, shape, slicing, softmax, sparse, tables, variables,
 };
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::ElementType::{I8, I16};
@@ -163,12 +163,14 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::TRANSPOSE_CONV, matrix::transpose_conv),
     (Code::UNIDIRECTIONAL_SEQUENCE_LSTM, recurrent::unidirectional_sequence_lstm),
     (Code::UNIDIRECTIONAL_SEQUENCE_RNN, recurrent::unidirectional_sequence_rnn),
+    (Code::UNIQUE, selection::unique),
     (Code::UNPACK, concatenation::unpack),
     (Code::UNSORTED_SEGMENT_MAX, |o| segments::unsorted(o, "max")),
     (Code::UNSORTED_SEGMENT_MIN, |o| segments::unsorted(o, "min")),
     (Code::UNSORTED_SEGMENT_PROD, |o| segments::unsorted(o, "product")),
     (Code::UNSORTED_SEGMENT_SUM, |o| segments::unsorted(o, "sum")),
     (Code::VAR_HANDLE, variables::handle),
+    (Code::WHERE, selection::where_not_zero),
     (Code::WHILE, control::while_loop),
     (Code::ZEROS_LIKE, unary::zeros_like),
 ];

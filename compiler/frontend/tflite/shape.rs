@@ -2,11 +2,12 @@
 //! BROADCAST_ARGS, RANGE.
 
 use super::convolution::missing_options;
-use super::extents::ListItem;
+use super::extents::{IndexOperation, ListItem};
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
+use crate::frontend::terms::Terms;
 use crate::ir::size::Size;
-use crate::ir::{Attribute, ElementType, Extent, Op, Value};
+use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
 use crate::schema::tflite::TensorType as TypeCode;
 use ElementType::{I32, I64};
 
@@ -59,7 +60,7 @@ fn quotient(all: &Size, part: &Size) -> Option<Vec<Extent>> {
 }
 
 /// The bounds that the user gives for the first result, where it is an output of the model.
-fn output_bounds(operator: &Operator<'_, '_, '_>) -> Vec<Option<u64>> {
+pub(super) fn output_bounds(operator: &Operator<'_, '_, '_>) -> Vec<Option<u64>> {
     let lowering = &operator.lowering;
     let outputs = lowering.indices(lowering.subgraph.record.outputs()).unwrap_or_default();
     let port = outputs.iter().position(|output| output.is_some() && *output == operator.outputs.first().copied());
@@ -247,11 +248,14 @@ pub(super) fn range(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if element == ElementType::F32 {
         return float_range(operator);
     }
-    let mut numbers = Vec::new();
+    let mut items = Vec::new();
+    let bounds = output_bounds(operator);
     for (index, what) in [(0, "starts"), (1, "limits"), (2, "steps")] {
         let operand = operator.input(index)?;
-        numbers.extend(operator.integers(&operand, what)?);
+        items.extend(operator.extent_list(&operand, what, &bounds[..1])?);
     }
+    let known = |item: &ListItem| if let ListItem::Number(n) = *item { Some(n) } else { None };
+    let Some(numbers) = items.iter().map(known).collect::<Option<Vec<i64>>>() else { return dynamic_range(operator, &items) };
     let [start, limit, step] = numbers[..] else { return Err(invalid(311, "start, limit and step must be one number each")) };
     let distance = if step > 0 { limit.checked_sub(start) } else { start.checked_sub(limit) };
     let count = distance.filter(|_| step != 0 && step != i64::MIN).map(|d| d.max(0) / step.abs() + i64::from(d > 0 && d % step.abs() != 0));
@@ -259,6 +263,27 @@ pub(super) fn range(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     // Within the limits, so that no product overflows; integers are written by their low bits.
     let list: Vec<u64> = (0..count).map(|index| (start + index * step) as u64).collect();
     let value = integer_constant(operator, element, &[list.len() as u64], &list)?;
+    operator.bind(0, value)
+}
+
+/// RANGE of integers of 0 or more, some of which are known only when the model runs, upwards by a known step.
+fn dynamic_range(operator: &mut Operator<'_, '_, '_>, items: &[ListItem]) -> Lowered {
+    let element = operator.output(0)?.element;
+    let &[start, limit, ListItem::Number(step)] = items else { return Err(super::extents::dynamic()) };
+    let (Some(start), Some(limit), Ok(step @ 1..)) = (start.extent(), limit.extent(), i32::try_from(step)) else {
+        return Err(super::extents::dynamic());
+    };
+    let distance = operator.combine(IndexOperation::Subtract, limit, start)?;
+    let count = operator.combine(IndexOperation::CeilingDivide, distance, Extent::Static(step as u64))?;
+    let attributes = vec![Attribute::Extents(vec![count]), Attribute::Int(0), Attribute::Element(element)];
+    let steps = operator.inst(Op::Iota, &[], attributes)?;
+    let start = operator.index(start)?;
+    let start = operator.inst(Op::IndexTensor, &[start], vec![Attribute::Element(element)])?;
+    let mut terms = Terms::new(&[element, element]);
+    let (number, start_term, step) = (terms.input(0), terms.input(1), terms.constant(Scalar::int(element, step.into())));
+    let number = terms.mul(number, step)?;
+    let number = terms.add(number, start_term)?;
+    let value = operator.map(&[steps, start], terms.finish(number))?;
     operator.bind(0, value)
 }
 
