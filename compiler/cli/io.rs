@@ -3,6 +3,7 @@
 use super::options::{Common, usage};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::emit::{ModelInfo, Output, write_all};
+use crate::frontend::Bound;
 use crate::ir::random::Random;
 use crate::ir::{ElementType, Extent, Function, Module, Scalar, Tensor, TensorType};
 use crate::npz::{self, Archive};
@@ -47,6 +48,21 @@ pub fn read_model(path: &str, common: &Common) -> Result<Model, Diagnostics> {
     Ok(Model { path: path.to_owned(), bytes, module })
 }
 
+/// Reads a model for some inputs: without `--shape` and `--bound`, extents that differ from call to call are known only when the model runs,
+/// up to the largest.
+///
+/// # Errors
+/// As [`read_model`].
+pub fn read_model_for(path: &str, common: &Common, inputs: &Inputs) -> Result<Model, Diagnostics> {
+    let bytes = map(path)?;
+    let mut options = common.load_options()?;
+    if options.bounds.is_empty() && options.shapes.is_empty() {
+        options.bounds = inputs.varying();
+    }
+    let module = pipeline::read(bytes.clone(), path, &options)?;
+    Ok(Model { path: path.to_owned(), bytes, module })
+}
+
 /// Writes a file as a whole: either all of it is there afterwards, or what was there before. `-` is standard output.
 ///
 /// # Errors
@@ -67,6 +83,9 @@ pub fn write_outputs(outputs: Vec<Output>) -> Result<(), Diagnostic> {
     standard.iter().try_for_each(|output| output.contents.write_to(&mut stdout)).map_err(failed)?;
     stdout.flush().map_err(failed)
 }
+
+/// Inputs that are looked at for extents that differ.
+const MOST_INPUTS: usize = 256;
 
 /// Where the inputs of calls come from.
 pub enum Inputs {
@@ -90,6 +109,25 @@ impl Inputs {
     /// The method that an archive names for a call.
     pub fn method(&self, call: usize) -> Option<&str> {
         if let Self::Archive(archive) = self { archive.texts.get(&format!("method{call}")).map(String::as_str) } else { None }
+    }
+
+    /// The extents that differ from call to call, where all calls are of one method.
+    fn varying(&self) -> Vec<Bound> {
+        let Self::Archive(archive) = self else { return vec![] };
+        let calls = archive.calls();
+        let one_method = (1..calls).all(|call| self.method(call) == self.method(0));
+        let mut bounds = Vec::new();
+        for port in (0..MOST_INPUTS).take_while(|_| one_method) {
+            let shapes: Vec<&[u64]> = (0..calls).filter_map(|call| Some(archive.input(call, port)?.shape.as_slice())).collect();
+            let Some(first) = shapes.first().filter(|first| shapes.iter().all(|shape| shape.len() == first.len())) else { continue };
+            for dimension in 0..first.len() {
+                let most = shapes.iter().map(|shape| shape[dimension]).max().unwrap_or(0);
+                if shapes.iter().any(|shape| shape[dimension] != most) {
+                    bounds.push(Bound { is_output: false, port, dimension, most });
+                }
+            }
+        }
+        bounds
     }
 
     /// The inputs of one call of a method, each of the type and shape that the method takes.

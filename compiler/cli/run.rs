@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use super::engine::Engine;
-use super::io::{Inputs, Model, read_array, read_model, write};
+use super::io::{Inputs, Model, read_array, read_model_for, write};
 use super::options::{Common, usage};
 use super::output::grouped;
 use super::tap::{Taps, Values, entry_name, source_module};
@@ -118,8 +118,8 @@ impl Calls {
 /// # Errors
 /// Whatever is wrong with the model, the inputs or the output.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
-    let model = read_model(&arguments.model, &arguments.common)?;
     let inputs = arguments.calls.read()?;
+    let model = read_model_for(&arguments.model, &arguments.common, &inputs)?;
     let methods = arguments.calls.methods(&model, &inputs)?;
     let mut engine = Engine::new(&model, &arguments.common, JitOptions { observe: !arguments.tap.is_empty(), ..JitOptions::default() })?;
     let source = if arguments.tap.is_empty() { Module::default() } else { source_module(&model, &arguments.common)? };

@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use super::engine::{Engine, machine};
-use super::io::{Inputs, Model, read_model};
+use super::io::{Inputs, Model, read_model, read_model_for};
 use super::options::{Common, usage};
 use super::run::Methods;
 use crate::compare::{Difference, Tolerance, compare};
@@ -55,9 +55,14 @@ struct Case {
 /// # Errors
 /// Whatever is wrong with the model or the data. Differing outputs are no error but an outcome.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
-    let mut model = read_model(&arguments.model, &arguments.common)?;
-    let cases = match (&arguments.inputs, &arguments.expected) {
-        (Some(inputs), Some(expected)) => recorded_cases(&model, &arguments.methods, inputs, expected)?,
+    let read = |path: &str| Archive::read(Path::new(path)).map_err(|d| d.in_file(path));
+    let inputs = arguments.inputs.as_deref().map(read).transpose()?.map(Inputs::Archive);
+    let mut model = match &inputs {
+        Some(inputs) => read_model_for(&arguments.model, &arguments.common, inputs)?,
+        None => read_model(&arguments.model, &arguments.common)?,
+    };
+    let cases = match (inputs, &arguments.expected) {
+        (Some(inputs), Some(expected)) => recorded_cases(&model, &arguments.methods, &inputs, &read(expected)?)?,
         _ if Format::detect(&model.bytes) == Some(Format::BundledExecutorch) => bundled_cases(&model)?,
         _ if arguments.bisect => random_case(&model)?,
         _ => return Err(usage("there is nothing to compare with").help("give --inputs in.npz --expected out.npz, or a .bpte").into()),
@@ -139,12 +144,9 @@ fn print_finding(finding: &bisect::Finding, case: &str) {
     }
 }
 
-fn recorded_cases(model: &Model, methods: &Methods, inputs: &str, expected: &str) -> Result<Vec<Case>, Diagnostics> {
-    let read = |path: &str| Archive::read(Path::new(path)).map_err(|d| d.in_file(path));
-    let (archive, expected) = (read(inputs)?, read(expected)?);
-    let inputs = Inputs::Archive(archive);
+fn recorded_cases(model: &Model, methods: &Methods, inputs: &Inputs, expected: &Archive) -> Result<Vec<Case>, Diagnostics> {
     let mut cases = Vec::new();
-    for (call, method) in methods.of_calls(model, &inputs)?.into_iter().enumerate() {
+    for (call, method) in methods.of_calls(model, inputs)?.into_iter().enumerate() {
         let ports = &model.module.methods[method].outputs;
         let count = ports.iter().enumerate().map(|(i, port)| port.position(i) + 1).max().unwrap_or(0);
         let outputs = (0..count).map(|i| expected.output(call, i).cloned()).collect();

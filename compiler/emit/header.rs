@@ -220,7 +220,8 @@ fn port_macros(text: &mut String, port: &Port, upper: &str) {
 
 fn field(text: &mut String, port: &Port, direction: &str, index: usize) {
     let constant = if direction == "in" { "const " } else { "" };
-    let shape = port.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let extent = |(n, dynamic): (&u64, &bool)| if *dynamic { format!("at most {n}") } else { n.to_string() };
+    let shape = port.shape.iter().zip(&port.dynamic).map(extent).collect::<Vec<_>>().join(", ");
     let note = format!("/* {}: {}[{shape}] */", comment(&port.name), port.element);
     let ty = c_type(port.element);
     let _ = match (port.scalar, port.element) {

@@ -174,7 +174,12 @@ impl<'m> FunctionBuilder<'m> {
 
     /// Tensors joined along an axis.
     pub fn concat(&mut self, inputs: &[Value], axis: usize) -> Built {
-        self.single(Op::Concat, inputs, vec![Attribute::Int(axis as i64)])
+        self.single(Op::Concat, inputs, vec![Attribute::Int(axis as i64), Attribute::Extents(vec![])])
+    }
+
+    /// Tensors joined along an axis whose extent is known only when the program runs, and given.
+    pub fn concat_to(&mut self, inputs: &[Value], axis: usize, extent: Extent) -> Built {
+        self.single(Op::Concat, inputs, vec![Attribute::Int(axis as i64), Attribute::Extents(vec![extent])])
     }
 
     /// Ends the function and adds it to the module.

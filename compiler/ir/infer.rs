@@ -472,6 +472,11 @@ pub fn concat(cx: &Context<'_>) -> Types {
     let first = cx.tensor(0)?;
     let axis = cx.axis(cx.int("axis"), first.rank())?;
     let mut shape = first.shape.clone();
+    let given = match cx.extents("extent") {
+        [] => None,
+        [extent] => Some(*extent),
+        _ => return Err(cx.error("there is one joined dimension")),
+    };
     for i in 1..cx.operands.len() {
         let ty = cx.tensor(i)?;
         cx.require(ty.element == first.element && ty.rank() == first.rank(), || format!("operand {i} differs in type or rank"))?;
@@ -480,11 +485,21 @@ pub fn concat(cx: &Context<'_>) -> Types {
                 cx.require(cx.same_extent(ty.shape[d], first.shape[d]), || format!("operand {i} differs in dimension {d}"))?;
                 continue;
             }
+            if given.is_some() {
+                continue;
+            }
             let (Extent::Static(a), Extent::Static(b)) = (*joined, ty.shape[d]) else {
                 return Err(cx.error("the joined dimension is dynamic"));
             };
             *joined = Extent::Static(a.checked_add(b).ok_or_else(|| cx.error("the joined dimension is too large"))?);
         }
+    }
+    if let Some(given) = given {
+        let operands = (0..cx.operands.len()).map(|i| cx.tensor(i).ok()?.shape.get(axis)?.as_static());
+        let known: Option<Vec<u64>> = operands.collect();
+        let wrong = |n: u64| known.is_some_and(|known| known.iter().try_fold(0u64, |sum, &m| sum.checked_add(m)) != Some(n));
+        cx.require(!given.as_static().is_some_and(wrong), || format!("the joined dimension is not {given:?}"))?;
+        shape[axis] = given;
     }
     cx.one(first.element, shape)
 }

@@ -276,9 +276,9 @@ pub const OPS: &[OpRow] = &[
         op: Op::Concat,
         name: "concat",
         operands: Arity::AtLeast(1),
-        attributes: &[("axis", Int)],
+        attributes: &[("axis", Int), ("extent", Extents)],
         infer: infer::concat,
-        meaning: "Tensors joined along an axis.",
+        meaning: "Tensors joined along an axis; `extent` is the joined extent where it is known only when the program runs, and else nothing.",
     },
     OpRow {
         op: Op::Gather,

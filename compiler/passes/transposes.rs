@@ -93,7 +93,7 @@ fn through_many(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     }
     let operands = data.operands.iter().map(|&v| before(edit, v, &permutation, data.op == Op::Map)).collect::<Option<Vec<_>>>()?;
     let mut attributes = data.attributes.clone();
-    if let [Attribute::Int(axis)] = attributes.as_mut_slice() {
+    if let [Attribute::Int(axis), ..] = attributes.as_mut_slice() {
         *axis = permutation[*axis as usize];
     }
     let moved = edit.insert(data.op, &operands, attributes).ok()?;

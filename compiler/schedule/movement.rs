@@ -52,6 +52,8 @@ pub struct MovementSchedule<'a> {
     starts: Vec<Start>,
     /// What is to be checked of a slice.
     cuts: Vec<Cut>,
+    /// Extents that must be equal, and are not known to be.
+    equal: Vec<(Quantity, Quantity)>,
     /// What is copied at a time: an element, or a part of one. Copies count in these.
     lane: Lane,
     /// Written to the whole output first.
@@ -78,11 +80,12 @@ impl<'a> MovementSchedule<'a> {
             op => vec![single(&cx, data, op, &to)?],
         };
         copies.iter_mut().for_each(|copy| copy.split(parts(cx.element(output), lane)));
+        let equal = if data.op == Op::Concat { joined(&cx, data) } else { vec![] };
         let is_slice = data.op == Op::Slice;
         let cuts = if is_slice { cuts(&cx, data) } else { vec![] };
         let starts = if is_slice { starts(&cx, data, parts(cx.element(output), lane)) } else { vec![] };
         let fill = (data.op == Op::Pad).then(|| data.scalar("value"));
-        Ok(Self { cx, operands: data.operands.clone(), copies, starts, cuts, lane, fill, name: data.op.row().name })
+        Ok(Self { cx, operands: data.operands.clone(), copies, starts, cuts, equal, lane, fill, name: data.op.row().name })
     }
 
     /// The copy of a whole tensor.
@@ -99,7 +102,7 @@ impl<'a> MovementSchedule<'a> {
             None => return Err(Unsupported::new("copies of 4-bit integers whose number is known only when the program runs")),
         };
         let copies = vec![run(elements)];
-        Ok(Self { cx, operands: vec![from], copies, starts: vec![], cuts: vec![], lane, fill: None, name: "copy" })
+        Ok(Self { cx, operands: vec![from], copies, starts: vec![], cuts: vec![], equal: vec![], lane, fill: None, name: "copy" })
     }
 }
 
@@ -251,6 +254,14 @@ fn concat(cx: &Context<'_>, data: &InstData, to: &[Quantity]) -> Result<Vec<Copy
     Ok(copies)
 }
 
+/// The joined extent as it is given and as operands have it, where these are not the same quantity.
+fn joined(cx: &Context<'_>, data: &InstData) -> Vec<(Quantity, Quantity)> {
+    let axis = data.int("axis") as usize;
+    let given = cx.quantities(data.results[0])[axis].clone();
+    let sum = data.operands.iter().fold(Quantity::known(0), |sum, &operand| sum.plus(&cx.quantities(operand)[axis]));
+    if given == sum { vec![] } else { vec![(given, sum)] }
+}
+
 /// Dimensions joined where both sides run on, those of one element dropped.
 fn collapse(dimensions: &[Dimension]) -> Vec<Dimension> {
     let mut result: Vec<Dimension> = Vec::new();
@@ -365,11 +376,17 @@ impl MovementSchedule<'_> {
         let dimensions = self.copies.iter().flat_map(|copy| &copy.dimensions).flat_map(|d| [&d.extent, &d.from_stride, &d.to_stride]);
         let offsets = self.copies.iter().flat_map(|copy| [&copy.from, &copy.to]);
         let cuts = self.cuts.iter().flat_map(|cut| [&cut.start, &cut.size, &cut.extent]);
-        dimensions.chain(offsets).chain(cuts).chain(self.starts.iter().map(|start| &start.stride))
+        let equal = self.equal.iter().flat_map(|(one, other)| [one, other]);
+        dimensions.chain(offsets).chain(cuts).chain(equal).chain(self.starts.iter().map(|start| &start.stride))
     }
 
-    /// Leaves the kernel with [`E_INDEX`] where a slice that takes something leaves its dimension.
+    /// Leaves the kernel with [`E_INDEX`] where a slice that takes something leaves its dimension, or extents differ that must be equal.
     fn check_cuts(&self, b: &mut KernelBuilder, extents: &Cells) {
+        for (one, other) in &self.equal {
+            let [one, other] = [one, other].map(|quantity| extents.number(b, quantity).value(b));
+            let differ = b.compare(CompareOp::NotEqual, one, other);
+            b.fail_if(differ, E_INDEX);
+        }
         for cut in &self.cuts {
             let [start, size, extent] = [&cut.start, &cut.size, &cut.extent].map(|quantity| extents.number(b, quantity).value(b));
             let (zero, one) = (b.index(0), b.index(1));

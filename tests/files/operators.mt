@@ -49,7 +49,7 @@ func @main(v0: f32[1, 4, 4, 2] "input", v1: i32[2], v2: bool[], v3: effect) {
   v14 = slice v13 { start = [0, 3, 0], size = [1, 2, 4], stride = [1, -2, 1] }
   v15 = pad v14 { low = [0, 1, -1], high = [0, 0, 0], value = f32 0.5 }
   v16 = mirror_pad v15 { low = [0, 1, 0], high = [0, 0, 2], edge = false }
-  v17 = concat v16, v16 { axis = 0 }
+  v17 = concat v16, v16 { axis = 0, extent = [] }
   v18 = gather v17, v1 { axis = 0, batch = 0 }
   v19 = iota { shape = [2, 3], axis = 1, element = i16 }
   v20 = extent_of v18 { axis = 2 }
@@ -155,7 +155,7 @@ func @main(v0: f32[1, 4, 4, 2] "input", v1: i32[2], v2: bool[], v3: effect) {
   v14: f32[1, 2, 4] = slice v13 { start = [0, 3, 0], size = [1, 2, 4], stride = [1, -2, 1] }
   v15: f32[1, 3, 3] = pad v14 { low = [0, 1, -1], high = [0, 0, 0], value = f32 0.5 }
   v16: f32[1, 4, 5] = mirror_pad v15 { low = [0, 1, 0], high = [0, 0, 2], edge = false }
-  v17: f32[2, 4, 5] = concat v16, v16 { axis = 0 }
+  v17: f32[2, 4, 5] = concat v16, v16 { axis = 0, extent = [] }
   v18: f32[2, 4, 5] = gather v17, v1 { axis = 0, batch = 0 }
   v19: i16[2, 3] = iota { shape = [2, 3], axis = 1, element = i16 }
   v20: index 5..=5 = extent_of v18 { axis = 2 }

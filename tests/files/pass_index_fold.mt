@@ -10,7 +10,7 @@ func @main(v0: f32[v1, 4]) {
   v4: i32[1] = reshape v3 { shape = [1] }
   v5: i32[] = index_tensor v2 { element = i32 }
   v6: i32[1] = reshape v5 { shape = [1] }
-  v7: i32[2] = concat v4, v6 { axis = 0 }
+  v7: i32[2] = concat v4, v6 { axis = 0, extent = [] }
   v8: i32[1] = slice v7 { start = [0], size = [1], stride = [1] }
   v9: i32[1] = slice v7 { start = [1], size = [1], stride = [1] }
   v10: index 0..=100 = index_load v8 { interval = 0..=100 }

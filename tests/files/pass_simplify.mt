@@ -36,7 +36,7 @@ func @main(v0: f32[1, 4, 4, 2], v1: i8[1, 2, 2, 1]) {
     }
   }
   v21 = broadcast v20 { shape = [1, 4, 4, 2] }
-  v22 = concat v21 { axis = 1 }
+  v22 = concat v21 { axis = 1, extent = [] }
   return v3, v9, v12, v13, v15, v22
 }
 method "main" = @main {

@@ -6,7 +6,7 @@ func @main(v0: f32[v2, 4, 4, 2], v1: f32[v2, 3]) {
   v4 = conv v0, v3 { strides = [1, 1], dilation = [1, 1], padding_low = [1, 1], padding_high = [1, 1], input_dilation = [1, 1], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
   v5 = reduce v4 { reduction = max, axes = [1, 2] }
   v6 = reshape v5 { shape = [v2, 3] }
-  v7 = concat v6, v1 { axis = 1 }
+  v7 = concat v6, v1 { axis = 1, extent = [] }
   v8 = slice v7 { start = [0, 1], size = [v2, 3], stride = [1, 2] }
   v9 = constant { data = const1 }
   v10 = matmul v8, v9 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }

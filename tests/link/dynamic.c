@@ -5,7 +5,8 @@
 
 static unsigned char memory[NET_ARENA_BYTES + NET_ARENA_ALIGN];
 static float x[5 * 40 * 6], y[NET_FORWARD_OUT0_MAX_BYTES / 4], last[NET_FORWARD_OUT1_MAX_BYTES / 4], others[NET_FORWARD_OUT2_MAX_BYTES / 4],
-    sum[NET_FORWARD_OUT3_MAX_BYTES / 4], both[NET_FORWARD_OUT4_MAX_BYTES / 4], scores[NET_FORWARD_OUT5_MAX_BYTES / 4];
+    sum[NET_FORWARD_OUT3_MAX_BYTES / 4], both[NET_FORWARD_OUT4_MAX_BYTES / 4], scores[NET_FORWARD_OUT5_MAX_BYTES / 4],
+    joined[NET_FORWARD_OUT6_MAX_BYTES / 4];
 
 static int near(float a, float b)
 {
@@ -47,6 +48,7 @@ int main(void)
   out.out3 = sum;
   out.out4 = both;
   out.out5 = scores;
+  out.out6 = joined;
   before = out;
   for (i = 0; i < 6; i++) {
     y[0] = 77.0f;
@@ -60,7 +62,9 @@ int main(void)
     CHECK(out.out1_shape[0] == batch && out.out1_shape[1] == 1 && out.out1_shape[2] == 9);
     CHECK(out.out2_shape[0] == batch && out.out2_shape[1] == length - 1 && out.out2_shape[2] == 6);
     CHECK(out.out5_shape[0] == batch && out.out5_shape[1] == 2 && out.out5_shape[2] == length && out.out5_shape[3] == length);
+    CHECK(out.out6_shape[0] == batch && out.out6_shape[1] == 2 * length && out.out6_shape[2] == 6);
     for (j = 0; j < batch * length * 6; j++) CHECK(near(y[j], x[j]));
+    for (j = 0; j < batch * length * 12; j++) CHECK(near(joined[j], element(j / (length * 12), j % 6)));
     for (j = 0; j < batch * 9; j++) CHECK(near(last[j], j % 9 < 1 || j % 9 > 6 ? 7.0f : element(j / 9, j % 9 - 1)));
     for (j = 0; j < batch * 6; j++) CHECK(near(sum[j] / (float)length, element(j / 6, j % 6)));
     for (j = 0; j < batch * length * 12; j++) CHECK(near(both[j], x[j / 12 * 6 + j % 6]));

@@ -33,10 +33,12 @@ func @main(v0: f32[v1, v2, 6]) {
   v17 = pad v16 { low = [0, 0, 1], high = [0, 0, 2], value = f32 7.0 }
   v18 = slice v13 { start = [0, 0, 0], size = [v1, v15, 6], stride = [1, 1, 1] }
   v19 = reduce v13 { reduction = sum, axes = [1] }
-  v20 = concat v13, v0 { axis = 2 }
-  return v13, v17, v18, v19, v20, v5
+  v20 = concat v13, v0 { axis = 2, extent = [] }
+  v21 = index_binary v2, v2 { operation = add }
+  v22 = concat v13, v0 { axis = 1, extent = [v21] }
+  return v13, v17, v18, v19, v20, v5, v22
 }
-method "main" = @main {
+method "forward" = @main {
   input "x"
   output "y"
   output "last"
@@ -44,4 +46,5 @@ method "main" = @main {
   output "sum"
   output "both"
   output "scores"
+  output "joined"
 }

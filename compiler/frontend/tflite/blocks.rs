@@ -7,7 +7,8 @@ use crate::ir::{ElementType, Extent, Scalar};
 
 fn image_and_block(operator: &mut Operator<'_, '_, '_>, block: i32) -> Result<(Operand, u64), Diagnostic> {
     operator.arity(1..=1, 1..=1)?;
-    let input = operator.input(0)?;
+    let input = operator.any_input(0)?;
+    operator.require_known(&input, 1)?;
     if input.rank() != 4 {
         return Err(invalid(314, "the input must have four dimensions")
             .about_tensor(&input.info.name)
@@ -20,6 +21,11 @@ fn image_and_block(operator: &mut Operator<'_, '_, '_>, block: i32) -> Result<(O
     Ok((input, block))
 }
 
+/// The shape of as many images as the input has, each of a shape.
+fn images(input: &Operand, shape: &[u64]) -> Vec<Extent> {
+    [vec![input.extents[0]], extents(shape)].concat()
+}
+
 fn misfit(what: &str, extent: u64, divisor: u64) -> Diagnostic {
     invalid(311, format!("{what} does not divide into blocks")).expected(format!("a multiple of {divisor}"), extent.to_string())
 }
@@ -28,16 +34,16 @@ fn misfit(what: &str, extent: u64, divisor: u64) -> Diagnostic {
 pub(super) fn space_to_depth(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_space_to_depth_options().ok_or_else(missing_options)?;
     let (input, block) = image_and_block(operator, options.block_size())?;
-    let [n, h, w, c] = input.shape[..] else { return Err(missing_options()) };
+    let [_, h, w, c] = input.shape[..] else { return Err(missing_options()) };
     for extent in [h, w] {
         if extent % block != 0 {
             return Err(misfit("a height or width", extent, block));
         }
     }
     let depth = c.checked_mul(block).and_then(|d| d.checked_mul(block)).ok_or_else(|| misfit("the depth", c, block))?;
-    let value = operator.reshape(input.value, &[n, h / block, block, w / block, block, c])?;
+    let value = operator.reshape_to(input.value, &images(&input, &[h / block, block, w / block, block, c]))?;
     let value = operator.builder().transpose(value, vec![0, 1, 3, 2, 4, 5])?;
-    let value = operator.reshape(value, &[n, h / block, w / block, depth])?;
+    let value = operator.reshape_to(value, &images(&input, &[h / block, w / block, depth]))?;
     operator.bind(0, value)
 }
 
@@ -45,12 +51,12 @@ pub(super) fn space_to_depth(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 pub(super) fn depth_to_space(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_depth_to_space_options().ok_or_else(missing_options)?;
     let (input, block) = image_and_block(operator, options.block_size())?;
-    let [n, h, w, c] = input.shape[..] else { return Err(missing_options()) };
+    let [_, h, w, c] = input.shape[..] else { return Err(missing_options()) };
     let square = block.checked_mul(block).filter(|&square| c % square == 0).ok_or_else(|| misfit("the depth", c, block))?;
     let (Some(height), Some(width)) = (h.checked_mul(block), w.checked_mul(block)) else { return Err(misfit("the image", h, block)) };
-    let value = operator.reshape(input.value, &[n, h, w, block, block, c / square])?;
+    let value = operator.reshape_to(input.value, &images(&input, &[h, w, block, block, c / square]))?;
     let value = operator.builder().transpose(value, vec![0, 1, 3, 2, 4, 5])?;
-    let value = operator.reshape(value, &[n, height, width, c / square])?;
+    let value = operator.reshape_to(value, &images(&input, &[height, width, c / square]))?;
     operator.bind(0, value)
 }
 

@@ -1,6 +1,7 @@
 //! CONCATENATION, PACK and UNPACK.
 
 use super::convolution::missing_options;
+use super::extents::IndexOperation;
 use super::operator::{Affine, Lowered, Operand, Operator, invalid, unsupported};
 use super::quantize::at_zero_point;
 use super::slicing::slice;
@@ -55,8 +56,21 @@ pub(super) fn concatenation(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             operator.equate(first.unwrap_or(Extent::Static(1)), other.unwrap_or(Extent::Static(1)))?;
         }
     }
-    let value = operator.builder().concat(&values, axis)?;
+    let value = joined(operator, &values, axis)?;
     operator.bind(0, value)
+}
+
+/// Tensors joined along an axis, whose extents may be known only when the model runs.
+fn joined(operator: &mut Operator<'_, '_, '_>, values: &[Value], axis: usize) -> Result<Value, Diagnostic> {
+    let extents: Vec<Extent> = values.iter().filter_map(|&v| operator.extents_of(v).get(axis).copied()).collect();
+    if extents.iter().all(|e| e.as_static().is_some()) {
+        return Ok(operator.builder().concat(values, axis)?);
+    }
+    let mut sum = Extent::Static(0);
+    for extent in extents {
+        sum = operator.combine(IndexOperation::Add, sum, extent)?;
+    }
+    Ok(operator.builder().concat_to(values, axis, sum)?)
 }
 
 /// A uint8 tensor on another scale: the reference computes `round(x × scale + bias) + zero point` in binary32.

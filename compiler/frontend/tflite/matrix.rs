@@ -6,7 +6,7 @@ use super::operator::{Lowered, Operand, Operator, invalid};
 use super::requantize::{IntegerOutput, Scaling, integer_output, multiplier};
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
-use crate::ir::{ElementType, ScalarOp, Value, WindowGeometry};
+use crate::ir::{ElementType, Extent, ScalarOp, Value, WindowGeometry};
 use ElementType::{F32, I8, I16, I32, I64, U8};
 
 /// The two innermost dimensions swapped.
@@ -84,13 +84,19 @@ pub(super) fn transpose_conv(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(3..=4, 1..=1)?;
     let options = operator.record.builtin_options_as_transpose_conv_options().ok_or_else(missing_options)?;
     let activation = Activation::from_code(options.fused_activation_function())?;
-    let (list, filter, input) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
-    let wanted: Result<Vec<u64>, _> = operator.integers(&list, "shapes")?.into_iter().map(u64::try_from).collect();
-    let wanted = wanted.map_err(|_| invalid(301, "a dimension is negative"))?;
+    let (list, filter, input) = (operator.input(0)?, operator.input(1)?, operator.any_input(2)?);
+    operator.require_known(&input, 1)?;
+    let wanted: Option<Vec<Extent>> = operator.extent_list(&list, "shapes", &[])?.into_iter().map(|item| item.extent()).collect();
+    let wanted = wanted.ok_or_else(|| invalid(301, "a dimension is negative"))?;
+    let same_batch = wanted.first() == input.extents.first();
+    // A batch that is known only when the model runs stands here with its bound, as in the input's shape.
+    let known = |(d, extent): (usize, &Extent)| if d == 0 { input.shape.first().copied() } else { extent.as_static() };
+    let wanted: Option<Vec<u64>> = wanted.iter().enumerate().map(known).collect();
+    let wanted = wanted.ok_or_else(super::extents::dynamic)?;
     if wanted.len() != 4
         || input.rank() != 4
         || filter.rank() != 4
-        || wanted[0] != input.shape[0]
+        || !same_batch
         || wanted[3] != filter.shape[0]
         || filter.shape[3] != input.shape[3]
     {

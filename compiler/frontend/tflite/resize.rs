@@ -20,7 +20,8 @@ struct Grid {
 /// The image and the wanted height and width.
 fn image_and_size(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, [i32; 2]), Diagnostic> {
     operator.arity(2..=2, 1..=1)?;
-    let (input, list) = (operator.input(0)?, operator.input(1)?);
+    let (input, list) = (operator.any_input(0)?, operator.input(1)?);
+    operator.require_known(&input, 1)?;
     let sizes = operator.integers(&list, "sizes")?;
     let [height, width] = sizes[..] else {
         return Err(invalid(311, "there must be a height and a width").expected("2 sizes", sizes.len().to_string()));
@@ -39,7 +40,7 @@ fn image_and_size(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, [i32;
 
 /// Slices of a dimension picked by positions.
 fn pick(operator: &mut Operator<'_, '_, '_>, value: Value, axis: usize, positions: &[i32]) -> Result<Value, Diagnostic> {
-    let count = operator.shape(value)?[axis];
+    let count = operator.bounds_of(value)[axis];
     if positions.iter().copied().eq(0..i32::try_from(count).unwrap_or(-1)) {
         return Ok(value);
     }

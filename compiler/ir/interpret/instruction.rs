@@ -68,7 +68,14 @@ fn tensor<'m>(module: &'m Module, frame: &Frame<'m>, data: &InstData, operands: 
             let edge = *data.attribute("edge") == Attribute::Bool(true);
             movement::mirror_pad(operand(0)?, data.ints("low"), data.ints("high"), edge)
         }
-        Op::Concat => movement::concat(&operands.iter().map(Slot::tensor).collect::<Step<Vec<_>>>()?, data.int("axis") as usize),
+        Op::Concat => {
+            let axis = data.int("axis") as usize;
+            let joined = movement::concat(&operands.iter().map(Slot::tensor).collect::<Step<Vec<_>>>()?, axis)?;
+            match shape("extent")?[..] {
+                [extent] if extent != joined.shape[axis] => fail(format!("the joined extent is {}, not {extent}", joined.shape[axis])),
+                _ => Ok(joined),
+            }
+        }
         Op::Gather => {
             let (source, indices) = (operand(0)?, operand(1)?);
             let Column::Int(positions) = decode(indices) else { return fail("indices are no integers") };

@@ -373,7 +373,7 @@ impl Generator<'_> {
             let leaf = self.leaf(element, &other)?;
             operands.push(if self.random.one_in(2) { same.unwrap_or(leaf) } else { leaf });
         }
-        Some((operands, vec![Attribute::Int(axis as i64)]))
+        Some((operands, vec![Attribute::Int(axis as i64), Attribute::Extents(vec![])]))
     }
 
     fn iota(&mut self) -> Proposal {
