@@ -1,7 +1,6 @@
 //! Slices picked by indices: rows copied with vectors, or, where a slice is one element, vectors gathered.
 
-use super::map::row;
-use super::slices::{Slices, copy_lanes, copy_row, raw_lane};
+use super::slices::{Counts, Slices, copy_lanes, copy_row, raw_lane};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{Inst, Value as Tensor};
 use crate::kernel::{Bounds, Buffer, BufferKind, ConvertOp, KernelBuilder, Lane};
@@ -27,20 +26,26 @@ impl<'a> GatherSchedule<'a> {
     }
 
     /// Slices of one element: each lane from its own place.
-    fn elements(&self, b: &mut KernelBuilder, indices: Buffer, source: Buffer, target: Buffer, lanes: u16) {
+    fn elements(
+        &self,
+        b: &mut KernelBuilder,
+        counts: &Counts,
+        [indices, source, target]: [Buffer; 3],
+        lanes: u16,
+    ) -> Result<(), Unsupported> {
         let slices = &self.slices;
         // Positions in the source are computed in the indices' lanes where they fit.
-        let wide = slices.index_lane == Lane::I64 || slices.elements() > i32::MAX as u64;
-        b.for_range(0, slices.batches as i64, 1, |b, batch| {
-            let first = b.scale_index(batch, slices.outer as i64, 0);
-            let list = b.scale_index(batch, slices.picks as i64, 0);
-            b.for_range(0, slices.outer as i64, 1, |b, outer| {
+        let wide = slices.index_lane == Lane::I64 || slices.elements().most(&self.cx)? > i32::MAX as u64;
+        counts.batches.repeat(b, |b, batch| {
+            let first = counts.outer.scale(b, batch);
+            let list = counts.picks.scale(b, batch);
+            counts.outer.repeat(b, |b, outer| {
                 let outer = b.add(first, outer);
-                let base = b.scale_index(outer, slices.extent as i64, 0);
+                let base = counts.extent.scale(b, outer);
                 let base = if wide { base } else { b.convert(ConvertOp::Wrap, base, Lane::I32) };
                 let base = b.splat(base, lanes);
-                let listed = b.scale_index(outer, slices.picks as i64, 0);
-                row(b, slices.picks, lanes, |b, pick, active| {
+                let listed = counts.picks.scale(b, outer);
+                counts.picks.row(b, lanes, |b, pick, active| {
                     let place = b.add(list, pick);
                     let mut index = b.load_active(indices, place, 0, lanes, active);
                     if wide && slices.index_lane == Lane::I32 {
@@ -53,6 +58,7 @@ impl<'a> GatherSchedule<'a> {
                 });
             });
         });
+        Ok(())
     }
 }
 
@@ -66,21 +72,23 @@ impl Schedule for GatherSchedule<'_> {
         let alignment = self.cx.element(output).alignment() as u32;
         let slices = &self.slices;
         let mut b = KernelBuilder::new("gather");
-        let source = b.buffer("source", BufferKind::Input, self.lane, slices.elements(), alignment);
-        let indices = slices.indices(&mut b);
-        let target = b.buffer("output", BufferKind::Output, self.lane, slices.listed(), alignment);
-        let arguments = vec![Argument::Tensor(self.source), Argument::Tensor(self.indices), Argument::Tensor(output)];
-        slices.check(&self.cx, &mut b, indices, false);
-        let single = slices.row == 1;
-        let lanes = copy_lanes(&self.cx, self.lane, if single { slices.picks } else { slices.row });
-        if slices.listed() > 0 && single {
-            self.elements(&mut b, indices, source, target, lanes);
-        } else if slices.listed() > 0 {
-            slices.each(&mut b, indices, |b, slice| {
-                copy_row(b, (source, slice.indexed), (target, slice.listed), slices.row, lanes);
+        let source = b.buffer("source", BufferKind::Input, self.lane, slices.elements().most(&self.cx)?, alignment);
+        let indices = slices.indices(&self.cx, &mut b)?;
+        let target = b.buffer("output", BufferKind::Output, self.lane, slices.listed().most(&self.cx)?, alignment);
+        let mut arguments = vec![Argument::Tensor(self.source), Argument::Tensor(self.indices), Argument::Tensor(output)];
+        let counts = slices.counts(&mut b, &mut arguments);
+        slices.check(&self.cx, &mut b, &counts, indices, false)?;
+        let single = slices.row.is(1);
+        let lanes = copy_lanes(&self.cx, self.lane, if single { slices.picks.most(&self.cx)? } else { slices.row.most(&self.cx)? });
+        let some = !slices.listed().is(0);
+        if some && single {
+            self.elements(&mut b, &counts, [indices, source, target], lanes)?;
+        } else if some {
+            slices.each(&mut b, &counts, indices, |b, slice| {
+                copy_row(b, (source, slice.indexed), (target, slice.listed), counts.row, lanes);
             });
         }
-        let description = format!("gather {} slices of {} by {lanes}", slices.batches * slices.outer * slices.picks, slices.row);
+        let description = format!("gather {} slices of {} by {lanes}", slices.count().most(&self.cx)?, slices.row.most(&self.cx)?);
         Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
     }
 }

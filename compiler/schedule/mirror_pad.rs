@@ -1,6 +1,7 @@
 //! Borders mirrored from the inside: rows of whole dimensions are copied with vectors; a padded last dimension is a row with two short
 //! reversed ends.
 
+use super::quantity::Number;
 use super::slices::{copy_lanes, copy_row, raw_lane};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{Attribute, Inst, Value as Tensor};
@@ -99,7 +100,7 @@ impl<'a> MirrorPadSchedule<'a> {
         reversed(b, high, extent - 1 - self.skip, low + extent);
         let to = b.scale_index(to, 1, low);
         let lanes = copy_lanes(&self.cx, self.lane, extent as u64);
-        copy_row(b, (buffers.0, from), (buffers.1, to), extent as u64, lanes);
+        copy_row(b, (buffers.0, from), (buffers.1, to), Number::Known(extent), lanes);
     }
 }
 

@@ -73,7 +73,8 @@ impl<'a> Choice<'a> {
             (Err(_), Some(root)) if cx.function.insts[root].op == Op::Matmul => {
                 return Ok(Self::Whole(Box::new(ProductsSchedule::new(cx, root)?)));
             }
-            (Err(error), _) => return Err(error),
+            // A schedule that does not take such extents says so.
+            (Err(_), _) => return Ok(Self::Whole(choose_whole(cx)?)),
         };
         let of_block = |slices: u64| choose_whole(Context { block: Some(slices), ..cx });
         let block = if outer.block > 1 { Some(of_block(outer.block)?) } else { None };

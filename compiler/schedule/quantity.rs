@@ -191,6 +191,17 @@ impl Number {
         }
     }
 
+    /// One less.
+    pub fn less_one(self, b: &mut KernelBuilder) -> Value {
+        match self {
+            Self::Known(n) => b.index(n - 1),
+            Self::Computed(value) => {
+                let one = b.index(1);
+                b.sub(value, one)
+            }
+        }
+    }
+
     /// A number times this.
     pub fn scale_known(self, b: &mut KernelBuilder, n: i64) -> Value {
         match self {

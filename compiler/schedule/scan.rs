@@ -2,7 +2,7 @@
 //! the scan, of which there is one only where the axis is the last.
 
 use super::expression::{memory_lane, widen};
-use super::map::row;
+use super::quantity::{Cells, Quantity, product};
 use super::reduction::{Reduction, wrapped};
 use super::slices::copy_lanes;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
@@ -14,7 +14,7 @@ pub struct ScanSchedule<'a> {
     cx: Context<'a>,
     operand: Tensor,
     /// Products of the dimensions before, at and behind the axis.
-    shape: [u64; 3],
+    shape: [Quantity; 3],
     element: ElementType,
     lane: Lane,
     reduction: Reduction,
@@ -30,12 +30,12 @@ impl<'a> ScanSchedule<'a> {
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let (operand, axis) = (data.operands[0], data.int("axis") as usize);
-        let (shape, element) = (cx.shape(operand)?, cx.element(operand));
+        let (shape, element) = (cx.quantities(operand), cx.element(operand));
         let flag = |name: &str| *data.attribute(name) == Attribute::Bool(true);
         Ok(Self {
             cx,
             operand,
-            shape: [shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product()],
+            shape: [product(&shape[..axis]), shape[axis].clone(), product(&shape[axis + 1..])],
             element,
             lane: memory_lane(element)?,
             reduction: Reduction::wrapping(data.word("reduction"), element)?,
@@ -52,28 +52,32 @@ impl Schedule for ScanSchedule<'_> {
     }
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
-        let [outer, extent, inner] = self.shape;
+        let elements = product(&self.shape).most(&self.cx)?;
         let output = self.cx.group.outputs[0];
         let mut b = KernelBuilder::new("scan");
         let kind = if shared.is_empty() { BufferKind::Input } else { BufferKind::Output };
-        let input = b.buffer("input", kind, self.lane, outer * extent * inner, self.lane.bytes());
-        let target = b.buffer("output", BufferKind::Output, self.lane, outer * extent * inner, self.lane.bytes());
-        let arguments = [self.operand, output].map(Argument::Tensor).to_vec();
-        let lanes = copy_lanes(&self.cx, self.lane, inner);
-        b.for_range(0, outer as i64, 1, |b, outer| {
-            let base = b.scale_index(outer, (extent * inner) as i64, 0);
-            row(b, inner, lanes, |b, i, active| {
+        let input = b.buffer("input", kind, self.lane, elements, self.lane.bytes());
+        let target = b.buffer("output", BufferKind::Output, self.lane, elements, self.lane.bytes());
+        let mut arguments = [self.operand, output].map(Argument::Tensor).to_vec();
+        let lanes = copy_lanes(&self.cx, self.lane, self.shape[2].most(&self.cx)?);
+        let mut cells = Cells::default();
+        cells.load(&mut b, &mut arguments, self.shape.iter().flat_map(Quantity::extents));
+        let [outer, extent, inner] = [0, 1, 2].map(|i| cells.number(&mut b, &self.shape[i]));
+        let line = cells.number(&mut b, &product(&self.shape[1..]));
+        outer.repeat(&mut b, |b, outer| {
+            let base = line.scale(b, outer);
+            inner.row(b, lanes, |b, i, active| {
                 let start = b.add(base, i);
                 let neutral = self.reduction.neutral(b, lanes);
-                let (first, end) = (b.index(0), b.index(extent as i64));
+                let (first, end) = (b.index(0), extent.value(b));
                 b.for_carry(first, end, 1, &[neutral], |b, step, partial| {
                     let position = if self.reverse {
-                        let last = b.index(extent as i64 - 1);
+                        let last = extent.less_one(b);
                         b.sub(last, step)
                     } else {
                         step
                     };
-                    let offset = b.scale_index(position, inner as i64, 0);
+                    let offset = inner.scale(b, position);
                     let place = b.add(start, offset);
                     let value = b.load_active(input, place, 0, lanes, active);
                     let value = widen(b, value, self.element);

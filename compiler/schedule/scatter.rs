@@ -2,7 +2,7 @@
 //! slices that are updated are touched.
 
 use super::expression::{memory_lane, widen};
-use super::map::row;
+use super::quantity::{Number, product};
 use super::reduction::{Reduction, wrapped};
 use super::slices::{Slice, Slices, copy_lanes, copy_row, raw_lane, storage};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
@@ -36,16 +36,20 @@ impl<'a> ScatterSchedule<'a> {
             word => (memory_lane(element)?, Some(Reduction::wrapping(word, element)?)),
         };
         let skips_negative = *data.attribute("skips_negative") == Attribute::Bool(true);
-        Ok(Self { cx, target, indices, updates, slices: Slices::new(&cx, data)?, lane, reduction, skips_negative })
+        let slices = Slices::new(&cx, data)?;
+        if product(&cx.quantities(updates)) != slices.listed() {
+            return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+        }
+        Ok(Self { cx, target, indices, updates, slices, lane, reduction, skips_negative })
     }
 
     /// Combines one slice of the updates into the output.
-    fn slice(&self, b: &mut KernelBuilder, slice: &Slice, updates: Buffer, output: Buffer, lanes: u16) {
+    fn slice(&self, b: &mut KernelBuilder, row: Number, slice: &Slice, [updates, output]: [Buffer; 2], lanes: u16) {
         let Some(reduction) = self.reduction else {
-            return copy_row(b, (updates, slice.listed), (output, slice.indexed), self.slices.row, lanes);
+            return copy_row(b, (updates, slice.listed), (output, slice.indexed), row, lanes);
         };
         let element = self.cx.element(self.target);
-        row(b, self.slices.row, lanes, |b, i, active| {
+        row.row(b, lanes, |b, i, active| {
             let (from, to) = (b.add(slice.listed, i), b.add(slice.indexed, i));
             let [old, new] = [(output, to), (updates, from)].map(|(buffer, place)| {
                 let value = b.load_active(buffer, place, 0, lanes, active);
@@ -74,38 +78,40 @@ impl Schedule for ScatterSchedule<'_> {
         let slices = &self.slices;
         let mut b = KernelBuilder::new(if in_place { "scatter_in_place" } else { "scatter" });
         let mut arguments = Vec::new();
+        let elements = slices.elements().most(&self.cx)?;
         let source = (!in_place).then(|| {
             arguments.push(Argument::Tensor(self.target));
-            b.buffer("target", BufferKind::Input, self.lane, slices.elements(), alignment)
+            b.buffer("target", BufferKind::Input, self.lane, elements, alignment)
         });
-        let indices = slices.indices(&mut b);
-        let updates = b.buffer("updates", BufferKind::Input, self.lane, slices.listed(), alignment);
-        let written = b.buffer("output", BufferKind::Output, self.lane, slices.elements(), alignment);
+        let indices = slices.indices(&self.cx, &mut b)?;
+        let updates = b.buffer("updates", BufferKind::Input, self.lane, slices.listed().most(&self.cx)?, alignment);
+        let written = b.buffer("output", BufferKind::Output, self.lane, elements, alignment);
         arguments.extend([self.indices, self.updates, output].map(Argument::Tensor));
-        slices.check(&self.cx, &mut b, indices, self.skips_negative);
+        let counts = slices.counts(&mut b, &mut arguments);
+        slices.check(&self.cx, &mut b, &counts, indices, self.skips_negative)?;
         if let Some(source) = source {
             let zero = b.index(0);
-            let lanes = copy_lanes(&self.cx, self.lane, slices.elements());
-            copy_row(&mut b, (source, zero), (written, zero), slices.elements(), lanes);
+            let lanes = copy_lanes(&self.cx, self.lane, elements);
+            copy_row(&mut b, (source, zero), (written, zero), counts.elements, lanes);
         }
-        let lanes = copy_lanes(&self.cx, self.lane, slices.row);
-        if slices.listed() > 0 {
-            slices.each(&mut b, indices, |b, slice| {
+        let lanes = copy_lanes(&self.cx, self.lane, slices.row.most(&self.cx)?);
+        if !slices.listed().is(0) {
+            slices.each(&mut b, &counts, indices, |b, slice| {
                 if !self.skips_negative {
-                    return self.slice(b, slice, updates, written, lanes);
+                    return self.slice(b, counts.row, slice, [updates, written], lanes);
                 }
                 let zero = b.index(0);
                 let taken = b.compare(CompareOp::LessEqual, zero, slice.index);
                 let take = |b: &mut KernelBuilder| {
-                    self.slice(b, slice, updates, written, lanes);
+                    self.slice(b, counts.row, slice, [updates, written], lanes);
                     vec![]
                 };
                 b.if_else(taken, take, |_| vec![]);
             });
         }
         let place = if in_place { ", in place" } else { "" };
-        let count = slices.batches * slices.outer * slices.picks;
-        let description = format!("scatter {count} slices of {} by {lanes}{place}", slices.row);
+        let (count, row) = (slices.count().most(&self.cx)?, slices.row.most(&self.cx)?);
+        let description = format!("scatter {count} slices of {row} by {lanes}{place}");
         Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
     }
 }

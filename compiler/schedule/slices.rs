@@ -1,7 +1,7 @@
 //! What `gather` and `scatter` share: slices along an axis, named by indices that are known only when the kernel runs.
 
-use super::map::row;
-use super::{Context, Unsupported};
+use super::quantity::{Cells, Number, Quantity, product};
+use super::{Argument, Context, Unsupported};
 use crate::ir::{ElementType, InstData, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::program::E_INDEX;
@@ -38,20 +38,39 @@ pub fn storage(cx: &Context<'_>, mut value: Tensor) -> Tensor {
 }
 
 /// A tensor seen as `[batches, outer, extent, row]`, and indices as `[batches, picks]`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Slices {
     /// Product of the dimensions that the indices have too.
-    pub batches: u64,
+    pub batches: Quantity,
     /// Product of the dimensions between those and the axis.
-    pub outer: u64,
+    pub outer: Quantity,
     /// The axis.
-    pub extent: u64,
+    pub extent: Quantity,
     /// Elements of a slice.
-    pub row: u64,
+    pub row: Quantity,
     /// Indices of a batch.
-    pub picks: u64,
+    pub picks: Quantity,
     /// The lane type of the indices.
     pub index_lane: Lane,
+}
+
+/// The same numbers in a kernel.
+#[derive(Clone, Copy)]
+pub struct Counts {
+    /// See [`Slices`].
+    pub batches: Number,
+    /// See [`Slices`].
+    pub outer: Number,
+    /// See [`Slices`].
+    pub extent: Number,
+    /// See [`Slices`].
+    pub row: Number,
+    /// See [`Slices`].
+    pub picks: Number,
+    /// Indices of all batches.
+    pub indices: Number,
+    /// Elements of the indexed tensor.
+    pub elements: Number,
 }
 
 /// One slice while the kernel runs: where it starts in the indexed tensor and in the list of slices, in elements.
@@ -70,84 +89,142 @@ impl Slices {
     /// # Errors
     /// For dynamic shapes.
     pub fn new(cx: &Context<'_>, data: &InstData) -> Result<Self, Unsupported> {
-        let (shape, indices) = (cx.shape(data.operands[0])?, cx.shape(data.operands[1])?);
+        let (shape, indices) = (cx.quantities(data.operands[0]), cx.quantities(data.operands[1]));
         let (axis, batch) = (data.int("axis") as usize, data.int("batch") as usize);
+        if product(&indices[..batch]) != product(&shape[..batch]) {
+            return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+        }
         let index_lane = if cx.element(data.operands[1]) == ElementType::I64 { Lane::I64 } else { Lane::I32 };
         Ok(Self {
-            batches: shape[..batch].iter().product(),
-            outer: shape[batch..axis].iter().product(),
-            extent: shape[axis],
-            row: shape[axis + 1..].iter().product(),
-            picks: indices[batch..].iter().product(),
+            batches: product(&shape[..batch]),
+            outer: product(&shape[batch..axis]),
+            extent: shape[axis].clone(),
+            row: product(&shape[axis + 1..]),
+            picks: product(&indices[batch..]),
             index_lane,
         })
     }
 
     /// Elements of the indexed tensor.
-    pub fn elements(&self) -> u64 {
-        self.batches * self.outer * self.extent * self.row
+    pub fn elements(&self) -> Quantity {
+        product([&self.batches, &self.outer, &self.extent, &self.row])
     }
 
     /// Elements of the listed slices.
-    pub fn listed(&self) -> u64 {
-        self.batches * self.outer * self.picks * self.row
+    pub fn listed(&self) -> Quantity {
+        product([&self.batches, &self.outer, &self.picks, &self.row])
+    }
+
+    /// Slices of all batches.
+    pub fn count(&self) -> Quantity {
+        product([&self.batches, &self.outer, &self.picks])
+    }
+
+    /// The numbers in a kernel.
+    pub fn counts(&self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>) -> Counts {
+        let (indices, elements) = (self.batches.times(&self.picks), self.elements());
+        let mut cells = Cells::default();
+        let all = [&self.batches, &self.outer, &self.extent, &self.row, &self.picks];
+        cells.load(b, arguments, all.into_iter().flat_map(Quantity::extents));
+        let [batches, outer, extent, row, picks] = all.map(|quantity| cells.number(b, quantity));
+        let (indices, elements) = (cells.number(b, &indices), cells.number(b, &elements));
+        Counts { batches, outer, extent, row, picks, indices, elements }
     }
 
     /// Declares the buffer of the indices.
-    pub fn indices(&self, b: &mut KernelBuilder) -> Buffer {
-        b.buffer("indices", BufferKind::Input, self.index_lane, self.batches * self.picks, self.index_lane.bytes())
+    ///
+    /// # Errors
+    /// Where their number has no bound.
+    pub fn indices(&self, cx: &Context<'_>, b: &mut KernelBuilder) -> Result<Buffer, Unsupported> {
+        let count = self.batches.times(&self.picks).most(cx)?;
+        Ok(b.buffer("indices", BufferKind::Input, self.index_lane, count, self.index_lane.bytes()))
     }
 
     /// Leaves the kernel, before anything is written, if an index is outside the axis; negative ones may be allowed.
-    pub fn check(&self, cx: &Context<'_>, b: &mut KernelBuilder, indices: Buffer, allows_negative: bool) {
-        let count = self.batches * self.picks;
-        let lanes = copy_lanes(cx, self.index_lane, count);
-        let whole = count / u64::from(lanes) * u64::from(lanes);
+    ///
+    /// # Errors
+    /// Where the number of indices has no bound.
+    pub fn check(
+        &self,
+        cx: &Context<'_>,
+        b: &mut KernelBuilder,
+        counts: &Counts,
+        indices: Buffer,
+        allows_negative: bool,
+    ) -> Result<(), Unsupported> {
+        let lanes = copy_lanes(cx, self.index_lane, self.batches.times(&self.picks).most(cx)?);
         let ty = Type::vector(self.index_lane, lanes);
         // No number of the index's type reaches beyond this; the comparison without sign catches negative ones.
         let largest = if self.index_lane == Lane::I64 { i64::MAX } else { i64::from(i32::MAX) };
-        let last = i64::try_from(self.extent).unwrap_or(i64::MAX).min(largest) - 1;
         let outside = |b: &mut KernelBuilder, index: Value| {
-            let last = b.int(ty, last);
+            let last = match counts.extent {
+                Number::Known(extent) => b.int(ty, extent.min(largest) - 1),
+                Number::Computed(extent) => {
+                    let (one, most) = (b.index(1), b.index(largest));
+                    let extent = b.binary(BinaryOp::SignedMin, extent, most);
+                    let last = b.sub(extent, one);
+                    let last = if self.index_lane == Lane::I64 { last } else { b.convert(ConvertOp::Wrap, last, self.index_lane) };
+                    b.splat(last, lanes)
+                }
+            };
             if allows_negative {
                 return b.compare(CompareOp::Less, last, index);
             }
             // An axis of no elements has no last one: −1 is the largest number without a sign, which nothing exceeds.
-            if self.extent == 0 { b.mask(lanes, true) } else { b.compare(CompareOp::UnsignedLess, last, index) }
+            if self.extent.is(0) {
+                return b.mask(lanes, true);
+            }
+            let beyond = b.compare(CompareOp::UnsignedLess, last, index);
+            if self.extent.as_known().is_some() {
+                return beyond;
+            }
+            let zero = b.int(ty, 0);
+            let none = b.compare(CompareOp::Less, last, zero);
+            b.binary(BinaryOp::Or, beyond, none)
         };
         let none = b.mask(lanes, false);
-        let (start, end) = (b.index(0), b.index(whole as i64));
+        let (start, end) = (b.index(0), counts.indices.whole(b, lanes));
         let mut bad = b.for_carry(start, end, i64::from(lanes), &[none], |b, i, bad| {
             let index = b.load(indices, i, 0, lanes);
             let outside = outside(b, index);
             vec![b.binary(BinaryOp::Or, bad[0], outside)]
         })[0];
-        if count > whole {
-            let start = b.index(whole as i64);
-            // Lanes without an index hold 0, which an axis has if it has any element.
-            let index = b.load_active(indices, start, 0, lanes, (count - whole) as u16);
+        // Lanes without an index hold 0, which an axis has if it has any element.
+        let rest = |b: &mut KernelBuilder, start: Value, active: u16, bad: Value| {
+            let index = b.load_active(indices, start, 0, lanes, active);
             let outside = outside(b, index);
-            bad = b.binary(BinaryOp::Or, bad, outside);
+            b.binary(BinaryOp::Or, bad, outside)
+        };
+        match counts.indices {
+            Number::Known(count) => {
+                let whole = count / i64::from(lanes) * i64::from(lanes);
+                if count > whole {
+                    let start = b.index(whole);
+                    bad = rest(b, start, (count - whole) as u16, bad);
+                }
+            }
+            Number::Computed(count) => bad = b.for_carry(end, count, 1, &[bad], |b, i, bad| vec![rest(b, i, 1, bad[0])])[0],
         }
         let bad = any(b, bad);
         b.fail_if(bad, E_INDEX);
+        Ok(())
     }
 
     /// Runs `body` for every slice in row-major order; nothing is made when there is none.
-    pub fn each(&self, b: &mut KernelBuilder, indices: Buffer, mut body: impl FnMut(&mut KernelBuilder, &Slice)) {
-        let (extent, row, picks) = (self.extent as i64, self.row as i64, self.picks as i64);
-        b.for_range(0, self.batches as i64, 1, |b, batch| {
-            let first = b.scale_index(batch, self.outer as i64, 0);
-            let list = b.scale_index(batch, picks, 0);
-            b.for_range(0, self.outer as i64, 1, |b, outer| {
+    pub fn each(&self, b: &mut KernelBuilder, counts: &Counts, indices: Buffer, mut body: impl FnMut(&mut KernelBuilder, &Slice)) {
+        let Counts { extent, row, picks, .. } = *counts;
+        counts.batches.repeat(b, |b, batch| {
+            let first = counts.outer.scale(b, batch);
+            let list = picks.scale(b, batch);
+            counts.outer.repeat(b, |b, outer| {
                 let outer = b.add(first, outer);
-                let (slice, listed) = (b.scale_index(outer, extent, 0), b.scale_index(outer, picks, 0));
-                b.for_range(0, picks, 1, |b, pick| {
+                let (slice, listed) = (extent.scale(b, outer), picks.scale(b, outer));
+                picks.repeat(b, |b, pick| {
                     let place = b.add(list, pick);
                     let index = b.load(indices, place, 0, 1);
                     let index = if self.index_lane == Lane::I64 { index } else { b.convert(ConvertOp::SignExtend, index, Lane::I64) };
                     let (indexed, listed) = (b.add(slice, index), b.add(listed, pick));
-                    let slice = Slice { indexed: b.scale_index(indexed, row, 0), listed: b.scale_index(listed, row, 0), index };
+                    let slice = Slice { indexed: row.scale(b, indexed), listed: row.scale(b, listed), index };
                     body(b, &slice);
                 });
             });
@@ -167,8 +244,8 @@ pub fn any(b: &mut KernelBuilder, mask: Value) -> Value {
 }
 
 /// Copies `count` elements from one place to another.
-pub fn copy_row(b: &mut KernelBuilder, from: (Buffer, Value), to: (Buffer, Value), count: u64, lanes: u16) {
-    row(b, count, lanes, |b, i, active| {
+pub fn copy_row(b: &mut KernelBuilder, from: (Buffer, Value), to: (Buffer, Value), count: Number, lanes: u16) {
+    count.row(b, lanes, |b, i, active| {
         let source = b.add(from.1, i);
         let value = b.load_active(from.0, source, 0, lanes, active);
         let target = b.add(to.1, i);
