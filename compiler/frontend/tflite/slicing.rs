@@ -93,7 +93,8 @@ pub(super) fn strided_slice(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(4..=4, 1..=1)?;
     let options = operator.record.builtin_options_as_strided_slice_options().ok_or_else(missing_options)?;
     let input = operator.any_input(0)?;
-    let most = input.shape.iter().copied().max();
+    // Positions behind the end are the end.
+    let most = Some(i32::MAX as u64);
     let mut lists = Vec::new();
     for (index, what) in [(1, "positions"), (2, "ends"), (3, "strides")] {
         let operand = operator.input(index)?;
