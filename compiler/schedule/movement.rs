@@ -281,8 +281,11 @@ fn collapse(dimensions: &[Dimension]) -> Vec<Dimension> {
 impl Schedule for MovementSchedule<'_> {
     fn requirements(&self) -> Requirements {
         // What is copied first, and from front to back, may be overwritten from its start on.
-        let first = self.copies.first().filter(|copy| self.fill.is_none() && copy.operand == 0 && copy.to == 0);
-        let is_run = |copy: &Copy| matches!(collapse(&copy.dimensions)[..], [Dimension { from_stride: 1, to_stride: 1, .. }]);
+        let first = self.copies.first().filter(|copy| self.fill.is_none() && copy.operand == 0 && copy.to.is(0));
+        let is_run = |copy: &Copy| match &collapse(&copy.dimensions)[..] {
+            [run] => run.extent.as_known().is_some() && run.from_stride.is(1) && run.to_stride.is(1),
+            _ => false,
+        };
         let may_slide = first.filter(|copy| is_run(copy)).map(|_| (self.operands[0], self.cx.group.outputs[0]));
         Requirements { may_slide: may_slide.into_iter().collect(), ..Requirements::default() }
     }
