@@ -72,13 +72,12 @@ pub const MACHINES: &[Machine] = &[
         l1_bytes: 32 << 10,
         l2_bytes: 256 << 10,
     },
-    // AVX-512 F, BW, CD, DQ, VL and VNNI. The back end for 512 bits is there and tested; schedules for so long vectors are not, so
-    // kernels use the 128-bit one, with its encodings and its dot product.
+    // AVX-512 F, BW, CD, DQ, VL and VNNI.
     Machine {
         isa: Isa::X86_64,
         level: "x86-64-v4",
-        vector_bits: 128,
-        vector_registers: 16,
+        vector_bits: 512,
+        vector_registers: 32,
         fma: true,
         dot: DotProduct::UnsignedSigned8,
         l1_bytes: 32 << 10,

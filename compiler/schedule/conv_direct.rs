@@ -6,6 +6,7 @@
 //! all pixels; panels that the model holds are the innermost, so that the input is staged once.
 
 use super::contraction::{Contraction, Form};
+use super::cuts::Cuts;
 use super::operands::ElementWise;
 use super::panels::{Extents, Panels};
 use super::phases::Phase;
@@ -119,10 +120,9 @@ impl<'a> DirectSchedule<'a> {
         let taps: Vec<u64> = taps.flat_map(|row| columns.taps.iter().map(move |x| row + x)).collect();
         let step = group_of(self.form);
         let extents = Extents {
-            outputs: work.outputs / work.groups,
+            outputs: self.outputs_per_group(),
+            cuts: self.cuts(),
             groups: work.groups,
-            lanes: self.panel(),
-            last_lanes: self.vectors_of(self.outputs_per_group() % self.panel()) * self.lanes,
             per_tap: work.channels / work.groups,
             filter_taps: work.planes.window * height * width,
             segment_taps: if self.by_tap() { 1 } else { columns.taps.len() as u64 },
@@ -146,22 +146,19 @@ impl<'a> DirectSchedule<'a> {
         self.parts.iter().any(|part| part.panels.are_filled())
     }
 
-    /// Output channels of a panel.
-    pub(super) fn panel(&self) -> u64 {
-        self.tile.vectors * self.lanes
+    /// The panels of a group.
+    pub(super) fn cuts(&self) -> Cuts {
+        Cuts::new(self.outputs_per_group(), self.tile.vectors * self.lanes)
     }
 
-    /// Vectors of a panel that has so many output channels.
-    pub(super) fn vectors_of(&self, active: u64) -> u64 {
-        active.div_ceil(self.lanes).next_power_of_two()
+    /// The vectors of a panel of so many lanes: their number, and the lanes of each.
+    pub(super) fn vectors_of(&self, lanes: u64) -> (u64, u64) {
+        let vector = self.lanes.min(lanes);
+        (lanes / vector, vector)
     }
 
     pub(super) fn outputs_per_group(&self) -> u64 {
         self.work.outputs / self.work.groups
-    }
-
-    pub(super) fn panels_per_group(&self) -> u64 {
-        self.outputs_per_group().div_ceil(self.panel())
     }
 
     /// The sums before the first product of every part: the bias, less what the staged form adds at the part's taps.
@@ -184,7 +181,7 @@ impl<'a> DirectSchedule<'a> {
 
     /// Initial sums of a part: one a lane of every panel.
     fn initial_lanes(&self) -> u64 {
-        self.work.groups * self.panels_per_group() * self.panel()
+        self.work.groups * self.cuts().total()
     }
 }
 
@@ -215,10 +212,10 @@ fn choose_tile(machine: &Machine, work: &Contraction, form: Form, in_blocks: boo
     let lanes = u64::from(machine.lanes(4));
     let outputs = work.outputs / work.groups;
     let width = work.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0).max(1);
-    let needed = outputs.div_ceil(lanes).next_power_of_two();
     if weights_first(machine) {
-        return wide_tile(machine, form, needed, (width, in_blocks));
+        return wide_tile(machine, form, outputs / lanes, (width, in_blocks));
     }
+    let needed = outputs.div_ceil(lanes).next_power_of_two();
     let vectors = needed.min(if width == 1 && !in_blocks { 8 } else { 4 });
     // Accumulators, the pixels' operands and one vector of weights must stay in registers, beside the copies that x86's fused
     // operations need here: they overwrite a factor.
@@ -239,8 +236,8 @@ pub(super) fn weights_first(machine: &Machine) -> bool {
 }
 
 /// The tile of a machine whose products add in place: registers hold sums, the weights of a step, one pixel's operand, and the
-/// product itself where adding it is an instruction of its own.
-fn wide_tile(machine: &Machine, form: Form, needed: u64, (width, in_blocks): (u64, bool)) -> Tile {
+/// product itself where adding it is an instruction of its own. There are `full` vectors of output channels, and perhaps part of one.
+fn wide_tile(machine: &Machine, form: Form, full: u64, (width, in_blocks): (u64, bool)) -> Tile {
     let registers = u64::from(machine.vector_registers);
     let apart = u64::from(form == Form::Signed16 && machine.dot == DotProduct::Signed16);
     // One pixel alone: its weights are read by the products themselves.
@@ -249,7 +246,7 @@ fn wide_tile(machine: &Machine, form: Form, needed: u64, (width, in_blocks): (u6
         _ if registers >= 32 => 4,
         _ => 2,
     };
-    let vectors = [8, 4, 2].into_iter().find(|&v| v <= most && v <= needed).unwrap_or(1);
+    let vectors = [8, 4, 2].into_iter().find(|&v| v <= most && v <= full).unwrap_or(1);
     // More than eight pixels hide no more latency, and their epilogues are long.
     let most_pixels = ((registers - vectors - 1 - apart) / vectors).min(8);
     Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }

@@ -2,6 +2,7 @@
 
 use super::contraction::{Contraction, Form};
 use super::conv_direct::{DirectSchedule, Part, UNROLLED_SEGMENTS};
+use super::cuts::{Cut, Cuts};
 use super::operands::ElementWise;
 use super::panels::{Filled, Panels};
 use super::staging::{self, Ring, RowPlace};
@@ -25,8 +26,10 @@ pub(super) struct Lowering<'a> {
     /// Where the segments of a window start, if they are not unrolled.
     starts: Option<Buffer>,
     pub element_wise: ElementWise<'a>,
-    /// What is loaded before the loops, for whole panels and for the last one of a group.
-    pub hoisted: [Vec<Option<Value>>; 2],
+    /// The panels of a group.
+    cuts: Cuts,
+    /// What is loaded before the loops, for each number of lanes that panels have.
+    hoisted: Vec<(u64, Vec<Option<Value>>)>,
     failure: RefCell<Option<Unsupported>>,
 }
 
@@ -63,18 +66,15 @@ struct OutputRow {
 /// A panel of a group.
 #[derive(Clone, Copy)]
 struct PanelPlace {
-    /// The group, and the panel's number in it.
     group: Value,
-    number: Value,
-    /// Output channels that it has.
-    active: u64,
+    cut: Cut,
 }
 
 /// Where a tile stands.
 pub(super) struct TilePlace<'a> {
     pub part: &'a Part,
-    /// Vectors of output channels.
-    pub vectors: u64,
+    /// Vectors of output channels, and the lanes of each.
+    pub vectors: (u64, u64),
     pub segments: &'a Segments,
     /// Added to the first elements of the segments.
     pub offset: Value,
@@ -102,7 +102,7 @@ pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) 
         "direct {:?} {}x{} unroll {}{}{}",
         schedule.form,
         schedule.tile.pixels,
-        schedule.panel(),
+        lowering.cuts,
         schedule.parts.first().map_or(0, |part| part.unroll),
         if schedule.staging.is_some() { ", staged rows" } else { "" },
         if schedule.are_filled() { ", filled panels" } else { "" }
@@ -140,10 +140,15 @@ impl<'a> Lowering<'a> {
         let starts = (segments > UNROLLED_SEGMENTS).then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
         let mut element_wise = ElementWise::with_epilogue(schedule.cx, &work.epilogue, work.range())?;
         element_wise.declare(b, &mut arguments, shared)?;
-        let last = schedule.vectors_of(schedule.outputs_per_group() % schedule.panel()) * schedule.lanes;
-        let hoisted = [schedule.panel(), last].map(|lanes| element_wise.hoist(b, lanes as u16));
+        let cuts = schedule.cuts();
+        let hoisted = cuts.widths().into_iter().map(|lanes| (lanes, element_wise.hoist(b, lanes as u16))).collect();
         let failure = RefCell::new(None);
-        Ok(Self { schedule, arguments, pixels, input, stored, weights, initial, starts, element_wise, hoisted, failure })
+        Ok(Self { schedule, arguments, pixels, input, stored, weights, initial, starts, element_wise, cuts, hoisted, failure })
+    }
+
+    /// What is loaded before the loops for panels of so many lanes.
+    pub fn hoisted(&self, lanes: u64) -> &[Option<Value>] {
+        self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[], |(_, hoisted)| hoisted)
     }
 
     /// All products of matrices: one loop a broadcast dimension.
@@ -182,9 +187,9 @@ impl<'a> Lowering<'a> {
                 let channel = self.first_channel(b, panel);
                 let first = b.scale_index(channel, part.panels.per_output() as i64, 0);
                 let first = b.add(first, bases.right);
-                let lanes = self.schedule.vectors_of(panel.active) * self.schedule.lanes;
                 let offset = self.panel_offset(b, part, panel);
-                let filled = Filled { offset, base: part.base, first, lanes, active: panel.active };
+                let Cut { lanes, active, .. } = panel.cut;
+                let filled = Filled { offset, base: part.base, first, lanes, active };
                 part.panels.fill(b, (self.stored, self.weights), &filled);
                 self.rows(b, bases, |b, at| self.output_row(b, part, at, |b, row| self.panel(b, part, row, panel)));
             });
@@ -263,29 +268,21 @@ impl<'a> Lowering<'a> {
 
     /// Every panel of every group.
     fn all_panels(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, PanelPlace)) {
-        let schedule = self.schedule;
-        let panels = schedule.panels_per_group();
-        let whole = schedule.outputs_per_group() / schedule.panel();
-        b.for_range(0, schedule.work.groups as i64, 1, |b, group| {
-            b.for_range(0, whole as i64, 1, |b, number| body(b, PanelPlace { group, number, active: schedule.panel() }));
-            if panels > whole {
-                let number = b.index(whole as i64);
-                body(b, PanelPlace { group, number, active: schedule.outputs_per_group() % schedule.panel() });
-            }
+        b.for_range(0, self.schedule.work.groups as i64, 1, |b, group| {
+            self.cuts.for_each(b, |b, cut| body(b, PanelPlace { group, cut }));
         });
     }
 
     /// The first output channel of a panel.
     fn first_channel(&self, b: &mut KernelBuilder, at: PanelPlace) -> Value {
         let first = b.scale_index(at.group, self.schedule.outputs_per_group() as i64, 0);
-        let channel = b.scale_index(at.number, self.schedule.panel() as i64, 0);
-        b.add(first, channel)
+        b.add(first, at.cut.first)
     }
 
     /// The first element of a panel among the packed ones of a part.
     fn panel_offset(&self, b: &mut KernelBuilder, part: &Part, at: PanelPlace) -> Value {
         let group = b.scale_index(at.group, part.panels.group_elements() as i64, 0);
-        let panel = b.scale_index(at.number, part.panels.elements() as i64, 0);
+        let panel = b.scale_index(at.cut.first, part.panels.lane_elements() as i64, 0);
         b.add(group, panel)
     }
 
@@ -301,18 +298,17 @@ impl<'a> Lowering<'a> {
             let offset = self.panel_offset(b, part, at);
             b.scale_index(offset, 1, part.base as i64)
         };
-        let first_panel = b.scale_index(at.group, schedule.panels_per_group() as i64, 0);
-        let number = b.add(at.number, first_panel);
-        let initial = b.scale_index(number, schedule.panel() as i64, part.initial as i64);
+        let initial = b.scale_index(at.group, self.cuts.total() as i64, part.initial as i64);
+        let initial = b.add(initial, at.cut.first);
         let input_channel = b.scale_index(at.group, (work.channels / work.groups) as i64, (part.axes[2].lead * work.channels) as i64);
         let body = |b: &mut KernelBuilder, x: Value, count: u64| {
             let offset = b.scale_index(x, (work.strides[1] * work.channels) as i64, 0);
             let offset = b.add(offset, input_channel);
             let step = b.scale_index(x, work.phases[2].step as i64, 0);
             let pixel = b.add(row.pixel, step);
-            let vectors = schedule.vectors_of(at.active);
+            let vectors = schedule.vectors_of(at.cut.lanes);
             let place = TilePlace { part, vectors, segments: &row.segments, offset, pixel, channel, weights, initial };
-            if let Err(error) = self.tile(b, &place, count, at.active) {
+            if let Err(error) = self.tile(b, &place, count, at.cut.active) {
                 self.failure.borrow_mut().get_or_insert(error);
             }
         };

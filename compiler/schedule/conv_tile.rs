@@ -20,9 +20,9 @@ impl Lowering<'_> {
     /// One register tile: sums, then the epilogue a pixel at a time.
     pub fn tile(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixels: u64, active: u64) -> Result<(), Unsupported> {
         let schedule = self.schedule;
-        let (part, vectors) = (place.part, place.vectors);
+        let (part, (vectors, lanes)) = (place.part, place.vectors);
         let segments = part.panels.extents.segments();
-        let segment_weights = part.run() * vectors * schedule.lanes;
+        let segment_weights = part.run() * vectors * lanes;
         let mut sums = self.first_sums(b, place, pixels);
         match place.segments {
             Segments::Rows(rows) => {
@@ -56,15 +56,14 @@ impl Lowering<'_> {
             let pixel_offset = (pixel * schedule.work.phases[2].step) as i64;
             let at = Place { pixel: place.pixel, pixel_offset, channel: place.channel, channel_offset: 0, flat };
             let lanes = b.ty(accumulator).lanes;
-            let hoisted = &self.hoisted[usize::from(u64::from(lanes) < schedule.panel())];
-            self.element_wise.emit(b, &at, Some(accumulator), hoisted, lanes, active as u16)?;
+            self.element_wise.emit(b, &at, Some(accumulator), self.hoisted(lanes.into()), lanes, active as u16)?;
         }
         Ok(())
     }
 
     /// Where the sums of a tile begin.
     fn first_sums(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixels: u64) -> Vec<Value> {
-        let (vectors, lanes) = (place.vectors, self.schedule.lanes);
+        let (vectors, lanes) = place.vectors;
         let lane = match self.schedule.form {
             Form::Float => Lane::F32,
             _ if self.schedule.in_32_bits.is_some() => Lane::I64,
@@ -85,7 +84,7 @@ impl Lowering<'_> {
     fn segment(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, pixels: u64, sums: Vec<Value>) -> Vec<Value> {
         let run = part.run();
         let Some(chunk) = part.chunk else { return self.products(b, part, at, pixels, sums, None) };
-        let zero = b.int(Type::vector(Lane::I32, self.schedule.lanes as u16), 0);
+        let zero = b.int(Type::vector(Lane::I32, b.ty(sums[0]).lanes), 0);
         let add = |b: &mut KernelBuilder, wide: &[Value], narrow: Vec<Value>| -> Vec<Value> {
             let pairs = wide.iter().zip(narrow);
             pairs
@@ -120,7 +119,7 @@ impl Lowering<'_> {
     ) -> Vec<Value> {
         let schedule = self.schedule;
         let step = (group_of(schedule.form) * part.unroll) as i64;
-        let panel = (sums.len() as u64 / pixels * schedule.lanes) as i64;
+        let panel = (sums.len() as u64 / pixels) as i64 * i64::from(b.ty(sums[0]).lanes);
         if range.is_none() && part.run() as i64 <= step {
             return self.round(b, part, at, pixels, sums);
         }
@@ -135,22 +134,22 @@ impl Lowering<'_> {
     /// One round of the innermost loop: `unroll` groups of k.
     fn round(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, pixels: u64, mut sums: Vec<Value>) -> Vec<Value> {
         let schedule = self.schedule;
-        let vectors = sums.len() as u64 / pixels;
+        let (vectors, lanes) = (sums.len() as u64 / pixels, b.ty(sums[0]).lanes);
         for u in 0..part.unroll.min(part.run() / group_of(schedule.form)) {
             let mut add = |b: &mut KernelBuilder, p: u64, v: u64, x: Value, w: Value| {
                 let sum = &mut sums[(p * vectors + v) as usize];
                 *sum = self.product(b, x, w, *sum);
             };
             if weights_first(schedule.cx.machine) {
-                let ws: Vec<Value> = (0..vectors).map(|v| self.weights_of(b, part, at, u * vectors + v)).collect();
+                let ws: Vec<Value> = (0..vectors).map(|v| self.weights_of(b, part, at, u * vectors + v, lanes)).collect();
                 for p in 0..pixels {
-                    let x = self.pixel_operand(b, at, u, p);
+                    let x = self.pixel_operand(b, at, u, p, lanes);
                     (0..vectors).zip(&ws).for_each(|(v, &w)| add(b, p, v, x, w));
                 }
             } else {
-                let xs: Vec<Value> = (0..pixels).map(|p| self.pixel_operand(b, at, u, p)).collect();
+                let xs: Vec<Value> = (0..pixels).map(|p| self.pixel_operand(b, at, u, p, lanes)).collect();
                 for v in 0..vectors {
-                    let w = self.weights_of(b, part, at, u * vectors + v);
+                    let w = self.weights_of(b, part, at, u * vectors + v, lanes);
                     (0..pixels).zip(&xs).for_each(|(p, &x)| add(b, p, v, x, w));
                 }
             }
@@ -159,21 +158,21 @@ impl Lowering<'_> {
     }
 
     /// A group of k of one pixel, in all lanes.
-    fn pixel_operand(&self, b: &mut KernelBuilder, at: SegmentPlace, u: u64, p: u64) -> Value {
+    fn pixel_operand(&self, b: &mut KernelBuilder, at: SegmentPlace, u: u64, p: u64, lanes: u16) -> Value {
         let schedule = self.schedule;
-        let (lanes, group) = (schedule.lanes, group_of(schedule.form));
+        let group = group_of(schedule.form);
         let stride = (schedule.work.strides[1] * schedule.work.channels) as i64;
         let offset = at.tap + p as i64 * stride + (u * group) as i64;
         match schedule.form {
-            Form::Float => b.load_splat(self.pixels.rows, at.row, offset, lanes as u16),
-            _ => b.load_splat_group(self.pixels.rows, at.row, offset, group as u16, (lanes * group) as u16),
+            Form::Float => b.load_splat(self.pixels.rows, at.row, offset, lanes),
+            _ => b.load_splat_group(self.pixels.rows, at.row, offset, group as u16, lanes * group as u16),
         }
     }
 
     /// A vector of weights by its number in the round.
-    fn weights_of(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, number: u64) -> Value {
-        let lanes = self.schedule.lanes * group_of(self.schedule.form);
-        part.panels.load(b, self.schedule.form, self.weights, at.weights, (number * lanes) as i64, lanes as u16)
+    fn weights_of(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, number: u64, lanes: u16) -> Value {
+        let lanes = lanes * group_of(self.schedule.form) as u16;
+        part.panels.load(b, self.schedule.form, self.weights, at.weights, number as i64 * i64::from(lanes), lanes)
     }
 
     fn product(&self, b: &mut KernelBuilder, x: Value, w: Value, sum: Value) -> Value {

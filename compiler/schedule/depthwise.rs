@@ -4,7 +4,7 @@
 
 use super::contraction::{Contraction, Form};
 use super::conv_loops::declare_stored;
-use super::map::row;
+use super::cuts::{Cut, Cuts};
 use super::operands::{ElementWise, Place};
 use super::panels::{Extents, Filled, Panels};
 use super::staging::{self, Ring, RowPlace, Staging};
@@ -47,8 +47,8 @@ impl<'a> DepthwiseSchedule<'a> {
         }
         let taps: Vec<u64> = (0..work.per_output()).collect();
         let (filter_taps, segment_taps) = (work.per_output(), work.per_output());
-        let extents =
-            Extents { outputs: work.outputs, groups: 1, lanes, last_lanes: lanes, per_tap: 1, filter_taps, taps, segment_taps, step };
+        let cuts = Cuts::new(work.outputs, lanes);
+        let extents = Extents { outputs: work.outputs, cuts, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step };
         let panels = Panels::new(&work.weights, form, extents, cx.machine, work.open);
         Ok(Self { cx, work, form, staging, panels })
     }
@@ -58,9 +58,9 @@ impl<'a> DepthwiseSchedule<'a> {
         (0..rows).flat_map(|y| (0..columns).map(move |x| (y, x))).collect()
     }
 
-    /// Channels of a block.
-    fn block(&self) -> u16 {
-        self.panels.extents.lanes as u16
+    /// The blocks of channels.
+    fn cuts(&self) -> &Cuts {
+        &self.panels.extents.cuts
     }
 }
 
@@ -77,7 +77,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         let input = staging::declare_input(&self.cx, &mut b, work, shared)?;
         let stored = declare_stored(&mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
         let initial = work.bias.is_some().then(|| {
-            let channels = work.outputs.next_multiple_of(self.block().into());
+            let channels = self.cuts().total();
             let sums = work.initial_sums(0, &[], (0..channels).map(|c| (c < work.outputs).then_some(c)));
             arguments.push(Argument::Data(sums.into()));
             b.buffer("initial", BufferKind::Input, Lane::I32, channels, 64)
@@ -92,7 +92,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         };
         let mut element_wise = ElementWise::with_epilogue(self.cx, &work.epilogue, work.range())?;
         element_wise.declare(&mut b, &mut arguments, shared)?;
-        let hoisted = element_wise.hoist(&mut b, self.block());
+        let hoisted = self.cuts().widths().into_iter().map(|lanes| (lanes, element_wise.hoist(&mut b, lanes as u16))).collect();
         if let Some(staging) = &self.staging {
             staging.prepare(&mut b, work, pixels);
         }
@@ -103,7 +103,7 @@ impl Schedule for DepthwiseSchedule<'_> {
             return Err(error);
         }
         let staged = if self.staging.is_some() { ", staged rows" } else { "" };
-        let description = format!("depthwise {:?} by {}{staged}", self.form, self.block());
+        let description = format!("depthwise {:?} by {}{staged}", self.form, self.cuts());
         Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: work.multiply_accumulates() })
     }
 }
@@ -117,7 +117,8 @@ struct Lowering<'a> {
     weights: Buffer,
     initial: Option<Buffer>,
     element_wise: ElementWise<'a>,
-    hoisted: Vec<Option<Value>>,
+    /// What is loaded before the loops, for each number of lanes that blocks have.
+    hoisted: Vec<(u64, Vec<Option<Value>>)>,
     failure: RefCell<Option<Unsupported>>,
 }
 
@@ -129,9 +130,8 @@ struct Block {
     weights: Value,
     /// Where sums begin.
     first: Value,
-    /// The first channel, and how many there are.
-    channel: Value,
-    active: u16,
+    /// Its channels.
+    cut: Cut,
 }
 
 impl Lowering<'_> {
@@ -159,10 +159,10 @@ impl Lowering<'_> {
     fn row(&self, b: &mut KernelBuilder, rows: &[Value], first_pixel: Value) {
         let work = &self.schedule.work;
         let width = work.output_size[1];
-        row(b, work.outputs, self.schedule.block(), |b, channel, active| {
-            let weights = self.panel(b, channel, active);
-            let rows: Vec<Value> = rows.iter().map(|&r| b.add(r, channel)).collect();
-            let block = Block { rows, weights, first: self.first_sum(b, channel), channel, active };
+        self.schedule.cuts().for_each(b, |b, cut| {
+            let weights = self.panel(b, cut);
+            let rows: Vec<Value> = rows.iter().map(|&r| b.add(r, cut.first)).collect();
+            let block = Block { rows, weights, first: self.first_sum(b, cut), cut };
             let whole = width / PIXELS * PIXELS;
             b.for_range(0, whole as i64, PIXELS as i64, |b, x| self.tile(b, &block, first_pixel, x, PIXELS));
             if width > whole {
@@ -172,15 +172,15 @@ impl Lowering<'_> {
         });
     }
 
-    /// The panel of the block that starts at a channel.
-    fn panel(&self, b: &mut KernelBuilder, channel: Value, active: u16) -> Value {
+    /// The first element of a block's panel.
+    fn panel(&self, b: &mut KernelBuilder, cut: Cut) -> Value {
         let panels = &self.schedule.panels;
+        let offset = b.scale_index(cut.first, panels.lane_elements() as i64, 0);
         if !panels.are_filled() {
-            return b.scale_index(channel, (panels.elements() / panels.extents.lanes) as i64, 0);
+            return offset;
         }
-        let offset = b.scale_index(channel, (panels.elements() / panels.extents.lanes) as i64, 0);
-        let first = b.scale_index(channel, panels.per_output() as i64, 0);
-        let panel = Filled { offset, base: 0, first, lanes: panels.extents.lanes, active: active.into() };
+        let first = b.scale_index(cut.first, panels.per_output() as i64, 0);
+        let panel = Filled { offset, base: 0, first, lanes: cut.lanes, active: cut.active };
         panels.fill(b, (self.stored, self.weights), &panel);
         b.index(0)
     }
@@ -193,13 +193,15 @@ impl Lowering<'_> {
         let sums = self.sums(b, &rows, block, pixels);
         let pixel = b.add(first_pixel, x);
         let base = b.scale_index(pixel, work.outputs as i64, 0);
-        let flat = b.add(base, block.channel);
+        let Cut { first: channel, lanes, active } = block.cut;
+        let flat = b.add(base, channel);
+        let hoisted = self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[][..], |(_, hoisted)| hoisted);
         for (p, mut sum) in sums.into_iter().enumerate() {
             if work.accumulator == ElementType::I64 {
                 sum = b.convert(ConvertOp::SignExtend, sum, Lane::I64);
             }
-            let place = Place { pixel, pixel_offset: p as i64, channel: block.channel, channel_offset: 0, flat };
-            let emitted = self.element_wise.emit(b, &place, Some(sum), &self.hoisted, self.schedule.block(), block.active);
+            let place = Place { pixel, pixel_offset: p as i64, channel, channel_offset: 0, flat };
+            let emitted = self.element_wise.emit(b, &place, Some(sum), hoisted, lanes as u16, active as u16);
             if let Err(error) = emitted {
                 self.failure.borrow_mut().get_or_insert(error);
             }
@@ -207,20 +209,19 @@ impl Lowering<'_> {
     }
 
     /// The element of a tap in every channel of the block, for the pixel of a number in the tile.
-    fn tap(&self, b: &mut KernelBuilder, rows: &[Value], (y, x): (u64, u64), pixel: u64, active: u16) -> Value {
+    fn tap(&self, b: &mut KernelBuilder, rows: &[Value], (y, x): (u64, u64), pixel: u64, cut: Cut) -> Value {
         let work = &self.schedule.work;
         let offset = ((x * work.phases[2].dilation + pixel * work.strides[1]) * work.outputs) as i64;
         // A staged row may be read past the channels: what is there is multiplied by zero weights, or not stored.
-        let block = self.schedule.block();
-        let active = if self.schedule.staging.is_some() { block } else { active };
-        b.load_active(self.pixels.rows, rows[y as usize], offset, block, active)
+        let active = if self.schedule.staging.is_some() { cut.lanes } else { cut.active };
+        b.load_active(self.pixels.rows, rows[y as usize], offset, cut.lanes as u16, active as u16)
     }
 
     /// Where the sums of a block begin.
-    fn first_sum(&self, b: &mut KernelBuilder, channel: Value) -> Value {
-        let block = self.schedule.block();
+    fn first_sum(&self, b: &mut KernelBuilder, cut: Cut) -> Value {
+        let block = cut.lanes as u16;
         match self.initial {
-            Some(buffer) => b.load(buffer, channel, 0, block),
+            Some(buffer) => b.load(buffer, cut.first, 0, block),
             None if self.schedule.form == Form::Float => b.float(Type::vector(Lane::F32, block), 0.0),
             None => b.int(Type::vector(Lane::I32, block), 0),
         }
@@ -228,7 +229,7 @@ impl Lowering<'_> {
 
     /// The sum of each pixel of a tile.
     fn sums(&self, b: &mut KernelBuilder, rows: &[Value], at: &Block, pixels: u64) -> Vec<Value> {
-        let (panels, form, block) = (&self.schedule.panels, self.schedule.form, self.schedule.block());
+        let (panels, form, block) = (&self.schedule.panels, self.schedule.form, at.cut.lanes as u16);
         let step = panels.extents.step as u16;
         let interleaved: Vec<u16> = (0..block).flat_map(|l| [l, l + block]).collect();
         let mut sums = vec![at.first; pixels as usize];
@@ -236,7 +237,7 @@ impl Lowering<'_> {
             let offset = number as i64 * i64::from(block * step);
             let w = panels.load(b, form, self.weights, at.weights, offset, block * step);
             for (pixel, sum) in sums.iter_mut().enumerate() {
-                let x = self.tap(b, rows, taps[0], pixel as u64, at.active);
+                let x = self.tap(b, rows, taps[0], pixel as u64, at.cut);
                 *sum = match form {
                     Form::Float if self.schedule.work.fuses(self.schedule.cx.machine) => b.fma(x, w, *sum),
                     Form::Float => {
@@ -244,7 +245,7 @@ impl Lowering<'_> {
                         b.binary(BinaryOp::Add, product, *sum)
                     }
                     _ => {
-                        let second = if taps.len() == 2 { self.tap(b, rows, taps[1], pixel as u64, at.active) } else { x };
+                        let second = if taps.len() == 2 { self.tap(b, rows, taps[1], pixel as u64, at.cut) } else { x };
                         let x = b.shuffle(x, second, interleaved.clone());
                         b.dot(DotOp::Signed16, *sum, x, w)
                     }

@@ -9,6 +9,7 @@ pub mod contraction;
 pub mod conv_direct;
 mod conv_loops;
 mod conv_tile;
+pub mod cuts;
 pub mod depthwise;
 pub mod expression;
 pub mod external;

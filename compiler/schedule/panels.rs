@@ -1,11 +1,12 @@
 //! The right operand as panels: all of k for a panel's output channels, in the order in which products take it.
 //!
-//! A panel is `[segment][k ÷ step][lanes][step]`, its lanes output channels; the last panel of a group may have fewer. The k of one output is cut into segments of equal length, each padded with zeros
-//! to whole steps. Constants are packed at compile time, as narrow as the file stores them. Bytes are widened by the products
+//! A panel is `[segment][k ÷ step][lanes][step]`, its lanes output channels; the last ones of a group may have fewer. The k of one
+//! output is cut into segments of equal length, each padded with zeros to whole steps. Constants are packed at compile time, as narrow as the file stores them. Bytes are widened by the products
 //! as they load them; other narrow constants, and tensors that the program computes, fill one panel at a time in scratch or local
 //! memory, which is used for all pixels before the next one takes its place.
 
 use super::contraction::Form;
+use super::cuts::Cuts;
 use super::map::row;
 use super::weights::{Integers, Weights};
 use crate::ir::{Data, ElementType};
@@ -38,14 +39,12 @@ enum Storage {
 /// The extents of panels.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Extents {
-    /// Output channels in a group, and groups; a panel never crosses groups.
+    /// Output channels in a group; a panel never crosses groups.
     pub outputs: u64,
+    /// The panels of a group.
+    pub cuts: Cuts,
     /// Groups.
     pub groups: u64,
-    /// Output channels of a panel.
-    pub lanes: u64,
-    /// Output channels of the last panel of a group, if it has not got as many as the others.
-    pub last_lanes: u64,
     /// Elements of a tap.
     pub per_tap: u64,
     /// Taps of the filter.
@@ -105,7 +104,7 @@ pub struct Panels {
     /// The lane type of the elements that products read, before they widen it.
     lane: Lane,
     filled: bool,
-    /// Output channels of one vector.
+    /// Output channels of a full vector.
     vector: u64,
     machine_bytes: u64,
 }
@@ -131,7 +130,7 @@ impl Panels {
             _ => Lane::I8,
         };
         let filled = matches!(storage, Storage::Halves | Storage::Nibbles | Storage::Computed { .. });
-        let vector = u64::from(machine.lanes(4)).min(extents.lanes);
+        let vector = u64::from(machine.lanes(4));
         Self { extents, storage, lane, filled, vector, machine_bytes: u64::from(machine.vector_bits / 8) }
     }
 
@@ -145,26 +144,24 @@ impl Panels {
         self.extents.segment().next_multiple_of(self.extents.step)
     }
 
-    /// The lanes of each panel of a group.
-    fn all_lanes(&self) -> impl Iterator<Item = u64> {
-        let Extents { outputs, lanes, last_lanes, .. } = self.extents;
-        let rest = outputs % lanes;
-        (0..outputs / lanes).map(move |_| lanes).chain((rest > 0).then_some(last_lanes))
+    /// Elements of one lane of a panel.
+    pub fn lane_elements(&self) -> u64 {
+        self.extents.segments() * self.padded()
     }
 
     /// Elements of a panel of so many lanes.
-    pub fn elements_of(&self, lanes: u64) -> u64 {
-        self.extents.segments() * self.padded() * lanes
+    fn elements_of(&self, lanes: u64) -> u64 {
+        self.lane_elements() * lanes
     }
 
-    /// Elements of a panel.
+    /// Elements of the widest panel.
     pub fn elements(&self) -> u64 {
-        self.elements_of(self.extents.lanes)
+        self.elements_of(self.extents.cuts.widest())
     }
 
     /// Elements of the panels of a group.
     pub fn group_elements(&self) -> u64 {
-        self.all_lanes().map(|lanes| self.elements_of(lanes)).sum()
+        self.elements_of(self.extents.cuts.total())
     }
 
     /// Whether products read panels that the kernel fills, one at a time, and not the model's.
@@ -236,7 +233,7 @@ impl Panels {
     fn nibbles(&self, mut bytes: &[u8]) -> Vec<u8> {
         let mut packed = Vec::with_capacity(bytes.len() / 2);
         for _ in 0..self.extents.groups {
-            for lanes in self.all_lanes() {
+            for lanes in self.extents.cuts.all() {
                 let (panel, rest) = bytes.split_at(self.elements_of(lanes) as usize);
                 let (low, high) = panel.split_at(panel.len() / 2);
                 packed.extend(low.iter().zip(high).map(|(l, h)| l & 15 | h << 4));
@@ -248,11 +245,11 @@ impl Panels {
 
     /// The position in the right operand of every packed element, in order; `None` in padding.
     fn visit(&self, mut element: impl FnMut(Option<usize>)) {
-        let Extents { outputs, groups, lanes: most, step, .. } = self.extents;
+        let Extents { outputs, groups, step, .. } = self.extents;
         let segment = self.extents.segment();
         for group in 0..groups {
-            for (panel, lanes) in self.all_lanes().enumerate() {
-                let first_output = panel as u64 * most;
+            let mut first_output = 0;
+            for lanes in self.extents.cuts.all() {
                 for s in 0..self.extents.segments() {
                     for k in (0..self.padded()).step_by(step as usize) {
                         for output in first_output..first_output + lanes {
@@ -264,6 +261,7 @@ impl Panels {
                         }
                     }
                 }
+                first_output += lanes;
             }
         }
     }
@@ -358,7 +356,7 @@ impl Panels {
     /// Fills a segment of the panel from the elements of the first output, and of the others, from `source` on.
     fn fill_segment(&self, b: &mut KernelBuilder, buffers: (Buffer, Buffer), (source, target): (Value, Value), panel: &Filled) {
         let lanes = panel.lanes;
-        let (block, segment) = (self.vector * self.extents.step, self.extents.segment());
+        let (block, segment) = (self.vector.min(lanes) * self.extents.step, self.extents.segment());
         let whole = segment / block * block;
         b.for_range(0, whole as i64, block as i64, |b, k| {
             let target_k = b.scale_index(k, lanes as i64, 0);
@@ -375,9 +373,10 @@ impl Panels {
     /// around their diagonal in registers.
     fn turn(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), (source, target): (Value, Value), count: u64, panel: &Filled) {
         let (step, &Filled { lanes, active, .. }) = (self.extents.step, panel);
-        let block = (self.vector * step) as u16;
-        for first in (0..lanes).step_by(self.vector as usize) {
-            let rows: Vec<Value> = (first..first + self.vector)
+        let vector = self.vector.min(lanes);
+        let block = (vector * step) as u16;
+        for first in (0..lanes).step_by(vector as usize) {
+            let rows: Vec<Value> = (first..first + vector)
                 .map(|output| {
                     if output >= active {
                         let ty = Type::vector(self.lane, block);

@@ -3,6 +3,7 @@
 //! A library as well as a program, so that the project's own tests can run the examples without a second cargo.
 //! Uses the standard library alone: it must build in seconds on a machine that has nothing but Rust.
 
+pub mod emulate;
 pub mod examples;
 pub mod fuzz;
 pub mod peers;

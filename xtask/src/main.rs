@@ -1,7 +1,7 @@
 //! `cargo xtask COMMAND`: see `USAGE`.
 
 use std::process::ExitCode;
-use xtask::{Outcome, examples, fuzz, peers, setup, test};
+use xtask::{Outcome, emulate, examples, fuzz, peers, setup, test};
 
 const USAGE: &str = "\
 cargo xtask setup                   installs what the tests need and is missing: compilers, qemu, cmake (Debian packages)
@@ -11,6 +11,8 @@ cargo xtask fuzz [TARGET ...] [--runs N]
                                     runs the fuzz targets, or those named, N times each (a million)
 cargo xtask peers [MODEL.tflite ...] [--rounds N] [--seconds S] [--cpu N]
                                     measures LiteRT and modelc in turns: a table and a chart in target/peers
+cargo xtask emulate [--with FILE-OR-FOLDER]... [--seconds N] -- PROGRAM [ARGUMENT]...
+                                    runs a program in an emulated computer whose CPU has AVX-512 (Bochs)
 ";
 
 fn main() -> ExitCode {
@@ -34,6 +36,7 @@ fn run(arguments: &[String]) -> Outcome {
         "examples" => examples::run_named(rest),
         "fuzz" => fuzz::run(rest),
         "peers" => peers::run(rest),
+        "emulate" => emulate::emulate(rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");
             Ok(())

@@ -19,7 +19,7 @@ mod rows;
 mod tidy;
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 use super::{Code, CodegenError};
 use crate::kernel::Kernel;

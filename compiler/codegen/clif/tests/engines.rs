@@ -5,7 +5,6 @@ use super::Case;
 use crate::codegen::Code;
 use crate::codegen::clif::{Optimise, compile_kernel, isa_for};
 use crate::codegen::wide;
-use crate::codegen::wide::tests::wide_machine;
 use crate::machine::{Isa, MACHINES, Machine};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
@@ -16,7 +15,7 @@ use target_lexicon::Triple;
 
 /// Compiles and runs cases on every machine, by Cranelift and by the back end for long vectors.
 pub(super) fn check(cases: &[Case]) {
-    for machine in &["x86-64-v3", "x86-64-v4"].map(wide_machine) {
+    for machine in MACHINES.iter().filter(|m| m.vector_bits > 128) {
         let cases: Vec<&Case> = cases.iter().collect();
         let codes: Vec<Code> = cases.iter().map(|c| wide::compile_kernel(&c.kernel, machine).unwrap()).collect();
         if on_host(machine) {

@@ -1,9 +1,8 @@
 //! Hot loops: the instructions that they should hold and no others, nothing moved and nothing on the stack.
 
-use super::wide_machine;
 use crate::codegen::wide::listing;
 use crate::kernel::{BufferKind, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
-use crate::machine::Machine;
+use crate::machine::{Machine, machine};
 
 /// A product of matrices as schedules write it: sums of `rows` × `vectors`, the weights of a step first, then each row's operand
 /// and its products.
@@ -74,7 +73,7 @@ fn tiles_stay_in_registers() {
         ("x86-64-v4", unsigned, "vpdpbusd", 8, 2, 4),
     ];
     for (level, dot, instruction, rows, vectors, unroll) in cases {
-        let machine = &wide_machine(level);
+        let machine = machine(level).expect("a level");
         let text = listing(&tile(machine, dot, rows, vectors, unroll), machine).unwrap();
         let hot = hottest(&text, instruction);
         let products = usize::from(rows * vectors) * unroll as usize;
@@ -90,7 +89,7 @@ fn tiles_stay_in_registers() {
 
 #[test]
 fn loads_that_one_instruction_uses_are_part_of_it() {
-    let machine = &wide_machine("x86-64-v3");
+    let machine = machine("x86-64-v3").expect("a level");
     let mut b = KernelBuilder::new("sum");
     let [x, y] = ["x", "y"].map(|name| b.buffer(name, BufferKind::Input, Lane::F32, 64, 4));
     let out = b.buffer("out", BufferKind::Output, Lane::F32, 64, 4);
