@@ -11,8 +11,8 @@ cargo xtask fuzz [TARGET ...] [--runs N]
                                     runs the fuzz targets, or those named, N times each (a million)
 cargo xtask peers [MODEL.tflite ...] [--rounds N] [--seconds S] [--cpu N]
                                     measures LiteRT and modelc in turns: a table and a chart in target/peers
-cargo xtask emulate [--with FILE-OR-FOLDER]... [--seconds N] -- PROGRAM [ARGUMENT]...
-                                    runs a program in an emulated computer whose CPU has AVX-512 (Bochs)
+cargo xtask emulate [--data FILE] [-I FOLDER]... FILE.c|FILE.o ...
+                                    runs a C program in an emulated computer whose CPU has AVX-512 (Bochs)
 ";
 
 fn main() -> ExitCode {

@@ -1,8 +1,9 @@
-# The first sector of the emulated computer's disk: reads what the disk holds into memory and enters a Linux kernel in 64-bit mode.
-# (Bochs can put files into memory itself, but those of more than one of its blocks do not arrive whole.)
+# The first sector of the emulated computer's disk: reads what the disk holds into memory and calls the program in 64-bit mode, with
+# all vector registers switched on. (Bochs can put files into memory itself, but those of more than one of its blocks do not arrive
+# whole.)
 
-.set PARAMETERS, 0x100000
-.set KERNEL_ENTRY, 0x1000200
+.set PROGRAM, 0x1000000
+.set STACK, PROGRAM - 64
 .set PAGE_TABLES, 0x8000
 # Sectors that one command reads.
 .set RUN, 128
@@ -42,8 +43,8 @@ _start:
         orl     $0x100, %eax
         wrmsr
         lgdt    table
-        # CR0: paging and protection.
-        movl    $0x80000011, %eax
+        # CR0: paging, protection, and the unit for floating point there.
+        movl    $0x80000013, %eax
         movl    %eax, %cr0
         ljmpl   $0x10, $long_mode
 
@@ -100,9 +101,24 @@ run:    movw    $0x1F7, %dx
         jnz     run
         jmp     extent
 
-enter:  movl    $PARAMETERS, %esi
-        movl    $KERNEL_ENTRY, %eax
-        jmp     *%rax
+        # XCR0: all vector and mask registers. The control registers allow it from here on.
+enter:  movl    $0x40620, %eax
+        movq    %rax, %cr4
+        xorl    %ecx, %ecx
+        xorl    %edx, %edx
+        movl    $0xE7, %eax
+        xsetbv
+        movl    $STACK, %esp
+        movl    $PROGRAM, %eax
+        call    *%rax
+        # The program has ended: Bochs too, by its own port.
+        movl    $shutdown, %esi
+        movw    $0x8900, %dx
+        movl    $8, %ecx
+        rep outsb
+1:      hlt
+        jmp     1b
+shutdown: .ascii "Shutdown"
 
 .align 8
 descriptors:
