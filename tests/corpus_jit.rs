@@ -204,7 +204,9 @@ fn weights_are_as_small_as_stored() {
             let lowered = pipeline::lower(&module, "model", options).unwrap();
             let embedded: u64 = lowered.program.constants.iter().map(|blob| blob.data.bytes().len() as u64).sum();
             println!("{name} {}: {embedded} B of {stored} B stored ({:.3})", machine.level, embedded as f64 / stored as f64);
-            assert!(embedded * 1000 <= stored * thousandths, "{name} {}: {embedded} B embedded, {stored} B stored", machine.level);
+            // Longer vectors pad a little more.
+            let most = if machine.vector_bits > 128 { *thousandths.max(&1100) } else { *thousandths };
+            assert!(embedded * 1000 <= stored * most, "{name} {}: {embedded} B embedded, {stored} B stored", machine.level);
         }
     }
 }
