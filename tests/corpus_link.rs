@@ -23,6 +23,9 @@ const HERE: Tools = Tools { target: "x86_64-linux-gnu", compiler: "cc", emulator
 const AARCH64: Tools = Tools { target: "aarch64-linux-gnu", compiler: "aarch64-linux-gnu-gcc", emulator: Some("qemu-aarch64") };
 const RISCV64: Tools = Tools { target: "riscv64-linux-gnu", compiler: "riscv64-linux-gnu-gcc", emulator: Some("qemu-riscv64") };
 
+/// Wine is no small thing to install: what needs it is tested where it is.
+const WINDOWS: Tools = Tools { target: "x86_64-w64-mingw32", compiler: "x86_64-w64-mingw32-gcc", emulator: Some("wine") };
+
 /// A sample of each kind for emulators, which are slow: dense, convolutions, depthwise convolutions; int8 and f32; variables,
 /// recurrence, resizing.
 const SAMPLE: &[&str] = &[
@@ -86,6 +89,17 @@ fn aarch64_objects_of_single_operators_answer_as_recorded() {
 #[test]
 fn riscv64_objects_of_single_operators_answer_as_recorded() {
     check_operators(RISCV64);
+}
+
+/// Other calling conventions, another object format.
+#[test]
+fn windows_objects_answer_as_recorded() {
+    if cfg!(target_arch = "x86_64") && WINDOWS.present() {
+        check_sample(WINDOWS);
+        check_operators(WINDOWS);
+    } else {
+        eprintln!("skipped: no {} or no {}", WINDOWS.compiler, WINDOWS.emulator.unwrap_or_default());
+    }
 }
 
 /// What is compiled in the JIT is compiled into objects too; `corpus_jit` says how much that is.

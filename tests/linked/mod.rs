@@ -18,6 +18,14 @@ pub struct Tools {
     pub emulator: Option<&'static str>,
 }
 
+impl Tools {
+    /// Whether compiler and emulator are there.
+    pub fn present(self) -> bool {
+        let runs = |tool: &str| Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
+        runs(self.compiler) && self.emulator.is_none_or(runs)
+    }
+}
+
 /// Bytes of the buffers of each call.
 pub type Calls = Vec<Vec<Vec<u8>>>;
 
@@ -110,7 +118,8 @@ fn buffers(model: &Linked<'_>) -> String {
 /// What the program writes.
 fn compile_and_run(folder: &Path, models: &[Linked<'_>], tools: Tools) -> Result<Vec<u8>, String> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/link");
-    let program = folder.join("runner");
+    // Windows runs nothing without an ending; elsewhere it means nothing.
+    let program = folder.join("runner.exe");
     let mut compile = Command::new(tools.compiler);
     compile.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-static", "-I"]).arg(folder).arg("-I").arg(&sources);
     compile.arg(sources.join("runner.c")).args(models.iter().map(|model| folder.join(format!("{}.o", model.name))));
