@@ -255,6 +255,23 @@ fn same_as_jit(jit: &Jit, calls: &Calls, outputs: &Calls) -> Result<(), String> 
     Ok(())
 }
 
+/// A model that TFLite runs with TensorFlow's operators linked in chooses its moves with a function of the program.
+#[test]
+fn a_game_draws_with_an_operator_of_the_program() {
+    let Some(folder) = support::corpus("tflite") else { return };
+    let model = folder.join("tfex-planestrike_tf_agents.tflite");
+    for tools in [HERE, AARCH64, RISCV64].into_iter().filter(|tools| tools.emulator.is_some() || runs_here()) {
+        let compiler = Compiler::new().target(tools.target).name("net").custom("FlexMultinomial", "app_multinomial");
+        let compiled = compiler.compile_file(&model).unwrap_or_else(|error| panic!("{error}"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let object = folder.path().join("net.o");
+        compiled.write(&object).unwrap_or_else(|error| panic!("{error}"));
+        let program = linked::compile(folder.path(), "multinomial.c", &[object], tools);
+        let run = program.and_then(|program| linked::execute(&program, &[], tools));
+        run.unwrap_or_else(|error| panic!("{}: {error}", tools.target));
+    }
+}
+
 /// Objects without weights, given those of a retrained model: other weights, other scales, other zero points.
 #[test]
 fn weights_of_a_retrained_model_fit_the_object() {

@@ -4,7 +4,7 @@ use modelc::emit::{Image, ObjectFiles};
 use modelc::program::{Method, Port};
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A way to compile C programs and to run them.
@@ -117,23 +117,40 @@ fn buffers(model: &Linked<'_>) -> String {
 
 /// What the program writes.
 fn compile_and_run(folder: &Path, models: &[Linked<'_>], tools: Tools) -> Result<Vec<u8>, String> {
+    let objects: Vec<PathBuf> = models.iter().map(|model| folder.join(format!("{}.o", model.name))).collect();
+    let program = compile(folder, "runner.c", &objects, tools)?;
+    execute(&program, &[&folder.join("inputs"), &folder.join("outputs")], tools)?;
+    fs::read(folder.join("outputs")).map_err(|error| error.to_string())
+}
+
+/// A program of a file of `tests/link` and objects, whose headers lie in `folder`.
+///
+/// # Errors
+/// When the compiler is missing or says so.
+pub fn compile(folder: &Path, source: &str, objects: &[PathBuf], tools: Tools) -> Result<PathBuf, String> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/link");
     // Windows runs nothing without an ending; elsewhere it means nothing.
-    let program = folder.join("runner.exe");
-    let mut compile = Command::new(tools.compiler);
-    compile.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-static", "-I"]).arg(folder).arg("-I").arg(&sources);
-    compile.arg(sources.join("runner.c")).args(models.iter().map(|model| folder.join(format!("{}.o", model.name))));
-    finish(compile.arg("-o").arg(&program))?;
-    let mut execute = match tools.emulator {
+    let program = folder.join("program.exe");
+    let mut command = Command::new(tools.compiler);
+    command.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-static", "-I"]).arg(folder).arg("-I").arg(&sources);
+    finish(command.arg(sources.join(source)).args(objects).arg("-o").arg(&program))?;
+    Ok(program)
+}
+
+/// Runs a program.
+///
+/// # Errors
+/// When the emulator is missing, or the program ends with another status than 0.
+pub fn execute(program: &Path, arguments: &[&Path], tools: Tools) -> Result<(), String> {
+    let mut command = match tools.emulator {
         Some(emulator) => {
             let mut command = Command::new(emulator);
-            command.arg(&program);
+            command.arg(program);
             command
         }
-        None => Command::new(&program),
+        None => Command::new(program),
     };
-    finish(execute.arg(folder.join("inputs")).arg(folder.join("outputs")))?;
-    fs::read(folder.join("outputs")).map_err(|error| error.to_string())
+    finish(command.args(arguments))
 }
 
 fn finish(command: &mut Command) -> Result<(), String> {
