@@ -8,8 +8,9 @@ use modelc::ir::interpret::Interpreter;
 use modelc::ir::text::{Constants, parse_module, print_module};
 use modelc::ir::{Module, Tensor, verify};
 use modelc::lower::{Options, PlanSource};
+use modelc::machine::{MACHINES, Machine};
 use modelc::plan::Effort;
-use modelc::{passes, pipeline, target};
+use modelc::{kernel, passes, pipeline, target};
 use std::sync::Arc;
 
 /// Panics unless the diagnostics say why, and that it is not our fault.
@@ -24,6 +25,33 @@ pub fn read(bytes: &[u8]) {
         Ok(module) => assert_eq!(verify::verify(&module).map(|_| ()), Ok(()), "the front end made unsound code"),
         Err(diagnostics) => refused(&diagnostics),
     }
+}
+
+/// One in so many files is compiled to machine code too: that takes ten times as long as all before it.
+const TO_MACHINE_CODE: usize = 64;
+
+/// A file through front end, rewrites, schedules and memory plan to kernels that keep the rules of their language, for a machine that
+/// its bytes choose; now and then to an object.
+pub fn lower(bytes: &[u8]) {
+    let chosen = bytes.iter().fold(0usize, |hash, &byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
+    let outcome = match chosen % TO_MACHINE_CODE {
+        0 => object(bytes),
+        _ => kernels(bytes, &MACHINES[chosen / TO_MACHINE_CODE % MACHINES.len()]),
+    };
+    if let Err(diagnostics) = outcome {
+        refused(&diagnostics);
+    }
+}
+
+fn kernels(bytes: &[u8], machine: &'static Machine) -> Result<(), Diagnostics> {
+    let module = pipeline::read(Arc::new(bytes.to_vec()), "fuzzed", &LoadOptions::default())?;
+    let lowered = pipeline::lower(&module, "fuzzed", Options { machine, effort: Effort::Normal, plan: PlanSource::Own })?;
+    for kernel in &lowered.program.kernels {
+        if let Err(error) = kernel::verify::verify(kernel) {
+            panic!("{error}\n{kernel}");
+        }
+    }
+    Ok(())
 }
 
 /// A file through the whole compiler, to an object of this computer's default level; whether there is an object.
