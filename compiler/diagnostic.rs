@@ -127,7 +127,8 @@ impl fmt::Display for Diagnostic {
         }
         for (label, text) in [("expected", &self.expected), ("found", &self.found), ("help", &self.help)] {
             if let Some(text) = text {
-                write!(f, "\n  {label:>8}: {text}")?;
+                // Further lines of a text stand below its first.
+                write!(f, "\n  {label:>8}: {}", text.replace('\n', "\n            "))?;
             }
         }
         Ok(())

@@ -65,7 +65,7 @@ pub struct Peak {
     /// Live bytes.
     pub bytes: u64,
     /// The tensors, and the scratch memory of the kernel, with their sizes.
-    pub tensors: Vec<String>,
+    pub tensors: Vec<(String, u64)>,
 }
 
 /// Lowers every method.

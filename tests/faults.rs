@@ -159,8 +159,14 @@ fn taps_are_what_the_interpreter_computes() {
 
 #[test]
 fn bisecting_a_sound_model_says_so() {
-    let model = shown(&example("digits_f32.tflite"));
-    let output = modelc(&["verify", &model, "--bisect"]);
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("every kernel computes what the interpreter does"));
+    // Without and with branches, loops, recurrence and variables.
+    let small = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
+    let names = ["if_plain", "if_var", "while_nested", "while_var", "lstm_basic", "seq_int_plain", "svdf_hyb", "rnnbi_f32_own"];
+    let others = names.iter().map(|name| small.join(name).with_extension("tflite"));
+    for model in std::iter::once(example("digits_f32.tflite")).chain(others) {
+        let output = modelc(&["verify", &shown(&model), "--bisect"]);
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{}: {said}", model.display());
+        assert!(said.contains("every kernel computes what the interpreter does"), "{}: {said}", model.display());
+    }
 }

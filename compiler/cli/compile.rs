@@ -89,7 +89,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let compiler = Compiler { settings };
     let compiled = compiler.compile(map(path)?, path)?;
     if let Some(limits) = &arguments.require {
-        super::require::check(limits, &compiled.files, &compiled.lowered)?;
+        super::require::check(limits, path, &compiled)?;
     }
     let outputs =
         requests.iter().map(|request| output(&compiled, (path, &compiler.settings.data), request, &requests)).collect::<Result<_, _>>()?;

@@ -2,39 +2,57 @@
 
 use super::compile::exceeded;
 use super::options::usage;
-use super::output::grouped;
-use crate::diagnostic::Diagnostic;
-use crate::emit::ObjectFiles;
-use crate::lower::Lowered;
+use super::output::{grouped, table};
+use crate::compile::Compiled;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 
-/// Checks a model against limits.
+/// Checks a model against all limits.
 ///
 /// # Errors
-/// When a limit is malformed or not kept; the message names the tensors that are live at the peak.
-pub fn check(limits: &str, files: &ObjectFiles, lowered: &Lowered) -> Result<(), Diagnostic> {
-    for limit in limits.split(',') {
-        let (what, bytes) =
-            parse(limit).ok_or_else(|| usage(format!("--require {limit} is not understood")).expected("arena<=64K", limit))?;
-        let record = &files.record;
-        let needed = match what {
-            "arena" => record.state_bytes + record.scratch_bytes,
-            "stack" => record.stack_bytes,
-            _ => files.report["memory"]["code_bytes"].as_u64().unwrap_or(0) + record.weights_bytes,
-        };
-        if needed > bytes {
-            let mut error = exceeded(format!("the model needs more {what} than it may")).expected(
-                format!("at most {} B", grouped(bytes)),
-                format!("{} B, {} B too much", grouped(needed), grouped(needed - bytes)),
-            );
-            if what == "arena"
-                && let Some(peak) = lowered.peaks.iter().max_by_key(|p| p.bytes)
-            {
-                error = error.help(format!("live at the peak: {}", peak.tensors.join(", ")));
-            }
-            return Err(error);
-        }
+/// When a limit is malformed; else one diagnostic for each that is not kept, the one of the arena naming what is live at the peak.
+pub fn check(limits: &str, file: &str, compiled: &Compiled) -> Result<(), Diagnostics> {
+    let malformed = |limit: &str| usage(format!("--require {limit} is not understood")).expected("arena<=64K, stack<=2K or flash<=1M", limit);
+    let limits = limits.split(',').map(|limit| parse(limit).ok_or_else(|| malformed(limit))).collect::<Result<Vec<_>, _>>()?;
+    let errors: Vec<Diagnostic> = limits.into_iter().filter_map(|limit| over(limit, compiled)).map(|error| error.in_file(file)).collect();
+    if errors.is_empty() { Ok(()) } else { Err(Diagnostics(errors)) }
+}
+
+/// What is wrong if the model needs more than a limit.
+fn over((what, most): (&str, u64), compiled: &Compiled) -> Option<Diagnostic> {
+    let record = &compiled.files.record;
+    let code = compiled.files.report["memory"]["code_bytes"].as_u64().unwrap_or(0);
+    let needed = match what {
+        "arena" => record.state_bytes + record.scratch_bytes,
+        "stack" => record.stack_bytes,
+        _ => code + record.weights_bytes,
+    };
+    if needed <= most {
+        return None;
     }
-    Ok(())
+    let bytes = |number| format!("{} B", grouped(number));
+    let mut found = format!("{}, {} too much", bytes(needed), bytes(needed - most));
+    let mut error = exceeded(format!("the model needs more {what} than it may"));
+    match what {
+        "arena" => {
+            found.push_str(&format!("\n{} of state; live at the peak:\n{}", bytes(record.state_bytes), live(compiled)));
+            error = error.help("`--report page.html` shows memory over time; `--plan-effort max` searches longer for a smaller plan");
+        }
+        "flash" => {
+            found.push_str(&format!("\n{} of code, {} of weights", bytes(code), bytes(record.weights_bytes)));
+            error = error.help("`--report page.html` shows the bytes of each kernel and its weights");
+        }
+        _ => {}
+    }
+    Some(error.expected(format!("at most {}", bytes(most)), found))
+}
+
+/// What is live where most is, a line each, largest first.
+fn live(compiled: &Compiled) -> String {
+    let peak = compiled.lowered.peaks.iter().max_by_key(|peak| peak.bytes);
+    let mut tensors: Vec<_> = peak.into_iter().flat_map(|peak| &peak.tensors).collect();
+    tensors.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+    let rows: Vec<Vec<String>> = tensors.into_iter().map(|(name, bytes)| vec![format!("{} B", grouped(*bytes)), name.clone()]).collect();
+    table(&rows, &[0]).trim_end().to_owned()
 }
 
 fn parse(limit: &str) -> Option<(&str, u64)> {

@@ -4,8 +4,8 @@ use super::Outcome;
 use super::engine::Engine;
 use super::io::{Inputs, Model, read_array, read_model_for, write};
 use super::options::{Common, usage};
-use super::output::grouped;
-use super::tap::{Taps, Values, entry_name, source_module};
+use super::output::{grouped, table};
+use super::tap::{Taps, Way, entry_name, in_order, source_module};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::ir::interpret::Interpreter;
 use crate::ir::{ElementType, Module, Scalar, Tensor};
@@ -125,42 +125,46 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let source = if arguments.tap.is_empty() { Module::default() } else { source_module(&model, &arguments.common)? };
     let taps = Taps::new(&arguments.tap, &source)?;
     let mut interpreter = Interpreter::new(&source);
-    let mut results = Results { archive: Archive::default(), silent: arguments.outputs.is_some() };
+    let mut results = Results { archive: Archive::default(), silent: arguments.outputs.is_some(), rows: vec![] };
     for (call, &method) in methods.iter().enumerate() {
         let inputs = inputs.of_call(&model.module, method, call)?;
         let outputs = engine.call(method, &inputs)?;
         for (index, output) in outputs.into_iter().enumerate() {
-            let name = format!("out{call}_{}", engine.position(method, index));
-            results.add(name, &format!("{:?}", engine.program().methods[method].outputs[index].name), output);
+            let entry = format!("out{call}_{}", engine.position(method, index));
+            results.show(&entry, &format!("{:?}", engine.program().methods[method].outputs[index].name), &output);
+            results.archive.tensors.insert(entry, output);
         }
         if !arguments.tap.is_empty() {
             let mut values = taps.compiled(&mut engine, method);
             taps.interpreted(&source, &mut interpreter, method, &inputs, &mut values)?;
-            results.add_taps(values, (methods.len() > 1).then_some(call));
+            results.add_taps(in_order(values, &source), (methods.len() > 1).then_some(call));
         }
     }
     if let Some(path) = &arguments.outputs {
         write(path, &results.archive.to_bytes()?)?;
     }
+    print!("{}", table(&results.rows, &[]));
     Ok(Outcome::Done)
 }
 
-/// Where outputs go: into the archive, and without one onto the screen too.
+/// Where outputs go: into the archive, and without one onto the screen.
 struct Results {
     archive: Archive,
     silent: bool,
+    /// What is printed: what it is, type, elements, name.
+    rows: Vec<Vec<String>>,
 }
 
 impl Results {
-    fn add(&mut self, name: String, about: &str, tensor: Tensor) {
+    fn show(&mut self, what: &str, name: &str, tensor: &Tensor) {
         if !self.silent {
-            println!("{}", summary(&name, about, &tensor));
+            let ty = format!("{}{:?}", tensor.element, tensor.shape);
+            self.rows.push(vec![what.into(), ty, first_elements(tensor), name.into()]);
         }
-        self.archive.tensors.insert(name, tensor);
     }
 
-    /// Adds inner tensors; says on standard error how each was come by.
-    fn add_taps(&mut self, values: Values, call: Option<usize>) {
+    /// Adds inner tensors, and says how each was come by: on standard error where nothing else is printed.
+    fn add_taps(&mut self, values: Vec<(String, (Way, Vec<Tensor>))>, call: Option<usize>) {
         for (name, (way, tensors)) in values {
             let repeated = tensors.len() > 1;
             if self.silent {
@@ -170,7 +174,9 @@ impl Results {
                 let entry = entry_name(&name, call, repeated.then_some(turn));
                 // A tensor may be called as an output of the archive is.
                 let taken = self.archive.tensors.contains_key(&entry);
-                self.add(if taken { format!("{entry}#tap") } else { entry }, way.name(), tensor);
+                let entry = if taken { format!("{entry}#tap") } else { entry };
+                self.show(way.name(), &entry, &tensor);
+                self.archive.tensors.insert(entry, tensor);
             }
         }
     }
@@ -179,14 +185,14 @@ impl Results {
 /// Elements of an output printed at most.
 const SHOWN: usize = 8;
 
-/// One line about a tensor: type, shape, what is to be said about it, the first elements.
-fn summary(name: &str, about: &str, tensor: &Tensor) -> String {
+/// The first elements of a tensor, and how many more there are.
+fn first_elements(tensor: &Tensor) -> String {
     let element = tensor.element.part();
     let size = (element.bits() / 8).max(1) as usize;
     let numbers = tensor.bytes.chunks_exact(size).take(SHOWN).map(|bytes| number(element, bytes));
     let more = tensor.elements().saturating_sub(SHOWN);
     let rest = if more > 0 { format!(" … {} more", grouped(more as u64)) } else { String::new() };
-    format!("{name} {}{:?} {about}: {}{rest}", tensor.element, tensor.shape, numbers.collect::<Vec<_>>().join(" "))
+    format!("{}{rest}", numbers.collect::<Vec<_>>().join(" "))
 }
 
 fn number(element: ElementType, bytes: &[u8]) -> String {

@@ -126,6 +126,14 @@ fn names(module: &Module) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Values in the order in which the file computes them.
+pub fn in_order(values: Values, source: &Module) -> Vec<(String, (Way, Vec<Tensor>))> {
+    let positions: BTreeMap<&str, usize> = names(source).zip(0..).collect();
+    let mut list: Vec<_> = values.into_iter().collect();
+    list.sort_by_key(|(name, _)| positions.get(name.as_str()).copied());
+    list
+}
+
 /// Names in an archive: the tensor's own; with several calls, the call's number before it; of a tensor computed repeatedly, the
 /// turn's number behind it.
 pub fn entry_name(name: &str, call: Option<usize>, turn: Option<usize>) -> String {

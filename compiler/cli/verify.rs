@@ -4,6 +4,7 @@ use super::Outcome;
 use super::engine::{Engine, machine};
 use super::io::{Inputs, Model, read_model, read_model_for};
 use super::options::{Common, usage};
+use super::output::grouped;
 use super::run::Methods;
 use crate::compare::{Difference, Tolerance, compare};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
@@ -103,11 +104,16 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         return Err(Diagnostic::new(504, Kind::Invalid, "the expected outputs hold none of the model's outputs").into());
     }
     if differing > 0 {
-        println!("{differing} of {compared} outputs differ");
+        println!("{differing} of {} differ", counted(compared, "output"));
         return Ok(Outcome::Differs);
     }
-    println!("{compared} outputs of {} calls agree", cases.len());
+    println!("{} of {} agree", counted(compared, "output"), counted(cases.len(), "call"));
     Ok(Outcome::Done)
+}
+
+/// A number of things: `1 output`, `2 outputs`.
+fn counted(number: usize, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(number as u64), if number == 1 { "" } else { "s" })
 }
 
 /// One call of the first method, with nothing to compare its outputs with.

@@ -5,7 +5,7 @@ use super::pool::Pool;
 use super::tensors::{Tensors, root_of};
 use super::work::Work;
 use crate::fuse::Group;
-use crate::ir::{self, Definition, Value};
+use crate::ir::{self, Definition, Op, Value};
 use crate::machine::Machine;
 use crate::plan::Plan;
 use crate::program::{Address, Call, External, ExternalTensor, Origin, Slices, Step, Written};
@@ -155,12 +155,14 @@ impl<'a: 's, 's> Emission<'a, 's> {
         complete
     }
 
-    /// What a group leaves of an output, if that has static extents and lies as it is.
+    /// What a group leaves of an output, if that has static extents and lies as it is. What a branch or a loop hands on is left out: the
+    /// value there stands for several, such as what a loop begins with and what each round makes of it.
     fn written(&mut self, value: Value) -> Option<Written> {
         let function = self.tensors.function();
         let data = &function.values[value];
         let ty = data.ty.as_tensor()?;
         let definition = match data.definition {
+            Definition::Result(inst, _) if matches!(function.insts[inst].op, Op::If | Op::While) => return None,
             // A band is not what its operator computes in the file.
             Definition::Result(inst, number) if !self.bands.contains(&value) => function.insts[inst].source.map(|source| (source, number)),
             Definition::Result(..) | Definition::Param(_) => None,

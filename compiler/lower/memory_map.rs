@@ -31,10 +31,15 @@ pub fn peak(plan: &Plan, map: &MemoryMap) -> Peak {
         match places.iter_mut().find(|(offset, _, _)| *offset == occupant.offset) {
             Some((_, bytes, names)) => {
                 *bytes = occupant.bytes.max(*bytes);
-                *names = format!("{names}, in place {}", occupant.name);
+                *names = format!("{names}, in place {}", shown(&occupant.name));
             }
-            None => places.push((occupant.offset, occupant.bytes, occupant.name.clone())),
+            None => places.push((occupant.offset, occupant.bytes, shown(&occupant.name).to_owned())),
         }
     }
-    Peak { bytes: plan.lower_bound, tensors: places.into_iter().map(|(_, bytes, names)| format!("{names} ({bytes} B)")).collect() }
+    Peak { bytes: plan.lower_bound, tensors: places.into_iter().map(|(_, bytes, names)| (names, bytes)).collect() }
+}
+
+/// Converters join the names of all operators that they have fused; the first says which tensor it is.
+fn shown(name: &str) -> &str {
+    name.split(';').next().unwrap_or(name)
 }
