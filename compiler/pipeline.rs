@@ -26,7 +26,7 @@ pub fn read(bytes: Arc<dyn Bytes>, file: &str, options: &frontend::LoadOptions) 
 /// # Errors
 /// As [`read`], and one diagnostic for each operator without lowering.
 pub fn lower(module: &Module, file: &str, options: lower::Options) -> Result<Lowered, Diagnostics> {
-    lower::lower(module, options).map_err(|Diagnostics(list)| Diagnostics(list.into_iter().map(|d| d.in_file(file)).collect()))
+    lower::lower(module, options).map_err(|Diagnostics(list)| Diagnostics(list.into_iter().map(|d| d.in_file(file)).collect()).grouped())
 }
 
 fn gate(module: &Module, who: &str) -> Result<(), Diagnostics> {

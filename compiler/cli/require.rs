@@ -11,7 +11,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 /// # Errors
 /// When a limit is malformed; else one diagnostic for each that is not kept, the one of the arena naming what is live at the peak.
 pub fn check(limits: &str, file: &str, compiled: &Compiled) -> Result<(), Diagnostics> {
-    let malformed = |limit: &str| usage(format!("--require {limit} is not understood")).expected("arena<=64K, stack<=2K or flash<=1M", limit);
+    let malformed =
+        |limit: &str| usage(format!("--require {limit} is not understood")).expected("arena<=64K, stack<=2K or flash<=1M", limit);
     let limits = limits.split(',').map(|limit| parse(limit).ok_or_else(|| malformed(limit))).collect::<Result<Vec<_>, _>>()?;
     let errors: Vec<Diagnostic> = limits.into_iter().filter_map(|limit| over(limit, compiled)).map(|error| error.in_file(file)).collect();
     if errors.is_empty() { Ok(()) } else { Err(Diagnostics(errors)) }

@@ -49,6 +49,6 @@ static void NAMED(_run)(FILE *inputs, FILE *outputs, unsigned calls)
     NAMED(_read)(inputs, &in);
     NAMED(_prepare)(&out);
     EQUAL(NAMED(_call)(arena, &in, &out), MODELC_OK);
-    NAMED(_write)(outputs);
+    NAMED(_write)(outputs, &out);
   }
 }

@@ -1,6 +1,8 @@
 //! Objects of models linked into one C program, which runs them here or under an emulator.
 
 use modelc::emit::{Image, ObjectFiles};
+use modelc::interface::has_shape;
+use modelc::ir::Tensor;
 use modelc::program::{Method, Port};
 use std::fmt::Write;
 use std::fs;
@@ -26,8 +28,8 @@ impl Tools {
     }
 }
 
-/// Bytes of the buffers of each call.
-pub type Calls = Vec<Vec<Vec<u8>>>;
+/// Inputs or outputs of each call.
+pub type Calls = Vec<Vec<Tensor>>;
 
 /// A model of the program.
 pub struct Linked<'a> {
@@ -56,7 +58,13 @@ pub fn run(models: &[Linked<'_>], tools: Tools) -> Result<Vec<Calls>, String> {
         write(&format!("{}.h", model.name), model.files.header.as_bytes())?;
         text.push_str(&buffers(model));
         inputs.extend(model.weights.iter().flatten());
-        inputs.extend(model.calls.iter().flatten().flatten());
+        for (tensor, port) in model.calls.iter().flat_map(|call| call.iter().zip(&model.method.inputs)) {
+            let extents: Vec<u64> = if has_shape(port) { tensor.shape.clone() } else { vec![] };
+            inputs.extend(extents.into_iter().flat_map(u64::to_le_bytes));
+            inputs.extend(&tensor.bytes);
+            // The program reads as much as the largest shape has.
+            inputs.resize(inputs.len() + (port.bytes as usize).saturating_sub(tensor.bytes.len()), 0);
+        }
     }
     text.push_str("#define RUN_ALL(inputs, outputs) \\\n");
     for Linked { name, calls, .. } in models {
@@ -72,13 +80,19 @@ pub fn run(models: &[Linked<'_>], tools: Tools) -> Result<Vec<Calls>, String> {
     all.filter(|_| outputs.is_empty()).ok_or_else(|| "the program wrote more or less than the outputs".into())
 }
 
-/// The outputs of one call, from what the program wrote.
-fn take(bytes: &mut &[u8], ports: &[Port]) -> Option<Vec<Vec<u8>>> {
+/// The outputs of one call, from what the program wrote: the shape where it is known only then, and the whole buffer.
+fn take(bytes: &mut &[u8], ports: &[Port]) -> Option<Vec<Tensor>> {
     let mut outputs = Vec::new();
     for port in ports {
-        let (output, rest) = bytes.split_at_checked(port.bytes as usize)?;
-        outputs.push(output.to_vec());
+        let mut shape = port.shape.clone();
+        for extent in shape.iter_mut().filter(|_| has_shape(port)) {
+            let (word, rest) = bytes.split_first_chunk()?;
+            (*extent, *bytes) = (u64::from_le_bytes(*word), rest);
+        }
+        let (buffer, rest) = bytes.split_at_checked(port.bytes as usize)?;
         *bytes = rest;
+        let written = port.element.bytes_for(shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent))?)?;
+        outputs.push(Tensor { element: port.element, shape, bytes: buffer.get(..written as usize)?.to_vec() });
     }
     Some(outputs)
 }
@@ -97,6 +111,9 @@ fn buffers(model: &Linked<'_>) -> String {
     }
     let _ = writeln!(text, "static void {name}_read(FILE *file, {name}_forward_inputs *in)\n{{\n  (void)file; (void)in;");
     for (index, port) in method.inputs.iter().enumerate() {
+        if has_shape(port) {
+            let _ = writeln!(text, "  CHECK(fread(in->in{index}_shape, 8, {0}, file) == {0});", port.shape.len());
+        }
         let _ = writeln!(
             text,
             "  CHECK(fread({name}_in{index}, 1, {0}, file) == {0});\n  in->in{index} = (void *){name}_in{index};",
@@ -107,8 +124,11 @@ fn buffers(model: &Linked<'_>) -> String {
     for index in 0..method.outputs.len() {
         let _ = writeln!(text, "  out->out{index} = (void *){name}_out{index};");
     }
-    let _ = writeln!(text, "}}\nstatic void {name}_write(FILE *file)\n{{\n  (void)file;");
+    let _ = writeln!(text, "}}\nstatic void {name}_write(FILE *file, const {name}_forward_outputs *out)\n{{\n  (void)file; (void)out;");
     for (index, port) in method.outputs.iter().enumerate() {
+        if has_shape(port) {
+            let _ = writeln!(text, "  CHECK(fwrite(out->out{index}_shape, 8, {0}, file) == {0});", port.shape.len());
+        }
         let _ = writeln!(text, "  CHECK(fwrite({name}_out{index}, 1, {0}, file) == {0});", port.bytes);
     }
     text.push_str("}\n#include \"model.h\"\n#undef NAMED\n#undef SIZED\n#undef WEIGHTS\n");

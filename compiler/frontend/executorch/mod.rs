@@ -29,7 +29,6 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::ir::data::Bytes;
 use crate::ir::{Data, ImportedPlan, Module};
 use program::{Instruction, Plan};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use ops::operators;
@@ -47,6 +46,8 @@ fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec
     let file = reader::File::open(bytes).map_err(|fault| vec![fault])?;
     let plans = program::plans(&file)?;
     let mut faults = unknown_operators(&plans);
+    // Without the results of an unknown operator, what reads them seems wrong too.
+    let all_known = faults.is_empty();
     let open = |(path, data): &(String, Data)| data_file::DataFile::open(data).map_err(|fault| fault.in_file(path));
     let data = options.data.iter().map(open).collect::<Result<_, _>>().map_err(|fault| vec![fault])?;
     let mut shared = shared::Shared::new(file, options.shapes.clone(), data);
@@ -58,7 +59,7 @@ fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec
                 module.methods.push(method);
                 imported.methods.push(memory);
             }
-            Err(more) => faults.extend(more),
+            Err(more) => faults.extend(more.into_iter().filter(|fault| all_known || fault.kind == Kind::Unsupported)),
         }
     }
     if !faults.is_empty() {
@@ -68,26 +69,20 @@ fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec
     Ok(module)
 }
 
-/// One diagnostic for each operator or back end that is not supported, at its first use.
+/// One diagnostic for each use of an operator or back end that is not supported.
 fn unknown_operators(plans: &[Plan]) -> Vec<Diagnostic> {
-    let mut first: BTreeMap<(bool, &str), (&str, usize, usize)> = BTreeMap::new();
+    let mut faults = Vec::new();
     for plan in plans {
         for (pc, instruction) in plan.instructions.iter().enumerate() {
-            let delegate = match instruction {
-                Instruction::Kernel { operator, .. } if ops::find(&plan.operators[*operator]).is_none() => false,
-                Instruction::Delegate { .. } => true,
+            let (code, what) = match instruction {
+                Instruction::Kernel { operator, .. } if ops::find(&plan.operators[*operator]).is_none() => (401, "the operator"),
+                Instruction::Delegate { .. } => (402, "the back end"),
                 _ => continue,
             };
-            first.entry((delegate, plan.instruction_name(pc))).or_insert((&plan.name, pc, 0)).2 += 1;
+            let name = plan.instruction_name(pc);
+            let fault = Diagnostic::new(code, Kind::Unsupported, format!("{what} {name} is not supported"));
+            faults.push(fault.in_function(&plan.name).at_operator(pc as u32, name));
         }
     }
-    let mut faults: Vec<_> = first.into_iter().collect();
-    faults.sort_by_key(|(_, (method, pc, _))| (*method, *pc));
-    let diagnostic = |((delegate, name), (method, pc, count)): ((bool, &str), (&str, usize, usize))| {
-        let (code, what) = if delegate { (402, "the back end") } else { (401, "the operator") };
-        Diagnostic::new(code, Kind::Unsupported, format!("{what} {name} is not supported ({count} uses)"))
-            .in_function(method)
-            .at_operator(pc as u32, name)
-    };
-    faults.into_iter().map(diagnostic).collect()
+    faults
 }
