@@ -36,7 +36,7 @@ fn over((what, most): (&str, u64), compiled: &Compiled) -> Option<Diagnostic> {
     match what {
         "arena" => {
             found.push_str(&format!("\n{} of state; live at the peak:\n{}", bytes(record.state_bytes), live(compiled)));
-            error = error.help("`--report page.html` shows memory over time; `--plan-effort max` searches longer for a smaller plan");
+            error = error.help("`--report page.html` shows memory over time");
         }
         "flash" => {
             found.push_str(&format!("\n{} of code, {} of weights", bytes(code), bytes(record.weights_bytes)));
