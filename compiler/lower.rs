@@ -2,6 +2,7 @@
 
 mod bands;
 mod emission;
+mod extents;
 mod imported;
 mod memory_map;
 mod method;

@@ -1,6 +1,7 @@
 //! One method: its groups in order, the places of its values, the planner's request, and the steps with their addresses.
 
 use super::emission::Emission;
+use super::extents::{Ends, check_bounds, measured, port_extents};
 use super::memory_map::{memory_map, peak};
 use super::parts::{Parts, Pinned};
 use super::places::{self, Places, Point};
@@ -12,9 +13,9 @@ use super::{LiveRanges, Options, Peak, PlanSource, bands, bug, imported};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::fuse::flow::{self, Flow, FlowError};
 use crate::fuse::{self, Group, Grouped, Move, Node};
-use crate::ir::{self, Extent, Function, Module, Type, Value};
+use crate::ir::{self, Function, Module, Type, Value};
 use crate::plan::{self, Effort, Plan};
-use crate::program::{Address, Method, Port, PortExtent};
+use crate::program::{Method, Port};
 use crate::schedule::outer::Choice;
 use crate::schedule::{Context, Requirements, Unsupported};
 use std::collections::{HashMap, HashSet};
@@ -149,77 +150,6 @@ impl Frame<'_> {
         };
         Ok(LoweredMethod { method: lowered, plan: plan.clone(), live, peak })
     }
-}
-
-/// What callers give and get.
-struct Ends<'a> {
-    /// The dynamic extents of inputs.
-    entered: Vec<Value>,
-    /// The dynamic extents of outputs.
-    left: Vec<Value>,
-    /// The outputs.
-    outputs: &'a [Value],
-}
-
-impl Ends<'_> {
-    /// What is read when the method is over.
-    fn read(&self) -> impl Iterator<Item = Value> + '_ {
-        self.outputs.iter().chain(&self.left).copied()
-    }
-}
-
-/// The indices that the shapes of tensors name, each once.
-fn measured(function: &Function, tensors: &[Value]) -> Vec<Value> {
-    let mut indices = Vec::new();
-    for &extent in tensors.iter().flat_map(|&v| &function.tensor(v).shape) {
-        if let Extent::Value(index) = function.resolved(extent)
-            && !indices.contains(&index)
-        {
-            indices.push(index);
-        }
-    }
-    indices
-}
-
-/// The dynamic extents of ports, and where each is.
-fn port_extents(function: &Function, ports: &[Value], mut cell: impl FnMut(Value) -> Address) -> Vec<PortExtent> {
-    let mut extents = Vec::new();
-    for (port, &value) in (0..).zip(ports) {
-        for (dimension, &extent) in (0..).zip(&function.tensor(value).shape) {
-            if let Extent::Value(index) = function.resolved(extent) {
-                let low = u64::try_from(function.interval(extent).low).unwrap_or(0);
-                extents.push(PortExtent { port, dimension, low, cell: cell(index) });
-            }
-        }
-    }
-    extents
-}
-
-/// Every tensor has a largest size: memory is planned for it.
-fn check_bounds(module: &Module, method: &ir::Method, function: &Function, nodes: &[Node]) -> Result<(), Diagnostics> {
-    for node in nodes {
-        let inner = match node {
-            Node::Group(group) => {
-                for value in group.tensors(function) {
-                    let ty = function.tensor(value);
-                    let sound = |e: &Extent| function.interval(*e).low >= 0;
-                    if function.bound_bytes(ty).is_none() || !ty.shape.iter().all(sound) {
-                        let error = Unsupported::new("a tensor without a bound on its size");
-                        let help =
-                            "give an input's extent a bound with --bound in0.DIMENSION=N, or an output's with --bound out0.DIMENSION=N";
-                        return Err(unsupported(module, function, method, group, &error).help(help).into());
-                    }
-                }
-                continue;
-            }
-            Node::Moves(_) => continue,
-            Node::If { then: first, otherwise: second, .. } | Node::While { head: first, body: second, .. } => [first, second],
-        };
-        for nodes in inner {
-            check_bounds(module, method, function, nodes)?;
-        }
-    }
-    Ok(())
 }
 
 /// A method cut into groups, and values for what lies outside the arena.
@@ -460,7 +390,7 @@ pub(super) fn choose<'a>(cx: Context<'a>) -> Result<Choice<'a>, (Unsupported, &'
     Choice::new(cx).map_err(|error| (error, cx.group))
 }
 
-fn unsupported(module: &Module, function: &Function, method: &ir::Method, group: &Group, error: &Unsupported) -> Diagnostic {
+pub(super) fn unsupported(module: &Module, function: &Function, method: &ir::Method, group: &Group, error: &Unsupported) -> Diagnostic {
     let mut diagnostic = Diagnostic::new(401, Kind::Unsupported, error.to_string());
     let source = group.insts.iter().find_map(|&inst| function.insts[inst].source);
     if let Some(source) = source {

@@ -266,7 +266,7 @@ impl Operator<'_, '_, '_> {
             }
             Op::IndexTensor => Ok(Some(ListItem::Index(data.operands[0]))),
             Op::Reshape => self.element(data.operands[0], position, depth + 1),
-            Op::Slice => match &data.extents("start")[..] {
+            Op::Slice => match data.extents("start") {
                 [Extent::Static(start)] => {
                     let from = (*start as i64).checked_add(data.ints("stride")[0].saturating_mul(position as i64));
                     let Some(from) = from.and_then(|from| u64::try_from(from).ok()) else { return Ok(None) };

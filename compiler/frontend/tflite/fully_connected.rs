@@ -41,7 +41,7 @@ pub(super) fn fully_connected(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return without_depth(operator, &input, units, options.keep_num_dims());
     }
     let known: u64 = input.extents.iter().filter_map(|e| e.as_static()).product();
-    if depth == 0 || units == 0 || known % depth != 0 {
+    if depth == 0 || units == 0 || !known.is_multiple_of(depth) {
         let message = "the input does not divide into rows as long as the filter's";
         return Err(invalid(311, message).expected(format!("a multiple of {depth} elements"), format!("{:?}", input.shape)));
     }
