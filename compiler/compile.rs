@@ -10,6 +10,7 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::emit::{self, Image, ModelInfo, ObjectFiles, ObjectOptions, Output, RiscvAbi, WeightsPlace};
+use crate::frontend::given::Number;
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::data::Bytes;
 use crate::ir::{Data, Module};
@@ -47,6 +48,8 @@ pub struct Settings {
     pub shapes: Vec<(usize, Vec<u64>)>,
     /// Extents that are known only when the model runs.
     pub bounds: Vec<Bound>,
+    /// Values that inputs have in every call, by input number: what the file computes shapes, axes and the like from is then known.
+    pub values: Vec<(usize, Vec<Number>)>,
     /// Custom operators left to functions of the application: their names in the file, and those of the functions.
     pub customs: Vec<(String, String)>,
     /// Files of tensors beside an ExecuTorch program (`.ptd`). Paths are kept nowhere.
@@ -110,6 +113,13 @@ impl Compiler {
     #[must_use]
     pub fn bound(mut self, input: usize, dimension: usize, most: u64) -> Self {
         self.settings.bounds.push(Bound { is_output: false, port: input, dimension, most });
+        self
+    }
+
+    /// The value that an input has in every call, row by row; a call with another one ends with `MODELC_E_SHAPE`.
+    #[must_use]
+    pub fn value(mut self, input: usize, numbers: &[Number]) -> Self {
+        self.settings.values.push((input, numbers.to_vec()));
         self
     }
 
@@ -197,6 +207,8 @@ impl Settings {
         Ok(LoadOptions {
             shapes: self.shapes.clone(),
             bounds: self.bounds.clone(),
+            values: self.values.clone(),
+            samples: vec![],
             open_constants: self.external_weights,
             customs: self.customs.clone(),
             data: self.data.iter().map(data).collect::<Result<_, Diagnostic>>()?,

@@ -342,7 +342,16 @@ mod tests {
     use super::*;
 
     fn port(element: ElementType, scalar: bool, dynamic: bool) -> Port {
-        Port { name: "x".into(), element, shape: vec![2, 3], dynamic: vec![dynamic, false], bytes: 0, quantization: None, scalar }
+        Port {
+            name: "x".into(),
+            element,
+            shape: vec![2, 3],
+            dynamic: vec![dynamic, false],
+            bytes: 0,
+            quantization: None,
+            scalar,
+            value: None,
+        }
     }
 
     #[test]

@@ -120,6 +120,17 @@ impl Archive {
         self.tensors.get(&format!("in{call}_{index}")).or_else(alone)
     }
 
+    /// The inputs of a call by number.
+    pub fn inputs(&self, call: usize) -> Vec<(usize, &Tensor)> {
+        let number = |name: &str| {
+            let rest = name.strip_prefix("in")?;
+            let (of, index) = rest.split_once('_').unwrap_or(("0", rest));
+            (of.parse() == Ok(call)).then_some(index)?.parse().ok()
+        };
+        let numbers: std::collections::BTreeSet<usize> = self.tensors.keys().filter_map(|name| number(name)).collect();
+        numbers.into_iter().filter_map(|index| Some((index, self.input(call, index)?))).collect()
+    }
+
     /// An output of a call.
     pub fn output(&self, call: usize, index: usize) -> Option<&Tensor> {
         let alone = || self.tensors.get(&format!("out{index}")).filter(|_| call == 0);

@@ -121,6 +121,8 @@ pub struct Port {
     pub quantization: Option<Quantization>,
     /// A plain number and not a buffer.
     pub scalar: bool,
+    /// The only bytes that an input may have; others are `MODELC_E_SHAPE`.
+    pub value: Option<Data>,
 }
 
 /// A dynamic extent of a port: an `i64` in memory while the method runs.

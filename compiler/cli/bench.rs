@@ -1,8 +1,9 @@
 //! `modelc bench MODEL`, in the vocabulary of TFLite's benchmark_model.
 
 use super::Outcome;
+use super::batches::Batch;
 use super::engine::Engine;
-use super::io::{Inputs, read_model, write};
+use super::io::write;
 use super::options::Common;
 use super::output::{grouped, table};
 use super::run::Calls;
@@ -95,12 +96,11 @@ fn microseconds(nanoseconds: f64) -> String {
 /// # Errors
 /// Whatever is wrong with the model or the inputs.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
-    let model = read_model(&arguments.model, &arguments.common)?;
-    let inputs: Inputs = arguments.calls.read()?;
-    let method = arguments.calls.methods(&model, &inputs)?[0];
-    let mut engine = Engine::new(&model, &arguments.common, JitOptions { profile: arguments.profile, ..JitOptions::default() })?;
-    let tensors = inputs.of_call(&model.module, method, 0)?;
-    let slices: Vec<&[u8]> = tensors.iter().map(|t| t.bytes.as_slice()).collect();
+    let batches = arguments.calls.batches(&arguments.model, &arguments.common)?;
+    let Batch { model, calls } = &batches[0];
+    let mut engine = Engine::new(model, &arguments.common, JitOptions { profile: arguments.profile, ..JitOptions::default() })?;
+    let (method, inputs) = (calls[0].method, &calls[0].inputs);
+    let slices: Vec<&[u8]> = inputs.iter().map(|t| t.bytes.as_slice()).collect();
     engine.instance.write_inputs(method, &slices)?;
     let first = measure(&mut engine, method, 1, Duration::ZERO, Duration::MAX, Duration::ZERO)?;
     let delay = seconds(arguments.run_delay);

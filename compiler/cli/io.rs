@@ -3,7 +3,8 @@
 use super::options::{Common, usage};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::emit::{ModelInfo, Output, write_all};
-use crate::frontend::Bound;
+use crate::frontend::given::Sample;
+use crate::frontend::{Bound, LoadOptions};
 use crate::ir::random::Random;
 use crate::ir::{ElementType, Extent, Function, Module, Scalar, Tensor, TensorType};
 use crate::npz::{self, Archive};
@@ -19,6 +20,8 @@ pub struct Model {
     pub path: String,
     /// The file's bytes.
     pub bytes: Arc<memmap2::Mmap>,
+    /// What the front end was told.
+    pub options: LoadOptions,
     /// In the tensor language.
     pub module: Module,
 }
@@ -43,24 +46,32 @@ pub fn map(path: &str) -> Result<Arc<memmap2::Mmap>, Diagnostic> {
 /// # Errors
 /// When the file cannot be read, is invalid, or holds what is not supported.
 pub fn read_model(path: &str, common: &Common) -> Result<Model, Diagnostics> {
-    let bytes = map(path)?;
-    let module = pipeline::read(bytes.clone(), path, &common.load_options()?)?;
-    Ok(Model { path: path.to_owned(), bytes, module })
+    read(path, common, LoadOptions::default())
 }
 
-/// Reads a model for some inputs: without `--shape` and `--bound`, extents that differ from call to call are known only when the model runs,
-/// up to the largest.
+fn read(path: &str, common: &Common, known: LoadOptions) -> Result<Model, Diagnostics> {
+    let bytes = map(path)?;
+    let mut options = LoadOptions { samples: known.samples, ..common.load_options()? };
+    if options.bounds.is_empty() && options.shapes.is_empty() {
+        options.bounds = known.bounds;
+    }
+    let module = pipeline::read(bytes.clone(), path, &options)?;
+    Ok(Model { path: path.to_owned(), bytes, options, module })
+}
+
+/// Reads a model for calls that are known. Without `--shape` and `--bound`, extents that differ from call to call are known only when the
+/// model runs, up to the largest, if all operators let them be.
 ///
 /// # Errors
 /// As [`read_model`].
-pub fn read_model_for(path: &str, common: &Common, inputs: &Inputs) -> Result<Model, Diagnostics> {
-    let bytes = map(path)?;
-    let mut options = common.load_options()?;
-    if options.bounds.is_empty() && options.shapes.is_empty() {
-        options.bounds = inputs.varying();
+pub fn read_model_for(path: &str, common: &Common, inputs: &Inputs, samples: Vec<Sample>) -> Result<Model, Diagnostics> {
+    let bounds = inputs.varying();
+    let varying = !bounds.is_empty();
+    let model = read(path, common, LoadOptions { samples: samples.clone(), bounds, ..LoadOptions::default() });
+    match model {
+        Err(_) if varying => read(path, common, LoadOptions { samples, ..LoadOptions::default() }),
+        other => other,
     }
-    let module = pipeline::read(bytes.clone(), path, &options)?;
-    Ok(Model { path: path.to_owned(), bytes, module })
 }
 
 /// Writes a file as a whole: either all of it is there afterwards, or what was there before. `-` is standard output.
@@ -130,6 +141,16 @@ impl Inputs {
         bounds
     }
 
+    /// The arrays of one call.
+    pub fn sample(&self, method: Option<String>, call: usize) -> Sample {
+        let inputs = match self {
+            Self::Archive(archive) => archive.inputs(call).into_iter().map(|(index, array)| (index, array.clone())).collect(),
+            Self::Arrays(list) => list.clone(),
+            Self::Random(_) => vec![],
+        };
+        Sample { method, inputs }
+    }
+
     /// The inputs of one call of a method, each of the type and shape that the method takes.
     ///
     /// # Errors
@@ -146,6 +167,10 @@ impl Inputs {
             let given = match self {
                 Self::Archive(archive) => archive.input(call, position),
                 Self::Arrays(list) => list.iter().find(|(i, _)| *i == position).map(|(_, tensor)| tensor),
+                Self::Random(_) if let Some(value) = &port.value => {
+                    inputs.push(Tensor { element: ty.element, shape: shape_of(function, ty, None), bytes: value.bytes().to_vec() });
+                    continue;
+                }
                 Self::Random(seed) => {
                     let shape = shape_of(function, ty, None);
                     inputs.push(random(ty.element, &shape, seed.wrapping_add(index as u64)));
@@ -159,7 +184,12 @@ impl Inputs {
             // An array of another rank stays as it is, for `conform` to refuse.
             let given = port.to_buffer(given).unwrap_or_else(|| given.clone());
             let shape = shape_of(function, ty, Some(&given.shape));
-            inputs.push(npz::conform(&given, ty.element, &shape, &name)?);
+            let given = npz::conform(&given, ty.element, &shape, &name)?;
+            if port.value.as_ref().is_some_and(|value| value.bytes() != given.bytes) {
+                let message = "the array does not have the value that the model is compiled for";
+                return Err(Diagnostic::new(507, Kind::Invalid, message).about_tensor(name));
+            }
+            inputs.push(given);
         }
         Ok(inputs)
     }

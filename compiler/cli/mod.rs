@@ -1,5 +1,6 @@
 //! The command line: arguments in, printing out. One file a command; what commands do is elsewhere.
 
+mod batches;
 mod bench;
 mod compile;
 mod engine;

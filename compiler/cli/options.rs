@@ -2,6 +2,7 @@
 
 use crate::Settings;
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::frontend::given::Number;
 use crate::frontend::{Bound, LoadOptions};
 use crate::lower::{self, PlanSource};
 use crate::machine::Machine;
@@ -47,6 +48,9 @@ pub struct Common {
     /// Let an extent be known only when the model runs, up to a bound: in0.1=128
     #[arg(long = "bound", value_name = "PORT.DIMENSION=N")]
     bounds: Vec<String>,
+    /// Give the value that an input has in every call, where shapes or axes depend on it: in1=2,3
+    #[arg(long = "value", value_name = "INPUT=NUMBERS")]
+    values: Vec<String>,
     /// A file of tensors beside an ExecuTorch program
     #[arg(long = "data", value_name = "W.ptd")]
     data: Vec<String>,
@@ -82,6 +86,7 @@ impl Common {
             max_iterations: self.max_iterations,
             shapes: self.shapes.iter().map(|text| parse_shape(text)).collect::<Result<_, _>>()?,
             bounds: self.bounds.iter().map(|text| parse_bound(text)).collect::<Result<_, _>>()?,
+            values: self.values.iter().map(|text| parse_value(text)).collect::<Result<_, _>>()?,
             data: self.data.clone(),
             customs: self.customs.iter().map(|text| parse_custom(text)).collect::<Result<_, _>>()?,
             ..Settings::default()
@@ -125,6 +130,21 @@ fn parse_bound(text: &str) -> Result<Bound, Diagnostic> {
     parse().ok_or_else(|| usage(format!("--bound {text} is not understood")).expected("in0.1=128", text))
 }
 
+fn parse_value(text: &str) -> Result<(usize, Vec<Number>), Diagnostic> {
+    let number = |text: &str| match text {
+        "false" => Some(Number::Integer(0)),
+        "true" => Some(Number::Integer(1)),
+        _ => text.parse().map(Number::Integer).or_else(|_| text.parse().map(Number::Float)).ok(),
+    };
+    let parse = || {
+        let (input, numbers) = text.split_once('=')?;
+        let input = input.strip_prefix("in")?.parse().ok()?;
+        let numbers = if numbers.is_empty() { Some(vec![]) } else { numbers.split(',').map(number).collect() };
+        Some((input, numbers?))
+    };
+    parse().ok_or_else(|| usage(format!("--value {text} is not understood")).expected("in1=2,3", text))
+}
+
 /// The operator's name in the file, and the function's symbol.
 fn parse_custom(text: &str) -> Result<(String, String), Diagnostic> {
     let (name, symbol) = text.split_once('=').unwrap_or((text, text));
@@ -155,6 +175,16 @@ mod tests {
         assert_eq!(parse_bound("out2.0=7").unwrap(), bound(true, 2, 0, 7));
         for wrong in ["in0=1", "0.1=2", "in0.1", "in0.1=0", "in0.x=1", "in.1=1", "out0.-1=1"] {
             assert_eq!(parse_bound(wrong).unwrap_err().kind, Kind::Usage, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn values_are_an_input_and_numbers() {
+        assert_eq!(parse_value("in1=2,-3").unwrap(), (1, vec![Number::Integer(2), Number::Integer(-3)]));
+        assert_eq!(parse_value("in0=0.5,true").unwrap(), (0, vec![Number::Float(0.5), Number::Integer(1)]));
+        assert_eq!(parse_value("in0=").unwrap(), (0, vec![]));
+        for wrong in ["1=2", "in1", "in1=2,,3", "in1=x", "in1=2 3"] {
+            assert_eq!(parse_value(wrong).unwrap_err().kind, Kind::Usage, "{wrong}");
         }
     }
 

@@ -1,8 +1,9 @@
 //! `modelc run MODEL`
 
 use super::Outcome;
+use super::batches::{Batch, Call, batches};
 use super::engine::Engine;
-use super::io::{Inputs, Model, read_array, read_model_for, write};
+use super::io::{Inputs, Model, read_array, write};
 use super::options::{Common, usage};
 use super::output::{grouped, table};
 use super::tap::{Taps, Way, entry_name, in_order, source_module};
@@ -61,31 +62,37 @@ pub struct Methods {
 const MOST_CALLS: usize = 1 << 20;
 
 impl Methods {
-    /// The method of each call; those of an archive may be named in it.
+    /// The method of a name, or the first.
     ///
     /// # Errors
-    /// When there is no method of a name.
-    pub fn of_calls(&self, model: &Model, inputs: &Inputs) -> Result<Vec<usize>, Diagnostic> {
+    /// When there is none.
+    pub fn find(model: &Model, name: Option<&str>) -> Result<usize, Diagnostic> {
         let methods = &model.module.methods;
         if methods.is_empty() {
             return Err(usage("the model has no method to run"));
         }
-        let find = |name: &str| {
-            methods.iter().position(|m| m.name == *name).ok_or_else(|| {
-                let known: Vec<&str> = methods.iter().map(|m| m.name.as_str()).collect();
-                usage(format!("the model has no method {name:?}")).expected(known.join(", "), name)
-            })
-        };
+        let Some(name) = name else { return Ok(0) };
+        methods.iter().position(|m| m.name == *name).ok_or_else(|| {
+            let known: Vec<&str> = methods.iter().map(|m| m.name.as_str()).collect();
+            usage(format!("the model has no method {name:?}")).expected(known.join(", "), name)
+        })
+    }
+
+    /// The name of each call's method, where one is given; an archive may name them.
+    ///
+    /// # Errors
+    /// When there are too many calls.
+    pub fn names(&self, inputs: &Inputs) -> Result<Vec<Option<String>>, Diagnostic> {
         if !self.calls.is_empty() {
-            return self.calls.iter().map(|name| find(name)).collect();
+            return Ok(self.calls.iter().cloned().map(Some).collect());
         }
         let calls = inputs.calls();
         if calls > MOST_CALLS {
             let error = Diagnostic::new(503, Kind::Invalid, "the inputs are of more calls than can be made");
             return Err(error.expected(format!("at most {MOST_CALLS}"), calls.to_string()));
         }
-        let given = |call| self.method.as_deref().or_else(|| inputs.method(call));
-        (0..calls).map(|call| given(call).map_or(Ok(0), find)).collect()
+        let given = |call| self.method.as_deref().or_else(|| inputs.method(call)).map(str::to_owned);
+        Ok((0..calls).map(given).collect())
     }
 }
 
@@ -104,12 +111,12 @@ impl Calls {
         Ok(Inputs::Random(self.random.unwrap_or(1)))
     }
 
-    /// The method of each call.
+    /// The calls, each with a model that can run it.
     ///
     /// # Errors
-    /// When there is no method of a name.
-    pub fn methods(&self, model: &Model, inputs: &Inputs) -> Result<Vec<usize>, Diagnostic> {
-        self.methods.of_calls(model, inputs)
+    /// Whatever is wrong with the model or the inputs.
+    pub fn batches(&self, model: &str, common: &Common) -> Result<Vec<Batch>, Diagnostics> {
+        batches(model, common, &self.methods, &self.read()?)
     }
 }
 
@@ -118,33 +125,40 @@ impl Calls {
 /// # Errors
 /// Whatever is wrong with the model, the inputs or the output.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
-    let inputs = arguments.calls.read()?;
-    let model = read_model_for(&arguments.model, &arguments.common, &inputs)?;
-    let methods = arguments.calls.methods(&model, &inputs)?;
-    let mut engine = Engine::new(&model, &arguments.common, JitOptions { observe: !arguments.tap.is_empty(), ..JitOptions::default() })?;
-    let source = if arguments.tap.is_empty() { Module::default() } else { source_module(&model, &arguments.common)? };
-    let taps = Taps::new(&arguments.tap, &source)?;
-    let mut interpreter = Interpreter::new(&source);
+    let batches = arguments.calls.batches(&arguments.model, &arguments.common)?;
+    let is_single = batches.iter().map(|batch| batch.calls.len()).sum::<usize>() == 1;
     let mut results = Results { archive: Archive::default(), silent: arguments.outputs.is_some(), rows: vec![] };
-    for (call, &method) in methods.iter().enumerate() {
-        let inputs = inputs.of_call(&model.module, method, call)?;
-        let outputs = engine.call(method, &inputs)?;
-        for (index, output) in outputs.into_iter().enumerate() {
-            let entry = format!("out{call}_{}", engine.position(method, index));
-            results.show(&entry, &format!("{:?}", engine.program().methods[method].outputs[index].name), &output);
-            results.archive.tensors.insert(entry, output);
-        }
-        if !arguments.tap.is_empty() {
-            let mut values = taps.compiled(&mut engine, method);
-            taps.interpreted(&source, &mut interpreter, method, &inputs, &mut values)?;
-            results.add_taps(in_order(values, &source), (methods.len() > 1).then_some(call));
-        }
+    for batch in &batches {
+        run(arguments, batch, is_single, &mut results)?;
     }
     if let Some(path) = &arguments.outputs {
         write(path, &results.archive.to_bytes()?)?;
     }
     print!("{}", table(&results.rows, &[]));
     Ok(Outcome::Done)
+}
+
+fn run(arguments: &Arguments, batch: &Batch, is_single: bool, results: &mut Results) -> Result<(), Diagnostics> {
+    let Batch { model, calls } = batch;
+    let options = JitOptions { observe: !arguments.tap.is_empty(), ..JitOptions::default() };
+    let mut engine = Engine::new(model, &arguments.common, options)?;
+    let source = if arguments.tap.is_empty() { Module::default() } else { source_module(model)? };
+    let taps = Taps::new(&arguments.tap, &source)?;
+    let mut interpreter = Interpreter::new(&source);
+    for &Call { number, method, ref inputs } in calls {
+        let outputs = engine.call(method, inputs)?;
+        for (index, output) in outputs.into_iter().enumerate() {
+            let entry = format!("out{number}_{}", engine.position(method, index));
+            results.show(&entry, &format!("{:?}", engine.program().methods[method].outputs[index].name), &output);
+            results.archive.tensors.insert(entry, output);
+        }
+        if !arguments.tap.is_empty() {
+            let mut values = taps.compiled(&mut engine, method);
+            taps.interpreted(&source, &mut interpreter, method, inputs, &mut values)?;
+            results.add_taps(in_order(values, &source), (!is_single).then_some(number));
+        }
+    }
+    Ok(())
 }
 
 /// Where outputs go: into the archive, and without one onto the screen.

@@ -5,7 +5,7 @@
 
 use super::engine::Engine;
 use super::io::Model;
-use super::options::{Common, usage};
+use super::options::usage;
 use crate::bisect::interpreter_failed;
 use crate::codegen::driver::calls;
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -113,8 +113,8 @@ impl Taps {
 ///
 /// # Errors
 /// As [`frontend::load`].
-pub fn source_module(model: &Model, common: &Common) -> Result<Module, Diagnostics> {
-    frontend::load(model.bytes.clone(), &model.path, &common.load_options()?)
+pub fn source_module(model: &Model) -> Result<Module, Diagnostics> {
+    frontend::load(model.bytes.clone(), &model.path, &model.options)
 }
 
 /// Names of the tensors that instructions compute.

@@ -1,8 +1,9 @@
 //! `modelc verify MODEL`: outputs of the compiled model against expected ones.
 
 use super::Outcome;
+use super::batches::{Batch, Call};
 use super::engine::{Engine, machine};
-use super::io::{Inputs, Model, read_model, read_model_for};
+use super::io::{Inputs, Model, read_model};
 use super::options::{Common, usage};
 use super::output::grouped;
 use super::run::Methods;
@@ -56,35 +57,57 @@ struct Case {
 /// # Errors
 /// Whatever is wrong with the model or the data. Differing outputs are no error but an outcome.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
-    let read = |path: &str| Archive::read(Path::new(path)).map_err(|d| d.in_file(path));
-    let inputs = arguments.inputs.as_deref().map(read).transpose()?.map(Inputs::Archive);
-    let mut model = match &inputs {
-        Some(inputs) => read_model_for(&arguments.model, &arguments.common, inputs)?,
-        None => read_model(&arguments.model, &arguments.common)?,
-    };
-    let cases = match (inputs, &arguments.expected) {
-        (Some(inputs), Some(expected)) => recorded_cases(&model, &arguments.methods, &inputs, &read(expected)?)?,
-        _ if Format::detect(&model.bytes) == Some(Format::BundledExecutorch) => bundled_cases(&model)?,
-        _ if arguments.bisect => random_case(&model)?,
-        _ => return Err(usage("there is nothing to compare with").help("give --inputs in.npz --expected out.npz, or a .bpte").into()),
-    };
+    let mut batches = batches(arguments)?;
     let tolerance = Tolerance { relative: arguments.rtol, absolute: arguments.atol };
-    if arguments.bisect
-        && let Some(finding) = first_difference(&mut model, &arguments.common, &cases, tolerance)?
-    {
-        print_finding(&finding, &cases[finding.call].name);
-        return Ok(Outcome::Differs);
-    }
     if arguments.bisect {
+        for (model, cases) in &mut batches {
+            if let Some(finding) = first_difference(model, &arguments.common, cases, tolerance)? {
+                print_finding(&finding, &cases[finding.call].name);
+                return Ok(Outcome::Differs);
+            }
+        }
         println!("every kernel computes what the interpreter does");
-        if cases.iter().all(|case| case.expected.is_empty()) {
+        if batches.iter().flat_map(|(_, cases)| cases).all(|case| case.expected.is_empty()) {
             return Ok(Outcome::Done);
         }
     }
-    let mut engine = Engine::new(&model, &arguments.common, JitOptions::default())?;
-    let mut differing = 0;
-    let mut compared = 0;
-    for case in &cases {
+    let (mut compared, mut differing) = (0, 0);
+    for (model, cases) in &batches {
+        let found = compare_batch(arguments, model, cases, tolerance)?;
+        compared += found.0;
+        differing += found.1;
+    }
+    if compared == 0 {
+        return Err(Diagnostic::new(504, Kind::Invalid, "the expected outputs hold none of the model's outputs").into());
+    }
+    if differing > 0 {
+        println!("{differing} of {} differ", counted(compared, "output"));
+        return Ok(Outcome::Differs);
+    }
+    let calls = batches.iter().map(|(_, cases)| cases.len()).sum();
+    println!("{} of {} agree", counted(compared, "output"), counted(calls, "call"));
+    Ok(Outcome::Done)
+}
+
+/// Models, each with the calls that it can run.
+fn batches(arguments: &Arguments) -> Result<Vec<(Model, Vec<Case>)>, Diagnostics> {
+    if let (Some(inputs), Some(expected)) = (&arguments.inputs, &arguments.expected) {
+        return recorded_cases(arguments, inputs, expected);
+    }
+    let model = read_model(&arguments.model, &arguments.common)?;
+    let cases = match Format::detect(&model.bytes) {
+        Some(Format::BundledExecutorch) => bundled_cases(&model)?,
+        _ if arguments.bisect => random_case(&model)?,
+        _ => return Err(usage("there is nothing to compare with").help("give --inputs in.npz --expected out.npz, or a .bpte").into()),
+    };
+    Ok(vec![(model, cases)])
+}
+
+/// Runs the calls of one model; gives the numbers of outputs compared, and of those that differ.
+fn compare_batch(arguments: &Arguments, model: &Model, cases: &[Case], tolerance: Tolerance) -> Result<(usize, usize), Diagnostics> {
+    let mut engine = Engine::new(model, &arguments.common, JitOptions::default())?;
+    let (mut compared, mut differing) = (0, 0);
+    for case in cases {
         let outputs = engine.call(case.method, &case.inputs)?;
         for (index, found) in outputs.iter().enumerate() {
             let position = engine.position(case.method, index);
@@ -100,15 +123,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
             }
         }
     }
-    if compared == 0 {
-        return Err(Diagnostic::new(504, Kind::Invalid, "the expected outputs hold none of the model's outputs").into());
-    }
-    if differing > 0 {
-        println!("{differing} of {} differ", counted(compared, "output"));
-        return Ok(Outcome::Differs);
-    }
-    println!("{} of {} agree", counted(compared, "output"), counted(cases.len(), "call"));
-    Ok(Outcome::Done)
+    Ok((compared, differing))
 }
 
 /// A number of things: `1 output`, `2 outputs`.
@@ -150,16 +165,21 @@ fn print_finding(finding: &bisect::Finding, case: &str) {
     }
 }
 
-fn recorded_cases(model: &Model, methods: &Methods, inputs: &Inputs, expected: &Archive) -> Result<Vec<Case>, Diagnostics> {
-    let mut cases = Vec::new();
-    for (call, method) in methods.of_calls(model, inputs)?.into_iter().enumerate() {
-        let ports = &model.module.methods[method].outputs;
-        let count = ports.iter().enumerate().map(|(i, port)| port.position(i) + 1).max().unwrap_or(0);
-        let outputs = (0..count).map(|i| expected.output(call, i).cloned()).collect();
-        let arguments = inputs.of_call(&model.module, method, call)?;
-        cases.push(Case { name: format!("call {call}"), method, inputs: arguments, expected: outputs });
-    }
-    Ok(cases)
+fn recorded_cases(arguments: &Arguments, inputs: &str, expected: &str) -> Result<Vec<(Model, Vec<Case>)>, Diagnostics> {
+    let read = |path: &str| Archive::read(Path::new(path)).map_err(|d| d.in_file(path));
+    let (archive, expected) = (read(inputs)?, read(expected)?);
+    let batches = super::batches::batches(&arguments.model, &arguments.common, &arguments.methods, &Inputs::Archive(archive))?;
+    let with_expected = |Batch { model, calls }: Batch| {
+        let case = |Call { number, method, inputs }: Call| {
+            let ports = &model.module.methods[method].outputs;
+            let count = ports.iter().enumerate().map(|(i, port)| port.position(i) + 1).max().unwrap_or(0);
+            let expected = (0..count).map(|i| expected.output(number, i).cloned()).collect();
+            Case { name: format!("call {number}"), method, inputs, expected }
+        };
+        let cases = calls.into_iter().map(case).collect();
+        (model, cases)
+    };
+    Ok(batches.into_iter().map(with_expected).collect())
 }
 
 fn bundled_cases(model: &Model) -> Result<Vec<Case>, Diagnostics> {

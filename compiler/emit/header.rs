@@ -6,7 +6,7 @@ use super::quantization;
 use crate::codegen::CompiledModel;
 use crate::codegen::weights::WeightsHeader;
 use crate::interface::{ABI, ELEMENTS, Interface, MethodInterface, STATUSES, has_shape};
-use crate::ir::ElementType;
+use crate::ir::{ElementType, Scalar};
 use crate::program::{ALIGNMENT, Method, Port, Program};
 use crate::target::FEATURES;
 use std::fmt::Write;
@@ -222,7 +222,8 @@ fn field(text: &mut String, port: &Port, direction: &str, index: usize) {
     let constant = if direction == "in" { "const " } else { "" };
     let extent = |(n, dynamic): (&u64, &bool)| if *dynamic { format!("at most {n}") } else { n.to_string() };
     let shape = port.shape.iter().zip(&port.dynamic).map(extent).collect::<Vec<_>>().join(", ");
-    let note = format!("/* {}: {}[{shape}] */", comment(&port.name), port.element);
+    let value = port.value.as_ref().map_or_else(String::new, |value| only_value(port.element, value.bytes()));
+    let note = format!("/* {}: {}[{shape}]{value} */", comment(&port.name), port.element);
     let ty = c_type(port.element);
     let _ = match (port.scalar, port.element) {
         (true, ElementType::C64 | ElementType::C128) => writeln!(text, "  {ty} {direction}{index}[2]; {note}"),
@@ -233,6 +234,21 @@ fn field(text: &mut String, port: &Port, direction: &str, index: usize) {
     if has_shape(port) {
         let _ = writeln!(text, "  size_t {direction}{index}_shape[{}];", port.shape.len());
     }
+}
+
+/// What is said about an input that has the same value in every call.
+fn only_value(element: ElementType, bytes: &[u8]) -> String {
+    const SHOWN: usize = 16;
+    let element = element.part();
+    let size = (element.bits() / 8).max(1) as usize;
+    let number = |bytes: &[u8]| {
+        let bits = bytes.iter().take(8).rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
+        let scalar = Scalar::from_bits(element, bits);
+        if element.is_float() { scalar.as_f64().to_string() } else { scalar.as_i64().to_string() }
+    };
+    let numbers: Vec<String> = bytes.chunks(size).take(SHOWN).map(number).collect();
+    let more = if bytes.len() > SHOWN * size { ", ..." } else { "" };
+    format!(", always {{ {}{more} }}: any other value is MODELC_E_SHAPE", numbers.join(", "))
 }
 
 fn c_type(element: ElementType) -> &'static str {

@@ -3,6 +3,7 @@
 pub mod bundled;
 pub mod executorch;
 pub mod fixed_point;
+pub mod given;
 pub mod quantization;
 pub mod terms;
 pub mod tflite;
@@ -11,6 +12,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::ir::data::Bytes;
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{Data, Module, TypeError};
+use given::{Number, Sample};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -21,6 +23,11 @@ pub struct LoadOptions {
     pub shapes: Vec<(usize, Vec<u64>)>,
     /// Extents that are known only when the model runs.
     pub bounds: Vec<Bound>,
+    /// Values that inputs have in every call, by input number: operators may then ask for them as numbers.
+    pub values: Vec<(usize, Vec<Number>)>,
+    /// Calls that the module must be able to run: what the file leaves open of an input's shape is theirs, and so is the value of an
+    /// input that some operator must know.
+    pub samples: Vec<Sample>,
     /// Whether the weights are to be replaceable: see [`Module::open_constants`].
     pub open_constants: bool,
     /// Custom operators that functions of the application compute: the operator's name in the file, the function's symbol.

@@ -86,6 +86,8 @@ pub struct Port {
     pub dim_order: Layout,
     /// The position among the source's inputs or outputs where it is not the port's own: a method may return None in between.
     pub source_index: Option<u32>,
+    /// The bytes that an input must have in every call, where operators had to know its value. Nothing reads the parameter then.
+    pub value: Option<Data>,
 }
 
 impl Port {

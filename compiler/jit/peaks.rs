@@ -69,6 +69,7 @@ fn method(number: usize, bytes: u64) -> Method {
         bytes,
         quantization: None,
         scalar: false,
+        value: None,
     };
     let call = Call {
         kernel: number,

@@ -417,6 +417,7 @@ fn ports(function: &Function, values: &[Value], ports: &[ir::Port]) -> Result<Ve
             bytes,
             quantization: port.quantization.clone(),
             scalar: port.scalar,
+            value: port.value.clone(),
         })
     };
     Ok(values.iter().zip(ports).map(port).collect::<Result<_, _>>()?)

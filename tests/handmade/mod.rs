@@ -102,7 +102,16 @@ fn kernels() -> Vec<Kernel> {
 
 fn port(name: &str, element: ElementType, shape: &[u64]) -> Port {
     let bytes = element.bytes_for(shape.iter().product()).unwrap();
-    Port { name: name.into(), element, shape: shape.to_vec(), dynamic: vec![false; shape.len()], bytes, quantization: None, scalar: false }
+    Port {
+        name: name.into(),
+        element,
+        shape: shape.to_vec(),
+        dynamic: vec![false; shape.len()],
+        bytes,
+        quantization: None,
+        scalar: false,
+        value: None,
+    }
 }
 
 fn quantized(port: Port) -> Port {

@@ -4,6 +4,7 @@
 
 use modelc::compare::{Difference, Tolerance};
 use modelc::diagnostic::{Diagnostic, Diagnostics};
+use modelc::frontend::given::Sample;
 use modelc::frontend::{self, LoadOptions};
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::{Method, Module, Tensor};
@@ -23,14 +24,15 @@ pub fn corpus(folder: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Loads a model; the inputs of a `.tflite` get the shapes that are recorded.
+/// Loads a model; what a `.tflite` leaves open of its inputs is as recorded.
 pub fn load(path: &Path) -> Result<Module, Diagnostics> {
     let bytes = std::fs::read(path).expect("the model can be read");
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut options = LoadOptions::default();
     let inputs = recorded(path, "inputs.npz").ok().filter(|_| path.extension().is_some_and(|extension| extension == "tflite"));
     if let Some(inputs) = inputs {
-        options.shapes = (0..).map_while(|index| Some((index, inputs.input(0, index)?.shape.clone()))).collect();
+        let inputs = inputs.inputs(0).into_iter().map(|(index, array)| (index, array.clone())).collect();
+        options.samples = vec![Sample { method: None, inputs }];
     }
     if let Ok(tensors) = std::fs::read(path.with_extension("ptd")) {
         options.data.push(("tensors.ptd".into(), tensors.into()));

@@ -43,6 +43,11 @@ pub fn split(context: &Context<'_>, method: &Method, interface: &MethodInterface
         let records = (inputs, outputs);
         let inputs = buffers(e, inputs, &method.inputs, &interface.inputs);
         let outputs = buffers(e, outputs, &method.outputs, &interface.outputs);
+        for (port, &buffer) in method.inputs.iter().zip(&inputs) {
+            if let Some(value) = &port.value {
+                leave_if_different(e, buffer, value.bytes(), port.element.alignment());
+            }
+        }
         let hooks =
             context.options.profile_hooks.then(|| (e.load(POINTER, state, record::ON_KERNEL), e.load(POINTER, state, record::USER)));
         let weights = context.weights_file.map(|_| e.load(POINTER, state, record::WEIGHTS));
@@ -97,6 +102,23 @@ fn buffers(e: &mut Emitter<'_>, base: Value, ports: &[Port], fields: &[Field]) -
         pointer
     };
     ports.iter().zip(fields).map(buffer).collect()
+}
+
+/// Returns `MODELC_E_SHAPE` if a buffer of elements of so many bytes has other contents. The code has them as numbers, so that they hold
+/// whatever weights it is given.
+fn leave_if_different(e: &mut Emitter<'_>, buffer: Value, bytes: &[u8], size: u64) {
+    let ty = ir::Type::int(size as u16 * 8).unwrap_or(types::I8);
+    let mut difference = None;
+    for (index, element) in bytes.chunks(ty.bytes() as usize).enumerate() {
+        let wanted = element.iter().rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
+        let found = e.load(ty, buffer, (index * ty.bytes() as usize) as i32);
+        let wanted = e.builder.ins().iconst(ty, wanted as i64);
+        let bits = e.builder.ins().bxor(found, wanted);
+        difference = Some(difference.map_or(bits, |others| e.builder.ins().bor(others, bits)));
+    }
+    if let Some(difference) = difference {
+        e.leave_if(difference, E_SHAPE);
+    }
 }
 
 /// What the steps of a method refer to.

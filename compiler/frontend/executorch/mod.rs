@@ -43,6 +43,10 @@ pub fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Dia
 }
 
 fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec<Diagnostic>> {
+    if let Some((input, _)) = options.values.first() {
+        let message = format!("a value is given for input {input}: programs of this format take theirs when they run");
+        return Err(vec![Diagnostic::new(321, Kind::Usage, message)]);
+    }
     let file = reader::File::open(bytes).map_err(|fault| vec![fault])?;
     let plans = program::plans(&file)?;
     let mut faults = unknown_operators(&plans);

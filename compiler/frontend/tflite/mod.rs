@@ -21,6 +21,7 @@ mod fixed;
 mod flexbuffer;
 mod fold;
 mod fully_connected;
+mod given;
 mod hybrid;
 mod indexing;
 mod lookup;
@@ -30,6 +31,7 @@ mod operator;
 mod ordering;
 mod padding;
 mod pooling;
+mod ports;
 mod quantize;
 mod recurrent;
 mod reduction;
@@ -57,8 +59,10 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::ir::data::Bytes;
 use crate::ir::{Method, Module, Port};
 use crate::schema::{flatbuffer_part, tflite as schema, verifier_options};
+use given::{Given, Input};
 use operator::invalid;
 use shared::Shared;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 use subgraph::LoweredSubgraph;
@@ -134,13 +138,42 @@ pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Modu
         customs: &options.customs,
         bounds: &options.bounds,
     };
+    let entries = entries(&model, file.records.len())?;
+    let of_method = |sample: &Option<String>| entries.iter().find(|entry| sample.as_ref().is_none_or(|name| *name == entry.name));
+    let samples = options.samples.iter().filter_map(|sample| Some((of_method(&sample.method)?.subgraph, sample))).collect();
+    let mut given = Given::new(options, samples);
+    loop {
+        let (loaded, asked) = load_with(&file, &entries, &given);
+        // What operators turned out to ask for is known in the next attempt; there are at most as many as inputs.
+        if !given.bind(&asked) {
+            let module = loaded?;
+            return unused(&module, options).map_or(Ok(module), |error| Err(error.into()));
+        }
+    }
+}
+
+/// The error for what is given for an input or output that no method has.
+fn unused(module: &Module, options: &LoadOptions) -> Option<Diagnostic> {
+    let given = options.shapes.iter().map(|(input, _)| (320, "shape", false, *input));
+    let given = given.chain(options.values.iter().map(|(input, _)| (321, "value", false, *input)));
+    let mut given = given.chain(options.bounds.iter().map(|bound| (320, "bound", bound.is_output, bound.port)));
+    let count = |method: &Method, is_output: bool| if is_output { method.outputs.len() } else { method.inputs.len() };
+    let unused = given.find(|(_, _, is_output, port)| module.methods.iter().all(|method| count(method, *is_output) <= *port));
+    unused.map(|(code, what, is_output, port)| {
+        let side = if is_output { "output" } else { "input" };
+        Diagnostic::new(code, Kind::Usage, format!("a {what} is given for {side} {port}, which the model does not have"))
+    })
+}
+
+/// Lowers every entry with what is given for its inputs; says beside which inputs operators must know.
+fn load_with(file: &File<'_>, entries: &[Entry], given: &Given<'_>) -> (Result<Module, Diagnostics>, BTreeSet<Input>) {
     let mut module = Module::default();
-    let mut shared = Shared::new(&file);
-    let mut lowered: Vec<Option<LoweredSubgraph>> = vec![None; shared.file.records.len()];
+    let mut shared = Shared::new(file);
+    let mut lowered: Vec<Option<LoweredSubgraph>> = vec![None; file.records.len()];
     let mut errors = Vec::new();
-    for entry in entries(&model, shared.file.records.len())? {
+    for entry in entries {
         if lowered[entry.subgraph].is_none() {
-            match subgraph::lower(entry.subgraph, &options.shapes, &mut module, &mut shared) {
+            match subgraph::lower(entry.subgraph, given, &mut module, &mut shared) {
                 Ok(function) => lowered[entry.subgraph] = Some(function),
                 Err(diagnostics) => errors.extend(diagnostics),
             }
@@ -149,20 +182,7 @@ pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Modu
             module.methods.push(method(entry, lowered));
         }
     }
-    let unused = options.shapes.iter().find(|(input, _)| module.methods.iter().all(|m| m.inputs.len() <= *input));
-    if let Some((input, _)) = unused.filter(|_| errors.is_empty()) {
-        errors.push(Diagnostic::new(320, Kind::Usage, format!("a shape is given for input {input}, which the model does not have")));
-    }
-    for bound in options.bounds.iter().filter(|_| errors.is_empty()) {
-        let count = |m: &Method| if bound.is_output { m.outputs.len() } else { m.inputs.len() };
-        if module.methods.iter().all(|m| count(m) <= bound.port) {
-            let what = if bound.is_output { "output" } else { "input" };
-            let message = format!("a bound is given for {what} {}, which the model does not have", bound.port);
-            errors.push(Diagnostic::new(320, Kind::Usage, message));
-            break;
-        }
-    }
-    if errors.is_empty() { Ok(module) } else { Err(Diagnostics(errors)) }
+    (if errors.is_empty() { Ok(module) } else { Err(Diagnostics(errors)) }, shared.asked)
 }
 
 /// The first line of a verifier's report.
@@ -226,16 +246,16 @@ fn read_subgraph<'a>(record: schema::SubGraph<'a>, index: usize, buffers: &Buffe
     Ok(Subgraph { index, record, name, tensors })
 }
 
-fn method(entry: Entry, lowered: &LoweredSubgraph) -> Method {
-    let ports = |ports: &[subgraph::Port], names: &[(usize, String)]| {
-        let port = |port: &subgraph::Port| {
+fn method(entry: &Entry, lowered: &LoweredSubgraph) -> Method {
+    let ports = |ports: &[ports::Port], names: &[(usize, String)]| {
+        let port = |port: &ports::Port| {
             let name = names.iter().find(|(tensor, _)| *tensor == port.tensor).map_or(&port.name, |(_, name)| name);
-            Port { name: name.clone(), quantization: port.quantization.clone(), ..Port::default() }
+            Port { name: name.clone(), quantization: port.quantization.clone(), value: port.value.clone(), ..Port::default() }
         };
         ports.iter().map(port).collect()
     };
     Method {
-        name: entry.name,
+        name: entry.name.clone(),
         function: lowered.function,
         inputs: ports(&lowered.inputs, &entry.input_names),
         outputs: ports(&lowered.outputs, &entry.output_names),

@@ -266,12 +266,27 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         Some(Scalar::from_bits(operand.element(), bits))
     }
 
+    /// The error for an operand whose numbers must be known.
+    pub fn unknown(&mut self, operand: &Operand, what: &str) -> Diagnostic {
+        let error = unsupported(format!("{what} that are computed when the model runs are not supported"));
+        let error = error.about_tensor(&operand.info.name);
+        match self.lowering.ask(operand.value)[..] {
+            [] => error,
+            [input] => error.help(format!("give its value with `--value in{input}=...`")),
+            ref inputs => {
+                let options: Vec<String> = inputs.iter().map(|input| format!("`--value in{input}=...`")).collect();
+                error.help(format!("give the values that it is computed from with {}", options.join(" ")))
+            }
+        }
+    }
+
     /// The integers of an operand that must be a constant of i16, i32 or i64, or computed from constants.
     pub fn integers(&mut self, operand: &Operand, what: &str) -> Result<Vec<i64>, Diagnostic> {
         let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&operand.info.name);
-        let Some(bytes) = self.evaluated(operand) else {
-            return Err(at(unsupported(format!("{what} that are computed when the model runs are not supported"))));
-        };
+        if self.evaluated(operand).is_none() {
+            return Err(self.unknown(operand, what));
+        }
+        let bytes = self.evaluated(operand).unwrap_or_default();
         match operand.element() {
             ElementType::I16 => Ok(bytes.chunks_exact(2).map(|b| i64::from(i16::from_le_bytes([b[0], b[1]]))).collect()),
             ElementType::I32 => Ok(bytes.chunks_exact(4).map(|b| i64::from(i32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect()),

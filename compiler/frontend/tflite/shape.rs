@@ -3,7 +3,7 @@
 
 use super::convolution::missing_options;
 use super::extents::{IndexOperation, ListItem};
-use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
+use super::operator::{Lowered, Operand, Operator, extents, invalid};
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
 use crate::ir::size::Size;
@@ -291,9 +291,10 @@ fn float_range(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let mut numbers = Vec::new();
     for index in 0..3 {
         let operand = operator.input(index)?;
-        let number = operator.number(&operand).filter(|number| number.element() == ElementType::F32);
-        let message = "the range's numbers must be binary32 and known when the model is compiled";
-        let number = number.ok_or_else(|| unsupported(message).about_tensor(&operand.info.name))?;
+        if operand.element() != ElementType::F32 {
+            return Err(operator.type_error(&[operand.element()]));
+        }
+        let Some(number) = operator.number(&operand) else { return Err(operator.unknown(&operand, "numbers of a range")) };
         numbers.push(number.as_f64() as f32);
     }
     let [start, limit, step] = numbers[..] else { return Err(invalid(311, "start, limit and step must be one number each")) };

@@ -1,10 +1,11 @@
 //! What the subgraphs of one file share while they are lowered, and the bounds on how they nest.
 
+use super::given::Input;
 use super::operator::{invalid, unsupported};
 use super::variables::Variables;
 use super::{File, Subgraph};
 use crate::diagnostic::Diagnostic;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
 /// How deep subgraphs may call each other; each level costs native stack.
@@ -17,6 +18,8 @@ pub(super) struct Shared<'a> {
     pub file: &'a File<'a>,
     /// Its resource variables.
     pub variables: Variables,
+    /// Inputs of methods whose numbers operators asked for, and did not know.
+    pub asked: BTreeSet<Input>,
     subgraphs: Vec<Option<Rc<Subgraph<'a>>>>,
     /// The subgraphs that are being lowered, outermost first.
     open: Vec<usize>,
@@ -29,7 +32,15 @@ impl<'a> Shared<'a> {
     /// Nothing lowered yet.
     pub fn new(file: &'a File<'a>) -> Self {
         let subgraphs = vec![None; file.records.len()];
-        Self { file, variables: Variables::default(), subgraphs, open: Vec::new(), names: HashSet::new(), operators_left: MAX_OPERATORS }
+        Self {
+            file,
+            variables: Variables::default(),
+            asked: BTreeSet::new(),
+            subgraphs,
+            open: Vec::new(),
+            names: HashSet::new(),
+            operators_left: MAX_OPERATORS,
+        }
     }
 
     /// Begins to lower subgraph number `index`; [`Self::close`] ends it.

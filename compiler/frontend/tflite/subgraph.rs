@@ -1,14 +1,15 @@
 //! Subgraphs to functions: the walk over operators, tensors as SSA values, and the collection of errors.
 
-use super::extents::bound_input;
+use super::given::Given;
 use super::operator::{Operator, invalid, unsupported};
+use super::ports::Port;
 use super::shared::Shared;
 use super::tensor::TensorInfo;
 use super::{Subgraph, external, fold, registry};
-use crate::diagnostic::{Diagnostic, Kind};
-use crate::frontend::Bound;
-use crate::ir::{Func, FunctionBuilder, Module, Op, Quantization, SourceData, TensorType, Type, Value};
+use crate::diagnostic::Diagnostic;
+use crate::ir::{Func, FunctionBuilder, Module, Op, SourceData, TensorType, Type, Value};
 use crate::schema::tflite as schema;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Models with more mistakes than this are told the first ones only.
@@ -37,20 +38,11 @@ pub(super) struct Lowering<'a, 'm> {
     pub(super) is_initialising: bool,
     pub(super) subgraph: Rc<Subgraph<'a>>,
     pub(super) slots: Vec<Slot>,
+    /// The input of the method that a parameter is.
+    pub(super) inputs: HashMap<Value, (usize, usize)>,
     /// Numbers of computed tensors that operators asked for.
     pub(super) evaluated: fold::Evaluated,
     pub(super) diagnostics: Vec<Diagnostic>,
-}
-
-/// One input or output of a lowered subgraph.
-#[derive(Clone)]
-pub(super) struct Port {
-    /// The tensor.
-    pub tensor: usize,
-    /// Its name in the file.
-    pub name: String,
-    /// Its quantization.
-    pub quantization: Option<Quantization>,
 }
 
 /// A subgraph as a function of the module.
@@ -64,19 +56,19 @@ pub(super) struct LoweredSubgraph {
     pub outputs: Vec<Port>,
 }
 
-/// Lowers subgraph number `index`; `shapes` replaces the shapes of inputs by number.
+/// Lowers subgraph number `index`, with what is given for its inputs.
 ///
 /// # Errors
 /// Everything found wrong with it.
 pub(super) fn lower(
     index: usize,
-    shapes: &[(usize, Vec<u64>)],
+    given: &Given<'_>,
     module: &mut Module,
     shared: &mut Shared<'_>,
 ) -> Result<LoweredSubgraph, Vec<Diagnostic>> {
     let subgraph = shared.open(index).map_err(|diagnostic| vec![diagnostic])?;
     let mut lowering = Lowering::new(subgraph, shared, module, false);
-    let inputs = lowering.parameters(shapes);
+    let inputs = lowering.parameters(index, given);
     lowering.operators();
     let outputs = lowering.results();
     let lowered = match (inputs, outputs) {
@@ -114,7 +106,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
         let builder = FunctionBuilder::new(module, shared.function_name(&subgraph.name));
         let slots = vec![Slot::Unwritten; subgraph.tensors.len()];
         let evaluated = fold::Evaluated::default();
-        Self { builder, shared, effect: None, is_initialising, subgraph, slots, evaluated, diagnostics: Vec::new() }
+        Self { builder, shared, effect: None, is_initialising, subgraph, slots, inputs: HashMap::new(), evaluated, diagnostics: Vec::new() }
     }
 
     /// Ends the function; the token of its effects, if there are any, is its last result.
@@ -191,54 +183,6 @@ impl<'a> Lowering<'a, '_> {
             _ => Err(invalid(205, "a tensor index is out of range").expected(format!("below {count}"), index.to_string())),
         };
         list.into_iter().flatten().map(check).collect()
-    }
-
-    fn port(&self, tensor: usize) -> Result<Port, Diagnostic> {
-        let info = self.info(tensor)?;
-        Ok(Port { tensor, name: info.name.clone(), quantization: info.quantization.clone() })
-    }
-
-    fn parameters(&mut self, shapes: &[(usize, Vec<u64>)]) -> Result<Vec<Port>, Diagnostic> {
-        let list = self.indices(self.subgraph.record.inputs())?;
-        // Every input becomes poisoned first, so that one bad input is one error.
-        for tensor in list.iter().flatten() {
-            self.slots[*tensor] = Slot::Poisoned;
-        }
-        let mut ports = Vec::new();
-        for (position, tensor) in list.into_iter().enumerate() {
-            let tensor = tensor.ok_or_else(|| invalid(205, "an input of the subgraph is missing"))?;
-            if matches!(self.slots[tensor], Slot::Value(_)) {
-                return Err(invalid(206, "a tensor is an input twice").about_tensor(self.info(tensor)?.name.clone()));
-            }
-            let info = self.info(tensor)?;
-            let mut shape = info.shape.clone();
-            if let Some((_, wanted)) = shapes.iter().find(|(input, _)| *input == position) {
-                if wanted.len() != shape.len() && info.has_rank {
-                    let message = format!("the shape given for input {position} has another number of dimensions");
-                    return Err(Diagnostic::new(320, Kind::Usage, message).expected(format!("{shape:?}"), format!("{wanted:?}")));
-                }
-                super::tensor::checked_bytes(info.element, wanted)?;
-                shape.clone_from(wanted);
-            }
-            let value = self.builder.param(Type::Tensor(TensorType::of(info.element, &shape)), info.name.clone());
-            let of_input = |bound: &&Bound| !bound.is_output && bound.port == position;
-            let bounds: Vec<Bound> = self.shared.file.bounds.iter().filter(of_input).copied().collect();
-            bound_input(&mut self.builder, value, &bounds)?;
-            self.slots[tensor] = Slot::Value(value);
-            ports.push(self.port(tensor)?);
-        }
-        Ok(ports)
-    }
-
-    fn results(&mut self) -> Result<(Vec<Value>, Vec<Port>), Diagnostic> {
-        let mut values = Vec::new();
-        let mut ports = Vec::new();
-        for tensor in self.indices(self.subgraph.record.outputs())? {
-            let tensor = tensor.ok_or_else(|| invalid(205, "an output of the subgraph is missing"))?;
-            values.push(self.read(tensor)?);
-            ports.push(self.port(tensor)?);
-        }
-        Ok((values, ports))
     }
 
     /// Lowers every operator; what is wrong with one is kept, and the others go on.

@@ -18,6 +18,8 @@ pub(super) struct TensorInfo {
     pub shape: Vec<u64>,
     /// Whether the number of dimensions is known; an unknown shape is that of a scalar.
     pub has_rank: bool,
+    /// Whether the file leaves a dimension open; its extent in `shape` is a placeholder then.
+    pub open: Vec<bool>,
     /// Scales and zero points, when the file gives scales.
     pub quantization: Option<Quantization>,
     /// The bytes of a constant, or the first contents of a variable tensor.
@@ -95,7 +97,9 @@ fn read_named(record: schema::Tensor<'_>, name: String, buffers: &Buffers<'_>) -
         _ => None,
     };
     let has_rank = record.has_rank() || !shape.is_empty();
-    Ok(TensorInfo { name, element, shape, has_rank, quantization, data, is_variable: record.is_variable() })
+    let signature: Vec<i32> = record.shape_signature().into_iter().flatten().collect();
+    let open = (0..shape.len()).map(|d| signature.len() == shape.len() && signature[d] < 0).collect();
+    Ok(TensorInfo { name, element, shape, has_rank, open, quantization, data, is_variable: record.is_variable() })
 }
 
 /// The bytes of a dense tensor, when neither its rank nor its size is beyond what the tensor language takes. An extent of zero does not

@@ -171,6 +171,11 @@ impl<'m> Interpreter<'m> {
     /// As [`Self::run`].
     pub fn run_with_trace(&mut self, method: usize, inputs: &[Tensor], trace: Trace<'_>) -> Result<Vec<Tensor>, InterpretError> {
         let Some(method) = self.module.methods.get(method) else { return fail(format!("there is no method {method}")) };
+        for (index, (port, input)) in method.inputs.iter().zip(inputs).enumerate() {
+            if port.value.as_ref().is_some_and(|value| value.bytes() != input.bytes) {
+                return fail(format!("input {index} has another value than the module was made for"));
+            }
+        }
         self.run_function(method.function, inputs, Some(trace))
     }
 

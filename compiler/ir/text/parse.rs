@@ -180,19 +180,22 @@ impl Parser {
     /// `[1, 2]` or `hex "0102"`, filling a static type.
     fn contents(&mut self, element: ElementType, shape: &[u64]) -> Parsed<Vec<u8>> {
         let place = self.place();
-        let bytes = if self.accept_word("hex") {
-            let digits = self.text()?;
-            let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-            let bytes: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(pair).collect();
-            bytes.filter(|_| digits.len() % 2 == 0).ok_or_else(|| place.error("these are no hexadecimal bytes"))?
-        } else {
-            number::bytes(element, &self.bracketed(|p| p.scalar_of(element))?)
-        };
+        let bytes =
+            if self.accept_word("hex") { self.hexadecimal()? } else { number::bytes(element, &self.bracketed(|p| p.scalar_of(element))?) };
         let want = TensorType::of(element, shape).static_bytes();
         if want != Some(bytes.len() as u64) {
             return Err(place.error(format!("{} bytes do not fill {element}{shape:?}", bytes.len())));
         }
         Ok(bytes)
+    }
+
+    /// The bytes behind `hex`.
+    fn hexadecimal(&mut self) -> Parsed<Vec<u8>> {
+        let place = self.place();
+        let digits = self.text()?;
+        let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+        let bytes: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(pair).collect();
+        bytes.filter(|_| digits.len() % 2 == 0).ok_or_else(|| place.error("these are no hexadecimal bytes"))
     }
 
     /// Collects the names of all functions.
@@ -313,6 +316,10 @@ impl Parser {
         port.dim_order = self.layout()?;
         if self.accept_word("source") {
             port.source_index = Some(self.integer()?);
+        }
+        if self.accept_word("value") {
+            self.keyword("hex")?;
+            port.value = Some(self.hexadecimal()?.into());
         }
         Ok(port)
     }

@@ -70,6 +70,11 @@ fn contents(element: ElementType, bytes: &[u8], constants: Constants) -> String 
     if constants == Constants::Elided {
         return format!("elided {} bytes", bytes.len());
     }
+    hexadecimal(bytes)
+}
+
+/// Bytes as `hex "0102"`.
+fn hexadecimal(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 2 + 6);
     text.push_str("hex \"");
     for byte in bytes {
@@ -246,6 +251,9 @@ fn print_method(out: &mut String, module: &Module, method: &Method) {
             }
             if let Some(index) = port.source_index {
                 text.push_str(&format!(" source {index}"));
+            }
+            if let Some(value) = &port.value {
+                text.push_str(&format!(" value {}", hexadecimal(value.bytes())));
             }
             line(out, format_args!("{text}"));
         }

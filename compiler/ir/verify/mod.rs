@@ -142,6 +142,9 @@ fn check_method(module: &Module, method: &Method) -> Check {
 
 fn check_port(port: &Port, ty: &Type) -> Check {
     let rank = ty.as_tensor().map_or(0, TensorType::rank);
+    let bytes = ty.as_tensor().and_then(TensorType::static_bytes);
+    let fits = |value: &super::Data| bytes == Some(value.bytes().len() as u64);
+    require(port.value.as_ref().is_none_or(fits), || "the only value does not fill the type".into())?;
     require(port.dim_order.order().is_none_or(|order| order.len() == rank), || "the dimension order does not fit the rank".into())?;
     let Some(quantization) = &port.quantization else { return Ok(()) };
     let (scales, zeros) = (quantization.scales.len(), quantization.zero_points.len());

@@ -1,0 +1,100 @@
+//! What users say about the inputs of a method, for the subgraph that the method is.
+
+use super::operator::unsupported;
+use super::tensor::{TensorInfo, checked_bytes};
+use crate::diagnostic::{Diagnostic, Kind};
+use crate::frontend::given::{Sample, elements};
+use crate::frontend::{Bound, LoadOptions};
+use crate::ir::{Data, ElementType};
+use crate::npz;
+use std::collections::BTreeSet;
+
+/// Bytes of a value that is known when compiling; each call compares them.
+const MAX_BYTES: u64 = 1 << 12;
+
+/// An input of a method: its subgraph, and its number among the subgraph's inputs.
+pub(super) type Input = (usize, usize);
+
+/// Shapes and values of inputs.
+pub(super) struct Given<'a> {
+    options: &'a LoadOptions,
+    /// By subgraph.
+    samples: Vec<(usize, &'a Sample)>,
+    /// Inputs that take the value of their sample.
+    bound: BTreeSet<Input>,
+}
+
+impl<'a> Given<'a> {
+    /// What the options say; each sample belongs to a subgraph.
+    pub fn new(options: &'a LoadOptions, samples: Vec<(usize, &'a Sample)>) -> Self {
+        Self { options, samples, bound: BTreeSet::new() }
+    }
+
+    /// Takes the values of the samples for inputs that operators asked for; says whether there are any that were not taken before.
+    pub fn bind(&mut self, asked: &BTreeSet<Input>) -> bool {
+        let known = |&&(subgraph, input): &&Input| self.sample(subgraph).is_some_and(|sample| sample.input(input).is_some());
+        let fresh: Vec<Input> = asked.difference(&self.bound).filter(known).copied().collect();
+        self.bound.extend(&fresh);
+        !fresh.is_empty()
+    }
+
+    fn sample(&self, subgraph: usize) -> Option<&'a Sample> {
+        self.samples.iter().find(|(of, _)| *of == subgraph).map(|(_, sample)| *sample)
+    }
+
+    /// The bounds of an input's extents.
+    pub fn bounds(&self, (_, input): Input) -> impl Iterator<Item = &Bound> {
+        self.options.bounds.iter().filter(move |bound| !bound.is_output && bound.port == input)
+    }
+
+    /// The shape of an input: what the user gives; where the file leaves it open, the sample's; else the file's.
+    pub fn shape(&self, (subgraph, input): Input, info: &TensorInfo) -> Result<Vec<u64>, Diagnostic> {
+        let given = self.options.shapes.iter().find(|(number, _)| *number == input).map(|(_, shape)| shape);
+        if let Some(wanted) = given {
+            if wanted.len() != info.shape.len() && info.has_rank {
+                let message = format!("the shape given for input {input} has another number of dimensions");
+                return Err(Diagnostic::new(320, Kind::Usage, message).expected(format!("{:?}", info.shape), format!("{wanted:?}")));
+            }
+            checked_bytes(info.element, wanted)?;
+            return Ok(wanted.clone());
+        }
+        let sample = self.sample(subgraph).and_then(|sample| sample.input(input)).map(|array| &array.shape);
+        let is_open = |shape: &[u64]| {
+            let rank = info.shape.len();
+            !info.has_rank || (shape.len() == rank && (0..rank).all(|d| info.open[d] || shape[d] == info.shape[d]))
+        };
+        let mut shape = sample.filter(|shape| is_open(shape)).unwrap_or(&info.shape).clone();
+        // An extent with a bound is the caller's.
+        for bound in self.bounds((subgraph, input)).filter(|bound| bound.dimension < info.shape.len()) {
+            shape[bound.dimension] = info.shape[bound.dimension];
+        }
+        Ok(shape)
+    }
+
+    /// The bytes of an input whose value is known.
+    pub fn value(&self, (subgraph, input): Input, element: ElementType, shape: &[u64]) -> Result<Option<Data>, Diagnostic> {
+        let bytes = if let Some((_, numbers)) = self.options.values.iter().find(|(number, _)| *number == input) {
+            let wanted: u64 = shape.iter().product();
+            if numbers.len() as u64 != wanted {
+                let message = format!("the value given for input {input} has another number of elements");
+                return Err(Diagnostic::new(321, Kind::Usage, message).expected(format!("{wanted}"), numbers.len().to_string()));
+            }
+            elements(numbers, element)?
+        } else if self.bound.contains(&(subgraph, input))
+            && let Some(array) = self.sample(subgraph).and_then(|sample| sample.input(input))
+        {
+            npz::conform(array, element, shape, &format!("in{input}"))?.bytes
+        } else {
+            return Ok(None);
+        };
+        if self.bounds((subgraph, input)).next().is_some() {
+            let message = format!("input {input} has an extent that is not known, and cannot have a value that is");
+            return Err(Diagnostic::new(321, Kind::Usage, message));
+        }
+        if bytes.len() as u64 > MAX_BYTES {
+            let error = unsupported("an input whose value must be known is too large");
+            return Err(error.expected(format!("at most {MAX_BYTES} bytes"), bytes.len().to_string()));
+        }
+        Ok(Some(bytes.into()))
+    }
+}
