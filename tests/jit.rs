@@ -377,6 +377,41 @@ fn indices_of_the_data_are_checked_before_anything_is_written() {
     }
 }
 
+/// An input that had to be known when compiling is compared before anything else happens.
+#[test]
+fn a_call_with_another_value_than_the_known_one_ends() {
+    let text = r#"func @main(v0: i32[3], v1: i16[2]) {
+  return v1
+}
+method "main" = @main {
+  input "sizes" value hex "0100000000000000ffffffff"
+  input "x"
+  output "y"
+}
+"#;
+    let lowered = lowered(text);
+    for placement in [Placement::Aligned, Placement::AgainstGuard] {
+        let options = JitOptions { placement, ..JitOptions::default() };
+        let jit = Jit::with_options(&lowered.program, host_machine().unwrap(), options).unwrap_or_else(|error| panic!("{error}"));
+        let mut instance = jit.instance().unwrap();
+        let (x, mut outputs) = (vec![1, 2, 3, 4], vec![]);
+        let sizes: Vec<u8> = [1i32, 0, -1].iter().flat_map(|n| n.to_le_bytes()).collect();
+        instance.call(0, &[&sizes, &x], &mut outputs).unwrap();
+        assert_eq!(outputs, [[1, 2, 3, 4]]);
+        for position in 0..sizes.len() {
+            let mut other = sizes.clone();
+            other[position] ^= 1 << (position % 8);
+            let error = instance.call(0, &[&other, &x], &mut outputs).unwrap_err();
+            assert!(error.code == 513 && error.message.contains("MODELC_E_SHAPE"), "{error}");
+        }
+    }
+    let module = parse_module(text).unwrap();
+    let mut interpreter = ir::interpret::Interpreter::new(&module);
+    let tensor = |element, shape: &[u64], bytes: &[u8]| ir::Tensor { element, shape: shape.to_vec(), bytes: bytes.to_vec() };
+    let inputs = [tensor(ir::ElementType::I32, &[3], &[0; 12]), tensor(ir::ElementType::I16, &[2], &[1, 2, 3, 4])];
+    assert!(interpreter.run(0, &inputs).unwrap_err().to_string().contains("input 0 has another value"));
+}
+
 #[test]
 fn a_table_that_dies_is_updated_in_place() {
     let lowered = lowered(TABLE);

@@ -5,6 +5,14 @@ use modelc::ir::op::OPS;
 use std::fmt::Write;
 use std::path::Path;
 
+/// Combinations of types that TFLite's reference kernels take, and why they are refused; those of whole operators are in the compiler.
+const TYPES_REFUSED: &str = "\n\
+Of the operators that are compiled, these combinations of types, which the reference kernels take, are errors:\n\n\
+- 16-bit activations with a 32-bit bias whose options do not say so (`quantized_bias_type`): the reference reads such a bias as 64-bit numbers.\n\
+- PRELU with 16-bit slopes: the reference reads them as bytes. With 8-bit slopes it is compiled.\n\
+- Integers without scales where the operator is defined by them: the reference divides by zero.\n\
+- complex128 in operators that move slices by index.\n";
+
 fn document() -> String {
     let mut text = String::from(
         "# Operators\n\nMade from the compiler's tables; a test compares. An operator or combination of types that is not compiled is an error that \
@@ -13,6 +21,11 @@ fn document() -> String {
     for (format, operators) in modelc::frontend::operators() {
         let _ = writeln!(text, "\n### {format}: {}\n\n{}", operators.len(), operators.join(", "));
     }
+    text.push_str("\n## What TFLite's runtime has and modelc refuses\n\n| operator | why |\n|---|---|\n");
+    for (name, reason) in modelc::frontend::tflite::refused() {
+        let _ = writeln!(text, "| {name} | {reason} |");
+    }
+    text.push_str(TYPES_REFUSED);
     text.push_str("\n## The tensor language\n\nRows marked with a dash are read and interpreted, and have no kernel yet.\n\n");
     text.push_str("| operator | compiled | meaning |\n|---|---|---|\n");
     for row in OPS {

@@ -50,7 +50,9 @@ pub fn raw_range(
         S::Sub => (operand(0).0 - operand(1).1, operand(0).1 - operand(1).0),
         S::Mul => {
             let (a, b) = (operand(0), operand(1));
-            let corners = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
+            // Two numbers of 64 bits without a sign can leave 128 with one.
+            let corner = |x: i128, y: i128| x.checked_mul(y);
+            let corners = [corner(a.0, b.0)?, corner(a.0, b.1)?, corner(a.1, b.0)?, corner(a.1, b.1)?];
             (*corners.iter().min()?, *corners.iter().max()?)
         }
         S::Min(_) => (operand(0).0.min(operand(1).0), operand(0).1.min(operand(1).1)),

@@ -6,8 +6,8 @@ use super::requantize::multiplier;
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::{Term, Terms};
-use crate::ir::{ElementType, Node, Scalar, ScalarOp, Value};
-use ElementType::{C64, F16, F32, F64, I8, I16, I32, I64, U8, U32};
+use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp, Value};
+use ElementType::{Bf16, Bool, C64, F16, F32, F64, I8, I16, I32, I64, U8, U32};
 use std::rc::Rc;
 
 /// The two operands and the result.
@@ -249,7 +249,7 @@ pub(super) fn minimum(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 fn extreme(operator: &mut Operator<'_, '_, '_>, build: impl FnOnce(&mut Terms, Node, Node) -> Term) -> Lowered {
     let binary = Binary::new(operator)?;
     match binary.types() {
-        [F16 | F32 | I8 | U8 | I16 | I32 | I64, ..] if uniform(binary.types()) => binary.bind(operator, build),
+        [F16 | Bf16 | F32 | I8 | U8 | I16 | I32 | I64, ..] if uniform(binary.types()) => binary.bind(operator, build),
         types => Err(operator.type_error(&types)),
     }
 }
@@ -322,13 +322,19 @@ pub(super) fn right_shift(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     })
 }
 
-/// STABLEHLO_ADD and its like: plain numbers of one shape and type.
+/// STABLEHLO_ADD and its like: plain numbers of one shape and type, whatever their scales; of truth values OR or AND.
 pub(super) fn plain(operator: &mut Operator<'_, '_, '_>, op: ScalarOp) -> Lowered {
     let binary = Binary::new(operator)?;
-    let number = binary.types()[0].is_float() || binary.types()[0].is_integer();
-    if !uniform(binary.types()) || !number || binary.is_quantized() || binary.left.shape != binary.right.shape {
+    let element = binary.types()[0];
+    let number = element.is_float() || element.is_integer() || element == Bool;
+    if !uniform(binary.types()) || !number || binary.left.shape != binary.right.shape {
         return Err(operator.type_error(&binary.types()));
     }
+    let op = match op {
+        ScalarOp::Add | ScalarOp::Max(_) if element == Bool => ScalarOp::Or,
+        ScalarOp::Mul | ScalarOp::Min(_) if element == Bool => ScalarOp::And,
+        other => other,
+    };
     binary.bind(operator, |terms, a, b| terms.op(op, &[a, b]))
 }
 
@@ -357,16 +363,35 @@ pub(super) fn add_n(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 pub(super) fn pow(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let binary = Binary::new(operator)?;
     match binary.types() {
-        [F32, F32, F32] | [I32, I32, I32] => binary.bind(operator, |terms, a, b| terms.op(ScalarOp::Pow, &[a, b])),
+        [F32, F32, F32] => binary.bind(operator, |terms, a, b| terms.op(ScalarOp::Pow, &[a, b])),
+        [I32, I32, I32] => binary.bind(operator, integer_power),
         types => Err(operator.type_error(&types)),
     }
+}
+
+/// A power of integers; the smallest integer where it does not fit, as the reference's conversion from binary64 gives. A power in 64 bits
+/// is right where one in binary32 says that it is far from leaving them.
+fn integer_power(terms: &mut Terms, a: Node, b: Node) -> Term {
+    let (base, exponent) = (terms.convert(a, F32), terms.convert(b, F32));
+    let base = terms.op(ScalarOp::Abs, &[base])?;
+    let size = terms.op(ScalarOp::Pow, &[base, exponent])?;
+    let (wide_a, wide_b) = (terms.convert(a, I64), terms.convert(b, I64));
+    let power = terms.op(ScalarOp::Pow, &[wide_a, wide_b])?;
+    let narrow = terms.convert(power, I32);
+    let back = terms.convert(narrow, I64);
+    let fits = terms.compare(Comparison::Equal, back, power)?;
+    let limit = terms.f32((1u64 << 40) as f32);
+    let known = terms.compare(Comparison::Less, size, limit)?;
+    let fits = terms.op(ScalarOp::And, &[fits, known])?;
+    let smallest = terms.i32(i32::MIN);
+    terms.select(fits, narrow, smallest)
 }
 
 /// ATAN2
 pub(super) fn atan2(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let binary = Binary::new(operator)?;
     match binary.types() {
-        [F16 | F32 | F64, ..] if uniform(binary.types()) => binary.bind(operator, |terms, a, b| terms.op(ScalarOp::Atan2, &[a, b])),
+        [F16 | Bf16 | F32 | F64, ..] if uniform(binary.types()) => binary.bind(operator, |terms, a, b| terms.op(ScalarOp::Atan2, &[a, b])),
         types => Err(operator.type_error(&types)),
     }
 }

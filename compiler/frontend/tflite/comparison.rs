@@ -1,11 +1,13 @@
 //! Comparisons, logic and choice: EQUAL, LESS and their like, LOGICAL_AND, LOGICAL_OR, SELECT.
 
 use super::arithmetic::Binary;
-use super::operator::{Lowered, Operator, invalid};
+use super::complex;
+use super::operator::{Lowered, Operand, Operator, invalid};
 use super::requantize::multiplier;
+use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
 use crate::ir::{Comparison, ElementType, Extent, ScalarOp, Value};
-use ElementType::{Bool, F16, F32, I8, I16, I32, I64, U8};
+use ElementType::{Bf16, Bool, C64, F16, F32, I8, I16, I32, I64, U8};
 
 /// EQUAL, LESS and their like. 16-bit integers compare as they are; quantized ones of 8 bits are brought to a common scale first, unless they have it.
 pub(super) fn compare(operator: &mut Operator<'_, '_, '_>, comparison: Comparison) -> Lowered {
@@ -13,6 +15,9 @@ pub(super) fn compare(operator: &mut Operator<'_, '_, '_>, comparison: Compariso
     let types = binary.types();
     let ok = types[0] == types[1] && types[2] == Bool;
     match types[0] {
+        Bf16 if ok && matches!(comparison, Comparison::Greater | Comparison::Less) => {
+            binary.bind(operator, |terms, a, b| terms.compare(comparison, a, b))
+        }
         F16 | F32 | I16 | I32 | I64 if ok => binary.bind(operator, |terms, a, b| terms.compare(comparison, a, b)),
         Bool if ok && matches!(comparison, Comparison::Equal | Comparison::NotEqual) => {
             binary.bind(operator, |terms, a, b| terms.compare(comparison, a, b))
@@ -59,6 +64,34 @@ pub(super) fn select(operator: &mut Operator<'_, '_, '_>, by_slice: bool) -> Low
     if types[0] != Bool || types[1] != types[2] || types[1] != types[3] {
         return Err(operator.type_error(&types));
     }
+    if types[1] == C64 {
+        return select_complex(operator, &condition, [&a, &b], by_slice);
+    }
+    let chosen = chosen(operator, &condition, [&a, &b], by_slice)?;
+    let mut terms = Terms::new(&types[..3]);
+    let (c, x, y) = (terms.input(0), terms.input(1), terms.input(2));
+    let result = terms.select(c, x, y)?;
+    let value = operator.map(&[chosen, a.value, b.value], terms.finish(result))?;
+    operator.bind(0, value)
+}
+
+/// The choice between complex numbers is one between their parts.
+fn select_complex(operator: &mut Operator<'_, '_, '_>, condition: &Operand, [a, b]: [&Operand; 2], by_slice: bool) -> Lowered {
+    let chosen = chosen(operator, condition, [a, b], by_slice)?;
+    let mut shape = operator.shape(chosen)?;
+    shape.push(1);
+    let chosen = operator.reshape(chosen, &shape)?;
+    let parts = [complex::parts(operator, a.value)?, complex::parts(operator, b.value)?];
+    let mut terms = Terms::new(&[Bool, F32, F32]);
+    let (c, x, y) = (terms.input(0), terms.input(1), terms.input(2));
+    let result = terms.select(c, x, y)?;
+    let pairs = operator.map(&[chosen, parts[0], parts[1]], terms.finish(result))?;
+    let value = complex::from_parts(operator, pairs)?;
+    operator.bind(0, value)
+}
+
+/// The condition in a shape that broadcasts to the operands.
+fn chosen(operator: &mut Operator<'_, '_, '_>, condition: &Operand, [a, b]: [&Operand; 2], by_slice: bool) -> Result<Value, Diagnostic> {
     let mut chosen: Value = condition.value;
     if by_slice && condition.shape != a.shape {
         if a.shape != b.shape
@@ -72,9 +105,5 @@ pub(super) fn select(operator: &mut Operator<'_, '_, '_>, by_slice: bool) -> Low
         shape[0] = condition.extents.first().copied().unwrap_or(Extent::Static(1));
         chosen = operator.reshape_to(chosen, &shape)?;
     }
-    let mut terms = Terms::new(&types[..3]);
-    let (c, x, y) = (terms.input(0), terms.input(1), terms.input(2));
-    let result = terms.select(c, x, y)?;
-    let value = operator.map(&[chosen, a.value, b.value], terms.finish(result))?;
-    operator.bind(0, value)
+    Ok(chosen)
 }

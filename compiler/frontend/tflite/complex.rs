@@ -13,13 +13,24 @@ fn bitcast(operator: &mut Operator<'_, '_, '_>, value: Value, element: ElementTy
 
 /// Real parts (0) or imaginary parts (1) of complex numbers.
 pub(super) fn part(operator: &mut Operator<'_, '_, '_>, input: &Operand, index: u64) -> Result<Value, Diagnostic> {
-    let pairs = bitcast(operator, input.value, input.element().part())?;
+    let pairs = parts(operator, input.value)?;
     let mut starts = vec![Extent::Static(0); input.rank()];
     starts.push(Extent::Static(index));
     let mut sizes = extents(&input.shape);
     sizes.push(Extent::Static(1));
     let parts = operator.builder().slice(pairs, starts, sizes, vec![1; input.rank() + 1])?;
     operator.reshape(parts, &input.shape)
+}
+
+/// Complex numbers as floats with a last dimension of two.
+pub(super) fn parts(operator: &mut Operator<'_, '_, '_>, value: Value) -> Result<Value, Diagnostic> {
+    let part = operator.builder().tensor(value).element.part();
+    bitcast(operator, value, part)
+}
+
+/// The `c64` of binary32 parts in a last dimension of two.
+pub(super) fn from_parts(operator: &mut Operator<'_, '_, '_>, pairs: Value) -> Result<Value, Diagnostic> {
+    bitcast(operator, pairs, C64)
 }
 
 /// Complex numbers from real and imaginary parts, which have one shape and type.
@@ -32,7 +43,7 @@ fn join(operator: &mut Operator<'_, '_, '_>, parts: [Value; 2]) -> Result<Value,
         columns.push(operator.reshape(part, &shape)?);
     }
     let pairs = operator.builder().concat(&columns, rank)?;
-    bitcast(operator, pairs, C64)
+    from_parts(operator, pairs)
 }
 
 /// The `c64` of binary32 real parts.

@@ -175,8 +175,11 @@ pub(super) fn missing_options() -> Diagnostic {
 }
 
 fn image_and_filter(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, Operand), Diagnostic> {
-    let (input, filter) = (operator.any_input(0)?, operator.input(1)?);
+    let (input, mut filter) = (operator.any_input(0)?, operator.input(1)?);
     operator.require_known(&input, 1)?;
+    if input.element() == F32 {
+        filter = hybrid::signed_filter(operator, filter)?;
+    }
     for operand in [&input, &filter] {
         if operand.rank() != 4 {
             let found = format!("{:?}", operand.shape);

@@ -50,13 +50,26 @@ fn quantized_quotient(operator: &mut Operator<'_, '_, '_>, binary: &Binary, acti
         let count = terms.add(right_shift, headroom)?;
         let shift = terms.i32(factor.shift);
         let count = terms.sub(count, shift)?;
-        let count = terms.clamp_i32(count, (0, 31))?;
-        let x = terms.op(ScalarOp::RoundingDivideByPowerOfTwo, &[quotient, count])?;
+        let x = divide_by_power(terms, quotient, count)?;
         let zero_point = terms.i32(output.zero_point);
         let x = terms.add(x, zero_point)?;
         let x = terms.clamp_i32(x, bounds)?;
         Ok(terms.convert(x, binary.output.element))
     })
+}
+
+/// x ÷ 2^count, rounded. The reference's machine shifts by the count's low five bits: where the count is beyond them it has a mask of all
+/// ones for the remainder, which is then above its half unless x is negative.
+fn divide_by_power(terms: &mut Terms, x: Node, count: Node) -> Term {
+    let (most, zero) = (terms.i32(31), terms.i32(0));
+    let low = terms.op(ScalarOp::And, &[count, most])?;
+    let rounded = terms.op(ScalarOp::RoundingDivideByPowerOfTwo, &[x, low])?;
+    let not_negative = terms.compare(Comparison::GreaterEqual, x, zero)?;
+    let one = terms.convert(not_negative, I32);
+    let shifted = terms.op(ScalarOp::ShiftRight, &[x, low])?;
+    let beyond = terms.add(shifted, one)?;
+    let within = terms.compare(Comparison::Equal, low, count)?;
+    terms.select(within, rounded, beyond)
 }
 
 /// 1 ÷ x of a whole number above zero: a fraction without integer bits, and how far to shift it to the right.

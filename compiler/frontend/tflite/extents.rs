@@ -4,9 +4,11 @@
 //! work on the extents, or on dimensions that they have required to be known.
 
 use super::operator::{Operand, Operator, invalid, unsupported};
+use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::frontend::Bound;
 use crate::ir::{Attribute, Constant, Definition, ElementType, Extent, Function, InstData, Interval, Op, ScalarOp, Type, Value, interval};
+use std::rc::Rc;
 
 /// Computed numbers are followed through so many operators.
 const MAX_DEPTH: usize = 64;
@@ -96,7 +98,12 @@ impl Operator<'_, '_, '_> {
         let Some(&Some(tensor)) = self.inputs.get(index) else { return Ok(None) };
         let info = self.lowering.info(tensor)?;
         let value = self.lowering.read(tensor)?;
-        Ok(Some(Operand { value, info, shape: self.bounds_of(value), extents: self.extents_of(value) }))
+        Ok(Some(self.operand(value, info)))
+    }
+
+    /// A value as an operand of which the file says so much.
+    pub fn operand(&self, value: Value, info: Rc<TensorInfo>) -> Operand {
+        Operand { value, info, shape: self.bounds_of(value), extents: self.extents_of(value) }
     }
 
     /// The extents of a value.
@@ -246,7 +253,8 @@ impl Operator<'_, '_, '_> {
         }
         let Some(bound) = bound.and_then(|bound| i64::try_from(bound).ok()) else {
             let message = format!("{what} that are computed when the model runs need a bound");
-            let help = "if the result is an output, give one with --bound out0.DIMENSION=N";
+            let mut help = self.value_help(operand).map_or(String::new(), |help| format!("{help}; or, "));
+            help.push_str("if the result is an output, give one with --bound out0.DIMENSION=N");
             return Err(unsupported(message).about_tensor(&operand.info.name).help(help));
         };
         let flat = self.reshape(operand.value, &[operand.elements()])?;

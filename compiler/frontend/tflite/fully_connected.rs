@@ -31,7 +31,10 @@ pub(super) fn fully_connected(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if options.weights_format() != WeightsFormat::DEFAULT {
         return Err(unsupported(format!("weights in the format {:?} are not supported", options.weights_format())));
     }
-    let (input, filter) = (operator.any_input(0)?, operator.input(1)?);
+    let (input, mut filter) = (operator.any_input(0)?, operator.input(1)?);
+    if input.element() == F32 {
+        filter = hybrid::signed_filter(operator, filter)?;
+    }
     let [units, depth] = filter.shape[..] else {
         let found = format!("{:?}", filter.shape);
         return Err(invalid(314, "the filter must have two dimensions").about_tensor(&filter.info.name).expected("rank 2", found));
@@ -94,7 +97,7 @@ impl FullyConnected {
                 float_output(operator, sums, bias, self.activation)
             }
             [F32, I8 | I4, F32] => self.hybrid(operator),
-            [I8, I8 | I4, I8] | [U8, U8, U8] => self.integer(operator, I32),
+            [I8, I8 | I4, I8] | [U8, U8, U8 | I16] => self.integer(operator, I32),
             [I16, I8, I16] => self.integer(operator, I64),
             _ => Err(operator.type_error(&types)),
         }

@@ -6,7 +6,6 @@ use crate::diagnostic::{Diagnostic, Kind};
 use crate::frontend::given::{Sample, elements};
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::{Data, ElementType};
-use crate::npz;
 use std::collections::BTreeSet;
 
 /// Bytes of a value that is known when compiling; each call compares them.
@@ -82,8 +81,9 @@ impl<'a> Given<'a> {
             elements(numbers, element)?
         } else if self.bound.contains(&(subgraph, input))
             && let Some(array) = self.sample(subgraph).and_then(|sample| sample.input(input))
+            && (array.element, array.shape.as_slice()) == (element, shape)
         {
-            npz::conform(array, element, shape, &format!("in{input}"))?.bytes
+            array.bytes.clone()
         } else {
             return Ok(None);
         };

@@ -1,12 +1,14 @@
 //! Dynamic-range operators: float activations quantized to int8 row by row when the program runs, against int8 weights.
 
 use super::convolution::{Convolution, Kind};
-use super::operator::{Operator, unsupported};
+use super::operator::{Operand, Operator, unsupported};
 use super::requantize::filter_scales;
+use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::{Term, Terms};
-use crate::ir::{Comparison, ElementType, FunctionBuilder, Node, ScalarOp, Value};
-use ElementType::{F32, F64, I8, I16, I32};
+use crate::ir::{Attribute, Comparison, ElementType, FunctionBuilder, Node, Op, ScalarOp, TensorType, Value};
+use ElementType::{F32, F64, I8, I16, I32, U8};
+use std::rc::Rc;
 
 /// Rows of floats as integers: `real = scale × (integer − offset)`.
 pub(super) struct Rows {
@@ -168,6 +170,59 @@ pub(super) fn convolution(operator: &mut Operator<'_, '_, '_>, convolution: &Con
     }
     let x = convolution.activation.clamp_float(&mut terms, x)?;
     operator.map(&operands, terms.finish(x))
+}
+
+/// Products of float rows `[… M, K]` with int8 columns `[… N, K]` of one scale.
+pub(super) fn matmul(
+    operator: &mut Operator<'_, '_, '_>,
+    rows: Value,
+    columns: Value,
+    scale: f32,
+    asymmetric: bool,
+) -> Result<Value, Diagnostic> {
+    let last = |operator: &Operator<'_, '_, '_>, value| operator.extents_of(value).len() as i64 - 1;
+    let axes = [last(operator, rows)];
+    let quantized =
+        if asymmetric { asymmetric_rows(operator.builder(), rows, &axes)? } else { symmetric_rows(operator.builder(), rows, &axes)? };
+    let sums = operator.builder().matmul(quantized.integers, columns, (0, 0), I32)?;
+    let mut operands = vec![sums, quantized.scales];
+    if let Some(offsets) = quantized.offsets {
+        let wide = super::pooling::widen(operator, columns, I32)?;
+        let axis = last(operator, columns);
+        let column_sums = operator.builder().reduce(wide, "sum", vec![axis])?;
+        let mut shape = operator.extents_of(column_sums);
+        shape.swap(axis as usize - 1, axis as usize);
+        operands.extend([offsets, operator.reshape_to(column_sums, &shape)?]);
+    }
+    let mut terms = Terms::new(&[I32, F32, I32, I32][..operands.len()]);
+    let mut sum = terms.input(0);
+    if operands.len() == 4 {
+        let (offset, column_sum) = (terms.input(2), terms.input(3));
+        let excess = terms.mul(offset, column_sum)?;
+        sum = terms.sub(sum, excess)?;
+    }
+    let (sum, row_scale, scale) = (terms.convert(sum, F32), terms.input(1), terms.f32(scale));
+    let factor = terms.mul(row_scale, scale)?;
+    let product = terms.mul(factor, sum)?;
+    operator.map(&operands, terms.finish(product))
+}
+
+/// A filter of bytes without a sign holds int8: the files of old converters call them uint8.
+pub(super) fn signed_filter(operator: &mut Operator<'_, '_, '_>, filter: Operand) -> Result<Operand, Diagnostic> {
+    if filter.element() != U8 {
+        return Ok(filter);
+    }
+    let info = Rc::new(TensorInfo { element: I8, ..(*filter.info).clone() });
+    let value = match operator.constant_of(&filter) {
+        Some(constant) => {
+            let module = &mut *operator.builder().module;
+            let data = module.constants[constant].data.clone();
+            let constant = module.add_constant(TensorType::of(I8, &filter.shape), data);
+            operator.builder().constant(constant)?
+        }
+        None => operator.inst(Op::Bitcast, &[filter.value], vec![Attribute::Element(I8)])?,
+    };
+    Ok(Operand { value, info, ..filter })
 }
 
 /// The integers minus their offset, in 16 bits where there is one, so that padded taps contribute nothing.

@@ -2,6 +2,7 @@
 
 use super::activation::Activation;
 use super::convolution::{self, Convolution, Kind, Spatial, missing_options, symmetric};
+use super::hybrid;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use super::requantize::{IntegerOutput, Scaling, integer_output, multiplier};
 use crate::diagnostic::Diagnostic;
@@ -37,6 +38,11 @@ pub(super) fn batch_matmul(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let columns = if options.adj_y() { right.value } else { swapped(operator, &right)? };
     let value = match types {
         [F32, F32, F32] => operator.builder().matmul(rows, columns, (0, 0), F32)?,
+        [F32, I8, F32] => {
+            hybrid::matmul(operator, rows, columns, operator.affine(&right.info)?.scale, options.asymmetric_quantize_inputs())?
+        }
+        // The reference has no zero points here.
+        [I8, I8, I32] => operator.builder().matmul(rows, columns, (0, 0), I32)?,
         [I8, I8, I8] => {
             let (from, by, to) = (operator.affine(&left.info)?, operator.affine(&right.info)?, operator.affine(&output)?);
             // The reference multiplies the scales in binary32.

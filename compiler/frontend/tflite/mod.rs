@@ -33,6 +33,7 @@ mod padding;
 mod pooling;
 mod ports;
 mod quantize;
+mod quantized_product;
 mod recurrent;
 mod reduction;
 mod registry;
@@ -115,6 +116,11 @@ struct Entry {
 pub fn operators() -> impl Iterator<Item = &'static str> {
     let built_in = registry::SUPPORTED.iter().filter_map(|(code, _)| code.variant_name());
     built_in.chain(custom::SUPPORTED.iter().map(|(name, _)| *name))
+}
+
+/// The operators that a runtime has and that are not compiled, and why.
+pub fn refused() -> impl Iterator<Item = (&'static str, &'static str)> {
+    registry::REFUSED.iter().filter_map(|(code, reason)| Some((code.variant_name()?, *reason)))
 }
 
 /// Loads a TFLite file.

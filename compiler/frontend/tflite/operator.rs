@@ -270,12 +270,20 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
     pub fn unknown(&mut self, operand: &Operand, what: &str) -> Diagnostic {
         let error = unsupported(format!("{what} that are computed when the model runs are not supported"));
         let error = error.about_tensor(&operand.info.name);
+        match self.value_help(operand) {
+            Some(help) => error.help(help),
+            None => error,
+        }
+    }
+
+    /// Notes that the numbers of an operand must be known; says how to give them, where they depend on inputs.
+    pub fn value_help(&mut self, operand: &Operand) -> Option<String> {
         match self.lowering.ask(operand.value)[..] {
-            [] => error,
-            [input] => error.help(format!("give its value with `--value in{input}=...`")),
+            [] => None,
+            [input] => Some(format!("give its value with `--value in{input}=...`")),
             ref inputs => {
                 let options: Vec<String> = inputs.iter().map(|input| format!("`--value in{input}=...`")).collect();
-                error.help(format!("give the values that it is computed from with {}", options.join(" ")))
+                Some(format!("give the values that it is computed from with {}", options.join(" ")))
             }
         }
     }

@@ -1,11 +1,14 @@
-//! PAD, PADV2, MIRROR_PAD and DILATE.
+//! PAD, PADV2, MIRROR_PAD, DILATE and STABLEHLO_PAD.
 
+use super::complex;
 use super::convolution::missing_options;
-use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
+use super::operator::{Lowered, Operand, Operator, extents, invalid};
+use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
-use crate::ir::{Attribute, ElementType, Extent, Op, Scalar};
+use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
 use crate::schema::tflite::MirrorPadMode;
+use std::rc::Rc;
 
 /// Amounts before and after each dimension, from a constant `[rank, 2]`.
 fn amounts(operator: &mut Operator<'_, '_, '_>, input: &Operand) -> Result<(Vec<i64>, Vec<i64>), Diagnostic> {
@@ -36,56 +39,122 @@ pub(super) fn pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             let message = "the number to pad with must be one of the input's type";
             return Err(invalid(313, message).about_tensor(&given.info.name));
         }
-        Some(given) => match operator.number(&given) {
-            Some(number) => number,
-            None => return pad_with(operator, &input, &given, low, high),
-        },
+        Some(given) => {
+            let value = padded(operator, &input, &given, low, high)?;
+            return operator.bind(0, value);
+        }
     };
     let value = operator.builder().pad(input.value, low, high, value)?;
     operator.bind(0, value)
 }
 
+/// A border of a number.
+fn padded(
+    operator: &mut Operator<'_, '_, '_>,
+    input: &Operand,
+    number: &Operand,
+    low: Vec<i64>,
+    high: Vec<i64>,
+) -> Result<Value, Diagnostic> {
+    match operator.number(number) {
+        Some(known) => Ok(operator.builder().pad(input.value, low, high, known)?),
+        None if input.element() == ElementType::C64 => pad_complex(operator, input, number, (low, high)),
+        None => pad_with(operator, input, number, low, high),
+    }
+}
+
+/// Complex numbers are bordered as pairs of floats.
+fn pad_complex(
+    operator: &mut Operator<'_, '_, '_>,
+    input: &Operand,
+    number: &Operand,
+    (mut low, mut high): (Vec<i64>, Vec<i64>),
+) -> Result<Value, Diagnostic> {
+    low.push(0);
+    high.push(0);
+    let info = Rc::new(TensorInfo { element: ElementType::F32, ..(*input.info).clone() });
+    let (pairs, pair) = (complex::parts(operator, input.value)?, complex::parts(operator, number.value)?);
+    let pair = operator.reshape(pair, &[2])?;
+    let (pairs, pair) = (operator.operand(pairs, info.clone()), operator.operand(pair, info));
+    let value = pad_with(operator, &pairs, &pair, low, high)?;
+    complex::from_parts(operator, value)
+}
+
 /// A border of a number that is known only when the model runs: chosen where a border of truth values says so.
-fn pad_with(operator: &mut Operator<'_, '_, '_>, input: &Operand, number: &Operand, low: Vec<i64>, high: Vec<i64>) -> Lowered {
+fn pad_with(
+    operator: &mut Operator<'_, '_, '_>,
+    input: &Operand,
+    number: &Operand,
+    low: Vec<i64>,
+    high: Vec<i64>,
+) -> Result<Value, Diagnostic> {
     let element = input.element();
     let inside = operator.constant(ElementType::Bool, &[], vec![1])?;
     let inside = operator.broadcast_to(inside, &input.extents)?;
     let inside = operator.builder().pad(inside, low.clone(), high.clone(), Scalar::bool(false))?;
     let padded = operator.builder().pad(input.value, low, high, Scalar::int(element, 0))?;
-    let number = operator.reshape(number.value, &[])?;
+    let shape = if number.elements() == 1 { vec![] } else { number.shape.clone() };
+    let number = operator.reshape(number.value, &shape)?;
     let mut terms = Terms::new(&[ElementType::Bool, element, element]);
     let (c, x, y) = (terms.input(0), terms.input(1), terms.input(2));
     let result = terms.select(c, x, y)?;
-    let value = operator.map(&[inside, padded, number], terms.finish(result))?;
-    operator.bind(0, value)
+    operator.map(&[inside, padded, number], terms.finish(result))
 }
 
 /// DILATE: so many elements less one of a number between neighbours in each dimension.
 pub(super) fn dilate(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(3..=3, 1..=1)?;
     let (input, list, number) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
-    let element = input.element();
     let steps = operator.integers(&list, "dilations")?;
+    let value = spread(operator, &input, &steps, &number)?.value;
+    operator.bind(0, value)
+}
+
+/// STABLEHLO_PAD: a number between neighbours and at the edges, which it may also cut.
+pub(super) fn stablehlo_pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
+    operator.arity(2..=2, 1..=1)?;
+    let options = operator.record.builtin_options_2_as_stablehlo_pad_options().ok_or_else(missing_options)?;
+    let list = |list: Option<flatbuffers::Vector<'_, i64>>| list.into_iter().flatten().collect::<Vec<i64>>();
+    let (low, high) = (list(options.edge_padding_low()), list(options.edge_padding_high()));
+    let between = list(options.interior_padding());
+    let (input, number) = (operator.input(0)?, operator.input(1)?);
+    let rank = input.rank();
+    let small = |n: &i64| n.unsigned_abs() <= 1 << 31;
+    if [&low, &high, &between].iter().any(|list| list.len() != rank || !list.iter().all(small)) {
+        let found = format!("{low:?}, {high:?}, {between:?}");
+        return Err(invalid(312, "the paddings do not fit the input").expected(format!("{rank} numbers each"), found));
+    }
+    let steps: Vec<i64> = between.iter().map(|n| n + 1).collect();
+    let input = spread(operator, &input, &steps, &number)?;
+    let value = padded(operator, &input, &number, low, high)?;
+    operator.bind(0, value)
+}
+
+/// A tensor with so many elements less one of a number between neighbours in each dimension.
+fn spread(operator: &mut Operator<'_, '_, '_>, input: &Operand, steps: &[i64], number: &Operand) -> Result<Operand, Diagnostic> {
+    let element = input.element();
     if steps.len() != input.rank() || steps.iter().any(|step| !(1..=i64::from(i32::MAX)).contains(step)) {
         let expected = format!("{} numbers above 0", input.rank());
         return Err(invalid(312, "the dilations do not fit the input").expected(expected, format!("{steps:?}")));
     }
-    let number = operator.number(&number).filter(|number| number.element() == element && element.bits() <= 64);
-    let number = number.ok_or_else(|| unsupported("numbers between elements must be known when the model is compiled"))?;
+    if number.element() != element || number.elements() != 1 || element == ElementType::C128 || element.bits() < 8 {
+        return Err(operator.type_error(&[element, number.element()]));
+    }
     // A dimension of gaps behind each dimension; then both are one, less the gap behind the last element.
     let (mut apart, mut gaps, mut joined) = (vec![], vec![], vec![]);
-    for (&extent, &step) in input.shape.iter().zip(&steps) {
+    for (&extent, &step) in input.shape.iter().zip(steps) {
         apart.extend([extent, 1]);
         gaps.extend([0, step - 1]);
         joined.push(extent.checked_mul(step as u64).ok_or_else(|| invalid(302, "the result has too many elements"))?);
     }
-    let kept: Vec<u64> = joined.iter().zip(&steps).map(|(&whole, &step)| whole.saturating_sub(step as u64 - 1)).collect();
+    let kept: Vec<u64> = joined.iter().zip(steps).map(|(&whole, &step)| whole.saturating_sub(step as u64 - 1)).collect();
     let value = operator.reshape(input.value, &apart)?;
-    let value = operator.builder().pad(value, vec![0; gaps.len()], gaps, number)?;
+    let between = operator.operand(value, input.info.clone());
+    let value = padded(operator, &between, number, vec![0; gaps.len()], gaps)?;
     let value = operator.reshape(value, &joined)?;
     let starts = vec![Extent::Static(0); kept.len()];
     let value = operator.builder().slice(value, starts, extents(&kept), vec![1; kept.len()])?;
-    operator.bind(0, value)
+    Ok(operator.operand(value, input.info.clone()))
 }
 
 /// MIRROR_PAD: SYMMETRIC repeats the edge, REFLECT does not.

@@ -98,8 +98,12 @@ pub(super) fn average_pool_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         let positive = terms.compare(Comparison::Greater, sum, zero)?;
         let nudged = terms.select(positive, above, below)?;
         let mean = terms.div(nudged, count)?;
-        let bounds = pool.activation.integer_bounds(output.element, operator.affine(&output)?)?;
-        let mean = terms.clamp_i32(mean, bounds)?;
+        // The mean is within the type; a scale says only where an activation cuts it.
+        let mut mean = mean;
+        if pool.activation != Activation::NONE {
+            let bounds = pool.activation.integer_bounds(output.element, operator.affine(&output)?)?;
+            mean = terms.clamp_i32(mean, bounds)?;
+        }
         terms.convert(mean, output.element)
     } else {
         let mean = terms.div(sum, count)?;

@@ -2,18 +2,20 @@
 
 use super::operator::{Affine, Lowered, Operand, Operator, invalid, unsupported};
 use super::pooling::widen;
-use super::quantize::at_zero_point;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::quantization::{Multiplier, integer_range};
 use crate::frontend::terms::Terms;
 use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
 use ElementType::{Bool, F32, I8, I16, I32, I64, U8};
 
-struct Reduction {
-    input: Operand,
-    axes: Vec<i64>,
+/// A reduction as the file has it.
+pub(super) struct Reduction {
+    /// What is reduced.
+    pub input: Operand,
+    /// Along which dimensions, ascending.
+    pub axes: Vec<i64>,
     /// Elements that each result combines, or their bound.
-    count: u64,
+    pub count: u64,
     /// The extents whose product that number is.
     reduced: Vec<Extent>,
     /// The result's shape.
@@ -53,15 +55,16 @@ pub(super) fn reduce(operator: &mut Operator<'_, '_, '_>, kind: &str) -> Lowered
         return Err(operator.type_error(&[element]));
     }
     let quantized = reduction.input.info.quantization.is_some() && output.quantization.is_some() && matches!(element, I8 | U8 | I16);
-    if quantized && kind == "product" {
-        return Err(unsupported("products on quantized scales are not supported"));
-    }
     let value = if quantized {
         let (from, to) = (operator.affine(&reduction.input.info)?, operator.affine(&output)?);
         match kind {
             "sum" => {
                 known_count(&reduction)?;
                 rescaled_sum(operator, &reduction, (from, to))?
+            }
+            "product" => {
+                known_count(&reduction)?;
+                super::quantized_product::reduce(operator, &reduction, (from, to))?
             }
             _ if from == to => reduced(operator, &reduction, reduction.input.value, kind)?,
             _ => {
@@ -81,29 +84,46 @@ pub(super) fn reduce(operator: &mut Operator<'_, '_, '_>, kind: &str) -> Lowered
     operator.bind(0, value)
 }
 
-/// A sum on another scale: `round(sum × scale + bias) + zero point` in binary32.
+/// A sum on another scale, in fixed point. (The reference takes signed integers for unsigned ones here; this is what is meant.)
 fn rescaled_sum(operator: &mut Operator<'_, '_, '_>, reduction: &Reduction, (from, to): (Affine, Affine)) -> Result<Value, Diagnostic> {
     let element = reduction.input.element();
     let wide = widen(operator, reduction.input.value, I32)?;
     let sums = reduced(operator, reduction, wide, "sum")?;
-    let scale = from.scale / to.scale;
-    let bias = -(from.zero_point as f32) * scale * reduction.count as f32;
-    let bounds = integer_range(element).ok_or_else(|| unsupported("no such quantized type"))?;
-    let mut terms = Terms::new(&[I32]);
-    let x = terms.input_as(0, F32);
-    let (scale, bias, zero_point) = (terms.f32(scale), terms.f32(bias), terms.i32(to.zero_point));
-    let x = terms.mul(x, scale)?;
-    let x = terms.add(x, bias)?;
-    let x = at_zero_point(&mut terms, x, zero_point, bounds)?;
-    let x = terms.convert(x, element);
-    operator.map(&[sums], terms.finish(x))
+    let factor = super::requantize::multiplier(f64::from(from.scale) / f64::from(to.scale))?;
+    rescaled(operator, sums, (i64::from(from.zero_point) * reduction.count as i64) as i32, factor, (to, element))
 }
 
 fn reduced(operator: &mut Operator<'_, '_, '_>, reduction: &Reduction, value: Value, kind: &str) -> Result<Value, Diagnostic> {
     if reduction.axes.is_empty() {
         return Ok(value);
     }
+    let element = operator.builder().tensor(value).element;
+    if matches!(kind, "sum" | "product") && matches!(element, I8 | U8 | I16) {
+        // What wraps at the end is what had wrapped on the way.
+        let wide = widen(operator, value, I32)?;
+        let wide = operator.builder().reduce(wide, kind, reduction.axes.clone())?;
+        return widen(operator, wide, element);
+    }
     Ok(operator.builder().reduce(value, kind, reduction.axes.clone())?)
+}
+
+/// `(x − offset) × factor + zero point` of 32-bit integers, clamped to the element.
+fn rescaled(
+    operator: &mut Operator<'_, '_, '_>,
+    value: Value,
+    offset: i32,
+    factor: Multiplier,
+    (to, element): (Affine, ElementType),
+) -> Result<Value, Diagnostic> {
+    let bounds = integer_range(element).ok_or_else(|| unsupported("no such quantized type"))?;
+    let mut terms = Terms::new(&[I32]);
+    let (x, offset, zero_point) = (terms.input(0), terms.i32(offset), terms.i32(to.zero_point));
+    let x = terms.sub(x, offset)?;
+    let x = terms.requantize_by(x, factor)?;
+    let x = terms.add(x, zero_point)?;
+    let x = terms.clamp_i32(x, bounds)?;
+    let x = terms.convert(x, element);
+    operator.map(&[value], terms.finish(x))
 }
 
 /// MEAN: floats and integers divide the sum; on quantized tensors the count goes into the multiplier.
@@ -182,17 +202,7 @@ fn quantized_mean(
     let shift = (63 - count.leading_zeros() as i32).min(32).min(31 + ratio.shift).max(0);
     let mantissa = (i64::from(ratio.mantissa) << shift) / count as i64;
     let factor = Multiplier { mantissa: mantissa as i32, shift: ratio.shift - shift };
-    let bounds = integer_range(element).ok_or_else(|| unsupported("no such quantized type"))?;
-    let mut terms = Terms::new(&[I32]);
-    let x = terms.input(0);
-    let offset = terms.i32((i64::from(from.zero_point) * count as i64) as i32);
-    let x = terms.sub(x, offset)?;
-    let x = terms.requantize_by(x, factor)?;
-    let zero_point = terms.i32(to.zero_point);
-    let x = terms.add(x, zero_point)?;
-    let x = terms.clamp_i32(x, bounds)?;
-    let x = terms.convert(x, element);
-    operator.map(&[sum], terms.finish(x))
+    rescaled(operator, sum, (i64::from(from.zero_point) * count as i64) as i32, factor, (to, element))
 }
 
 /// ARG_MAX and ARG_MIN: the first position of the extreme element.

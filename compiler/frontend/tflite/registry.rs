@@ -151,6 +151,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::STABLEHLO_MAXIMUM, |o| arithmetic::plain(o, ScalarOp::Max(NanRule::First))),
     (Code::STABLEHLO_MINIMUM, |o| arithmetic::plain(o, ScalarOp::Min(NanRule::First))),
     (Code::STABLEHLO_MULTIPLY, |o| arithmetic::plain(o, ScalarOp::Mul)),
+    (Code::STABLEHLO_PAD, padding::stablehlo_pad),
     (Code::STABLEHLO_SHIFT_LEFT, |o| arithmetic::plain(o, ScalarOp::ShiftLeft)),
     (Code::STRIDED_SLICE, slicing::strided_slice),
     (Code::SUB, arithmetic::sub),
@@ -175,6 +176,22 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::ZEROS_LIKE, unary::zeros_like),
 ];
 
+/// Operators that the runtime has and that are not compiled, and why. What is in neither list has no reference kernel, and so no meaning
+/// to hold on to.
+pub(super) const REFUSED: &[(Code, &str)] = &[
+    (Code::EMBEDDING_LOOKUP_SPARSE, "the shape of its result depends on the data"),
+    (Code::LSH_PROJECTION, "its hashes are the runtime's own"),
+    (Code::MULTINOMIAL, "its random numbers are the runtime's own"),
+    (Code::RANDOM_STANDARD_NORMAL, "its random numbers are the runtime's own"),
+    (Code::RANDOM_UNIFORM, "its random numbers are the runtime's own"),
+    (Code::REDUCE_WINDOW, "reductions over windows of any rank are not there yet"),
+    (Code::SKIP_GRAM, "it works on strings"),
+    (Code::STABLEHLO_GATHER, "gathering of slices in any dimensions is not there yet"),
+    (Code::STABLEHLO_REDUCE_WINDOW, "reductions over windows of any rank are not there yet"),
+    (Code::STABLEHLO_RNG_BIT_GENERATOR, "its random numbers are the runtime's own"),
+    (Code::STABLEHLO_SCATTER, "scattering of slices in any dimensions is not there yet"),
+];
+
 /// The lowering of an operator.
 ///
 /// # Errors
@@ -186,7 +203,8 @@ pub(super) fn lowering(code: &OperatorCode) -> Result<Lower, Diagnostic> {
     }
     let found = SUPPORTED.iter().find(|(supported, _)| *supported == code.code);
     let error = || {
-        let message = format!("the operator {} is not supported", code.name);
+        let reason = REFUSED.iter().find(|(refused, _)| *refused == code.code).map_or(String::new(), |(_, reason)| format!(": {reason}"));
+        let message = format!("the operator {} is not supported{reason}", code.name);
         let diagnostic = Diagnostic::new(401, Kind::Unsupported, message);
         match code.name.strip_prefix(CUSTOM) {
             Some(name) => diagnostic.help(format!("`--custom {name}` leaves it to a function of that name in your program")),

@@ -168,7 +168,7 @@ fn scale(terms: &mut Terms, x: Node, scaling: &Scaling, first_factor: usize) -> 
 }
 
 /// A 64-bit sum by a fixed-point factor whose fraction is first rounded to 16 bits: `(x × m + 2^(14 − shift)) >> (15 − shift)`.
-fn scale_wide(terms: &mut Terms, x: Node, mantissa: Node, shift: Node) -> Term {
+pub(super) fn scale_wide(terms: &mut Terms, x: Node, mantissa: Node, shift: Node) -> Term {
     use crate::ir::{Comparison, ScalarOp};
     let (half, width, limit, largest) = (terms.i32(1 << 15), terms.i32(16), terms.i32(0x7FFF_0000), terms.i32(0x7FFF));
     let rounded = terms.add(mantissa, half)?;

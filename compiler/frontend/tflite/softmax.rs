@@ -28,11 +28,10 @@ pub(super) fn softmax(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     let types = [input.element(), output.element];
     let result = match types {
-        [F32, F32] => float(operator, &input, options.beta())?,
+        [F32, F32] => float(operator, &input, options.beta(), F32)?,
         [F16, F16] => {
             let wide = Operand { value: widen(operator, input.value, F32)?, ..input };
-            let result = float(operator, &wide, options.beta())?;
-            widen(operator, result, F16)?
+            float(operator, &wide, options.beta(), F16)?
         }
         [I16, I16] => super::softmax16::softmax(operator, &input, options.beta())?,
         [I8, I8 | I16] | [U8, U8 | I16] => integer(operator, &input, output.element, options.beta())?,
@@ -41,7 +40,8 @@ pub(super) fn softmax(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, result)
 }
 
-fn float(operator: &mut Operator<'_, '_, '_>, input: &Operand, beta: f32) -> Result<Value, Diagnostic> {
+/// In binary32; the exponentials lie in memory, and so are rounded to the output's type, between the sum and the division.
+fn float(operator: &mut Operator<'_, '_, '_>, input: &Operand, beta: f32, output: ElementType) -> Result<Value, Diagnostic> {
     let axis = vec![input.rank() as i64 - 1];
     let largest = operator.builder().reduce(input.value, "max", axis.clone())?;
     let mut terms = Terms::new(&[F32, F32]);
@@ -54,10 +54,12 @@ fn float(operator: &mut Operator<'_, '_, '_>, input: &Operand, beta: f32) -> Res
     let exponential = terms.op(ScalarOp::Exp, &[difference])?;
     let exponentials = operator.map(&[input.value, largest], terms.finish(exponential))?;
     let sum = operator.builder().reduce(exponentials, "sum", axis)?;
-    let mut terms = Terms::new(&[F32, F32]);
-    let (x, sum_term) = (terms.input(0), terms.input(1));
+    let stored = widen(operator, exponentials, output)?;
+    let mut terms = Terms::new(&[output, F32]);
+    let (x, sum_term) = (terms.input_as(0, F32), terms.input(1));
     let quotient = terms.div(x, sum_term)?;
-    operator.map(&[exponentials, sum], terms.finish(quotient))
+    let quotient = terms.convert(quotient, output);
+    operator.map(&[stored, sum], terms.finish(quotient))
 }
 
 /// Exponentials of `difference × scale × beta` for differences from −255 to 0, without integer bits; zero where the reference

@@ -10,7 +10,7 @@ use crate::diagnostic::Diagnostic;
 use crate::frontend::quantization::integer_range;
 use crate::frontend::terms::{Term, Terms};
 use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp};
-use ElementType::{Bool, F16, F32, F64, I8, I16, I32, I64, U8};
+use ElementType::{Bf16, Bool, F16, F32, F64, I8, I16, I32, I64, U8};
 use std::rc::Rc;
 
 fn unary(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, Rc<TensorInfo>), Diagnostic> {
@@ -61,7 +61,9 @@ pub(super) fn by_table(operator: &mut Operator<'_, '_, '_>, op: ScalarOp, functi
     let (input, output) = unary(operator)?;
     let types = [input.element(), output.element];
     match types {
-        [F32, F32] | [F16, F16] if op != ScalarOp::Exp || types[0] == F32 => bind(operator, &input, |terms, x| terms.op(op, &[x])),
+        [F32, F32] | [F16, F16] | [Bf16, Bf16] if op != ScalarOp::Exp || types[0] == F32 => {
+            bind(operator, &input, |terms, x| terms.op(op, &[x]))
+        }
         [from, to] if from == to && tables.contains(&from) => lookup::bind_function(operator, &input, &output, function),
         _ => Err(operator.type_error(&types)),
     }
@@ -138,6 +140,7 @@ pub(super) fn float(operator: &mut Operator<'_, '_, '_>, op: ScalarOp) -> Lowere
     let (input, output) = unary(operator)?;
     match [input.element(), output.element] {
         [F32, F32] | [F16, F16] => bind(operator, &input, |terms, x| terms.op(op, &[x])),
+        [Bf16, Bf16] if op == ScalarOp::Floor => bind(operator, &input, |terms, x| terms.op(op, &[x])),
         types => Err(operator.type_error(&types)),
     }
 }
@@ -150,7 +153,9 @@ pub(super) fn signed(operator: &mut Operator<'_, '_, '_>, op: ScalarOp) -> Lower
         [I8, I8] if op == ScalarOp::Abs => lookup::abs(operator, &input, &output),
         [I16, I16] if op == ScalarOp::Abs && input.info.quantization.is_some() => rescaled_abs(operator, &input, &output),
         [I16, I16] if op == ScalarOp::Abs => bind(operator, &input, |terms, x| terms.op(op, &[x])),
-        [F16, F16] | [I8, I8] | [I16, I16] | [I64, I64] if op == ScalarOp::Neg => bind(operator, &input, |terms, x| terms.op(op, &[x])),
+        [F16, F16] | [Bf16, Bf16] | [I8, I8] | [I16, I16] | [I64, I64] if op == ScalarOp::Neg => {
+            bind(operator, &input, |terms, x| terms.op(op, &[x]))
+        }
         types => Err(operator.type_error(&types)),
     }
 }
@@ -228,13 +233,15 @@ pub(super) fn sign(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 
 const ROOT_OF_TWO_OVER_PI: f32 = 0.797_884_6;
 
-/// GELU: x · Φ(x), or its approximation by tanh; a table on 8-bit integers.
+/// GELU: x · Φ(x), or its approximation by tanh; tables on integers.
 pub(super) fn gelu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let approximate = operator.record.builtin_options_as_gelu_options().is_some_and(|o| o.approximate());
     let (input, output) = unary(operator)?;
     match [input.element(), output.element] {
         [F32, F32] | [F16, F16] => bind(operator, &input, |terms, x| gelu_terms(terms, x, approximate)),
-        [I8, I8] | [U8, U8] => lookup::bind_function(operator, &input, &output, if approximate { approximate_gelu_f32 } else { gelu_f32 }),
+        [I8, I8] | [U8, U8] | [I16, I16] => {
+            lookup::bind_function(operator, &input, &output, if approximate { approximate_gelu_f32 } else { gelu_f32 })
+        }
         types => Err(operator.type_error(&types)),
     }
 }
@@ -300,13 +307,17 @@ pub(super) fn leaky_relu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         [I8, I8] | [U8, U8] | [I16, I16] => {
             let (from, to) = (operator.affine(&input.info)?, operator.affine(&output)?);
             let identity = multiplier(f64::from(from.scale / to.scale))?;
-            let below = multiplier(f64::from(from.scale * alpha / to.scale))?;
+            // A negative factor turns the sign of the rounded product, which decides where halves go.
+            let below = multiplier(f64::from((from.scale * alpha / to.scale).abs()))?;
             let bounds = Activation::NONE.integer_bounds(output.element, to)?;
             bind(operator, &input, |terms, x| {
                 let (x, from_zero, to_zero, zero) =
                     (terms.convert(x, I32), terms.i32(from.zero_point), terms.i32(to.zero_point), terms.i32(0));
                 let x = terms.sub(x, from_zero)?;
-                let (above, below) = (terms.requantize_by(x, identity)?, terms.requantize_by(x, below)?);
+                let (above, mut below) = (terms.requantize_by(x, identity)?, terms.requantize_by(x, below)?);
+                if alpha < 0.0 {
+                    below = terms.op(ScalarOp::Neg, &[below])?;
+                }
                 let not_negative = terms.compare(Comparison::GreaterEqual, x, zero)?;
                 let x = terms.select(not_negative, above, below)?;
                 let x = terms.add(x, to_zero)?;
@@ -333,7 +344,8 @@ pub(super) fn prelu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             let not_negative = terms.compare(Comparison::GreaterEqual, x, zero)?;
             terms.select(not_negative, x, scaled)?
         }
-        [I8, I8, I8] | [U8, U8, U8] | [I16, I16, I16] => {
+        // The reference reads slopes beside 16-bit inputs as bytes.
+        [I8, I8, I8] | [U8, U8, U8] | [I16, I8, I16] => {
             let (from, slope, to) = (operator.affine(&input.info)?, operator.affine(&alpha.info)?, operator.affine(&output)?);
             let identity = multiplier(f64::from(from.scale / to.scale))?;
             let below = multiplier(f64::from(from.scale * slope.scale / to.scale))?;
