@@ -257,6 +257,7 @@ impl Operator<'_, '_, '_> {
             help.push_str("if the result is an output, give one with --bound out0.DIMENSION=N");
             return Err(unsupported(message).about_tensor(&operand.info.name).help(help));
         };
+        self.lowering.wish(operand.value);
         let flat = self.reshape(operand.value, &[operand.elements()])?;
         let one = self.lowering.builder.slice(flat, vec![Extent::Static(position)], vec![Extent::Static(1)], vec![1])?;
         let index = self.inst(Op::IndexLoad, &[one], vec![Attribute::Interval(Interval { low: 0, high: bound })])?;

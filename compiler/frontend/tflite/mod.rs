@@ -188,7 +188,12 @@ fn load_with(file: &File<'_>, entries: &[Entry], given: &Given<'_>) -> (Result<M
             module.methods.push(method(entry, lowered));
         }
     }
-    (if errors.is_empty() { Ok(module) } else { Err(Diagnostics(errors)) }, shared.asked)
+    if errors.is_empty() {
+        return (Ok(module), shared.asked);
+    }
+    // What an operator could do without may be what another one behind it cannot.
+    shared.asked.extend(shared.wished);
+    (Err(Diagnostics(errors)), shared.asked)
 }
 
 /// The first line of a verifier's report.

@@ -1,7 +1,7 @@
 //! The inputs and outputs of a subgraph that is a method.
 
 use super::extents::bound_input;
-use super::given::Given;
+use super::given::{Given, Input};
 use super::operator::invalid;
 use super::subgraph::{Lowering, Slot};
 use crate::diagnostic::Diagnostic;
@@ -76,6 +76,19 @@ impl Lowering<'_, '_> {
 
     /// Notes that an operator must know the numbers of a value; gives the inputs that they depend on.
     pub(super) fn ask(&mut self, value: Value) -> Vec<usize> {
+        let inputs = self.inputs_of(value);
+        self.shared.asked.extend(&inputs);
+        inputs.into_iter().map(|(_, input)| input).collect()
+    }
+
+    /// Notes that an operator makes do without the numbers of a value.
+    pub(super) fn wish(&mut self, value: Value) {
+        let inputs = self.inputs_of(value);
+        self.shared.wished.extend(&inputs);
+    }
+
+    /// The inputs that a value depends on.
+    fn inputs_of(&self, value: Value) -> Vec<Input> {
         let function = &self.builder.function;
         let (mut seen, mut open, mut inputs) = (BTreeSet::new(), vec![value], Vec::new());
         while let Some(value) = open.pop() {
@@ -87,7 +100,6 @@ impl Lowering<'_, '_> {
         }
         inputs.sort_unstable();
         inputs.dedup();
-        self.shared.asked.extend(&inputs);
-        inputs.into_iter().map(|(_, input)| input).collect()
+        inputs
     }
 }

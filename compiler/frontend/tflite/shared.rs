@@ -20,6 +20,8 @@ pub(super) struct Shared<'a> {
     pub variables: Variables,
     /// Inputs of methods whose numbers operators asked for, and did not know.
     pub asked: BTreeSet<Input>,
+    /// Inputs whose numbers operators read when the model runs, and would do better to know.
+    pub wished: BTreeSet<Input>,
     subgraphs: Vec<Option<Rc<Subgraph<'a>>>>,
     /// The subgraphs that are being lowered, outermost first.
     open: Vec<usize>,
@@ -36,6 +38,7 @@ impl<'a> Shared<'a> {
             file,
             variables: Variables::default(),
             asked: BTreeSet::new(),
+            wished: BTreeSet::new(),
             subgraphs,
             open: Vec::new(),
             names: HashSet::new(),
