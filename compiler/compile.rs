@@ -30,7 +30,7 @@ use std::sync::Arc;
 pub struct Settings {
     /// Target triple; this computer's when absent.
     pub target: Option<String>,
-    /// CPU level; the target's default when absent.
+    /// CPU levels with commas between; the target's default when absent.
     pub cpu: Option<String>,
     /// `lp64`, `lp64f` or `lp64d`, for riscv64.
     pub abi: Option<String>,
@@ -81,7 +81,7 @@ impl Compiler {
         self
     }
 
-    /// The CPU level.
+    /// The CPU level, or several with commas between, among which `init` chooses.
     #[must_use]
     pub fn cpu(mut self, level: &str) -> Self {
         self.settings.cpu = Some(level.into());
@@ -151,7 +151,7 @@ impl Compiler {
     /// # Errors
     /// Whatever is wrong with the settings or the model.
     pub fn compile(&self, bytes: Arc<dyn Bytes>, file: &str) -> Result<Compiled, Diagnostics> {
-        let (target, machine) = self.settings.machine()?;
+        let (target, machines) = self.settings.machines()?;
         let abi = self.settings.riscv_abi(target)?;
         let (module, lowered) = self.lower(bytes.clone(), file)?;
         let stem = || Path::new(file).file_stem().map_or_else(|| "net".into(), |stem| stem.to_string_lossy().into_owned());
@@ -161,37 +161,37 @@ impl Compiler {
             riscv_abi: abi,
             weights: if self.settings.external_weights { WeightsPlace::External } else { WeightsPlace::Embedded },
             settings: serde_json::to_value(&self.settings).unwrap_or_default(),
-            ..ObjectOptions::new(self.settings.name.clone().unwrap_or_else(stem), target, machine)
+            ..ObjectOptions::new(self.settings.name.clone().unwrap_or_else(stem), target, machines[0])
         };
         let info = ModelInfo { sha256: Sha256::digest((*bytes).as_ref()).into(), file: file.to_owned() };
-        let files = emit::object(&lowered.program, &info, &options)?;
+        let files = emit::object_of_levels(&lowered.levels(), &info, &options)?;
         Ok(Compiled { module, lowered, options, files })
     }
 
-    /// The tensor language of a model and the program it is lowered to: all but machine code.
+    /// The tensor language of a model and the programs it is lowered to: all but machine code.
     ///
     /// # Errors
     /// As [`Compiler::compile`].
     pub fn lower(&self, bytes: Arc<dyn Bytes>, file: &str) -> Result<(Module, Lowered), Diagnostics> {
-        let (_, machine) = self.settings.machine()?;
+        let (_, machines) = self.settings.machines()?;
         let module = pipeline::read(bytes, file, &self.settings.load_options()?)?;
-        let mut lowered = pipeline::lower(&module, file, self.settings.lower_options(machine))?;
-        lowered.program.max_iterations = self.settings.max_iterations;
+        let mut lowered = pipeline::lower_levels(&module, file, self.settings.lower_options(machines[0]), &machines[1..])?;
+        lowered.set_max_iterations(self.settings.max_iterations);
         Ok((module, lowered))
     }
 }
 
 impl Settings {
-    /// The target and the CPU level.
+    /// The target and the machines of its CPU levels, at least one, the preferred one first.
     ///
     /// # Errors
     /// A usage diagnostic when there is no such target or level.
-    pub fn machine(&self) -> Result<(&'static Target, &'static Machine), Diagnostic> {
+    pub fn machines(&self) -> Result<(&'static Target, Vec<&'static Machine>), Diagnostic> {
         let target = match &self.target {
             Some(spelling) => target::target(spelling)?,
             None => target::host()?,
         };
-        Ok((target, target::level(target, self.cpu.as_deref())?))
+        Ok((target, target::levels(target, self.cpu.as_deref())?))
     }
 
     fn riscv_abi(&self, target: &Target) -> Result<RiscvAbi, Diagnostic> {

@@ -4,15 +4,16 @@ pub mod custom;
 pub mod hooks;
 pub mod memory;
 pub mod peaks;
+mod threads;
 
 use crate::codegen::clif::{Optimise, isa_for};
-use crate::codegen::compile::{CompiledModel, compile};
+use crate::codegen::compile::{CompiledFunction, CompiledModel, compile};
 use crate::codegen::{Code, DriverOptions, RelocationTarget};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::interface::{CONFIG_BYTES, Field, Interface, STATUSES, has_shape};
 use crate::ir::Tensor;
 use crate::machine::Machine;
-use crate::program::{ALIGNMENT, Method, Port, Program};
+use crate::program::{ALIGNMENT, Level, Method, Port, Program};
 use crate::target::{self, Target};
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{DataDescription, FuncId, Linkage, Module, ModuleError, ModuleReloc, ModuleRelocTarget};
@@ -35,6 +36,8 @@ pub struct JitOptions {
     pub customs: Vec<(String, CustomOperator)>,
     /// Keep what every kernel call writes, for [`Instance::observations`].
     pub observe: bool,
+    /// Threads that run kernels in parts; 0 and 1 are the caller's own alone.
+    pub threads: u32,
 }
 
 /// A compiled model in memory.
@@ -56,6 +59,18 @@ struct Loaded {
     splits: Vec<*const u8>,
     stack_bytes: u64,
     code_bytes: u64,
+    symbols: Vec<Symbol>,
+}
+
+/// A function in memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Symbol {
+    /// Its name, as in an object.
+    pub name: String,
+    /// Its first byte.
+    pub address: u64,
+    /// Its bytes.
+    pub bytes: u64,
 }
 
 // SAFETY: the pointers lead to code, which nobody writes after it is placed; the module behind them is only touched on drop.
@@ -103,7 +118,7 @@ impl Jit {
         check_host(host, machine)?;
         let profile_hooks = options.profile || options.live.is_some() || options.observe;
         let driver = DriverOptions { name: "net".into(), profile_hooks, ..DriverOptions::default() };
-        let compiled = compile(program, &[0; 32], host, machine, &driver)?;
+        let compiled = compile(&[Level { machine, program }], &[0; 32], host, &driver)?;
         Ok(Self::load(program, host, machine, options, &compiled)?)
     }
 
@@ -128,6 +143,12 @@ impl Jit {
         };
         let splits = compiled.interface.methods.iter().map(|m| entry(&format!("{}_split", m.identifier))).collect::<Result<_, _>>()?;
         let (init, reset) = (entry("init")?, entry("reset")?);
+        let symbol = |(function, &id): (&CompiledFunction, &FuncId)| Symbol {
+            name: compiled.interface.plain(&function.name),
+            address: module.get_finalized_function(id) as u64,
+            bytes: function.code.bytes.len() as u64,
+        };
+        let symbols = compiled.functions.iter().zip(&functions).map(symbol).collect();
         Ok(Self {
             model: Arc::new(Loaded {
                 init,
@@ -138,7 +159,8 @@ impl Jit {
                 methods: program.methods.clone(),
                 options,
                 stack_bytes: compiled.stack_bytes,
-                code_bytes: compiled.functions.iter().map(|f| f.code.bytes.len() as u64).sum(),
+                code_bytes: compiled.code_bytes(None),
+                symbols,
             }),
         })
     }
@@ -153,6 +175,11 @@ impl Jit {
         &self.model.interface
     }
 
+    /// The functions of the model, for profilers.
+    pub fn symbols(&self) -> &[Symbol] {
+        &self.model.symbols
+    }
+
     /// Bytes of code, and the most stack that a call needs.
     pub fn sizes(&self) -> (u64, u64) {
         (self.model.code_bytes, self.model.stack_bytes)
@@ -163,7 +190,15 @@ impl Jit {
     /// # Errors
     /// When there is no memory, or `init` refuses this computer.
     pub fn instance(&self) -> Result<Instance, Diagnostic> {
-        Instance::new(self.model.clone())
+        self.instance_on(self.model.options.threads)
+    }
+
+    /// A new instance that runs kernels on so many threads, whatever the options say.
+    ///
+    /// # Errors
+    /// As [`Jit::instance`].
+    pub fn instance_on(&self, threads: u32) -> Result<Instance, Diagnostic> {
+        Instance::new(self.model.clone(), threads)
     }
 }
 
@@ -245,13 +280,13 @@ struct Side {
 }
 
 impl Instance {
-    fn new(model: Arc<Loaded>) -> Result<Self, Diagnostic> {
+    fn new(model: Arc<Loaded>, threads: u32) -> Result<Self, Diagnostic> {
         let alignment = ALIGNMENT as usize;
         let placement = if model.options.placement == Placement::Aligned { Placement::Aligned } else { Placement::AgainstGuard };
         let mut state = Memory::new(model.interface.state_bytes as usize, alignment, placement)?;
         let scratch = Memory::new(model.interface.scratch_bytes as usize, alignment, placement)?;
-        let mut hooks = Box::new(Hooks::new(&model.methods, &model.options));
-        let config = config_bytes(hooks.callback(), &mut *hooks);
+        let mut hooks = Box::new(Hooks::new(&model.methods, &model.options, threads));
+        let config = config_bytes(&mut hooks, threads);
         // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
         let init: Init = unsafe { std::mem::transmute(model.init) };
         // SAFETY: state has state_bytes bytes; the configuration has the size it says; both outlive the call, and the hooks, which
@@ -494,13 +529,15 @@ fn fits(port: &Port, bytes: &[u8], shape: Option<&[u64]>) -> bool {
 }
 
 /// A `modelc_config` with the hooks.
-fn config_bytes(callback: u64, hooks: *mut Hooks) -> [u8; CONFIG_BYTES as usize] {
+fn config_bytes(hooks: &mut Hooks, threads: u32) -> [u8; CONFIG_BYTES as usize] {
     use crate::codegen::driver::config;
     let mut bytes = [0; CONFIG_BYTES as usize];
     let mut set = |offset: i32, value: u64| bytes[offset as usize..][..8].copy_from_slice(&value.to_le_bytes());
     set(config::STRUCT_SIZE, CONFIG_BYTES);
-    set(config::ON_KERNEL, callback);
-    set(config::USER, hooks as u64);
+    set(config::ON_KERNEL, hooks.callback());
+    set(config::PARALLEL_FOR, hooks.parallel_for());
+    set(config::THREADS, threads.into());
+    set(config::USER, std::ptr::from_mut(hooks) as u64);
     bytes
 }
 

@@ -17,7 +17,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::ir::Module;
 use crate::machine::Machine;
 use crate::plan::{Effort, Plan};
-use crate::program::Program;
+use crate::program::{Level, Method, Program};
 use pool::Pool;
 use variables::Variables;
 
@@ -47,14 +47,32 @@ pub enum PlanSource {
 /// A lowered module with what the reports say about it.
 #[derive(Debug)]
 pub struct Lowered {
+    /// The machine that the program is for.
+    pub machine: &'static Machine,
     /// The program.
     pub program: Program,
+    /// The programs for the other machines of an object.
+    pub others: Vec<(&'static Machine, Program)>,
     /// The plan of each method.
     pub plans: Vec<Plan>,
     /// For each method, the bytes of scratch memory that are live after each kernel call.
     pub live: Vec<LiveRanges>,
     /// For each method, what is live where most is.
     pub peaks: Vec<Peak>,
+}
+
+impl Lowered {
+    /// The programs with their machines, in the order in which they were asked for.
+    pub fn levels(&self) -> Vec<Level<'_>> {
+        let others = self.others.iter().map(|(machine, program)| Level { machine, program });
+        std::iter::once(Level { machine: self.machine, program: &self.program }).chain(others).collect()
+    }
+
+    /// Bounds the rounds of every loop.
+    pub fn set_max_iterations(&mut self, rounds: Option<u64>) {
+        self.program.max_iterations = rounds;
+        self.others.iter_mut().for_each(|(_, program)| program.max_iterations = rounds);
+    }
 }
 
 /// Live byte ranges after each kernel call of a method.
@@ -69,20 +87,29 @@ pub struct Peak {
     pub tensors: Vec<(String, u64)>,
 }
 
-/// Lowers every method.
+/// Lowers every method for the machine of the options.
+///
+/// # Errors
+/// As [`lower_levels`].
+pub fn lower(module: &Module, options: Options) -> Result<Lowered, Diagnostics> {
+    lower_levels(module, options, &[])
+}
+
+/// Lowers every method for the machine of the options and for others, whose code is to be in the same object.
 ///
 /// # Errors
 /// One diagnostic for each operator that has no lowering; a bug if a plan does not pass the checker.
-pub fn lower(module: &Module, options: Options) -> Result<Lowered, Diagnostics> {
-    let mut pool = Pool::new(module.open_constants);
+pub fn lower_levels(module: &Module, options: Options, others: &[&'static Machine]) -> Result<Lowered, Diagnostics> {
+    let machines: Vec<&'static Machine> = std::iter::once(options.machine).chain(others.iter().copied()).collect();
+    let mut pool = Pool::new(module.open_constants, machines.len());
     let variables = Variables::new(module, &mut pool)?;
     let mut methods = Vec::new();
     let (mut plans, mut live, mut peaks) = (Vec::new(), Vec::new(), Vec::new());
     let mut failures = Vec::new();
     for method in &module.methods {
-        match method::lower(module, method, options, &variables, &mut pool) {
+        match method::lower(module, method, (options, &machines), &variables, &mut pool) {
             Ok(lowered) => {
-                methods.push(lowered.method);
+                methods.push(lowered.levels);
                 plans.push(lowered.plan);
                 live.push(lowered.live);
                 peaks.push(lowered.peak);
@@ -95,8 +122,17 @@ pub fn lower(module: &Module, options: Options) -> Result<Lowered, Diagnostics> 
         return Err(Diagnostics(failures));
     }
     let (kernels, constants) = pool.finish();
-    let program = Program { kernels, constants, variables: variables.list, variable_bytes: variables.bytes, methods, max_iterations: None };
-    Ok(Lowered { program, plans, live, peaks })
+    let mut programs = kernels.into_iter().enumerate().map(|(level, kernels)| Program {
+        kernels,
+        constants: constants.clone(),
+        variables: variables.list.clone(),
+        variable_bytes: variables.bytes,
+        methods: methods.iter().map(|levels: &Vec<Method>| levels[level].clone()).collect(),
+        max_iterations: None,
+    });
+    let program = programs.next().ok_or_else(|| bug("there is no machine to lower for"))?;
+    let others = others.iter().copied().zip(programs).collect();
+    Ok(Lowered { machine: options.machine, program, others, plans, live, peaks })
 }
 
 /// A mistake of ours, found by a check.

@@ -5,6 +5,7 @@ use crate::frontend;
 use crate::ir::data::Bytes;
 use crate::ir::{Module, verify};
 use crate::lower::{self, Lowered};
+use crate::machine::Machine;
 use crate::passes;
 use std::sync::Arc;
 
@@ -26,7 +27,16 @@ pub fn read(bytes: Arc<dyn Bytes>, file: &str, options: &frontend::LoadOptions) 
 /// # Errors
 /// As [`read`], and one diagnostic for each operator without lowering.
 pub fn lower(module: &Module, file: &str, options: lower::Options) -> Result<Lowered, Diagnostics> {
-    lower::lower(module, options).map_err(|Diagnostics(list)| Diagnostics(list.into_iter().map(|d| d.in_file(file)).collect()).grouped())
+    lower_levels(module, file, options, &[])
+}
+
+/// A model lowered for the machine of the options and for others in the same object.
+///
+/// # Errors
+/// As [`lower`].
+pub fn lower_levels(module: &Module, file: &str, options: lower::Options, others: &[&'static Machine]) -> Result<Lowered, Diagnostics> {
+    let in_file = |Diagnostics(list): Diagnostics| Diagnostics(list.into_iter().map(|d| d.in_file(file)).collect()).grouped();
+    lower::lower_levels(module, options, others).map_err(in_file)
 }
 
 fn gate(module: &Module, who: &str) -> Result<(), Diagnostics> {

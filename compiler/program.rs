@@ -1,10 +1,11 @@
 //! A lowered model: kernels, constants, and for each method the steps that call them, with every address decided.
 //!
 //! This is the contract between planning and code generation. Schedules and the planner write it; the driver generator, the
-//! object writer, the header writer, the JIT and the reports read it. It knows no file format and no instruction set.
+//! object writer, the header writer, the JIT and the reports read it. It knows no file format and nothing of instructions.
 
 use crate::ir::{Data, ElementType, Quantization, Source};
 use crate::kernel::Kernel;
+use crate::machine::Machine;
 
 /// The status of a kernel that found an index or a count, computed from data, out of range.
 pub const E_INDEX: i32 = -12;
@@ -24,6 +25,16 @@ pub struct Program {
     pub methods: Vec<Method>,
     /// Rounds of a loop, each time it is entered, after which a call ends with `MODELC_E_ABORTED`; no limit when absent.
     pub max_iterations: Option<u64>,
+}
+
+/// A CPU level of an object: the program for a machine. The programs of one object differ in kernels, in the arguments of their calls
+/// and in nothing else: constants, ports, variables, scratch memory and the order of calls are the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Level<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// The program.
+    pub program: &'a Program,
 }
 
 /// Alignment of the arena, of the weights and of every constant: a cache line, and the widest vector.
@@ -87,6 +98,26 @@ pub struct MemoryMap {
     pub peak_step: usize,
     /// Everything that has a place. Those that share bytes at one step are worked on in place.
     pub occupants: Vec<Occupant>,
+}
+
+impl MemoryMap {
+    /// The largest range, between multiples of [`ALIGNMENT`], in which nothing lies at a step, up to where something lies at any step.
+    pub fn largest_gap(&self, step: usize) -> std::ops::Range<u64> {
+        let mut there: Vec<(u64, u64)> =
+            self.occupants.iter().filter(|o| o.steps.contains(&step)).map(|o| (o.offset, o.offset + o.bytes)).collect();
+        let end = self.occupants.iter().map(|o| o.offset + o.bytes).max().unwrap_or(0);
+        there.sort_unstable();
+        there.push((end, end));
+        let (mut largest, mut from) = (0..0, 0u64);
+        for (start, next) in there {
+            let gap = from..start / ALIGNMENT * ALIGNMENT;
+            if gap.end.saturating_sub(gap.start) > largest.end - largest.start {
+                largest = gap;
+            }
+            from = from.max(next.next_multiple_of(ALIGNMENT));
+        }
+        largest
+    }
 }
 
 /// A tensor, or the working memory of one kernel call, in the scratch memory.
@@ -210,6 +241,8 @@ pub struct Call {
     pub integers: Vec<i64>,
     /// Whether the kernel is called once on whole tensors, or over slices of them.
     pub slices: Option<Slices>,
+    /// Whether its work may be cut to pieces.
+    pub parts: Option<Parts>,
     /// For reports and profiles.
     pub origin: Origin,
 }
@@ -228,6 +261,18 @@ pub struct Slices {
     pub behind_blocks_of: Option<u64>,
     /// For each argument the bytes from one slice to the next; 0 where all slices have the same.
     pub strides: Vec<u64>,
+}
+
+/// The integers of the call are a range, 0 and the extent of what the kernel counts. Ranges that together are that one do the same in any
+/// order, and at the same time if each has working memory of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// Parts at most.
+    pub most: u32,
+    /// The arguments that are working memory, and where in the scratch memory the second part has it.
+    pub working: Vec<(usize, u64)>,
+    /// Bytes from the working memory of one part, the second or a later one, to that of the next.
+    pub step: u64,
 }
 
 /// Where a kernel call comes from and what it costs.
@@ -289,5 +334,22 @@ impl Address {
             Self::Output(number, offset) => Self::Output(number, offset + bytes),
             Self::Constant(number, offset) => Self::Constant(number, offset + bytes),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_gap_is_between_what_lies_there_at_a_step() {
+        let occupant = |offset, bytes, steps| Occupant { name: String::new(), offset, bytes, steps, working: false };
+        let occupants = vec![occupant(0, 100, 0..3), occupant(300, 10, 1..2), occupant(320, 64, 0..1), occupant(640, 60, 2..3)];
+        let map = MemoryMap { occupants, ..MemoryMap::default() };
+        assert_eq!(map.largest_gap(0), 384..640);
+        assert_eq!(map.largest_gap(1), 320..640);
+        assert_eq!(map.largest_gap(2), 128..640);
+        assert_eq!(map.largest_gap(3), 0..640);
+        assert_eq!(MemoryMap::default().largest_gap(0), 0..0);
     }
 }

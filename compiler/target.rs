@@ -229,12 +229,33 @@ pub fn level(target: &Target, name: Option<&str>) -> Result<&'static Machine, Di
     match name {
         None => Ok(default_machine(target.isa)),
         Some("native") => native(target),
-        Some(name) => levels(target.isa).find(|m| m.level == name).ok_or_else(|| unknown_level(target, name)),
+        Some(name) => all_levels(target.isa).find(|m| m.level == name).ok_or_else(|| unknown_level(target, name)),
     }
 }
 
-fn levels(isa: Isa) -> impl Iterator<Item = &'static Machine> {
+/// The machines of an object's CPU levels, those that `init` prefers first: the levels of a list with commas, each as for [`level`]; or
+/// the default.
+///
+/// # Errors
+/// As [`level`].
+pub fn levels(target: &Target, names: Option<&str>) -> Result<Vec<&'static Machine>, Diagnostic> {
+    let mut machines: Vec<&Machine> = match names {
+        None => vec![default_machine(target.isa)],
+        Some(names) => names.split(',').map(|name| level(target, Some(name.trim()))).collect::<Result<_, _>>()?,
+    };
+    machines.sort_by_key(|machine| std::cmp::Reverse(preference(machine)));
+    machines.dedup();
+    Ok(machines)
+}
+
+fn all_levels(isa: Isa) -> impl Iterator<Item = &'static Machine> {
     MACHINES.iter().filter(move |m| m.isa == isa)
+}
+
+/// Of the levels that a CPU has, the one of the highest preference is used: the one with the longest vectors, which decide its
+/// speed, and among equals the one that asks for most.
+fn preference(machine: &Machine) -> (u16, u32) {
+    (machine.vector_bits, required_features(machine).count_ones())
 }
 
 fn native(target: &Target) -> Result<&'static Machine, Diagnostic> {
@@ -248,11 +269,10 @@ fn native(target: &Target) -> Result<&'static Machine, Diagnostic> {
 /// The machines whose code runs on this computer.
 pub fn host_machines() -> Vec<&'static Machine> {
     let here = host_features();
-    host_isa().into_iter().flat_map(levels).filter(|m| required_features(m) & !here == 0).collect()
+    host_isa().into_iter().flat_map(all_levels).filter(|m| required_features(m) & !here == 0).collect()
 }
 
-/// The machine whose code the JIT generates here: of those that this computer has, the one with the widest vectors, which decide the
-/// speed of a level, and among equals the one that asks for most.
+/// The machine whose code the JIT generates here: the one that `init` of an object with all levels would choose.
 ///
 /// # Errors
 /// A usage diagnostic, when nothing can be generated for this computer.
@@ -262,7 +282,7 @@ pub fn host_machine() -> Result<&'static Machine, Diagnostic> {
 
 fn best_here(isa: Isa) -> Result<&'static Machine, Diagnostic> {
     let here = host_machines().into_iter().filter(|m| m.isa == isa);
-    here.max_by_key(|m| (m.vector_bits, required_features(m).count_ones())).ok_or_else(too_old)
+    here.max_by_key(|m| preference(m)).ok_or_else(too_old)
 }
 
 fn too_old() -> Diagnostic {
@@ -271,7 +291,7 @@ fn too_old() -> Diagnostic {
 }
 
 fn unknown_level(target: &Target, name: &str) -> Diagnostic {
-    let known = levels(target.isa).map(|m| m.level).collect::<Vec<_>>().join(", ");
+    let known = all_levels(target.isa).map(|m| m.level).collect::<Vec<_>>().join(", ");
     let message = match (name, MACHINES.iter().find(|m| m.level == name)) {
         ("rv64gcv" | "riscv64gcv" | "riscv64+v", _) if target.isa == Isa::Riscv64 => {
             format!("CPU level {name} is not there yet: code for riscv64 does not use the vector extension")
@@ -430,6 +450,19 @@ mod tests {
         assert!(level(riscv64, Some("rv64gcv")).unwrap_err().message.contains("not there yet"));
         let other = target(if cfg!(target_arch = "riscv64") { "aarch64" } else { "riscv64" }).unwrap();
         assert_eq!(level(other, Some("native")).unwrap_err().code, 704);
+    }
+
+    #[test]
+    fn lists_of_levels_are_in_the_order_of_preference() {
+        let names = |target: &str, list| -> Vec<&str> {
+            levels(super::target(target).unwrap(), list).unwrap().iter().map(|machine| machine.level).collect()
+        };
+        assert_eq!(names("x86_64", Some("x86-64-v2, x86-64-v3,x86-64-v2")), ["x86-64-v3", "x86-64-v2"]);
+        assert_eq!(names("x86_64", Some("x86-64-v2,x86-64-v3,x86-64-v4")), ["x86-64-v4", "x86-64-v3", "x86-64-v2"]);
+        assert_eq!(names("x86_64", None), ["x86-64-v3"]);
+        assert_eq!(names("aarch64", None), ["aarch64"]);
+        assert_eq!(names("aarch64", Some("aarch64,aarch64+dotprod")), ["aarch64+dotprod", "aarch64"]);
+        assert_eq!(levels(super::target("x86_64").unwrap(), Some("x86-64-v2,")).unwrap_err().code, 703);
     }
 
     #[test]

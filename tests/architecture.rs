@@ -11,7 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("plan", &[]),
     ("schema", &[]),
     ("diagnostic", &[]),
-    ("program", &["ir", "kernel"]),
+    ("program", &["ir", "kernel", "machine"]),
     ("frontend", &["ir", "schema"]),
     ("passes", &["ir"]),
     ("fuse", &["ir"]),

@@ -67,6 +67,13 @@ fn check(model: &Path, machine: &'static Machine, tolerance: f64) -> Result<Repo
         instance.call(0, &slices, &mut outputs).map_err(|e| e.to_string())?;
         if call == 0 && !again {
             first.clone_from(&outputs);
+            for threads in [2, 3, 7] {
+                let mut instance = jit.instance_on(threads).map_err(|e| e.to_string())?;
+                instance.call(0, &slices, &mut outputs).map_err(|e| e.to_string())?;
+                if outputs != first {
+                    return Err(Failure::Other(format!("other outputs with {threads} threads")));
+                }
+            }
         } else if again && outputs != first {
             return Err(Failure::Other("other outputs after a reset".into()));
         }

@@ -283,7 +283,7 @@ fn retrain(model: &Path) -> Result<(), String> {
     let old = fs::read(model).map_err(|e| text(&e))?;
     let new = Arc::new(support::retrained(&old));
     let settings = Settings { external_weights: true, target: Some(HERE.target.into()), name: Some("net".into()), ..Settings::default() };
-    let (_, machine) = settings.machine().map_err(|e| text(&e))?;
+    let machine = settings.machines().map_err(|e| text(&e))?.1[0];
     let compiler = Compiler { settings };
     let compiled = compiler.compile(Arc::new(old), "old").map_err(|e| text(&e))?;
     let inputs = support::recorded(model, "inputs.npz").map_err(|e| text(&e))?;
@@ -294,7 +294,7 @@ fn retrain(model: &Path) -> Result<(), String> {
 
     let (_, lowered) = compiler.lower(new.clone(), "new").map_err(|e| text(&e))?;
     let record = TopologyRecord::find(&case.compiled.files.object.to_vec()).ok_or("the object has no record")?;
-    let weights = weights_for(&lowered.program, machine, &record).map_err(|e| text(&e))?;
+    let weights = weights_for(&lowered.levels(), &record).map_err(|e| text(&e))?;
     if weights.rescaled.is_empty() {
         return Err("the scales are the same".into());
     }

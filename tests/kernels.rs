@@ -11,7 +11,7 @@ use modelc::kernel::BufferKind;
 use modelc::kernel::interpret::interpret;
 use modelc::kernel::verify::verify;
 use modelc::lower::{self, PlanSource};
-use modelc::machine::{MACHINES, Machine};
+use modelc::machine::{Isa, MACHINES, Machine};
 use modelc::plan::Effort;
 use modelc::program::{Address, Call, Method, Program, Step};
 use modelc::{passes, pipeline};
@@ -101,18 +101,40 @@ impl<'p> Memory<'p> {
     }
 }
 
-/// Two calls of the lowered module against two of the tensor interpreter. `Ok(Err(…))` says why it has no lowering.
-fn check(module: &Module, inputs: &[Tensor], machine: &'static Machine) -> Result<Result<(), String>, String> {
-    let options = lower::Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
-    let lowered = match pipeline::lower(module, "module", options) {
+/// What objects are made for: each machine alone, and all levels of an instruction set in one object.
+fn objects() -> Vec<Vec<&'static Machine>> {
+    let mut objects: Vec<Vec<&Machine>> = MACHINES.iter().map(|machine| vec![machine]).collect();
+    for isa in [Isa::X86_64, Isa::Aarch64] {
+        objects.push(MACHINES.iter().filter(|machine| machine.isa == isa).collect());
+    }
+    objects
+}
+
+/// The levels of an object.
+fn names(machines: &[&Machine]) -> String {
+    machines.iter().map(|machine| machine.level).collect::<Vec<_>>().join(",")
+}
+
+/// The module lowered for the levels of an object, each against the tensor interpreter. `Ok(Err(…))` says why it has no lowering.
+fn check(module: &Module, inputs: &[Tensor], machines: &[&'static Machine]) -> Result<Result<(), String>, String> {
+    let options = lower::Options { machine: machines[0], effort: Effort::Normal, plan: PlanSource::Own };
+    let lowered = match pipeline::lower_levels(module, "module", options, &machines[1..]) {
         Ok(lowered) => lowered,
         Err(diagnostics) => return Ok(Err(diagnostics.to_string())),
     };
-    for kernel in &lowered.program.kernels {
+    for level in lowered.levels() {
+        check_level(module, inputs, level.program).map_err(|error| format!("{}: {error}", level.machine.level))?;
+    }
+    Ok(Ok(()))
+}
+
+/// Two calls of a program against two of the tensor interpreter.
+fn check_level(module: &Module, inputs: &[Tensor], program: &Program) -> Result<(), String> {
+    for kernel in &program.kernels {
         verify(kernel).map_err(|error| format!("{error}\n{kernel}"))?;
     }
-    let method = &lowered.program.methods[0];
-    let mut memory = Memory::new(&lowered.program);
+    let method = &program.methods[0];
+    let mut memory = Memory::new(program);
     let mut interpreter = Interpreter::new(module);
     for call in 0..2 {
         let wanted = interpreter.run(0, inputs).map_err(|error| error.to_string())?;
@@ -122,7 +144,7 @@ fn check(module: &Module, inputs: &[Tensor], machine: &'static Machine) -> Resul
             support::compare(&found, wanted, 1e-5).map_err(|error| format!("output {index} of call {call}: {error}"))?;
         }
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// `MODELC_SEEDS` runs more of them.
@@ -138,15 +160,16 @@ fn random_modules_match_the_tensor_interpreter() {
     let scalar_operations = Options::exact_operations().into_iter().filter(|op| !limited(op)).collect();
     let operators = Options::exact_operators();
     let options = Options { instructions: 4, dynamic: false, elements, scalar_operations, operators };
+    let objects = objects();
     let (mut good, mut unsupported) = (0, BTreeMap::<String, usize>::new());
     for seed in 0..seeds() {
         let (mut module, inputs) = random::module(seed, &options);
         passes::run_all(&mut module);
-        let machine = &MACHINES[seed as usize % MACHINES.len()];
-        match check(&module, &inputs, machine) {
+        let machines = &objects[seed as usize % objects.len()];
+        match check(&module, &inputs, machines) {
             Ok(Ok(())) => good += 1,
             Ok(Err(why)) => *unsupported.entry(why.lines().next().unwrap_or_default().into()).or_default() += 1,
-            Err(error) => panic!("seed {seed} on {}: {error}\n{}", machine.level, print_module(&module, Constants::Whole)),
+            Err(error) => panic!("seed {seed} on {}: {error}\n{}", names(machines), print_module(&module, Constants::Whole)),
         }
     }
     for (why, count) in &unsupported {
@@ -172,7 +195,7 @@ fn fourier_transforms_of_every_length_match_on_every_machine() {
         let bytes = (0..count).flat_map(|i| ((i * i * 7919 % 1000) as f32 / 500.0 - 1.0).to_le_bytes()).collect();
         let inputs = [Tensor { element: ElementType::F32, shape, bytes }];
         for machine in MACHINES {
-            let result = check(&module, &inputs, machine);
+            let result = check(&module, &inputs, &[machine]);
             assert_eq!(result, Ok(Ok(())), "{op:?} of {length} on {}", machine.level);
         }
     }
@@ -181,16 +204,16 @@ fn fourier_transforms_of_every_length_match_on_every_machine() {
 #[test]
 fn small_models_match_the_tensor_interpreter_on_every_machine() {
     let Some(folder) = support::corpus("tflite") else { return };
-    for name in ["tflm-hello_world_int8", "tflm-hello_world_float", "tflm-micro_speech_quantized"] {
+    for name in ["tflm-hello_world_int8", "tflm-hello_world_float", "tflm-micro_speech_quantized", "mlperftiny-ad01_int8"] {
         let path = folder.join(name).with_extension("tflite");
         let mut module = support::load(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
         passes::run_all(&mut module);
         let recorded = support::recorded(&path, "inputs.npz").expect("recorded inputs");
         let function = &module.functions[module.methods[0].function];
         let inputs: Vec<Tensor> = (0..function.params.len()).filter_map(|i| recorded.input(0, i).cloned()).collect();
-        for machine in MACHINES {
-            let result = check(&module, &inputs, machine);
-            assert_eq!(result, Ok(Ok(())), "{name} on {}", machine.level);
+        for machines in objects() {
+            let result = check(&module, &inputs, &machines);
+            assert_eq!(result, Ok(Ok(())), "{name} on {}", names(&machines));
         }
     }
 }

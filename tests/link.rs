@@ -3,8 +3,8 @@
 mod handmade;
 
 use modelc::emit::{Image, ModelInfo, ModelRecord, ObjectFiles, ObjectOptions, RiscvAbi, WeightsPlace, archive};
-use modelc::program::Program;
-use modelc::target::{ObjectFormat, TARGETS, level, target};
+use modelc::program::{Level, Program};
+use modelc::target::{ObjectFormat, TARGETS, level, levels, target};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
 use object::{Endianness, elf};
 use std::fs;
@@ -134,6 +134,28 @@ fn a_model_lives_its_life_linked_in_every_way() {
         let records = ModelRecord::find_all(&fs::read(program).unwrap());
         assert_eq!(records.iter().map(|r| (r.name.as_str(), r.model_sha256)).collect::<Vec<_>>(), [("net", [7; 32])], "{way:?}");
     }
+}
+
+#[test]
+fn an_object_holds_several_levels_and_uses_one() {
+    let Some(tools) = native() else { return };
+    let bench = Bench::new(tools);
+    let program = handmade::program();
+    let machines = levels(target(tools.triple).unwrap(), Some("x86-64-v2,x86-64-v3,x86-64-v4")).unwrap();
+    let object_levels: Vec<Level> = machines.iter().map(|machine| Level { machine, program: &program }).collect();
+    let model = ModelInfo { sha256: [7; 32], file: "model".into() };
+    let files = modelc::emit::object_of_levels(&object_levels, &model, &options("net", tools.triple)).unwrap();
+    let net = bench.add("net", &files);
+    let lifecycle = bench.compile("lifecycle.c", &[], &[&net], "lifecycle");
+    bench.run(&lifecycle, &[]);
+    let mut names: Vec<&str> = files.record.levels.split(',').collect();
+    names.sort_unstable();
+    assert_eq!(names, ["x86-64-v2", "x86-64-v3", "x86-64-v4"]);
+    assert!(files.record.level_code_bytes.len() == 3 && files.record.level_code_bytes.iter().all(|&bytes| bytes > 500));
+    // Only the functions that all levels share are not some level's.
+    let of_levels: u64 = files.record.level_code_bytes.iter().sum();
+    let all = files.report["memory"]["code_bytes"].as_u64().unwrap();
+    assert!(of_levels < all && all < of_levels + 4096, "{of_levels} of {all}");
 }
 
 #[test]
@@ -287,12 +309,13 @@ fn weights_of_a_file_are_checked_and_used() {
     let net = bench.add("net", &files);
     let write = |name: &str, weights: &Image| fs::write(bench.path(name), weights.to_vec()).unwrap();
     write("weights", files.weights.as_ref().unwrap());
+    let level_of = |program| Level { machine: options.machine, program };
     // Other weights for the same code: three more in each element of the table that `forward` adds.
     let mut other = handmade::program();
     let table: Vec<u8> = other.constants[1].data.bytes().iter().map(|byte| byte + 3).collect();
     other.constants[1].data = table.into();
     let record = modelc::emit::TopologyRecord::find(&files.object.to_vec()).unwrap();
-    let new = modelc::emit::weights_for(&other, options.machine, &record).unwrap();
+    let new = modelc::emit::weights_for(&[level_of(&other)], &record).unwrap();
     assert!(new.rescaled.is_empty());
     write("other", &new.file);
     let program = bench.compile("external.c", &[], &[&net], "external");
@@ -302,11 +325,11 @@ fn weights_of_a_file_are_checked_and_used() {
     // Another program is refused, and the message names where it begins to differ.
     let mut changed = handmade::program();
     changed.kernels[1] = changed.kernels[8].clone();
-    let error = modelc::emit::weights_for(&changed, options.machine, &record).unwrap_err();
+    let error = modelc::emit::weights_for(&[level_of(&changed)], &record).unwrap_err();
     assert_eq!((error.code, error.location.operator), (605, Some((1, "OP_1".into()))));
     let mut rescaled = handmade::program();
     rescaled.methods[0].inputs[0].quantization.as_mut().unwrap().scales[0] = 0.25;
-    let new = modelc::emit::weights_for(&rescaled, options.machine, &record).unwrap();
+    let new = modelc::emit::weights_for(&[level_of(&rescaled)], &record).unwrap();
     assert_eq!(new.rescaled, ["in0 of forward"]);
 }
 

@@ -9,8 +9,8 @@ use super::output::{grouped, table};
 use super::run::Calls;
 use crate::codegen::driver::calls;
 use crate::diagnostic::Diagnostics;
-use crate::jit::JitOptions;
 use crate::jit::peaks::{self, Peaks};
+use crate::jit::{JitOptions, Symbol};
 use crate::program::Call;
 use clap::Args;
 use serde_json::json;
@@ -37,12 +37,15 @@ pub struct Arguments {
     /// Seconds between runs
     #[arg(long = "run-delay", alias = "run_delay", default_value_t = 0.0)]
     run_delay: f64,
-    /// Threads; one for now
-    #[arg(long = "num-threads", alias = "num_threads", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1))]
+    /// Threads
+    #[arg(long = "num-threads", alias = "num_threads", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     num_threads: u32,
     /// Show the time of every kernel
     #[arg(long)]
     profile: bool,
+    /// Tell Linux's perf where the functions of the model are, in /tmp/perf-PID.map
+    #[arg(long = "perf-map")]
+    perf_map: bool,
     /// Print JSON, schema modelc.bench/1
     #[arg(long)]
     json: bool,
@@ -98,7 +101,11 @@ fn microseconds(nanoseconds: f64) -> String {
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let batches = arguments.calls.batches(&arguments.model, &arguments.common)?;
     let Batch { model, calls } = &batches[0];
-    let mut engine = Engine::new(model, &arguments.common, JitOptions { profile: arguments.profile, ..JitOptions::default() })?;
+    let options = JitOptions { profile: arguments.profile, threads: arguments.num_threads, ..JitOptions::default() };
+    let mut engine = Engine::new(model, &arguments.common, options)?;
+    if arguments.perf_map {
+        write_perf_map(&engine.symbols)?;
+    }
     let (method, inputs) = (calls[0].method, &calls[0].inputs);
     let slices: Vec<&[u8]> = inputs.iter().map(|t| t.bytes.as_slice()).collect();
     engine.instance.write_inputs(method, &slices)?;
@@ -116,6 +123,12 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let print = if arguments.json { print_json } else { print_text };
     print(arguments, &engine, method, &phases, profile.as_ref());
     Ok(Outcome::Done)
+}
+
+/// One line a function: first address and size in hexadecimal, name. perf looks for the map of a process under this name.
+fn write_perf_map(symbols: &[Symbol]) -> Result<(), Diagnostics> {
+    let lines: String = symbols.iter().map(|symbol| format!("{:x} {:x} {}\n", symbol.address, symbol.bytes, symbol.name)).collect();
+    Ok(write(&format!("/tmp/perf-{}.map", std::process::id()), lines.as_bytes())?)
 }
 
 fn seconds(value: f64) -> Duration {
@@ -157,7 +170,8 @@ fn measure(
 
 fn print_text(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(&str, Statistics)], profile: Option<&Profile>) {
     let (state, scratch) = (engine.program().variable_bytes, engine.program().methods[method].scratch_bytes);
-    println!("{} on {}, 1 thread", arguments.model, engine.machine.level);
+    let threads = if arguments.num_threads == 1 { "1 thread".into() } else { format!("{} threads", arguments.num_threads) };
+    println!("{} on {}, {threads}", arguments.model, engine.machine.level);
     println!("init (compile)  {:.1} ms", engine.compile_time.as_secs_f64() * 1e3);
     println!("memory          {} B scratch, {} B variables\n", grouped(scratch), grouped(state));
     let header = ["µs", "runs", "min", "median", "mean", "p90", "p99", "std"].map(String::from).to_vec();

@@ -181,7 +181,7 @@ impl Arguments {
 /// One output of a compiled model.
 fn output(compiled: &Compiled, (model, data): (&str, &[String]), request: &Request, requests: &[Request]) -> Result<Output, Diagnostic> {
     let (lowered, files) = (&compiled.lowered, &compiled.files);
-    let listing = |what| listing(&lowered.program, compiled.options.target, compiled.options.machine, what);
+    let listing = |what| lowered.levels().iter().map(|level| listing(level, compiled.options.target, what)).collect::<Result<String, _>>();
     let contents: Image = match request.kind.as_str() {
         "object" => files.object.clone(),
         "archive" => compiled.archive(),
@@ -192,7 +192,14 @@ fn output(compiled: &Compiled, (model, data): (&str, &[String]), request: &Reque
         "json" => format!("{:#}\n", files.report).into_bytes().into(),
         "html" => emit::html::page(&files.report).into_bytes().into(),
         "ir" => ir::text::print_module(&compiled.module, ir::text::Constants::Elided).into_bytes().into(),
-        "kernels" => lowered.program.kernels.iter().map(|k| format!("{k:#?}\n")).collect::<String>().into_bytes().into(),
+        "kernels" => lowered
+            .levels()
+            .iter()
+            .flat_map(|level| &level.program.kernels)
+            .map(|k| format!("{k:#?}\n"))
+            .collect::<String>()
+            .into_bytes()
+            .into(),
         "clif" => listing(Listing::Cranelift)?.into_bytes().into(),
         "asm" => listing(Listing::Machine)?.into_bytes().into(),
         "plan" => {

@@ -4,7 +4,7 @@ use super::io::Model;
 use super::options::Common;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::ir::Tensor;
-use crate::jit::{Instance, Jit, JitOptions};
+use crate::jit::{Instance, Jit, JitOptions, Symbol};
 use crate::lower::Lowered;
 use crate::machine::Machine;
 use crate::program::Program;
@@ -17,6 +17,8 @@ pub struct Engine {
     pub lowered: Lowered,
     /// For which machine.
     pub machine: &'static Machine,
+    /// Where its functions are.
+    pub symbols: Vec<Symbol>,
     /// The instance.
     pub instance: Instance,
     /// How long compiling took, from the tensor language on.
@@ -25,15 +27,15 @@ pub struct Engine {
     ports: Vec<Vec<crate::ir::Port>>,
 }
 
-/// The machine that a model is compiled for to run here.
+/// The machine that a model is compiled for to run here: of the CPU levels asked for the one that `init` would choose.
 ///
 /// # Errors
 /// When there is no such CPU level, or no code can be made for this computer.
 pub fn machine(common: &Common) -> Result<&'static Machine, Diagnostic> {
-    match &common.cpu {
-        Some(level) => target::level(target::host()?, Some(level)),
-        None => target::host_machine(),
-    }
+    let Some(names) = &common.cpu else { return target::host_machine() };
+    let machines = target::levels(target::host()?, Some(names))?;
+    let runs = |machine: &&&Machine| target::required_features(machine) & !target::host_features() == 0;
+    Ok(machines.iter().find(runs).unwrap_or(&machines[0]))
 }
 
 impl Engine {
@@ -45,12 +47,13 @@ impl Engine {
         let machine = machine(common)?;
         let start = Instant::now();
         let mut lowered = pipeline::lower(&model.module, &model.path, common.lower_options(machine))?;
-        lowered.program.max_iterations = common.max_iterations;
+        lowered.set_max_iterations(common.max_iterations);
         let jit = Jit::with_options(&lowered.program, machine, options)?;
         let compile_time = start.elapsed();
         let instance = jit.instance()?;
         let ports = model.module.methods.iter().map(|method| method.outputs.clone()).collect();
-        Ok(Self { lowered, machine, instance, compile_time, ports })
+        let symbols = jit.symbols().to_vec();
+        Ok(Self { lowered, machine, symbols, instance, compile_time, ports })
     }
 
     /// The program.

@@ -47,7 +47,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     }
     let model = read_model(&arguments.file, &arguments.common)?;
     let target = target::host()?;
-    let machine = target::level(target, arguments.common.cpu.as_deref())?;
+    let machine = target::levels(target, arguments.common.cpu.as_deref())?[0];
     let lowered = pipeline::lower(&model.module, &model.path, arguments.common.lower_options(machine))?;
     if let Some(path) = &arguments.html {
         let name = Path::new(&model.path).file_stem().map_or_else(|| "net".into(), |stem| stem.to_string_lossy().into_owned());
@@ -68,6 +68,8 @@ fn show_records(arguments: &Arguments, records: &[ModelRecord]) {
         return;
     }
     for record in records {
+        let levels = record.levels.split(',').zip(&record.level_code_bytes);
+        let code: Vec<String> = levels.map(|(level, bytes)| format!("{} B for {level}", grouped(*bytes))).collect();
         let rows = [
             ("name", record.name.clone()),
             ("target", format!("{} ({})", record.target, record.levels)),
@@ -84,6 +86,7 @@ fn show_records(arguments: &Arguments, records: &[ModelRecord]) {
             ),
             ("stack", format!("{} B", grouped(record.stack_bytes))),
             ("weights", format!("{} B", grouped(record.weights_bytes))),
+            ("code", code.join(", ")),
         ];
         print!("{}", table(&rows.map(|(k, v)| vec![k.to_owned(), v]), &[]));
     }

@@ -33,8 +33,8 @@ enum EffortArgument {
 /// Options of every command that compiles.
 #[derive(Args)]
 pub struct Common {
-    /// CPU level, e.g. x86-64-v3; `modelc targets` lists them
-    #[arg(long, value_name = "LEVEL")]
+    /// CPU level, e.g. x86-64-v3, for objects also several with commas between; `modelc targets` lists them
+    #[arg(long, value_name = "LEVEL[,LEVEL]")]
     pub cpu: Option<String>,
     /// Whose memory plan to use
     #[arg(long, value_enum, default_value = "own")]

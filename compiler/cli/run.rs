@@ -27,6 +27,9 @@ pub struct Arguments {
     /// Show an inner tensor too, by its name in the file; `all` for every one
     #[arg(long, value_name = "TENSOR")]
     tap: Vec<String>,
+    /// Threads
+    #[arg(long = "num-threads", alias = "num_threads", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    num_threads: u32,
     #[command(flatten)]
     pub common: Common,
 }
@@ -140,7 +143,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
 
 fn run(arguments: &Arguments, batch: &Batch, is_single: bool, results: &mut Results) -> Result<(), Diagnostics> {
     let Batch { model, calls } = batch;
-    let options = JitOptions { observe: !arguments.tap.is_empty(), ..JitOptions::default() };
+    let options = JitOptions { observe: !arguments.tap.is_empty(), threads: arguments.num_threads, ..JitOptions::default() };
     let mut engine = Engine::new(model, &arguments.common, options)?;
     let source = if arguments.tap.is_empty() { Module::default() } else { source_module(model)? };
     let taps = Taps::new(&arguments.tap, &source)?;

@@ -45,9 +45,8 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     }
     let mut settings = settings(&record).ok_or_else(|| in_object(Diagnostic::new(606, Kind::Invalid, "the object's record is damaged")))?;
     settings.data.clone_from(&arguments.data);
-    let (_, machine) = settings.machine()?;
     let (_, lowered) = Compiler { settings }.lower(map(&arguments.model)?, &arguments.model)?;
-    let weights = weights_for(&lowered.program, machine, &record).map_err(|diagnostic| diagnostic.in_file(&arguments.model))?;
+    let weights = weights_for(&lowered.levels(), &record).map_err(|diagnostic| diagnostic.in_file(&arguments.model))?;
     let bytes = weights.file.len();
     write_outputs(vec![Output { path: arguments.output.clone().into(), contents: weights.file, only_if_changed: false }])?;
     for port in weights.rescaled {
@@ -59,9 +58,9 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     Ok(Outcome::Done)
 }
 
-/// The settings of the object, its target and level spelled out.
+/// The settings of the object, its target and levels spelled out.
 fn settings(record: &TopologyRecord) -> Option<Settings> {
     let settings: Settings = serde_json::from_value(record.settings.clone()).ok()?;
-    let (target, cpu) = (Some(record.target.clone()), Some(record.level.clone()));
+    let (target, cpu) = (Some(record.target.clone()), Some(record.levels.clone()));
     Some(Settings { target, cpu, external_weights: true, ..settings })
 }

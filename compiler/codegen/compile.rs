@@ -2,14 +2,14 @@
 
 use super::check::check;
 use super::clif::{Optimise, compile_kernel, isa_for};
-use super::driver::{Context, DriverOptions, Numbers, calls, externals};
+use super::driver::{Context, DriverOptions, LevelKernels, Numbers, calls, externals};
 use super::weights::{Topology, WeightsHeader};
 use super::{Code, CodegenError, cpu, riscv64, wide};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::interface::{ABI, Interface};
 use crate::kernel::Kernel;
-use crate::machine::{Isa, Machine};
-use crate::program::{ALIGNMENT, Program};
+use crate::machine::Isa;
+use crate::program::{ALIGNMENT, Call, Level, Program};
 use crate::target::Target;
 use cranelift_codegen::ir;
 use sha2::{Digest, Sha256};
@@ -22,8 +22,10 @@ use std::sync::{Mutex, PoisonError};
 pub struct CompiledModel {
     /// What C sees.
     pub interface: Interface,
-    /// Kernels first, in the program's order.
+    /// Kernels first, level by level, in the programs' order.
     pub functions: Vec<CompiledFunction>,
+    /// Names of the CPU levels.
+    pub levels: Vec<&'static str>,
     /// Where each constant of the program is in the weights.
     pub constants: ConstantLayout,
     /// Names of the application's functions, which relocations number.
@@ -34,6 +36,14 @@ pub struct CompiledModel {
     pub stack_bytes: u64,
 }
 
+impl CompiledModel {
+    /// Bytes of code that a level has for itself, or, for none, of all functions.
+    pub fn code_bytes(&self, level: Option<usize>) -> u64 {
+        let counted = self.functions.iter().filter(|function| level.is_none() || function.level == level);
+        counted.map(|function| function.code.bytes.len() as u64).sum()
+    }
+}
+
 /// A function with its name.
 #[derive(Clone, Debug)]
 pub struct CompiledFunction {
@@ -41,6 +51,8 @@ pub struct CompiledFunction {
     pub name: String,
     /// Whether C programs call it.
     pub entry: bool,
+    /// The CPU level that it is for; none for what all levels share.
+    pub level: Option<usize>,
     /// What it does.
     pub code: Code,
 }
@@ -95,60 +107,67 @@ impl ConstantLayout {
     }
 }
 
-/// Compiles a program for one target and CPU level. `model` is the SHA-256 of the model file. The result does not depend on
-/// the machine that compiles nor on its number of processors.
+/// Compiles a program for one target and some CPU levels, the preferred one first. `model` is the SHA-256 of the model file. The
+/// result does not depend on the machine that compiles nor on its number of processors.
 ///
 /// # Errors
 /// [`Kind::Unsupported`] when the target cannot do a kernel, [`Kind::Bug`] naming the operator when something is wrong with the
 /// program or with code generation itself.
-pub fn compile(
-    program: &Program,
-    model: &[u8; 32],
-    target: &Target,
-    machine: &Machine,
-    options: &DriverOptions,
-) -> Result<CompiledModel, Diagnostics> {
-    if machine.vector_bits > 128 {
-        return compile_with(program, model, target, machine, options, &|kernel| wide::compile_kernel(kernel, machine));
-    }
-    let isa = isa_for(&target.triple(), machine, Optimise::Kernel).map_err(Failure::from).map_err(|f| f.diagnostic("the target"))?;
-    compile_with(program, model, target, machine, options, &|kernel| compile_kernel(kernel, &*isa, machine))
+pub fn compile(levels: &[Level<'_>], model: &[u8; 32], target: &Target, options: &DriverOptions) -> Result<CompiledModel, Diagnostics> {
+    let isa = |level: &Level<'_>| isa_for(&target.triple(), level.machine, Optimise::Kernel);
+    let isas = levels.iter().map(isa).collect::<Result<Vec<_>, _>>();
+    let isas = isas.map_err(Failure::from).map_err(|f| f.diagnostic("the target"))?;
+    compile_with(levels, model, target, options, &|kernel, level| match levels[level].machine {
+        machine if machine.vector_bits > 128 => wide::compile_kernel(kernel, machine),
+        machine => compile_kernel(kernel, &*isas[level], machine),
+    })
 }
 
-/// How a kernel becomes code.
-pub(crate) type KernelCompiler<'a> = dyn Fn(&Kernel) -> Result<Code, CodegenError> + Sync + 'a;
+/// How a kernel of the level of a number becomes code.
+pub(crate) type KernelCompiler<'a> = dyn Fn(&Kernel, usize) -> Result<Code, CodegenError> + Sync + 'a;
 
 /// [`compile`] with another kernel compiler.
 pub(crate) fn compile_with(
-    program: &Program,
+    levels: &[Level<'_>],
     model: &[u8; 32],
     target: &Target,
-    machine: &Machine,
     options: &DriverOptions,
     compiler: &KernelCompiler<'_>,
 ) -> Result<CompiledModel, Diagnostics> {
-    check(program)?;
-    let isa = isa_for(&target.triple(), machine, Optimise::Driver).map_err(Failure::from).map_err(|f| f.diagnostic("the target"))?;
+    for level in levels {
+        check(level.program)?;
+    }
+    // What all levels share is code for the least of them.
+    let Some((Level { program, .. }, Level { machine: least, .. })) = levels.first().zip(levels.last()) else {
+        return Err(Failure::Bug("it has no CPU level".into()).diagnostic("the object").into());
+    };
+    let isa = isa_for(&target.triple(), least, Optimise::Driver).map_err(Failure::from).map_err(|f| f.diagnostic("the target"))?;
     let constants = ConstantLayout::new(program);
     if !options.external_weights {
         constants.check_size()?;
     }
     let interface = Interface::new(program, &options.name);
     let external = options.external_weights.then(|| {
-        let topology = Topology::new(program, machine);
+        let topology = Topology::new(levels);
         (WeightsHeader::new(&topology, &interface, &constants), topology)
     });
-    let codes = compile_kernels(program, compiler)?;
-    let mut functions: Vec<_> = (program.kernels.iter().zip(codes))
-        .map(|(kernel, code)| CompiledFunction { name: kernel.name.clone(), entry: false, code })
-        .collect();
+    let mut functions = Vec::new();
+    let mut level_kernels = Vec::new();
+    for (number, (level, codes)) in levels.iter().zip(compile_kernels(levels, compiler)?).enumerate() {
+        level_kernels.push(LevelKernels { level: *level, first: functions.len() as u32 });
+        let kernels = level.program.kernels.iter().zip(codes);
+        functions.extend(kernels.map(|(kernel, code)| {
+            let name = format!("{}{}", kernel.name, level_suffix(levels, number));
+            CompiledFunction { name, entry: false, level: Some(number), code }
+        }));
+    }
     let externals = external_symbols(program);
     let context = Context {
         program,
+        levels: &level_kernels,
         externals: &externals,
         interface: &interface,
         constants: &constants,
-        machine,
         isa: &*isa,
         options,
         model_hash: model_hash(program, model, &interface),
@@ -156,7 +175,14 @@ pub(crate) fn compile_with(
         numbers: Numbers { cpu: functions.len() as u32 },
     };
     let stack_bytes = compile_entries(&context, &mut functions)?;
-    Ok(CompiledModel { functions, stack_bytes, interface, constants, externals, external })
+    let levels = levels.iter().map(|level| level.machine.level).collect();
+    Ok(CompiledModel { functions, levels, stack_bytes, interface, constants, externals, external })
+}
+
+/// What names of functions of a level end in, where there are several.
+fn level_suffix(levels: &[Level<'_>], number: usize) -> String {
+    let plain = |level: &str| level.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+    if levels.len() > 1 { format!("_{}", plain(levels[number].machine.level)) } else { String::new() }
 }
 
 /// The names of the application's functions, each once, in the order of first use.
@@ -185,70 +211,131 @@ fn model_hash(program: &Program, model: &[u8; 32], interface: &Interface) -> u64
 /// Adds the CPU function and the entries; returns the stack that the deepest of them needs.
 fn compile_entries(context: &Context<'_>, functions: &mut Vec<CompiledFunction>) -> Result<u64, Diagnostics> {
     let mut below_init = 0;
-    if context.machine.isa == Isa::X86_64 {
+    if context.isa_name() == Isa::X86_64 {
         let code = cpu::x86_64();
         below_init = u64::from(code.stack_bytes);
-        functions.push(CompiledFunction { name: "cpu".into(), entry: false, code });
+        functions.push(CompiledFunction { name: "cpu".into(), entry: false, level: None, code });
     }
     let mut deepest = 0;
     for (name, function) in guarded(|| Ok(context.lifecycle())).map_err(|f| f.diagnostic("the lifecycle"))? {
         let code = compile_driver(name, context, || function)?;
         deepest = deepest.max(below_init + u64::from(code.stack_bytes));
-        functions.push(CompiledFunction { name: name.into(), entry: true, code });
+        functions.push(CompiledFunction { name: name.into(), entry: true, level: None, code });
     }
     let mut first_call = 0;
-    for (method, interface) in context.program.methods.iter().zip(&context.interface.methods) {
-        let called = calls(&method.steps);
-        let mut split = compile_driver(&method.name, context, || context.split(method, interface, first_call))?;
-        if context.machine.isa == Isa::Riscv64 {
-            let entry = riscv64::keep_fs1(functions.len() as u32);
-            let stack_bytes = entry.stack_bytes + split.stack_bytes;
-            functions.push(CompiledFunction { name: format!("{}_steps", interface.identifier), entry: false, code: split });
-            split = Code { stack_bytes, ..entry };
-        }
-        let number = functions.len() as u32;
-        let whole = compile_driver(&method.name, context, || context.whole(number))?;
-        let kernels = called.iter().map(|call| functions[call.kernel].code.stack_bytes).max().unwrap_or(0);
-        deepest = deepest.max([kernels, split.stack_bytes, whole.stack_bytes].map(u64::from).iter().sum());
-        functions.push(CompiledFunction { name: format!("{}_split", interface.identifier), entry: true, code: split });
-        functions.push(CompiledFunction { name: interface.identifier.clone(), entry: true, code: whole });
-        first_call += called.len() as u32;
+    for (number, interface) in context.interface.methods.iter().enumerate() {
+        let name = &interface.identifier;
+        let (split, below) = compile_split(context, number, first_call, functions)?;
+        let whole = compile_driver(name, context, || context.whole(functions.len() as u32))?;
+        deepest = deepest.max(u64::from(split.stack_bytes) + u64::from(whole.stack_bytes) + below);
+        functions.push(CompiledFunction { name: format!("{name}_split"), entry: true, level: None, code: split });
+        functions.push(CompiledFunction { name: name.clone(), entry: true, level: None, code: whole });
+        first_call += calls(&context.program.methods[number].steps).len() as u32;
     }
     Ok(deepest)
+}
+
+/// The split entry of a method, and the most stack of what it calls. With several levels the entry calls the steps of one of them, which
+/// are functions of their own.
+fn compile_split(
+    context: &Context<'_>,
+    method: usize,
+    first_call: u32,
+    functions: &mut Vec<CompiledFunction>,
+) -> Result<(Code, u64), Diagnostics> {
+    let levels: Vec<Level<'_>> = context.levels.iter().map(|kernels| kernels.level).collect();
+    let name = &context.interface.methods[method].identifier;
+    let mut bodies = Vec::new();
+    let mut deepest = 0;
+    for (number, kernels) in context.levels.iter().enumerate() {
+        let called = calls(&kernels.level.program.methods[method].steps);
+        let (parts, of_parts) = compile_parts(context, number, &called, functions)?;
+        let code = compile_driver(name, context, || context.split(number, method, first_call, &parts))?;
+        let below =
+            called.iter().map(|call| functions[kernels.first as usize + call.kernel].code.stack_bytes).max().unwrap_or(0) + of_parts;
+        deepest = deepest.max(u64::from(code.stack_bytes) + u64::from(below));
+        bodies.push(code);
+    }
+    if let ([body], false) = (&bodies[..], context.isa_name() == Isa::Riscv64) {
+        let below = deepest - u64::from(body.stack_bytes);
+        return Ok((bodies.remove(0), below));
+    }
+    let first = functions.len() as u32;
+    for (number, code) in bodies.into_iter().enumerate() {
+        let name = format!("{name}_steps{}", level_suffix(&levels, number));
+        functions.push(CompiledFunction { name, entry: false, level: (levels.len() > 1).then_some(number), code });
+    }
+    // On riscv64 there is one level, and a register to be kept.
+    let entry = match context.isa_name() {
+        Isa::Riscv64 => riscv64::keep_fs1(first),
+        _ => compile_driver(name, context, || context.by_level(first))?,
+    };
+    Ok((entry, deepest))
+}
+
+/// The functions that do parts of the calls which may be cut, in their order, and the most stack that one needs.
+fn compile_parts(
+    context: &Context<'_>,
+    level: usize,
+    called: &[&Call],
+    functions: &mut Vec<CompiledFunction>,
+) -> Result<(Vec<u32>, u32), Diagnostics> {
+    let (mut numbers, mut deepest) = (Vec::new(), 0);
+    for call in called {
+        let Some(parts) = &call.parts else { continue };
+        let kernel = functions[(context.levels[level].first as usize) + call.kernel].name.clone();
+        let mut code = compile_driver(&kernel, context, || context.part(level, call, parts))?;
+        let mut stack_bytes = code.stack_bytes;
+        let mut add = |suffix: &str, code: Code| {
+            let name = format!("{kernel}_{suffix}{}", functions.len());
+            functions.push(CompiledFunction { name, entry: false, level: Some(level), code });
+            functions.len() as u32 - 1
+        };
+        if context.isa_name() == Isa::Riscv64 {
+            code = riscv64::keep_fs1(add("work", code));
+            stack_bytes += code.stack_bytes;
+        }
+        numbers.push(add("part", code));
+        deepest = deepest.max(stack_bytes);
+    }
+    Ok((numbers, deepest))
 }
 
 fn compile_driver(name: &str, context: &Context<'_>, write: impl FnOnce() -> ir::Function) -> Result<Code, Diagnostic> {
     guarded(|| Code::compile(write(), context.isa).map_err(Failure::Bug)).map_err(|f| f.diagnostic(name).in_function(name))
 }
 
-/// Compiles all kernels, on two threads where there are two kernels; each result has its place, so the order of work does not
-/// show.
-fn compile_kernels(program: &Program, compiler: &KernelCompiler<'_>) -> Result<Vec<Code>, Diagnostics> {
-    let results: Vec<_> = program.kernels.iter().map(|_| Mutex::new(None)).collect();
+/// Compiles all kernels of all levels, on two threads where there are two kernels; each result has its place, so the order of work
+/// does not show.
+fn compile_kernels(levels: &[Level<'_>], compiler: &KernelCompiler<'_>) -> Result<Vec<Vec<Code>>, Diagnostics> {
+    let of_level = |(number, level): (usize, &Level<'_>)| (0..level.program.kernels.len()).map(move |kernel| (number, kernel));
+    let places: Vec<(usize, usize)> = levels.iter().enumerate().flat_map(of_level).collect();
+    let results: Vec<_> = places.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     let work = || {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(kernel) = program.kernels.get(index) else {
+            let Some(&(level, kernel)) = places.get(index) else {
                 return;
             };
-            let result = guarded(|| compiler(kernel).map_err(Failure::from));
+            let result = guarded(|| compiler(&levels[level].program.kernels[kernel], level).map_err(Failure::from));
             *results[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
         }
     };
     std::thread::scope(|scope| {
-        if program.kernels.len() > 1 {
+        if places.len() > 1 {
             scope.spawn(work);
         }
         work();
     });
-    let mut codes = Vec::with_capacity(results.len());
+    let mut codes = vec![Vec::new(); levels.len()];
     let mut failures = Vec::new();
-    for (index, result) in results.into_iter().enumerate() {
+    for (result, (level, kernel)) in results.into_iter().zip(places) {
         let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let program = levels[level].program;
         match result.unwrap_or_else(|| Err(Failure::Bug("it was never compiled".into()))) {
-            Ok(code) => codes.push(code),
-            Err(failure) => failures.push(at_operator(program, index, failure.diagnostic(&program.kernels[index].name))),
+            Ok(code) => codes[level].push(code),
+            Err(failure) => failures.push(at_operator(program, kernel, failure.diagnostic(&program.kernels[kernel].name))),
         }
     }
     if failures.is_empty() { Ok(codes) } else { Err(Diagnostics(failures)) }
@@ -318,7 +405,7 @@ mod tests {
         let kernel = |name: &str| Kernel { name: name.into(), ..Kernel::default() };
         let call = |kernel: usize| {
             let origin = Origin { operators: vec![(kernel as u32 + 40, format!("OP{kernel}"))], ..Origin::default() };
-            Step::Call(Call { kernel, arguments: vec![], integers: vec![], slices: None, origin })
+            Step::Call(Call { kernel, arguments: vec![], integers: vec![], slices: None, parts: None, origin })
         };
         let method = Method {
             name: "run".into(),
@@ -338,13 +425,14 @@ mod tests {
     fn compile_by(compiler: &KernelCompiler<'_>) -> Result<CompiledModel, Diagnostics> {
         let target = target("riscv64-none-elf").unwrap();
         let options = DriverOptions { name: "net".into(), ..DriverOptions::default() };
-        compile_with(&program(), &[0; 32], target, level(target, None).unwrap(), &options, compiler)
+        let (machine, program) = (level(target, None).unwrap(), program());
+        compile_with(&[Level { machine, program: &program }], &[0; 32], target, &options, compiler)
     }
 
     #[test]
     fn failures_of_kernels_come_together_and_name_their_operators() {
         let code = |stack_bytes| Code { bytes: vec![0; 4], alignment: 4, relocations: vec![], stack_bytes };
-        let error = compile_by(&|kernel| match kernel.name.as_str() {
+        let error = compile_by(&|kernel, _| match kernel.name.as_str() {
             "a" => panic!("index out of range"),
             "b" => Err(CodegenError::Unsupported("no such instruction".into())),
             _ => Ok(code(1)),
@@ -354,7 +442,7 @@ mod tests {
         let wrong = "code generation for a went wrong: index out of range".to_string();
         let missing = "no machine code for b: no such instruction".to_string();
         assert_eq!(found, [(Kind::Bug, 901, Some((40, "OP0".into())), wrong), (Kind::Unsupported, 490, Some((41, "OP1".into())), missing)]);
-        let stack = |bytes| compile_by(&|_| Ok(code(bytes))).unwrap().stack_bytes;
+        let stack = |bytes| compile_by(&|_, _| Ok(code(bytes))).unwrap().stack_bytes;
         assert_eq!(stack(1001), stack(1) + 1000);
     }
 }

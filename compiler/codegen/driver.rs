@@ -4,15 +4,16 @@ mod emitter;
 pub mod external;
 mod lifecycle;
 mod method;
+mod parts;
 
 pub use emitter::{config, record};
 pub use method::{AFTER, BEFORE, calls, externals};
 
 use super::compile::ConstantLayout;
 use super::weights::WeightsHeader;
-use crate::interface::{Interface, MethodInterface};
-use crate::machine::Machine;
-use crate::program::{Method, Program};
+use crate::interface::Interface;
+use crate::machine::Isa;
+use crate::program::{Call, Level, Parts, Program};
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::isa::TargetIsa;
 
@@ -36,19 +37,22 @@ pub(super) struct Numbers {
 impl Numbers {
     /// The weights.
     pub(super) const WEIGHTS: u32 = 0;
+}
 
-    /// A kernel of the program.
-    fn kernel(kernel: usize) -> u32 {
-        kernel as u32
-    }
+/// A CPU level, and the number of the first of its kernels.
+pub(super) struct LevelKernels<'a> {
+    pub(super) level: Level<'a>,
+    pub(super) first: u32,
 }
 
 /// What writing the driver needs to know.
 pub(super) struct Context<'a> {
+    /// The program of the preferred level, for what all have in common.
     pub(super) program: &'a Program,
+    /// The preferred level first.
+    pub(super) levels: &'a [LevelKernels<'a>],
     pub(super) interface: &'a Interface,
     pub(super) constants: &'a ConstantLayout,
-    pub(super) machine: &'a Machine,
     pub(super) isa: &'a dyn TargetIsa,
     pub(super) options: &'a DriverOptions,
     /// What the state carries, so that one model's state is refused by another.
@@ -66,9 +70,26 @@ impl Context<'_> {
         [("init", lifecycle::init(self)), ("reset", lifecycle::reset(self)), ("deinit", lifecycle::deinit(self))]
     }
 
-    /// A method on state and scratch memory. `first_call` numbers its first kernel call in profiles.
-    pub(super) fn split(&self, method: &Method, interface: &MethodInterface, first_call: u32) -> Function {
-        method::split(self, method, interface, first_call)
+    /// The instruction set.
+    pub(super) fn isa_name(&self) -> Isa {
+        self.levels[0].level.machine.isa
+    }
+
+    /// The method of a number on state and scratch memory, on the level of a number. `first_call` numbers its first kernel call in
+    /// profiles.
+    /// `parts` are the functions that do a part of the calls that may be cut, in their order.
+    pub(super) fn split(&self, level: usize, method: usize, first_call: u32, parts: &[u32]) -> Function {
+        method::split(self, &self.levels[level], method, first_call, parts)
+    }
+
+    /// A part of a kernel call.
+    pub(super) fn part(&self, level: usize, call: &Call, parts: &Parts) -> Function {
+        parts::part(self, &self.levels[level], call, parts)
+    }
+
+    /// A method on state and scratch memory that calls the function of the state's level, the first of them numbered `first`.
+    pub(super) fn by_level(&self, first: u32) -> Function {
+        method::by_level(self, first)
     }
 
     /// A method on an arena, which calls the function numbered `split`.

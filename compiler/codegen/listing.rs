@@ -4,8 +4,7 @@ use super::clif::{self, Optimise, isa_for};
 use super::compile::guarded_text;
 use super::{CodegenError, wide};
 use crate::diagnostic::Diagnostic;
-use crate::machine::Machine;
-use crate::program::Program;
+use crate::program::Level;
 use crate::target::Target;
 use std::fmt::Write;
 
@@ -18,11 +17,11 @@ pub enum Listing {
     Machine,
 }
 
-/// All kernels of a program, each below its name.
+/// All kernels of a program for a CPU level, each below its name.
 ///
 /// # Errors
 /// As [`super::compile`].
-pub fn listing(program: &Program, target: &Target, machine: &Machine, what: Listing) -> Result<String, Diagnostic> {
+pub fn listing(&Level { machine, program }: &Level<'_>, target: &Target, what: Listing) -> Result<String, Diagnostic> {
     let mut text = String::new();
     for kernel in &program.kernels {
         let body = guarded_text(&kernel.name, || {
@@ -36,7 +35,7 @@ pub fn listing(program: &Program, target: &Target, machine: &Machine, what: List
                 Listing::Machine => clif::listing(kernel, &*isa, machine)?,
             })
         })?;
-        let _ = writeln!(text, "; {}\n{}", kernel.name, body.trim_end());
+        let _ = writeln!(text, "; {} for {}\n{}", kernel.name, machine.level, body.trim_end());
     }
     Ok(text)
 }

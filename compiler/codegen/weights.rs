@@ -3,8 +3,7 @@
 
 use super::compile::ConstantLayout;
 use crate::interface::Interface;
-use crate::machine::Machine;
-use crate::program::{Address, Call, External, Program, Step};
+use crate::program::{Address, Call, External, Level, Program, Step};
 use sha2::{Digest, Sha256};
 
 /// Bytes of the header; the payload begins behind them, at a multiple of the alignment of all constants.
@@ -20,7 +19,7 @@ const WORDS: usize = 6;
 /// The header of a file of weights.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WeightsHeader {
-    /// How constants are laid out: CPU level, version of modelc, sizes.
+    /// How constants are laid out: CPU levels, version of modelc, sizes.
     pub packing: u64,
     /// Hash of the interface, as in versioned symbols.
     pub interface: u32,
@@ -64,7 +63,7 @@ pub struct Topology {
     pub hash: u64,
     /// Of the layout of constants.
     pub packing: u64,
-    /// The kernel calls of all methods, in order.
+    /// The kernel calls of all methods, in order, level by level.
     pub calls: Vec<CallTopology>,
 }
 
@@ -80,24 +79,28 @@ pub struct CallTopology {
 }
 
 impl Topology {
-    /// What a program for a machine does.
-    pub fn new(program: &Program, machine: &Machine) -> Self {
-        let kernels: Vec<[u8; 32]> = program.kernels.iter().map(kernel_digest).collect();
-        let mut walk = Walk { program, kernels: &kernels, whole: Sha256::new(), calls: Vec::new() };
-        for variable in &program.variables {
-            walk.mark(&format!("variable {} {} {:?}", variable.offset, variable.bytes, variable.initial));
-        }
-        for method in &program.methods {
-            walk.mark(&format!("method {} {}", method.name, method.scratch_bytes));
-            walk.steps(&method.name, &method.steps);
-        }
-        let (hash, calls) = (word(walk.whole), walk.calls);
+    /// What the programs of an object do.
+    pub fn new(levels: &[Level<'_>]) -> Self {
+        let (mut whole, mut calls) = (Sha256::new(), Vec::new());
         let mut packing = Sha256::new();
-        packing.update(format!("{} {}", env!("CARGO_PKG_VERSION"), machine.level));
-        for blob in &program.constants {
+        packing.update(env!("CARGO_PKG_VERSION"));
+        for &Level { machine, program } in levels {
+            let kernels: Vec<[u8; 32]> = program.kernels.iter().map(kernel_digest).collect();
+            let mut walk = Walk { program, kernels: &kernels, whole, calls };
+            for variable in &program.variables {
+                walk.mark(&format!("variable {} {} {:?}", variable.offset, variable.bytes, variable.initial));
+            }
+            for method in &program.methods {
+                walk.mark(&format!("method {} {}", method.name, method.scratch_bytes));
+                walk.steps(&method.name, &method.steps);
+            }
+            (whole, calls) = (walk.whole, walk.calls);
+            packing.update(format!(" {}", machine.level));
+        }
+        for blob in levels.iter().take(1).flat_map(|level| &level.program.constants) {
             packing.update((blob.data.bytes().len() as u64).to_le_bytes());
         }
-        Self { hash, packing: word(packing), calls }
+        Self { hash: word(whole), packing: word(packing), calls }
     }
 }
 
@@ -163,7 +166,7 @@ impl Walk<'_> {
     fn call(&mut self, method: &str, call: &Call) {
         let mut hash = Sha256::new();
         hash.update(self.kernels.get(call.kernel).copied().unwrap_or_default());
-        hash.update(format!("{:?} {:?}", call.arguments, call.integers));
+        hash.update(format!("{:?} {:?} {:?}", call.arguments, call.integers, call.parts));
         for address in &call.arguments {
             if let Address::Constant(constant, _) = address {
                 let bytes = self.program.constants.get(*constant as usize).map_or(0, |blob| blob.data.bytes().len() as u64);

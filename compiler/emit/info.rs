@@ -6,7 +6,8 @@
 //! 24  32 bytes SHA-256 of the model file
 //! 56  u32 ABI hash, u32 zero
 //! 64  u64 state, scratch, stack, weights: bytes
-//! 96  modelc's version, target, CPU levels with commas, the model's name: strings with a zero behind each
+//! 96  modelc's version, target, CPU levels with commas, the model's name, bytes of code that each level has for itself, with
+//!     commas: strings with a zero behind each
 //! ```
 
 use crate::interface::ABI;
@@ -45,6 +46,8 @@ pub struct ModelRecord {
     pub levels: String,
     /// The prefix of its symbols.
     pub name: String,
+    /// Bytes of code of each level, without what all levels share.
+    pub level_code_bytes: Vec<u64>,
 }
 
 fn hexadecimal<S: serde::Serializer>(bytes: &[u8; 32], serializer: S) -> Result<S::Ok, S::Error> {
@@ -67,7 +70,8 @@ impl ModelRecord {
         for number in [self.state_bytes, self.scratch_bytes, self.stack_bytes, self.weights_bytes] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
-        for text in [&self.version, &self.target, &self.levels, &self.name] {
+        let code = self.level_code_bytes.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        for text in [&self.version, &self.target, &self.levels, &self.name, &code] {
             bytes.extend(text.bytes().filter(|&b| b != 0));
             bytes.push(0);
         }
@@ -110,6 +114,7 @@ impl ModelRecord {
             target: strings.next()?,
             levels: strings.next()?,
             name: strings.next()?,
+            level_code_bytes: strings.next()?.split(',').filter_map(|number| number.parse().ok()).collect(),
         })
     }
 }
@@ -130,8 +135,9 @@ mod tests {
             weights_bytes: 4,
             version: "0.1.0".into(),
             target: "aarch64-unknown-none-elf".into(),
-            levels: "aarch64".into(),
+            levels: "aarch64,aarch64+dotprod".into(),
             name: "net".into(),
+            level_code_bytes: vec![1234, 567],
         };
         let bytes = record.to_bytes();
         let file = [b"modelc net_info\0".as_slice(), &[7; 5], &bytes, &bytes[..90]].concat();

@@ -18,5 +18,5 @@ pub use archive::archive;
 pub use files::{Output, write_all};
 pub use image::Image;
 pub use info::ModelRecord;
-pub use object::{ModelInfo, ObjectFiles, ObjectOptions, RiscvAbi, WeightsPlace, object};
+pub use object::{ModelInfo, ObjectFiles, ObjectOptions, RiscvAbi, WeightsPlace, object, object_of_levels};
 pub use topology::{TopologyRecord, weights_for};

@@ -13,7 +13,7 @@ use crate::codegen::{CompiledModel, compile};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::interface::ABI;
 use crate::machine::{Isa, Machine};
-use crate::program::Program;
+use crate::program::{Level, Program};
 use crate::target::Target;
 use object::elf;
 
@@ -112,7 +112,7 @@ pub struct ObjectOptions {
     pub name: String,
     /// The target.
     pub target: &'static Target,
-    /// The CPU level; `init` refuses a lesser CPU.
+    /// The preferred CPU level.
     pub machine: &'static Machine,
     /// Whether `on_kernel` is called around every kernel.
     pub profile_hooks: bool,
@@ -159,28 +159,39 @@ pub struct ObjectFiles {
     pub record: ModelRecord,
 }
 
-/// Makes an object file, its header and its report.
+/// Makes an object file, its header and its report, for the machine of the options.
+///
+/// # Errors
+/// As [`object_of_levels`].
+pub fn object(program: &Program, model: &ModelInfo, options: &ObjectOptions) -> Result<ObjectFiles, Diagnostics> {
+    object_of_levels(&[Level { machine: options.machine, program }], model, options)
+}
+
+/// Makes an object file, its header and its report. `levels` are the CPU levels of the object, the preferred one first.
 ///
 /// # Errors
 /// As [`compile`]; and a bug's diagnostic when the object cannot be written.
-pub fn object(program: &Program, model: &ModelInfo, options: &ObjectOptions) -> Result<ObjectFiles, Diagnostics> {
+pub fn object_of_levels(levels: &[Level<'_>], model: &ModelInfo, options: &ObjectOptions) -> Result<ObjectFiles, Diagnostics> {
     let driver = DriverOptions {
         name: options.name.clone(),
         profile_hooks: options.profile_hooks,
         external_weights: options.weights == WeightsPlace::External,
     };
-    let compiled = compile(program, &model.sha256, options.target, options.machine, &driver)?;
-    write_files(program, model, options, &compiled)
+    let compiled = compile(levels, &model.sha256, options.target, &driver)?;
+    write_files(levels, model, options, &compiled)
 }
 
 /// The files of a compiled program.
 pub(crate) fn write_files(
-    program: &Program,
+    levels: &[Level<'_>],
     model: &ModelInfo,
     options: &ObjectOptions,
     compiled: &CompiledModel,
 ) -> Result<ObjectFiles, Diagnostics> {
     let interface = &compiled.interface;
+    let program = levels[0].program;
+    // The least first, as they are listed everywhere.
+    let names: Vec<&str> = compiled.levels.iter().rev().copied().collect();
     let record = ModelRecord {
         abi: ABI,
         model_sha256: model.sha256,
@@ -191,10 +202,12 @@ pub(crate) fn write_files(
         weights_bytes: compiled.constants.bytes,
         version: env!("CARGO_PKG_VERSION").into(),
         target: options.target.name.into(),
-        levels: options.machine.level.into(),
+        levels: names.join(","),
         name: interface.name.clone(),
+        level_code_bytes: (0..names.len()).rev().map(|level| compiled.code_bytes(Some(level))).collect(),
     };
-    let note = compiled.external.as_ref().map(|(header, topology)| TopologyRecord::new(program, options, header, topology).to_bytes());
+    let topology = |external| TopologyRecord::new(program, options, record.levels.clone(), external).to_bytes();
+    let note = compiled.external.as_ref().map(topology);
     let (object, symbols) = Writer::new(compiled, options).write(program, &record, note)?;
     let weights = compiled.external.as_ref().map(|(header, _)| {
         let mut file = Image::from(header.to_bytes().to_vec());
@@ -203,7 +216,7 @@ pub(crate) fn write_files(
     });
     Ok(ObjectFiles {
         header: header(program, model, compiled, &record),
-        report: report(program, model, compiled, &record, object.len()),
+        report: report(levels, model, compiled, &record, object.len()),
         object,
         weights,
         symbols,

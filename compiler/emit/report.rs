@@ -4,13 +4,14 @@ use super::info::{ModelRecord, hex};
 use super::object::ModelInfo;
 use crate::codegen::CompiledModel;
 use crate::codegen::driver::calls;
-use crate::program::{ALIGNMENT, Address, Call, MemoryMap, Method, Occupant, Port, Program};
+use crate::program::{ALIGNMENT, Address, Call, Level, MemoryMap, Method, Occupant, Port, Program};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// The report of a compiled program whose object takes `object_bytes`.
-pub fn report(program: &Program, model: &ModelInfo, compiled: &CompiledModel, record: &ModelRecord, object_bytes: u64) -> Value {
-    let code_bytes: u64 = compiled.functions.iter().map(|f| f.code.bytes.len() as u64).sum();
+/// The report of compiled programs, one a CPU level, whose object takes `object_bytes`. Kernels are those of the preferred level.
+pub fn report(levels: &[Level<'_>], model: &ModelInfo, compiled: &CompiledModel, record: &ModelRecord, object_bytes: u64) -> Value {
+    let program = levels[0].program;
+    let level = |(number, name): (usize, &&str)| json!({ "cpu_level": name, "code_bytes": compiled.code_bytes(Some(number)) });
     let mut first_call = 0;
     let mut methods = Vec::new();
     let mut kernels = Vec::new();
@@ -37,9 +38,10 @@ pub fn report(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
             "arena_align": ALIGNMENT,
             "stack_bytes": record.stack_bytes,
             "weights_bytes": record.weights_bytes,
-            "code_bytes": code_bytes,
+            "code_bytes": compiled.code_bytes(None),
             "object_bytes": object_bytes,
         },
+        "levels": compiled.levels.iter().enumerate().map(level).collect::<Vec<_>>(),
         "custom_operators": compiled.externals,
         "methods": methods,
         "kernels": kernels,

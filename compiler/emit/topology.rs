@@ -10,8 +10,7 @@ use crate::codegen::ConstantLayout;
 use crate::codegen::weights::{CallTopology, Topology, WeightsHeader};
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::interface::Interface;
-use crate::machine::Machine;
-use crate::program::{Port, Program};
+use crate::program::{Level, Port, Program};
 use serde::{Deserialize, Serialize};
 
 /// What the record is found by.
@@ -26,8 +25,8 @@ pub struct TopologyRecord {
     pub name: String,
     /// The target's name.
     pub target: String,
-    /// The CPU level.
-    pub level: String,
+    /// The CPU levels, with commas between.
+    pub levels: String,
     /// How the program was made.
     pub settings: serde_json::Value,
     /// Of the interface, as in versioned symbols.
@@ -53,14 +52,14 @@ struct PortRecord {
 }
 
 impl TopologyRecord {
-    /// The record of a program.
-    pub fn new(program: &Program, options: &ObjectOptions, header: &WeightsHeader, topology: &Topology) -> Self {
+    /// The record of a program; `levels` are the object's, with commas between.
+    pub fn new(program: &Program, options: &ObjectOptions, levels: String, (header, topology): &(WeightsHeader, Topology)) -> Self {
         let call = |call: &CallTopology| CallRecord(call.method.clone(), call.operator.clone(), call.hash);
         Self {
             version: env!("CARGO_PKG_VERSION").into(),
             name: options.name.clone(),
             target: options.target.name.into(),
-            level: options.machine.level.into(),
+            levels,
             settings: options.settings.clone(),
             interface: header.interface,
             topology: header.topology,
@@ -123,13 +122,14 @@ pub struct NewWeights {
     pub rescaled: Vec<String>,
 }
 
-/// The weights of a program for the object that a record is from.
+/// The weights of the programs of a model for the object that a record is from. There is a program for each level of the object.
 ///
 /// # Errors
-/// When the program does not do what the object does; the message names the first operator that differs.
-pub fn weights_for(program: &Program, machine: &Machine, record: &TopologyRecord) -> Result<NewWeights, Diagnostic> {
+/// When the programs do not do what the object does; the message names the first operator that differs.
+pub fn weights_for(levels: &[Level<'_>], record: &TopologyRecord) -> Result<NewWeights, Diagnostic> {
+    let Some(&Level { program, .. }) = levels.first() else { return Err(differs("CPU levels")) };
     let interface = Interface::new(program, &record.name);
-    let (topology, layout) = (Topology::new(program, machine), ConstantLayout::new(program));
+    let (topology, layout) = (Topology::new(levels), ConstantLayout::new(program));
     let header = WeightsHeader::new(&topology, &interface, &layout);
     if let Some(diagnostic) = difference(&topology, record) {
         return Err(diagnostic);

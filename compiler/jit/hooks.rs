@@ -2,8 +2,10 @@
 //! read any more.
 
 use super::JitOptions;
+use super::threads::{Part, Threads};
 use crate::codegen::driver::{AFTER, BEFORE, calls};
 use crate::program::{Address, Method};
+use std::ffi::c_void;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -83,11 +85,12 @@ pub struct Hooks {
     /// The output buffers of the call that is running, when it is observed.
     outputs: Vec<(*const u8, usize)>,
     observations: Vec<Observation>,
+    threads: Option<Threads>,
 }
 
 impl Hooks {
     /// Hooks for the methods of a model.
-    pub(super) fn new(methods: &[Method], options: &JitOptions) -> Self {
+    pub(super) fn new(methods: &[Method], options: &JitOptions, threads: u32) -> Self {
         let mut count = 0;
         let mut first_calls = Vec::new();
         for method in methods {
@@ -108,7 +111,13 @@ impl Hooks {
             written,
             outputs: vec![],
             observations: vec![],
+            threads: (threads > 1).then(|| Threads::new(threads)),
         }
+    }
+
+    /// The address of the function that runs kernels in parts; 0 without threads.
+    pub(super) fn parallel_for(&self) -> u64 {
+        if self.threads.is_some() { parallel_for as *const () as u64 } else { 0 }
     }
 
     /// The address of the callback; 0 when there is nothing to do.
@@ -214,6 +223,16 @@ macro_rules! callback {
                 _ => {}
             }
             0
+        }
+
+        /// The `parallel_for` of an instance; `user` is its hooks.
+        extern $abi fn parallel_for(user: *mut Hooks, count: u32, part: Part, shared: *mut c_void) {
+            // SAFETY: as for on_kernel; the driver calls one of them at a time.
+            let hooks = unsafe { &mut *user };
+            if let Some(threads) = &mut hooks.threads {
+                // SAFETY: the driver's parts may run at the same time, and what they share is on its stack until this returns.
+                unsafe { threads.run(count, part, shared) };
+            }
         }
     };
 }

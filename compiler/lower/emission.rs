@@ -8,15 +8,19 @@ use crate::fuse::Group;
 use crate::ir::{self, Definition, Op, Value};
 use crate::machine::Machine;
 use crate::plan::Plan;
-use crate::program::{Address, Call, External, ExternalTensor, Origin, Slices, Step, Written};
+use crate::program::{ALIGNMENT, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parts, Slices, Step, Written};
 use crate::schedule::outer::{Choice, Piece};
-use crate::schedule::{self, Argument, Context, Unsupported};
+use crate::schedule::{self, Argument, Context, Requirements, Unsupported};
 use std::collections::{HashMap, HashSet};
+
+/// More parts than this help nobody.
+const MOST_PARTS: u64 = 64;
 
 /// Writes the steps.
 pub(super) struct Emission<'a, 's> {
-    /// For which schedules are chosen.
-    pub machine: &'a Machine,
+    /// The machines of all CPU levels, and the number of the one whose steps they are.
+    pub machines: &'a [&'static Machine],
+    pub level: usize,
     pub tensors: &'a Tensors<'a>,
     pub plan: &'a Plan,
     pub pool: &'a mut Pool,
@@ -24,6 +28,8 @@ pub(super) struct Emission<'a, 's> {
     pub bands: &'a HashSet<Value>,
     /// How many parts of each concatenation are still to be written.
     pub unwritten: HashMap<Value, usize>,
+    /// What lies where in the scratch memory.
+    pub map: &'a MemoryMap,
     /// Work in the order of the plan, each with its position.
     pub items: std::iter::Enumerate<std::vec::IntoIter<Work<'s>>>,
     /// For each kernel call, in order, the position of its work, and whether it is the last of that.
@@ -43,7 +49,8 @@ impl<'a: 's, 's> Emission<'a, 's> {
             match work {
                 Work::Group(group) => {
                     let (module, function) = (self.tensors.module(), self.tensors.function());
-                    let schedule = choose(Context { module, function, group, machine: self.machine, block: None })?;
+                    let machine = self.machines[self.level];
+                    let schedule = choose(Context { module, function, group, machine, block: None })?;
                     let calls = self.calls(group, &schedule, position).map_err(|error| (error, group))?;
                     self.calls.extend((1..=calls.len()).map(|n| (position, n == calls.len())));
                     steps.extend(calls.into_iter().map(Step::Call));
@@ -69,15 +76,16 @@ impl<'a: 's, 's> Emission<'a, 's> {
 
     /// The kernel calls of a group.
     fn calls(&mut self, group: &Group, choice: &Choice<'_>, position: usize) -> Result<Vec<Call>, Unsupported> {
-        let requirements = choice.requirements();
-        let pairs = requirements.may_share.into_iter().chain(requirements.may_slide);
+        let Requirements { scratch, may_share, may_slide } = choice.requirements();
+        let pairs = may_share.into_iter().chain(may_slide);
         let shared: Vec<_> = pairs.filter(|&pair| self.tensors.shares(self.plan, pair)).collect();
         let pieces = choice.pieces(&shared)?;
-        Ok(pieces.into_iter().map(|piece| self.call(group, piece, position)).collect())
+        Ok(pieces.into_iter().map(|piece| self.call(group, piece, &scratch, position)).collect())
     }
 
-    fn call(&mut self, group: &Group, piece: Piece, position: usize) -> Call {
-        let Piece { lowered, slices } = piece;
+    /// The call of a kernel; `scratch` are the bytes of each scratch buffer.
+    fn call(&mut self, group: &Group, piece: Piece, scratch: &[u64], position: usize) -> Call {
+        let Piece { lowered, extent, slices } = piece;
         let mut origin = self.origin(group);
         origin.schedule = lowered.description;
         origin.multiply_accumulates = lowered.multiply_accumulates;
@@ -96,7 +104,7 @@ impl<'a: 's, 's> Emission<'a, 's> {
                 Argument::Scratch(i) => Address::Scratch(self.plan.scratch[position][*i]),
             });
         }
-        let kernel = self.pool.kernel(lowered.kernel, symbol);
+        let kernel = self.pool.kernel(self.level, lowered.kernel, symbol);
         let slices = slices.map(|slices| Slices {
             extents: slices.extents.iter().map(|&extent| self.tensors.address(self.plan, self.pool, extent)).collect(),
             most: slices.most,
@@ -104,7 +112,30 @@ impl<'a: 's, 's> Emission<'a, 's> {
             behind_blocks_of: slices.behind_blocks_of,
             strides: slices.strides,
         });
-        Call { kernel, arguments, integers: vec![], slices, origin }
+        let working = |(position, argument): (usize, &Argument)| match argument {
+            Argument::Scratch(number) => Some((position, scratch[*number])),
+            _ => None,
+        };
+        let working: Vec<_> = lowered.arguments.iter().enumerate().filter_map(working).collect();
+        let parts = extent.filter(|_| slices.is_none()).and_then(|extent| self.parts(extent, &working, position));
+        let integers = extent.map_or(vec![], |extent| vec![0, extent as i64]);
+        Call { kernel, arguments, integers, slices, parts, origin }
+    }
+
+    /// How many parts a call may have: as many as there is working memory for where nothing lies when it runs, so that parts cost no
+    /// memory. `working` are the positions of arguments and their bytes.
+    fn parts(&self, extent: u64, working: &[(usize, u64)], position: usize) -> Option<Parts> {
+        let mut step = 0;
+        let mut places = Vec::new();
+        for &(argument, bytes) in working {
+            places.push((argument, step));
+            step += bytes.next_multiple_of(ALIGNMENT);
+        }
+        let gap = self.map.largest_gap(position);
+        let room = if step == 0 { MOST_PARTS } else { (gap.end - gap.start) / step + 1 };
+        let most = room.min(MOST_PARTS).min(extent) as u32;
+        let working = places.into_iter().map(|(argument, offset)| (argument, gap.start + offset)).collect();
+        (most > 1).then_some(Parts { most, working, step })
     }
 
     fn external(&mut self, group: &Group) -> Result<External, Unsupported> {

@@ -14,6 +14,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::fuse::flow::{self, Flow, FlowError};
 use crate::fuse::{self, Group, Grouped, Move, Node};
 use crate::ir::{self, Function, Module, Type, Value};
+use crate::machine::Machine;
 use crate::plan::{self, Effort, Plan};
 use crate::program::{Method, Port};
 use crate::schedule::outer::Choice;
@@ -22,8 +23,8 @@ use std::collections::{HashMap, HashSet};
 
 /// A method, its plan and what reports and checks want to know of it.
 pub struct LoweredMethod {
-    /// The method.
-    pub method: Method,
+    /// The method for each machine: its steps differ, all else is the same.
+    pub levels: Vec<Method>,
     /// Its plan.
     pub plan: Plan,
     /// Live byte ranges after each kernel call.
@@ -32,19 +33,19 @@ pub struct LoweredMethod {
     pub peak: Peak,
 }
 
-/// Lowers a method.
+/// Lowers a method for some machines, with one plan.
 ///
 /// # Errors
 /// One diagnostic for each operator without lowering.
 pub(super) fn lower(
     module: &Module,
     method: &ir::Method,
-    options: Options,
+    (options, machines): (Options, &[&'static Machine]),
     variables: &Variables,
     pool: &mut Pool,
 ) -> Result<LoweredMethod, Diagnostics> {
     let flow = flow::unroll(module, method.function).map_err(|error| flow_diagnostic(module, method, &error))?;
-    let frame = Frame { module, method, options, variables };
+    let frame = Frame { module, method, options, machines, variables };
     // Many are tried: what the best of them takes is seen without the greatest effort.
     let trial = Frame { options: Options { effort: Effort::Normal, ..options }, ..frame };
     let (flow, bands) = bands::choose(flow, options, |flow| trial.planned(flow, |planned| Ok(planned.plan.arena_bytes)))?;
@@ -57,6 +58,7 @@ struct Frame<'a> {
     module: &'a Module,
     method: &'a ir::Method,
     options: Options,
+    machines: &'a [&'static Machine],
     variables: &'a Variables,
 }
 
@@ -81,8 +83,9 @@ impl Frame<'_> {
         let fail = |(error, group): (Unsupported, &Group)| unsupported(module, function, self.method, group, &error);
 
         let work = work::of_method(function, &grouped.nodes);
-        let context = |group| Context { module, function, group, machine: options.machine, block: None };
-        let needs = needs_of(&work, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?;
+        let levels = self.machines;
+        let context = |group, machine| Context { module, function, group, machine, block: None };
+        let needs = needs_of(&work, levels, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?;
         let outside = Outside::new(module, function, self.variables, states, self.method.inputs.len(), outputs);
         let inputs = &function.params[..self.method.inputs.len()];
         let ends = Ends { entered: measured(function, inputs), left: measured(function, outputs), outputs };
@@ -90,8 +93,7 @@ impl Frame<'_> {
         let copies = copies_of(&work, &places, function, spares);
         let (work, is_copy) = with_copies(&work, &copies);
         let copied: Vec<Work> = work.iter().zip(&is_copy).filter(|(_, copy)| **copy).map(|(work, _)| *work).collect();
-        let context = |group| Context { module, function, group, machine: options.machine, block: None };
-        let mut copied = needs_of(&copied, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?.into_iter();
+        let mut copied = needs_of(&copied, levels, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?.into_iter();
         let mut originals = needs.into_iter();
         let needs: Vec<_> = is_copy.iter().map(|&copy| if copy { copied.next() } else { originals.next() }.flatten()).collect();
 
@@ -123,17 +125,22 @@ impl Frame<'_> {
         let Planned { prepared, tensors, work, request, plan } = planned;
         let (module, method, function) = (self.module, self.method, &prepared.grouped.function);
         let fail = |(error, group): (Unsupported, &Group)| unsupported(module, function, method, group, &error);
-        let unwritten = prepared.parts.counts();
-        let items = work.clone().into_iter().enumerate();
-        let mut emission = Emission { machine: self.options.machine, tensors, plan, pool, bands, unwritten, items, calls: vec![] };
-        let steps = emission.steps().map_err(fail)?;
-        let calls = emission.calls;
         let lifetimes = plan::Lifetimes::new(request).map_err(|error| bug(error.to_string()))?;
+        let mut memory_map = memory_map(request, plan, &lifetimes, vec![]);
+        let peak = peak(plan, &memory_map);
+        let (mut steps, mut calls) = (Vec::new(), Vec::new());
+        for level in 0..self.machines.len() {
+            let items = work.clone().into_iter().enumerate();
+            let (machines, map, unwritten) = (self.machines, &memory_map, prepared.parts.counts());
+            let mut emission = Emission { machines, level, tensors, plan, pool, bands, unwritten, map, items, calls: vec![] };
+            steps.push(emission.steps().map_err(fail)?);
+            // The same for all levels.
+            calls = emission.calls;
+        }
         let live_at =
             |&(step, last): &(usize, bool)| if last { lifetimes.live_after(plan, step) } else { lifetimes.live_within(plan, step) };
         let live = calls.iter().map(live_at).collect();
-        let memory_map = memory_map(request, plan, &lifetimes, calls.into_iter().map(|(step, _)| step).collect());
-        let peak = peak(plan, &memory_map);
+        memory_map.calls = calls.into_iter().map(|(step, _)| step).collect();
         let (inputs, outputs) = (&function.params[..method.inputs.len()], &prepared.outputs);
         let mut cell = |index| tensors.address(plan, pool, index);
         let lowered = Method {
@@ -142,13 +149,14 @@ impl Frame<'_> {
             outputs: ports(function, outputs, &method.outputs)?,
             input_extents: port_extents(function, inputs, &mut cell),
             output_extents: port_extents(function, outputs, &mut cell),
-            steps,
+            steps: vec![],
             scratch_bytes: plan.arena_bytes,
             lower_bound: plan.lower_bound,
             optimal: plan.optimal,
             memory_map,
         };
-        Ok(LoweredMethod { method: lowered, plan: plan.clone(), live, peak })
+        let levels = steps.into_iter().map(|steps| Method { steps, ..lowered.clone() }).collect();
+        Ok(LoweredMethod { levels, plan: plan.clone(), live, peak })
     }
 }
 
@@ -232,17 +240,23 @@ fn moved(nodes: &[Node], function: &Function, list: &mut HashSet<Value>) {
 /// What the schedule of each group needs; other work has none.
 type Needs = Vec<Option<Requirements>>;
 
-/// What the schedules of all groups need, or all groups without one. A schedule holds the weights of its group, so it is dropped here and
-/// chosen anew when its kernel is written: one is alive at a time.
-fn needs_of<'a>(work: &[Work<'a>], context: impl Fn(&'a Group) -> Context<'a>) -> Result<Needs, Vec<(Unsupported, &'a Group)>> {
+/// What the schedules of all groups need on any of the machines, or all groups without one. A schedule holds the weights of its group, so
+/// it is dropped here and chosen anew when its kernel is written: one is alive at a time.
+fn needs_of<'a>(
+    work: &[Work<'a>],
+    machines: &[&'static Machine],
+    context: impl Fn(&'a Group, &'static Machine) -> Context<'a>,
+) -> Result<Needs, Vec<(Unsupported, &'a Group)>> {
     let (mut needs, mut failures) = (Vec::new(), Vec::new());
     for item in work {
-        match item {
-            Work::Group(group) => match choose(context(group)) {
-                Ok(schedule) => needs.push(Some(schedule.requirements())),
-                Err(failure) => failures.push(failure),
-            },
-            _ => needs.push(None),
+        let Work::Group(group) = item else {
+            needs.push(None);
+            continue;
+        };
+        let of_machine = |&machine| choose(context(group, machine)).map(|schedule| schedule.requirements());
+        match machines.iter().map(of_machine).collect::<Result<Vec<_>, _>>() {
+            Ok(all) => needs.push(all.into_iter().reduce(Requirements::of_both)),
+            Err(failure) => failures.push(failure),
         }
     }
     if failures.is_empty() { Ok(needs) } else { Err(failures) }

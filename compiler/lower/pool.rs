@@ -7,38 +7,31 @@ use crate::program::Blob;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Collects kernels and constants; equal ones are one. Order is that of first use.
-#[derive(Default)]
+/// Collects kernels, a list a CPU level, and constants; equal ones are one. Order is that of first use.
 pub struct Pool {
     open: bool,
-    kernels: Vec<Kernel>,
-    /// Positions of kernels by the hash of all but their name.
-    by_shape: HashMap<u64, Vec<usize>>,
+    kernels: Vec<Kernels>,
     constants: Vec<Blob>,
     by_bytes: HashMap<u64, Vec<usize>>,
 }
 
+/// The kernels of a level.
+#[derive(Clone, Default)]
+struct Kernels {
+    list: Vec<Kernel>,
+    /// Positions of kernels by the hash of all but their name.
+    by_shape: HashMap<u64, Vec<usize>>,
+}
+
 impl Pool {
-    /// An empty pool, for a module whose constants are open or not.
-    pub fn new(open: bool) -> Self {
-        Self { open, ..Self::default() }
+    /// An empty pool for some levels, for a module whose constants are open or not.
+    pub fn new(open: bool, levels: usize) -> Self {
+        Self { open, kernels: vec![Kernels::default(); levels], constants: vec![], by_bytes: HashMap::new() }
     }
 
-    /// The position of a kernel, added under `name` if none does the same.
-    pub fn kernel(&mut self, mut kernel: Kernel, name: String) -> usize {
-        kernel.name = String::new();
-        let hash = hash_of(&kernel);
-        let same =
-            |k: &Kernel| (&k.buffers, k.integers, &k.types, &k.body) == (&kernel.buffers, kernel.integers, &kernel.types, &kernel.body);
-        let known = self.by_shape.entry(hash).or_default();
-        if let Some(&found) = known.iter().find(|&&i| same(&self.kernels[i])) {
-            return found;
-        }
-        known.push(self.kernels.len());
-        let taken = self.kernels.iter().filter(|k| k.name == name || k.name.starts_with(&format!("{name}_"))).count();
-        kernel.name = if taken == 0 { name } else { format!("{name}_{}", taken + 1) };
-        self.kernels.push(kernel);
-        self.kernels.len() - 1
+    /// The position of a kernel of a level, added under `name` if none does the same.
+    pub fn kernel(&mut self, level: usize, kernel: Kernel, name: String) -> usize {
+        self.kernels[level].position(kernel, name)
     }
 
     /// The position of a constant.
@@ -54,9 +47,27 @@ impl Pool {
         (self.constants.len() - 1) as u32
     }
 
-    /// Kernels and constants in order.
-    pub fn finish(self) -> (Vec<Kernel>, Vec<Blob>) {
-        (self.kernels, self.constants)
+    /// The kernels of each level, and the constants, in order.
+    pub fn finish(self) -> (Vec<Vec<Kernel>>, Vec<Blob>) {
+        (self.kernels.into_iter().map(|kernels| kernels.list).collect(), self.constants)
+    }
+}
+
+impl Kernels {
+    fn position(&mut self, mut kernel: Kernel, name: String) -> usize {
+        kernel.name = String::new();
+        let hash = hash_of(&kernel);
+        let same =
+            |k: &Kernel| (&k.buffers, k.integers, &k.types, &k.body) == (&kernel.buffers, kernel.integers, &kernel.types, &kernel.body);
+        let known = self.by_shape.entry(hash).or_default();
+        if let Some(&found) = known.iter().find(|&&i| same(&self.list[i])) {
+            return found;
+        }
+        known.push(self.list.len());
+        let taken = self.list.iter().filter(|k| k.name == name || k.name.starts_with(&format!("{name}_"))).count();
+        kernel.name = if taken == 0 { name } else { format!("{name}_{}", taken + 1) };
+        self.list.push(kernel);
+        self.list.len() - 1
     }
 }
 

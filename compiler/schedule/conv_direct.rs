@@ -12,7 +12,7 @@ use super::panels::{Extents, Panels};
 use super::phases::Phase;
 use super::staging::{Staging, requirements};
 use super::weights::Weights;
-use super::{Context, Lowered, Requirements, Schedule, Unsupported, conv_loops};
+use super::{CUT_FROM, Context, Lowered, Requirements, Schedule, Unsupported, conv_loops};
 use crate::ir::Value as Tensor;
 use crate::machine::{DotProduct, Machine};
 
@@ -268,6 +268,15 @@ impl Schedule for DirectSchedule<'_> {
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         conv_loops::lower(self, shared)
+    }
+
+    fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
+        let work = &self.work;
+        let rows = work.phases[1].list.iter().map(|phase| phase.count).max().unwrap_or(0);
+        let is_alone = work.matrices.is_empty() && work.batch * work.planes.output == 1 && !self.are_filled();
+        // Windows read what another part would have overwritten.
+        let apart = shared.iter().all(|(read, _)| *read != work.input);
+        (is_alone && apart && rows > 1 && work.multiply_accumulates() >= CUT_FROM).then_some(rows)
     }
 }
 

@@ -7,7 +7,7 @@ use super::operands::ElementWise;
 use super::panels::{Filled, Panels};
 use super::staging::{self, Ring, RowPlace};
 use super::weights::Weights;
-use super::{Argument, Lowered, Unsupported};
+use super::{Argument, Lowered, Schedule, Unsupported};
 use crate::ir::Value as Tensor;
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
 use std::cell::RefCell;
@@ -15,6 +15,8 @@ use std::cell::RefCell;
 /// The kernel under construction.
 pub(super) struct Lowering<'a> {
     pub schedule: &'a DirectSchedule<'a>,
+    /// The first row of windows and the first behind the last, where they are parameters.
+    range: Option<(Value, Value)>,
     arguments: Vec<Argument>,
     /// What the pixels are read from: the ring or the input itself.
     pub pixels: Ring,
@@ -90,7 +92,8 @@ pub(super) struct TilePlace<'a> {
 /// Lowers a schedule.
 pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
     let mut b = KernelBuilder::new(schedule.name());
-    let lowering = Lowering::new(schedule, &mut b, shared)?;
+    let range = schedule.extent(shared).map(|_| (b.integer(), b.integer()));
+    let lowering = Lowering { range, ..Lowering::new(schedule, &mut b, shared)? };
     if let Some(staging) = &schedule.staging {
         staging.prepare(&mut b, &schedule.work, lowering.pixels);
     }
@@ -143,7 +146,8 @@ impl<'a> Lowering<'a> {
         let cuts = schedule.cuts();
         let hoisted = cuts.widths().into_iter().map(|lanes| (lanes, element_wise.hoist(b, lanes as u16))).collect();
         let failure = RefCell::new(None);
-        Ok(Self { schedule, arguments, pixels, input, stored, weights, initial, starts, element_wise, cuts, hoisted, failure })
+        let range = None;
+        Ok(Self { schedule, range, arguments, pixels, input, stored, weights, initial, starts, element_wise, cuts, hoisted, failure })
     }
 
     /// What is loaded before the loops for panels of so many lanes.
@@ -207,8 +211,9 @@ impl<'a> Lowering<'a> {
             let pixel = b.scale_index(image, image_pixels, 0);
             let pixel = b.add(pixel, bases.pixel);
             b.for_range(0, positions(work, 0) as i64, 1, |b, plane| {
-                let (start, end) = (b.index(0), b.index(positions(work, 1) as i64));
-                b.for_carry(start, end, 1, &[start], |b, y, staged| {
+                let zero = b.index(0);
+                let (start, end) = self.range.unwrap_or_else(|| (zero, b.index(positions(work, 1) as i64)));
+                b.for_carry(start, end, 1, &[zero], |b, y, staged| {
                     let place = RowPlace { image: first, plane, y, staged: staged[0] };
                     let staged = staging::stage(b, work, self.schedule.staging.as_ref(), (self.input, self.pixels), &place);
                     body(b, &WindowRow { place, pixel });

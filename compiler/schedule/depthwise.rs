@@ -8,7 +8,7 @@ use super::cuts::{Cut, Cuts};
 use super::operands::{ElementWise, Place};
 use super::panels::{Extents, Filled, Panels};
 use super::staging::{self, Ring, RowPlace, Staging};
-use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
+use super::{Argument, CUT_FROM, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{ElementType, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
 use std::cell::RefCell;
@@ -73,6 +73,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         let work = &self.work;
         let [rows, columns] = work.window;
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
+        let range = self.extent(shared).map(|_| (b.integer(), b.integer()));
         let mut arguments = vec![Argument::Tensor(work.input)];
         let input = staging::declare_input(&self.cx, &mut b, work, shared)?;
         let stored = declare_stored(&mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
@@ -97,7 +98,7 @@ impl Schedule for DepthwiseSchedule<'_> {
             staging.prepare(&mut b, work, pixels);
         }
         let failure = RefCell::new(None);
-        let lowering = Lowering { schedule: self, input, pixels, stored, weights, initial, element_wise, hoisted, failure };
+        let lowering = Lowering { schedule: self, input, pixels, stored, weights, initial, element_wise, hoisted, range, failure };
         lowering.images(&mut b);
         if let Some(error) = lowering.failure.into_inner() {
             return Err(error);
@@ -105,6 +106,13 @@ impl Schedule for DepthwiseSchedule<'_> {
         let staged = if self.staging.is_some() { ", staged rows" } else { "" };
         let description = format!("depthwise {:?} by {}{staged}", self.form, self.cuts());
         Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: work.multiply_accumulates() })
+    }
+
+    fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
+        let (work, rows) = (&self.work, self.work.output_size[0]);
+        // Windows read what another part would have overwritten.
+        let apart = shared.iter().all(|(read, _)| *read != work.input) && work.batch == 1;
+        (apart && rows > 1 && work.multiply_accumulates() >= CUT_FROM).then_some(rows)
     }
 }
 
@@ -119,6 +127,8 @@ struct Lowering<'a> {
     element_wise: ElementWise<'a>,
     /// What is loaded before the loops, for each number of lanes that blocks have.
     hoisted: Vec<(u64, Vec<Option<Value>>)>,
+    /// The first output row and the first behind the last, where they are parameters.
+    range: Option<(Value, Value)>,
     failure: RefCell<Option<Unsupported>>,
 }
 
@@ -140,9 +150,10 @@ impl Lowering<'_> {
         let image_elements = (work.input_size[0] * work.input_size[1] * work.channels) as i64;
         b.for_range(0, work.batch as i64, 1, |b, image| {
             let first = b.scale_index(image, image_elements, 0);
-            let (start, end) = (b.index(0), b.index(work.output_size[0] as i64));
-            b.for_carry(start, end, 1, &[start], |b, y, staged| {
-                let at = RowPlace { image: first, plane: start, y, staged: staged[0] };
+            let zero = b.index(0);
+            let (start, end) = self.range.unwrap_or_else(|| (zero, b.index(work.output_size[0] as i64)));
+            b.for_carry(start, end, 1, &[zero], |b, y, staged| {
+                let at = RowPlace { image: first, plane: zero, y, staged: staged[0] };
                 let staging = self.schedule.staging.as_ref();
                 let staged = staging::stage(b, work, staging, (self.input, self.pixels), &at);
                 let [planes, rows, _] = &work.phases;

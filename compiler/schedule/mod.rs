@@ -144,6 +144,18 @@ pub struct Requirements {
     pub may_slide: Vec<(Value, Value)>,
 }
 
+impl Requirements {
+    /// What serves both of two schedules of a group.
+    #[must_use]
+    pub fn of_both(mut self, other: Self) -> Self {
+        self.scratch.resize(self.scratch.len().max(other.scratch.len()), 0);
+        self.scratch.iter_mut().zip(other.scratch).for_each(|(bytes, others)| *bytes = others.max(*bytes));
+        self.may_share.retain(|pair| other.may_share.contains(pair));
+        self.may_slide.retain(|pair| other.may_slide.contains(pair));
+        self
+    }
+}
+
 /// What a kernel's pointer parameter is bound to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
@@ -178,7 +190,16 @@ pub trait Schedule {
     /// # Errors
     /// When an operation has no lowering.
     fn lower(&self, shared: &[(Value, Value)]) -> Result<Lowered, Unsupported>;
+
+    /// The extent of what may be cut to ranges, for each of which the kernel runs by itself: it then has two integers, the first of a range and
+    /// the first behind it. None where the work is too little, or a part would read what another writes.
+    fn extent(&self, _shared: &[(Value, Value)]) -> Option<u64> {
+        None
+    }
 }
+
+/// Kernels of fewer multiply-accumulate operations are not cut: some ten microseconds of work are as long as it takes to wake a thread.
+pub const CUT_FROM: u64 = 1 << 18;
 
 /// The schedule of a group whose shapes are static, or those of a block.
 fn choose_whole<'a>(cx: Context<'a>) -> Result<Box<dyn Schedule + 'a>, Unsupported> {

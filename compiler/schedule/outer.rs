@@ -23,6 +23,8 @@ pub struct Outer {
 pub struct Piece {
     /// The kernel.
     pub lowered: Lowered,
+    /// The extent of what it may be cut along; see [`Schedule::extent`].
+    pub extent: Option<u64>,
     /// None where it is called once.
     pub slices: Option<PieceSlices>,
 }
@@ -95,7 +97,7 @@ impl<'a> Choice<'a> {
     /// When an operation has no lowering.
     pub fn pieces(&self, shared: &[(Value, Value)]) -> Result<Vec<Piece>, Unsupported> {
         match self {
-            Self::Whole(schedule) => Ok(vec![Piece { lowered: schedule.lower(shared)?, slices: None }]),
+            Self::Whole(schedule) => Ok(vec![Piece { lowered: schedule.lower(shared)?, extent: schedule.extent(shared), slices: None }]),
             Self::Sliced(sliced) => sliced.pieces(shared),
         }
     }
@@ -111,11 +113,7 @@ impl Sliced<'_> {
     fn requirements(&self) -> Requirements {
         let mut needs = self.single.requirements();
         if let Some(block) = &self.block {
-            let other = block.requirements();
-            needs.may_share.retain(|pair| other.may_share.contains(pair));
-            let count = needs.scratch.len().max(other.scratch.len());
-            let bytes = |list: &[u64], i: usize| list.get(i).copied().unwrap_or(0);
-            needs.scratch = (0..count).map(|i| bytes(&needs.scratch, i).max(bytes(&other.scratch, i))).collect();
+            needs = needs.of_both(block.requirements());
         }
         // Sliding is said of whole tensors.
         needs.may_slide.clear();
@@ -142,7 +140,7 @@ impl Sliced<'_> {
                 behind_blocks_of: (has_block && !is_block).then_some(self.outer.block),
                 strides,
             };
-            pieces.push(Piece { lowered, slices: Some(slices) });
+            pieces.push(Piece { lowered, extent: schedule.extent(shared), slices: Some(slices) });
         }
         Ok(pieces)
     }

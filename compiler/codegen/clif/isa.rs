@@ -55,6 +55,8 @@ fn shared_flags(optimise: Optimise, windows: bool) -> Result<settings::Flags, Co
         ("enable_probestack", if windows { "true" } else { "false" }),
         ("probestack_strategy", "inline"),
         ("unwind_info", "false"),
+        // Profilers find callers by them.
+        ("preserve_frame_pointers", "true"),
         ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
         ("enable_heap_access_spectre_mitigation", "false"),
         ("enable_table_access_spectre_mitigation", "false"),

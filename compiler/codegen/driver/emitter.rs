@@ -7,8 +7,8 @@ use crate::interface::{E_ALIGN, E_NULL, E_STATE};
 use crate::machine::Machine;
 use crate::program::ALIGNMENT;
 use cranelift_codegen::ir::{
-    self, AbiParam, Block, ExtFuncData, ExternalName, FuncRef, GlobalValueData, InstBuilder, MemFlagsData, Signature, Type,
-    UserExternalName, UserFuncName, Value, condcodes::IntCC, types,
+    self, AbiParam, Block, ExtFuncData, ExternalName, FuncRef, GlobalValueData, InstBuilder, MemFlagsData, Signature, StackSlotData,
+    StackSlotKind, Type, UserExternalName, UserFuncName, Value, condcodes::IntCC, types,
 };
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -145,6 +145,12 @@ impl Emitter<'_> {
         self.builder.switch_to_block(next);
     }
 
+    /// Ends the block: the function returns the value.
+    pub fn leave_always(&mut self, status: Value) {
+        let exit = self.exit();
+        self.builder.ins().jump(exit, &[status.into()]);
+    }
+
     /// Returns `MODELC_E_NULL` if the pointer is NULL.
     pub fn leave_if_null(&mut self, pointer: Value) {
         let null = self.builder.ins().icmp_imm_u(IntCC::Equal, pointer, 0);
@@ -264,6 +270,26 @@ impl Emitter<'_> {
         let [a, b] = [a, b].map(|n| self.builder.ins().iconst(types::I32, i64::from(n)));
         let call = self.builder.ins().call_indirect(signature, callback, &[user, a, b]);
         self.builder.inst_results(call)[0]
+    }
+
+    /// Calls `void parallel_for(void *user, uint32_t count, void (*part)(void *, uint32_t), void *shared)` with the function of a number.
+    pub fn call_parallel_for(&mut self, parallel_for: Value, user: Value, count: Value, part: u32, shared: Value) {
+        let signature = self.builder.import_signature(super::parts::signature(self.isa));
+        let name = self.builder.func.declare_imported_user_function(UserExternalName { namespace: FUNCTIONS, index: part });
+        let data = ExtFuncData { name: ExternalName::user(name), signature, colocated: true, patchable: false };
+        let part = self.builder.import_function(data);
+        let part = self.builder.ins().func_addr(POINTER, part);
+        let mut signature = Signature::new(self.isa.default_call_conv());
+        let pointer = AbiParam::new(POINTER);
+        signature.params = vec![pointer, AbiParam::new(types::I32).sext(), pointer, pointer];
+        let signature = self.builder.import_signature(signature);
+        self.builder.ins().call_indirect(signature, parallel_for, &[user, count, part, shared]);
+    }
+
+    /// The address of memory of the function's own.
+    pub fn stack_memory(&mut self, bytes: u32) -> Value {
+        let slot = self.builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3));
+        self.builder.ins().stack_addr(POINTER, slot, 0)
     }
 
     /// A loop: `index` runs from 0 while below `end`, by `step`.

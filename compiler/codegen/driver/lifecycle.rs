@@ -23,10 +23,10 @@ pub fn init(context: &Context<'_>) -> ir::Function {
         let small = e.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, arena_bytes, state_bytes as i64);
         e.leave_if(small, E_ARENA);
         let fields = read_config(e, config);
-        check_cpu(e, context, fields.cpu_features);
+        let level = choose_level(e, context, fields.cpu_features);
         let whole = e.builder.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, arena_bytes, context.interface.arena_bytes() as i64);
         let weights = check_weights(e, context, &fields);
-        write_record(e, context, arena, whole, &fields);
+        write_record(e, context, arena, (whole, level), &fields);
         initialise_variables(e, context, arena, weights);
     })
 }
@@ -111,26 +111,37 @@ fn check_config(e: &mut Emitter<'_>, config: Value) {
     });
 }
 
-fn check_cpu(e: &mut Emitter<'_>, context: &Context<'_>, given: Value) {
-    let required = required_features(context.machine);
-    if required == 0 {
-        return;
+/// The number of the first level whose needs the CPU has, 16 bits; without one the function returns `MODELC_E_CPU`.
+fn choose_level(e: &mut Emitter<'_>, context: &Context<'_>, given: Value) -> Value {
+    let needs: Vec<u64> = context.levels.iter().map(|kernels| required_features(kernels.level.machine)).collect();
+    if needs[0] == 0 {
+        return e.builder.ins().iconst(types::I16, 0);
     }
-    let detected = e.builder.create_block();
+    let (detected, detect) = (e.builder.create_block(), e.builder.create_block());
     let features = e.builder.append_block_param(detected, POINTER);
-    let detect = e.builder.create_block();
     e.builder.ins().brif(given, detected, &[given.into()], detect, &[]);
     e.builder.switch_to_block(detect);
-    let found = match context.machine.isa {
+    let found = match context.isa_name() {
         Isa::X86_64 => e.call(context.numbers.cpu, &[], Some(POINTER)).expect("the CPU function has a result"),
-        // Nothing to ask without an operating system: the caller is trusted.
-        Isa::Aarch64 | Isa::Riscv64 => e.number(required),
+        // Nothing to ask without an operating system. The caller is trusted with the only level, and does not ask for more than the
+        // least of several.
+        Isa::Aarch64 | Isa::Riscv64 => e.number(needs[needs.len() - 1]),
     };
     e.builder.ins().jump(detected, &[found.into()]);
     e.builder.switch_to_block(detected);
-    let present = e.builder.ins().band_imm_u(features, required as i64);
-    let lacking = e.builder.ins().icmp_imm_u(IntCC::NotEqual, present, required as i64);
-    e.leave_if(lacking, E_CPU);
+    let chosen = e.builder.create_block();
+    let level = e.builder.append_block_param(chosen, types::I16);
+    for (number, required) in needs.into_iter().enumerate() {
+        let next = e.builder.create_block();
+        let present = e.builder.ins().band_imm_u(features, required as i64);
+        let fits = e.builder.ins().icmp_imm_u(IntCC::Equal, present, required as i64);
+        let number = e.builder.ins().iconst(types::I16, number as i64);
+        e.builder.ins().brif(fits, chosen, &[number.into()], next, &[]);
+        e.builder.switch_to_block(next);
+    }
+    e.leave(E_CPU);
+    e.builder.switch_to_block(chosen);
+    level
 }
 
 /// Weights in a file of their own: that they are there, aligned, as long as they say and of this object, in a few comparisons
@@ -152,10 +163,9 @@ fn check_weights(e: &mut Emitter<'_>, context: &Context<'_>, fields: &ConfigFiel
     Some(weights)
 }
 
-fn write_record(e: &mut Emitter<'_>, context: &Context<'_>, state: Value, whole: Value, fields: &ConfigFields) {
+fn write_record(e: &mut Emitter<'_>, context: &Context<'_>, state: Value, (whole, level): (Value, Value), fields: &ConfigFields) {
     let whole = e.builder.ins().uextend(types::I16, whole);
     e.store(whole, state, record::WHOLE);
-    let level = e.builder.ins().iconst(types::I16, 0);
     e.store(level, state, record::LEVEL);
     e.store(fields.threads, state, record::THREADS);
     for &(value, offset) in &fields.pointers {

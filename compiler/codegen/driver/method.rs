@@ -1,9 +1,9 @@
 //! A method: the entry that takes the arena, the entry that takes state and scratch apart, and the steps.
 
 use super::emitter::{Emitter, POINTER, function, record, signature};
-use super::{Context, Numbers};
-use crate::interface::{E_ABORTED, E_ARENA, E_SHAPE, Field, MethodInterface, RECORD_BYTES};
-use crate::program::{ALIGNMENT, Address, Call, External, Method, Port, Slices, Step};
+use super::{Context, LevelKernels, parts};
+use crate::interface::{E_ABORTED, E_ARENA, E_SHAPE, Field, RECORD_BYTES};
+use crate::program::{ALIGNMENT, Address, Call, External, Method, Parts, Port, Slices, Step};
 use cranelift_codegen::ir::{self, InstBuilder, Value, condcodes::IntCC, types};
 
 /// `phase` of `on_kernel` before a kernel runs.
@@ -25,9 +25,36 @@ pub fn whole(context: &Context<'_>, split: u32) -> ir::Function {
     })
 }
 
-/// `int method_split(void *state, void *scratch, const inputs *in, outputs *out)`. `first_call` is the number of the method's
+/// `int method_split(void *state, void *scratch, const inputs *in, outputs *out)` of an object with several levels: the function that
+/// stands at the place of the state's level from the one numbered `first` on.
+pub fn by_level(context: &Context<'_>, first: u32) -> ir::Function {
+    function(context.isa, signature(context.isa, 4, true), |e, arguments| {
+        e.check_state(arguments[0], context.model_hash);
+        let level = e.load(types::I16, arguments[0], record::LEVEL);
+        let last = context.levels.len() - 1;
+        for number in 0..=last {
+            let (here, next) = (e.builder.create_block(), e.builder.create_block());
+            let function = first + number as u32;
+            if number < last {
+                let chosen = e.builder.ins().icmp_imm_u(IntCC::Equal, level, number as i64);
+                e.builder.ins().brif(chosen, here, &[], next, &[]);
+                e.builder.switch_to_block(here);
+            }
+            let status = e.call(function, arguments, Some(types::I32)).expect("a method has a status");
+            if number < last {
+                e.leave_always(status);
+                e.builder.switch_to_block(next);
+            } else {
+                e.leave_with(status);
+            }
+        }
+    })
+}
+
+/// `int method_split(void *state, void *scratch, const inputs *in, outputs *out)` on a level. `first_call` is the number of the method's
 /// first kernel call in profiles.
-pub fn split(context: &Context<'_>, method: &Method, interface: &MethodInterface, first_call: u32) -> ir::Function {
+pub fn split(context: &Context<'_>, level: &LevelKernels<'_>, method: usize, first_call: u32, parts: &[u32]) -> ir::Function {
+    let (method, interface) = (&level.level.program.methods[method], &context.interface.methods[method]);
     function(context.isa, signature(context.isa, 4, true), |e, arguments| {
         let &[state, scratch, inputs, outputs] = arguments else { unreachable!("a split method has four parameters") };
         e.check_state(state, context.model_hash);
@@ -51,7 +78,10 @@ pub fn split(context: &Context<'_>, method: &Method, interface: &MethodInterface
         let hooks =
             context.options.profile_hooks.then(|| (e.load(POINTER, state, record::ON_KERNEL), e.load(POINTER, state, record::USER)));
         let weights = context.weights_file.map(|_| e.load(POINTER, state, record::WEIGHTS));
-        let mut body = Body { context, state, scratch, weights, inputs, outputs, hooks, call: first_call };
+        let bytes = calls(&method.steps).into_iter().filter(|call| call.parts.is_some()).map(parts::shared_bytes).max();
+        let shared = bytes.map(|bytes| e.stack_memory(bytes));
+        let mut body =
+            Body { context, level, state, scratch, weights, inputs, outputs, hooks, call: first_call, parts: parts.iter(), shared };
         body.enter(e, method, records.0, &interface.inputs);
         body.steps(e, &method.steps);
         body.leave(e, method, records.1, &interface.outputs);
@@ -124,6 +154,7 @@ fn leave_if_different(e: &mut Emitter<'_>, buffer: Value, bytes: &[u8], size: u6
 /// What the steps of a method refer to.
 pub(super) struct Body<'a> {
     pub(super) context: &'a Context<'a>,
+    level: &'a LevelKernels<'a>,
     pub(super) state: Value,
     scratch: Value,
     /// Of a file of their own.
@@ -134,6 +165,10 @@ pub(super) struct Body<'a> {
     hooks: Option<(Value, Value)>,
     /// The number of the next kernel call.
     call: u32,
+    /// The functions that do parts of the calls that follow.
+    parts: std::slice::Iter<'a, u32>,
+    /// Where calls in parts leave what the parts share.
+    shared: Option<Value>,
 }
 
 impl Body<'_> {
@@ -186,18 +221,32 @@ impl Body<'_> {
         self.notify(e, number, BEFORE);
         let arguments: Vec<_> = call.arguments.iter().map(|&address| self.address(e, address)).collect();
         match &call.slices {
-            None => self.kernel(e, call, arguments),
+            None => self.whole(e, call, arguments),
             Some(slices) => self.slices(e, call, slices, &arguments),
         }
         self.notify(e, number, AFTER);
     }
 
-    fn kernel(&self, e: &mut Emitter<'_>, call: &Call, mut arguments: Vec<Value>) {
+    /// Calls a kernel once, or in parts.
+    fn whole(&mut self, e: &mut Emitter<'_>, call: &Call, arguments: Vec<Value>) {
+        match (&call.parts, self.shared) {
+            (Some(parts), Some(shared)) => {
+                let part = *self.parts.next().expect("each call that may be cut has a function for its parts");
+                self.call_in_parts(e, (call, &arguments), (parts, part), shared);
+            }
+            _ => {
+                let status = self.kernel(e, call, arguments);
+                e.leave_with(status);
+            }
+        }
+    }
+
+    /// The status of a kernel.
+    fn kernel(&self, e: &mut Emitter<'_>, call: &Call, mut arguments: Vec<Value>) -> Value {
         arguments.extend(call.integers.iter().map(|&n| e.number(n as u64)));
-        let kernel = Numbers::kernel(call.kernel);
-        let convention = e.kernel_convention(self.context.machine);
-        let status = e.call_by(convention, kernel, &arguments, Some(types::I32)).expect("a kernel has a status");
-        e.leave_with(status);
+        let kernel = self.level.first + call.kernel as u32;
+        let convention = e.kernel_convention(self.level.level.machine);
+        e.call_by(convention, kernel, &arguments, Some(types::I32)).expect("a kernel has a status")
     }
 
     /// Calls a kernel for one block of slices after the other, as long as whole blocks are left.
@@ -233,7 +282,8 @@ impl Body<'_> {
                 e.builder.ins().iadd(argument, offset)
             };
             let arguments = arguments.iter().zip(&slices.strides).map(at).collect();
-            self.kernel(e, call, arguments);
+            let status = self.kernel(e, call, arguments);
+            e.leave_with(status);
         });
     }
 
@@ -285,6 +335,39 @@ impl Body<'_> {
                 e.store(extent, record, (start + 8 * u64::from(dimension)) as i32);
             }
         }
+    }
+
+    /// A call by `parallel_for` if the configuration has one, else straight.
+    fn call_in_parts(&self, e: &mut Emitter<'_>, (call, pointers): (&Call, &[Value]), (parts, part): (&Parts, u32), shared: Value) {
+        let parallel_for = e.load(POINTER, self.state, record::PARALLEL_FOR);
+        let [alone, together, after] = [(); 3].map(|()| e.builder.create_block());
+        let status = e.builder.append_block_param(after, types::I32);
+        e.builder.ins().brif(parallel_for, together, &[], alone, &[]);
+        e.builder.switch_to_block(alone);
+        let found = self.kernel(e, call, pointers.to_vec());
+        e.builder.ins().jump(after, &[found.into()]);
+
+        e.builder.switch_to_block(together);
+        let threads = e.load(types::I32, self.state, record::THREADS);
+        let usual = e.builder.ins().iconst(types::I32, parts::USUAL_THREADS);
+        let told = e.builder.ins().icmp_imm_u(IntCC::NotEqual, threads, 0);
+        let threads = e.builder.ins().select(told, threads, usual);
+        let most = e.builder.ins().iconst(types::I32, i64::from(parts.most));
+        let fewer = e.builder.ins().icmp(IntCC::UnsignedLessThan, threads, most);
+        let count = e.builder.ins().select(fewer, threads, most);
+        let zero = e.builder.ins().iconst(types::I32, 0);
+        e.store(zero, shared, parts::shared::STATUS);
+        e.store(count, shared, parts::shared::PARTS);
+        let second: Vec<Value> = parts.working.iter().map(|&(_, offset)| e.at(self.scratch, offset)).collect();
+        for (number, &pointer) in pointers.iter().chain(&second).enumerate() {
+            e.store(pointer, shared, parts::argument(number));
+        }
+        let user = e.load(POINTER, self.state, record::USER);
+        e.call_parallel_for(parallel_for, user, count, part, shared);
+        let found = e.load(types::I32, shared, parts::shared::STATUS);
+        e.builder.ins().jump(after, &[found.into()]);
+        e.builder.switch_to_block(after);
+        e.leave_with(status);
     }
 
     /// Tells the profiler, where there is one; it may stop the call.

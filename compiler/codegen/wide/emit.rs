@@ -12,11 +12,10 @@ const RBP: u8 = 5;
 /// Alignment of code, constants and the frame.
 const ALIGNMENT: u32 = 64;
 
-/// The stack below the caller's: saved registers, then the frame with spilled registers and stack arrays.
+/// The stack below the caller's: the caller's frame pointer, saved registers, then the frame with spilled registers and stack arrays.
+/// rbp points to the frame's top in every function, so that profilers find the callers.
 struct Frame {
     saved: Vec<u8>,
-    /// Whether rbp holds the frame's top.
-    pointer: bool,
     slot_bytes: u32,
     bytes: u32,
 }
@@ -33,20 +32,18 @@ impl Frame {
         let slot_bytes = (8 * output.num_spillslots as u32).next_multiple_of(ALIGNMENT);
         let bytes = slot_bytes + function.local_bytes.next_multiple_of(ALIGNMENT);
         let saved = [3, 12, 13, 14, 15].into_iter().filter(|&n: &u8| used[usize::from(n)]).collect();
-        Self { saved, pointer: bytes > 0 || function.stack_arguments, slot_bytes, bytes }
+        Self { saved, slot_bytes, bytes }
     }
 
     /// Bytes below the stack pointer of the caller at most.
     fn stack_bytes(&self) -> u32 {
         let alignment = if self.bytes > 0 { ALIGNMENT } else { 0 };
-        8 + 8 * u32::from(self.pointer) + 8 * self.saved.len() as u32 + alignment + self.bytes
+        16 + 8 * self.saved.len() as u32 + alignment + self.bytes
     }
 
     fn enter(&self, code: &mut Assembler) {
-        if self.pointer {
-            code.push_pop(0x50, RBP);
-            code.general(None, true, &[0x89], RSP, Rm::Register(RBP), &[]);
-        }
+        code.push_pop(0x50, RBP);
+        code.general(None, true, &[0x89], RSP, Rm::Register(RBP), &[]);
         for &register in &self.saved {
             code.push_pop(0x50, register);
         }
@@ -64,9 +61,7 @@ impl Frame {
         for &register in self.saved.iter().rev() {
             code.push_pop(0x58, register);
         }
-        if self.pointer {
-            code.push_pop(0x58, RBP);
-        }
+        code.push_pop(0x58, RBP);
     }
 }
 
@@ -123,7 +118,7 @@ pub(super) fn emit(flat: &Flat<'_>, output: &Output, registers: &Registers) -> R
         position,
     };
     emitter.thread();
-    let frame = std::mem::replace(&mut emitter.frame, Frame { saved: vec![], pointer: false, slot_bytes: 0, bytes: 0 });
+    let frame = std::mem::replace(&mut emitter.frame, Frame { saved: vec![], slot_bytes: 0, bytes: 0 });
     frame.enter(&mut emitter.code);
     emitter.frame = frame;
     for index in 0..function.order.len() {
