@@ -10,10 +10,11 @@ use std::sync::Arc;
 /// # Errors
 /// When it cannot be opened or mapped.
 pub fn map(path: &Path) -> Result<Arc<memmap2::Mmap>, Diagnostic> {
-    let failed = |error: std::io::Error| Diagnostic::new(102, Kind::Io, format!("{} cannot be read: {error}", path.display()));
+    let unreadable = |message: String| Diagnostic::new(102, Kind::Io, message).in_file(path.display().to_string());
+    let failed = |error: std::io::Error| unreadable(format!("the file cannot be read: {error}"));
     let file = File::open(path).map_err(failed)?;
     if file.metadata().map_err(failed)?.is_dir() {
-        return Err(Diagnostic::new(102, Kind::Io, format!("{} is a folder", path.display())));
+        return Err(unreadable("it is a folder, not a file".into()));
     }
     // SAFETY: the map is only read; a file that another process truncates meanwhile ends this process with a signal, as it
     // does for every program that maps its input, and corrupts nothing.

@@ -94,8 +94,9 @@ function memoryMap(method, kernels) {
     const visible = Math.min(o.end_step, ...covering.map((p) => p.first_step));
     const letters = Math.floor((x(visible) - x(o.first_step) - 8) / 6.2);
     if (letters >= 5 && h >= 14) {
-      // The end of a path tells more than its start.
-      const label = o.name.length > letters ? "…" + o.name.slice(o.name.length - letters + 1) : o.name;
+      // Of the names that a converter joined the first says which tensor it is; the end of a path tells more than its start.
+      const name = o.working ? "scratch" : o.name.split(";")[0];
+      const label = name.length > letters ? "…" + name.slice(name.length - letters + 1) : name;
       box.append(draw("text", { class: "label", x: x(o.first_step) + 4, y: y(o.offset + o.bytes) + Math.min(h / 2 + 4, 16) }, label));
     }
     const show = () => detail.replaceChildren(named(o.name), make("br"),

@@ -6,6 +6,11 @@ use crate::ir::*;
 /// Operands and attributes that probably fit an operator.
 pub(super) type Proposal = Option<(Vec<Value>, Vec<Attribute>)>;
 
+/// The word of the product among [`op::REDUCTIONS`].
+const PRODUCT: u8 = 3;
+/// Factors of magnitudes up to ten stay within the range of binary32.
+const MOST_FACTORS: u64 = 32;
+
 pub(super) fn word(index: usize) -> Attribute {
     Attribute::Word(index as u8)
 }
@@ -229,8 +234,19 @@ impl Generator<'_> {
     fn reduce(&mut self) -> Proposal {
         let input = self.tensor_where(|_| true)?;
         let (element, rank) = (self.b.tensor(input).element, self.b.tensor(input).rank());
-        let axes = (0..rank as i64).filter(|_| self.random.one_in(2)).collect();
-        Some((vec![input], vec![self.reduction(element), Attribute::Ints(axes)]))
+        let axes: Vec<i64> = (0..rank as i64).filter(|_| self.random.one_in(2)).collect();
+        let reduction = match self.reduction(element) {
+            // In one order many factors overflow before the zero among them, and in another they do not.
+            Attribute::Word(PRODUCT) if element.is_float() && self.elements_along(input, &axes) > MOST_FACTORS => word(0),
+            other => other,
+        };
+        Some((vec![input], vec![reduction, Attribute::Ints(axes)]))
+    }
+
+    /// How many elements a reduction over axes takes together; many, where that is known only later.
+    fn elements_along(&self, value: Value, axes: &[i64]) -> u64 {
+        let shape = self.b.tensor(value).static_shape();
+        shape.map_or(u64::MAX, |shape| axes.iter().filter_map(|&axis| shape.get(axis as usize)).product())
     }
 
     fn arg_reduce(&mut self) -> Proposal {
@@ -241,7 +257,6 @@ impl Generator<'_> {
         Some((vec![input], vec![search, Attribute::Int(axis as i64), Attribute::Element(element)]))
     }
 
-    /// A shape of as many elements, from the prime factors in random places.
     /// Floats of which a multiple of `parts` are a row of a power of two.
     fn fourier(&mut self, parts: u64) -> Proposal {
         let mut shape = if self.random.one_in(2) { vec![self.random.between(1, 3) as u64] } else { vec![] };
@@ -262,6 +277,7 @@ impl Generator<'_> {
         Some((vec![input], vec![Attribute::Element(self.element())]))
     }
 
+    /// A shape of as many elements, from the prime factors in random places.
     fn reshape(&mut self) -> Proposal {
         let input = self.tensor_where(is_static)?;
         let mut rest = self.shape_of(input).iter().product::<u64>();
