@@ -132,7 +132,7 @@ impl<'a: 's, 's> Emission<'a, 's> {
             step += bytes.next_multiple_of(ALIGNMENT);
         }
         let gap = self.map.largest_gap(position);
-        let room = if step == 0 { MOST_PARTS } else { (gap.end - gap.start) / step + 1 };
+        let room = (gap.end - gap.start).checked_div(step).map_or(MOST_PARTS, |more| more + 1);
         let most = room.min(MOST_PARTS).min(extent) as u32;
         let working = places.into_iter().map(|(argument, offset)| (argument, gap.start + offset)).collect();
         (most > 1).then_some(Parts { most, working, step })

@@ -371,7 +371,7 @@ fn steps_of(work: &[Work<'_>], needs: &Needs, tensors: &mut Tensors<'_>, states:
             Work::Repeat(moves) => {
                 let start = loops.pop().unwrap_or(0);
                 let mut step = tensors.barrier("repeat", moves.iter().map(|m| m.to));
-                step.reads.extend(tensors.from_outside(&steps[start..]));
+                step.reads.extend(tensors.brought_in(&steps[start..]));
                 step
             }
             Work::Leave => tensors.barrier("leave", ends.read().chain(states.iter().map(StatePlace::last))),

@@ -171,7 +171,7 @@ impl<'a> Tensors<'a> {
     }
 
     /// What the steps of a loop read and do not make: each round needs it.
-    pub fn from_outside(&self, steps: &[plan::Step]) -> BTreeSet<TensorId> {
+    pub fn brought_in(&self, steps: &[plan::Step]) -> BTreeSet<TensorId> {
         let made: BTreeSet<TensorId> = steps
             .iter()
             .flat_map(|step| step.writes.iter().copied().chain(step.moves.iter().map(|(_, to)| *to)))
