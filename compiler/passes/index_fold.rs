@@ -12,6 +12,7 @@ pub(super) fn run(module: &mut Module) -> bool {
     rewrite(module, |edit, inst| {
         let changed = known_extents(edit, inst);
         let found = match edit.function.insts[inst].op {
+            Op::ExtentOf if measures_parameter(edit, inst) => None,
             Op::ExtentOf => known(edit, inst).or_else(|| forward_extent(edit, inst)),
             Op::IndexBinary => known(edit, inst),
             Op::IndexLoad => load(edit, inst),
@@ -66,14 +67,20 @@ fn known(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     if interval.low == interval.high { number(edit, interval.low) } else { None }
 }
 
+fn extent(edit: &Edit<'_>, inst: Inst) -> Extent {
+    let data = &edit.function.insts[inst];
+    edit.function.tensor(data.operands[0]).shape[data.int("axis") as usize]
+}
+
+/// Whether the extent is that of a parameter which this very instruction gives its name. It stays even where its value is known, for types
+/// name it.
+fn measures_parameter(edit: &Edit<'_>, inst: Inst) -> bool {
+    extent(edit, inst) == Extent::Value(edit.function.insts[inst].results[0])
+}
+
 /// The extent of a tensor whose type names the index.
 fn forward_extent(edit: &Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
-    let data = &edit.function.insts[inst];
-    match edit.function.tensor(data.operands[0]).shape[data.int("axis") as usize] {
-        // A parameter's extent may be named by this very instruction.
-        Extent::Value(v) if v != data.results[0] => Some(vec![v]),
-        _ => None,
-    }
+    if let Extent::Value(v) = extent(edit, inst) { Some(vec![v]) } else { None }
 }
 
 /// A constant for an index tensor of a known index.

@@ -64,7 +64,7 @@ fn check_attribute(module: &Module, attribute: &Attribute) -> Check {
     require(exists, || format!("{attribute:?} does not exist"))
 }
 
-/// A dynamic extent of a parameter is an index parameter, or `extent_of` that very extent.
+/// A dynamic extent of a parameter is an index parameter, or `extent_of` a parameter: that very extent, or one that is equal to it.
 fn check_param_extents(function: &Function, param: Value, defined: &EntitySet<Value>) -> Check {
     let Some(ty) = function.values[param].ty.as_tensor() else { return Ok(()) };
     for (axis, extent) in ty.shape.iter().enumerate() {
@@ -73,18 +73,21 @@ fn check_param_extents(function: &Function, param: Value, defined: &EntitySet<Va
         let sound = is_index
             && match function.values[index].definition {
                 Definition::Param(_) => true,
-                Definition::Result(inst, _) => measures_param(function, inst, param, axis),
+                Definition::Result(inst, _) => measures_param(function, inst, param, index),
             };
         require(sound, || format!("extent {axis} of parameter {param} is {index}, which does not measure it"))?;
     }
     Ok(())
 }
 
-/// Whether an instruction is `extent_of` a parameter; of `param` itself only along `axis`.
-fn measures_param(function: &Function, inst: Inst, param: Value, axis: usize) -> bool {
+/// Whether an instruction is `extent_of` a parameter; of `param` itself only along an axis whose extent it is.
+fn measures_param(function: &Function, inst: Inst, param: Value, index: Value) -> bool {
     let data = &function.insts[inst];
-    let of_param = |v: &Value| matches!(function.values[*v].definition, Definition::Param(_));
-    data.op == Op::ExtentOf && data.operands.first().is_some_and(|v| of_param(v) && (*v != param || data.int("axis") == axis as i64))
+    let Some(&measured) = data.operands.first().filter(|_| data.op == Op::ExtentOf) else { return false };
+    let is_param = matches!(function.values[measured].definition, Definition::Param(_));
+    let axis = usize::try_from(data.int("axis")).unwrap_or(usize::MAX);
+    let extent = || function.values[measured].ty.as_tensor().and_then(|ty| ty.shape.get(axis));
+    is_param && (measured != param || extent() == Some(&Extent::Value(index)))
 }
 
 /// An effect token is used at most once, so that loads and stores have one order.
