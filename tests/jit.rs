@@ -490,3 +490,45 @@ fn attention_over_a_dynamic_sequence() {
     let inputs: Vec<&[&[u64]]> = inputs.iter().map(Vec::as_slice).collect();
     computes_what_the_interpreter_does(SEQUENCE, &inputs);
 }
+
+/// Sums of floats of 16 bits are rounded where they are stored, as the interpreter rounds them.
+#[test]
+fn sums_of_halves_are_rounded_where_they_are_stored() {
+    for element in ["f16", "bf16"] {
+        let module = parse_module(&format!(
+            r#"func @main(v0: {element}[2, 12], v1: i32[3], v2: {element}[3, 12]) {{
+  v3 = scan v0 {{ reduction = sum, axis = 1, exclusive = false, reverse = false }}
+  v4 = scatter v3, v1, v2 {{ axis = 0, batch = 0, combination = sum, skips_negative = false }}
+  return v3, v4
+}}
+method "main" = @main {{
+  input "x"
+  input "rows"
+  input "updates"
+  output "scanned"
+  output "scattered"
+}}"#
+        ))
+        .unwrap_or_else(|error| panic!("{error}"));
+        ir::verify(&module).unwrap_or_else(|error| panic!("{error}"));
+        let ty = if element == "f16" { ir::ElementType::F16 } else { ir::ElementType::Bf16 };
+        // Numbers between 1 and 2 with all digits in use, so that no sum is exact.
+        let one = if element == "f16" { 0x3C00u16 } else { 0x3F80 };
+        let mask = if element == "f16" { 0x3FF } else { 0x7F };
+        let numbers = |count: u16| (0..count).flat_map(|i| (one | (i.wrapping_mul(37) & mask)).to_le_bytes()).collect();
+        let inputs = [
+            ir::Tensor { element: ty, shape: vec![2, 12], bytes: numbers(24) },
+            ir::Tensor {
+                element: ir::ElementType::I32,
+                shape: vec![3],
+                bytes: [1i32, 0, 1].iter().flat_map(|i| i.to_le_bytes()).collect(),
+            },
+            ir::Tensor { element: ty, shape: vec![3, 12], bytes: numbers(36) },
+        ];
+        let options = Options { machine: host_machine().unwrap(), effort: Effort::Normal, plan: PlanSource::Own };
+        let lowered = pipeline::lower(&module, "text", options).unwrap_or_else(|error| panic!("{error}"));
+        let found = Jit::new(&lowered.program, options.machine).unwrap().instance().unwrap().call_tensors(0, &inputs).unwrap();
+        let expected = ir::interpret::Interpreter::new(&module).run(0, &inputs).unwrap();
+        assert_eq!(found, expected, "{element}");
+    }
+}

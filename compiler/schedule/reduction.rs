@@ -1,6 +1,6 @@
 //! The reductions that windows and whole-axis reductions share: neutral element and combination, in registers.
 
-use super::expression::{Unsupported, register_lane};
+use super::expression::{Unsupported, narrow, register_lane};
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 
@@ -104,12 +104,11 @@ impl Reduction {
     }
 }
 
-/// A combined value as it is stored: narrow integers wrap.
+/// A combined value as it is stored: narrow integers wrap, floats of 16 bits are rounded.
 pub fn wrapped(b: &mut KernelBuilder, value: Value, element: ElementType) -> Value {
-    match (element, element.bits()) {
-        (ElementType::Bool, _) => b.convert(ConvertOp::MaskToInteger, value, Lane::I8),
-        (_, 8) => b.convert(ConvertOp::Wrap, value, Lane::I8),
-        (_, 16) => b.convert(ConvertOp::Wrap, value, Lane::I16),
-        _ => value,
+    match element {
+        ElementType::I8 | ElementType::U8 => b.convert(ConvertOp::Wrap, value, Lane::I8),
+        ElementType::I16 | ElementType::U16 => b.convert(ConvertOp::Wrap, value, Lane::I16),
+        _ => narrow(b, value, element),
     }
 }

@@ -7,6 +7,7 @@ use super::error::{Step, fail};
 use super::reduce::Reduction;
 use crate::ir::attribute::Attribute;
 use crate::ir::module::InstData;
+use crate::ir::scalar::Scalar;
 
 /// Where the slices of the updates go.
 pub(super) struct Places {
@@ -76,7 +77,8 @@ pub(super) fn scatter<'m>(target: &Array<'m>, updates: &Array<'m>, word: &str, p
         }
         (old, new) => {
             let (Some(mut values), Some(new)) = (old.wide(), new.wide()) else { return fail("the operands differ in type") };
-            places.visit(|to, from| values[to] = reduction.narrow(reduction.float(values[to], new[from])));
+            // One update after another: each leaves a number of the target's type.
+            places.visit(|to, from| values[to] = Scalar::float(element, reduction.float(values[to], new[from])).as_f64());
             return Ok(floats(element, shape, values));
         }
     }
