@@ -532,3 +532,34 @@ method "main" = @main {{
         assert_eq!(found, expected, "{element}");
     }
 }
+
+/// Rows of a cache that come from the cache itself: what is read is a part of what is written, and is not overwritten first.
+#[test]
+fn a_cache_takes_its_own_rows() {
+    let text = r#"state0 "cache": f32[4, 8]
+func @main(v0: f32[1, 8], v1: i32[2], v2: effect) {
+  v3, v4 = load_state v2 { state = state0 }
+  v5 = slice v4 { start = [1, 0], size = [2, 8], stride = [1, 1] }
+  v6 = scatter v4, v1, v5 { axis = 0, batch = 0, combination = set, skips_negative = false }
+  v7 = slice v6 { start = [1, 0], size = [3, 8], stride = [1, 1] }
+  v8 = concat v7, v0 { axis = 0, extent = [] }
+  v9 = store_state v3, v8 { state = state0 }
+  v10 = reduce v8 { reduction = sum, axes = [0] }
+  return v10, v9
+}
+method "main" = @main {
+  input "row"
+  input "rows"
+  output "sum"
+}
+"#;
+    let module = parse_module(text).unwrap_or_else(|error| panic!("{error}"));
+    let jit = Jit::new(&lowered(text).program, host_machine().unwrap()).unwrap();
+    let (mut instance, mut interpreter) = (jit.instance().unwrap(), ir::interpret::Interpreter::new(&module));
+    for call in 0..6u8 {
+        let row = ir::Tensor { element: ir::ElementType::F32, shape: vec![1, 8], bytes: bytes(&[f32::from(call) + 1.0; 8]) };
+        let rows = [2i32, 3].iter().flat_map(|n| n.to_le_bytes()).collect();
+        let inputs = [row, ir::Tensor { element: ir::ElementType::I32, shape: vec![2], bytes: rows }];
+        assert_eq!(instance.call_tensors(0, &inputs).unwrap(), interpreter.run(0, &inputs).unwrap(), "call {call}");
+    }
+}

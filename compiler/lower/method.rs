@@ -276,7 +276,10 @@ fn choose_places(work: &[Work<'_>], needs: &Needs, outside: &Outside<'_>, parts:
                 point.writes = group.outputs.iter().copied().map(base).collect();
                 // Who writes a part leaves the rest as it is.
                 point.reads.extend(group.outputs.iter().filter(|&&v| parts.host(root(v)).is_some()).map(|&v| base(v)));
-                let pairs = needs.iter().flat_map(|needs| &needs.may_share);
+                // A schedule knows whether other operands are the one that may be overwritten, not whether they are parts of it.
+                let inputs = group.inputs(outside.function);
+                let apart = |read: Value| !inputs.iter().any(|&v| root(v) != root(read) && base(v) == base(read));
+                let pairs = needs.iter().flat_map(|needs| &needs.may_share).filter(|(read, _)| apart(*read));
                 point.may_share = pairs.map(|&(read, written)| (root(read), root(written))).collect();
                 // A part lies behind the start of what it is a part of, so what may start below it may take the whole's place.
                 let slides = needs.iter().flat_map(|needs| &needs.may_slide);
