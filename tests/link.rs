@@ -247,18 +247,24 @@ fn objects_of_every_target_are_sound() {
     }
 }
 
-#[test]
-fn a_custom_operator_is_a_function_of_the_program() {
-    let module = modelc::ir::text::parse_module(include_str!("files/external.mt").split(";! ---").next().unwrap()).unwrap();
+/// Lowers a module for each machine whose tools are here, and hands it on.
+fn on_each_machine(module: &modelc::ir::Module, check: impl Fn(&Bench, &Program, &ObjectOptions)) {
     let tools = [("x86_64-linux-gnu", native()), ("aarch64-linux-gnu", Some(&CROSS[0])), ("riscv64-linux-gnu", Some(&CROSS[1]))];
     for (triple, tools) in tools {
         let Some(tools) = tools else { continue };
         let options = options("net", triple);
         let plan =
             modelc::lower::Options { machine: options.machine, effort: modelc::plan::Effort::Normal, plan: modelc::lower::PlanSource::Own };
-        let program = modelc::pipeline::lower(&module, "external", plan).unwrap().program;
-        let bench = Bench::new(tools);
-        let files = build(&program, &options);
+        let program = modelc::pipeline::lower(module, "net", plan).unwrap().program;
+        check(&Bench::new(tools), &program, &options);
+    }
+}
+
+#[test]
+fn a_custom_operator_is_a_function_of_the_program() {
+    let module = modelc::ir::text::parse_module(include_str!("files/external.mt").split(";! ---").next().unwrap()).unwrap();
+    on_each_machine(&module, |bench, program, options| {
+        let files = build(program, options);
         let net = bench.add("net", &files);
         for way in [["-static", "-Wl,--gc-sections"], ["-pie", "-fPIE"]] {
             let program = bench.compile("custom.c", &way, &[&net], "custom");
@@ -266,26 +272,19 @@ fn a_custom_operator_is_a_function_of_the_program() {
         }
         assert_eq!(files.report["custom_operators"][0], "app_scale");
         // The object's own names are taken.
-        let error = build_error(&program, &ObjectOptions { name: "app".into(), ..options.clone() }, "app_init");
+        let error = build_error(program, &ObjectOptions { name: "app".into(), ..options.clone() }, "app_init");
         assert_eq!(error.code, 708, "{error}");
-    }
+    });
 }
 
 #[test]
 fn a_dynamic_batch_and_sequence_are_as_the_caller_says() {
     let module = modelc::ir::text::parse_module(include_str!("link/sequence.mt")).unwrap();
-    let tools = [("x86_64-linux-gnu", native()), ("aarch64-linux-gnu", Some(&CROSS[0])), ("riscv64-linux-gnu", Some(&CROSS[1]))];
-    for (triple, tools) in tools {
-        let Some(tools) = tools else { continue };
-        let options = options("net", triple);
-        let plan =
-            modelc::lower::Options { machine: options.machine, effort: modelc::plan::Effort::Normal, plan: modelc::lower::PlanSource::Own };
-        let program = modelc::pipeline::lower(&module, "sequence", plan).unwrap().program;
-        let bench = Bench::new(tools);
-        let net = bench.add("net", &build(&program, &options));
+    on_each_machine(&module, |bench, program, options| {
+        let net = bench.add("net", &build(program, options));
         let program = bench.compile("dynamic.c", &["-static"], &[&net], "dynamic");
         bench.run(&program, &[]);
-    }
+    });
 }
 
 /// What is wrong with a program whose custom operator has another symbol.

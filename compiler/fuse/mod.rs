@@ -265,8 +265,8 @@ fn collect_handed_on(items: &[Item], list: &mut HashSet<Value>) {
     }
 }
 
-/// The value that views are views of.
-fn viewed(function: &Function, mut value: Value) -> Value {
+/// The value whose memory a value has: views share that of their operand.
+pub fn viewed(function: &Function, mut value: Value) -> Value {
     while let Some(inst) = function.defining_inst(value).filter(|&inst| is_view(function, inst)) {
         value = function.insts[inst].operands[0];
     }

@@ -4,8 +4,9 @@
 use super::expression::{memory_lane, widen};
 use super::quantity::{Number, product};
 use super::reduction::{Reduction, wrapped};
-use super::slices::{Slice, Slices, copy_lanes, copy_row, raw_lane, storage};
+use super::slices::{Slice, Slices, copy_lanes, copy_row, raw_lane};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
+use crate::fuse::viewed;
 use crate::ir::{Attribute, Inst, Value as Tensor};
 use crate::kernel::{Buffer, BufferKind, CompareOp, KernelBuilder, Lane};
 
@@ -65,8 +66,8 @@ impl<'a> ScatterSchedule<'a> {
 impl Schedule for ScatterSchedule<'_> {
     fn requirements(&self) -> Requirements {
         // What is read behind the first write must not lie where is written.
-        let target = storage(&self.cx, self.target);
-        let alone = [self.indices, self.updates].iter().all(|&other| storage(&self.cx, other) != target);
+        let storage = |value| viewed(self.cx.function, value);
+        let alone = [self.indices, self.updates].iter().all(|&other| storage(other) != storage(self.target));
         let may_share = if alone { vec![(self.target, self.cx.group.outputs[0])] } else { vec![] };
         Requirements { may_share, ..Requirements::default() }
     }

@@ -2,7 +2,7 @@
 
 use super::quantity::{Cells, Number, Quantity, product};
 use super::{Argument, Context, Unsupported};
-use crate::ir::{ElementType, InstData, Value as Tensor};
+use crate::ir::{ElementType, InstData};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::program::E_INDEX;
 
@@ -24,17 +24,6 @@ pub fn raw_lane(element: ElementType) -> Result<Lane, Unsupported> {
 pub fn copy_lanes(cx: &Context<'_>, lane: Lane, count: u64) -> u16 {
     let needed = u16::try_from(count.max(1).next_power_of_two()).unwrap_or(u16::MAX);
     cx.machine.lanes(lane.bytes()).min(needed)
-}
-
-/// The tensor whose memory a value has: views share that of their operand.
-pub fn storage(cx: &Context<'_>, mut value: Tensor) -> Tensor {
-    while let Some(inst) = cx.function.defining_inst(value) {
-        if !crate::fuse::is_view(cx.function, inst) {
-            break;
-        }
-        value = cx.function.insts[inst].operands[0];
-    }
-    value
 }
 
 /// A tensor seen as `[batches, outer, extent, row]`, and indices as `[batches, picks]`.

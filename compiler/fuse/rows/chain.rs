@@ -110,7 +110,7 @@ fn row_operands(function: &Function, inst: Inst) -> Option<Vec<Value>> {
 fn link(function: &Function, inst: Inst, position: usize, input: Value) -> Option<Link> {
     let data = &function.insts[inst];
     let result = data.results[0];
-    let [rows, columns, channels] = image(function, result)?;
+    let [_, columns, channels] = image(function, result)?;
     let [input_rows, ..] = image(function, input)?;
     let whole = RowWindow { size: 1, stride: 1, dilation: 1, low: 0, rows: input_rows };
     let number = |name: &str| u64::try_from(data.ints(name)[0]).ok().filter(|&n| n > 0);
@@ -139,5 +139,5 @@ fn link(function: &Function, inst: Inst, position: usize, input: Value) -> Optio
         }
         _ => (whole, elements),
     };
-    (rows > 0).then_some(Link { inst, position, window, work_per_row })
+    Some(Link { inst, position, window, work_per_row })
 }

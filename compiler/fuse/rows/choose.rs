@@ -96,10 +96,10 @@ impl<'a> Cutter<'a> {
         let mut best: Option<(f64, Split, Range<usize>)> = None;
         for &start in places.iter().filter(|&&i| i <= worst.0) {
             for &end in places.iter().filter(|&&i| i >= worst.1 && self.operators(start..i) <= MOST_OPERATORS) {
+                let work = self.work(start..end);
                 for bands in BANDS.into_iter().filter(|&bands| bands <= self.rows[end]) {
                     let rows = self.rows[end].div_ceil(bands);
                     let Some((bytes, extra_work)) = self.in_bands(start, end, rows) else { continue };
-                    let work: u64 = (start..end).map(|i| self.chain.links[i].work_per_row.saturating_mul(self.rows[i + 1])).sum();
                     let extra = extra_work as f64 / work.max(1) as f64;
                     let score = bytes as f64 * (1.0 + extra);
                     if extra <= MOST_EXTRA && score < best.as_ref().map_or(peak as f64, |best| best.0) * GAIN {
@@ -119,6 +119,11 @@ impl<'a> Cutter<'a> {
         };
         self.cut(range.start..around.start + 1, list);
         self.cut(around.end..range.end, list);
+    }
+
+    /// What some links compute when each row is computed once.
+    fn work(&self, links: Range<usize>) -> u64 {
+        links.map(|i| self.chain.links[i].work_per_row.saturating_mul(self.rows[i + 1])).sum()
     }
 
     fn operators(&self, links: Range<usize>) -> usize {
@@ -153,10 +158,9 @@ impl<'a> Cutter<'a> {
             let alone = inner.iter().map(|&i| self.pair_bytes((i, i), &needed));
             most = pairs.chain(alone).fold(most, u64::max);
         }
-        let whole: u64 = (start..end).map(|i| self.chain.links[i].work_per_row.saturating_mul(self.rows[i + 1])).sum();
         let ends =
             self.rows[start].saturating_mul(self.row_bytes[start]).saturating_add(self.rows[end].saturating_mul(self.row_bytes[end]));
-        (!inner.is_empty()).then(|| (ends.saturating_add(most), computed.saturating_sub(whole)))
+        (!inner.is_empty()).then(|| (ends.saturating_add(most), computed.saturating_sub(self.work(start..end))))
     }
 }
 
