@@ -6,7 +6,7 @@ mod support;
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::random::{self, Options};
 use modelc::ir::text::{Constants, print_module};
-use modelc::ir::{ElementType, FunctionBuilder, Module, Op, Port, ScalarOp, Tensor, TensorType, Type};
+use modelc::ir::{Attribute, Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Op, Port, ScalarOp, Tensor, TensorType, Type};
 use modelc::kernel::BufferKind;
 use modelc::kernel::interpret::interpret;
 use modelc::kernel::verify::verify;
@@ -197,6 +197,64 @@ fn fourier_transforms_of_every_length_match_on_every_machine() {
         for machine in MACHINES {
             let result = check(&module, &inputs, &[machine]);
             assert_eq!(result, Ok(Ok(())), "{op:?} of {length} on {}", machine.level);
+        }
+    }
+}
+
+/// A convolution of weights of which the file leaves out seven of eight, with `groups` and `input_dilation`.
+fn sparse_convolution(stored: ElementType, groups: u64, input_dilation: i64) -> (Module, Vec<Tensor>) {
+    let element = if stored == ElementType::I8 { ElementType::I8 } else { ElementType::F32 };
+    let accumulator = if element == ElementType::I8 { ElementType::I32 } else { ElementType::F32 };
+    let (channels, outputs, image) = (40, 52, [1, 5, 7]);
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let shape = [&image[..], &[channels]].concat();
+    let input = builder.param(Type::Tensor(TensorType::of(element, &shape)), None);
+    let filter = [outputs, 3, 3, channels / groups];
+    let weights = (0..filter.iter().product::<u64>()).map(|i| if i * 7919 % 8 == 0 { i * 31 % 17 } else { 0 } as i8);
+    let bytes: Vec<u8> = match stored {
+        ElementType::I8 => weights.map(|w| w as u8).collect(),
+        ElementType::F16 => weights.flat_map(|w| half::f16::from_f32(f32::from(w) / 16.0).to_le_bytes()).collect(),
+        _ => weights.flat_map(|w| (f32::from(w) / 16.0).to_le_bytes()).collect(),
+    };
+    let constant = builder.module.add_constant(TensorType::of(stored, &filter), Data::sparse(bytes));
+    let mut weights = builder.constant(constant).expect("a constant");
+    if stored == ElementType::F16 {
+        let mut expression = ExpressionBuilder::new(&[stored]);
+        let x = expression.input(0);
+        let wide = expression.convert(x, ElementType::F32);
+        weights = builder.map(&[weights], expression.finish(vec![wide])).expect("a conversion");
+    }
+    let attributes = [vec![1, 1], vec![1, 1], vec![1, 1], vec![2, 2], vec![input_dilation; 2]].map(Attribute::Ints);
+    let numbers = [groups as i64, 0, 0].map(Attribute::Int);
+    let attributes = attributes.into_iter().chain(numbers).chain([Attribute::Element(accumulator)]).collect();
+    let results = builder.inst(Op::Conv, &[input, weights], attributes).expect("a convolution");
+    let function = builder.finish(results);
+    let (inputs, outputs) = (vec![Port::default()], vec![Port::default()]);
+    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs, outputs });
+    let numbers = (0..shape.iter().product::<u64>()).map(|i| (i * 7919 % 101) as i8 - 50);
+    let bytes = match element {
+        ElementType::I8 => numbers.map(|n| n as u8).collect(),
+        _ => numbers.flat_map(|n| (f32::from(n) / 8.0).to_le_bytes()).collect(),
+    };
+    (module, vec![Tensor { element, shape, bytes }])
+}
+
+#[test]
+fn sparse_weights_stay_sparse_on_every_machine() {
+    for stored in [ElementType::F32, ElementType::F16, ElementType::I8] {
+        for (groups, input_dilation) in [(1, 1), (2, 1), (1, 2)] {
+            let (mut module, inputs) = sparse_convolution(stored, groups, input_dilation);
+            passes::run_all(&mut module);
+            for machines in objects() {
+                let what = format!("{stored} in {groups} groups, dilated by {input_dilation}, on {}", names(&machines));
+                assert_eq!(check(&module, &inputs, &machines), Ok(Ok(())), "{what}");
+                let options = lower::Options { machine: machines[0], effort: Effort::Normal, plan: PlanSource::Own };
+                let lowered = pipeline::lower(&module, "module", options).expect("a convolution has a schedule");
+                let embedded: usize = lowered.program.constants.iter().map(|blob| blob.data.bytes().len()).sum();
+                let dense: usize = module.constants.values().map(|constant| constant.data.bytes().len()).sum();
+                assert!(embedded * 2 < dense, "{what}: {embedded} bytes are embedded of {dense}");
+            }
         }
     }
 }

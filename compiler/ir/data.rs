@@ -13,19 +13,30 @@ impl<T: AsRef<[u8]> + Send + Sync> Bytes for T {}
 pub struct Data {
     owner: Arc<dyn Bytes>,
     range: Range<usize>,
+    sparse: bool,
 }
 
 impl Data {
     /// All of `owner`.
     pub fn all_of(owner: Arc<dyn Bytes>) -> Self {
         let range = 0..(*owner).as_ref().len();
-        Self { owner, range }
+        Self { owner, range, sparse: false }
+    }
+
+    /// Bytes that the model's file keeps without the elements that are zero.
+    pub fn sparse(bytes: Vec<u8>) -> Self {
+        Self { sparse: true, ..bytes.into() }
+    }
+
+    /// Whether the model's file leaves out elements that are zero: it only says how the bytes may be stored.
+    pub fn is_sparse(&self) -> bool {
+        self.sparse
     }
 
     /// A range of `owner`, or `None` when it reaches past its end.
     pub fn range_of(owner: Arc<dyn Bytes>, range: Range<usize>) -> Option<Self> {
         (*owner).as_ref().get(range.clone())?;
-        Some(Self { owner, range })
+        Some(Self { owner, range, sparse: false })
     }
 
     /// Whether both are the same bytes of the same owner, which equal bytes need not be.
@@ -36,7 +47,8 @@ impl Data {
     /// A part of the same bytes, or `None` when it reaches past their end.
     pub fn slice(&self, range: Range<usize>) -> Option<Self> {
         let fits = range.start <= range.end && range.end <= self.range.len();
-        fits.then(|| Self { owner: self.owner.clone(), range: self.range.start + range.start..self.range.start + range.end })
+        let (owner, start) = (self.owner.clone(), self.range.start);
+        fits.then(|| Self { owner, range: start + range.start..start + range.end, sparse: self.sparse })
     }
 
     /// The bytes themselves.

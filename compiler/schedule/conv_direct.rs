@@ -104,7 +104,7 @@ impl<'a> DirectSchedule<'a> {
         for plane in &planes.list {
             for row in &rows.list {
                 for column in &columns.list {
-                    let base = parts.last().map_or(0, |part| part.base + part.panels.stored_elements());
+                    let base = parts.last().map_or(0, |part| part.base + part.panels.stored_extent());
                     parts.push(self.part([plane, row, column], base));
                 }
             }
@@ -129,7 +129,7 @@ impl<'a> DirectSchedule<'a> {
             taps,
             step,
         };
-        let panels = Panels::new(&work.weights, self.form, extents, self.cx.machine, work.open);
+        let panels = Panels::new(&work.weights, self.form, extents, self.cx.machine, work.open).without_zeros(&work.weights, work.open);
         let unroll = unroll(panels.padded() / step);
         let round = (step * unroll).max(1);
         let chunk = self.in_32_bits.map(|products| (products / round).max(1) * round);

@@ -4,9 +4,8 @@ use super::contraction::{Contraction, Form};
 use super::conv_direct::{DirectSchedule, Part, UNROLLED_SEGMENTS};
 use super::cuts::{Cut, Cuts};
 use super::operands::ElementWise;
-use super::panels::{Filled, Panels};
+use super::panels::{self, Filled, Stored};
 use super::staging::{self, Ring, RowPlace};
-use super::weights::Weights;
 use super::{Argument, Lowered, Schedule, Unsupported};
 use crate::ir::Value as Tensor;
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
@@ -22,7 +21,7 @@ pub(super) struct Lowering<'a> {
     pub pixels: Ring,
     input: Buffer,
     /// The right operand as it is stored, and the panels that products read: the same, or one that is filled.
-    stored: Buffer,
+    stored: Stored,
     pub weights: Buffer,
     pub initial: Option<Buffer>,
     /// Where the segments of a window start, if they are not unrolled.
@@ -101,6 +100,11 @@ pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) 
     if let Some(error) = lowering.failure.into_inner() {
         return Err(error);
     }
+    let panels = match (lowering.stored.places, schedule.are_filled()) {
+        (Some(_), _) => ", sparse panels",
+        (None, true) => ", filled panels",
+        (None, false) => "",
+    };
     let description = format!(
         "direct {:?} {}x{} unroll {}{}{}",
         schedule.form,
@@ -108,7 +112,7 @@ pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) 
         lowering.cuts,
         schedule.parts.first().map_or(0, |part| part.unroll),
         if schedule.staging.is_some() { ", staged rows" } else { "" },
-        if schedule.are_filled() { ", filled panels" } else { "" }
+        panels
     );
     let multiply_accumulates = schedule.work.multiply_accumulates();
     Ok(Lowered { kernel: b.finish(), arguments: lowering.arguments, description, multiply_accumulates })
@@ -119,7 +123,7 @@ impl<'a> Lowering<'a> {
         let work = &schedule.work;
         let input = staging::declare_input(&schedule.cx, b, work, shared)?;
         let mut arguments = vec![Argument::Tensor(work.input)];
-        let stored = declare_stored(b, schedule.parts.iter().map(|part| &part.panels), &work.weights, &mut arguments);
+        let stored = panels::declare(b, schedule.parts.iter().map(|part| &part.panels), &work.weights, &mut arguments);
         let biased = work.bias.is_some() || matches!(schedule.form, Form::Unsigned8 | Form::Signed8);
         let initial = biased.then(|| {
             let sums = schedule.initial_sums();
@@ -137,7 +141,7 @@ impl<'a> Lowering<'a> {
                 arguments.push(Argument::Scratch(usize::from(schedule.staging.is_some())));
                 b.buffer("panel", BufferKind::Scratch, panels.lane(), panels.elements(), 64)
             }
-            None => stored,
+            None => stored.elements,
         };
         let segments = schedule.parts.iter().map(|part| part.panels.extents.segments()).max().unwrap_or(0);
         let starts = (segments > UNROLLED_SEGMENTS).then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
@@ -191,10 +195,10 @@ impl<'a> Lowering<'a> {
                 let channel = self.first_channel(b, panel);
                 let first = b.scale_index(channel, part.panels.per_output() as i64, 0);
                 let first = b.add(first, bases.right);
-                let offset = self.panel_offset(b, part, panel);
+                let lane = self.panel_lane(b, panel);
                 let Cut { lanes, active, .. } = panel.cut;
-                let filled = Filled { offset, base: part.base, first, lanes, active };
-                part.panels.fill(b, (self.stored, self.weights), &filled);
+                let filled = Filled { lane, base: part.base, first, lanes, active };
+                part.panels.fill(b, self.stored, self.weights, &filled);
                 self.rows(b, bases, |b, at| self.output_row(b, part, at, |b, row| self.panel(b, part, row, panel)));
             });
         }
@@ -284,11 +288,10 @@ impl<'a> Lowering<'a> {
         b.add(first, at.cut.first)
     }
 
-    /// The first element of a panel among the packed ones of a part.
-    fn panel_offset(&self, b: &mut KernelBuilder, part: &Part, at: PanelPlace) -> Value {
-        let group = b.scale_index(at.group, part.panels.group_elements() as i64, 0);
-        let panel = b.scale_index(at.cut.first, part.panels.lane_elements() as i64, 0);
-        b.add(group, panel)
+    /// The first lane of a panel among those of a part.
+    fn panel_lane(&self, b: &mut KernelBuilder, at: PanelPlace) -> Value {
+        let group = b.scale_index(at.group, self.cuts.total() as i64, 0);
+        b.add(group, at.cut.first)
     }
 
     /// One panel of a group, over all pixels of a row.
@@ -300,8 +303,8 @@ impl<'a> Lowering<'a> {
         let weights = if part.panels.are_filled() {
             b.index(0)
         } else {
-            let offset = self.panel_offset(b, part, at);
-            b.scale_index(offset, 1, part.base as i64)
+            let lane = self.panel_lane(b, at);
+            b.scale_index(lane, part.panels.lane_elements() as i64, part.base as i64)
         };
         let initial = b.scale_index(at.group, self.cuts.total() as i64, part.initial as i64);
         let initial = b.add(initial, at.cut.first);
@@ -329,30 +332,4 @@ impl<'a> Lowering<'a> {
 /// Windows along a dimension, of the phase that has most.
 fn positions(work: &Contraction, dimension: usize) -> u64 {
     work.phases[dimension].list.iter().map(|phase| phase.count).max().unwrap_or(0)
-}
-
-/// Declares what the model or the program holds of the right operand, and adds its argument.
-pub(super) fn declare_stored<'p>(
-    b: &mut KernelBuilder,
-    panels: impl Iterator<Item = &'p Panels>,
-    weights: &Weights,
-    arguments: &mut Vec<Argument>,
-) -> Buffer {
-    let mut packed = Vec::new();
-    let mut lane = Lane::I8;
-    for panels in panels {
-        lane = panels.stored_lane();
-        let more = panels.packed(weights).unwrap_or_default();
-        // The first panels, which mostly are all, are taken as they are.
-        if packed.is_empty() { packed = more } else { packed.extend(more) }
-    }
-    let (argument, elements, alignment) = match weights {
-        Weights::Computed { tensor, count, .. } => (Argument::Tensor(*tensor), *count, lane.bytes()),
-        _ => {
-            let elements = packed.len() as u64 / u64::from(lane.bytes());
-            (Argument::Data(packed.into()), elements, 64)
-        }
-    };
-    arguments.push(argument);
-    b.buffer("weights", BufferKind::Input, lane, elements, alignment)
 }

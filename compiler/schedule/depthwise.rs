@@ -3,10 +3,9 @@
 //! elements are interleaved and multiplied in pairs.
 
 use super::contraction::{Contraction, Form};
-use super::conv_loops::declare_stored;
 use super::cuts::{Cut, Cuts};
 use super::operands::{ElementWise, Place};
-use super::panels::{Extents, Filled, Panels};
+use super::panels::{self, Extents, Filled, Panels, Stored};
 use super::staging::{self, Ring, RowPlace, Staging};
 use super::{Argument, CUT_FROM, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{ElementType, Value as Tensor};
@@ -76,7 +75,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         let range = self.extent(shared).map(|_| (b.integer(), b.integer()));
         let mut arguments = vec![Argument::Tensor(work.input)];
         let input = staging::declare_input(&self.cx, &mut b, work, shared)?;
-        let stored = declare_stored(&mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
+        let stored = panels::declare(&mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
         let initial = work.bias.is_some().then(|| {
             let channels = self.cuts().total();
             let sums = work.initial_sums(0, &[], (0..channels).map(|c| (c < work.outputs).then_some(c)));
@@ -89,7 +88,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         };
         let weights = match self.panels.are_filled() {
             true => b.buffer("panel", BufferKind::Local, self.panels.lane(), self.panels.elements(), 64),
-            false => stored,
+            false => stored.elements,
         };
         let mut element_wise = ElementWise::with_epilogue(self.cx, &work.epilogue, work.range())?;
         element_wise.declare(&mut b, &mut arguments, shared)?;
@@ -121,7 +120,7 @@ struct Lowering<'a> {
     input: Buffer,
     pixels: Ring,
     /// The weights as they are stored, and the panels that products read: the same, or one that is filled.
-    stored: Buffer,
+    stored: Stored,
     weights: Buffer,
     initial: Option<Buffer>,
     element_wise: ElementWise<'a>,
@@ -186,13 +185,12 @@ impl Lowering<'_> {
     /// The first element of a block's panel.
     fn panel(&self, b: &mut KernelBuilder, cut: Cut) -> Value {
         let panels = &self.schedule.panels;
-        let offset = b.scale_index(cut.first, panels.lane_elements() as i64, 0);
         if !panels.are_filled() {
-            return offset;
+            return b.scale_index(cut.first, panels.lane_elements() as i64, 0);
         }
         let first = b.scale_index(cut.first, panels.per_output() as i64, 0);
-        let panel = Filled { offset, base: 0, first, lanes: cut.lanes, active: cut.active };
-        panels.fill(b, (self.stored, self.weights), &panel);
+        let panel = Filled { lane: cut.first, base: 0, first, lanes: cut.lanes, active: cut.active };
+        panels.fill(b, self.stored, self.weights, &panel);
         b.index(0)
     }
 

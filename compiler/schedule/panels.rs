@@ -5,12 +5,14 @@
 //! as they load them; other narrow constants, and tensors that the program computes, fill one panel at a time in scratch or local
 //! memory, which is used for all pixels before the next one takes its place.
 
+use super::Argument;
 use super::contraction::Form;
 use super::cuts::Cuts;
 use super::map::row;
+use super::sparse::{self, Entries, Places};
 use super::weights::{Integers, Weights};
 use crate::ir::{Data, ElementType};
-use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{BinaryOp, Buffer, BufferKind, ConvertOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
 
 /// How panels are held in the model.
@@ -83,9 +85,9 @@ impl Extents {
 /// A panel to be filled.
 #[derive(Clone, Copy, Debug)]
 pub struct Filled {
-    /// Constants: its first element among those of the packed panels, and where these begin in the buffer.
-    pub offset: Value,
-    /// See `offset`.
+    /// Constants: its first lane among those of the packed panels.
+    pub lane: Value,
+    /// Constants: where the packed panels begin, see [`Panels::stored_extent`].
     pub base: u64,
     /// A tensor: where the panel's first output begins.
     pub first: Value,
@@ -93,6 +95,15 @@ pub struct Filled {
     pub lanes: u64,
     /// Output channels that it has.
     pub active: u64,
+}
+
+/// What the model or the program holds of the right operand, in a kernel.
+#[derive(Clone, Copy)]
+pub struct Stored {
+    /// Its elements, those that are not zero if there are places.
+    pub elements: Buffer,
+    /// See [`sparse`].
+    pub places: Option<Places>,
 }
 
 /// See the module.
@@ -104,6 +115,8 @@ pub struct Panels {
     /// The lane type of the elements that products read, before they widen it.
     lane: Lane,
     filled: bool,
+    /// Whether the model holds only the elements that are not zero.
+    sparse: bool,
     /// Output channels of a full vector.
     vector: u64,
     machine_bytes: u64,
@@ -131,7 +144,32 @@ impl Panels {
         };
         let filled = matches!(storage, Storage::Halves | Storage::Nibbles | Storage::Computed { .. });
         let vector = u64::from(machine.lanes(4));
-        Self { extents, storage, lane, filled, vector, machine_bytes: u64::from(machine.vector_bits / 8) }
+        Self { extents, storage, lane, filled, sparse: false, vector, machine_bytes: u64::from(machine.vector_bits / 8) }
+    }
+
+    /// These panels; without their zeros, if the file leaves out those of the weights and what remains is smaller. Other constants cannot
+    /// take the place of such weights.
+    pub fn without_zeros(mut self, weights: &Weights, open: bool) -> Self {
+        if matches!(self.storage, Storage::Floats | Storage::Halves | Storage::Bytes) && !open {
+            let lanes = self.extents.groups * self.extents.cuts.total();
+            let size = u64::from(self.stored_lane().bytes());
+            self.sparse = weights.sparse_elements().is_some_and(|n| sparse::bytes(n, size, lanes) < size * weights.len());
+            self.filled |= self.sparse;
+        }
+        self
+    }
+
+    /// Adds the elements that are not zero to those of the panels before; nothing where the model holds them all.
+    fn add_entries(&self, packed: &[u8], entries: &mut Entries) {
+        let size = self.stored_lane().bytes() as usize;
+        let mut rest = packed;
+        for _ in 0..self.extents.groups {
+            for lanes in self.extents.cuts.all() {
+                let (panel, behind) = rest.split_at(self.elements_of(lanes) as usize * size);
+                entries.push(panel, size, lanes);
+                rest = behind;
+            }
+        }
     }
 
     /// Elements of one output's k in the right operand.
@@ -191,8 +229,8 @@ impl Panels {
         }
     }
 
-    /// All panels as the model holds them; `None` for a tensor that the program computes.
-    pub fn packed(&self, weights: &Weights) -> Option<Vec<u8>> {
+    /// All panels with their zeros; `None` for a tensor that the program computes.
+    fn packed(&self, weights: &Weights) -> Option<Vec<u8>> {
         if matches!(weights, Weights::Computed { .. }) {
             return None;
         }
@@ -287,14 +325,24 @@ impl Panels {
         b.sub(wide, zero_point)
     }
 
-    /// Elements of all panels as the model holds them.
-    pub fn stored_elements(&self) -> u64 {
+    /// How far the panels of another part of the same weights are behind these: elements as the model holds them; lanes, if it leaves out
+    /// zeros.
+    pub fn stored_extent(&self) -> u64 {
+        if self.sparse {
+            return self.extents.cuts.total() * self.extents.groups;
+        }
         let elements = self.group_elements() * self.extents.groups;
         if self.storage == Storage::Nibbles { elements / 2 } else { elements }
     }
 
     /// Fills the panel at the start of `to`.
-    pub fn fill(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), panel: &Filled) {
+    pub fn fill(&self, b: &mut KernelBuilder, stored: Stored, to: Buffer, panel: &Filled) {
+        let from = stored.elements;
+        if let Some(places) = stored.places {
+            let lane = b.scale_index(panel.lane, 1, panel.base as i64);
+            let vector = (self.machine_bytes / self.lane.bytes() as u64) as u16;
+            return sparse::fill(b, (from, to), places, panel.lanes, (lane, self.elements_of(panel.lanes), vector));
+        }
         match self.storage {
             Storage::Computed { .. } => self.fill_from_tensor(b, (from, to), panel),
             Storage::Nibbles => self.fill_from_nibbles(b, (from, to), panel),
@@ -305,7 +353,7 @@ impl Panels {
     }
 
     fn fill_from_halves(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), panel: &Filled) {
-        let source = b.scale_index(panel.offset, 1, panel.base as i64);
+        let source = b.scale_index(panel.lane, self.lane_elements() as i64, panel.base as i64);
         let lanes = (self.machine_bytes / 2) as u16;
         row(b, self.elements_of(panel.lanes), lanes, |b, i, active| {
             let index = b.add(source, i);
@@ -317,7 +365,8 @@ impl Panels {
 
     fn fill_from_nibbles(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), panel: &Filled) {
         let half = self.elements_of(panel.lanes) / 2;
-        let source = b.shift(BinaryOp::ShiftRightSigned, panel.offset, 1);
+        let source = b.scale_index(panel.lane, self.lane_elements() as i64, 0);
+        let source = b.shift(BinaryOp::ShiftRightSigned, source, 1);
         let source = b.scale_index(source, 1, panel.base as i64);
         let lanes = (self.machine_bytes / 2) as u16;
         row(b, half, lanes, |b, i, active| {
@@ -431,4 +480,35 @@ fn turned(b: &mut KernelBuilder, mut vectors: Vec<Value>, unit: u16) -> Vec<Valu
             .collect();
     }
     vectors
+}
+
+/// Declares what the model or the program holds of the right operand, the panels of all parts, and adds the arguments.
+pub fn declare<'p>(
+    b: &mut KernelBuilder,
+    parts: impl Iterator<Item = &'p Panels>,
+    weights: &Weights,
+    arguments: &mut Vec<Argument>,
+) -> Stored {
+    let (mut packed, mut entries) = (Vec::new(), None);
+    let mut lane = Lane::I8;
+    for panels in parts {
+        lane = panels.stored_lane();
+        let more = panels.packed(weights).unwrap_or_default();
+        if panels.sparse {
+            panels.add_entries(&more, entries.get_or_insert_with(Entries::default));
+        } else if packed.is_empty() {
+            // The first panels, which mostly are all, are taken as they are.
+            packed = more;
+        } else {
+            packed.extend(more);
+        }
+    }
+    if let Weights::Computed { tensor, count, .. } = weights {
+        arguments.push(Argument::Tensor(*tensor));
+        return Stored { elements: b.buffer("weights", BufferKind::Input, lane, *count, lane.bytes()), places: None };
+    }
+    let packed = entries.as_mut().map_or(packed, |entries| std::mem::take(&mut entries.elements));
+    let elements = b.buffer("weights", BufferKind::Input, lane, packed.len() as u64 / u64::from(lane.bytes()), 64);
+    arguments.push(Argument::Data(packed.into()));
+    Stored { elements, places: entries.map(|entries| entries.declare(b, arguments)) }
 }

@@ -117,6 +117,20 @@ impl Weights {
         self.len() == 0
     }
 
+    /// How many are not zero, if the file leaves out those that are.
+    pub fn sparse_elements(&self) -> Option<u64> {
+        fn count(elements: &Data, size: usize) -> Option<u64> {
+            let is_zero = |element: &&[u8]| element.iter().all(|&byte| byte == 0);
+            elements.is_sparse().then(|| elements.bytes().chunks_exact(size).filter(|e| !is_zero(e)).count() as u64)
+        }
+        match self {
+            Self::Integers(integers) if integers.zero_point == 0 => count(&integers.data, 1),
+            Self::Floats(data) => count(data, 4),
+            Self::Halves(data) => count(data, 2),
+            Self::Integers(_) | Self::Computed { .. } => None,
+        }
+    }
+
     /// Whether they are floats.
     pub fn are_floats(&self) -> bool {
         match self {

@@ -124,7 +124,7 @@ fn sparse_constant(
     let Some(range) = stored_range(record, buffers)? else { return Ok(None) };
     let stored = buffers.bytes.get(range).ok_or_else(|| invalid(202, "the constant reaches past the end of the file"))?;
     let dense = super::sparse::dense(sparsity, shape, element.bits() as usize / 8, stored)?;
-    Ok(Some(dense.into()))
+    Ok(Some(Data::sparse(dense)))
 }
 
 /// The constant bytes of a tensor that needs `bytes` of them; `None` for a tensor that is computed.

@@ -172,8 +172,18 @@ impl Generator<'_> {
         if self.random.one_in(3) {
             return self.widened(element, shape);
         }
-        let tensor = self.tensor(element, shape);
-        self.b.literal(TensorType::of(element, shape), tensor.bytes).ok()
+        let mut tensor = self.tensor(element, shape);
+        if !self.random.one_in(4) {
+            return self.b.literal(TensorType::of(element, shape), tensor.bytes).ok();
+        }
+        // A file may leave out what is zero.
+        for element in tensor.bytes.chunks_mut((element.bits() as usize).div_ceil(8)) {
+            if !self.random.one_in(6) {
+                element.fill(0);
+            }
+        }
+        let constant = self.b.module.add_constant(TensorType::of(element, shape), Data::sparse(tensor.bytes));
+        self.b.constant(constant).ok()
     }
 
     /// Weights as some formats store them: narrow, and with their dimensions in another order.
