@@ -10,7 +10,7 @@ use ElementType::{I16, I32, U16};
 
 /// What brings an input to the table's steps, 512 (256 for the hyperbolic tangent) to each: `(x × multiplier + half) >> shift`.
 #[derive(Clone, Copy)]
-struct Steps {
+pub(super) struct Steps {
     multiplier: i32,
     shift: i32,
 }
@@ -30,6 +30,12 @@ impl Steps {
         }
         steps.multiplier = real as i32;
         steps
+    }
+
+    /// For inputs whose scale is 2 to a power from −27 to 0.
+    pub fn of_power(exponent: i32) -> Self {
+        let left = exponent + 12;
+        if left >= 0 { Self { multiplier: 3 << left, shift: 0 } } else { Self { multiplier: 3, shift: -left } }
     }
 
     fn apply(self, terms: &mut Terms, x: Node) -> Term {
@@ -80,23 +86,51 @@ fn interpolated(terms: &mut Terms, table: Constant, x: Node, bits: i32, end: i32
     terms.select(beyond, end, value)
 }
 
+/// The table, to be used by [`logistic_of`] and [`tanh_of`].
+pub(super) fn table(operator: &mut Operator<'_, '_, '_>) -> Constant {
+    operator.table(U16, SIGMOID.iter().flat_map(|n| n.to_le_bytes()).collect())
+}
+
+/// σ(x) in 32768ths, i32: 1 − σ(|x|) below zero.
+pub(super) fn logistic_of(terms: &mut Terms, table: Constant, steps: Steps, x: Node) -> Term {
+    let x = steps.apply(terms, x)?;
+    let value = interpolated(terms, table, x, 9, 0x7fff << 10)?;
+    let (zero, half, mirror, ten) = (terms.i32(0), terms.i32(1 << 9), terms.i32((1 << 25) + (1 << 9) - 1), terms.i32(10));
+    let (above, below) = (terms.add(value, half)?, terms.sub(mirror, value)?);
+    let not_negative = terms.compare(Comparison::GreaterEqual, x, zero)?;
+    let value = terms.select(not_negative, above, below)?;
+    terms.op(ScalarOp::ShiftRight, &[value, ten])
+}
+
+/// 2σ(2x) − 1 in 32768ths, i32, with the sign of x.
+pub(super) fn tanh_of(terms: &mut Terms, table: Constant, steps: Steps, x: Node) -> Term {
+    let x = steps.apply(terms, x)?;
+    let value = interpolated(terms, table, x, 8, 0xffff << 8)?;
+    let (zero, centre, eight) = (terms.i32(0), terms.i32(1 << 23), terms.i32(8));
+    let (nudge, below_nudge) = (terms.i32(1 << 7), terms.i32((1 << 7) - 1));
+    let (above, below) = (terms.sub(value, centre)?, terms.sub(centre, value)?);
+    let (above, below) = (terms.add(above, nudge)?, terms.add(below, below_nudge)?);
+    let not_negative = terms.compare(Comparison::GreaterEqual, x, zero)?;
+    let value = terms.select(not_negative, above, below)?;
+    terms.op(ScalarOp::ShiftRight, &[value, eight])
+}
+
 fn bind(
     operator: &mut Operator<'_, '_, '_>,
     input: &Operand,
     output: &TensorInfo,
     most: i32,
-    build: impl FnOnce(&mut Terms, Constant, Node) -> Term,
+    build: impl FnOnce(&mut Terms, Constant, Steps, Node) -> Term,
 ) -> Lowered {
     let (from, to) = (operator.affine(&input.info)?, operator.affine(output)?);
     symmetric(from, to)?;
     if super::arithmetic::exponent(to.scale) != Some(-15) {
         return Err(fixed_scale(output, to.scale));
     }
-    let table = operator.table(U16, SIGMOID.iter().flat_map(|n| n.to_le_bytes()).collect());
+    let table = table(operator);
     let mut terms = Terms::new(&[I16]);
     let x = terms.input(0);
-    let x = Steps::new(from.scale, most).apply(&mut terms, x)?;
-    let result = build(&mut terms, table, x)?;
+    let result = build(&mut terms, table, Steps::new(from.scale, most), x)?;
     let result = terms.convert(result, I16);
     let value = operator.map(&[input.value], terms.finish(result))?;
     operator.bind(0, value)
@@ -107,28 +141,12 @@ fn fixed_scale(output: &TensorInfo, found: f32) -> Diagnostic {
     error.about_tensor(&output.name).expected("2^-15", found.to_string())
 }
 
-/// LOGISTIC: 1 − σ(|x|) below zero, in 32768ths.
+/// LOGISTIC.
 pub(super) fn logistic(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &TensorInfo) -> Lowered {
-    bind(operator, input, output, 0, |terms, table, x| {
-        let value = interpolated(terms, table, x, 9, 0x7fff << 10)?;
-        let (zero, half, mirror, ten) = (terms.i32(0), terms.i32(1 << 9), terms.i32((1 << 25) + (1 << 9) - 1), terms.i32(10));
-        let (above, below) = (terms.add(value, half)?, terms.sub(mirror, value)?);
-        let not_negative = terms.compare(Comparison::GreaterEqual, x, zero)?;
-        let value = terms.select(not_negative, above, below)?;
-        terms.op(ScalarOp::ShiftRight, &[value, ten])
-    })
+    bind(operator, input, output, 0, logistic_of)
 }
 
-/// TANH: 2σ(2x) − 1 in 32768ths, with the sign of x.
+/// TANH.
 pub(super) fn tanh(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &TensorInfo) -> Lowered {
-    bind(operator, input, output, 1, |terms, table, x| {
-        let value = interpolated(terms, table, x, 8, 0xffff << 8)?;
-        let (zero, centre, eight) = (terms.i32(0), terms.i32(1 << 23), terms.i32(8));
-        let (nudge, below_nudge) = (terms.i32(1 << 7), terms.i32((1 << 7) - 1));
-        let (above, below) = (terms.sub(value, centre)?, terms.sub(centre, value)?);
-        let (above, below) = (terms.add(above, nudge)?, terms.add(below, below_nudge)?);
-        let not_negative = terms.compare(Comparison::GreaterEqual, x, zero)?;
-        let value = terms.select(not_negative, above, below)?;
-        terms.op(ScalarOp::ShiftRight, &[value, eight])
-    })
+    bind(operator, input, output, 1, tanh_of)
 }

@@ -2,11 +2,11 @@
 
 use super::super::convolution::missing_options;
 use super::super::operator::{Lowered, Operand, Operator, invalid, unsupported};
-use super::{CellActivation, expect_shape, lstm_float, lstm_integer, swapped};
+use super::{CellActivation, expect_shape, lstm_float, lstm_integer, lstm_micro, swapped};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{ElementType, Value};
 use crate::schema::tflite::LSTMKernelType;
-use ElementType::{F32, I8};
+use ElementType::{F32, I8, I16};
 
 /// One gate: `W x + R h + P ∘ c`, normalized, plus bias.
 pub(super) struct Gate {
@@ -261,6 +261,9 @@ fn run(
     let elements = cell.gates().iter().map(|gate| gate.input_weights.element()).collect::<Vec<_>>();
     let (output, states) = match (input.element(), elements[0]) {
         (F32, F32 | I8) => lstm_float::run(operator, &cell, rows, auxiliary.map(|(_, value)| value), &values, backward)?,
+        (I8 | I16, I8) if lstm_micro::is_meant(operator, input)? => {
+            lstm_micro::run(operator, &cell, input, rows, [&operands[0], &operands[1]], &values)?
+        }
         (I8, I8) if auxiliary.is_none() => lstm_integer::run(operator, &cell, input, rows, [&operands[0], &operands[1]], &values)?,
         types => return Err(operator.type_error(&[types.0, types.1])),
     };

@@ -4,6 +4,7 @@ mod fixed;
 mod lstm;
 mod lstm_float;
 mod lstm_integer;
+mod lstm_micro;
 mod matrix;
 mod rnn;
 mod sequence;
