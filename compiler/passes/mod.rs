@@ -9,6 +9,7 @@ mod inline_calls;
 mod maps;
 mod merge_equal;
 mod open_numbers;
+mod scales;
 mod simplify;
 mod transposes;
 
@@ -29,6 +30,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "transposes", run: transposes::run },
     Pass { name: "computed_weights", run: computed_weights::run },
     Pass { name: "simplify", run: simplify::run },
+    Pass { name: "scales", run: scales::run },
     Pass { name: "fold_constants", run: fold_constants::run },
     Pass { name: "maps", run: maps::run },
     Pass { name: "merge_equal", run: merge_equal::run },

@@ -46,6 +46,7 @@ pub struct DirectSchedule<'a> {
 }
 
 /// A phase of the convolution.
+#[derive(Clone)]
 pub(super) struct Part {
     /// Phases along planes, rows and columns.
     pub axes: [Phase; 3],
@@ -130,7 +131,8 @@ impl<'a> DirectSchedule<'a> {
             step,
         };
         let panels = Panels::new(&work.weights, self.form, extents, self.cx.machine, work.open).without_zeros(&work.weights, work.open);
-        let unroll = unroll(panels.padded() / step);
+        let chunk = self.staging.as_ref().and_then(|staging| staging.chunk);
+        let unroll = unroll(chunk.unwrap_or(panels.padded()) / step);
         let round = (step * unroll).max(1);
         let chunk = self.in_32_bits.map(|products| (products / round).max(1) * round);
         Part { axes: axes.map(Clone::clone), panels, base, initial: 0, unroll, chunk }
@@ -253,7 +255,7 @@ fn wide_tile(machine: &Machine, form: Form, full: u64, (width, in_blocks): (u64,
 }
 
 /// Groups of k in a round of the innermost loop over so many of them.
-fn unroll(groups: u64) -> u64 {
+pub(super) fn unroll(groups: u64) -> u64 {
     if groups <= 8 { groups } else { [4, 5, 3, 2].into_iter().find(|u| groups.is_multiple_of(*u)).unwrap_or(1) }
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Lowering<'a> {
     arguments: Vec<Argument>,
     /// What the pixels are read from: the ring or the input itself.
     pub pixels: Ring,
-    input: Buffer,
+    pub input: Buffer,
     /// The right operand as it is stored, and the panels that products read: the same, or one that is filled.
     stored: Stored,
     pub weights: Buffer,
@@ -100,6 +100,11 @@ pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) 
     if let Some(error) = lowering.failure.into_inner() {
         return Err(error);
     }
+    let staged = match schedule.staging.as_ref().map(|staging| staging.chunk) {
+        Some(Some(_)) => ", staged chunks",
+        Some(None) => ", staged rows",
+        None => "",
+    };
     let panels = match (lowering.stored.places, schedule.are_filled()) {
         (Some(_), _) => ", sparse panels",
         (None, true) => ", filled panels",
@@ -111,7 +116,7 @@ pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) 
         schedule.tile.pixels,
         lowering.cuts,
         schedule.parts.first().map_or(0, |part| part.unroll),
-        if schedule.staging.is_some() { ", staged rows" } else { "" },
+        staged,
         panels
     );
     let multiply_accumulates = schedule.work.multiply_accumulates();

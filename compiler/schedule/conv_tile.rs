@@ -2,7 +2,7 @@
 
 use super::Unsupported;
 use super::contraction::Form;
-use super::conv_direct::{Part, group_of, weights_first};
+use super::conv_direct::{Part, group_of, unroll, weights_first};
 use super::conv_loops::{Lowering, Segments, TilePlace};
 use super::operands::Place;
 use crate::ir::ElementType;
@@ -83,6 +83,9 @@ impl Lowering<'_> {
     /// Adds the products of one segment to the sums: through 32-bit sums of parts of it where the sums are wider.
     fn segment(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, pixels: u64, sums: Vec<Value>) -> Vec<Value> {
         let run = part.run();
+        if let Some(chunk) = self.schedule.staging.as_ref().and_then(|staging| staging.chunk) {
+            return self.staged_chunks(b, part, at, sums, chunk);
+        }
         let Some(chunk) = part.chunk else { return self.products(b, part, at, pixels, sums, None) };
         let zero = b.int(Type::vector(Lane::I32, b.ty(sums[0]).lanes), 0);
         let add = |b: &mut KernelBuilder, wide: &[Value], narrow: Vec<Value>| -> Vec<Value> {
@@ -105,6 +108,29 @@ impl Lowering<'_> {
             let narrow = self.products(b, part, at, pixels, vec![zero; wide.len()], Some((first, last)));
             add(b, wide, narrow)
         })
+    }
+
+    /// Adds the products of a single pixel's row, each chunk of which is staged before them.
+    fn staged_chunks(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, sums: Vec<Value>, chunk: u64) -> Vec<Value> {
+        let (channels, panel) = (self.schedule.work.channels, sums.len() as i64 * i64::from(b.ty(sums[0]).lanes));
+        let whole = channels / chunk * chunk;
+        let products = |b: &mut KernelBuilder, first: Value, count: u64, part: &Part, sums: &[Value]| {
+            if let Some(staging) = &self.schedule.staging {
+                staging.copy(b, &self.schedule.work, (self.input, self.pixels), (first, at.row), count);
+            }
+            let skipped = b.scale_index(first, panel, 0);
+            let at = SegmentPlace { weights: b.add(at.weights, skipped), ..at };
+            let run = count.next_multiple_of(group_of(self.schedule.form));
+            let range = (b.index(0), b.index(run as i64));
+            self.products(b, part, at, 1, sums.to_vec(), Some(range))
+        };
+        let (start, end) = (b.index(0), b.index(whole as i64));
+        let sums = b.for_carry(start, end, chunk as i64, &sums, |b, first, sums| products(b, first, chunk, part, sums));
+        if channels == whole {
+            return sums;
+        }
+        let groups = (channels - whole).div_ceil(group_of(self.schedule.form));
+        products(b, end, channels - whole, &Part { unroll: unroll(groups), ..part.clone() }, &sums)
     }
 
     /// Adds the products of a range of a segment, or of all of it, to sums of the width that products have.

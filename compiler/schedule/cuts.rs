@@ -3,8 +3,8 @@
 
 use crate::kernel::{KernelBuilder, Value};
 
-/// The fewest lanes of a panel: more are as fast on every machine.
-const NARROWEST: u64 = 4;
+/// The fewest lanes of a panel: up to four are as fast on every machine, but these are padding in a model that ends in one number.
+const NARROWEST: u64 = 2;
 
 /// The panels of so many output channels.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -81,20 +81,19 @@ impl std::fmt::Display for Cuts {
     }
 }
 
-/// Lanes of the panels of what is less than one of full width: one, or two where one would be padding by more than an eighth and two
-/// are less.
+/// Lanes of the panels of what is less than one of full width: one, or half of it and what the rest needs where one would be padding by
+/// more than an eighth and these are less.
 fn narrower(outputs: u64) -> Vec<u64> {
-    let lanes = |outputs: u64| outputs.next_power_of_two().max(NARROWEST);
-    let one = lanes(outputs);
     if outputs == 0 {
         return vec![];
     }
+    let one = outputs.next_power_of_two().max(NARROWEST);
     let first = one / 2;
     if (one - outputs) * 8 <= outputs || first < NARROWEST || first >= outputs {
         return vec![one];
     }
-    let second = lanes(outputs - first);
-    if second < first { vec![first, second] } else { vec![one] }
+    let rest = narrower(outputs - first);
+    if first + rest.iter().sum::<u64>() < one { [vec![first], rest].concat() } else { vec![one] }
 }
 
 #[cfg(test)]
@@ -103,13 +102,14 @@ mod tests {
 
     #[test]
     fn rests_are_narrow() {
-        let cases: [(u64, u64, &[u64]); 10] = [
+        let cases: [(u64, u64, &[u64]); 11] = [
             (64, 32, &[32, 32]),
             (24, 32, &[16, 8]),
             (40, 32, &[32, 8]),
             (52, 32, &[32, 16, 4]),
             (62, 64, &[64]),
-            (1, 64, &[4]),
+            (28, 32, &[16, 8, 4]),
+            (1, 64, &[2]),
             (5, 32, &[8]),
             (12, 16, &[8, 4]),
             (13, 16, &[16]),

@@ -1,7 +1,8 @@
 //! Staged rows: a contraction's input rows are brought into scratch memory once, padded and converted, in a ring of as many
 //! rows as the window reaches over. Windows then read whole taps without tests for the border, and since every input row is
 //! staged before the output row that needs it is written, the output may overwrite the input. A window over several planes has a
-//! ring for each of its planes.
+//! ring for each of its planes. A long row that is a single pixel is not staged as a whole, but in chunks, each just before the products
+//! that read it.
 
 use super::contraction::{Contraction, Form, Planes};
 use super::map::row;
@@ -12,6 +13,9 @@ use super::{Argument, Context, Requirements, Unsupported};
 use crate::ir::{ElementType, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
+
+/// Elements of a chunk: little memory, and enough products to make up for a loop around them.
+const CHUNK: u64 = 256;
 
 /// The ring of staged rows.
 #[derive(Clone, Debug)]
@@ -28,6 +32,8 @@ pub struct Staging {
     pub channels: u64,
     /// Repetitions of each channel.
     pub repeat: u64,
+    /// Elements of a row that are staged at a time, if not all.
+    pub chunk: Option<u64>,
     /// Elements behind the last row that reads of whole vectors may touch.
     pub slack: u64,
     /// Bytes of a vector.
@@ -69,13 +75,19 @@ impl Staging {
             planes.list.iter().flat_map(|p| (0..p.taps.len() as u64).map(|j| p.lead + j * planes.dilation)).collect();
         reached.sort_unstable();
         reached.dedup();
+        // Chunks are staged again for each panel.
+        let pixels = contraction.batch * contraction.planes.output * contraction.output_size[0] * contraction.output_size[1];
+        let is_one_row = contraction.is_pointwise() && contraction.groups == 1 && contraction.matrices.is_empty() && pixels == 1;
+        let in_chunks = is_one_row && form != Form::Float && repeat == 1 && channels > CHUNK && contraction.products_in_32_bits().is_none();
+        let chunk = in_chunks.then_some(CHUNK);
         Self {
             form,
             planes: reached,
             rows: rows.reach(),
-            row_elements: width * channels,
+            row_elements: chunk.unwrap_or(width * channels),
             channels,
             repeat,
+            chunk,
             slack: 16,
             vector_bytes: machine.vector_bits / 8,
         }
@@ -187,7 +199,8 @@ impl Staging {
             let copy = |b: &mut KernelBuilder| {
                 let start = b.scale_index(row, width as i64, 0);
                 let start = b.add(start, plane.first);
-                self.copy_row(b, contraction, (input, ring), start, interior);
+                let elements = contraction.input_size[1] * contraction.channels;
+                self.copy(b, contraction, (input, ring), (start, interior), elements);
             };
             let padded_rows = row_phases.padding_low != 0 || row_phases.padding_high != 0;
             let row_inside = padded_rows.then(|| {
@@ -213,11 +226,17 @@ impl Staging {
         });
     }
 
-    fn copy_row(&self, b: &mut KernelBuilder, contraction: &Contraction, buffers: (Buffer, Ring), from: Value, to: Value) {
-        let (input, ring) = buffers;
+    /// Stages so many elements that lie side by side.
+    pub fn copy(
+        &self,
+        b: &mut KernelBuilder,
+        contraction: &Contraction,
+        (input, ring): (Buffer, Ring),
+        (from, to): (Value, Value),
+        elements: u64,
+    ) {
         if self.repeat > 1 {
-            let elements = (contraction.input_size[1] * contraction.channels) as i64;
-            b.for_range(0, elements, 1, |b, i| {
+            b.for_range(0, elements as i64, 1, |b, i| {
                 let source = b.add(from, i);
                 let raw = b.load(input, source, 0, 1);
                 let value = self.convert(b, contraction, ring, raw);
@@ -229,7 +248,6 @@ impl Staging {
             });
             return;
         }
-        let elements = contraction.input_size[1] * contraction.channels;
         // Whole vectors of bytes, and as many floats as keep two vectors in flight.
         let lanes = if self.form == Form::Float { self.vector_bytes / 2 } else { self.vector_bytes };
         let lanes = lanes.min(u16::try_from(elements.next_power_of_two()).unwrap_or(lanes));
@@ -325,7 +343,7 @@ pub fn stage(b: &mut KernelBuilder, work: &Contraction, staging: Option<&Staging
     let top = b.scale_index(at.y, work.strides[0] as i64, 0);
     let phases = &work.phases[1];
     let mut end = b.scale_index(top, 1, phases.reach() as i64);
-    let Some(staging) = staging else { return end };
+    let Some(staging) = staging.filter(|staging| staging.chunk.is_none()) else { return end };
     if !work.is_one_phase() {
         // The phase that reaches furthest may have no window at the last rows of others.
         let rows = b.index((phases.padding_low + work.input_size[0] + phases.padding_high) as i64);
@@ -380,7 +398,8 @@ pub fn requirements(cx: Context<'_>, work: &Contraction, staging: Option<&Stagin
     }
     let epilogue_reads_input = cx.group.epilogue.as_ref().is_some_and(|e| e.operands.contains(&work.input));
     let once = once && work.planes == Planes::ONE && work.matrices.is_empty() && work.is_one_phase();
-    if once && staging.is_some() && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work) {
+    let whole_rows = staging.is_some_and(|staging| staging.chunk.is_none());
+    if once && whole_rows && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work) {
         may_share.push((work.input, cx.group.outputs[0]));
     }
     Requirements { scratch: staging.iter().map(|s| s.bytes()).collect(), may_share, may_slide: vec![] }

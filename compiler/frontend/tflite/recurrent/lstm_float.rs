@@ -20,9 +20,17 @@ struct GateParts {
     norm: Option<(Value, Value)>,
 }
 
+/// What the inputs are multiplied with, and the bias unless it is added after normalization.
+struct InputProducts {
+    weights: Matrix,
+    auxiliary: Option<Matrix>,
+    bias: Option<Value>,
+}
+
 /// A cell ready to run.
 struct FloatCell<'c> {
     cell: &'c Cell,
+    input: InputProducts,
     recurrent: Matrix,
     input_gate: Option<GateParts>,
     forget_gate: GateParts,
@@ -40,36 +48,49 @@ pub(super) fn run(
     states: &[Value],
     backward: bool,
 ) -> Stepped {
-    let inputs = input_products(operator, cell, rows, auxiliary)?;
-    let ready = FloatCell::new(operator, cell)?;
-    sequence(operator, &[inputs], states, backward, |step, inputs, states| ready.step(step, inputs[0], states))
+    let input = InputProducts::new(operator, cell, auxiliary)?;
+    let ready = FloatCell::new(operator, cell, input)?;
+    let inputs: Vec<Value> = [rows].into_iter().chain(auxiliary).collect();
+    sequence(operator, &inputs, states, backward, |step, inputs, states| ready.step(step, inputs, states))
 }
 
-/// `W x` of all gates and steps, plus bias unless it is added after normalization: `[steps, batch, gates × cells]`.
-fn input_products(operator: &mut Operator<'_, '_, '_>, cell: &Cell, rows: Value, auxiliary: Option<Value>) -> Result<Value, Diagnostic> {
-    let gates = cell.gates();
-    let asymmetric = cell.settings.asymmetric;
-    let shape = operator.shape(rows)?;
-    let flat = operator.reshape(rows, &[shape[0] * shape[1], shape[2]])?;
-    let weights: Vec<&Operand> = gates.iter().map(|gate| &gate.input_weights).collect();
-    let product = Matrix::new(operator, &weights, asymmetric)?.product(operator.builder(), flat)?;
-    let mut sums = vec![product];
-    if let Some(auxiliary) = auxiliary {
-        let weights: Option<Vec<&Operand>> = gates.iter().map(|gate| gate.auxiliary_weights.as_ref()).collect();
-        let weights = weights.ok_or_else(|| invalid(203, "auxiliary weights of a gate are missing"))?;
-        let shape = operator.shape(auxiliary)?;
-        weights.iter().try_for_each(|weights| expect_shape(weights, &[cell.cells, shape[2]]))?;
-        let flat = operator.reshape(auxiliary, &[shape[0] * shape[1], shape[2]])?;
-        sums.push(Matrix::new(operator, &weights, asymmetric)?.product(operator.builder(), flat)?);
-    }
-    if cell.output_gate.norm.is_none() {
+impl InputProducts {
+    fn new(operator: &mut Operator<'_, '_, '_>, cell: &Cell, auxiliary: Option<Value>) -> Result<Self, Diagnostic> {
+        let gates = cell.gates();
+        let asymmetric = cell.settings.asymmetric;
+        let weights: Vec<&Operand> = gates.iter().map(|gate| &gate.input_weights).collect();
+        let weights = Matrix::new(operator, &weights, asymmetric)?;
+        let auxiliary = match auxiliary {
+            Some(auxiliary) => {
+                let weights: Option<Vec<&Operand>> = gates.iter().map(|gate| gate.auxiliary_weights.as_ref()).collect();
+                let weights = weights.ok_or_else(|| invalid(203, "auxiliary weights of a gate are missing"))?;
+                let shape = operator.shape(auxiliary)?;
+                weights.iter().try_for_each(|weights| expect_shape(weights, &[cell.cells, shape[2]]))?;
+                Some(Matrix::new(operator, &weights, asymmetric)?)
+            }
+            None => None,
+        };
         let biases: Vec<&Operand> = gates.iter().filter_map(|gate| gate.bias.as_ref()).collect();
-        biases.iter().try_for_each(|bias| expect_element(bias, F32))?;
-        // The reference begins with the bias.
-        sums.insert(0, stacked(operator, &biases)?);
+        let bias = if cell.output_gate.norm.is_none() {
+            biases.iter().try_for_each(|bias| expect_element(bias, F32))?;
+            Some(stacked(operator, &biases)?)
+        } else {
+            None
+        };
+        Ok(Self { weights, auxiliary, bias })
     }
-    let total = sum(operator.builder(), &sums)?;
-    operator.reshape(total, &[shape[0], shape[1], gates.len() as u64 * cell.cells])
+
+    /// The sums of all gates over a step's inputs: the reference begins with the bias.
+    fn sums(&self, step: &mut Step<'_, '_>, inputs: &[Value]) -> Result<Value, Diagnostic> {
+        let mut sums = Vec::new();
+        if let Some(bias) = self.bias {
+            sums.push(step.value(bias)?);
+        }
+        for (weights, &input) in [&self.weights].into_iter().chain(&self.auxiliary).zip(inputs) {
+            sums.push(weights.in_step(step)?.product(step.builder, input)?);
+        }
+        sum(step.builder, &sums)
+    }
 }
 
 /// The sum of tensors, from the first on.
@@ -123,7 +144,7 @@ fn peephole(operator: &mut Operator<'_, '_, '_>, gate: &Gate) -> Result<Option<V
 }
 
 impl<'c> FloatCell<'c> {
-    fn new(operator: &mut Operator<'_, '_, '_>, cell: &'c Cell) -> Result<Self, Diagnostic> {
+    fn new(operator: &mut Operator<'_, '_, '_>, cell: &'c Cell, input: InputProducts) -> Result<Self, Diagnostic> {
         let asymmetric = cell.settings.asymmetric;
         let weights: Vec<&Operand> = cell.gates().iter().map(|gate| &gate.recurrent_weights).collect();
         let recurrent = Matrix::new(operator, &weights, asymmetric)?;
@@ -147,15 +168,16 @@ impl<'c> FloatCell<'c> {
             }
             None => None,
         };
-        Ok(Self { cell, recurrent, input_gate, forget_gate, cell_gate, output_gate, projection })
+        Ok(Self { cell, input, recurrent, input_gate, forget_gate, cell_gate, output_gate, projection })
     }
 
     /// One step: `inputs` and the states are `[batch, …]`.
-    fn step(&self, step: &mut Step<'_, '_>, inputs: Value, states: &[Value]) -> Stepped {
+    fn step(&self, step: &mut Step<'_, '_>, inputs: &[Value], states: &[Value]) -> Stepped {
         let (hidden, before) = (states[0], states[1]);
         let Settings { activation, cell_clip, projection_clip, .. } = self.cell.settings;
         let recurrent = self.recurrent.in_step(step)?.product(step.builder, hidden)?;
-        let sums = sum(step.builder, &[inputs, recurrent])?;
+        let input = self.input.sums(step, inputs)?;
+        let sums = sum(step.builder, &[input, recurrent])?;
         let forget = self.gate(step, &self.forget_gate, sums, before)?;
         let candidate = self.gate(step, &self.cell_gate, sums, before)?;
         let mut operands = vec![forget, candidate, before];

@@ -1,8 +1,7 @@
 //! LSTM cells of integers: int8 activations and weights, a 16-bit cell state, gates in 16-bit fixed point. Every rounding is the
 //! reference's.
 //!
-//! Each gate's products are brought to 16 bits one after the other, input first, and added with saturation. The products of the
-//! input do not depend on the state, so they are computed for all steps at once.
+//! Each gate's products are brought to 16 bits one after the other, input first, and added with saturation.
 
 use super::super::fixed::inverse_root;
 use super::super::operator::{Operand, Operator, invalid, unsupported};
@@ -52,6 +51,9 @@ struct Projection {
 /// A cell ready to run.
 struct IntegerCell<'c> {
     cell: &'c Cell,
+    input: Products,
+    /// Added to the input's products, unless it is added after normalization.
+    bias: Option<Value>,
     recurrent: Products,
     input_gate: Option<GateParts>,
     forget_gate: GateParts,
@@ -109,9 +111,8 @@ pub(super) fn run(
     let scales = Scales::read(operator, cell.output_gate.norm.is_some())?;
     let weights: Vec<&Operand> = cell.gates().iter().map(|gate| &gate.input_weights).collect();
     let products = Products::new(operator, cell, &weights, input, &scales)?;
-    let inputs = input_products(operator, cell, &products, rows)?;
-    let ready = IntegerCell::new(operator, cell, output_state, cell_state, &scales)?;
-    sequence(operator, &[inputs], states, false, |step, inputs, states| ready.step(step, inputs[0], states))
+    let ready = IntegerCell::new(operator, cell, products, [output_state, cell_state], &scales)?;
+    sequence(operator, &[rows], states, false, |step, inputs, states| ready.step(step, inputs[0], states))
 }
 
 /// The numbers of the gates that are there, in the order of the file.
@@ -151,33 +152,6 @@ fn clamp_16(terms: &mut Terms, x: Node) -> Term {
     terms.clamp_i32(x, (-32768, 32767))
 }
 
-/// The input's products of all gates and steps in 16 bits, `[steps, batch, gates × cells]`, with the bias unless it is added after
-/// normalization.
-fn input_products(operator: &mut Operator<'_, '_, '_>, cell: &Cell, products: &Products, rows: Value) -> Result<Value, Diagnostic> {
-    let shape = operator.shape(rows)?;
-    let flat = operator.reshape(rows, &[shape[0] * shape[1], shape[2]])?;
-    let sums = operator.builder().matmul(flat, products.weights, (products.zero_point, 0), I32)?;
-    let mut operands = vec![sums, products.mantissas, products.shifts];
-    if cell.output_gate.norm.is_none() {
-        let gates = cell.gates();
-        let biases: Vec<&Operand> = gates.iter().filter_map(|gate| gate.bias.as_ref()).collect();
-        biases.iter().try_for_each(|bias| expect_element(bias, I32))?;
-        operands.push(stacked(operator, &biases)?);
-    }
-    let mut terms = Terms::new(&vec![I32; operands.len()]);
-    let (mut sum, mantissa, shift) = (terms.input(0), terms.input(1), terms.input(2));
-    if operands.len() == 4 {
-        let bias = terms.input(3);
-        sum = terms.add(sum, bias)?;
-    }
-    let x = terms.requantize(sum, mantissa, shift)?;
-    let x = clamp_16(&mut terms, x)?;
-    let x = terms.convert(x, I16);
-    let value = operator.map(&operands, terms.finish(x))?;
-    let width = cell.gates().len() as u64 * cell.cells;
-    operator.reshape(value, &[shape[0], shape[1], width])
-}
-
 /// The exponent of a scale that is a power of two.
 fn exponent_of_two(operator: &Operator<'_, '_, '_>, operand: &Operand) -> Result<i32, Diagnostic> {
     let scale = operator.affine(&operand.info)?.scale;
@@ -194,10 +168,17 @@ impl<'c> IntegerCell<'c> {
     fn new(
         operator: &mut Operator<'_, '_, '_>,
         cell: &'c Cell,
-        output_state: &Operand,
-        cell_state: &Operand,
+        input: Products,
+        [output_state, cell_state]: [&Operand; 2],
         scales: &Scales,
     ) -> Result<Self, Diagnostic> {
+        let bias = if cell.output_gate.norm.is_none() {
+            let biases: Vec<&Operand> = cell.gates().iter().filter_map(|gate| gate.bias.as_ref()).collect();
+            biases.iter().try_for_each(|bias| expect_element(bias, I32))?;
+            Some(stacked(operator, &biases)?)
+        } else {
+            None
+        };
         let weights: Vec<&Operand> = cell.gates().iter().map(|gate| &gate.recurrent_weights).collect();
         let recurrent = Products::new(operator, cell, &weights, output_state, scales)?;
         let cell_exponent = exponent_of_two(operator, cell_state)?;
@@ -219,6 +200,8 @@ impl<'c> IntegerCell<'c> {
         let clip = cell.settings.cell_clip / operator.affine(&cell_state.info)?.scale;
         Ok(Self {
             cell,
+            input,
+            bias,
             recurrent,
             input_gate,
             forget_gate,
@@ -236,6 +219,7 @@ impl<'c> IntegerCell<'c> {
     /// One step: `inputs` and the states are `[batch, …]`.
     fn step(&self, step: &mut Step<'_, '_>, inputs: Value, states: &[Value]) -> Stepped {
         let (hidden, before) = (states[0], states[1]);
+        let inputs = self.input_products(step, inputs)?;
         let sums = self.recurrent_products(step, inputs, hidden)?;
         let forget = self.gate(step, &self.forget_gate, sums, before)?;
         let candidate = self.gate(step, &self.cell_gate, sums, before)?;
@@ -251,6 +235,27 @@ impl<'c> IntegerCell<'c> {
             None => output,
         };
         Ok((output, vec![output, after]))
+    }
+
+    /// The input's products of all gates in 16 bits, with the bias.
+    fn input_products(&self, step: &mut Step<'_, '_>, inputs: Value) -> Result<Value, Diagnostic> {
+        let Products { weights, zero_point, mantissas, shifts } = &self.input;
+        let (weights, mantissas, shifts) = (step.value(*weights)?, step.value(*mantissas)?, step.value(*shifts)?);
+        let sums = step.builder.matmul(inputs, weights, (*zero_point, 0), I32)?;
+        let mut operands = vec![sums, mantissas, shifts];
+        if let Some(bias) = self.bias {
+            operands.push(step.value(bias)?);
+        }
+        let mut terms = Terms::new(&vec![I32; operands.len()]);
+        let (mut sum, mantissa, shift) = (terms.input(0), terms.input(1), terms.input(2));
+        if operands.len() == 4 {
+            let bias = terms.input(3);
+            sum = terms.add(sum, bias)?;
+        }
+        let x = terms.requantize(sum, mantissa, shift)?;
+        let x = clamp_16(&mut terms, x)?;
+        let x = terms.convert(x, I16);
+        Ok(step.builder.map(&operands, terms.finish(x))?)
     }
 
     /// The sums of all gates, i16.

@@ -2,8 +2,7 @@
 //! gate functions from the table of the 16-bit LOGISTIC and TANH. No other runtime takes 16-bit activations; files with 8-bit ones that
 //! have no inner scales are its own too.
 //!
-//! Each gate is two FULLY_CONNECTED operators, input and state, whose 16-bit results are added with saturation. The products of the input
-//! do not depend on the state, so they are computed for all steps at once.
+//! Each gate is two FULLY_CONNECTED operators, input and state, whose 16-bit results are added with saturation.
 
 use super::super::arithmetic::exponent;
 use super::super::operator::{Affine, Operand, Operator, invalid, unsupported};
@@ -38,6 +37,9 @@ struct Products {
 
 /// A cell ready to run.
 struct MicroCell {
+    input: Products,
+    /// Added to the input's products.
+    bias: Value,
     recurrent: Products,
     accumulator: ElementType,
     table: Constant,
@@ -85,9 +87,8 @@ pub(super) fn run(
     let accumulator = if input.element() == I16 { I64 } else { I32 };
     let weights: Vec<&Operand> = cell.gates().iter().map(|gate| &gate.input_weights).collect();
     let products = Products::new(operator, cell.cells, &weights, input)?;
-    let inputs = input_products(operator, cell, &products, rows, accumulator)?;
-    let ready = MicroCell::new(operator, cell, output_state, cell_state, accumulator)?;
-    sequence(operator, &[inputs], states, false, |step, inputs, states| ready.step(step, inputs[0], states))
+    let ready = MicroCell::new(operator, cell, products, [output_state, cell_state], accumulator)?;
+    sequence(operator, &[rows], states, false, |step, inputs, states| ready.step(step, inputs[0], states))
 }
 
 impl Products {
@@ -125,38 +126,17 @@ fn at_gate_scale(terms: &mut Terms, sum: Node, mantissa: Node, shift: Node) -> T
     terms.clamp_i32(x, RANGE_16)
 }
 
-/// The input's products of all gates and steps with the bias, i16 `[steps, batch, gates × cells]`.
-fn input_products(
-    operator: &mut Operator<'_, '_, '_>,
-    cell: &Cell,
-    products: &Products,
-    rows: Value,
-    accumulator: ElementType,
-) -> Result<Value, Diagnostic> {
-    let shape = operator.shape(rows)?;
-    let flat = operator.reshape(rows, &[shape[0] * shape[1], shape[2]])?;
-    let sums = operator.builder().matmul(flat, products.weights, products.zero_points, accumulator)?;
-    let gates = cell.gates();
-    let biases: Vec<&Operand> = gates.iter().filter_map(|gate| gate.bias.as_ref()).collect();
-    biases.iter().try_for_each(|bias| expect_element(bias, accumulator))?;
-    let bias = stacked(operator, &biases)?;
-    let mut terms = Terms::new(&[accumulator, I32, I32, accumulator]);
-    let [sum, mantissa, shift, bias_term] = [0, 1, 2, 3].map(|index| terms.input(index));
-    let sum = terms.add(sum, bias_term)?;
-    let x = at_gate_scale(&mut terms, sum, mantissa, shift)?;
-    let x = terms.convert(x, I16);
-    let value = operator.map(&[sums, products.mantissas, products.shifts, bias], terms.finish(x))?;
-    operator.reshape(value, &[shape[0], shape[1], gates.len() as u64 * cell.cells])
-}
-
 impl MicroCell {
     fn new(
         operator: &mut Operator<'_, '_, '_>,
         cell: &Cell,
-        output_state: &Operand,
-        cell_state: &Operand,
+        input: Products,
+        [output_state, cell_state]: [&Operand; 2],
         accumulator: ElementType,
     ) -> Result<Self, Diagnostic> {
+        let biases: Vec<&Operand> = cell.gates().iter().filter_map(|gate| gate.bias.as_ref()).collect();
+        biases.iter().try_for_each(|bias| expect_element(bias, accumulator))?;
+        let bias = stacked(operator, &biases)?;
         let weights: Vec<&Operand> = cell.gates().iter().map(|gate| &gate.recurrent_weights).collect();
         let recurrent = Products::new(operator, cell.cells, &weights, output_state)?;
         let (cell_scale, output) = (operator.affine(&cell_state.info)?.scale, operator.affine(&output_state.info)?);
@@ -167,6 +147,8 @@ impl MicroCell {
         let clip = f64::from(cell.settings.cell_clip) / f64::from(cell_scale);
         let (function_scale, cell_scale) = (FUNCTION_SCALE, f64::from(cell_scale));
         Ok(Self {
+            input,
+            bias,
             recurrent,
             accumulator,
             table: sigmoid16::table(operator),
@@ -185,6 +167,7 @@ impl MicroCell {
     /// One step: `inputs` and the states are `[batch, …]`.
     fn step(&self, step: &mut Step<'_, '_>, inputs: Value, states: &[Value]) -> Stepped {
         let (hidden, before) = (states[0], states[1]);
+        let inputs = self.input_products(step, inputs)?;
         let sums = self.sums(step, inputs, hidden)?;
         let builder = &mut *step.builder;
         let mut gates = Vec::new();
@@ -194,6 +177,19 @@ impl MicroCell {
         let after = self.new_cell(builder, &[gates[0], gates[1], gates[2], before])?;
         let output = self.new_hidden(builder, gates[3], after)?;
         Ok((output, vec![output, after]))
+    }
+
+    /// The input's products of all gates with the bias, i16.
+    fn input_products(&self, step: &mut Step<'_, '_>, inputs: Value) -> Result<Value, Diagnostic> {
+        let Products { weights, zero_points, mantissas, shifts } = &self.input;
+        let [weights, mantissas, shifts, bias] = [*weights, *mantissas, *shifts, self.bias].map(|value| step.value(value));
+        let sums = step.builder.matmul(inputs, weights?, *zero_points, self.accumulator)?;
+        let mut terms = Terms::new(&[self.accumulator, I32, I32, self.accumulator]);
+        let [sum, mantissa, shift, bias_term] = [0, 1, 2, 3].map(|index| terms.input(index));
+        let sum = terms.add(sum, bias_term)?;
+        let x = at_gate_scale(&mut terms, sum, mantissa, shift)?;
+        let x = terms.convert(x, I16);
+        Ok(step.builder.map(&[sums, mantissas?, shifts?, bias?], terms.finish(x))?)
     }
 
     /// The sums of all gates, i16.

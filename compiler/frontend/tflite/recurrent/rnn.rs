@@ -35,18 +35,17 @@ fn activated(builder: &mut FunctionBuilder<'_>, operands: &[Value], activation: 
     Ok(builder.map(operands, terms.finish(result))?)
 }
 
-/// The products of all steps of `rows [steps, batch, inputs]`, `[steps × batch, units]`.
-fn products(
+/// The weights of an input of `rows [steps, batch, inputs]`.
+fn input_weights(
     operator: &mut Operator<'_, '_, '_>,
-    weights: &Operand,
+    place: usize,
     units: u64,
     rows: Value,
     asymmetric: bool,
-) -> Result<Value, Diagnostic> {
-    let shape = operator.shape(rows)?;
-    expect_shape(weights, &[units, shape[2]])?;
-    let flat = operator.reshape(rows, &[shape[0] * shape[1], shape[2]])?;
-    Matrix::new(operator, &[weights], asymmetric)?.product(operator.builder(), flat)
+) -> Result<Matrix, Diagnostic> {
+    let (weights, shape) = (operator.input(place)?, operator.shape(rows)?);
+    expect_shape(&weights, &[units, shape[2]])?;
+    Matrix::new(operator, &[&weights], asymmetric)
 }
 
 /// One cell over a sequence, time first.
@@ -59,11 +58,10 @@ fn run(
     backward: bool,
 ) -> Result<Value, Diagnostic> {
     let shape = operator.shape(rows)?;
-    let (steps, batch) = (shape[0], shape[1]);
+    let batch = shape[1];
     let recurrent = operator.input(places.weights + 1)?;
     let units = recurrent.shape.first().copied().unwrap_or(0);
     expect_shape(&recurrent, &[units, units])?;
-    let weights = operator.input(places.weights)?;
     let bias = operator.input(places.weights + 2)?;
     expect_shape(&bias, &[units])?;
     expect_element(&bias, F32)?;
@@ -71,18 +69,21 @@ fn run(
     let state = operator.variable_input(places.weights + 3, elements)?;
     expect_element(&state, F32)?;
     let before = operator.reshape(state.value, &[batch, units])?;
-    let mut sums = vec![bias.value, products(operator, &weights, units, rows, settings.asymmetric)?];
+    let asymmetric = settings.asymmetric;
+    let mut inputs = vec![rows];
+    let mut matrices = vec![input_weights(operator, places.weights, units, rows, asymmetric)?];
     if let (Some(place), Some(auxiliary)) = (places.auxiliary_weights, auxiliary) {
-        let weights = operator.input(place)?;
-        sums.push(products(operator, &weights, units, auxiliary, settings.asymmetric)?);
+        inputs.push(auxiliary);
+        matrices.push(input_weights(operator, place, units, auxiliary, asymmetric)?);
     }
-    let identity = CellActivation::Clamp(super::Activation::NONE);
-    let inputs = activated(operator.builder(), &sums, identity)?;
-    let inputs = operator.reshape(inputs, &[steps, batch, units])?;
-    let recurrent = Matrix::new(operator, &[&recurrent], settings.asymmetric)?;
-    let (output, states) = sequence(operator, &[inputs], &[before], backward, |step, inputs, states| {
-        let product = recurrent.in_step(step)?.product(step.builder, states[0])?;
-        let output = activated(step.builder, &[inputs[0], product], settings.activation)?;
+    let recurrent = Matrix::new(operator, &[&recurrent], asymmetric)?;
+    let (output, states) = sequence(operator, &inputs, &[before], backward, |step, inputs, states| {
+        let mut sums = vec![step.value(bias.value)?];
+        for (matrix, &input) in matrices.iter().zip(inputs) {
+            sums.push(matrix.in_step(step)?.product(step.builder, input)?);
+        }
+        sums.push(recurrent.in_step(step)?.product(step.builder, states[0])?);
+        let output = activated(step.builder, &sums, settings.activation)?;
         Ok((output, vec![output]))
     })?;
     operator.update_variable(places.weights + 3, states[0])?;

@@ -1,5 +1,6 @@
 //! The steps of a sequence as a loop: its state is carried from step to step, its inputs are read and its output is written one
-//! step at a time.
+//! step at a time. The products of the inputs do not depend on the state and could be taken before the loop, of all steps at once; but that is
+//! as much memory as all gates have in all steps, and the loop needs none of it.
 
 use super::super::operator::{Operator, extents, unsupported};
 use crate::diagnostic::Diagnostic;

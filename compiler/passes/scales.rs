@@ -1,0 +1,34 @@
+//! Depthwise convolutions of a single tap become products of each channel with a number.
+//!
+//! Contract: only floats, where the product is all that the convolution computes of an element. A map fuses with its neighbours and may
+//! overwrite what it reads.
+
+use super::edit::{Edit, Visit, rewrite};
+use crate::ir::*;
+
+/// Applies the rewrite.
+pub(super) fn run(module: &mut Module) -> bool {
+    rewrite(module, |edit, inst| match edit.function.insts[inst].op {
+        Op::Conv => scale(edit, inst).map_or(Visit::Keep, |value| Visit::Replace(vec![value])),
+        _ => Visit::Keep,
+    })
+}
+
+fn scale(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
+    let data = &edit.function.insts[inst];
+    let (input, filter) = (data.operands[0], data.operands[1]);
+    let element = edit.function.tensor(data.results[0]).element;
+    let alike = [input, filter].iter().all(|&v| edit.function.tensor(v).element == element);
+    let channels = edit.function.tensor(input).shape.last()?.as_static()?;
+    let one_tap = edit.static_shape(filter)?.iter().product::<u64>() == channels && data.int("groups") as u64 == channels;
+    let in_place = ["strides", "dilation", "input_dilation"].iter().all(|name| data.ints(name).iter().all(|&n| n == 1))
+        && ["padding_low", "padding_high"].iter().all(|name| data.ints(name).iter().all(|&n| n == 0));
+    if element != ElementType::F32 || !alike || !one_tap || !in_place {
+        return None;
+    }
+    let numbers = edit.insert_one(Op::Reshape, &[filter], vec![Attribute::Extents(vec![Extent::Static(channels)])])?;
+    let mut expression = ExpressionBuilder::new(&[element; 2]);
+    let operands = [expression.input(0), expression.input(1)];
+    let product = expression.op(ScalarOp::Mul, &operands).ok()?;
+    edit.insert_one(Op::Map, &[input, numbers], vec![Attribute::Expression(Box::new(expression.finish(vec![product])))])
+}
