@@ -234,12 +234,13 @@ pub fn level(target: &Target, name: Option<&str>) -> Result<&'static Machine, Di
 }
 
 /// The machines of an object's CPU levels, those that `init` prefers first: the levels of a list with commas, each as for [`level`]; or
-/// the default.
+/// the default, which on x86-64 is every level, for the object can ask the CPU there.
 ///
 /// # Errors
 /// As [`level`].
 pub fn levels(target: &Target, names: Option<&str>) -> Result<Vec<&'static Machine>, Diagnostic> {
     let mut machines: Vec<&Machine> = match names {
+        None if target.isa == Isa::X86_64 => all_levels(target.isa).collect(),
         None => vec![default_machine(target.isa)],
         Some(names) => names.split(',').map(|name| level(target, Some(name.trim()))).collect::<Result<_, _>>()?,
     };
@@ -459,7 +460,7 @@ mod tests {
         };
         assert_eq!(names("x86_64", Some("x86-64-v2, x86-64-v3,x86-64-v2")), ["x86-64-v3", "x86-64-v2"]);
         assert_eq!(names("x86_64", Some("x86-64-v2,x86-64-v3,x86-64-v4")), ["x86-64-v4", "x86-64-v3", "x86-64-v2"]);
-        assert_eq!(names("x86_64", None), ["x86-64-v3"]);
+        assert_eq!(names("x86_64", None), ["x86-64-v4", "x86-64-v3", "x86-64-v2"]);
         assert_eq!(names("aarch64", None), ["aarch64"]);
         assert_eq!(names("aarch64", Some("aarch64,aarch64+dotprod")), ["aarch64+dotprod", "aarch64"]);
         assert_eq!(levels(super::target("x86_64").unwrap(), Some("x86-64-v2,")).unwrap_err().code, 703);

@@ -3,14 +3,18 @@
 mod linked;
 mod support;
 
-use linked::{Calls, Linked, Tools, weights_of};
+use linked::{Calls, Linked, Tools, Way, weights_of};
 use modelc::diagnostic::{Diagnostics, Kind};
 use modelc::emit::{TopologyRecord, weights_for};
 use modelc::interface::has_shape;
 use modelc::jit::Jit;
+use modelc::lower::{self, Lowered, PlanSource};
+use modelc::machine::machine;
 use modelc::npz;
-use modelc::program::Method;
-use modelc::{Compiled, Compiler, Settings};
+use modelc::plan::Effort;
+use modelc::program::{Level, Method};
+use modelc::target::{host_features, required_features};
+use modelc::{Compiled, Compiler, Settings, pipeline};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,6 +44,12 @@ const SAMPLE: &[&str] = &[
     "tflm-micro_speech_quantized",
     "tflm-mnist_lstm_int8",
 ];
+
+/// Bytes of code that a CPU level of a model may have.
+const MOST_CODE: u64 = 512 << 10;
+
+/// Models whose code at x86-64-v4 is larger: tiles of 64 channels, in bands of rows, with an epilogue written out for each pixel.
+const MORE_CODE: &[(&str, u64)] = &[("coral-tf2_mobilenet_v2_1.0_224_ptq", 600 << 10)];
 
 /// Single operators that one program runs: enough that linking costs little.
 const OPERATORS_A_PROGRAM: usize = 40;
@@ -174,17 +184,27 @@ fn check(models: &[PathBuf], tools: Tools, (failures, refused): &mut (Vec<String
     let mut cases = Vec::new();
     for (number, model) in models.iter().enumerate() {
         match compile(model, &format!("m{number}"), tools) {
-            Ok(case) => cases.push(case),
+            Ok(case) => {
+                failures.extend(too_much_code(&case));
+                cases.push(case);
+            }
             Err(error) if error.0.iter().all(|d| d.kind == Kind::Unsupported) => refused.push(format!("{}: {error}", model.display())),
             Err(error) => failures.push(format!("{}: {error}", model.display())),
         }
     }
     let linked: Vec<Linked<'_>> = cases.iter().map(Case::linked).collect();
-    match linked::run(&linked, tools) {
-        Ok(outputs) => {
-            for (case, outputs) in cases.iter().zip(&outputs) {
-                let checked = compare(case, outputs).and_then(|()| equal_to_jit(case, outputs, tools));
-                failures.extend(checked.err().map(|error| format!("{}: {error}", case.model.display())));
+    let ways = ways(&cases, tools);
+    match linked::run_each_way(&linked, tools, &ways) {
+        Ok(runs) => {
+            for (way, outputs) in ways.iter().zip(&runs) {
+                for ((case, outputs), usual) in cases.iter().zip(outputs).zip(&runs[0]) {
+                    let checked = compare(case, outputs).and_then(|()| match way.threads {
+                        Some(threads) if outputs != usual => Err(format!("other outputs on {threads} threads")),
+                        Some(_) => Ok(()),
+                        None => equal_to_jit(case, outputs, tools, *way),
+                    });
+                    failures.extend(checked.err().map(|error| format!("{}: {error}", case.model.display())));
+                }
             }
         }
         Err(error) => {
@@ -193,6 +213,15 @@ fn check(models: &[PathBuf], tools: Tools, (failures, refused): &mut (Vec<String
             failures.push(format!("{error}\nwhere {}", names.join(", ")));
         }
     }
+}
+
+/// The levels of a model with more code than a level may have.
+fn too_much_code(case: &Case<'_>) -> Vec<String> {
+    let levels = case.compiled.files.record.levels.split(',').zip(&case.compiled.files.record.level_code_bytes);
+    let name = case.model.file_stem().unwrap_or_default();
+    let most = MORE_CODE.iter().find(|(model, _)| name == *model).map_or(MOST_CODE, |(_, bytes)| *bytes);
+    let large = levels.filter(|(_, bytes)| **bytes > most);
+    large.map(|(level, bytes)| format!("{}: {bytes} B of code for {level}", case.model.display())).collect()
 }
 
 fn compile<'p>(model: &'p Path, name: &str, tools: Tools) -> Result<Case<'p>, Diagnostics> {
@@ -233,14 +262,42 @@ fn compare(case: &Case<'_>, outputs: &Calls) -> Result<(), String> {
     Ok(())
 }
 
-/// What runs here is the JIT's code.
-fn equal_to_jit(case: &Case<'_>, outputs: &Calls, tools: Tools) -> Result<(), String> {
+/// What a program is told: first nothing; then that the CPU has one level and no better one, for each of the levels that runs here but the
+/// one that is chosen anyway; then, of a model alone, to run kernels in parts.
+fn ways(cases: &[Case<'_>], tools: Tools) -> Vec<Way> {
+    let mut ways = vec![Way::default()];
+    let Some(case) = cases.first().filter(|_| tools.emulator.is_none()) else { return ways };
+    let levels = case.compiled.lowered.levels();
+    let lesser = levels.iter().filter(|level| runs(level)).skip(1);
+    ways.extend(lesser.map(|level| Way { features: required_features(level.machine), ..Way::default() }));
+    if cases.len() == 1 {
+        ways.extend([0, 5].map(|threads| Way { threads: Some(threads), ..Way::default() }));
+    }
+    ways
+}
+
+/// Whether this computer has a level.
+fn runs(level: &Level) -> bool {
+    required_features(level.machine) & !host_features() == 0
+}
+
+/// The level that `init` chooses on this computer, told what the CPU has or not.
+fn chosen(lowered: &Lowered, features: u64) -> Level<'_> {
+    let told = |level: &Level| features == 0 || required_features(level.machine) & !features == 0;
+    lowered.levels().into_iter().find(|level| runs(level) && told(level)).expect("this computer has one of the levels")
+}
+
+/// What runs here does what the JIT does on the same level alone, where the weights may lie in another order.
+fn equal_to_jit(case: &Case<'_>, outputs: &Calls, tools: Tools, way: Way) -> Result<(), String> {
     if tools.emulator.is_some() {
         return Ok(());
     }
-    let Compiled { lowered, options, .. } = &case.compiled;
-    let jit = Jit::new(&lowered.program, options.machine).map_err(|e| text(&e))?;
-    same_as_jit(&jit, &case.calls, outputs)
+    let Compiled { lowered, module, .. } = &case.compiled;
+    let machine = machine(chosen(lowered, way.features).machine.level).expect("every level has a machine");
+    let options = lower::Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let alone = pipeline::lower(module, "model", options).map_err(|e| text(&e))?;
+    let jit = Jit::new(&alone.program, machine).map_err(|e| text(&e))?;
+    same_as_jit(&jit, &case.calls, outputs).map_err(|error| format!("{}: {error}", machine.level))
 }
 
 fn same_as_jit(jit: &Jit, calls: &Calls, outputs: &Calls) -> Result<(), String> {
@@ -283,7 +340,6 @@ fn retrain(model: &Path) -> Result<(), String> {
     let old = fs::read(model).map_err(|e| text(&e))?;
     let new = Arc::new(support::retrained(&old));
     let settings = Settings { external_weights: true, target: Some(HERE.target.into()), name: Some("net".into()), ..Settings::default() };
-    let machine = settings.machines().map_err(|e| text(&e))?.1[0];
     let compiler = Compiler { settings };
     let compiled = compiler.compile(Arc::new(old), "old").map_err(|e| text(&e))?;
     let inputs = support::recorded(model, "inputs.npz").map_err(|e| text(&e))?;
@@ -304,5 +360,6 @@ fn retrain(model: &Path) -> Result<(), String> {
     }
     // The retrained model on its own, its weights known when it is compiled.
     let (_, lowered) = Compiler::new().lower(new, "new").map_err(|e| text(&e))?;
-    same_as_jit(&Jit::new(&lowered.program, machine).map_err(|e| text(&e))?, &case.calls, &retrained)
+    let level = chosen(&lowered, 0);
+    same_as_jit(&Jit::new(level.program, level.machine).map_err(|e| text(&e))?, &case.calls, &retrained)
 }

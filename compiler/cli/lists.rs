@@ -42,7 +42,8 @@ pub fn ops(arguments: &OpsArguments) -> Result<Outcome, Diagnostics> {
 /// # Errors
 /// Never.
 pub fn targets() -> Result<Outcome, Diagnostics> {
-    let mut rows = vec![["target", "objects", "CPU levels (the default first)", "other spellings"].map(String::from).to_vec()];
+    let mut rows =
+        vec![["target", "objects", "CPU levels (by default all on x86-64, else the first)", "other spellings"].map(String::from).to_vec()];
     for target in TARGETS {
         let levels: Vec<&str> = MACHINES.iter().filter(|m| m.isa == target.isa).map(|m| m.level).collect();
         rows.push(vec![target.name.to_owned(), target.format.name().to_owned(), levels.join(" "), target.aliases.join(" ")]);

@@ -10,7 +10,7 @@ use crate::machine::Machine;
 use crate::plan::Plan;
 use crate::program::{ALIGNMENT, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parts, Slices, Step, Written};
 use crate::schedule::outer::{Choice, Piece};
-use crate::schedule::{self, Argument, Context, Requirements, Unsupported};
+use crate::schedule::{self, Argument, Context, PackedWeights, Requirements, Unsupported};
 use std::collections::{HashMap, HashSet};
 
 /// More parts than this help nobody.
@@ -21,6 +21,8 @@ pub(super) struct Emission<'a, 's> {
     /// The machines of all CPU levels, and the number of the one whose steps they are.
     pub machines: &'a [&'static Machine],
     pub level: usize,
+    /// The weights that levels before have packed.
+    pub packed: &'a PackedWeights,
     pub tensors: &'a Tensors<'a>,
     pub plan: &'a Plan,
     pub pool: &'a mut Pool,
@@ -50,7 +52,8 @@ impl<'a: 's, 's> Emission<'a, 's> {
                 Work::Group(group) => {
                     let (module, function) = (self.tensors.module(), self.tensors.function());
                     let machine = self.machines[self.level];
-                    let schedule = choose(Context { module, function, group, machine, block: None })?;
+                    let schedule =
+                        choose(Context { module, function, group, machine, block: None, levels: self.machines, packed: self.packed })?;
                     let calls = self.calls(group, &schedule, position).map_err(|error| (error, group))?;
                     self.calls.extend((1..=calls.len()).map(|n| (position, n == calls.len())));
                     steps.extend(calls.into_iter().map(Step::Call));

@@ -18,7 +18,7 @@ use crate::machine::Machine;
 use crate::plan::{self, Effort, Plan};
 use crate::program::{Method, Port};
 use crate::schedule::outer::Choice;
-use crate::schedule::{Context, Requirements, Unsupported};
+use crate::schedule::{Context, PackedWeights, Requirements, Unsupported};
 use std::collections::{HashMap, HashSet};
 
 /// A method, its plan and what reports and checks want to know of it.
@@ -45,7 +45,8 @@ pub(super) fn lower(
     pool: &mut Pool,
 ) -> Result<LoweredMethod, Diagnostics> {
     let flow = flow::unroll(module, method.function).map_err(|error| flow_diagnostic(module, method, &error))?;
-    let frame = Frame { module, method, options, machines, variables };
+    let packed = &PackedWeights::default();
+    let frame = Frame { module, method, options, machines, variables, packed };
     // Many are tried: what the best of them takes is seen without the greatest effort.
     let trial = Frame { options: Options { effort: Effort::Normal, ..options }, ..frame };
     let (flow, bands) = bands::choose(flow, options, |flow| trial.planned(flow, |planned| Ok(planned.plan.arena_bytes)))?;
@@ -60,6 +61,7 @@ struct Frame<'a> {
     options: Options,
     machines: &'a [&'static Machine],
     variables: &'a Variables,
+    packed: &'a PackedWeights,
 }
 
 /// A method with a place for everything.
@@ -84,7 +86,7 @@ impl Frame<'_> {
 
         let work = work::of_method(function, &grouped.nodes);
         let levels = self.machines;
-        let context = |group, machine| Context { module, function, group, machine, block: None };
+        let context = |group, machine| Context { module, function, group, machine, block: None, levels, packed: self.packed };
         let needs = needs_of(&work, levels, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?;
         let outside = Outside::new(module, function, self.variables, states, self.method.inputs.len(), outputs);
         let inputs = &function.params[..self.method.inputs.len()];
@@ -131,8 +133,8 @@ impl Frame<'_> {
         let (mut steps, mut calls) = (Vec::new(), Vec::new());
         for level in 0..self.machines.len() {
             let items = work.clone().into_iter().enumerate();
-            let (machines, map, unwritten) = (self.machines, &memory_map, prepared.parts.counts());
-            let mut emission = Emission { machines, level, tensors, plan, pool, bands, unwritten, map, items, calls: vec![] };
+            let (machines, packed, map, unwritten) = (self.machines, self.packed, &memory_map, prepared.parts.counts());
+            let mut emission = Emission { machines, level, packed, tensors, plan, pool, bands, unwritten, map, items, calls: vec![] };
             steps.push(emission.steps().map_err(fail)?);
             // The same for all levels.
             calls = emission.calls;

@@ -6,7 +6,7 @@ use super::weights::Weights;
 use super::{Context, Schedule, bias, conv_direct, depthwise};
 use crate::fuse::Epilogue;
 use crate::ir::{ElementType, Expression, Inst, InstData, Op, Value};
-use crate::machine::DotProduct;
+use crate::machine::{DotProduct, Machine};
 
 /// A convolution over [batch, planes, rows, width, channels]; a matrix product is one row with a 1×1 window.
 #[derive(Clone, Debug)]
@@ -96,8 +96,72 @@ pub enum Form {
     Unsigned8,
     /// Signed bytes, in fours; the zero point is folded into the initial sums.
     Signed8,
+    /// What [`Self::Unsigned8`] or [`Self::Signed8`] holds, in 16 bits, for a machine without products of bytes that reads the panels of
+    /// one that has them. Neighbours are a pair: a four gives two sums, which are added at the end.
+    Neighbours {
+        /// As [`Self::Signed8`].
+        signed: bool,
+    },
+    /// The same; the even bytes of a four are a pair and the odd ones another, as shifts take them apart. Input is staged in this order, for
+    /// which every four must begin at a multiple of four elements.
+    EvenAndOdd {
+        /// As [`Self::Signed8`].
+        signed: bool,
+    },
     /// Binary32.
     Float,
+}
+
+/// For reports.
+impl std::fmt::Display for Form {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Neighbours { .. } => f.write_str("Bytes in neighbouring pairs"),
+            Self::EvenAndOdd { .. } => f.write_str("Bytes in even and odd pairs"),
+            form => write!(f, "{form:?}"),
+        }
+    }
+}
+
+impl Form {
+    /// Whether products are of bytes in fours.
+    fn is_of_bytes(self) -> bool {
+        matches!(self, Self::Unsigned8 | Self::Signed8)
+    }
+
+    /// Whether fours of bytes are multiplied as pairs of 16 bits.
+    fn is_widened(self) -> bool {
+        matches!(self, Self::Neighbours { .. } | Self::EvenAndOdd { .. })
+    }
+
+    /// Whether products are of 16 bits in pairs.
+    pub fn is_of_pairs(self) -> bool {
+        self == Self::Signed16 || self.is_widened()
+    }
+
+    /// Whether the staged form may add something to every element of the input, for which the initial sums make up.
+    pub fn has_excess(self) -> bool {
+        self.is_of_bytes() || self.is_widened()
+    }
+
+    /// Elements of k that the products of one output take together.
+    pub fn group(self) -> u64 {
+        match self {
+            Self::Signed16 => 2,
+            Self::Unsigned8 | Self::Signed8 | Self::Neighbours { .. } | Self::EvenAndOdd { .. } => 4,
+            Self::Float => 1,
+        }
+    }
+
+    /// Lanes of the sums of one output.
+    pub fn sums(self) -> u64 {
+        if matches!(self, Self::Neighbours { .. }) { 2 } else { 1 }
+    }
+
+    /// Products of a vector that take a group of k one after the other.
+    pub fn products(self) -> u64 {
+        if matches!(self, Self::EvenAndOdd { .. }) { 2 } else { 1 }
+    }
 }
 
 impl Contraction {
@@ -256,7 +320,7 @@ impl Contraction {
     }
 
     /// Whether products are added with a fused operation on a machine.
-    pub fn fuses(&self, machine: &crate::machine::Machine) -> bool {
+    pub fn fuses(&self, machine: &Machine) -> bool {
         machine.fma && self.multiply_accumulates() >= REFERENCE_ROUNDING_BELOW
     }
 
@@ -312,8 +376,26 @@ impl Contraction {
         Some((i64::from(i32::MAX) / product) as u64)
     }
 
-    /// The form of the operands on a machine.
-    pub fn form(&self, dot: DotProduct) -> Form {
+    /// The form of the operands on a machine that reads the same panels as those of all levels.
+    pub fn form(&self, machine: &Machine, levels: &[&Machine]) -> Form {
+        let own = self.form_alone(machine.dot);
+        let bytes = levels.iter().map(|level| self.form_alone(level.dot)).find(|form| form.is_of_bytes());
+        let Some(bytes) = bytes.filter(|_| own == Form::Signed16) else { return own };
+        let signed = bytes == Form::Signed8;
+        // Where vectors are short and shifts overwrite their operand, or no other pixel shares the weights, taking bytes apart costs more
+        // than two sums.
+        let pixels = self.batch * self.planes.output * self.output_size[0] * self.output_size[1];
+        let apart = machine.vector_bits > 128 && pixels > 1 && self.reads_whole_fours();
+        if apart { Form::EvenAndOdd { signed } } else { Form::Neighbours { signed } }
+    }
+
+    /// Whether every tap of every pixel begins at a multiple of four elements, and products read the weights as they are stored.
+    fn reads_whole_fours(&self) -> bool {
+        (self.channels / self.groups).is_multiple_of(4) && self.weights.are_whole_bytes()
+    }
+
+    /// The form of the operands on a machine alone.
+    fn form_alone(&self, dot: DotProduct) -> Form {
         let bytes = self.weights.fit_signed_byte(self.open) && self.element.bits() == 8 && self.products_in_32_bits().is_none();
         match dot {
             _ if self.weights.are_floats() => Form::Float,

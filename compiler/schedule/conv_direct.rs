@@ -6,11 +6,12 @@
 //! all pixels; panels that the model holds are the innermost, so that the input is staged once.
 
 use super::contraction::{Contraction, Form};
-use super::cuts::Cuts;
+use super::cuts::{Cuts, Width};
 use super::operands::ElementWise;
 use super::panels::{Extents, Panels};
 use super::phases::Phase;
 use super::staging::{Staging, requirements};
+use super::strips::{NARROWEST, Strips};
 use super::weights::Weights;
 use super::{CUT_FROM, Context, Lowered, Requirements, Schedule, Unsupported, conv_loops};
 use crate::ir::Value as Tensor;
@@ -38,7 +39,7 @@ pub struct DirectSchedule<'a> {
     pub(super) form: Form,
     pub(super) staging: Option<Staging>,
     pub(super) tile: Tile,
-    /// Lanes of an accumulator vector.
+    /// Output channels of an accumulator vector.
     pub(super) lanes: u64,
     pub(super) parts: Vec<Part>,
     /// Products that 32-bit sums hold before they are added to 64-bit ones.
@@ -75,7 +76,7 @@ impl<'a> DirectSchedule<'a> {
     /// # Errors
     /// When the epilogue has no lowering.
     pub fn new(cx: Context<'a>, mut work: Contraction) -> Result<Self, Unsupported> {
-        let form = work.form(cx.machine.dot);
+        let form = work.form(cx.machine, cx.levels);
         let staged = form != Form::Float || work.is_padded();
         if work.is_pointwise() && work.groups == 1 {
             fold_pixels(&mut work, staged);
@@ -85,12 +86,12 @@ impl<'a> DirectSchedule<'a> {
             return Err(Unsupported::new(format!("a window of {window_rows} rows")));
         }
         let staging = staged.then(|| Staging::new(cx.machine, &work, form, 1));
-        let lanes = u64::from(cx.machine.lanes(4));
+        let lanes = lanes_of(cx.machine, form);
         let tile = choose_tile(cx.machine, &work, form, cx.block.is_some());
         let in_32_bits = work.products_in_32_bits();
         let mut schedule = Self { cx, work, form, staging, tile, lanes, parts: vec![], in_32_bits };
         schedule.parts = schedule.all_parts();
-        if schedule.has_excess() {
+        if schedule.form.has_excess() {
             // Each part leaves out other taps, and with them their excess.
             let lanes = schedule.initial_lanes();
             schedule.parts.iter_mut().zip(0..).for_each(|(part, number)| part.initial = number * lanes);
@@ -119,10 +120,9 @@ impl<'a> DirectSchedule<'a> {
         let [height, width] = work.window;
         let taps = planes.taps.iter().flat_map(|z| rows.taps.iter().map(move |y| (z * height + y) * width));
         let taps: Vec<u64> = taps.flat_map(|row| columns.taps.iter().map(move |x| row + x)).collect();
-        let step = group_of(self.form);
+        let step = self.form.group();
         let extents = Extents {
-            outputs: self.outputs_per_group(),
-            cuts: self.cuts(),
+            strips: self.strips(),
             groups: work.groups,
             per_tap: work.channels / work.groups,
             filter_taps: work.planes.window * height * width,
@@ -132,7 +132,7 @@ impl<'a> DirectSchedule<'a> {
         };
         let panels = Panels::new(&work.weights, self.form, extents, self.cx.machine, work.open).without_zeros(&work.weights, work.open);
         let chunk = self.staging.as_ref().and_then(|staging| staging.chunk);
-        let unroll = unroll(chunk.unwrap_or(panels.padded()) / step);
+        let unroll = unroll(chunk.unwrap_or(panels.padded()) / step, self.form.products());
         let round = (step * unroll).max(1);
         let chunk = self.in_32_bits.map(|products| (products / round).max(1) * round);
         Part { axes: axes.map(Clone::clone), panels, base, initial: 0, unroll, chunk }
@@ -148,9 +148,20 @@ impl<'a> DirectSchedule<'a> {
         self.parts.iter().any(|part| part.panels.are_filled())
     }
 
+    /// The strips of a group.
+    fn strips(&self) -> Strips {
+        let panel = self.tile.vectors * self.lanes;
+        Strips::new(self.outputs_per_group(), self.cx.strip(panel, &self.work.weights))
+    }
+
     /// The panels of a group.
     pub(super) fn cuts(&self) -> Cuts {
-        Cuts::new(self.outputs_per_group(), self.tile.vectors * self.lanes)
+        Cuts::new(&self.strips(), self.tile.vectors * self.lanes)
+    }
+
+    /// The widths of panels.
+    pub(super) fn widths(&self) -> Vec<Width> {
+        self.cuts().widths()
     }
 
     /// The vectors of a panel of so many lanes: their number, and the lanes of each.
@@ -169,12 +180,7 @@ impl<'a> DirectSchedule<'a> {
         let lanes = self.initial_lanes() / self.work.groups;
         let channels = || (0..self.work.groups).flat_map(move |g| (0..lanes).map(move |l| (l < per_group).then_some(g * per_group + l)));
         let sums = |part: &Part| self.work.initial_sums(self.excess(), &part.panels.extents.taps, channels());
-        if self.has_excess() { self.parts.iter().flat_map(sums).collect() } else { self.parts.first().map_or(vec![], sums) }
-    }
-
-    /// Whether the staged form may add something to every element of the input.
-    fn has_excess(&self) -> bool {
-        matches!(self.form, Form::Unsigned8 | Form::Signed8)
+        if self.form.has_excess() { self.parts.iter().flat_map(sums).collect() } else { self.parts.first().map_or(vec![], sums) }
     }
 
     fn excess(&self) -> i64 {
@@ -183,17 +189,13 @@ impl<'a> DirectSchedule<'a> {
 
     /// Initial sums of a part: one a lane of every panel.
     fn initial_lanes(&self) -> u64 {
-        self.work.groups * self.cuts().total()
+        self.work.groups * self.strips().total()
     }
 }
 
-/// Elements that one step of the innermost product takes.
-pub(super) fn group_of(form: Form) -> u64 {
-    match form {
-        Form::Signed16 => 2,
-        Form::Unsigned8 | Form::Signed8 => 4,
-        Form::Float => 1,
-    }
+/// Output channels whose sums a vector has.
+fn lanes_of(machine: &Machine, form: Form) -> u64 {
+    u64::from(machine.lanes(4)) / form.sums()
 }
 
 /// Turns a pointwise contraction's pixels into rows of a length that keeps a staged row in the first-level cache and cuts the
@@ -211,13 +213,13 @@ fn fold_pixels(work: &mut Contraction, staged: bool) {
 
 /// The register tile. `in_blocks` says that another kernel computes more pixels with the same weights, which must then lie alike for both.
 fn choose_tile(machine: &Machine, work: &Contraction, form: Form, in_blocks: bool) -> Tile {
-    let lanes = u64::from(machine.lanes(4));
+    let lanes = lanes_of(machine, form);
     let outputs = work.outputs / work.groups;
     let width = work.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0).max(1);
     if weights_first(machine) {
         return wide_tile(machine, form, outputs / lanes, (width, in_blocks));
     }
-    let needed = outputs.div_ceil(lanes).next_power_of_two();
+    let needed = outputs.max(NARROWEST).div_ceil(lanes).next_power_of_two();
     let vectors = needed.min(if width == 1 && !in_blocks { 8 } else { 4 });
     // Accumulators, the pixels' operands and one vector of weights must stay in registers, beside the copies that x86's fused
     // operations need here: they overwrite a factor.
@@ -241,7 +243,7 @@ pub(super) fn weights_first(machine: &Machine) -> bool {
 /// product itself where adding it is an instruction of its own. There are `full` vectors of output channels, and perhaps part of one.
 fn wide_tile(machine: &Machine, form: Form, full: u64, (width, in_blocks): (u64, bool)) -> Tile {
     let registers = u64::from(machine.vector_registers);
-    let apart = u64::from(form == Form::Signed16 && machine.dot == DotProduct::Signed16);
+    let apart = u64::from(form.is_of_pairs() && machine.dot == DotProduct::Signed16);
     // One pixel alone: its weights are read by the products themselves.
     let most = match width {
         1 if !in_blocks => registers / 2 - 2,
@@ -254,16 +256,17 @@ fn wide_tile(machine: &Machine, form: Form, full: u64, (width, in_blocks): (u64,
     Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }
 }
 
-/// Groups of k in a round of the innermost loop over so many of them.
-pub(super) fn unroll(groups: u64) -> u64 {
-    if groups <= 8 { groups } else { [4, 5, 3, 2].into_iter().find(|u| groups.is_multiple_of(*u)).unwrap_or(1) }
+/// Groups of k in a round of the innermost loop over so many of them, each with so many products of a vector.
+pub(super) fn unroll(groups: u64, products: u64) -> u64 {
+    let fits = |u: &u64| groups.is_multiple_of(*u) && u * products <= 5;
+    if groups * products <= 8 { groups } else { [4, 5, 3, 2].into_iter().find(fits).unwrap_or(1) }
 }
 
 impl Schedule for DirectSchedule<'_> {
     fn requirements(&self) -> Requirements {
         let mut needs = requirements(self.cx, &self.work, self.staging.as_ref(), !self.are_filled());
         if self.are_filled() {
-            needs.scratch.push(self.parts.iter().map(|part| part.panels.filled_bytes()).max().unwrap_or(0));
+            needs.scratch.push(self.parts.iter().map(|part| part.panels.filled_bytes(&self.widths())).max().unwrap_or(0));
         }
         needs
     }

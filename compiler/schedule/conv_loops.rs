@@ -1,10 +1,11 @@
 //! The loops of a direct convolution: products of matrices, rows of windows, parts, panels; and the buffers of its kernel.
 
-use super::contraction::{Contraction, Form};
+use super::contraction::Contraction;
 use super::conv_direct::{DirectSchedule, Part, UNROLLED_SEGMENTS};
-use super::cuts::{Cut, Cuts};
+use super::cuts::{Cut, Cuts, Width};
+use super::filling::{Filled, Stored};
 use super::operands::ElementWise;
-use super::panels::{self, Filled, Stored};
+use super::packing;
 use super::staging::{self, Ring, RowPlace};
 use super::{Argument, Lowered, Schedule, Unsupported};
 use crate::ir::Value as Tensor;
@@ -74,8 +75,10 @@ struct PanelPlace {
 /// Where a tile stands.
 pub(super) struct TilePlace<'a> {
     pub part: &'a Part,
-    /// Vectors of output channels, and the lanes of each.
-    pub vectors: (u64, u64),
+    /// The width of the panel.
+    pub width: Width,
+    /// Output channels that it has.
+    pub active: u64,
     pub segments: &'a Segments,
     /// Added to the first elements of the segments.
     pub offset: Value,
@@ -111,7 +114,7 @@ pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) 
         (None, false) => "",
     };
     let description = format!(
-        "direct {:?} {}x{} unroll {}{}{}",
+        "direct {} {}x{} unroll {}{}{}",
         schedule.form,
         schedule.tile.pixels,
         lowering.cuts,
@@ -128,8 +131,8 @@ impl<'a> Lowering<'a> {
         let work = &schedule.work;
         let input = staging::declare_input(&schedule.cx, b, work, shared)?;
         let mut arguments = vec![Argument::Tensor(work.input)];
-        let stored = panels::declare(b, schedule.parts.iter().map(|part| &part.panels), &work.weights, &mut arguments);
-        let biased = work.bias.is_some() || matches!(schedule.form, Form::Unsigned8 | Form::Signed8);
+        let stored = packing::declare(&schedule.cx, b, schedule.parts.iter().map(|part| &part.panels), &work.weights, &mut arguments);
+        let biased = work.bias.is_some() || schedule.form.has_excess();
         let initial = biased.then(|| {
             let sums = schedule.initial_sums();
             let buffer = b.buffer("initial", BufferKind::Input, Lane::I32, sums.len() as u64 / 4, 64);
@@ -141,10 +144,11 @@ impl<'a> Lowering<'a> {
             None => Ring::unstaged(input),
         };
         let filled = schedule.parts.iter().map(|part| &part.panels).filter(|panels| panels.are_filled());
-        let weights = match filled.max_by_key(|panels| panels.elements()) {
+        let widths = schedule.widths();
+        let weights = match filled.max_by_key(|panels| panels.filled_elements(&widths)) {
             Some(panels) => {
                 arguments.push(Argument::Scratch(usize::from(schedule.staging.is_some())));
-                b.buffer("panel", BufferKind::Scratch, panels.lane(), panels.elements(), 64)
+                b.buffer("panel", BufferKind::Scratch, panels.lane(), panels.filled_elements(&widths), 64)
             }
             None => stored.elements,
         };
@@ -153,7 +157,7 @@ impl<'a> Lowering<'a> {
         let mut element_wise = ElementWise::with_epilogue(schedule.cx, &work.epilogue, work.range())?;
         element_wise.declare(b, &mut arguments, shared)?;
         let cuts = schedule.cuts();
-        let hoisted = cuts.widths().into_iter().map(|lanes| (lanes, element_wise.hoist(b, lanes as u16))).collect();
+        let hoisted = hoisted(b, &element_wise, &widths);
         let failure = RefCell::new(None);
         let range = None;
         Ok(Self { schedule, range, arguments, pixels, input, stored, weights, initial, starts, element_wise, cuts, hoisted, failure })
@@ -200,9 +204,9 @@ impl<'a> Lowering<'a> {
                 let channel = self.first_channel(b, panel);
                 let first = b.scale_index(channel, part.panels.per_output() as i64, 0);
                 let first = b.add(first, bases.right);
-                let lane = self.panel_lane(b, panel);
-                let Cut { lanes, active, .. } = panel.cut;
-                let filled = Filled { lane, base: part.base, first, lanes, active };
+                let (lane, _) = self.panel_start(b, part, panel);
+                let Cut { width, active, .. } = panel.cut;
+                let filled = Filled { lane, base: part.base, first, width, active };
                 part.panels.fill(b, self.stored, self.weights, &filled);
                 self.rows(b, bases, |b, at| self.output_row(b, part, at, |b, row| self.panel(b, part, row, panel)));
             });
@@ -293,10 +297,11 @@ impl<'a> Lowering<'a> {
         b.add(first, at.cut.first)
     }
 
-    /// The first lane of a panel among those of a part.
-    fn panel_lane(&self, b: &mut KernelBuilder, at: PanelPlace) -> Value {
-        let group = b.scale_index(at.group, self.cuts.total() as i64, 0);
-        b.add(group, at.cut.first)
+    /// The first lane of a panel's strips among those of a part, and where in the buffer the panel begins from where the strips begin.
+    fn panel_start(&self, b: &mut KernelBuilder, part: &Part, at: PanelPlace) -> (Value, Value) {
+        let group = b.scale_index(at.group, part.panels.extents.strips.total() as i64, 0);
+        let (strip, element) = part.panels.start(b, at.cut);
+        (b.add(group, strip), element)
     }
 
     /// One panel of a group, over all pixels of a row.
@@ -305,13 +310,14 @@ impl<'a> Lowering<'a> {
         let work = &schedule.work;
         let width = part.axes[2].count;
         let channel = self.first_channel(b, at);
+        let (lane, element) = self.panel_start(b, part, at);
         let weights = if part.panels.are_filled() {
-            b.index(0)
+            element
         } else {
-            let lane = self.panel_lane(b, at);
-            b.scale_index(lane, part.panels.lane_elements() as i64, part.base as i64)
+            let strips = b.scale_index(lane, part.panels.in_buffer(part.panels.lane_elements()), part.panels.in_buffer(part.base));
+            b.add(strips, element)
         };
-        let initial = b.scale_index(at.group, self.cuts.total() as i64, part.initial as i64);
+        let initial = b.scale_index(at.group, part.panels.extents.strips.total() as i64, part.initial as i64);
         let initial = b.add(initial, at.cut.first);
         let input_channel = b.scale_index(at.group, (work.channels / work.groups) as i64, (part.axes[2].lead * work.channels) as i64);
         let body = |b: &mut KernelBuilder, x: Value, count: u64| {
@@ -319,9 +325,9 @@ impl<'a> Lowering<'a> {
             let offset = b.add(offset, input_channel);
             let step = b.scale_index(x, work.phases[2].step as i64, 0);
             let pixel = b.add(row.pixel, step);
-            let vectors = schedule.vectors_of(at.cut.lanes);
-            let place = TilePlace { part, vectors, segments: &row.segments, offset, pixel, channel, weights, initial };
-            if let Err(error) = self.tile(b, &place, count, at.cut.active) {
+            let Cut { width, active, .. } = at.cut;
+            let place = TilePlace { part, width, active, segments: &row.segments, offset, pixel, channel, weights, initial };
+            if let Err(error) = self.tile(b, &place, count) {
                 self.failure.borrow_mut().get_or_insert(error);
             }
         };
@@ -337,4 +343,11 @@ impl<'a> Lowering<'a> {
 /// Windows along a dimension, of the phase that has most.
 fn positions(work: &Contraction, dimension: usize) -> u64 {
     work.phases[dimension].list.iter().map(|phase| phase.count).max().unwrap_or(0)
+}
+
+/// What an epilogue loads before the loops, for the lanes of each width of panels.
+pub(super) fn hoisted(b: &mut KernelBuilder, element_wise: &ElementWise<'_>, widths: &[Width]) -> Vec<(u64, Vec<Option<Value>>)> {
+    let mut lanes: Vec<u64> = widths.iter().map(|width| width.lanes).collect();
+    lanes.dedup();
+    lanes.into_iter().map(|lanes| (lanes, element_wise.hoist(b, lanes as u16))).collect()
 }

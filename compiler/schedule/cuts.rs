@@ -1,19 +1,27 @@
-//! How output channels are cut into panels: as many of the full width as there are, then narrower ones for the rest, so that little of
-//! what is stored and computed is padding.
+//! How strips are cut into panels, which are computed together: a machine with long vectors takes several strips for one panel, one
+//! with short vectors several panels for one strip, so that both read the same packed weights.
 
+use super::strips::{NARROWEST, Strips};
 use crate::kernel::{KernelBuilder, Value};
 
-/// The fewest lanes of a panel: up to four are as fast on every machine, but these are padding in a model that ends in one number.
-const NARROWEST: u64 = 2;
-
-/// The panels of so many output channels.
+/// The panels of some output channels.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cuts {
     outputs: u64,
-    /// Lanes of a panel of full width.
-    lanes: u64,
-    /// Lanes of those behind them.
-    rest: Vec<u64>,
+    /// The panels of full width that lie in strips of full width: their lanes, and behind which channel they end.
+    whole: Width,
+    end: u64,
+    /// Those behind them.
+    rest: Vec<Width>,
+}
+
+/// The width of a panel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Width {
+    /// Its lanes: a power of two.
+    pub lanes: u64,
+    /// Lanes of the strip that it lies in, or of each of the strips that it takes: a power of two.
+    pub strip: u64,
 }
 
 /// A panel in a kernel.
@@ -21,104 +29,99 @@ pub struct Cuts {
 pub struct Cut {
     /// Its first output channel, which is its first lane too.
     pub first: Value,
-    /// Its lanes: a power of two.
-    pub lanes: u64,
+    /// Its width.
+    pub width: Width,
     /// Output channels that it has.
     pub active: u64,
 }
 
 impl Cuts {
-    /// The panels of `outputs` channels, `lanes` of which are the full width: a power of two.
-    pub fn new(outputs: u64, lanes: u64) -> Self {
-        Self { outputs, lanes, rest: narrower(outputs % lanes) }
+    /// The panels of strips, `lanes` of which are the full width: a power of two.
+    pub fn new(strips: &Strips, lanes: u64) -> Self {
+        let (outputs, strip, lanes) = (strips.outputs, strips.lanes, lanes.max(NARROWEST));
+        let end = outputs - outputs % lanes.max(strip);
+        let (full, narrow): (Vec<u64>, Vec<u64>) = strips.behind(end).partition(|&width| width == strip);
+        let mut rest = Vec::new();
+        if lanes > strip {
+            let mut left = full.len() as u64;
+            while left > 0 {
+                let together = (1 << left.ilog2()).min(lanes / strip);
+                rest.push(Width { lanes: together * strip, strip });
+                left -= together;
+            }
+        } else {
+            rest.extend(full.iter().flat_map(|_| parts(strip, lanes)));
+        }
+        rest.extend(narrow.into_iter().flat_map(|strip| parts(strip, lanes)));
+        Self { outputs, whole: Width { lanes, strip }, end, rest }
     }
 
-    /// Panels of full width.
-    fn whole(&self) -> u64 {
-        self.outputs / self.lanes
-    }
-
-    /// The lanes of every panel, in order.
-    pub fn all(&self) -> impl Iterator<Item = u64> + '_ {
-        (0..self.whole()).map(|_| self.lanes).chain(self.rest.iter().copied())
-    }
-
-    /// Lanes of all panels.
-    pub fn total(&self) -> u64 {
-        self.all().sum()
-    }
-
-    /// The widths that there are, the widest first.
-    pub fn widths(&self) -> Vec<u64> {
-        let mut widths: Vec<u64> = (self.whole() > 0).then_some(self.lanes).into_iter().chain(self.rest.iter().copied()).collect();
+    /// The widths that there are.
+    pub fn widths(&self) -> Vec<Width> {
+        let mut widths: Vec<Width> = (self.end > 0).then_some(self.whole).into_iter().chain(self.rest.iter().copied()).collect();
         widths.dedup();
         widths
     }
 
-    /// Lanes of the widest panel.
-    pub fn widest(&self) -> u64 {
-        self.widths().first().copied().unwrap_or(0)
-    }
-
     /// Every panel: those of full width in a loop, the others behind it.
     pub fn for_each(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, Cut)) {
-        let lanes = self.lanes;
-        let end = self.whole() * lanes;
-        b.for_range(0, end as i64, lanes as i64, |b, first| body(b, Cut { first, lanes, active: lanes }));
-        let mut start = end;
-        for &lanes in &self.rest {
+        let width = self.whole;
+        b.for_range(0, self.end as i64, width.lanes as i64, |b, first| body(b, Cut { first, width, active: width.lanes }));
+        let mut start = self.end;
+        for &width in self.rest.iter() {
             let first = b.index(start as i64);
-            body(b, Cut { first, lanes, active: lanes.min(self.outputs - start) });
-            start += lanes;
+            body(b, Cut { first, width, active: width.lanes.min(self.outputs - start) });
+            start += width.lanes;
         }
     }
 }
 
-/// The widths, for reports: `32`, or `32+8`.
-impl std::fmt::Display for Cuts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.widths().iter().map(u64::to_string).collect::<Vec<_>>().join("+"))
-    }
+/// The panels of a strip, of so many lanes at most. Each has a channel, for a strip is less than half empty.
+fn parts(strip: u64, lanes: u64) -> impl Iterator<Item = Width> {
+    let lanes = lanes.min(strip);
+    (0..strip / lanes).map(move |_| Width { lanes, strip })
 }
 
-/// Lanes of the panels of what is less than one of full width: one, or half of it and what the rest needs where one would be padding by
-/// more than an eighth and these are less.
-fn narrower(outputs: u64) -> Vec<u64> {
-    if outputs == 0 {
-        return vec![];
+/// The lanes, for reports: `32`, or `32+8`.
+impl std::fmt::Display for Cuts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut lanes: Vec<String> = self.widths().iter().map(|width| width.lanes.to_string()).collect();
+        lanes.dedup();
+        f.write_str(&lanes.join("+"))
     }
-    let one = outputs.next_power_of_two().max(NARROWEST);
-    let first = one / 2;
-    if (one - outputs) * 8 <= outputs || first < NARROWEST || first >= outputs {
-        return vec![one];
-    }
-    let rest = narrower(outputs - first);
-    if first + rest.iter().sum::<u64>() < one { [vec![first], rest].concat() } else { vec![one] }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Cuts;
+    use super::{Cuts, Strips, Width};
+
+    /// The lanes of all panels, with those of their strips.
+    fn panels(outputs: u64, strip: u64, lanes: u64) -> Vec<(u64, u64)> {
+        let cuts = Cuts::new(&Strips::new(outputs, strip), lanes);
+        let whole = (0..cuts.end / lanes).map(|_| cuts.whole);
+        whole.chain(cuts.rest).map(|Width { lanes, strip }| (lanes, strip)).collect()
+    }
 
     #[test]
-    fn rests_are_narrow() {
-        let cases: [(u64, u64, &[u64]); 11] = [
-            (64, 32, &[32, 32]),
-            (24, 32, &[16, 8]),
-            (40, 32, &[32, 8]),
-            (52, 32, &[32, 16, 4]),
-            (62, 64, &[64]),
-            (28, 32, &[16, 8, 4]),
-            (1, 64, &[2]),
-            (5, 32, &[8]),
-            (12, 16, &[8, 4]),
-            (13, 16, &[16]),
-            (0, 16, &[]),
-        ];
-        for (outputs, lanes, panels) in cases {
-            let cuts = Cuts::new(outputs, lanes);
-            assert_eq!(cuts.all().collect::<Vec<_>>(), panels, "{outputs} by {lanes}");
-            assert_eq!(cuts.total(), panels.iter().sum::<u64>());
+    fn panels_take_all_strips() {
+        assert_eq!(panels(52, 32, 32), [(32, 32), (16, 16), (4, 4)]);
+        assert_eq!(panels(52, 16, 32), [(32, 16), (16, 16), (4, 4)]);
+        assert_eq!(panels(44, 16, 64), [(32, 16), (8, 8), (4, 4)]);
+        assert_eq!(panels(63, 16, 64), [(64, 16)]);
+        assert_eq!(panels(28, 16, 8), [(8, 16), (8, 16), (8, 8), (4, 4)]);
+        assert_eq!(panels(31, 16, 8), [(8, 16); 4]);
+        assert_eq!(panels(0, 16, 8), []);
+    }
+
+    #[test]
+    fn panels_cover_every_channel_once() {
+        for outputs in 0..200 {
+            for (strip, lanes) in [(16, 2), (16, 4), (16, 8), (16, 16), (16, 32), (16, 64), (8, 8), (64, 64)] {
+                let (strips, panels) = (Strips::new(outputs, strip), panels(outputs, strip, lanes));
+                assert_eq!(panels.iter().map(|(lanes, _)| lanes).sum::<u64>(), strips.total());
+                let before_last: u64 = panels.iter().rev().skip(1).map(|(lanes, _)| lanes).sum();
+                assert!(before_last < outputs.max(1), "an empty panel of {outputs}");
+            }
         }
     }
 }

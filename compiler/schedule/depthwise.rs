@@ -3,10 +3,15 @@
 //! elements are interleaved and multiplied in pairs.
 
 use super::contraction::{Contraction, Form};
-use super::cuts::{Cut, Cuts};
+use super::conv_loops::hoisted;
+use super::conv_tile::join;
+use super::cuts::{Cut, Cuts, Width};
+use super::filling::{Filled, Stored};
 use super::operands::{ElementWise, Place};
-use super::panels::{self, Extents, Filled, Panels, Stored};
+use super::packing;
+use super::panels::{Extents, Panels};
 use super::staging::{self, Ring, RowPlace, Staging};
+use super::strips::Strips;
 use super::{Argument, CUT_FROM, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{ElementType, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
@@ -26,6 +31,8 @@ pub struct DepthwiseSchedule<'a> {
     staging: Option<Staging>,
     /// A panel is all taps of a block of channels.
     panels: Panels,
+    /// The blocks.
+    cuts: Cuts,
 }
 
 impl<'a> DepthwiseSchedule<'a> {
@@ -46,20 +53,16 @@ impl<'a> DepthwiseSchedule<'a> {
         }
         let taps: Vec<u64> = (0..work.per_output()).collect();
         let (filter_taps, segment_taps) = (work.per_output(), work.per_output());
-        let cuts = Cuts::new(work.outputs, lanes);
-        let extents = Extents { outputs: work.outputs, cuts, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step };
+        let strips = Strips::new(work.outputs, cx.strip(lanes, &work.weights));
+        let cuts = Cuts::new(&strips, lanes);
+        let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step };
         let panels = Panels::new(&work.weights, form, extents, cx.machine, work.open);
-        Ok(Self { cx, work, form, staging, panels })
+        Ok(Self { cx, work, form, staging, panels, cuts })
     }
 
     fn taps(&self) -> Vec<(u64, u64)> {
         let [rows, columns] = self.work.window;
         (0..rows).flat_map(|y| (0..columns).map(move |x| (y, x))).collect()
-    }
-
-    /// The blocks of channels.
-    fn cuts(&self) -> &Cuts {
-        &self.panels.extents.cuts
     }
 }
 
@@ -75,9 +78,9 @@ impl Schedule for DepthwiseSchedule<'_> {
         let range = self.extent(shared).map(|_| (b.integer(), b.integer()));
         let mut arguments = vec![Argument::Tensor(work.input)];
         let input = staging::declare_input(&self.cx, &mut b, work, shared)?;
-        let stored = panels::declare(&mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
+        let stored = packing::declare(&self.cx, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
         let initial = work.bias.is_some().then(|| {
-            let channels = self.cuts().total();
+            let channels = self.panels.extents.strips.total();
             let sums = work.initial_sums(0, &[], (0..channels).map(|c| (c < work.outputs).then_some(c)));
             arguments.push(Argument::Data(sums.into()));
             b.buffer("initial", BufferKind::Input, Lane::I32, channels, 64)
@@ -87,12 +90,12 @@ impl Schedule for DepthwiseSchedule<'_> {
             None => Ring::unstaged(input),
         };
         let weights = match self.panels.are_filled() {
-            true => b.buffer("panel", BufferKind::Local, self.panels.lane(), self.panels.elements(), 64),
+            true => b.buffer("panel", BufferKind::Local, self.panels.lane(), self.panels.filled_elements(&self.cuts.widths()), 64),
             false => stored.elements,
         };
         let mut element_wise = ElementWise::with_epilogue(self.cx, &work.epilogue, work.range())?;
         element_wise.declare(&mut b, &mut arguments, shared)?;
-        let hoisted = self.cuts().widths().into_iter().map(|lanes| (lanes, element_wise.hoist(&mut b, lanes as u16))).collect();
+        let hoisted = hoisted(&mut b, &element_wise, &self.cuts.widths());
         if let Some(staging) = &self.staging {
             staging.prepare(&mut b, work, pixels);
         }
@@ -103,7 +106,7 @@ impl Schedule for DepthwiseSchedule<'_> {
             return Err(error);
         }
         let staged = if self.staging.is_some() { ", staged rows" } else { "" };
-        let description = format!("depthwise {:?} by {}{staged}", self.form, self.cuts());
+        let description = format!("depthwise {:?} by {}{staged}", self.form, self.cuts);
         Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: work.multiply_accumulates() })
     }
 
@@ -169,7 +172,7 @@ impl Lowering<'_> {
     fn row(&self, b: &mut KernelBuilder, rows: &[Value], first_pixel: Value) {
         let work = &self.schedule.work;
         let width = work.output_size[1];
-        self.schedule.cuts().for_each(b, |b, cut| {
+        self.schedule.cuts.for_each(b, |b, cut| {
             let weights = self.panel(b, cut);
             let rows: Vec<Value> = rows.iter().map(|&r| b.add(r, cut.first)).collect();
             let block = Block { rows, weights, first: self.first_sum(b, cut), cut };
@@ -185,13 +188,15 @@ impl Lowering<'_> {
     /// The first element of a block's panel.
     fn panel(&self, b: &mut KernelBuilder, cut: Cut) -> Value {
         let panels = &self.schedule.panels;
+        let (lane, element) = panels.start(b, cut);
         if !panels.are_filled() {
-            return b.scale_index(cut.first, panels.lane_elements() as i64, 0);
+            let strips = b.scale_index(lane, panels.lane_elements() as i64, 0);
+            return b.add(strips, element);
         }
         let first = b.scale_index(cut.first, panels.per_output() as i64, 0);
-        let panel = Filled { lane: cut.first, base: 0, first, lanes: cut.lanes, active: cut.active };
-        panels.fill(b, self.stored, self.weights, &panel);
-        b.index(0)
+        let filled = Filled { lane, base: 0, first, width: cut.width, active: cut.active };
+        panels.fill(b, self.stored, self.weights, &filled);
+        element
     }
 
     /// Some pixels of a row from `x` on.
@@ -202,7 +207,7 @@ impl Lowering<'_> {
         let sums = self.sums(b, &rows, block, pixels);
         let pixel = b.add(first_pixel, x);
         let base = b.scale_index(pixel, work.outputs as i64, 0);
-        let Cut { first: channel, lanes, active } = block.cut;
+        let Cut { first: channel, width: Width { lanes, .. }, active } = block.cut;
         let flat = b.add(base, channel);
         let hoisted = self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[][..], |(_, hoisted)| hoisted);
         for (p, mut sum) in sums.into_iter().enumerate() {
@@ -222,13 +227,13 @@ impl Lowering<'_> {
         let work = &self.schedule.work;
         let offset = ((x * work.phases[2].dilation + pixel * work.strides[1]) * work.outputs) as i64;
         // A staged row may be read past the channels: what is there is multiplied by zero weights, or not stored.
-        let active = if self.schedule.staging.is_some() { cut.lanes } else { cut.active };
-        b.load_active(self.pixels.rows, rows[y as usize], offset, cut.lanes as u16, active as u16)
+        let active = if self.schedule.staging.is_some() { cut.width.lanes } else { cut.active };
+        b.load_active(self.pixels.rows, rows[y as usize], offset, cut.width.lanes as u16, active as u16)
     }
 
     /// Where the sums of a block begin.
     fn first_sum(&self, b: &mut KernelBuilder, cut: Cut) -> Value {
-        let block = cut.lanes as u16;
+        let block = cut.width.lanes as u16;
         match self.initial {
             Some(buffer) => b.load(buffer, cut.first, 0, block),
             None if self.schedule.form == Form::Float => b.float(Type::vector(Lane::F32, block), 0.0),
@@ -236,15 +241,26 @@ impl Lowering<'_> {
         }
     }
 
+    /// The weights of a pair of taps, or of a tap, in the channels of a block.
+    fn weights_of(&self, b: &mut KernelBuilder, at: &Block, tap: u64) -> Value {
+        let (panels, width) = (&self.schedule.panels, at.cut.width);
+        let lanes = width.lanes.min(width.strip);
+        let mut strip = |lane: u64| {
+            let count = (lanes * panels.extents.step) as u16;
+            panels.load(b, (self.schedule.form, 0), self.weights, at.weights, panels.place(width, tap, lane), count)
+        };
+        let strips: Vec<Value> = (0..width.lanes).step_by(lanes as usize).map(&mut strip).collect();
+        join(b, &strips)
+    }
+
     /// The sum of each pixel of a tile.
     fn sums(&self, b: &mut KernelBuilder, rows: &[Value], at: &Block, pixels: u64) -> Vec<Value> {
-        let (panels, form, block) = (&self.schedule.panels, self.schedule.form, at.cut.lanes as u16);
+        let (panels, form, block) = (&self.schedule.panels, self.schedule.form, at.cut.width.lanes as u16);
         let step = panels.extents.step as u16;
         let interleaved: Vec<u16> = (0..block).flat_map(|l| [l, l + block]).collect();
         let mut sums = vec![at.first; pixels as usize];
         for (number, taps) in self.schedule.taps().chunks(step.into()).enumerate() {
-            let offset = number as i64 * i64::from(block * step);
-            let w = panels.load(b, form, self.weights, at.weights, offset, block * step);
+            let w = self.weights_of(b, at, number as u64 * panels.extents.step);
             for (pixel, sum) in sums.iter_mut().enumerate() {
                 let x = self.tap(b, rows, taps[0], pixel as u64, at.cut);
                 *sum = match form {

@@ -13,6 +13,7 @@ pub mod cuts;
 pub mod depthwise;
 pub mod expression;
 pub mod external;
+mod filling;
 pub mod fourier;
 pub mod gather;
 pub mod index;
@@ -22,6 +23,7 @@ pub mod mirror_pad;
 pub mod movement;
 pub mod operands;
 pub mod outer;
+pub mod packing;
 pub mod panels;
 pub mod phases;
 pub mod products;
@@ -35,7 +37,8 @@ pub mod scatter;
 pub mod slices;
 pub mod sparse;
 pub mod specialise;
-mod staging;
+pub mod staging;
+pub mod strips;
 pub mod suppress;
 pub mod top_k;
 pub mod weights;
@@ -46,7 +49,9 @@ use crate::ir::{Constant, Data, ElementType, Extent, Function, Module, Op, Value
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 pub use expression::Unsupported;
+pub use packing::PackedWeights;
 use quantity::Quantity;
+use weights::Weights;
 
 /// What a schedule sees.
 #[derive(Clone, Copy)]
@@ -61,9 +66,19 @@ pub struct Context<'a> {
     pub machine: &'a Machine,
     /// Where the group is computed slice by slice, the slices of a block: see [`outer`].
     pub block: Option<u64>,
+    /// The machines whose code reads the same packed weights, this one among them.
+    pub levels: &'a [&'static Machine],
+    /// Weights that were packed before.
+    pub packed: &'a PackedWeights,
 }
 
 impl<'a> Context<'a> {
+    /// Lanes of the strips in which the packed weights of a kernel lie whose panels have so many.
+    pub fn strip(&self, panel: u64, weights: &Weights) -> u64 {
+        let is_alone = self.levels.len() == 1 || matches!(weights, Weights::Computed { .. });
+        if is_alone { panel } else { strips::COMMON }
+    }
+
     /// The static shape of a tensor, or of a block of its slices; an index has none.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 
 use super::Argument;
 use super::map::row;
+use crate::ir::Data;
 use crate::kernel::{Buffer, BufferKind, ConvertOp, KernelBuilder, Lane, Type, Value};
 
 /// The longest distance that is written down.
@@ -15,15 +16,24 @@ const FARTHEST: usize = u8::MAX as usize;
 pub struct Entries {
     /// The elements, so many bytes each.
     pub elements: Vec<u8>,
-    /// How far each is from the one before it in its panel, or from the panel's start.
+    /// How far each is from the one before it in its strip, or from the strip's start.
     distances: Vec<u8>,
-    /// For each lane of each panel, and behind the last: the entries before the panel of which it is the first lane.
+    /// For each lane of each strip, and behind the last: the entries before the strip that it is in.
     starts: Vec<u32>,
 }
 
 /// Bytes of so many elements that are not zero, `size` bytes each, in panels of so many lanes, if no distance is too long.
 pub fn bytes(elements: u64, size: u64, lanes: u64) -> u64 {
     elements * (size + 1) + 4 * (lanes + 1)
+}
+
+/// Entries as the model holds them.
+#[derive(Clone)]
+pub struct Packed {
+    /// The elements.
+    pub elements: Data,
+    distances: Data,
+    starts: Data,
 }
 
 /// Where a kernel reads entries, beside the elements.
@@ -34,7 +44,7 @@ pub struct Places {
 }
 
 impl Entries {
-    /// Adds a panel of so many lanes. `elements` has its elements in order, `size` bytes each.
+    /// Adds a strip of so many lanes. `elements` has its elements in order, `size` bytes each.
     pub fn push(&mut self, elements: &[u8], size: usize, lanes: u64) {
         let entries = self.distances.len() as u32;
         self.starts.extend((0..lanes).map(|_| entries));
@@ -54,27 +64,40 @@ impl Entries {
         }
     }
 
-    /// Declares what is read beside the elements.
-    pub fn declare(mut self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>) -> Places {
+    /// All of them, as the model holds them.
+    pub fn packed(mut self) -> Packed {
         self.starts.push(self.distances.len() as u32);
         let starts: Vec<u8> = self.starts.iter().flat_map(|start| start.to_le_bytes()).collect();
-        let mut buffer = |name: &str, lane: Lane, bytes: Vec<u8>| {
-            let buffer = b.buffer(name, BufferKind::Input, lane, bytes.len() as u64 / u64::from(lane.bytes()), 64);
-            arguments.push(Argument::Data(bytes.into()));
-            buffer
-        };
-        Places { distances: buffer("distances", Lane::I8, self.distances), starts: buffer("starts", Lane::I32, starts) }
+        Packed { elements: self.elements.into(), distances: self.distances.into(), starts: starts.into() }
     }
 }
 
-/// Fills the panel at the start of `to`, of so many lanes and `count` elements. `lane` is the number of its first lane among those of all
-/// panels; what is cleared is cleared a `vector` at a time.
-pub fn fill(b: &mut KernelBuilder, (from, to): (Buffer, Buffer), places: Places, lanes: u64, (lane, count, vector): (Value, u64, u16)) {
+impl Packed {
+    /// Declares what is read beside the elements.
+    pub fn declare(&self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>) -> Places {
+        let mut buffer = |name: &str, lane: Lane, data: &Data| {
+            let elements = data.bytes().len() as u64 / u64::from(lane.bytes());
+            arguments.push(Argument::Data(data.clone()));
+            b.buffer(name, BufferKind::Input, lane, elements, 64)
+        };
+        Places { distances: buffer("distances", Lane::I8, &self.distances), starts: buffer("starts", Lane::I32, &self.starts) }
+    }
+}
+
+/// Fills a strip from an element of `to` on, of so many lanes and `count` elements. `lane` is the number of its first lane among those of
+/// all panels; what is cleared is cleared a `vector` at a time.
+pub fn fill(
+    b: &mut KernelBuilder,
+    (from, to): (Buffer, Buffer),
+    places: Places,
+    lanes: u64,
+    (lane, target, count, vector): (Value, i64, u64, u16),
+) {
     let filled = b.lane_of(to);
     row(b, count, vector, |b, i, active| {
         let ty = Type::vector(filled, vector);
         let zero = if filled == Lane::F32 { b.float(ty, 0.0) } else { b.int(ty, 0) };
-        b.store_active(to, i, 0, zero, active);
+        b.store_active(to, i, target, zero, active);
     });
     let [start, end] = [0, lanes as i64].map(|offset| {
         let entry = b.load(places.starts, lane, offset, 1);
@@ -87,7 +110,7 @@ pub fn fill(b: &mut KernelBuilder, (from, to): (Buffer, Buffer), places: Places,
         let place = b.add(place[0], distance);
         let element = b.load(from, entry, 0, 1);
         let element = if b.lane_of(from) == filled { element } else { b.convert(ConvertOp::HalfToFloat, element, filled) };
-        b.store(to, place, 0, element);
+        b.store(to, place, target, element);
         vec![place]
     });
 }

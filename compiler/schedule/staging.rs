@@ -96,7 +96,7 @@ impl Staging {
     /// The lane type of staged elements.
     pub fn lane(&self) -> Lane {
         match self.form {
-            Form::Signed16 => Lane::I16,
+            Form::Signed16 | Form::Neighbours { .. } | Form::EvenAndOdd { .. } => Lane::I16,
             Form::Unsigned8 | Form::Signed8 => Lane::I8,
             Form::Float => Lane::F32,
         }
@@ -136,7 +136,10 @@ impl Staging {
     fn border(&self, contraction: &Contraction) -> i64 {
         match (self.form, contraction.element) {
             (Form::Unsigned8, ElementType::I8) => contraction.input_zero_point + 128,
-            (Form::Unsigned8 | Form::Signed8, _) => contraction.input_zero_point,
+            (Form::Neighbours { signed: false } | Form::EvenAndOdd { signed: false }, ElementType::I8) => {
+                contraction.input_zero_point + 128
+            }
+            (form, _) if form.has_excess() => contraction.input_zero_point,
             _ => 0,
         }
     }
@@ -248,8 +251,12 @@ impl Staging {
             });
             return;
         }
-        // Whole vectors of bytes, and as many floats as keep two vectors in flight.
-        let lanes = if self.form == Form::Float { self.vector_bytes / 2 } else { self.vector_bytes };
+        // Whole vectors of bytes, and as many floats as keep two vectors in flight; bytes change places within 16 of them.
+        let lanes = match self.form {
+            Form::Float => self.vector_bytes / 2,
+            Form::EvenAndOdd { .. } => 16,
+            _ => self.vector_bytes,
+        };
         let lanes = lanes.min(u16::try_from(elements.next_power_of_two()).unwrap_or(lanes));
         row(b, elements, lanes, |b, i, active| {
             let source = b.add(from, i);
@@ -262,7 +269,6 @@ impl Staging {
 
     /// An input element in the staged form.
     fn convert(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring, raw: Value) -> Value {
-        let ty = b.ty(raw);
         match self.form {
             Form::Float => raw,
             Form::Signed16 if contraction.element == ElementType::I16 => raw,
@@ -277,14 +283,35 @@ impl Staging {
                 };
                 b.sub(wide, zero_point)
             }
-            // An unsigned byte is the signed one plus 128, which flips the top bit.
-            Form::Unsigned8 if contraction.element == ElementType::I8 => {
-                let top = b.int(ty, -128);
-                b.binary(BinaryOp::Xor, raw, top)
+            Form::Unsigned8 => as_unsigned(b, contraction.element, raw),
+            Form::Signed8 => raw,
+            Form::Neighbours { signed } => widened(b, contraction.element, signed, raw),
+            Form::EvenAndOdd { signed } => {
+                let exchanged = (0..b.ty(raw).lanes).map(|lane| lane & !3 | [0, 2, 1, 3][usize::from(lane & 3)]).collect();
+                let fours = b.shuffle(raw, raw, exchanged);
+                widened(b, contraction.element, signed, fours)
             }
-            Form::Unsigned8 | Form::Signed8 => raw,
         }
     }
+}
+
+/// An unsigned byte is the signed one plus 128, which flips the top bit.
+fn as_unsigned(b: &mut KernelBuilder, element: ElementType, raw: Value) -> Value {
+    if element != ElementType::I8 {
+        return raw;
+    }
+    let ty = b.ty(raw);
+    let top = b.int(ty, -128);
+    b.binary(BinaryOp::Xor, raw, top)
+}
+
+/// A signed byte, or an unsigned one, in 16 bits.
+fn widened(b: &mut KernelBuilder, element: ElementType, signed: bool, raw: Value) -> Value {
+    if signed {
+        return b.convert(ConvertOp::SignExtend, raw, Lane::I16);
+    }
+    let unsigned = as_unsigned(b, element, raw);
+    b.convert(ConvertOp::ZeroExtend, unsigned, Lane::I16)
 }
 
 /// Declares a contraction's input; it is not read-only where it shares memory with the output.

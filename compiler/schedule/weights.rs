@@ -25,6 +25,14 @@ pub enum Weights {
     },
 }
 
+/// Which constants they are: where they lie in memory, and what integers mean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Source {
+    first: *const u8,
+    bytes: usize,
+    integers: Option<(ElementType, i64)>,
+}
+
 /// Integers as the file stores them: they are read where they lie, for a copy of a large model's would be as large.
 #[derive(Clone, Debug)]
 pub struct Integers {
@@ -102,6 +110,16 @@ impl Weights {
         Ok(Self::Computed { tensor, element, zero_point, count: cx.shape(tensor)?.iter().product() })
     }
 
+    /// Where constants come from; `None` for a tensor.
+    pub fn source(&self) -> Option<Source> {
+        let (data, integers) = match self {
+            Self::Integers(Integers { data, stored, zero_point, .. }) => (data, Some((*stored, *zero_point))),
+            Self::Floats(data) | Self::Halves(data) => (data, None),
+            Self::Computed { .. } => return None,
+        };
+        Some(Source { first: data.bytes().as_ptr(), bytes: data.bytes().len(), integers })
+    }
+
     /// Number of weights.
     pub fn len(&self) -> u64 {
         match self {
@@ -129,6 +147,11 @@ impl Weights {
             Self::Halves(data) => count(data, 2),
             Self::Integers(_) | Self::Computed { .. } => None,
         }
+    }
+
+    /// Whether they are constants of a byte each, zeros among them.
+    pub fn are_whole_bytes(&self) -> bool {
+        matches!(self, Self::Integers(Integers { data, stored, .. }) if *stored != ElementType::I4 && !data.is_sparse())
     }
 
     /// Whether they are floats.

@@ -3,6 +3,23 @@
      NAMED(_read), NAMED(_prepare), NAMED(_write)  its buffers, which the test knows
      WEIGHTS                                       if its weights are a file: their size */
 
+#ifndef RUNNER_CONFIG
+#define RUNNER_CONFIG
+static modelc_config runner_config(void)
+{
+  modelc_config config;
+  memset(&config, 0, sizeof config);
+  config.struct_size = sizeof config;
+  config.user = &runner_threads;
+  config.cpu_features = runner_features;
+  if (*runner_threads >= '0' && *runner_threads <= '9') {
+    config.threads = (uint32_t)strtoul(runner_threads, NULL, 10);
+    config.parallel_for = config.threads ? on_threads : backwards;
+  }
+  return config;
+}
+#endif
+
 static unsigned char NAMED(_memory)[SIZED(_ARENA_BYTES) + SIZED(_ARENA_ALIGN)];
 
 /* A call among so many live numbers that they stand in every register that a callee has to keep. */
@@ -27,6 +44,7 @@ static void NAMED(_run)(FILE *inputs, FILE *outputs, unsigned calls)
 {
   unsigned char *memory = NAMED(_memory);
   unsigned char *arena = memory + (-(uintptr_t)memory & (SIZED(_ARENA_ALIGN) - 1));
+  modelc_config config = runner_config();
   NAMED(_forward_inputs) in;
   NAMED(_forward_outputs) out;
   memset(memory, 0xee, sizeof NAMED(_memory));
@@ -34,17 +52,12 @@ static void NAMED(_run)(FILE *inputs, FILE *outputs, unsigned calls)
   {
     static unsigned char file[WEIGHTS + SIZED(_ARENA_ALIGN)];
     unsigned char *weights = file + (-(uintptr_t)file & (SIZED(_ARENA_ALIGN) - 1));
-    modelc_config config;
     CHECK(fread(weights, 1, WEIGHTS, inputs) == WEIGHTS);
-    memset(&config, 0, sizeof config);
-    config.struct_size = sizeof config;
     config.weights = weights;
     config.weights_bytes = WEIGHTS;
-    EQUAL(NAMED(_init)(arena, SIZED(_ARENA_BYTES), &config), MODELC_OK);
   }
-#else
-  EQUAL(NAMED(_init)(arena, SIZED(_ARENA_BYTES), NULL), MODELC_OK);
 #endif
+  EQUAL(NAMED(_init)(arena, SIZED(_ARENA_BYTES), &config), MODELC_OK);
   for (; calls > 0; calls--) {
     NAMED(_read)(inputs, &in);
     NAMED(_prepare)(&out);

@@ -45,11 +45,28 @@ pub struct Linked<'a> {
     pub calls: &'a Calls,
 }
 
+/// What the program tells `init` of every model.
+#[derive(Clone, Copy, Default)]
+pub struct Way {
+    /// What the CPU has; 0 for what `init` finds.
+    pub features: u64,
+    /// On how many threads kernels run in parts; 0 for one part after the other, the last first.
+    pub threads: Option<u32>,
+}
+
 /// The outputs of each call of each model.
 ///
 /// # Errors
-/// When a tool is missing, or the program does not compile or ends with an error. The last model it names is the one.
+/// As [`run_each_way`].
 pub fn run(models: &[Linked<'_>], tools: Tools) -> Result<Vec<Calls>, String> {
+    Ok(run_each_way(models, tools, &[Way::default()])?.remove(0))
+}
+
+/// The outputs of each call of each model, for each way.
+///
+/// # Errors
+/// When a tool is missing, or the program does not compile or ends with an error. The last model it names is the one.
+pub fn run_each_way(models: &[Linked<'_>], tools: Tools, ways: &[Way]) -> Result<Vec<Vec<Calls>>, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).map_err(|error| error.to_string());
     let (mut text, mut inputs) = (String::new(), Vec::new());
@@ -73,11 +90,23 @@ pub fn run(models: &[Linked<'_>], tools: Tools) -> Result<Vec<Calls>, String> {
     text.push('\n');
     write("models.h", text.as_bytes())?;
     write("inputs", &inputs)?;
-    let outputs = compile_and_run(folder.path(), models, tools)?;
-    let mut outputs = outputs.as_slice();
+    let objects: Vec<PathBuf> = models.iter().map(|model| folder.path().join(format!("{}.o", model.name))).collect();
+    let program = compile(folder.path(), "runner.c", &objects, tools)?;
+    let files = ["inputs", "outputs"].map(|name| folder.path().join(name));
+    let run = |way: &Way| {
+        let numbers = [way.features.to_string(), way.threads.map_or_else(|| "alone".into(), |threads| threads.to_string())];
+        execute(&program, &[&files[0], &files[1], numbers[0].as_ref(), numbers[1].as_ref()], tools)?;
+        let outputs = fs::read(&files[1]).map_err(|error| error.to_string())?;
+        all_calls(models, &outputs).ok_or_else(|| "the program wrote more or less than the outputs".into())
+    };
+    ways.iter().map(run).collect()
+}
+
+/// The outputs of each call of each model, from what the program wrote.
+fn all_calls(models: &[Linked<'_>], mut outputs: &[u8]) -> Option<Vec<Calls>> {
     let all = models.iter().map(|model| model.calls.iter().map(|_| take(&mut outputs, &model.method.outputs)).collect());
     let all: Option<Vec<Calls>> = all.collect();
-    all.filter(|_| outputs.is_empty()).ok_or_else(|| "the program wrote more or less than the outputs".into())
+    all.filter(|_| outputs.is_empty())
 }
 
 /// The outputs of one call, from what the program wrote: the shape where it is known only then, and the whole buffer.
@@ -135,14 +164,6 @@ fn buffers(model: &Linked<'_>) -> String {
     text
 }
 
-/// What the program writes.
-fn compile_and_run(folder: &Path, models: &[Linked<'_>], tools: Tools) -> Result<Vec<u8>, String> {
-    let objects: Vec<PathBuf> = models.iter().map(|model| folder.join(format!("{}.o", model.name))).collect();
-    let program = compile(folder, "runner.c", &objects, tools)?;
-    execute(&program, &[&folder.join("inputs"), &folder.join("outputs")], tools)?;
-    fs::read(folder.join("outputs")).map_err(|error| error.to_string())
-}
-
 /// A program of a file of `tests/link` and objects, whose headers lie in `folder`.
 ///
 /// # Errors
@@ -152,7 +173,11 @@ pub fn compile(folder: &Path, source: &str, objects: &[PathBuf], tools: Tools) -
     // Windows runs nothing without an ending; elsewhere it means nothing.
     let program = folder.join("program.exe");
     let mut command = Command::new(tools.compiler);
-    command.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-static", "-I"]).arg(folder).arg("-I").arg(&sources);
+    command
+        .args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-static", "-pthread", "-I"])
+        .arg(folder)
+        .arg("-I")
+        .arg(&sources);
     finish(command.arg(sources.join(source)).args(objects).arg("-o").arg(&program))?;
     Ok(program)
 }

@@ -177,7 +177,13 @@ impl Lowering<'_> {
 
     /// The low 32 bits of 64-bit lanes.
     fn halve_quads(&mut self, a: &Vector) -> Vector {
-        self.halve(a, |l, n, low, high| l.two_with(&rows::VSHUFPS, n, low, high, 0x88), true)
+        self.halves_of_quads(a, false)
+    }
+
+    /// The lower or the upper halves of 64-bit lanes.
+    pub fn halves_of_quads(&mut self, a: &Vector, upper: bool) -> Vector {
+        let order = if upper { 0xDD } else { 0x88 };
+        self.halve(a, |l, n, low, high| l.two_with(&rows::VSHUFPS, n, low, high, order), true)
     }
 
     /// Lanes of four or two bytes to two or one, by the instructions for each step.

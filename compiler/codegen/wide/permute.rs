@@ -223,6 +223,9 @@ impl Lowering<'_> {
         if let Some(interleaved) = self.interleave(a, b, lanes) {
             return interleaved;
         }
+        if let Some(halves) = self.every_second(a, lanes) {
+            return halves;
+        }
         let per_chunk = (16 / a.bytes) as usize;
         let chunks: Vec<VReg> = lanes.chunks(per_chunk).map(|some| self.pick_chunk(a, b, some)).collect();
         let total = a.bytes * lanes.len() as u32;
@@ -286,6 +289,17 @@ impl Lowering<'_> {
             parts.extend([self.two(&rows::VPUNPCKLWD, length, x, y), self.two(&rows::VPUNPCKHWD, length, x, y)]);
         }
         Some(self.assemble(&parts, 2, 2 * a.lanes))
+    }
+
+    /// Every second lane of one vector of 32-bit lanes, from the first or from the second on.
+    fn every_second(&mut self, a: &Vector, lanes: &[u16]) -> Option<Vector> {
+        let first = *lanes.first().filter(|first| **first < 2)?;
+        let alternates = lanes.iter().enumerate().all(|(i, &lane)| usize::from(lane) == 2 * i + usize::from(first));
+        if !alternates || a.bytes != 4 || 2 * lanes.len() != usize::from(a.lanes) {
+            return None;
+        }
+        let quads = Vector { bytes: 8, lanes: a.lanes / 2, parts: a.parts.clone() };
+        Some(self.halves_of_quads(&quads, first == 1))
     }
 
     /// The order of 64-bit lanes whose lower and upper halves of 128-bit lanes are the lower and the upper half.

@@ -1,0 +1,173 @@
+//! Constants in the order of panels, packed when compiling, once for all CPU levels that read them alike.
+
+use super::filling::Stored;
+use super::panels::{Extents, Panels, Storage};
+use super::sparse::{self, Entries};
+use super::weights::{Source, Weights};
+use super::{Argument, Context};
+use crate::ir::Data;
+use crate::kernel::{BufferKind, KernelBuilder, Lane};
+use std::cell::RefCell;
+
+/// The packed weights of a method so far.
+#[derive(Default)]
+pub struct PackedWeights {
+    known: RefCell<Vec<(Packing, Packed)>>,
+}
+
+/// Which weights are packed, and how: the panels of all parts, and whether without zeros.
+#[derive(PartialEq)]
+struct Packing {
+    source: Source,
+    panels: Vec<(Extents, Storage, bool)>,
+}
+
+/// The panels of all parts, one behind the other.
+#[derive(Clone)]
+enum Packed {
+    All(Data),
+    WithoutZeros(sparse::Packed),
+}
+
+impl PackedWeights {
+    fn pack<'p>(&self, parts: impl Iterator<Item = &'p Panels> + Clone, weights: &Weights) -> Option<Packed> {
+        let how = parts.clone().map(|panels| (panels.extents.clone(), panels.storage, panels.sparse)).collect();
+        let packing = Packing { source: weights.source()?, panels: how };
+        if let Some((_, packed)) = self.known.borrow().iter().find(|(known, _)| *known == packing) {
+            return Some(packed.clone());
+        }
+        let packed = pack(parts, weights);
+        self.known.borrow_mut().push((packing, packed.clone()));
+        Some(packed)
+    }
+}
+
+fn pack<'p>(parts: impl Iterator<Item = &'p Panels>, weights: &Weights) -> Packed {
+    let (mut packed, mut entries) = (Vec::new(), None);
+    for panels in parts {
+        let more = panels.packed(weights).unwrap_or_default();
+        if panels.sparse {
+            panels.add_entries(&more, entries.get_or_insert_with(Entries::default));
+        } else if packed.is_empty() {
+            // The first panels, which mostly are all, are taken as they are.
+            packed = more;
+        } else {
+            packed.extend(more);
+        }
+    }
+    entries.map_or_else(|| Packed::All(packed.into()), |entries| Packed::WithoutZeros(entries.packed()))
+}
+
+/// Declares what the model or the program holds of the right operand, the panels of all parts, and adds the arguments.
+pub fn declare<'p>(
+    cx: &Context<'_>,
+    b: &mut KernelBuilder,
+    parts: impl Iterator<Item = &'p Panels> + Clone,
+    weights: &Weights,
+    arguments: &mut Vec<Argument>,
+) -> Stored {
+    let lane = parts.clone().last().map_or(Lane::I8, Panels::stored_lane);
+    if let Weights::Computed { tensor, count, .. } = weights {
+        arguments.push(Argument::Tensor(*tensor));
+        return Stored { elements: b.buffer("weights", BufferKind::Input, lane, *count, lane.bytes()), places: None };
+    }
+    let packed = cx.packed.pack(parts, weights).unwrap_or_else(|| Packed::All(vec![].into()));
+    let (Packed::All(data) | Packed::WithoutZeros(sparse::Packed { elements: data, .. })) = &packed;
+    let elements = b.buffer("weights", BufferKind::Input, lane, data.bytes().len() as u64 / u64::from(lane.bytes()), 64);
+    arguments.push(Argument::Data(data.clone()));
+    let places = match &packed {
+        Packed::All(_) => None,
+        Packed::WithoutZeros(entries) => Some(entries.declare(b, arguments)),
+    };
+    Stored { elements, places }
+}
+
+impl Panels {
+    /// All panels with their zeros; `None` for a tensor that the program computes.
+    fn packed(&self, weights: &Weights) -> Option<Vec<u8>> {
+        if matches!(weights, Weights::Computed { .. }) {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(self.packed_bytes());
+        // An element of so many bytes as it is in the file.
+        let mut copied = |data: &Data, size: usize| {
+            let file = data.bytes();
+            self.visit(|i| match i {
+                Some(i) => bytes.extend_from_slice(&file[i * size..][..size]),
+                None => bytes.resize(bytes.len() + size, 0),
+            });
+        };
+        match (weights, self.storage) {
+            (Weights::Floats(data), _) => copied(data, 4),
+            (Weights::Halves(data), _) => copied(data, 2),
+            (Weights::Integers(integers), Storage::Offset { zero_point, .. }) => {
+                self.visit(|i| bytes.push((i.map_or(0, |i| i64::from(integers.value(i))) + zero_point) as u8));
+            }
+            (Weights::Integers(integers), Storage::Wide) => {
+                self.visit(|i| bytes.extend(i.map_or(0, |i| integers.value(i)).to_le_bytes()));
+            }
+            (Weights::Integers(integers), _) => self.visit(|i| bytes.push(i.map_or(0, |i| integers.value(i)) as u8)),
+            (Weights::Computed { .. }, _) => return None,
+        }
+        Some(if self.storage == Storage::Nibbles { self.nibbles(&bytes) } else { bytes })
+    }
+
+    /// Adds the elements that are not zero to those of the panels before.
+    fn add_entries(&self, packed: &[u8], entries: &mut Entries) {
+        let size = self.stored_lane().bytes() as usize;
+        let mut rest = packed;
+        for _ in 0..self.extents.groups {
+            for lanes in self.extents.strips.all() {
+                let (strip, behind) = rest.split_at(self.elements_of(lanes) as usize * size);
+                entries.push(strip, size, lanes);
+                rest = behind;
+            }
+        }
+    }
+
+    /// Bytes of all panels before 4-bit integers are joined.
+    fn packed_bytes(&self) -> usize {
+        let size = match self.storage {
+            Storage::Floats => 4,
+            Storage::Halves | Storage::Wide => 2,
+            _ => 1,
+        };
+        (self.group_elements() * self.extents.groups) as usize * size
+    }
+
+    fn nibbles(&self, mut bytes: &[u8]) -> Vec<u8> {
+        let mut packed = Vec::with_capacity(bytes.len() / 2);
+        for _ in 0..self.extents.groups {
+            for lanes in self.extents.strips.all() {
+                let (strip, rest) = bytes.split_at(self.elements_of(lanes) as usize);
+                let (low, high) = strip.split_at(strip.len() / 2);
+                packed.extend(low.iter().zip(high).map(|(l, h)| l & 15 | h << 4));
+                bytes = rest;
+            }
+        }
+        packed
+    }
+
+    /// The position in the right operand of every packed element, in order; `None` in padding.
+    fn visit(&self, mut element: impl FnMut(Option<usize>)) {
+        let Extents { groups, step, .. } = self.extents;
+        let (outputs, segment) = (self.extents.strips.outputs, self.extents.segment());
+        for group in 0..groups {
+            let mut first_output = 0;
+            for lanes in self.extents.strips.all() {
+                for s in 0..self.extents.segments() {
+                    for k in (0..self.padded()).step_by(step as usize) {
+                        for output in first_output..first_output + lanes {
+                            let first = (group * outputs + output) * self.per_output();
+                            for k in k..k + step {
+                                let inside = output < outputs && k < segment;
+                                element(inside.then(|| (first + self.extents.source(s, k)) as usize));
+                            }
+                        }
+                    }
+                }
+                first_output += lanes;
+            }
+        }
+    }
+}

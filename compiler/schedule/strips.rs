@@ -1,0 +1,84 @@
+//! How output channels are cut into strips, the pieces in which packed weights lie: as many of the full width as there are, then
+//! narrower ones for the rest, so that little of what is stored and computed is padding.
+
+/// The fewest lanes of a strip: up to four are as fast on every machine, but these are padding in a model that ends in one number.
+pub const NARROWEST: u64 = 2;
+
+/// Lanes of a strip that all CPU levels of an object read: a vector of 512 bits has as many sums, and shorter vectors fill it.
+pub const COMMON: u64 = 16;
+
+/// The strips of so many output channels.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Strips {
+    /// Output channels.
+    pub outputs: u64,
+    /// Lanes of a strip of full width: a power of two.
+    pub lanes: u64,
+    /// Lanes of those behind them.
+    rest: Vec<u64>,
+}
+
+impl Strips {
+    /// The strips of `outputs` channels, `lanes` of which are the full width: a power of two.
+    pub fn new(outputs: u64, lanes: u64) -> Self {
+        Self { outputs, lanes, rest: narrower(outputs % lanes) }
+    }
+
+    /// The lanes of every strip, in order.
+    pub fn all(&self) -> impl Iterator<Item = u64> + '_ {
+        self.behind(0)
+    }
+
+    /// The lanes of the strips behind so many channels, which are whole strips of full width.
+    pub fn behind(&self, channels: u64) -> impl Iterator<Item = u64> + '_ {
+        (channels / self.lanes..self.outputs / self.lanes).map(|_| self.lanes).chain(self.rest.iter().copied())
+    }
+
+    /// Lanes of all strips.
+    pub fn total(&self) -> u64 {
+        self.outputs / self.lanes * self.lanes + self.rest.iter().sum::<u64>()
+    }
+}
+
+/// Lanes of the strips of what is less than one of full width: one, or half of it and what the rest needs where one would be padding by
+/// more than an eighth and these are less.
+fn narrower(outputs: u64) -> Vec<u64> {
+    if outputs == 0 {
+        return vec![];
+    }
+    let one = outputs.next_power_of_two().max(NARROWEST);
+    let first = one / 2;
+    if (one - outputs) * 8 <= outputs || first < NARROWEST || first >= outputs {
+        return vec![one];
+    }
+    let rest = narrower(outputs - first);
+    if first + rest.iter().sum::<u64>() < one { [vec![first], rest].concat() } else { vec![one] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Strips;
+
+    #[test]
+    fn rests_are_narrow() {
+        let cases: [(u64, u64, &[u64]); 12] = [
+            (64, 32, &[32, 32]),
+            (24, 32, &[16, 8]),
+            (40, 32, &[32, 8]),
+            (52, 32, &[32, 16, 4]),
+            (62, 64, &[64]),
+            (28, 32, &[16, 8, 4]),
+            (1, 64, &[2]),
+            (5, 32, &[4, 2]),
+            (7, 32, &[8]),
+            (12, 16, &[8, 4]),
+            (13, 16, &[8, 4, 2]),
+            (0, 16, &[]),
+        ];
+        for (outputs, lanes, widths) in cases {
+            let strips = Strips::new(outputs, lanes);
+            assert_eq!(strips.all().collect::<Vec<_>>(), widths, "{outputs} by {lanes}");
+            assert_eq!(strips.total(), widths.iter().sum::<u64>());
+        }
+    }
+}
