@@ -44,11 +44,19 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// Whether vectors are in registers of their own. Where there are none, a kernel's vectors are so many scalars.
+    pub fn has_vector_registers(&self) -> bool {
+        self.level != RISCV64
+    }
+
     /// Lanes of `bytes` bytes in a vector register.
     pub fn lanes(&self, bytes: u32) -> u16 {
         self.vector_bits / (8 * bytes as u16)
     }
 }
+
+/// The level of riscv64 without the V extension.
+const RISCV64: &str = "riscv64";
 
 /// All machines, the default level of each instruction set first.
 pub const MACHINES: &[Machine] = &[
@@ -105,7 +113,18 @@ pub const MACHINES: &[Machine] = &[
     },
     Machine {
         isa: Isa::Riscv64,
-        level: "riscv64",
+        level: RISCV64,
+        vector_bits: 128,
+        vector_registers: 32,
+        fma: true,
+        dot: DotProduct::Signed16,
+        l1_bytes: 32 << 10,
+        l2_bytes: 256 << 10,
+    },
+    // Registers may be longer than 128 bits: code asks for so many lanes, and no instruction depends on what lies behind them.
+    Machine {
+        isa: Isa::Riscv64,
+        level: "rv64gcv",
         vector_bits: 128,
         vector_registers: 32,
         fma: true,

@@ -229,9 +229,18 @@ pub fn level(target: &Target, name: Option<&str>) -> Result<&'static Machine, Di
     match name {
         None => Ok(default_machine(target.isa)),
         Some("native") => native(target),
-        Some(name) => all_levels(target.isa).find(|m| m.level == name).ok_or_else(|| unknown_level(target, name)),
+        Some(name) => {
+            let level = LEVEL_SPELLINGS.iter().find(|(spellings, _)| spellings.contains(&name)).map_or(name, |(_, level)| level);
+            all_levels(target.isa).find(|m| m.level == level).ok_or_else(|| unknown_level(target, name))
+        }
     }
 }
+
+/// Other spellings of levels. Longer vector registers run the code for shorter ones; nothing here makes use of their length.
+const LEVEL_SPELLINGS: &[(&[&str], &str)] = &[
+    (&["rv64gc", "riscv64gc"], "riscv64"),
+    (&["riscv64gcv", "riscv64+v", "rv64gcv_zvl128b", "rv64gcv_zvl256b", "rv64gcv_zvl512b", "rv64gcv_zvl1024b"], "rv64gcv"),
+];
 
 /// The machines of an object's CPU levels, those that `init` prefers first: the levels of a list with commas, each as for [`level`]; or
 /// the default, which on x86-64 is every level, for the object can ask the CPU there.
@@ -294,9 +303,6 @@ fn too_old() -> Diagnostic {
 fn unknown_level(target: &Target, name: &str) -> Diagnostic {
     let known = all_levels(target.isa).map(|m| m.level).collect::<Vec<_>>().join(", ");
     let message = match (name, MACHINES.iter().find(|m| m.level == name)) {
-        ("rv64gcv" | "riscv64gcv" | "riscv64+v", _) if target.isa == Isa::Riscv64 => {
-            format!("CPU level {name} is not there yet: code for riscv64 does not use the vector extension")
-        }
         ("x86-64" | "x86-64-v1" | "generic", _) if target.isa == Isa::X86_64 => format!("CPU level {name} is below x86-64-v2, the lowest"),
         (_, Some(_)) => format!("CPU level {name} is not one of {}", target.name),
         _ => format!("unknown CPU level {name}"),
@@ -311,6 +317,7 @@ pub const FEATURES: &[(&str, u64)] = &[
     ("MODELC_CPU_X86_64_V4", X86_64_V4),
     ("MODELC_CPU_AVX512_VNNI", AVX512_VNNI),
     ("MODELC_CPU_ARM_DOTPROD", ARM_DOTPROD),
+    ("MODELC_CPU_RISCV_V", RISCV_V),
 ];
 /// x86-64-v2 as the psABI defines it.
 pub const X86_64_V2: u64 = 1;
@@ -322,6 +329,8 @@ pub const X86_64_V4: u64 = 4;
 pub const AVX512_VNNI: u64 = 8;
 /// FEAT_DotProd of Armv8.2.
 pub const ARM_DOTPROD: u64 = 256;
+/// The V extension of RISC-V.
+pub const RISCV_V: u64 = 65536;
 
 /// The bits that code for a machine needs.
 pub fn required_features(machine: &Machine) -> u64 {
@@ -330,6 +339,7 @@ pub fn required_features(machine: &Machine) -> u64 {
         "x86-64-v3" => X86_64_V2 | X86_64_V3,
         "x86-64-v4" => X86_64_V2 | X86_64_V3 | X86_64_V4 | AVX512_VNNI,
         "aarch64+dotprod" => ARM_DOTPROD,
+        "rv64gcv" => RISCV_V,
         _ => 0,
     }
 }
@@ -448,7 +458,11 @@ mod tests {
             assert!(error.code == 703 && error.message.contains(word), "{error}");
         }
         let riscv64 = target("riscv64").unwrap();
-        assert!(level(riscv64, Some("rv64gcv")).unwrap_err().message.contains("not there yet"));
+        for (spelling, name) in [("rv64gc", "riscv64"), ("riscv64+v", "rv64gcv"), ("rv64gcv_zvl256b", "rv64gcv"), ("rv64gcv", "rv64gcv")] {
+            assert_eq!(level(riscv64, Some(spelling)).unwrap().level, name);
+        }
+        assert_eq!(level(riscv64, None).unwrap().level, "riscv64");
+        assert_eq!(level(riscv64, Some("rv64gcv_zvl64b")).unwrap_err().code, 703);
         let other = target(if cfg!(target_arch = "riscv64") { "aarch64" } else { "riscv64" }).unwrap();
         assert_eq!(level(other, Some("native")).unwrap_err().code, 704);
     }
@@ -463,6 +477,7 @@ mod tests {
         assert_eq!(names("x86_64", None), ["x86-64-v4", "x86-64-v3", "x86-64-v2"]);
         assert_eq!(names("aarch64", None), ["aarch64"]);
         assert_eq!(names("aarch64", Some("aarch64,aarch64+dotprod")), ["aarch64+dotprod", "aarch64"]);
+        assert_eq!(names("riscv64", Some("rv64gc,rv64gcv_zvl256b,rv64gcv")), ["rv64gcv", "riscv64"]);
         assert_eq!(levels(super::target("x86_64").unwrap(), Some("x86-64-v2,")).unwrap_err().code, 703);
     }
 

@@ -23,12 +23,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// As for the interpreter: sums are taken in another order than the reference's.
 const FLOAT_TOLERANCE: f64 = 1e-5;
 
-const HERE: Tools = Tools { target: "x86_64-linux-gnu", compiler: "cc", emulator: None };
-const AARCH64: Tools = Tools { target: "aarch64-linux-gnu", compiler: "aarch64-linux-gnu-gcc", emulator: Some("qemu-aarch64") };
-const RISCV64: Tools = Tools { target: "riscv64-linux-gnu", compiler: "riscv64-linux-gnu-gcc", emulator: Some("qemu-riscv64") };
+const HERE: Tools = Tools { target: "x86_64-linux-gnu", compiler: "cc", emulator: None, level: None, processor: None };
+const AARCH64: Tools = Tools { target: "aarch64-linux-gnu", compiler: "aarch64-linux-gnu-gcc", emulator: Some("qemu-aarch64"), ..HERE };
+const RISCV64: Tools = Tools { target: "riscv64-linux-gnu", compiler: "riscv64-linux-gnu-gcc", emulator: Some("qemu-riscv64"), ..HERE };
+/// Vector registers of twice the length that the level asks for.
+const RISCV64_VECTORS: Tools = Tools { level: Some("rv64gcv"), processor: Some("rv64,v=true,vlen=256"), ..RISCV64 };
 
 /// Wine is no small thing to install: what needs it is tested where it is.
-const WINDOWS: Tools = Tools { target: "x86_64-w64-mingw32", compiler: "x86_64-w64-mingw32-gcc", emulator: Some("wine") };
+const WINDOWS: Tools = Tools { target: "x86_64-w64-mingw32", compiler: "x86_64-w64-mingw32-gcc", emulator: Some("wine"), ..HERE };
 
 /// A sample of each kind for emulators, which are slow: dense, convolutions, depthwise convolutions; int8 and f32; variables,
 /// recurrence, resizing.
@@ -75,6 +77,15 @@ fn aarch64_objects_answer_as_recorded() {
 #[test]
 fn riscv64_objects_answer_as_recorded() {
     check_sample(RISCV64);
+}
+
+/// The other level of riscv64: all of the sample, and every eighth operator, since the two other instruction sets run them all.
+#[test]
+fn riscv64_vectors_answer_as_recorded() {
+    check_sample(RISCV64_VECTORS);
+    let operators: Vec<_> = models("tflite_ops", |_| true).into_iter().step_by(8).collect();
+    let refused = check_all(&operators, OPERATORS_A_PROGRAM, RISCV64_VECTORS);
+    assert!(refused.len() <= operators.len() / 20, "{refused:#?}");
 }
 
 fn check_sample(tools: Tools) {
@@ -227,7 +238,8 @@ fn too_much_code(case: &Case<'_>) -> Vec<String> {
 fn compile<'p>(model: &'p Path, name: &str, tools: Tools) -> Result<Case<'p>, Diagnostics> {
     let inputs = support::recorded(model, "inputs.npz")?;
     let shapes = (0..).map_while(|index| Some((index, inputs.input(0, index)?.shape.clone()))).collect();
-    let settings = Settings { target: Some(tools.target.into()), name: Some(name.into()), shapes, ..Settings::default() };
+    let (target, cpu) = (Some(tools.target.into()), tools.level.map(Into::into));
+    let settings = Settings { target, cpu, name: Some(name.into()), shapes, ..Settings::default() };
     let compiled = Compiler { settings }.compile_file(model)?;
     let method = &compiled.lowered.program.methods[0];
     let calls = recorded_inputs(&inputs, method)?;

@@ -38,7 +38,12 @@ fn bare_metal_on_riscv64() {
 }
 
 #[test]
+fn bare_metal_on_riscv64_with_vectors() {
+    example("baremetal-rv64gcv");
+}
+
+#[test]
 fn every_example_has_a_test() {
     let names: Vec<_> = xtask::examples::names().collect();
-    assert_eq!(names, ["c", "cmake", "cargo", "baremetal-aarch64", "baremetal-riscv64"]);
+    assert_eq!(names, ["c", "cmake", "cargo", "baremetal-aarch64", "baremetal-riscv64", "baremetal-rv64gcv"]);
 }

@@ -1,10 +1,11 @@
 //! Objects and headers as C programs see them: compiled with `cc`, linked in every way, run here and under emulators.
 
 mod handmade;
+mod macho;
 
 use modelc::emit::{Image, ModelInfo, ModelRecord, ObjectFiles, ObjectOptions, RiscvAbi, WeightsPlace, archive};
 use modelc::program::{Level, Program};
-use modelc::target::{ObjectFormat, TARGETS, level, levels, target};
+use modelc::target::{ObjectFormat, Platform, TARGETS, level, levels, target};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
 use object::{Endianness, elf};
 use std::fs;
@@ -21,9 +22,11 @@ struct Toolchain {
     emulator: Option<&'static str>,
     /// Where the emulator finds the C library.
     libraries: &'static str,
+    /// The emulator's name of the processor, if it is not the default.
+    processor: Option<&'static str>,
 }
 
-const NATIVE: Toolchain = Toolchain { triple: "x86_64-linux-gnu", compiler: "cc", emulator: None, libraries: "" };
+const NATIVE: Toolchain = Toolchain { triple: "x86_64-linux-gnu", compiler: "cc", emulator: None, libraries: "", processor: None };
 
 /// Other machines, under emulators.
 static CROSS: [Toolchain; 2] = [
@@ -32,14 +35,20 @@ static CROSS: [Toolchain; 2] = [
         compiler: "aarch64-linux-gnu-gcc",
         emulator: Some("qemu-aarch64"),
         libraries: "/usr/aarch64-linux-gnu",
+        processor: None,
     },
-    Toolchain {
-        triple: "riscv64-linux-gnu",
-        compiler: "riscv64-linux-gnu-gcc",
-        emulator: Some("qemu-riscv64"),
-        libraries: "/usr/riscv64-linux-gnu",
-    },
+    RISCV64,
 ];
+
+const RISCV64: Toolchain = Toolchain {
+    triple: "riscv64-linux-gnu",
+    compiler: "riscv64-linux-gnu-gcc",
+    emulator: Some("qemu-riscv64"),
+    libraries: "/usr/riscv64-linux-gnu",
+    processor: None,
+};
+
+static RISCV64_VECTORS: Toolchain = Toolchain { processor: Some("rv64,v=true,vlen=128"), ..RISCV64 };
 
 /// A folder with an object and its header, and programs made from them.
 struct Bench {
@@ -102,7 +111,8 @@ impl Bench {
         let mut command = match self.tools.emulator {
             Some(emulator) => {
                 let mut command = Command::new(emulator);
-                command.env("QEMU_LD_PREFIX", self.tools.libraries).arg(program);
+                command.env("QEMU_LD_PREFIX", self.tools.libraries).envs(self.tools.processor.map(|name| ("QEMU_CPU", name)));
+                command.arg(program);
                 command
             }
             None => Command::new(program),
@@ -197,6 +207,30 @@ fn cross_objects_run_under_emulators() {
     }
 }
 
+/// riscv64 with vectors, alone and beside the level without them: what `cpu_features` says is there is used.
+#[test]
+fn riscv64_vectors_are_a_level() {
+    let tools = &RISCV64_VECTORS;
+    let bench = Bench::new(tools);
+    let program = handmade::program();
+    let model = ModelInfo { sha256: [7; 32], file: "model".into() };
+    for (list, needs_vectors) in [("rv64gcv", true), ("rv64gc,rv64gcv", false)] {
+        let machines = levels(target(tools.triple).unwrap(), Some(list)).unwrap();
+        let object_levels: Vec<Level> = machines.iter().map(|machine| Level { machine, program: &program }).collect();
+        let files = modelc::emit::object_of_levels(&object_levels, &model, &options("net", tools.triple)).unwrap();
+        let net = bench.add("net", &files);
+        let flags: &[&str] = if needs_vectors { &["-static", "-DLACKING_FEATURES=1"] } else { &["-static"] };
+        let lifecycle = bench.compile("lifecycle.c", &[flags, &["-Wl,--fatal-warnings"]].concat(), &[&net], "lifecycle");
+        bench.run(&lifecycle, &[]);
+        let file = files.object.to_vec();
+        let attributes = object::File::parse(&*file).unwrap();
+        let attributes = object::Object::section_by_name(&attributes, ".riscv.attributes");
+        assert_eq!(attributes.is_some(), needs_vectors, "{list}");
+        let says_so = attributes.is_some_and(|a| object::ObjectSection::data(&a).unwrap().windows(6).any(|part| part == b"_v1p0_"));
+        assert_eq!(says_so, needs_vectors, "{list}");
+    }
+}
+
 #[test]
 fn bare_metal_objects_are_those_of_their_instruction_set() {
     for triple in ["aarch64-none-elf", "riscv64-unknown-elf", "x86_64-unknown-none"] {
@@ -244,6 +278,33 @@ fn objects_of_every_target_are_sound() {
             assert_eq!(&weights.data().unwrap()[128..128 + 83], (0..83).collect::<Vec<u8>>(), "{}", target.name);
             assert_eq!(ModelRecord::find_all(&bytes), std::slice::from_ref(&files.record));
         }
+    }
+}
+
+/// The code of Mach-O objects, linked by LLVM's linker with everything dropped that nobody needs, lives its life in a program of this
+/// system; that of Apple's aarch64 in the emulator.
+#[test]
+fn linked_mach_o_code_runs() {
+    let Some(linker) = macho::linker() else {
+        eprintln!("skipped: no ld64.lld");
+        return;
+    };
+    for target in TARGETS.iter().filter(|target| target.format == ObjectFormat::MachO) {
+        let (architecture, tools) = match target.isa {
+            modelc::machine::Isa::X86_64 => ("x86_64", native()),
+            _ => ("arm64", Some(&CROSS[0])),
+        };
+        let Some(tools) = tools else { continue };
+        let bench = Bench::new(tools);
+        let files = build(&handmade::program(), &options("net", target.name));
+        let object = bench.add("net", &files);
+        let platform = if target.platform == Platform::Ios { ["ios", "14.0", "14.0"] } else { ["macos", "11.0", "11.0"] };
+        let library = macho::library(&linker, architecture, platform, &object).unwrap_or_else(|error| panic!("{}: {error}", target.name));
+        assert_eq!(ModelRecord::find_all(&library), std::slice::from_ref(&files.record), "{}", target.name);
+        let source = macho::as_assembler(&library, bench.folder.path()).unwrap_or_else(|error| panic!("{}: {error}", target.name));
+        let include = format!("-Wa,-I{}", bench.folder.path().display());
+        let program = bench.compile("lifecycle.c", &["-static", &include], &[&source], "lifecycle");
+        bench.run(&program, &[]);
     }
 }
 
@@ -342,7 +403,7 @@ fn headers_are_clean_in_c_and_cpp_two_models_to_a_file() {
     bench.run(&program, &[]);
     let flags = ["-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c"];
     let compiled = bench.try_compile("two_models.c", &flags, &[], "two_models.o").unwrap_or_else(|error| panic!("{error}"));
-    let cpp = Bench { tools: &Toolchain { triple: "", compiler: "c++", emulator: None, libraries: "" }, ..bench };
+    let cpp = Bench { tools: &Toolchain { triple: "", compiler: "c++", ..NATIVE }, ..bench };
     let program = cpp.try_compile("", &[], &[&compiled, &net, &other], "two_models_cpp").unwrap_or_else(|error| panic!("{error}"));
     cpp.run(&program, &[]);
 }

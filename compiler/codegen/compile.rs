@@ -265,12 +265,17 @@ fn compile_split(
         let name = format!("{name}_steps{}", level_suffix(&levels, number));
         functions.push(CompiledFunction { name, entry: false, level: (levels.len() > 1).then_some(number), code });
     }
-    // On riscv64 there is one level, and a register to be kept.
-    let entry = match context.isa_name() {
-        Isa::Riscv64 => riscv64::keep_fs1(first),
-        _ => compile_driver(name, context, || context.by_level(first))?,
-    };
-    Ok((entry, deepest))
+    let choice = (levels.len() > 1).then(|| compile_driver(name, context, || context.by_level(first))).transpose()?;
+    match (context.isa_name(), choice) {
+        (Isa::Riscv64, None) => Ok((riscv64::keep_fs1(first), deepest)),
+        (Isa::Riscv64, Some(choice)) => {
+            let below = deepest + u64::from(choice.stack_bytes);
+            functions.push(CompiledFunction { name: format!("{name}_levels"), entry: false, level: None, code: choice });
+            Ok((riscv64::keep_fs1(functions.len() as u32 - 1), below))
+        }
+        (_, Some(choice)) => Ok((choice, deepest)),
+        (_, None) => Err(Failure::Bug("it has no CPU level".into()).diagnostic(name).into()),
+    }
 }
 
 /// The functions that do parts of the calls which may be cut, in their order, and the most stack that one needs.

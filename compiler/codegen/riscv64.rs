@@ -31,3 +31,20 @@ pub fn keep_fs1(body: u32) -> Code {
         stack_bytes: 16,
     }
 }
+
+/// `csrwi vxrm, 0`: fixed-point instructions round to nearest, ties up.
+const ROUND_HALF_UP: u32 = 0x00a0_5073;
+const NOP: u32 = 0x0000_0013;
+
+/// Code before which the rounding mode of fixed-point instructions is set, since nobody promises one to a function. The code keeps
+/// its alignment.
+///
+/// # Panics
+/// If the code has relocations, which would have to move.
+pub fn round_half_up(code: Code) -> Code {
+    assert!(code.relocations.is_empty(), "kernels refer to nothing");
+    let words = (code.alignment / 4).max(1);
+    let prefix = std::iter::once(ROUND_HALF_UP).chain(std::iter::repeat_n(NOP, words as usize - 1));
+    let bytes = prefix.flat_map(u32::to_le_bytes).chain(code.bytes).collect();
+    Code { bytes, ..code }
+}

@@ -11,6 +11,7 @@ pub mod info;
 pub mod object;
 mod quantization;
 pub mod report;
+mod riscv;
 pub mod topology;
 mod writer;
 

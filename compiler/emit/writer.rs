@@ -4,6 +4,7 @@ use super::format::{self, Place};
 use super::image::Image;
 use super::info::ModelRecord;
 use super::object::ObjectOptions;
+use super::riscv;
 use crate::codegen::{CompiledFunction, CompiledModel, ConstantLayout, Relocation, RelocationTarget};
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::Data;
@@ -81,6 +82,11 @@ impl<'a> Writer<'a> {
         if let Some(note) = note {
             let section = self.section(format::note(self.format, &format!("{}_topology", self.name())));
             self.object.set_section_data(section, note, 8);
+        }
+        if let (Isa::Riscv64, Some(attributes)) = (self.options.target.isa, riscv::attributes(&self.compiled.levels)) {
+            let kind = SectionKind::Elf(elf::SHT_RISCV_ATTRIBUTES);
+            let section = self.object.add_section(vec![], riscv::SECTION.into(), kind);
+            self.object.set_section_data(section, attributes, 1);
         }
         if self.format == ObjectFormat::Elf {
             // The stack need not be executable.

@@ -18,6 +18,10 @@ pub struct Tools {
     pub compiler: &'static str,
     /// What runs the program, if this computer does not.
     pub emulator: Option<&'static str>,
+    /// The CPU level, if it is not the default.
+    pub level: Option<&'static str>,
+    /// The emulator's name of the processor, if it is not the default.
+    pub processor: Option<&'static str>,
 }
 
 impl Tools {
@@ -190,7 +194,7 @@ pub fn execute(program: &Path, arguments: &[&Path], tools: Tools) -> Result<(), 
     let mut command = match tools.emulator {
         Some(emulator) => {
             let mut command = Command::new(emulator);
-            command.arg(program);
+            command.envs(tools.processor.map(|name| ("QEMU_CPU", name))).arg(program);
             command
         }
         None => Command::new(program),

@@ -17,6 +17,7 @@ const EXAMPLES: &[Example] = &[
     Example { name: "cargo", run: cargo_package },
     Example { name: "baremetal-aarch64", run: |modelc, build| make("baremetal", &["MACHINE=aarch64"], modelc, build) },
     Example { name: "baremetal-riscv64", run: |modelc, build| make("baremetal", &["MACHINE=riscv64"], modelc, build) },
+    Example { name: "baremetal-rv64gcv", run: |modelc, build| make("baremetal", &["MACHINE=riscv64", "LEVEL=rv64gcv"], modelc, build) },
 ];
 
 /// The names that [`run_named`] and [`run_with`] take.

@@ -87,7 +87,7 @@ impl Lowering<'_> {
             BinaryOp::UnsignedMin => IntCC::UnsignedLessThan,
             _ => IntCC::UnsignedGreaterThan,
         };
-        if a.scalar || a.lane == types::I64 {
+        if a.scalar || (a.lane == types::I64 && !self.features.riscv_vectors()) {
             return self.map2(a, b, |l, x, y| {
                 let mask = l.builder.ins().icmp(condition, x, y);
                 if a.scalar { l.builder.ins().select(mask, x, y) } else { l.blend(mask, x, y) }

@@ -94,6 +94,15 @@ impl Lowering<'_> {
             let parts = a.parts.iter().map(|&x| self.builder.ins().ireduce(lane, x)).collect();
             return a.with_lane(lane, parts);
         }
+        if self.features.riscv_vectors() {
+            // With copies of the low half's sign above it, saturation changes nothing.
+            let shift = i64::from(lane.bits());
+            let extended = self.map(a, |l, x| {
+                let high = l.builder.ins().ishl_imm_u(x, shift);
+                l.builder.ins().sshr_imm_u(high, shift)
+            });
+            return self.narrow_exact(&extended);
+        }
         if lane == types::I32 {
             return self.halve(a, |l, low, high| l.low_halves(low, high));
         }
@@ -104,6 +113,11 @@ impl Lowering<'_> {
         let mask = self.number(a.lane, false, (1 << lane.bits()) - 1);
         let low_bits = self.map(a, |l, x| l.builder.ins().band(x, mask));
         self.halve(&low_bits, |l, low, high| l.builder.ins().unarrow(low, high))
+    }
+
+    /// Signed lanes that fit half their width.
+    fn narrow_exact(&mut self, a: &Held) -> Held {
+        self.halve(a, |l, low, high| l.builder.ins().snarrow(low, high))
     }
 
     fn wrap_to(&mut self, a: &Held, bits: u32) -> Held {
@@ -121,15 +135,15 @@ impl Lowering<'_> {
 
     /// A mask of half the lane width.
     pub fn narrow_mask(&mut self, mask: &Held) -> Held {
-        if mask.lane == types::I64 {
+        if mask.lane == types::I64 && !self.features.riscv_vectors() {
             return self.halve(mask, |l, low, high| l.low_halves(low, high));
         }
-        self.halve(mask, |l, low, high| l.builder.ins().snarrow(low, high))
+        self.narrow_exact(mask)
     }
 
     /// Signed lanes to half the width, saturating to signed or unsigned.
     pub fn narrow_saturating(&mut self, a: &Held, signed: bool) -> Held {
-        if a.scalar || a.lane == types::I64 {
+        if a.scalar || (a.lane == types::I64 && !self.features.riscv_vectors()) {
             let half = a.lane.bits() / 2;
             let (low, high) = if signed { (-(1i64 << (half - 1)), (1i64 << (half - 1)) - 1) } else { (0, (1i64 << half) - 1) };
             let clamped = self.clamp(a, low, high);

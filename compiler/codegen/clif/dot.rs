@@ -69,6 +69,9 @@ impl Lowering<'_> {
     }
 
     fn dot_register(&mut self, op: DotOp, c: ir::Value, x: ir::Value, y: ir::Value) -> ir::Value {
+        if self.features.riscv_vectors() {
+            return self.dot_by_fields(op, c, x, y);
+        }
         match (op, self.features.dot8) {
             (DotOp::Signed16, _) => {
                 let pairs = self.pair_products(x, y);

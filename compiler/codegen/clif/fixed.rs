@@ -32,6 +32,9 @@ impl Lowering<'_> {
                 let high = l.builder.ins().sshr_imm_u(product, 32);
                 return l.builder.ins().ireduce(types::I32, high);
             }
+            if l.features.riscv_vectors() {
+                return l.builder.ins().smulhi(x, y);
+            }
             let (low, high) = l.wide_products(x, y);
             l.high_halves(low, high)
         })
@@ -53,7 +56,8 @@ impl Lowering<'_> {
                 let largest = l.builder.ins().iconst(types::I32, i64::from(i32::MAX));
                 return l.builder.ins().select(wrapped, largest, result);
             }
-            if l.features.isa == Isa::Aarch64 {
+            // `vsmul` rounds so in the mode that kernels set (`codegen/riscv64.rs`).
+            if l.features.isa == Isa::Aarch64 || l.features.riscv_vectors() {
                 return l.builder.ins().sqmul_round_sat(x, y);
             }
             let half = l.number(types::I64, false, 1 << 30);
@@ -75,6 +79,13 @@ impl Lowering<'_> {
         let constant = self.constants.get(&b).copied();
         let (a, b) = (self.get(a)?, self.get(b)?);
         Ok(match constant {
+            Some(exponent) if self.features.riscv_vectors() && !a.scalar => self.map(&a, |l, x| match exponent & 31 {
+                0 => x,
+                n => {
+                    let factor = l.number(types::I32, false, 1 << (31 - n));
+                    l.rounding_product(x, factor)
+                }
+            }),
             Some(exponent) => self.rounding_divide_constant(&a, exponent as u32 & 31),
             None if a.scalar => self.map2(&a, &b, |l, x, n| l.rounding_divide_scalar(x, n)),
             None => self.map2(&a, &b, |l, x, n| l.rounding_divide_lanes(x, n)),
@@ -120,10 +131,27 @@ impl Lowering<'_> {
         self.builder.ins().ireduce(types::I32, shifted)
     }
 
+    /// `x / 2ⁿ` to nearest, ties away from zero, where `factor` is 2³¹⁻ⁿ and n > 0: `(y·2³¹⁻ⁿ + 2³⁰) >> 31` for y = x, and x − 1 if x is
+    /// negative, whose ties are then below the middle. Subtracting saturates: −2³¹ has no tie.
+    fn rounding_product(&mut self, x: ir::Value, factor: ir::Value) -> ir::Value {
+        let sign = self.builder.ins().sshr_imm_u(x, 31);
+        let lowered = self.builder.ins().sadd_sat(x, sign);
+        self.builder.ins().sqmul_round_sat(lowered, factor)
+    }
+
     /// The same for lanes, each with its exponent: `(x·2³¹⁻ⁿ + 2³⁰ − (x < 0)) >> 31` in 64 bits. Subtracting 1 of a product that is
     /// a multiple of 2³¹⁻ⁿ matters only at a tie, which negative numbers round down. The factor is taken negative,
     /// so that 2³¹ fits; for n = 0 the formula gives x.
     fn rounding_divide_lanes(&mut self, x: ir::Value, n: ir::Value) -> ir::Value {
+        if self.features.riscv_vectors() {
+            let top = self.number(types::I32, false, 31);
+            let complement = self.builder.ins().isub(top, n);
+            let factor = self.power_of_two(complement);
+            let quotient = self.rounding_product(x, factor);
+            let zero = self.number(types::I32, false, 0);
+            let whole = self.builder.ins().icmp(IntCC::Equal, n, zero);
+            return self.blend(whole, x, quotient);
+        }
         // −2³¹⁻ⁿ from the bits of a float: sign 1, exponent 127 + 31 − n.
         let top = self.number(types::I32, false, 256 + 127 + 31);
         let exponent = self.builder.ins().isub(top, n);

@@ -72,6 +72,8 @@ const X86_V3: &[&str] = &["has_avx", "has_avx2", "has_fma", "has_bmi1", "has_bmi
 const X86_V4: &[&str] = &["has_avx512f", "has_avx512dq", "has_avx512vl", "has_avx512vnni"];
 /// RV64GC: IMAFD with compressed instructions.
 const RISCV64: &[&str] = &["has_m", "has_a", "has_f", "has_d", "has_zicsr", "has_zifencei", "has_zca", "has_zcd", "has_c"];
+/// The V extension, whose registers have 128 bits or more.
+const RISCV64_V: &[&str] = &["has_v", "zvl128b"];
 
 /// The instruction-set extensions of a CPU level, in Cranelift's names.
 fn instruction_set_flags(machine: &Machine) -> Vec<&'static str> {
@@ -88,6 +90,7 @@ fn instruction_set_flags(machine: &Machine) -> Vec<&'static str> {
         }
         Isa::Aarch64 if machine.dot == DotProduct::Signed8 => vec!["has_dotprod"],
         Isa::Aarch64 => vec![],
+        Isa::Riscv64 if machine.has_vector_registers() => [RISCV64, RISCV64_V].concat(),
         Isa::Riscv64 => RISCV64.to_vec(),
     }
 }

@@ -1,12 +1,13 @@
 //! The walk over a kernel: one Cranelift function, one instruction after the other.
 
-use super::address::Index;
+use super::address::{Address, Index};
+use super::fields::FieldsOf;
 use super::held::{Held, lane_type, part_count, part_type};
 use crate::codegen::CodegenError;
 use crate::codegen::fold::{used_values, widened_loads};
 use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Region, Type, Value};
 use crate::machine::{DotProduct, Isa, Machine};
-use cranelift_codegen::ir::{self, AbiParam, Block, Function, InstBuilder, Signature, StackSlotData, StackSlotKind, types};
+use cranelift_codegen::ir::{self, AbiParam, Block, Function, InstBuilder, Signature, StackSlot, StackSlotData, StackSlotKind, types};
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_entity::EntityRef;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -31,12 +32,17 @@ impl Features {
             DotProduct::Signed16 => None,
             other => Some(other),
         };
-        Self { isa: machine.isa, vectors: machine.isa != Isa::Riscv64, fma: machine.fma, dot8 }
+        Self { isa: machine.isa, vectors: machine.has_vector_registers(), fma: machine.fma, dot8 }
     }
 
     /// Whether this is x86-64.
     pub fn x86(self) -> bool {
         self.isa == Isa::X86_64
+    }
+
+    /// Whether this is riscv64 with its V extension.
+    pub fn riscv_vectors(self) -> bool {
+        self.isa == Isa::Riscv64 && self.vectors
     }
 }
 
@@ -49,6 +55,8 @@ pub(super) struct Scope {
     pub products: HashMap<(ir::Value, i64), ir::Value>,
     /// Sums of index roots.
     pub sums: HashMap<(ir::Value, ir::Value), ir::Value>,
+    /// Narrow lanes of a register, widened: `fields.rs`.
+    pub fields: HashMap<FieldsOf, Vec<ir::Value>>,
 }
 
 /// The state of lowering one kernel.
@@ -73,6 +81,8 @@ pub(super) struct Lowering<'a> {
     used: HashSet<Value>,
     /// Loads that the conversions which use them do.
     widened_loads: HashMap<Value, Inst>,
+    /// A register's room on the stack, through which lanes are moved one by one.
+    spare: Option<StackSlot>,
 }
 
 /// Lowers a kernel to a Cranelift function of the target's C calling convention.
@@ -99,7 +109,8 @@ pub fn lower(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<
         scopes: vec![Scope::default()],
         failures: BTreeMap::new(),
         used: used_values(kernel),
-        widened_loads: if machine.isa == Isa::Riscv64 { HashMap::new() } else { widened_loads(kernel) },
+        widened_loads: if machine.has_vector_registers() { widened_loads(kernel) } else { HashMap::new() },
+        spare: None,
     };
     lowering.enter();
     lowering.statements(&kernel.body)?;
@@ -142,6 +153,17 @@ impl<'a> Lowering<'a> {
             let status = self.builder.ins().iconst(types::I32, i64::from(status));
             self.builder.ins().return_(&[status]);
         }
+    }
+
+    /// A register's room on the stack.
+    pub fn spare(&mut self) -> Address {
+        let builder = &mut self.builder;
+        let slot = *self.spare.get_or_insert_with(|| {
+            let bytes = super::held::REGISTER_BITS / 8;
+            builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, LOCAL_ALIGNMENT_SHIFT))
+        });
+        let base = builder.ins().stack_addr(types::I64, slot, 0);
+        Address { base, displacement: 0, alignment: u32::from(LOCAL_ALIGNMENT_SHIFT), readonly: false }
     }
 
     /// The block that returns `status`.

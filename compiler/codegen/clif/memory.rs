@@ -9,12 +9,12 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 impl Lowering<'_> {
-    fn load_at(&mut self, ty: ir::Type, address: Address, further: u32) -> ir::Value {
+    pub(super) fn load_at(&mut self, ty: ir::Type, address: Address, further: u32) -> ir::Value {
         let flags = address.flags(further, ty.bytes());
         self.builder.ins().load(ty, flags, address.base, address.displacement + further as i32)
     }
 
-    fn store_at(&mut self, value: ir::Value, address: Address, further: u32) {
+    pub(super) fn store_at(&mut self, value: ir::Value, address: Address, further: u32) {
         let bytes = self.builder.func.dfg.value_type(value).bytes();
         let flags = address.flags(further, bytes);
         self.builder.ins().store(flags, value, address.base, address.displacement + further as i32);
@@ -45,6 +45,9 @@ impl Lowering<'_> {
             return Ok(shape.with_parts(parts));
         }
         let vector = vector_of(shape.lane);
+        if self.features.riscv_vectors() {
+            return Ok(shape.with_parts(self.load_lanes(address, shape.lane, active, ty.lanes)));
+        }
         let bytes = u32::from(active) * lane_bytes;
         let parts = (0..part_count(shape.lane, ty.lanes, false) as u32).map(|part| match bytes.saturating_sub(16 * part) {
             0 => self.number(shape.lane, false, 0),
@@ -64,6 +67,12 @@ impl Lowering<'_> {
         let address = self.address(buffer, index, offset)?;
         let shape = self.shape(ty);
         let pieces = u32::from(ty.lanes) * shape.lane.bytes() / 8;
+        if self.features.riscv_vectors() && address.alignment < 3 {
+            // Cranelift loads one lane of eight bytes there, which must lie at a multiple of eight.
+            let parts = self.load_lanes(address, shape.lane, ty.lanes, ty.lanes);
+            let narrow = shape.with_parts(parts);
+            return Ok(self.widen(&narrow, signed));
+        }
         let parts = (0..pieces).map(|piece| {
             let flags = address.flags(8 * piece, 8);
             let (base, displacement) = (address.base, address.displacement + 8 * piece as i32);
@@ -133,6 +142,10 @@ impl Lowering<'_> {
             }
             return Ok(());
         }
+        if self.features.riscv_vectors() {
+            self.store_lanes(value, address, active);
+            return Ok(());
+        }
         let bytes = u32::from(active) * lane_bytes;
         for (part, &x) in value.parts.iter().enumerate() {
             let at = 16 * part as u32;
@@ -185,6 +198,8 @@ impl Lowering<'_> {
         let vector = vector_of(shape.lane);
         let part = if bytes == 16 {
             self.load_register(vector, address, 0)
+        } else if self.features.riscv_vectors() {
+            self.load_group(shape.lane, group, address)
         } else {
             // As a float where there is one of the size: a float is loaded to a vector register.
             let lane = match bytes {

@@ -1,14 +1,16 @@
-//! Kernels through Cranelift: vectors of 128 bits on x86-64 and aarch64, scalars on riscv64.
+//! Kernels through Cranelift: vectors of 128 bits on x86-64, aarch64 and riscv64 with V, scalars on riscv64 without.
 
 mod address;
 mod arithmetic;
 mod control;
 mod convert;
 mod dot;
+mod fields;
 mod fixed;
 mod half;
 mod held;
 pub mod isa;
+mod lanes;
 mod lower;
 mod mask;
 mod memory;
@@ -19,12 +21,13 @@ mod shift;
 pub use isa::{Optimise, isa_for};
 pub use lower::lower;
 
-use crate::codegen::{Code, CodegenError};
+use crate::codegen::{Code, CodegenError, riscv64};
 use crate::kernel::Kernel;
 use crate::kernel::verify::verify;
-use crate::machine::Machine;
+use crate::machine::{Isa, Machine};
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{Function, Opcode};
 use cranelift_codegen::isa::TargetIsa;
 
 /// Compiles a kernel to a function of the target's C calling convention: one pointer for each of
@@ -38,11 +41,21 @@ use cranelift_codegen::isa::TargetIsa;
 pub fn compile_kernel(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<Code, CodegenError> {
     let bug = |what: String| CodegenError::Bug(format!("kernel {}: {what}", kernel.name));
     verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
-    let code = Code::compile(lower(kernel, isa, machine)?, isa).map_err(bug)?;
+    let function = lower(kernel, isa, machine)?;
+    let rounds = machine.isa == Isa::Riscv64 && uses(&function, Opcode::SqmulRoundSat);
+    let mut code = Code::compile(function, isa).map_err(bug)?;
+    if rounds {
+        code = riscv64::round_half_up(code);
+    }
     match code.relocations.first() {
         Some(relocation) => Err(bug(format!("refers to {:?}", relocation.target))),
         None => Ok(code),
     }
+}
+
+fn uses(function: &Function, opcode: Opcode) -> bool {
+    let mut instructions = function.layout.blocks().flat_map(|block| function.layout.block_insts(block));
+    instructions.any(|inst| function.dfg.insts[inst].opcode() == opcode)
 }
 
 /// The instructions of a kernel as text, one a line, in blocks.

@@ -26,6 +26,9 @@ impl Lowering<'_> {
             return a.parts.clone();
         }
         let per_part = a.part_lanes();
+        if self.features.riscv_vectors() {
+            return a.parts.clone().into_iter().flat_map(|part| self.spill_lanes(part, a.lane, per_part)).collect();
+        }
         (0..a.lanes)
             .map(|lane| {
                 let part = a.parts[usize::from(lane / per_part)];
@@ -42,6 +45,9 @@ impl Lowering<'_> {
         let parts = scalars
             .chunks(usize::from(register_lanes(lane)))
             .map(|chunk| {
+                if self.features.riscv_vectors() {
+                    return self.collect_lanes(lane, chunk);
+                }
                 let mut part = self.low_lane(lane, chunk[0]);
                 for (i, &scalar) in chunk.iter().enumerate().skip(1) {
                     part = self.builder.ins().insertlane(part, scalar, i as u8);
@@ -93,10 +99,10 @@ impl Lowering<'_> {
         a.with_lane(lane, parts)
     }
 
-    /// A scalar float in the low lane of a register where the machine has registers: its minimum, maximum and selection are
-    /// then one instruction and not a branch.
+    /// A scalar float in the low lane of a register where scalars are lanes of one: its minimum, maximum and selection are then one
+    /// instruction and not a branch.
     pub fn in_register(&mut self, a: &Held) -> Held {
-        if !a.scalar || !self.features.vectors {
+        if !a.scalar || !self.features.vectors || self.features.riscv_vectors() {
             return a.clone();
         }
         let part = self.builder.ins().scalar_to_vector(vector_of(a.lane), a.single());
@@ -120,6 +126,11 @@ impl Lowering<'_> {
                 types::F64 => self.builder.ins().f64const(Ieee64::with_bits(bits)),
                 _ => self.builder.ins().iconst(lane, sign_extended(bits, lane.bits())),
             };
+        }
+        if self.features.riscv_vectors() {
+            // Most instructions take a scalar in place of such a register.
+            let scalar = self.number(lane, true, bits);
+            return self.builder.ins().splat(vector_of(lane), scalar);
         }
         let bytes = lane.bytes() as usize;
         let data: Vec<u8> = bits.to_le_bytes()[..bytes].iter().copied().cycle().take(16).collect();

@@ -18,9 +18,43 @@ impl Lowering<'_> {
             return a;
         }
         let (a, b) = (self.bits_as(types::I8X16, a), self.bits_as(types::I8X16, b));
+        if self.features.riscv_vectors() {
+            let shuffled = self.shuffle_by_gathers(a, b, bytes);
+            return self.bits_as(ty, shuffled);
+        }
         let mask = self.builder.func.dfg.immediates.push(bytes.to_vec().into());
         let shuffled = self.builder.ins().shuffle(a, b, mask);
         self.bits_as(ty, shuffled)
+    }
+
+    /// The same on riscv64, from each register for itself. Cranelift's `shuffle` relies on positions from 16 on being outside of a
+    /// register, which they are not where registers are longer.
+    fn shuffle_by_gathers(&mut self, a: ir::Value, b: ir::Value, bytes: Bytes) -> ir::Value {
+        let mut gathered = [a, b].map(|register| (register, false));
+        for (number, (register, used)) in gathered.iter_mut().enumerate() {
+            let own = |byte: u8| usize::from(byte) / 16 == number;
+            *used = bytes.iter().any(|&byte| own(byte));
+            let in_place = bytes.iter().enumerate().all(|(i, &byte)| !own(byte) || usize::from(byte) % 16 == i);
+            if *used && !in_place {
+                let positions = self.bytes(bytes.map(|byte| if own(byte) { byte % 16 } else { 0 }));
+                *register = self.builder.ins().swizzle(*register, positions);
+            }
+        }
+        match gathered {
+            [(a, _), (_, false)] => a,
+            [(_, false), (b, _)] => b,
+            [(a, true), (b, true)] => {
+                let from_b = self.bytes(bytes.map(|byte| byte / 16));
+                let zero = self.number(types::I8, false, 0);
+                let from_b = self.builder.ins().icmp(IntCC::NotEqual, from_b, zero);
+                self.builder.ins().bitselect(from_b, b, a)
+            }
+        }
+    }
+
+    fn bytes(&mut self, bytes: Bytes) -> ir::Value {
+        let constant = self.builder.func.dfg.constants.insert(bytes.to_vec().into());
+        self.builder.ins().vconst(types::I8X16, constant)
     }
 
     /// Lanes picked from two registers of one type.
@@ -140,14 +174,19 @@ impl Lowering<'_> {
         let (a, b) = if a.lane == b.lane { (a.clone(), b.clone()) } else { self.masks_alike(a, b) };
         let per_part = usize::from(a.part_lanes());
         let sources: Vec<_> = a.parts.iter().chain(&b.parts).copied().collect();
-        let parts = lanes
+        let parts: Vec<_> = lanes
             .chunks(usize::from(register_lanes(a.lane)))
             .map(|chunk| {
                 let places: Vec<_> = chunk.iter().map(|&l| (usize::from(l) / per_part, usize::from(l) % per_part)).collect();
                 self.gather_lanes(&sources, &places, a.lane.bytes() as usize)
             })
             .collect();
-        shape.with_lane(a.lane, parts)
+        let result = shape.with_lane(a.lane, parts);
+        let in_turn = lanes.iter().enumerate().all(|(i, &lane)| usize::from(lane) == i / 2 + i % 2 * usize::from(a.lanes));
+        if self.features.riscv_vectors() && in_turn && lanes.len() == 2 * usize::from(a.lanes) {
+            self.know_interleaved(&a, &b, &result);
+        }
+        result
     }
 
     /// One register of lanes from (register, lane) places, two source registers at a time.

@@ -1,9 +1,11 @@
-//! Shifts. Cranelift's vector shifts take one count for all lanes; counts by lane are multiplications by powers of two.
+//! Shifts. Cranelift's vector shifts take one count for all lanes; counts by lane are multiplications by powers of two, or, where
+//! selecting is cheap, steps.
 
 use super::held::Held;
 use super::lower::Lowering;
 use crate::codegen::CodegenError;
 use crate::kernel::BinaryOp;
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 impl Lowering<'_> {
@@ -23,6 +25,9 @@ impl Lowering<'_> {
 
     /// Each lane by its own count.
     pub fn shift_lanes(&mut self, op: BinaryOp, a: &Held, count: &Held) -> Held {
+        if self.features.riscv_vectors() && !a.scalar {
+            return self.shift_by_steps(op, a, count);
+        }
         if a.scalar || a.lane == types::I64 {
             return self.per_lane2(a, count, |l, x, n| match op {
                 BinaryOp::ShiftLeft => l.builder.ins().ishl(x, n),
@@ -51,8 +56,31 @@ impl Lowering<'_> {
         }
     }
 
+    /// One shift for each bit of the counts, taken where the bit is set.
+    fn shift_by_steps(&mut self, op: BinaryOp, a: &Held, count: &Held) -> Held {
+        let zero = self.number(a.lane, false, 0);
+        let mut result = a.clone();
+        let mut step = a.lane.bits() / 2;
+        while step > 0 {
+            let bit = self.number(a.lane, false, u64::from(step));
+            result = self.map2(&result, count, |l, x, n| {
+                let ins = l.builder.ins();
+                let shifted = match op {
+                    BinaryOp::ShiftLeft => ins.ishl_imm_u(x, i64::from(step)),
+                    BinaryOp::ShiftRightSigned => ins.sshr_imm_u(x, i64::from(step)),
+                    _ => ins.ushr_imm_u(x, i64::from(step)),
+                };
+                let wanted = l.builder.ins().band(n, bit);
+                let wanted = l.builder.ins().icmp(IntCC::NotEqual, wanted, zero);
+                l.blend(wanted, shifted, x)
+            });
+            step /= 2;
+        }
+        result
+    }
+
     /// 2ⁿ in lanes of i32, n in 0..=31, through the exponent of a float.
-    fn power_of_two(&mut self, n: ir::Value) -> ir::Value {
+    pub fn power_of_two(&mut self, n: ir::Value) -> ir::Value {
         let bias = self.number(types::I32, false, 127);
         let exponent = self.builder.ins().iadd(n, bias);
         let bits = self.builder.ins().ishl_imm_u(exponent, 23);

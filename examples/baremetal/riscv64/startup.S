@@ -8,8 +8,9 @@ _start:
         la      t0, fault
         csrw    mtvec, t0
 
-        # Floating point is off after reset: mstatus.FS = Initial turns it on, fcsr = 0 means round to nearest.
-        li      t0, 1 << 13
+        # Floating point and vectors are off after reset: mstatus.FS = Initial and .VS = Initial turn them on, the second without effect
+        # where there are no vectors; fcsr = 0 means round to nearest.
+        li      t0, 1 << 13 | 1 << 9
         csrs    mstatus, t0
         csrw    fcsr, zero
 

@@ -128,7 +128,24 @@ fn bytes_of(memory: &mut [u128]) -> &mut [u8] {
 /// Runs cases in one process of the emulator: `runner.c` gives each buffer its own pages with an inaccessible page right behind
 /// its last byte, so that reads beyond the end are caught too.
 fn run_emulated(machine: &Machine, cases: &[&Case], codes: &[Code]) {
-    let Some(mut command) = runner(machine) else { return };
+    for &processor in processors(machine) {
+        if let Some(command) = runner(machine, processor) {
+            run_with(command, &format!("{} {}", machine.level, processor.unwrap_or_default()), cases, codes);
+        }
+    }
+}
+
+/// The emulator's names of the processors on which a machine's code is run. Vector registers of riscv64 may be longer than the code
+/// makes use of.
+fn processors(machine: &Machine) -> &'static [Option<&'static str>] {
+    match machine.level {
+        "rv64gcv" => &[Some("rv64,v=true,vlen=128"), Some("rv64,v=true,vlen=512")],
+        _ if machine.isa == Isa::Aarch64 => &[Some("max")],
+        _ => &[None],
+    }
+}
+
+fn run_with(mut command: Command, machine: &str, cases: &[&Case], codes: &[Code]) {
     let mut input = vec![];
     for (case, code) in cases.iter().zip(codes) {
         push(&mut input, &code.bytes);
@@ -146,7 +163,7 @@ fn run_emulated(machine: &Machine, cases: &[&Case], codes: &[Code]) {
     let _ = writer.join().unwrap();
     let mut rest = &output.stdout[..];
     for case in cases {
-        let name = format!("{} on {}", case.kernel.name, machine.level);
+        let name = format!("{} on {machine}", case.kernel.name);
         assert!(rest.len() >= 4, "{name} ended the runner: {:?}", output.status);
         let status = i32::from_le_bytes(rest[..4].try_into().unwrap());
         rest = &rest[4..];
@@ -155,7 +172,7 @@ fn run_emulated(machine: &Machine, cases: &[&Case], codes: &[Code]) {
             after.push(rest[..before.len()].to_vec());
             rest = &rest[before.len()..];
         }
-        case.compare(machine.level, status, &after);
+        case.compare(machine, status, &after);
     }
     assert!(output.status.success());
 }
@@ -167,7 +184,7 @@ fn push(input: &mut Vec<u8>, bytes: &[u8]) {
 
 /// The command that runs kernels of a machine: the runner, compiled once, in an emulator; for x86-64 levels that this computer lacks, the
 /// program that `MODELC_X86_64_RUNNER` names, which does what `runner.c` does. `None` where one of the tools is missing.
-fn runner(machine: &Machine) -> Option<Command> {
+fn runner(machine: &Machine, processor: Option<&str>) -> Option<Command> {
     let (compiler, emulator) = match machine.isa {
         Isa::X86_64 => return std::env::var_os("MODELC_X86_64_RUNNER").map(Command::new),
         Isa::Aarch64 => ("aarch64-linux-gnu-gcc", "qemu-aarch64"),
@@ -191,9 +208,7 @@ fn runner(machine: &Machine) -> Option<Command> {
         }
     }
     let mut command = Command::new(emulator);
-    if machine.isa == Isa::Aarch64 {
-        command.args(["-cpu", "max"]);
-    }
-    command.arg(runner);
+    command.args(processor.iter().flat_map(|name| ["-cpu", name]));
+    command.arg(runner).args((machine.level == "rv64gcv").then_some("vectors"));
     Some(command)
 }
