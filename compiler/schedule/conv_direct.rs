@@ -10,7 +10,7 @@ use super::cuts::{Cuts, Width};
 use super::operands::ElementWise;
 use super::panels::{Extents, Panels};
 use super::phases::Phase;
-use super::staging::{Staging, requirements};
+use super::staging::{Staging, keeps_rows, requirements};
 use super::strips::{NARROWEST, Strips};
 use super::weights::Weights;
 use super::{CUT_FROM, Context, Lowered, Requirements, Schedule, Unsupported, conv_loops};
@@ -45,6 +45,18 @@ pub struct DirectSchedule<'a> {
     /// Products that 32-bit sums hold before they are added to 64-bit ones.
     pub(super) in_32_bits: Option<u64>,
 }
+
+/// What kernels for threads are cut by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ranges {
+    /// Rows of windows, so many.
+    Rows(u64),
+    /// Panels, so many.
+    Panels(u64),
+}
+
+/// So many rows are enough for any number of threads that is worth it.
+const MANY_ROWS: u64 = 8;
 
 /// A phase of the convolution.
 #[derive(Clone)]
@@ -276,16 +288,30 @@ impl Schedule for DirectSchedule<'_> {
     }
 
     fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
-        let work = &self.work;
-        let rows = work.phases[1].list.iter().map(|phase| phase.count).max().unwrap_or(0);
-        let is_alone = work.matrices.is_empty() && work.batch * work.planes.output == 1 && !self.are_filled();
-        // Windows read what another part would have overwritten.
-        let apart = shared.iter().all(|(read, _)| *read != work.input);
-        (is_alone && apart && rows > 1 && work.multiply_accumulates() >= CUT_FROM).then_some(rows)
+        self.ranges(shared).map(|(Ranges::Rows(extent) | Ranges::Panels(extent))| extent)
     }
 }
 
 impl DirectSchedule<'_> {
+    /// What the kernel may be cut by, if it is worth it: no part may read what another writes.
+    pub(super) fn ranges(&self, shared: &[(Tensor, Tensor)]) -> Option<Ranges> {
+        let work = &self.work;
+        if work.multiply_accumulates() < CUT_FROM || !work.matrices.is_empty() || work.batch * work.planes.output != 1 {
+            return None;
+        }
+        let overwrites = shared.iter().any(|(read, _)| *read == work.input);
+        let rows = work.phases[1].list.iter().map(|phase| phase.count).max().unwrap_or(0);
+        // Panels that are filled are the outermost loop.
+        let rows = if self.are_filled() || overwrites && !keeps_rows(self.cx, work) { 1 } else { rows };
+        let panels = if work.groups > 1 || overwrites { 1 } else { self.cuts().count() };
+        match (rows, panels) {
+            (MANY_ROWS.., _) => Some(Ranges::Rows(rows)),
+            (2.., _) if rows >= panels => Some(Ranges::Rows(rows)),
+            (_, 2..) => Some(Ranges::Panels(panels)),
+            _ => None,
+        }
+    }
+
     pub(super) fn name(&self) -> String {
         let element = self.work.element.name();
         let [rows, columns] = self.work.window;

@@ -1,13 +1,13 @@
 //! The loops of a direct convolution: products of matrices, rows of windows, parts, panels; and the buffers of its kernel.
 
 use super::contraction::Contraction;
-use super::conv_direct::{DirectSchedule, Part, UNROLLED_SEGMENTS};
+use super::conv_direct::{DirectSchedule, Part, Ranges, UNROLLED_SEGMENTS};
 use super::cuts::{Cut, Cuts, Width};
 use super::filling::{Filled, Stored};
 use super::operands::ElementWise;
 use super::packing;
 use super::staging::{self, Ring, RowPlace};
-use super::{Argument, Lowered, Schedule, Unsupported};
+use super::{Argument, Lowered, Unsupported};
 use crate::ir::Value as Tensor;
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
 use std::cell::RefCell;
@@ -15,8 +15,8 @@ use std::cell::RefCell;
 /// The kernel under construction.
 pub(super) struct Lowering<'a> {
     pub schedule: &'a DirectSchedule<'a>,
-    /// The first row of windows and the first behind the last, where they are parameters.
-    range: Option<(Value, Value)>,
+    /// What is cut, the first of it and the first behind the last, where they are parameters.
+    range: Option<(Ranges, Value, Value)>,
     arguments: Vec<Argument>,
     /// What the pixels are read from: the ring or the input itself.
     pub pixels: Ring,
@@ -94,7 +94,7 @@ pub(super) struct TilePlace<'a> {
 /// Lowers a schedule.
 pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
     let mut b = KernelBuilder::new(schedule.name());
-    let range = schedule.extent(shared).map(|_| (b.integer(), b.integer()));
+    let range = schedule.ranges(shared).map(|ranges| (ranges, b.integer(), b.integer()));
     let lowering = Lowering { range, ..Lowering::new(schedule, &mut b, shared)? };
     if let Some(staging) = &schedule.staging {
         staging.prepare(&mut b, &schedule.work, lowering.pixels);
@@ -225,7 +225,10 @@ impl<'a> Lowering<'a> {
             let pixel = b.add(pixel, bases.pixel);
             b.for_range(0, positions(work, 0) as i64, 1, |b, plane| {
                 let zero = b.index(0);
-                let (start, end) = self.range.unwrap_or_else(|| (zero, b.index(positions(work, 1) as i64)));
+                let (start, end) = match self.range {
+                    Some((Ranges::Rows(_), first, end)) => (first, end),
+                    _ => (zero, b.index(positions(work, 1) as i64)),
+                };
                 b.for_carry(start, end, 1, &[zero], |b, y, staged| {
                     let place = RowPlace { image: first, plane, y, staged: staged[0] };
                     let staged = staging::stage(b, work, self.schedule.staging.as_ref(), (self.input, self.pixels), &place);
@@ -284,8 +287,12 @@ impl<'a> Lowering<'a> {
         Segments::Table(table)
     }
 
-    /// Every panel of every group.
+    /// Every panel of every group, or those of the range, of one group.
     fn all_panels(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, PanelPlace)) {
+        if let Some((Ranges::Panels(_), first, end)) = self.range {
+            let group = b.index(0);
+            return self.cuts.for_range(b, (first, end), |b, cut| body(b, PanelPlace { group, cut }));
+        }
         b.for_range(0, self.schedule.work.groups as i64, 1, |b, group| {
             self.cuts.for_each(b, |b, cut| body(b, PanelPlace { group, cut }));
         });

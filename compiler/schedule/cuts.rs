@@ -2,7 +2,7 @@
 //! with short vectors several panels for one strip, so that both read the same packed weights.
 
 use super::strips::{NARROWEST, Strips};
-use crate::kernel::{KernelBuilder, Value};
+use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
 
 /// The panels of some output channels.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,6 +61,36 @@ impl Cuts {
         let mut widths: Vec<Width> = (self.end > 0).then_some(self.whole).into_iter().chain(self.rest.iter().copied()).collect();
         widths.dedup();
         widths
+    }
+
+    /// How many panels there are.
+    pub fn count(&self) -> u64 {
+        self.end / self.whole.lanes + self.rest.len() as u64
+    }
+
+    /// The panels of a range of their numbers: from the first to the one before the end.
+    pub fn for_range(&self, b: &mut KernelBuilder, (first, end): (Value, Value), mut body: impl FnMut(&mut KernelBuilder, Cut)) {
+        let width = self.whole;
+        let whole = (self.end / width.lanes) as i64;
+        let last = b.index(whole);
+        let last = b.binary(BinaryOp::SignedMin, end, last);
+        let [start, stop] = [first, last].map(|number| b.scale_index(number, width.lanes as i64, 0));
+        b.for_values(start, stop, width.lanes as i64, |b, first| body(b, Cut { first, width, active: width.lanes }));
+        let mut start = self.end;
+        for (&width, number) in self.rest.iter().zip(whole..) {
+            let number = b.index(number);
+            let reached = b.compare(CompareOp::LessEqual, first, number);
+            let before_end = b.compare(CompareOp::Less, number, end);
+            let inside = b.binary(BinaryOp::And, reached, before_end);
+            let active = width.lanes.min(self.outputs - start);
+            let panel = |b: &mut KernelBuilder| {
+                let first = b.index(start as i64);
+                body(b, Cut { first, width, active });
+                vec![]
+            };
+            b.if_else(inside, panel, |_| vec![]);
+            start += width.lanes;
+        }
     }
 
     /// Every panel: those of full width in a loop, the others behind it.

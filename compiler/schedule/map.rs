@@ -2,14 +2,21 @@
 
 use super::operands::{Access, ElementWise, Place};
 use super::quantity::{Cells, Number, product};
-use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
+use super::{Argument, CUT_FROM, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::Value as Tensor;
-use crate::kernel::{KernelBuilder, Value};
+use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
 
 /// Element-wise work without a root.
 pub struct MapSchedule<'a> {
     cx: Context<'a>,
     requirements: Requirements,
+    /// How many vectors there are, if all elements are one row, their number is known and the work is worth cutting.
+    vectors: Option<u64>,
+}
+
+/// Whether operands are one number or lie as the output does, so that the whole output is one row.
+fn is_flat(work: &ElementWise<'_>) -> bool {
+    work.accesses().all(|a| matches!(a, Access::Single | Access::Same))
 }
 
 impl<'a> MapSchedule<'a> {
@@ -19,7 +26,10 @@ impl<'a> MapSchedule<'a> {
     /// For shapes and types that no kernel handles.
     pub fn new(cx: Context<'a>) -> Result<Self, Unsupported> {
         let work = ElementWise::new(cx, None)?;
-        Ok(Self { cx, requirements: Requirements { may_share: work.shareable(), ..Requirements::default() } })
+        let elements = product(work.shape()).as_known().and_then(|n| u64::try_from(n).ok()).filter(|_| is_flat(&work));
+        let worth_it = elements.filter(|n| n.saturating_mul(work.operations()) >= CUT_FROM);
+        let vectors = worth_it.map(|n| n.div_ceil(lanes_for(cx, work.smallest_element(), n).into()));
+        Ok(Self { cx, requirements: Requirements { may_share: work.shareable(), ..Requirements::default() }, vectors })
     }
 }
 
@@ -31,11 +41,11 @@ impl Schedule for MapSchedule<'_> {
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let mut work = ElementWise::new(self.cx, None)?;
         let mut b = KernelBuilder::new("map");
+        let range = self.vectors.map(|_| (b.integer(), b.integer()));
         let mut arguments: Vec<Argument> = Vec::new();
         work.declare(&mut b, &mut arguments, shared)?;
-        // Without per-channel or per-pixel operands the whole output is one row.
-        let flat = work.accesses().all(|a| matches!(a, Access::Single | Access::Same));
-        let (outer, last) = if flat { (&[][..], work.shape()) } else { work.shape().split_at(work.shape().len().saturating_sub(1)) };
+        let (outer, last) =
+            if is_flat(&work) { (&[][..], work.shape()) } else { work.shape().split_at(work.shape().len().saturating_sub(1)) };
         let (pixels, channels) = (product(outer), product(last));
         let lanes = lanes_for(self.cx, work.smallest_element(), channels.most(&self.cx)?);
         let mut cells = Cells::default();
@@ -46,17 +56,26 @@ impl Schedule for MapSchedule<'_> {
         let pixels = if matches!(channels, Number::Known(0)) { channels } else { pixels };
         pixels.repeat(&mut b, |b, pixel| {
             let base = channels.scale(b, pixel);
-            channels.row(b, lanes, |b, channel, active| {
+            let vector = |b: &mut KernelBuilder, channel: Value, active: u16| {
                 let flat = b.add(base, channel);
                 let place = Place { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
                 if let Err(error) = work.emit(b, &place, None, &hoisted, lanes, active) {
                     failure = Err(error);
                 }
-            });
+            };
+            match (range, channels) {
+                (Some(range), Number::Known(n)) => row_part(b, n as u64, lanes, range, vector),
+                _ => channels.row(b, lanes, vector),
+            }
         });
         failure?;
         let description = format!("map {pixels}x{channels} by {lanes}");
         Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+    }
+
+    fn extent(&self, _shared: &[(Tensor, Tensor)]) -> Option<u64> {
+        // Each element is read before it is overwritten, and nowhere else.
+        self.vectors.filter(|&vectors| vectors > 1)
     }
 }
 
@@ -66,6 +85,31 @@ pub fn lanes_for(cx: Context<'_>, smallest_element: u32, channels: u64) -> u16 {
     let full = cx.machine.lanes(smallest_element).max(2 * cx.machine.lanes(4));
     let needed = u16::try_from(channels.next_power_of_two()).unwrap_or(u16::MAX);
     full.min(needed).max(1)
+}
+
+/// The vectors of a range of numbers, of those of `count` elements by `lanes`; the last one may have fewer active lanes.
+fn row_part(
+    b: &mut KernelBuilder,
+    count: u64,
+    lanes: u16,
+    (first, end): (Value, Value),
+    mut body: impl FnMut(&mut KernelBuilder, Value, u16),
+) {
+    let whole = count / u64::from(lanes);
+    let number = b.index(whole as i64);
+    let last = b.binary(BinaryOp::SignedMin, end, number);
+    let [start, stop] = [first, last].map(|number| b.scale_index(number, lanes.into(), 0));
+    b.for_values(start, stop, lanes.into(), |b, i| body(b, i, lanes));
+    let rest = count - whole * u64::from(lanes);
+    if rest > 0 {
+        let reached = b.compare(CompareOp::Less, number, end);
+        let last = |b: &mut KernelBuilder| {
+            let start = b.scale_index(number, lanes.into(), 0);
+            body(b, start, rest as u16);
+            vec![]
+        };
+        b.if_else(reached, last, |_| vec![]);
+    }
 }
 
 /// A loop over `count` elements by `lanes`, then the rest with fewer active lanes.

@@ -176,6 +176,11 @@ impl<'a> ElementWise<'a> {
         self.used().map(|i| &self.operands[i].access)
     }
 
+    /// Operations for each element.
+    pub fn operations(&self) -> u64 {
+        self.special.expression.nodes.len() as u64
+    }
+
     /// The smallest element in bytes among what is read and written.
     pub fn smallest_element(&self) -> u32 {
         let is_tensor = |i: &usize| matches!(self.operands[*i].source, Source::Tensor(_)) && self.operands[*i].access != Access::Single;

@@ -432,6 +432,12 @@ pub fn requirements(cx: Context<'_>, work: &Contraction, staging: Option<&Stagin
     Requirements { scratch: staging.iter().map(|s| s.bytes()).collect(), may_share, may_slide: vec![] }
 }
 
+/// Whether an output that starts where the input starts has each row in the place of the input row that alone it needs.
+pub fn keeps_rows(cx: Context<'_>, work: &Contraction) -> bool {
+    let out_bits = work.outputs * u64::from(cx.element(cx.group.outputs[0]).bits());
+    work.is_pointwise() && out_bits == work.channels * u64::from(work.element.bits())
+}
+
 /// Whether the output may start where the input starts: every output row ends before the first input row that is not staged
 /// yet, or everything is staged.
 fn may_overwrite_input(cx: Context<'_>, work: &Contraction) -> bool {
