@@ -212,6 +212,7 @@ impl Settings {
             open_constants: self.external_weights,
             customs: self.customs.clone(),
             data: self.data.iter().map(data).collect::<Result<_, Diagnostic>>()?,
+            most_steps: None,
         })
     }
 

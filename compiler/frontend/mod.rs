@@ -34,6 +34,8 @@ pub struct LoadOptions {
     pub customs: Vec<(String, String)>,
     /// Files of tensors beside an ExecuTorch program: path and contents.
     pub data: Vec<(String, Data)>,
+    /// Instructions and operands that a method of an ExecuTorch program may take to unfold, a loop that never ends among them; 2^18 by default.
+    pub most_steps: Option<usize>,
 }
 
 /// The largest value of an extent of an input or output that is known only when the model runs.

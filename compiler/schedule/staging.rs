@@ -439,19 +439,23 @@ pub fn keeps_rows(cx: Context<'_>, work: &Contraction) -> bool {
 }
 
 /// Whether the output may start where the input starts: every output row ends before the first input row that is not staged
-/// yet, or everything is staged.
+/// yet, or everything is staged. How far apart they are changes evenly from image to image, and from row to row between those at which
+/// the first and the last row of the input is staged: what holds at the ends of these ranges holds in between.
 fn may_overwrite_input(cx: Context<'_>, work: &Contraction) -> bool {
     let out_bytes = u64::from(cx.element(cx.group.outputs[0]).bits() / 8);
     let in_bytes = u64::from(work.element.bits() / 8);
-    let in_row = work.input_size[1] * work.channels * in_bytes;
-    let out_row = work.output_size[1] * work.outputs * out_bytes;
-    let (reach, low) = (work.phases[1].reach(), work.phases[1].padding_low);
-    (0..work.batch).all(|n| {
-        (0..work.output_size[0]).all(|y| {
-            let staged = (y * work.strides[0] + reach).saturating_sub(low).min(work.input_size[0]);
-            let unread = (n * work.input_size[0] + staged) * in_row;
-            let everything = n + 1 == work.batch && staged == work.input_size[0];
-            everything || (n * work.output_size[0] + y + 1) * out_row <= unread
-        })
-    })
+    let [in_rows, out_rows] = [work.input_size[0], work.output_size[0]];
+    let in_row = u128::from(work.input_size[1] * work.channels * in_bytes);
+    let out_row = u128::from(work.output_size[1] * work.outputs * out_bytes);
+    let (reach, low, stride) = (work.phases[1].reach(), work.phases[1].padding_low, work.strides[0]);
+    let holds = |n: u64, y: u64| {
+        let staged = (y * stride + reach).saturating_sub(low).min(in_rows);
+        let unread = (u128::from(n) * u128::from(in_rows) + u128::from(staged)) * in_row;
+        let everything = n + 1 == work.batch && staged == in_rows;
+        everything || (u128::from(n) * u128::from(out_rows) + u128::from(y) + 1) * out_row <= unread
+    };
+    let ends = [0, low.saturating_sub(reach) / stride, (in_rows + low).saturating_sub(reach) / stride, out_rows.saturating_sub(1)];
+    let rows = || ends.iter().flat_map(|&end| end.saturating_sub(1)..=end + 1).filter(|&y| y < out_rows);
+    let images = [0, work.batch.saturating_sub(2), work.batch.saturating_sub(1)];
+    images.into_iter().filter(|&n| n < work.batch).all(|n| rows().all(|y| holds(n, y)))
 }

@@ -19,9 +19,14 @@ fn refused(diagnostics: &Diagnostics) {
     assert!(diagnostics.0.iter().all(|d| d.kind != Kind::Bug), "{diagnostics}");
 }
 
+/// Loops of programs that never end are given up early: they would be most of what runs.
+fn options() -> LoadOptions {
+    LoadOptions { most_steps: Some(1 << 11), ..LoadOptions::default() }
+}
+
 /// A file through its front end and the verifier.
 pub fn read(bytes: &[u8]) {
-    match frontend::load(Arc::new(bytes.to_vec()), "fuzzed", &LoadOptions::default()) {
+    match frontend::load(Arc::new(bytes.to_vec()), "fuzzed", &options()) {
         Ok(module) => assert_eq!(verify::verify(&module).map(|_| ()), Ok(()), "the front end made unsound code"),
         Err(diagnostics) => refused(&diagnostics),
     }
@@ -44,7 +49,7 @@ pub fn lower(bytes: &[u8]) {
 }
 
 fn kernels(bytes: &[u8], machine: &'static Machine) -> Result<(), Diagnostics> {
-    let module = pipeline::read(Arc::new(bytes.to_vec()), "fuzzed", &LoadOptions::default())?;
+    let module = pipeline::read(Arc::new(bytes.to_vec()), "fuzzed", &options())?;
     let lowered = pipeline::lower(&module, "fuzzed", Options { machine, effort: Effort::Normal, plan: PlanSource::Own })?;
     for kernel in &lowered.program.kernels {
         if let Err(error) = kernel::verify::verify(kernel) {
@@ -60,7 +65,7 @@ pub fn compile(bytes: &[u8]) -> bool {
 }
 
 fn object(bytes: &[u8]) -> Result<(), Diagnostics> {
-    let module = pipeline::read(Arc::new(bytes.to_vec()), "fuzzed", &LoadOptions::default())?;
+    let module = pipeline::read(Arc::new(bytes.to_vec()), "fuzzed", &options())?;
     let target = target::host()?;
     let machine = target::level(target, None)?;
     let lowered = pipeline::lower(&module, "fuzzed", Options { machine, effort: Effort::Normal, plan: PlanSource::Own })?;

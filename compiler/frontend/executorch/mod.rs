@@ -55,6 +55,7 @@ fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec
     let open = |(path, data): &(String, Data)| data_file::DataFile::open(data).map_err(|fault| fault.in_file(path));
     let data = options.data.iter().map(open).collect::<Result<_, _>>().map_err(|fault| vec![fault])?;
     let mut shared = shared::Shared::new(file, options.shapes.clone(), data);
+    shared.most_steps = options.most_steps.unwrap_or(shared.most_steps);
     let mut module = Module::default();
     let mut imported = ImportedPlan::default();
     for plan in &plans {

@@ -8,12 +8,17 @@ use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::{Constant, ConstantData, Data, Module, TensorType};
 use std::collections::{HashMap, HashSet};
 
+/// See [`Shared::most_steps`].
+const MOST_STEPS: usize = 1 << 18;
+
 /// State of loading a program.
 pub struct Shared {
     /// The file.
     pub file: File,
     /// Shapes that users give inputs of dynamic shape, by input number.
     pub shapes: Vec<(usize, Vec<u64>)>,
+    /// Instructions and operands that a method may take to unfold: a bound on loops that never end.
+    pub most_steps: usize,
     /// Files of tensors beside the program.
     data: Vec<DataFile>,
     constants: HashMap<(u32, u64), Vec<(Form, Constant)>>,
@@ -25,7 +30,7 @@ pub struct Shared {
 impl Shared {
     /// Nothing loaded yet.
     pub fn new(file: File, shapes: Vec<(usize, Vec<u64>)>, data: Vec<DataFile>) -> Self {
-        Self { file, shapes, data, constants: HashMap::new(), external: HashMap::new(), names: HashSet::new() }
+        Self { file, shapes, most_steps: MOST_STEPS, data, constants: HashMap::new(), external: HashMap::new(), names: HashSet::new() }
     }
 
     /// The constant in a buffer of the file, in row-major order.

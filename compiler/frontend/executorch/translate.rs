@@ -16,9 +16,6 @@ use crate::ir::{Constant, Function, FunctionBuilder, Module, Placement, Source, 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Instructions and operands that a method may take to unfold: a bound on loops that never end.
-const MAX_STEPS: usize = 1 << 18;
-
 /// A number known at compile time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Number {
@@ -162,7 +159,7 @@ impl<'a, 'm> Translator<'a, 'm> {
             let instruction = &plan.instructions[pc];
             let touched = effects(plan, instruction);
             self.steps += 1 + touched.uses.len();
-            if self.steps > MAX_STEPS {
+            if self.steps > self.shared.most_steps {
                 let fault = Fault::unsupported("the method runs through too many instructions: a loop that is long or never ends");
                 return Err(self.report(pc, fault));
             }
