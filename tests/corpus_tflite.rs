@@ -3,7 +3,8 @@
 mod support;
 
 use modelc::diagnostic::Kind;
-use modelc::frontend::LoadOptions;
+use modelc::frontend::{Bound, LoadOptions};
+use modelc::ir::interpret::Interpreter;
 use modelc::ir::{Module, Tensor};
 use modelc::jit::Jit;
 use modelc::lower::{Options, PlanSource};
@@ -107,6 +108,93 @@ fn small_models_made_for_these_tests_match() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
     all_match(in_folder(&folder, |_| true));
 }
+
+/// A model whose first input has extents that are known only when it runs: dimension and largest extent.
+fn with_bounds(model: &Path, extents: &[(usize, u64)]) -> Module {
+    let bounds = extents.iter().map(|&(dimension, most)| Bound { is_output: false, port: 0, dimension, most });
+    loaded(model, LoadOptions { bounds: bounds.collect(), ..LoadOptions::default() })
+}
+
+fn loaded(model: &Path, options: LoadOptions) -> Module {
+    let bytes = std::fs::read(model).expect("the model can be read");
+    let module = modelc::frontend::load(std::sync::Arc::new(bytes), "net.tflite", &options);
+    let module = module.unwrap_or_else(|error| panic!("{}: {error}", model.display()));
+    modelc::ir::verify::verify(&module).unwrap_or_else(|error| panic!("{}: {error}", model.display()));
+    module
+}
+
+/// What the JIT computes, each call in an instance of its own.
+fn called(mut module: Module, calls: &[&[Tensor]]) -> Vec<Vec<Tensor>> {
+    passes::run_all(&mut module);
+    let machine = target::host_machine().expect("the host has a machine description");
+    let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let lowered = pipeline::lower(&module, "model", options).unwrap_or_else(|error| panic!("{error}"));
+    let jit = Jit::new(&lowered.program, machine).unwrap_or_else(|error| panic!("{error}"));
+    let call = |arguments: &&[Tensor]| jit.instance().and_then(|mut instance| instance.call_tensors(0, arguments));
+    calls.iter().map(|arguments| call(arguments).unwrap_or_else(|error| panic!("{error}"))).collect()
+}
+
+fn assert_equal(found: &[Tensor], expected: &[Tensor], what: &str) {
+    for (found, expected) in found.iter().zip(expected) {
+        support::compare(found, expected, FLOAT_TOLERANCE).unwrap_or_else(|error| panic!("{what}: {error}"));
+    }
+}
+
+/// One module computes images of every size: outputs are LiteRT's for each.
+#[test]
+fn images_of_sizes_known_when_the_model_runs_match() {
+    let models = in_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models/extents"), |_| true);
+    assert!(!models.is_empty());
+    for model in models {
+        let module = with_bounds(&model, &[(1, 64), (2, 64)]);
+        let runs = support::interpreted(&model, &module).unwrap_or_else(|error| panic!("{}: {error}", model.display()));
+        support::check_runs(&model, &module, &runs, FLOAT_TOLERANCE).unwrap_or_else(|error| panic!("{}: {error}", model.display()));
+        let calls: Vec<&[Tensor]> = runs.iter().map(|run| run.arguments.as_slice()).collect();
+        for (found, run) in called(module, &calls).iter().zip(&runs) {
+            assert_equal(found, &run.outputs, &format!("{} on {:?}", model.display(), run.arguments[0].shape));
+        }
+    }
+}
+
+/// One module computes sequences of every length as a module for that length does.
+#[test]
+fn sequences_of_lengths_known_when_the_model_runs_match() {
+    for (name, time) in SEQUENCES {
+        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models").join(name).with_extension("tflite");
+        let module = with_bounds(&model, &[(*time, 8)]);
+        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        for steps in [1, 2, 5, 8] {
+            let recorded = support::recorded(&model, "inputs.npz").expect("inputs are recorded");
+            let mut input = recorded.input(0, 0).expect("the first call has an input").clone();
+            let count = input.bytes.len() / input.shape[*time] as usize * steps;
+            input.bytes = input.bytes.iter().copied().cycle().take(count).collect();
+            input.shape[*time] = steps as u64;
+            let own = loaded(&model, LoadOptions { shapes: vec![(0, input.shape.clone())], ..LoadOptions::default() });
+            let run = |module: &Module| Interpreter::new(module).run(0, &[input.clone()]).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let expected = run(&own);
+            assert_eq!(run(&module), expected, "{name}, {steps} steps");
+            inputs.push([input]);
+            outputs.push(expected);
+        }
+        let calls: Vec<&[Tensor]> = inputs.iter().map(|input| &input[..]).collect();
+        for (found, expected) in called(module, &calls).iter().zip(&outputs) {
+            assert_equal(found, expected, &format!("{name}, {:?}", expected[0].shape));
+        }
+    }
+}
+
+/// Recurrent models and the dimension of their steps.
+const SEQUENCES: &[(&str, usize)] = &[
+    ("bilstm_hyb_merge_bm", 1),
+    ("rnnseq_hyb", 1),
+    ("seq_f32_all", 1),
+    ("seq_f32_plain", 1),
+    ("seq_hyb_asym", 1),
+    ("seq_i16_clip", 1),
+    ("seq_i16_time_major", 0),
+    ("seq_int_all", 1),
+    ("seq_int_lnpeepcifg", 1),
+];
 
 /// A shape that is given goes through all operators; where it does not fit, the error names the operator.
 #[test]

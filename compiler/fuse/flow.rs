@@ -267,10 +267,12 @@ impl Unroller<'_> {
         let (mut in_test, mut in_round) = (Names::new(), Names::new());
         // What goes round: value, first value, and the position among the body's results or the state.
         let (mut operands, mut states) = (Vec::new(), Vec::new());
-        for (i, operand) in data.operands.iter().enumerate() {
-            let Some(&initial) = names.get(operand) else { continue };
+        // What the body hands on as it is does not change; extents of the rest are among it.
+        let mut places: Vec<usize> = (0..data.operands.len()).collect();
+        places.sort_by_key(|&i| callee.results[i] != callee.params[i]);
+        for i in places {
+            let Some(&initial) = names.get(&data.operands[i]) else { continue };
             let param = callee.params[i];
-            // What the body hands on as it is does not change.
             let value = if callee.results[i] == param {
                 initial
             } else {

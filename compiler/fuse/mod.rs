@@ -9,7 +9,7 @@ pub mod flow;
 pub mod rows;
 mod widened;
 
-use crate::ir::{ElementType, Expression, ExpressionBuilder, Extent, Function, Inst, Op, Value};
+use crate::ir::{Attribute, ElementType, Expression, ExpressionBuilder, Extent, Function, Inst, Op, Value};
 use flow::{Flow, Item, StateFlow};
 use std::collections::{HashMap, HashSet};
 pub use widened::widened_constant;
@@ -124,7 +124,12 @@ impl Group {
         });
         let mut inputs = Vec::new();
         let tensors = self.tensors(function);
-        let extents = tensors.iter().flat_map(|&v| &function.tensor(v).shape).filter_map(|&e| match function.resolved(e) {
+        let named = self.root.iter().flat_map(|&root| &function.insts[root].attributes).filter_map(|attribute| match attribute {
+            Attribute::Extents(extents) => Some(extents),
+            _ => None,
+        });
+        let shapes = tensors.iter().map(|&v| &function.tensor(v).shape);
+        let extents = shapes.chain(named).flatten().filter_map(|&e| match function.resolved(e) {
             Extent::Value(index) => Some(index),
             Extent::Static(_) => None,
         });

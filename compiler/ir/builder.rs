@@ -8,7 +8,7 @@ use super::scalar::{Expression, Scalar};
 use super::types::{ElementType, Extent, TensorType, Type};
 
 /// The geometry of a sliding window; one number a spatial dimension.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WindowGeometry {
     /// Steps between windows.
     pub strides: Vec<i64>,
@@ -18,11 +18,17 @@ pub struct WindowGeometry {
     pub padding_low: Vec<i64>,
     /// Padding behind the last element.
     pub padding_high: Vec<i64>,
+    /// How many windows there are, where that is known only when the program runs, and else nothing. Then there is as much padding
+    /// behind the last element as they need.
+    pub positions: Vec<Extent>,
+    /// How much padding is not there before the first element; nothing where `positions` is.
+    pub shift: Vec<Extent>,
 }
 
 impl WindowGeometry {
-    fn attributes(self) -> [Attribute; 4] {
-        [self.strides, self.dilation, self.padding_low, self.padding_high].map(Attribute::Ints)
+    fn attributes(self) -> Vec<Attribute> {
+        let numbers = [self.strides, self.dilation, self.padding_low, self.padding_high].map(Attribute::Ints);
+        numbers.into_iter().chain([self.positions, self.shift].map(Attribute::Extents)).collect()
     }
 }
 
@@ -123,7 +129,7 @@ impl<'m> FunctionBuilder<'m> {
         zero_points: (i64, i64),
         accumulator: ElementType,
     ) -> Built {
-        let mut attributes = geometry.attributes().to_vec();
+        let mut attributes = geometry.attributes();
         attributes.extend([
             Attribute::Ints(input_dilation),
             Attribute::Int(groups as i64),

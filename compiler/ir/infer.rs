@@ -183,6 +183,8 @@ struct Geometry<'a> {
     dilation: &'a [i64],
     low: &'a [i64],
     high: &'a [i64],
+    positions: &'a [Extent],
+    shift: &'a [Extent],
 }
 
 impl<'a> Geometry<'a> {
@@ -193,6 +195,8 @@ impl<'a> Geometry<'a> {
             dilation: cx.ints("dilation"),
             low: cx.ints("padding_low"),
             high: cx.ints("padding_high"),
+            positions: cx.extents("positions"),
+            shift: cx.extents("shift"),
         };
         let n = geometry.size.len();
         for (name, list) in
@@ -205,7 +209,21 @@ impl<'a> Geometry<'a> {
         let padding = |list: &[i64]| list.iter().all(|&x| (0..=i64::from(i32::MAX)).contains(&x));
         cx.require(padding(geometry.low) && padding(geometry.high), || "padding must not be negative".into())?;
         cx.require(geometry.size.iter().all(|&x| x >= 1 && x <= i32::MAX as u64), || "the window must not be empty".into())?;
+        geometry.check_run_time(cx)?;
         Ok(geometry)
+    }
+
+    /// What is known only when the program runs: a number of windows and a shift for each dimension, or none.
+    fn check_run_time(&self, cx: &Context<'_>) -> Result<(), TypeError> {
+        let (n, counts) = (self.size.len(), [self.positions.len(), self.shift.len()]);
+        cx.require(counts == [0, 0] || counts == [n, n], || format!("{counts:?} positions and shifts for {n} spatial dimensions"))?;
+        cx.shape(self.positions)?;
+        cx.shape(self.shift)?;
+        let within = |(shift, low): (&Extent, &i64)| {
+            let interval = cx.function.interval(*shift);
+            interval.low >= 0 && interval.high <= *low
+        };
+        cx.require(self.shift.iter().zip(self.low).all(within), || "a shift is not known to be within the padding".into())
     }
 
     /// Positions of the window along dimension `d` of an input of `extent`.
@@ -214,8 +232,11 @@ impl<'a> Geometry<'a> {
             .checked_mul(self.dilation[d] as u64)
             .and_then(|n| n.checked_add(1))
             .ok_or_else(|| cx.error("the dilated window is too large"))?;
+        if let Some(&positions) = self.positions.get(d) {
+            return Ok(cx.function.resolved(positions));
+        }
         let Extent::Static(n) = extent else {
-            return Err(cx.error(format!("spatial dimension {d} is dynamic")));
+            return Err(cx.error(format!("spatial dimension {d} is dynamic, and the number of windows is not given")));
         };
         let padded = n.checked_add(self.low[d] as u64 + self.high[d] as u64).ok_or_else(|| cx.error("padding is too large"))?;
         let room = padded.checked_sub(reach);
@@ -577,15 +598,34 @@ fn compatible(want: &Type, have: &Type) -> bool {
     }
 }
 
-/// The result types of a callee as the caller sees them; extents of the callee's own index values are not visible outside.
-fn results_of(cx: &Context<'_>, callee: &Function) -> Types {
-    let types = callee.results.iter().map(|&v| callee.values[v].ty.clone());
-    types
-        .map(|ty| match &ty {
-            Type::Tensor(t) if t.static_shape().is_none() => Err(cx.error(format!("@{} returns a tensor of dynamic shape", callee.name))),
-            _ => Ok(ty),
-        })
-        .collect()
+/// The result types of a callee as the caller sees them; the callee's operands are those behind the first `skip`. An extent that is an index
+/// parameter is the operand given for it; extents that are other index values of the callee are not visible outside.
+fn results_of(cx: &Context<'_>, callee: &Function, skip: usize) -> Types {
+    let outside = |extent: &Extent| match callee.resolved(*extent) {
+        Extent::Static(n) => Some(Extent::Static(n)),
+        Extent::Value(index) => {
+            let position = callee.params.iter().position(|&param| param == index)?;
+            Some(cx.function.resolved(Extent::Value(*cx.operands.get(skip + position)?)))
+        }
+    };
+    let typed = |&value: &Value| match &callee.values[value].ty {
+        Type::Tensor(t) if t.static_shape().is_none() => {
+            let shape = t.shape.iter().map(outside).collect::<Option<Vec<Extent>>>();
+            let shape = shape.ok_or_else(|| cx.error(format!("@{} returns a tensor whose shape only it knows", callee.name)))?;
+            Ok(Type::Tensor(TensorType { shape, ..t.clone() }))
+        }
+        ty => Ok(ty.clone()),
+    };
+    callee.results.iter().map(typed).collect()
+}
+
+/// Whether every index parameter of a loop's body that is an extent stays what it is from round to round.
+fn keeps_extents(body: &Function) -> bool {
+    let types = body.params.iter().chain(&body.results).filter_map(|&v| body.values[v].ty.as_tensor());
+    let indices =
+        types.flat_map(|ty| &ty.shape).filter_map(|&e| if let Extent::Value(index) = body.resolved(e) { Some(index) } else { None });
+    let kept = |index: Value| body.params.iter().position(|&param| param == index).is_none_or(|at| body.results.get(at) == Some(&index));
+    indices.into_iter().all(kept)
 }
 
 /// `if`
@@ -597,8 +637,8 @@ pub fn if_else(cx: &Context<'_>) -> Types {
     let (then, otherwise) = (callee(cx, "then")?, callee(cx, "otherwise")?);
     check_arguments(cx, then, &cx.operands[1..])?;
     check_arguments(cx, otherwise, &cx.operands[1..])?;
-    let types = results_of(cx, then)?;
-    cx.require(types == results_of(cx, otherwise)?, || format!("@{} and @{} return different types", then.name, otherwise.name))?;
+    let types = results_of(cx, then, 1)?;
+    cx.require(types == results_of(cx, otherwise, 1)?, || format!("@{} and @{} return different types", then.name, otherwise.name))?;
     Ok(types)
 }
 
@@ -607,14 +647,15 @@ pub fn while_loop(cx: &Context<'_>) -> Types {
     let (condition, body) = (callee(cx, "condition")?, callee(cx, "body")?);
     check_arguments(cx, condition, cx.operands)?;
     check_arguments(cx, body, cx.operands)?;
-    let verdict = results_of(cx, condition)?;
+    let verdict = results_of(cx, condition, 0)?;
     let is_truth = matches!(verdict.first(), Some(Type::Tensor(t)) if t.element == ElementType::Bool && t.static_elements() == Some(1));
     cx.require(is_truth, || format!("@{} does not return one truth value", condition.name))?;
-    let types = results_of(cx, body)?;
+    let types = results_of(cx, body, 0)?;
     let params = body.params.iter().map(|&p| &body.values[p].ty);
     cx.require(types.len() == body.params.len() && params.zip(&types).all(|(p, t)| compatible(p, t)), || {
         format!("@{} does not return what it takes", body.name)
     })?;
+    cx.require(keeps_extents(body), || format!("@{} changes an extent of what goes round", body.name))?;
     Ok(types)
 }
 
@@ -622,7 +663,7 @@ pub fn while_loop(cx: &Context<'_>) -> Types {
 pub fn call(cx: &Context<'_>) -> Types {
     let callee = callee(cx, "function")?;
     check_arguments(cx, callee, cx.operands)?;
-    results_of(cx, callee)
+    results_of(cx, callee, 0)
 }
 
 fn state_type(cx: &Context<'_>) -> Result<TensorType, TypeError> {

@@ -131,6 +131,10 @@ const STRIDES: (&str, AttributeKind) = ("strides", Ints);
 const DILATION: (&str, AttributeKind) = ("dilation", Ints);
 const PADDING_LOW: (&str, AttributeKind) = ("padding_low", Ints);
 const PADDING_HIGH: (&str, AttributeKind) = ("padding_high", Ints);
+// Where the extents of the input are known only when the program runs, and else nothing: how many windows there are, of which the first
+// is so much further, and of the padding behind there is what they need.
+const POSITIONS: (&str, AttributeKind) = ("positions", Extents);
+const SHIFT: (&str, AttributeKind) = ("shift", Extents);
 
 /// The table, in the order of [`Op`].
 pub const OPS: &[OpRow] = &[
@@ -159,6 +163,8 @@ pub const OPS: &[OpRow] = &[
             DILATION,
             PADDING_LOW,
             PADDING_HIGH,
+            POSITIONS,
+            SHIFT,
             ("input_dilation", Ints),
             ("groups", Int),
             ("input_zero_point", Int),
@@ -166,7 +172,7 @@ pub const OPS: &[OpRow] = &[
             ("accumulator", Element),
         ],
         infer: infer::conv,
-        meaning: "Sum of (input − input zero point) × (filter − filter zero point) over the window and the group's channels; input [N, spatial…, C], its elements `input_dilation` apart, filter [O, window…, C ÷ groups], result [N, spatial…, O] in the accumulator's type; taps on padding and between elements contribute nothing.",
+        meaning: "Sum of (input − input zero point) × (filter − filter zero point) over the window and the group's channels; input [N, spatial…, C], its elements `input_dilation` apart, filter [O, window…, C ÷ groups], result [N, spatial…, O] in the accumulator's type; taps on padding and between elements contribute nothing. `positions` and `shift` say how many windows there are and how much further the first one is, where that is known only when the program runs, and else nothing.",
     },
     OpRow {
         op: Op::Matmul,
@@ -196,9 +202,9 @@ pub const OPS: &[OpRow] = &[
         op: Op::Window,
         name: "window",
         operands: Arity::Exactly(1),
-        attributes: &[("reduction", Word(REDUCTIONS)), ("size", Ints), STRIDES, DILATION, PADDING_LOW, PADDING_HIGH],
+        attributes: &[("reduction", Word(REDUCTIONS)), ("size", Ints), STRIDES, DILATION, PADDING_LOW, PADDING_HIGH, POSITIONS, SHIFT],
         infer: infer::window,
-        meaning: "A reduction over each position of a sliding window on [N, spatial…, C]; padded taps are left out.",
+        meaning: "A reduction over each position of a sliding window on [N, spatial…, C]; padded taps are left out. `positions` and `shift` as `conv` has them.",
     },
     OpRow {
         op: Op::Reduce,

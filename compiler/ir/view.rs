@@ -113,6 +113,8 @@ impl InstData {
             dilation: self.ints("dilation").to_vec(),
             padding_low: self.ints("padding_low").to_vec(),
             padding_high: self.ints("padding_high").to_vec(),
+            positions: self.extents("positions").to_vec(),
+            shift: self.extents("shift").to_vec(),
         }
     }
 

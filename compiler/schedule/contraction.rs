@@ -1,11 +1,13 @@
 //! Contractions: convolutions and matrix products in one geometry, and the choice among their schedules.
 
 use super::expression::Unsupported;
+use super::image_sizes::{Numbers, Sizes};
 use super::phases::{Axis, Phases};
 use super::weights::Weights;
-use super::{Context, Schedule, bias, conv_direct, depthwise};
+use super::{Argument, Context, Schedule, bias, conv_direct, depthwise};
 use crate::fuse::Epilogue;
 use crate::ir::{ElementType, Expression, Inst, InstData, Op, Value};
+use crate::kernel::KernelBuilder;
 use crate::machine::{DotProduct, Machine};
 
 /// A convolution over [batch, planes, rows, width, channels]; a matrix product is one row with a 1×1 window.
@@ -29,6 +31,8 @@ pub struct Contraction {
     pub outputs: u64,
     /// Rows and width of the window.
     pub window: [u64; 2],
+    /// Batch and sizes where they are not all known; those above are then their bounds.
+    pub sizes: Option<Sizes>,
     /// Strides.
     pub strides: [u64; 2],
     /// What the taps of planes, rows and columns are.
@@ -172,10 +176,10 @@ impl Contraction {
     pub fn new(cx: &Context<'_>, root: Inst) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let (input, filter) = (data.operands[0], data.operands[1]);
-        let (shape, filter_shape) = (cx.shape(input)?, cx.shape(filter)?);
+        let filter_shape = cx.shape(filter)?;
         let mut contraction = match data.op {
-            Op::Conv => Self::of_conv(cx, data, &shape, &filter_shape)?,
-            _ => Self::of_matmul(cx, data, &shape, &filter_shape)?,
+            Op::Conv => Self::of_conv(cx, data, &cx.largest_shape(input)?, &filter_shape)?,
+            _ => Self::of_matmul(cx, data, &cx.shape(input)?, &filter_shape)?,
         };
         let accumulates = match contraction.element {
             ElementType::F32 => contraction.weights.are_floats() && contraction.accumulator == ElementType::F32,
@@ -195,8 +199,8 @@ impl Contraction {
 
     fn of_conv(cx: &Context<'_>, data: &InstData, shape: &[u64], filter: &[u64]) -> Result<Self, Unsupported> {
         let attributes = data.conv();
-        let output = cx.shape(data.results[0])?;
-        let spatial = shape.len() - 2;
+        let output = cx.largest_shape(data.results[0])?;
+        let (spatial, sizes) = (shape.len() - 2, Sizes::of(cx, data)?);
         if spatial > 3 {
             return Err(Unsupported::new(format!("convolution over {spatial} dimensions")));
         }
@@ -214,6 +218,14 @@ impl Contraction {
         if input_dilation.iter().product::<u64>() > MAX_PHASES {
             return Err(Unsupported::new(format!("convolution of an input dilated by {input_dilation:?}")));
         }
+        if sizes.is_some() && input_dilation != [1; 3] {
+            return Err(Unsupported::new("convolution of a dilated input whose extents are known only when the program runs"));
+        }
+        let high = if sizes.is_some() {
+            [0, 1, 2].map(|d| needed_behind(input_size[d] + low[d], output_size[d], strides[d], (window[d], dilation[d])))
+        } else {
+            high
+        };
         let phases = [0, 1, 2].map(|d| {
             Phases::new(&Axis {
                 input: input_size[d],
@@ -236,6 +248,7 @@ impl Contraction {
             output_size: rows_and_width(output_size),
             outputs: filter[0],
             window: rows_and_width(window),
+            sizes,
             strides: rows_and_width(strides),
             phases,
             groups: attributes.groups,
@@ -264,6 +277,7 @@ impl Contraction {
             output_size: [1, rows],
             outputs,
             window: [1, 1],
+            sizes: None,
             strides: [1, 1],
             phases: [1, 1, rows].map(pointwise),
             groups: 1,
@@ -324,9 +338,15 @@ impl Contraction {
         machine.fma && self.multiply_accumulates() >= REFERENCE_ROUNDING_BELOW
     }
 
-    /// Whether taps fall outside the input.
+    /// The sizes in a kernel. To stand before all loops.
+    pub fn numbers(&self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>) -> Numbers {
+        let sizes = self.sizes.clone().unwrap_or_else(|| Sizes::known(self.batch, self.input_size, self.output_size));
+        sizes.load(b, arguments, self.channels)
+    }
+
+    /// Whether taps fall outside the input, or may do so.
     pub fn is_padded(&self) -> bool {
-        self.phases.iter().any(|p| p.padding_low != 0 || p.padding_high != 0)
+        self.sizes.is_some() || self.phases.iter().any(|p| p.padding_low != 0 || p.padding_high != 0)
     }
 
     /// Whether neighbouring output positions meet the same taps of the filter.
@@ -404,6 +424,12 @@ impl Contraction {
             _ => Form::Signed16,
         }
     }
+}
+
+/// How much padding windows need behind so many elements.
+fn needed_behind(elements: u64, windows: u64, stride: u64, (taps, dilation): (u64, u64)) -> u64 {
+    let reach = windows.saturating_sub(1).saturating_mul(stride).saturating_add((taps - 1) * dilation + 1);
+    reach.saturating_sub(elements)
 }
 
 /// Phases of a dimension with a window of one tap.

@@ -296,7 +296,8 @@ impl DirectSchedule<'_> {
     /// What the kernel may be cut by, if it is worth it: no part may read what another writes.
     pub(super) fn ranges(&self, shared: &[(Tensor, Tensor)]) -> Option<Ranges> {
         let work = &self.work;
-        if work.multiply_accumulates() < CUT_FROM || !work.matrices.is_empty() || work.batch * work.planes.output != 1 {
+        let is_one_image = work.sizes.is_none() && work.matrices.is_empty() && work.batch * work.planes.output == 1;
+        if work.multiply_accumulates() < CUT_FROM || !is_one_image {
             return None;
         }
         let overwrites = shared.iter().any(|(read, _)| *read == work.input);

@@ -4,9 +4,11 @@ use super::contraction::Contraction;
 use super::conv_direct::{DirectSchedule, Part, Ranges, UNROLLED_SEGMENTS};
 use super::cuts::{Cut, Cuts, Width};
 use super::filling::{Filled, Stored};
+use super::image_sizes::Numbers;
 use super::operands::ElementWise;
 use super::packing;
-use super::staging::{self, Ring, RowPlace};
+use super::quantity::Number;
+use super::staging::{self, Image, Ring, RowPlace};
 use super::{Argument, Lowered, Unsupported};
 use crate::ir::Value as Tensor;
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
@@ -17,6 +19,7 @@ pub(super) struct Lowering<'a> {
     pub schedule: &'a DirectSchedule<'a>,
     /// What is cut, the first of it and the first behind the last, where they are parameters.
     range: Option<(Ranges, Value, Value)>,
+    numbers: Numbers,
     arguments: Vec<Argument>,
     /// What the pixels are read from: the ring or the input itself.
     pub pixels: Ring,
@@ -160,7 +163,27 @@ impl<'a> Lowering<'a> {
         let hoisted = hoisted(b, &element_wise, &widths);
         let failure = RefCell::new(None);
         let range = None;
-        Ok(Self { schedule, range, arguments, pixels, input, stored, weights, initial, starts, element_wise, cuts, hoisted, failure })
+        let numbers = work.numbers(b, &mut arguments);
+        Ok(Self {
+            schedule,
+            range,
+            numbers,
+            arguments,
+            pixels,
+            input,
+            stored,
+            weights,
+            initial,
+            starts,
+            element_wise,
+            cuts,
+            hoisted,
+            failure,
+        })
+    }
+
+    fn image(&self) -> Image<'_> {
+        Image { work: &self.schedule.work, numbers: &self.numbers }
     }
 
     /// What is loaded before the loops for panels of so many lanes.
@@ -215,28 +238,34 @@ impl<'a> Lowering<'a> {
 
     /// Every row of windows, with what it reads staged.
     fn rows(&self, b: &mut KernelBuilder, bases: Bases, mut body: impl FnMut(&mut KernelBuilder, &WindowRow)) {
-        let work = &self.schedule.work;
-        let image_elements = (work.planes.input * work.input_size[0] * work.input_size[1] * work.channels) as i64;
-        let image_pixels = (work.planes.output * work.output_size[0] * work.output_size[1]) as i64;
-        b.for_range(0, work.batch as i64, 1, |b, image| {
-            let first = b.scale_index(image, image_elements, 0);
+        let (work, numbers) = (&self.schedule.work, &self.numbers);
+        let image_elements = numbers.plane_elements.times(b, work.planes.input);
+        let image_pixels = numbers.output_pixels.times(b, work.planes.output);
+        numbers.batch.repeat(b, |b, image| {
+            let first = image_elements.scale(b, image);
             let first = b.add(first, bases.left);
-            let pixel = b.scale_index(image, image_pixels, 0);
+            let pixel = image_pixels.scale(b, image);
             let pixel = b.add(pixel, bases.pixel);
             b.for_range(0, positions(work, 0) as i64, 1, |b, plane| {
                 let zero = b.index(0);
                 let (start, end) = match self.range {
                     Some((Ranges::Rows(_), first, end)) => (first, end),
-                    _ => (zero, b.index(positions(work, 1) as i64)),
+                    _ => (zero, self.window_rows().value(b)),
                 };
                 b.for_carry(start, end, 1, &[zero], |b, y, staged| {
                     let place = RowPlace { image: first, plane, y, staged: staged[0] };
-                    let staged = staging::stage(b, work, self.schedule.staging.as_ref(), (self.input, self.pixels), &place);
+                    let staged = staging::stage(b, self.image(), self.schedule.staging.as_ref(), (self.input, self.pixels), &place);
                     body(b, &WindowRow { place, pixel });
                     vec![staged]
                 });
             });
         });
+    }
+
+    /// Rows of windows, of the phase that has most.
+    fn window_rows(&self) -> Number {
+        let work = &self.schedule.work;
+        if work.sizes.is_some() { self.numbers.output[0] } else { Number::Known(positions(work, 1) as i64) }
     }
 
     /// The output row of a part at a row of windows, where it has one.
@@ -252,13 +281,15 @@ impl<'a> Lowering<'a> {
             }
         }
         let row = |b: &mut KernelBuilder| {
-            let starts = staging::window_rows(b, work, self.schedule.staging.as_ref(), &at.place, (planes, rows));
+            let starts = staging::window_rows(b, self.image(), self.schedule.staging.as_ref(), &at.place, (planes, rows));
             let segments = self.segments(b, part, starts);
             let plane = b.scale_index(at.place.plane, work.phases[0].step as i64, planes.first as i64);
-            let row = b.scale_index(plane, work.output_size[0] as i64, rows.first as i64);
+            let row = self.numbers.output[0].scale(b, plane);
+            let row = b.scale_index(row, 1, rows.first as i64);
             let y = b.scale_index(at.place.y, work.phases[1].step as i64, 0);
             let row = b.add(row, y);
-            let pixel = b.scale_index(row, work.output_size[1] as i64, columns.first as i64);
+            let pixel = self.numbers.output[1].scale(b, row);
+            let pixel = b.scale_index(pixel, 1, columns.first as i64);
             let pixel = b.add(pixel, at.pixel);
             body(b, &OutputRow { segments, pixel });
             vec![]
@@ -315,7 +346,7 @@ impl<'a> Lowering<'a> {
     fn panel(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, at: PanelPlace) {
         let schedule = self.schedule;
         let work = &schedule.work;
-        let width = part.axes[2].count;
+        let width = if work.sizes.is_some() { self.numbers.output[1] } else { Number::Known(part.axes[2].count as i64) };
         let channel = self.first_channel(b, at);
         let (lane, element) = self.panel_start(b, part, at);
         let weights = if part.panels.are_filled() {
@@ -338,12 +369,7 @@ impl<'a> Lowering<'a> {
                 self.failure.borrow_mut().get_or_insert(error);
             }
         };
-        let whole = width / schedule.tile.pixels * schedule.tile.pixels;
-        b.for_range(0, whole as i64, schedule.tile.pixels as i64, |b, x| body(b, x, schedule.tile.pixels));
-        if width > whole {
-            let x = b.index(whole as i64);
-            body(b, x, width - whole);
-        }
+        width.tiles(b, schedule.tile.pixels, body);
     }
 }
 

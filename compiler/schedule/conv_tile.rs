@@ -6,6 +6,7 @@ use super::conv_direct::{Part, unroll, weights_first};
 use super::conv_loops::{Lowering, Segments, TilePlace};
 use super::cuts::Width;
 use super::operands::Place;
+use super::quantity::Number;
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
 
@@ -137,7 +138,7 @@ impl Lowering<'_> {
         let whole = channels / chunk * chunk;
         let products = |b: &mut KernelBuilder, first: Value, count: u64, part: &Part, sums: &[Value]| {
             if let Some(staging) = &self.schedule.staging {
-                staging.copy(b, &self.schedule.work, (self.input, self.pixels), (first, at.row), count);
+                staging.copy(b, &self.schedule.work, (self.input, self.pixels), (first, at.row), Number::Known(count as i64));
             }
             let skipped = b.scale_index(first, part.panels.in_buffer(at.width.strip), 0);
             let at = SegmentPlace { weights: b.add(at.weights, skipped), ..at };

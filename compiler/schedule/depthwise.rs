@@ -7,10 +7,11 @@ use super::conv_loops::hoisted;
 use super::conv_tile::join;
 use super::cuts::{Cut, Cuts, Width};
 use super::filling::{Filled, Stored};
+use super::image_sizes::Numbers;
 use super::operands::{ElementWise, Place};
 use super::packing;
 use super::panels::{Extents, Panels};
-use super::staging::{self, Ring, RowPlace, Staging};
+use super::staging::{self, Image, Ring, RowPlace, Staging};
 use super::strips::Strips;
 use super::{Argument, CUT_FROM, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{ElementType, Value as Tensor};
@@ -96,11 +97,12 @@ impl Schedule for DepthwiseSchedule<'_> {
         let mut element_wise = ElementWise::with_epilogue(self.cx, &work.epilogue, work.range())?;
         element_wise.declare(&mut b, &mut arguments, shared)?;
         let hoisted = hoisted(&mut b, &element_wise, &self.cuts.widths());
+        let numbers = work.numbers(&mut b, &mut arguments);
         if let Some(staging) = &self.staging {
             staging.prepare(&mut b, work, pixels);
         }
         let failure = RefCell::new(None);
-        let lowering = Lowering { schedule: self, input, pixels, stored, weights, initial, element_wise, hoisted, range, failure };
+        let lowering = Lowering { schedule: self, numbers, input, pixels, stored, weights, initial, element_wise, hoisted, range, failure };
         lowering.images(&mut b);
         if let Some(error) = lowering.failure.into_inner() {
             return Err(error);
@@ -113,13 +115,14 @@ impl Schedule for DepthwiseSchedule<'_> {
     fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
         let (work, rows) = (&self.work, self.work.output_size[0]);
         // Windows read what another part would have overwritten.
-        let apart = shared.iter().all(|(read, _)| *read != work.input) && work.batch == 1;
+        let apart = shared.iter().all(|(read, _)| *read != work.input) && work.batch == 1 && work.sizes.is_none();
         (apart && rows > 1 && work.multiply_accumulates() >= CUT_FROM).then_some(rows)
     }
 }
 
 struct Lowering<'a> {
     schedule: &'a DepthwiseSchedule<'a>,
+    numbers: Numbers,
     input: Buffer,
     pixels: Ring,
     /// The weights as they are stored, and the panels that products read: the same, or one that is filled.
@@ -148,21 +151,21 @@ struct Block {
 
 impl Lowering<'_> {
     fn images(&self, b: &mut KernelBuilder) {
-        let work = &self.schedule.work;
-        let image_elements = (work.input_size[0] * work.input_size[1] * work.channels) as i64;
-        b.for_range(0, work.batch as i64, 1, |b, image| {
-            let first = b.scale_index(image, image_elements, 0);
+        let (work, numbers) = (&self.schedule.work, &self.numbers);
+        let sized = Image { work, numbers };
+        numbers.batch.repeat(b, |b, image| {
+            let first = numbers.plane_elements.scale(b, image);
             let zero = b.index(0);
-            let (start, end) = self.range.unwrap_or_else(|| (zero, b.index(work.output_size[0] as i64)));
+            let (start, end) = self.range.unwrap_or_else(|| (zero, numbers.output[0].value(b)));
             b.for_carry(start, end, 1, &[zero], |b, y, staged| {
                 let at = RowPlace { image: first, plane: zero, y, staged: staged[0] };
                 let staging = self.schedule.staging.as_ref();
-                let staged = staging::stage(b, work, staging, (self.input, self.pixels), &at);
+                let staged = staging::stage(b, sized, staging, (self.input, self.pixels), &at);
                 let [planes, rows, _] = &work.phases;
-                let rows = staging::window_rows(b, work, staging, &at, (&planes.list[0], &rows.list[0]));
-                let pixel = b.scale_index(image, work.output_size[0] as i64, 0);
+                let rows = staging::window_rows(b, sized, staging, &at, (&planes.list[0], &rows.list[0]));
+                let pixel = numbers.output[0].scale(b, image);
                 let pixel = b.add(pixel, y);
-                let pixel = b.scale_index(pixel, work.output_size[1] as i64, 0);
+                let pixel = numbers.output[1].scale(b, pixel);
                 self.row(b, &rows, pixel);
                 vec![staged]
             });
@@ -170,18 +173,11 @@ impl Lowering<'_> {
     }
 
     fn row(&self, b: &mut KernelBuilder, rows: &[Value], first_pixel: Value) {
-        let work = &self.schedule.work;
-        let width = work.output_size[1];
         self.schedule.cuts.for_each(b, |b, cut| {
             let weights = self.panel(b, cut);
             let rows: Vec<Value> = rows.iter().map(|&r| b.add(r, cut.first)).collect();
             let block = Block { rows, weights, first: self.first_sum(b, cut), cut };
-            let whole = width / PIXELS * PIXELS;
-            b.for_range(0, whole as i64, PIXELS as i64, |b, x| self.tile(b, &block, first_pixel, x, PIXELS));
-            if width > whole {
-                let x = b.index(whole as i64);
-                self.tile(b, &block, first_pixel, x, width - whole);
-            }
+            self.numbers.output[1].tiles(b, PIXELS, |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels));
         });
     }
 

@@ -16,6 +16,7 @@ pub mod external;
 mod filling;
 pub mod fourier;
 pub mod gather;
+pub mod image_sizes;
 pub mod index;
 pub mod iota;
 pub mod map;
@@ -111,6 +112,14 @@ impl<'a> Context<'a> {
                 shape.into_iter().map(|extent| Quantity::of(self.function.resolved(extent))).collect()
             }
         }
+    }
+
+    /// The shape of a tensor, or of a block of its slices, at the bounds of what is not known.
+    ///
+    /// # Errors
+    /// Where there is no bound.
+    pub fn largest_shape(&self, value: Value) -> Result<Vec<u64>, Unsupported> {
+        self.quantities(value).iter().map(|extent| extent.most(self)).collect()
     }
 
     /// Elements of a tensor, at the bounds of what is not known.

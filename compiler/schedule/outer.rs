@@ -274,7 +274,7 @@ impl Shapes<'_, '_> {
         let axis = || data.int("axis") as usize;
         let none = |list: &[i64], end: usize| list[..end].iter().all(|&n| n == 0);
         match data.op {
-            Op::Conv => first == 1 && !sliced(1),
+            Op::Conv => !sliced(1) && (first == 1 || first < rank(0) && self.is_pointwise(data)),
             Op::Window => first == 1,
             Op::Matmul => self.matmul(data),
             Op::Fourier => first + 2 <= rank(0),
@@ -303,6 +303,16 @@ impl Shapes<'_, '_> {
             }
             _ => false,
         }
+    }
+
+    /// Whether every position of a convolution follows from the input's element at the same position.
+    fn is_pointwise(&self, data: &InstData) -> bool {
+        let (geometry, filter) = (data.geometry(), self.shape(data.operands[1]));
+        let none = geometry.padding_low.iter().all(|&n| n == 0);
+        let each = geometry.strides.iter().chain(data.ints("input_dilation")).all(|&n| n == 1);
+        let single = filter[1..filter.len() - 1].iter().all(|e| *e == Extent::Static(1));
+        let (input, output) = (self.shape(data.operands[0]), self.shape(data.results[0]));
+        none && each && single && input[..input.len() - 1] == output[..output.len() - 1]
     }
 
     /// Slices along dimensions in front of the matrices; or rows of the left ones, where all meet the same right one.

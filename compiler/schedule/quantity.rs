@@ -210,6 +210,47 @@ impl Number {
         }
     }
 
+    /// This times a number.
+    pub fn times(self, b: &mut KernelBuilder, n: u64) -> Self {
+        let n = i64::try_from(n).unwrap_or(i64::MAX);
+        match self {
+            Self::Known(m) => Self::Known(n.saturating_mul(m)),
+            Self::Computed(value) => Self::Computed(b.scale_index(value, n, 0)),
+        }
+    }
+
+    /// An index plus this.
+    pub fn plus(self, b: &mut KernelBuilder, index: Value) -> Value {
+        match self {
+            Self::Known(n) => b.scale_index(index, 1, n),
+            Self::Computed(value) => b.add(index, value),
+        }
+    }
+
+    /// A loop over so many elements by `step`, then the rest one by one, or all at once where their number is known.
+    pub fn tiles(self, b: &mut KernelBuilder, step: u64, mut body: impl FnMut(&mut KernelBuilder, Value, u64)) {
+        let by = i64::try_from(step).unwrap_or(i64::MAX);
+        match self {
+            Self::Known(n) => {
+                let whole = n / by * by;
+                b.for_range(0, whole, by, |b, i| body(b, i, step));
+                if n > whole {
+                    let i = b.index(whole);
+                    body(b, i, (n - whole) as u64);
+                }
+            }
+            Self::Computed(end) => {
+                let (zero, divisor) = (b.index(0), b.index(by));
+                let whole = b.binary(crate::kernel::BinaryOp::SignedDiv, end, divisor);
+                let whole = b.scale_index(whole, by, 0);
+                b.for_values(zero, whole, by, |b, i| body(b, i, step));
+                if step > 1 {
+                    b.for_values(whole, end, 1, |b, i| body(b, i, 1));
+                }
+            }
+        }
+    }
+
     /// A loop over so many rounds.
     pub fn repeat(self, b: &mut KernelBuilder, body: impl FnOnce(&mut KernelBuilder, Value)) {
         match self {
@@ -223,14 +264,19 @@ impl Number {
 
     /// A loop over so many elements by `lanes`, then the rest with fewer active lanes: all at once where their number is known, else one
     /// at a time.
-    pub fn row(self, b: &mut KernelBuilder, lanes: u16, mut body: impl FnMut(&mut KernelBuilder, Value, u16)) {
+    pub fn row(self, b: &mut KernelBuilder, lanes: u16, body: impl FnMut(&mut KernelBuilder, Value, u16)) {
+        self.row_of(b, lanes, 1, body);
+    }
+
+    /// The same for elements that come in units of so many.
+    pub fn row_of(self, b: &mut KernelBuilder, lanes: u16, unit: u16, mut body: impl FnMut(&mut KernelBuilder, Value, u16)) {
         match self {
             Self::Known(n) => row(b, u64::try_from(n).unwrap_or(0), lanes, body),
             Self::Computed(end) => {
                 let (zero, whole) = (b.index(0), self.whole(b, lanes));
                 b.for_values(zero, whole, i64::from(lanes), |b, i| body(b, i, lanes));
-                if lanes > 1 {
-                    b.for_values(whole, end, 1, |b, i| body(b, i, 1));
+                if lanes > unit {
+                    b.for_values(whole, end, unit.into(), |b, i| body(b, i, unit));
                 }
             }
         }

@@ -5,9 +5,10 @@
 //! that read it.
 
 use super::contraction::{Contraction, Form, Planes};
-use super::map::row;
+use super::image_sizes::{Numbers, less};
 use super::operands::ElementWise;
 use super::phases::Phase;
+use super::quantity::Number;
 use super::weights::Weights;
 use super::{Argument, Context, Requirements, Unsupported};
 use crate::ir::{ElementType, Value as Tensor};
@@ -78,7 +79,12 @@ impl Staging {
         // Chunks are staged again for each panel.
         let pixels = contraction.batch * contraction.planes.output * contraction.output_size[0] * contraction.output_size[1];
         let is_one_row = contraction.is_pointwise() && contraction.groups == 1 && contraction.matrices.is_empty() && pixels == 1;
-        let in_chunks = is_one_row && form != Form::Float && repeat == 1 && channels > CHUNK && contraction.products_in_32_bits().is_none();
+        let in_chunks = contraction.sizes.is_none()
+            && is_one_row
+            && form != Form::Float
+            && repeat == 1
+            && channels > CHUNK
+            && contraction.products_in_32_bits().is_none();
         let chunk = in_chunks.then_some(CHUNK);
         Self {
             form,
@@ -149,10 +155,10 @@ impl Staging {
         self.border(contraction)
     }
 
-    fn fill(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring, first: Value, elements: u64) {
+    fn fill(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring, first: Value, elements: Number) {
         let lanes = self.vector_bytes / self.lane().bytes() as u16;
         let border = self.border(contraction);
-        row(b, elements, lanes, |b, i, active| {
+        elements.row(b, lanes, |b, i, active| {
             let index = b.add(first, i);
             let ty = Type::vector(self.lane(), lanes);
             let value = match ring.numbers {
@@ -167,7 +173,7 @@ impl Staging {
     /// Fills the whole ring with the border, once before the first row.
     pub fn prepare(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring) {
         let zero = b.index(0);
-        self.fill(b, contraction, ring, zero, self.elements());
+        self.fill(b, contraction, ring, zero, Number::Known(self.elements() as i64));
     }
 
     /// The first element of the slot for a padded row in a ring.
@@ -182,32 +188,26 @@ impl Staging {
     }
 
     /// Stages the padded rows `first..end` of one plane of the window.
-    fn stage(
-        &self,
-        b: &mut KernelBuilder,
-        contraction: &Contraction,
-        buffers: (Buffer, Ring),
-        plane: &Plane,
-        (first, end): (Value, Value),
-    ) {
-        let (input, ring) = buffers;
-        let [_, row_phases, column_phases] = &contraction.phases;
-        let (low, rows) = (row_phases.padding_low as i64, contraction.input_size[0] as i64);
-        let width = contraction.input_size[1] * contraction.channels;
+    fn stage(&self, b: &mut KernelBuilder, image: Image<'_>, buffers: (Buffer, Ring), plane: &Plane, (first, end): (Value, Value)) {
+        let ((input, ring), Image { work, numbers }) = (buffers, image);
+        let [_, row_phases, column_phases] = &work.phases;
         let left = (column_phases.padding_low * self.channels) as i64;
+        let [rows_off, columns_off] = numbers.shift;
         b.for_values(first, end, 1, |b, padded_row| {
             let slot = self.slot(b, plane.ring, padded_row);
             let interior = b.scale_index(slot, 1, left);
-            let row = b.scale_index(padded_row, 1, -low);
+            let skipped = columns_off.times(b, self.channels);
+            let interior = less(b, interior, skipped);
+            let row = b.scale_index(padded_row, 1, -(row_phases.padding_low as i64));
+            let row = rows_off.plus(b, row);
             let copy = |b: &mut KernelBuilder| {
-                let start = b.scale_index(row, width as i64, 0);
+                let start = numbers.row_elements.scale(b, row);
                 let start = b.add(start, plane.first);
-                let elements = contraction.input_size[1] * contraction.channels;
-                self.copy(b, contraction, (input, ring), (start, interior), elements);
+                self.copy(b, work, (input, ring), (start, interior), numbers.row_elements);
             };
-            let padded_rows = row_phases.padding_low != 0 || row_phases.padding_high != 0;
+            let padded_rows = work.sizes.is_some() || row_phases.padding_low != 0 || row_phases.padding_high != 0;
             let row_inside = padded_rows.then(|| {
-                let limit = b.index(rows);
+                let limit = numbers.input[0].value(b);
                 b.compare(CompareOp::UnsignedLess, row, limit)
             });
             let inside = match (row_inside, plane.inside) {
@@ -222,7 +222,8 @@ impl Staging {
                     vec![]
                 },
                 |b| {
-                    self.fill(b, contraction, ring, interior, contraction.input_size[1] * self.channels);
+                    let elements = numbers.row_elements.times(b, self.repeat);
+                    self.fill(b, work, ring, interior, elements);
                     vec![]
                 },
             );
@@ -236,10 +237,10 @@ impl Staging {
         contraction: &Contraction,
         (input, ring): (Buffer, Ring),
         (from, to): (Value, Value),
-        elements: u64,
+        elements: Number,
     ) {
         if self.repeat > 1 {
-            b.for_range(0, elements as i64, 1, |b, i| {
+            elements.repeat(b, |b, i| {
                 let source = b.add(from, i);
                 let raw = b.load(input, source, 0, 1);
                 let value = self.convert(b, contraction, ring, raw);
@@ -257,8 +258,14 @@ impl Staging {
             Form::EvenAndOdd { .. } => 16,
             _ => self.vector_bytes,
         };
-        let lanes = lanes.min(u16::try_from(elements.next_power_of_two()).unwrap_or(lanes));
-        row(b, elements, lanes, |b, i, active| {
+        let most = match elements {
+            Number::Known(n) => u64::try_from(n).unwrap_or(0),
+            Number::Computed(_) => contraction.input_size[1] * contraction.channels,
+        };
+        let lanes = lanes.min(u16::try_from(most.next_power_of_two()).unwrap_or(lanes));
+        // Bytes that change places in fours come in fours.
+        let unit = if matches!(self.form, Form::EvenAndOdd { .. }) { 4 } else { 1 };
+        elements.row_of(b, lanes, unit, |b, i, active| {
             let source = b.add(from, i);
             let raw = b.load_active(input, source, 0, lanes, active);
             let value = self.convert(b, contraction, ring, raw);
@@ -325,9 +332,18 @@ pub fn declare_input(
     shared: &[(Tensor, Tensor)],
 ) -> Result<Buffer, Unsupported> {
     let lane = super::expression::memory_lane(work.element)?;
-    let elements = cx.shape(work.input)?.iter().product();
+    let elements = cx.most_elements(work.input)?;
     let kind = if shared.iter().any(|(read, _)| *read == work.input) { BufferKind::Output } else { BufferKind::Input };
     Ok(b.buffer("input", kind, lane, elements, lane.bytes()))
+}
+
+/// A contraction and its sizes in a kernel.
+#[derive(Clone, Copy)]
+pub struct Image<'a> {
+    /// The contraction.
+    pub work: &'a Contraction,
+    /// Its sizes.
+    pub numbers: &'a Numbers,
 }
 
 /// A plane of the input under a window.
@@ -341,14 +357,14 @@ struct Plane {
 }
 
 /// The plane so many behind where the window of an output row is at.
-fn plane_of(b: &mut KernelBuilder, work: &Contraction, at: &RowPlace, ring: u64, offset: u64) -> Plane {
+fn plane_of(b: &mut KernelBuilder, Image { work, numbers }: Image<'_>, at: &RowPlace, ring: u64, offset: u64) -> Plane {
     let phases = &work.phases[0];
     let plane = b.scale_index(at.plane, work.planes.stride as i64, offset as i64 - phases.padding_low as i64);
     let inside = (phases.padding_low + phases.padding_high > 0).then(|| {
         let limit = b.index(work.planes.input as i64);
         b.compare(CompareOp::UnsignedLess, plane, limit)
     });
-    let first = b.scale_index(plane, (work.input_size[0] * work.input_size[1] * work.channels) as i64, 0);
+    let first = numbers.plane_elements.scale(b, plane);
     Plane { ring, first: b.add(first, at.image), inside }
 }
 
@@ -366,7 +382,8 @@ pub struct RowPlace {
 }
 
 /// Stages what the windows at a place need. Gives the first padded row not staged then.
-pub fn stage(b: &mut KernelBuilder, work: &Contraction, staging: Option<&Staging>, buffers: (Buffer, Ring), at: &RowPlace) -> Value {
+pub fn stage(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, buffers: (Buffer, Ring), at: &RowPlace) -> Value {
+    let work = image.work;
     let top = b.scale_index(at.y, work.strides[0] as i64, 0);
     let phases = &work.phases[1];
     let mut end = b.scale_index(top, 1, phases.reach() as i64);
@@ -378,8 +395,8 @@ pub fn stage(b: &mut KernelBuilder, work: &Contraction, staging: Option<&Staging
     }
     let first = b.binary(BinaryOp::SignedMax, at.staged, top);
     for (ring, &offset) in staging.planes.iter().enumerate() {
-        let plane = plane_of(b, work, at, ring as u64, offset);
-        staging.stage(b, work, buffers, &plane, (first, end));
+        let plane = plane_of(b, image, at, ring as u64, offset);
+        staging.stage(b, image, buffers, &plane, (first, end));
     }
     end
 }
@@ -387,11 +404,12 @@ pub fn stage(b: &mut KernelBuilder, work: &Contraction, staging: Option<&Staging
 /// The first element of each window row of phases along planes and rows, planes outermost.
 pub fn window_rows(
     b: &mut KernelBuilder,
-    work: &Contraction,
+    image: Image<'_>,
     staging: Option<&Staging>,
     at: &RowPlace,
     (planes, rows): (&Phase, &Phase),
 ) -> Vec<Value> {
+    let work = image.work;
     let top = b.scale_index(at.y, work.strides[0] as i64, 0);
     let mut starts = Vec::new();
     for j in 0..planes.taps.len() as u64 {
@@ -404,8 +422,8 @@ pub fn window_rows(
                     staging.slot(b, ring as u64, row)
                 }
                 None => {
-                    let plane = plane_of(b, work, at, 0, offset).first;
-                    let start = b.scale_index(row, (work.input_size[1] * work.channels) as i64, 0);
+                    let plane = plane_of(b, image, at, 0, offset).first;
+                    let start = image.numbers.row_elements.scale(b, row);
                     b.add(start, plane)
                 }
             });
@@ -425,7 +443,7 @@ pub fn requirements(cx: Context<'_>, work: &Contraction, staging: Option<&Stagin
     }
     let epilogue_reads_input = cx.group.epilogue.as_ref().is_some_and(|e| e.operands.contains(&work.input));
     let once = once && work.planes == Planes::ONE && work.matrices.is_empty() && work.is_one_phase();
-    let whole_rows = staging.is_some_and(|staging| staging.chunk.is_none());
+    let whole_rows = work.sizes.is_none() && staging.is_some_and(|staging| staging.chunk.is_none());
     if once && whole_rows && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work) {
         may_share.push((work.input, cx.group.outputs[0]));
     }

@@ -1,5 +1,6 @@
 //! Reductions over sliding windows (pooling): vectors run along the channels; taps outside the input are left out.
 
+use super::image_sizes::{Numbers, Sizes};
 use super::map::{lanes_for, row};
 use super::operands::{ElementWise, Place};
 use super::reduction::Reduction;
@@ -12,15 +13,14 @@ pub struct WindowSchedule<'a> {
     cx: Context<'a>,
     operand: Tensor,
     reduction: Reduction,
-    /// Rows and width of input, output, window; strides, dilation, padding. One spatial dimension is a single row.
-    input: [u64; 2],
-    output: [u64; 2],
+    sizes: Sizes,
+    /// Rows and width of the window; strides, dilation, padding. One spatial dimension is a single row.
     size: [u64; 2],
     strides: [u64; 2],
     dilation: [u64; 2],
     low: [u64; 2],
+    /// Whether taps may be outside the input.
     padded: bool,
-    batch: u64,
     channels: u64,
 }
 
@@ -32,29 +32,28 @@ impl<'a> WindowSchedule<'a> {
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let operand = data.operands[0];
-        let (shape, output) = (cx.shape(operand)?, cx.shape(data.results[0])?);
+        let (shape, output) = (cx.largest_shape(operand)?, cx.largest_shape(data.results[0])?);
         let spatial = shape.len() - 2;
-        if spatial > 2 {
+        if !(1..=2).contains(&spatial) {
             return Err(Unsupported::new(format!("a window over {spatial} dimensions")));
         }
         let pair = |list: &[u64], one: u64| if spatial == 2 { [list[0], list[1]] } else { [one, list[0]] };
         let numbers = |list: &[i64], one: u64| pair(&list.iter().map(|&n| n as u64).collect::<Vec<_>>(), one);
         let geometry = data.geometry();
-        let padded = geometry.padding_low.iter().chain(&geometry.padding_high).any(|&n| n != 0);
+        let sizes = Sizes::of(&cx, data)?;
+        let padded = sizes.is_some() || geometry.padding_low.iter().chain(&geometry.padding_high).any(|&n| n != 0);
         ElementWise::reader(cx, operand)?;
         ElementWise::new(cx, None)?;
         Ok(Self {
             cx,
             operand,
             reduction: Reduction::new(data.word("reduction"), cx.element(operand))?,
-            input: pair(&shape[1..], 1),
-            output: pair(&output[1..], 1),
+            sizes: sizes.unwrap_or_else(|| Sizes::known(shape[0], pair(&shape[1..], 1), pair(&output[1..], 1))),
             size: numbers(data.ints("size"), 1),
             strides: numbers(&geometry.strides, 1),
             dilation: numbers(&geometry.dilation, 1),
             low: numbers(&geometry.padding_low, 0),
             padded,
-            batch: shape[0],
             channels: shape[shape.len() - 1],
         })
     }
@@ -75,16 +74,18 @@ impl Schedule for WindowSchedule<'_> {
         let smallest = reader.smallest_element().min(writer.smallest_element());
         let lanes = lanes_for(self.cx, smallest, self.channels);
         let hoisted = (reader.hoist(&mut b, lanes), writer.hoist(&mut b, lanes));
+        let numbers = self.sizes.load(&mut b, &mut arguments, self.channels);
         let mut outcome = Ok(());
-        b.for_range(0, (self.batch * self.output[0]) as i64, 1, |b, line| {
-            let rows = b.index(self.output[0] as i64);
+        numbers.output_rows.repeat(&mut b, |b, line| {
+            let rows = numbers.output[0].value(b);
             let image = b.binary(BinaryOp::SignedDiv, line, rows);
             let y = b.binary(BinaryOp::SignedRem, line, rows);
-            b.for_range(0, self.output[1] as i64, 1, |b, x| {
-                let pixel = b.scale_index(line, self.output[1] as i64, 0);
+            numbers.output[1].repeat(b, |b, x| {
+                let pixel = numbers.output[1].scale(b, line);
                 let pixel = b.add(pixel, x);
                 row(b, self.channels, lanes, |b, channel, active| {
-                    let result = self.reduce(b, &reader, &hoisted.0, (image, y, x), channel, lanes, active).and_then(|sum| {
+                    let at = (image, y, x, channel);
+                    let result = self.reduce(b, &numbers, &reader, &hoisted.0, at, lanes, active).and_then(|sum| {
                         let base = b.scale_index(pixel, self.channels as i64, 0);
                         let flat = b.add(base, channel);
                         let place = Place { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
@@ -107,17 +108,19 @@ impl WindowSchedule<'_> {
     fn reduce(
         &self,
         b: &mut KernelBuilder,
+        numbers: &Numbers,
         reader: &ElementWise<'_>,
         hoisted: &[Option<Value>],
-        (image, y, x): (Value, Value, Value),
-        channel: Value,
+        (image, y, x, channel): (Value, Value, Value, Value),
         lanes: u16,
         active: u16,
     ) -> Result<Value, Unsupported> {
         let neutral = self.reduction.neutral(b, lanes);
         let top = b.scale_index(y, self.strides[0] as i64, -(self.low[0] as i64));
+        let top = numbers.shift[0].plus(b, top);
         let left = b.scale_index(x, self.strides[1] as i64, -(self.low[1] as i64));
-        let first = b.scale_index(image, self.input[0] as i64, 0);
+        let left = numbers.shift[1].plus(b, left);
+        let first = numbers.input[0].scale(b, image);
         let mut outcome = Ok(());
         let zero = b.index(0);
         let (rows, columns) = (b.index(self.size[0] as i64), b.index(self.size[1] as i64));
@@ -125,7 +128,7 @@ impl WindowSchedule<'_> {
             let ky = b.scale_index(ky, self.dilation[0] as i64, 0);
             let row = b.add(top, ky);
             let line = b.add(first, row);
-            let line = b.scale_index(line, self.input[1] as i64, 0);
+            let line = numbers.input[1].scale(b, line);
             let zero = b.index(0);
             b.for_carry(zero, columns, 1, sum, |b, kx, sum| {
                 let kx = b.scale_index(kx, self.dilation[1] as i64, 0);
@@ -146,7 +149,7 @@ impl WindowSchedule<'_> {
                 if !self.padded {
                     return take(b);
                 }
-                let (height, width) = (b.index(self.input[0] as i64), b.index(self.input[1] as i64));
+                let (height, width) = (numbers.input[0].value(b), numbers.input[1].value(b));
                 let in_rows = b.compare(CompareOp::UnsignedLess, row, height);
                 let in_columns = b.compare(CompareOp::UnsignedLess, column, width);
                 let inside = b.binary(BinaryOp::And, in_rows, in_columns);

@@ -75,7 +75,7 @@ fn geometry(random: &mut Random, size: i64) -> WindowGeometry {
     // A window that sees only border has no greatest element.
     let reach = (size.max(1) as u64).min(3);
     let (padding_low, padding_high) = (pair(reach, 0), pair(reach, 0));
-    WindowGeometry { strides, dilation, padding_low, padding_high }
+    WindowGeometry { strides, dilation, padding_low, padding_high, ..WindowGeometry::default() }
 }
 
 /// A convolution of rows, and its sums brought back to bytes. One channel in a group, or all in one.
@@ -92,7 +92,13 @@ fn convolution(builder: &mut FunctionBuilder<'_>, random: &mut Random, value: Va
 fn pointwise(builder: &mut FunctionBuilder<'_>, random: &mut Random, value: Value, outputs: u64) -> Value {
     let channels = builder.tensor(value).static_shape().expect("chains are static")[3];
     let filter = filter(builder, random, [outputs, 1, 1, channels]);
-    let one = WindowGeometry { strides: vec![1; 2], dilation: vec![1; 2], padding_low: vec![0; 2], padding_high: vec![0; 2] };
+    let one = WindowGeometry {
+        strides: vec![1; 2],
+        dilation: vec![1; 2],
+        padding_low: vec![0; 2],
+        padding_high: vec![0; 2],
+        ..WindowGeometry::default()
+    };
     let sums = builder.conv(value, filter, one, 1, (0, 0), ElementType::I32).expect("one pixel always fits");
     narrowed(builder, &[sums])
 }

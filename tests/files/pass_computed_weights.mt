@@ -18,7 +18,7 @@ func @main(v0: f32[1, 3, 3, 2], v1: f32[2, 8]) {
     }
   }
   v5 = transpose v4 { permutation = [0, 2, 3, 1] }
-  v6 = conv v0, v5 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], input_dilation = [1, 1], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
+  v6 = conv v0, v5 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], positions = [], shift = [], input_dilation = [1, 1], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
   v7 = map v2, v3 {
     expression = (i8, f32) {
       n0: i8 = input 0
@@ -67,7 +67,7 @@ func @main(v0: f32[1, 3, 3, 2], v1: f32[2, 8]) {
       return n3
     }
   }
-  v9: f32[1, 2, 2, 2] = conv v0, v8 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], input_dilation = [1, 1], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
+  v9: f32[1, 2, 2, 2] = conv v0, v8 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], positions = [], shift = [], input_dilation = [1, 1], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
   v10: f32[2, 2, 2, 2] = map v2, v3 {
     expression = (i8, f32) {
       n0: i8 = input 0

@@ -12,15 +12,15 @@ func @main(v0: i32[3], v1: i16[4, v8, v9], v2: bf16[2, v10, 5, 2], v3: i64[1], v
   v11: index -4..=-1 = index_load v3 { interval = -4..=-1 }
   v12: u32[3, 2, 3, 4] = constant { data = const0 }
   v13: u32[3, 1, 1, 4] = constant { data = const1 }
-  v14: i32[3, 3, 7, 3] = conv v12, v13 { strides = [2, 1], dilation = [1, 2], padding_low = [2, 2], padding_high = [2, 2], input_dilation = [1, 1], groups = 1, input_zero_point = 3, filter_zero_point = 2, accumulator = i32 }
+  v14: i32[3, 3, 7, 3] = conv v12, v13 { strides = [2, 1], dilation = [1, 2], padding_low = [2, 2], padding_high = [2, 2], positions = [], shift = [], input_dilation = [1, 1], groups = 1, input_zero_point = 3, filter_zero_point = 2, accumulator = i32 }
   v15: f32[3, 2, 1] = constant { data = const2 }
   v16: f32[3, 1, 1] = constant { data = const3 }
-  v17: f32[3, 2, 3] = conv v15, v16 { strides = [2], dilation = [1], padding_low = [0], padding_high = [1], input_dilation = [1], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
+  v17: f32[3, 2, 3] = conv v15, v16 { strides = [2], dilation = [1], padding_low = [0], padding_high = [1], positions = [], shift = [], input_dilation = [1], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
   v18: i32[3, 3, 7, 3] = scan v14 { reduction = sum, axis = 3, exclusive = false, reverse = true }
   v19: i32[3] = scan v0 { reduction = max, axis = 0, exclusive = true, reverse = true }
   v20: index 1..=4 = index_binary v11, v11 { operation = ceildiv }
   v21: i32[9, 2, 2, 1] = constant { data = const4 }
-  v22: i32[3, 3, 8, 9] = conv v18, v21 { strides = [2, 1], dilation = [2, 2], padding_low = [2, 1], padding_high = [2, 2], input_dilation = [1, 1], groups = 3, input_zero_point = -1, filter_zero_point = -4, accumulator = i32 }
+  v22: i32[3, 3, 8, 9] = conv v18, v21 { strides = [2, 1], dilation = [2, 2], padding_low = [2, 1], padding_high = [2, 2], positions = [], shift = [], input_dilation = [1, 1], groups = 3, input_zero_point = -1, filter_zero_point = -4, accumulator = i32 }
   v23: i32[5, 5, 8, 11] = mirror_pad v22 { low = [2, 2, 0, 0], high = [0, 0, 0, 2], edge = true }
   v24: i16[1, 5] = constant { data = const5 }
   v25: effect = store_state v7, v24 { state = state0 }

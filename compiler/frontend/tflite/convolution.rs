@@ -3,7 +3,7 @@
 use super::activation::Activation;
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use super::requantize::{IntegerOutput, Scaling, bias, filter_scales, float_output, integer_output, multiplier};
-use super::{hybrid, operator::Affine};
+use super::{hybrid, operator::Affine, run_time_windows};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{ElementType, Extent, Value, WindowGeometry};
 use crate::schema::tflite::{Padding, TensorType as TypeCode};
@@ -36,7 +36,7 @@ pub(super) fn window_geometry(
     input: &[u64],
     window: &[u64],
 ) -> Result<WindowGeometry, Diagnostic> {
-    let mut geometry = WindowGeometry { strides: vec![], dilation: vec![], padding_low: vec![], padding_high: vec![] };
+    let mut geometry = WindowGeometry::default();
     for d in 0..input.len() {
         let (stride, dilation) = (i64::from(strides[d]), i64::from(dilation[d]));
         if stride < 1 || dilation < 1 {
@@ -111,7 +111,7 @@ pub(super) fn conv_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         strides: [options.stride_h(), options.stride_w()],
         dilation: [options.dilation_h_factor(), options.dilation_w_factor()],
     };
-    let geometry = spatial.geometry([input.shape[1], input.shape[2]], [filter.shape[1], filter.shape[2]])?;
+    let geometry = run_time_windows::geometry(operator, &spatial, &input, [filter.shape[1], filter.shape[2]])?;
     let (channels, of_group) = (filter.shape[0], filter.shape[3]);
     if of_group == 0 || input.shape[3] % of_group != 0 {
         let expected = format!("a divisor of {}", input.shape[3]);
@@ -145,7 +145,7 @@ pub(super) fn depthwise_conv_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered 
         strides: [options.stride_h(), options.stride_w()],
         dilation: [options.dilation_h_factor(), options.dilation_w_factor()],
     };
-    let geometry = spatial.geometry([input.shape[1], input.shape[2]], [filter.shape[1], filter.shape[2]])?;
+    let geometry = run_time_windows::geometry(operator, &spatial, &input, [filter.shape[1], filter.shape[2]])?;
     let (channels, groups) = (filter.shape[3], input.shape[3]);
     if filter.shape[0] != 1 || groups == 0 || channels % groups != 0 {
         let expected = format!("1 and a multiple of {groups}");
@@ -176,7 +176,7 @@ pub(super) fn missing_options() -> Diagnostic {
 
 fn image_and_filter(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, Operand), Diagnostic> {
     let (input, mut filter) = (operator.any_input(0)?, operator.input(1)?);
-    operator.require_known(&input, 1)?;
+    operator.require_known(&input, 3)?;
     if input.element() == F32 {
         filter = hybrid::signed_filter(operator, filter)?;
     }

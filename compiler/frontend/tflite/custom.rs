@@ -36,7 +36,7 @@ fn transpose_bias(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let strides = [stride_height, stride_width].map(i64::from);
     let too_large = || invalid(312, "strides and windows must be positive and small");
     let mut wanted = vec![];
-    let mut forward = WindowGeometry { strides: strides.to_vec(), dilation: vec![1; 2], padding_low: vec![], padding_high: vec![] };
+    let mut forward = WindowGeometry { strides: strides.to_vec(), dilation: vec![1; 2], ..WindowGeometry::default() };
     for (d, &stride) in strides.iter().enumerate() {
         let (extent, taps) = (input.shape[d + 1] as i64, filter.shape[d + 1] as i64);
         let small = |n: i64| (1..1 << 31).contains(&n);

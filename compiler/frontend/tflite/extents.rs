@@ -19,6 +19,7 @@ pub(super) enum IndexOperation {
     Add = 0,
     Subtract = 1,
     Multiply = 2,
+    FloorDivide = 3,
     CeilingDivide = 4,
     Minimum = 6,
     Maximum = 7,
@@ -152,7 +153,7 @@ impl Operator<'_, '_, '_> {
 
     /// An operation on two extents; a number where both are. A difference below zero is 0.
     pub fn combine(&mut self, operation: IndexOperation, a: Extent, b: Extent) -> Result<Extent, Diagnostic> {
-        use IndexOperation::{Add, CeilingDivide, Minimum, Multiply, Subtract};
+        use IndexOperation::{Add, CeilingDivide, FloorDivide, Minimum, Multiply, Subtract};
         let word = operation as u8;
         match (operation, a.as_static(), b.as_static()) {
             (_, Some(a), Some(b)) => {
@@ -160,7 +161,7 @@ impl Operator<'_, '_, '_> {
                 let (a, b) = numbers.ok_or_else(|| invalid(302, "the dimension is too large"))?;
                 return Ok(Extent::Static(interval::evaluate(word, a, b).max(0) as u64));
             }
-            (Add | Subtract, _, Some(0)) | (Multiply | CeilingDivide, _, Some(1)) => return Ok(a),
+            (Add | Subtract, _, Some(0)) | (Multiply | CeilingDivide | FloorDivide, _, Some(1)) => return Ok(a),
             (Minimum | Subtract, _, _) if a == b => return Ok(if operation == Minimum { a } else { Extent::Static(0) }),
             (Minimum, Some(0), _) | (Minimum, _, Some(0)) => return Ok(Extent::Static(0)),
             (Add, Some(0), _) | (Multiply, Some(1), _) => return Ok(b),

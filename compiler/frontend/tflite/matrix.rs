@@ -136,7 +136,7 @@ pub(super) fn transpose_conv(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 pub(super) fn transposed(forward: &WindowGeometry, input: &[u64], window: &[u64], wanted: &[u64]) -> Result<WindowGeometry, Diagnostic> {
     let dimensions = input.len();
     let dilation = forward.dilation.clone();
-    let mut geometry = WindowGeometry { strides: vec![1; dimensions], dilation, padding_low: vec![], padding_high: vec![] };
+    let mut geometry = WindowGeometry { strides: vec![1; dimensions], dilation, ..WindowGeometry::default() };
     for d in 0..dimensions {
         let dilated = (input[d] as i64 - 1).checked_mul(forward.strides[d]).map(|n| n.max(0) + 1);
         let dilated = dilated.ok_or_else(|| invalid(302, "the image is too large"))?;

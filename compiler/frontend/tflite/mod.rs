@@ -39,6 +39,7 @@ mod reduction;
 mod registry;
 mod requantize;
 mod resize;
+mod run_time_windows;
 mod segments;
 mod selection;
 mod shape;

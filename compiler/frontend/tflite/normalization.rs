@@ -178,7 +178,13 @@ pub(super) fn local_response(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let pixels = input.elements() / channels;
     let squares = operator.reshape(squares, &[pixels, channels, 1])?;
     let behind = (radius - 1).max(0);
-    let geometry = WindowGeometry { strides: vec![1], dilation: vec![1], padding_low: vec![radius], padding_high: vec![behind] };
+    let geometry = WindowGeometry {
+        strides: vec![1],
+        dilation: vec![1],
+        padding_low: vec![radius],
+        padding_high: vec![behind],
+        ..WindowGeometry::default()
+    };
     let sums = operator.builder().window(squares, "sum", vec![radius + behind + 1], geometry)?;
     let sums = operator.reshape(sums, &input.shape)?;
     let mut terms = Terms::new(&[F32, F32]);

@@ -3,9 +3,11 @@
 use super::activation::Activation;
 use super::convolution::{Spatial, missing_options};
 use super::operator::{Lowered, Operand, Operator, invalid};
+use super::run_time_windows;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
-use crate::ir::{Comparison, ElementType, ScalarOp, Value, WindowGeometry};
+use crate::ir::{Comparison, ElementType, Extent, Scalar, ScalarOp, Value, WindowGeometry};
+use crate::schema::tflite::Padding;
 use ElementType::{F32, I8, I16, I32, U8};
 
 /// Borders with more positions than this are no real model's.
@@ -15,6 +17,8 @@ struct Pool {
     input: Operand,
     size: Vec<i64>,
     geometry: WindowGeometry,
+    /// Whether windows may reach beyond the image.
+    padded: bool,
     activation: Activation,
 }
 
@@ -29,11 +33,13 @@ fn pool(operator: &mut Operator<'_, '_, '_>) -> Result<Pool, Diagnostic> {
     }
     let size = [options.filter_height(), options.filter_width()];
     let window = size.map(|n| u64::try_from(n).unwrap_or(0));
-    operator.require_known(&input, 1)?;
+    operator.require_known(&input, 3)?;
     let spatial = Spatial { padding: options.padding(), strides: [options.stride_h(), options.stride_w()], dilation: [1, 1] };
-    let geometry = spatial.geometry([input.shape[1], input.shape[2]], window)?;
+    let geometry = run_time_windows::geometry(operator, &spatial, &input, window)?;
+    let is_padded = geometry.padding_low.iter().chain(&geometry.padding_high).any(|&n| n != 0);
+    let padded = is_padded || !geometry.positions.is_empty() && options.padding() != Padding::VALID;
     let activation = Activation::from_code(options.fused_activation_function())?;
-    Ok(Pool { input, size: size.map(i64::from).to_vec(), geometry, activation })
+    Ok(Pool { input, size: size.map(i64::from).to_vec(), geometry, padded, activation })
 }
 
 /// MAX_POOL_2D: padding takes no part.
@@ -74,22 +80,17 @@ pub(super) fn average_pool_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let accumulator = if integer { I32 } else { F32 };
     let wide = widen(operator, pool.input.value, accumulator)?;
     let sums = operator.builder().window(wide, "sum", pool.size.clone(), pool.geometry.clone())?;
-    let shape = operator.bounds_of(sums);
-    let counts = counts(&pool, [shape[1], shape[2]])?;
+    let counts = Counts::new(operator, &pool, sums, accumulator)?;
     let mut operands = vec![sums];
-    let mut types = vec![accumulator];
-    if counts.len() > 1 {
-        let shape = [1, shape[1], shape[2], 1];
-        let counts_f32: Vec<f32> = counts.iter().map(|&n| n as f32).collect();
-        operands.push(if integer { operator.constant_i32(&shape, &counts)? } else { operator.constant_f32(&shape, &counts_f32)? });
-        types.push(accumulator);
+    if let Counts::Each(counts) = counts {
+        operands.push(counts);
     }
-    let mut terms = Terms::new(&types);
+    let mut terms = Terms::new(&vec![accumulator; operands.len()]);
     let sum = terms.input(0);
-    let count = match counts[..] {
-        [only] if integer => terms.i32(only),
-        [only] => terms.f32(only as f32),
-        _ => terms.input(1),
+    let count = match counts {
+        Counts::All(count) if integer => terms.i32(count),
+        Counts::All(count) => terms.f32(count as f32),
+        Counts::Each(_) => terms.input(1),
     };
     let x = if integer {
         let (zero, two) = (terms.i32(0), terms.i32(2));
@@ -125,10 +126,10 @@ pub(super) fn l2_pool_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let square = terms.mul(x, x)?;
     let squares = operator.map(&[pool.input.value], terms.finish(square))?;
     let sums = operator.builder().window(squares, "sum", pool.size.clone(), pool.geometry.clone())?;
-    let shape = operator.bounds_of(sums);
-    let counts: Vec<f32> = counts(&pool, [shape[1], shape[2]])?.iter().map(|&n| n as f32).collect();
-    let shape = if counts.len() == 1 { vec![] } else { vec![1, shape[1], shape[2], 1] };
-    let counts = operator.constant_f32(&shape, &counts)?;
+    let counts = match Counts::new(operator, &pool, sums, F32)? {
+        Counts::All(count) => operator.constant_f32(&[], &[count as f32])?,
+        Counts::Each(counts) => counts,
+    };
     let mut terms = Terms::new(&[F32, F32]);
     let (sum, count) = (terms.input(0), terms.input(1));
     let mean = terms.div(sum, count)?;
@@ -149,13 +150,64 @@ pub(super) fn widen(operator: &mut Operator<'_, '_, '_>, value: Value, element: 
     operator.map(&[value], terms.finish(x))
 }
 
+/// The number of elements under each window.
+#[derive(Clone, Copy)]
+enum Counts {
+    /// The same under all.
+    All(i32),
+    /// A tensor that broadcasts to the sums.
+    Each(Value),
+}
+
+impl Counts {
+    /// Of the windows of `sums`; a tensor is of type `element`, i32 or f32.
+    fn new(operator: &mut Operator<'_, '_, '_>, pool: &Pool, sums: Value, element: ElementType) -> Result<Self, Diagnostic> {
+        let whole = pool.size[0].checked_mul(pool.size[1]).and_then(|n| i32::try_from(n).ok());
+        let extents = operator.extents_of(sums);
+        let counts = match (extents[1].as_static(), extents[2].as_static(), whole) {
+            (_, _, Some(whole)) if !pool.padded => return Ok(Self::All(whole)),
+            (Some(rows), Some(columns), _) if pool.geometry.positions.is_empty() => counts(pool, [rows, columns])?,
+            _ => return Ok(Self::Each(run_time_counts(operator, pool, element)?)),
+        };
+        if let [only] = counts[..] {
+            return Ok(Self::All(only));
+        }
+        let shape: Vec<u64> = [Extent::Static(1), extents[1], extents[2], Extent::Static(1)].iter().filter_map(|e| e.as_static()).collect();
+        let counts_f32: Vec<f32> = counts.iter().map(|&n| n as f32).collect();
+        Ok(Self::Each(if element == F32 { operator.constant_f32(&shape, &counts_f32)? } else { operator.constant_i32(&shape, &counts)? }))
+    }
+}
+
+/// The counts of an image whose size is known when the model runs: those along its rows times those along its columns, each the sum of
+/// ones under windows of one dimension.
+fn run_time_counts(operator: &mut Operator<'_, '_, '_>, pool: &Pool, element: ElementType) -> Result<Value, Diagnostic> {
+    let one = operator.constant(element, &[], if element == F32 { Scalar::float(F32, 1.0) } else { Scalar::int(element, 1) }.to_bytes())?;
+    let mut along = Vec::new();
+    for d in 0..2 {
+        let only = |list: &[i64]| list.get(d).copied().into_iter().collect::<Vec<i64>>();
+        let of_extent = |list: &[Extent]| list.get(d).copied().into_iter().collect::<Vec<Extent>>();
+        let geometry = WindowGeometry {
+            strides: only(&pool.geometry.strides),
+            dilation: only(&pool.geometry.dilation),
+            padding_low: only(&pool.geometry.padding_low),
+            padding_high: only(&pool.geometry.padding_high),
+            positions: of_extent(&pool.geometry.positions),
+            shift: of_extent(&pool.geometry.shift),
+        };
+        let ones = operator.broadcast_to(one, &[Extent::Static(1), pool.input.extents[d + 1], Extent::Static(1)])?;
+        let counts = operator.builder().window(ones, "sum", only(&pool.size), geometry)?;
+        let mut shape = vec![Extent::Static(1); 4];
+        shape[d + 1] = operator.extents_of(counts)[1];
+        along.push(operator.reshape_to(counts, &shape)?);
+    }
+    let mut terms = Terms::new(&[element, element]);
+    let (rows, columns) = (terms.input(0), terms.input(1));
+    let product = terms.mul(rows, columns)?;
+    operator.map(&along, terms.finish(product))
+}
+
 /// The number of elements under each window, row by row; one number when all are equal.
 fn counts(pool: &Pool, positions: [u64; 2]) -> Result<Vec<i32>, Diagnostic> {
-    let whole = pool.size[0].checked_mul(pool.size[1]).and_then(|n| i32::try_from(n).ok());
-    let unpadded = pool.geometry.padding_low.iter().chain(&pool.geometry.padding_high).all(|&n| n == 0);
-    if let (Some(whole), true) = (whole, unpadded) {
-        return Ok(vec![whole]);
-    }
     if positions[0].saturating_mul(positions[1]) > MAX_POSITIONS {
         return Err(
             invalid(312, "the padded pool has too many windows").expected(format!("at most {MAX_POSITIONS}"), format!("{positions:?}"))

@@ -5,6 +5,7 @@ use super::array::{Array, elements, strides, walk};
 use super::column::Column;
 use super::error::{Step, fail};
 use super::map;
+use crate::ir::builder::WindowGeometry;
 use crate::ir::types::ElementType;
 use crate::ir::view::ConvAttributes;
 
@@ -141,6 +142,14 @@ fn products<T: Sum>(left: &[T], right: &[T], matrices: &[(usize, usize)], (m, n,
     sums
 }
 
+/// What a window's geometry leaves to the program's run: a number for each spatial dimension, or none.
+pub(super) struct RunTime {
+    /// How many windows there are.
+    pub positions: Vec<usize>,
+    /// How much further the first one is.
+    pub shift: Vec<usize>,
+}
+
 /// The positions of a sliding window and the taps inside the tensor at each.
 pub(super) struct Windows {
     /// Positions along each spatial dimension.
@@ -151,10 +160,13 @@ pub(super) struct Windows {
 
 impl Windows {
     /// For an input of spatial extents `extents`, `steps` apart, and a window of `size`. Geometry lists are checked by the
-    /// operator's rule.
-    pub fn new(extents: &[usize], steps: &[i64], size: &[usize], geometry: &crate::ir::builder::WindowGeometry) -> Step<Self> {
+    /// operator's rule; `run_time` are their positions and shifts.
+    pub fn new(extents: &[usize], steps: &[i64], size: &[usize], geometry: &WindowGeometry, run_time: &RunTime) -> Step<Self> {
         let positions: Vec<usize> = (0..extents.len())
             .map(|d| {
+                if let Some(&positions) = run_time.positions.get(d) {
+                    return positions;
+                }
                 let dilated = (extents[d] as i64 - 1).max(0) * steps[d] + i64::from(extents[d] > 0);
                 let padded = dilated + geometry.padding_low[d] + geometry.padding_high[d];
                 let room = padded - (size[d] as i64 - 1) * geometry.dilation[d] - 1;
@@ -164,7 +176,7 @@ impl Windows {
         elements(ElementType::I64, &positions)?;
         // Per dimension and position: the taps (tap, element) inside.
         let inside = |d: usize, position: usize| -> Vec<(usize, usize)> {
-            let first = position as i64 * geometry.strides[d] - geometry.padding_low[d];
+            let first = position as i64 * geometry.strides[d] - geometry.padding_low[d] + run_time.shift.get(d).map_or(0, |&n| n as i64);
             let place = |tap: usize| first + tap as i64 * geometry.dilation[d];
             let element = |tap: usize| (place(tap) % steps[d] == 0).then(|| place(tap).div_euclid(steps[d]));
             let inside = |tap: usize| element(tap).filter(|e| (0..extents[d] as i64).contains(e)).map(|e| (tap, e as usize));
@@ -183,9 +195,9 @@ impl Windows {
 }
 
 /// `conv`
-pub(super) fn conv<'m>(input: &Array<'m>, filter: &Array<'m>, attributes: &ConvAttributes) -> Step<Array<'m>> {
+pub(super) fn conv<'m>(input: &Array<'m>, filter: &Array<'m>, attributes: &ConvAttributes, run_time: &RunTime) -> Step<Array<'m>> {
     let last = input.rank() - 1;
-    let windows = Windows::new(&input.shape[1..last], &attributes.input_dilation, &filter.shape[1..last], &attributes.geometry)?;
+    let windows = Windows::new(&input.shape[1..last], &attributes.input_dilation, &filter.shape[1..last], &attributes.geometry, run_time)?;
     let mut shape = vec![input.shape[0]];
     shape.extend_from_slice(&windows.positions);
     shape.push(filter.shape[0]);

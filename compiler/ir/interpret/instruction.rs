@@ -40,19 +40,20 @@ pub(super) fn compute<'m>(module: &'m Module, frame: &Frame<'m>, data: &InstData
 fn tensor<'m>(module: &'m Module, frame: &Frame<'m>, data: &InstData, operands: &[Slot<'m>]) -> Step<Array<'m>> {
     let operand = |i: usize| operands[i].tensor();
     let shape = |name: &str| shape(frame, data.extents(name));
+    let run_time = || Ok(contract::RunTime { positions: shape("positions")?, shift: shape("shift")? });
     match data.op {
         Op::Constant => match data.attribute("data") {
             Attribute::Constant(id) => constant(module, *id),
             _ => fail("names no constant"),
         },
-        Op::Conv => contract::conv(operand(0)?, operand(1)?, &data.conv()),
+        Op::Conv => contract::conv(operand(0)?, operand(1)?, &data.conv(), &run_time()?),
         Op::Matmul => {
             let zero_points = (data.int("left_zero_point"), data.int("right_zero_point"));
             contract::matmul(operand(0)?, operand(1)?, zero_points, data.element("accumulator"))
         }
         Op::Fourier => fourier::fourier(operand(0)?, false),
         Op::RealFourier => fourier::fourier(operand(0)?, true),
-        Op::Window => reduce::window(operand(0)?, data.word("reduction"), data.ints("size"), &data.geometry()),
+        Op::Window => reduce::window(operand(0)?, data.word("reduction"), data.ints("size"), &data.geometry(), &run_time()?),
         Op::Reduce => reduce::reduce(operand(0)?, data.word("reduction"), data.ints("axes")),
         Op::ArgReduce => reduce::arg_reduce(operand(0)?, data.word("search"), data.int("axis") as usize, data.element("element")),
         Op::Reshape => movement::reshape(operand(0)?, shape("shape")?),

@@ -29,7 +29,13 @@ fn convolution_leaves_padded_taps_out_and_subtracts_zero_points() {
     let mut b = FunctionBuilder::new(&mut module, "main");
     let x = b.param(tensor_type(ElementType::I8, &[1, 2, 2, 1]), None);
     let w = b.param(tensor_type(ElementType::I8, &[1, 3, 3, 1]), None);
-    let geometry = WindowGeometry { strides: vec![1, 1], dilation: vec![1, 1], padding_low: vec![1, 1], padding_high: vec![1, 1] };
+    let geometry = WindowGeometry {
+        strides: vec![1, 1],
+        dilation: vec![1, 1],
+        padding_low: vec![1, 1],
+        padding_high: vec![1, 1],
+        ..WindowGeometry::default()
+    };
     let y = b.conv(x, w, geometry, 1, (-128, 1), ElementType::I32).unwrap();
     let function = b.finish(vec![y]);
     method(&mut module, function);
@@ -49,7 +55,13 @@ fn grouped_convolution_equals_its_definition() {
     let (input, filter) = ([2u64, 5, 6, 4], [6u64, 2, 2, 2]);
     let x = b.param(tensor_type(ElementType::F32, &input), None);
     let w = b.param(tensor_type(ElementType::F32, &filter), None);
-    let geometry = WindowGeometry { strides: vec![2, 1], dilation: vec![2, 2], padding_low: vec![0, 1], padding_high: vec![1, 0] };
+    let geometry = WindowGeometry {
+        strides: vec![2, 1],
+        dilation: vec![2, 2],
+        padding_low: vec![0, 1],
+        padding_high: vec![1, 0],
+        ..WindowGeometry::default()
+    };
     let y = b.conv(x, w, geometry, 2, (0, 0), ElementType::F32).unwrap();
     let function = b.finish(vec![y]);
     method(&mut module, function);

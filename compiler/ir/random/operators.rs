@@ -122,9 +122,12 @@ impl Generator<'_> {
         (0..count).map(|_| self.random.between(low, high)).collect()
     }
 
-    /// A static tensor of rank 3 or 4 with no extent of 0.
+    /// A tensor of rank 3 or 4 with no extent of 0, whose last one is known.
     fn image(&mut self) -> Option<Value> {
-        let fits = |ty: &TensorType| (3..=4).contains(&ty.rank()) && ty.static_elements().is_some_and(|n| n > 0);
+        let channels = |ty: &TensorType| ty.shape.last().and_then(|extent| extent.as_static());
+        let fits = |ty: &TensorType| {
+            (3..=4).contains(&ty.rank()) && channels(ty).is_some() && ty.shape.iter().all(|extent| *extent != Extent::Static(0))
+        };
         match self.tensor_where(fits) {
             Some(value) if !self.random.one_in(3) => Some(value),
             _ => {
@@ -138,9 +141,8 @@ impl Generator<'_> {
 
     fn conv(&mut self) -> Proposal {
         let input = self.image()?;
-        let (element, shape) = (self.b.tensor(input).element, self.shape_of(input));
-        let spatial = shape.len() - 2;
-        let channels = shape[spatial + 1];
+        let (element, spatial) = (self.b.tensor(input).element, self.b.tensor(input).rank() - 2);
+        let channels = self.b.tensor(input).shape[spatial + 1].as_static()?;
         let groups = if self.random.one_in(2) { channels } else { 1 };
         let mut filter_shape = vec![groups * self.random.between(1, 3) as u64];
         filter_shape.extend(self.ints(spatial, 1, 3).iter().map(|&n| n as u64));
@@ -150,13 +152,14 @@ impl Generator<'_> {
         let filter = self.weights(element, &filter_shape);
         self.finite = false;
         let filter = filter?;
-        let mut attributes = self.geometry(spatial);
-        let input_dilation = if self.random.one_in(3) { self.ints(spatial, 1, 3) } else { vec![1; spatial] };
+        let zero_points = [self.zero_point(element), self.zero_point(element)];
+        let input = if self.random.one_in(2) { self.bordered(input, zero_points[0])? } else { input };
+        let mut attributes = self.geometry(input)?;
+        let is_counted = !matches!(&attributes[4], Attribute::Extents(positions) if positions.is_empty());
+        let input_dilation = if !is_counted && self.random.one_in(3) { self.ints(spatial, 1, 3) } else { vec![1; spatial] };
         if input_dilation.iter().any(|&n| n != 1) {
             attributes[0] = Attribute::Ints(vec![1; spatial]);
         }
-        let zero_points = [self.zero_point(element), self.zero_point(element)];
-        let input = if self.random.one_in(2) { self.bordered(input, zero_points[0])? } else { input };
         attributes.push(Attribute::Ints(input_dilation));
         attributes.push(Attribute::Int(groups as i64));
         attributes.extend(zero_points.map(Attribute::Int));
@@ -211,8 +214,27 @@ impl Generator<'_> {
         self.b.pad(image, low, high, value).ok()
     }
 
-    fn geometry(&mut self, spatial: usize) -> Vec<Attribute> {
-        [(1, 2), (1, 2), (0, 2), (0, 2)].map(|(low, high)| Attribute::Ints(self.ints(spatial, low, high))).to_vec()
+    /// The geometry of windows over an image. Their number is given where it does not follow from the image's extents, and sometimes
+    /// where it does: any number is as good.
+    fn geometry(&mut self, image: Value) -> Option<Vec<Attribute>> {
+        let shape = self.b.tensor(image).shape.clone();
+        let spatial = shape.len() - 2;
+        let lists = [(1, 2), (1, 2), (0, 2), (0, 2)].map(|(low, high)| self.ints(spatial, low, high));
+        let (mut positions, mut shift) = (Vec::new(), Vec::new());
+        if shape[1..=spatial].iter().any(|extent| extent.as_static().is_none()) || self.random.one_in(8) {
+            for (extent, &low) in shape[1..=spatial].iter().zip(&lists[2]) {
+                positions.push(match self.random.below(4) {
+                    0 if self.options.dynamic => Extent::Value(self.dynamic_index(6)?),
+                    1 => Extent::Static(self.random.below(7) as u64),
+                    _ => *extent,
+                });
+                let is_dynamic = self.options.dynamic && self.random.one_in(3);
+                let n = self.random.between(0, low) as u64;
+                shift.push(if is_dynamic { Extent::Value(self.dynamic_index(low)?) } else { Extent::Static(n) });
+            }
+        }
+        let numbers = lists.map(Attribute::Ints).into_iter();
+        Some(numbers.chain([positions, shift].map(Attribute::Extents)).collect())
     }
 
     fn matmul(&mut self) -> Proposal {
@@ -237,7 +259,7 @@ impl Generator<'_> {
         let input = self.image()?;
         let (element, spatial) = (self.b.tensor(input).element, self.b.tensor(input).rank() - 2);
         let mut attributes = vec![self.reduction(element), Attribute::Ints(self.ints(spatial, 1, 3))];
-        attributes.extend(self.geometry(spatial));
+        attributes.extend(self.geometry(input)?);
         Some((vec![input], attributes))
     }
 

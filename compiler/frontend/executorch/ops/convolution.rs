@@ -68,6 +68,7 @@ fn plain(c: &mut Call<'_, '_, '_>, input: Value, weight: Value, g: &Geometry) ->
         dilation: g.dilation.clone(),
         padding_low: g.padding.clone(),
         padding_high: g.padding.clone(),
+        ..WindowGeometry::default()
     };
     let sum = accumulator(c.element(input))?;
     Ok(c.builder().conv(input, filter, geometry, g.groups, (0, 0), sum)?)
@@ -92,6 +93,7 @@ fn transposed(c: &mut Call<'_, '_, '_>, input: Value, weight: Value, g: &Geometr
         dilation: g.dilation.clone(),
         padding_low: vec![0; spatial],
         padding_high: vec![0; spatial],
+        ..WindowGeometry::default()
     };
     let sum = accumulator(c.element(input))?;
     Ok(c.builder().conv(padded, filter, geometry, g.groups, (0, 0), sum)?)

@@ -72,6 +72,7 @@ impl Window {
             dilation: self.dilation.to_vec(),
             padding_low: self.padding.to_vec(),
             padding_high: high.to_vec(),
+            ..WindowGeometry::default()
         }
     }
 

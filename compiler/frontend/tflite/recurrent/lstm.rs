@@ -188,11 +188,9 @@ pub(in super::super) fn unidirectional_sequence_lstm(operator: &mut Operator<'_,
         projection_clip: options.proj_clip(),
         asymmetric: options.asymmetric_quantize_inputs(),
     };
-    let input = operator.input(0)?;
-    if input.rank() != 3 {
-        return Err(wrong_rank(&input, 3));
-    }
+    let input = sequence_input(operator, 0)?;
     let time_major = options.time_major();
+    known_batch(operator, &input, time_major)?;
     let rows = if time_major { input.value } else { swapped(operator.builder(), input.value)? };
     let output = run(operator, &FORWARD, &input, rows, None, settings, false)?;
     let output = if time_major { output } else { swapped(operator.builder(), output)? };
@@ -200,12 +198,32 @@ pub(in super::super) fn unidirectional_sequence_lstm(operator: &mut Operator<'_,
 }
 
 /// The second input of a bidirectional operator has the steps and batches of the first.
-pub(super) fn same_sequence(second: &Operand, first: &Operand) -> Result<(), Diagnostic> {
-    if second.rank() == 3 && second.shape[..2] == first.shape[..2] {
+pub(super) fn same_sequence(operator: &Operator<'_, '_, '_>, second: &Operand, first: &Operand) -> Result<(), Diagnostic> {
+    operator.require_known(second, 0)?;
+    if second.rank() == 3 && second.extents[..2] == first.extents[..2] {
         return Ok(());
     }
     let error = invalid(311, "the second input has other steps or batches than the first").about_tensor(&second.info.name);
     Err(error.expected(format!("{:?}", first.shape), format!("{:?}", second.shape)))
+}
+
+/// An input `[batch, steps, depth]` or `[steps, batch, depth]` whose steps may be known only when the model runs.
+pub(super) fn sequence_input(operator: &mut Operator<'_, '_, '_>, index: usize) -> Result<Operand, Diagnostic> {
+    let input = operator.any_input(index)?;
+    if input.rank() != 3 {
+        return Err(wrong_rank(&input, 3));
+    }
+    Ok(input)
+}
+
+/// Variables hold the states of a known batch.
+pub(super) fn known_batch(operator: &Operator<'_, '_, '_>, input: &Operand, time_major: bool) -> Result<(), Diagnostic> {
+    let batch = input.extents[usize::from(time_major)];
+    if batch.as_static().is_none() {
+        let message = "a recurrent operator keeps its state from call to call, and a batch that is known only when the model runs has none";
+        return Err(unsupported(message).about_tensor(&input.info.name));
+    }
+    operator.require_known(input, 2)
 }
 
 fn wrong_rank(input: &Operand, rank: usize) -> Diagnostic {
@@ -246,7 +264,7 @@ fn run(
     settings: Settings,
     backward: bool,
 ) -> Result<Value, Diagnostic> {
-    let shape = operator.shape(rows)?;
+    let shape = operator.bounds_of(rows);
     let cell = Cell::read(operator, places, shape[2], settings)?;
     let batch = shape[1];
     let states = [(places.output_state, cell.outputs), (places.cell_state, cell.cells)];
@@ -284,16 +302,13 @@ pub(in super::super) fn bidirectional_sequence_lstm(operator: &mut Operator<'_, 
         projection_clip: options.proj_clip(),
         asymmetric: options.asymmetric_quantize_inputs(),
     };
-    let input = operator.input(0)?;
-    if input.rank() != 3 {
-        return Err(wrong_rank(&input, 3));
-    }
+    let (input, time_major) = (sequence_input(operator, 0)?, options.time_major());
+    known_batch(operator, &input, time_major)?;
     if input.element() != F32 {
         return Err(operator.type_error(&[input.element()]));
     }
     let second = operator.optional_input(39)?;
-    second.iter().try_for_each(|second| same_sequence(second, &input))?;
-    let time_major = options.time_major();
+    second.iter().try_for_each(|second| same_sequence(operator, second, &input))?;
     let mut ordered = |operand: &Operand| if time_major { Ok(operand.value) } else { swapped(operator.builder(), operand.value) };
     let rows = ordered(&input)?;
     let second_rows = second.as_ref().map(&mut ordered).transpose()?;

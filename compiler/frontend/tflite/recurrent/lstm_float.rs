@@ -64,8 +64,8 @@ impl InputProducts {
             Some(auxiliary) => {
                 let weights: Option<Vec<&Operand>> = gates.iter().map(|gate| gate.auxiliary_weights.as_ref()).collect();
                 let weights = weights.ok_or_else(|| invalid(203, "auxiliary weights of a gate are missing"))?;
-                let shape = operator.shape(auxiliary)?;
-                weights.iter().try_for_each(|weights| expect_shape(weights, &[cell.cells, shape[2]]))?;
+                let depth = operator.bounds_of(auxiliary)[2];
+                weights.iter().try_for_each(|weights| expect_shape(weights, &[cell.cells, depth]))?;
                 Some(Matrix::new(operator, &weights, asymmetric)?)
             }
             None => None,

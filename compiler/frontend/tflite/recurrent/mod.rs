@@ -18,7 +18,7 @@ use super::activation::Activation;
 use super::operator::{Operand, Operator, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::{Term, Terms};
-use crate::ir::{ElementType, FunctionBuilder, Node, ScalarOp, Value};
+use crate::ir::{ElementType, Extent, FunctionBuilder, Node, ScalarOp, Value};
 use crate::schema::tflite::ActivationFunctionType as Code;
 
 /// The error for an operand of another shape than the others ask for.
@@ -77,20 +77,20 @@ fn columns(builder: &mut FunctionBuilder<'_>, value: Value, start: u64, size: u6
     let mut extents = super::operator::extents(&shape);
     let mut starts = super::operator::extents(&vec![0; shape.len()]);
     let last = shape.len() - 1;
-    extents[last] = crate::ir::Extent::Static(size);
-    starts[last] = crate::ir::Extent::Static(start);
+    extents[last] = Extent::Static(size);
+    starts[last] = Extent::Static(start);
     Ok(builder.slice(value, starts, extents, vec![1; shape.len()])?)
 }
 
 /// `[A, B, …]` and `[B, A, …]`: between the orders of batches and steps.
 fn swapped(builder: &mut FunctionBuilder<'_>, value: Value) -> Result<Value, Diagnostic> {
-    let shape = builder.tensor(value).static_shape().unwrap_or_default();
+    let shape = builder.tensor(value).shape.clone();
     let mut permutation: Vec<i64> = (0..shape.len() as i64).collect();
     permutation.swap(0, 1);
-    if shape[0] == 1 || shape[1] == 1 {
+    if shape[..2].contains(&Extent::Static(1)) {
         let mut swapped = shape;
         swapped.swap(0, 1);
-        return Ok(builder.reshape(value, super::operator::extents(&swapped))?);
+        return Ok(builder.reshape(value, swapped)?);
     }
     Ok(builder.transpose(value, permutation)?)
 }

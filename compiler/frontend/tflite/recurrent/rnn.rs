@@ -2,6 +2,7 @@
 
 use super::super::convolution::missing_options;
 use super::super::operator::{Lowered, Operand, Operator, invalid, unsupported};
+use super::lstm::known_batch;
 use super::matrix::Matrix;
 use super::sequence::sequence;
 use super::{CellActivation, expect_element, expect_shape, swapped};
@@ -43,8 +44,8 @@ fn input_weights(
     rows: Value,
     asymmetric: bool,
 ) -> Result<Matrix, Diagnostic> {
-    let (weights, shape) = (operator.input(place)?, operator.shape(rows)?);
-    expect_shape(&weights, &[units, shape[2]])?;
+    let (weights, depth) = (operator.input(place)?, operator.bounds_of(rows)[2]);
+    expect_shape(&weights, &[units, depth])?;
     Matrix::new(operator, &[&weights], asymmetric)
 }
 
@@ -57,8 +58,7 @@ fn run(
     settings: Settings,
     backward: bool,
 ) -> Result<Value, Diagnostic> {
-    let shape = operator.shape(rows)?;
-    let batch = shape[1];
+    let batch = operator.bounds_of(rows)[1];
     let recurrent = operator.input(places.weights + 1)?;
     let units = recurrent.shape.first().copied().unwrap_or(0);
     expect_shape(&recurrent, &[units, units])?;
@@ -90,9 +90,9 @@ fn run(
     Ok(output)
 }
 
-/// The input, which must be floats of so many dimensions.
+/// The input, which must be floats of so many dimensions. Of those of a sequence the steps may be known only when the model runs.
 fn float_input(operator: &mut Operator<'_, '_, '_>, index: usize, rank: usize) -> Result<Operand, Diagnostic> {
-    let input = operator.input(index)?;
+    let input = if rank == 3 { operator.any_input(index)? } else { operator.input(index)? };
     if input.element() != F32 {
         return Err(operator.type_error(&[input.element()]));
     }
@@ -130,6 +130,7 @@ pub(in super::super) fn unidirectional_sequence_rnn(operator: &mut Operator<'_, 
         asymmetric: options.asymmetric_quantize_inputs(),
     };
     let input = float_input(operator, 0, 3)?;
+    known_batch(operator, &input, options.time_major())?;
     let rows = if options.time_major() { input.value } else { swapped(operator.builder(), input.value)? };
     let output = run(operator, &SINGLE, rows, None, settings, false)?;
     let output = if options.time_major() { output } else { swapped(operator.builder(), output)? };
@@ -148,7 +149,8 @@ pub(in super::super) fn bidirectional_sequence_rnn(operator: &mut Operator<'_, '
     let time_major = options.time_major();
     let input = float_input(operator, 0, 3)?;
     let second_input = if operator.inputs.get(9).is_some_and(Option::is_some) { Some(float_input(operator, 9, 3)?) } else { None };
-    second_input.iter().try_for_each(|second| super::lstm::same_sequence(second, &input))?;
+    known_batch(operator, &input, time_major)?;
+    second_input.iter().try_for_each(|second| super::lstm::same_sequence(operator, second, &input))?;
     let mut rows = |input: &Operand| if time_major { Ok(input.value) } else { swapped(operator.builder(), input.value) };
     let first = rows(&input)?;
     let second = second_input.as_ref().map(rows).transpose()?;

@@ -6,7 +6,7 @@ use super::super::operator::{Operator, extents, unsupported};
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
 use crate::ir::op::COMBINATIONS;
-use crate::ir::{Attribute, Comparison, ElementType, Func, Function, FunctionBuilder, Op, TensorType, Type, Value};
+use crate::ir::{Attribute, Comparison, ElementType, Extent, Func, Function, FunctionBuilder, Op, TensorType, Type, Value};
 use ElementType::I32;
 
 /// Where the instructions of a step go: the body of a loop, or the operator's own function when there is only one step.
@@ -32,12 +32,26 @@ impl Step<'_, '_> {
         let inside = match constant.map(|inst| (inst.op, inst.attributes.first())) {
             Some((Op::Constant, Some(Attribute::Constant(constant)))) => self.builder.constant(*constant)?,
             _ => {
+                let mut ty = outer.values[value].ty.clone();
+                if let Type::Tensor(tensor) = &mut ty {
+                    for extent in &mut tensor.shape {
+                        *extent = self.extent(outer.resolved(*extent))?;
+                    }
+                }
                 self.given.push(value);
-                self.builder.param(outer.values[value].ty.clone(), outer.values[value].name.clone())
+                self.builder.param(ty, outer.values[value].name.clone())
             }
         };
         self.known.push((value, inside));
         Ok(inside)
+    }
+
+    /// An extent of the function around the loop.
+    fn extent(&mut self, extent: Extent) -> Result<Extent, Diagnostic> {
+        match extent {
+            Extent::Static(n) => Ok(Extent::Static(n)),
+            Extent::Value(index) => Ok(Extent::Value(self.value(index)?)),
+        }
     }
 }
 
@@ -53,14 +67,12 @@ pub(super) fn sequence(
     backward: bool,
     build: impl FnOnce(&mut Step<'_, '_>, &[Value], &[Value]) -> Stepped,
 ) -> Stepped {
-    let steps = inputs.first().and_then(|&input| operator.builder().tensor(input).static_shape()?.first().copied()).unwrap_or(0);
+    let steps = inputs.first().and_then(|&input| operator.extents_of(input).first().copied()).unwrap_or(Extent::Static(0));
     match steps {
-        0 => Err(unsupported("a sequence without steps is not supported")),
-        1 => single(operator.builder(), inputs, states, build),
-        _ => {
-            let steps = i32::try_from(steps).map_err(|_| unsupported("a sequence of so many steps is not supported"))?;
-            looped(operator, steps, inputs, states, backward, build)
-        }
+        Extent::Static(0) => Err(unsupported("a sequence without steps is not supported")),
+        Extent::Static(1) => single(operator.builder(), inputs, states, build),
+        Extent::Static(n) if i32::try_from(n).is_err() => Err(unsupported("a sequence of so many steps is not supported")),
+        _ => looped(operator, steps, inputs, states, backward, build),
     }
 }
 
@@ -104,16 +116,34 @@ fn of_step_number(
     Ok(builder.map(&[number], terms.finish(x))?)
 }
 
+/// A number of steps as one integer.
+fn count(builder: &mut FunctionBuilder<'_>, steps: Extent) -> Result<Value, Diagnostic> {
+    let Extent::Value(index) = steps else {
+        let n = steps.as_static().and_then(|n| i32::try_from(n).ok()).unwrap_or(i32::MAX);
+        return Ok(builder.literal(TensorType::of(I32, &[1]), n.to_le_bytes().to_vec())?);
+    };
+    let number = builder.inst(Op::IndexTensor, &[index], vec![Attribute::Element(I32)])?[0];
+    Ok(builder.reshape(number, extents(&[1]))?)
+}
+
 fn looped(
     operator: &mut Operator<'_, '_, '_>,
-    steps: i32,
+    steps: Extent,
     inputs: &[Value],
     states: &[Value],
     backward: bool,
     build: impl FnOnce(&mut Step<'_, '_>, &[Value], &[Value]) -> Stepped,
 ) -> Stepped {
-    let (first, increment) = if backward { (steps - 1, -1) } else { (0, 1) };
-    let first = operator.constant_i32(&[1], &[first])?;
+    let (first, increment) = if backward {
+        let steps = count(operator.builder(), steps)?;
+        let first = of_step_number(operator.builder(), steps, |terms, x| {
+            let one = terms.i32(1);
+            terms.sub(x, one)
+        })?;
+        (first, -1)
+    } else {
+        (operator.constant_i32(&[1], &[0])?, 1)
+    };
     let body_name = operator.lowering.shared.function_name("step");
     let condition_name = operator.lowering.shared.function_name("more_steps");
     let FunctionBuilder { module, function: outer, source } = operator.builder();
@@ -135,10 +165,10 @@ fn looped(
         inputs_now.push(without_time(step.builder, now)?);
     }
     let (output, new_states) = build(&mut step, &inputs_now, &carried)?;
+    let steps_inside = step.extent(steps)?;
     let Step { given, known, .. } = step;
-    let mut whole_shape = builder.tensor(output).static_shape().unwrap_or_default();
-    whole_shape.insert(0, steps as u64);
-    let whole_type = TensorType::of(builder.tensor(output).element, &whole_shape);
+    let mut whole_type = builder.tensor(output).clone();
+    whole_type.shape.insert(0, steps_inside);
     let whole = builder.param(Type::Tensor(whole_type.clone()), "outputs".to_owned());
     let row = with_time(&mut builder, output)?;
     let set = COMBINATIONS.iter().position(|word| *word == "set").unwrap_or_default() as u8;
@@ -150,11 +180,13 @@ fn looped(
     })?;
     let unchanged = builder.function.params[1 + states.len()..builder.function.params.len() - 1].to_vec();
     debug_assert!(unchanged.iter().all(|param| known.iter().any(|(_, inside)| inside == param)));
-    let params: Vec<Type> = builder.function.params.iter().map(|&param| builder.function.values[param].ty.clone()).collect();
+    let params: Vec<(Value, Type)> =
+        builder.function.params.iter().map(|&param| (param, builder.function.values[param].ty.clone())).collect();
     let results = [vec![next], new_states, unchanged, vec![written]].concat();
     let body = builder.finish(results);
-    let condition = condition(operator, &params, condition_name, steps, backward)?;
+    let condition = condition(operator, &params, condition_name, steps_inside, backward)?;
     let zero = operator.constant(whole_type.element, &[], vec![0; whole_type.element.alignment() as usize])?;
+    whole_type.shape[0] = steps;
     let blank = operator.inst(Op::Broadcast, &[zero], vec![Attribute::Extents(whole_type.shape)])?;
     let operands = [given, vec![blank]].concat();
     let attributes = vec![Attribute::Function(condition), Attribute::Function(body)];
@@ -163,13 +195,41 @@ fn looped(
     Ok((output, results[1..=states.len()].to_vec()))
 }
 
-/// Whether there is a step of the number that the loop has come to.
-fn condition(operator: &mut Operator<'_, '_, '_>, params: &[Type], name: String, steps: i32, backward: bool) -> Result<Func, Diagnostic> {
+/// Whether there is a step of the number that the loop has come to. `params` are those of the loop's body.
+fn condition(
+    operator: &mut Operator<'_, '_, '_>,
+    params: &[(Value, Type)],
+    name: String,
+    steps: Extent,
+    backward: bool,
+) -> Result<Func, Diagnostic> {
     let mut builder = FunctionBuilder::new(operator.builder().module, name);
-    let params: Vec<Value> = params.iter().map(|ty| builder.param(ty.clone(), None)).collect();
-    let more = of_step_number(&mut builder, params[0], |terms, x| {
-        let (end, comparison) = if backward { (terms.i32(0), Comparison::GreaterEqual) } else { (terms.i32(steps), Comparison::Less) };
-        terms.compare(comparison, x, end)
-    })?;
+    let mut own: Vec<Value> = Vec::new();
+    // An index parameter stands before the tensors whose extent it is.
+    let named = |own: &[Value], extent: Extent| match extent {
+        Extent::Value(index) => {
+            params.iter().position(|(param, _)| *param == index).and_then(|at| own.get(at)).map_or(extent, |&v| Extent::Value(v))
+        }
+        Extent::Static(_) => extent,
+    };
+    for (_, ty) in params {
+        let mut ty = ty.clone();
+        if let Type::Tensor(tensor) = &mut ty {
+            tensor.shape.iter_mut().for_each(|extent| *extent = named(&own, *extent));
+        }
+        own.push(builder.param(ty, None));
+    }
+    let more = if backward {
+        of_step_number(&mut builder, own[0], |terms, x| {
+            let end = terms.i32(0);
+            terms.compare(Comparison::GreaterEqual, x, end)
+        })?
+    } else {
+        let steps = count(&mut builder, named(&own, steps))?;
+        let mut terms = Terms::new(&[I32, I32]);
+        let (x, end) = (terms.input(0), terms.input(1));
+        let more = terms.compare(Comparison::Less, x, end)?;
+        builder.map(&[own[0], steps], terms.finish(more))?
+    };
     Ok(builder.finish(vec![more]))
 }
