@@ -7,9 +7,9 @@ const1: f32[2, 2, 1, 1] = [0.5, 0.25, 1.0, 2.0]
 func @main(v0: f32[1, 2, 1, 2]) {
   v1 = constant { data = const0 }
   v2 = constant { data = const1 }
-  v3 "one tap" = conv v0, v1 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], input_dilation = [1, 1], groups = 2, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
-  v4 "two taps" = conv v0, v2 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], input_dilation = [1, 1], groups = 2, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
-  v5 "padded" = conv v0, v1 { strides = [1, 1], dilation = [1, 1], padding_low = [1, 0], padding_high = [0, 0], input_dilation = [1, 1], groups = 2, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
+  v3 "one tap" = conv v0, v1 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], positions = [], shift = [], input_dilation = [1, 1], groups = 2, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
+  v4 "two taps" = conv v0, v2 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], positions = [], shift = [], input_dilation = [1, 1], groups = 2, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
+  v5 "padded" = conv v0, v1 { strides = [1, 1], dilation = [1, 1], padding_low = [1, 0], padding_high = [0, 0], positions = [], shift = [], input_dilation = [1, 1], groups = 2, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
   return v3, v4, v5
 }
 method "main" = @main {
@@ -33,8 +33,8 @@ func @main(v0: f32[1, 2, 1, 2]) {
       return n2
     }
   }
-  v5: f32[1, 1, 1, 2] "two taps" = conv v0, v2 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], input_dilation = [1, 1], groups = 2, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
-  v6: f32[1, 3, 1, 2] "padded" = conv v0, v1 { strides = [1, 1], dilation = [1, 1], padding_low = [1, 0], padding_high = [0, 0], input_dilation = [1, 1], groups = 2, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
+  v5: f32[1, 1, 1, 2] "two taps" = conv v0, v2 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], positions = [], shift = [], input_dilation = [1, 1], groups = 2, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
+  v6: f32[1, 3, 1, 2] "padded" = conv v0, v1 { strides = [1, 1], dilation = [1, 1], padding_low = [1, 0], padding_high = [0, 0], positions = [], shift = [], input_dilation = [1, 1], groups = 2, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
   return v4, v5, v6
 }
 method "main" = @main {
