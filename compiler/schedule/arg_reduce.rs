@@ -2,19 +2,36 @@
 
 use super::expression::{memory_lane, widen};
 use super::iota::{integer_as, lane_numbers};
-use super::map::row;
+use super::quantity::{Cells, Number, Quantity, product};
 use super::reduction::Reduction;
 use super::slices::copy_lanes;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
-use crate::ir::{ElementType, Inst, Value as Tensor};
+use crate::ir::{ElementType, Extent, Inst, Value as Tensor};
 use crate::kernel::{Buffer, BufferKind, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
+
+/// The numbers of a kernel: the dimensions before, at and behind the axis, and the elements of the last two.
+#[derive(Clone, Copy)]
+struct Counts {
+    outer: Number,
+    extent: Number,
+    inner: Number,
+    line: Number,
+}
+
+/// A search along rows of the input by so many lanes, whose numbers are 0, 1, …
+struct Line {
+    input: Buffer,
+    lanes: u16,
+    numbers: Value,
+    extent: Number,
+}
 
 /// See the module.
 pub struct ArgReduceSchedule<'a> {
     cx: Context<'a>,
     operand: Tensor,
     /// Products of the dimensions before, at and behind the axis.
-    shape: [u64; 3],
+    shape: [Quantity; 3],
     /// Truth values are compared as bytes.
     element: ElementType,
     lane: Lane,
@@ -30,9 +47,13 @@ impl<'a> ArgReduceSchedule<'a> {
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let operand = data.operands[0];
-        let (shape, axis) = (cx.shape(operand)?, data.int("axis") as usize);
-        let parts = [shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product()];
-        if parts[1] > i32::MAX as u64 {
+        let (shape, axis) = (cx.quantities(operand), data.int("axis") as usize);
+        let parts = [product(&shape[..axis]), shape[axis].clone(), product(&shape[axis + 1..])];
+        let may_be_empty = |index| cx.function.interval(Extent::Value(index)).low < 1;
+        if parts[1].extents().any(may_be_empty) {
+            return Err(Unsupported::new("a search along an extent that may be 0 when the program runs"));
+        }
+        if parts[1].most(&cx)? > i32::MAX as u64 {
             return Err(Unsupported::new("positions beyond 31 bits"));
         }
         let element = if cx.element(operand) == ElementType::Bool { ElementType::U8 } else { cx.element(operand) };
@@ -54,20 +75,19 @@ impl<'a> ArgReduceSchedule<'a> {
         vec![b.select(better, x, best[0]), b.select(better, position, best[1])]
     }
 
-    fn across_results(&self, b: &mut KernelBuilder, (input, output): (Buffer, Buffer)) -> u16 {
-        let [outer, extent, inner] = self.shape;
-        let lanes = copy_lanes(&self.cx, self.lane, inner);
-        b.for_range(0, outer as i64, 1, |b, outer| {
-            let base = b.scale_index(outer, (extent * inner) as i64, 0);
-            let target = b.scale_index(outer, inner as i64, 0);
-            row(b, inner, lanes, |b, i, active| {
+    fn across_results(&self, b: &mut KernelBuilder, counts: &Counts, (input, output): (Buffer, Buffer), lanes: u16) {
+        let Counts { outer, extent, inner, line } = *counts;
+        outer.repeat(b, |b, outer| {
+            let base = line.scale(b, outer);
+            let target = inner.scale(b, outer);
+            inner.row(b, lanes, |b, i, active| {
                 let start = b.add(base, i);
                 let first = b.load_active(input, start, 0, lanes, active);
                 let first = widen(b, first, self.element);
                 let none = b.int(Type::vector(Lane::I32, lanes), 0);
-                let (one, end) = (b.index(1), b.index(extent as i64));
+                let (one, end) = (b.index(1), extent.value(b));
                 let best = b.for_carry(one, end, 1, &[first, none], |b, position, best| {
-                    let step = b.scale_index(position, inner as i64, 0);
+                    let step = inner.scale(b, position);
                     let place = b.add(start, step);
                     let x = b.load_active(input, place, 0, lanes, active);
                     let x = widen(b, x, self.element);
@@ -80,48 +100,72 @@ impl<'a> ArgReduceSchedule<'a> {
                 b.store_active(output, place, 0, value, active);
             });
         });
-        lanes
     }
 
-    /// Every lane starts at the first element, so that what is found there is what one walk over all elements finds. The last vector
-    /// overlaps the one before it when the axis is no multiple of the lanes: an element seen twice changes nothing.
-    fn along(&self, b: &mut KernelBuilder, (input, output): (Buffer, Buffer), numbers: Buffer, lanes: u16) -> Result<(), Unsupported> {
-        let [outer, extent, _] = self.shape;
-        let whole = extent / u64::from(lanes) * u64::from(lanes);
+    /// Rows along the axis, each by vectors; by single lanes where the kernel learns that the axis is shorter than a vector.
+    fn along(
+        &self,
+        b: &mut KernelBuilder,
+        counts: &Counts,
+        (input, output): (Buffer, Buffer),
+        (numbers, lanes): (Buffer, u16),
+    ) -> Result<(), Unsupported> {
+        let extent = counts.extent;
         let reduction = Reduction::new(if self.finds_largest { "max" } else { "min" }, self.element)?;
         let zero = b.index(0);
-        let numbers = b.load(numbers, zero, 0, lanes);
-        b.for_range(0, outer as i64, 1, |b, outer| {
-            let base = b.scale_index(outer, extent as i64, 0);
-            let step = |b: &mut KernelBuilder, position: Value, best: &[Value]| {
-                let place = b.add(base, position);
-                let x = b.load(input, place, 0, lanes);
-                let x = widen(b, x, self.element);
-                let position = b.convert(ConvertOp::Wrap, position, Lane::I32);
-                let position = b.splat(position, lanes);
-                let position = b.add(position, numbers);
-                self.update(b, best, x, position)
+        let vector = Line { input, lanes, numbers: b.load(numbers, zero, 0, lanes), extent };
+        counts.outer.repeat(b, |b, outer| {
+            let base = extent.scale(b, outer);
+            let position = match extent {
+                Number::Computed(extent) if lanes > 1 => {
+                    let least = b.index(lanes.into());
+                    let fills = b.compare(CompareOp::LessEqual, least, extent);
+                    let single = Line { input, lanes: 1, numbers: b.load(numbers, zero, 0, 1), extent: counts.extent };
+                    let by_vectors = |b: &mut KernelBuilder| vec![self.position(b, &reduction, &vector, base)];
+                    b.if_else(fills, by_vectors, |b| vec![self.position(b, &reduction, &single, base)])[0]
+                }
+                _ => self.position(b, &reduction, &vector, base),
             };
-            let first = b.load_splat(input, base, 0, lanes);
-            let first = widen(b, first, self.element);
-            let none = b.int(Type::vector(Lane::I32, lanes), 0);
-            let (start, end) = (b.index(0), b.index(whole as i64));
-            let mut best = b.for_carry(start, end, i64::from(lanes), &[first, none], |b, i, best| step(b, i, best));
-            if whole < extent {
-                let last = b.index((extent - u64::from(lanes)) as i64);
-                best = step(b, last, &best);
-            }
-            let extreme = reduction.horizontal(b, best[0]);
-            let extreme = b.splat(extreme, lanes);
-            // With NaN in front no lane has anything better, and all hold position 0.
-            let worse = self.better(b, extreme, best[0]);
-            let beyond = b.int(Type::vector(Lane::I32, lanes), i64::from(i32::MAX));
-            let candidates = b.select(worse, beyond, best[1]);
-            let position = b.horizontal(HorizontalOp::Min, candidates);
             let value = integer_as(b, position, self.result_lane);
             b.store(output, outer, 0, value);
         });
         Ok(())
+    }
+
+    /// The position of the extreme element of the row that begins at `base`. Every lane starts at the first element, so that what is found
+    /// there is what one walk over all elements finds. The last vector overlaps the one before it when the axis is no multiple of the lanes:
+    /// an element seen twice changes nothing.
+    fn position(&self, b: &mut KernelBuilder, reduction: &Reduction, line: &Line, base: Value) -> Value {
+        let &Line { input, lanes, numbers, extent } = line;
+        let step = |b: &mut KernelBuilder, position: Value, best: &[Value]| {
+            let place = b.add(base, position);
+            let x = b.load(input, place, 0, lanes);
+            let x = widen(b, x, self.element);
+            let position = b.convert(ConvertOp::Wrap, position, Lane::I32);
+            let position = b.splat(position, lanes);
+            let position = b.add(position, numbers);
+            self.update(b, best, x, position)
+        };
+        let first = b.load_splat(input, base, 0, lanes);
+        let first = widen(b, first, self.element);
+        let none = b.int(Type::vector(Lane::I32, lanes), 0);
+        let (start, end) = (b.index(0), extent.whole(b, lanes));
+        let mut best = b.for_carry(start, end, i64::from(lanes), &[first, none], |b, i, best| step(b, i, best));
+        let last = match extent {
+            Number::Known(extent) if extent % i64::from(lanes) == 0 => None,
+            Number::Known(extent) => Some(b.index(extent - i64::from(lanes))),
+            Number::Computed(extent) => Some(b.scale_index(extent, 1, -i64::from(lanes))),
+        };
+        if let Some(last) = last {
+            best = step(b, last, &best);
+        }
+        let extreme = reduction.horizontal(b, best[0]);
+        let extreme = b.splat(extreme, lanes);
+        // With NaN in front no lane has anything better, and all hold position 0.
+        let worse = self.better(b, extreme, best[0]);
+        let beyond = b.int(Type::vector(Lane::I32, lanes), i64::from(i32::MAX));
+        let candidates = b.select(worse, beyond, best[1]);
+        b.horizontal(HorizontalOp::Min, candidates)
     }
 }
 
@@ -131,26 +175,33 @@ impl Schedule for ArgReduceSchedule<'_> {
     }
 
     fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
-        let [outer, extent, inner] = self.shape;
+        let [outer, extent, inner] = &self.shape;
         let output = self.cx.group.outputs[0];
         let mut b = KernelBuilder::new("arg_reduce");
         let mut arguments = Vec::new();
         // As many lanes as the axis has elements at least, so that no lane is without one.
-        let within = 1u64 << extent.max(1).ilog2().min(15);
+        let within = extent.as_known().map_or(1 << 15, |extent| 1u64 << extent.max(1).ilog2().min(15));
         let lanes = u64::from(self.cx.machine.lanes(self.lane.bytes())).min(within) as u16;
-        let numbers = (inner == 1).then(|| lane_numbers(&mut b, &mut arguments, lanes));
-        let input = b.buffer("input", BufferKind::Input, self.lane, outer * extent * inner, self.lane.bytes());
-        let target = b.buffer("output", BufferKind::Output, self.result_lane, outer * inner, self.result_lane.bytes());
+        let numbers = inner.is(1).then(|| lane_numbers(&mut b, &mut arguments, lanes));
+        let input = b.buffer("input", BufferKind::Input, self.lane, product(&self.shape).most(&self.cx)?, self.lane.bytes());
+        let target = b.buffer("output", BufferKind::Output, self.result_lane, outer.times(inner).most(&self.cx)?, self.result_lane.bytes());
         arguments.extend([self.operand, output].map(Argument::Tensor));
+        let mut cells = Cells::default();
+        cells.load(&mut b, &mut arguments, self.shape.iter().flat_map(Quantity::extents));
+        let [outer, extent, inner] = [0, 1, 2].map(|i| cells.number(&mut b, &self.shape[i]));
+        let line = cells.number(&mut b, &product(&self.shape[1..]));
+        let results = cells.number(&mut b, &self.shape[0].times(&self.shape[2]));
+        let counts = Counts { outer, extent, inner, line };
         let mut used = lanes;
-        if extent == 0 {
+        if self.shape[1].is(0) {
             // Nothing to choose from: position 0, as in the tensor language.
             let zero = b.int(Type::scalar(self.result_lane), 0);
-            b.for_range(0, (outer * inner) as i64, 1, |b, i| b.store(target, i, 0, zero));
+            results.repeat(&mut b, |b, i| b.store(target, i, 0, zero));
         } else if let Some(numbers) = numbers {
-            self.along(&mut b, (input, target), numbers, lanes)?;
+            self.along(&mut b, &counts, (input, target), (numbers, lanes))?;
         } else {
-            used = self.across_results(&mut b, (input, target));
+            used = copy_lanes(&self.cx, self.lane, self.shape[2].most(&self.cx)?);
+            self.across_results(&mut b, &counts, (input, target), used);
         }
         let description = format!("arg_reduce by {used}");
         Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })

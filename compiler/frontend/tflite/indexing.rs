@@ -60,13 +60,15 @@ pub(super) fn index_type(operator: &mut Operator<'_, '_, '_>, indices: &Operand)
 /// components.
 fn flat_positions(operator: &mut Operator<'_, '_, '_>, indices: &Operand, dimensions: &[u64]) -> Result<Value, Diagnostic> {
     let components = indices.shape.last().copied().unwrap_or(1);
-    let count = indices.elements().checked_div(components).unwrap_or_else(|| indices.shape.iter().rev().skip(1).product());
+    let outer = &indices.extents[..indices.rank().saturating_sub(1)];
+    let count = operator.product(outer)?;
     let value = index_type(operator, indices)?;
     if components == 1 {
-        return operator.reshape(value, &[count]);
+        return operator.reshape_to(value, &[count]);
     }
     if components == 0 {
-        return filled(operator, &[count], Scalar::i32(0));
+        let zero = operator.constant(I32, &[], vec![0; 4])?;
+        return operator.broadcast_to(zero, &[count]);
     }
     let mut strides = Vec::new();
     for d in 0..dimensions.len() {
@@ -74,13 +76,13 @@ fn flat_positions(operator: &mut Operator<'_, '_, '_>, indices: &Operand, dimens
     }
     let strides = operator.constant(I64, &[components], strides)?;
     let element = operator.builder().tensor(value).element;
-    let value = operator.reshape(value, &[count, components])?;
+    let value = operator.reshape_to(value, &[count, Extent::Static(components)])?;
     let mut terms = Terms::new(&[element, I64]);
     let (index, stride) = (terms.input_as(0, I64), terms.input(1));
     let part = terms.mul(index, stride)?;
     let parts = operator.map(&[value, strides], terms.finish(part))?;
     let sums = operator.builder().reduce(parts, "sum", vec![1])?;
-    operator.reshape(sums, &[count])
+    operator.reshape_to(sums, &[count])
 }
 
 /// The number of dimensions that an index of `[…, N]` names, at most `rank`.
@@ -95,7 +97,8 @@ fn components(indices: &Operand, rank: usize) -> Result<usize, Diagnostic> {
 /// GATHER_ND
 pub(super) fn gather_nd(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
-    let (input, indices) = (operator.input(0)?, operator.input(1)?);
+    let (input, indices) = (operator.input(0)?, operator.any_input(1)?);
+    operator.require_known(&indices, indices.rank().saturating_sub(1))?;
     if input.element() == I4 {
         return Err(operator.type_error(&[input.element()]));
     }
@@ -104,8 +107,8 @@ pub(super) fn gather_nd(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let positions = flat_positions(operator, &indices, named)?;
     let rows = operator.reshape(input.value, &[product(named)?, product(rest)?])?;
     let value = operator.inst(Op::Gather, &[rows, positions], vec![Attribute::Int(0), Attribute::Int(0)])?;
-    let shape = [&indices.shape[..indices.rank() - 1], rest].concat();
-    let value = operator.reshape(value, &shape)?;
+    let shape = [&indices.extents[..indices.rank() - 1], &extents(rest)[..]].concat();
+    let value = operator.reshape_to(value, &shape)?;
     operator.bind(0, value)
 }
 
