@@ -203,13 +203,13 @@ const EMBEDDED: &[(&str, u64)] = &[
     ("tflm-micro_speech_lstm", 1130),
 ];
 
-/// Bytes of the constants of a file, the scales among them, and the places in sparse ones.
+/// Bytes of the constants of a file, with scales, zero points, and the places in sparse ones.
 fn stored_bytes(file: &[u8]) -> u64 {
     let model =
         modelc::schema::tflite::root_as_model_with_opts(&modelc::schema::verifier_options(file.len()), file).expect("a sound model");
     let buffers: Vec<_> = model.buffers().into_iter().flatten().collect();
     let mut used = std::collections::BTreeSet::new();
-    let (mut scales, mut places) = (0, 0);
+    let (mut scales, mut zero_points, mut places) = (0, 0, 0);
     for tensor in model.subgraphs().into_iter().flatten().flat_map(|s| s.tensors().into_iter().flatten()) {
         used.insert(tensor.buffer() as usize);
         for dimension in tensor.sparsity().and_then(|s| s.dim_metadata()).into_iter().flatten() {
@@ -218,10 +218,11 @@ fn stored_bytes(file: &[u8]) -> u64 {
             places += bytes.iter().flatten().filter_map(|list| list.values()).map(|list| list.len() as u64).sum::<u64>();
             places += pairs.iter().flatten().filter_map(|list| list.values()).map(|list| 2 * list.len() as u64).sum::<u64>();
         }
+        zero_points += tensor.quantization().and_then(|q| q.zero_point()).map_or(0, |list| list.len() as u64);
         scales += tensor.quantization().and_then(|q| q.scale()).map_or(0, |list| list.len() as u64);
     }
     let bytes = used.iter().filter_map(|&i| buffers.get(i)?.data()).map(|data| data.len() as u64).sum::<u64>();
-    bytes + 4 * scales + places
+    bytes + 4 * scales + 8 * zero_points + places
 }
 
 #[test]

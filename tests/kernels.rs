@@ -3,10 +3,12 @@
 
 mod support;
 
+use modelc::ir::builder::WindowGeometry;
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::random::{self, Options};
 use modelc::ir::text::{Constants, print_module};
 use modelc::ir::{Attribute, Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Op, Port, ScalarOp, Tensor, TensorType, Type};
+use modelc::ir::{NanRule, RequantizeRule, Scalar};
 use modelc::kernel::BufferKind;
 use modelc::kernel::interpret::interpret;
 use modelc::kernel::verify::verify;
@@ -272,6 +274,68 @@ fn small_models_match_the_tensor_interpreter_on_every_machine() {
         for machines in objects() {
             let result = check(&module, &inputs, &machines);
             assert_eq!(result, Ok(Ok(())), "{name} on {}", names(&machines));
+        }
+    }
+}
+
+/// SplitMix64.
+fn number(i: u64) -> u64 {
+    let z = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z ^ (z >> 29)
+}
+
+/// A convolution of bytes, 1×1 or 3×3 with a channel each, requantized with a scale a channel around 2^(−31 − shift), and its input.
+fn requantized(seed: u64, rule: RequantizeRule, shift: i32, least: i32, depthwise: bool) -> (Module, Tensor) {
+    let (channels, outputs) = if depthwise { (20, 20) } else { (9, 20) };
+    let (window, groups, depth) = if depthwise { (3, channels, 1) } else { (1, 1, channels) };
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let shape = [1, 4, 7, channels];
+    let image = builder.param(Type::Tensor(TensorType::of(ElementType::I8, &shape)), None);
+    let random = |count: u64, salt: u64| (0..count).map(move |i| number(i + (salt << 20) + (seed << 32)));
+    let bytes = |count: u64, salt: u64| random(count, salt).map(|n| n as u8).collect::<Vec<u8>>();
+    let words = |salt: u64, word: &dyn Fn(u64) -> i32| random(outputs, salt).flat_map(|n| word(n).to_le_bytes()).collect::<Vec<u8>>();
+    let filter = [outputs, window, window, depth];
+    let filter = builder.literal(TensorType::of(ElementType::I8, &filter), bytes(filter.iter().product(), 1)).expect("a filter");
+    let padding = vec![window as i64 / 2; 2];
+    let geometry = WindowGeometry { strides: vec![1; 2], dilation: vec![1; 2], padding_low: padding.clone(), padding_high: padding };
+    let sums = builder.conv(image, filter, geometry, groups, (5, 0), ElementType::I32).expect("a convolution");
+    let row = TensorType::of(ElementType::I32, &[outputs]);
+    let bias = builder.literal(row.clone(), words(2, &|n| (n % 4001) as i32 - 2000)).expect("a bias");
+    let multipliers = builder.literal(row.clone(), words(3, &|n| ((1 << 30) + n % (1 << 30)) as i32)).expect("multipliers");
+    let shifts = builder.literal(row, words(4, &|n| -(shift + (n % 2) as i32))).expect("shifts");
+    let mut e = ExpressionBuilder::new(&[ElementType::I32; 4]);
+    let inputs: Vec<_> = (0..4).map(|i| e.input(i)).collect();
+    let mut op = |op, operands: &[_]| e.op(op, operands).expect("operations on i32");
+    let sum = op(ScalarOp::Add, &[inputs[0], inputs[1]]);
+    let scaled = op(ScalarOp::Requantize(rule), &[sum, inputs[2], inputs[3]]);
+    let [zero, low, high] = [-7, least, 127].map(|n| e.constant(Scalar::i32(n)));
+    let mut op = |op, operands: &[_]| e.op(op, operands).expect("operations on i32");
+    let moved = op(ScalarOp::Add, &[scaled, zero]);
+    let above = op(ScalarOp::Max(NanRule::First), &[moved, low]);
+    let clamped = op(ScalarOp::Min(NanRule::First), &[above, high]);
+    let narrow = e.convert(clamped, ElementType::I8);
+    let expression = e.finish(vec![narrow]);
+    let result = builder.map(&[sums, bias, multipliers, shifts], expression).expect("shapes that broadcast");
+    let function = builder.finish(vec![result]);
+    let ports = || vec![Port::default()];
+    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs: ports(), outputs: ports() });
+    let tensor = Tensor { element: ElementType::I8, bytes: bytes(shape.iter().product(), 5), shape: shape.to_vec() };
+    (module, tensor)
+}
+
+#[test]
+fn requantized_convolutions_match_on_every_machine() {
+    // Scales from 1 to 2⁻¹⁴, by the sequences for large and small ones; results that may be negative, and ones that may not.
+    for seed in 0..48 {
+        let rule = if seed % 3 == 2 { RequantizeRule::TfliteSingle } else { RequantizeRule::TfliteDouble };
+        let (shift, least) = ((seed % 14) as i32, if seed % 2 == 0 { -128 } else { -7 });
+        let (mut module, image) = requantized(seed, rule, shift, least, seed % 5 == 0);
+        passes::run_all(&mut module);
+        for machine in MACHINES {
+            let result = check(&module, std::slice::from_ref(&image), &[machine]);
+            assert_eq!(result, Ok(Ok(())), "{rule:?}, shift {shift}, from {least}, on {}", machine.level);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Loads that become part of the widening conversion which alone uses them, and loads that nothing uses.
+//! Instructions that become part of the one which alone uses them, and loads that nothing uses.
 //!
 //! Cranelift drops other instructions without a use, but keeps every load.
 
-use crate::kernel::{BufferKind, ConvertOp, Inst, Kernel, Region, Value};
+use crate::kernel::{BinaryOp, BufferKind, ConvertOp, Inst, Kernel, Lane, Region, Value};
 use std::collections::{HashMap, HashSet};
 
 /// The values that instructions or yields use.
@@ -26,6 +26,34 @@ pub(super) fn widened_loads(kernel: &Kernel) -> HashMap<Value, Inst> {
     search.region(&kernel.body);
     let found = search.loads.into_iter().filter(|(_, load)| load.conversions == 1 && load.others == 0);
     found.map(|(value, load)| (value, load.inst)).collect()
+}
+
+/// The integers of masks that are only subtracted from vectors of 32-bit lanes, each once, with their masks.
+pub(super) fn subtracted_masks(kernel: &Kernel) -> HashMap<Value, Value> {
+    let (mut masks, mut uses) = (HashMap::new(), HashMap::<Value, (usize, usize)>::new());
+    let mut regions = vec![&kernel.body];
+    while let Some(region) = regions.pop() {
+        for value in &region.yields {
+            uses.entry(*value).or_default().1 += 1;
+        }
+        for statement in &region.statements {
+            if let (Inst::Convert { op: ConvertOp::MaskToInteger, a }, [result]) = (&statement.inst, &statement.results[..]) {
+                let ty = kernel.ty(*result);
+                if ty.lane == Lane::I32 && ty.lanes > 1 {
+                    masks.insert(*result, *a);
+                }
+            }
+            let subtracted = if let Inst::Binary { op: BinaryOp::Sub, b, .. } = statement.inst { Some(b) } else { None };
+            for value in statement.inst.operands() {
+                let (here, all) = uses.entry(value).or_default();
+                *all += 1;
+                *here += usize::from(subtracted == Some(value));
+            }
+            regions.extend(statement.inst.regions());
+        }
+    }
+    masks.retain(|integers, _| uses.get(integers) == Some(&(1, 1)));
+    masks
 }
 
 struct Load {

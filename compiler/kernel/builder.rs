@@ -207,10 +207,10 @@ impl KernelBuilder {
         self.one(Inst::Shuffle { a, b, lanes }, ty)
     }
 
-    /// The high half of the signed 64-bit product of i32 lanes.
-    pub fn mul_high(&mut self, a: Value, b: Value) -> Value {
+    /// The high half of the unsigned 64-bit product of i32 lanes.
+    pub fn mul_high_unsigned(&mut self, a: Value, b: Value) -> Value {
         let ty = self.ty(a);
-        self.one(Inst::MulHighSigned { a, b }, ty)
+        self.one(Inst::MulHighUnsigned { a, b }, ty)
     }
 
     /// gemmlowp's saturating rounding doubling high multiplication of i32 lanes; see the instruction.

@@ -140,7 +140,7 @@ impl<'k> Printer<'k> {
             Inst::Join { a, b } => two("join", a, b),
             Inst::Part { a, first } => format!("part {}, {first}", self.value(*a)),
             Inst::Shuffle { a, b, lanes } => format!("{} {lanes:?}", two("shuffle", a, b)),
-            Inst::MulHighSigned { a, b } => two("mul_high_signed", a, b),
+            Inst::MulHighUnsigned { a, b } => two("mul_high_unsigned", a, b),
             Inst::SaturatingRoundingDoublingHighMul { a, b, saturates } => {
                 two(if *saturates { "saturating_rounding_doubling_high_mul" } else { "rounding_doubling_high_mul" }, a, b)
             }

@@ -18,7 +18,7 @@ impl Inst {
             | Self::Compare { a, b, .. }
             | Self::Join { a, b }
             | Self::Shuffle { a, b, .. }
-            | Self::MulHighSigned { a, b }
+            | Self::MulHighUnsigned { a, b }
             | Self::SaturatingRoundingDoublingHighMul { a, b, .. }
             | Self::RoundingDivideByPowerOfTwo { a, b } => vec![*a, *b],
             Self::Fma { a, b, c } => vec![*a, *b, *c],

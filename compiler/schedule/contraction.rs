@@ -303,8 +303,11 @@ impl Contraction {
     }
 
     /// Where the sum of each listed output channel over some taps of the window begins, as bytes: the bias, less what the staged
-    /// form's `excess` over `input − zero point` adds at those taps. Channels that are `None` pad.
-    pub fn initial_sums(&self, excess: i64, taps: &[u64], channels: impl Iterator<Item = Option<u64>>) -> Vec<u8> {
+    /// form's `excess` over `input − zero point` adds at those taps, and the epilogue's offset ([`ElementWise::offsets`]). Channels that are
+    /// `None` pad.
+    ///
+    /// [`ElementWise::offsets`]: super::operands::ElementWise::offsets
+    pub fn initial_sums(&self, excess: i64, offsets: &[i32], taps: &[u64], channels: impl Iterator<Item = Option<u64>>) -> Vec<u8> {
         let (per_output, per_tap) = (self.per_output(), self.channels / self.groups);
         let sum = |channel: Option<u64>| -> [u8; 4] {
             let Some(channel) = channel else { return [0; 4] };
@@ -316,7 +319,8 @@ impl Contraction {
                 _ => 0,
             };
             let begin = self.bias.as_ref().map_or(0, |bias| i64::from(bias[channel as usize]));
-            ((begin - excess * weights) as i32).to_le_bytes()
+            let offset = if offsets.len() == 1 { offsets[0] } else { offsets.get(channel as usize).copied().unwrap_or(0) };
+            ((begin - excess * weights + i64::from(offset)) as i32).to_le_bytes()
         };
         channels.flat_map(sum).collect()
     }

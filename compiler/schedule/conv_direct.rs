@@ -186,12 +186,12 @@ impl<'a> DirectSchedule<'a> {
         self.work.outputs / self.work.groups
     }
 
-    /// The sums before the first product of every part: the bias, less what the staged form adds at the part's taps.
-    pub(super) fn initial_sums(&self) -> Vec<u8> {
+    /// The sums before the first product of every part: bias and offset, less what the staged form adds at the part's taps.
+    pub(super) fn initial_sums(&self, offsets: &[i32]) -> Vec<u8> {
         let per_group = self.outputs_per_group();
         let lanes = self.initial_lanes() / self.work.groups;
         let channels = || (0..self.work.groups).flat_map(move |g| (0..lanes).map(move |l| (l < per_group).then_some(g * per_group + l)));
-        let sums = |part: &Part| self.work.initial_sums(self.excess(), &part.panels.extents.taps, channels());
+        let sums = |part: &Part| self.work.initial_sums(self.excess(), offsets, &part.panels.extents.taps, channels());
         if self.form.has_excess() { self.parts.iter().flat_map(sums).collect() } else { self.parts.first().map_or(vec![], sums) }
     }
 

@@ -135,9 +135,10 @@ impl<'a> Lowering<'a> {
         let input = staging::declare_input(&schedule.cx, b, work, shared)?;
         let mut arguments = vec![Argument::Tensor(work.input)];
         let stored = packing::declare(&schedule.cx, b, schedule.parts.iter().map(|part| &part.panels), &work.weights, &mut arguments);
-        let biased = work.bias.is_some() || schedule.form.has_excess();
+        let mut element_wise = ElementWise::with_epilogue(schedule.cx, &work.epilogue, work.range())?;
+        let biased = work.bias.is_some() || !element_wise.offsets().is_empty() || schedule.form.has_excess();
         let initial = biased.then(|| {
-            let sums = schedule.initial_sums();
+            let sums = schedule.initial_sums(element_wise.offsets());
             let buffer = b.buffer("initial", BufferKind::Input, Lane::I32, sums.len() as u64 / 4, 64);
             arguments.push(Argument::Data(sums.into()));
             buffer
@@ -157,7 +158,6 @@ impl<'a> Lowering<'a> {
         };
         let segments = schedule.parts.iter().map(|part| part.panels.extents.segments()).max().unwrap_or(0);
         let starts = (segments > UNROLLED_SEGMENTS).then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
-        let mut element_wise = ElementWise::with_epilogue(schedule.cx, &work.epilogue, work.range())?;
         element_wise.declare(b, &mut arguments, shared)?;
         let cuts = schedule.cuts();
         let hoisted = hoisted(b, &element_wise, &widths);

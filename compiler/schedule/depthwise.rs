@@ -21,8 +21,9 @@ use std::cell::RefCell;
 /// Windows with more taps are not unrolled here. Sums of so many products of 16 and 8 bits fit 32 bits.
 pub const MAX_TAPS: u64 = 64;
 
-/// Pixels that are computed together.
-const PIXELS: u64 = 2;
+/// Pixels that are computed together: of two vectors each, so many fused sums hide their own latency; integers have other work beside them.
+const FLOAT_PIXELS: u64 = 4;
+const INTEGER_PIXELS: u64 = 2;
 
 /// See the module.
 pub struct DepthwiseSchedule<'a> {
@@ -65,6 +66,14 @@ impl<'a> DepthwiseSchedule<'a> {
         let [rows, columns] = self.work.window;
         (0..rows).flat_map(|y| (0..columns).map(move |x| (y, x))).collect()
     }
+
+    /// Pixels of a tile: as many as the registers have sums for, and so that the last tile of a row is hardly smaller.
+    fn pixels(&self) -> u64 {
+        let wide = self.cx.machine.vector_bits > 128;
+        let most = if self.form == Form::Float && wide { FLOAT_PIXELS } else { INTEGER_PIXELS };
+        let width = self.work.output_size[1].max(1);
+        width.div_ceil(width.div_ceil(most))
+    }
 }
 
 impl Schedule for DepthwiseSchedule<'_> {
@@ -80,9 +89,10 @@ impl Schedule for DepthwiseSchedule<'_> {
         let mut arguments = vec![Argument::Tensor(work.input)];
         let input = staging::declare_input(&self.cx, &mut b, work, shared)?;
         let stored = packing::declare(&self.cx, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
-        let initial = work.bias.is_some().then(|| {
+        let mut element_wise = ElementWise::with_epilogue(self.cx, &work.epilogue, work.range())?;
+        let initial = (work.bias.is_some() || !element_wise.offsets().is_empty()).then(|| {
             let channels = self.panels.extents.strips.total();
-            let sums = work.initial_sums(0, &[], (0..channels).map(|c| (c < work.outputs).then_some(c)));
+            let sums = work.initial_sums(0, element_wise.offsets(), &[], (0..channels).map(|c| (c < work.outputs).then_some(c)));
             arguments.push(Argument::Data(sums.into()));
             b.buffer("initial", BufferKind::Input, Lane::I32, channels, 64)
         });
@@ -94,7 +104,6 @@ impl Schedule for DepthwiseSchedule<'_> {
             true => b.buffer("panel", BufferKind::Local, self.panels.lane(), self.panels.filled_elements(&self.cuts.widths()), 64),
             false => stored.elements,
         };
-        let mut element_wise = ElementWise::with_epilogue(self.cx, &work.epilogue, work.range())?;
         element_wise.declare(&mut b, &mut arguments, shared)?;
         let hoisted = hoisted(&mut b, &element_wise, &self.cuts.widths());
         let numbers = work.numbers(&mut b, &mut arguments);
@@ -177,7 +186,8 @@ impl Lowering<'_> {
             let weights = self.panel(b, cut);
             let rows: Vec<Value> = rows.iter().map(|&r| b.add(r, cut.first)).collect();
             let block = Block { rows, weights, first: self.first_sum(b, cut), cut };
-            self.numbers.output[1].tiles(b, PIXELS, |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels));
+            let pixels = self.schedule.pixels();
+            self.numbers.output[1].tiles(b, pixels, |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels));
         });
     }
 
@@ -260,7 +270,7 @@ impl Lowering<'_> {
             for (pixel, sum) in sums.iter_mut().enumerate() {
                 let x = self.tap(b, rows, taps[0], pixel as u64, at.cut);
                 *sum = match form {
-                    Form::Float if self.schedule.work.fuses(self.schedule.cx.machine) => b.fma(x, w, *sum),
+                    Form::Float if self.schedule.work.fuses(self.schedule.cx.machine) => b.fma(w, x, *sum),
                     Form::Float => {
                         let product = b.mul(x, w);
                         b.binary(BinaryOp::Add, product, *sum)

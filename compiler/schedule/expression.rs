@@ -4,10 +4,12 @@
 //! operation; truth values are masks. Interval analysis tells where wrapping to a narrow type does nothing, and where storing may saturate and so drop a clamp.
 
 use super::ranges::{Range, ranges, raw_range, type_range, within};
+use super::requantize::Requantizer;
 use super::scalar_operations::{Call, round_to};
 use crate::ir::{ElementType, Expression, Node, ScalarOp};
 use crate::kernel::{BinaryOp, Bounds, Buffer, CompareOp, ConvertOp, KernelBuilder, Lane, Value, mathematics};
 use cranelift_entity::EntityRef;
+use std::collections::HashMap;
 
 /// What cannot be lowered: an operation on a type that the back ends do not compute with.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -99,6 +101,8 @@ pub struct Evaluator<'a> {
     pub input_ranges: &'a [Option<(i64, i64)>],
     /// The buffer and length of each look-up table, by constant.
     pub tables: &'a dyn Fn(crate::ir::Constant) -> (Buffer, u64),
+    /// How requantizations are computed whose operands are an offset sum and tables.
+    pub requantizers: &'a HashMap<Node, Requantizer>,
     /// Whether a fused multiply-add is one instruction.
     pub fma: bool,
 }
@@ -211,7 +215,10 @@ impl Evaluator<'_> {
                 widen(b, raw, data.ty)
             }
             ScalarOp::ShiftLeft | ScalarOp::ShiftRight => call.shift(b, data.op, operand(1))?,
-            op => call.emit(b, op)?,
+            op => match self.requantizers.get(&node) {
+                Some(requantizer) => requantizer.emit(b, &arguments),
+                None => call.emit(b, op)?,
+            },
         };
         Ok(match data.op {
             // These give values of their type already.

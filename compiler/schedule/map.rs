@@ -50,11 +50,17 @@ impl Schedule for MapSchedule<'_> {
         let lanes = lanes_for(self.cx, work.smallest_element(), channels.most(&self.cx)?);
         let mut cells = Cells::default();
         cells.load(&mut b, &mut arguments, pixels.extents().chain(channels.extents()));
+        // Operands that follow some of the dimensions take a loop for each.
+        let strided = work.accesses().any(|access| matches!(access, Access::Strided(_)));
+        let dimensions: Vec<Number> = if strided { outer.iter().map(|extent| cells.number(&mut b, extent)).collect() } else { vec![] };
         let (pixels, channels) = (cells.number(&mut b, &pixels), cells.number(&mut b, &channels));
         let hoisted = work.hoist(&mut b, lanes);
         let mut failure = Ok(());
         let pixels = if matches!(channels, Number::Known(0)) { channels } else { pixels };
-        pixels.repeat(&mut b, |b, pixel| {
+        let dimensions = if strided && !matches!(channels, Number::Known(0)) { dimensions } else { vec![pixels] };
+        let zero = b.index(0);
+        nest(&mut b, &dimensions, (&[], zero), &mut |b, digits, pixel| {
+            let hoisted = work.hoist_pixel(b, pixel, digits, &hoisted, lanes);
             let base = channels.scale(b, pixel);
             let vector = |b: &mut KernelBuilder, channel: Value, active: u16| {
                 let flat = b.add(base, channel);
@@ -77,6 +83,21 @@ impl Schedule for MapSchedule<'_> {
         // Each element is read before it is overwritten, and nowhere else.
         self.vectors.filter(|&vectors| vectors > 1)
     }
+}
+
+/// One loop a dimension, the first outermost. The body gets the position in each and the number of the pixel; both begin as given.
+fn nest(
+    b: &mut KernelBuilder,
+    dimensions: &[Number],
+    (digits, pixel): (&[Value], Value),
+    body: &mut dyn FnMut(&mut KernelBuilder, &[Value], Value),
+) {
+    let Some((first, rest)) = dimensions.split_first() else { return body(b, digits, pixel) };
+    let outer = first.scale(b, pixel);
+    first.repeat(b, |b, digit| {
+        let pixel = b.add(outer, digit);
+        nest(b, rest, (&[digits, &[digit]].concat(), pixel), body);
+    });
 }
 
 /// Lanes for element-wise work on `channels` contiguous elements: full registers of the narrowest element, or fewer when

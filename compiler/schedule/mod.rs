@@ -32,6 +32,7 @@ pub mod quantity;
 pub mod ranges;
 pub mod reduce;
 pub mod reduction;
+pub mod requantize;
 mod scalar_operations;
 pub mod scan;
 pub mod scatter;

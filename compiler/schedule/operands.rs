@@ -3,7 +3,7 @@
 
 use super::expression::{Evaluator, Unsupported, memory_lane, narrow, widen};
 use super::quantity::{Cells, Number, Quantity, product};
-use super::specialise::{Source, Specialised, specialise};
+use super::specialise::{Accumulator, Source, Specialised, specialise};
 use super::{Argument, Context, epilogue_of};
 use crate::ir::{self, ElementType, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, KernelBuilder, Value};
@@ -104,16 +104,19 @@ impl<'a> ElementWise<'a> {
     /// # Errors
     /// When a shape is dynamic or an element type has no arithmetic.
     pub fn new(cx: Context<'a>, range: Option<(i64, i64)>) -> Result<Self, Unsupported> {
-        Self::with_epilogue(cx, &epilogue_of(&cx), range)
+        let result = cx.group.root.map(|r| cx.function.insts[r].results[0]);
+        let accumulator = result.map(|value| Accumulator { value, range, takes_offsets: false });
+        Self::of(cx, &epilogue_of(&cx), accumulator, cx.group.outputs.clone(), cx.quantities(cx.group.outputs[0]))
     }
 
-    /// The element-wise work of a group that does some of its epilogue otherwise.
+    /// The element-wise work of a contraction that does some of its epilogue otherwise. Its sums begin with [`Self::offsets`].
     ///
     /// # Errors
     /// As [`Self::new`].
     pub fn with_epilogue(cx: Context<'a>, epilogue: &crate::fuse::Epilogue, range: Option<(i64, i64)>) -> Result<Self, Unsupported> {
         let result = cx.group.root.map(|r| cx.function.insts[r].results[0]);
-        Self::of(cx, epilogue, result.map(|v| (v, range)), cx.group.outputs.clone(), cx.quantities(cx.group.outputs[0]))
+        let accumulator = result.map(|value| Accumulator { value, range, takes_offsets: cx.element(value) == ElementType::I32 });
+        Self::of(cx, epilogue, accumulator, cx.group.outputs.clone(), cx.quantities(cx.group.outputs[0]))
     }
 
     /// What a window or reduction reads: its operand, or the group's prologue.
@@ -129,12 +132,12 @@ impl<'a> ElementWise<'a> {
     fn of(
         cx: Context<'a>,
         work: &crate::fuse::Epilogue,
-        accumulator: Option<(Tensor, Option<(i64, i64)>)>,
+        accumulator: Option<Accumulator>,
         outputs: Vec<Tensor>,
         shape: Vec<Quantity>,
     ) -> Result<Self, Unsupported> {
         let special = specialise(&cx, work, accumulator);
-        let is_accumulator = |v: &Tensor| accumulator.is_some_and(|(a, _)| a == *v);
+        let is_accumulator = |v: &Tensor| accumulator.is_some_and(|a| a.value == *v);
         let mut operands = Vec::new();
         for source in &special.sources {
             let (element, access) = match source {
@@ -164,6 +167,11 @@ impl<'a> ElementWise<'a> {
         }
         let outputs = outputs.into_iter().map(|v| (v, None)).collect();
         Ok(Self { cx, shape, extents: vec![], strides: vec![], accumulator, special, operands, tables, outputs })
+    }
+
+    /// What is added to the first sum of each output channel: nothing where it is empty, one number for all channels, or one a channel.
+    pub fn offsets(&self) -> &[i32] {
+        &self.special.offsets
     }
 
     /// The output's shape.
@@ -299,6 +307,37 @@ impl<'a> ElementWise<'a> {
         hoisted
     }
 
+    /// Loads of operands that are the same in all channels of a pixel, to stand before a loop over channels, beside what `hoisted` has
+    /// already. `digits` are the pixel's position in each dimension but the last.
+    pub fn hoist_pixel(
+        &self,
+        b: &mut KernelBuilder,
+        pixel: Value,
+        digits: &[Value],
+        hoisted: &[Option<Value>],
+        lanes: u16,
+    ) -> Vec<Option<Value>> {
+        let mut all = hoisted.to_vec();
+        for i in self.used() {
+            let operand = &self.operands[i];
+            let index = match &operand.access {
+                Access::Pixel => pixel,
+                Access::Strided(strides) if strides.last().is_some_and(|stride| stride.is(0)) => {
+                    let mut base = b.index(0);
+                    for (&digit, stride) in digits.iter().zip(&self.strides[i]) {
+                        let part = stride.scale(b, digit);
+                        base = b.add(base, part);
+                    }
+                    base
+                }
+                _ => continue,
+            };
+            let raw = b.load_splat(operand.buffer.expect("declared"), index, 0, lanes);
+            all[i] = Some(widen(b, raw, operand.element));
+        }
+        all
+    }
+
     /// Computes `active` of `lanes` channels at a place and stores them.
     ///
     /// # Errors
@@ -400,6 +439,7 @@ impl<'a> ElementWise<'a> {
             expression: &self.special.expression,
             lanes,
             input_ranges: &self.special.ranges,
+            requantizers: &self.special.requantizers,
             tables: &table,
             fma: self.cx.machine.fma,
         };

@@ -6,13 +6,17 @@
 //! the range of the accumulator, known from the weights, proves that it does. Then one multiplication by a table and one uniform
 //! shift do what lane-wise shifts would.
 //!
+//! Machines whose shifts take a count a lane do better ([`super::requantize`]); sums may then have to begin with an offset.
+//!
 //! Where constants are open (their values may be others when the program runs) nothing is specialised.
 
 use super::Context;
-use super::ranges::{Range, ranges};
+use super::ranges::{Range, ranges, type_range};
+use super::requantize::{Problem, Requantizer, Scale, Solution, solve};
 use crate::fuse::Epilogue;
 use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Node, RequantizeRule, Scalar, ScalarOp, Value};
 use cranelift_entity::EntityRef;
+use std::collections::{HashMap, HashSet};
 
 /// Where an input of a specialised expression comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,17 +36,32 @@ pub struct Specialised {
     pub expression: Expression,
     /// The range of each input, where it is known to be narrower than its type's.
     pub ranges: Vec<Option<(i64, i64)>>,
+    /// How requantizations are computed whose operands are an offset sum and tables.
+    pub requantizers: HashMap<Node, Requantizer>,
+    /// What the accumulator of each channel begins with beside its bias: one number for all, or one a channel. None for nothing.
+    pub offsets: Vec<i32>,
 }
 
-/// Specialises an epilogue. `accumulator` is the root's result with the range of its values, if there is a root.
-pub fn specialise(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<(Value, Option<(i64, i64)>)>) -> Specialised {
+/// The result of a group's root, as its epilogue finds it.
+#[derive(Clone, Copy, Debug)]
+pub struct Accumulator {
+    /// The tensor.
+    pub value: Value,
+    /// The interval of its elements, if it is known.
+    pub range: Option<(i64, i64)>,
+    /// Whether its sums can begin with an offset.
+    pub takes_offsets: bool,
+}
+
+/// Specialises an epilogue. `accumulator` is the root's result, if there is a root.
+pub fn specialise(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumulator>) -> Specialised {
     let constants: Vec<Option<Vec<i64>>> = epilogue.operands.iter().map(|&v| small_integers(cx, v)).collect();
     let input_ranges: Vec<Option<(i64, i64)>> = epilogue
         .operands
         .iter()
         .zip(&constants)
         .map(|(&v, constant)| match (accumulator, constant) {
-            (Some((value, range)), _) if value == v => range,
+            (Some(accumulator), _) if accumulator.value == v => accumulator.range,
             (_, Some(list)) => Some((*list.iter().min()?, *list.iter().max()?)),
             _ => None,
         })
@@ -54,21 +73,31 @@ pub fn specialise(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<(Va
         tables: Vec::new(),
         constants,
         old: &epilogue.expression,
+        wide: cx.machine.vector_bits > 128 && cx.machine.fma,
+        offset_input: accumulator
+            .filter(|accumulator| accumulator.takes_offsets)
+            .and_then(|accumulator| epilogue.operands.iter().position(|&v| v == accumulator.value)),
+        requantizers: HashMap::new(),
+        offsets: vec![],
+        merged: HashSet::new(),
     };
     let results = rewriter.run(cx, epilogue);
     let mut sources: Vec<Source> = epilogue.operands.iter().map(|&v| Source::Tensor(v)).collect();
     let mut all_ranges = input_ranges;
     for table in &rewriter.tables {
         all_ranges.push(table.iter().min().copied().zip(table.iter().max().copied()).map(|(l, h)| (i64::from(l), i64::from(h))));
+        // Instructions take tables of the lanes' width from memory; narrower ones have to be widened first.
+        let narrow = !rewriter.wide;
         let narrowest = [ElementType::I8, ElementType::I16].into_iter().find(|e| {
             let (low, high) = e.integer_range().unwrap_or((0, 0));
-            table.iter().all(|&n| (low..=high).contains(&i128::from(n)))
+            narrow && table.iter().all(|&n| (low..=high).contains(&i128::from(n)))
         });
         let element = narrowest.unwrap_or(ElementType::I32);
         let bytes: Vec<u8> = table.iter().flat_map(|n| n.to_le_bytes()[..element.bits() as usize / 8].to_vec()).collect();
         sources.push(Source::Channels(element, bytes.into()));
     }
-    Specialised { sources, expression: rewriter.builder.finish(results), ranges: all_ranges }
+    let Rewriter { builder, requantizers, offsets, .. } = rewriter;
+    Specialised { sources, expression: builder.finish(results), ranges: all_ranges, requantizers, offsets }
 }
 
 /// The integers of a constant tensor, if it is a constant of integers that are known.
@@ -94,6 +123,14 @@ struct Rewriter<'a> {
     constants: Vec<Option<Vec<i64>>>,
     builder: ExpressionBuilder,
     tables: Vec<Vec<i32>>,
+    /// Whether the machine's shifts take a count a lane.
+    wide: bool,
+    /// The input that may begin with offsets.
+    offset_input: Option<usize>,
+    requantizers: HashMap<Node, Requantizer>,
+    offsets: Vec<i32>,
+    /// Additions of a number to a requantization that its own constant takes with it.
+    merged: HashSet<Node>,
 }
 
 impl Rewriter<'_> {
@@ -106,10 +143,12 @@ impl Rewriter<'_> {
                     Some(value) => self.builder.constant(value),
                     None => self.builder.input(i as usize),
                 },
-                ScalarOp::Requantize(RequantizeRule::TfliteDouble) => match self.requantize(node, operands[0]) {
-                    Some(new) => new,
-                    None => self.builder.raw(data.op, operands, data.ty),
-                },
+                ScalarOp::Requantize(rule) => {
+                    let proven = if self.wide { self.proven(rule, node, operands[0]) } else { None };
+                    let new = proven.or_else(|| self.requantize(rule, node, operands[0]));
+                    new.unwrap_or_else(|| self.builder.raw(data.op, operands, data.ty))
+                }
+                _ if self.merged.contains(&node) => operands[usize::from(self.numbers(data.operands[0]).is_some())],
                 op => self.builder.raw(op, operands, data.ty),
             };
             moved.push(new);
@@ -139,7 +178,98 @@ impl Rewriter<'_> {
         self.builder.raw(op, operands.to_vec(), ElementType::I32)
     }
 
-    fn requantize(&mut self, node: Node, accumulator: Node) -> Option<Node> {
+    /// The nodes that read a node, and whether it is a result.
+    fn readers(&self, node: Node) -> (Vec<Node>, bool) {
+        let readers = self.old.nodes.iter().filter(|(_, data)| data.operands.contains(&node)).map(|(reader, _)| reader);
+        (readers.collect(), self.old.results.contains(&node))
+    }
+
+    /// The one node that alone reads a node.
+    fn only_reader(&self, node: Node) -> Option<Node> {
+        match self.readers(node) {
+            (readers, false) if readers.len() == 1 => Some(readers[0]),
+            _ => None,
+        }
+    }
+
+    /// The number that a node combines with another one.
+    fn number_beside(&self, node: Node, other: Node) -> Option<i64> {
+        let [a, b] = self.old.nodes[node].operands[..] else { return None };
+        match self.numbers(if a == other { b } else { a })?[..] {
+            [number] => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The values of a node between which what follows tells differences.
+    fn told_apart(&self, mut node: Node) -> (i64, i64) {
+        let (mut low, mut high, mut added) = (i64::from(i32::MIN), i64::from(i32::MAX), 0);
+        while let Some(reader) = self.only_reader(node) {
+            let data = &self.old.nodes[reader];
+            match (data.op, self.number_beside(reader, node)) {
+                (ScalarOp::Add, Some(number)) => added += number,
+                (ScalarOp::Max(_), Some(number)) => low = low.max(number - added),
+                (ScalarOp::Min(_), Some(number)) => high = high.min(number - added),
+                (ScalarOp::ConvertSaturating, _) if data.ty.is_integer() => {
+                    let (least, most) = type_range(data.ty);
+                    (low, high) = (low.max(least as i64 - added), high.min(most as i64 - added));
+                    break;
+                }
+                _ => break,
+            }
+            node = reader;
+        }
+        (low, high)
+    }
+
+    /// The shortest sequence that is proven to give the same results.
+    fn proven(&mut self, rule: RequantizeRule, node: Node, sum: Node) -> Option<Node> {
+        let old = self.old.nodes[node].operands.clone();
+        let (multipliers, shifts) = (self.numbers(old[1])?, self.numbers(old[2])?);
+        let channels = multipliers.len().max(shifts.len());
+        if [&multipliers, &shifts].iter().any(|list| list.len() != 1 && list.len() != channels) {
+            return None;
+        }
+        let at = |list: &[i64], c: usize| list[if list.len() == 1 { 0 } else { c }];
+        let scale = |c: usize| Some(Scale { multiplier: at(&multipliers, c), shift: u32::try_from(-at(&shifts, c)).ok()? });
+        let scales: Vec<Scale> = (0..channels).map(scale).collect::<Option<_>>()?;
+        let (low, high) = self.node_ranges[old[0].index()];
+        let problem = Problem { rule, sums: (low as i64, high as i64), results: self.told_apart(node) };
+        let Solution { requantizer, mut tables, offsets } = solve(&problem, &scales)?;
+        if let Requantizer::HighProduct { .. } = requantizer
+            && let Some(reader) = self.only_reader(node)
+            && self.old.nodes[reader].op == ScalarOp::Add
+            && let Some(number) = self.number_beside(reader, node)
+        {
+            let constants = tables.last_mut()?;
+            *constants = constants.iter().map(|&c| i32::try_from(i64::from(c) + number).ok()).collect::<Option<_>>()?;
+            self.merged.insert(reader);
+        }
+        let mut operands = vec![self.offset(old[0], sum, offsets)];
+        operands.extend(tables.iter().map(|table| self.table(table)));
+        let new = self.builder.raw(ScalarOp::Requantize(rule), operands, ElementType::I32);
+        self.requantizers.insert(new, requantizer);
+        Some(new)
+    }
+
+    /// A sum with an offset: added here, or before the first product where nothing else reads the accumulator.
+    fn offset(&mut self, old: Node, sum: Node, offsets: Vec<i32>) -> Node {
+        if offsets.iter().all(|&offset| offset == 0) {
+            return sum;
+        }
+        let begins = matches!(self.old.nodes[old].op, ScalarOp::Input(i) if Some(i as usize) == self.offset_input);
+        if begins && self.offsets.is_empty() && self.only_reader(old).is_some() {
+            self.offsets = offsets;
+            return sum;
+        }
+        let table = self.table(&offsets);
+        self.op(ScalarOp::Add, &[sum, table])
+    }
+
+    fn requantize(&mut self, rule: RequantizeRule, node: Node, accumulator: Node) -> Option<Node> {
+        if rule != RequantizeRule::TfliteDouble {
+            return None;
+        }
         let old = self.old.nodes[node].operands.clone();
         let (multipliers, shifts) = (self.numbers(old[1])?, self.numbers(old[2])?);
         let channels = multipliers.len().max(shifts.len());

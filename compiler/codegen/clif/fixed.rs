@@ -24,18 +24,20 @@ impl Lowering<'_> {
         self.builder.ins().imul(x, y)
     }
 
-    /// The high 32 bits of the products.
+    /// The high 32 bits of the unsigned products.
     pub fn multiply_high(&mut self, a: &Held, b: &Held) -> Held {
         self.map2(a, b, |l, x, y| {
             if a.scalar {
-                let product = l.wide_product(x, y);
-                let high = l.builder.ins().sshr_imm_u(product, 32);
+                let [x, y] = [x, y].map(|v| l.builder.ins().uextend(types::I64, v));
+                let product = l.builder.ins().imul(x, y);
+                let high = l.builder.ins().ushr_imm_u(product, 32);
                 return l.builder.ins().ireduce(types::I32, high);
             }
-            if l.features.riscv_vectors() {
-                return l.builder.ins().smulhi(x, y);
-            }
-            let (low, high) = l.wide_products(x, y);
+            // These two forms become `pmuludq` and `umull`, `umull2`.
+            let (x_low, y_low) = (l.builder.ins().uwiden_low(x), l.builder.ins().uwiden_low(y));
+            let low = l.builder.ins().imul(x_low, y_low);
+            let (x_high, y_high) = (l.builder.ins().uwiden_high(x), l.builder.ins().uwiden_high(y));
+            let high = l.builder.ins().imul(x_high, y_high);
             l.high_halves(low, high)
         })
     }

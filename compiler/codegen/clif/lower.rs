@@ -321,7 +321,7 @@ impl<'a> Lowering<'a> {
                 let (a, b) = (self.get(*a)?, self.get(*b)?);
                 Ok(self.shuffle(&a, &b, lanes, ty))
             }
-            Inst::MulHighSigned { a, b } => {
+            Inst::MulHighUnsigned { a, b } => {
                 let (a, b) = (self.get(*a)?, self.get(*b)?);
                 Ok(self.multiply_high(&a, &b))
             }

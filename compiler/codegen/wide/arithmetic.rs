@@ -109,6 +109,9 @@ impl Lowering<'_> {
             let (x, y) = (self.general(a)?, self.general(b)?);
             return Ok(Held::General(self.general_binary(op, x, y)));
         }
+        if let Some(&mask) = self.subtracted_masks.get(&b) {
+            return self.subtract_mask(a, mask);
+        }
         // A constant is read from memory by the instruction, as its second operand.
         let commutes = matches!(op, BinaryOp::Add | BinaryOp::Mul | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
         let (a, b) = if commutes && self.constants.contains_key(&a) { (b, a) } else { (a, b) };

@@ -27,14 +27,38 @@ impl Lowering<'_> {
         self.row(&rows::VPTERNLOGD, n, &[Arg::Tied(odd), Arg::Use(even), Arg::Use(high), Arg::Immediate(0xE4)])
     }
 
-    /// The high 32 bits of the products.
+    /// The high 32 bits of the unsigned products.
     pub fn multiply_high(&mut self, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let equal_lanes = self.constants.contains_key(&b);
         let (a, b) = (self.vector(a)?, self.vector(b)?);
         Ok(Held::Vector(self.map2(&a, &b, |l, n, x, y| {
-            let (even, odd) = l.wide_products(n, x, y);
-            let even = l.one_with(&rows::VPSRLQ, n, even, 32);
-            l.even_and_odd(n, even, odd)
+            let even = l.two(&rows::VPMULUDQ, n, x, y);
+            let x_odd = l.one_with(&rows::VPSRLQ, n, x, 32);
+            let y_odd = if equal_lanes { y } else { l.odd_lanes(n, y) };
+            let odd = l.two(&rows::VPMULUDQ, n, x_odd, y_odd);
+            l.high_halves(n, even, odd)
         })))
+    }
+
+    /// The odd 32-bit lanes each in the place of the even one before it. What was loaded is loaded again so: that takes a port for loads
+    /// only, where a register would take one that products need too.
+    fn odd_lanes(&mut self, n: Length, x: VReg) -> VReg {
+        match self.constant_loads.get(&x) {
+            Some(&address) => self.row(&rows::VMOVSHDUP, n, &[Arg::Memory(address)]),
+            None => self.one(&rows::VMOVSHDUP, n, x),
+        }
+    }
+
+    /// The high halves of 64-bit lanes, those of the first operand in even lanes and those of the second in odd ones.
+    fn high_halves(&mut self, n: Length, even: VReg, odd: VReg) -> VReg {
+        if !self.avx512 {
+            let even = self.one_with(&rows::VPSRLQ, n, even, 32);
+            return self.two_with(&rows::VPBLENDD, n, even, odd, 0xAA);
+        }
+        let lanes = n.bytes() / 4;
+        let order: Vec<u8> = (0..lanes).flat_map(|i| (i / 2 * 2 + 1 + i % 2 * lanes).to_le_bytes()).collect();
+        let order = self.pool(n, &order);
+        self.tied(&rows::VPERMI2D, n, order, even, odd)
     }
 
     /// `(a·b + 2³⁰) >> 31`, saturating: for odd lanes the high half of twice the rounded product. Only INT_MIN · INT_MIN saturates, and nothing else

@@ -39,6 +39,10 @@ pub(super) struct Lowering<'a> {
     failures: BTreeMap<i32, Block>,
     /// Loads that the conversions which use them do.
     pub widened_loads: HashMap<Value, Inst>,
+    /// Masks whose integers are subtracted and used for nothing else.
+    pub subtracted_masks: HashMap<Value, Value>,
+    /// Where registers were loaded from that hold a vector of memory that nothing writes.
+    pub constant_loads: HashMap<VReg, Address>,
     /// Whether the innermost loop so far holds another.
     pub inner_loops: usize,
 }
@@ -65,6 +69,8 @@ pub(super) fn lower(kernel: &Kernel, machine: &Machine) -> Result<Function, Code
         scopes: vec![Scope::default()],
         failures: BTreeMap::new(),
         widened_loads: crate::codegen::fold::widened_loads(kernel),
+        subtracted_masks: crate::codegen::fold::subtracted_masks(kernel),
+        constant_loads: HashMap::new(),
         inner_loops: 0,
     };
     lowering.enter()?;
@@ -313,7 +319,8 @@ impl Lowering<'_> {
                     let [result] = statement.results[..] else {
                         return self.bug(format_args!("{} results of one instruction", statement.results.len()));
                     };
-                    if self.widened_loads.contains_key(&result) || self.note(inst, result) {
+                    let folded = self.widened_loads.contains_key(&result) || self.subtracted_masks.contains_key(&result);
+                    if folded || self.note(inst, result) {
                         continue;
                     }
                     let held = self.value(inst, self.ty(result))?;
@@ -339,7 +346,7 @@ impl Lowering<'_> {
             Inst::Join { a, b } => self.join(*a, *b, ty),
             Inst::Part { a, first } => self.part(*a, *first, ty),
             Inst::Shuffle { a, b, lanes } => self.shuffle(*a, *b, lanes, ty),
-            Inst::MulHighSigned { a, b } => self.multiply_high(*a, *b),
+            Inst::MulHighUnsigned { a, b } => self.multiply_high(*a, *b),
             Inst::SaturatingRoundingDoublingHighMul { a, b, saturates } => self.doubling_high_multiply(*a, *b, *saturates),
             Inst::RoundingDivideByPowerOfTwo { a, b } => self.rounding_divide(*a, *b),
             Inst::Dot { op, accumulator, a, b } => self.dot(*op, *accumulator, *a, *b),

@@ -344,6 +344,28 @@ impl Lowering<'_> {
         Ok(Held::Vector(self.map(&ones, |l, n, x| l.one(row, n, x))))
     }
 
+    /// Lanes of 32 bits, less 1 where a mask is true.
+    pub fn subtract_mask(&mut self, a: Value, mask: Value) -> Result<Held, CodegenError> {
+        let a = self.vector(a)?;
+        let length = a.length();
+        let parts = match self.get(mask)? {
+            Held::Bits(bits) => {
+                let bits = self.bits_at(&bits, a.lanes.min((self.width / 4) as u16));
+                let ones = self.number(4, length, u64::MAX);
+                let pairs = a.parts.iter().zip(&bits.parts);
+                pairs
+                    .map(|(&x, &bits)| self.row(&rows::VPADDD, length, &[Arg::Tied(x), Arg::Masked(bits), Arg::Use(x), Arg::Use(ones)]))
+                    .collect()
+            }
+            Held::Vector(mask) => {
+                let mask = self.mask_at(&mask, 4);
+                a.parts.iter().zip(&mask.parts).map(|(&x, &ones)| self.two(&rows::VPADDD, length, x, ones)).collect()
+            }
+            Held::General(_) => return self.bug("a scalar mask subtracted from a vector"),
+        };
+        Ok(Held::Vector(a.with(parts)))
+    }
+
     /// Bits as lanes of all zeros or ones.
     pub fn bits_to_lanes(&mut self, bits: &Bits, bytes: u32) -> Vector {
         let row = match bytes {

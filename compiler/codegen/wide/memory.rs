@@ -8,7 +8,7 @@ use super::machine_ir::{Address, Arg, Op, Width};
 use super::permute::broadcast;
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
-use crate::kernel::{Bounds, Buffer, Inst, Type, Value};
+use crate::kernel::{Bounds, Buffer, BufferKind, Inst, Type, Value};
 use regalloc2::VReg;
 
 /// Index and offset of an access.
@@ -27,12 +27,19 @@ impl Lowering<'_> {
         let total = u32::from(ty.lanes) * bytes;
         let part = total.min(self.width);
         let loaded = u32::from(active) * bytes;
+        let constant = self.kernel.buffer(buffer).kind == BufferKind::Input;
         let parts = (0..total / part)
             .map(|i| {
                 let place = address.plus((i * part) as i32);
                 match loaded.saturating_sub(i * part) {
                     0 => self.number(bytes, Length::X, 0),
-                    some if some >= part => self.load_some(place, part),
+                    some if some >= part => {
+                        let register = self.load_some(place, part);
+                        if part >= 16 && constant {
+                            self.constant_loads.insert(register, place);
+                        }
+                        register
+                    }
                     some => self.load_partly(place, some, bytes, Length::of(part)),
                 }
             })

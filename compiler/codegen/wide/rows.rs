@@ -325,6 +325,8 @@ pub(super) const VPSHUFB: Row = both("vpshufb", P66, M38, 0x00, 0, Rvm);
 pub(super) const VSHUFPS: Row = both("vshufps", Prefix::None, M0F, 0xC6, 0, Rvm);
 pub(super) const VPERMQ: Row = both("vpermq", P66, M3A, 0x00, 1, Rm).w1();
 pub(super) const VPERMD: Row = both("vpermd", P66, M38, 0x36, 0, Rvm);
+pub(super) const VPERMI2D: Row = evex("vpermi2d", P66, M38, 0x76, 0, Rvm);
+pub(super) const VMOVSHDUP: Row = both("vmovshdup", PF3, M0F, 0x16, 0, Rm);
 pub(super) const VPERMQ_LANES: Row = evex("vpermq", P66, M38, 0x36, 1, Rvm);
 pub(super) const VPUNPCKLBW: Row = both("vpunpcklbw", P66, M0F, 0x60, 0, Rvm);
 pub(super) const VPUNPCKLWD: Row = both("vpunpcklwd", P66, M0F, 0x61, 0, Rvm);
@@ -543,6 +545,8 @@ pub(super) const ALL: &[&Row] = &[
     &VSHUFPS,
     &VPERMQ,
     &VPERMD,
+    &VPERMI2D,
+    &VMOVSHDUP,
     &VPERMQ_LANES,
     &VPUNPCKLBW,
     &VPUNPCKLWD,

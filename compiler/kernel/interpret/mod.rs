@@ -230,7 +230,7 @@ impl<'k> Machine<'k, '_> {
                 let both = [&self.get(*a)[..], &self.get(*b)[..]].concat();
                 lanes.iter().map(|&lane| both[usize::from(lane)]).collect()
             }
-            Inst::MulHighSigned { a, b } => self.zip(*a, *b, wide::mul_high_signed),
+            Inst::MulHighUnsigned { a, b } => self.zip(*a, *b, wide::mul_high_unsigned),
             Inst::SaturatingRoundingDoublingHighMul { a, b, .. } => self.zip(*a, *b, wide::saturating_rounding_doubling_high_mul),
             Inst::RoundingDivideByPowerOfTwo { a, b } => {
                 self.get(*b).iter().try_for_each(|&count| shift_fits(ty.lane, count))?;

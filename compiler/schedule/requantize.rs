@@ -1,0 +1,360 @@
+//! Requantization by constant multipliers as few instructions, each channel proven to give the reference's integers.
+//!
+//! Behind a requantization stands a clamp to a few hundred integers, from `low` to `high`. The rule's result never falls as the sum grows, so for
+//! each of these integers there is one sum from which on it is reached: a **threshold**. Any other function that never falls and has the same
+//! thresholds gives the same integers behind the clamp, whatever it rounds inside. So parameters are searched for which a cheap sequence has
+//! the thresholds of the rule, and both sides of every threshold are computed to see it. Two sequences are tried:
+//!
+//! - `trunc(sum · scale + c)` in binary32, with c below one half or above as the windows say, and with the sum's sign where negative results matter.
+//!   24 bits place the thresholds of multipliers above 2⁻⁹ or so.
+//! - `((sum + offset) · multiplier >> 32) >> shift` with one unsigned product. The offset makes every sum positive; it is also what rounds, since
+//!   some offset leaves the wanted fraction. The double rounding takes ties away from zero, which moves the thresholds of negative results by
+//!   one unit before the shift: 1 is subtracted below a pivot. Sums can begin with the offset, so it takes no instruction.
+
+use crate::ir::RequantizeRule;
+use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Value};
+
+/// More results than this are not proven one by one.
+const MOST_RESULTS: i64 = 1 << 10;
+/// Shifts up to this keep all numbers of the search in 64 bits.
+const MOST_SHIFT: u32 = 16;
+/// Neighbours of a scale or multiplier that are tried. Random multipliers need 25 at most.
+const NEIGHBOURS: i64 = 128;
+/// Offsets that are tried for a multiplier; one of about 500 fits.
+const OFFSETS: i64 = 1 << 12;
+
+/// One channel: its sums are multiplied by multiplier × 2^(−31 − shift).
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    /// 0, or from 2²⁹ to 2³¹ − 1.
+    pub multiplier: i64,
+    /// The divisions by two.
+    pub shift: u32,
+}
+
+/// What is known of all channels.
+#[derive(Clone, Copy, Debug)]
+pub struct Problem {
+    /// How the reference rounds.
+    pub rule: RequantizeRule,
+    /// The interval of the sums.
+    pub sums: (i64, i64),
+    /// Results up to the first are one, and results from the second on.
+    pub results: (i64, i64),
+}
+
+/// A sequence of instructions. The operands of each behind the sum are tables with a number a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Requantizer {
+    /// `trunc(sum · scale + c)`: scale and c as the bits of binary32. If `signed`, c has the sign of the sum.
+    Float {
+        /// Whether negative results matter.
+        signed: bool,
+    },
+    /// `(((sum · multiplier >> 32) − (it is below the pivot)) >> shift) + constant`; the pivot only if `signed`.
+    HighProduct {
+        /// Whether there is a pivot.
+        signed: bool,
+    },
+}
+
+/// A sequence and its parameters.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// The instructions.
+    pub requantizer: Requantizer,
+    /// The tables in the order of the operands, one number a channel each.
+    pub tables: Vec<Vec<i32>>,
+    /// What is added to the sums of each channel before; all zeros for none.
+    pub offsets: Vec<i32>,
+}
+
+/// The cheapest sequence that gives the rule's results in every channel, if one is found.
+pub fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
+    let (low, high) = problem.results;
+    let limit = 1 << 30;
+    let fits = |scale: &Scale| (scale.multiplier == 0 || (1 << 29..1 << 31).contains(&scale.multiplier)) && scale.shift <= MOST_SHIFT;
+    let inside = -limit < problem.sums.0 && problem.sums.0 <= 0 && 0 <= problem.sums.1 && problem.sums.1 < limit;
+    if high <= low || high - low > MOST_RESULTS || low.abs().max(high.abs()) > MOST_RESULTS || !inside || !scales.iter().all(fits) {
+        return None;
+    }
+    let thresholds: Vec<Vec<Threshold>> = scales.iter().map(|scale| thresholds(problem, *scale)).collect();
+    let kinds = [(true, low < 0), (false, false), (false, true)];
+    kinds.into_iter().find_map(|(float, signed)| {
+        let channel = |(scale, list): (&Scale, &Vec<Threshold>)| match float {
+            true => float_channel(*scale, list, signed),
+            false => product_channel(problem, *scale, list, signed),
+        };
+        let channels: Vec<Channel> = scales.iter().zip(&thresholds).map(channel).collect::<Option<_>>()?;
+        let requantizer = if float { Requantizer::Float { signed } } else { Requantizer::HighProduct { signed } };
+        let tables = (0..channels[0].numbers.len()).map(|i| channels.iter().map(|channel| channel.numbers[i]).collect()).collect();
+        Some(Solution { requantizer, tables, offsets: channels.iter().map(|channel| channel.offset).collect() })
+    })
+}
+
+/// The least sum with a result.
+#[derive(Clone, Copy)]
+struct Threshold {
+    result: i64,
+    sum: i64,
+}
+
+/// Parameters of a channel.
+struct Channel {
+    numbers: Vec<i32>,
+    offset: i32,
+}
+
+/// The thresholds of all results but the lowest; none for a multiplier of 0, whose only result is 0.
+fn thresholds(problem: &Problem, scale: Scale) -> Vec<Threshold> {
+    let Scale { multiplier, shift } = scale;
+    if multiplier == 0 {
+        return vec![];
+    }
+    let ceiling = |a: i64| a.div_euclid(multiplier) + i64::from(a.rem_euclid(multiplier) != 0);
+    let (low, high) = problem.results;
+    (low + 1..=high)
+        .map(|result| {
+            let sum = match problem.rule {
+                // Sum · multiplier rounded to 2³¹ must reach half of the divisor below the result; with ties away from zero, one more
+                // where it is negative.
+                RequantizeRule::TfliteDouble => {
+                    let least = match shift {
+                        0 => result,
+                        _ if result > 0 => (2 * result - 1) << (shift - 1),
+                        _ => (result << shift) - (1 << (shift - 1)) + 1,
+                    };
+                    ceiling((least << 31) - (1 << 30))
+                }
+                RequantizeRule::TfliteSingle => ceiling((result << (31 + shift)) - (1 << (30 + shift))),
+            };
+            Threshold { result, sum }
+        })
+        .collect()
+}
+
+/// `trunc(sum · scale + c)` as the machine computes it, for sums that are not negative.
+fn float_result(sum: i64, scale: f32, c: f32) -> i64 {
+    (sum as f32).mul_add(scale, c) as i64
+}
+
+fn float_channel(scale: Scale, thresholds: &[Threshold], signed: bool) -> Option<Channel> {
+    // Magnitudes: a result and the least sum that has it. Below zero that is the mirror image of the sum below a threshold.
+    let steps: Vec<(i64, i64)> =
+        thresholds.iter().map(|t| if t.result > 0 { (t.result, t.sum) } else { (1 - t.result, 1 - t.sum) }).collect();
+    if !signed && thresholds.first().is_some_and(|t| t.result <= 0) || steps.iter().any(|&(_, sum)| sum <= 0) {
+        return None;
+    }
+    let exact = scale.multiplier as f64 / (1u64 << (31 + scale.shift)) as f64;
+    let nearest = (exact as f32).to_bits() as i64;
+    (0..NEIGHBOURS).find_map(|number| {
+        let factor = f32::from_bits((nearest + neighbour(number)).max(0) as u32);
+        let at = |sum: i64| sum as f64 * f64::from(factor);
+        let least = steps.iter().map(|&(result, sum)| result as f64 - at(sum)).fold(0.0, f64::max);
+        let most = steps.iter().map(|&(result, sum)| result as f64 - at(sum - 1)).fold(1.0, f64::min);
+        let c = ((least + most) / 2.0) as f32;
+        let holds = |&(result, sum): &(i64, i64)| float_result(sum, factor, c) >= result && float_result(sum - 1, factor, c) < result;
+        let numbers = vec![factor.to_bits() as i32, c.to_bits() as i32];
+        (least < most && c > 0.0 && c < 1.0 && steps.iter().all(holds)).then_some(Channel { numbers, offset: 0 })
+    })
+}
+
+/// 0, 1, −1, 2, −2, …
+fn neighbour(number: i64) -> i64 {
+    if number % 2 == 1 { number / 2 + 1 } else { -(number / 2) }
+}
+
+/// The parameters of a high product.
+#[derive(Clone, Copy)]
+struct Product {
+    offset: i64,
+    multiplier: i64,
+    pivot: i64,
+    shift: u32,
+    constant: i64,
+}
+
+impl Product {
+    fn result(&self, sum: i64) -> i64 {
+        let high = (((sum + self.offset) as u64 * self.multiplier as u64) >> 32) as i64;
+        ((high - i64::from(high < self.pivot)) >> self.shift) + self.constant
+    }
+
+    fn channel(&self, signed: bool) -> Channel {
+        let mut numbers = vec![self.multiplier as u32 as i32, self.pivot as i32, self.shift as i32, self.constant as i32];
+        if !signed {
+            numbers.remove(1);
+        }
+        Channel { numbers, offset: self.offset as i32 }
+    }
+}
+
+/// With M the multiplier and D = offset · M − constant · 2^(32 + shift), a threshold is met where D lies in a window as wide as M. The
+/// windows of all thresholds have a small one in common; some of the numbers D, one for each constant, lies in it.
+fn product_channel(problem: &Problem, scale: Scale, thresholds: &[Threshold], signed: bool) -> Option<Channel> {
+    let shift = scale.shift;
+    // Sums stay below 2³¹ with their offset, so that signed comparisons order them.
+    let (first, last) = (-problem.sums.0, (1 << 31) - 1 - problem.sums.1);
+    if thresholds.is_empty() {
+        return Some(Product { offset: first, multiplier: 0, pivot: 0, shift: 0, constant: 0 }.channel(signed));
+    }
+    let modulus = 1i64 << (32 + shift);
+    let step = 1 << 10u32.saturating_sub(shift);
+    (0..NEIGHBOURS).find_map(|number| {
+        let multiplier = 2 * scale.multiplier + neighbour(number) * step;
+        if !(1..1 << 32).contains(&multiplier) {
+            return None;
+        }
+        let window = |t: &Threshold| {
+            let tie = signed && t.result <= 0 && shift > 0;
+            t.result * modulus - t.sum * multiplier + if tie { 1 << 32 } else { 0 }
+        };
+        let least = thresholds.iter().map(window).max()?;
+        let most = thresholds.iter().map(window).min()? + multiplier - 1;
+        if least > most {
+            return None;
+        }
+        // From the constant with the first offset that makes all sums positive.
+        let start = ((first * multiplier - least).div_euclid(modulus) + 1).max(0);
+        let mut rest = (i128::from(least) + i128::from(modulus) * i128::from(start)).rem_euclid(multiplier.into()) as i64;
+        (start..start + OFFSETS).find_map(|constant| {
+            let missing = if rest == 0 { 0 } else { multiplier - rest };
+            rest = (rest + modulus % multiplier) % multiplier;
+            if missing > most - least {
+                return None;
+            }
+            let offset = (i128::from(least) + i128::from(modulus) * i128::from(constant) + i128::from(missing)) / i128::from(multiplier);
+            let offset = offset as i64;
+            let pivot = if signed && shift > 0 { (constant << shift) + (1 << (shift - 1)) } else { 0 };
+            let product = Product { offset, multiplier, pivot, shift, constant: -constant };
+            let holds = |t: &Threshold| product.result(t.sum) >= t.result && product.result(t.sum - 1) < t.result;
+            // Thresholds that no sum reaches may be out of the product's range.
+            let reached = |t: &&Threshold| problem.sums.0 < t.sum && t.sum <= problem.sums.1;
+            let ends = || {
+                let (below, above) = (problem.sums.0, problem.sums.1);
+                thresholds.iter().all(|t| (below >= t.sum) <= (product.result(below) >= t.result))
+                    && thresholds.iter().all(|t| (above < t.sum) <= (product.result(above) < t.result))
+            };
+            let good = (first..=last).contains(&offset) && thresholds.iter().filter(reached).all(holds) && ends();
+            good.then(|| product.channel(signed))
+        })
+    })
+}
+
+impl Requantizer {
+    /// The instructions. Operands are the sum, with its offset, and the tables, in lanes of 32 bits.
+    pub fn emit(self, b: &mut KernelBuilder, operands: &[Value]) -> Value {
+        let sum = operands[0];
+        match self {
+            Self::Float { signed } => {
+                let mut c = operands[2];
+                if signed {
+                    let ty = b.ty(sum);
+                    let top = b.int(ty, i32::MIN.into());
+                    let sign = b.binary(BinaryOp::And, sum, top);
+                    c = b.binary(BinaryOp::Or, sign, c);
+                }
+                let [scale, c] = [operands[1], c].map(|bits| b.convert(ConvertOp::Bitcast, bits, Lane::F32));
+                let float = b.convert(ConvertOp::SignedToFloat, sum, Lane::F32);
+                let scaled = b.fma(float, scale, c);
+                b.convert(ConvertOp::FloatToSignedInRange, scaled, Lane::I32)
+            }
+            Self::HighProduct { signed } => {
+                let mut high = b.mul_high_unsigned(sum, operands[1]);
+                if signed {
+                    let below = b.compare(CompareOp::Less, high, operands[2]);
+                    let one = b.convert(ConvertOp::MaskToInteger, below, Lane::I32);
+                    high = b.sub(high, one);
+                }
+                let [shift, constant] = [operands[operands.len() - 2], operands[operands.len() - 1]];
+                let quotient = b.binary(BinaryOp::ShiftRightUnsigned, high, shift);
+                b.add(quotient, constant)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::interpret::integer::requantize;
+
+    /// What a solution gives for a sum, in the words of its definition.
+    fn computed(solution: &Solution, channel: usize, sum: i64) -> i64 {
+        let number = |table: usize| solution.tables[table][channel];
+        match solution.requantizer {
+            Requantizer::Float { signed } => {
+                let [scale, c] = [0, 1].map(|table| f32::from_bits(number(table) as u32));
+                let c = if signed && sum < 0 { -c } else { c };
+                (sum as f32).mul_add(scale, c) as i64
+            }
+            Requantizer::HighProduct { signed } => {
+                let sum = (sum + i64::from(solution.offsets[channel])) as u64;
+                let mut high = (sum * u64::from(number(0) as u32)) >> 32;
+                if signed && high < number(1) as u64 {
+                    high -= 1;
+                }
+                let last = solution.tables.len() - 1;
+                (high >> number(last - 1)) as i64 + i64::from(number(last))
+            }
+        }
+    }
+
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn below(&mut self, n: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) % n
+        }
+    }
+
+    #[test]
+    fn solutions_give_the_results_of_the_rule() {
+        let mut numbers = Numbers(1);
+        let (mut floats, mut products) = (0, 0);
+        for case in 0..600 {
+            let rule = if case % 4 == 3 { RequantizeRule::TfliteSingle } else { RequantizeRule::TfliteDouble };
+            let shift = numbers.below(14) as u32;
+            let channels = 1 + case % 3;
+            let special = [0, 1 << 30, (1 << 31) - 1, 3 << 29];
+            let mut multiplier = || match numbers.below(12) {
+                n @ 0..4 => special[n as usize],
+                _ => (1 << 30) + numbers.below(1 << 30) as i64,
+            };
+            let scales: Vec<Scale> = (0..channels).map(|_| Scale { multiplier: multiplier(), shift }).collect();
+            let bound = 1 << (8 + shift + case % 4);
+            let low = -(numbers.below(256) as i64);
+            let problem = Problem { rule, sums: (-bound, bound), results: (low, low + 255) };
+            let Some(solution) = solve(&problem, &scales) else { continue };
+            if matches!(solution.requantizer, Requantizer::Float { .. }) {
+                floats += 1
+            } else {
+                products += 1
+            }
+            for (channel, scale) in scales.iter().enumerate() {
+                let random = (0..2000).map(|_| numbers.below(2 * bound as u64) as i64 - bound).collect::<Vec<_>>();
+                let unit = 1i64 << scale.shift;
+                let ties = (-300..300).flat_map(|i| (-3..4).map(move |d| i * unit + unit / 2 + d)).filter(|s| s.abs() <= bound);
+                for sum in random.into_iter().chain(ties).chain([-bound, bound, 0, 1, -1]) {
+                    let wanted = i64::from(requantize(rule, sum as i32, scale.multiplier as i32, -(shift as i32)));
+                    let clamp = |n: i64| n.clamp(problem.results.0, problem.results.1);
+                    let found = computed(&solution, channel, sum);
+                    assert_eq!(clamp(found), clamp(wanted), "{problem:?} {scale:?} {:?} of {sum}", solution.requantizer);
+                }
+            }
+        }
+        // Nearly all have a solution, and both kinds are used.
+        assert!(floats > 100 && products > 100 && floats + products > 550, "{floats} {products}");
+    }
+
+    #[test]
+    fn what_cannot_be_proven_has_no_solution() {
+        let scales = [Scale { multiplier: 1 << 30, shift: 4 }];
+        let problem = Problem { rule: RequantizeRule::TfliteDouble, sums: (-1000, 1000), results: (-128, 127) };
+        assert!(solve(&problem, &scales).is_some());
+        assert!(solve(&Problem { results: (-40_000, 40_000), ..problem }, &scales).is_none());
+        assert!(solve(&Problem { sums: (i32::MIN.into(), 1000), ..problem }, &scales).is_none());
+        assert!(solve(&problem, &[Scale { multiplier: -1, shift: 4 }]).is_none());
+    }
+}
