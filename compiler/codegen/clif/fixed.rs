@@ -33,6 +33,9 @@ impl Lowering<'_> {
                 let high = l.builder.ins().ushr_imm_u(product, 32);
                 return l.builder.ins().ireduce(types::I32, high);
             }
+            if l.features.riscv_vectors() {
+                return l.builder.ins().umulhi(x, y);
+            }
             // These two forms become `pmuludq` and `umull`, `umull2`.
             let (x_low, y_low) = (l.builder.ins().uwiden_low(x), l.builder.ins().uwiden_low(y));
             let low = l.builder.ins().imul(x_low, y_low);

@@ -123,7 +123,10 @@ impl Lowering<'_> {
     pub fn binary_vectors(&mut self, op: BinaryOp, lane: Lane, a: &Vector, b: &Vector) -> Result<Vector, CodegenError> {
         let row = simple(op, lane).or_else(|| if self.avx512 { simple_avx512(op, lane) } else { None });
         if let Some(row) = row {
-            return Ok(self.map2(a, b, |l, n, x, y| l.two(row, n, x, y)));
+            return Ok(self.map2(a, b, |l, n, x, y| match op {
+                BinaryOp::And | BinaryOp::Or if l.avx512 => l.logical(op, n, x, y),
+                _ => l.two(row, n, x, y),
+            }));
         }
         Ok(match op {
             BinaryOp::Mul if lane == Lane::I8 => self.multiply_bytes(a, b),
@@ -139,6 +142,21 @@ impl Lowering<'_> {
             _ if lane.is_float() => self.float_extreme(op, lane, a, b),
             _ => return self.bug(format_args!("{op:?} of {lane:?}")),
         })
+    }
+
+    /// And, or; the second of a conjunction and something else is one instruction with it.
+    fn logical(&mut self, op: BinaryOp, n: Length, x: VReg, y: VReg) -> VReg {
+        if op == BinaryOp::And {
+            let result = self.two(&rows::VPAND, n, x, y);
+            self.conjunctions.insert(result, (x, y));
+            return result;
+        }
+        let (conjunction, other) = if self.conjunctions.contains_key(&x) { (x, y) } else { (y, x) };
+        match self.conjunctions.get(&conjunction) {
+            // What is overwritten is mostly a constant, which is loaded for this alone.
+            Some(&(p, q)) => self.row(&rows::VPTERNLOGD, n, &[Arg::Tied(q), Arg::Use(p), Arg::Use(other), Arg::Immediate(0xEA)]),
+            None => self.two(&rows::VPOR, n, x, y),
+        }
     }
 
     /// Bytes: products of the even ones and of the odd ones as words.

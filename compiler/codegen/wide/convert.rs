@@ -188,8 +188,8 @@ impl Lowering<'_> {
 
     /// Lanes of four or two bytes to two or one, by the instructions for each step.
     fn pack(&mut self, a: &Vector, bytes: u32, rows: [&'static Row; 2]) -> Vector {
-        if a.bytes == 4 && bytes == 1 && a.parts.len() >= 4 {
-            return self.pack_twice(a, rows);
+        if a.bytes == 4 && bytes == 1 && a.length() != Length::X {
+            return if a.parts.len() >= 4 { self.pack_fours(a, rows) } else { self.pack_few(a, rows) };
         }
         let mut a = a.clone();
         while a.bytes > bytes {
@@ -200,7 +200,7 @@ impl Lowering<'_> {
     }
 
     /// Four registers of 32-bit lanes to one of bytes, the quarters put in order once.
-    fn pack_twice(&mut self, a: &Vector, rows: [&'static Row; 2]) -> Vector {
+    fn pack_fours(&mut self, a: &Vector, rows: [&'static Row; 2]) -> Vector {
         let words = self.halve(a, |l, n, low, high| l.two(rows[0], n, low, high), false);
         let bytes = self.halve(&words, |l, n, low, high| l.two(rows[1], n, low, high), false);
         let count = self.width / 16;
@@ -209,6 +209,21 @@ impl Lowering<'_> {
         let length = Length::of(self.width);
         let order = self.pool(length, &order);
         self.map(&bytes, |l, n, x| l.two(&rows::VPERMD, n, order, x))
+    }
+
+    /// One or two registers of 32-bit lanes to the low end of one of bytes: packed twice, which leaves four bytes of each register in each
+    /// 128-bit lane, and put in order once.
+    fn pack_few(&mut self, a: &Vector, rows: [&'static Row; 2]) -> Vector {
+        let (length, count) = (a.length(), a.parts.len() as u32);
+        let (first, last) = (a.parts[0], a.parts[count as usize - 1]);
+        let words = self.two(rows[0], length, first, last);
+        let bytes = self.two(rows[1], length, words, words);
+        let blocks = length.bytes() / 16;
+        let place = |i: u32| if i < count * blocks { 4 * (i % blocks) + i / blocks } else { 0 };
+        let order: Vec<u8> = (0..4 * blocks).flat_map(|i| place(i).to_le_bytes()).collect();
+        let order = self.pool(length, &order);
+        let packed = self.two(&rows::VPERMD, length, order, bytes);
+        Vector { bytes: 1, lanes: a.lanes, parts: vec![packed] }
     }
 
     /// Pairs of registers to one of lanes of half the bytes. Packing works within 128-bit lanes, which are put in order again

@@ -41,6 +41,8 @@ pub(super) struct Lowering<'a> {
     pub widened_loads: HashMap<Value, Inst>,
     /// Masks whose integers are subtracted and used for nothing else.
     pub subtracted_masks: HashMap<Value, Value>,
+    /// The operands of bitwise conjunctions.
+    pub conjunctions: HashMap<VReg, (VReg, VReg)>,
     /// Where registers were loaded from that hold a vector of memory that nothing writes.
     pub constant_loads: HashMap<VReg, Address>,
     /// Whether the innermost loop so far holds another.
@@ -70,6 +72,7 @@ pub(super) fn lower(kernel: &Kernel, machine: &Machine) -> Result<Function, Code
         failures: BTreeMap::new(),
         widened_loads: crate::codegen::fold::widened_loads(kernel),
         subtracted_masks: crate::codegen::fold::subtracted_masks(kernel),
+        conjunctions: HashMap::new(),
         constant_loads: HashMap::new(),
         inner_loops: 0,
     };
