@@ -148,7 +148,7 @@ fn bytes(builder: &mut FunctionBuilder<'_>, shape: &[u64]) -> Value {
 fn requantized(builder: &mut FunctionBuilder<'_>, sums: Value, channels: u64, (rule, relu): (RequantizeRule, bool), depth: u64) -> Value {
     let element = ElementType::I32;
     let bias = literal(builder, element, &[channels], |i| ((hash(i) % 2000) as i32 - 1000).to_le_bytes().to_vec());
-    let multipliers = literal(builder, element, &[channels], |i| ((1 << 30) + hash(i + 7) as i32 % (1 << 30)).to_le_bytes().to_vec());
+    let multipliers = literal(builder, element, &[channels], |i| ((1 << 30) + (hash(i + 7) % (1 << 30)) as i32).to_le_bytes().to_vec());
     // Two random bytes have a product of 74² or so.
     let spread = 74.0 * 74.0 * (depth as f64).sqrt() / 48.0;
     let right = spread.log2().round() as i32;
