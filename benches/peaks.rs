@@ -121,7 +121,13 @@ fn parameter(builder: &mut FunctionBuilder<'_>, element: ElementType, shape: &[u
 /// Padding of one on each side where the stride is 1; at stride 2 only behind, as TFLite has it for even sizes.
 fn geometry(stride: i64, padding: i64) -> WindowGeometry {
     let low = if stride == 1 { padding } else { 0 };
-    WindowGeometry { strides: vec![stride; 2], dilation: vec![1; 2], padding_low: vec![low; 2], padding_high: vec![padding; 2] }
+    WindowGeometry {
+        strides: vec![stride; 2],
+        dilation: vec![1; 2],
+        padding_low: vec![low; 2],
+        padding_high: vec![padding; 2],
+        ..WindowGeometry::default()
+    }
 }
 
 /// A number that looks random, the same everywhere.
