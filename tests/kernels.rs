@@ -227,9 +227,11 @@ fn sparse_convolution(stored: ElementType, groups: u64, input_dilation: i64) -> 
         let wide = expression.convert(x, ElementType::F32);
         weights = builder.map(&[weights], expression.finish(vec![wide])).expect("a conversion");
     }
-    let attributes = [vec![1, 1], vec![1, 1], vec![1, 1], vec![2, 2], vec![input_dilation; 2]].map(Attribute::Ints);
+    let window = [vec![1, 1], vec![1, 1], vec![1, 1], vec![2, 2]].map(Attribute::Ints);
+    let counted = [vec![], vec![]].map(Attribute::Extents);
     let numbers = [groups as i64, 0, 0].map(Attribute::Int);
-    let attributes = attributes.into_iter().chain(numbers).chain([Attribute::Element(accumulator)]).collect();
+    let dilated = [Attribute::Ints(vec![input_dilation; 2])];
+    let attributes = window.into_iter().chain(counted).chain(dilated).chain(numbers).chain([Attribute::Element(accumulator)]).collect();
     let results = builder.inst(Op::Conv, &[input, weights], attributes).expect("a convolution");
     let function = builder.finish(results);
     let (inputs, outputs) = (vec![Port::default()], vec![Port::default()]);

@@ -21,7 +21,8 @@ fn scale(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     let alike = [input, filter].iter().all(|&v| edit.function.tensor(v).element == element);
     let channels = edit.function.tensor(input).shape.last()?.as_static()?;
     let one_tap = edit.static_shape(filter)?.iter().product::<u64>() == channels && data.int("groups") as u64 == channels;
-    let in_place = ["strides", "dilation", "input_dilation"].iter().all(|name| data.ints(name).iter().all(|&n| n == 1))
+    let in_place = data.extents("positions").is_empty()
+        && ["strides", "dilation", "input_dilation"].iter().all(|name| data.ints(name).iter().all(|&n| n == 1))
         && ["padding_low", "padding_high"].iter().all(|name| data.ints(name).iter().all(|&n| n == 0));
     if element != ElementType::F32 || !alike || !one_tap || !in_place {
         return None;
@@ -29,6 +30,9 @@ fn scale(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     let numbers = edit.insert_one(Op::Reshape, &[filter], vec![Attribute::Extents(vec![Extent::Static(channels)])])?;
     let mut expression = ExpressionBuilder::new(&[element; 2]);
     let operands = [expression.input(0), expression.input(1)];
+    // A sum of products begins with zero, which makes a negative zero positive.
     let product = expression.op(ScalarOp::Mul, &operands).ok()?;
-    edit.insert_one(Op::Map, &[input, numbers], vec![Attribute::Expression(Box::new(expression.finish(vec![product])))])
+    let zero = expression.constant(Scalar::f32(0.0));
+    let sum = expression.op(ScalarOp::Add, &[zero, product]).ok()?;
+    edit.insert_one(Op::Map, &[input, numbers], vec![Attribute::Expression(Box::new(expression.finish(vec![sum])))])
 }

@@ -41,14 +41,16 @@ pub struct Numbers {
 }
 
 impl Sizes {
-    /// The sizes of a `conv` or `window`; `None` where all are known and the padding is whole.
+    /// The sizes of a `conv` or `window`; `None` where all are known and the padding is what the attributes say.
     ///
     /// # Errors
     /// Where there are more than two spatial dimensions.
     pub fn of(cx: &Context<'_>, data: &InstData) -> Result<Option<Self>, Unsupported> {
         let (input, output) = (cx.quantities(data.operands[0]), cx.quantities(data.results[0]));
         let mut shift: Vec<Quantity> = data.extents("shift").iter().map(|&extent| Quantity::of(cx.function.resolved(extent))).collect();
-        if shift.iter().all(|n| n.is(0)) && input.iter().chain(&output).all(|n| n.as_known().is_some()) {
+        // Where windows are counted, nothing says how much padding is behind.
+        let counted = !data.extents("positions").is_empty();
+        if !counted && shift.iter().all(|n| n.is(0)) && input.iter().chain(&output).all(|n| n.as_known().is_some()) {
             return Ok(None);
         }
         let spatial = input.len() - 2;

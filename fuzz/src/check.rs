@@ -80,9 +80,13 @@ pub fn text(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(mut module) = parse_module(text) else { return };
     let printed = print_module(&module, Constants::Whole);
+    // What is not sound may name values that are not there, and then does not read back.
+    if verify::verify(&module).is_err() {
+        return;
+    }
     let again = parse_module(&printed).unwrap_or_else(|error| panic!("its text does not read back: {error}\n{printed}"));
     assert_eq!(print_module(&again, Constants::Whole), printed);
-    if verify::verify(&module).is_err() || too_large(&module) {
+    if too_large(&module) {
         return;
     }
     run(&module);

@@ -30,7 +30,9 @@ func @main(v0: f32[1, 2, 1, 2]) {
       n0: f32 = input 0
       n1: f32 = input 1
       n2: f32 = mul n0, n1
-      return n2
+      n3: f32 = constant 0.0
+      n4: f32 = add n3, n2
+      return n4
     }
   }
   v5: f32[1, 1, 1, 2] "two taps" = conv v0, v2 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], positions = [], shift = [], input_dilation = [1, 1], groups = 2, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }

@@ -157,6 +157,7 @@ pub(super) fn sparse_to_dense(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         let shape = [indices.elements(), 1];
         indices.value = operator.reshape(indices.value, &shape)?;
         indices.shape = shape.to_vec();
+        indices.extents = extents(&shape);
     }
     let fits = indices.rank() == 2 && indices.shape[1] == shape.len() as u64 && default.elements() == 1;
     if !fits || !(values.rank() == 0 || values.shape == [indices.shape[0]]) {

@@ -143,6 +143,9 @@ impl Generator<'_> {
         let input = self.image()?;
         let (element, spatial) = (self.b.tensor(input).element, self.b.tensor(input).rank() - 2);
         let channels = self.b.tensor(input).shape[spatial + 1].as_static()?;
+        if self.random.one_in(8) {
+            return self.one_tap(input, channels);
+        }
         let groups = if self.random.one_in(2) { channels } else { 1 };
         let mut filter_shape = vec![groups * self.random.between(1, 3) as u64];
         filter_shape.extend(self.ints(spatial, 1, 3).iter().map(|&n| n as u64));
@@ -165,6 +168,21 @@ impl Generator<'_> {
         attributes.extend(zero_points.map(Attribute::Int));
         attributes.push(Attribute::Element(self.accumulator(element)?));
         Some((vec![input, filter], attributes))
+    }
+
+    /// A depthwise convolution of a single tap.
+    fn one_tap(&mut self, input: Value, channels: u64) -> Proposal {
+        let (element, spatial) = (self.b.tensor(input).element, self.b.tensor(input).rank() - 2);
+        let filter_shape = [vec![channels], vec![1; spatial + 1]].concat();
+        self.finite = true;
+        let filter = self.weights(element, &filter_shape);
+        self.finite = false;
+        let [ones, zeros] = [1, 0].map(|n| Attribute::Ints(vec![n; spatial]));
+        let mut attributes = vec![ones.clone(), ones.clone(), zeros.clone(), zeros];
+        attributes.extend([Attribute::Extents(vec![]), Attribute::Extents(vec![]), ones]);
+        attributes.extend([channels as i64, 0, 0].map(Attribute::Int));
+        attributes.push(Attribute::Element(self.accumulator(element)?));
+        Some((vec![input, filter?], attributes))
     }
 
     /// The right operand of a contraction: mostly constant.
