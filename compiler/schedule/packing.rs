@@ -2,6 +2,7 @@
 
 use super::filling::Stored;
 use super::panels::{Extents, Panels, Storage};
+use super::requantize::Solved;
 use super::sparse::{self, Entries};
 use super::weights::{Source, Weights};
 use super::{Argument, Context};
@@ -9,10 +10,12 @@ use crate::ir::Data;
 use crate::kernel::{BufferKind, KernelBuilder, Lane};
 use std::cell::RefCell;
 
-/// The packed weights of a method so far.
+/// The packed weights of a method so far, and what was found of its requantizations.
 #[derive(Default)]
 pub struct PackedWeights {
     known: RefCell<Vec<(Packing, Packed)>>,
+    /// Requantizations.
+    pub solved: Solved,
 }
 
 /// Which weights are packed, and how: the panels of all parts, and whether without zeros.

@@ -13,6 +13,9 @@
 
 use crate::ir::RequantizeRule;
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Value};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 /// More results than this are not proven one by one.
 const MOST_RESULTS: i64 = 1 << 10;
@@ -24,7 +27,7 @@ const NEIGHBOURS: i64 = 128;
 const OFFSETS: i64 = 1 << 12;
 
 /// One channel: its sums are multiplied by multiplier × 2^(−31 − shift).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Scale {
     /// 0, or from 2²⁹ to 2³¹ − 1.
     pub multiplier: i64,
@@ -33,7 +36,7 @@ pub struct Scale {
 }
 
 /// What is known of all channels.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Problem {
     /// How the reference rounds.
     pub rule: RequantizeRule,
@@ -69,8 +72,30 @@ pub struct Solution {
     pub offsets: Vec<i32>,
 }
 
+/// A problem and its channels.
+type Searched = (Problem, Vec<Scale>);
+
+/// What was searched for so far: a layer's schedule is made anew for each plan that is tried and for each level.
+#[derive(Default)]
+pub struct Solved {
+    known: RefCell<HashMap<Searched, Option<Rc<Solution>>>>,
+}
+
+impl Solved {
+    /// What [`solve`] gives, searched for once.
+    pub fn solve(&self, problem: Problem, scales: Vec<Scale>) -> Option<Rc<Solution>> {
+        let key = (problem, scales);
+        if let Some(solution) = self.known.borrow().get(&key) {
+            return solution.clone();
+        }
+        let solution = solve(&key.0, &key.1).map(Rc::new);
+        self.known.borrow_mut().insert(key, solution.clone());
+        solution
+    }
+}
+
 /// The cheapest sequence that gives the rule's results in every channel, if one is found.
-pub fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
+fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
     let (low, high) = problem.results;
     let limit = 1 << 30;
     let fits = |scale: &Scale| (scale.multiplier == 0 || (1 << 29..1 << 31).contains(&scale.multiplier)) && scale.shift <= MOST_SHIFT;

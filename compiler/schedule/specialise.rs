@@ -12,7 +12,7 @@
 
 use super::Context;
 use super::ranges::{Range, ranges, type_range};
-use super::requantize::{Problem, Requantizer, Scale, Solution, solve};
+use super::requantize::{Problem, Requantizer, Scale, Solution, Solved};
 use crate::fuse::Epilogue;
 use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Node, RequantizeRule, Scalar, ScalarOp, Value};
 use cranelift_entity::EntityRef;
@@ -77,6 +77,7 @@ pub fn specialise(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Acc
         offset_input: accumulator
             .filter(|accumulator| accumulator.takes_offsets)
             .and_then(|accumulator| epilogue.operands.iter().position(|&v| v == accumulator.value)),
+        solved: &cx.packed.solved,
         requantizers: HashMap::new(),
         offsets: vec![],
         merged: HashSet::new(),
@@ -127,6 +128,7 @@ struct Rewriter<'a> {
     wide: bool,
     /// The input that may begin with offsets.
     offset_input: Option<usize>,
+    solved: &'a Solved,
     requantizers: HashMap<Node, Requantizer>,
     offsets: Vec<i32>,
     /// Additions of a number to a requantization that its own constant takes with it.
@@ -235,7 +237,7 @@ impl Rewriter<'_> {
         let scales: Vec<Scale> = (0..channels).map(scale).collect::<Option<_>>()?;
         let (low, high) = self.node_ranges[old[0].index()];
         let problem = Problem { rule, sums: (low as i64, high as i64), results: self.told_apart(node) };
-        let Solution { requantizer, mut tables, offsets } = solve(&problem, &scales)?;
+        let Solution { requantizer, mut tables, offsets } = Solution::clone(&*self.solved.solve(problem, scales)?);
         if let Requantizer::HighProduct { .. } = requantizer
             && let Some(reader) = self.only_reader(node)
             && self.old.nodes[reader].op == ScalarOp::Add
