@@ -1,7 +1,7 @@
 //! Element-wise kernels: one pass over the output, every operand read once.
 
 use super::operands::{Access, ElementWise, Place};
-use super::quantity::{Cells, Number, product};
+use super::quantity::{Cells, Number, Quantity, product};
 use super::{Argument, CUT_FROM, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::Value as Tensor;
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
@@ -49,7 +49,8 @@ impl Schedule for MapSchedule<'_> {
         let (pixels, channels) = (product(outer), product(last));
         let lanes = lanes_for(self.cx, work.smallest_element(), channels.most(&self.cx)?);
         let mut cells = Cells::default();
-        cells.load(&mut b, &mut arguments, pixels.extents().chain(channels.extents()));
+        // A product with an extent of 0 names no other extent.
+        cells.load(&mut b, &mut arguments, pixels.extents().chain(channels.extents()).chain(outer.iter().flat_map(Quantity::extents)));
         // Operands that follow some of the dimensions take a loop for each.
         let strided = work.accesses().any(|access| matches!(access, Access::Strided(_)));
         let dimensions: Vec<Number> = if strided { outer.iter().map(|extent| cells.number(&mut b, extent)).collect() } else { vec![] };
