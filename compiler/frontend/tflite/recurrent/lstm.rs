@@ -2,7 +2,7 @@
 
 use super::super::convolution::missing_options;
 use super::super::operator::{Lowered, Operand, Operator, invalid, unsupported};
-use super::{CellActivation, expect_shape, lstm_float, lstm_integer, lstm_micro, swapped};
+use super::{CellActivation, expect_element, expect_shape, lstm_float, lstm_integer, lstm_micro, stacked, swapped};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{ElementType, Value};
 use crate::schema::tflite::LSTMKernelType;
@@ -157,6 +157,20 @@ impl Cell {
             None => None,
         };
         Ok(Some(Gate { input_weights, auxiliary_weights, recurrent_weights, peephole, bias, norm }))
+    }
+
+    /// The biases of all gates, of type `element`: `[gates × cells]`.
+    pub fn stacked_bias(&self, operator: &mut Operator<'_, '_, '_>, element: ElementType) -> Result<Value, Diagnostic> {
+        let gates = self.gates();
+        let biases: Vec<&Operand> = gates.iter().filter_map(|gate| gate.bias.as_ref()).collect();
+        biases.iter().try_for_each(|bias| expect_element(bias, element))?;
+        stacked(operator, &biases)
+    }
+
+    /// The biases that the sums of products begin with: with layer normalization there are none, for it adds them afterwards.
+    pub fn bias_of_products(&self, operator: &mut Operator<'_, '_, '_>, element: ElementType) -> Result<Option<Value>, Diagnostic> {
+        let normalized = self.output_gate.norm.is_some();
+        if normalized { Ok(None) } else { self.stacked_bias(operator, element).map(Some) }
     }
 
     /// All gates have peepholes, layer normalization and a bias, or none has.

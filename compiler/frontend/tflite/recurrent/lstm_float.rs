@@ -4,7 +4,7 @@ use super::super::operator::{Lowered, Operand, Operator, invalid};
 use super::lstm::{Cell, Gate, Settings};
 use super::matrix::Matrix;
 use super::sequence::{Step, Stepped, sequence};
-use super::{columns, expect_element, expect_shape, stacked};
+use super::{columns, expect_element, expect_shape};
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::{Term, Terms};
 use crate::ir::{ElementType, FunctionBuilder, Node, ScalarOp, Value};
@@ -70,14 +70,7 @@ impl InputProducts {
             }
             None => None,
         };
-        let biases: Vec<&Operand> = gates.iter().filter_map(|gate| gate.bias.as_ref()).collect();
-        let bias = if cell.output_gate.norm.is_none() {
-            biases.iter().try_for_each(|bias| expect_element(bias, F32))?;
-            Some(stacked(operator, &biases)?)
-        } else {
-            None
-        };
-        Ok(Self { weights, auxiliary, bias })
+        Ok(Self { weights, auxiliary, bias: cell.bias_of_products(operator, F32)? })
     }
 
     /// The sums of all gates over a step's inputs: the reference begins with the bias.

@@ -172,13 +172,7 @@ impl<'c> IntegerCell<'c> {
         [output_state, cell_state]: [&Operand; 2],
         scales: &Scales,
     ) -> Result<Self, Diagnostic> {
-        let bias = if cell.output_gate.norm.is_none() {
-            let biases: Vec<&Operand> = cell.gates().iter().filter_map(|gate| gate.bias.as_ref()).collect();
-            biases.iter().try_for_each(|bias| expect_element(bias, I32))?;
-            Some(stacked(operator, &biases)?)
-        } else {
-            None
-        };
+        let bias = cell.bias_of_products(operator, I32)?;
         let weights: Vec<&Operand> = cell.gates().iter().map(|gate| &gate.recurrent_weights).collect();
         let recurrent = Products::new(operator, cell, &weights, output_state, scales)?;
         let cell_exponent = exponent_of_two(operator, cell_state)?;

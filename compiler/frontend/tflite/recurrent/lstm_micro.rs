@@ -134,9 +134,7 @@ impl MicroCell {
         [output_state, cell_state]: [&Operand; 2],
         accumulator: ElementType,
     ) -> Result<Self, Diagnostic> {
-        let biases: Vec<&Operand> = cell.gates().iter().filter_map(|gate| gate.bias.as_ref()).collect();
-        biases.iter().try_for_each(|bias| expect_element(bias, accumulator))?;
-        let bias = stacked(operator, &biases)?;
+        let bias = cell.stacked_bias(operator, accumulator)?;
         let weights: Vec<&Operand> = cell.gates().iter().map(|gate| &gate.recurrent_weights).collect();
         let recurrent = Products::new(operator, cell.cells, &weights, output_state)?;
         let (cell_scale, output) = (operator.affine(&cell_state.info)?.scale, operator.affine(&output_state.info)?);
