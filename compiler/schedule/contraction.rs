@@ -313,8 +313,9 @@ impl Contraction {
             let Some(channel) = channel else { return [0; 4] };
             let weights: i64 = match &self.weights {
                 Weights::Integers(integers) if excess != 0 => {
-                    let firsts = taps.iter().map(|tap| channel * per_output + tap * per_tap);
-                    firsts.flat_map(|first| first..first + per_tap).map(|index| i64::from(integers.value(index as usize))).sum()
+                    let (reader, per_tap) = (integers.reader(), per_tap as usize);
+                    let firsts = taps.iter().map(|tap| (channel * per_output) as usize + *tap as usize * per_tap);
+                    firsts.map(|first| reader.sum(first..first + per_tap)).sum()
                 }
                 _ => 0,
             };

@@ -4,16 +4,19 @@ use super::filling::Stored;
 use super::panels::{Extents, Panels, Storage};
 use super::requantize::Solved;
 use super::sparse::{self, Entries};
-use super::weights::{Source, Weights};
+use super::weights::{Found, Source, Weights};
 use super::{Argument, Context};
 use crate::ir::Data;
 use crate::kernel::{BufferKind, KernelBuilder, Lane};
 use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 
-/// The packed weights of a method so far, and what was found of its requantizations.
+/// The packed weights of a method so far, and what was found of them and of its requantizations.
 #[derive(Default)]
 pub struct PackedWeights {
     known: RefCell<Vec<(Packing, Packed)>>,
+    found: RefCell<HashMap<Source, Rc<Found>>>,
     /// Requantizations.
     pub solved: Solved,
 }
@@ -33,6 +36,11 @@ enum Packed {
 }
 
 impl PackedWeights {
+    /// What is known of integers.
+    pub(super) fn found(&self, source: Source) -> Rc<Found> {
+        self.found.borrow_mut().entry(source).or_default().clone()
+    }
+
     fn pack<'p>(&self, parts: impl Iterator<Item = &'p Panels> + Clone, weights: &Weights) -> Option<Packed> {
         let how = parts.clone().map(|panels| (panels.extents.clone(), panels.storage, panels.sparse)).collect();
         let packing = Packing { source: weights.source()?, panels: how };
@@ -103,13 +111,15 @@ impl Panels {
         match (weights, self.storage) {
             (Weights::Floats(data), _) => copied(data, 4),
             (Weights::Halves(data), _) => copied(data, 2),
-            (Weights::Integers(integers), Storage::Offset { zero_point, .. }) => {
-                self.visit(|i| bytes.push((i.map_or(0, |i| i64::from(integers.value(i))) + zero_point) as u8));
+            (Weights::Integers(integers), storage) => {
+                let reader = integers.reader();
+                let value = |i: Option<usize>| i.map_or(0, |i| reader.value(i));
+                match storage {
+                    Storage::Offset { zero_point, .. } => self.visit(|i| bytes.push((i64::from(value(i)) + zero_point) as u8)),
+                    Storage::Wide => self.visit(|i| bytes.extend(value(i).to_le_bytes())),
+                    _ => self.visit(|i| bytes.push(value(i) as u8)),
+                }
             }
-            (Weights::Integers(integers), Storage::Wide) => {
-                self.visit(|i| bytes.extend(i.map_or(0, |i| integers.value(i)).to_le_bytes()));
-            }
-            (Weights::Integers(integers), _) => self.visit(|i| bytes.push(i.map_or(0, |i| integers.value(i)) as u8)),
             (Weights::Computed { .. }, _) => return None,
         }
         Some(if self.storage == Storage::Nibbles { self.nibbles(&bytes) } else { bytes })
@@ -130,12 +140,7 @@ impl Panels {
 
     /// Bytes of all panels before 4-bit integers are joined.
     fn packed_bytes(&self) -> usize {
-        let size = match self.storage {
-            Storage::Floats => 4,
-            Storage::Halves | Storage::Wide => 2,
-            _ => 1,
-        };
-        (self.group_elements() * self.extents.groups) as usize * size
+        (self.group_elements() * self.extents.groups) as usize * self.stored_lane().bytes() as usize
     }
 
     fn nibbles(&self, mut bytes: &[u8]) -> Vec<u8> {

@@ -2,6 +2,10 @@
 
 use super::{Context, Unsupported};
 use crate::ir::{Data, ElementType, Value};
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::rc::Rc;
 
 /// The right operand, zero point subtracted.
 #[derive(Clone, Debug)]
@@ -26,11 +30,17 @@ pub enum Weights {
 }
 
 /// Which constants they are: where they lie in memory, and what integers mean.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Source {
     first: *const u8,
     bytes: usize,
     integers: Option<(ElementType, i64)>,
+}
+
+impl Source {
+    fn of(data: &Data, integers: Option<(ElementType, i64)>) -> Self {
+        Self { first: data.bytes().as_ptr(), bytes: data.bytes().len(), integers }
+    }
 }
 
 /// Integers as the file stores them: they are read where they lie, for a copy of a large model's would be as large.
@@ -42,36 +52,91 @@ pub struct Integers {
     pub stored: ElementType,
     /// Subtracted from the stored integers.
     pub zero_point: i64,
+    found: Rc<Found>,
+}
+
+/// What reading all integers of a right operand has told: schedules are chosen many times, and ask each time.
+#[derive(Default, Debug)]
+pub struct Found {
+    /// The smallest and the largest, none if there is no integer.
+    range: OnceCell<Option<(i16, i16)>>,
+    /// The largest magnitude and the largest sum of magnitudes, by how many in a row are added.
+    magnitudes: RefCell<HashMap<usize, (i64, i64)>>,
+}
+
+/// Integers whose bytes are at hand.
+#[derive(Clone, Copy)]
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    stored: ElementType,
+    zero_point: i16,
+}
+
+impl Reader<'_> {
+    /// One of them, zero point subtracted: that it fits was checked for all that the type holds.
+    pub fn value(self, index: usize) -> i16 {
+        let stored = match self.stored {
+            ElementType::I8 => i16::from(self.bytes[index] as i8),
+            ElementType::U8 => i16::from(self.bytes[index]),
+            // The first of two lies in the low bits; shifting it up and back extends its sign.
+            _ => i16::from((self.bytes[index / 2] << (4 - 4 * (index % 2))) as i8 >> 4),
+        };
+        stored - self.zero_point
+    }
+
+    /// The sum of those of a range.
+    pub fn sum(self, range: Range<usize>) -> i64 {
+        let offset = range.len() as i64 * i64::from(self.zero_point);
+        match self.stored {
+            ElementType::I8 => self.bytes[range].iter().map(|&byte| i64::from(byte as i8)).sum::<i64>() - offset,
+            ElementType::U8 => self.bytes[range].iter().map(|&byte| i64::from(byte)).sum::<i64>() - offset,
+            _ => range.map(|index| i64::from(self.value(index))).sum(),
+        }
+    }
 }
 
 impl Integers {
-    /// One of them, zero point subtracted: that it fits was checked for all that the type holds.
-    pub fn value(&self, index: usize) -> i16 {
+    /// For reading many of them.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { bytes: self.data.bytes(), stored: self.stored, zero_point: self.zero_point as i16 }
+    }
+
+    /// The bytes of integers that have one each.
+    fn whole_bytes(&self) -> &[u8] {
         let bytes = self.data.bytes();
-        let stored = match self.stored {
-            ElementType::I8 => i16::from(bytes[index] as i8),
-            ElementType::U8 => i16::from(bytes[index]),
-            // The first of two lies in the low bits; shifting it up and back extends its sign.
-            _ => i16::from((bytes[index / 2] << (4 - 4 * (index % 2))) as i8 >> 4),
-        };
-        stored - self.zero_point as i16
+        &bytes[..bytes.len().min(self.count as usize)]
+    }
+
+    /// All of them in order.
+    fn values(&self) -> impl Iterator<Item = i16> + '_ {
+        let reader = self.reader();
+        (0..self.count as usize).map(move |index| reader.value(index))
+    }
+
+    /// The smallest and the largest; `None` where there are none.
+    fn range(&self) -> Option<(i16, i16)> {
+        *self.found.range.get_or_init(|| {
+            let zero_point = self.zero_point as i16;
+            let (low, high) = match self.stored {
+                ElementType::I8 => {
+                    let bytes = self.whole_bytes().iter().map(|&byte| byte as i8);
+                    (i16::from(bytes.clone().min()?), i16::from(bytes.max()?))
+                }
+                ElementType::U8 => (i16::from(*self.whole_bytes().iter().min()?), i16::from(*self.whole_bytes().iter().max()?)),
+                _ => return Some((self.values().min()?, self.values().max()?)),
+            };
+            Some((low - zero_point, high - zero_point))
+        })
     }
 
     /// The largest magnitude, and the largest sum of the magnitudes of so many in a row.
     fn magnitudes(&self, per_output: usize) -> (i64, i64) {
         let zero_point = self.zero_point as i16;
-        let bytes = self.data.bytes();
-        let bytes = &bytes[..bytes.len().min(self.count as usize)];
-        match self.stored {
-            ElementType::I8 => sums(bytes, per_output, |&byte| (i16::from(byte as i8) - zero_point).unsigned_abs()),
-            ElementType::U8 => sums(bytes, per_output, |&byte| (i16::from(byte) - zero_point).unsigned_abs()),
+        *self.found.magnitudes.borrow_mut().entry(per_output).or_insert_with(|| match self.stored {
+            ElementType::I8 => sums(self.whole_bytes(), per_output, |&byte| (i16::from(byte as i8) - zero_point).unsigned_abs()),
+            ElementType::U8 => sums(self.whole_bytes(), per_output, |&byte| (i16::from(byte) - zero_point).unsigned_abs()),
             _ => sums(&self.values().collect::<Vec<_>>(), per_output, |value| value.unsigned_abs()),
-        }
-    }
-
-    /// All of them in order.
-    pub fn values(&self) -> impl Iterator<Item = i16> + '_ {
-        (0..self.count as usize).map(|index| self.value(index))
+        })
     }
 }
 
@@ -91,7 +156,8 @@ impl Weights {
             ElementType::I8 | ElementType::U8 | ElementType::I4 => {
                 check_range(stored, zero_point)?;
                 let count = cx.shape(operand)?.iter().product();
-                Ok(Self::Integers(Integers { data: constant.clone(), count, stored, zero_point }))
+                let found = cx.packed.found(Source::of(constant, Some((stored, zero_point))));
+                Ok(Self::Integers(Integers { data: constant.clone(), count, stored, zero_point, found }))
             }
             other => Err(Unsupported::new(format!("a contraction with a {other} right operand"))),
         }
@@ -117,7 +183,7 @@ impl Weights {
             Self::Floats(data) | Self::Halves(data) => (data, None),
             Self::Computed { .. } => return None,
         };
-        Some(Source { first: data.bytes().as_ptr(), bytes: data.bytes().len(), integers })
+        Some(Source::of(data, integers))
     }
 
     /// Number of weights.
@@ -168,7 +234,7 @@ impl Weights {
         match self {
             Self::Integers(Integers { stored, zero_point: 0, .. }) if *stored == ElementType::I8 => true,
             Self::Integers(_) if open => false,
-            Self::Integers(integers) => integers.values().all(|w| i8::try_from(w).is_ok()),
+            Self::Integers(integers) => integers.range().is_none_or(|(low, high)| i8::try_from(low).is_ok() && i8::try_from(high).is_ok()),
             _ => false,
         }
     }
@@ -187,8 +253,8 @@ impl Weights {
     }
 }
 
-/// The largest magnitude, and the largest sum of those of so many in a row. It is asked for all weights of a model several times, so its
-/// loops are ones that become vector code.
+/// The largest magnitude, and the largest sum of those of so many in a row. All weights of a model are read for it, so its loops are ones
+/// that become vector code.
 fn sums<T>(numbers: &[T], per_output: usize, magnitude: impl Fn(&T) -> u16) -> (i64, i64) {
     /// So many magnitudes of 16 bits add up within 32.
     const RUN: usize = 1 << 15;
