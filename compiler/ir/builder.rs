@@ -173,9 +173,21 @@ impl<'m> FunctionBuilder<'m> {
         self.single(Op::Slice, &[input], vec![Attribute::Extents(start), Attribute::Extents(size), Attribute::Ints(stride)])
     }
 
-    /// A border of one value.
+    /// A border of one value around known extents.
     pub fn pad(&mut self, input: Value, low: Vec<i64>, high: Vec<i64>, value: Scalar) -> Built {
-        self.single(Op::Pad, &[input], vec![Attribute::Ints(low), Attribute::Ints(high), Attribute::Scalar(value)])
+        self.pad_to(input, low, high, value, vec![])
+    }
+
+    /// A border of one value. `padded` are the extents with it where some are known only when the program runs, and else nothing.
+    pub fn pad_to(&mut self, input: Value, low: Vec<i64>, high: Vec<i64>, value: Scalar, padded: Vec<Extent>) -> Built {
+        let attributes = vec![Attribute::Ints(low), Attribute::Ints(high), Attribute::Scalar(value), Attribute::Extents(padded)];
+        self.single(Op::Pad, &[input], attributes)
+    }
+
+    /// So many of the largest or smallest elements of the last dimension, and their positions; `order` is one of [`super::op::ORDERS`].
+    pub fn top_k(&mut self, input: Value, order: &str, count: Extent) -> Result<[Value; 2], TypeError> {
+        let results = self.inst(Op::TopK, &[input], vec![word(super::op::ORDERS, order), Attribute::Extents(vec![count])])?;
+        Ok([results[0], results[1]])
     }
 
     /// Tensors joined along an axis.

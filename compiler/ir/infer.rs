@@ -448,17 +448,26 @@ pub fn slice(cx: &Context<'_>) -> Types {
 }
 
 fn padded_shape(cx: &Context<'_>, input: &TensorType) -> Result<Vec<Extent>, TypeError> {
-    let (low, high) = (cx.ints("low"), cx.ints("high"));
-    cx.require(low.len() == input.rank() && high.len() == input.rank(), || "the padding does not fit the rank".into())?;
+    let (low, high, given) = (cx.ints("low"), cx.ints("high"), cx.shape(cx.extents("padded"))?);
+    let rank = input.rank();
+    cx.require(low.len() == rank && high.len() == rank, || "the padding does not fit the rank".into())?;
+    cx.require(given.is_empty() || given.len() == rank, || "the padded extents do not fit the rank".into())?;
     let mut shape = input.shape.clone();
-    for d in 0..input.rank() {
+    for d in 0..rank {
         if (low[d], high[d]) == (0, 0) {
             continue;
         }
-        let Extent::Static(n) = shape[d] else { return Err(cx.error(format!("padded dimension {d} is dynamic"))) };
+        let Extent::Static(n) = shape[d] else {
+            let given = given.get(d).ok_or_else(|| cx.error(format!("padded dimension {d} is dynamic, and its extent is not given")))?;
+            cx.require(low[d] >= 0 && high[d] >= 0, || format!("dimension {d}, which is dynamic, is cropped"))?;
+            shape[d] = cx.function.resolved(*given);
+            continue;
+        };
         let padded = i128::from(n) + i128::from(low[d]) + i128::from(high[d]);
         let padded = u64::try_from(padded).map_err(|_| cx.error(format!("dimension {d} would have {padded} elements")))?;
         shape[d] = Extent::Static(padded);
+        let fits = given.get(d).is_none_or(|given| cx.same_extent(*given, shape[d]));
+        cx.require(fits, || format!("dimension {d} has {padded} elements, not what is given"))?;
     }
     Ok(shape)
 }
@@ -480,7 +489,7 @@ pub fn mirror_pad(cx: &Context<'_>) -> Types {
     let edge = *cx.attribute("edge") == Attribute::Bool(true);
     for d in 0..input.rank() {
         let (low, high) = (cx.ints("low")[d], cx.ints("high")[d]);
-        let room = input.shape[d].as_static().map_or(0, |n| n as i64 - i64::from(!edge));
+        let room = cx.function.interval(input.shape[d]).high.saturating_sub(i64::from(!edge));
         cx.require((low, high) == (0, 0) || (0..=room).contains(&low) && (0..=room).contains(&high), || {
             format!("dimension {d}: padding {low} and {high} reaches past the mirrored side")
         })?;

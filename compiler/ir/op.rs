@@ -136,6 +136,9 @@ const PADDING_HIGH: (&str, AttributeKind) = ("padding_high", Ints);
 const POSITIONS: (&str, AttributeKind) = ("positions", Extents);
 const SHIFT: (&str, AttributeKind) = ("shift", Extents);
 
+// Extents with their border, where some are known only when the program runs, and else nothing.
+const PADDED: (&str, AttributeKind) = ("padded", Extents);
+
 /// The table, in the order of [`Op`].
 pub const OPS: &[OpRow] = &[
     OpRow {
@@ -266,17 +269,17 @@ pub const OPS: &[OpRow] = &[
         op: Op::Pad,
         name: "pad",
         operands: Arity::Exactly(1),
-        attributes: &[("low", Ints), ("high", Ints), ("value", Scalar)],
+        attributes: &[("low", Ints), ("high", Ints), ("value", Scalar), PADDED],
         infer: infer::pad,
-        meaning: "A border of one value; a negative amount crops.",
+        meaning: "A border of one value; a negative amount crops. `padded` are the extents with the border where some are known only when the program runs, and else nothing.",
     },
     OpRow {
         op: Op::MirrorPad,
         name: "mirror_pad",
         operands: Arity::Exactly(1),
-        attributes: &[("low", Ints), ("high", Ints), ("edge", Bool)],
+        attributes: &[("low", Ints), ("high", Ints), ("edge", Bool), PADDED],
         infer: infer::mirror_pad,
-        meaning: "A border mirrored at the edge, repeating the edge element itself if `edge`.",
+        meaning: "A border mirrored at the edge, repeating the edge element itself if `edge`. `padded` as `pad` has it.",
     },
     OpRow {
         op: Op::Concat,
@@ -314,7 +317,7 @@ pub const OPS: &[OpRow] = &[
         op: Op::TopK,
         name: "top_k",
         operands: Arity::Exactly(1),
-        attributes: &[("order", Word(ORDERS)), ("count", Int)],
+        attributes: &[("order", Word(ORDERS)), ("count", Extents)],
         infer: infer::top_k,
         meaning: "The `count` largest or smallest elements of the last dimension in order, and their positions in i32; of equal elements the first comes first, and NaN is larger than any number.",
     },

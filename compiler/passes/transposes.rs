@@ -57,6 +57,8 @@ fn through_one(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
         .map(|(attribute, (name, _))| match attribute {
             Attribute::Ints(list) if axes => Attribute::Ints(list.iter().map(|&a| permutation[a as usize]).collect()),
             Attribute::Ints(list) => Attribute::Ints(backwards(list, &permutation)),
+            // Nothing is said of extents that are known.
+            Attribute::Extents(list) if list.is_empty() => attribute.clone(),
             Attribute::Extents(list) => Attribute::Extents(backwards(list, &permutation)),
             Attribute::Int(axis) if *name == "axis" => Attribute::Int(permutation[*axis as usize]),
             other => other.clone(),

@@ -238,7 +238,7 @@ fn choose_whole<'a>(cx: Context<'a>) -> Result<Box<dyn Schedule + 'a>, Unsupport
         Op::Fourier | Op::RealFourier => Ok(Box::new(fourier::FourierSchedule::new(cx, root)?)),
         Op::Window => Ok(Box::new(window::WindowSchedule::new(cx, root)?)),
         Op::Reduce => Ok(Box::new(reduce::ReduceSchedule::new(cx, root)?)),
-        Op::Bitcast | Op::Slice | Op::Transpose | Op::Broadcast | Op::Concat | Op::Pad => {
+        Op::Bitcast | Op::Reshape | Op::Slice | Op::Transpose | Op::Broadcast | Op::Concat | Op::Pad => {
             Ok(Box::new(movement::MovementSchedule::new(cx, root)?))
         }
         Op::Gather => Ok(Box::new(gather::GatherSchedule::new(cx, root)?)),

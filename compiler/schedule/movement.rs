@@ -75,12 +75,18 @@ impl<'a> MovementSchedule<'a> {
         let lane = lane(&cx, &[data.operands[0], output])?;
         let to = strides(&cx.quantities(output));
         let mut copies = match data.op {
-            Op::Bitcast => vec![run(product(&cx.quantities(output)))],
+            Op::Bitcast | Op::Reshape => vec![run(product(&cx.quantities(output)))],
             Op::Concat => concat(&cx, data, &to)?,
             op => vec![single(&cx, data, op, &to)?],
         };
         copies.iter_mut().for_each(|copy| copy.split(parts(cx.element(output), lane)));
-        let equal = if data.op == Op::Concat { joined(&cx, data) } else { vec![] };
+        let equal = match data.op {
+            Op::Concat => joined(&cx, data),
+            Op::Pad => padded(&cx, data),
+            // Numbers of elements that are known to be equal need no copy.
+            Op::Reshape => vec![(product(&cx.quantities(output)), product(&cx.quantities(data.operands[0])))],
+            _ => vec![],
+        };
         let is_slice = data.op == Op::Slice;
         let cuts = if is_slice { cuts(&cx, data) } else { vec![] };
         let starts = if is_slice { starts(&cx, data, parts(cx.element(output), lane)) } else { vec![] };
@@ -262,6 +268,22 @@ fn joined(cx: &Context<'_>, data: &InstData) -> Vec<(Quantity, Quantity)> {
     if given == sum { vec![] } else { vec![(given, sum)] }
 }
 
+/// Padded extents as they are given and as they follow from the operand, where these are not the same quantities.
+pub fn padded(cx: &Context<'_>, data: &InstData) -> Vec<(Quantity, Quantity)> {
+    let (shape, output) = (cx.quantities(data.operands[0]), cx.quantities(data.results[0]));
+    let border = |d: usize| Quantity::known(data.ints("low")[d].saturating_add(data.ints("high")[d]));
+    (0..shape.len()).map(|d| (output[d].clone(), shape[d].plus(&border(d)))).filter(|(given, sum)| given != sum).collect()
+}
+
+/// Leaves the kernel with [`E_INDEX`] where extents differ that must be equal.
+pub fn check_equal(b: &mut KernelBuilder, extents: &Cells, equal: &[(Quantity, Quantity)]) {
+    for (one, other) in equal {
+        let [one, other] = [one, other].map(|quantity| extents.number(b, quantity).value(b));
+        let differ = b.compare(CompareOp::NotEqual, one, other);
+        b.fail_if(differ, E_INDEX);
+    }
+}
+
 /// Dimensions joined where both sides run on, those of one element dropped.
 fn collapse(dimensions: &[Dimension]) -> Vec<Dimension> {
     let mut result: Vec<Dimension> = Vec::new();
@@ -385,11 +407,7 @@ impl MovementSchedule<'_> {
 
     /// Leaves the kernel with [`E_INDEX`] where a slice that takes something leaves its dimension, or extents differ that must be equal.
     fn check_cuts(&self, b: &mut KernelBuilder, extents: &Cells) {
-        for (one, other) in &self.equal {
-            let [one, other] = [one, other].map(|quantity| extents.number(b, quantity).value(b));
-            let differ = b.compare(CompareOp::NotEqual, one, other);
-            b.fail_if(differ, E_INDEX);
-        }
+        check_equal(b, extents, &self.equal);
         for cut in &self.cuts {
             let [start, size, extent] = [&cut.start, &cut.size, &cut.extent].map(|quantity| extents.number(b, quantity).value(b));
             let (zero, one) = (b.index(0), b.index(1));

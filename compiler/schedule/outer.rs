@@ -169,7 +169,7 @@ fn follows_extents(cx: &Context<'_>) -> bool {
     let Some(root) = cx.group.root else { return true };
     matches!(
         cx.function.insts[root].op,
-        Op::Reduce | Op::Slice | Op::Transpose | Op::Broadcast | Op::Concat | Op::Pad | Op::Bitcast | Op::Iota
+        Op::Reduce | Op::Reshape | Op::Slice | Op::Transpose | Op::Broadcast | Op::Concat | Op::Pad | Op::Bitcast | Op::Iota
     )
 }
 
@@ -281,7 +281,7 @@ impl Shapes<'_, '_> {
             Op::RealFourier => first < rank(0),
             Op::Reduce => data.ints("axes").iter().all(|&axis| axis as usize >= first),
             Op::ArgReduce | Op::Scan => axis() >= first,
-            Op::TopK => first < rank(0),
+            Op::TopK => first == result && first < rank(0),
             Op::Bitcast => first < rank(0) || data.results.iter().all(|&v| self.shape(v).len() >= rank(0)),
             Op::Transpose => {
                 let moved = data.ints("permutation").iter().filter(|&&p| self.shape(data.operands[0])[p as usize].as_static().is_none());

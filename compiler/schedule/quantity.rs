@@ -251,6 +251,15 @@ impl Number {
         }
     }
 
+    /// A loop from this to `end`.
+    pub fn up_to(self, b: &mut KernelBuilder, end: Self, step: i64, body: impl FnOnce(&mut KernelBuilder, Value)) {
+        if let (Self::Known(start), Self::Known(end)) = (self, end) {
+            return b.for_range(start, end, step, body);
+        }
+        let (start, end) = (self.value(b), end.value(b));
+        b.for_values(start, end, step, body);
+    }
+
     /// A loop over so many rounds.
     pub fn repeat(self, b: &mut KernelBuilder, body: impl FnOnce(&mut KernelBuilder, Value)) {
         match self {

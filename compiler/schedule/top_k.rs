@@ -2,18 +2,20 @@
 //! no better than the root are passed over; in the end the heap is taken apart from its root, which leaves the best in front.
 
 use super::expression::memory_lane;
+use super::quantity::{Cells, Number, Quantity, product};
 use super::slices::any;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{ElementType, Inst, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+use crate::program::E_INDEX;
 
 /// See the module.
 pub struct TopKSchedule<'a> {
     cx: Context<'a>,
     operand: Tensor,
-    rows: u64,
-    extent: u64,
-    count: u64,
+    rows: Quantity,
+    extent: Quantity,
+    count: Quantity,
     element: ElementType,
     lane: Lane,
     largest: bool,
@@ -23,18 +25,18 @@ impl<'a> TopKSchedule<'a> {
     /// The schedule of a `top_k`.
     ///
     /// # Errors
-    /// For dynamic shapes and elements without arithmetic.
+    /// For elements without arithmetic.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let operand = data.operands[0];
-        let (shape, element) = (cx.shape(operand)?, cx.element(operand));
-        let Some((&extent, outer)) = shape.split_last() else { return Err(Unsupported::new("top_k without a dimension")) };
+        let (shape, element) = (cx.quantities(operand), cx.element(operand));
+        let Some((extent, outer)) = shape.split_last() else { return Err(Unsupported::new("top_k without a dimension")) };
         Ok(Self {
             cx,
             operand,
-            rows: outer.iter().product(),
-            extent,
-            count: data.int("count") as u64,
+            rows: product(outer),
+            extent: extent.clone(),
+            count: Quantity::of(cx.function.resolved(data.extents("count")[0])),
             element,
             lane: memory_lane(element)?,
             largest: data.word("order") == "largest",
@@ -130,40 +132,71 @@ impl Heap {
     }
 }
 
+/// The numbers of a [`TopKSchedule`] in a kernel.
+#[derive(Clone, Copy)]
+struct Counts {
+    rows: Number,
+    extent: Number,
+    count: Number,
+    /// Elements behind the first `count`.
+    rest: Number,
+}
+
 impl TopKSchedule<'_> {
-    fn fill(&self, b: &mut KernelBuilder, input: Buffer, base: Value, heap: &Heap) {
-        b.for_range(0, self.count as i64, 1, |b, i| {
+    fn counts(&self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>) -> Counts {
+        let mut cells = Cells::default();
+        let rest = self.extent.plus(&self.count.scaled(-1));
+        let all = [&self.rows, &self.extent, &self.count, &rest];
+        cells.load(b, arguments, all.into_iter().flat_map(Quantity::extents));
+        let [rows, extent, count, rest] = all.map(|quantity| cells.number(b, quantity));
+        Counts { rows, extent, count, rest }
+    }
+
+    fn fill(&self, b: &mut KernelBuilder, input: Buffer, base: Value, heap: &Heap, count: Number) {
+        count.repeat(b, |b, i| {
             let place = b.add(base, i);
             let entry = Entry { value: b.load(input, place, 0, 1), position: b.convert(ConvertOp::Wrap, i, Lane::I32) };
             heap.store(b, i, entry);
         });
-        let size = b.index(self.count as i64);
-        let parents = self.count as i64 / 2;
-        b.for_range(0, parents, 1, |b, i| {
-            let last = b.index(parents - 1);
+        let size = count.value(b);
+        let parents = match count {
+            Number::Known(count) => Number::Known(count / 2),
+            Number::Computed(count) => {
+                let two = b.index(2);
+                Number::Computed(b.binary(BinaryOp::SignedDiv, count, two))
+            }
+        };
+        parents.repeat(b, |b, i| {
+            let last = parents.less_one(b);
             let hole = b.sub(last, i);
             let entry = heap.load(b, hole);
             heap.sift(self, b, size, hole, entry);
         });
     }
 
-    /// Elements `start ..`, of which those better than the root take its place.
-    fn rest(&self, b: &mut KernelBuilder, input: Buffer, base: Value, heap: &Heap, lanes: u16) {
+    /// Elements behind the first, of which those better than the root take its place.
+    fn rest(&self, b: &mut KernelBuilder, input: Buffer, base: Value, heap: &Heap, counts: &Counts, lanes: u16) {
         let offer = |b: &mut KernelBuilder, i: Value| {
             let zero = b.index(0);
             let place = b.add(base, i);
             let (value, root) = (b.load(input, place, 0, 1), heap.load(b, zero));
             let better = self.better(b, value, root.value);
             let take = |b: &mut KernelBuilder| {
-                let size = b.index(self.count as i64);
+                let size = counts.count.value(b);
                 let position = b.convert(ConvertOp::Wrap, i, Lane::I32);
                 heap.sift(self, b, size, zero, Entry { value, position });
                 vec![]
             };
             b.if_else(better, take, |_| vec![]);
         };
-        let whole = self.count + (self.extent - self.count) / u64::from(lanes) * u64::from(lanes);
-        b.for_range(self.count as i64, whole as i64, i64::from(lanes), |b, i| {
+        let whole = match (counts.count, counts.rest) {
+            (Number::Known(count), Number::Known(rest)) => Number::Known(count + rest / i64::from(lanes) * i64::from(lanes)),
+            (count, rest) => {
+                let whole = rest.whole(b, lanes);
+                Number::Computed(count.plus(b, whole))
+            }
+        };
+        counts.count.up_to(b, whole, i64::from(lanes), |b, i| {
             let place = b.add(base, i);
             let values = b.load(input, place, 0, lanes);
             let root = b.load_splat(heap.values, heap.first, 0, lanes);
@@ -178,17 +211,42 @@ impl TopKSchedule<'_> {
             };
             b.if_else(better, look, |_| vec![]);
         });
-        b.for_range(whole as i64, self.extent as i64, 1, offer);
+        whole.up_to(b, counts.extent, 1, offer);
     }
 
-    fn take_apart(&self, b: &mut KernelBuilder, heap: &Heap) {
-        b.for_range(0, self.count as i64 - 1, 1, |b, i| {
-            let last = b.index(self.count as i64 - 1);
+    fn take_apart(&self, b: &mut KernelBuilder, heap: &Heap, count: Number) {
+        let last = match count {
+            Number::Known(count) => Number::Known(count - 1),
+            count => Number::Computed(count.less_one(b)),
+        };
+        last.repeat(b, |b, i| {
+            let last = last.value(b);
             let (end, zero) = (b.sub(last, i), b.index(0));
             let (root, entry) = (heap.load(b, zero), heap.load(b, end));
             heap.store(b, end, root);
             heap.sift(self, b, end, zero, entry);
         });
+    }
+
+    /// Leaves the kernel with [`E_INDEX`] where more elements are asked for than there are.
+    fn check(&self, b: &mut KernelBuilder, counts: &Counts) {
+        if let Number::Computed(rest) = counts.rest {
+            let zero = b.index(0);
+            let too_few = b.compare(CompareOp::Less, rest, zero);
+            b.fail_if(too_few, E_INDEX);
+        }
+    }
+
+    /// Rows to work on: none where nothing is asked for, since a heap then has no root.
+    fn rows(&self, b: &mut KernelBuilder, counts: &Counts) -> Number {
+        match (counts.count, counts.rows) {
+            (Number::Known(_), rows) => rows,
+            (Number::Computed(count), rows) => {
+                let (zero, rows) = (b.index(0), rows.value(b));
+                let some = b.compare(CompareOp::Greater, count, zero);
+                Number::Computed(b.select(some, rows, zero))
+            }
+        }
     }
 }
 
@@ -198,24 +256,27 @@ impl Schedule for TopKSchedule<'_> {
     }
 
     fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
-        let (width, results) = (self.lane.bytes(), self.rows * self.count);
+        let width = self.lane.bytes();
+        let results = self.rows.times(&self.count).most(&self.cx)?;
         let outputs = &self.cx.group.outputs;
         let mut b = KernelBuilder::new("top_k");
-        let input = b.buffer("input", BufferKind::Input, self.lane, self.rows * self.extent, width);
+        let input = b.buffer("input", BufferKind::Input, self.lane, self.rows.times(&self.extent).most(&self.cx)?, width);
         let values = b.buffer("values", BufferKind::Output, self.lane, results, width);
         let positions = b.buffer("positions", BufferKind::Output, Lane::I32, results, 4);
-        let arguments = [self.operand, outputs[0], outputs[1]].map(Argument::Tensor).to_vec();
+        let mut arguments = [self.operand, outputs[0], outputs[1]].map(Argument::Tensor).to_vec();
         let lanes = self.cx.machine.lanes(width);
-        if self.count > 0 {
-            b.for_range(0, self.rows as i64, 1, |b, row| {
-                let base = b.scale_index(row, self.extent as i64, 0);
-                let heap = Heap { values, positions, first: b.scale_index(row, self.count as i64, 0) };
-                self.fill(b, input, base, &heap);
-                self.rest(b, input, base, &heap, lanes);
-                self.take_apart(b, &heap);
+        let counts = self.counts(&mut b, &mut arguments);
+        self.check(&mut b, &counts);
+        if !self.count.is(0) {
+            self.rows(&mut b, &counts).repeat(&mut b, |b, row| {
+                let base = counts.extent.scale(b, row);
+                let heap = Heap { values, positions, first: counts.count.scale(b, row) };
+                self.fill(b, input, base, &heap, counts.count);
+                self.rest(b, input, base, &heap, &counts, lanes);
+                self.take_apart(b, &heap, counts.count);
             });
         }
-        let description = format!("top_k {} of {} by {lanes}", self.count, self.extent);
+        let description = format!("top_k {} of {} by {lanes}", counts.count, counts.extent);
         Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
     }
 }

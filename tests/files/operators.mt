@@ -47,8 +47,8 @@ func @main(v0: f32[1, 4, 4, 2] "input", v1: i32[2], v2: bool[], v3: effect) {
   v12 = transpose v11 { permutation = [1, 0] }
   v13 = broadcast v12 { shape = [2, 4, 4] }
   v14 = slice v13 { start = [0, 3, 0], size = [1, 2, 4], stride = [1, -2, 1] }
-  v15 = pad v14 { low = [0, 1, -1], high = [0, 0, 0], value = f32 0.5 }
-  v16 = mirror_pad v15 { low = [0, 1, 0], high = [0, 0, 2], edge = false }
+  v15 = pad v14 { low = [0, 1, -1], high = [0, 0, 0], value = f32 0.5, padded = [] }
+  v16 = mirror_pad v15 { low = [0, 1, 0], high = [0, 0, 2], edge = false, padded = [] }
   v17 = concat v16, v16 { axis = 0, extent = [] }
   v18 = gather v17, v1 { axis = 0, batch = 0 }
   v19 = iota { shape = [2, 3], axis = 1, element = i16 }
@@ -74,7 +74,7 @@ func @main(v0: f32[1, 4, 4, 2] "input", v1: i32[2], v2: bool[], v3: effect) {
   v33 = constant { data = const3 }
   v34 = scatter v17, v1, v18 { axis = 0, batch = 0, combination = sum, skips_negative = true }
   v35 = scan v34 { reduction = max, axis = 2, exclusive = true, reverse = true }
-  v36, v37 = top_k v34 { order = smallest, count = 2 }
+  v36, v37 = top_k v34 { order = smallest, count = [2] }
   v38 = reshape v0 { shape = [8, 4] }
   v39 = reshape v7 { shape = [2] }
   v40 = slice v39 { start = [0], size = [1], stride = [1] }
@@ -153,8 +153,8 @@ func @main(v0: f32[1, 4, 4, 2] "input", v1: i32[2], v2: bool[], v3: effect) {
   v12: f32[4, 4] = transpose v11 { permutation = [1, 0] }
   v13: f32[2, 4, 4] = broadcast v12 { shape = [2, 4, 4] }
   v14: f32[1, 2, 4] = slice v13 { start = [0, 3, 0], size = [1, 2, 4], stride = [1, -2, 1] }
-  v15: f32[1, 3, 3] = pad v14 { low = [0, 1, -1], high = [0, 0, 0], value = f32 0.5 }
-  v16: f32[1, 4, 5] = mirror_pad v15 { low = [0, 1, 0], high = [0, 0, 2], edge = false }
+  v15: f32[1, 3, 3] = pad v14 { low = [0, 1, -1], high = [0, 0, 0], value = f32 0.5, padded = [] }
+  v16: f32[1, 4, 5] = mirror_pad v15 { low = [0, 1, 0], high = [0, 0, 2], edge = false, padded = [] }
   v17: f32[2, 4, 5] = concat v16, v16 { axis = 0, extent = [] }
   v18: f32[2, 4, 5] = gather v17, v1 { axis = 0, batch = 0 }
   v19: i16[2, 3] = iota { shape = [2, 3], axis = 1, element = i16 }
@@ -180,7 +180,7 @@ func @main(v0: f32[1, 4, 4, 2] "input", v1: i32[2], v2: bool[], v3: effect) {
   v33: f32[33] = constant { data = const3 }
   v34: f32[2, 4, 5] = scatter v17, v1, v18 { axis = 0, batch = 0, combination = sum, skips_negative = true }
   v35: f32[2, 4, 5] = scan v34 { reduction = max, axis = 2, exclusive = true, reverse = true }
-  v36: f32[2, 4, 2], v37: i32[2, 4, 2] = top_k v34 { order = smallest, count = 2 }
+  v36: f32[2, 4, 2], v37: i32[2, 4, 2] = top_k v34 { order = smallest, count = [2] }
   v38: f32[8, 4] = reshape v0 { shape = [8, 4] }
   v39: f32[2] = reshape v7 { shape = [2] }
   v40: f32[1] = slice v39 { start = [0], size = [1], stride = [1] }

@@ -22,7 +22,7 @@ func @main(v0: f32[1, 2, 2, 2]) {
       return n4
     }
   }
-  v8 = pad v7 { low = [0, 0, 1, 0], high = [0, 0, 0, 0], value = f32 0.0 }
+  v8 = pad v7 { low = [0, 0, 1, 0], high = [0, 0, 0, 0], value = f32 0.0, padded = [] }
   v9 = transpose v8 { permutation = [0, 2, 3, 1] }
   v10 = conv v9, v1 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], positions = [], shift = [], input_dilation = [1, 1], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }
   v11 = transpose v10 { permutation = [0, 3, 1, 2] }

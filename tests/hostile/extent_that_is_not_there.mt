@@ -40,7 +40,7 @@ func @main(v0: i32[1, v5, 2], v1: i16[], v2: i32[], v3: i32[], v4: effect) {
   v18: u32[1, v5, 2] = bitcast v0 { element = u32 }
   v19: i32[3, 3, 1] = constant { data = const2 }
   v20: i32[3, 2, 1] = constant { data = const3 }
-  v21: i32[3, 7, 1] = pad v19 { low = [0, 2, 0], high = [0, 2, 0], value = i32 3 }
+  v21: i32[3, 7, 1] = pad v19 { low = [0, 2, 0], high = [0, 2, 0], value = i32 3, padded = [] }
   v22: i32[3, 16, 3] = conv v21, v20 { strides = [1], dilation = [1], padding_low = [2], padding_high = [2], positions = [], shift = [], input_dilation = [2], groups = 1, input_zero_point = 3, filter_zero_point = 3, accumulator = i32 }
   v23: index 3..=3 = index { value = 3 }
   return v22, v18, v11, v6

@@ -21,7 +21,7 @@ func @main(v0: i32[3], v1: i16[4, v8, v9], v2: bf16[2, v10, 5, 2], v3: i64[1], v
   v20: index 1..=4 = index_binary v11, v11 { operation = ceildiv }
   v21: i32[9, 2, 2, 1] = constant { data = const4 }
   v22: i32[3, 3, 8, 9] = conv v18, v21 { strides = [2, 1], dilation = [2, 2], padding_low = [2, 1], padding_high = [2, 2], positions = [], shift = [], input_dilation = [1, 1], groups = 3, input_zero_point = -1, filter_zero_point = -4, accumulator = i32 }
-  v23: i32[5, 5, 8, 11] = mirror_pad v22 { low = [2, 2, 0, 0], high = [0, 0, 0, 2], edge = true }
+  v23: i32[5, 5, 8, 11] = mirror_pad v22 { low = [2, 2, 0, 0], high = [0, 0, 0, 2], edge = true, padded = [] }
   v24: i16[1, 5] = constant { data = const5 }
   v25: effect = store_state v7, v24 { state = state0 }
   v26: index 0..=4 = index_load v4 { interval = 0..=4 }

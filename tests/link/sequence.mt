@@ -30,7 +30,7 @@ func @main(v0: f32[v1, v2, 6]) {
   v14: index 1..=1 = index { value = 1 }
   v15 = index_binary v2, v14 { operation = sub }
   v16 = slice v13 { start = [0, v15, 0], size = [v1, 1, 6], stride = [1, 1, 1] }
-  v17 = pad v16 { low = [0, 0, 1], high = [0, 0, 2], value = f32 7.0 }
+  v17 = pad v16 { low = [0, 0, 1], high = [0, 0, 2], value = f32 7.0, padded = [] }
   v18 = slice v13 { start = [0, 0, 0], size = [v1, v15, 6], stride = [1, 1, 1] }
   v19 = reduce v13 { reduction = sum, axes = [1] }
   v20 = concat v13, v0 { axis = 2, extent = [] }

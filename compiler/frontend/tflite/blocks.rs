@@ -1,6 +1,7 @@
 //! SPACE_TO_DEPTH, DEPTH_TO_SPACE, SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND: blocks of pixels moved into another dimension and back.
 
 use super::convolution::missing_options;
+use super::extents::IndexOperation;
 use super::operator::{Lowered, Operand, Operator, extents, invalid};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{ElementType, Extent, Scalar};
@@ -8,7 +9,6 @@ use crate::ir::{ElementType, Extent, Scalar};
 fn image_and_block(operator: &mut Operator<'_, '_, '_>, block: i32) -> Result<(Operand, u64), Diagnostic> {
     operator.arity(1..=1, 1..=1)?;
     let input = operator.any_input(0)?;
-    operator.require_known(&input, 1)?;
     if input.rank() != 4 {
         return Err(invalid(314, "the input must have four dimensions")
             .about_tensor(&input.info.name)
@@ -21,29 +21,30 @@ fn image_and_block(operator: &mut Operator<'_, '_, '_>, block: i32) -> Result<(O
     Ok((input, block))
 }
 
-/// The shape of as many images as the input has, each of a shape.
-fn images(input: &Operand, shape: &[u64]) -> Vec<Extent> {
-    [vec![input.extents[0]], extents(shape)].concat()
-}
-
 fn misfit(what: &str, extent: u64, divisor: u64) -> Diagnostic {
     invalid(311, format!("{what} does not divide into blocks")).expected(format!("a multiple of {divisor}"), extent.to_string())
+}
+
+/// An extent divided by a block. One that is known only when the model runs, and then does not divide, is an error where the elements are
+/// given their shape of blocks.
+fn divided(operator: &mut Operator<'_, '_, '_>, what: &str, extent: Extent, block: u64) -> Result<Extent, Diagnostic> {
+    match extent {
+        Extent::Static(n) if n % block != 0 => Err(misfit(what, n, block)),
+        _ => operator.combine(IndexOperation::FloorDivide, extent, Extent::Static(block)),
+    }
 }
 
 /// SPACE_TO_DEPTH: pixels of a block become channels, row by row.
 pub(super) fn space_to_depth(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_space_to_depth_options().ok_or_else(missing_options)?;
     let (input, block) = image_and_block(operator, options.block_size())?;
-    let [_, h, w, c] = input.shape[..] else { return Err(missing_options()) };
-    for extent in [h, w] {
-        if extent % block != 0 {
-            return Err(misfit("a height or width", extent, block));
-        }
-    }
-    let depth = c.checked_mul(block).and_then(|d| d.checked_mul(block)).ok_or_else(|| misfit("the depth", c, block))?;
-    let value = operator.reshape_to(input.value, &images(&input, &[h / block, block, w / block, block, c]))?;
+    let [n, h, w, c] = input.extents[..] else { return Err(missing_options()) };
+    let [rows, columns] = [divided(operator, "a height or width", h, block)?, divided(operator, "a height or width", w, block)?];
+    let side = Extent::Static(block);
+    let depth = operator.product(&[c, side, side])?;
+    let value = operator.reshape_to(input.value, &[n, rows, side, columns, side, c])?;
     let value = operator.builder().transpose(value, vec![0, 1, 3, 2, 4, 5])?;
-    let value = operator.reshape_to(value, &images(&input, &[h / block, w / block, depth]))?;
+    let value = operator.reshape_to(value, &[n, rows, columns, depth])?;
     operator.bind(0, value)
 }
 
@@ -51,12 +52,13 @@ pub(super) fn space_to_depth(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 pub(super) fn depth_to_space(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_depth_to_space_options().ok_or_else(missing_options)?;
     let (input, block) = image_and_block(operator, options.block_size())?;
-    let [_, h, w, c] = input.shape[..] else { return Err(missing_options()) };
-    let square = block.checked_mul(block).filter(|&square| c % square == 0).ok_or_else(|| misfit("the depth", c, block))?;
-    let (Some(height), Some(width)) = (h.checked_mul(block), w.checked_mul(block)) else { return Err(misfit("the image", h, block)) };
-    let value = operator.reshape_to(input.value, &images(&input, &[h, w, block, block, c / square]))?;
+    let [n, h, w, c] = input.extents[..] else { return Err(missing_options()) };
+    let square = block.checked_mul(block).ok_or_else(|| misfit("the depth", input.shape[3], block))?;
+    let (depth, side) = (divided(operator, "the depth", c, square)?, Extent::Static(block));
+    let (height, width) = (operator.product(&[h, side])?, operator.product(&[w, side])?);
+    let value = operator.reshape_to(input.value, &[n, h, w, side, side, depth])?;
     let value = operator.builder().transpose(value, vec![0, 1, 3, 2, 4, 5])?;
-    let value = operator.reshape_to(value, &images(&input, &[height, width, c / square]))?;
+    let value = operator.reshape_to(value, &[n, height, width, depth])?;
     operator.bind(0, value)
 }
 
@@ -70,7 +72,7 @@ struct Blocks {
 
 fn blocks(operator: &mut Operator<'_, '_, '_>) -> Result<Blocks, Diagnostic> {
     operator.arity(3..=3, 1..=1)?;
-    let (input, sizes, amounts) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
+    let (input, sizes, amounts) = (operator.any_input(0)?, operator.input(1)?, operator.input(2)?);
     let (sizes, amounts) = (operator.integers(&sizes, "sizes")?, operator.integers(&amounts, "paddings")?);
     let spatial = sizes.len();
     if !(3..=4).contains(&input.rank()) || spatial + 2 != input.rank() || amounts.len() != 2 * spatial {
@@ -97,17 +99,15 @@ pub(super) fn space_to_batch(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     let zero = Scalar::int(element, output.quantization.as_ref().map_or(0, |q| q.zero_points[0]));
     let around = |amounts: &[i64]| [&[0], amounts, &[0]].concat();
-    let padded = operator.builder().pad(input.value, around(&before), around(&after), zero)?;
-    let shape = operator.shape(padded)?;
-    let (batch, channels, spatial) = (shape[0], shape[shape.len() - 1], &shape[1..shape.len() - 1]);
-    let (mut apart, mut result) = (vec![batch], vec![batch]);
+    let padded = operator.pad(input.value, &around(&before), &around(&after), zero)?;
+    let shape = operator.extents_of(padded);
+    let (channels, spatial) = (shape[shape.len() - 1], &shape[1..shape.len() - 1]);
+    let (mut apart, mut result) = (vec![shape[0]], vec![shape[0]]);
     for (&extent, &block) in spatial.iter().zip(&blocks) {
-        if extent % block != 0 {
-            return Err(misfit("a padded dimension", extent, block));
-        }
-        apart.extend([extent / block, block]);
-        result[0] = result[0].checked_mul(block).ok_or_else(|| misfit("the batch", batch, block))?;
-        result.push(extent / block);
+        let count = divided(operator, "a padded dimension", extent, block)?;
+        apart.extend([count, Extent::Static(block)]);
+        result[0] = operator.product(&[result[0], Extent::Static(block)])?;
+        result.push(count);
     }
     apart.push(channels);
     result.push(channels);
@@ -116,32 +116,37 @@ pub(super) fn space_to_batch(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     order.push(0);
     order.extend((0..count).map(|d| 2 * d + 1));
     order.push(2 * count + 1);
-    let value = operator.reshape(padded, &apart)?;
+    let value = operator.reshape_to(padded, &apart)?;
     let value = operator.builder().transpose(value, order)?;
-    let value = operator.reshape(value, &result)?;
+    let value = operator.reshape_to(value, &result)?;
     operator.bind(0, value)
 }
 
 /// BATCH_TO_SPACE_ND, the other way, cropped.
 pub(super) fn batch_to_space(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let Blocks { input, blocks, before, after } = blocks(operator)?;
-    let (batch, channels) = (input.shape[0], input.shape[input.rank() - 1]);
-    let product = blocks.iter().try_fold(1u64, |product, &block| product.checked_mul(block)).filter(|&product| batch % product == 0);
-    let images = batch / product.ok_or_else(|| misfit("the batch", batch, blocks[0]))?;
-    let spatial = &input.shape[1..input.rank() - 1];
-    let mut apart = blocks.clone();
+    let (batch, channels) = (input.extents[0], input.extents[input.rank() - 1]);
+    let product = blocks.iter().try_fold(1u64, |product, &block| product.checked_mul(block));
+    let product = product.ok_or_else(|| misfit("the batch", input.shape[0], blocks[0]))?;
+    let images = divided(operator, "the batch", batch, product)?;
+    let spatial = &input.extents[1..input.rank() - 1];
+    let mut apart = extents(&blocks);
     apart.push(images);
     apart.extend(spatial);
     apart.push(channels);
     let (mut joined, mut starts, mut sizes) = (vec![images], vec![0], vec![images]);
     for (d, (&extent, &block)) in spatial.iter().zip(&blocks).enumerate() {
-        let whole = extent.checked_mul(block).ok_or_else(|| misfit("the image", extent, block))?;
-        let kept = whole.checked_sub(before[d] as u64).and_then(|rest| rest.checked_sub(after[d] as u64));
+        let whole = operator.product(&[extent, Extent::Static(block)])?;
+        let (before, after) = (before[d] as u64, after[d] as u64);
+        let cropped = before.saturating_add(after);
+        let most = operator.interval(whole).high;
+        if i64::try_from(cropped).is_ok_and(|cropped| cropped > most) {
+            let found = format!("{before} and {after}");
+            return Err(invalid(315, "the crops leave nothing").expected(format!("at most {most}"), found));
+        }
         joined.push(whole);
-        starts.push(before[d] as u64);
-        sizes.push(kept.ok_or_else(|| {
-            invalid(315, "the crops leave nothing").expected(format!("at most {whole}"), format!("{} and {}", before[d], after[d]))
-        })?);
+        starts.push(before);
+        sizes.push(operator.combine(IndexOperation::Subtract, whole, Extent::Static(cropped))?);
     }
     for list in [&mut joined, &mut sizes] {
         list.push(channels);
@@ -151,11 +156,12 @@ pub(super) fn batch_to_space(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let mut order = vec![count];
     order.extend((0..count).flat_map(|d| [count + 1 + d, d]));
     order.push(2 * count + 1);
-    let value = operator.reshape(input.value, &apart)?;
+    let value = operator.reshape_to(input.value, &apart)?;
     let value = operator.builder().transpose(value, order)?;
-    let value = operator.reshape(value, &joined)?;
-    let starts: Vec<Extent> = extents(&starts);
-    let strides = vec![1; sizes.len()];
-    let value = if joined == sizes { value } else { operator.builder().slice(value, starts, extents(&sizes), strides)? };
+    let mut value = operator.reshape_to(value, &joined)?;
+    if joined != sizes {
+        let strides = vec![1; sizes.len()];
+        value = operator.builder().slice(value, extents(&starts), sizes, strides)?;
+    }
     operator.bind(0, value)
 }

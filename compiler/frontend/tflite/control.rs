@@ -5,7 +5,7 @@ use super::convolution::missing_options;
 use super::operator::{Lowered, Operator, invalid, unsupported};
 use super::subgraph::Slot;
 use crate::diagnostic::{Diagnostic, Kind};
-use crate::ir::{Attribute, Constant, ElementType, Module, Op, Type, Value};
+use crate::ir::{Attribute, ElementType, Module, Op, Type, Value};
 
 /// Rounds of a loop that are written out where it cannot stay one.
 const MAX_ROUNDS: usize = 1024;
@@ -100,21 +100,12 @@ fn same_outputs(then: &Callee, otherwise: &Callee) -> Result<(), Diagnostic> {
 /// What a subgraph is given for an operand. Constants are known inside where every call gives the same one.
 fn argument(operator: &Operator<'_, '_, '_>, slot: Slot, same_in_every_call: bool) -> Argument {
     match slot {
-        Slot::Value(value) => match constant_of(operator, value).filter(|_| same_in_every_call) {
+        Slot::Value(value) => match operator.constant_of(value).filter(|_| same_in_every_call) {
             Some(constant) => Argument::Constant(constant),
             None => Argument::Tensor(operator.lowering.builder.tensor(value).clone()),
         },
         Slot::Variable(variable) => Argument::Variable(variable),
         Slot::Unwritten | Slot::Poisoned => unreachable!("operands are values or handles"),
-    }
-}
-
-fn constant_of(operator: &Operator<'_, '_, '_>, value: Value) -> Option<Constant> {
-    let function = &operator.lowering.builder.function;
-    let inst = &function.insts[function.defining_inst(value)?];
-    match inst.attributes.first() {
-        Some(Attribute::Constant(constant)) if inst.op == Op::Constant => Some(*constant),
-        _ => None,
     }
 }
 
@@ -273,7 +264,7 @@ fn written_out(
     for _ in 0..MAX_ROUNDS {
         let Some(verdict) = operator.lowering.inline(condition, &carried)? else { return Ok(None) };
         let known = match verdict.first() {
-            Some(Slot::Value(value)) => constant_of(operator, *value),
+            Some(Slot::Value(value)) => operator.constant_of(*value),
             _ => None,
         };
         let Some(known) = known else { return Ok(None) };

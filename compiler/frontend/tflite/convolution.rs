@@ -209,19 +209,24 @@ fn channels_first(operator: &mut Operator<'_, '_, '_>, filter: &Operand) -> Resu
     Ok(value)
 }
 
-/// Sums, bias, scale and activation in the types of the operands.
+/// The convolution as result 0.
 pub(super) fn lower(operator: &mut Operator<'_, '_, '_>, convolution: &Convolution) -> Lowered {
+    let result = computed(operator, convolution)?;
+    operator.bind(0, result)
+}
+
+/// Sums, bias, scale and activation in the types of the operands.
+pub(super) fn computed(operator: &mut Operator<'_, '_, '_>, convolution: &Convolution) -> Result<Value, Diagnostic> {
     let output = operator.output(0)?;
     let types = [convolution.input.element(), convolution.filter.element(), output.element];
-    let result = match types {
-        [F32, F32, F32] => float(operator, convolution)?,
-        [I8, I8 | I4, I8] => integer(operator, convolution, false)?,
-        [U8, U8, U8] => integer(operator, convolution, true)?,
-        [I16, I8, I16] => wide(operator, convolution)?,
-        [F32, I8 | I4, F32] if convolution.kind != Kind::Transposed => hybrid::convolution(operator, convolution)?,
-        _ => return Err(operator.type_error(&types)),
-    };
-    operator.bind(0, result)
+    match types {
+        [F32, F32, F32] => float(operator, convolution),
+        [I8, I8 | I4, I8] => integer(operator, convolution, false),
+        [U8, U8, U8] => integer(operator, convolution, true),
+        [I16, I8, I16] => wide(operator, convolution),
+        [F32, I8 | I4, F32] if convolution.kind != Kind::Transposed => hybrid::convolution(operator, convolution),
+        _ => Err(operator.type_error(&types)),
+    }
 }
 
 impl Convolution {

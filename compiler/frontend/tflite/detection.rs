@@ -6,7 +6,7 @@ use super::indexing::positions;
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
-use crate::ir::{Attribute, Comparison, ElementType, Op, Scalar, ScalarOp, Value};
+use crate::ir::{Attribute, Comparison, ElementType, Extent, Op, Scalar, ScalarOp, Value};
 use ElementType::{F32, F64, I32, U8};
 
 /// The operator's options.
@@ -121,8 +121,7 @@ fn suppressed(
 }
 
 fn top_k(operator: &mut Operator<'_, '_, '_>, values: Value, count: u64) -> Result<[Value; 2], Diagnostic> {
-    let results = operator.builder().inst(Op::TopK, &[values], vec![Attribute::Word(0), Attribute::Int(count as i64)])?;
-    Ok([results[0], results[1]])
+    Ok(operator.builder().top_k(values, "largest", Extent::Static(count))?)
 }
 
 fn rows_of(operator: &mut Operator<'_, '_, '_>, table: Value, numbers: Value) -> Result<Value, Diagnostic> {

@@ -7,7 +7,9 @@ use super::operator::{Operand, Operator, invalid, unsupported};
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::frontend::Bound;
-use crate::ir::{Attribute, Constant, Definition, ElementType, Extent, Function, InstData, Interval, Op, ScalarOp, Type, Value, interval};
+use crate::ir::{
+    Attribute, Constant, Definition, ElementType, Extent, Function, InstData, Interval, Op, Scalar, ScalarOp, Type, Value, interval,
+};
 use std::rc::Rc;
 
 /// Computed numbers are followed through so many operators.
@@ -118,6 +120,11 @@ impl Operator<'_, '_, '_> {
         self.extents_of(value).iter().map(high).collect()
     }
 
+    /// What an extent may be.
+    pub fn interval(&self, extent: Extent) -> Interval {
+        self.function().interval(extent)
+    }
+
     /// Refuses an operand whose extents from dimension `first` on are not all known.
     pub fn require_known(&self, operand: &Operand, first: usize) -> Result<(), Diagnostic> {
         let known = operand.extents.get(first..).unwrap_or_default().iter().all(|extent| extent.as_static().is_some());
@@ -138,6 +145,26 @@ impl Operator<'_, '_, '_> {
             return Ok(value);
         }
         self.inst(Op::Broadcast, &[value], vec![Attribute::Extents(shape.to_vec())])
+    }
+
+    /// Appends a border of one value; amounts are not negative where the extent is known only when the model runs.
+    pub fn pad(&mut self, value: Value, low: &[i64], high: &[i64], number: Scalar) -> Result<Value, Diagnostic> {
+        let padded = self.padded(value, low, high)?;
+        Ok(self.lowering.builder.pad_to(value, low.to_vec(), high.to_vec(), number, padded)?)
+    }
+
+    /// The extents of a value with a border, where some are known only when the model runs; else nothing.
+    pub fn padded(&mut self, value: Value, low: &[i64], high: &[i64]) -> Result<Vec<Extent>, Diagnostic> {
+        let mut extents = self.extents_of(value);
+        if extents.iter().all(|extent| extent.as_static().is_some()) {
+            return Ok(vec![]);
+        }
+        for (extent, (&low, &high)) in extents.iter_mut().zip(low.iter().zip(high)) {
+            let amount = low.checked_add(high).and_then(|amount| u64::try_from(amount).ok());
+            let amount = amount.ok_or_else(|| invalid(312, "a padding is negative or too large"))?;
+            *extent = self.combine(IndexOperation::Add, *extent, Extent::Static(amount))?;
+        }
+        Ok(extents)
     }
 
     /// An index value of an extent.
@@ -249,7 +276,7 @@ impl Operator<'_, '_, '_> {
 
     /// A number that is read when the model runs.
     fn loaded(&mut self, operand: &Operand, position: u64, what: &str, bound: Option<u64>) -> Result<ListItem, Diagnostic> {
-        if !matches!(operand.element(), ElementType::I32 | ElementType::I64) {
+        if !matches!(operand.element(), ElementType::I16 | ElementType::I32 | ElementType::I64) {
             return Err(invalid(308, format!("{what} must be integers")).about_tensor(&operand.info.name));
         }
         let Some(bound) = bound.and_then(|bound| i64::try_from(bound).ok()) else {

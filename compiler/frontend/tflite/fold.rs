@@ -124,8 +124,8 @@ fn copy(builder: &FunctionBuilder<'_>, insts: &[Inst], results: &[Value], scratc
     Some(copy.finish(results?))
 }
 
-/// The constant that an instruction before these defines a value as.
-fn defining_constant(builder: &FunctionBuilder<'_>, value: Value) -> Option<Constant> {
+/// The constant that a value is defined as, if it is.
+pub(super) fn defining_constant(builder: &FunctionBuilder<'_>, value: Value) -> Option<Constant> {
     let inst = &builder.function.insts[builder.function.defining_inst(value)?];
     match inst.attributes.first() {
         Some(Attribute::Constant(constant)) if inst.op == Op::Constant => Some(*constant),

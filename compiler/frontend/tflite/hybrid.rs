@@ -213,7 +213,7 @@ pub(super) fn signed_filter(operator: &mut Operator<'_, '_, '_>, filter: Operand
         return Ok(filter);
     }
     let info = Rc::new(TensorInfo { element: I8, ..(*filter.info).clone() });
-    let value = match operator.constant_of(&filter) {
+    let value = match operator.constant_of(filter.value) {
         Some(constant) => {
             let module = &mut *operator.builder().module;
             let data = module.constants[constant].data.clone();

@@ -5,6 +5,8 @@ use super::convolution::{self, Convolution, Kind, Spatial, missing_options, symm
 use super::hybrid;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use super::requantize::{IntegerOutput, Scaling, integer_output, multiplier};
+use super::shape::output_bounds;
+use super::transposed_phases::RunTime;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
 use crate::ir::{ElementType, Extent, ScalarOp, Value, WindowGeometry};
@@ -91,19 +93,18 @@ pub(super) fn transpose_conv(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_transpose_conv_options().ok_or_else(missing_options)?;
     let activation = Activation::from_code(options.fused_activation_function())?;
     let (list, filter, input) = (operator.input(0)?, operator.input(1)?, operator.any_input(2)?);
-    operator.require_known(&input, 1)?;
-    let wanted: Option<Vec<Extent>> = operator.extent_list(&list, "shapes", &[])?.into_iter().map(|item| item.extent()).collect();
-    let wanted = wanted.ok_or_else(|| invalid(301, "a dimension is negative"))?;
-    let same_batch = wanted.first() == input.extents.first();
-    // A batch that is known only when the model runs stands here with its bound, as in the input's shape.
-    let known = |(d, extent): (usize, &Extent)| if d == 0 { input.shape.first().copied() } else { extent.as_static() };
-    let wanted: Option<Vec<u64>> = wanted.iter().enumerate().map(known).collect();
-    let wanted = wanted.ok_or_else(super::extents::dynamic)?;
+    operator.require_known(&input, 3)?;
+    let bounds = output_bounds(operator);
+    let wanted: Option<Vec<Extent>> = operator.extent_list(&list, "shapes", &bounds)?.into_iter().map(|item| item.extent()).collect();
+    let extents = wanted.ok_or_else(|| invalid(301, "a dimension is negative"))?;
+    let same_batch = extents.first() == input.extents.first();
+    // What is known only when the model runs stands here with its bound, as in the input's shape.
+    let wanted: Vec<u64> = extents.iter().map(|&extent| u64::try_from(operator.interval(extent).high).unwrap_or(0)).collect();
     if wanted.len() != 4
         || input.rank() != 4
         || filter.rank() != 4
         || !same_batch
-        || wanted[3] != filter.shape[0]
+        || extents[3] != Extent::Static(filter.shape[0])
         || filter.shape[3] != input.shape[3]
     {
         let found = format!("{wanted:?} from {:?} with {:?}", input.shape, filter.shape);
@@ -113,6 +114,12 @@ pub(super) fn transpose_conv(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let spatial = Spatial { padding: options.padding(), strides: [options.stride_h(), options.stride_w()], dilation: [1, 1] };
     // The geometry of the convolution that this one is the transpose of.
     let forward = spatial.geometry([wanted[1], wanted[2]], [filter.shape[1], filter.shape[2]])?;
+    let known = |extents: &[Extent]| extents[1..3].iter().all(|extent| extent.as_static().is_some());
+    if !known(&input.extents) || !known(&extents) {
+        let phases = RunTime { input, filter, wanted: extents, activation, bias_type: options.quantized_bias_type() };
+        let value = phases.computed(operator, &spatial)?;
+        return operator.bind(0, value);
+    }
     let convolution = Convolution {
         filter_value: turned(operator, &filter)?,
         channel_axis: 0,

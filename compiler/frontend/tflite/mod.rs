@@ -52,6 +52,7 @@ mod sparse;
 mod subgraph;
 mod tables;
 mod tensor;
+mod transposed_phases;
 mod unary;
 mod unpooling;
 mod variables;

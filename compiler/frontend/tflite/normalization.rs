@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::frontend::fixed_point::divide_by_power_of_two;
 use crate::frontend::quantization::{Multiplier, integer_range};
 use crate::frontend::terms::Terms;
-use crate::ir::{Comparison, ElementType, ScalarOp, Value, WindowGeometry};
+use crate::ir::{Comparison, ElementType, Extent, ScalarOp, Value, WindowGeometry};
 use ElementType::{F32, I8, I32, U8};
 
 fn rows(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, [ElementType; 2], Vec<i64>), Diagnostic> {
@@ -175,18 +175,22 @@ pub(super) fn local_response(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let square = terms.mul(x, x)?;
     let squares = operator.map(&[input.value], terms.finish(square))?;
     // The channels as the one spatial dimension of an image.
-    let pixels = input.elements() / channels;
-    let squares = operator.reshape(squares, &[pixels, channels, 1])?;
+    let last = input.rank() - 1;
+    let (pixels, along) = (operator.product(&input.extents[..last])?, input.extents[last]);
+    let squares = operator.reshape_to(squares, &[pixels, along, Extent::Static(1)])?;
     let behind = (radius - 1).max(0);
-    let geometry = WindowGeometry {
+    let mut geometry = WindowGeometry {
         strides: vec![1],
         dilation: vec![1],
         padding_low: vec![radius],
         padding_high: vec![behind],
         ..WindowGeometry::default()
     };
+    if along.as_static().is_none() {
+        (geometry.positions, geometry.shift) = (vec![along], vec![Extent::Static(0)]);
+    }
     let sums = operator.builder().window(squares, "sum", vec![radius + behind + 1], geometry)?;
-    let sums = operator.reshape(sums, &input.shape)?;
+    let sums = operator.reshape_to(sums, &input.extents)?;
     let mut terms = Terms::new(&[F32, F32]);
     let (x, sum) = (terms.input(0), terms.input(1));
     // A radius of zero takes nothing, not even the element itself.

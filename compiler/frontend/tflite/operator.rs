@@ -237,19 +237,14 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         self.lowering.builder.module.add_constant(TensorType::of(element, &[count]), bytes.into())
     }
 
-    /// The constant that defines an operand, if one does.
-    pub fn constant_of(&self, operand: &Operand) -> Option<Constant> {
-        let function = &self.lowering.builder.function;
-        let inst = function.defining_inst(operand.value)?;
-        match function.insts[inst].attributes.first() {
-            Some(Attribute::Constant(constant)) if function.insts[inst].op == Op::Constant => Some(*constant),
-            _ => None,
-        }
+    /// The constant that a value is defined as, if it is.
+    pub fn constant_of(&self, value: Value) -> Option<Constant> {
+        super::fold::defining_constant(&self.lowering.builder, value)
     }
 
     /// The bytes of an operand that is a constant.
     pub fn constant_bytes(&self, operand: &Operand) -> Option<&[u8]> {
-        Some(self.lowering.builder.module.constants[self.constant_of(operand)?].data.bytes())
+        Some(self.lowering.builder.module.constants[self.constant_of(operand.value)?].data.bytes())
     }
 
     /// The bytes of an operand that depends on constants only, however it is computed.
@@ -257,6 +252,20 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         let Lowering { builder, evaluated, .. } = &mut *self.lowering;
         let constant = evaluated.constant(builder, operand.value)?;
         Some(self.lowering.builder.module.constants[constant].data.bytes())
+    }
+
+    /// A value that depends on constants only as a constant; any other as it is.
+    pub fn settled(&mut self, value: Value) -> Result<Value, Diagnostic> {
+        let Lowering { builder, evaluated, .. } = &mut *self.lowering;
+        match evaluated.constant(builder, value) {
+            Some(constant) => Ok(builder.constant(constant)?),
+            None => Ok(value),
+        }
+    }
+
+    /// The bytes of a value that is a constant.
+    pub fn known(&self, value: Value) -> Option<&[u8]> {
+        Some(self.lowering.builder.module.constants[self.constant_of(value)?].data.bytes())
     }
 
     /// The number of an operand of one element that depends on constants only.

@@ -15,13 +15,18 @@ fn one_number(operator: &mut Operator<'_, '_, '_>, operand: &Operand, what: &str
     }
 }
 
-/// A number of results, which is not negative.
-fn one_count(operator: &mut Operator<'_, '_, '_>, operand: &Operand, what: &str) -> Result<i64, Diagnostic> {
-    let count = one_number(operator, operand, what)?;
-    if (0..=i64::from(i32::MAX)).contains(&count) {
-        return Ok(count);
-    }
-    Err(invalid(312, "a count is negative or too large").about_tensor(&operand.info.name).expected("0 to 2147483647", count.to_string()))
+/// A number of results, which is not negative; one that is known only when the model runs has a bound.
+fn asked(operator: &mut Operator<'_, '_, '_>, operand: &Operand, bound: Option<u64>) -> Result<Extent, Diagnostic> {
+    let count = match operator.extent_list(operand, "counts", &[bound])?[..] {
+        [count] => count.extent(),
+        _ => None,
+    };
+    let small = |count: &Extent| operator.interval(*count).high <= i64::from(i32::MAX);
+    count.filter(small).ok_or_else(|| {
+        invalid(312, "there must be one count, neither negative nor too large")
+            .about_tensor(&operand.info.name)
+            .expected("0 to 2147483647", "others")
+    })
 }
 
 /// CUMSUM
@@ -44,16 +49,17 @@ pub(super) fn cumsum(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 pub(super) fn top_k(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 2..=2)?;
     let (input, count, output) = (operator.any_input(0)?, operator.input(1)?, operator.output(1)?);
-    operator.require_known(&input, input.rank().saturating_sub(1))?;
     if matches!(input.element(), Bool | I4 | C64) || !matches!(output.element, I16 | I32) {
         return Err(operator.type_error(&[input.element(), output.element]));
     }
-    let count = one_count(operator, &count, "counts")?;
-    let last = input.shape.last().copied().unwrap_or(0);
-    if count as u64 > last {
-        return Err(invalid(311, "more elements are asked for than there are").expected(format!("at most {last}"), count.to_string()));
+    let Some(last) = input.rank().checked_sub(1) else { return Err(invalid(314, "the input must have a dimension")) };
+    let bounds = super::shape::output_bounds(operator);
+    let count = asked(operator, &count, bounds.get(last).copied().flatten())?;
+    let (fewest, most) = (operator.interval(count).low, operator.interval(input.extents[last]).high);
+    if fewest > most {
+        return Err(invalid(311, "more elements are asked for than there are").expected(format!("at most {most}"), fewest.to_string()));
     }
-    let results = operator.builder().inst(Op::TopK, &[input.value], vec![Attribute::Word(0), Attribute::Int(count)])?;
+    let results = operator.builder().top_k(input.value, "largest", count)?;
     let positions = match output.element {
         I16 => converted(operator, results[1], I16)?,
         _ => results[1],
@@ -103,13 +109,8 @@ pub(super) fn non_max_suppression(operator: &mut Operator<'_, '_, '_>, is_soft: 
     operator.arity(inputs..=inputs, outputs..=outputs)?;
     let (boxes, scores, count) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
     let bounds = super::shape::output_bounds(operator);
-    let asked = match operator.extent_list(&count, "counts", &bounds[..1])?[..] {
-        [asked] => asked.extent(),
-        _ => None,
-    };
-    let asked = asked.ok_or_else(|| invalid(312, "there must be one count, of 0 or more").about_tensor(&count.info.name))?;
-    let most = operator.builder().function.interval(asked).high;
-    let count = i64::from(i32::try_from(most).map_err(|_| invalid(312, "a count is negative or too large"))?);
+    let asked = asked(operator, &count, bounds[0])?;
+    let count = operator.interval(asked).high;
     if boxes.element() != F32 || scores.element() != F32 {
         return Err(operator.type_error(&[boxes.element(), scores.element()]));
     }

@@ -44,12 +44,12 @@ pub(super) fn pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             return operator.bind(0, value);
         }
     };
-    let value = operator.builder().pad(input.value, low, high, value)?;
+    let value = operator.pad(input.value, &low, &high, value)?;
     operator.bind(0, value)
 }
 
 /// A border of a number.
-fn padded(
+pub(super) fn padded(
     operator: &mut Operator<'_, '_, '_>,
     input: &Operand,
     number: &Operand,
@@ -57,7 +57,7 @@ fn padded(
     high: Vec<i64>,
 ) -> Result<Value, Diagnostic> {
     match operator.number(number) {
-        Some(known) => Ok(operator.builder().pad(input.value, low, high, known)?),
+        Some(known) => operator.pad(input.value, &low, &high, known),
         None if input.element() == ElementType::C64 => pad_complex(operator, input, number, (low, high)),
         None => pad_with(operator, input, number, low, high),
     }
@@ -91,8 +91,8 @@ fn pad_with(
     let element = input.element();
     let inside = operator.constant(ElementType::Bool, &[], vec![1])?;
     let inside = operator.broadcast_to(inside, &input.extents)?;
-    let inside = operator.builder().pad(inside, low.clone(), high.clone(), Scalar::bool(false))?;
-    let padded = operator.builder().pad(input.value, low, high, Scalar::int(element, 0))?;
+    let inside = operator.pad(inside, &low, &high, Scalar::bool(false))?;
+    let padded = operator.pad(input.value, &low, &high, Scalar::int(element, 0))?;
     let shape = if number.elements() == 1 { vec![] } else { number.shape.clone() };
     let number = operator.reshape(number.value, &shape)?;
     let mut terms = Terms::new(&[ElementType::Bool, element, element]);
@@ -131,7 +131,7 @@ pub(super) fn stablehlo_pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 }
 
 /// A tensor with so many elements less one of a number between neighbours in each dimension.
-fn spread(operator: &mut Operator<'_, '_, '_>, input: &Operand, steps: &[i64], number: &Operand) -> Result<Operand, Diagnostic> {
+pub(super) fn spread(operator: &mut Operator<'_, '_, '_>, input: &Operand, steps: &[i64], number: &Operand) -> Result<Operand, Diagnostic> {
     let element = input.element();
     if steps.len() != input.rank() || steps.iter().any(|step| !(1..=i64::from(i32::MAX)).contains(step)) {
         let expected = format!("{} numbers above 0", input.rank());
@@ -168,7 +168,8 @@ pub(super) fn mirror_pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         other => return Err(invalid(313, "unknown mode").expected("REFLECT or SYMMETRIC", format!("{other:?}"))),
     };
     let (low, high) = amounts(operator, &input)?;
-    let attributes = vec![Attribute::Ints(low), Attribute::Ints(high), Attribute::Bool(edge)];
+    let padded = operator.padded(input.value, &low, &high)?;
+    let attributes = vec![Attribute::Ints(low), Attribute::Ints(high), Attribute::Bool(edge), Attribute::Extents(padded)];
     let value = operator.inst(Op::MirrorPad, &[input.value], attributes)?;
     operator.bind(0, value)
 }

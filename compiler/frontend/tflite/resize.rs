@@ -1,14 +1,17 @@
-//! RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR: rows and columns picked by constant positions, then weighted.
+//! RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR: rows and columns picked by positions, then weighted. Positions follow from the extents of
+//! the image and of the result; where both are known, they are constants.
 
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, invalid};
+use super::shape::output_bounds;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::{Term, Terms};
-use crate::ir::{Attribute, Comparison, ElementType, Node, Op, Value};
+use crate::ir::scalar::ExpressionError;
+use crate::ir::{Attribute, Comparison, ElementType, Extent, Node, Op, ScalarOp, Value};
 use ElementType::{F32, I8, I16, I32, I64, U8};
 
 /// Images larger than this are no real model's.
-const MAX_EXTENT: i64 = 1 << 16;
+const MAX_EXTENT: u64 = 1 << 16;
 
 /// How positions of the result map to those of the input.
 #[derive(Clone, Copy)]
@@ -18,11 +21,12 @@ struct Grid {
 }
 
 /// The image and the wanted height and width.
-fn image_and_size(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, [i32; 2]), Diagnostic> {
+fn image_and_size(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, [Extent; 2]), Diagnostic> {
     operator.arity(2..=2, 1..=1)?;
     let (input, list) = (operator.any_input(0)?, operator.input(1)?);
-    operator.require_known(&input, 1)?;
-    let sizes = operator.integers(&list, "sizes")?;
+    // The list is of dimensions 1 and 2 of the result.
+    let bounds = output_bounds(operator);
+    let sizes = operator.extent_list(&list, "sizes", &bounds[1..3])?;
     let [height, width] = sizes[..] else {
         return Err(invalid(311, "there must be a height and a width").expected("2 sizes", sizes.len().to_string()));
     };
@@ -31,95 +35,216 @@ fn image_and_size(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, [i32;
             .about_tensor(&input.info.name)
             .expected("rank 4", format!("{:?}", input.shape)));
     }
-    let extents = [height, width, i64::try_from(input.shape[1]).unwrap_or(0), i64::try_from(input.shape[2]).unwrap_or(0)];
-    if extents.iter().any(|n| !(1..=MAX_EXTENT).contains(n)) {
-        return Err(invalid(312, "a height or width is out of range").expected(format!("1 to {MAX_EXTENT}"), format!("{extents:?}")));
+    let wanted = [height, width].map(|size| size.extent().unwrap_or(Extent::Static(0)));
+    let extents = [wanted[0], wanted[1], input.extents[1], input.extents[2]];
+    let largest = extents.map(|extent| u64::try_from(operator.interval(extent).high).unwrap_or(0));
+    if largest.iter().any(|n| !(1..=MAX_EXTENT).contains(n)) {
+        return Err(invalid(312, "a height or width is out of range").expected(format!("1 to {MAX_EXTENT}"), format!("{largest:?}")));
     }
-    Ok((input, [height as i32, width as i32]))
+    Ok((input, wanted))
+}
+
+/// One dimension: `from` elements of the input become `to` of the result.
+#[derive(Clone, Copy)]
+struct Along {
+    dimension: usize,
+    from: Extent,
+    to: Extent,
+}
+
+impl Along {
+    /// Rows and columns.
+    fn both(input: &Operand, wanted: [Extent; 2]) -> [Self; 2] {
+        [0, 1].map(|d| Self { dimension: d + 1, from: input.extents[d + 1], to: wanted[d] })
+    }
+
+    /// Tensors of the results of an expression over `operands` and, before these, the two extents. Constants where all is known.
+    fn compute(
+        self,
+        operator: &mut Operator<'_, '_, '_>,
+        operands: &[Value],
+        expression: impl FnOnce(&mut Terms, [Node; 2]) -> Result<Vec<Node>, ExpressionError>,
+    ) -> Result<Vec<Value>, Diagnostic> {
+        let mut values = Vec::new();
+        for extent in [self.from, self.to] {
+            values.push(match extent {
+                Extent::Static(n) => operator.constant_i32(&[], &[i32::try_from(n).unwrap_or(i32::MAX)])?,
+                Extent::Value(index) => operator.inst(Op::IndexTensor, &[index], vec![Attribute::Element(I32)])?,
+            });
+        }
+        values.extend(operands);
+        let elements: Vec<ElementType> = values.iter().map(|&value| operator.lowering.builder.tensor(value).element).collect();
+        let mut terms = Terms::new(&elements);
+        let extents = [terms.input(0), terms.input(1)];
+        let results = expression(&mut terms, extents)?;
+        let results = operator.builder().map_many(&values, terms.finish_many(results))?;
+        results.into_iter().map(|value| operator.settled(value)).collect()
+    }
+
+    /// 0, 1, 2, … up to the last position of the result.
+    fn indices(self, operator: &mut Operator<'_, '_, '_>) -> Result<Value, Diagnostic> {
+        let attributes = vec![Attribute::Extents(vec![self.to]), Attribute::Int(0), Attribute::Element(I32)];
+        operator.inst(Op::Iota, &[], attributes)
+    }
+
+    /// Elements of the input from one position to the next, in binary32.
+    fn float_scale(self, operator: &mut Operator<'_, '_, '_>, align_corners: bool) -> Result<Value, Diagnostic> {
+        let scale = self.compute(operator, &[], |terms, [from, to]| {
+            let quotient = |terms: &mut Terms, [from, to]: [Node; 2]| {
+                let (from, to) = (terms.convert(from, F32), terms.convert(to, F32));
+                terms.div(from, to)
+            };
+            let whole = quotient(terms, [from, to])?;
+            if !align_corners {
+                return Ok(vec![whole]);
+            }
+            let one = terms.i32(1);
+            let (last_from, last_to) = (terms.sub(from, one)?, terms.sub(to, one)?);
+            let between = quotient(terms, [last_from, last_to])?;
+            let several = terms.compare(Comparison::Greater, to, one)?;
+            Ok(vec![terms.select(several, between, whole)?])
+        })?;
+        Ok(scale[0])
+    }
+
+    /// The same with ten fractional bits, rounded.
+    fn integer_scale(self, operator: &mut Operator<'_, '_, '_>, align_corners: bool) -> Result<Value, Diagnostic> {
+        let scale = self.compute(operator, &[], |terms, [mut from, mut to]| {
+            let one = terms.i32(1);
+            if align_corners {
+                let several = terms.compare(Comparison::Greater, to, one)?;
+                let (last_from, last_to) = (terms.sub(from, one)?, terms.sub(to, one)?);
+                from = terms.select(several, last_from, from)?;
+                to = terms.select(several, last_to, to)?;
+            }
+            // No position of a result without any is asked for.
+            let (two, unit, to) = (terms.i32(2), terms.i32(1 << 10), terms.max(to, one)?);
+            let (from, half) = (terms.mul(from, unit)?, terms.div(to, two)?);
+            let sum = terms.add(from, half)?;
+            Ok(vec![terms.div(sum, to)?])
+        })?;
+        Ok(scale[0])
+    }
+
+    /// The nearest position of the input to each one of the result, computed in binary32 as the reference does.
+    fn nearest(self, operator: &mut Operator<'_, '_, '_>, grid: Grid) -> Result<Value, Diagnostic> {
+        let operands = [self.indices(operator)?, self.float_scale(operator, grid.align_corners)?];
+        let positions = self.compute(operator, &operands, |terms, [from, _]| {
+            let mut exact = terms.input_as(2, F32);
+            if grid.half_pixel_centers {
+                let half = terms.f32(0.5);
+                exact = terms.add(exact, half)?;
+            }
+            let scale = terms.input(3);
+            let exact = terms.mul(exact, scale)?;
+            let rounding = if grid.align_corners { ScalarOp::RoundAway } else { ScalarOp::Floor };
+            let position = terms.op(rounding, &[exact])?;
+            Ok(vec![within(terms, position, from)?])
+        })?;
+        Ok(positions[0])
+    }
+
+    /// Neighbours in binary32.
+    fn float_neighbours(self, operator: &mut Operator<'_, '_, '_>, grid: Grid) -> Result<Neighbours, Diagnostic> {
+        let operands = [self.indices(operator)?, self.float_scale(operator, grid.align_corners)?];
+        let found = self.compute(operator, &operands, |terms, [from, _]| {
+            let (index, scale, half) = (terms.input_as(2, F32), terms.input(3), terms.f32(0.5));
+            let exact = if grid.half_pixel_centers {
+                let centre = terms.add(index, half)?;
+                let exact = terms.mul(centre, scale)?;
+                terms.sub(exact, half)?
+            } else {
+                terms.mul(index, scale)?
+            };
+            let (low, high) = (terms.op(ScalarOp::Floor, &[exact])?, terms.op(ScalarOp::Ceil, &[exact])?);
+            let (low, high) = (within(terms, low, from)?, within(terms, high, from)?);
+            let start = terms.convert(low, F32);
+            Ok(vec![low, high, terms.sub(exact, start)?])
+        })?;
+        Neighbours::new(operator, self, &found)
+    }
+
+    /// Neighbours with ten fractional bits. Extents have at most 17 bits, so that no product leaves 32.
+    fn integer_neighbours(self, operator: &mut Operator<'_, '_, '_>, grid: Grid) -> Result<Neighbours, Diagnostic> {
+        let operands = [self.indices(operator)?, self.integer_scale(operator, grid.align_corners)?];
+        let found = self.compute(operator, &operands, |terms, [from, _]| {
+            let (index, scale, unit) = (terms.input(2), terms.input(3), terms.i32(1 << 10));
+            let mut exact = terms.mul(index, scale)?;
+            if grid.half_pixel_centers {
+                let (two, half) = (terms.i32(2), terms.i32(1 << 9));
+                let centre = terms.div(scale, two)?;
+                exact = terms.add(exact, centre)?;
+                exact = terms.sub(exact, half)?;
+            }
+            let most = terms.i32((1 << 10) - 1);
+            let above = terms.add(exact, most)?;
+            let (low, high) = (terms.div(exact, unit)?, terms.div(above, unit)?);
+            let (low, high) = (within(terms, low, from)?, within(terms, high, from)?);
+            let start = terms.mul(low, unit)?;
+            Ok(vec![low, high, terms.sub(exact, start)?])
+        })?;
+        Neighbours::new(operator, self, &found)
+    }
+}
+
+/// A position as an integer, from 0 to the last of so many.
+fn within(terms: &mut Terms, position: Node, count: Node) -> Term {
+    let (position, zero, one) = (terms.convert(position, I32), terms.i32(0), terms.i32(1));
+    let last = terms.sub(count, one)?;
+    let position = terms.min(position, last)?;
+    terms.max(position, zero)
+}
+
+/// The two neighbours of each position along a dimension, and the distance from the first, which broadcasts to the result.
+struct Neighbours {
+    dimension: usize,
+    low: Value,
+    high: Value,
+    distance: Value,
+}
+
+impl Neighbours {
+    fn new(operator: &mut Operator<'_, '_, '_>, along: Along, found: &[Value]) -> Result<Self, Diagnostic> {
+        let mut shape = [Extent::Static(1); 4];
+        shape[along.dimension] = along.to;
+        let distance = operator.reshape_to(found[2], &shape)?;
+        Ok(Self { dimension: along.dimension, low: found[0], high: found[1], distance })
+    }
 }
 
 /// Slices of a dimension picked by positions.
-fn pick(operator: &mut Operator<'_, '_, '_>, value: Value, axis: usize, positions: &[i32]) -> Result<Value, Diagnostic> {
-    let count = operator.bounds_of(value)[axis];
-    if positions.iter().copied().eq(0..i32::try_from(count).unwrap_or(-1)) {
+fn pick(operator: &mut Operator<'_, '_, '_>, value: Value, axis: usize, positions: Value) -> Result<Value, Diagnostic> {
+    let count = operator.extents_of(value)[axis].as_static().and_then(|n| i32::try_from(n).ok());
+    let in_order = count.is_some_and(|count| {
+        let positions = operator.known(positions);
+        positions.is_some_and(|bytes| bytes.chunks_exact(4).eq((0..count).map(i32::to_le_bytes)))
+    });
+    if in_order {
         return Ok(value);
     }
-    let indices = operator.constant_i32(&[positions.len() as u64], positions)?;
-    operator.inst(Op::Gather, &[value, indices], vec![Attribute::Int(axis as i64), Attribute::Int(0)])
+    operator.inst(Op::Gather, &[value, positions], vec![Attribute::Int(axis as i64), Attribute::Int(0)])
 }
 
-/// RESIZE_NEAREST_NEIGHBOR, positions computed in binary32 as the reference does.
+/// RESIZE_NEAREST_NEIGHBOR
 pub(super) fn nearest(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_resize_nearest_neighbor_options().ok_or_else(missing_options)?;
-    let (align, half) = (options.align_corners(), options.half_pixel_centers());
-    let (input, size) = image_and_size(operator)?;
+    let grid = Grid { align_corners: options.align_corners(), half_pixel_centers: options.half_pixel_centers() };
+    let (input, wanted) = image_and_size(operator)?;
     let mut value = input.value;
-    for (axis, wanted) in [(1, size[0]), (2, size[1])] {
-        let extent = input.shape[axis] as i32;
-        let scale = if align && wanted > 1 { (extent - 1) as f32 / (wanted - 1) as f32 } else { extent as f32 / wanted as f32 };
-        let offset = if half { 0.5 } else { 0.0 };
-        let position = |index: i32| {
-            let exact = (index as f32 + offset) * scale;
-            let rounded = if align { libm::roundf(exact) } else { libm::floorf(exact) } as i32;
-            rounded.min(extent - 1).max(0)
-        };
-        let positions: Vec<i32> = (0..wanted).map(position).collect();
-        value = pick(operator, value, axis, &positions)?;
+    for along in Along::both(&input, wanted) {
+        let positions = along.nearest(operator, grid)?;
+        value = pick(operator, value, along.dimension, positions)?;
     }
     operator.bind(0, value)
 }
 
-/// The two neighbours of each position along a dimension, and the distance from the first.
-struct Neighbours<T> {
-    low: Vec<i32>,
-    high: Vec<i32>,
-    distance: Vec<T>,
-}
-
-/// Neighbours in binary32.
-fn float_neighbours(extent: i32, wanted: i32, grid: Grid) -> Neighbours<f32> {
-    let aligned = grid.align_corners && wanted > 1;
-    let scale = if aligned { (extent - 1) as f32 / (wanted - 1) as f32 } else { extent as f32 / wanted as f32 };
-    let mut neighbours = Neighbours { low: vec![], high: vec![], distance: vec![] };
-    for index in 0..wanted {
-        let exact = if grid.half_pixel_centers { (index as f32 + 0.5) * scale - 0.5 } else { index as f32 * scale };
-        let low = (libm::floorf(exact) as i32).clamp(0, extent - 1);
-        neighbours.low.push(low);
-        neighbours.high.push((libm::ceilf(exact) as i32).clamp(0, extent - 1));
-        neighbours.distance.push(exact - low as f32);
-    }
-    neighbours
-}
-
-/// Neighbours with ten fractional bits.
-fn integer_neighbours(extent: i32, wanted: i32, grid: Grid) -> Neighbours<i32> {
-    let aligned = grid.align_corners && wanted > 1;
-    let (from, to) = if aligned { (extent - 1, wanted - 1) } else { (extent, wanted) };
-    let scale = ((i64::from(from) << 10) + i64::from(to / 2)) / i64::from(to);
-    let mut neighbours = Neighbours { low: vec![], high: vec![], distance: vec![] };
-    for index in 0..i64::from(wanted) {
-        let exact = if grid.half_pixel_centers { index * scale + scale / 2 - (1 << 9) } else { index * scale };
-        let clamp = |position: i64| position.clamp(0, i64::from(extent) - 1) as i32;
-        let low = clamp(exact / (1 << 10));
-        neighbours.low.push(low);
-        neighbours.high.push(clamp((exact + (1 << 10) - 1) / (1 << 10)));
-        neighbours.distance.push((exact - (i64::from(low) << 10)) as i32);
-    }
-    neighbours
-}
-
 /// The four pixels around each position, low and high row by low and high column.
-fn corners<T>(
-    operator: &mut Operator<'_, '_, '_>,
-    input: Value,
-    rows: &Neighbours<T>,
-    columns: &Neighbours<T>,
-) -> Result<Vec<Value>, Diagnostic> {
+fn corners(operator: &mut Operator<'_, '_, '_>, input: Value, [rows, columns]: &[Neighbours; 2]) -> Result<Vec<Value>, Diagnostic> {
     let mut corners = Vec::new();
-    for row in [&rows.low, &rows.high] {
-        let picked = pick(operator, input, 1, row)?;
-        for column in [&columns.low, &columns.high] {
-            corners.push(pick(operator, picked, 2, column)?);
+    for row in [rows.low, rows.high] {
+        let picked = pick(operator, input, rows.dimension, row)?;
+        for column in [columns.low, columns.high] {
+            corners.push(pick(operator, picked, columns.dimension, column)?);
         }
     }
     Ok(corners)
@@ -132,27 +257,21 @@ pub(super) fn bilinear(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if grid.align_corners && grid.half_pixel_centers {
         return Err(invalid(313, "align_corners and half_pixel_centers exclude each other"));
     }
-    let (input, size) = image_and_size(operator)?;
+    let (input, wanted) = image_and_size(operator)?;
     let element = input.element();
-    let (height, width) = (size[0] as u64, size[1] as u64);
-    let extents = [input.shape[1] as i32, input.shape[2] as i32];
     let integer = match element {
         F32 | U8 => false,
         I8 | I16 => true,
         _ => return Err(operator.type_error(&[element])),
     };
-    let mut operands;
-    if integer {
-        let (rows, columns) = (integer_neighbours(extents[0], size[0], grid), integer_neighbours(extents[1], size[1], grid));
-        operands = corners(operator, input.value, &rows, &columns)?;
-        operands.push(operator.constant_i32(&[1, height, 1, 1], &rows.distance)?);
-        operands.push(operator.constant_i32(&[1, 1, width, 1], &columns.distance)?);
+    let [rows, columns] = Along::both(&input, wanted);
+    let neighbours = if integer {
+        [rows.integer_neighbours(operator, grid)?, columns.integer_neighbours(operator, grid)?]
     } else {
-        let (rows, columns) = (float_neighbours(extents[0], size[0], grid), float_neighbours(extents[1], size[1], grid));
-        operands = corners(operator, input.value, &rows, &columns)?;
-        operands.push(operator.constant_f32(&[1, height, 1, 1], &rows.distance)?);
-        operands.push(operator.constant_f32(&[1, 1, width, 1], &columns.distance)?);
-    }
+        [rows.float_neighbours(operator, grid)?, columns.float_neighbours(operator, grid)?]
+    };
+    let mut operands = corners(operator, input.value, &neighbours)?;
+    operands.extend(neighbours.map(|along| along.distance));
     let distance = if integer { I32 } else { F32 };
     let mut terms = Terms::new(&[element, element, element, element, distance, distance]);
     let x = if integer { weighted_integers(&mut terms, element)? } else { weighted_floats(&mut terms, element)? };

@@ -46,6 +46,24 @@ pub(super) fn geometry(
     Ok(geometry)
 }
 
+/// The padding before the first element of an extent.
+pub(super) fn padding_before(
+    operator: &mut Operator<'_, '_, '_>,
+    padding: Padding,
+    stride: u64,
+    extent: Extent,
+    taps: u64,
+) -> Result<Extent, Diagnostic> {
+    if padding != Padding::SAME {
+        return Ok(Extent::Static(0));
+    }
+    let along = Along { stride, reach: taps };
+    let positions = along.same(operator, extent)?;
+    let (most, less) = along.padding(operator, extent, positions)?;
+    let most = u64::try_from(most).map_err(|_| invalid(312, "the window is too large"))?;
+    operator.combine(IndexOperation::Subtract, Extent::Static(most), less)
+}
+
 /// Elements that a window reaches over.
 fn reach(geometry: &WindowGeometry, taps: u64) -> Result<u64, Diagnostic> {
     let reach = taps.checked_sub(1).and_then(|steps| steps.checked_mul(geometry.dilation[0] as u64)?.checked_add(1));

@@ -79,7 +79,7 @@ pub(super) fn assign(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 0..=0)?;
     let number = operator.variable(0)?;
     let value = operator.input(1)?;
-    let contents: Option<Constant> = operator.constant_of(&value);
+    let contents: Option<Constant> = operator.constant_of(value.value);
     let lowering = &mut *operator.lowering;
     let ty = lowering.builder.tensor(value.value).clone();
     let state = lowering.shared.variables.state(lowering.builder.module, number, &ty)?;

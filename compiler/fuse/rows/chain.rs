@@ -101,6 +101,7 @@ fn row_operands(function: &Function, inst: Inst) -> Option<Vec<Value>> {
     let [rows, ..] = image(function, result)?;
     match data.op {
         Op::Conv | Op::Window if !data.extents("positions").is_empty() => None,
+        Op::Pad if !data.extents("padded").is_empty() => None,
         Op::Conv if data.ints("input_dilation").iter().any(|&d| d != 1) => None,
         Op::Conv | Op::Window | Op::Pad => Some(vec![data.operands[0]]),
         Op::Map => Some(data.operands.iter().copied().filter(|&v| image(function, v).is_some_and(|[n, ..]| n == rows)).collect()),

@@ -57,9 +57,11 @@ pub fn top_k(cx: &Context<'_>) -> Types {
     let input = cx.tensor(0)?;
     cx.require(input.element != ElementType::C64, || "complex numbers have no order".into())?;
     let Some((&last, outer)) = input.shape.split_last() else { return Err(cx.error("the operand has no dimension")) };
-    let (extent, count) = (last.as_static().ok_or_else(|| cx.error("the last dimension must be static"))?, count(cx)?);
-    cx.require(count.as_static().is_some_and(|n| n <= extent), || format!("{count:?} of {extent} elements"))?;
-    cx.require(extent <= i32::MAX as u64, || "positions do not fit 31 bits".into())?;
+    let [count] = cx.shape(cx.extents("count"))?[..] else { return Err(cx.error("there is one count")) };
+    let (count, extent) = (cx.function.resolved(count), cx.function.interval(last));
+    let fewest = cx.function.interval(count).low;
+    cx.require((0..=extent.high).contains(&fewest), || format!("{count:?} of {last:?} elements"))?;
+    cx.require(extent.high <= i64::from(i32::MAX), || "positions do not fit 31 bits".into())?;
     let shape = [outer, &[count]].concat();
     let positions = cx.one(ElementType::I32, shape.clone())?;
     Ok([cx.one(input.element, shape)?, positions].concat())

@@ -27,7 +27,9 @@ pub(super) fn compute<'m>(module: &'m Module, frame: &Frame<'m>, data: &InstData
             (Attribute::Word(operation), Slot::Index(a), Slot::Index(b)) => index(interval::evaluate(*operation, *a, *b)),
             _ => fail("an operand is no index"),
         },
-        Op::TopK => tensors(search::top_k(operands[0].tensor()?, data.word("order") == "largest", data.int("count") as usize)?),
+        Op::TopK => {
+            tensors(search::top_k(operands[0].tensor()?, data.word("order") == "largest", shape(frame, data.extents("count"))?[0])?)
+        }
         Op::NonMaxSuppression => {
             let operands = operands.iter().map(Slot::tensor).collect::<Step<Vec<_>>>()?;
             tensors(search::non_max_suppression(&operands, data.int("count") as usize)?)
@@ -64,10 +66,13 @@ fn tensor<'m>(module: &'m Module, frame: &Frame<'m>, data: &InstData, operands: 
             let start = data.extents("start").iter().map(|&e| frame.extent(e)).collect::<Step<Vec<i64>>>()?;
             movement::slice(operand(0)?, &start, &shape("size")?, data.ints("stride"))
         }
-        Op::Pad => movement::pad(operand(0)?, data.ints("low"), data.ints("high"), &data.scalar("value").to_bytes()),
+        Op::Pad => {
+            let padded = movement::pad(operand(0)?, data.ints("low"), data.ints("high"), &data.scalar("value").to_bytes())?;
+            given_extents(padded, &shape("padded")?)
+        }
         Op::MirrorPad => {
             let edge = *data.attribute("edge") == Attribute::Bool(true);
-            movement::mirror_pad(operand(0)?, data.ints("low"), data.ints("high"), edge)
+            given_extents(movement::mirror_pad(operand(0)?, data.ints("low"), data.ints("high"), edge)?, &shape("padded")?)
         }
         Op::Concat => {
             let axis = data.int("axis") as usize;
@@ -142,4 +147,12 @@ pub(super) fn index_of(array: &Array<'_>) -> Step<i64> {
 /// The truth in a one-element tensor.
 pub(super) fn truth_of(array: &Array<'_>) -> Step<bool> {
     Ok(index_of(array)? != 0)
+}
+
+/// A result, if its shape is the one that is given, where one is.
+fn given_extents<'m>(result: Array<'m>, given: &[usize]) -> Step<Array<'m>> {
+    if given.is_empty() || result.shape == given {
+        return Ok(result);
+    }
+    fail(format!("the shape is {:?}, not {given:?}", result.shape))
 }

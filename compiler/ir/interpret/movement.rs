@@ -126,6 +126,9 @@ pub(super) fn mirror_pad<'m>(source: &Array<'m>, low: &[i64], high: &[i64], edge
     for d in (0..source.rank()).filter(|&d| (low[d], high[d]) != (0, 0)) {
         let extent = source.shape[d] as i64;
         let skip = i64::from(!edge);
+        if low[d].max(high[d]) > extent - skip {
+            return fail(format!("dimension {d}: padding {} and {} reaches past the mirrored side", low[d], high[d]));
+        }
         let before = (0..low[d]).rev().map(|i| i + skip);
         let behind = (0..high[d]).map(|i| extent - 1 - skip - i);
         let positions: Vec<i64> = before.chain(0..extent).chain(behind).collect();

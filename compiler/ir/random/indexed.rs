@@ -6,10 +6,13 @@ use crate::ir::*;
 
 impl Generator<'_> {
     pub(super) fn gather(&mut self) -> Proposal {
-        let source = self.tensor_where(|ty| is_static(ty) && ty.rank() > 0)?;
-        let shape = self.shape_of(source);
+        let source = self.tensor_where(|ty| ty.rank() > 0)?;
+        // Indices fit the least extent there may be, and what both have in common is known.
+        let extents = self.b.tensor(source).shape.clone();
+        let shape: Vec<u64> = extents.iter().map(|&extent| self.b.function.interval(extent).low.max(0) as u64).collect();
         let axis = self.random.below(shape.len());
-        let batch = if self.random.one_in(3) { self.random.below(axis + 1) } else { 0 };
+        let known = extents[..axis].iter().take_while(|extent| extent.as_static().is_some()).count();
+        let batch = if self.random.one_in(3) { self.random.below(known + 1) } else { 0 };
         if shape[axis] == 0 {
             return None;
         }
@@ -61,10 +64,16 @@ impl Generator<'_> {
     }
 
     pub(super) fn top_k(&mut self) -> Proposal {
-        let input = self.tensor_where(|ty| is_static(ty) && ty.rank() > 0 && ty.element != ElementType::C64)?;
-        let extent = *self.shape_of(input).last()?;
-        let count = self.random.between(0, extent as i64);
-        Some((vec![input], vec![word(self.random.below(op::ORDERS.len())), Attribute::Int(count)]))
+        let input = self.tensor_where(|ty| ty.rank() > 0 && ty.element != ElementType::C64)?;
+        let extent = *self.b.tensor(input).shape.last()?;
+        let least = self.b.function.interval(extent).low.max(0);
+        let count = match extent {
+            // All of them.
+            Extent::Value(_) if self.random.one_in(3) => extent,
+            _ if self.options.dynamic && self.random.one_in(3) => Extent::Value(self.dynamic_index(least)?),
+            _ => Extent::Static(self.random.between(0, least) as u64),
+        };
+        Some((vec![input], vec![word(self.random.below(op::ORDERS.len())), Attribute::Extents(vec![count])]))
     }
 
     /// A few boxes with corners on a small grid, so that they overlap.

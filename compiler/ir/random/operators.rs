@@ -399,7 +399,7 @@ impl Generator<'_> {
     }
 
     /// An index from 0 to `bound` that is known only when the program runs.
-    fn dynamic_index(&mut self, bound: i64) -> Option<Value> {
+    pub(super) fn dynamic_index(&mut self, bound: i64) -> Option<Value> {
         let n = self.random.between(0, bound);
         let tensor = Tensor { element: ElementType::I32, shape: vec![], bytes: (n as i32).to_le_bytes().to_vec() };
         let value = self.parameter(tensor);
@@ -408,23 +408,48 @@ impl Generator<'_> {
     }
 
     fn pad(&mut self) -> Proposal {
-        let input = self.tensor_where(is_static)?;
-        let (element, rank) = (self.b.tensor(input).element, self.b.tensor(input).rank());
-        let amounts = [self.ints(rank, -1, 2), self.ints(rank, 0, 2)];
+        let input = self.tensor_where(|_| true)?;
+        let element = self.b.tensor(input).element;
+        let shape = self.b.tensor(input).shape.clone();
+        // Only what is known may be cropped.
+        let low: Vec<i64> = shape.iter().map(|extent| self.random.between(if extent.as_static().is_some() { -1 } else { 0 }, 2)).collect();
+        let high = self.ints(shape.len(), 0, 2);
         let value = if self.random.one_in(2) { Scalar::from_bits(element, 0) } else { self.scalar(element) };
-        let [low, high] = amounts;
-        Some((vec![input], vec![Attribute::Ints(low), Attribute::Ints(high), Attribute::Scalar(value)]))
+        let padded = self.padded(&shape, &low, &high)?;
+        Some((vec![input], vec![Attribute::Ints(low), Attribute::Ints(high), Attribute::Scalar(value), Attribute::Extents(padded)]))
     }
 
     fn mirror_pad(&mut self) -> Proposal {
-        let input = self.tensor_where(is_static)?;
+        let input = self.tensor_where(|_| true)?;
         let edge = self.random.one_in(2);
+        let shape = self.b.tensor(input).shape.clone();
         let mut amounts = [Vec::new(), Vec::new()];
-        for extent in self.shape_of(input) {
-            let room = (extent as i64 - i64::from(!edge)).clamp(0, 2);
+        for &extent in &shape {
+            let room = (self.b.function.interval(extent).low - i64::from(!edge)).clamp(0, 2);
             amounts.iter_mut().for_each(|list| list.push(self.random.between(0, room)));
         }
-        Some((vec![input], amounts.map(Attribute::Ints).into_iter().chain([Attribute::Bool(edge)]).collect()))
+        let padded = self.padded(&shape, &amounts[0], &amounts[1])?;
+        let amounts = amounts.map(Attribute::Ints).into_iter();
+        Some((vec![input], amounts.chain([Attribute::Bool(edge), Attribute::Extents(padded)]).collect()))
+    }
+
+    /// The extents of a shape with a border, where some are known only when the program runs; else nothing.
+    fn padded(&mut self, shape: &[Extent], low: &[i64], high: &[i64]) -> Option<Vec<Extent>> {
+        if shape.iter().all(|extent| extent.as_static().is_some()) {
+            return Some(vec![]);
+        }
+        let mut padded = Vec::new();
+        for (d, &extent) in shape.iter().enumerate() {
+            let amount = low[d] + high[d];
+            padded.push(match extent {
+                Extent::Static(n) => Extent::Static(u64::try_from(n as i64 + amount).ok()?),
+                Extent::Value(index) => {
+                    let amount = self.b.inst(Op::IndexConstant, &[], vec![Attribute::Int(amount)]).ok()?[0];
+                    Extent::Value(self.b.inst(Op::IndexBinary, &[index, amount], vec![word(0)]).ok()?[0])
+                }
+            });
+        }
+        Some(padded)
     }
 
     fn concat(&mut self) -> Proposal {

@@ -6,7 +6,7 @@ use super::super::graph;
 use super::Translate;
 use super::call::Call;
 use super::matrix::{accumulator, add_bias};
-use crate::ir::{Attribute, Op, Scalar, Value, WindowGeometry};
+use crate::ir::{Scalar, Value, WindowGeometry};
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[("aten::convolution.out", convolution)];
 
@@ -144,6 +144,6 @@ fn spread_input(c: &mut Call<'_, '_, '_>, input: Value, stride: &[i64]) -> Resul
     let split = c.reshape(input, &split)?;
     let zero = Scalar::int(c.element(input), 0);
     let low = vec![0; high.len()];
-    let padded = c.builder().inst(Op::Pad, &[split], vec![Attribute::Ints(low), Attribute::Ints(high), Attribute::Scalar(zero)])?[0];
+    let padded = c.builder().pad(split, low, high, zero)?;
     c.reshape(padded, &joined)
 }

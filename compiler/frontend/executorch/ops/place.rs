@@ -6,7 +6,7 @@ use super::Translate;
 use super::call::Call;
 use super::index::{Indexed, flattened, indexed};
 use crate::ir::op::COMBINATIONS;
-use crate::ir::{Attribute, ElementType, Op, Value};
+use crate::ir::{Attribute, ElementType, Extent, Op, Value};
 
 type Outcome = Result<(), Fault>;
 
@@ -117,8 +117,8 @@ fn top_k(c: &mut Call<'_, '_, '_>) -> Outcome {
     let mut permutation: Vec<usize> = (0..rank).filter(|&d| d != axis).collect();
     permutation.push(axis);
     let moved = c.transpose(line, &permutation)?;
-    let attributes = vec![Attribute::Word(u8::from(!largest)), Attribute::Int(count)];
-    let results = c.builder().inst(Op::TopK, &[moved], attributes)?;
+    let count = u64::try_from(count).map_err(|_| Fault::invalid("a count is negative").expected("0 or more", count.to_string()))?;
+    let results = c.builder().top_k(moved, if largest { "largest" } else { "smallest" }, Extent::Static(count))?;
     for (index, result) in [(5, results[0]), (6, results[1])] {
         let mut result = c.transpose(result, &graph::inverse(&permutation))?;
         if shape.is_empty() {
