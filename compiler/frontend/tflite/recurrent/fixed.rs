@@ -9,7 +9,7 @@ use crate::ir::{Comparison, Node, ScalarOp};
 const LARGEST: i32 = 32767;
 
 /// `a × b ÷ 2¹⁵` to nearest.
-fn multiply(terms: &mut Terms, a: Node, b: Node) -> Term {
+pub(super) fn multiply(terms: &mut Terms, a: Node, b: Node) -> Term {
     let product = terms.mul(a, b)?;
     let (half, fifteen) = (terms.i32(1 << 14), terms.i32(15));
     let product = terms.add(product, half)?;

@@ -2,7 +2,7 @@
 
 use super::super::convolution::missing_options;
 use super::super::operator::{Lowered, Operand, Operator, invalid, unsupported};
-use super::{CellActivation, expect_element, expect_shape, lstm_float, lstm_integer, lstm_micro, stacked, swapped};
+use super::{CellActivation, expect_element, expect_shape, lstm_basic, lstm_float, lstm_integer, lstm_micro, stacked, swapped};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{ElementType, Value};
 use crate::schema::tflite::LSTMKernelType;
@@ -256,7 +256,7 @@ pub(in super::super) fn lstm(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     };
     if options.kernel_type() == LSTMKernelType::BASIC {
         operator.arity(5..=5, 4..=4)?;
-        return lstm_float::basic(operator, settings);
+        return lstm_basic::basic(operator, settings);
     }
     operator.arity(20..=24, 1..=1)?;
     let input = operator.input(0)?;

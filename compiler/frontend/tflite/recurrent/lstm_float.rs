@@ -1,6 +1,6 @@
 //! LSTM cells of floats, with weights of f32 or int8.
 
-use super::super::operator::{Lowered, Operand, Operator, invalid};
+use super::super::operator::{Operand, Operator, invalid};
 use super::lstm::{Cell, Gate, Settings};
 use super::matrix::Matrix;
 use super::sequence::{Step, Stepped, sequence};
@@ -87,7 +87,7 @@ impl InputProducts {
 }
 
 /// The sum of tensors, from the first on.
-fn sum(builder: &mut FunctionBuilder<'_>, values: &[Value]) -> Result<Value, Diagnostic> {
+pub(super) fn sum(builder: &mut FunctionBuilder<'_>, values: &[Value]) -> Result<Value, Diagnostic> {
     if let [only] = values {
         return Ok(*only);
     }
@@ -101,7 +101,7 @@ fn sum(builder: &mut FunctionBuilder<'_>, values: &[Value]) -> Result<Value, Dia
 }
 
 /// One map over tensors of f32.
-fn map(
+pub(super) fn map(
     builder: &mut FunctionBuilder<'_>,
     operands: &[Value],
     build: impl FnOnce(&mut Terms, &[Node]) -> Term,
@@ -113,7 +113,7 @@ fn map(
 }
 
 /// Between −bound and bound.
-fn clip(terms: &mut Terms, x: Node, bound: f32) -> Term {
+pub(super) fn clip(terms: &mut Terms, x: Node, bound: f32) -> Term {
     if bound <= 0.0 {
         return Ok(x);
     }
@@ -256,49 +256,4 @@ fn normalized(builder: &mut FunctionBuilder<'_>, value: Value, cells: u64, [coef
         let scaled = terms.mul(x[2], normal)?;
         terms.add(scaled, x[3])
     })
-}
-
-/// The basic cell: one matrix for input and output state side by side; gates in the order input, cell, forget, output. It gives
-/// its output and its cell state, and shows the joined input and the sums of the gates.
-pub(super) fn basic(operator: &mut Operator<'_, '_, '_>, settings: Settings) -> Lowered {
-    let [input, hidden, weights, bias, before] = [0, 1, 2, 3, 4].map(|index| operator.input(index));
-    let (input, hidden, weights, bias, before) = (input?, hidden?, weights?, bias?, before?);
-    let operands = [&input, &hidden, &weights, &bias, &before];
-    if operands.iter().any(|operand| operand.element() != F32) {
-        return Err(operator.type_error(&operands.map(Operand::element)));
-    }
-    let ([batch, depth], [_, width]) = (matrix_shape(&input)?, matrix_shape(&hidden)?);
-    let rows = width.checked_mul(4).ok_or_else(|| invalid(302, "the weights have too many rows"))?;
-    expect_shape(&hidden, &[batch, width])?;
-    expect_shape(&before, &[batch, width])?;
-    expect_shape(&weights, &[rows, depth.saturating_add(width)])?;
-    expect_shape(&bias, &[rows])?;
-    let builder = operator.builder();
-    let joined = builder.concat(&[input.value, hidden.value], 1)?;
-    let product = builder.matmul(joined, weights.value, (0, 0), F32)?;
-    let sums = sum(builder, &[product, bias.value])?;
-    let mut gates = Vec::new();
-    for gate in 0..4 {
-        gates.push(columns(builder, sums, gate * width, width)?);
-    }
-    let after = map(builder, &[gates[0], gates[1], gates[2], before.value], |terms, x| {
-        let (input, forget) = (terms.op(ScalarOp::Logistic, &[x[0]])?, terms.op(ScalarOp::Logistic, &[x[2]])?);
-        let candidate = terms.op(ScalarOp::Tanh, &[x[1]])?;
-        let (new, kept) = (terms.mul(input, candidate)?, terms.mul(forget, x[3])?);
-        let after = terms.add(new, kept)?;
-        clip(terms, after, settings.cell_clip)
-    })?;
-    let output = map(builder, &[gates[3], after], |terms, x| {
-        let (gate, shown) = (terms.op(ScalarOp::Logistic, &[x[0]])?, terms.op(ScalarOp::Tanh, &[x[1]])?);
-        terms.mul(gate, shown)
-    })?;
-    for (index, value) in [output, after, joined, sums].into_iter().enumerate() {
-        operator.bind(index, value)?;
-    }
-    Ok(())
-}
-
-fn matrix_shape(operand: &Operand) -> Result<[u64; 2], Diagnostic> {
-    let error = || invalid(314, "the operand must be a matrix").about_tensor(&operand.info.name);
-    <[u64; 2]>::try_from(operand.shape.clone()).map_err(|_| error().expected("rank 2", format!("{:?}", operand.shape)))
 }

@@ -2,6 +2,7 @@
 
 mod fixed;
 mod lstm;
+mod lstm_basic;
 mod lstm_float;
 mod lstm_integer;
 mod lstm_micro;
