@@ -5,8 +5,8 @@ use super::operator::{Lowered, Operator};
 use super::unary::{self, exp_f32};
 use super::{
     OperatorCode, arithmetic, blocks, comparison, complex, concatenation, control, convolution, convolution_3d, custom, division,
-    fully_connected, indexing, matrix, normalization, ordering, padding, pooling, quantize, recurrent, reduction, resize, segments,
-    selection, shape, slicing, softmax, sparse, tables, variables,
+    fully_connected, indexing, matrix, normalization, ordering, padding, pooling, quantize, recurrent, reduce_window, reduction, resize,
+    segments, selection, shape, slicing, softmax, sparse, stablehlo_indexing, tables, variables,
 };
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::ElementType::{I8, I16};
@@ -114,6 +114,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::REDUCE_MAX, |o| reduction::reduce(o, "max")),
     (Code::REDUCE_MIN, |o| reduction::reduce(o, "min")),
     (Code::REDUCE_PROD, |o| reduction::reduce(o, "product")),
+    (Code::REDUCE_WINDOW, reduce_window::reduce_window),
     (Code::RELU, |o| unary::relu(o, Activation::RELU)),
     (Code::RELU6, |o| unary::relu(o, Activation::RELU6)),
     (Code::RELU_0_TO_1, |o| unary::relu(o, Activation::RELU_0_TO_1)),
@@ -148,10 +149,13 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::SQUEEZE, shape::squeeze),
     (Code::STABLEHLO_ADD, |o| arithmetic::plain(o, ScalarOp::Add)),
     (Code::STABLEHLO_COMPOSITE, control::composite),
+    (Code::STABLEHLO_GATHER, stablehlo_indexing::gather),
     (Code::STABLEHLO_MAXIMUM, |o| arithmetic::plain(o, ScalarOp::Max(NanRule::First))),
     (Code::STABLEHLO_MINIMUM, |o| arithmetic::plain(o, ScalarOp::Min(NanRule::First))),
     (Code::STABLEHLO_MULTIPLY, |o| arithmetic::plain(o, ScalarOp::Mul)),
     (Code::STABLEHLO_PAD, padding::stablehlo_pad),
+    (Code::STABLEHLO_REDUCE_WINDOW, reduce_window::stablehlo_reduce_window),
+    (Code::STABLEHLO_SCATTER, stablehlo_indexing::scatter),
     (Code::STABLEHLO_SHIFT_LEFT, |o| arithmetic::plain(o, ScalarOp::ShiftLeft)),
     (Code::STRIDED_SLICE, slicing::strided_slice),
     (Code::SUB, arithmetic::sub),
@@ -184,12 +188,8 @@ pub(super) const REFUSED: &[(Code, &str)] = &[
     (Code::MULTINOMIAL, "its random numbers are the runtime's own"),
     (Code::RANDOM_STANDARD_NORMAL, "its random numbers are the runtime's own"),
     (Code::RANDOM_UNIFORM, "its random numbers are the runtime's own"),
-    (Code::REDUCE_WINDOW, "reductions over windows of any rank are not there yet"),
     (Code::SKIP_GRAM, "it works on strings"),
-    (Code::STABLEHLO_GATHER, "gathering of slices in any dimensions is not there yet"),
-    (Code::STABLEHLO_REDUCE_WINDOW, "reductions over windows of any rank are not there yet"),
     (Code::STABLEHLO_RNG_BIT_GENERATOR, "its random numbers are the runtime's own"),
-    (Code::STABLEHLO_SCATTER, "scattering of slices in any dimensions is not there yet"),
 ];
 
 /// The lowering of an operator.
