@@ -1,5 +1,6 @@
 //! From a module to a [`Program`]: groups, schedules, one memory plan a method, then kernels with every address decided.
 
+mod alike;
 mod bands;
 mod emission;
 mod extents;
@@ -120,6 +121,12 @@ pub fn lower_levels(module: &Module, options: Options, others: &[&'static Machin
     if !failures.is_empty() {
         failures.dedup();
         return Err(Diagnostics(failures));
+    }
+    if !module.open_constants {
+        for (level, machine) in machines.iter().enumerate() {
+            let steps = methods.iter_mut().map(|levels| &mut levels[level].steps[..]).collect();
+            alike::join(level, machine, steps, &mut pool);
+        }
     }
     let (kernels, constants) = pool.finish();
     let mut programs = kernels.into_iter().enumerate().map(|(level, kernels)| Program {

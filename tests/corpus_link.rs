@@ -52,13 +52,6 @@ const SAMPLE: &[&str] = &[
 /// Bytes of code that a CPU level of a model may have.
 const MOST_CODE: u64 = 512 << 10;
 
-/// Models whose code at x86-64-v4 is larger: tiles of 64 channels, in bands of rows, with an epilogue written out for each pixel.
-const MORE_CODE: &[(&str, u64)] = &[
-    ("coral-deeplab_mobilenet_edgetpu_slim_cityscapes_quant", 640 << 10),
-    ("coral-mobilenet_v2_1.0_224_quant", 640 << 10),
-    ("coral-tf2_mobilenet_v2_1.0_224_ptq", 640 << 10),
-];
-
 /// Single operators that one program runs: enough that linking costs little.
 const OPERATORS_A_PROGRAM: usize = 40;
 
@@ -257,9 +250,7 @@ fn check(models: &[PathBuf], tools: Tools, (failures, refused): &mut (Vec<String
 /// The levels of a model with more code than a level may have.
 fn too_much_code(case: &Case<'_>) -> Vec<String> {
     let levels = case.compiled.files.record.levels.split(',').zip(&case.compiled.files.record.level_code_bytes);
-    let name = case.model.file_stem().unwrap_or_default();
-    let most = MORE_CODE.iter().find(|(model, _)| name == *model).map_or(MOST_CODE, |(_, bytes)| *bytes);
-    let large = levels.filter(|(_, bytes)| **bytes > most);
+    let large = levels.filter(|(_, bytes)| **bytes > MOST_CODE);
     large.map(|(level, bytes)| format!("{}: {bytes} B of code for {level}", case.model.display())).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Lowered programs run by the interpreter of kernels, for every machine, whether this computer can run its code or not: each kernel
 //! keeps the rules of its language, stays inside its buffers, and the outputs are those of the tensor interpreter.
 
+mod hot_loops;
 mod support;
 
 use modelc::ir::builder::WindowGeometry;
@@ -344,6 +345,60 @@ fn requantized_convolutions_match_on_every_machine() {
         for machine in MACHINES {
             let result = check(&module, std::slice::from_ref(&image), &[machine]);
             assert_eq!(result, Ok(Ok(())), "{rule:?}, shift {shift}, from {least}, on {}", machine.level);
+        }
+    }
+}
+
+/// Convolutions of one image that differ in zero points and in what is added to their sums, one a channel or one for all.
+fn alike(count: i64) -> (Module, Tensor) {
+    let (channels, outputs) = (12, 40);
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let shape = [1, 5, 6, channels];
+    let image = builder.param(Type::Tensor(TensorType::of(ElementType::I8, &shape)), None);
+    let bytes = |count: u64, salt: u64| (0..count).map(|i| number(i + (salt << 20)) as u8).collect::<Vec<u8>>();
+    let mut results = Vec::new();
+    for k in 0..count {
+        let filter = builder.literal(TensorType::of(ElementType::I8, &[outputs, 3, 3, channels]), bytes(outputs * 9 * channels, k as u64));
+        let window = || vec![1; 2];
+        let geometry = WindowGeometry {
+            strides: window(),
+            dilation: window(),
+            padding_low: window(),
+            padding_high: window(),
+            ..WindowGeometry::default()
+        };
+        let sums = builder.conv(image, filter.expect("a filter"), geometry, 1, (3 * k - 4, 0), ElementType::I32).expect("a convolution");
+        let mut e = ExpressionBuilder::new(&[ElementType::I32]);
+        let sum = e.input(0);
+        let [added, most] = [100 - 7 * k as i32, 5000 + 900 * k as i32].map(|n| e.constant(Scalar::i32(n)));
+        let moved = e.op(ScalarOp::Add, &[sum, added]).expect("a sum");
+        let low = e.op(ScalarOp::Min(NanRule::First), &[moved, most]).expect("a minimum");
+        let float = e.convert(low, ElementType::F32);
+        let scale = e.constant(Scalar::f32(0.25 + k as f32));
+        let scaled = e.op(ScalarOp::Mul, &[float, scale]).expect("a product");
+        results.push(builder.map(&[sums], e.finish(vec![scaled])).expect("a map"));
+    }
+    let outputs = results.iter().map(|_| Port::default()).collect();
+    let function = builder.finish(results);
+    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs: vec![Port::default()], outputs });
+    let tensor = Tensor { element: ElementType::I8, bytes: bytes(shape.iter().product(), 77), shape: shape.to_vec() };
+    (module, tensor)
+}
+
+#[test]
+fn kernels_that_differ_in_numbers_are_one() {
+    let (mut module, image) = alike(3);
+    passes::run_all(&mut module);
+    for machines in objects() {
+        let result = check(&module, std::slice::from_ref(&image), &machines);
+        assert_eq!(result, Ok(Ok(())), "on {}", names(&machines));
+        let options = lower::Options { machine: machines[0], effort: Effort::Normal, plan: PlanSource::Own };
+        let lowered = pipeline::lower_levels(&module, "module", options, &machines[1..]).expect("convolutions have schedules");
+        for level in lowered.levels() {
+            let kernels: Vec<_> = level.program.kernels.iter().map(|kernel| &kernel.name).collect();
+            assert_eq!(kernels.len(), 1, "{}: {kernels:?}", level.machine.level);
+            assert_eq!(level.program.methods[0].steps.len(), 3);
         }
     }
 }

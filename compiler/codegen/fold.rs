@@ -19,6 +19,20 @@ pub(super) fn used_values(kernel: &Kernel) -> HashSet<Value> {
     used
 }
 
+/// The values that are used exactly once.
+pub(super) fn used_once(kernel: &Kernel) -> HashSet<Value> {
+    let mut uses = HashMap::<Value, usize>::new();
+    let mut regions = vec![&kernel.body];
+    while let Some(region) = regions.pop() {
+        region.yields.iter().for_each(|value| *uses.entry(*value).or_default() += 1);
+        for statement in &region.statements {
+            statement.inst.operands().into_iter().for_each(|value| *uses.entry(value).or_default() += 1);
+            regions.extend(statement.inst.regions());
+        }
+    }
+    uses.into_iter().filter(|(_, uses)| *uses == 1).map(|(value, _)| value).collect()
+}
+
 /// The loads from constant memory, of multiples of eight bytes, whose only use is a conversion to wider integers in their own
 /// region. Each comes with its instruction.
 pub(super) fn widened_loads(kernel: &Kernel) -> HashMap<Value, Inst> {

@@ -42,6 +42,15 @@ impl Inst {
         }
     }
 
+    /// The regions it holds, to be changed.
+    pub fn regions_mut(&mut self) -> Vec<&mut Region> {
+        match self {
+            Self::For { body, .. } | Self::Loop { body, .. } => vec![body],
+            Self::If { then, otherwise, .. } => vec![then, otherwise],
+            _ => vec![],
+        }
+    }
+
     /// The buffer it reads or writes.
     pub fn buffer(&self) -> Option<Buffer> {
         match self {

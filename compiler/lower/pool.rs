@@ -34,6 +34,16 @@ impl Pool {
         self.kernels[level].position(kernel, name)
     }
 
+    /// The kernels of a level, which are gone from the pool then.
+    pub fn take_kernels(&mut self, level: usize) -> Vec<Kernel> {
+        std::mem::take(&mut self.kernels[level]).list
+    }
+
+    /// Sets the kernels of a level, when no more are added.
+    pub fn set_kernels(&mut self, level: usize, list: Vec<Kernel>) {
+        self.kernels[level].list = list;
+    }
+
     /// The position of a constant.
     pub fn constant(&mut self, data: &Data, name: impl FnOnce() -> String) -> u32 {
         let key = if self.open { data.bytes().as_ptr() as u64 } else { hash_of(data.bytes()) };

@@ -89,13 +89,13 @@ impl Lowering<'_> {
         like.iter().map(|&value| self.param(block, self.ty(value))).collect()
     }
 
-    /// Opens the scope of a region whose code does not belong to the block that is written.
-    fn open(&mut self) {
+    /// Opens the scope of a region whose code does not belong to the block that is written, with what it hands to its next round.
+    fn open(&mut self, carried: &[Value]) {
         let block = self.block;
         if let Some(scope) = self.scopes.last_mut() {
             scope.outlet = Some(block);
         }
-        self.scopes.push(Scope::default());
+        self.scopes.push(Scope::new(!carried.is_empty()));
     }
 
     fn close(&mut self) {
@@ -116,7 +116,7 @@ impl Lowering<'_> {
         let (head, exit) = (self.function.block(), self.function.block());
         let entry: Vec<VReg> = std::iter::once(start).chain(begin.iter().copied()).collect();
         let inner_loops = std::mem::take(&mut self.inner_loops);
-        self.open();
+        self.open(carried);
         if certain {
             self.jump(head, entry);
         } else {
@@ -180,7 +180,7 @@ impl Lowering<'_> {
         let begin = self.arguments(carried)?;
         let (head, exit) = (self.function.block(), self.function.block());
         let inner_loops = std::mem::take(&mut self.inner_loops);
-        self.open();
+        self.open(carried);
         self.jump(head, begin);
         self.start(head);
         let inside = self.params(head, carried);
@@ -201,7 +201,7 @@ impl Lowering<'_> {
         let (yes, no, after) = (self.function.block(), self.function.block(), self.function.block());
         self.branch(Op::TestBranch, vec![Arg::Use(condition)], [yes, no]);
         for (block, region) in [(yes, then), (no, otherwise)] {
-            self.open();
+            self.open(&[]);
             self.start(block);
             self.statements(region)?;
             let arguments = self.arguments(&region.yields)?;

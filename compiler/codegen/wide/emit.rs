@@ -368,6 +368,8 @@ impl<'a> Emitter<'a> {
         let (reg, vvvv, rm) = match row.shape {
             // A register with itself: zeros or ones, whatever it held.
             Shape::Rvm if explicit.len() == 1 => (register(0)?, register(0)?, any(0)?),
+            // The result takes the place of the first operand.
+            Shape::Rvm if explicit.len() == 2 => (register(0)?, register(0)?, any(1)?),
             Shape::Rvm => (register(0)?, register(1)?, any(2)?),
             Shape::Rm => (register(0)?, 0, any(1)?),
             Shape::Mr => (register(1)?, 0, any(0)?),

@@ -4,17 +4,19 @@ use super::encode::Length;
 use super::held::Held;
 use super::lower::Lowering;
 use super::machine_ir::Arg;
-use super::rows;
+use super::rows::{self, Row};
 use crate::codegen::CodegenError;
 use crate::kernel::{BinaryOp, DotOp, Value};
 use regalloc2::VReg;
 
 impl Lowering<'_> {
-    /// Signed 64-bit products of the even lanes and of the odd ones.
-    fn wide_products(&mut self, n: Length, x: VReg, y: VReg) -> (VReg, VReg) {
-        let even = self.two(&rows::VPMULDQ, n, x, y);
-        let (x, y) = (self.one_with(&rows::VPSRLQ, n, x, 32), self.one_with(&rows::VPSRLQ, n, y, 32));
-        (even, self.two(&rows::VPMULDQ, n, x, y))
+    /// Signed 64-bit products of the even lanes and of the odd ones, or unsigned ones: `row` says which. `equal` says that the lanes of the
+    /// second factor are.
+    fn wide_products(&mut self, row: &'static Row, n: Length, (x, y): (VReg, VReg), equal: bool) -> (VReg, VReg) {
+        let even = self.two(row, n, x, y);
+        let x_odd = self.one_with(&rows::VPSRLQ, n, x, 32);
+        let y_odd = if equal { y } else { self.odd_lanes(n, y) };
+        (even, self.two(row, n, x_odd, y_odd))
     }
 
     /// The low halves of 64-bit lanes, and the high halves of others, as 32-bit lanes.
@@ -32,10 +34,7 @@ impl Lowering<'_> {
         let equal_lanes = self.constants.contains_key(&b);
         let (a, b) = (self.vector(a)?, self.vector(b)?);
         Ok(Held::Vector(self.map2(&a, &b, |l, n, x, y| {
-            let even = l.two(&rows::VPMULUDQ, n, x, y);
-            let x_odd = l.one_with(&rows::VPSRLQ, n, x, 32);
-            let y_odd = if equal_lanes { y } else { l.odd_lanes(n, y) };
-            let odd = l.two(&rows::VPMULUDQ, n, x_odd, y_odd);
+            let (even, odd) = l.wide_products(&rows::VPMULUDQ, n, (x, y), equal_lanes);
             l.high_halves(n, even, odd)
         })))
     }
@@ -64,9 +63,10 @@ impl Lowering<'_> {
     /// `(a·b + 2³⁰) >> 31`, saturating: for odd lanes the high half of twice the rounded product. Only INT_MIN · INT_MIN saturates, and nothing else
     /// rounds to what it wraps to, INT_MIN: so INT_MIN becomes INT_MAX afterwards.
     pub fn doubling_high_multiply(&mut self, a: Value, b: Value, saturates: bool) -> Result<Held, CodegenError> {
+        let equal_lanes = self.constants.contains_key(&b);
         let (a, b) = (self.vector(a)?, self.vector(b)?);
         let result = self.map2(&a, &b, |l, n, x, y| {
-            let (even, odd) = l.wide_products(n, x, y);
+            let (even, odd) = l.wide_products(&rows::VPMULDQ, n, (x, y), equal_lanes);
             let half = l.number(8, n, 1 << 30);
             let (even, odd) = (l.two(&rows::VPADDQ, n, even, half), l.two(&rows::VPADDQ, n, odd, half));
             let (even, odd) = (l.one_with(&rows::VPSRLQ, n, even, 31), l.two(&rows::VPADDQ, n, odd, odd));
@@ -138,6 +138,7 @@ impl Lowering<'_> {
     pub fn dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
         let (sums, a, b) = (self.vector(accumulator)?, self.vector(a)?, self.vector(b)?);
         let length = sums.length();
+        let in_place = self.adds_in_place(accumulator);
         let parts = (0..sums.parts.len()).map(|i| {
             let (sum, x, y) = (sums.parts[i], a.parts[i], b.parts[i]);
             match op {
@@ -145,9 +146,12 @@ impl Lowering<'_> {
                 DotOp::Signed16 if self.avx512 => self.tied(&rows::VPDPWSSD, length, sum, x, y),
                 DotOp::Signed16 => {
                     let products = self.two(&rows::VPMADDWD, length, x, y);
-                    self.two(&rows::VPADDD, length, sum, products)
+                    self.add_to(length, sum, products, in_place)
                 }
-                _ => self.dot_bytes(op, length, sum, x, y),
+                _ => {
+                    let products = self.dot_bytes(op, length, x, y);
+                    self.add_to(length, sum, products, in_place)
+                }
             }
         });
         let parts = parts.collect();
@@ -155,14 +159,13 @@ impl Lowering<'_> {
     }
 
     /// Bytes as words, the even ones and the odd ones, two products at a time.
-    fn dot_bytes(&mut self, op: DotOp, n: Length, sum: VReg, x: VReg, y: VReg) -> VReg {
+    fn dot_bytes(&mut self, op: DotOp, n: Length, x: VReg, y: VReg) -> VReg {
         let signed = op == DotOp::Signed8;
         let (x_even, x_odd) = self.even_and_odd_bytes(n, x, signed);
         let (y_even, y_odd) = self.even_and_odd_bytes(n, y, true);
         let even = self.two(&rows::VPMADDWD, n, x_even, y_even);
         let odd = self.two(&rows::VPMADDWD, n, x_odd, y_odd);
-        let products = self.two(&rows::VPADDD, n, even, odd);
-        self.two(&rows::VPADDD, n, sum, products)
+        self.two(&rows::VPADDD, n, even, odd)
     }
 
     fn even_and_odd_bytes(&mut self, n: Length, x: VReg, signed: bool) -> (VReg, VReg) {

@@ -49,9 +49,18 @@ impl Linear {
 pub(super) struct Scope {
     /// The block in which what is wanted inside a nested region can be computed.
     pub outlet: Option<Block>,
+    /// Whether it is a loop that hands values to its next round.
+    pub carries: bool,
     products: HashMap<(VReg, i64), VReg>,
     sums: HashMap<Linear, VReg>,
     addresses: HashMap<(Buffer, Terms), VReg>,
+}
+
+impl Scope {
+    /// A region of which nothing is computed yet.
+    pub fn new(carries: bool) -> Self {
+        Self { carries, ..Self::default() }
+    }
 }
 
 impl Lowering<'_> {

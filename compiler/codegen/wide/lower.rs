@@ -10,7 +10,7 @@ use crate::kernel::{BufferKind, Inst, Kernel, Lane, Region, Type, Value};
 use crate::machine::Machine;
 use cranelift_entity::EntityRef;
 use regalloc2::{PReg, RegClass, VReg};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Where parameters arrive: the integer registers of the System V convention in order; the rest are on the stack.
 const PARAMETERS: [usize; 6] = [7, 6, 2, 1, 8, 9];
@@ -41,6 +41,8 @@ pub(super) struct Lowering<'a> {
     pub widened_loads: HashMap<Value, Inst>,
     /// Masks whose integers are subtracted and used for nothing else.
     pub subtracted_masks: HashMap<Value, Value>,
+    /// Values that are used once.
+    pub used_once: HashSet<Value>,
     /// The operands of bitwise conjunctions.
     pub conjunctions: HashMap<VReg, (VReg, VReg)>,
     /// Where registers were loaded from that hold a vector of memory that nothing writes.
@@ -72,6 +74,7 @@ pub(super) fn lower(kernel: &Kernel, machine: &Machine) -> Result<Function, Code
         failures: BTreeMap::new(),
         widened_loads: crate::codegen::fold::widened_loads(kernel),
         subtracted_masks: crate::codegen::fold::subtracted_masks(kernel),
+        used_once: crate::codegen::fold::used_once(kernel),
         conjunctions: HashMap::new(),
         constant_loads: HashMap::new(),
         inner_loops: 0,
@@ -205,6 +208,18 @@ impl Lowering<'_> {
     /// The first operand's register becomes the result's.
     pub fn tied(&mut self, row: &'static Row, length: Length, c: VReg, a: VReg, b: VReg) -> VReg {
         self.row(row, length, &[Arg::Tied(c), Arg::Use(a), Arg::Use(b)])
+    }
+
+    /// Whether an accumulator gives its register to the sum: it is one of those that a loop carries, which then keep their registers, and
+    /// nothing else uses it. Elsewhere the allocator is free to choose.
+    pub fn adds_in_place(&self, accumulator: Value) -> bool {
+        self.scopes.last().is_some_and(|scope| scope.carries) && self.used_once.contains(&accumulator)
+    }
+
+    /// The sum of 32-bit lanes, perhaps in the register of the first operand.
+    pub fn add_to(&mut self, length: Length, sum: VReg, x: VReg, in_place: bool) -> VReg {
+        let sum = if in_place { Arg::Tied(sum) } else { Arg::Use(sum) };
+        self.row(&rows::VPADDD, length, &[sum, Arg::Use(x)])
     }
 
     /// A number in every lane of a register.

@@ -1,0 +1,128 @@
+//! The innermost loops of schedules, as instructions of machines with long vectors: sums stay in their registers from round to round.
+
+use modelc::codegen::listing::{Listing, listing};
+use modelc::ir::builder::WindowGeometry;
+use modelc::ir::{ElementType, ExpressionBuilder, FunctionBuilder, Method, Module, Port, ScalarOp, TensorType, Type, Value};
+use modelc::lower::{self, PlanSource};
+use modelc::machine::machine;
+use modelc::pipeline;
+use modelc::plan::Effort;
+use modelc::target::target;
+
+/// What a loop computes.
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    /// A convolution with a square window, in groups of so many channels.
+    Conv { window: u64, channels: u64, outputs: u64, groups: u64 },
+    /// A product of matrices.
+    Matmul { rows: u64, inner: u64, outputs: u64 },
+    /// A product of tensors, element by element.
+    Map,
+}
+
+fn bytes(ty: &TensorType) -> Vec<u8> {
+    let elements = ty.static_elements().expect("static extents");
+    match ty.element {
+        ElementType::F32 => (0..elements).flat_map(|i| ((i % 23) as f32 / 8.0).to_le_bytes()).collect(),
+        _ => (0..elements).map(|i| (i * 31 % 251) as u8).collect(),
+    }
+}
+
+/// A module that does some work on floats or bytes.
+fn module(work: Work, element: ElementType) -> Module {
+    let accumulator = if element == ElementType::F32 { ElementType::F32 } else { ElementType::I32 };
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let constant = |builder: &mut FunctionBuilder<'_>, shape: &[u64]| -> Value {
+        let ty = TensorType::of(element, shape);
+        let bytes = bytes(&ty);
+        builder.literal(ty, bytes).expect("a constant")
+    };
+    let parameter = |builder: &mut FunctionBuilder<'_>, shape: &[u64]| builder.param(Type::Tensor(TensorType::of(element, shape)), None);
+    let mut inputs = 1;
+    let result = match work {
+        Work::Conv { window, channels, outputs, groups } => {
+            let image = parameter(&mut builder, &[1, 24, 24, channels]);
+            let filter = constant(&mut builder, &[outputs, window, window, channels / groups]);
+            let padding = vec![window as i64 / 2; 2];
+            let geometry = WindowGeometry {
+                strides: vec![1; 2],
+                dilation: vec![1; 2],
+                padding_low: padding.clone(),
+                padding_high: padding,
+                ..WindowGeometry::default()
+            };
+            builder.conv(image, filter, geometry, groups, (0, 0), accumulator).expect("a convolution")
+        }
+        Work::Matmul { rows, inner, outputs } => {
+            let left = parameter(&mut builder, &[rows, inner]);
+            let right = constant(&mut builder, &[outputs, inner]);
+            builder.matmul(left, right, (0, 0), accumulator).expect("a product")
+        }
+        Work::Map => {
+            inputs = 2;
+            let operands = [0, 1].map(|_| parameter(&mut builder, &[4096]));
+            let mut expression = ExpressionBuilder::new(&[element; 2]);
+            let (a, b) = (expression.input(0), expression.input(1));
+            let product = expression.op(ScalarOp::Mul, &[a, b]).expect("a product");
+            builder.map(&operands, expression.finish(vec![product])).expect("equal shapes")
+        }
+    };
+    let function = builder.finish(vec![result]);
+    let ports = |count| vec![Port::default(); count];
+    module.methods.push(Method { name: "forward".into(), function, inputs: ports(inputs), outputs: ports(1) });
+    module
+}
+
+/// The instructions of the innermost loop that has most of some instruction: a block that jumps to its own beginning.
+fn hot_loop(text: &str, instruction: &str) -> Vec<String> {
+    let loops = text.split("block_").filter_map(|block| {
+        let (label, body) = block.split_once(":\n")?;
+        let lines: Vec<String> = body.lines().map(|line| line.trim().to_owned()).collect();
+        let jumps_back = |line: &String| {
+            let target = line.split(' ').nth(1).map(|target| target.trim_start_matches('0').trim_end_matches('h').to_lowercase());
+            line.starts_with('j') && target.as_deref() == Some(label)
+        };
+        let end = lines.iter().position(jumps_back)?;
+        Some(lines[..=end].to_vec())
+    });
+    let count = |lines: &[String]| lines.iter().filter(|line| line.starts_with(instruction)).count();
+    loops.max_by_key(|lines| count(lines)).filter(|lines| count(lines) > 0).unwrap_or_default()
+}
+
+#[test]
+fn innermost_loops_of_schedules_stay_in_registers() {
+    let pointwise = Work::Conv { window: 1, channels: 96, outputs: 192, groups: 1 };
+    let window = Work::Conv { window: 3, channels: 32, outputs: 64, groups: 1 };
+    let depthwise = Work::Conv { window: 3, channels: 128, outputs: 128, groups: 128 };
+    let matmul = Work::Matmul { rows: 64, inner: 256, outputs: 128 };
+    let row = Work::Matmul { rows: 1, inner: 256, outputs: 512 };
+    let products = |level: &str, element: ElementType, work: Work| match (level, element, work) {
+        (_, ElementType::F32, Work::Map) => "vmulps",
+        (_, ElementType::F32, _) => "vfmadd231ps",
+        (_, _, Work::Map) => "vpmulld",
+        ("x86-64-v3", ..) => "vpmaddwd",
+        (_, _, Work::Conv { groups: 2.., .. }) => "vpdpwssd",
+        _ => "vpdpbusd",
+    };
+    for level in ["x86-64-v3", "x86-64-v4"] {
+        for element in [ElementType::F32, ElementType::I8] {
+            for work in [pointwise, window, depthwise, matmul, row, Work::Map] {
+                let what = format!("{work:?} of {element} on {level}");
+                let options = lower::Options { machine: machine(level).expect("a level"), effort: Effort::Normal, plan: PlanSource::Own };
+                let lowered = pipeline::lower(&module(work, element), "module", options).unwrap_or_else(|error| panic!("{what}: {error}"));
+                let target = target("x86_64-unknown-linux-gnu").expect("a target");
+                let text = listing(&lowered.levels()[0], target, Listing::Machine).expect("instructions");
+                let instruction = products(level, element, work);
+                let hot = hot_loop(&text, instruction);
+                let all = hot.join("\n");
+                assert!(!hot.is_empty(), "{what} has no loop with {instruction}:\n{text}");
+                assert!(!all.contains("[rsp"), "{what} keeps something on the stack:\n{all}");
+                // Pixels of a depthwise tile begin with one vector of sums, which all but the last copy.
+                let begins = if matches!(work, Work::Conv { groups: 2.., .. }) { 8 } else { 0 };
+                let moves = hot.iter().filter(|line| line.starts_with("vmovaps")).count();
+                assert!(moves <= begins, "{what} moves {moves} registers:\n{all}");
+            }
+        }
+    }
+}
