@@ -1,5 +1,6 @@
 //! SPACE_TO_DEPTH, DEPTH_TO_SPACE, SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND: blocks of pixels moved into another dimension and back.
 
+use super::borders::around;
 use super::convolution::missing_options;
 use super::extents::IndexOperation;
 use super::operator::{Lowered, Operand, Operator, extents, invalid};
@@ -66,27 +67,24 @@ pub(super) fn depth_to_space(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 struct Blocks {
     input: Operand,
     blocks: Vec<u64>,
-    before: Vec<i64>,
-    after: Vec<i64>,
+    before: Vec<Extent>,
+    after: Vec<Extent>,
 }
 
 fn blocks(operator: &mut Operator<'_, '_, '_>) -> Result<Blocks, Diagnostic> {
     operator.arity(3..=3, 1..=1)?;
     let (input, sizes, amounts) = (operator.any_input(0)?, operator.input(1)?, operator.input(2)?);
-    let (sizes, amounts) = (operator.integers(&sizes, "sizes")?, operator.integers(&amounts, "paddings")?);
+    let sizes = operator.integers(&sizes, "sizes")?;
     let spatial = sizes.len();
-    if !(3..=4).contains(&input.rank()) || spatial + 2 != input.rank() || amounts.len() != 2 * spatial {
-        let found = format!("{spatial} sizes, {} amounts, {:?}", amounts.len(), input.shape);
-        return Err(invalid(311, "blocks and amounts do not fit the input").expected("one size and two amounts a spatial dimension", found));
+    if !(3..=4).contains(&input.rank()) || spatial + 2 != input.rank() {
+        let found = format!("{spatial} sizes, {:?}", input.shape);
+        return Err(invalid(311, "the blocks do not fit the input").expected("one size a spatial dimension", found));
     }
-    let small = |n: &i64| (0..=i64::from(i32::MAX)).contains(n);
-    if !sizes.iter().all(|n| small(n) && *n > 0) || !amounts.iter().all(small) {
-        return Err(invalid(312, "a block size or an amount is out of range")
-            .expected("sizes above 0, amounts not negative", format!("{sizes:?}, {amounts:?}")));
+    if !sizes.iter().all(|n| (1..=i64::from(i32::MAX)).contains(n)) {
+        return Err(invalid(312, "a block size is out of range").expected("1 to 2147483647", format!("{sizes:?}")));
     }
-    let blocks = sizes.iter().map(|&n| n as u64).collect();
-    let (before, after) = (amounts.iter().step_by(2).copied().collect(), amounts.iter().skip(1).step_by(2).copied().collect());
-    Ok(Blocks { input, blocks, before, after })
+    let [before, after] = operator.amounts(&amounts, spatial)?;
+    Ok(Blocks { input, blocks: sizes.iter().map(|&n| n as u64).collect(), before, after })
 }
 
 /// SPACE_TO_BATCH_ND: the padded image's pixels at the same place in their blocks become an image of their own.
@@ -98,8 +96,7 @@ pub(super) fn space_to_batch(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(operator.type_error(&[element]));
     }
     let zero = Scalar::int(element, output.quantization.as_ref().map_or(0, |q| q.zero_points[0]));
-    let around = |amounts: &[i64]| [&[0], amounts, &[0]].concat();
-    let padded = operator.pad(input.value, &around(&before), &around(&after), zero)?;
+    let padded = operator.border(input.value, &around(&before), &around(&after), zero)?;
     let shape = operator.extents_of(padded);
     let (channels, spatial) = (shape[shape.len() - 1], &shape[1..shape.len() - 1]);
     let (mut apart, mut result) = (vec![shape[0]], vec![shape[0]]);
@@ -134,24 +131,22 @@ pub(super) fn batch_to_space(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     apart.push(images);
     apart.extend(spatial);
     apart.push(channels);
-    let (mut joined, mut starts, mut sizes) = (vec![images], vec![0], vec![images]);
+    let (mut joined, mut starts, mut sizes) = (vec![images], vec![Extent::Static(0)], vec![images]);
     for (d, (&extent, &block)) in spatial.iter().zip(&blocks).enumerate() {
         let whole = operator.product(&[extent, Extent::Static(block)])?;
-        let (before, after) = (before[d] as u64, after[d] as u64);
-        let cropped = before.saturating_add(after);
-        let most = operator.interval(whole).high;
-        if i64::try_from(cropped).is_ok_and(|cropped| cropped > most) {
-            let found = format!("{before} and {after}");
-            return Err(invalid(315, "the crops leave nothing").expected(format!("at most {most}"), found));
+        let cropped = operator.combine(IndexOperation::Add, before[d], after[d])?;
+        let (least, most) = (operator.interval(cropped).low, operator.interval(whole).high);
+        if least > most {
+            return Err(invalid(315, "the crops leave nothing").expected(format!("at most {most}"), least.to_string()));
         }
         joined.push(whole);
-        starts.push(before);
-        sizes.push(operator.combine(IndexOperation::Subtract, whole, Extent::Static(cropped))?);
+        starts.push(before[d]);
+        sizes.push(operator.combine(IndexOperation::Subtract, whole, cropped)?);
     }
     for list in [&mut joined, &mut sizes] {
         list.push(channels);
     }
-    starts.push(0);
+    starts.push(Extent::Static(0));
     let count = blocks.len() as i64;
     let mut order = vec![count];
     order.extend((0..count).flat_map(|d| [count + 1 + d, d]));
@@ -161,7 +156,7 @@ pub(super) fn batch_to_space(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let mut value = operator.reshape_to(value, &joined)?;
     if joined != sizes {
         let strides = vec![1; sizes.len()];
-        value = operator.builder().slice(value, extents(&starts), sizes, strides)?;
+        value = operator.builder().slice(value, starts, sizes, strides)?;
     }
     operator.bind(0, value)
 }

@@ -3,17 +3,16 @@
 //! Operators that were written for known shapes ask for their operands by `input`, which refuses others. Those that ask by `any_input`
 //! work on the extents, or on dimensions that they have required to be known.
 
+use super::elements::Elements;
 use super::operator::{Operand, Operator, invalid, unsupported};
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::frontend::Bound;
-use crate::ir::{
-    Attribute, Constant, Definition, ElementType, Extent, Function, InstData, Interval, Op, Scalar, ScalarOp, Type, Value, interval,
-};
+use crate::ir::{Attribute, Definition, ElementType, Extent, Function, Interval, Op, Type, Value, interval};
 use std::rc::Rc;
 
-/// Computed numbers are followed through so many operators.
-const MAX_DEPTH: usize = 64;
+/// Lists of sizes and positions are no longer where they are computed when the model runs.
+const MOST_ITEMS: u64 = 256;
 
 /// An operation on two indices, by its position in [`crate::ir::op::INDEX_OPERATIONS`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,26 +146,6 @@ impl Operator<'_, '_, '_> {
         self.inst(Op::Broadcast, &[value], vec![Attribute::Extents(shape.to_vec())])
     }
 
-    /// Appends a border of one value; amounts are not negative where the extent is known only when the model runs.
-    pub fn pad(&mut self, value: Value, low: &[i64], high: &[i64], number: Scalar) -> Result<Value, Diagnostic> {
-        let padded = self.padded(value, low, high)?;
-        Ok(self.lowering.builder.pad_to(value, low.to_vec(), high.to_vec(), number, padded)?)
-    }
-
-    /// The extents of a value with a border, where some are known only when the model runs; else nothing.
-    pub fn padded(&mut self, value: Value, low: &[i64], high: &[i64]) -> Result<Vec<Extent>, Diagnostic> {
-        let mut extents = self.extents_of(value);
-        if extents.iter().all(|extent| extent.as_static().is_some()) {
-            return Ok(vec![]);
-        }
-        for (extent, (&low, &high)) in extents.iter_mut().zip(low.iter().zip(high)) {
-            let amount = low.checked_add(high).and_then(|amount| u64::try_from(amount).ok());
-            let amount = amount.ok_or_else(|| invalid(312, "a padding is negative or too large"))?;
-            *extent = self.combine(IndexOperation::Add, *extent, Extent::Static(amount))?;
-        }
-        Ok(extents)
-    }
-
     /// An index value of an extent.
     pub fn index(&mut self, extent: Extent) -> Result<Value, Diagnostic> {
         match extent {
@@ -257,17 +236,25 @@ impl Operator<'_, '_, '_> {
     }
 
     /// The numbers of a list, a shape for instance, that may be computed from extents. Other numbers are read when the model runs, and
-    /// are `bounds` at most, position by position.
+    /// are `bounds` at most, position by position, or what follows from the bounds of what they are computed from.
     pub fn extent_list(&mut self, operand: &Operand, what: &str, bounds: &[Option<u64>]) -> Result<Vec<ListItem>, Diagnostic> {
         if self.evaluated(operand).is_some() {
             return Ok(self.integers(operand, what)?.into_iter().map(ListItem::Number).collect());
         }
         self.require_known(operand, 0)?;
-        let mut list = Vec::new();
+        if operand.elements() > MOST_ITEMS {
+            let error = unsupported(format!("so many {what} that are computed when the model runs are not supported"));
+            return Err(error.about_tensor(&operand.info.name).expected(format!("at most {MOST_ITEMS}"), operand.elements().to_string()));
+        }
+        let (mut list, mut elements) = (Vec::new(), Elements::default());
         for position in 0..operand.elements() {
-            let item = match self.element(operand.value, position, 0)? {
+            let item = match elements.item(self, operand.value, position)? {
                 Some(item) => item,
-                None => self.loaded(operand, position, what, bounds.get(position as usize).copied().flatten())?,
+                None => {
+                    let given = bounds.get(position as usize).copied().flatten();
+                    let bound = given.or_else(|| elements.most(self, operand.value, position));
+                    self.loaded(operand, position, what, bound)?
+                }
             };
             list.push(item);
         }
@@ -291,112 +278,6 @@ impl Operator<'_, '_, '_> {
         let index = self.inst(Op::IndexLoad, &[one], vec![Attribute::Interval(Interval { low: 0, high: bound })])?;
         Ok(ListItem::Index(index))
     }
-
-    /// What one element of an integer tensor is, where it follows from numbers and extents; `None` where it does not.
-    fn element(&mut self, value: Value, position: u64, depth: usize) -> Result<Option<ListItem>, Diagnostic> {
-        let Some(inst) = self.function().defining_inst(value).filter(|_| depth < MAX_DEPTH) else { return Ok(None) };
-        let data = self.function().insts[inst].clone();
-        match data.op {
-            Op::Constant => {
-                let Some(Attribute::Constant(constant)) = data.attributes.first() else { return Ok(None) };
-                Ok(self.constant_element(*constant, position).map(ListItem::Number))
-            }
-            Op::IndexTensor => Ok(Some(ListItem::Index(data.operands[0]))),
-            Op::Reshape => self.element(data.operands[0], position, depth + 1),
-            Op::Slice => match data.extents("start") {
-                [Extent::Static(start)] => {
-                    let from = (*start as i64).checked_add(data.ints("stride")[0].saturating_mul(position as i64));
-                    let Some(from) = from.and_then(|from| u64::try_from(from).ok()) else { return Ok(None) };
-                    self.element(data.operands[0], from, depth + 1)
-                }
-                _ => Ok(None),
-            },
-            Op::Concat => self.joined(&data, position, depth),
-            Op::Map => self.computed(&data, position, depth),
-            Op::Gather => {
-                let (source, indices) = (data.operands[0], data.operands[1]);
-                if self.function().tensor(source).rank() != 1 {
-                    return Ok(None);
-                }
-                match self.element(indices, position, depth + 1)? {
-                    Some(ListItem::Number(from)) if from >= 0 => self.element(source, from as u64, depth + 1),
-                    _ => Ok(None),
-                }
-            }
-            Op::Reduce if data.word("reduction") == "product" => {
-                let shape = self.extents_of(data.operands[0]);
-                let [Extent::Static(count)] = shape[..] else { return Ok(None) };
-                let mut product = Extent::Static(1);
-                for position in 0..count {
-                    let Some(item) = self.element(data.operands[0], position, depth + 1)? else { return Ok(None) };
-                    let Some(factor) = item.extent() else { return Ok(None) };
-                    product = self.combine(IndexOperation::Multiply, factor, product)?;
-                }
-                Ok(Some(ListItem::of(product)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn constant_element(&self, constant: Constant, position: u64) -> Option<i64> {
-        let data = &self.lowering.builder.module.constants[constant];
-        let width = data.ty.element.bits() as usize / 8;
-        let bytes = data.data.bytes().chunks_exact(width.max(1)).nth(position as usize).filter(|_| data.ty.element.is_integer())?;
-        let bits = bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
-        Some(crate::ir::Scalar::from_bits(data.ty.element, bits).as_i64())
-    }
-
-    /// An element of tensors joined along their only dimension.
-    fn joined(&mut self, data: &InstData, mut position: u64, depth: usize) -> Result<Option<ListItem>, Diagnostic> {
-        for &operand in &data.operands {
-            let shape = self.extents_of(operand);
-            let [Extent::Static(extent)] = shape[..] else { return Ok(None) };
-            if position < extent {
-                return self.element(operand, position, depth + 1);
-            }
-            position -= extent;
-        }
-        Ok(None)
-    }
-
-    /// An element of an expression of sums, products and the like.
-    fn computed(&mut self, data: &InstData, position: u64, depth: usize) -> Result<Option<ListItem>, Diagnostic> {
-        let expression = data.expression().clone();
-        let mut items: Vec<ListItem> = Vec::new();
-        for node in expression.nodes.values() {
-            if !node.ty.is_integer() {
-                return Ok(None);
-            }
-            let operand = |i: usize| items[cranelift_entity::EntityRef::index(node.operands[i])];
-            let item = match node.op {
-                ScalarOp::Input(i) => {
-                    let value = data.operands[i as usize];
-                    let single = self.extents_of(value).iter().all(|e| *e == Extent::Static(1));
-                    self.element(value, if single { 0 } else { position }, depth + 1)?
-                }
-                ScalarOp::Constant(number) => Some(ListItem::Number(number.as_i64())),
-                ScalarOp::Convert => Some(operand(0)),
-                op => match (index_operation(op), operand(0).extent(), node.operands.get(1).and_then(|_| operand(1).extent())) {
-                    (Some(operation), Some(a), Some(b)) => Some(ListItem::of(self.combine(operation, a, b)?)),
-                    _ => None,
-                },
-            };
-            let Some(item) = item else { return Ok(None) };
-            items.push(item);
-        }
-        Ok(expression.results.first().map(|&result| items[cranelift_entity::EntityRef::index(result)]))
-    }
-}
-
-/// The index operation that does on numbers of 0 or more, where none is below 0 between, what a scalar one does.
-fn index_operation(op: ScalarOp) -> Option<IndexOperation> {
-    Some(match op {
-        ScalarOp::Add => IndexOperation::Add,
-        ScalarOp::Mul => IndexOperation::Multiply,
-        ScalarOp::Min(_) => IndexOperation::Minimum,
-        ScalarOp::Max(_) => IndexOperation::Maximum,
-        _ => return None,
-    })
 }
 
 /// One number of a list.
@@ -409,7 +290,8 @@ pub(super) enum ListItem {
 }
 
 impl ListItem {
-    fn of(extent: Extent) -> Self {
+    /// Of an extent.
+    pub fn of(extent: Extent) -> Self {
         match extent {
             Extent::Static(n) => Self::Number(i64::try_from(n).unwrap_or(i64::MAX)),
             Extent::Value(index) => Self::Index(index),

@@ -1,5 +1,6 @@
 //! PAD, PADV2, MIRROR_PAD, DILATE and STABLEHLO_PAD.
 
+use super::borders::numbers;
 use super::complex;
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, extents, invalid};
@@ -10,19 +11,6 @@ use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
 use crate::schema::tflite::MirrorPadMode;
 use std::rc::Rc;
 
-/// Amounts before and after each dimension, from a constant `[rank, 2]`.
-fn amounts(operator: &mut Operator<'_, '_, '_>, input: &Operand) -> Result<(Vec<i64>, Vec<i64>), Diagnostic> {
-    let list = operator.input(1)?;
-    let amounts = operator.integers(&list, "paddings")?;
-    if amounts.len() != 2 * input.rank() {
-        return Err(invalid(311, "the paddings do not fit the rank").expected((2 * input.rank()).to_string(), amounts.len().to_string()));
-    }
-    if let Some(amount) = amounts.iter().find(|amount| !(0..=i64::from(i32::MAX)).contains(*amount)) {
-        return Err(invalid(312, "a padding is negative or too large").expected("0 to 2147483647", amount.to_string()));
-    }
-    Ok((amounts.iter().step_by(2).copied().collect(), amounts.iter().skip(1).step_by(2).copied().collect()))
-}
-
 /// PAD and PADV2: zeros (the zero point of a quantized tensor), or the number given.
 pub(super) fn pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=3, 1..=1)?;
@@ -31,7 +19,8 @@ pub(super) fn pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if element.bits() < 8 || element == ElementType::C128 {
         return Err(operator.type_error(&[element]));
     }
-    let (low, high) = amounts(operator, &input)?;
+    let list = operator.input(1)?;
+    let [low, high] = operator.amounts(&list, input.rank())?;
     let zero = Scalar::int(element, output.quantization.as_ref().map_or(0, |q| q.zero_points[0]));
     let value = match operator.optional_input(2)? {
         None => zero,
@@ -39,12 +28,17 @@ pub(super) fn pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             let message = "the number to pad with must be one of the input's type";
             return Err(invalid(313, message).about_tensor(&given.info.name));
         }
-        Some(given) => {
-            let value = padded(operator, &input, &given, low, high)?;
-            return operator.bind(0, value);
-        }
+        Some(given) => match operator.number(&given) {
+            Some(number) => number,
+            None => {
+                let amounts = numbers(&low, None).zip(numbers(&high, None));
+                let (low, high) = amounts.ok_or_else(|| operator.unknown(&list, "paddings by a number that is computed too, and"))?;
+                let value = padded(operator, &input, &given, low, high)?;
+                return operator.bind(0, value);
+            }
+        },
     };
-    let value = operator.pad(input.value, &low, &high, value)?;
+    let value = operator.border(input.value, &low, &high, value)?;
     operator.bind(0, value)
 }
 
@@ -167,7 +161,10 @@ pub(super) fn mirror_pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         MirrorPadMode::SYMMETRIC => true,
         other => return Err(invalid(313, "unknown mode").expected("REFLECT or SYMMETRIC", format!("{other:?}"))),
     };
-    let (low, high) = amounts(operator, &input)?;
+    let list = operator.input(1)?;
+    let [low, high] = operator.amounts(&list, input.rank())?;
+    let amounts = numbers(&low, None).zip(numbers(&high, None));
+    let (low, high) = amounts.ok_or_else(|| operator.unknown(&list, "paddings"))?;
     let padded = operator.padded(input.value, &low, &high)?;
     let attributes = vec![Attribute::Ints(low), Attribute::Ints(high), Attribute::Bool(edge), Attribute::Extents(padded)];
     let value = operator.inst(Op::MirrorPad, &[input.value], attributes)?;

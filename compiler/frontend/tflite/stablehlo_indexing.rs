@@ -6,9 +6,10 @@
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
+use crate::frontend::terms::{Term, Terms};
 use crate::ir::op::COMBINATIONS;
-use crate::ir::{Attribute, Comparison, ElementType, Op, Scalar, ScalarOp, Value};
+use crate::ir::scalar::ExpressionError;
+use crate::ir::{Attribute, Comparison, ElementType, Expression, Node, Op, Scalar, ScalarOp, Value};
 use crate::schema::tflite::BuiltinOperator as Code;
 use ElementType::{Bool, C64, C128, I32, I64};
 
@@ -87,6 +88,76 @@ enum Outside {
     LeftOut,
 }
 
+/// The expression of places, over the numbers of vectors of indices and the offsets in boxes.
+struct Places<'b, 'o> {
+    terms: Terms,
+    /// The type in which places are computed.
+    ty: ElementType,
+    boxes: &'b Boxes<'o>,
+    outside: Outside,
+}
+
+impl Places<'_, '_> {
+    fn number(&mut self, n: u64) -> Node {
+        self.terms.constant(Scalar::int(self.ty, i64::try_from(n).unwrap_or(i64::MAX)))
+    }
+
+    /// The position along a dimension, of which input number `offset` is that in the box.
+    fn position(&mut self, dimension: usize, offset: Option<usize>) -> Term {
+        let mut position = self.number(0);
+        if let Some(component) = self.boxes.indexed.iter().position(|&d| d == dimension) {
+            let start = self.terms.input_as(component, self.ty);
+            position = match self.outside {
+                Outside::LeftOut => start,
+                Outside::Moved => {
+                    let last = self.number(self.boxes.tensor[dimension] - self.boxes.size[dimension]);
+                    let start = self.terms.min(start, last)?;
+                    self.terms.max(start, position)?
+                }
+            };
+        }
+        match offset {
+            // Beyond the largest number comes the smallest, which is outside too.
+            Some(offset) => {
+                let offset = self.terms.input(offset);
+                self.terms.add(position, offset)
+            }
+            None => Ok(position),
+        }
+    }
+
+    /// Whether a position is inside the tensor.
+    fn is_inside(&mut self, position: Node, dimension: usize) -> Term {
+        let (zero, end) = (self.number(0), self.number(self.boxes.tensor[dimension]));
+        let behind_start = self.terms.compare(Comparison::LessEqual, zero, position)?;
+        let before_end = self.terms.compare(Comparison::Less, position, end)?;
+        self.terms.op(ScalarOp::And, &[behind_start, before_end])
+    }
+
+    /// The number of a row; `offsets` are the inputs that hold the positions in boxes.
+    fn row(mut self, offsets: &[Option<usize>]) -> Result<Expression, ExpressionError> {
+        let (mut place, mut inside) = (self.number(0), None);
+        for (d, &offset) in offsets.iter().enumerate() {
+            let position = self.position(d, offset)?;
+            if self.outside == Outside::LeftOut && self.boxes.indexed.contains(&d) {
+                let fits = self.is_inside(position, d)?;
+                inside = Some(match inside {
+                    Some(inside) => self.terms.op(ScalarOp::And, &[inside, fits])?,
+                    None => fits,
+                });
+            }
+            let stride = self.number(self.boxes.stride(d));
+            let distance = self.terms.mul(position, stride)?;
+            place = self.terms.add(place, distance)?;
+        }
+        if let Some(inside) = inside {
+            let minus_one = self.terms.constant(Scalar::int(self.ty, -1));
+            place = self.terms.select(inside, place, minus_one)?;
+        }
+        Ok(self.terms.finish(place))
+    }
+}
+
 /// The numbers of the rows of boxes, in their layout.
 fn places(
     operator: &mut Operator<'_, '_, '_>,
@@ -100,8 +171,7 @@ fn places(
     let most = boxes.tensor[..boxes.leading()].iter().map(|&extent| extent.max(1)).product::<u64>();
     let wide = indices.element() == I64 || i32::try_from(most).is_err();
     let ty = if wide { I64 } else { I32 };
-    let starts = starts(operator, indices, vector_dimension, boxes.indexed.len(), layout)?;
-    let mut operands = starts.clone();
+    let mut operands = starts(operator, indices, vector_dimension, boxes.indexed.len(), layout)?;
     let mut offsets = vec![None; boxes.leading()];
     for (d, &along) in layout.reaches.iter().enumerate() {
         let Some(along) = along.filter(|_| boxes.size[d] != 1) else { continue };
@@ -112,44 +182,8 @@ fn places(
         operands.push(operator.inst(Op::Iota, &[], attributes)?);
     }
     let elements: Vec<ElementType> = operands.iter().map(|&value| operator.lowering.builder.tensor(value).element).collect();
-    let mut terms = Terms::new(&elements);
-    let number = |terms: &mut Terms, n: u64| terms.constant(Scalar::int(ty, i64::try_from(n).unwrap_or(i64::MAX)));
-    let zero = number(&mut terms, 0);
-    let (mut place, mut inside) = (zero, None);
-    for d in 0..boxes.leading() {
-        let mut position = zero;
-        if let Some(component) = boxes.indexed.iter().position(|&dimension| dimension == d) {
-            position = terms.input_as(component, ty);
-            if outside == Outside::Moved {
-                let last = number(&mut terms, boxes.tensor[d] - boxes.size[d]);
-                position = terms.min(position, last)?;
-                position = terms.max(position, zero)?;
-            }
-        }
-        if let Some(offset) = offsets[d] {
-            // Beyond the largest number comes the smallest, which is outside too.
-            let offset = terms.input(offset);
-            position = terms.add(position, offset)?;
-        }
-        if outside == Outside::LeftOut && boxes.indexed.contains(&d) {
-            let end = number(&mut terms, boxes.tensor[d]);
-            for (low, high, comparison) in [(zero, position, Comparison::LessEqual), (position, end, Comparison::Less)] {
-                let fits = terms.compare(comparison, low, high)?;
-                inside = Some(match inside {
-                    Some(inside) => terms.op(ScalarOp::And, &[inside, fits])?,
-                    None => fits,
-                });
-            }
-        }
-        let stride = number(&mut terms, boxes.stride(d));
-        let distance = terms.mul(position, stride)?;
-        place = terms.add(place, distance)?;
-    }
-    if let Some(inside) = inside {
-        let minus_one = terms.constant(Scalar::int(ty, -1));
-        place = terms.select(inside, place, minus_one)?;
-    }
-    let place = operator.map(&operands, terms.finish(place))?;
+    let places = Places { terms: Terms::new(&elements), ty, boxes, outside };
+    let place = operator.map(&operands, places.row(&offsets)?)?;
     // Where nothing names a box, nothing says how many there are.
     let shape: Vec<u64> = list_shape(indices, vector_dimension, boxes, layout);
     operator.broadcast_to(place, &extents(&shape))

@@ -42,15 +42,15 @@ impl RunTime {
             return Err(unsupported(message).expected(format!("a product of at most {MOST_PHASES}"), format!("{strides:?}")));
         }
         let (mut before, mut positions) = (Vec::new(), Vec::new());
-        for d in 0..2 {
+        for (d, &stride) in strides.iter().enumerate() {
             let (window, wanted) = (self.filter.shape[d + 1], self.wanted[d + 1]);
-            if strides[d] > window {
+            if stride > window {
                 let message = "a stride beyond the filter is not supported where the image is known only when the model runs";
-                return Err(unsupported(message).expected(format!("at most {window}"), strides[d].to_string()));
+                return Err(unsupported(message).expected(format!("at most {window}"), stride.to_string()));
             }
-            let cut = padding_before(operator, spatial.padding, strides[d], wanted, window)?;
+            let cut = padding_before(operator, spatial.padding, stride, wanted, window)?;
             let end = operator.combine(IndexOperation::Add, wanted, cut)?;
-            positions.push(operator.combine(IndexOperation::CeilingDivide, end, Extent::Static(strides[d]))?);
+            positions.push(operator.combine(IndexOperation::CeilingDivide, end, Extent::Static(stride))?);
             before.push(cut);
         }
         let taps = |d: usize, first: u64| Taps { first, count: (self.filter.shape[d + 1] - first).div_ceil(strides[d]) };

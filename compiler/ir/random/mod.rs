@@ -6,6 +6,7 @@
 mod control;
 mod expression;
 mod indexed;
+mod movement;
 mod numbers;
 mod operators;
 
