@@ -290,7 +290,9 @@ fn number(i: u64) -> u64 {
 
 /// A convolution of bytes, 1×1 or 3×3 with a channel each, requantized with a scale a channel around 2^(−31 − shift), and its input.
 fn requantized(seed: u64, rule: RequantizeRule, shift: i32, least: i32, depthwise: bool) -> (Module, Tensor) {
-    let (channels, outputs) = if depthwise { (20, 20) } else { (9, 20) };
+    // Channels that fill vectors of every length, and ones that do not.
+    let channels = if !depthwise { 9 } else { [20, 64][seed as usize % 2] };
+    let outputs = if depthwise { channels } else { 20 };
     let (window, groups, depth) = if depthwise { (3, channels, 1) } else { (1, 1, channels) };
     let mut module = Module::default();
     let mut builder = FunctionBuilder::new(&mut module, "main");

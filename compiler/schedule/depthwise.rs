@@ -15,7 +15,7 @@ use super::staging::{self, Image, Ring, RowPlace, Staging};
 use super::strips::Strips;
 use super::{Argument, CUT_FROM, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{ElementType, Value as Tensor};
-use crate::kernel::{BinaryOp, Buffer, BufferKind, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{BinaryOp, Buffer, BufferKind, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value, orders};
 use std::cell::RefCell;
 
 /// Windows with more taps are not unrolled here. Sums of so many products of 16 and 8 bits fit 32 bits.
@@ -57,6 +57,12 @@ impl<'a> DepthwiseSchedule<'a> {
         let (filter_taps, segment_taps) = (work.per_output(), work.per_output());
         let strips = Strips::new(work.outputs, cx.strip(lanes, &work.weights));
         let cuts = Cuts::new(&strips, lanes);
+        if let Some(staging) = &mut staging {
+            // Instructions that interleave work within 16 bytes. Where every block of channels is a whole vector, its elements change places once,
+            // when they are staged, and not in every window that reads them.
+            let in_vectors = form != Form::Float && repeat == 1 && work.outputs.is_multiple_of(lanes) && cx.machine.vector_bits > 128;
+            staging.spread = in_vectors.then_some(lanes as u16);
+        }
         let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step };
         let panels = Panels::new(&work.weights, form, extents, cx.machine, work.open);
         Ok(Self { cx, work, form, staging, panels, cuts })
@@ -263,7 +269,8 @@ impl Lowering<'_> {
     fn sums(&self, b: &mut KernelBuilder, rows: &[Value], at: &Block, pixels: u64) -> Vec<Value> {
         let (panels, form, block) = (&self.schedule.panels, self.schedule.form, at.cut.width.lanes as u16);
         let step = panels.extents.step as u16;
-        let interleaved: Vec<u16> = (0..block).flat_map(|l| [l, l + block]).collect();
+        let is_spread = self.schedule.staging.as_ref().is_some_and(|staging| staging.spread.is_some());
+        let interleaved = if is_spread { orders::interleaved_of_spread(block) } else { orders::interleaved(block) };
         let mut sums = vec![at.first; pixels as usize];
         for (number, taps) in self.schedule.taps().chunks(step.into()).enumerate() {
             let w = self.weights_of(b, at, number as u64 * panels.extents.step);

@@ -12,7 +12,7 @@ use super::quantity::Number;
 use super::weights::Weights;
 use super::{Argument, Context, Requirements, Unsupported};
 use crate::ir::{ElementType, Value as Tensor};
-use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::machine::Machine;
 
 /// Elements of a chunk: little memory, and enough products to make up for a loop around them.
@@ -35,6 +35,8 @@ pub struct Staging {
     pub repeat: u64,
     /// Elements of a row that are staged at a time, if not all.
     pub chunk: Option<u64>,
+    /// Elements of 16 bits that are staged in the order of [`orders::spread`], each so many of a pixel for themselves.
+    pub spread: Option<u16>,
     /// Elements behind the last row that reads of whole vectors may touch.
     pub slack: u64,
     /// Bytes of a vector.
@@ -94,6 +96,7 @@ impl Staging {
             channels,
             repeat,
             chunk,
+            spread: None,
             slack: 16,
             vector_bytes: machine.vector_bits / 8,
         }
@@ -253,9 +256,10 @@ impl Staging {
             return;
         }
         // Whole vectors of bytes, and as many floats as keep two vectors in flight; bytes change places within 16 of them.
-        let lanes = match self.form {
-            Form::Float => self.vector_bytes / 2,
-            Form::EvenAndOdd { .. } => 16,
+        let lanes = match (self.form, self.spread) {
+            (_, Some(lanes)) => lanes,
+            (Form::Float, _) => self.vector_bytes / 2,
+            (Form::EvenAndOdd { .. }, _) => 16,
             _ => self.vector_bytes,
         };
         let most = match elements {
@@ -264,11 +268,14 @@ impl Staging {
         };
         let lanes = lanes.min(u16::try_from(most.next_power_of_two()).unwrap_or(lanes));
         // Bytes that change places in fours come in fours.
-        let unit = if matches!(self.form, Form::EvenAndOdd { .. }) { 4 } else { 1 };
+        let unit = self.spread.unwrap_or(if matches!(self.form, Form::EvenAndOdd { .. }) { 4 } else { 1 });
         elements.row_of(b, lanes, unit, |b, i, active| {
             let source = b.add(from, i);
             let raw = b.load_active(input, source, 0, lanes, active);
-            let value = self.convert(b, contraction, ring, raw);
+            let mut value = self.convert(b, contraction, ring, raw);
+            if let Some(lanes) = self.spread {
+                value = b.shuffle(value, value, orders::spread(lanes));
+            }
             let target = b.add(to, i);
             b.store_active(ring.rows, target, 0, value, active);
         });

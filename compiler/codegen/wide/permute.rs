@@ -6,7 +6,7 @@ use super::lower::Lowering;
 use super::machine_ir::{Arg, Op, Width};
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
-use crate::kernel::{BinaryOp, HorizontalOp, Lane, Type, Value};
+use crate::kernel::{BinaryOp, HorizontalOp, Lane, Type, Value, orders};
 use regalloc2::VReg;
 
 impl Lowering<'_> {
@@ -270,13 +270,25 @@ impl Lowering<'_> {
         result.unwrap_or(a.parts[0])
     }
 
-    /// Lane 0 of a, lane 0 of b, lane 1 of a, … of vectors of 16-bit lanes that fill a register each.
+    /// Lane 0 of a, lane 0 of b, lane 1 of a, … of vectors of 16-bit lanes that fill a register each; or what makes this easier, and then it.
     fn interleave(&mut self, a: &Vector, b: &Vector, lanes: &[u16]) -> Option<Vector> {
-        let alternates = lanes.iter().enumerate().all(|(i, &lane)| usize::from(lane) == i / 2 + i % 2 * usize::from(a.lanes));
-        if !alternates || a.bytes != 2 || lanes.len() != 2 * usize::from(a.lanes) || a.total() < 16 {
+        if a.bytes != 2 || a.total() < 16 {
             return None;
         }
         let length = a.length();
+        let longer = length != Length::X && a.parts.len() == 1;
+        if longer && lanes == orders::spread(a.lanes) {
+            let spread = self.spread(length, a.parts[0]);
+            return Some(a.with(vec![spread]));
+        }
+        if longer && lanes == orders::interleaved_of_spread(a.lanes) {
+            let (x, y) = (a.parts[0], b.parts[0]);
+            let parts = [self.two(&rows::VPUNPCKLWD, length, x, y), self.two(&rows::VPUNPCKHWD, length, x, y)];
+            return Some(self.assemble(&parts, 2, 2 * a.lanes));
+        }
+        if lanes != orders::interleaved(a.lanes) {
+            return None;
+        }
         let mut parts = vec![];
         for (&x, &y) in a.parts.iter().zip(&b.parts) {
             if length == Length::X {

@@ -2,7 +2,7 @@
 
 use super::engines::check;
 use super::{Case, Random, bytes, reference};
-use crate::kernel::{BinaryOp, BufferKind, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Value};
+use crate::kernel::{BinaryOp, BufferKind, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Value, orders};
 
 const LANES: [u16; 6] = [1, 2, 4, 8, 16, 32];
 const ALL: [Lane; 6] = [Lane::I8, Lane::I16, Lane::I32, Lane::I64, Lane::F32, Lane::F64];
@@ -91,6 +91,9 @@ fn shuffles() {
                 (0..n).rev().collect(),
                 (0..n).map(|i| (i + 1) % (2 * n)).collect(),
             ];
+            if n >= 8 {
+                patterns.extend([orders::interleaved(n), orders::spread(n), orders::interleaved_of_spread(n)]);
+            }
             for lanes in LANES {
                 patterns.push((0..lanes).map(|_| random.below(2 * u64::from(n)) as u16).collect());
             }

@@ -1,0 +1,41 @@
+//! Orders of lanes for [`Inst::Shuffle`](super::Inst::Shuffle) that schedules ask for and back ends have instructions for.
+
+/// Lane 0 of one vector, lane 0 of another, lane 1 of the first, and so on.
+pub fn interleaved(lanes: u16) -> Vec<u16> {
+    (0..lanes).flat_map(|lane| [lane, lane + lanes]).collect()
+}
+
+/// The first four lanes, the first four of the upper half, the second four lanes, and so on. Instructions that interleave work within 16
+/// bytes: of two vectors of 16-bit lanes in this order they give [`interleaved`] of the vectors as they were.
+pub fn spread(lanes: u16) -> Vec<u16> {
+    let half = lanes / 2;
+    (0..half / 4).flat_map(|four| (4 * four..4 * four + 4).chain(half + 4 * four..half + 4 * four + 4)).collect()
+}
+
+/// [`interleaved`] of two vectors that are in the order of [`spread`].
+pub fn interleaved_of_spread(lanes: u16) -> Vec<u16> {
+    let order = spread(lanes);
+    let place = |lane: u16| order.iter().position(|&l| l == lane).unwrap_or(0) as u16;
+    (0..lanes).map(place).flat_map(|lane| [lane, lane + lanes]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spread_vectors_interleave_within_16_bytes() {
+        for lanes in [8u16, 16, 32] {
+            let x = spread(lanes);
+            let both: Vec<u16> = x.iter().copied().chain(x.iter().map(|lane| lane + lanes)).collect();
+            let picked: Vec<u16> = interleaved_of_spread(lanes).iter().map(|&lane| both[usize::from(lane)]).collect();
+            assert_eq!(picked, interleaved(lanes));
+            // Lanes of the lower halves of 16 bytes come first.
+            let within = interleaved_of_spread(lanes).iter().map(|lane| lane % lanes % 8 / 4).collect::<Vec<_>>();
+            assert!(
+                within[..usize::from(lanes)].iter().all(|&half| half == 0) && within[usize::from(lanes)..].iter().all(|&half| half == 1)
+            );
+        }
+        assert_eq!(spread(16), [0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15]);
+    }
+}
