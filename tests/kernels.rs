@@ -264,6 +264,50 @@ fn sparse_weights_stay_sparse_on_every_machine() {
     }
 }
 
+/// A convolution of an image that its window covers, so that there is one output pixel, with weights in binary16.
+fn one_window() -> (Module, Tensor) {
+    let (channels, outputs) = (24, 52);
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let shape = [1, 3, 3, channels];
+    let image = builder.param(Type::Tensor(TensorType::of(ElementType::F32, &shape)), None);
+    let filter = [outputs, 3, 3, channels];
+    let halves = (0..filter.iter().product::<u64>()).flat_map(|i| half::f16::from_f32((number(i) % 251) as f32 / 64.0 - 2.0).to_le_bytes());
+    let halves = builder.literal(TensorType::of(ElementType::F16, &filter), halves.collect()).expect("a filter");
+    let mut expression = ExpressionBuilder::new(&[ElementType::F16]);
+    let x = expression.input(0);
+    let wide = expression.convert(x, ElementType::F32);
+    let weights = builder.map(&[halves], expression.finish(vec![wide])).expect("a conversion");
+    let geometry = WindowGeometry {
+        strides: vec![1; 2],
+        dilation: vec![1; 2],
+        padding_low: vec![0; 2],
+        padding_high: vec![0; 2],
+        ..WindowGeometry::default()
+    };
+    let sums = builder.conv(image, weights, geometry, 1, (0, 0), ElementType::F32).expect("a convolution");
+    let function = builder.finish(vec![sums]);
+    let ports = || vec![Port::default()];
+    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs: ports(), outputs: ports() });
+    let bytes = (0..shape.iter().product::<u64>()).flat_map(|i| ((i * 7919 % 101) as f32 / 8.0 - 6.0).to_le_bytes()).collect();
+    (module, Tensor { element: ElementType::F32, shape: shape.to_vec(), bytes })
+}
+
+#[test]
+fn weights_that_one_window_reads_are_widened_as_they_are_loaded() {
+    let (mut module, image) = one_window();
+    passes::run_all(&mut module);
+    for machines in objects() {
+        assert_eq!(check(&module, std::slice::from_ref(&image), &machines), Ok(Ok(())), "on {}", names(&machines));
+        let options = lower::Options { machine: machines[0], effort: Effort::Normal, plan: PlanSource::Own };
+        let lowered = pipeline::lower_levels(&module, "module", options, &machines[1..]).expect("a convolution has a schedule");
+        for level in lowered.levels() {
+            let Step::Call(call) = &level.program.methods[0].steps[0] else { panic!("a call") };
+            assert!(!call.origin.schedule.contains("filled"), "{}: {}", level.machine.level, call.origin.schedule);
+        }
+    }
+}
+
 #[test]
 fn small_models_match_the_tensor_interpreter_on_every_machine() {
     let Some(folder) = support::corpus("tflite") else { return };

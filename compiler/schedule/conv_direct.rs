@@ -142,12 +142,22 @@ impl<'a> DirectSchedule<'a> {
             taps,
             step,
         };
-        let panels = Panels::new(&work.weights, self.form, extents, self.cx.machine, work.open).without_zeros(&work.weights, work.open);
+        let mut panels = Panels::new(&work.weights, self.form, extents, self.cx.machine, work.open).without_zeros(&work.weights, work.open);
+        if self.has_one_window() {
+            panels = panels.read_once();
+        }
         let chunk = self.staging.as_ref().and_then(|staging| staging.chunk);
         let unroll = unroll(chunk.unwrap_or(panels.padded()) / step, self.form.products());
         let round = (step * unroll).max(1);
         let chunk = self.in_32_bits.map(|products| (products / round).max(1) * round);
         Part { axes: axes.map(Clone::clone), panels, base, initial: 0, unroll, chunk }
+    }
+
+    /// Whether there is one output pixel alone.
+    fn has_one_window(&self) -> bool {
+        let work = &self.work;
+        let is_one = work.batch * work.planes.output * work.output_size[0] * work.output_size[1] == 1;
+        is_one && work.matrices.is_empty() && work.sizes.is_none() && self.cx.block.is_none()
     }
 
     /// Whether a segment is a tap, and not a row of them that lie side by side both in the staged row and in the filter.

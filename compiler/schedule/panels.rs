@@ -137,6 +137,14 @@ impl Panels {
         self
     }
 
+    /// These panels where each of them is read only once: products widen binary16 as they load it, for filling a panel takes as long.
+    pub fn read_once(mut self) -> Self {
+        if self.storage == Storage::Halves && !self.sparse {
+            (self.filled, self.lane) = (false, Lane::I16);
+        }
+        self
+    }
+
     /// Elements of one output's k in the right operand.
     pub fn per_output(&self) -> u64 {
         self.extents.filter_taps * self.extents.per_tap
@@ -228,6 +236,9 @@ impl Panels {
         lanes: u16,
     ) -> Value {
         let raw = b.load(buffer, index, offset, lanes);
+        if form == Form::Float && self.lane == Lane::I16 {
+            return b.convert(ConvertOp::HalfToFloat, raw, Lane::F32);
+        }
         match (form.products(), product) {
             (1, _) => {}
             // Even and odd bytes of 16 bits, their signs repeated.
