@@ -314,10 +314,11 @@ fn weighted_integers(terms: &mut Terms, element: ElementType) -> Term {
     let number = |terms: &mut Terms, n: i64| terms.constant(crate::ir::Scalar::int(wide, n));
     let one = number(terms, 1 << 10);
     let sum = weighted(terms, wide, one)?;
-    let (zero, above, below, divisor) = (number(terms, 0), number(terms, 1 << 19), number(terms, -(1 << 19)), number(terms, 1 << 20));
-    let positive = terms.compare(Comparison::Greater, sum, zero)?;
-    let nudge = terms.select(positive, above, below)?;
+    // Away from zero at halves: below zero, one less than a half is added before the shift rounds down.
+    let (zero, half, less, bits) = (number(terms, 0), number(terms, 1 << 19), number(terms, (1 << 19) - 1), number(terms, 20));
+    let negative = terms.compare(Comparison::Less, sum, zero)?;
+    let nudge = terms.select(negative, less, half)?;
     let x = terms.add(sum, nudge)?;
-    let x = terms.div(x, divisor)?;
+    let x = terms.op(ScalarOp::ShiftRight, &[x, bits])?;
     Ok(terms.convert(x, element))
 }
