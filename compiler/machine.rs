@@ -49,6 +49,11 @@ impl Machine {
         self.level != RISCV64
     }
 
+    /// Whether binary16 is widened by an instruction: the back end of long vectors has it, Cranelift's kernels take a dozen.
+    pub fn widens_halves(&self) -> bool {
+        self.vector_bits > 128
+    }
+
     /// Lanes of `bytes` bytes in a vector register.
     pub fn lanes(&self, bytes: u32) -> u16 {
         self.vector_bits / (8 * bytes as u16)

@@ -143,7 +143,7 @@ impl<'a> DirectSchedule<'a> {
             step,
         };
         let mut panels = Panels::new(&work.weights, self.form, extents, self.cx.machine, work.open).without_zeros(&work.weights, work.open);
-        if self.has_one_window() {
+        if self.has_one_window() && self.cx.machine.widens_halves() {
             panels = panels.read_once();
         }
         let chunk = self.staging.as_ref().and_then(|staging| staging.chunk);
