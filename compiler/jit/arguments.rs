@@ -1,0 +1,79 @@
+//! The arguments of a method: the structs that its entry takes, and a buffer for each input and output.
+
+use super::memory::{Memory, Placement};
+use crate::diagnostic::Diagnostic;
+use crate::interface::Field;
+use crate::program::Port;
+
+/// Buffers and structs of one method.
+pub(super) struct Arguments {
+    pub inputs: Side,
+    pub outputs: Side,
+}
+
+/// Inputs or outputs: the struct, and a buffer for each port that has one.
+pub(super) struct Side {
+    pub record: Memory,
+    pub buffers: Vec<Option<Memory>>,
+}
+
+impl Side {
+    pub fn new(ports: &[Port], fields: &[Field], placement: Placement) -> Result<Self, Diagnostic> {
+        let end = |(port, field): (&Port, &Field)| match field.shape_offset {
+            Some(offset) => offset + 8 * port.shape.len() as u64,
+            None => field.offset + if port.scalar { port.bytes } else { 8 },
+        };
+        let bytes = ports.iter().zip(fields).map(end).max().unwrap_or(4).next_multiple_of(8);
+        let mut record = Memory::new(bytes as usize, 8, Placement::Aligned)?;
+        let mut buffers = Vec::new();
+        for (port, field) in ports.iter().zip(fields) {
+            if port.scalar {
+                buffers.push(None);
+                continue;
+            }
+            let mut buffer = Memory::new(port.bytes as usize, port.element.alignment() as usize, placement)?;
+            let address = buffer.address() as u64;
+            record.contents_mut()[field.offset as usize..][..8].copy_from_slice(&address.to_le_bytes());
+            buffers.push(Some(buffer));
+        }
+        Ok(Self { record, buffers })
+    }
+
+    /// Address and size of each buffer; nothing for a number.
+    pub fn memory(&self) -> Vec<(*const u8, usize)> {
+        self.buffers.iter().map(|buffer| buffer.as_ref().map_or(&[][..], Memory::contents)).map(|b| (b.as_ptr(), b.len())).collect()
+    }
+
+    pub fn bytes(&self, index: usize, field: &Field, port: &Port) -> &[u8] {
+        match &self.buffers[index] {
+            Some(buffer) => buffer.contents(),
+            None => &self.record.contents()[field.offset as usize..][..port.bytes as usize],
+        }
+    }
+
+    /// Writes the contents of an input. They end where the buffer ends, so that what reads past them is seen.
+    pub fn set(&mut self, index: usize, field: &Field, port: &Port, bytes: &[u8]) {
+        let Some(buffer) = &mut self.buffers[index] else {
+            self.record.contents_mut()[field.offset as usize..][..bytes.len()].copy_from_slice(bytes);
+            return;
+        };
+        let start =
+            (port.bytes as usize).saturating_sub(bytes.len()) / port.element.alignment() as usize * port.element.alignment() as usize;
+        buffer.contents_mut()[start..][..bytes.len()].copy_from_slice(bytes);
+        let address = buffer.address() as u64 + start as u64;
+        self.record.contents_mut()[field.offset as usize..][..8].copy_from_slice(&address.to_le_bytes());
+    }
+
+    pub fn set_shape(&mut self, field: &Field, shape: &[u64]) {
+        let Some(offset) = field.shape_offset else { return };
+        for (slot, extent) in self.record.contents_mut()[offset as usize..].chunks_exact_mut(8).zip(shape) {
+            slot.copy_from_slice(&extent.to_le_bytes());
+        }
+    }
+
+    pub fn shape(&self, field: &Field, port: &Port) -> Vec<u64> {
+        let Some(offset) = field.shape_offset else { return port.shape.clone() };
+        let words = self.record.contents()[offset as usize..].chunks_exact(8).take(port.shape.len());
+        words.map(|word| word.iter().rev().fold(0, |n, &byte| n << 8 | u64::from(byte))).collect()
+    }
+}

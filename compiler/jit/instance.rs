@@ -1,0 +1,243 @@
+//! A model that runs: its memory, its calls, and what they leave behind.
+
+use super::arguments::{Arguments, Side};
+use super::hooks::{self, Hooks};
+use super::memory::{Memory, Placement};
+use super::{Loaded, failed};
+use crate::diagnostic::{Diagnostic, Kind};
+use crate::interface::{CONFIG_BYTES, Field, STATUSES, has_shape};
+use crate::ir::Tensor;
+use crate::program::{ALIGNMENT, Port};
+use std::sync::Arc;
+
+/// A model's state, its scratch memory, and buffers for the arguments of its methods.
+pub struct Instance {
+    model: Arc<Loaded>,
+    state: Memory,
+    scratch: Memory,
+    /// Of each method, made at its first call.
+    arguments: Vec<Option<Arguments>>,
+    hooks: Box<Hooks>,
+}
+
+macro_rules! entry_types {
+    ($abi:literal) => {
+        type Init = unsafe extern $abi fn(*mut u8, usize, *const u8) -> i32;
+        type Reset = unsafe extern $abi fn(*mut u8) -> i32;
+        type Split = unsafe extern $abi fn(*mut u8, *mut u8, *const u8, *mut u8) -> i32;
+    };
+}
+// Code is generated for the System V convention, which is not C's on every system.
+#[cfg(target_arch = "x86_64")]
+entry_types!("sysv64");
+#[cfg(not(target_arch = "x86_64"))]
+entry_types!("C");
+
+impl Instance {
+    pub(super) fn new(model: Arc<Loaded>, threads: u32) -> Result<Self, Diagnostic> {
+        let alignment = ALIGNMENT as usize;
+        let placement = if model.options.placement == Placement::Aligned { Placement::Aligned } else { Placement::AgainstGuard };
+        let mut state = Memory::new(model.interface.state_bytes as usize, alignment, placement)?;
+        let scratch = Memory::new(model.interface.scratch_bytes as usize, alignment, placement)?;
+        let mut hooks = Box::new(Hooks::new(&model.methods, &model.options, threads));
+        let config = config_bytes(&mut hooks, threads);
+        // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
+        let init: Init = unsafe { std::mem::transmute(model.init) };
+        // SAFETY: state has state_bytes bytes; the configuration has the size it says; both outlive the call, and the hooks, which
+        // the state keeps, live as long as the instance.
+        let status = unsafe { init(state.address(), model.interface.state_bytes as usize, config.as_ptr()) };
+        check_status("init", status)?;
+        let arguments = model.methods.iter().map(|_| None).collect();
+        Ok(Self { model, state, scratch, arguments, hooks })
+    }
+
+    /// The initial state again.
+    ///
+    /// # Errors
+    /// Never, unless the state was overwritten.
+    pub fn reset(&mut self) -> Result<(), Diagnostic> {
+        // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
+        let reset: Reset = unsafe { std::mem::transmute(self.model.reset) };
+        // SAFETY: the state is that of this model.
+        check_status("reset", unsafe { reset(self.state.address()) })
+    }
+
+    /// Calls a method on tensors whose shapes need not be the largest ones.
+    ///
+    /// # Errors
+    /// As [`Instance::call`]; `MODELC_E_SHAPE` for shapes that the method does not take.
+    pub fn call_tensors(&mut self, method: usize, inputs: &[Tensor]) -> Result<Vec<Tensor>, Diagnostic> {
+        let slices: Vec<(&[u8], Option<&[u64]>)> = inputs.iter().map(|t| (t.bytes.as_slice(), Some(t.shape.as_slice()))).collect();
+        self.write(method, &slices)?;
+        let status = self.run(method)?;
+        check_status(&self.model.methods[method].name, status)?;
+        Ok(self.output_tensors(method))
+    }
+
+    /// Calls a method: copies the inputs in, runs, copies the outputs out. Where extents are dynamic, inputs are of the largest shapes.
+    ///
+    /// # Errors
+    /// When inputs do not fit the method, or the call ends with a status.
+    pub fn call(&mut self, method: usize, inputs: &[&[u8]], outputs: &mut Vec<Vec<u8>>) -> Result<(), Diagnostic> {
+        self.write_inputs(method, inputs)?;
+        let status = self.run(method)?;
+        check_status(&self.model.methods[method].name, status)?;
+        *outputs = self.outputs(method);
+        Ok(())
+    }
+
+    /// Copies the inputs of a method to where [`Instance::run`] takes them from.
+    ///
+    /// # Errors
+    /// When there is no such method, or an input has not the bytes that it should have.
+    pub fn write_inputs(&mut self, method: usize, inputs: &[&[u8]]) -> Result<(), Diagnostic> {
+        let inputs: Vec<(&[u8], Option<&[u64]>)> = inputs.iter().map(|&bytes| (bytes, None)).collect();
+        self.write(method, &inputs)
+    }
+
+    /// Copies inputs in, with their shapes where they are not the largest ones.
+    fn write(&mut self, method: usize, inputs: &[(&[u8], Option<&[u64]>)]) -> Result<(), Diagnostic> {
+        self.prepare(method)?;
+        let description = &self.model.methods[method];
+        if inputs.len() != description.inputs.len() {
+            return Err(Diagnostic::new(510, Kind::Invalid, format!("method {} takes another number of inputs", description.name))
+                .expected(description.inputs.len().to_string(), inputs.len().to_string()));
+        }
+        let Some(arguments) = &mut self.arguments[method] else {
+            return Err(failed(&"buffers are missing"));
+        };
+        for (index, (port, &(bytes, shape))) in description.inputs.iter().zip(inputs).enumerate() {
+            let shape = shape.filter(|_| has_shape(port));
+            if !fits(port, bytes, shape) {
+                return Err(Diagnostic::new(511, Kind::Invalid, format!("input {index} of {} has the wrong size", description.name))
+                    .about_tensor(&port.name)
+                    .expected(format!("{} bytes", port.bytes), format!("{} bytes", bytes.len())));
+            }
+            let field = &self.model.interface.methods[method].inputs[index];
+            arguments.inputs.set(index, field, port, bytes);
+            arguments.inputs.set_shape(field, shape.unwrap_or(&port.shape));
+        }
+        Ok(())
+    }
+
+    /// Runs a method on the inputs written last; its status.
+    ///
+    /// # Errors
+    /// When there is no such method or no memory; in a checking mode, when the code wrote where it may not.
+    pub fn run(&mut self, method: usize) -> Result<i32, Diagnostic> {
+        self.prepare(method)?;
+        let Some(arguments) = &mut self.arguments[method] else {
+            return Err(failed(&"buffers are missing"));
+        };
+        // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
+        let split: Split = unsafe { std::mem::transmute(self.model.splits[method]) };
+        let observed = if self.hooks.observes() { arguments.outputs.memory() } else { vec![] };
+        self.hooks.start(method, self.scratch.contents_mut(), observed);
+        let (state, scratch) = (self.state.address(), self.scratch.address());
+        let (inputs, outputs) = (arguments.inputs.record.address(), arguments.outputs.record.address());
+        // SAFETY: the state was initialised by this model; scratch memory has its size; the structs hold the addresses of buffers of
+        // the sizes in the model, and all of them outlive the call. The hooks write scratch memory only between kernels.
+        let status = unsafe { split(state, scratch, inputs, outputs) };
+        if self.model.options.placement != Placement::Aligned {
+            self.check_padding(method)?;
+        }
+        Ok(status)
+    }
+
+    /// The outputs of the last run of a method.
+    pub fn outputs(&self, method: usize) -> Vec<Vec<u8>> {
+        let Some(Some(arguments)) = self.arguments.get(method) else {
+            return vec![];
+        };
+        let (ports, fields) = (&self.model.methods[method].outputs, &self.model.interface.methods[method].outputs);
+        let side = &arguments.outputs;
+        ports.iter().zip(fields).enumerate().map(|(index, (port, field))| side.bytes(index, field, port).to_vec()).collect()
+    }
+
+    /// The outputs of the last run of a method, each of the shape that it had.
+    pub fn output_tensors(&self, method: usize) -> Vec<Tensor> {
+        let Some(Some(arguments)) = self.arguments.get(method) else {
+            return vec![];
+        };
+        let (ports, fields) = (&self.model.methods[method].outputs, &self.model.interface.methods[method].outputs);
+        let side = &arguments.outputs;
+        let tensor = |(index, (port, field)): (usize, (&Port, &Field))| {
+            let shape = side.shape(field, port);
+            let bytes = shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent)).and_then(|n| port.element.bytes_for(n));
+            let whole = side.bytes(index, field, port);
+            let bytes = whole.get(..bytes.unwrap_or(u64::MAX) as usize).unwrap_or(whole).to_vec();
+            Tensor { element: port.element, shape, bytes }
+        };
+        ports.iter().zip(fields).enumerate().map(tensor).collect()
+    }
+
+    /// What the kernels of the last run wrote, in the order in which they ran; each run can be asked once. Empty without `observe`.
+    pub fn observations(&mut self) -> Vec<hooks::Observation> {
+        self.hooks.take_observations()
+    }
+
+    /// Nanoseconds spent in each kernel call since the instance was made, and how often it ran. Empty without `profile`.
+    pub fn kernel_times(&self) -> &[hooks::KernelTime] {
+        self.hooks.times()
+    }
+
+    /// Forgets the times of kernels.
+    pub fn clear_kernel_times(&mut self) {
+        self.hooks.clear_times();
+    }
+
+    fn prepare(&mut self, method: usize) -> Result<(), Diagnostic> {
+        let Some(description) = self.model.methods.get(method) else {
+            return Err(Diagnostic::new(512, Kind::Usage, format!("there is no method {method}")));
+        };
+        if self.arguments[method].is_none() {
+            let fields = &self.model.interface.methods[method];
+            let placement = self.model.options.placement;
+            self.arguments[method] = Some(Arguments {
+                inputs: Side::new(&description.inputs, &fields.inputs, placement)?,
+                outputs: Side::new(&description.outputs, &fields.outputs, placement)?,
+            });
+        }
+        Ok(())
+    }
+
+    fn check_padding(&mut self, method: usize) -> Result<(), Diagnostic> {
+        let sides = self.arguments[method].iter_mut().flat_map(|a| [&mut a.inputs, &mut a.outputs]);
+        let buffers = sides.flat_map(|side| side.buffers.iter_mut().flatten().chain([&mut side.record]));
+        if buffers.chain([&mut self.state, &mut self.scratch]).all(Memory::is_untouched_before) {
+            return Ok(());
+        }
+        let name = &self.model.methods[method].name;
+        Err(Diagnostic::new(905, Kind::Bug, format!("method {name} wrote before the start of a buffer"))
+            .help("this is a mistake in modelc; please report it with the model"))
+    }
+}
+
+/// Whether contents, and a shape where the port has a dynamic one, fit a port's buffer.
+fn fits(port: &Port, bytes: &[u8], shape: Option<&[u64]>) -> bool {
+    let Some(shape) = shape else { return bytes.len() as u64 == port.bytes };
+    let elements = shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent));
+    let wanted = elements.and_then(|n| port.element.bytes_for(n));
+    shape.len() == port.shape.len() && wanted == Some(bytes.len() as u64) && bytes.len() as u64 <= port.bytes
+}
+
+/// A `modelc_config` with the hooks.
+fn config_bytes(hooks: &mut Hooks, threads: u32) -> [u8; CONFIG_BYTES as usize] {
+    use crate::codegen::driver::config;
+    let mut bytes = [0; CONFIG_BYTES as usize];
+    let mut set = |offset: i32, value: u64| bytes[offset as usize..][..8].copy_from_slice(&value.to_le_bytes());
+    set(config::STRUCT_SIZE, CONFIG_BYTES);
+    set(config::ON_KERNEL, hooks.callback());
+    set(config::PARALLEL_FOR, hooks.parallel_for());
+    set(config::THREADS, threads.into());
+    set(config::USER, std::ptr::from_mut(hooks) as u64);
+    bytes
+}
+
+fn check_status(what: &str, status: i32) -> Result<(), Diagnostic> {
+    if status == 0 {
+        return Ok(());
+    }
+    let (name, meaning) = STATUSES.iter().find(|s| s.1 == status).map_or(("an unknown status", ""), |s| (s.0, s.2));
+    Err(Diagnostic::new(513, Kind::Invalid, format!("{what} ended with {name} ({status}): {meaning}")))
+}
