@@ -138,11 +138,16 @@ impl KernelBuilder {
         self.one(Inst::ShiftConstant { op, a, count }, ty)
     }
 
-    /// a × b + c with one rounding.
+    /// a × b + c with one rounding, to nearest.
     pub fn fma(&mut self, a: Value, b: Value, c: Value) -> Value {
+        self.fma_rounded(a, b, c, Rounding::Nearest)
+    }
+
+    /// a × b + c with one rounding of a kind.
+    pub fn fma_rounded(&mut self, a: Value, b: Value, c: Value, rounding: Rounding) -> Value {
         debug_assert!(self.ty(a) == self.ty(b) && self.ty(b) == self.ty(c));
         let ty = self.ty(c);
-        self.one(Inst::Fma { a, b, c }, ty)
+        self.one(Inst::Fma { a, b, c, rounding }, ty)
     }
 
     /// A mask.

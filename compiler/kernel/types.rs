@@ -180,6 +180,15 @@ pub enum UnaryOp {
     CountLeadingZeros,
 }
 
+/// Which of the two floats beside a number takes its place.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Rounding {
+    /// The nearest, or of two the one with an even last bit.
+    Nearest,
+    /// The one nearer to zero.
+    TowardZero,
+}
+
 /// Conversions between lane types; the number of lanes stays.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ConvertOp {
@@ -281,8 +290,9 @@ pub enum Inst {
     Unary { op: UnaryOp, a: Value },
     /// Shift of integer lanes by one constant count below the width.
     ShiftConstant { op: BinaryOp, a: Value, count: u8 },
-    /// a × b + c with one rounding.
-    Fma { a: Value, b: Value, c: Value },
+    /// a × b + c with one rounding. A kernel with one that rounds towards zero (binary32 only) has no other instruction that rounds to
+    /// nearest, for processors have one mode for all: its conversions of integers to floats must be exact.
+    Fma { a: Value, b: Value, c: Value, rounding: Rounding },
     /// A mask.
     Compare { op: CompareOp, a: Value, b: Value },
     /// mask ? a : b.

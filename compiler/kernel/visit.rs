@@ -21,7 +21,7 @@ impl Inst {
             | Self::MulHighUnsigned { a, b }
             | Self::SaturatingRoundingDoublingHighMul { a, b, .. }
             | Self::RoundingDivideByPowerOfTwo { a, b } => vec![*a, *b],
-            Self::Fma { a, b, c } => vec![*a, *b, *c],
+            Self::Fma { a, b, c, .. } => vec![*a, *b, *c],
             Self::Select { mask, a, b } => vec![*mask, *a, *b],
             Self::Dot { accumulator, a, b, .. } => vec![*accumulator, *a, *b],
             Self::Load { index, .. } | Self::LoadSplat { index, .. } | Self::LoadSplatGroup { index, .. } => vec![*index],

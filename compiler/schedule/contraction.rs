@@ -91,6 +91,9 @@ const REFERENCE_ROUNDING_BELOW: u64 = 4096;
 /// An input that is dilated so much has more phases than are worth code of their own.
 const MAX_PHASES: u64 = 256;
 
+/// A window of more taps is no real model's, and they are listed.
+const MAX_TAPS: u64 = 1 << 20;
+
 /// How operands of the products are held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
@@ -212,10 +215,13 @@ impl Contraction {
         let signed = |list: &[i64], one: u64| three(&list.iter().map(|&n| n as u64).collect::<Vec<_>>(), one);
         let geometry = &attributes.geometry;
         let (input_size, output_size, window) = (three(&shape[1..], 1), three(&output[1..], 1), three(&filter[1..], 1));
+        if product(&window) > MAX_TAPS {
+            return Err(Unsupported::new(format!("a convolution with a window of {window:?}")));
+        }
         let (strides, dilation) = (signed(&geometry.strides, 1), signed(&geometry.dilation, 1));
         let (low, high) = (signed(&geometry.padding_low, 0), signed(&geometry.padding_high, 0));
         let input_dilation = signed(&attributes.input_dilation, 1);
-        if input_dilation.iter().product::<u64>() > MAX_PHASES {
+        if product(&input_dilation) > MAX_PHASES {
             return Err(Unsupported::new(format!("convolution of an input dilated by {input_dilation:?}")));
         }
         if sizes.is_some() && input_dilation != [1; 3] {
@@ -429,6 +435,11 @@ impl Contraction {
             _ => Form::Signed16,
         }
     }
+}
+
+/// The product of some numbers, or the largest number if it is larger.
+fn product(numbers: &[u64]) -> u64 {
+    numbers.iter().fold(1, |product, &n| product.saturating_mul(n))
 }
 
 /// How much padding windows need behind so many elements.

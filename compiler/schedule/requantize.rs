@@ -3,16 +3,21 @@
 //! Behind a requantization stands a clamp to a few hundred integers, from `low` to `high`. The rule's result never falls as the sum grows, so for
 //! each of these integers there is one sum from which on it is reached: a **threshold**. Any other function that never falls and has the same
 //! thresholds gives the same integers behind the clamp, whatever it rounds inside. So parameters are searched for which a cheap sequence has
-//! the thresholds of the rule, and both sides of every threshold are computed to see it. Two sequences are tried:
+//! the thresholds of the rule, and both sides of every threshold are computed to see it. These are tried:
 //!
 //! - `trunc(sum · scale + c)` in binary32, with c below one half or above as the windows say, and with the sum's sign where negative results matter.
-//!   24 bits place the thresholds of multipliers above 2⁻⁹ or so.
+//!   The sum of 24 bits is rounded once more, which places the thresholds of multipliers above 2⁻⁹ or so.
+//! - The same where that rounding is towards zero, and so takes nothing from what is truncated anyway: 24 bits of the scale remain, for
+//!   multipliers above 2⁻¹¹ or so. The kernel has to set the processor's mode for it.
+//! - `trunc(sum · scale + (sum · rest + c))`, rounded towards zero, the scale in two numbers: for all others. The inner sum is below 2, so it is
+//!   rounded by less than the outer grows from one sum to the next, and the results never fall.
 //! - `((sum + offset) · multiplier >> 32) >> shift` with one unsigned product. The offset makes every sum positive; it is also what rounds, since
 //!   some offset leaves the wanted fraction. The double rounding takes ties away from zero, which moves the thresholds of negative results by
 //!   one unit before the shift: 1 is subtracted below a pivot. Sums can begin with the offset, so it takes no instruction.
 
 use crate::ir::RequantizeRule;
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Value};
+use crate::kernel::interpret::fma_toward_zero;
+use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Rounding, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -44,6 +49,8 @@ pub struct Problem {
     pub sums: (i64, i64),
     /// Results up to the first are one, and results from the second on.
     pub results: (i64, i64),
+    /// Whether the kernel may round towards zero.
+    pub toward_zero: bool,
 }
 
 /// A sequence of instructions. The operands of each behind the sum are tables with a number a channel.
@@ -53,12 +60,25 @@ pub enum Requantizer {
     Float {
         /// Whether negative results matter.
         signed: bool,
+        /// What happens inside.
+        precision: Precision,
     },
     /// `(((sum · multiplier >> 32) − (it is below the pivot)) >> shift) + constant`; the pivot only if `signed`.
     HighProduct {
         /// Whether there is a pivot.
         signed: bool,
     },
+}
+
+/// How a product with a scale and the sum behind it are computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Precision {
+    /// Rounded to nearest.
+    Nearest,
+    /// Rounded towards zero.
+    TowardZero,
+    /// Rounded towards zero, with a second number that the scale lacks.
+    TowardZeroTwice,
 }
 
 /// A sequence and its parameters.
@@ -104,14 +124,17 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
         return None;
     }
     let thresholds: Vec<Vec<Threshold>> = scales.iter().map(|scale| thresholds(problem, *scale)).collect();
-    let kinds = [(true, low < 0), (false, false), (false, true)];
-    kinds.into_iter().find_map(|(float, signed)| {
-        let channel = |(scale, list): (&Scale, &Vec<Threshold>)| match float {
-            true => float_channel(*scale, list, signed),
-            false => product_channel(problem, *scale, list, signed),
+    let float = |precision| Requantizer::Float { signed: low < 0, precision };
+    // Integers up to 2²⁴ are floats.
+    let toward_zero = problem.toward_zero && problem.sums.0.abs().max(problem.sums.1) <= 1 << 24;
+    let toward_zero = [Precision::TowardZero, Precision::TowardZeroTwice].map(float).into_iter().filter(|_| toward_zero);
+    let products = [false, true].map(|signed| Requantizer::HighProduct { signed });
+    [float(Precision::Nearest)].into_iter().chain(toward_zero).chain(products).find_map(|requantizer| {
+        let channel = |(scale, list): (&Scale, &Vec<Threshold>)| match requantizer {
+            Requantizer::Float { signed, precision } => float_channel(*scale, list, signed, precision),
+            Requantizer::HighProduct { signed } => product_channel(problem, *scale, list, signed),
         };
         let channels: Vec<Channel> = scales.iter().zip(&thresholds).map(channel).collect::<Option<_>>()?;
-        let requantizer = if float { Requantizer::Float { signed } } else { Requantizer::HighProduct { signed } };
         let tables = (0..channels[0].numbers.len()).map(|i| channels.iter().map(|channel| channel.numbers[i]).collect()).collect();
         Some(Solution { requantizer, tables, offsets: channels.iter().map(|channel| channel.offset).collect() })
     })
@@ -158,12 +181,32 @@ fn thresholds(problem: &Problem, scale: Scale) -> Vec<Threshold> {
         .collect()
 }
 
-/// `trunc(sum · scale + c)` as the machine computes it, for sums that are not negative.
-fn float_result(sum: i64, scale: f32, c: f32) -> i64 {
-    (sum as f32).mul_add(scale, c) as i64
+/// Scale, what it lacks, and c.
+#[derive(Clone, Copy)]
+struct Line {
+    scale: f32,
+    rest: f32,
+    c: f32,
 }
 
-fn float_channel(scale: Scale, thresholds: &[Threshold], signed: bool) -> Option<Channel> {
+impl Line {
+    /// `trunc(sum · scale + c)` as the machine computes it, for sums that are not negative.
+    fn result(&self, sum: i64, precision: Precision) -> i64 {
+        let sum = sum as f32;
+        match precision {
+            Precision::Nearest => sum.mul_add(self.scale, self.c) as i64,
+            Precision::TowardZero => fma_toward_zero(sum, self.scale, self.c) as i64,
+            Precision::TowardZeroTwice => fma_toward_zero(sum, self.scale, fma_toward_zero(sum, self.rest, self.c)) as i64,
+        }
+    }
+
+    fn numbers(&self, precision: Precision) -> Vec<i32> {
+        let rest = (precision == Precision::TowardZeroTwice).then_some(self.rest);
+        [self.scale].into_iter().chain(rest).chain([self.c]).map(|number| number.to_bits() as i32).collect()
+    }
+}
+
+fn float_channel(scale: Scale, thresholds: &[Threshold], signed: bool, precision: Precision) -> Option<Channel> {
     // Magnitudes: a result and the least sum that has it. Below zero that is the mirror image of the sum below a threshold.
     let steps: Vec<(i64, i64)> =
         thresholds.iter().map(|t| if t.result > 0 { (t.result, t.sum) } else { (1 - t.result, 1 - t.sum) }).collect();
@@ -172,15 +215,18 @@ fn float_channel(scale: Scale, thresholds: &[Threshold], signed: bool) -> Option
     }
     let exact = scale.multiplier as f64 / (1u64 << (31 + scale.shift)) as f64;
     let nearest = (exact as f32).to_bits() as i64;
-    (0..NEIGHBOURS).find_map(|number| {
-        let factor = f32::from_bits((nearest + neighbour(number)).max(0) as u32);
-        let at = |sum: i64| sum as f64 * f64::from(factor);
+    // With a rest the scale is as near as can be.
+    let neighbours = if precision == Precision::TowardZeroTwice { 1 } else { NEIGHBOURS };
+    (0..neighbours).find_map(|number| {
+        let scale = f32::from_bits((nearest + neighbour(number)).max(0) as u32);
+        let rest = if precision == Precision::TowardZeroTwice { (exact - f64::from(scale)) as f32 } else { 0.0 };
+        let at = |sum: i64| sum as f64 * (f64::from(scale) + f64::from(rest));
         let least = steps.iter().map(|&(result, sum)| result as f64 - at(sum)).fold(0.0, f64::max);
         let most = steps.iter().map(|&(result, sum)| result as f64 - at(sum - 1)).fold(1.0, f64::min);
-        let c = ((least + most) / 2.0) as f32;
-        let holds = |&(result, sum): &(i64, i64)| float_result(sum, factor, c) >= result && float_result(sum - 1, factor, c) < result;
-        let numbers = vec![factor.to_bits() as i32, c.to_bits() as i32];
-        (least < most && c > 0.0 && c < 1.0 && steps.iter().all(holds)).then_some(Channel { numbers, offset: 0 })
+        let line = Line { scale, rest, c: ((least + most) / 2.0) as f32 };
+        let holds = |&(result, sum): &(i64, i64)| line.result(sum, precision) >= result && line.result(sum - 1, precision) < result;
+        let good = least < most && line.c > 0.0 && line.c < 1.0 && steps.iter().all(holds);
+        good.then(|| Channel { numbers: line.numbers(precision), offset: 0 })
     })
 }
 
@@ -271,17 +317,22 @@ impl Requantizer {
     pub fn emit(self, b: &mut KernelBuilder, operands: &[Value]) -> Value {
         let sum = operands[0];
         match self {
-            Self::Float { signed } => {
-                let mut c = operands[2];
+            Self::Float { signed, precision } => {
+                let mut c = operands[operands.len() - 1];
                 if signed {
                     let ty = b.ty(sum);
                     let top = b.int(ty, i32::MIN.into());
                     let sign = b.binary(BinaryOp::And, sum, top);
                     c = b.binary(BinaryOp::Or, sign, c);
                 }
-                let [scale, c] = [operands[1], c].map(|bits| b.convert(ConvertOp::Bitcast, bits, Lane::F32));
+                let rounding = if precision == Precision::Nearest { Rounding::Nearest } else { Rounding::TowardZero };
+                let mut scaled = b.convert(ConvertOp::Bitcast, c, Lane::F32);
                 let float = b.convert(ConvertOp::SignedToFloat, sum, Lane::F32);
-                let scaled = b.fma(float, scale, c);
+                // What the scale lacks first.
+                for &factor in operands[1..operands.len() - 1].iter().rev() {
+                    let factor = b.convert(ConvertOp::Bitcast, factor, Lane::F32);
+                    scaled = b.fma_rounded(float, factor, scaled, rounding);
+                }
                 b.convert(ConvertOp::FloatToSignedInRange, scaled, Lane::I32)
             }
             Self::HighProduct { signed } => {
@@ -308,10 +359,15 @@ mod tests {
     fn computed(solution: &Solution, channel: usize, sum: i64) -> i64 {
         let number = |table: usize| solution.tables[table][channel];
         match solution.requantizer {
-            Requantizer::Float { signed } => {
-                let [scale, c] = [0, 1].map(|table| f32::from_bits(number(table) as u32));
-                let c = if signed && sum < 0 { -c } else { c };
-                (sum as f32).mul_add(scale, c) as i64
+            Requantizer::Float { signed, precision } => {
+                let numbers: Vec<f32> = (0..solution.tables.len()).map(|table| f32::from_bits(number(table) as u32)).collect();
+                let (sum, c) = (sum as f32, numbers[numbers.len() - 1]);
+                let c = if signed && sum < 0.0 { -c } else { c };
+                match precision {
+                    Precision::Nearest => sum.mul_add(numbers[0], c) as i64,
+                    Precision::TowardZero => fma_toward_zero(sum, numbers[0], c) as i64,
+                    Precision::TowardZeroTwice => fma_toward_zero(sum, numbers[0], fma_toward_zero(sum, numbers[1], c)) as i64,
+                }
             }
             Requantizer::HighProduct { signed } => {
                 let sum = (sum + i64::from(solution.offsets[channel])) as u64;
@@ -337,7 +393,7 @@ mod tests {
     #[test]
     fn solutions_give_the_results_of_the_rule() {
         let mut numbers = Numbers(1);
-        let (mut floats, mut products) = (0, 0);
+        let mut used = [0; 4];
         for case in 0..600 {
             let rule = if case % 4 == 3 { RequantizeRule::TfliteSingle } else { RequantizeRule::TfliteDouble };
             let shift = numbers.below(14) as u32;
@@ -350,13 +406,14 @@ mod tests {
             let scales: Vec<Scale> = (0..channels).map(|_| Scale { multiplier: multiplier(), shift }).collect();
             let bound = 1 << (8 + shift + case % 4);
             let low = -(numbers.below(256) as i64);
-            let problem = Problem { rule, sums: (-bound, bound), results: (low, low + 255) };
+            let problem = Problem { rule, sums: (-bound, bound), results: (low, low + 255), toward_zero: case % 2 == 0 };
             let Some(solution) = solve(&problem, &scales) else { continue };
-            if matches!(solution.requantizer, Requantizer::Float { .. }) {
-                floats += 1
-            } else {
-                products += 1
-            }
+            used[match solution.requantizer {
+                Requantizer::Float { precision: Precision::Nearest, .. } => 0,
+                Requantizer::Float { precision: Precision::TowardZero, .. } => 1,
+                Requantizer::Float { precision: Precision::TowardZeroTwice, .. } => 2,
+                Requantizer::HighProduct { .. } => 3,
+            }] += 1;
             for (channel, scale) in scales.iter().enumerate() {
                 let random = (0..2000).map(|_| numbers.below(2 * bound as u64) as i64 - bound).collect::<Vec<_>>();
                 let unit = 1i64 << scale.shift;
@@ -369,14 +426,14 @@ mod tests {
                 }
             }
         }
-        // Nearly all have a solution, and both kinds are used.
-        assert!(floats > 100 && products > 100 && floats + products > 550, "{floats} {products}");
+        // Nearly all have a solution, and every kind is used.
+        assert!(used.iter().all(|&n| n > 10) && used.iter().sum::<i32>() > 550, "{used:?}");
     }
 
     #[test]
     fn what_cannot_be_proven_has_no_solution() {
         let scales = [Scale { multiplier: 1 << 30, shift: 4 }];
-        let problem = Problem { rule: RequantizeRule::TfliteDouble, sums: (-1000, 1000), results: (-128, 127) };
+        let problem = Problem { rule: RequantizeRule::TfliteDouble, sums: (-1000, 1000), results: (-128, 127), toward_zero: true };
         assert!(solve(&problem, &scales).is_some());
         assert!(solve(&Problem { results: (-40_000, 40_000), ..problem }, &scales).is_none());
         assert!(solve(&Problem { sums: (i32::MIN.into(), 1000), ..problem }, &scales).is_none());

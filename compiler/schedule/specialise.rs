@@ -18,6 +18,9 @@ use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Node, Requanti
 use cranelift_entity::EntityRef;
 use std::collections::{HashMap, HashSet};
 
+/// Results from which on a processor's mode of rounding is set for them: setting it twice costs what some forty vectors gain.
+const FEWEST_ROUNDED: u64 = 1024;
+
 /// Where an input of a specialised expression comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
@@ -77,6 +80,7 @@ pub fn specialise(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Acc
         offset_input: accumulator
             .filter(|accumulator| accumulator.takes_offsets)
             .and_then(|accumulator| epilogue.operands.iter().position(|&v| v == accumulator.value)),
+        toward_zero: accumulator.is_some_and(|accumulator| accumulator.takes_offsets) && may_round_toward_zero(cx, epilogue),
         solved: &cx.packed.solved,
         requantizers: HashMap::new(),
         offsets: vec![],
@@ -99,6 +103,14 @@ pub fn specialise(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Acc
     }
     let Rewriter { builder, requantizers, offsets, .. } = rewriter;
     Specialised { sources, expression: builder.finish(results), ranges: all_ranges, requantizers, offsets }
+}
+
+/// Whether a kernel of integers may round its floats towards zero: there are no others than those of its requantizations, and these are
+/// so many that it pays to set the mode.
+fn may_round_toward_zero(cx: &Context<'_>, epilogue: &Epilogue) -> bool {
+    let elements = |&tensor: &Value| cx.shape(tensor).map_or(0, |shape| shape.iter().product());
+    epilogue.expression.nodes.values().all(|node| !node.ty.is_float())
+        && cx.group.outputs.iter().map(elements).max().is_some_and(|elements| elements >= FEWEST_ROUNDED)
 }
 
 /// The integers of a constant tensor, if it is a constant of integers that are known.
@@ -128,6 +140,8 @@ struct Rewriter<'a> {
     wide: bool,
     /// The input that may begin with offsets.
     offset_input: Option<usize>,
+    /// Whether the kernel may round floats towards zero.
+    toward_zero: bool,
     solved: &'a Solved,
     requantizers: HashMap<Node, Requantizer>,
     offsets: Vec<i32>,
@@ -236,7 +250,7 @@ impl Rewriter<'_> {
         let scale = |c: usize| Some(Scale { multiplier: at(&multipliers, c), shift: u32::try_from(-at(&shifts, c)).ok()? });
         let scales: Vec<Scale> = (0..channels).map(scale).collect::<Option<_>>()?;
         let (low, high) = self.node_ranges[old[0].index()];
-        let problem = Problem { rule, sums: (low as i64, high as i64), results: self.told_apart(node) };
+        let problem = Problem { rule, sums: (low as i64, high as i64), results: self.told_apart(node), toward_zero: self.toward_zero };
         let Solution { requantizer, mut tables, offsets } = Solution::clone(&*self.solved.solve(problem, scales)?);
         if let Requantizer::HighProduct { .. } = requantizer
             && let Some(reader) = self.only_reader(node)

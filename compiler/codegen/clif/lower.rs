@@ -5,7 +5,7 @@ use super::fields::FieldsOf;
 use super::held::{Held, lane_type, part_count, part_type};
 use crate::codegen::CodegenError;
 use crate::codegen::fold::{used_values, widened_loads};
-use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Region, Type, Value};
+use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Region, Rounding, Type, Value};
 use crate::machine::{DotProduct, Isa, Machine};
 use cranelift_codegen::ir::{self, AbiParam, Block, Function, InstBuilder, Signature, StackSlot, StackSlotData, StackSlotKind, types};
 use cranelift_codegen::isa::{CallConv, TargetIsa};
@@ -280,7 +280,10 @@ impl<'a> Lowering<'a> {
                 let a = self.get(*a)?;
                 self.shift_constant(*op, &a, *count)
             }
-            Inst::Fma { a, b, c } => {
+            Inst::Fma { rounding: Rounding::TowardZero, .. } => {
+                Err(CodegenError::Unsupported("a product that rounds towards zero on this CPU level".into()))
+            }
+            Inst::Fma { a, b, c, .. } => {
                 let (a, b, c) = (self.get(*a)?, self.get(*b)?, self.get(*c)?);
                 self.fma(&a, &b, &c)
             }

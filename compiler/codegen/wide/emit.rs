@@ -7,6 +7,7 @@ use super::rows::{self, Row, Shape};
 use crate::codegen::Code;
 use regalloc2::{Allocation, Edit, InstOrEdit, Output, PReg, RegClass};
 
+const RAX: u8 = 0;
 const RSP: u8 = 4;
 const RBP: u8 = 5;
 /// Alignment of code, constants and the frame.
@@ -18,7 +19,15 @@ struct Frame {
     saved: Vec<u8>,
     slot_bytes: u32,
     bytes: u32,
+    /// Where the caller's MXCSR is kept, and behind it ours, if floats are rounded towards zero.
+    control: Option<i32>,
 }
+
+/// Opcode, and the number in the register field.
+const LDMXCSR: (&[u8], u8) = (&[0x0F, 0xAE], 2);
+const STMXCSR: (&[u8], u8) = (&[0x0F, 0xAE], 3);
+/// The field of MXCSR that says how floats are rounded: all ones is towards zero.
+const ROUNDING: i32 = 0x6000;
 
 impl Frame {
     fn new(function: &Function, output: &Output) -> Self {
@@ -30,9 +39,11 @@ impl Frame {
             }
         }
         let slot_bytes = (8 * output.num_spillslots as u32).next_multiple_of(ALIGNMENT);
-        let bytes = slot_bytes + function.local_bytes.next_multiple_of(ALIGNMENT);
+        let used_bytes = slot_bytes + function.local_bytes.next_multiple_of(ALIGNMENT);
+        let control = function.toward_zero.then_some(used_bytes as i32);
+        let bytes = used_bytes + if control.is_some() { ALIGNMENT } else { 0 };
         let saved = [3, 12, 13, 14, 15].into_iter().filter(|&n: &u8| used[usize::from(n)]).collect();
-        Self { saved, slot_bytes, bytes }
+        Self { saved, slot_bytes, bytes, control }
     }
 
     /// Bytes below the stack pointer of the caller at most.
@@ -51,9 +62,21 @@ impl Frame {
             code.general(None, true, &[0x83], 4, Rm::Register(RSP), &[(ALIGNMENT as i8).wrapping_neg() as u8]);
             code.general(None, true, &[0x81], 5, Rm::Register(RSP), &(self.bytes as i32).to_le_bytes());
         }
+        if let Some(place) = self.control {
+            // No parameter arrives in eax.
+            let [kept, ours] = [0, 4].map(|behind| Rm::Memory(Place::Sum { base: RSP, index: None, displacement: place + behind }));
+            code.general(None, false, STMXCSR.0, STMXCSR.1, kept, &[]);
+            code.general(None, false, &[0x8B], RAX, kept, &[]);
+            code.general(None, false, &[0x81], 1, Rm::Register(RAX), &ROUNDING.to_le_bytes());
+            code.general(None, false, &[0x89], RAX, ours, &[]);
+            code.general(None, false, LDMXCSR.0, LDMXCSR.1, ours, &[]);
+        }
     }
 
     fn leave(&self, code: &mut Assembler) {
+        if let Some(displacement) = self.control {
+            code.general(None, false, LDMXCSR.0, LDMXCSR.1, Rm::Memory(Place::Sum { base: RSP, index: None, displacement }), &[]);
+        }
         if self.bytes > 0 {
             let displacement = -8 * self.saved.len() as i32;
             code.general(None, true, &[0x8D], RSP, Rm::Memory(Place::Sum { base: RBP, index: None, displacement }), &[]);
@@ -118,7 +141,7 @@ pub(super) fn emit(flat: &Flat<'_>, output: &Output, registers: &Registers) -> R
         position,
     };
     emitter.thread();
-    let frame = std::mem::replace(&mut emitter.frame, Frame { saved: vec![], slot_bytes: 0, bytes: 0 });
+    let frame = std::mem::replace(&mut emitter.frame, Frame { saved: vec![], slot_bytes: 0, bytes: 0, control: None });
     frame.enter(&mut emitter.code);
     emitter.frame = frame;
     for index in 0..function.order.len() {

@@ -6,6 +6,7 @@ use super::index::{Linear, Scope};
 use super::machine_ir::{Address, Arg, Base, Block, Function, GENERAL, Inst as MachineInst, MASK, Op, VECTOR};
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
+use crate::kernel::verify::is_toward_zero;
 use crate::kernel::{BufferKind, Inst, Kernel, Lane, Region, Type, Value};
 use crate::machine::Machine;
 use cranelift_entity::EntityRef;
@@ -56,7 +57,7 @@ pub(super) struct Lowering<'a> {
 /// # Errors
 /// [`CodegenError::Bug`] when the kernel breaks a rule of its language.
 pub(super) fn lower(kernel: &Kernel, machine: &Machine) -> Result<Function, CodegenError> {
-    let mut function = Function::default();
+    let mut function = Function { toward_zero: is_toward_zero(kernel), ..Function::default() };
     let entry = function.block();
     function.order.push(entry);
     let mut lowering = Lowering {
@@ -355,7 +356,7 @@ impl Lowering<'_> {
             Inst::Binary { op, a, b } => self.binary(*op, *a, *b),
             Inst::Unary { op, a } => self.unary(*op, *a),
             Inst::ShiftConstant { op, a, count } => self.shift_constant(*op, *a, u32::from(*count)),
-            Inst::Fma { a, b, c } => self.fused(*a, *b, *c),
+            Inst::Fma { a, b, c, .. } => self.fused(*a, *b, *c),
             Inst::Compare { op, a, b } => self.compare(*op, *a, *b),
             Inst::Select { mask, a, b } => self.select(*mask, *a, *b),
             Inst::Convert { op, a } => self.convert(*op, *a, ty),

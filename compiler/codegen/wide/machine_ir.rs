@@ -244,6 +244,8 @@ pub(super) struct Function {
     pub local_bytes: u32,
     /// Whether some arguments come on the stack.
     pub stack_arguments: bool,
+    /// Whether floats are rounded towards zero while it runs.
+    pub toward_zero: bool,
 }
 
 impl Function {

@@ -177,10 +177,16 @@ impl Windows {
         // Per dimension and position: the taps (tap, element) inside.
         let inside = |d: usize, position: usize| -> Vec<(usize, usize)> {
             let first = position as i64 * geometry.strides[d] - geometry.padding_low[d] + run_time.shift.get(d).map_or(0, |&n| n as i64);
-            let place = |tap: usize| first + tap as i64 * geometry.dilation[d];
-            let element = |tap: usize| (place(tap) % steps[d] == 0).then(|| place(tap).div_euclid(steps[d]));
-            let inside = |tap: usize| element(tap).filter(|e| (0..extents[d] as i64).contains(e)).map(|e| (tap, e as usize));
-            (0..size[d]).filter_map(inside).collect()
+            let dilation = geometry.dilation[d];
+            // Windows may be far larger than the input: only the taps that can meet an element are looked at.
+            let last = (extents[d] as i64 - 1) * steps[d];
+            let low = (-first).max(0).div_euclid(dilation);
+            let high = (last - first).div_euclid(dilation).min(size[d] as i64 - 1);
+            let element = |tap: i64| {
+                let place = first + tap * dilation;
+                ((0..=last).contains(&place) && place % steps[d] == 0).then(|| (tap as usize, (place / steps[d]) as usize))
+            };
+            (low..=high).filter_map(element).collect()
         };
         let mut taps: Vec<Vec<(usize, usize)>> = vec![vec![(0, 0)]];
         for d in 0..extents.len() {

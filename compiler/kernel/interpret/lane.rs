@@ -143,14 +143,30 @@ fn float_unary(op: UnaryOp, a: f64) -> f64 {
 }
 
 /// a × b + c with one rounding.
-pub fn fma(lane: Lane, a: u64, b: u64, c: u64) -> u64 {
+pub fn fma(lane: Lane, a: u64, b: u64, c: u64, rounding: Rounding) -> u64 {
     match lane {
         Lane::F32 => {
             let [a, b, c] = [a, b, c].map(|bits| f32::from_bits(bits as u32));
-            u64::from(libm::fmaf(a, b, c).to_bits())
+            u64::from(if rounding == Rounding::Nearest { libm::fmaf(a, b, c) } else { fma_toward_zero(a, b, c) }.to_bits())
         }
         _ => libm::fma(f64::from_bits(a), f64::from_bits(b), f64::from_bits(c)).to_bits(),
     }
+}
+
+/// a × b + c rounded towards zero.
+pub fn fma_toward_zero(a: f32, b: f32, c: f32) -> f32 {
+    // The product is exact in binary64; of the sum, Knuth's algorithm gives what rounding left.
+    let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
+    let sum = product + c;
+    let part = sum - product;
+    let rest = (product - (sum - part)) + (c - part);
+    if !sum.is_finite() {
+        return sum as f32;
+    }
+    let beyond = rest != 0.0 && (rest < 0.0) != (sum < 0.0);
+    let sum = if beyond { f64::from_bits(sum.to_bits() - 1) } else { sum };
+    let nearest = sum as f32;
+    if f64::from(nearest).abs() > sum.abs() { f32::from_bits(nearest.to_bits() - 1) } else { nearest }
 }
 
 /// A comparison of two lanes.

@@ -7,6 +7,8 @@ mod lane;
 mod memory;
 mod wide;
 
+pub use lane::fma_toward_zero;
+
 #[cfg(test)]
 mod tests;
 
@@ -206,9 +208,9 @@ impl<'k> Machine<'k, '_> {
                 shift_fits(ty.lane, count)?;
                 self.get(*a).iter().map(|&a| lane::binary(*op, ty.lane, a, count)).collect()
             }
-            Inst::Fma { a, b, c } => {
+            Inst::Fma { a, b, c, rounding } => {
                 let (a, b, c) = (self.get(*a), self.get(*b), self.get(*c));
-                (0..lanes).map(|i| lane::fma(ty.lane, a[i], b[i], c[i])).collect()
+                (0..lanes).map(|i| lane::fma(ty.lane, a[i], b[i], c[i], *rounding)).collect()
             }
             Inst::Compare { op, a, b } => {
                 let lane = self.lane(*a);

@@ -281,3 +281,30 @@ fn sums_are_taken_by_halves() {
     assert_eq!(wide::horizontal(HorizontalOp::Add, Lane::F32, &lanes), [u64::from(2f32.to_bits())]);
     assert_eq!(wide::horizontal(HorizontalOp::Max, Lane::I8, &[0x80, 0x7f]), [0x7f]);
 }
+
+#[test]
+fn products_towards_zero_are_the_largest_floats_not_beyond_the_exact_ones() {
+    let mut state = 5u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    // In units of 2⁻⁷⁰, a number up to 2¹² with 24 bits is an integer, and so is the product of two in units of 2⁻³⁵.
+    let exact = |x: f32, unit: i32| (f64::from(x) * 2f64.powi(unit)) as i128;
+    for _ in 0..20_000 {
+        let [a, b, c] = [0, 1, 2].map(|_| {
+            let magnitude = f32::from_bits((117 + random(20) as u32) << 23 | random(1 << 23) as u32);
+            if random(2) == 0 { magnitude } else { -magnitude }
+        });
+        let c = if random(8) == 0 { -(a * b) } else { c };
+        let wanted = exact(a, 35) * exact(b, 35) + exact(c, 70);
+        let found = fma_toward_zero(a, b, c);
+        let next = f32::from_bits(found.to_bits() + 1);
+        assert!(wanted == 0 || (found < 0.0) == (wanted < 0) || found == 0.0, "{a} {b} {c}: {found}");
+        let between = exact(found, 70).abs() <= wanted.abs() && wanted.abs() < exact(next, 70).abs();
+        assert!(between || exact(found, 70) == wanted, "{a} {b} {c}: {found}");
+    }
+    assert!(fma_toward_zero(f32::NAN, 1.0, 1.0).is_nan());
+    assert_eq!(fma_toward_zero(f32::MAX, 2.0, 0.0), f32::MAX);
+    assert_eq!(fma_toward_zero(f32::INFINITY, -2.0, 0.0), f32::NEG_INFINITY);
+}

@@ -2,9 +2,10 @@
 //! interpreter may trust a verified kernel.
 //!
 //! Checked are: buffers; that every value is defined once, and before its uses, in the same region or one around it; the types of operands and
-//! results; what regions take and yield; and that accesses at constant places, or at sums of multiples of counters with constant bounds, stay inside their buffers.
+//! results; what regions take and yield; that a kernel rounds in one way; and that accesses at constant places, or at sums of multiples of counters with constant bounds, stay inside their buffers.
 
 mod bounds;
+mod rounding;
 mod typing;
 
 #[cfg(test)]
@@ -14,6 +15,7 @@ use super::text::statement_line;
 use super::types::*;
 use bounds::Bound;
 use cranelift_entity::EntityRef;
+pub use rounding::is_toward_zero;
 
 /// A broken rule, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -79,7 +81,8 @@ impl Verifier<'_> {
         for &param in &kernel.body.params {
             self.define(param, Type::INDEX)?;
         }
-        self.statements(&kernel.body, true)
+        self.statements(&kernel.body, true)?;
+        Ok(rounding::check(kernel)?)
     }
 
     /// A value becomes visible.

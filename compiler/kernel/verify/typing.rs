@@ -52,9 +52,10 @@ impl Verifier<'_> {
                 require(is_shift(*op) && ty.lane.is_integer(), || format!("{op:?} of {ty} as a shift"))?;
                 require(u32::from(*count) < 8 * ty.lane.bytes(), || format!("a shift of {ty} by {count}"))
             }
-            Inst::Fma { a, b, c } => {
+            Inst::Fma { a, b, c, rounding } => {
                 self.all(&[*a, *b, *c], ty)?;
-                require(ty.lane.is_float(), || format!("a fused product of {ty}"))
+                let takes = ty.lane == Lane::F32 || ty.lane.is_float() && *rounding == Rounding::Nearest;
+                require(takes, || format!("a fused product of {ty}"))
             }
             Inst::Compare { op, a, b } => self.compare(*op, *a, *b, ty),
             Inst::Select { mask, a, b } => {

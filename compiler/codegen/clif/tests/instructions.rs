@@ -2,7 +2,8 @@
 
 use super::engines::check;
 use super::{Case, Random, bytes, reference};
-use crate::kernel::{BinaryOp, BufferKind, CompareOp, ConvertOp, DotOp, KernelBuilder, Lane, Type, UnaryOp, Value};
+use crate::kernel::interpret::fma_toward_zero;
+use crate::kernel::{BinaryOp, BufferKind, CompareOp, ConvertOp, DotOp, KernelBuilder, Lane, Rounding, Type, UnaryOp, Value};
 
 const LANES: [u16; 6] = [1, 2, 4, 8, 16, 32];
 /// One element for each lane of each vector length.
@@ -283,6 +284,22 @@ fn fused_multiply_add() {
         cases.push(case);
     }
     check(&cases);
+}
+
+/// The mode of the processor is set for it, and is the caller's again behind it.
+#[test]
+fn fused_products_towards_zero() {
+    let mut random = Random(11);
+    let [a, b, c] = [0, 1, 2].map(|_| random.elements(Lane::F32, COUNT));
+    let float = |bits: u64| f32::from_bits(bits as u32);
+    let wanted = (0..COUNT).map(|i| u64::from(fma_toward_zero(float(a[i]), float(b[i]), float(c[i])).to_bits())).collect();
+    let name = "Fma_toward_zero".to_string();
+    let operands = [(Lane::F32, a), (Lane::F32, b), (Lane::F32, c)];
+    let mut case = lane_wise(name, &operands, (Lane::F32, wanted), |b, v| b.fma_rounded(v[0], v[1], v[2], Rounding::TowardZero));
+    case.long_vectors = true;
+    check(&[case]);
+    let third = std::hint::black_box(2.0f32) / std::hint::black_box(3.0);
+    assert_eq!(third, 2.0 / 3.0, "rounded to nearest, as before");
 }
 
 /// A neighbour of a number.

@@ -24,6 +24,8 @@ struct Case {
     status: i32,
     /// Needs the fused multiply-add instruction.
     fma: bool,
+    /// Whether only the back end for long vectors has its instructions.
+    long_vectors: bool,
 }
 
 impl Case {
@@ -33,7 +35,7 @@ impl Case {
         let mut before = inputs;
         before.push(vec![0xA5; output.len()]);
         after.push(Some(output));
-        Self { kernel, before, after, integers: vec![], status: 0, fma: false }
+        Self { kernel, before, after, integers: vec![], status: 0, fma: false, long_vectors: false }
     }
 
     /// Fails unless the buffers are as they must be; all NaNs are equal.

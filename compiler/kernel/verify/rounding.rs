@@ -1,0 +1,39 @@
+//! A kernel with a product that rounds towards zero runs in that mode of the processor, so nothing else in it may round to nearest.
+
+use crate::kernel::types::*;
+
+/// Whether a kernel sets the processor's mode.
+pub fn is_toward_zero(kernel: &Kernel) -> bool {
+    any(&kernel.body, &|inst, _| matches!(inst, Inst::Fma { rounding: Rounding::TowardZero, .. }))
+}
+
+/// Checks the rule.
+pub fn check(kernel: &Kernel) -> Result<(), String> {
+    let is_float = |result: Option<Value>| result.is_some_and(|value| kernel.ty(value).lane.is_float());
+    let mixes = |inst: &Inst, result: Option<Value>| rounds_to_nearest(inst, is_float(result));
+    if is_toward_zero(kernel) && any(&kernel.body, &mixes) {
+        return Err("roundings of two kinds".into());
+    }
+    Ok(())
+}
+
+/// Whether an instruction rounds to nearest. Conversions of integers are taken to be exact, as the rule has it.
+fn rounds_to_nearest(inst: &Inst, is_float: bool) -> bool {
+    match inst {
+        Inst::Binary { op, .. } => is_float && matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::FloatDiv),
+        Inst::Unary { op, .. } => *op == UnaryOp::Sqrt,
+        Inst::Fma { rounding, .. } => *rounding == Rounding::Nearest,
+        Inst::Convert { op, .. } => matches!(op, ConvertOp::Demote | ConvertOp::FloatToHalf | ConvertOp::UnsignedToFloat),
+        Inst::Horizontal { op, .. } => is_float && *op == HorizontalOp::Add,
+        _ => false,
+    }
+}
+
+/// Whether any instruction, with its result, is of a kind.
+fn any(region: &Region, is: &impl Fn(&Inst, Option<Value>) -> bool) -> bool {
+    region.statements.iter().any(|Statement { results, inst }| match inst {
+        Inst::For { body, .. } | Inst::Loop { body, .. } => any(body, is),
+        Inst::If { then, otherwise, .. } => any(then, is) || any(otherwise, is),
+        inst => is(inst, results.first().copied()),
+    })
+}
