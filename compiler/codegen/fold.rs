@@ -70,6 +70,36 @@ pub(super) fn subtracted_masks(kernel: &Kernel) -> HashMap<Value, Value> {
     masks
 }
 
+/// The sums of vectors of 32-bit lanes and a number of at most 15 bits which are only narrowed to bytes, each with both. Saturated to 16 bits
+/// first, they give the same bytes: what saturates there is still outside the bytes when the number is added, which itself may saturate.
+pub(super) fn narrowed_sums(kernel: &Kernel) -> HashMap<Value, (Value, i16)> {
+    let once = used_once(kernel);
+    let (mut constants, mut sums, mut narrowed) = (HashMap::new(), HashMap::new(), HashSet::new());
+    let mut regions = vec![&kernel.body];
+    while let Some(region) = regions.pop() {
+        for statement in &region.statements {
+            regions.extend(statement.inst.regions());
+            let [result] = statement.results[..] else { continue };
+            let ty = kernel.ty(result);
+            match statement.inst {
+                Inst::Constant { bits } if ty.lane == Lane::I32 => {
+                    constants.insert(result, bits as u32 as i32);
+                }
+                Inst::Binary { op: BinaryOp::Add, a, b } if ty.lane == Lane::I32 && ty.lanes > 1 && once.contains(&result) => {
+                    sums.insert(result, (a, b));
+                }
+                Inst::Convert { op: ConvertOp::NarrowSigned | ConvertOp::NarrowUnsigned, a } if ty.lane == Lane::I8 => {
+                    narrowed.insert(a);
+                }
+                _ => {}
+            }
+        }
+    }
+    let number = |value: &Value| constants.get(value).copied().filter(|n| n.unsigned_abs() < 1 << 14).map(|n| n as i16);
+    let with_number = |(sum, (a, b)): (Value, (Value, Value))| Some((sum, number(&b).map(|n| (a, n)).or_else(|| Some((b, number(&a)?)))?));
+    sums.into_iter().filter(|(sum, _)| narrowed.contains(sum)).filter_map(with_number).collect()
+}
+
 struct Load {
     inst: Inst,
     region: usize,

@@ -34,6 +34,13 @@ pub(super) fn widening(from: u32, to: u32, signed: bool) -> &'static Row {
     }
 }
 
+/// The instructions that narrow to lanes of one or two bytes: the steps before the last saturate to signed, which holds every unsigned result.
+fn packs(bytes: u32, signed: bool) -> [&'static Row; 2] {
+    let last = if signed { &rows::VPACKSSWB } else { &rows::VPACKUSWB };
+    let first = if signed || bytes == 1 { &rows::VPACKSSDW } else { &rows::VPACKUSDW };
+    [first, last]
+}
+
 impl Lowering<'_> {
     /// A conversion.
     pub fn convert(&mut self, op: ConvertOp, a: Value, ty: Type) -> Result<Held, CodegenError> {
@@ -47,6 +54,11 @@ impl Lowering<'_> {
         if is_general(ty) && matches!(op, ConvertOp::SignExtend | ConvertOp::ZeroExtend) {
             let vector = self.vector(a)?;
             return Ok(Held::General(self.lowest(&vector, op == ConvertOp::SignExtend)));
+        }
+        if let Some(&(sum, added)) = self.narrowed_sums.get(&a) {
+            let vector = self.vector(sum)?;
+            let result = self.pack(&vector, 1, packs(1, op == ConvertOp::NarrowSigned), added);
+            return Ok(self.settle(ty, result));
         }
         let vector = self.vector(a)?;
         let result = self.convert_vector(op, &vector, from.lane, ty.lane)?;
@@ -138,7 +150,7 @@ impl Lowering<'_> {
         }
         // With the high bits cleared, saturation to unsigned changes nothing.
         let a = self.with_number(&rows::VPAND, &a, (1 << (8 * bytes)) - 1);
-        self.pack(&a, bytes, [&rows::VPACKUSDW, &rows::VPACKUSWB])
+        self.pack(&a, bytes, [&rows::VPACKUSDW, &rows::VPACKUSWB], 0)
     }
 
     /// Signed integers to fewer bytes, saturating to signed or unsigned.
@@ -155,10 +167,7 @@ impl Lowering<'_> {
         if a.bytes == bytes {
             return a;
         }
-        // The steps before the last saturate to signed, which holds every unsigned result.
-        let last = if signed { &rows::VPACKSSWB } else { &rows::VPACKUSWB };
-        let first = if signed || bytes == 1 { &rows::VPACKSSDW } else { &rows::VPACKUSDW };
-        self.pack(&a, bytes, [first, last])
+        self.pack(&a, bytes, packs(bytes, signed), 0)
     }
 
     fn clamp_quads(&mut self, a: &Vector, low: i64, high: i64) -> Vector {
@@ -186,22 +195,36 @@ impl Lowering<'_> {
         self.halve(a, |l, n, low, high| l.two_with(&rows::VSHUFPS, n, low, high, order), true)
     }
 
-    /// Lanes of four or two bytes to two or one, by the instructions for each step.
-    fn pack(&mut self, a: &Vector, bytes: u32, rows: [&'static Row; 2]) -> Vector {
+    /// Lanes of four or two bytes to two or one, by the instructions for each step. To lanes that go from four to one a number is added when
+    /// they are two.
+    fn pack(&mut self, a: &Vector, bytes: u32, rows: [&'static Row; 2], added: i16) -> Vector {
         if a.bytes == 4 && bytes == 1 && a.length() != Length::X {
-            return if a.parts.len() >= 4 { self.pack_fours(a, rows) } else { self.pack_few(a, rows) };
+            return if a.parts.len() >= 4 { self.pack_fours(a, rows, added) } else { self.pack_few(a, rows, added) };
         }
         let mut a = a.clone();
         while a.bytes > bytes {
             let row = if a.bytes == 4 { rows[0] } else { rows[1] };
             a = self.halve(&a, |l, n, low, high| l.two(row, n, low, high), true);
+            if a.bytes > bytes {
+                a = self.words_plus(&a, added);
+            }
         }
         a
     }
 
+    /// 16-bit lanes and a number, saturating.
+    fn words_plus(&mut self, words: &Vector, added: i16) -> Vector {
+        if added == 0 {
+            return words.clone();
+        }
+        let number = self.number(2, words.length(), u64::from(added as u16));
+        self.map(words, |l, n, x| l.two(&rows::VPADDSW, n, x, number))
+    }
+
     /// Four registers of 32-bit lanes to one of bytes, the quarters put in order once.
-    fn pack_fours(&mut self, a: &Vector, rows: [&'static Row; 2]) -> Vector {
+    fn pack_fours(&mut self, a: &Vector, rows: [&'static Row; 2], added: i16) -> Vector {
         let words = self.halve(a, |l, n, low, high| l.two(rows[0], n, low, high), false);
+        let words = self.words_plus(&words, added);
         let bytes = self.halve(&words, |l, n, low, high| l.two(rows[1], n, low, high), false);
         let count = self.width / 16;
         // Each 128-bit lane holds four bytes of each of the four registers.
@@ -213,10 +236,12 @@ impl Lowering<'_> {
 
     /// One or two registers of 32-bit lanes to the low end of one of bytes: packed twice, which leaves four bytes of each register in each
     /// 128-bit lane, and put in order once.
-    fn pack_few(&mut self, a: &Vector, rows: [&'static Row; 2]) -> Vector {
+    fn pack_few(&mut self, a: &Vector, rows: [&'static Row; 2], added: i16) -> Vector {
         let (length, count) = (a.length(), a.parts.len() as u32);
         let (first, last) = (a.parts[0], a.parts[count as usize - 1]);
         let words = self.two(rows[0], length, first, last);
+        let words = Vector { bytes: 2, lanes: (length.bytes() / 2) as u16, parts: vec![words] };
+        let words = self.words_plus(&words, added).parts[0];
         let bytes = self.two(rows[1], length, words, words);
         let blocks = length.bytes() / 16;
         let place = |i: u32| if i < count * blocks { 4 * (i % blocks) + i / blocks } else { 0 };

@@ -42,6 +42,8 @@ pub(super) struct Lowering<'a> {
     pub widened_loads: HashMap<Value, Inst>,
     /// Masks whose integers are subtracted and used for nothing else.
     pub subtracted_masks: HashMap<Value, Value>,
+    /// Sums with a number that are only narrowed to bytes.
+    pub narrowed_sums: HashMap<Value, (Value, i16)>,
     /// Values that are used once.
     pub used_once: HashSet<Value>,
     /// The operands of bitwise conjunctions.
@@ -75,6 +77,7 @@ pub(super) fn lower(kernel: &Kernel, machine: &Machine) -> Result<Function, Code
         failures: BTreeMap::new(),
         widened_loads: crate::codegen::fold::widened_loads(kernel),
         subtracted_masks: crate::codegen::fold::subtracted_masks(kernel),
+        narrowed_sums: crate::codegen::fold::narrowed_sums(kernel),
         used_once: crate::codegen::fold::used_once(kernel),
         conjunctions: HashMap::new(),
         constant_loads: HashMap::new(),
@@ -338,7 +341,9 @@ impl Lowering<'_> {
                     let [result] = statement.results[..] else {
                         return self.bug(format_args!("{} results of one instruction", statement.results.len()));
                     };
-                    let folded = self.widened_loads.contains_key(&result) || self.subtracted_masks.contains_key(&result);
+                    let folded = self.widened_loads.contains_key(&result)
+                        || self.subtracted_masks.contains_key(&result)
+                        || self.narrowed_sums.contains_key(&result);
                     if folded || self.note(inst, result) {
                         continue;
                     }
