@@ -12,6 +12,9 @@ use std::collections::HashMap;
 /// Kernels of fewer statements are hardly longer than what a call and its numbers take.
 const FEWEST_STATEMENTS: usize = 32;
 
+/// Bytes of code that a statement becomes at least, one with another.
+const LEAST_BYTES: usize = 8;
+
 /// The lane types of numbers, each of which has a buffer of its own; wide ones first, so that all are aligned.
 const LANES: [Lane; 6] = [Lane::I64, Lane::F64, Lane::I32, Lane::F32, Lane::I16, Lane::I8];
 
@@ -35,6 +38,9 @@ pub(super) fn join(level: usize, machine: &Machine, steps: Vec<&mut [Step]>, poo
     for class in classes(&outlines) {
         let members: Vec<(&Kernel, &[Number])> = class.iter().map(|&i| (&kernels[i], &outlines[i].1[..])).collect();
         let slots = Slots::new(&members, machine);
+        if !slots.pay(&members) {
+            continue;
+        }
         let kernel = slots.kernel(&members, machine);
         for (&i, (_, numbers)) in class.iter().zip(&members) {
             joined[i] = Joined { into: class[0], arguments: slots.arguments(numbers, &kernel.name, pool) };
@@ -178,6 +184,14 @@ impl Slots {
         let of_numbers = of_numbers.collect();
         let places = places.into_iter().filter(|(_, list)| !list.is_empty()).collect();
         Self { of_numbers, places, stored: stored_bytes(machine) }
+    }
+
+    /// Whether one kernel and the numbers of all are clearly smaller than the kernels: by code for at least each number twice over.
+    fn pay(&self, members: &[(&Kernel, &[Number])]) -> bool {
+        let places: usize = self.places.iter().map(|(_, list)| list.len()).sum();
+        let numbers = members.len() * places * self.stored as usize;
+        let code = (members.len() - 1) * statements(&members[0].0.body) * LEAST_BYTES;
+        2 * numbers <= code
     }
 
     /// What the call of a kernel of the class passes: the place of each buffer in a constant with its numbers.
