@@ -8,6 +8,9 @@ use crate::diagnostic::Diagnostic;
 use crate::ir::{Attribute, Constant, ElementType, Module, Op, State, StateData, TensorType, Value};
 use std::collections::{HashMap, HashSet};
 
+/// First contents that are made here and become a constant of the object. States of recurrent operators have some kilobytes.
+const MOST_FILLED: u64 = 1 << 26;
+
 /// The variables of a file, shared by its subgraphs.
 #[derive(Default)]
 pub(super) struct Variables {
@@ -125,13 +128,13 @@ impl Lowering<'_, '_> {
 
     /// The contents of a variable tensor.
     pub(super) fn load_variable_tensor(&mut self, tensor: usize, info: &TensorInfo) -> Result<Value, Diagnostic> {
-        let state = self.variable_tensor(tensor, info);
+        let state = self.variable_tensor(tensor, info)?;
         self.load_state(state)
     }
 
     /// New contents of a variable tensor, in its own shape.
     fn store_variable_tensor(&mut self, tensor: usize, info: &TensorInfo, value: Value) -> Lowered {
-        let state = self.variable_tensor(tensor, info);
+        let state = self.variable_tensor(tensor, info)?;
         self.store_state(state, value)?;
         self.write(tensor, value);
         Ok(())
@@ -139,10 +142,10 @@ impl Lowering<'_, '_> {
 
     /// The state of a variable tensor, made at its first use. Integers of 8 bits begin at their zero point, which the reference
     /// fills them with; everything else begins at zero.
-    fn variable_tensor(&mut self, tensor: usize, info: &TensorInfo) -> State {
+    fn variable_tensor(&mut self, tensor: usize, info: &TensorInfo) -> Result<State, Diagnostic> {
         let key = (self.subgraph.index, tensor);
         if let Some(&state) = self.shared.variables.tensors.get(&key) {
-            return state;
+            return Ok(state);
         }
         let module = &mut *self.builder.module;
         let ty = TensorType::of(info.element, &info.shape);
@@ -150,14 +153,19 @@ impl Lowering<'_, '_> {
         let initial = match &info.data {
             Some(data) => Some(module.add_constant(ty.clone(), data.clone())),
             None if info.element == ElementType::I8 && zero_point != 0 => {
-                let bytes = vec![zero_point; ty.static_bytes().unwrap_or(0) as usize];
+                let bytes = ty.static_bytes().filter(|&bytes| bytes <= MOST_FILLED).ok_or_else(|| {
+                    let message =
+                        format!("a variable tensor of more than {MOST_FILLED} bytes that begins with others than zeros is not supported");
+                    unsupported(message).about_tensor(&info.name)
+                })?;
+                let bytes = vec![zero_point; bytes as usize];
                 Some(module.add_constant(ty.clone(), bytes.into()))
             }
             None => None,
         };
         let state = module.states.push(StateData { name: info.name.clone(), ty, initial });
         self.shared.variables.tensors.insert(key, state);
-        state
+        Ok(state)
     }
 }
 
