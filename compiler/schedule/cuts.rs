@@ -72,10 +72,12 @@ impl Cuts {
     pub fn for_range(&self, b: &mut KernelBuilder, (first, end): (Value, Value), mut body: impl FnMut(&mut KernelBuilder, Cut)) {
         let width = self.whole;
         let whole = (self.end / width.lanes) as i64;
-        let last = b.index(whole);
-        let last = b.binary(BinaryOp::SignedMin, end, last);
-        let [start, stop] = [first, last].map(|number| b.scale_index(number, width.lanes as i64, 0));
-        b.for_values(start, stop, width.lanes as i64, |b, first| body(b, Cut { first, width, active: width.lanes }));
+        if whole > 0 {
+            let last = b.index(whole);
+            let last = b.binary(BinaryOp::SignedMin, end, last);
+            let [start, stop] = [first, last].map(|number| b.scale_index(number, width.lanes as i64, 0));
+            b.for_values(start, stop, width.lanes as i64, |b, first| body(b, Cut { first, width, active: width.lanes }));
+        }
         let mut start = self.end;
         for (&width, number) in self.rest.iter().zip(whole..) {
             let number = b.index(number);
