@@ -14,6 +14,9 @@ pub use indexed::{gather, non_max_suppression, scan, scatter, top_k};
 
 /// Tensors have at most this many dimensions; formats stop at 8 to 16.
 pub const MAX_RANK: usize = 16;
+/// The most elements of a tensor: more than any memory holds, and few enough that sizes of what is made of several tensors, windows and
+/// padding fit 64 bits.
+pub const MAX_ELEMENTS: u64 = 1 << 40;
 
 /// What a rule sees.
 pub struct Context<'a> {
@@ -103,7 +106,7 @@ impl<'a> Context<'a> {
             }
         }
         let product = shape.iter().filter_map(|e| e.as_static()).filter(|&n| n != 0).try_fold(1u64, u64::checked_mul);
-        self.require(product.is_some_and(|n| n <= i64::MAX as u64 / 8), || "the shape has too many elements".into())?;
+        self.require(product.is_some_and(|n| n <= MAX_ELEMENTS), || "the shape has too many elements".into())?;
         Ok(shape.to_vec())
     }
 
