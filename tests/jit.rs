@@ -491,6 +491,27 @@ fn attention_over_a_dynamic_sequence() {
     computes_what_the_interpreter_does(SEQUENCE, &inputs);
 }
 
+/// Nobody measures an extent that can only be one number, and index arithmetic reads the number.
+#[test]
+fn an_extent_of_one_possible_value_is_a_number() {
+    let text = r#"func @main(v0: f32[4, v1, v2]) {
+  v1: index 0..=5 = extent_of v0 { axis = 1 }
+  v2: index 2..=2 = extent_of v0 { axis = 2 }
+  v3: index 4..=4 = index { value = 4 }
+  v4: index 0..=20 = index_binary v3, v1 { operation = mul }
+  v5: index 0..=40 = index_binary v4, v2 { operation = mul }
+  v6 = reshape v0 { shape = [v5] }
+  v7: index 2..=42 = index_binary v5, v2 { operation = add }
+  v8 = pad v6 { low = [1], high = [1], value = f32 1.0, padded = [v7] }
+  return v8
+}
+method "main" = @main {
+  input "x"
+  output "padded"
+}"#;
+    computes_what_the_interpreter_does(text, &[&[&[4, 3, 2]], &[&[4, 5, 2]], &[&[4, 1, 2]]]);
+}
+
 /// Sums of floats of 16 bits are rounded where they are stored, as the interpreter rounds them.
 #[test]
 fn sums_of_halves_are_rounded_where_they_are_stored() {

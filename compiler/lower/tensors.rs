@@ -36,6 +36,11 @@ fn extent_of(function: &Function, data: &ir::InstData) -> Extent {
     function.tensor(data.operands[0]).shape[data.int("axis") as usize]
 }
 
+/// An extent of one possible value is a number, which nobody measures.
+fn known_extent(function: &Function, data: &ir::InstData) -> Option<i64> {
+    i64::try_from(function.resolved(extent_of(function, data)).as_static()?).ok()
+}
+
 /// A state of a method: what it holds at the beginning, what stands for it at the end, and where it is.
 #[derive(Clone, Copy)]
 pub(super) struct StatePlace {
@@ -110,7 +115,7 @@ impl<'a> Outside<'a> {
         match (data.op, data.attributes.first()?) {
             (Op::Constant, Attribute::Constant(constant)) => Some(self.module.constants[*constant].data.clone()),
             (Op::IndexConstant, Attribute::Int(n)) => Some(number(*n)),
-            (Op::ExtentOf, _) => extent_of(self.function, data).as_static().and_then(|n| i64::try_from(n).ok()).map(number),
+            (Op::ExtentOf, _) => known_extent(self.function, data).map(number),
             _ => None,
         }
     }
