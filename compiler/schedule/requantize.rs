@@ -123,21 +123,32 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
     if high <= low || high - low > MOST_RESULTS || low.abs().max(high.abs()) > MOST_RESULTS || !inside || !scales.iter().all(fits) {
         return None;
     }
-    let thresholds: Vec<Vec<Threshold>> = scales.iter().map(|scale| thresholds(problem, *scale)).collect();
+    let stairs: Vec<Stairs> = scales.iter().map(|scale| Stairs::new(problem, *scale)).collect();
     let float = |precision| Requantizer::Float { signed: low < 0, precision };
     // Integers up to 2²⁴ are floats.
     let toward_zero = problem.toward_zero && problem.sums.0.abs().max(problem.sums.1) <= 1 << 24;
     let toward_zero = [Precision::TowardZero, Precision::TowardZeroTwice].map(float).into_iter().filter(|_| toward_zero);
     let products = [false, true].map(|signed| Requantizer::HighProduct { signed });
     [float(Precision::Nearest)].into_iter().chain(toward_zero).chain(products).find_map(|requantizer| {
-        let channel = |(scale, list): (&Scale, &Vec<Threshold>)| match requantizer {
-            Requantizer::Float { signed, precision } => float_channel(*scale, list, signed, precision),
-            Requantizer::HighProduct { signed } => product_channel(problem, *scale, list, signed),
-        };
-        let channels: Vec<Channel> = scales.iter().zip(&thresholds).map(channel).collect::<Option<_>>()?;
+        let channels: Vec<Channel> = match requantizer {
+            Requantizer::Float { precision, .. } => {
+                let least: Vec<f64> = (low + 1..=high).map(|result| precision.least(result)).collect();
+                stairs.iter().map(|stairs| float_channel(stairs, &least, precision)).collect::<Option<_>>()
+            }
+            Requantizer::HighProduct { signed } => stairs.iter().map(|stairs| product_channel(problem, stairs, signed)).collect(),
+        }?;
         let tables = (0..channels[0].numbers.len()).map(|i| channels.iter().map(|channel| channel.numbers[i]).collect()).collect();
         Some(Solution { requantizer, tables, offsets: channels.iter().map(|channel| channel.offset).collect() })
     })
+}
+
+/// What a rule gives for the sums of a channel.
+struct Stairs {
+    scale: Scale,
+    /// Of all results but the lowest; none for a multiplier of 0, whose only result is 0.
+    thresholds: Vec<Threshold>,
+    /// The magnitudes of their sums.
+    sums: Vec<f64>,
 }
 
 /// The least sum with a result.
@@ -147,38 +158,64 @@ struct Threshold {
     sum: i64,
 }
 
+impl Threshold {
+    /// A magnitude of results and the least magnitude of sums that has it: below zero, the mirror image of the sum below the threshold.
+    fn magnitude(&self) -> (i64, i64) {
+        if self.result > 0 { (self.result, self.sum) } else { (1 - self.result, 1 - self.sum) }
+    }
+}
+
 /// Parameters of a channel.
 struct Channel {
     numbers: Vec<i32>,
     offset: i32,
 }
 
-/// The thresholds of all results but the lowest; none for a multiplier of 0, whose only result is 0.
-fn thresholds(problem: &Problem, scale: Scale) -> Vec<Threshold> {
-    let Scale { multiplier, shift } = scale;
-    if multiplier == 0 {
-        return vec![];
+impl Stairs {
+    fn new(problem: &Problem, scale: Scale) -> Self {
+        let thresholds = if scale.multiplier == 0 { vec![] } else { thresholds(problem, scale) };
+        let sums = thresholds.iter().map(|threshold| threshold.magnitude().1 as f64).collect();
+        Self { scale, thresholds, sums }
     }
-    let ceiling = |a: i64| a.div_euclid(multiplier) + i64::from(a.rem_euclid(multiplier) != 0);
+}
+
+/// Sum · multiplier rounded to 2³¹ must reach half of the divisor below the result; where the second rounding takes ties away from zero,
+/// one more for results that are not positive.
+fn thresholds(problem: &Problem, Scale { multiplier, shift }: Scale) -> Vec<Threshold> {
     let (low, high) = problem.results;
-    (low + 1..=high)
-        .map(|result| {
-            let sum = match problem.rule {
-                // Sum · multiplier rounded to 2³¹ must reach half of the divisor below the result; with ties away from zero, one more
-                // where it is negative.
-                RequantizeRule::TfliteDouble => {
-                    let least = match shift {
-                        0 => result,
-                        _ if result > 0 => (2 * result - 1) << (shift - 1),
-                        _ => (result << shift) - (1 << (shift - 1)) + 1,
-                    };
-                    ceiling((least << 31) - (1 << 30))
-                }
-                RequantizeRule::TfliteSingle => ceiling((result << (31 + shift)) - (1 << (30 + shift))),
-            };
-            Threshold { result, sum }
-        })
-        .collect()
+    let is_double = problem.rule == RequantizeRule::TfliteDouble;
+    let (one, half) = (1 << (31 + shift), 1 << (30 + shift));
+    let half = if is_double && shift > 0 { half + (1 << 30) } else { half };
+    let tie = if is_double && shift > 0 { 1 << 31 } else { 0 };
+    let step = Division::of(one, multiplier);
+    let mut thresholds = Vec::with_capacity((high - low) as usize);
+    for (results, tie) in [(low + 1..high.min(0) + 1, tie), (low.max(0) + 1..high + 1, 0)] {
+        // Of a number and the divisor less one, the quotient is that of the number rounded up.
+        let mut bound = Division::of(results.start * one - half + tie + multiplier - 1, multiplier);
+        for result in results {
+            thresholds.push(Threshold { result, sum: bound.quotient });
+            bound = bound.plus(step, multiplier);
+        }
+    }
+    thresholds
+}
+
+/// A number divided by one that is fixed. Sums of them take no division.
+#[derive(Clone, Copy)]
+struct Division {
+    quotient: i64,
+    rest: i64,
+}
+
+impl Division {
+    fn of(number: i64, divisor: i64) -> Self {
+        Self { quotient: number.div_euclid(divisor), rest: number.rem_euclid(divisor) }
+    }
+
+    fn plus(self, other: Self, divisor: i64) -> Self {
+        let (quotient, rest) = (self.quotient + other.quotient, self.rest + other.rest);
+        if rest < divisor { Self { quotient, rest } } else { Self { quotient: quotient + 1, rest: rest - divisor } }
+    }
 }
 
 /// Scale, what it lacks, and c.
@@ -200,19 +237,28 @@ impl Line {
         }
     }
 
+    /// Whether a result begins at its threshold.
+    fn meets(&self, threshold: &Threshold, precision: Precision) -> bool {
+        let (result, sum) = threshold.magnitude();
+        self.result(sum, precision) >= result && self.result(sum - 1, precision) < result
+    }
+
     fn numbers(&self, precision: Precision) -> Vec<i32> {
         let rest = (precision == Precision::TowardZeroTwice).then_some(self.rest);
         [self.scale].into_iter().chain(rest).chain([self.c]).map(|number| number.to_bits() as i32).collect()
     }
 }
 
-fn float_channel(scale: Scale, thresholds: &[Threshold], signed: bool, precision: Precision) -> Option<Channel> {
-    // Magnitudes: a result and the least sum that has it. Below zero that is the mirror image of the sum below a threshold.
-    let steps: Vec<(i64, i64)> =
-        thresholds.iter().map(|t| if t.result > 0 { (t.result, t.sum) } else { (1 - t.result, 1 - t.sum) }).collect();
-    if !signed && thresholds.first().is_some_and(|t| t.result <= 0) || steps.iter().any(|&(_, sum)| sum <= 0) {
+/// A channel in binary32. What its magnitude `sum · slope + c` is truncated to is at least a result from a certain sum on: that is a lower
+/// bound of c, and the sum before is an upper one. All of these numbers are exact in binary64. `least` is [`Precision::least`] of all results but
+/// the lowest.
+fn float_channel(stairs: &Stairs, least: &[f64], precision: Precision) -> Option<Channel> {
+    let Stairs { scale, thresholds, sums } = stairs;
+    if sums.iter().any(|&sum| sum <= 0.0) {
         return None;
     }
+    // What the bounds do not say, for sums or a product are rounded once more.
+    let rounds_inside = precision == Precision::TowardZeroTwice || sums.iter().any(|&sum| sum > MOST_EXACT);
     let exact = scale.multiplier as f64 / (1u64 << (31 + scale.shift)) as f64;
     let nearest = (exact as f32).to_bits() as i64;
     // With a rest the scale is as near as can be.
@@ -220,14 +266,46 @@ fn float_channel(scale: Scale, thresholds: &[Threshold], signed: bool, precision
     (0..neighbours).find_map(|number| {
         let scale = f32::from_bits((nearest + neighbour(number)).max(0) as u32);
         let rest = if precision == Precision::TowardZeroTwice { (exact - f64::from(scale)) as f32 } else { 0.0 };
-        let at = |sum: i64| sum as f64 * (f64::from(scale) + f64::from(rest));
-        let least = steps.iter().map(|&(result, sum)| result as f64 - at(sum)).fold(0.0, f64::max);
-        let most = steps.iter().map(|&(result, sum)| result as f64 - at(sum - 1)).fold(1.0, f64::min);
-        let line = Line { scale, rest, c: ((least + most) / 2.0) as f32 };
-        let holds = |&(result, sum): &(i64, i64)| line.result(sum, precision) >= result && line.result(sum - 1, precision) < result;
-        let good = least < most && line.c > 0.0 && line.c < 1.0 && steps.iter().all(holds);
+        let (low, high) = bounds(sums, least, f64::from(scale) + f64::from(rest));
+        let line = Line { scale, rest, c: ((low + high) / 2.0) as f32 };
+        let c = f64::from(line.c);
+        let inside = low <= c && c < high && c > 0.0;
+        let good = inside && (!rounds_inside || thresholds.iter().all(|threshold| line.meets(threshold, precision)));
         good.then(|| Channel { numbers: line.numbers(precision), offset: 0 })
     })
+}
+
+/// The largest integer below which all are binary32 numbers.
+const MOST_EXACT: f64 = (1 << 24) as f64;
+
+impl Precision {
+    /// What the magnitude of `sum · slope + c` must be at least for a result.
+    fn least(self, result: i64) -> f64 {
+        let magnitude = if result > 0 { result } else { 1 - result };
+        match self {
+            // From the middle between it and the number before on it is rounded to, the tie included: its last bit is zero.
+            Self::Nearest => magnitude as f64 - 0.5 * unit_below(magnitude),
+            // Truncated, a number that was rounded towards zero is what it was before.
+            Self::TowardZero | Self::TowardZeroTwice => magnitude as f64,
+        }
+    }
+}
+
+/// c is at least the first number and less than the second.
+fn bounds(sums: &[f64], least: &[f64], slope: f64) -> (f64, f64) {
+    let (mut low, mut high) = (0.0, 1.0);
+    for (sum, least) in sums.iter().zip(least) {
+        let missing = least - sum * slope;
+        low = if missing > low { missing } else { low };
+        high = if missing + slope < high { missing + slope } else { high };
+    }
+    (low, high)
+}
+
+/// From a positive integer down to the next number of binary32.
+fn unit_below(integer: i64) -> f64 {
+    let exponent = (integer as u64 - 1).checked_ilog2().map_or(-1, i64::from);
+    f64::from_bits(((1023 + exponent - 23) as u64) << 52)
 }
 
 /// 0, 1, −1, 2, −2, …
@@ -262,7 +340,8 @@ impl Product {
 
 /// With M the multiplier and D = offset · M − constant · 2^(32 + shift), a threshold is met where D lies in a window as wide as M. The
 /// windows of all thresholds have a small one in common; some of the numbers D, one for each constant, lies in it.
-fn product_channel(problem: &Problem, scale: Scale, thresholds: &[Threshold], signed: bool) -> Option<Channel> {
+fn product_channel(problem: &Problem, stairs: &Stairs, signed: bool) -> Option<Channel> {
+    let Stairs { scale, thresholds, .. } = stairs;
     let shift = scale.shift;
     // Sums stay below 2³¹ with their offset, so that signed comparisons order them.
     let (first, last) = (-problem.sums.0, (1 << 31) - 1 - problem.sums.1);
@@ -394,7 +473,7 @@ mod tests {
     fn solutions_give_the_results_of_the_rule() {
         let mut numbers = Numbers(1);
         let mut used = [0; 4];
-        for case in 0..600 {
+        for case in 0..1200 {
             let rule = if case % 4 == 3 { RequantizeRule::TfliteSingle } else { RequantizeRule::TfliteDouble };
             let shift = numbers.below(14) as u32;
             let channels = 1 + case % 3;
@@ -418,7 +497,9 @@ mod tests {
                 let random = (0..2000).map(|_| numbers.below(2 * bound as u64) as i64 - bound).collect::<Vec<_>>();
                 let unit = 1i64 << scale.shift;
                 let ties = (-300..300).flat_map(|i| (-3..4).map(move |d| i * unit + unit / 2 + d)).filter(|s| s.abs() <= bound);
-                for sum in random.into_iter().chain(ties).chain([-bound, bound, 0, 1, -1]) {
+                let sides =
+                    Stairs::new(&problem, *scale).thresholds.into_iter().flat_map(|t| [t.sum - 1, t.sum]).filter(|s| s.abs() <= bound);
+                for sum in random.into_iter().chain(ties).chain(sides).chain([-bound, bound, 0, 1, -1]) {
                     let wanted = i64::from(requantize(rule, sum as i32, scale.multiplier as i32, -(shift as i32)));
                     let clamp = |n: i64| n.clamp(problem.results.0, problem.results.1);
                     let found = computed(&solution, channel, sum);
@@ -427,7 +508,15 @@ mod tests {
             }
         }
         // Nearly all have a solution, and every kind is used.
-        assert!(used.iter().all(|&n| n > 10) && used.iter().sum::<i32>() > 550, "{used:?}");
+        assert!(used.iter().all(|&n| n > 10) && used.iter().sum::<i32>() > 1100, "{used:?}");
+    }
+
+    #[test]
+    fn the_unit_below_an_integer_is_that_of_binary32() {
+        for integer in 1..=MOST_RESULTS {
+            let number = integer as f32;
+            assert_eq!(unit_below(integer), f64::from(number) - f64::from(number.next_down()), "{integer}");
+        }
     }
 
     #[test]
