@@ -26,10 +26,8 @@ impl Terms {
     }
 }
 
-/// A chain more must make the arena smaller by this much, or one of the next few.
-const GAIN: f64 = 0.98;
-/// Chains that are tried without gain: several may need equally much, and all must be cut before any gains.
-const PATIENCE: usize = 4;
+/// Of chains that are cut for an arena this much above the smallest there are fewer.
+const NEARLY: f64 = 1.02;
 /// Chains that are tried at all.
 const MOST: usize = 24;
 
@@ -54,23 +52,52 @@ pub(super) fn choose(
     };
     let terms = Terms::of(options);
     let whole = arena(flow.clone())?;
-    let (mut best, mut chosen, mut extra, mut patience) = (whole, 0, 0u64, PATIENCE);
-    for (count, candidate) in (1..).zip(candidates.iter().take(MOST)) {
-        extra = extra.saturating_add(candidate.extra_work);
-        let is_small = candidate.peak < best / 2;
-        if is_small || patience == 0 || extra as f64 > terms.extra * work as f64 {
-            break;
-        }
-        // What has no schedule in bands is not cut.
-        let bytes = arena(cut(count).0).unwrap_or(u64::MAX);
-        if (bytes as f64) < GAIN * best as f64 {
-            (best, chosen, patience) = (bytes, count, PATIENCE);
+    let allowed = (terms.extra * work as f64) as u64;
+    let extra = candidates.iter().scan(0u64, |sum, candidate| {
+        *sum = sum.saturating_add(candidate.extra_work);
+        Some(*sum)
+    });
+    let most = extra.take(MOST).take_while(|&extra| extra <= allowed).count();
+    // What has no schedule in bands is not cut.
+    let (chosen, best) = fewest(most, |count| if count == 0 { whole } else { arena(cut(count).0).unwrap_or(u64::MAX) });
+    let is_worth_it = best as f64 <= terms.size * whole as f64;
+    Ok(cut(if is_worth_it { chosen } else { 0 }))
+}
+
+/// The fewest chains, up to `most`, whose arena is nearly the smallest that was tried, and its size. Chains come in the order of what they need, so
+/// that the arena shrinks with nearly every one more, until something else needs most; several may have to be cut before any gains.
+fn fewest(most: usize, arena: impl Fn(usize) -> u64) -> (usize, u64) {
+    let doubled = std::iter::successors(Some(1), |count| Some(2 * count));
+    let counts = std::iter::once(0).chain(doubled.take_while(|&count| count < most)).chain((most > 0).then_some(most));
+    let tried: Vec<(usize, u64)> = counts.map(|count| (count, arena(count))).collect();
+    let least = tried.iter().map(|(_, bytes)| *bytes).min().unwrap_or(0);
+    let suffices = |bytes: u64| bytes as f64 <= NEARLY * least as f64;
+    let first = tried.iter().position(|(_, bytes)| suffices(*bytes)).unwrap_or(0);
+    let mut found = tried[first];
+    let mut too_few = if first == 0 { 0 } else { tried[first - 1].0 };
+    while found.0 > too_few + 1 {
+        let count = too_few.midpoint(found.0);
+        let bytes = arena(count);
+        if suffices(bytes) {
+            found = (count, bytes);
         } else {
-            patience -= 1;
+            too_few = count;
         }
     }
-    if best as f64 > terms.size * whole as f64 {
-        chosen = 0;
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fewest;
+
+    #[test]
+    fn no_more_chains_are_cut_than_make_the_arena_small() {
+        let arenas = |list: &'static [u64]| fewest(list.len() - 1, |count| list[count]);
+        assert_eq!(arenas(&[100]), (0, 100));
+        assert_eq!(arenas(&[100, 100, 101]), (0, 100));
+        assert_eq!(arenas(&[100, 100, 100, 60, 60, 60, 59]), (3, 60));
+        assert_eq!(arenas(&[100, 90, 80, 70, 60, 50, 40, 41, 41, 60]), (6, 40));
+        assert_eq!(arenas(&[100, 80, u64::MAX, 50]), (3, 50));
     }
-    Ok(cut(chosen))
 }

@@ -47,8 +47,7 @@ pub(super) fn lower(
     let flow = flow::unroll(module, method.function).map_err(|error| flow_diagnostic(module, method, &error))?;
     let packed = &PackedWeights::default();
     let frame = Frame { module, method, options, machines, variables, packed };
-    // Many are tried: what the best of them takes is seen without the greatest effort.
-    let trial = Frame { options: Options { effort: Effort::Normal, ..options }, ..frame };
+    let trial = Frame { options: Options { effort: Effort::Trial, ..options }, ..frame };
     let (flow, bands) = bands::choose(flow, options, |flow| trial.planned(flow, |planned| Ok(planned.plan.arena_bytes)))?;
     frame.planned(flow, |planned| frame.written(&planned, &bands, pool))
 }

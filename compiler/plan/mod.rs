@@ -126,7 +126,8 @@ impl Planner<'_> {
         let mut pairs = layout.pairs.clone();
         // The allowance is in pairs of blocks looked at, as many as tens of milliseconds allow.
         let mut allowance: usize = match self.request.effort {
-            Effort::Normal => 1 << 20,
+            Effort::Trial => 0,
+            Effort::Normal => 1 << 18,
             Effort::Max => 1 << 26,
         };
         let Some(mut height) = self.quick(&pairs, bound, &mut allowance) else {

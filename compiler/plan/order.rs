@@ -30,7 +30,7 @@ pub fn order(request: &Request) -> Result<Order, PlanError> {
     let peak_before = graph.peak(&given);
     let mut best = Order { steps: given, peak: peak_before, peak_before };
     let mut work: u64 = match request.effort {
-        Effort::Normal => 1_000_000,
+        Effort::Trial | Effort::Normal => 1_000_000,
         Effort::Max => 300_000_000,
     };
     let least = graph.least_peak();

@@ -29,7 +29,7 @@ pub fn pack(blocks: &[Block], enough: u64, effort: Effort) -> Packing {
         return rough(blocks);
     };
     let looks = match effort {
-        Effort::Normal => 1 << 19,
+        Effort::Trial | Effort::Normal => 1 << 19,
         Effort::Max => 1 << 24,
     };
     let mut best = quick(blocks, &sections, enough, looks);
@@ -109,6 +109,7 @@ fn node_limit(effort: Effort, blocks: usize, sections: &Sections) -> u64 {
     let raised = sections.pairs() as u64 * sections.entries() as u64 / (blocks * blocks);
     let cost = 32 + blocks + sections.count as u64 + raised;
     match effort {
+        Effort::Trial => 0,
         Effort::Normal => 3_000_000 / cost,
         Effort::Max => 5_000_000_000 / cost,
     }

@@ -82,6 +82,8 @@ pub struct Step {
 /// How much work the exact search may do. Both limits count explored nodes, never time: a plan does not depend on the load of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Effort {
+    /// Greedy packings only, to compare what could be planned.
+    Trial,
     /// Some tens of milliseconds at most.
     #[default]
     Normal,
