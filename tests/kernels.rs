@@ -348,15 +348,7 @@ fn requantized(seed: u64, rule: RequantizeRule, shift: i32, least: i32, depthwis
     let words = |salt: u64, word: &dyn Fn(u64) -> i32| random(outputs, salt).flat_map(|n| word(n).to_le_bytes()).collect::<Vec<u8>>();
     let filter = [outputs, window, window, depth];
     let filter = builder.literal(TensorType::of(ElementType::I8, &filter), bytes(filter.iter().product(), 1)).expect("a filter");
-    let padding = vec![window as i64 / 2; 2];
-    let geometry = WindowGeometry {
-        strides: vec![1; 2],
-        dilation: vec![1; 2],
-        padding_low: padding.clone(),
-        padding_high: padding,
-        ..WindowGeometry::default()
-    };
-    let sums = builder.conv(image, filter, geometry, groups, (5, 0), ElementType::I32).expect("a convolution");
+    let sums = builder.conv(image, filter, hot_loops::same_size(window), groups, (5, 0), ElementType::I32).expect("a convolution");
     let row = TensorType::of(ElementType::I32, &[outputs]);
     let bias = builder.literal(row.clone(), words(2, &|n| (n % 4001) as i32 - 2000)).expect("a bias");
     let multipliers = builder.literal(row.clone(), words(3, &|n| ((1 << 30) + n % (1 << 30)) as i32)).expect("multipliers");

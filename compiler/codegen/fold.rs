@@ -8,12 +8,10 @@ use std::collections::{HashMap, HashSet};
 /// The values that instructions or yields use.
 pub(super) fn used_values(kernel: &Kernel) -> HashSet<Value> {
     let mut used = HashSet::new();
-    let mut regions = vec![&kernel.body];
-    while let Some(region) = regions.pop() {
+    for region in kernel.regions() {
         used.extend(region.yields.iter().copied());
         for statement in &region.statements {
             used.extend(statement.inst.operands());
-            regions.extend(statement.inst.regions());
         }
     }
     used
@@ -22,12 +20,10 @@ pub(super) fn used_values(kernel: &Kernel) -> HashSet<Value> {
 /// The values that are used exactly once.
 pub(super) fn used_once(kernel: &Kernel) -> HashSet<Value> {
     let mut uses = HashMap::<Value, usize>::new();
-    let mut regions = vec![&kernel.body];
-    while let Some(region) = regions.pop() {
+    for region in kernel.regions() {
         region.yields.iter().for_each(|value| *uses.entry(*value).or_default() += 1);
         for statement in &region.statements {
             statement.inst.operands().into_iter().for_each(|value| *uses.entry(value).or_default() += 1);
-            regions.extend(statement.inst.regions());
         }
     }
     uses.into_iter().filter(|(_, uses)| *uses == 1).map(|(value, _)| value).collect()
@@ -45,8 +41,7 @@ pub(super) fn widened_loads(kernel: &Kernel) -> HashMap<Value, Inst> {
 /// The integers of masks that are only subtracted from vectors of 32-bit lanes, each once, with their masks.
 pub(super) fn subtracted_masks(kernel: &Kernel) -> HashMap<Value, Value> {
     let (mut masks, mut uses) = (HashMap::new(), HashMap::<Value, (usize, usize)>::new());
-    let mut regions = vec![&kernel.body];
-    while let Some(region) = regions.pop() {
+    for region in kernel.regions() {
         for value in &region.yields {
             uses.entry(*value).or_default().1 += 1;
         }
@@ -63,7 +58,6 @@ pub(super) fn subtracted_masks(kernel: &Kernel) -> HashMap<Value, Value> {
                 *all += 1;
                 *here += usize::from(subtracted == Some(value));
             }
-            regions.extend(statement.inst.regions());
         }
     }
     masks.retain(|integers, _| uses.get(integers) == Some(&(1, 1)));
@@ -75,10 +69,8 @@ pub(super) fn subtracted_masks(kernel: &Kernel) -> HashMap<Value, Value> {
 pub(super) fn narrowed_sums(kernel: &Kernel) -> HashMap<Value, (Value, i16)> {
     let once = used_once(kernel);
     let (mut constants, mut sums, mut narrowed) = (HashMap::new(), HashMap::new(), HashSet::new());
-    let mut regions = vec![&kernel.body];
-    while let Some(region) = regions.pop() {
+    for region in kernel.regions() {
         for statement in &region.statements {
-            regions.extend(statement.inst.regions());
             let [result] = statement.results[..] else { continue };
             let ty = kernel.ty(result);
             match statement.inst {

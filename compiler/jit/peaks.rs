@@ -4,7 +4,7 @@
 use super::{Instance, Jit};
 use crate::diagnostic::Diagnostics;
 use crate::ir::ElementType;
-use crate::kernel::{BufferKind, DotOp, Inst, Kernel, KernelBuilder, Lane, Region, Type, Value};
+use crate::kernel::{BufferKind, DotOp, Inst, Kernel, KernelBuilder, Lane, Statement, Type, Value};
 use crate::machine::{DotProduct, Machine};
 use crate::program::{Address, Call, MemoryMap, Method, Origin, Port, Program, Step};
 use std::time::{Duration, Instant};
@@ -153,18 +153,9 @@ impl Peaks {
 
 /// Whether a kernel's products are of floats. One with a dot product of integers may have floats behind it.
 pub fn multiplies_floats(kernel: &Kernel) -> bool {
-    kernel.types.iter().any(|ty| matches!(ty.lane, Lane::F32 | Lane::F64)) && !has_dot(&kernel.body)
-}
-
-fn has_dot(body: &Region) -> bool {
-    let mut left = vec![body];
-    while let Some(region) = left.pop() {
-        if region.statements.iter().any(|statement| matches!(statement.inst, Inst::Dot { .. })) {
-            return true;
-        }
-        left.extend(region.statements.iter().flat_map(|statement| statement.inst.regions()));
-    }
-    false
+    let is_dot = |statement: &Statement| matches!(statement.inst, Inst::Dot { .. });
+    let has_dot = kernel.regions().flat_map(|region| &region.statements).any(is_dot);
+    kernel.types.iter().any(|ty| matches!(ty.lane, Lane::F32 | Lane::F64)) && !has_dot
 }
 
 #[cfg(test)]

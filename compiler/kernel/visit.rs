@@ -1,6 +1,18 @@
 //! What an instruction reads and what it holds.
 
-use super::types::{Buffer, Inst, Region, Value};
+use super::types::{Buffer, Inst, Kernel, Region, Value};
+
+impl Kernel {
+    /// All its regions, in no order.
+    pub fn regions(&self) -> impl Iterator<Item = &Region> {
+        let mut left = vec![&self.body];
+        std::iter::from_fn(move || {
+            let region = left.pop()?;
+            left.extend(region.statements.iter().flat_map(|statement| statement.inst.regions()));
+            Some(region)
+        })
+    }
+}
 
 impl Inst {
     /// The values it reads itself, without those that its regions read.

@@ -28,6 +28,18 @@ fn bytes(ty: &TensorType) -> Vec<u8> {
     }
 }
 
+/// A square window of so many taps a side, an odd number, that gives images of the size they have.
+pub fn same_size(window: u64) -> WindowGeometry {
+    let padding = vec![window as i64 / 2; 2];
+    WindowGeometry {
+        strides: vec![1; 2],
+        dilation: vec![1; 2],
+        padding_low: padding.clone(),
+        padding_high: padding,
+        ..WindowGeometry::default()
+    }
+}
+
 /// A module that does some work on floats or bytes.
 fn module(work: Work, element: ElementType) -> Module {
     let accumulator = if element == ElementType::F32 { ElementType::F32 } else { ElementType::I32 };
@@ -44,15 +56,7 @@ fn module(work: Work, element: ElementType) -> Module {
         Work::Conv { window, channels, outputs, groups } => {
             let image = parameter(&mut builder, &[1, 24, 24, channels]);
             let filter = constant(&mut builder, &[outputs, window, window, channels / groups]);
-            let padding = vec![window as i64 / 2; 2];
-            let geometry = WindowGeometry {
-                strides: vec![1; 2],
-                dilation: vec![1; 2],
-                padding_low: padding.clone(),
-                padding_high: padding,
-                ..WindowGeometry::default()
-            };
-            builder.conv(image, filter, geometry, groups, (0, 0), accumulator).expect("a convolution")
+            builder.conv(image, filter, same_size(window), groups, (0, 0), accumulator).expect("a convolution")
         }
         Work::Matmul { rows, inner, outputs } => {
             let left = parameter(&mut builder, &[rows, inner]);

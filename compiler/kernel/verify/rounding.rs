@@ -4,14 +4,14 @@ use crate::kernel::types::*;
 
 /// Whether a kernel sets the processor's mode.
 pub fn is_toward_zero(kernel: &Kernel) -> bool {
-    any(&kernel.body, &|inst, _| matches!(inst, Inst::Fma { rounding: Rounding::TowardZero, .. }))
+    any(kernel, |inst, _| matches!(inst, Inst::Fma { rounding: Rounding::TowardZero, .. }))
 }
 
 /// Checks the rule.
 pub fn check(kernel: &Kernel) -> Result<(), String> {
     let is_float = |result: Option<Value>| result.is_some_and(|value| kernel.ty(value).lane.is_float());
     let mixes = |inst: &Inst, result: Option<Value>| rounds_to_nearest(inst, is_float(result));
-    if is_toward_zero(kernel) && any(&kernel.body, &mixes) {
+    if is_toward_zero(kernel) && any(kernel, mixes) {
         return Err("roundings of two kinds".into());
     }
     Ok(())
@@ -30,10 +30,7 @@ fn rounds_to_nearest(inst: &Inst, is_float: bool) -> bool {
 }
 
 /// Whether any instruction, with its result, is of a kind.
-fn any(region: &Region, is: &impl Fn(&Inst, Option<Value>) -> bool) -> bool {
-    region.statements.iter().any(|Statement { results, inst }| match inst {
-        Inst::For { body, .. } | Inst::Loop { body, .. } => any(body, is),
-        Inst::If { then, otherwise, .. } => any(then, is) || any(otherwise, is),
-        inst => is(inst, results.first().copied()),
-    })
+fn any(kernel: &Kernel, is: impl Fn(&Inst, Option<Value>) -> bool) -> bool {
+    let mut statements = kernel.regions().flat_map(|region| &region.statements);
+    statements.any(|Statement { results, inst }| is(inst, results.first().copied()))
 }
