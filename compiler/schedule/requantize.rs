@@ -3,7 +3,8 @@
 //! Behind a requantization stands a clamp to a few hundred integers, from `low` to `high`. The rule's result never falls as the sum grows, so for
 //! each of these integers there is one sum from which on it is reached: a **threshold**. Any other function that never falls and has the same
 //! thresholds gives the same integers behind the clamp, whatever it rounds inside. So parameters are searched for which a cheap sequence has
-//! the thresholds of the rule, and both sides of every threshold are computed to see it. These are tried:
+//! the thresholds of the rule: by bounds that are exact where one product and one sum are rounded, by computing both sides of every threshold
+//! elsewhere. These are tried:
 //!
 //! - `trunc(sum · scale + c)` in binary32, with c below one half or above as the windows say, and with the sum's sign where negative results matter.
 //!   The sum of 24 bits is rounded once more, which places the thresholds of multipliers above 2⁻⁹ or so.
