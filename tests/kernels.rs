@@ -8,7 +8,9 @@ use modelc::ir::builder::WindowGeometry;
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::random::{self, Options};
 use modelc::ir::text::{Constants, print_module};
-use modelc::ir::{Attribute, Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Op, Port, ScalarOp, Tensor, TensorType, Type};
+use modelc::ir::{
+    Attribute, Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Node, Op, Port, ScalarOp, Tensor, TensorType, Type,
+};
 use modelc::ir::{NanRule, RequantizeRule, Scalar};
 use modelc::kernel::BufferKind;
 use modelc::kernel::interpret::interpret;
@@ -333,7 +335,8 @@ fn number(i: u64) -> u64 {
     z ^ (z >> 29)
 }
 
-/// A convolution of bytes, 1×1 or 3×3 with a channel each, requantized with a scale a channel around 2^(−31 − shift), and its input.
+/// A convolution of bytes, 1×1 or 3×3 with a channel each, requantized with a scale a channel around 2^(−31 − shift), for every fourth seed
+/// multiplied and requantized once more, and its input.
 fn requantized(seed: u64, rule: RequantizeRule, shift: i32, least: i32, depthwise: bool) -> (Module, Tensor) {
     // Channels that fill vectors of every length, and ones that do not.
     let channels = if !depthwise { 9 } else { [20, 64][seed as usize % 2] };
@@ -341,7 +344,8 @@ fn requantized(seed: u64, rule: RequantizeRule, shift: i32, least: i32, depthwis
     let (window, groups, depth) = if depthwise { (3, channels, 1) } else { (1, 1, channels) };
     let mut module = Module::default();
     let mut builder = FunctionBuilder::new(&mut module, "main");
-    let shape = [1, 4, 7, channels];
+    // So many results that roundings towards zero pay.
+    let shape = [1, 8, 7, channels];
     let image = builder.param(Type::Tensor(TensorType::of(ElementType::I8, &shape)), None);
     let random = |count: u64, salt: u64| (0..count).map(move |i| number(i + (salt << 20) + (seed << 32)));
     let bytes = |count: u64, salt: u64| random(count, salt).map(|n| n as u8).collect::<Vec<u8>>();
@@ -358,12 +362,20 @@ fn requantized(seed: u64, rule: RequantizeRule, shift: i32, least: i32, depthwis
     let mut op = |op, operands: &[_]| e.op(op, operands).expect("operations on i32");
     let sum = op(ScalarOp::Add, &[inputs[0], inputs[1]]);
     let scaled = op(ScalarOp::Requantize(rule), &[sum, inputs[2], inputs[3]]);
-    let [zero, low, high] = [-7, least, 127].map(|n| e.constant(Scalar::i32(n)));
+    let [zero, low, high, factor, multiplier, last] = [-7, least, 127, 77, 1_515_870_811, -6].map(|n| e.constant(Scalar::i32(n)));
     let mut op = |op, operands: &[_]| e.op(op, operands).expect("operations on i32");
-    let moved = op(ScalarOp::Add, &[scaled, zero]);
-    let above = op(ScalarOp::Max(NanRule::First), &[moved, low]);
-    let clamped = op(ScalarOp::Min(NanRule::First), &[above, high]);
-    let narrow = e.convert(clamped, ElementType::I8);
+    let clamped = |op: &mut dyn FnMut(ScalarOp, &[Node]) -> Node, scaled: Node| {
+        let moved = op(ScalarOp::Add, &[scaled, zero]);
+        let above = op(ScalarOp::Max(NanRule::First), &[moved, low]);
+        op(ScalarOp::Min(NanRule::First), &[above, high])
+    };
+    let mut clamped_last = clamped(&mut op, scaled);
+    if seed % 4 == 1 {
+        let product = op(ScalarOp::Mul, &[clamped_last, factor]);
+        let scaled = op(ScalarOp::Requantize(rule), &[product, multiplier, last]);
+        clamped_last = clamped(&mut op, scaled);
+    }
+    let narrow = e.convert(clamped_last, ElementType::I8);
     let expression = e.finish(vec![narrow]);
     let result = builder.map(&[sums, bias, multipliers, shifts], expression).expect("shapes that broadcast");
     let function = builder.finish(vec![result]);

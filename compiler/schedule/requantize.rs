@@ -393,6 +393,11 @@ fn product_channel(problem: &Problem, stairs: &Stairs, signed: bool) -> Option<C
 }
 
 impl Requantizer {
+    /// How it rounds floats, if it has any.
+    pub fn precision(self) -> Option<Precision> {
+        if let Self::Float { precision, .. } = self { Some(precision) } else { None }
+    }
+
     /// The instructions. Operands are the sum, with its offset, and the tables, in lanes of 32 bits.
     pub fn emit(self, b: &mut KernelBuilder, operands: &[Value]) -> Value {
         let sum = operands[0];

@@ -12,7 +12,7 @@
 
 use super::Context;
 use super::ranges::{Range, ranges, type_range};
-use super::requantize::{Problem, Requantizer, Scale, Solution, Solved};
+use super::requantize::{Precision, Problem, Requantizer, Scale, Solution, Solved};
 use crate::fuse::Epilogue;
 use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Node, RequantizeRule, Scalar, ScalarOp, Value};
 use cranelift_entity::EntityRef;
@@ -58,6 +58,24 @@ pub struct Accumulator {
 
 /// Specialises an epilogue. `accumulator` is the root's result, if there is a root.
 pub fn specialise(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumulator>) -> Specialised {
+    let toward_zero = accumulator.is_some_and(|accumulator| accumulator.takes_offsets) && may_round_toward_zero(cx, epilogue);
+    let found = specialised(cx, epilogue, accumulator, toward_zero);
+    if found.rounds_in_two_ways() { specialised(cx, epilogue, accumulator, false) } else { found }
+}
+
+impl Specialised {
+    /// Whether one requantization rounds to nearest and another one towards zero: a kernel does one or the other.
+    fn rounds_in_two_ways(&self) -> bool {
+        let rounds = |nearest: bool| {
+            let precisions = self.requantizers.values().filter_map(|requantizer| requantizer.precision());
+            precisions.map(|precision| precision == Precision::Nearest).any(|is_nearest| is_nearest == nearest)
+        };
+        rounds(true) && rounds(false)
+    }
+}
+
+/// Specialises an epilogue whose requantizations may round towards zero, or may not.
+fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumulator>, toward_zero: bool) -> Specialised {
     let constants: Vec<Option<Vec<i64>>> = epilogue.operands.iter().map(|&v| small_integers(cx, v)).collect();
     let input_ranges: Vec<Option<(i64, i64)>> = epilogue
         .operands
@@ -80,7 +98,7 @@ pub fn specialise(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Acc
         offset_input: accumulator
             .filter(|accumulator| accumulator.takes_offsets)
             .and_then(|accumulator| epilogue.operands.iter().position(|&v| v == accumulator.value)),
-        toward_zero: accumulator.is_some_and(|accumulator| accumulator.takes_offsets) && may_round_toward_zero(cx, epilogue),
+        toward_zero,
         solved: &cx.packed.solved,
         requantizers: HashMap::new(),
         offsets: vec![],
