@@ -13,7 +13,8 @@ pub struct Multiplier {
 
 impl Multiplier {
     /// The nearest multiplier to `real` (TFLite's `QuantizeMultiplier`): the fraction of `frexp` in 31 bits, rounded half away from zero; a
-    /// factor below 2⁻³² becomes zero. `None` when it is not finite, or so large that every product would overflow 32 bits.
+    /// factor below 2⁻³² becomes zero. One of 2³⁰ or more, in models with an output that is always zero, becomes the largest there is, as in
+    /// TFLite's variant that rounds once; the other shifts by more bits than there are, which has no meaning. `None` when it is not finite.
     pub fn from_real(real: f64) -> Option<Self> {
         if !real.is_finite() {
             return None;
@@ -30,8 +31,11 @@ impl Multiplier {
         if shift < -31 {
             return Some(Self { mantissa: 0, shift: 0 });
         }
+        if shift > 30 {
+            return Some(Self { mantissa: if fixed < 0 { -i32::MAX } else { i32::MAX }, shift: 30 });
+        }
         // −2³¹ is the one negative fraction that fits without the correction above.
-        Some(Self { mantissa: i32::try_from(fixed).ok()?, shift }).filter(|m| m.shift <= 30)
+        Some(Self { mantissa: i32::try_from(fixed).ok()?, shift })
     }
 }
 
@@ -69,7 +73,8 @@ mod tests {
         assert_eq!(of(2f64.powi(-33)), Some((0, 0)));
         assert_eq!(of(-0.75), Some((-1_610_612_736, 0)));
         assert_eq!(of(f64::NAN), None);
-        assert_eq!(of(2f64.powi(40)), None);
+        assert_eq!(of(2f64.powi(30)), Some((i32::MAX, 30)));
+        assert_eq!(of(-2f64.powi(40)), Some((-i32::MAX, 30)));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::activation::Activation;
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use super::requantize::{IntegerOutput, Scaling, bias, filter_scales, float_output, integer_output};
-use super::{convolution, hybrid};
+use super::{blockwise, convolution, hybrid};
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
 use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
@@ -96,6 +96,7 @@ impl FullyConnected {
                 let sums = self.sums(operator, self.rows, (0, 0), F32)?;
                 float_output(operator, sums, bias, self.activation)
             }
+            [F32, I4, F32] if self.filter.info.blocks.is_some() => self.blockwise(operator),
             [F32, I8 | I4, F32] => self.hybrid(operator),
             [I8, I8 | I4, I8] | [U8, U8, U8 | I16] => self.integer(operator, I32),
             [I16, I8, I16] => self.integer(operator, I64),
@@ -181,6 +182,14 @@ impl FullyConnected {
         }
         let x = self.activation.clamp_float(&mut terms, x)?;
         operator.map(&operands, terms.finish(x))
+    }
+
+    /// Float input and output with an int4 filter in blocks.
+    fn blockwise(&self, operator: &mut Operator<'_, '_, '_>) -> Result<Value, Diagnostic> {
+        let bias = bias(operator, 2, self.units, &[F32])?.map(|(value, _)| value);
+        let blocks = self.filter.info.blocks.ok_or_else(|| invalid(309, "the filter has no blocks"))?;
+        let products = blockwise::products(operator, self.rows, &self.filter, blocks)?;
+        float_output(operator, products, bias, self.activation)
     }
 
     /// The sum of each row of the filter.

@@ -53,12 +53,15 @@ pub(super) fn batch_matmul(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             let output = IntegerOutput { element: output.element, affine: to, activation: Activation::NONE };
             integer_output(operator, sums, None, 1, &Scaling::FixedPoint(vec![factor]), &output)?
         }
-        [I16, I16, I16] => {
+        [I16, I8 | I16, I16] => {
             let (from, by, to) = (operator.affine(&left.info)?, operator.affine(&right.info)?, operator.affine(&output)?);
             symmetric(from, to)?;
             symmetric(by, to)?;
             let factor = multiplier(f64::from(from.scale * by.scale) / f64::from(to.scale))?;
-            let sums = wide_products(operator, rows, columns)?;
+            let sums = match right.element() {
+                I8 => operator.builder().matmul(rows, columns, (0, 0), I64)?,
+                _ => wide_products(operator, rows, columns)?,
+            };
             let output = IntegerOutput { element: output.element, affine: to, activation: Activation::NONE };
             integer_output(operator, sums, None, 1, &Scaling::FixedPoint(vec![factor]), &output)?
         }

@@ -5,6 +5,7 @@
 mod activation;
 mod arithmetic;
 mod blocks;
+mod blockwise;
 mod borders;
 mod calls;
 mod comparison;

@@ -118,6 +118,15 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         Ok(Some(operand))
     }
 
+    /// What the file says of any tensor of the subgraph.
+    pub fn tensor(&self, index: usize) -> Result<Rc<TensorInfo>, Diagnostic> {
+        let count = self.lowering.subgraph.tensors.len();
+        if index >= count {
+            return Err(invalid(205, "a tensor index is out of range").expected(format!("below {count}"), index.to_string()));
+        }
+        self.lowering.info(index)
+    }
+
     /// What the file says of result number `index`.
     pub fn output(&self, index: usize) -> Result<Rc<TensorInfo>, Diagnostic> {
         let tensor = self.outputs.get(index).ok_or_else(|| invalid(203, format!("output {index} is missing")))?;

@@ -27,7 +27,7 @@ pub(super) struct IntegerOutput {
 
 /// A multiplier, or the error that it cannot be held.
 pub(super) fn multiplier(real: f64) -> Result<Multiplier, Diagnostic> {
-    let error = || invalid(304, "the ratio of the scales is out of range").expected("below 2^30", real.to_string());
+    let error = || invalid(304, "the ratio of the scales is out of range").expected("a finite number", real.to_string());
     Multiplier::from_real(real).ok_or_else(error)
 }
 

@@ -1,5 +1,6 @@
 //! Tensors of a TFLite file: type, shape, quantization and constant bytes, all checked.
 
+use super::blockwise::Blocks;
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::data::Bytes;
 use crate::ir::{Data, ElementType, Quantization, TensorType};
@@ -22,6 +23,8 @@ pub(super) struct TensorInfo {
     pub open: Vec<bool>,
     /// Scales and zero points, when the file gives scales.
     pub quantization: Option<Quantization>,
+    /// Blocks with a scale each, when it is quantized so.
+    pub blocks: Option<Blocks>,
     /// The bytes of a constant, or the first contents of a variable tensor.
     pub data: Option<Data>,
     /// Whether it keeps its contents from call to call.
@@ -92,14 +95,15 @@ fn read_named(record: schema::Tensor<'_>, name: String, buffers: &Buffers<'_>) -
         Some(_) => return Err(unsupported(format!("sparse constants of type {element} are not supported"))),
         None => constant(&record, bytes, buffers)?,
     };
+    let blocks = record.quantization().and_then(|record| blocks(&record));
     let quantization = match record.quantization() {
-        Some(record) if !element.is_float() => quantization(record, element, &shape)?,
+        Some(record) if !element.is_float() && blocks.is_none() => quantization(record, element, &shape)?,
         _ => None,
     };
     let has_rank = record.has_rank() || !shape.is_empty();
     let signature: Vec<i32> = record.shape_signature().into_iter().flatten().collect();
     let open = (0..shape.len()).map(|d| signature.len() == shape.len() && signature[d] < 0).collect();
-    Ok(TensorInfo { name, element, shape, has_rank, open, quantization, data, is_variable: record.is_variable() })
+    Ok(TensorInfo { name, element, shape, has_rank, open, quantization, blocks, data, is_variable: record.is_variable() })
 }
 
 /// The bytes of a dense tensor, when neither its rank nor its size is beyond what the tensor language takes. An extent of zero does not
@@ -172,6 +176,12 @@ fn byte_range(buffer: &schema::Buffer<'_>, file: &[u8]) -> Result<Option<std::op
         invalid(202, "a buffer reaches past the end of the file").expected(format!("at most {} bytes", file.len()), found)
     })?;
     Ok(Some(buffer.offset() as usize..end as usize))
+}
+
+/// Blocks whose zero points are all 0: the reference has no others.
+fn blocks(record: &schema::QuantizationParameters<'_>) -> Option<Blocks> {
+    let details = record.details_as_blockwise_quantization()?;
+    Some(Blocks { size: u64::try_from(details.block_size()).ok()?, scales: usize::try_from(details.scales()).ok()? })
 }
 
 /// Scales and zero points: as many of each as one, or as the quantized dimension has; `None` without scales.
