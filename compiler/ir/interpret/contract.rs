@@ -150,29 +150,45 @@ pub(super) struct RunTime {
     pub shift: Vec<usize>,
 }
 
-/// The positions of a sliding window and the taps inside the tensor at each.
+/// The taps inside the tensor at each position of a sliding window.
 pub(super) struct Windows {
-    /// Positions along each spatial dimension.
-    pub positions: Vec<usize>,
     /// For each position in row-major order: pairs (tap, spatial element), padded taps left out.
     pub taps: Vec<Vec<(usize, usize)>>,
 }
 
+/// An input of spatial extents `extents`, `steps` apart, and a window of `size`. Geometry lists are checked by the operator's rule; `run_time`
+/// are their positions and shifts.
+#[derive(Clone, Copy)]
+pub(super) struct Slid<'a> {
+    pub extents: &'a [usize],
+    pub steps: &'a [i64],
+    pub size: &'a [usize],
+    pub geometry: &'a WindowGeometry,
+    pub run_time: &'a RunTime,
+}
+
+impl Slid<'_> {
+    /// Positions along each spatial dimension.
+    pub fn positions(&self) -> Vec<usize> {
+        let Self { extents, steps, size, geometry, run_time } = self;
+        let along = |d: usize| {
+            if let Some(&positions) = run_time.positions.get(d) {
+                return positions;
+            }
+            let dilated = (extents[d] as i64 - 1).max(0) * steps[d] + i64::from(extents[d] > 0);
+            let padded = dilated + geometry.padding_low[d] + geometry.padding_high[d];
+            let room = padded - (size[d] as i64 - 1) * geometry.dilation[d] - 1;
+            if room < 0 { 0 } else { (room / geometry.strides[d]) as usize + 1 }
+        };
+        (0..extents.len()).map(along).collect()
+    }
+}
+
 impl Windows {
-    /// For an input of spatial extents `extents`, `steps` apart, and a window of `size`. Geometry lists are checked by the
-    /// operator's rule; `run_time` are their positions and shifts.
-    pub fn new(extents: &[usize], steps: &[i64], size: &[usize], geometry: &WindowGeometry, run_time: &RunTime) -> Step<Self> {
-        let positions: Vec<usize> = (0..extents.len())
-            .map(|d| {
-                if let Some(&positions) = run_time.positions.get(d) {
-                    return positions;
-                }
-                let dilated = (extents[d] as i64 - 1).max(0) * steps[d] + i64::from(extents[d] > 0);
-                let padded = dilated + geometry.padding_low[d] + geometry.padding_high[d];
-                let room = padded - (size[d] as i64 - 1) * geometry.dilation[d] - 1;
-                if room < 0 { 0 } else { (room / geometry.strides[d]) as usize + 1 }
-            })
-            .collect();
+    /// All of them, which are as many as a result has elements: it must have some.
+    pub fn new(slid: Slid<'_>) -> Step<Self> {
+        let Slid { extents, steps, size, geometry, run_time } = slid;
+        let positions = slid.positions();
         elements(ElementType::I64, &positions)?;
         // Per dimension and position: the taps (tap, element) inside.
         let inside = |d: usize, position: usize| -> Vec<(usize, usize)> {
@@ -196,18 +212,23 @@ impl Windows {
             };
             taps = taps.iter().flat_map(|outer| along.iter().map(|inner| join(outer, inner)).collect::<Vec<_>>()).collect();
         }
-        Ok(Self { positions, taps })
+        Ok(Self { taps })
     }
 }
 
 /// `conv`
 pub(super) fn conv<'m>(input: &Array<'m>, filter: &Array<'m>, attributes: &ConvAttributes, run_time: &RunTime) -> Step<Array<'m>> {
     let last = input.rank() - 1;
-    let windows = Windows::new(&input.shape[1..last], &attributes.input_dilation, &filter.shape[1..last], &attributes.geometry, run_time)?;
+    let (extents, size) = (&input.shape[1..last], &filter.shape[1..last]);
+    let slid = Slid { extents, steps: &attributes.input_dilation, size, geometry: &attributes.geometry, run_time };
     let mut shape = vec![input.shape[0]];
-    shape.extend_from_slice(&windows.positions);
+    shape.extend(slid.positions());
     shape.push(filter.shape[0]);
     elements(attributes.accumulator, &shape)?;
+    if shape.contains(&0) {
+        return Ok(Array::new(attributes.accumulator, shape, vec![]));
+    }
+    let windows = Windows::new(slid)?;
     let sizes = Sizes {
         batches: input.shape[0],
         spatial: input.shape[1..last].iter().product(),

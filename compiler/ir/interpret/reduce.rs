@@ -6,7 +6,7 @@
 
 use super::array::{Array, elements, strides, walk};
 use super::column::Column;
-use super::contract::{RunTime, Windows, floats};
+use super::contract::{RunTime, Slid, Windows, floats};
 use super::error::{Step, fail};
 use super::integer;
 use crate::ir::builder::WindowGeometry;
@@ -155,12 +155,17 @@ pub(super) fn reduce<'m>(input: &Array<'m>, word: &str, axes: &[i64]) -> Step<Ar
 pub(super) fn window<'m>(input: &Array<'m>, word: &str, size: &[i64], geometry: &WindowGeometry, run_time: &RunTime) -> Step<Array<'m>> {
     let last = input.rank() - 1;
     let size: Vec<usize> = size.iter().map(|&n| n as usize).collect();
-    let windows = Windows::new(&input.shape[1..last], &vec![1; last - 1], &size, geometry, run_time)?;
+    let steps = vec![1; last - 1];
+    let slid = Slid { extents: &input.shape[1..last], steps: &steps, size: &size, geometry, run_time };
     let (batches, channels) = (input.shape[0], input.shape[last]);
     let spatial: usize = input.shape[1..last].iter().product();
     let mut shape = vec![batches];
-    shape.extend_from_slice(&windows.positions);
+    shape.extend(slid.positions());
     shape.push(channels);
+    if shape.contains(&0) {
+        return Ok(Array::new(input.element, shape, vec![]));
+    }
+    let windows = Windows::new(slid)?;
     let reduction = Reduction { word, element: input.element };
     reduction.run(input, shape, |visit| {
         for batch in 0..batches {
