@@ -114,6 +114,9 @@ pub(super) fn matmul<'m>(left: &Array<'m>, right: &Array<'m>, zero_points: (i64,
     let mut shape = batch.clone();
     shape.extend([m, n]);
     elements(accumulator, &shape)?;
+    if shape.contains(&0) {
+        return Ok(Array::new(accumulator, shape, vec![]));
+    }
     let matrices = |own: &[usize]| -> Vec<usize> {
         let mut steps = vec![0; batch.len() - own.len()];
         steps.extend(strides(own).iter().zip(own).map(|(&s, &extent)| if extent == 1 { 0 } else { s }));

@@ -176,6 +176,9 @@ fn take<'m>(source: &Array<'m>, axis: usize, batch: usize, indices: &[i64], indi
     if let Some(bad) = indices.iter().find(|&&i| !(0..extent as i64).contains(&i)) {
         return fail(format!("index {bad} is outside 0..{extent}"));
     }
+    if total == 0 {
+        return Ok(Array::new(source.element, shape, vec![]));
+    }
     let mut bytes = Vec::with_capacity(total * width(source.element));
     for b in 0..batches {
         for o in 0..outer {

@@ -10,6 +10,9 @@ use super::reduce::Reduction;
 fn lines(shape: &[usize], axis: usize, reverse: bool, mut visit: impl FnMut(usize, bool)) {
     let (extent, inner) = (shape[axis], shape[axis + 1..].iter().product::<usize>());
     let outer: usize = shape[..axis].iter().product();
+    if extent == 0 {
+        return;
+    }
     for line in 0..outer * inner {
         let first = line / inner * extent * inner + line % inner;
         for i in 0..extent {

@@ -34,6 +34,9 @@ impl Places {
         if let Some(bad) = indices.iter().find(|&&i| wrong(i)) {
             return fail(format!("index {bad} is outside 0..{extent}"));
         }
+        if target.len() == 0 {
+            return Ok(Self { row, starts: vec![] });
+        }
         let mut starts = Vec::with_capacity(batches * outer * each);
         for slice in 0..batches * outer {
             let list = &indices[slice / outer * each..][..each];

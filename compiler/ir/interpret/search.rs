@@ -29,6 +29,9 @@ pub(super) fn top_k<'m>(input: &Array<'m>, largest: bool, count: usize) -> Step<
     }
     let shape = [outer, &[count]].concat();
     elements(ElementType::I32, &shape)?;
+    if shape.contains(&0) {
+        return Ok([input.element, ElementType::I32].map(|element| Array::new(element, shape.clone(), vec![])).into());
+    }
     let w = width(input.element);
     let column = Column::decode(input.element, &input.bytes, 0..input.len());
     let (mut values, mut positions) = (Vec::new(), Vec::new());
