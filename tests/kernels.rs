@@ -411,15 +411,9 @@ fn alike(count: i64) -> (Module, Tensor) {
     let mut results = Vec::new();
     for k in 0..count {
         let filter = builder.literal(TensorType::of(ElementType::I8, &[outputs, 3, 3, channels]), bytes(outputs * 9 * channels, k as u64));
-        let window = || vec![1; 2];
-        let geometry = WindowGeometry {
-            strides: window(),
-            dilation: window(),
-            padding_low: window(),
-            padding_high: window(),
-            ..WindowGeometry::default()
-        };
-        let sums = builder.conv(image, filter.expect("a filter"), geometry, 1, (3 * k - 4, 0), ElementType::I32).expect("a convolution");
+        let sums = builder
+            .conv(image, filter.expect("a filter"), hot_loops::same_size(3), 1, (3 * k - 4, 0), ElementType::I32)
+            .expect("a convolution");
         let mut e = ExpressionBuilder::new(&[ElementType::I32]);
         let sum = e.input(0);
         let [added, most] = [100 - 7 * k as i32, 5000 + 900 * k as i32].map(|n| e.constant(Scalar::i32(n)));

@@ -3,14 +3,18 @@
 //! The rules are the first line of defence against hostile models: every product and sum of extents is checked, and a
 //! rule never allocates in proportion to a shape.
 
+mod control;
 mod indexed;
+mod window;
 
 use super::attribute::Attribute;
 use super::module::{Function, Module, Value};
 use super::op::Op;
 use super::scalar::{Expression, Scalar};
 use super::types::{ElementType, Extent, Interval, TensorType, Type};
+pub use control::{call, external, if_else, load_state, store_state, while_loop};
 pub use indexed::{gather, non_max_suppression, scan, scatter, top_k};
+pub use window::{conv, window};
 
 /// Tensors have at most this many dimensions; formats stop at 8 to 16.
 pub const MAX_RANK: usize = 16;
@@ -180,77 +184,6 @@ pub fn map(cx: &Context<'_>) -> Types {
     Ok(expression.results.iter().map(|&n| Type::Tensor(TensorType::new(expression.nodes[n].ty, shape.clone()))).collect())
 }
 
-struct Geometry<'a> {
-    size: Vec<u64>,
-    strides: &'a [i64],
-    dilation: &'a [i64],
-    low: &'a [i64],
-    high: &'a [i64],
-    positions: &'a [Extent],
-    shift: &'a [Extent],
-}
-
-impl<'a> Geometry<'a> {
-    fn new(cx: &Context<'a>, size: Vec<u64>) -> Result<Self, TypeError> {
-        let geometry = Self {
-            size,
-            strides: cx.ints("strides"),
-            dilation: cx.ints("dilation"),
-            low: cx.ints("padding_low"),
-            high: cx.ints("padding_high"),
-            positions: cx.extents("positions"),
-            shift: cx.extents("shift"),
-        };
-        let n = geometry.size.len();
-        for (name, list) in
-            [("strides", geometry.strides), ("dilation", geometry.dilation), ("padding_low", geometry.low), ("padding_high", geometry.high)]
-        {
-            cx.require(list.len() == n, || format!("{name} has {} numbers for {n} spatial dimensions", list.len()))?;
-        }
-        let positive = |list: &[i64]| list.iter().all(|&x| x >= 1 && x <= i64::from(i32::MAX));
-        cx.require(positive(geometry.strides) && positive(geometry.dilation), || "strides and dilation must be positive".into())?;
-        let padding = |list: &[i64]| list.iter().all(|&x| (0..=i64::from(i32::MAX)).contains(&x));
-        cx.require(padding(geometry.low) && padding(geometry.high), || "padding must not be negative".into())?;
-        cx.require(geometry.size.iter().all(|&x| x >= 1 && x <= i32::MAX as u64), || "the window must not be empty".into())?;
-        geometry.check_run_time(cx)?;
-        Ok(geometry)
-    }
-
-    /// What is known only when the program runs: a number of windows and a shift for each dimension, or none.
-    fn check_run_time(&self, cx: &Context<'_>) -> Result<(), TypeError> {
-        let (n, counts) = (self.size.len(), [self.positions.len(), self.shift.len()]);
-        cx.require(counts == [0, 0] || counts == [n, n], || format!("{counts:?} positions and shifts for {n} spatial dimensions"))?;
-        cx.shape(self.positions)?;
-        cx.shape(self.shift)?;
-        let within = |(shift, low): (&Extent, &i64)| {
-            let interval = cx.function.interval(*shift);
-            interval.low >= 0 && interval.high <= *low
-        };
-        cx.require(self.shift.iter().zip(self.low).all(within), || "a shift is not known to be within the padding".into())
-    }
-
-    /// Positions of the window along dimension `d` of an input of `extent`.
-    fn positions(&self, cx: &Context<'_>, d: usize, extent: Extent) -> Result<Extent, TypeError> {
-        let reach = (self.size[d] - 1)
-            .checked_mul(self.dilation[d] as u64)
-            .and_then(|n| n.checked_add(1))
-            .ok_or_else(|| cx.error("the dilated window is too large"))?;
-        if let Some(&positions) = self.positions.get(d) {
-            return Ok(cx.function.resolved(positions));
-        }
-        let Extent::Static(n) = extent else {
-            return Err(cx.error(format!("spatial dimension {d} is dynamic, and the number of windows is not given")));
-        };
-        let padded = n.checked_add(self.low[d] as u64 + self.high[d] as u64).ok_or_else(|| cx.error("padding is too large"))?;
-        let room = padded.checked_sub(reach);
-        Ok(Extent::Static(room.map_or(0, |room| room / self.strides[d] as u64 + 1)))
-    }
-}
-
-fn static_extents(cx: &Context<'_>, shape: &[Extent], what: &str) -> Result<Vec<u64>, TypeError> {
-    shape.iter().map(|e| e.as_static().ok_or_else(|| cx.error(format!("{what} must be static")))).collect()
-}
-
 /// The types that products may be summed in, for operands of these types.
 fn check_accumulator(cx: &Context<'_>, left: ElementType, right: ElementType, accumulator: ElementType) -> Result<(), TypeError> {
     let ok = if left.is_float() {
@@ -266,42 +199,6 @@ fn check_zero_point(cx: &Context<'_>, element: ElementType, name: &str) -> Resul
     let zero = i128::from(cx.int(name));
     let ok = element.integer_range().map_or(zero == 0, |(low, high)| (low..=high).contains(&zero));
     cx.require(ok, || format!("{name} {zero} is no {element}"))
-}
-
-/// `conv`
-pub fn conv(cx: &Context<'_>) -> Types {
-    let (input, filter) = (cx.tensor(0)?, cx.tensor(1)?);
-    cx.require(input.rank() >= 3 && input.rank() == filter.rank(), || {
-        format!("input of rank {} and filter of rank {}", input.rank(), filter.rank())
-    })?;
-    let last = input.rank() - 1;
-    let window = static_extents(cx, &filter.shape, "the filter's shape")?;
-    let channels = input.shape[last].as_static().ok_or_else(|| cx.error("the number of channels must be static"))?;
-    let groups = u64::try_from(cx.int("groups")).ok().filter(|&g| g >= 1).ok_or_else(|| cx.error("groups must be positive"))?;
-    cx.require(channels >= 1 && window[last].checked_mul(groups) == Some(channels), || {
-        format!("{channels} input channels are not {groups} groups of {}", window[last])
-    })?;
-    cx.require(window[0] % groups == 0, || format!("{} output channels do not divide into {groups} groups", window[0]))?;
-    let accumulator = cx.element("accumulator");
-    check_accumulator(cx, input.element, filter.element, accumulator)?;
-    check_zero_point(cx, input.element, "input_zero_point")?;
-    check_zero_point(cx, filter.element, "filter_zero_point")?;
-    let geometry = Geometry::new(cx, window[1..last].to_vec())?;
-    let input_dilation = cx.ints("input_dilation");
-    cx.require(input_dilation.len() == last - 1, || format!("input_dilation has {} numbers", input_dilation.len()))?;
-    let mut shape = vec![input.shape[0]];
-    for (d, &dilation) in input_dilation.iter().enumerate() {
-        let allowed = dilation == 1 || geometry.strides[d] == 1 && (1..=i64::from(i32::MAX)).contains(&dilation);
-        cx.require(allowed, || "an input is dilated by a positive number, and then the stride is 1".into())?;
-        let extent = match input.shape[d + 1] {
-            Extent::Static(n) if n > 0 => (n - 1).checked_mul(dilation as u64).and_then(|n| n.checked_add(1)).map(Extent::Static),
-            other => Some(other),
-        };
-        let extent = extent.ok_or_else(|| cx.error("the dilated input is too large"))?;
-        shape.push(geometry.positions(cx, d, extent)?);
-    }
-    shape.push(Extent::Static(window[0]));
-    cx.one(accumulator, shape)
 }
 
 /// `matmul`
@@ -343,20 +240,6 @@ pub fn real_fourier(cx: &Context<'_>) -> Types {
     let mut shape = input.shape.clone();
     shape.pop();
     shape.extend([Extent::Static(length / 2 + 1), Extent::Static(2)]);
-    cx.one(input.element, shape)
-}
-
-/// `window`
-pub fn window(cx: &Context<'_>) -> Types {
-    let input = cx.tensor(0)?;
-    cx.require(input.element != ElementType::C128, || "c128 is not reduced".into())?;
-    let size: Result<Vec<u64>, _> = cx.ints("size").iter().map(|&n| u64::try_from(n)).collect();
-    let geometry = Geometry::new(cx, size.map_err(|_| cx.error("the window must not be empty"))?)?;
-    cx.require(input.rank() == geometry.size.len() + 2, || "the window does not fit the rank".into())?;
-    let mut shape = input.shape.clone();
-    for d in 0..geometry.size.len() {
-        shape[d + 1] = geometry.positions(cx, d, input.shape[d + 1])?;
-    }
     cx.one(input.element, shape)
 }
 
@@ -580,153 +463,3 @@ pub fn index_tensor(cx: &Context<'_>) -> Types {
     cx.require(matches!(element, ElementType::I32 | ElementType::I64), || "the element must be i32 or i64".into())?;
     cx.one(element, vec![])
 }
-
-fn callee<'a>(cx: &Context<'a>, name: &str) -> Result<&'a Function, TypeError> {
-    let Attribute::Function(function) = cx.attribute(name) else { return Err(cx.error("needs a function")) };
-    cx.module.functions.get(*function).ok_or_else(|| cx.error("names no function"))
-}
-
-/// Checks operands against a callee's parameters; only element types and ranks must agree where extents are dynamic.
-fn check_arguments(cx: &Context<'_>, callee: &Function, operands: &[Value]) -> Result<(), TypeError> {
-    cx.require(callee.params.len() == operands.len(), || {
-        format!("@{} takes {} operands, {} are given", callee.name, callee.params.len(), operands.len())
-    })?;
-    for (i, (&param, &operand)) in callee.params.iter().zip(operands).enumerate() {
-        let (want, have) = (&callee.values[param].ty, &cx.function.values[operand].ty);
-        cx.require(compatible(want, have), || format!("operand {i} of @{} is {have:?}, it takes {want:?}", callee.name))?;
-    }
-    Ok(())
-}
-
-/// Whether a value of one type may stand where the other is declared, in another function.
-fn compatible(want: &Type, have: &Type) -> bool {
-    match (want, have) {
-        (Type::Tensor(a), Type::Tensor(b)) => {
-            let extents = |(x, y): (&Extent, &Extent)| x.as_static().zip(y.as_static()).is_none_or(|(x, y)| x == y);
-            a.element == b.element && a.rank() == b.rank() && a.shape.iter().zip(&b.shape).all(extents)
-        }
-        (Type::Index(_), Type::Index(_)) | (Type::Effect, Type::Effect) => true,
-        _ => false,
-    }
-}
-
-/// The result types of a callee as the caller sees them; the callee's operands are those behind the first `skip`. An extent that is an index
-/// parameter is the operand given for it; extents that are other index values of the callee are not visible outside.
-fn results_of(cx: &Context<'_>, callee: &Function, skip: usize) -> Types {
-    let outside = |extent: &Extent| match callee.resolved(*extent) {
-        Extent::Static(n) => Some(Extent::Static(n)),
-        Extent::Value(index) => {
-            let position = callee.params.iter().position(|&param| param == index)?;
-            Some(cx.function.resolved(Extent::Value(*cx.operands.get(skip + position)?)))
-        }
-    };
-    let typed = |&value: &Value| match &callee.values[value].ty {
-        Type::Tensor(t) if t.static_shape().is_none() => {
-            let shape = t.shape.iter().map(outside).collect::<Option<Vec<Extent>>>();
-            let shape = shape.ok_or_else(|| cx.error(format!("@{} returns a tensor whose shape only it knows", callee.name)))?;
-            Ok(Type::Tensor(TensorType { shape, ..t.clone() }))
-        }
-        ty => Ok(ty.clone()),
-    };
-    callee.results.iter().map(typed).collect()
-}
-
-/// Whether every index parameter of a loop's body that is an extent stays what it is from round to round.
-fn keeps_extents(body: &Function) -> bool {
-    let types = body.params.iter().chain(&body.results).filter_map(|&v| body.values[v].ty.as_tensor());
-    let indices =
-        types.flat_map(|ty| &ty.shape).filter_map(|&e| if let Extent::Value(index) = body.resolved(e) { Some(index) } else { None });
-    let kept = |index: Value| body.params.iter().position(|&param| param == index).is_none_or(|at| body.results.get(at) == Some(&index));
-    indices.into_iter().all(kept)
-}
-
-/// `if`
-pub fn if_else(cx: &Context<'_>) -> Types {
-    let condition = cx.tensor(0)?;
-    cx.require(condition.element == ElementType::Bool && condition.static_elements() == Some(1), || {
-        "the condition must be one truth value".into()
-    })?;
-    let (then, otherwise) = (callee(cx, "then")?, callee(cx, "otherwise")?);
-    check_arguments(cx, then, &cx.operands[1..])?;
-    check_arguments(cx, otherwise, &cx.operands[1..])?;
-    let types = results_of(cx, then, 1)?;
-    cx.require(types == results_of(cx, otherwise, 1)?, || format!("@{} and @{} return different types", then.name, otherwise.name))?;
-    Ok(types)
-}
-
-/// `while`
-pub fn while_loop(cx: &Context<'_>) -> Types {
-    let (condition, body) = (callee(cx, "condition")?, callee(cx, "body")?);
-    check_arguments(cx, condition, cx.operands)?;
-    check_arguments(cx, body, cx.operands)?;
-    let verdict = results_of(cx, condition, 0)?;
-    let is_truth = matches!(verdict.first(), Some(Type::Tensor(t)) if t.element == ElementType::Bool && t.static_elements() == Some(1));
-    cx.require(is_truth, || format!("@{} does not return one truth value", condition.name))?;
-    let types = results_of(cx, body, 0)?;
-    let params = body.params.iter().map(|&p| &body.values[p].ty);
-    cx.require(types.len() == body.params.len() && params.zip(&types).all(|(p, t)| compatible(p, t)), || {
-        format!("@{} does not return what it takes", body.name)
-    })?;
-    cx.require(keeps_extents(body), || format!("@{} changes an extent of what goes round", body.name))?;
-    Ok(types)
-}
-
-/// `call`
-pub fn call(cx: &Context<'_>) -> Types {
-    let callee = callee(cx, "function")?;
-    check_arguments(cx, callee, cx.operands)?;
-    results_of(cx, callee, 0)
-}
-
-fn state_type(cx: &Context<'_>) -> Result<TensorType, TypeError> {
-    let Attribute::State(state) = cx.attribute("state") else { return Err(cx.error("needs a state")) };
-    cx.module.states.get(*state).map(|s| s.ty.clone()).ok_or_else(|| cx.error("names no state"))
-}
-
-/// `load_state`
-pub fn load_state(cx: &Context<'_>) -> Types {
-    cx.effect(0)?;
-    Ok(vec![Type::Effect, Type::Tensor(state_type(cx)?)])
-}
-
-/// `store_state`
-pub fn store_state(cx: &Context<'_>) -> Types {
-    cx.effect(0)?;
-    let (want, have) = (state_type(cx)?, cx.tensor(1)?);
-    cx.require(want.element == have.element && want.static_shape() == have.static_shape(), || {
-        format!("a tensor {have:?} does not fit the state's {want:?}")
-    })?;
-    Ok(vec![Type::Effect])
-}
-
-/// `external`: the results are what the file says.
-pub fn external(cx: &Context<'_>) -> Types {
-    let [Attribute::Text(symbol), options, scales, zero_points, Attribute::Types(results)] = cx.attributes else {
-        return Err(cx.error("needs a symbol and the types of results"));
-    };
-    let identifier = symbol.chars().enumerate().all(|(i, c)| c == '_' || c.is_ascii_alphabetic() || (i > 0 && c.is_ascii_digit()));
-    cx.require(identifier && (1..=MAX_SYMBOL).contains(&symbol.len()), || format!("{symbol:?} is no name of a function"))?;
-    for index in 0..cx.operands.len() {
-        cx.require(cx.tensor(index)?.static_shape().is_some(), || format!("operand {index} has a dynamic shape"))?;
-    }
-    let count = (cx.operands.len() + results.len()) as u64;
-    for (what, attribute, element, length) in [
-        ("options", options, ElementType::U8, None),
-        ("scales", scales, ElementType::F32, Some(count)),
-        ("zero points", zero_points, ElementType::I32, Some(count)),
-    ] {
-        let Attribute::Constant(constant) = attribute else { return Err(cx.error(format!("{what} must be a constant"))) };
-        let ty = &cx.module.constants.get(*constant).ok_or_else(|| cx.error(format!("{what} name no constant")))?.ty;
-        let fits = ty.element == element && ty.shape.len() == 1 && length.is_none_or(|length| ty.static_elements() == Some(length));
-        cx.require(fits, || format!("{what} have another type"))?;
-    }
-    for ty in results {
-        let ty =
-            ty.as_tensor().filter(|ty| ty.static_shape().is_some()).ok_or_else(|| cx.error("results must be tensors of static shape"))?;
-        cx.shape(&ty.shape)?;
-    }
-    Ok(results.clone())
-}
-
-/// Names of functions are no longer.
-const MAX_SYMBOL: usize = 256;

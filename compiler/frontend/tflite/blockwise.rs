@@ -1,11 +1,11 @@
 //! FULLY_CONNECTED with int4 weights that have a scale for each block of inputs, after LiteRT's reference (`EvalBlockwise4Bit`): rows of floats
 //! are quantized with an offset, each block is multiplied in integers, and the blocks' sums are added in floats.
 
-use super::hybrid::asymmetric_rows;
+use super::hybrid::{self, asymmetric_rows};
 use super::operator::{Operand, Operator, invalid};
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
-use crate::ir::{ElementType, Extent, Scalar, Value, WindowGeometry};
+use crate::ir::{ElementType, Extent, Value, WindowGeometry};
 use ElementType::{F16, F32, I4, I32};
 
 /// Blocks of so many elements along the last dimension of a tensor; one scale each in another tensor of the file. The zero points are 0.
@@ -35,7 +35,8 @@ pub(super) fn products(operator: &mut Operator<'_, '_, '_>, rows: Value, filter:
     // A convolution of one pixel a row, with a group of channels for each block.
     let [one, depth] = [1, blocks * size].map(Extent::Static);
     let pixels = operator.reshape_to(quantized.integers, &[count, one, one, depth])?;
-    let weights = operator.constant(I4, &[blocks * units, 1, 1, size], filter.weights.clone())?;
+    let (scales, weight_sums) = (filter.scales_by_block(), filter.sums());
+    let weights = operator.constant(I4, &[blocks * units, 1, 1, size], filter.weights)?;
     let [ones, zeros] = [vec![1; 2], vec![0; 2]];
     let geometry = WindowGeometry {
         strides: ones.clone(),
@@ -47,7 +48,7 @@ pub(super) fn products(operator: &mut Operator<'_, '_, '_>, rows: Value, filter:
     let sums = operator.builder().conv(pixels, weights, geometry, blocks, (0, 0), I32)?;
     let [blocks_extent, units_extent] = [blocks, units].map(Extent::Static);
     let sums = operator.reshape_to(sums, &[count, blocks_extent, units_extent])?;
-    let scales = operator.constant_f32(&[blocks, units], &filter.scales_by_block())?;
+    let scales = operator.constant_f32(&[blocks, units], &scales)?;
     let mut terms = Terms::new(&[I32, F32]);
     let (sum, scale) = (terms.input_as(0, F32), terms.input(1));
     let scaled = terms.mul(sum, scale)?;
@@ -55,7 +56,7 @@ pub(super) fn products(operator: &mut Operator<'_, '_, '_>, rows: Value, filter:
     let total = operator.builder().reduce(scaled, "sum", vec![1])?;
     let total = operator.reshape_to(total, &[count, units_extent])?;
     let Some(offsets) = quantized.offsets else { return Ok(total) };
-    let excess = operator.constant_f32(&[filter.units], &filter.sums())?;
+    let excess = operator.constant_f32(&[units], &weight_sums)?;
     let mut terms = Terms::new(&[F32, I32, F32, F32]);
     let (total_input, offset, excess_input, scale) = (terms.input(0), terms.input_as(1, F32), terms.input(2), terms.input(3));
     let product = terms.mul(offset, excess_input)?;
@@ -98,13 +99,9 @@ impl Filter {
     /// The sum of each unit's weights, scaled.
     fn sums(&self) -> Vec<f32> {
         let (blocks, units) = (self.blocks as usize, self.units as usize);
-        let size = (self.size / 2) as usize;
-        let weight = |bits: u8| Scalar::from_bits(I4, u64::from(bits)).as_i64() as i32;
-        let of_block = |unit: usize, block: usize| -> f32 {
-            let bytes = &self.weights[(block * units + unit) * size..][..size];
-            let sum: i32 = bytes.iter().map(|&pair| weight(pair & 15) + weight(pair >> 4)).sum();
-            self.scales[unit * blocks + block] * sum as f32
-        };
+        let weights = hybrid::weights(I4, &self.weights);
+        let sums: Vec<i32> = weights.chunks_exact(self.size as usize).map(|block| block.iter().sum()).collect();
+        let of_block = |unit: usize, block: usize| self.scales[unit * blocks + block] * sums[block * units + unit] as f32;
         (0..units).map(|unit| (0..blocks).map(|block| of_block(unit, block)).fold(0.0, |sum, x| sum + x)).collect()
     }
 }

@@ -1,10 +1,11 @@
 //! FULLY_CONNECTED.
 
 use super::activation::Activation;
+use super::blockwise::{self, Blocks};
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use super::requantize::{IntegerOutput, Scaling, bias, filter_scales, float_output, integer_output};
-use super::{blockwise, convolution, hybrid};
+use super::{convolution, hybrid};
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::Terms;
 use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
@@ -90,13 +91,17 @@ impl FullyConnected {
     fn lower(&self, operator: &mut Operator<'_, '_, '_>) -> Result<Value, Diagnostic> {
         let output = operator.output(0)?;
         let types = [self.input.element(), self.filter.element(), output.element];
+        if let Some(blocks) = self.filter.info.blocks
+            && types == [F32, I4, F32]
+        {
+            return self.blockwise(operator, blocks);
+        }
         match types {
             [F32, F32, F32] => {
                 let bias = bias(operator, 2, self.units, &[F32])?.map(|(value, _)| value);
                 let sums = self.sums(operator, self.rows, (0, 0), F32)?;
                 float_output(operator, sums, bias, self.activation)
             }
-            [F32, I4, F32] if self.filter.info.blocks.is_some() => self.blockwise(operator),
             [F32, I8 | I4, F32] => self.hybrid(operator),
             [I8, I8 | I4, I8] | [U8, U8, U8 | I16] => self.integer(operator, I32),
             [I16, I8, I16] => self.integer(operator, I64),
@@ -185,9 +190,8 @@ impl FullyConnected {
     }
 
     /// Float input and output with an int4 filter in blocks.
-    fn blockwise(&self, operator: &mut Operator<'_, '_, '_>) -> Result<Value, Diagnostic> {
+    fn blockwise(&self, operator: &mut Operator<'_, '_, '_>, blocks: Blocks) -> Result<Value, Diagnostic> {
         let bias = bias(operator, 2, self.units, &[F32])?.map(|(value, _)| value);
-        let blocks = self.filter.info.blocks.ok_or_else(|| invalid(309, "the filter has no blocks"))?;
         let products = blockwise::products(operator, self.rows, &self.filter, blocks)?;
         float_output(operator, products, bias, self.activation)
     }
@@ -200,11 +204,7 @@ impl FullyConnected {
             let sums = operator.builder().reduce(wide, "sum", vec![1])?;
             return operator.reshape(sums, &[self.units]);
         };
-        let signed = |bits: u8| Scalar::from_bits(self.filter.element(), u64::from(bits)).as_i64() as i32;
-        let weights: Vec<i32> = match self.filter.element() {
-            I4 => bytes.iter().flat_map(|b| [signed(b & 15), signed(b >> 4)]).collect(),
-            _ => bytes.iter().map(|&b| signed(b)).collect(),
-        };
+        let weights = hybrid::weights(self.filter.element(), bytes);
         let sums: Vec<i32> = weights.chunks_exact(depth).take(self.units as usize).map(|row| row.iter().sum()).collect();
         operator.constant_i32(&[self.units], &sums)
     }

@@ -6,8 +6,8 @@ use super::requantize::filter_scales;
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
 use crate::frontend::terms::{Term, Terms};
-use crate::ir::{Attribute, Comparison, ElementType, FunctionBuilder, Node, Op, ScalarOp, TensorType, Value};
-use ElementType::{F32, F64, I8, I16, I32, U8};
+use crate::ir::{Attribute, Comparison, ElementType, FunctionBuilder, Node, Op, Scalar, ScalarOp, TensorType, Value};
+use ElementType::{F32, F64, I4, I8, I16, I32, U8};
 use std::rc::Rc;
 
 /// Rows of floats as integers: `real = scale × (integer − offset)`.
@@ -205,6 +205,15 @@ pub(super) fn matmul(
     let factor = terms.mul(row_scale, scale)?;
     let product = terms.mul(factor, sum)?;
     operator.map(&operands, terms.finish(product))
+}
+
+/// The numbers in the bytes of an int8 or int4 filter.
+pub(super) fn weights(element: ElementType, bytes: &[u8]) -> Vec<i32> {
+    let signed = |bits: u8| Scalar::from_bits(element, u64::from(bits)).as_i64() as i32;
+    match element {
+        I4 => bytes.iter().flat_map(|b| [signed(b & 15), signed(b >> 4)]).collect(),
+        _ => bytes.iter().map(|&b| signed(b)).collect(),
+    }
 }
 
 /// A filter of bytes without a sign holds int8: the files of old converters call them uint8.
