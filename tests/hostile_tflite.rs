@@ -51,6 +51,13 @@ fn what_was_found_stays_mended() {
     }
 }
 
+/// A convolution whose dilation takes its windows, and the padding, thousands of millions of elements beyond the image.
+#[test]
+fn windows_larger_than_any_memory_are_refused() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile/windows_far_beyond_the_input.tflite");
+    assert!(!check::compile(&std::fs::read(path).expect("the file can be read")));
+}
+
 #[test]
 fn truncated_files_are_errors() {
     for bytes in files().into_iter().step_by(20) {

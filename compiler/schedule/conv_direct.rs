@@ -86,7 +86,7 @@ impl<'a> DirectSchedule<'a> {
     /// The schedule of a contraction.
     ///
     /// # Errors
-    /// When the epilogue has no lowering.
+    /// When the epilogue has no lowering, or a window is too large.
     pub fn new(cx: Context<'a>, mut work: Contraction) -> Result<Self, Unsupported> {
         let form = work.form(cx.machine, cx.levels);
         let staged = form != Form::Float || work.is_padded();
@@ -97,7 +97,7 @@ impl<'a> DirectSchedule<'a> {
         if window_rows > MAX_WINDOW_ROWS {
             return Err(Unsupported::new(format!("a window of {window_rows} rows")));
         }
-        let staging = staged.then(|| Staging::new(cx.machine, &work, form, 1));
+        let staging = staged.then(|| Staging::new(cx.machine, &work, form, 1)).transpose()?;
         let lanes = lanes_of(cx.machine, form);
         let tile = choose_tile(cx.machine, &work, form, cx.block.is_some());
         let in_32_bits = work.products_in_32_bits();

@@ -41,7 +41,7 @@ impl<'a> DepthwiseSchedule<'a> {
     /// The schedule of a contraction with one input channel a group.
     ///
     /// # Errors
-    /// When the epilogue has no lowering.
+    /// When the epilogue has no lowering, or a window reaches too far.
     pub fn new(cx: Context<'a>, work: Contraction) -> Result<Self, Unsupported> {
         let form = if work.weights.are_floats() { Form::Float } else { Form::Signed16 };
         let repeat = work.outputs / work.channels;
@@ -49,7 +49,7 @@ impl<'a> DepthwiseSchedule<'a> {
         ElementWise::with_epilogue(cx, &work.epilogue, work.range())?;
         let step = if form == Form::Float { 1 } else { 2 };
         let lanes = u64::from(cx.machine.lanes(2));
-        let mut staging = staged.then(|| Staging::new(cx.machine, &work, form, repeat));
+        let mut staging = staged.then(|| Staging::new(cx.machine, &work, form, repeat)).transpose()?;
         if let Some(staging) = &mut staging {
             staging.slack = lanes.max(staging.slack);
         }

@@ -11,6 +11,7 @@ use super::phases::Phase;
 use super::quantity::Number;
 use super::weights::Weights;
 use super::{Argument, Context, Requirements, Unsupported};
+use crate::ir::infer::MAX_ELEMENTS;
 use crate::ir::{ElementType, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::machine::Machine;
@@ -70,7 +71,10 @@ impl Ring {
 
 impl Staging {
     /// The ring for a contraction, each channel repeated.
-    pub fn new(machine: &Machine, contraction: &Contraction, form: Form, repeat: u64) -> Self {
+    ///
+    /// # Errors
+    /// When it has more elements than a tensor may have: windows may reach, and padding may be, far beyond the input.
+    pub fn new(machine: &Machine, contraction: &Contraction, form: Form, repeat: u64) -> Result<Self, Unsupported> {
         let channels = contraction.channels * repeat;
         let [planes, rows, columns] = &contraction.phases;
         let width = columns.padding_low + contraction.input_size[1] + columns.padding_high;
@@ -88,18 +92,23 @@ impl Staging {
             && channels > CHUNK
             && contraction.products_in_32_bits().is_none();
         let chunk = in_chunks.then_some(CHUNK);
-        Self {
+        let row = u128::from(width) * u128::from(channels);
+        let ring = [reached.len() as u64, rows.reach()].iter().fold(row, |product, &n| product.saturating_mul(n.into()));
+        if ring > MAX_ELEMENTS.into() {
+            return Err(Unsupported::new(format!("windows over {ring} elements of input and padding")));
+        }
+        Ok(Self {
             form,
             planes: reached,
             rows: rows.reach(),
-            row_elements: chunk.unwrap_or(width * channels),
+            row_elements: chunk.unwrap_or(row as u64),
             channels,
             repeat,
             chunk,
             spread: None,
             slack: 16,
             vector_bytes: machine.vector_bits / 8,
-        }
+        })
     }
 
     /// The lane type of staged elements.
