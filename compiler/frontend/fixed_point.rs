@@ -15,8 +15,11 @@ pub fn multiply_high(a: i32, b: i32) -> i32 {
     ((product + nudge) / (1 << 31)) as i32
 }
 
-/// `x ÷ 2^exponent` to nearest, ties away from zero.
+/// `x ÷ 2^exponent` to nearest, ties away from zero; 0 by more than all bits, where the algorithm is not defined.
 pub fn divide_by_power_of_two(x: i32, exponent: u32) -> i32 {
+    if exponent >= i32::BITS {
+        return 0;
+    }
     let mask = ((1i64 << exponent) - 1) as i32;
     let threshold = (mask >> 1) + i32::from(x < 0);
     (x >> exponent) + i32::from(x & mask > threshold)

@@ -48,8 +48,8 @@ fn transpose_bias(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             2 => 0,
             other => return Err(invalid(313, "unknown padding").expected("1 or 2", other.to_string())),
         };
-        let output = stride.checked_mul(extent - 1).map(|n| n + taps - total).filter(|&n| n > 0);
-        wanted.push(output.ok_or_else(too_large)? as u64);
+        let output = stride * (extent - 1) + taps - total;
+        wanted.push(u64::try_from(output).ok().filter(|&n| n > 0).ok_or_else(too_large)?);
         forward.padding_low.push(total / 2);
         forward.padding_high.push(total - total / 2);
     }

@@ -111,7 +111,7 @@ pub(super) fn abs(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: 
     let factor = (from.scale != to.scale).then(|| multiplier(f64::from(from.scale / to.scale))).transpose()?;
     bind_table(operator, input, output, |x| {
         let magnitude = (x - from.zero_point).abs();
-        factor.map_or(magnitude, |factor| rescale(magnitude, factor)) + to.zero_point
+        factor.map_or(magnitude, |factor| rescale(magnitude, factor)).saturating_add(to.zero_point)
     })
 }
 

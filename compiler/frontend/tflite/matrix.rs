@@ -148,9 +148,10 @@ pub(super) fn transposed(forward: &WindowGeometry, input: &[u64], window: &[u64]
     let dilation = forward.dilation.clone();
     let mut geometry = WindowGeometry { strides: vec![1; dimensions], dilation, ..WindowGeometry::default() };
     for d in 0..dimensions {
-        let dilated = (input[d] as i64 - 1).checked_mul(forward.strides[d]).map(|n| n.max(0) + 1);
-        let dilated = dilated.ok_or_else(|| invalid(302, "the image is too large"))?;
-        let reach = (window[d] as i64 - 1) * forward.dilation[d];
+        let apart = |n: u64, step: i64| (n as i64 - 1).max(0).checked_mul(step).filter(|&n| n < 1 << 62);
+        let too_large = || invalid(302, "the image or the filter is too large");
+        let dilated = apart(input[d], forward.strides[d]).ok_or_else(too_large)? + 1;
+        let reach = apart(window[d], forward.dilation[d]).ok_or_else(too_large)?;
         let low = reach - forward.padding_low[d];
         geometry.padding_low.push(low);
         // Where the filter reaches past the wanted extent already, the result is cut.
@@ -163,7 +164,7 @@ pub(super) fn transposed(forward: &WindowGeometry, input: &[u64], window: &[u64]
 pub(super) fn turned(operator: &mut Operator<'_, '_, '_>, filter: &Operand) -> Result<Value, Diagnostic> {
     let [outputs, height, width, channels] = filter.shape[..] else { return Err(missing_options()) };
     let Some(bytes) = operator.constant_bytes(filter) else {
-        let starts = super::operator::extents(&[0, height - 1, width - 1, 0]);
+        let starts = super::operator::extents(&[0, height.saturating_sub(1), width.saturating_sub(1), 0]);
         let sizes = super::operator::extents(&filter.shape);
         return Ok(operator.builder().slice(filter.value, starts, sizes, vec![1, -1, -1, 1])?);
     };

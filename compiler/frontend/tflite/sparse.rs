@@ -112,7 +112,8 @@ fn levels(record: &schema::SparsityParameters<'_>, shape: &[u64]) -> Result<Vec<
     for (block, &dimension) in blocks.iter().enumerate() {
         let level = order.iter().position(|&d| d == rank + block).unwrap_or(0);
         let size = u64::try_from(metadata[level].dense_size()).ok().filter(|&n| n > 0);
-        let fits = size.filter(|n| dimension < rank && block_sizes[dimension] == 1 && shape[dimension].is_multiple_of(*n));
+        let divides = |n: &u64, extent: u64| *n <= extent && extent.is_multiple_of(*n);
+        let fits = size.filter(|n| dimension < rank && block_sizes[dimension] == 1 && divides(n, shape[dimension]));
         block_sizes[dimension.min(rank.saturating_sub(1))] =
             fits.ok_or_else(|| invalid("a block of a sparse constant does not divide its dimension, or has another in it"))?;
     }

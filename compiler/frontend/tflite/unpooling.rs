@@ -222,7 +222,8 @@ fn unpooled_taps(operator: &mut Operator<'_, '_, '_>, pool: &Pool, places: &Oper
     let [_, height, width, channels] = shape;
     // The padding of the pooling that would have made this of the unpooled image.
     let padding = [0, 1].map(|d| {
-        let needed = (places.shape[d + 1] as i64 - 1) * i64::from(pool.strides[d]) + i64::from(pool.size[d]) - shape[d + 1] as i64;
+        let apart = (places.shape[d + 1] as i64 - 1).saturating_mul(pool.strides[d].into());
+        let needed = apart.saturating_add(pool.size[d].into()).saturating_sub(shape[d + 1] as i64);
         needed.max(0) / 2
     });
     let [y, x, channel] = coordinates(operator, [places.shape[1], places.shape[2], channels])?;
