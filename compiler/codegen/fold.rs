@@ -3,6 +3,7 @@
 //! Cranelift drops other instructions without a use, but keeps every load.
 
 use crate::kernel::{BinaryOp, BufferKind, ConvertOp, Inst, Kernel, Lane, Region, Value};
+use cranelift_entity::EntitySet;
 use std::collections::{HashMap, HashSet};
 
 /// The values that instructions or yields use.
@@ -18,15 +19,23 @@ pub(super) fn used_values(kernel: &Kernel) -> HashSet<Value> {
 }
 
 /// The values that are used exactly once.
-pub(super) fn used_once(kernel: &Kernel) -> HashSet<Value> {
-    let mut uses = HashMap::<Value, usize>::new();
+pub(super) fn used_once(kernel: &Kernel) -> EntitySet<Value> {
+    let (mut used, mut again) = (EntitySet::new(), EntitySet::new());
+    let mut count = |value: Value| {
+        if !used.insert(value) {
+            again.insert(value);
+        }
+    };
     for region in kernel.regions() {
-        region.yields.iter().for_each(|value| *uses.entry(*value).or_default() += 1);
+        region.yields.iter().copied().for_each(&mut count);
         for statement in &region.statements {
-            statement.inst.operands().into_iter().for_each(|value| *uses.entry(value).or_default() += 1);
+            statement.inst.operands().into_iter().for_each(&mut count);
         }
     }
-    uses.into_iter().filter(|(_, uses)| *uses == 1).map(|(value, _)| value).collect()
+    again.iter().for_each(|value| {
+        used.remove(value);
+    });
+    used
 }
 
 /// The loads from constant memory, of multiples of eight bytes, whose only use is a conversion to wider integers in their own
@@ -77,7 +86,7 @@ pub(super) fn narrowed_sums(kernel: &Kernel) -> HashMap<Value, (Value, i16)> {
                 Inst::Constant { bits } if ty.lane == Lane::I32 => {
                     constants.insert(result, bits as u32 as i32);
                 }
-                Inst::Binary { op: BinaryOp::Add, a, b } if ty.lane == Lane::I32 && ty.lanes > 1 && once.contains(&result) => {
+                Inst::Binary { op: BinaryOp::Add, a, b } if ty.lane == Lane::I32 && ty.lanes > 1 && once.contains(result) => {
                     sums.insert(result, (a, b));
                 }
                 Inst::Convert { op: ConvertOp::NarrowSigned | ConvertOp::NarrowUnsigned, a } if ty.lane == Lane::I8 => {

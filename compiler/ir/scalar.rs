@@ -6,7 +6,7 @@
 use super::module::Constant;
 use super::types::ElementType;
 use cranelift_entity::{PrimaryMap, entity_impl};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A typed number, held by its bits so that NaN payloads and −0 survive and equality is exact.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -422,13 +422,13 @@ pub struct ExpressionError {
 #[derive(Default)]
 pub struct ExpressionBuilder {
     expression: Expression,
-    known: HashMap<NodeData, Node>,
+    known: FxHashMap<NodeData, Node>,
 }
 
 impl ExpressionBuilder {
     /// An expression over inputs of these types.
     pub fn new(inputs: &[ElementType]) -> Self {
-        Self { expression: Expression { inputs: inputs.to_vec(), ..Expression::default() }, known: HashMap::new() }
+        Self { expression: Expression { inputs: inputs.to_vec(), ..Expression::default() }, known: FxHashMap::default() }
     }
 
     /// The node of input number `index`.

@@ -7,6 +7,7 @@ use crate::kernel::{Bounds, Buffer, BufferData, BufferKind, Inst, Kernel, Lane, 
 use crate::machine::Machine;
 use crate::program::{Address, Call, Step};
 use cranelift_entity::EntityRef;
+use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 
 /// Kernels of fewer statements are hardly longer than what a call and its numbers take.
@@ -76,7 +77,7 @@ struct Joined {
 /// The positions of kernels that become one.
 fn classes(outlines: &[(Kernel, Vec<Number>)]) -> Vec<Vec<usize>> {
     let mut classes: Vec<Vec<usize>> = Vec::new();
-    let mut by_outline: HashMap<&Kernel, usize> = HashMap::new();
+    let mut by_outline: FxHashMap<&Kernel, usize> = FxHashMap::default();
     for (number, (outline, _)) in outlines.iter().enumerate().filter(|(_, (outline, _))| statements(&outline.body) >= FEWEST_STATEMENTS) {
         let class = *by_outline.entry(outline).or_insert(classes.len());
         if class == classes.len() {
@@ -167,7 +168,7 @@ impl Slots {
     fn new(members: &[(&Kernel, &[Number])], machine: &Machine) -> Self {
         let column = |i: usize| members.iter().map(|(_, numbers)| numbers[i]).collect::<Vec<_>>();
         let mut places = LANES.map(|lane| (lane, Vec::new()));
-        let mut known: HashMap<Vec<Number>, usize> = HashMap::new();
+        let mut known: FxHashMap<Vec<Number>, usize> = FxHashMap::default();
         let of_numbers = (0..members[0].1.len()).map(|i| {
             let column = column(i);
             if column.iter().all(|number| *number == column[0]) {

@@ -4,6 +4,7 @@
 use crate::ir::Data;
 use crate::kernel::Kernel;
 use crate::program::Blob;
+use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -20,7 +21,7 @@ pub struct Pool {
 struct Kernels {
     list: Vec<Kernel>,
     /// Positions of kernels by the hash of all but their name.
-    by_shape: HashMap<u64, Vec<usize>>,
+    by_shape: FxHashMap<u64, Vec<usize>>,
 }
 
 impl Pool {
@@ -46,7 +47,7 @@ impl Pool {
 
     /// The position of a constant.
     pub fn constant(&mut self, data: &Data, name: impl FnOnce() -> String) -> u32 {
-        let key = if self.open { data.bytes().as_ptr() as u64 } else { hash_of(data.bytes()) };
+        let key = if self.open { data.bytes().as_ptr() as u64 } else { hash_of(data.bytes(), DefaultHasher::new()) };
         let known = self.by_bytes.entry(key).or_default();
         let same = |other: &Data| if self.open { other.is_same(data) } else { other == data };
         if let Some(&found) = known.iter().find(|&&i| same(&self.constants[i].data)) {
@@ -66,7 +67,7 @@ impl Pool {
 impl Kernels {
     fn position(&mut self, mut kernel: Kernel, name: String) -> usize {
         kernel.name = String::new();
-        let hash = hash_of(&kernel);
+        let hash = hash_of(&kernel, FxHasher::default());
         let same =
             |k: &Kernel| (&k.buffers, k.integers, &k.types, &k.body) == (&kernel.buffers, kernel.integers, &kernel.types, &kernel.body);
         let known = self.by_shape.entry(hash).or_default();
@@ -81,9 +82,9 @@ impl Kernels {
     }
 }
 
-/// A hash that only groups candidates: it is never written anywhere.
-fn hash_of<T: Hash + ?Sized>(value: &T) -> u64 {
-    let mut hasher = DefaultHasher::new();
+/// A hash that only groups candidates: it is never written anywhere. A file can choose the bytes of its constants, and would find equal hashes of
+/// a simple hasher; the many small parts of kernels, which we make, are hashed several times faster by one.
+fn hash_of<T: Hash + ?Sized>(value: &T, mut hasher: impl Hasher) -> u64 {
     value.hash(&mut hasher);
     hasher.finish()
 }

@@ -160,17 +160,17 @@ impl Panels {
     fn visit(&self, mut element: impl FnMut(Option<usize>)) {
         let Extents { groups, step, .. } = self.extents;
         let (outputs, segment) = (self.extents.strips.outputs, self.extents.segment());
+        // Where each element of the segments is in an output's k.
+        let in_k = |s| (0..self.padded()).map(move |k| (k < segment).then(|| self.extents.source(s, k)));
+        let sources: Vec<Option<u64>> = (0..self.extents.segments()).flat_map(in_k).collect();
         for group in 0..groups {
             let mut first_output = 0;
             for lanes in self.extents.strips.all() {
-                for s in 0..self.extents.segments() {
-                    for k in (0..self.padded()).step_by(step as usize) {
-                        for output in first_output..first_output + lanes {
-                            let first = (group * outputs + output) * self.per_output();
-                            for k in k..k + step {
-                                let inside = output < outputs && k < segment;
-                                element(inside.then(|| (first + self.extents.source(s, k)) as usize));
-                            }
+                for sources in sources.chunks(step as usize) {
+                    for output in first_output..first_output + lanes {
+                        let first = (group * outputs + output) * self.per_output();
+                        for source in sources {
+                            element(source.filter(|_| output < outputs).map(|source| (first + source) as usize));
                         }
                     }
                 }

@@ -19,8 +19,8 @@
 use crate::ir::RequantizeRule;
 use crate::kernel::interpret::fma_toward_zero;
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Rounding, Value};
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// More results than this are not proven one by one.
@@ -99,7 +99,7 @@ type Searched = (Problem, Vec<Scale>);
 /// What was searched for so far: a layer's schedule is made anew for each plan that is tried and for each level.
 #[derive(Default)]
 pub struct Solved {
-    known: RefCell<HashMap<Searched, Option<Rc<Solution>>>>,
+    known: RefCell<FxHashMap<Searched, Option<Rc<Solution>>>>,
 }
 
 impl Solved {
@@ -146,10 +146,12 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
 /// What a rule gives for the sums of a channel.
 struct Stairs {
     scale: Scale,
-    /// Of all results but the lowest; none for a multiplier of 0, whose only result is 0.
-    thresholds: Vec<Threshold>,
-    /// The magnitudes of their sums.
-    sums: Vec<f64>,
+    /// The second lowest result, whose threshold is the first.
+    first: i64,
+    /// The thresholds' sums; none for a multiplier of 0, whose only result is 0.
+    sums: Vec<i64>,
+    /// The magnitudes of these sums.
+    magnitudes: Vec<f64>,
 }
 
 /// The least sum with a result.
@@ -161,7 +163,7 @@ struct Threshold {
 
 impl Threshold {
     /// A magnitude of results and the least magnitude of sums that has it: below zero, the mirror image of the sum below the threshold.
-    fn magnitude(&self) -> (i64, i64) {
+    fn magnitude(self) -> (i64, i64) {
         if self.result > 0 { (self.result, self.sum) } else { (1 - self.result, 1 - self.sum) }
     }
 }
@@ -174,31 +176,37 @@ struct Channel {
 
 impl Stairs {
     fn new(problem: &Problem, scale: Scale) -> Self {
-        let thresholds = if scale.multiplier == 0 { vec![] } else { thresholds(problem, scale) };
-        let sums = thresholds.iter().map(|threshold| threshold.magnitude().1 as f64).collect();
-        Self { scale, thresholds, sums }
+        let sums = if scale.multiplier == 0 { vec![] } else { threshold_sums(problem, scale) };
+        let mut stairs = Self { scale, first: problem.results.0 + 1, sums, magnitudes: vec![] };
+        stairs.magnitudes = stairs.thresholds().map(|threshold| threshold.magnitude().1 as f64).collect();
+        stairs
+    }
+
+    fn thresholds(&self) -> impl Iterator<Item = Threshold> {
+        self.sums.iter().zip(self.first..).map(|(&sum, result)| Threshold { result, sum })
     }
 }
 
 /// Sum · multiplier rounded to 2³¹ must reach half of the divisor below the result; where the second rounding takes ties away from zero,
 /// one more for results that are not positive.
-fn thresholds(problem: &Problem, Scale { multiplier, shift }: Scale) -> Vec<Threshold> {
+fn threshold_sums(problem: &Problem, Scale { multiplier, shift }: Scale) -> Vec<i64> {
     let (low, high) = problem.results;
     let is_double = problem.rule == RequantizeRule::TfliteDouble;
     let (one, half) = (1 << (31 + shift), 1 << (30 + shift));
     let half = if is_double && shift > 0 { half + (1 << 30) } else { half };
     let tie = if is_double && shift > 0 { 1 << 31 } else { 0 };
     let step = Division::of(one, multiplier);
-    let mut thresholds = Vec::with_capacity((high - low) as usize);
+    let mut sums = Vec::with_capacity((high - low) as usize);
     for (results, tie) in [(low + 1..high.min(0) + 1, tie), (low.max(0) + 1..high + 1, 0)] {
         // Of a number and the divisor less one, the quotient is that of the number rounded up.
         let mut bound = Division::of(results.start * one - half + tie + multiplier - 1, multiplier);
-        for result in results {
-            thresholds.push(Threshold { result, sum: bound.quotient });
+        sums.extend(results.map(|_| {
+            let sum = bound.quotient;
             bound = bound.plus(step, multiplier);
-        }
+            sum
+        }));
     }
-    thresholds
+    sums
 }
 
 /// A number divided by one that is fixed. Sums of them take no division.
@@ -239,7 +247,7 @@ impl Line {
     }
 
     /// Whether a result begins at its threshold.
-    fn meets(&self, threshold: &Threshold, precision: Precision) -> bool {
+    fn meets(&self, threshold: Threshold, precision: Precision) -> bool {
         let (result, sum) = threshold.magnitude();
         self.result(sum, precision) >= result && self.result(sum - 1, precision) < result
     }
@@ -254,12 +262,12 @@ impl Line {
 /// bound of c, and the sum before is an upper one. All of these numbers are exact in binary64. `least` is [`Precision::least`] of all results but
 /// the lowest.
 fn float_channel(stairs: &Stairs, least: &[f64], precision: Precision) -> Option<Channel> {
-    let Stairs { scale, thresholds, sums } = stairs;
-    if sums.iter().any(|&sum| sum <= 0.0) {
+    let Stairs { scale, magnitudes, .. } = stairs;
+    if magnitudes.iter().any(|&sum| sum <= 0.0) {
         return None;
     }
     // What the bounds do not say, for sums or a product are rounded once more.
-    let rounds_inside = precision == Precision::TowardZeroTwice || sums.iter().any(|&sum| sum > MOST_EXACT);
+    let rounds_inside = precision == Precision::TowardZeroTwice || magnitudes.iter().any(|&sum| sum > MOST_EXACT);
     let exact = scale.multiplier as f64 / (1u64 << (31 + scale.shift)) as f64;
     let nearest = (exact as f32).to_bits() as i64;
     // With a rest the scale is as near as can be.
@@ -267,11 +275,11 @@ fn float_channel(stairs: &Stairs, least: &[f64], precision: Precision) -> Option
     (0..neighbours).find_map(|number| {
         let scale = f32::from_bits((nearest + neighbour(number)).max(0) as u32);
         let rest = if precision == Precision::TowardZeroTwice { (exact - f64::from(scale)) as f32 } else { 0.0 };
-        let (low, high) = bounds(sums, least, f64::from(scale) + f64::from(rest));
+        let (low, high) = bounds(magnitudes, least, f64::from(scale) + f64::from(rest));
         let line = Line { scale, rest, c: ((low + high) / 2.0) as f32 };
         let c = f64::from(line.c);
         let inside = low <= c && c < high && c > 0.0;
-        let good = inside && (!rounds_inside || thresholds.iter().all(|threshold| line.meets(threshold, precision)));
+        let good = inside && (!rounds_inside || stairs.thresholds().all(|threshold| line.meets(threshold, precision)));
         good.then(|| Channel { numbers: line.numbers(precision), offset: 0 })
     })
 }
@@ -293,14 +301,23 @@ impl Precision {
 }
 
 /// c is at least the first number and less than the second.
-fn bounds(sums: &[f64], least: &[f64], slope: f64) -> (f64, f64) {
-    let (mut low, mut high) = (0.0, 1.0);
-    for (sum, least) in sums.iter().zip(least) {
+fn bounds(magnitudes: &[f64], least: &[f64], slope: f64) -> (f64, f64) {
+    /// As many are compared at once, so that instructions of the host can do it.
+    const LANES: usize = 4;
+    let (mut most_missing, mut least_missing) = ([0.0; LANES], [f64::INFINITY; LANES]);
+    let mut compare = |lane: usize, sum: f64, least: f64| {
         let missing = least - sum * slope;
-        low = if missing > low { missing } else { low };
-        high = if missing + slope < high { missing + slope } else { high };
+        most_missing[lane] = if missing > most_missing[lane] { missing } else { most_missing[lane] };
+        least_missing[lane] = if missing < least_missing[lane] { missing } else { least_missing[lane] };
+    };
+    let ((sums, last_sums), (leasts, last_leasts)) = (magnitudes.as_chunks::<LANES>(), least.as_chunks::<LANES>());
+    for (sums, leasts) in sums.iter().zip(leasts) {
+        (0..LANES).for_each(|lane| compare(lane, sums[lane], leasts[lane]));
     }
-    (low, high)
+    last_sums.iter().zip(last_leasts).for_each(|(&sum, &least)| compare(0, sum, least));
+    // The window of each threshold is as wide as the slope.
+    let high = least_missing.into_iter().fold(f64::INFINITY, f64::min) + slope;
+    (most_missing.into_iter().fold(0.0, f64::max), high.min(1.0))
 }
 
 /// From a positive integer down to the next number of binary32.
@@ -342,11 +359,11 @@ impl Product {
 /// With M the multiplier and D = offset · M − constant · 2^(32 + shift), a threshold is met where D lies in a window as wide as M. The
 /// windows of all thresholds have a small one in common; some of the numbers D, one for each constant, lies in it.
 fn product_channel(problem: &Problem, stairs: &Stairs, signed: bool) -> Option<Channel> {
-    let Stairs { scale, thresholds, .. } = stairs;
+    let (scale, thresholds) = (&stairs.scale, || stairs.thresholds());
     let shift = scale.shift;
     // Sums stay below 2³¹ with their offset, so that signed comparisons order them.
     let (first, last) = (-problem.sums.0, (1 << 31) - 1 - problem.sums.1);
-    if thresholds.is_empty() {
+    if stairs.sums.is_empty() {
         return Some(Product { offset: first, multiplier: 0, pivot: 0, shift: 0, constant: 0 }.channel(signed));
     }
     let modulus = 1i64 << (32 + shift);
@@ -356,12 +373,12 @@ fn product_channel(problem: &Problem, stairs: &Stairs, signed: bool) -> Option<C
         if !(1..1 << 32).contains(&multiplier) {
             return None;
         }
-        let window = |t: &Threshold| {
+        let window = |t: Threshold| {
             let tie = signed && t.result <= 0 && shift > 0;
             t.result * modulus - t.sum * multiplier + if tie { 1 << 32 } else { 0 }
         };
-        let least = thresholds.iter().map(window).max()?;
-        let most = thresholds.iter().map(window).min()? + multiplier - 1;
+        let least = thresholds().map(window).max()?;
+        let most = thresholds().map(window).min()? + multiplier - 1;
         if least > most {
             return None;
         }
@@ -378,15 +395,15 @@ fn product_channel(problem: &Problem, stairs: &Stairs, signed: bool) -> Option<C
             let offset = offset as i64;
             let pivot = if signed && shift > 0 { (constant << shift) + (1 << (shift - 1)) } else { 0 };
             let product = Product { offset, multiplier, pivot, shift, constant: -constant };
-            let holds = |t: &Threshold| product.result(t.sum) >= t.result && product.result(t.sum - 1) < t.result;
+            let holds = |t: Threshold| product.result(t.sum) >= t.result && product.result(t.sum - 1) < t.result;
             // Thresholds that no sum reaches may be out of the product's range.
-            let reached = |t: &&Threshold| problem.sums.0 < t.sum && t.sum <= problem.sums.1;
+            let reached = |t: &Threshold| problem.sums.0 < t.sum && t.sum <= problem.sums.1;
             let ends = || {
                 let (below, above) = (problem.sums.0, problem.sums.1);
-                thresholds.iter().all(|t| (below >= t.sum) <= (product.result(below) >= t.result))
-                    && thresholds.iter().all(|t| (above < t.sum) <= (product.result(above) < t.result))
+                thresholds().all(|t| (below >= t.sum) <= (product.result(below) >= t.result))
+                    && thresholds().all(|t| (above < t.sum) <= (product.result(above) < t.result))
             };
-            let good = (first..=last).contains(&offset) && thresholds.iter().filter(reached).all(holds) && ends();
+            let good = (first..=last).contains(&offset) && thresholds().filter(reached).all(holds) && ends();
             good.then(|| product.channel(signed))
         })
     })
@@ -503,8 +520,7 @@ mod tests {
                 let random = (0..2000).map(|_| numbers.below(2 * bound as u64) as i64 - bound).collect::<Vec<_>>();
                 let unit = 1i64 << scale.shift;
                 let ties = (-300..300).flat_map(|i| (-3..4).map(move |d| i * unit + unit / 2 + d)).filter(|s| s.abs() <= bound);
-                let sides =
-                    Stairs::new(&problem, *scale).thresholds.into_iter().flat_map(|t| [t.sum - 1, t.sum]).filter(|s| s.abs() <= bound);
+                let sides = Stairs::new(&problem, *scale).sums.into_iter().flat_map(|sum| [sum - 1, sum]).filter(|s| s.abs() <= bound);
                 for sum in random.into_iter().chain(ties).chain(sides).chain([-bound, bound, 0, 1, -1]) {
                     let wanted = i64::from(requantize(rule, sum as i32, scale.multiplier as i32, -(shift as i32)));
                     let clamp = |n: i64| n.clamp(problem.results.0, problem.results.1);

@@ -116,7 +116,9 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
             narrow && table.iter().all(|&n| (low..=high).contains(&i128::from(n)))
         });
         let element = narrowest.unwrap_or(ElementType::I32);
-        let bytes: Vec<u8> = table.iter().flat_map(|n| n.to_le_bytes()[..element.bits() as usize / 8].to_vec()).collect();
+        let size = element.bits() as usize / 8;
+        let mut bytes = Vec::with_capacity(table.len() * size);
+        table.iter().for_each(|n| bytes.extend_from_slice(&n.to_le_bytes()[..size]));
         sources.push(Source::Channels(element, bytes.into()));
     }
     let Rewriter { builder, requantizers, offsets, .. } = rewriter;

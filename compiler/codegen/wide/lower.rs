@@ -9,9 +9,9 @@ use crate::codegen::CodegenError;
 use crate::kernel::verify::is_toward_zero;
 use crate::kernel::{BufferKind, Inst, Kernel, Lane, Region, Type, Value};
 use crate::machine::Machine;
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, EntitySet};
 use regalloc2::{PReg, RegClass, VReg};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 /// Where parameters arrive: the integer registers of the System V convention in order; the rest are on the stack.
 const PARAMETERS: [usize; 6] = [7, 6, 2, 1, 8, 9];
@@ -45,7 +45,7 @@ pub(super) struct Lowering<'a> {
     /// Sums with a number that are only narrowed to bytes.
     pub narrowed_sums: HashMap<Value, (Value, i16)>,
     /// Values that are used once.
-    pub used_once: HashSet<Value>,
+    pub used_once: EntitySet<Value>,
     /// The operands of bitwise conjunctions.
     pub conjunctions: HashMap<VReg, (VReg, VReg)>,
     /// Where registers were loaded from that hold a vector of memory that nothing writes.
@@ -217,7 +217,7 @@ impl Lowering<'_> {
     /// Whether an accumulator gives its register to the sum: it is one of those that a loop carries, which then keep their registers, and
     /// nothing else uses it. Elsewhere the allocator is free to choose.
     pub fn adds_in_place(&self, accumulator: Value) -> bool {
-        self.scopes.last().is_some_and(|scope| scope.carries) && self.used_once.contains(&accumulator)
+        self.scopes.last().is_some_and(|scope| scope.carries) && self.used_once.contains(accumulator)
     }
 
     /// The sum of 32-bit lanes, perhaps in the register of the first operand.
