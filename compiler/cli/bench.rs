@@ -183,14 +183,15 @@ fn print_text(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(
     }
 }
 
-/// One row a kernel call: time, share, rate, share of the peak, schedule, operators.
+/// One row a kernel and the operators it computes: calls, their time together, share, rate, share of the peak, schedule, operators.
 fn profile_table(profile: &Profile) -> String {
     let total: f64 = profile.rows.iter().map(|row| row.median).sum();
-    let mut cells = vec![["kernel", "µs", "%", "rate", "% of peak", "schedule", "operators"].map(String::from).to_vec()];
-    for row in &profile.rows {
+    let mut cells = vec![["kernel", "calls", "µs", "%", "rate", "% of peak", "schedule", "operators"].map(String::from).to_vec()];
+    for (row, calls) in &profile.by_kernel() {
         let (rate, share) = row.rate();
         cells.push(vec![
             row.symbol.clone(),
+            calls.to_string(),
             microseconds(row.median),
             format!("{:.1}", 100.0 * row.median / total.max(1.0)),
             rate,
@@ -199,7 +200,7 @@ fn profile_table(profile: &Profile) -> String {
             row.operators.join(" "),
         ]);
     }
-    table(&cells, &[1, 2, 3, 4])
+    table(&cells, &[1, 2, 3, 4, 5])
 }
 
 fn peaks_text(peaks: &Peaks) -> String {
@@ -211,12 +212,33 @@ fn peaks_text(peaks: &Peaks) -> String {
     )
 }
 
-/// The kernels of a method with the computer's peaks.
+/// The kernel calls of a method with the computer's peaks.
 struct Profile {
     peaks: Peaks,
     rows: Vec<ProfileRow>,
 }
 
+impl Profile {
+    /// The calls of one kernel for the same operators, bands of rows say, as one row, and how many they are. In the order of the first calls.
+    fn by_kernel(&self) -> Vec<(ProfileRow, usize)> {
+        let mut kernels: Vec<(ProfileRow, usize)> = Vec::new();
+        for row in &self.rows {
+            match kernels.iter_mut().find(|(kernel, _)| kernel.symbol == row.symbol && kernel.operators == row.operators) {
+                Some((kernel, calls)) => {
+                    kernel.median += row.median;
+                    kernel.mean += row.mean;
+                    kernel.multiply_accumulates += row.multiply_accumulates;
+                    kernel.bytes += row.bytes;
+                    *calls += 1;
+                }
+                None => kernels.push((row.clone(), 1)),
+            }
+        }
+        kernels
+    }
+}
+
+#[derive(Clone)]
 struct ProfileRow {
     symbol: String,
     /// Nanoseconds.

@@ -389,10 +389,30 @@ impl Contraction {
         if self.open {
             return None;
         }
-        let (_, weights) = self.weights.magnitudes(self.per_output())?;
+        let weights = self.weights.magnitudes(self.per_output())?.largest_sum;
         let bias = self.bias.iter().flatten().map(|&b| i64::from(b).abs()).max().unwrap_or(0);
         let bound = weights.checked_mul(self.input_magnitude()?)?.checked_add(bias)?;
         Some((-bound, bound))
+    }
+
+    /// The intervals of the sums of all output channels, for constant weights whose sums stay within 32 bits; else none. That of one channel lies
+    /// around its bias, which may be far from 0 and from those of others.
+    fn channel_ranges(&self) -> Option<Vec<(i64, i64)>> {
+        let magnitudes = self.weights.magnitudes(self.per_output()).filter(|_| !self.open)?;
+        let input = self.input_magnitude()?;
+        let range = |(channel, &weights): (usize, &i64)| {
+            let bias = self.bias.as_ref().map_or(Some(0), |bias| bias.get(channel).copied())?;
+            let bound = weights.checked_mul(input)?;
+            let (low, high) = (i64::from(bias) - bound, i64::from(bias) + bound);
+            (i32::try_from(low).is_ok() && i32::try_from(high).is_ok()).then_some((low, high))
+        };
+        let ranges: Vec<(i64, i64)> = magnitudes.sums.iter().enumerate().map(range).collect::<Option<_>>()?;
+        (ranges.len() as u64 == self.outputs).then_some(ranges)
+    }
+
+    /// What is known of the sums.
+    pub fn sum_ranges(&self) -> SumRanges {
+        SumRanges { all: self.range(), channels: self.channel_ranges().unwrap_or_default() }
     }
 
     /// How many products a 32-bit sum holds before it must be added to a 64-bit one; `None` where it holds all of them, or where
@@ -401,7 +421,7 @@ impl Contraction {
         if self.accumulator != ElementType::I64 || self.range().is_some_and(|(_, high)| high <= i64::from(i32::MAX)) {
             return None;
         }
-        let (weight, _) = self.weights.magnitudes(self.per_output())?;
+        let weight = self.weights.magnitudes(self.per_output())?.largest;
         let weight = if self.open { i64::from(u8::MAX) } else { weight };
         let product = weight.checked_mul(self.input_magnitude()?)?.max(1);
         Some((i64::from(i32::MAX) / product) as u64)
@@ -435,6 +455,14 @@ impl Contraction {
             _ => Form::Signed16,
         }
     }
+}
+
+/// Intervals of the sums of a contraction.
+pub struct SumRanges {
+    /// Of all, if it is known.
+    pub all: Option<(i64, i64)>,
+    /// Of those of each output channel, if they are known.
+    pub channels: Vec<(i64, i64)>,
 }
 
 /// The product of some numbers, or the largest number if it is larger.

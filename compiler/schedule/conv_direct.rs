@@ -108,7 +108,7 @@ impl<'a> DirectSchedule<'a> {
             let lanes = schedule.initial_lanes();
             schedule.parts.iter_mut().zip(0..).for_each(|(part, number)| part.initial = number * lanes);
         }
-        ElementWise::with_epilogue(cx, &schedule.work.epilogue, schedule.work.range())?;
+        ElementWise::with_epilogue(cx, &schedule.work.epilogue, &schedule.work.sum_ranges())?;
         Ok(schedule)
     }
 

@@ -135,7 +135,7 @@ impl<'a> Lowering<'a> {
         let input = staging::declare_input(&schedule.cx, b, work, shared)?;
         let mut arguments = vec![Argument::Tensor(work.input)];
         let stored = packing::declare(&schedule.cx, b, schedule.parts.iter().map(|part| &part.panels), &work.weights, &mut arguments);
-        let mut element_wise = ElementWise::with_epilogue(schedule.cx, &work.epilogue, work.range())?;
+        let mut element_wise = ElementWise::with_epilogue(schedule.cx, &work.epilogue, &work.sum_ranges())?;
         let biased = work.bias.is_some() || !element_wise.offsets().is_empty() || schedule.form.has_excess();
         let initial = biased.then(|| {
             let sums = schedule.initial_sums(element_wise.offsets());

@@ -46,7 +46,7 @@ impl<'a> DepthwiseSchedule<'a> {
         let form = if work.weights.are_floats() { Form::Float } else { Form::Signed16 };
         let repeat = work.outputs / work.channels;
         let staged = form != Form::Float || work.is_padded() || repeat != 1;
-        ElementWise::with_epilogue(cx, &work.epilogue, work.range())?;
+        ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
         let step = if form == Form::Float { 1 } else { 2 };
         let lanes = u64::from(cx.machine.lanes(2));
         let mut staging = staged.then(|| Staging::new(cx.machine, &work, form, repeat)).transpose()?;
@@ -95,7 +95,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         let mut arguments = vec![Argument::Tensor(work.input)];
         let input = staging::declare_input(&self.cx, &mut b, work, shared)?;
         let stored = packing::declare(&self.cx, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
-        let mut element_wise = ElementWise::with_epilogue(self.cx, &work.epilogue, work.range())?;
+        let mut element_wise = ElementWise::with_epilogue(self.cx, &work.epilogue, &work.sum_ranges())?;
         let initial = (work.bias.is_some() || !element_wise.offsets().is_empty()).then(|| {
             let channels = self.panels.extents.strips.total();
             let sums = work.initial_sums(0, element_wise.offsets(), &[], (0..channels).map(|c| (c < work.outputs).then_some(c)));

@@ -1,6 +1,7 @@
 //! The operands of element-wise work: how each one's elements follow the position in the output, the buffers they come from,
 //! and the code that loads, computes and stores at one position.
 
+use super::contraction::SumRanges;
 use super::expression::{Evaluator, Unsupported, memory_lane, narrow, widen};
 use super::quantity::{Cells, Number, Quantity, product};
 use super::specialise::{Accumulator, Source, Specialised, specialise};
@@ -105,7 +106,7 @@ impl<'a> ElementWise<'a> {
     /// When a shape is dynamic or an element type has no arithmetic.
     pub fn new(cx: Context<'a>, range: Option<(i64, i64)>) -> Result<Self, Unsupported> {
         let result = cx.group.root.map(|r| cx.function.insts[r].results[0]);
-        let accumulator = result.map(|value| Accumulator { value, range, takes_offsets: false });
+        let accumulator = result.map(|value| Accumulator { value, range, channels: &[], takes_offsets: false });
         Self::of(cx, &epilogue_of(&cx), accumulator, cx.group.outputs.clone(), cx.quantities(cx.group.outputs[0]))
     }
 
@@ -113,9 +114,14 @@ impl<'a> ElementWise<'a> {
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn with_epilogue(cx: Context<'a>, epilogue: &crate::fuse::Epilogue, range: Option<(i64, i64)>) -> Result<Self, Unsupported> {
+    pub fn with_epilogue(cx: Context<'a>, epilogue: &crate::fuse::Epilogue, ranges: &SumRanges) -> Result<Self, Unsupported> {
         let result = cx.group.root.map(|r| cx.function.insts[r].results[0]);
-        let accumulator = result.map(|value| Accumulator { value, range, takes_offsets: cx.element(value) == ElementType::I32 });
+        let accumulator = result.map(|value| Accumulator {
+            value,
+            range: ranges.all,
+            channels: &ranges.channels,
+            takes_offsets: cx.element(value) == ElementType::I32,
+        });
         Self::of(cx, epilogue, accumulator, cx.group.outputs.clone(), cx.quantities(cx.group.outputs[0]))
     }
 
@@ -132,7 +138,7 @@ impl<'a> ElementWise<'a> {
     fn of(
         cx: Context<'a>,
         work: &crate::fuse::Epilogue,
-        accumulator: Option<Accumulator>,
+        accumulator: Option<Accumulator<'_>>,
         outputs: Vec<Tensor>,
         shape: Vec<Quantity>,
     ) -> Result<Self, Unsupported> {

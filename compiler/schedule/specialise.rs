@@ -47,17 +47,19 @@ pub struct Specialised {
 
 /// The result of a group's root, as its epilogue finds it.
 #[derive(Clone, Copy, Debug)]
-pub struct Accumulator {
+pub struct Accumulator<'a> {
     /// The tensor.
     pub value: Value,
     /// The interval of its elements, if it is known.
     pub range: Option<(i64, i64)>,
+    /// The intervals of the channels' elements, if they are known.
+    pub channels: &'a [(i64, i64)],
     /// Whether its sums can begin with an offset.
     pub takes_offsets: bool,
 }
 
 /// Specialises an epilogue. `accumulator` is the root's result, if there is a root.
-pub fn specialise(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumulator>) -> Specialised {
+pub fn specialise(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumulator<'_>>) -> Specialised {
     let toward_zero = accumulator.is_some_and(|accumulator| accumulator.takes_offsets) && may_round_toward_zero(cx, epilogue);
     let found = specialised(cx, epilogue, accumulator, toward_zero);
     if found.rounds_in_two_ways() { specialised(cx, epilogue, accumulator, false) } else { found }
@@ -75,7 +77,7 @@ impl Specialised {
 }
 
 /// Specialises an epilogue whose requantizations may round towards zero, or may not.
-fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumulator>, toward_zero: bool) -> Specialised {
+fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumulator<'_>>, toward_zero: bool) -> Specialised {
     let constants: Vec<Option<Vec<i64>>> = epilogue.operands.iter().map(|&v| small_integers(cx, v)).collect();
     let input_ranges: Vec<Option<(i64, i64)>> = epilogue
         .operands
@@ -95,9 +97,8 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
         constants,
         old: &epilogue.expression,
         wide: cx.machine.vector_bits > 128 && cx.machine.fma,
-        offset_input: accumulator
-            .filter(|accumulator| accumulator.takes_offsets)
-            .and_then(|accumulator| epilogue.operands.iter().position(|&v| v == accumulator.value)),
+        accumulator: accumulator
+            .and_then(|accumulator| Some((epilogue.operands.iter().position(|&v| v == accumulator.value)?, accumulator))),
         toward_zero,
         solved: &cx.packed.solved,
         requantizers: HashMap::new(),
@@ -158,8 +159,8 @@ struct Rewriter<'a> {
     tables: Vec<Vec<i32>>,
     /// Whether the machine's shifts take a count a lane.
     wide: bool,
-    /// The input that may begin with offsets.
-    offset_input: Option<usize>,
+    /// The input that is the accumulator.
+    accumulator: Option<(usize, Accumulator<'a>)>,
     /// Whether the kernel may round floats towards zero.
     toward_zero: bool,
     solved: &'a Solved,
@@ -169,7 +170,7 @@ struct Rewriter<'a> {
     merged: HashSet<Node>,
 }
 
-impl Rewriter<'_> {
+impl<'a> Rewriter<'a> {
     fn run(&mut self, cx: &Context<'_>, epilogue: &Epilogue) -> Vec<Node> {
         let mut moved: Vec<Node> = Vec::with_capacity(self.old.nodes.len());
         for (node, data) in &self.old.nodes {
@@ -267,10 +268,12 @@ impl Rewriter<'_> {
             return None;
         }
         let at = |list: &[i64], c: usize| list[if list.len() == 1 { 0 } else { c }];
-        let scale = |c: usize| Some(Scale { multiplier: at(&multipliers, c), shift: u32::try_from(-at(&shifts, c)).ok()? });
-        let scales: Vec<Scale> = (0..channels).map(scale).collect::<Option<_>>()?;
         let (low, high) = self.node_ranges[old[0].index()];
-        let problem = Problem { rule, sums: (low as i64, high as i64), results: self.told_apart(node), toward_zero: self.toward_zero };
+        let of_channels = self.accumulator_at(old[0]).map(|accumulator| accumulator.channels).filter(|list| list.len() == channels);
+        let sums = |c: usize| of_channels.map_or((low as i64, high as i64), |list| list[c]);
+        let scale = |c: usize| Some(Scale { multiplier: at(&multipliers, c), shift: u32::try_from(-at(&shifts, c)).ok()?, sums: sums(c) });
+        let scales: Vec<Scale> = (0..channels).map(scale).collect::<Option<_>>()?;
+        let problem = Problem { rule, results: self.told_apart(node), toward_zero: self.toward_zero };
         let Solution { requantizer, mut tables, offsets } = Solution::clone(&*self.solved.solve(problem, scales)?);
         if let Requantizer::HighProduct { .. } = requantizer
             && let Some(reader) = self.only_reader(node)
@@ -288,12 +291,18 @@ impl Rewriter<'_> {
         Some(new)
     }
 
+    /// The accumulator, if a node is that itself.
+    fn accumulator_at(&self, node: Node) -> Option<Accumulator<'a>> {
+        let (input, accumulator) = self.accumulator?;
+        matches!(self.old.nodes[node].op, ScalarOp::Input(i) if i as usize == input).then_some(accumulator)
+    }
+
     /// A sum with an offset: added here, or before the first product where nothing else reads the accumulator.
     fn offset(&mut self, old: Node, sum: Node, offsets: Vec<i32>) -> Node {
         if offsets.iter().all(|&offset| offset == 0) {
             return sum;
         }
-        let begins = matches!(self.old.nodes[old].op, ScalarOp::Input(i) if Some(i as usize) == self.offset_input);
+        let begins = self.accumulator_at(old).is_some_and(|accumulator| accumulator.takes_offsets);
         if begins && self.offsets.is_empty() && self.only_reader(old).is_some() {
             self.offsets = offsets;
             return sum;

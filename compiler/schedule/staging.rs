@@ -450,7 +450,7 @@ pub fn window_rows(
 
 /// What a contraction needs: the ring, and the pairs that may share memory. `once` says that the input is read once, row by row.
 pub fn requirements(cx: Context<'_>, work: &Contraction, staging: Option<&Staging>, once: bool) -> Requirements {
-    let mut may_share = ElementWise::with_epilogue(cx, &work.epilogue, work.range()).map(|w| w.shareable()).unwrap_or_default();
+    let mut may_share = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges()).map(|w| w.shareable()).unwrap_or_default();
     // An operand of the epilogue that is also the input is read out of step with the output.
     may_share.retain(|(read, _)| *read != work.input);
     // Neither may what the panels are filled from be overwritten before the last one.

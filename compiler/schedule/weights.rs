@@ -60,8 +60,8 @@ pub struct Integers {
 pub struct Found {
     /// The smallest and the largest, none if there is no integer.
     range: OnceCell<Option<(i16, i16)>>,
-    /// The largest magnitude and the largest sum of magnitudes, by how many in a row are added.
-    magnitudes: RefCell<HashMap<usize, (i64, i64)>>,
+    /// Magnitudes, by how many in a row are added.
+    magnitudes: RefCell<HashMap<usize, Rc<Magnitudes>>>,
 }
 
 /// Integers whose bytes are at hand.
@@ -129,14 +129,15 @@ impl Integers {
         })
     }
 
-    /// The largest magnitude, and the largest sum of the magnitudes of so many in a row.
-    fn magnitudes(&self, per_output: usize) -> (i64, i64) {
+    /// The magnitudes of all, so many of which belong to one output.
+    fn magnitudes(&self, per_output: usize) -> Rc<Magnitudes> {
         let zero_point = self.zero_point as i16;
-        *self.found.magnitudes.borrow_mut().entry(per_output).or_insert_with(|| match self.stored {
-            ElementType::I8 => sums(self.whole_bytes(), per_output, |&byte| (i16::from(byte as i8) - zero_point).unsigned_abs()),
-            ElementType::U8 => sums(self.whole_bytes(), per_output, |&byte| (i16::from(byte) - zero_point).unsigned_abs()),
-            _ => sums(&self.values().collect::<Vec<_>>(), per_output, |value| value.unsigned_abs()),
-        })
+        let find = || match self.stored {
+            ElementType::I8 => Magnitudes::of(self.whole_bytes(), per_output, |&byte| (i16::from(byte as i8) - zero_point).unsigned_abs()),
+            ElementType::U8 => Magnitudes::of(self.whole_bytes(), per_output, |&byte| (i16::from(byte) - zero_point).unsigned_abs()),
+            _ => Magnitudes::of(&self.values().collect::<Vec<_>>(), per_output, |value| value.unsigned_abs()),
+        };
+        self.found.magnitudes.borrow_mut().entry(per_output).or_insert_with(|| Rc::new(find())).clone()
     }
 }
 
@@ -239,32 +240,48 @@ impl Weights {
         }
     }
 
-    /// The largest magnitude of an integer, and of the sum of the magnitudes that belong to one output; `None` for floats.
-    pub fn magnitudes(&self, per_output: u64) -> Option<(i64, i64)> {
+    /// The magnitudes of integers, so many of which belong to one output; `None` for floats.
+    pub fn magnitudes(&self, per_output: u64) -> Option<Rc<Magnitudes>> {
         match self {
             Self::Integers(integers) => Some(integers.magnitudes(usize::try_from(per_output.max(1)).ok()?)),
             Self::Computed { element, zero_point, .. } => {
                 let (low, high) = element.integer_range()?;
                 let largest = (low as i64 - zero_point).abs().max((high as i64 - zero_point).abs());
-                Some((largest, largest.checked_mul(i64::try_from(per_output).ok()?)?))
+                let largest_sum = largest.checked_mul(i64::try_from(per_output).ok()?)?;
+                Some(Rc::new(Magnitudes { largest, largest_sum, sums: vec![] }))
             }
             Self::Floats(_) | Self::Halves(_) => None,
         }
     }
 }
 
-/// The largest magnitude, and the largest sum of those of so many in a row. All weights of a model are read for it, so its loops are ones
-/// that become vector code.
-fn sums<T>(numbers: &[T], per_output: usize, magnitude: impl Fn(&T) -> u16) -> (i64, i64) {
-    /// So many magnitudes of 16 bits add up within 32.
-    const RUN: usize = 1 << 15;
-    let mut largest = (0, 0);
-    for output in numbers.chunks(per_output) {
-        let most = output.iter().map(&magnitude).max().unwrap_or(0);
-        let sum: u64 = output.chunks(RUN).map(|run| u64::from(run.iter().map(|n| u32::from(magnitude(n))).sum::<u32>())).sum();
-        largest = (i64::from(most).max(largest.0), (sum as i64).max(largest.1));
+/// Magnitudes of integers.
+#[derive(Default, Debug)]
+pub struct Magnitudes {
+    /// The largest.
+    pub largest: i64,
+    /// The largest sum of those that belong to one output.
+    pub largest_sum: i64,
+    /// The sum of those of each output, for constants.
+    pub sums: Vec<i64>,
+}
+
+impl Magnitudes {
+    /// Those of numbers of which so many in a row belong to one output. All weights of a model are read for it, so its loops are ones that become
+    /// vector code.
+    fn of<T>(numbers: &[T], per_output: usize, magnitude: impl Fn(&T) -> u16) -> Self {
+        /// So many magnitudes of 16 bits add up within 32.
+        const RUN: usize = 1 << 15;
+        let mut found = Self::default();
+        for output in numbers.chunks(per_output) {
+            let most = output.iter().map(&magnitude).max().unwrap_or(0);
+            let sum: u64 = output.chunks(RUN).map(|run| u64::from(run.iter().map(|n| u32::from(magnitude(n))).sum::<u32>())).sum();
+            found.largest = found.largest.max(most.into());
+            found.largest_sum = found.largest_sum.max(sum as i64);
+            found.sums.push(sum as i64);
+        }
+        found
     }
-    largest
 }
 
 /// Whether every integer of a type fits 16 bits when the zero point is subtracted.
