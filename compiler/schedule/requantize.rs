@@ -408,8 +408,10 @@ struct Product {
 
 impl Product {
     fn result(&self, sum: i64) -> i64 {
-        let high = (((sum + self.offset) as u64 * self.multiplier as u64) >> 32) as i64;
-        ((high - i64::from(high < self.pivot)) >> self.shift) + self.constant
+        // As the machine has it: from 0, 1 is subtracted modulo 2³².
+        let high = (((sum + self.offset) as u64 * self.multiplier as u64) >> 32) as u32;
+        let high = high.wrapping_sub(u32::from(i64::from(high) < self.pivot));
+        i64::from(high >> self.shift) + self.constant
     }
 
     fn channel(&self, signed: bool) -> Channel {
