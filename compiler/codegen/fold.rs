@@ -6,30 +6,25 @@ use crate::kernel::{BinaryOp, BufferKind, ConvertOp, Inst, Kernel, Lane, Region,
 use cranelift_entity::EntitySet;
 use std::collections::{HashMap, HashSet};
 
+/// What instructions and yields use, each use once.
+fn uses(kernel: &Kernel) -> impl Iterator<Item = Value> {
+    kernel.regions().flat_map(|region| {
+        let operands = region.statements.iter().flat_map(|statement| statement.inst.operands());
+        region.yields.iter().copied().chain(operands)
+    })
+}
+
 /// The values that instructions or yields use.
 pub(super) fn used_values(kernel: &Kernel) -> HashSet<Value> {
-    let mut used = HashSet::new();
-    for region in kernel.regions() {
-        used.extend(region.yields.iter().copied());
-        for statement in &region.statements {
-            used.extend(statement.inst.operands());
-        }
-    }
-    used
+    uses(kernel).collect()
 }
 
 /// The values that are used exactly once.
 pub(super) fn used_once(kernel: &Kernel) -> EntitySet<Value> {
     let (mut used, mut again) = (EntitySet::new(), EntitySet::new());
-    let mut count = |value: Value| {
+    for value in uses(kernel) {
         if !used.insert(value) {
             again.insert(value);
-        }
-    };
-    for region in kernel.regions() {
-        region.yields.iter().copied().for_each(&mut count);
-        for statement in &region.statements {
-            statement.inst.operands().into_iter().for_each(&mut count);
         }
     }
     again.iter().for_each(|value| {

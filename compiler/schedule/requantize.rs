@@ -130,8 +130,7 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
     }
     let stairs: Vec<Stairs> = scales.iter().map(|scale| Stairs::new(problem, *scale)).collect::<Option<_>>()?;
     let float = |precision| Requantizer::Float { signed: low < 0, precision };
-    // Integers up to 2²⁴ are floats.
-    let is_exact = |stairs: &Stairs| stairs.constant().is_some() || stairs.scale.sums.0.abs().max(stairs.scale.sums.1) <= 1 << 24;
+    let is_exact = |stairs: &Stairs| stairs.constant().is_some() || stairs.scale.sums.0.abs().max(stairs.scale.sums.1) <= MOST_EXACT;
     let toward_zero = problem.toward_zero && stairs.iter().all(is_exact);
     let toward_zero = [Precision::TowardZero, Precision::TowardZeroTwice].map(float).into_iter().filter(|_| toward_zero);
     let products = [false, true].map(|signed| Requantizer::HighProduct { signed });
@@ -159,15 +158,8 @@ struct Stairs {
     sums: Vec<i64>,
     /// The magnitudes of these sums.
     magnitudes: Vec<f64>,
-    /// The thresholds next to them that are told apart and not reached, with the sum that comes nearest to each.
-    beyond: Vec<Beyond>,
-}
-
-/// A result whose threshold no sum reaches, from above where it is positive and from below elsewhere.
-#[derive(Clone, Copy)]
-struct Beyond {
-    result: i64,
-    nearest: i64,
+    /// The results next to them that are told apart and not reached, as if they were reached right behind the last sum on their side.
+    beyond: Vec<Threshold>,
 }
 
 /// The least sum with a result.
@@ -175,13 +167,6 @@ struct Beyond {
 struct Threshold {
     result: i64,
     sum: i64,
-}
-
-impl Beyond {
-    /// As [`Threshold::magnitude`] of the nearest sum, which does not have the magnitude.
-    fn magnitude(self) -> (i64, i64) {
-        if self.result > 0 { (self.result, self.nearest) } else { (1 - self.result, -self.nearest) }
-    }
 }
 
 impl Threshold {
@@ -215,8 +200,8 @@ impl Stairs {
             return None;
         }
         scale.sums = sums;
-        let below = (least > low).then_some(Beyond { result: least, nearest: sums.0 });
-        let above = (most < high).then_some(Beyond { result: most + 1, nearest: sums.1 });
+        let below = (least > low).then_some(Threshold { result: least, sum: sums.0 });
+        let above = (most < high).then_some(Threshold { result: most + 1, sum: sums.1 + 1 });
         let beyond = below.into_iter().chain(above).collect();
         let sums = threshold_sums(problem.rule, (least, most), scale);
         let mut stairs = Self { scale, first: least + 1, sums, magnitudes: vec![], beyond };
@@ -295,13 +280,13 @@ impl Line {
     /// Whether a result begins at its threshold.
     fn meets(&self, threshold: Threshold, precision: Precision) -> bool {
         let (result, sum) = threshold.magnitude();
-        self.result(sum, precision) >= result && self.result(sum - 1, precision) < result
+        self.result(sum, precision) >= result && self.stays_below(threshold, precision)
     }
 
-    /// Whether the sum nearest to a result that none reaches does not have it.
-    fn stays_below(&self, beyond: Beyond, precision: Precision) -> bool {
-        let (result, sum) = beyond.magnitude();
-        self.result(sum, precision) < result
+    /// Whether the sum before a threshold does not have its result.
+    fn stays_below(&self, threshold: Threshold, precision: Precision) -> bool {
+        let (result, sum) = threshold.magnitude();
+        self.result(sum - 1, precision) < result
     }
 
     fn numbers(&self, precision: Precision) -> Vec<i32> {
@@ -324,8 +309,11 @@ fn float_channel(stairs: &Stairs, least: &[f64], precision: Precision) -> Option
         return None;
     }
     // What the bounds do not say, for sums or a product are rounded once more.
-    let far = |beyond: &Beyond| beyond.magnitude().1 as f64 > MOST_EXACT;
-    let rounds_inside = precision == Precision::TowardZeroTwice || magnitudes.iter().any(|&sum| sum > MOST_EXACT) || beyond.iter().any(far);
+    let last = |beyond: &Threshold| (beyond.magnitude().1 - 1) as f64;
+    let is_rounded = |sum: f64| sum > MOST_EXACT as f64;
+    let rounds_inside = precision == Precision::TowardZeroTwice
+        || magnitudes.iter().any(|&sum| is_rounded(sum))
+        || beyond.iter().any(|beyond| is_rounded(last(beyond)));
     let exact = scale.multiplier as f64 / (1u64 << (31 + scale.shift)) as f64;
     let nearest = (exact as f32).to_bits() as i64;
     // With a rest the scale is as near as can be.
@@ -335,7 +323,7 @@ fn float_channel(stairs: &Stairs, least: &[f64], precision: Precision) -> Option
         let rest = if precision == Precision::TowardZeroTwice { (exact - f64::from(scale)) as f32 } else { 0.0 };
         let slope = f64::from(scale) + f64::from(rest);
         let (low, high) = bounds(magnitudes, least, slope);
-        let room = |beyond: &Beyond| precision.least(beyond.result) - beyond.magnitude().1 as f64 * slope;
+        let room = |beyond: &Threshold| precision.least(beyond.result) - last(beyond) * slope;
         let high = beyond.iter().map(room).fold(high, f64::min);
         let line = Line { scale, rest, c: ((low + high) / 2.0) as f32 };
         let c = f64::from(line.c);
@@ -350,7 +338,7 @@ fn float_channel(stairs: &Stairs, least: &[f64], precision: Precision) -> Option
 }
 
 /// The largest integer below which all are binary32 numbers.
-const MOST_EXACT: f64 = (1 << 24) as f64;
+const MOST_EXACT: i64 = 1 << 24;
 
 impl Precision {
     /// What the magnitude of `sum · slope + c` must be at least for a result.
@@ -466,9 +454,9 @@ fn product_channel(stairs: &Stairs, signed: bool) -> Option<Channel> {
             let pivot = if signed && shift > 0 { (constant << shift) + (1 << (shift - 1)) } else { 0 };
             let product = Product { offset, multiplier, pivot, shift, constant: -constant };
             let holds = |t: Threshold| product.result(t.sum) >= t.result && product.result(t.sum - 1) < t.result;
-            let stays_below = |beyond: &Beyond| match beyond.result > 0 {
-                true => product.result(beyond.nearest) < beyond.result,
-                false => product.result(beyond.nearest) >= beyond.result,
+            let stays_below = |beyond: &Threshold| match beyond.result > 0 {
+                true => product.result(beyond.sum - 1) < beyond.result,
+                false => product.result(beyond.sum) >= beyond.result,
             };
             let good = (first..=last).contains(&offset) && thresholds().all(holds) && stairs.beyond.iter().all(stays_below);
             good.then(|| product.channel(signed))

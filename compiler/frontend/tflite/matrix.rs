@@ -147,11 +147,14 @@ pub(super) fn transposed(forward: &WindowGeometry, input: &[u64], window: &[u64]
     let dimensions = input.len();
     let dilation = forward.dilation.clone();
     let mut geometry = WindowGeometry { strides: vec![1; dimensions], dilation, ..WindowGeometry::default() };
+    // From the first of so many elements to the last; a sum of two fits too.
+    let reach = |elements: u64, step: i64| {
+        let reach = (elements as i64 - 1).max(0).checked_mul(step).filter(|&n| n < 1 << 62);
+        reach.ok_or_else(|| invalid(302, "the image or the filter is too large"))
+    };
     for d in 0..dimensions {
-        let apart = |n: u64, step: i64| (n as i64 - 1).max(0).checked_mul(step).filter(|&n| n < 1 << 62);
-        let too_large = || invalid(302, "the image or the filter is too large");
-        let dilated = apart(input[d], forward.strides[d]).ok_or_else(too_large)? + 1;
-        let reach = apart(window[d], forward.dilation[d]).ok_or_else(too_large)?;
+        let dilated = reach(input[d], forward.strides[d])? + 1;
+        let reach = reach(window[d], forward.dilation[d])?;
         let low = reach - forward.padding_low[d];
         geometry.padding_low.push(low);
         // Where the filter reaches past the wanted extent already, the result is cut.

@@ -153,11 +153,8 @@ pub(super) struct RunTime {
     pub shift: Vec<usize>,
 }
 
-/// The taps inside the tensor at each position of a sliding window.
-pub(super) struct Windows {
-    /// For each position in row-major order: pairs (tap, spatial element), padded taps left out.
-    pub taps: Vec<Vec<(usize, usize)>>,
-}
+/// The taps inside the tensor at each position of a sliding window in row-major order: pairs (tap, spatial element), padded taps left out.
+pub(super) type Windows = Vec<Vec<(usize, usize)>>;
 
 /// An input of spatial extents `extents`, `steps` apart, and a window of `size`. Geometry lists are checked by the operator's rule; `run_time`
 /// are their positions and shifts.
@@ -185,14 +182,11 @@ impl Slid<'_> {
         };
         (0..extents.len()).map(along).collect()
     }
-}
 
-impl Windows {
-    /// All of them, which are as many as a result has elements: it must have some.
-    pub fn new(slid: Slid<'_>) -> Step<Self> {
-        let Slid { extents, steps, size, geometry, run_time } = slid;
-        let positions = slid.positions();
-        elements(ElementType::I64, &positions)?;
+    /// The windows at these positions, which are as many as a result has elements: it must have some.
+    pub fn windows(self, positions: &[usize]) -> Step<Windows> {
+        let Self { extents, steps, size, geometry, run_time } = self;
+        elements(ElementType::I64, positions)?;
         // Per dimension and position: the taps (tap, element) inside.
         let inside = |d: usize, position: usize| -> Vec<(usize, usize)> {
             let first = position as i64 * geometry.strides[d] - geometry.padding_low[d] + run_time.shift.get(d).map_or(0, |&n| n as i64);
@@ -215,7 +209,7 @@ impl Windows {
             };
             taps = taps.iter().flat_map(|outer| along.iter().map(|inner| join(outer, inner)).collect::<Vec<_>>()).collect();
         }
-        Ok(Self { taps })
+        Ok(taps)
     }
 }
 
@@ -231,7 +225,7 @@ pub(super) fn conv<'m>(input: &Array<'m>, filter: &Array<'m>, attributes: &ConvA
     if shape.contains(&0) {
         return Ok(Array::new(attributes.accumulator, shape, vec![]));
     }
-    let windows = Windows::new(slid)?;
+    let windows = slid.windows(&shape[1..last])?;
     let sizes = Sizes {
         batches: input.shape[0],
         spatial: input.shape[1..last].iter().product(),
@@ -259,13 +253,13 @@ struct Sizes {
     groups: usize,
 }
 
-fn convolve<T: Sum>(input: &[T], filter: &[T], windows: &Windows, sizes: &Sizes) -> Vec<T> {
+fn convolve<T: Sum>(input: &[T], filter: &[T], windows: &[Vec<(usize, usize)>], sizes: &Sizes) -> Vec<T> {
     let Sizes { batches, spatial, channels, outputs, groups, .. } = *sizes;
     let (depth, per_group) = (channels / groups, outputs / groups);
     let filter = outputs_innermost(filter, depth, sizes);
-    let mut sums = Vec::with_capacity(batches * windows.taps.len() * outputs);
+    let mut sums = Vec::with_capacity(batches * windows.len() * outputs);
     for batch in 0..batches {
-        for taps in &windows.taps {
+        for taps in windows {
             let start = sums.len();
             sums.resize(start + outputs, T::ZERO);
             let sums = &mut sums[start..];

@@ -6,7 +6,7 @@
 
 use super::array::{Array, elements, strides, walk};
 use super::column::Column;
-use super::contract::{RunTime, Slid, Windows, floats};
+use super::contract::{RunTime, Slid, floats};
 use super::error::{Step, fail};
 use super::integer;
 use crate::ir::builder::WindowGeometry;
@@ -165,12 +165,12 @@ pub(super) fn window<'m>(input: &Array<'m>, word: &str, size: &[i64], geometry: 
     if shape.contains(&0) {
         return Ok(Array::new(input.element, shape, vec![]));
     }
-    let windows = Windows::new(slid)?;
+    let windows = slid.windows(&shape[1..last])?;
     let reduction = Reduction { word, element: input.element };
     reduction.run(input, shape, |visit| {
         for batch in 0..batches {
-            for (position, taps) in windows.taps.iter().enumerate() {
-                let result = (batch * windows.taps.len() + position) * channels;
+            for (position, taps) in windows.iter().enumerate() {
+                let result = (batch * windows.len() + position) * channels;
                 for &(_, element) in taps {
                     let first = (batch * spatial + element) * channels;
                     (0..channels).for_each(|c| visit(result + c, first + c));
