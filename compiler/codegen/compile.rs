@@ -9,13 +9,12 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::interface::{ABI, Interface};
 use crate::kernel::Kernel;
 use crate::machine::Isa;
+use crate::parallel;
 use crate::program::{ALIGNMENT, Call, Level, Program};
 use crate::target::Target;
 use cranelift_codegen::ir;
 use sha2::{Digest, Sha256};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// A model in machine code, without addresses. Functions are numbered by their position; data 0 is the weights.
 #[derive(Clone, Debug)]
@@ -310,35 +309,18 @@ fn compile_driver(name: &str, context: &Context<'_>, write: impl FnOnce() -> ir:
     guarded(|| Code::compile(write(), context.isa).map_err(Failure::Bug)).map_err(|f| f.diagnostic(name).in_function(name))
 }
 
-/// Compiles all kernels of all levels, on two threads where there are two kernels; each result has its place, so the order of work
-/// does not show.
+/// Compiles all kernels of all levels.
 fn compile_kernels(levels: &[Level<'_>], compiler: &KernelCompiler<'_>) -> Result<Vec<Vec<Code>>, Diagnostics> {
     let of_level = |(number, level): (usize, &Level<'_>)| (0..level.program.kernels.len()).map(move |kernel| (number, kernel));
     let places: Vec<(usize, usize)> = levels.iter().enumerate().flat_map(of_level).collect();
-    let results: Vec<_> = places.iter().map(|_| Mutex::new(None)).collect();
-    let next = AtomicUsize::new(0);
-    let work = || {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(&(level, kernel)) = places.get(index) else {
-                return;
-            };
-            let result = guarded(|| compiler(&levels[level].program.kernels[kernel], level).map_err(Failure::from));
-            *results[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-        }
-    };
-    std::thread::scope(|scope| {
-        if places.len() > 1 {
-            scope.spawn(work);
-        }
-        work();
+    let results = parallel::map(&places, |&(level, kernel)| {
+        guarded(|| compiler(&levels[level].program.kernels[kernel], level).map_err(Failure::from))
     });
     let mut codes = vec![Vec::new(); levels.len()];
     let mut failures = Vec::new();
     for (result, (level, kernel)) in results.into_iter().zip(places) {
-        let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
         let program = levels[level].program;
-        match result.unwrap_or_else(|| Err(Failure::Bug("it was never compiled".into()))) {
+        match result {
             Ok(code) => codes[level].push(code),
             Err(failure) => failures.push(at_operator(program, kernel, failure.diagnostic(&program.kernels[kernel].name))),
         }

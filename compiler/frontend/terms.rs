@@ -109,6 +109,11 @@ impl Terms {
         self.min(x, high)
     }
 
+    /// e^x for a softmax: see [`softmax_power`].
+    pub fn softmax_power(&mut self, x: Node) -> Term {
+        softmax_power(&mut self.0, x)
+    }
+
     /// A comparison.
     pub fn compare(&mut self, comparison: Comparison, a: Node, b: Node) -> Term {
         self.0.op(ScalarOp::Compare(comparison), &[a, b])
@@ -148,5 +153,35 @@ impl Terms {
     /// The expression with several results.
     pub fn finish_many(self, results: Vec<Node>) -> Expression {
         self.0.finish(results)
+    }
+}
+
+/// The logarithm of the least normal binary32, 2⁻¹²⁶, rounded up.
+const LEAST_NORMAL_EXPONENT: f32 = -87.336_54;
+
+/// e^x for a softmax, where x is a difference from the largest of its row: 0 where it would be no normal binary32. Beside the largest, whose power
+/// is 1, such a number changes no sum, and processors take several times as long for it: masked rows consist of little else.
+///
+/// # Errors
+/// Where x is no float.
+pub fn softmax_power(builder: &mut ExpressionBuilder, x: Node) -> Term {
+    if builder.ty(x) != ElementType::F32 {
+        return builder.op(ScalarOp::Exp, &[x]);
+    }
+    let (least, zero) = (builder.constant(Scalar::f32(LEAST_NORMAL_EXPONENT)), builder.constant(Scalar::f32(0.0)));
+    let vanishes = builder.op(ScalarOp::Compare(Comparison::Less), &[x, least])?;
+    let x = builder.op(ScalarOp::Select, &[vanishes, zero, x])?;
+    let power = builder.op(ScalarOp::Exp, &[x])?;
+    builder.op(ScalarOp::Select, &[vanishes, zero, power])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LEAST_NORMAL_EXPONENT;
+
+    #[test]
+    fn powers_above_the_bound_are_normal() {
+        assert!(f64::from(LEAST_NORMAL_EXPONENT).exp() >= f64::from(f32::MIN_POSITIVE));
+        assert!(f64::from(LEAST_NORMAL_EXPONENT.next_down()).exp() < f64::from(f32::MIN_POSITIVE));
     }
 }

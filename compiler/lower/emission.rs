@@ -6,23 +6,48 @@ use super::tensors::{Tensors, root_of};
 use super::work::Work;
 use crate::fuse::Group;
 use crate::ir::{self, Definition, Op, Value};
-use crate::machine::Machine;
+use crate::parallel;
 use crate::plan::Plan;
 use crate::program::{ALIGNMENT, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parts, Slices, Step, Written};
-use crate::schedule::outer::{Choice, Piece};
-use crate::schedule::{self, Argument, Context, PackedWeights, Requirements, Unsupported};
+use crate::schedule::outer::Piece;
+use crate::schedule::{self, Argument, Context, Requirements, Unsupported};
 use std::collections::{HashMap, HashSet};
 
 /// More parts than this help nobody.
 const MOST_PARTS: u64 = 64;
 
+/// The kernels of a group; none for other work.
+#[derive(Default)]
+pub(super) struct Kernels {
+    pieces: Vec<Piece>,
+    /// The bytes of each scratch buffer.
+    scratch: Vec<u64>,
+}
+
+/// The kernels of each piece of work. `shares` says which of two tensors that may share memory do.
+///
+/// # Errors
+/// For the first group that has no schedule.
+pub(super) fn kernels<'s>(
+    work: &[Work<'s>],
+    context: impl Fn(&'s Group) -> Context<'s> + Sync,
+    shares: impl Fn((Value, Value)) -> bool + Sync,
+) -> Result<Vec<Kernels>, (Unsupported, &'s Group)> {
+    let of_work = |work: &Work<'s>| {
+        let Work::Group(group) = *work else { return Ok(Kernels::default()) };
+        let choice = choose(context(group))?;
+        let Requirements { scratch, may_share, may_slide } = choice.requirements();
+        let shared: Vec<_> = may_share.into_iter().chain(may_slide).filter(|&pair| shares(pair)).collect();
+        let pieces = choice.pieces(&shared).map_err(|error| (error, group))?;
+        Ok(Kernels { pieces, scratch })
+    };
+    parallel::map(work, of_work).into_iter().collect()
+}
+
 /// Writes the steps.
 pub(super) struct Emission<'a, 's> {
-    /// The machines of all CPU levels, and the number of the one whose steps they are.
-    pub machines: &'a [&'static Machine],
+    /// The number of the CPU level whose steps they are.
     pub level: usize,
-    /// The weights that levels before have packed.
-    pub packed: &'a PackedWeights,
     pub tensors: &'a Tensors<'a>,
     pub plan: &'a Plan,
     pub pool: &'a mut Pool,
@@ -32,8 +57,8 @@ pub(super) struct Emission<'a, 's> {
     pub unwritten: HashMap<Value, usize>,
     /// What lies where in the scratch memory.
     pub map: &'a MemoryMap,
-    /// Work in the order of the plan, each with its position.
-    pub items: std::iter::Enumerate<std::vec::IntoIter<Work<'s>>>,
+    /// Work in the order of the plan and its kernels, each with its position.
+    pub items: std::iter::Enumerate<std::vec::IntoIter<(Work<'s>, Kernels)>>,
     /// For each kernel call, in order, the position of its work, and whether it is the last of that.
     pub calls: Vec<(usize, bool)>,
 }
@@ -47,16 +72,11 @@ impl<'a: 's, 's> Emission<'a, 's> {
     /// The steps of a body, and what ended it.
     fn body(&mut self) -> Result<(Vec<Step>, Work<'s>), (Unsupported, &'s Group)> {
         let mut steps = Vec::new();
-        while let Some((position, work)) = self.items.next() {
+        while let Some((position, (work, Kernels { pieces, scratch }))) = self.items.next() {
             match work {
                 Work::Group(group) => {
-                    let (module, function) = (self.tensors.module(), self.tensors.function());
-                    let machine = self.machines[self.level];
-                    let schedule =
-                        choose(Context { module, function, group, machine, block: None, levels: self.machines, packed: self.packed })?;
-                    let calls = self.calls(group, &schedule, position).map_err(|error| (error, group))?;
-                    self.calls.extend((1..=calls.len()).map(|n| (position, n == calls.len())));
-                    steps.extend(calls.into_iter().map(Step::Call));
+                    self.calls.extend((1..=pieces.len()).map(|n| (position, n == pieces.len())));
+                    steps.extend(pieces.into_iter().map(|piece| Step::Call(self.call(group, piece, &scratch, position))));
                 }
                 Work::External(group) => steps.push(Step::External(self.external(group).map_err(|error| (error, group))?)),
                 Work::Test(condition) => {
@@ -75,15 +95,6 @@ impl<'a: 's, 's> Emission<'a, 's> {
             }
         }
         Ok((steps, Work::Leave))
-    }
-
-    /// The kernel calls of a group.
-    fn calls(&mut self, group: &Group, choice: &Choice<'_>, position: usize) -> Result<Vec<Call>, Unsupported> {
-        let Requirements { scratch, may_share, may_slide } = choice.requirements();
-        let pairs = may_share.into_iter().chain(may_slide);
-        let shared: Vec<_> = pairs.filter(|&pair| self.tensors.shares(self.plan, pair)).collect();
-        let pieces = choice.pieces(&shared)?;
-        Ok(pieces.into_iter().map(|piece| self.call(group, piece, &scratch, position)).collect())
     }
 
     /// The call of a kernel; `scratch` are the bytes of each scratch buffer.

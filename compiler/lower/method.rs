@@ -1,6 +1,6 @@
 //! One method: its groups in order, the places of its values, the planner's request, and the steps with their addresses.
 
-use super::emission::Emission;
+use super::emission::{self, Emission};
 use super::extents::{Ends, check_bounds, measured, port_extents};
 use super::memory_map::{memory_map, peak};
 use super::parts::{Parts, Pinned};
@@ -15,6 +15,7 @@ use crate::fuse::flow::{self, Flow, FlowError};
 use crate::fuse::{self, Group, Grouped, Move, Node};
 use crate::ir::{self, Function, Module, Type, Value};
 use crate::machine::Machine;
+use crate::parallel;
 use crate::plan::{self, Effort, Plan};
 use crate::program::{Method, Port};
 use crate::schedule::outer::Choice;
@@ -131,9 +132,19 @@ impl Frame<'_> {
         let peak = peak(plan, &memory_map);
         let (mut steps, mut calls) = (Vec::new(), Vec::new());
         for level in 0..self.machines.len() {
-            let items = work.clone().into_iter().enumerate();
-            let (machines, packed, map, unwritten) = (self.machines, self.packed, &memory_map, prepared.parts.counts());
-            let mut emission = Emission { machines, level, packed, tensors, plan, pool, bands, unwritten, map, items, calls: vec![] };
+            let context = |group| Context {
+                module,
+                function,
+                group,
+                machine: self.machines[level],
+                block: None,
+                levels: self.machines,
+                packed: self.packed,
+            };
+            let kernels = emission::kernels(work, context, |pair| tensors.shares(plan, pair)).map_err(fail)?;
+            let items = work.iter().copied().zip(kernels).collect::<Vec<_>>().into_iter().enumerate();
+            let (map, unwritten) = (&memory_map, prepared.parts.counts());
+            let mut emission = Emission { level, tensors, plan, pool, bands, unwritten, map, items, calls: vec![] };
             steps.push(emission.steps().map_err(fail)?);
             // The same for all levels.
             calls = emission.calls;
@@ -242,21 +253,22 @@ fn moved(nodes: &[Node], function: &Function, list: &mut HashSet<Value>) {
 type Needs = Vec<Option<Requirements>>;
 
 /// What the schedules of all groups need on any of the machines, or all groups without one. A schedule holds the weights of its group, so
-/// it is dropped here and chosen anew when its kernel is written: one is alive at a time.
+/// it is dropped here and chosen anew when its kernel is written: one is alive at a time, or two on two threads.
 fn needs_of<'a>(
     work: &[Work<'a>],
     machines: &[&'static Machine],
-    context: impl Fn(&'a Group, &'static Machine) -> Context<'a>,
+    context: impl Fn(&'a Group, &'static Machine) -> Context<'a> + Sync,
 ) -> Result<Needs, Vec<(Unsupported, &'a Group)>> {
-    let (mut needs, mut failures) = (Vec::new(), Vec::new());
-    for item in work {
-        let Work::Group(group) = item else {
-            needs.push(None);
-            continue;
-        };
+    let found = parallel::map(work, |item| {
+        let Work::Group(group) = item else { return Ok(None) };
         let of_machine = |&machine| choose(context(group, machine)).map(|schedule| schedule.requirements());
-        match machines.iter().map(of_machine).collect::<Result<Vec<_>, _>>() {
-            Ok(all) => needs.push(all.into_iter().reduce(Requirements::of_both)),
+        let all = machines.iter().map(of_machine).collect::<Result<Vec<_>, _>>()?;
+        Ok(all.into_iter().reduce(Requirements::of_both))
+    });
+    let (mut needs, mut failures) = (Vec::new(), Vec::new());
+    for result in found {
+        match result {
+            Ok(needed) => needs.push(needed),
             Err(failure) => failures.push(failure),
         }
     }

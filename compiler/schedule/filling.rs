@@ -74,17 +74,19 @@ impl Panels {
         let source = b.scale_index(panel.lane, self.lane_elements() as i64, 0);
         let source = b.shift(BinaryOp::ShiftRightSigned, source, 1);
         let source = b.scale_index(source, 1, panel.base as i64);
-        let lanes = (self.machine_bytes / 2) as u16;
+        let lanes = (self.machine_bytes / u64::from(self.lane.bytes())) as u16;
         for first in (0..self.filled_elements(&[panel.width])).step_by(strip.max(1) as usize) {
             row(b, strip / 2, lanes, |b, i, active| {
                 let index = b.add(source, i);
                 let raw = b.load_active(from, index, (first / 2) as i64, lanes, active);
-                let wide = b.convert(ConvertOp::SignExtend, raw, Lane::I16);
-                let low = b.shift(BinaryOp::ShiftLeft, wide, 12);
-                let low = b.shift(BinaryOp::ShiftRightSigned, low, 12);
-                let high = b.shift(BinaryOp::ShiftRightSigned, wide, 4);
-                for (value, offset) in [(low, first), (high, first + strip / 2)] {
-                    let value = if self.lane == Lane::I8 { b.convert(ConvertOp::NarrowSigned, value, Lane::I8) } else { value };
+                let [fifteen, eight] = [15, 8].map(|number| b.int(Type::vector(Lane::I8, lanes), number));
+                let low = b.binary(BinaryOp::And, raw, fifteen);
+                let high = b.shift(BinaryOp::ShiftRightUnsigned, raw, 4);
+                for (nibble, offset) in [(low, first), (high, first + strip / 2)] {
+                    // The sign of four bits: 8 to 15 stand for −8 to −1.
+                    let turned = b.binary(BinaryOp::Xor, nibble, eight);
+                    let value = b.sub(turned, eight);
+                    let value = if self.lane == Lane::I8 { value } else { b.convert(ConvertOp::SignExtend, value, self.lane) };
                     b.store_active(to, i, offset as i64, value, active);
                 }
             });

@@ -8,21 +8,20 @@ use super::weights::{Found, Source, Weights};
 use super::{Argument, Context};
 use crate::ir::Data;
 use crate::kernel::{BufferKind, KernelBuilder, Lane};
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::rc::Rc;
+use crate::parallel::Memo;
+use std::sync::Arc;
 
 /// The packed weights of a method so far, and what was found of them and of its requantizations.
 #[derive(Default)]
 pub struct PackedWeights {
-    known: RefCell<Vec<(Packing, Packed)>>,
-    found: RefCell<HashMap<Source, Rc<Found>>>,
+    known: Memo<Packing, Packed>,
+    found: Memo<Source, Arc<Found>>,
     /// Requantizations.
     pub solved: Solved,
 }
 
 /// Which weights are packed, and how: the panels of all parts, and whether without zeros.
-#[derive(PartialEq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Packing {
     source: Source,
     panels: Vec<(Extents, Storage, bool)>,
@@ -37,19 +36,14 @@ enum Packed {
 
 impl PackedWeights {
     /// What is known of integers.
-    pub(super) fn found(&self, source: Source) -> Rc<Found> {
-        self.found.borrow_mut().entry(source).or_default().clone()
+    pub(super) fn found(&self, source: Source) -> Arc<Found> {
+        self.found.get(&source, Arc::default)
     }
 
     fn pack<'p>(&self, parts: impl Iterator<Item = &'p Panels> + Clone, weights: &Weights) -> Option<Packed> {
         let how = parts.clone().map(|panels| (panels.extents.clone(), panels.storage, panels.sparse)).collect();
         let packing = Packing { source: weights.source()?, panels: how };
-        if let Some((_, packed)) = self.known.borrow().iter().find(|(known, _)| *known == packing) {
-            return Some(packed.clone());
-        }
-        let packed = pack(parts, weights);
-        self.known.borrow_mut().push((packing, packed.clone()));
-        Some(packed)
+        Some(self.known.get(&packing, || pack(parts, weights)))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Value};
 use crate::machine::Machine;
 
 /// How panels are held in the model.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Storage {
     Floats,
     Halves,
@@ -39,7 +39,7 @@ pub(super) enum Storage {
 }
 
 /// The extents of panels.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Extents {
     /// The strips of the output channels of a group; a strip never crosses groups.
     pub strips: Strips,

@@ -21,9 +21,8 @@ use crate::ir::RequantizeRule;
 use crate::ir::interpret::integer::requantize;
 use crate::kernel::interpret::fma_toward_zero;
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Rounding, Value};
-use rustc_hash::FxHashMap;
-use std::cell::RefCell;
-use std::rc::Rc;
+use crate::parallel::Memo;
+use std::sync::Arc;
 
 /// More results than this are not proven one by one.
 const MOST_RESULTS: i64 = 1 << 10;
@@ -99,25 +98,17 @@ pub struct Solution {
     pub offsets: Vec<i32>,
 }
 
-/// A problem and its channels.
-type Searched = (Problem, Vec<Scale>);
-
 /// What was searched for so far: a layer's schedule is made anew for each plan that is tried and for each level.
 #[derive(Default)]
 pub struct Solved {
-    known: RefCell<FxHashMap<Searched, Option<Rc<Solution>>>>,
+    known: Memo<(Problem, Vec<Scale>), Option<Arc<Solution>>>,
 }
 
 impl Solved {
     /// What [`solve`] gives, searched for once.
-    pub fn solve(&self, problem: Problem, scales: Vec<Scale>) -> Option<Rc<Solution>> {
+    pub fn solve(&self, problem: Problem, scales: Vec<Scale>) -> Option<Arc<Solution>> {
         let key = (problem, scales);
-        if let Some(solution) = self.known.borrow().get(&key) {
-            return solution.clone();
-        }
-        let solution = solve(&key.0, &key.1).map(Rc::new);
-        self.known.borrow_mut().insert(key, solution.clone());
-        solution
+        self.known.get(&key, || solve(&key.0, &key.1).map(Arc::new))
     }
 }
 

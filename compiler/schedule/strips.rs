@@ -8,7 +8,7 @@ pub const NARROWEST: u64 = 2;
 pub const COMMON: u64 = 16;
 
 /// The strips of so many output channels.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Strips {
     /// Output channels.
     pub outputs: u64,

@@ -2,10 +2,9 @@
 
 use super::{Context, Unsupported};
 use crate::ir::{Data, ElementType, Value};
-use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use crate::parallel::Memo;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
 
 /// The right operand, zero point subtracted.
 #[derive(Clone, Debug)]
@@ -32,14 +31,14 @@ pub enum Weights {
 /// Which constants they are: where they lie in memory, and what integers mean.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Source {
-    first: *const u8,
+    first: usize,
     bytes: usize,
     integers: Option<(ElementType, i64)>,
 }
 
 impl Source {
     fn of(data: &Data, integers: Option<(ElementType, i64)>) -> Self {
-        Self { first: data.bytes().as_ptr(), bytes: data.bytes().len(), integers }
+        Self { first: data.bytes().as_ptr().addr(), bytes: data.bytes().len(), integers }
     }
 }
 
@@ -52,16 +51,16 @@ pub struct Integers {
     pub stored: ElementType,
     /// Subtracted from the stored integers.
     pub zero_point: i64,
-    found: Rc<Found>,
+    found: Arc<Found>,
 }
 
 /// What reading all integers of a right operand has told: schedules are chosen many times, and ask each time.
 #[derive(Default, Debug)]
 pub struct Found {
     /// The smallest and the largest, none if there is no integer.
-    range: OnceCell<Option<(i16, i16)>>,
+    range: OnceLock<Option<(i16, i16)>>,
     /// Magnitudes, by how many in a row are added.
-    magnitudes: RefCell<HashMap<usize, Rc<Magnitudes>>>,
+    magnitudes: Memo<usize, Arc<Magnitudes>>,
 }
 
 /// Integers whose bytes are at hand.
@@ -130,14 +129,14 @@ impl Integers {
     }
 
     /// The magnitudes of all, so many of which belong to one output.
-    fn magnitudes(&self, per_output: usize) -> Rc<Magnitudes> {
+    fn magnitudes(&self, per_output: usize) -> Arc<Magnitudes> {
         let zero_point = self.zero_point as i16;
         let find = || match self.stored {
             ElementType::I8 => Magnitudes::of(self.whole_bytes(), per_output, |&byte| (i16::from(byte as i8) - zero_point).unsigned_abs()),
             ElementType::U8 => Magnitudes::of(self.whole_bytes(), per_output, |&byte| (i16::from(byte) - zero_point).unsigned_abs()),
             _ => Magnitudes::of(&self.values().collect::<Vec<_>>(), per_output, |value| value.unsigned_abs()),
         };
-        self.found.magnitudes.borrow_mut().entry(per_output).or_insert_with(|| Rc::new(find())).clone()
+        self.found.magnitudes.get(&per_output, || Arc::new(find()))
     }
 }
 
@@ -241,14 +240,14 @@ impl Weights {
     }
 
     /// The magnitudes of integers, so many of which belong to one output; `None` for floats.
-    pub fn magnitudes(&self, per_output: u64) -> Option<Rc<Magnitudes>> {
+    pub fn magnitudes(&self, per_output: u64) -> Option<Arc<Magnitudes>> {
         match self {
             Self::Integers(integers) => Some(integers.magnitudes(usize::try_from(per_output.max(1)).ok()?)),
             Self::Computed { element, zero_point, .. } => {
                 let (low, high) = element.integer_range()?;
                 let largest = (low as i64 - zero_point).abs().max((high as i64 - zero_point).abs());
                 let largest_sum = largest.checked_mul(i64::try_from(per_output).ok()?)?;
-                Some(Rc::new(Magnitudes { largest, largest_sum, sums: vec![] }))
+                Some(Arc::new(Magnitudes { largest, largest_sum, sums: vec![] }))
             }
             Self::Floats(_) | Self::Halves(_) => None,
         }

@@ -97,7 +97,7 @@ fn float_log_softmax(operator: &mut Operator<'_, '_, '_>, input: &Operand, axis:
     let mut terms = Terms::new(&[F32, F32]);
     let (x, top) = (terms.input(0), terms.input(1));
     let difference = terms.sub(x, top)?;
-    let exponential = terms.op(ScalarOp::Exp, &[difference])?;
+    let exponential = terms.softmax_power(difference)?;
     let exponentials = operator.map(&[input.value, largest], terms.finish(exponential))?;
     let sums = operator.builder().reduce(exponentials, "sum", axis)?;
     let mut terms = Terms::new(&[F32, F32, F32]);

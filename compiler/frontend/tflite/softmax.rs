@@ -51,7 +51,7 @@ fn float(operator: &mut Operator<'_, '_, '_>, input: &Operand, beta: f32, output
         let beta = terms.f32(beta);
         difference = terms.mul(difference, beta)?;
     }
-    let exponential = terms.op(ScalarOp::Exp, &[difference])?;
+    let exponential = terms.softmax_power(difference)?;
     let exponentials = operator.map(&[input.value, largest], terms.finish(exponential))?;
     let sum = operator.builder().reduce(exponentials, "sum", axis)?;
     let stored = widen(operator, exponentials, output)?;

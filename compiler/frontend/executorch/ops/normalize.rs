@@ -4,6 +4,7 @@ use super::super::fault::Fault;
 use super::Translate;
 use super::call::{Call, compute_type, float_type};
 use super::reduce::{moments, reduce};
+use crate::frontend::terms::softmax_power;
 use crate::ir::{Scalar, ScalarOp, Value};
 
 type Outcome = Result<(), Fault>;
@@ -27,7 +28,7 @@ fn softmax(c: &mut Call<'_, '_, '_>, logarithm: bool) -> Outcome {
     let largest = reduce(c, x, "max", &axes, true)?;
     let powers = c.map(&[x, largest], |b, n| {
         let difference = b.op(ScalarOp::Sub, n)?;
-        Ok(b.op(ScalarOp::Exp, &[difference])?)
+        Ok(softmax_power(b, difference)?)
     })?;
     let sum = reduce(c, powers, "sum", &axes, true)?;
     let y = if logarithm {

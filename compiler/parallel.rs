@@ -1,0 +1,91 @@
+//! Work that two threads share. What comes of it does not depend on which thread did what, nor on the order.
+
+use rustc_hash::FxHashMap;
+use std::hash::Hash;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// What `work` makes of each item, in the items' order; on two threads where there are two items. A panic of `work` goes on in the caller.
+pub fn map<T: Sync, R: Send + Sync>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let results: Vec<OnceLock<R>> = items.iter().map(|_| OnceLock::new()).collect();
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        while let Some((item, result)) = {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            items.get(index).zip(results.get(index))
+        } {
+            result.get_or_init(|| work(item));
+        }
+    };
+    std::thread::scope(|scope| {
+        let second = (items.len() > 1).then(|| scope.spawn(worker));
+        worker();
+        if let Some(Err(panic)) = second.map(std::thread::ScopedJoinHandle::join) {
+            resume_unwind(panic);
+        }
+    });
+    results.into_iter().map(|result| result.into_inner().expect("every item was taken once")).collect()
+}
+
+/// Results by what they were computed from: each is computed once, by the thread that asks first, while others that ask wait.
+#[derive(Debug)]
+pub struct Memo<K, V> {
+    known: Mutex<FxHashMap<K, Arc<OnceLock<V>>>>,
+}
+
+impl<K, V> Default for Memo<K, V> {
+    fn default() -> Self {
+        Self { known: Mutex::default() }
+    }
+}
+
+impl<K: Hash + Eq + Clone, V: Clone> Memo<K, V> {
+    /// The result for a key: a known one, or what `compute` gives, which must depend on nothing else.
+    pub fn get(&self, key: &K, compute: impl FnOnce() -> V) -> V {
+        let place = {
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            match known.get(key) {
+                Some(place) => place.clone(),
+                None => known.entry(key.clone()).or_default().clone(),
+            }
+        };
+        // Without the lock: other keys are asked for meanwhile, also by `compute`.
+        place.get_or_init(compute).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_in_the_order_of_the_items() {
+        let items: Vec<u64> = (0..1000).collect();
+        assert_eq!(map(&items, |n| n * n), items.iter().map(|n| n * n).collect::<Vec<_>>());
+        assert!(map(&[], |n: &u64| *n).is_empty());
+    }
+
+    #[test]
+    fn a_panic_on_either_thread_reaches_the_caller() {
+        for wrong in 0..4 {
+            let work = || map(&[0, 1, 2, 3], |&n| if n == wrong { std::panic::panic_any(n) } else { n });
+            let panic = std::panic::catch_unwind(work).unwrap_err();
+            assert_eq!(panic.downcast_ref(), Some(&wrong));
+        }
+    }
+
+    #[test]
+    fn a_result_is_computed_once() {
+        let (memo, count) = (Memo::default(), AtomicUsize::new(0));
+        let keys: Vec<u64> = (0..100).map(|n| n % 10).collect();
+        let found = map(&keys, |key| {
+            memo.get(key, || {
+                count.fetch_add(1, Ordering::Relaxed);
+                key + 1
+            })
+        });
+        assert_eq!(found, keys.iter().map(|key| key + 1).collect::<Vec<_>>());
+        assert_eq!(count.into_inner(), 10);
+    }
+}
