@@ -5,7 +5,7 @@ use super::conv_direct::{DirectSchedule, Part, Ranges, UNROLLED_SEGMENTS};
 use super::cuts::{Cut, Cuts, Width};
 use super::filling::{Filled, Stored};
 use super::image_sizes::Numbers;
-use super::operands::ElementWise;
+use super::operands::{ElementWise, Hoisted};
 use super::packing;
 use super::quantity::Number;
 use super::staging::{self, Image, Ring, RowPlace};
@@ -34,7 +34,7 @@ pub(super) struct Lowering<'a> {
     /// The panels of a group.
     cuts: Cuts,
     /// What is loaded before the loops, for each number of lanes that panels have.
-    hoisted: Vec<(u64, Vec<Option<Value>>)>,
+    hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
     failure: RefCell<Option<Unsupported>>,
 }
 
@@ -187,7 +187,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// What is loaded before the loops for panels of so many lanes.
-    pub fn hoisted(&self, lanes: u64) -> &[Option<Value>] {
+    pub fn hoisted(&self, lanes: u64) -> &[Option<Hoisted>] {
         self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[], |(_, hoisted)| hoisted)
     }
 
@@ -379,7 +379,7 @@ fn positions(work: &Contraction, dimension: usize) -> u64 {
 }
 
 /// What an epilogue loads before the loops, for the lanes of each width of panels.
-pub(super) fn hoisted(b: &mut KernelBuilder, element_wise: &ElementWise<'_>, widths: &[Width]) -> Vec<(u64, Vec<Option<Value>>)> {
+pub(super) fn hoisted(b: &mut KernelBuilder, element_wise: &ElementWise<'_>, widths: &[Width]) -> Vec<(u64, Vec<Option<Hoisted>>)> {
     let mut lanes: Vec<u64> = widths.iter().map(|width| width.lanes).collect();
     lanes.dedup();
     lanes.into_iter().map(|lanes| (lanes, element_wise.hoist(b, lanes as u16))).collect()

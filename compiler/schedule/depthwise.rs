@@ -8,7 +8,7 @@ use super::conv_tile::join;
 use super::cuts::{Cut, Cuts, Width};
 use super::filling::{Filled, Stored};
 use super::image_sizes::Numbers;
-use super::operands::{ElementWise, Place};
+use super::operands::{ElementWise, Hoisted, Place};
 use super::packing;
 use super::panels::{Extents, Panels};
 use super::staging::{self, Image, Ring, RowPlace, Staging};
@@ -146,7 +146,7 @@ struct Lowering<'a> {
     initial: Option<Buffer>,
     element_wise: ElementWise<'a>,
     /// What is loaded before the loops, for each number of lanes that blocks have.
-    hoisted: Vec<(u64, Vec<Option<Value>>)>,
+    hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
     /// The first output row and the first behind the last, where they are parameters.
     range: Option<(Value, Value)>,
     failure: RefCell<Option<Unsupported>>,

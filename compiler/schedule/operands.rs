@@ -61,6 +61,11 @@ fn fits(operand: &[Quantity], output: &[Quantity]) -> bool {
     operand.iter().zip(&output[offset..]).all(|(have, want)| have.is(1) || have == want)
 }
 
+/// Whether an operand with these strides is the same in all channels of a pixel.
+fn is_same_in_channels(strides: &[Quantity]) -> bool {
+    strides.last().is_some_and(|stride| stride.is(0))
+}
+
 /// A position in the output: pixel × channels + channel, in values plus constant offsets.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
@@ -74,6 +79,15 @@ pub struct Place {
     pub channel_offset: i64,
     /// `pixel × channels + channel`, without the constant offsets.
     pub flat: Value,
+}
+
+/// What is known of an operand before a loop.
+#[derive(Clone, Copy, Debug)]
+pub enum Hoisted {
+    /// Its value, which is the same in the whole loop.
+    Value(Value),
+    /// The index of its element in channel 0.
+    Row(Value),
 }
 
 /// An input of the expression that is read from memory.
@@ -299,7 +313,7 @@ impl<'a> ElementWise<'a> {
     }
 
     /// Loads of operands that are the same at every position, to stand before the loops. Pass the result to [`Self::emit`].
-    pub fn hoist(&self, b: &mut KernelBuilder, lanes: u16) -> Vec<Option<Value>> {
+    pub fn hoist(&self, b: &mut KernelBuilder, lanes: u16) -> Vec<Option<Hoisted>> {
         let zero = b.index(0);
         let mut hoisted = vec![None; self.operands.len()];
         for i in self.used() {
@@ -307,39 +321,43 @@ impl<'a> ElementWise<'a> {
             if operand.access == Access::Single {
                 let buffer = operand.buffer.expect("declared");
                 let raw = b.load_splat(buffer, zero, 0, lanes);
-                hoisted[i] = Some(widen(b, raw, operand.element));
+                hoisted[i] = Some(Hoisted::Value(widen(b, raw, operand.element)));
             }
         }
         hoisted
     }
 
-    /// Loads of operands that are the same in all channels of a pixel, to stand before a loop over channels, beside what `hoisted` has
-    /// already. `digits` are the pixel's position in each dimension but the last.
+    /// Loads of operands that are the same in all channels of a pixel, and where others begin that follow some of the dimensions, to stand before
+    /// a loop over channels, beside what `hoisted` has already. `digits` are the pixel's position in each dimension but the last.
     pub fn hoist_pixel(
         &self,
         b: &mut KernelBuilder,
         pixel: Value,
         digits: &[Value],
-        hoisted: &[Option<Value>],
+        hoisted: &[Option<Hoisted>],
         lanes: u16,
-    ) -> Vec<Option<Value>> {
+    ) -> Vec<Option<Hoisted>> {
         let mut all = hoisted.to_vec();
         for i in self.used() {
             let operand = &self.operands[i];
             let index = match &operand.access {
                 Access::Pixel => pixel,
-                Access::Strided(strides) if strides.last().is_some_and(|stride| stride.is(0)) => {
-                    let mut base = b.index(0);
+                Access::Strided(strides) => {
+                    let mut first = b.index(0);
                     for (&digit, stride) in digits.iter().zip(&self.strides[i]) {
                         let part = stride.scale(b, digit);
-                        base = b.add(base, part);
+                        first = b.add(first, part);
                     }
-                    base
+                    if !is_same_in_channels(strides) {
+                        all[i] = Some(Hoisted::Row(first));
+                        continue;
+                    }
+                    first
                 }
-                _ => continue,
+                Access::Single | Access::Same | Access::Channel => continue,
             };
             let raw = b.load_splat(operand.buffer.expect("declared"), index, 0, lanes);
-            all[i] = Some(widen(b, raw, operand.element));
+            all[i] = Some(Hoisted::Value(widen(b, raw, operand.element)));
         }
         all
     }
@@ -353,7 +371,7 @@ impl<'a> ElementWise<'a> {
         b: &mut KernelBuilder,
         place: &Place,
         accumulator: Option<Value>,
-        hoisted: &[Option<Value>],
+        hoisted: &[Option<Hoisted>],
         lanes: u16,
         active: u16,
     ) -> Result<(), Unsupported> {
@@ -380,14 +398,18 @@ impl<'a> ElementWise<'a> {
         b: &mut KernelBuilder,
         place: &Place,
         accumulator: Option<Value>,
-        hoisted: &[Option<Value>],
+        hoisted: &[Option<Hoisted>],
         lanes: u16,
         active: u16,
     ) -> Result<Vec<Value>, Unsupported> {
         let mut inputs = vec![place.flat; self.operands.len()];
         for i in self.used() {
             inputs[i] = match hoisted[i] {
-                Some(value) => value,
+                Some(Hoisted::Value(value)) => value,
+                Some(Hoisted::Row(first)) => {
+                    let raw = self.load_strided(b, i, first, place, (lanes, active));
+                    widen(b, raw, self.operands[i].element)
+                }
                 None => self.load(b, i, place, self.flat_offset(place), lanes, active),
             };
         }
@@ -405,34 +427,48 @@ impl<'a> ElementWise<'a> {
             Access::Same => b.load_active(buffer, place.flat, flat_offset, lanes, active),
             Access::Channel => b.load_active(buffer, place.channel, place.channel_offset, lanes, active),
             Access::Pixel => b.load_splat(buffer, place.pixel, place.pixel_offset, lanes),
-            Access::Strided(strides) => {
-                let base = self.strided_base(b, &self.strides[i], place);
-                if strides[strides.len() - 1].is(0) {
-                    b.load_splat(buffer, base, 0, lanes)
-                } else {
-                    let index = b.add(base, place.channel);
-                    b.load_active(buffer, index, place.channel_offset, lanes, active)
-                }
+            Access::Strided(_) => {
+                let first = self.first_of_row(b, &self.strides[i], place);
+                self.load_strided(b, i, first, place, (lanes, active))
             }
         };
         widen(b, raw, operand.element)
     }
 
-    /// The element index of channel 0 of a pixel, from its number by division.
-    fn strided_base(&self, b: &mut KernelBuilder, strides: &[Number], place: &Place) -> Value {
+    /// Elements of an operand whose element in channel 0 has an index.
+    fn load_strided(&self, b: &mut KernelBuilder, i: usize, first: Value, place: &Place, (lanes, active): (u16, u16)) -> Value {
+        let operand = &self.operands[i];
+        let buffer = operand.buffer.expect("declared");
+        if let Access::Strided(strides) = &operand.access
+            && is_same_in_channels(strides)
+        {
+            return b.load_splat(buffer, first, 0, lanes);
+        }
+        let index = b.add(first, place.channel);
+        b.load_active(buffer, index, place.channel_offset, lanes, active)
+    }
+
+    /// The index of the element in channel 0 of a pixel, from the pixel's number by division.
+    fn first_of_row(&self, b: &mut KernelBuilder, strides: &[Number], place: &Place) -> Value {
         let offset = b.index(place.pixel_offset);
         let mut rest = b.add(place.pixel, offset);
-        let mut base = b.index(0);
-        for d in (0..strides.len() - 1).rev() {
-            let extent = self.extents[d].value(b);
-            let digit = b.binary(BinaryOp::SignedRem, rest, extent);
-            rest = b.binary(BinaryOp::SignedDiv, rest, extent);
+        let mut first = b.index(0);
+        // Dimensions in front of the outermost that the operand follows tell nothing of it.
+        let outermost = strides.iter().position(|stride| !matches!(stride, Number::Known(0))).unwrap_or(0);
+        for d in (outermost..strides.len() - 1).rev() {
+            let mut digit = rest;
+            if d > 0 {
+                let extent = self.extents[d].value(b);
+                rest = b.binary(BinaryOp::SignedDiv, digit, extent);
+                let whole = self.extents[d].scale(b, rest);
+                digit = b.sub(digit, whole);
+            }
             if !matches!(strides[d], Number::Known(0)) {
                 let part = strides[d].scale(b, digit);
-                base = b.add(base, part);
+                first = b.add(first, part);
             }
         }
-        base
+        first
     }
 
     fn compute(&self, b: &mut KernelBuilder, inputs: &[Value], lanes: u16) -> Result<Vec<Value>, Unsupported> {

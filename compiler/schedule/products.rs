@@ -3,7 +3,7 @@
 //! vectors leave is done one by one.
 
 use super::expression::widen;
-use super::operands::{ElementWise, Place};
+use super::operands::{ElementWise, Hoisted, Place};
 use super::quantity::{Cells, Number, Quantity, product, strides};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{ElementType, Inst, Value as Tensor};
@@ -142,7 +142,7 @@ struct Lowering<'a> {
     schedule: &'a ProductsSchedule<'a>,
     buffers: [Buffer; 2],
     writer: ElementWise<'a>,
-    hoisted: Vec<Option<Value>>,
+    hoisted: Vec<Option<Hoisted>>,
     rows: Number,
     columns: Number,
     inner: Number,

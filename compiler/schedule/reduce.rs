@@ -2,7 +2,7 @@
 //! result where it is reduced.
 
 use super::map::lanes_for;
-use super::operands::{ElementWise, Place};
+use super::operands::{ElementWise, Hoisted, Place};
 use super::quantity::{Cells, Number, Quantity};
 use super::reduction::Reduction;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
@@ -185,7 +185,7 @@ impl Lowering<'_> {
         inner: &[Dimension],
         pixel: Value,
         channel: Value,
-        hoisted: &[Option<Value>],
+        hoisted: &[Option<Hoisted>],
         lanes: u16,
         active: u16,
         sum: Value,

@@ -2,7 +2,7 @@
 
 use super::image_sizes::{Numbers, Sizes};
 use super::map::{lanes_for, row};
-use super::operands::{ElementWise, Place};
+use super::operands::{ElementWise, Hoisted, Place};
 use super::reduction::Reduction;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{Inst, Value as Tensor};
@@ -110,7 +110,7 @@ impl WindowSchedule<'_> {
         b: &mut KernelBuilder,
         numbers: &Numbers,
         reader: &ElementWise<'_>,
-        hoisted: &[Option<Value>],
+        hoisted: &[Option<Hoisted>],
         (image, y, x, channel): (Value, Value, Value, Value),
         lanes: u16,
         active: u16,

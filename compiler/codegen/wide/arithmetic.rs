@@ -107,6 +107,11 @@ impl Lowering<'_> {
         }
         if is_general(ty) {
             let (x, y) = (self.general(a)?, self.general(b)?);
+            let is_division = matches!(op, BinaryOp::SignedDiv | BinaryOp::UnsignedDiv | BinaryOp::SignedRem | BinaryOp::UnsignedRem);
+            let divides = |&&number: &&u64| ![0, u64::MAX].contains(&number);
+            if is_division && self.constants.get(&b).filter(divides).is_some() {
+                return Ok(Held::General(self.divide_by_any_but_0(op, x, y)));
+            }
             return Ok(Held::General(self.general_binary(op, x, y)));
         }
         if let Some(&mask) = self.subtracted_masks.get(&b) {
@@ -265,25 +270,31 @@ impl Lowering<'_> {
     /// trap. Both are replaced by 1, and the result by what it should be.
     fn divide(&mut self, op: BinaryOp, x: VReg, y: VReg) -> VReg {
         let signed = matches!(op, BinaryOp::SignedDiv | BinaryOp::SignedRem);
-        let quotient = matches!(op, BinaryOp::SignedDiv | BinaryOp::UnsignedDiv);
         let one = self.general_number(1);
         let mut divisor = self.choose(Condition::Equal, (y, Arg::Immediate(0)), one, y);
         if signed {
             divisor = self.choose(Condition::Equal, (y, Arg::Immediate(-1)), one, divisor);
         }
+        let mut result = self.divide_by_any_but_0(op, x, divisor);
+        let zero = self.general_number(0);
+        if signed {
+            let by_minus_one = if op == BinaryOp::SignedDiv { self.negate(x) } else { zero };
+            result = self.choose(Condition::Equal, (y, Arg::Immediate(-1)), by_minus_one, result);
+        }
+        self.choose(Condition::Equal, (y, Arg::Immediate(0)), zero, result)
+    }
+
+    /// Quotient or remainder, by what is neither 0 nor, where it has a sign, −1.
+    fn divide_by_any_but_0(&mut self, op: BinaryOp, x: VReg, divisor: VReg) -> VReg {
+        let signed = matches!(op, BinaryOp::SignedDiv | BinaryOp::SignedRem);
+        let quotient = matches!(op, BinaryOp::SignedDiv | BinaryOp::UnsignedDiv);
         let (whole, rest, early) = (self.scalar(), self.scalar(), PReg::new(2, GENERAL));
         let dividend = PReg::new(0, GENERAL);
         self.emit(
             Op::Divide { signed },
             vec![Arg::FixedDef(whole, dividend), Arg::FixedTemp(rest, early), Arg::FixedUse(x, dividend), Arg::Use(divisor)],
         );
-        let mut result = if quotient { whole } else { rest };
-        let zero = self.general_number(0);
-        if signed {
-            let by_minus_one = if quotient { self.negate(x) } else { zero };
-            result = self.choose(Condition::Equal, (y, Arg::Immediate(-1)), by_minus_one, result);
-        }
-        self.choose(Condition::Equal, (y, Arg::Immediate(0)), zero, result)
+        if quotient { whole } else { rest }
     }
 
     /// −x.
