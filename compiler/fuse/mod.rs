@@ -5,6 +5,8 @@
 //! shape stays and every other operand exists before the root runs. A root takes its own epilogue before anybody else can, so
 //! accumulators never go to memory when an epilogue narrows them.
 
+pub mod bands;
+pub mod batches;
 pub mod flow;
 pub mod rows;
 mod widened;

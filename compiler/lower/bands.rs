@@ -1,9 +1,9 @@
-//! Which chains of a method are computed in bands of rows: as many as make the arena smaller, tried in the planner.
+//! Which operators of a method are computed part by part: as many as make the arena smaller, tried in the planner.
 
 use super::{Options, PlanSource};
 use crate::diagnostic::Diagnostics;
+use crate::fuse::bands;
 use crate::fuse::flow::Flow;
-use crate::fuse::{rows, uses_of};
 use crate::ir::Value;
 use crate::plan::Effort;
 use std::collections::HashSet;
@@ -40,21 +40,21 @@ pub(super) fn choose(
     options: Options,
     arena: impl Fn(Flow) -> Result<u64, Diagnostics>,
 ) -> Result<(Flow, HashSet<Value>), Diagnostics> {
-    let (candidates, work) = rows::candidates(&flow, &uses_of(&flow));
+    let (candidates, work) = bands::candidates(&flow);
     // The plan of the file is one for whole tensors.
     if candidates.is_empty() || options.plan == PlanSource::Program {
         return Ok((flow, HashSet::new()));
     }
     let cut = |count: usize| {
         let mut flow = flow.clone();
-        let bands = rows::apply(&mut flow, &candidates[..count]);
-        (flow, bands)
+        let parts = bands::apply(&mut flow, &candidates[..count]);
+        (flow, parts)
     };
     let terms = Terms::of(options);
     let whole = arena(flow.clone())?;
     let allowed = (terms.extra * work as f64) as u64;
     let extra = candidates.iter().scan(0u64, |sum, candidate| {
-        *sum = sum.saturating_add(candidate.extra_work);
+        *sum = sum.saturating_add(candidate.extra_work());
         Some(*sum)
     });
     let most = extra.take(MOST).take_while(|&extra| extra <= allowed).count();

@@ -1,4 +1,6 @@
-//! Random chains of operators that work row by row.
+//! Random chains of operators that work row by row, and regions that work batch by batch.
+
+pub mod batches;
 
 use modelc::ir::builder::{FunctionBuilder, WindowGeometry};
 use modelc::ir::{ElementType, ExpressionBuilder, Method, Module, Port, Scalar, ScalarOp, Tensor, TensorType, Type, Value};

@@ -1,0 +1,151 @@
+//! The instructions of a region batch by batch.
+
+use super::Region;
+use crate::fuse::flow::{Flow, Item};
+use crate::ir::{Attribute, Definition, Extent, Function, Inst, InstData, Op, Type, Value, ValueData};
+use std::collections::{HashMap, HashSet};
+
+/// Computes regions, none of which overlaps another, batch by batch. Their outputs are then concatenations. Gives the values that are parts of
+/// others.
+pub fn apply(flow: &mut Flow, regions: &[&Region]) -> HashSet<Value> {
+    let mut parts = HashSet::new();
+    for region in regions {
+        let mut writer = Writer { function: &mut flow.function, region, inserted: vec![], parts: HashSet::new() };
+        writer.write();
+        parts.extend(writer.parts);
+        let mut inserted = Some(writer.inserted);
+        let gone: HashSet<Inst> = region.insts.iter().copied().collect();
+        for item in std::mem::take(&mut flow.items) {
+            match item {
+                Item::Inst(inst) if region.insts.last() == Some(&inst) => flow.items.extend(inserted.take().into_iter().flatten()),
+                Item::Inst(inst) if gone.contains(&inst) => {}
+                item => flow.items.push(item),
+            }
+        }
+    }
+    parts
+}
+
+struct Writer<'a> {
+    function: &'a mut Function,
+    region: &'a Region,
+    inserted: Vec<Item>,
+    parts: HashSet<Value>,
+}
+
+impl Writer<'_> {
+    fn write(&mut self) {
+        let region = self.region;
+        let mut batches: Vec<Vec<Value>> = vec![vec![]; region.outputs.len()];
+        for number in 0..region.count {
+            let mut computed: HashMap<Value, Value> = HashMap::new();
+            for &inst in &region.insts {
+                let whole = self.function.insts[inst].results[0];
+                let part = self.compute(inst, number, &computed);
+                computed.insert(whole, part);
+            }
+            for (list, output) in batches.iter_mut().zip(&region.outputs) {
+                list.push(computed[output]);
+            }
+        }
+        for (&output, list) in region.outputs.iter().zip(batches) {
+            self.join(output, list);
+        }
+    }
+
+    /// An operator's result for a batch.
+    fn compute(&mut self, inst: Inst, number: u64, computed: &HashMap<Value, Value>) -> Value {
+        let mut data = InstData { results: vec![], ..self.function.insts[inst].clone() };
+        let whole = self.function.insts[inst].results[0];
+        let position = self.position(whole, number);
+        for operand in &mut data.operands {
+            *operand = match computed.get(operand) {
+                Some(&part) => part,
+                None => self.slice(*operand, whole, &position, number),
+            };
+        }
+        let shape = self.part_shape(whole, position.len());
+        if data.op == Op::Reshape {
+            data.attributes = vec![Attribute::Extents(shape.clone())];
+        }
+        self.part(data, whole, shape, number)
+    }
+
+    /// The position of a batch in each of the leading dimensions of a result.
+    fn position(&self, whole: Value, mut number: u64) -> Vec<u64> {
+        let extents = &self.function.tensor(whole).shape[..self.region.leading[&whole]];
+        let mut position: Vec<u64> = extents
+            .iter()
+            .rev()
+            .map(|extent| {
+                let extent = extent.as_static().unwrap_or(1);
+                let digit = number % extent;
+                number /= extent;
+                digit
+            })
+            .collect();
+        position.reverse();
+        position
+    }
+
+    /// A tensor's shape with one position in each of the first dimensions.
+    fn part_shape(&self, whole: Value, dimensions: usize) -> Vec<Extent> {
+        let shape = &self.function.tensor(whole).shape;
+        shape.iter().enumerate().map(|(d, &extent)| if d < dimensions { Extent::Static(1) } else { extent }).collect()
+    }
+
+    /// What an operator needs of an operand from outside for a position in the leading dimensions of its result: the operand itself, where it
+    /// does not follow them.
+    fn slice(&mut self, operand: Value, result: Value, position: &[u64], number: u64) -> Value {
+        let shape = self.function.tensor(operand).shape.clone();
+        let new = self.function.tensor(result).shape.len() - shape.len();
+        let follows = |d: usize| d + new < position.len() && shape[d] != Extent::Static(1);
+        if !(0..shape.len()).any(follows) {
+            return operand;
+        }
+        let start = (0..shape.len()).map(|d| Extent::Static(if follows(d) { position[d + new] } else { 0 })).collect();
+        let size: Vec<Extent> = (0..shape.len()).map(|d| if follows(d) { Extent::Static(1) } else { shape[d] }).collect();
+        let attributes = vec![Attribute::Extents(start), Attribute::Extents(size.clone()), Attribute::Ints(vec![1; shape.len()])];
+        let source = self.function.insts[self.region.insts[0]].source;
+        let data = InstData { op: Op::Slice, operands: vec![operand], attributes, results: vec![], source };
+        self.part(data, operand, size, number)
+    }
+
+    /// Adds an instruction whose result is a part of a tensor.
+    fn part(&mut self, data: InstData, whole: Value, shape: Vec<Extent>, number: u64) -> Value {
+        let function = &mut *self.function;
+        let inst = function.insts.push(data);
+        let mut ty = function.tensor(whole).clone();
+        ty.shape = shape;
+        let name = function.values[whole].name.as_ref().map(|name| format!("{name} batch {number}"));
+        let value = function.values.push(ValueData { ty: Type::Tensor(ty), definition: Definition::Result(inst, 0), name });
+        function.insts[inst].results.push(value);
+        self.inserted.push(Item::Inst(inst));
+        self.parts.insert(value);
+        value
+    }
+
+    /// Makes an output the concatenation of its batches: along the innermost of its leading dimensions first, whose parts then lie one behind the
+    /// other.
+    fn join(&mut self, output: Value, mut list: Vec<Value>) {
+        let extents = self.function.tensor(output).shape.clone();
+        let Definition::Result(last, _) = self.function.values[output].definition else { return };
+        let source = self.function.insts[last].source;
+        for axis in (0..self.region.leading[&output]).rev() {
+            let Some(extent) = extents[axis].as_static().filter(|&extent| extent > 1) else { continue };
+            let attributes = vec![Attribute::Int(axis as i64)];
+            if list.len() as u64 == extent {
+                let data = &mut self.function.insts[last];
+                (data.op, data.operands, data.attributes) = (Op::Concat, list, attributes);
+                self.inserted.push(Item::Inst(last));
+                return;
+            }
+            let joined = list.chunks(extent as usize).zip(0..).map(|(run, number)| {
+                let data = InstData { op: Op::Concat, operands: run.to_vec(), attributes: attributes.clone(), results: vec![], source };
+                let shape = self.part_shape(output, axis);
+                self.part(data, output, shape, number)
+            });
+            list = joined.collect();
+        }
+    }
+}
