@@ -39,7 +39,7 @@ pub enum PlanSource {
     /// Ours.
     #[default]
     Own,
-    /// Ours, with chains in bands of rows wherever that saves anything, as with the greatest effort.
+    /// Ours, with chains in bands of rows and regions batch by batch wherever that saves anything, as with the greatest effort.
     Smallest,
     /// The one in the program file, for every tensor that survives fusion.
     Program,

@@ -2,15 +2,15 @@
 
 use super::{Options, PlanSource};
 use crate::diagnostic::Diagnostics;
-use crate::fuse::bands;
+use crate::fuse::bands::{self, Cut};
 use crate::fuse::flow::Flow;
 use crate::ir::Value;
 use crate::plan::Effort;
 use std::collections::HashSet;
 
-/// What an arena in bands must save, and what it may cost.
+/// What cuts must save, and what they may cost.
 struct Terms {
-    /// The arena in bands is at most this share of the one without.
+    /// The arena with them is at most this share of the one without.
     size: f64,
     /// Work done twice is at most this share of all work.
     extra: f64,
@@ -26,12 +26,12 @@ impl Terms {
     }
 }
 
-/// Of chains that are cut for an arena this much above the smallest there are fewer.
+/// For an arena this much above the smallest fewer cuts are made.
 const NEARLY: f64 = 1.02;
-/// Chains that are tried at all.
-const MOST: usize = 24;
+/// Chains that are tried at all; regions, one a layer of a transformer, cost nothing when the model runs.
+const MOST_CHAINS: usize = 24;
 
-/// The method with the chains cut that are worth it, and the values that are bands of others. `arena` plans a method and gives its size.
+/// The method with the cuts that are worth it, and the values that are parts of others. `arena` plans a method and gives its size.
 ///
 /// # Errors
 /// As `arena` on the method as it is.
@@ -53,19 +53,21 @@ pub(super) fn choose(
     let terms = Terms::of(options);
     let whole = arena(flow.clone())?;
     let allowed = (terms.extra * work as f64) as u64;
-    let extra = candidates.iter().scan(0u64, |sum, candidate| {
-        *sum = sum.saturating_add(candidate.extra_work());
-        Some(*sum)
-    });
-    let most = extra.take(MOST).take_while(|&extra| extra <= allowed).count();
-    // What has no schedule in bands is not cut.
+    let (mut chains, mut extra) = (0, 0u64);
+    let is_allowed = |candidate: &&Cut| {
+        chains += usize::from(matches!(candidate, Cut::Rows(_)));
+        extra = extra.saturating_add(candidate.extra_work());
+        chains <= MOST_CHAINS && extra <= allowed
+    };
+    let most = candidates.iter().take_while(is_allowed).count();
+    // What has no schedule part by part is not cut.
     let (chosen, best) = fewest(most, |count| if count == 0 { whole } else { arena(cut(count).0).unwrap_or(u64::MAX) });
     let is_worth_it = best as f64 <= terms.size * whole as f64;
     Ok(cut(if is_worth_it { chosen } else { 0 }))
 }
 
-/// The fewest chains, up to `most`, whose arena is nearly the smallest that was tried, and its size. Chains come in the order of what they need, so
-/// that the arena shrinks with nearly every one more, until something else needs most; several may have to be cut before any gains.
+/// The fewest cuts, up to `most`, whose arena is nearly the smallest that was tried, and its size. They come in the order of what they save, so
+/// that the arena shrinks with nearly every one more, until something else needs most; several may have to be made before any gains.
 fn fewest(most: usize, arena: impl Fn(usize) -> u64) -> (usize, u64) {
     let doubled = std::iter::successors(Some(1), |count| Some(2 * count));
     let counts = std::iter::once(0).chain(doubled.take_while(|&count| count < most)).chain((most > 0).then_some(most));
@@ -92,7 +94,7 @@ mod tests {
     use super::fewest;
 
     #[test]
-    fn no_more_chains_are_cut_than_make_the_arena_small() {
+    fn no_more_cuts_are_made_than_make_the_arena_small() {
         let arenas = |list: &'static [u64]| fewest(list.len() - 1, |count| list[count]);
         assert_eq!(arenas(&[100]), (0, 100));
         assert_eq!(arenas(&[100, 100, 101]), (0, 100));

@@ -5,6 +5,7 @@ use super::cuts::Width;
 use super::map::row;
 use super::panels::{Panels, Storage};
 use super::sparse::{self, Places};
+use super::turn::turned;
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
 
@@ -171,24 +172,4 @@ impl Panels {
             }
         }
     }
-}
-
-/// A square of as many vectors as each has units of `unit` lanes, turned around its diagonal: interleaving the first half of the
-/// vectors with the second, as often as the number of vectors can be halved.
-fn turned(b: &mut KernelBuilder, mut vectors: Vec<Value>, unit: u16) -> Vec<Value> {
-    let count = vectors.len();
-    let all = count as u16 * unit;
-    let interleaved = |first: u16| -> Vec<u16> {
-        let units = first..first + count as u16 / 2;
-        units.flat_map(|u| [u * unit, all + u * unit]).flat_map(|start| start..start + unit).collect()
-    };
-    for _ in 0..count.ilog2() {
-        let half = count / 2;
-        let pairs: Vec<[Value; 2]> = (0..half).map(|i| [vectors[i], vectors[i + half]]).collect();
-        vectors = pairs
-            .into_iter()
-            .flat_map(|[x, y]| [b.shuffle(x, y, interleaved(0)), b.shuffle(x, y, interleaved(count as u16 / 2))])
-            .collect();
-    }
-    vectors
 }

@@ -43,6 +43,7 @@ pub mod staging;
 pub mod strips;
 pub mod suppress;
 pub mod top_k;
+mod turn;
 pub mod weights;
 pub mod window;
 

@@ -2,6 +2,7 @@
 
 use super::index;
 use super::quantity::{Cells, Number, Quantity, product, strides};
+use super::turn::{Matrix, transpose};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{Extent, Inst, InstData, Interval, Op, Scalar, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Type, UnaryOp, Value};
@@ -333,7 +334,7 @@ impl Schedule for MovementSchedule<'_> {
         let elements = lanes_of(&self.cx, output, lane)?;
         let target = b.buffer("output", BufferKind::Output, lane, elements, alignment(output));
         arguments.push(Argument::Tensor(output));
-        let lanes = (16 / lane.bytes()) as u16;
+        let lanes = self.cx.machine.lanes(lane.bytes());
         let total = product(&self.cx.quantities(output)).scaled(parts(self.cx.element(output), lane));
         let mut extents = Cells::default();
         extents.load(&mut b, &mut arguments, self.quantities().chain([&total]).flat_map(Quantity::extents));
@@ -372,7 +373,7 @@ impl Schedule for MovementSchedule<'_> {
             }
             let dimensions = collapse(&copy.dimensions);
             let dimensions: Vec<Counted> = dimensions.iter().map(|d| Counted::new(&mut b, &extents, d)).collect();
-            copy_box(&mut b, &dimensions, (inputs[copy.operand], target), from, to, lanes);
+            Mover { input: inputs[copy.operand], output: target, lane, lanes }.copy(&mut b, &turned_last(dimensions), from, to);
         }
         let description = format!("{} by {lanes}", self.name);
         Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
@@ -425,29 +426,71 @@ impl MovementSchedule<'_> {
     }
 }
 
-fn copy_box(b: &mut KernelBuilder, dimensions: &[Counted], buffers: (Buffer, Buffer), from: Value, to: Value, lanes: u16) {
-    let contiguous = |d: &Counted| matches!((d.to_stride, d.from_stride), (Number::Known(1), Number::Known(0 | 1)));
-    match dimensions {
-        [] => {
-            let value = b.load(buffers.0, from, 0, 1);
-            b.store(buffers.1, to, 0, value);
+/// Dimensions of a box in the order of their loops: where the target's innermost one is not the source's, the source's comes just before it.
+fn turned_last(mut dimensions: Vec<Counted>) -> Vec<Counted> {
+    let is_one = |stride: Number| matches!(stride, Number::Known(1));
+    let Some(last) = dimensions.last() else { return dimensions };
+    if is_one(last.to_stride)
+        && !matches!(last.from_stride, Number::Known(0 | 1))
+        && let Some(position) = dimensions.iter().position(|d| is_one(d.from_stride))
+    {
+        let end = dimensions.len() - 1;
+        dimensions[position..end].rotate_left(1);
+    }
+    dimensions
+}
+
+/// The rows and columns of a source matrix whose transpose a box is, and their numbers, if these are known.
+fn transposition(dimensions: &[Counted]) -> Option<(Counted, Counted, (u64, u64))> {
+    let [columns, rows] = *dimensions else { return None };
+    match (columns.from_stride, rows.to_stride, rows.extent, columns.extent) {
+        (Number::Known(1), Number::Known(1), Number::Known(height), Number::Known(width)) => {
+            Some((rows, columns, (u64::try_from(height).ok()?, u64::try_from(width).ok()?)))
         }
-        [inner] if contiguous(inner) => inner.extent.row(b, lanes, |b, i, active| {
-            let value = if matches!(inner.from_stride, Number::Known(1)) {
-                let from = b.add(from, i);
-                b.load_active(buffers.0, from, 0, lanes, active)
-            } else {
-                b.load_splat(buffers.0, from, 0, lanes)
-            };
-            let to = b.add(to, i);
-            b.store_active(buffers.1, to, 0, value, active);
-        }),
-        [outer, rest @ ..] => outer.extent.repeat(b, |b, i| {
-            let step = outer.from_stride.scale(b, i);
-            let from = b.add(from, step);
-            let step = outer.to_stride.scale(b, i);
-            let to = b.add(to, step);
-            copy_box(b, rest, buffers, from, to, lanes);
-        }),
+        _ => None,
+    }
+}
+
+/// What copies boxes.
+struct Mover {
+    input: Buffer,
+    output: Buffer,
+    lane: Lane,
+    /// Elements that are copied at a time where they lie one behind the other on both sides.
+    lanes: u16,
+}
+
+impl Mover {
+    /// Copies a box from an element of the input to one of the output.
+    fn copy(&self, b: &mut KernelBuilder, dimensions: &[Counted], from: Value, to: Value) {
+        if let Some((rows, columns, extents)) = transposition(dimensions) {
+            let from = Matrix { buffer: self.input, first: from, stride: rows.from_stride };
+            let to = Matrix { buffer: self.output, first: to, stride: columns.to_stride };
+            return transpose(b, self.lane, extents, from, to);
+        }
+        let contiguous = |d: &Counted| matches!((d.to_stride, d.from_stride), (Number::Known(1), Number::Known(0 | 1)));
+        match dimensions {
+            [] => {
+                let value = b.load(self.input, from, 0, 1);
+                b.store(self.output, to, 0, value);
+            }
+            [inner] if contiguous(inner) => inner.extent.row(b, self.lanes, |b, i, active| {
+                let value = if matches!(inner.from_stride, Number::Known(1)) {
+                    let from = b.add(from, i);
+                    b.load_active(self.input, from, 0, self.lanes, active)
+                } else {
+                    b.load_splat(self.input, from, 0, self.lanes)
+                };
+                let to = b.add(to, i);
+                b.store_active(self.output, to, 0, value, active);
+            }),
+            [outer, rest @ ..] => outer.extent.repeat(b, |b, i| {
+                let step = outer.from_stride.scale(b, i);
+                let from = b.add(from, step);
+                let step = outer.to_stride.scale(b, i);
+                let to = b.add(to, step);
+                self.copy(b, rest, from, to);
+            }),
+        }
     }
 }
