@@ -22,13 +22,18 @@ pub struct Region {
 
 /// More batches than this would be more calls than they are worth.
 const MOST_BATCHES: u64 = 64;
+/// Operators of all batches of all regions: each has a place in plans, and what a plan takes grows with their square (3,000 take a second).
+const MOST_OPERATORS: u64 = 1 << 12;
+/// Operators of a region, and instructions behind its first that are looked at: attention has some dozen.
+const MOST_OF_REGION: usize = 1 << 6;
+const FARTHEST: usize = 1 << 10;
 /// A batch of this many bytes stays in the cache of a core while it is worked on: half of what the smallest ones of today have.
 const CACHED: u64 = 1 << 17;
 
 /// The regions of the outermost body of a method, none of which overlaps another.
 pub fn regions(flow: &Flow, uses: &HashMap<Value, usize>) -> Vec<Region> {
     let mut regions: Vec<Region> = Vec::new();
-    let mut taken: HashSet<Inst> = HashSet::new();
+    let (mut taken, mut operators): (HashSet<Inst>, u64) = (HashSet::new(), 0);
     for (position, item) in flow.items.iter().enumerate() {
         let Item::Inst(inst) = *item else { continue };
         if flow.function.insts[inst].op != Op::Matmul || taken.contains(&inst) {
@@ -37,6 +42,10 @@ pub fn regions(flow: &Flow, uses: &HashMap<Value, usize>) -> Vec<Region> {
         let grown = |&count: &u64| Growth { function: &flow.function, uses, count }.region(&flow.items[position..], &taken);
         if let Some(region) = counts(&flow.function, inst).iter().find_map(grown) {
             taken.extend(&region.insts);
+            operators += region.count * region.insts.len() as u64;
+            if operators > MOST_OPERATORS {
+                break;
+            }
             regions.push(region);
         }
     }
@@ -72,7 +81,7 @@ impl Growth<'_> {
     fn region(&self, items: &[Item], taken: &HashSet<Inst>) -> Option<Region> {
         let mut leading = HashMap::new();
         let mut insts = Vec::new();
-        for item in items {
+        for item in items.iter().take(FARTHEST) {
             let Item::Inst(inst) = *item else { break };
             let reads = self.function.uses(inst).any(|value| leading.contains_key(&value));
             if !insts.is_empty() && !reads {
@@ -82,6 +91,9 @@ impl Growth<'_> {
             let Some((result, dimensions)) = self.result(inst, &leading).filter(|_| !taken.contains(&inst)) else { break };
             leading.insert(result, dimensions);
             insts.push(inst);
+            if insts.len() == MOST_OF_REGION {
+                break;
+            }
         }
         self.cut(insts, leading)
     }
