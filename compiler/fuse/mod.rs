@@ -8,10 +8,11 @@
 pub mod bands;
 pub mod batches;
 pub mod flow;
+pub mod gathered;
 pub mod rows;
 mod widened;
 
-use crate::ir::{Attribute, ElementType, Expression, ExpressionBuilder, Extent, Function, Inst, Op, Value};
+use crate::ir::{Attribute, ElementType, Expression, ExpressionBuilder, Extent, Function, Inst, Module, Op, Value};
 use flow::{Flow, Item, StateFlow};
 use std::collections::{HashMap, HashSet};
 pub use widened::widened_constant;
@@ -75,7 +76,7 @@ pub struct Group {
     pub prologue: Option<Epilogue>,
     /// The element-wise work on the root's result, or alone.
     pub epilogue: Option<Epilogue>,
-    /// All source instructions, in order.
+    /// All source instructions, in order. Gathers that are not the root pick what the epilogue reads; see [`gathered`].
     pub insts: Vec<Inst>,
     /// Tensors written, in the order of the epilogue's results (or the root's).
     pub outputs: Vec<Value>,
@@ -118,7 +119,8 @@ impl Group {
             (None, Some(root)) => function.uses(root).collect(),
             (None, None) => self.copied.into_iter().collect(),
         };
-        let epilogue = self.epilogue.iter().flat_map(|e| e.operands.iter().copied());
+        let picked = |&value: &Value| gathered::gathered(function, &self.insts, value).map_or(value, |gathered| gathered.source);
+        let epilogue = self.epilogue.iter().flat_map(|e| e.operands.iter().map(picked));
         let contracts = self.root.is_some_and(|r| matches!(function.insts[r].op, Op::Conv | Op::Matmul));
         let root = root.into_iter().enumerate().map(|(i, value)| match i {
             1 if contracts => widened_constant(function, value).unwrap_or(value),
@@ -200,11 +202,12 @@ fn takes_epilogue(op: Op) -> bool {
 }
 
 /// Cuts a method into groups.
-pub fn group(flow: Flow) -> Grouped {
+pub fn group(flow: Flow, module: &Module) -> Grouped {
     let uses = uses_of(&flow);
     let Flow { function, items, states } = flow;
     let available = function.params.iter().copied().chain(states.iter().map(|s| s.entry)).collect();
-    let absorbed = widened::absorbed(&function, &items, &uses);
+    let mut absorbed = widened::absorbed(&function, &items, &uses);
+    absorbed.extend(gathered::absorbed(&function, module, &items, &uses));
     let mut handed_on: HashSet<Value> = function.results.iter().chain(states.iter().map(|s| &s.exit)).copied().collect();
     collect_handed_on(&items, &mut handed_on);
     let handed_on = handed_on.into_iter().map(|v| viewed(&function, v)).collect();
@@ -285,7 +288,7 @@ struct Grouping<'a> {
     uses: HashMap<Value, usize>,
     /// Values that exist before the group now being formed runs.
     available: HashSet<Value>,
-    /// Conversions of weights that contractions do themselves.
+    /// Conversions of weights that contractions do themselves, gathers of what element-wise work reads in place.
     absorbed: HashSet<Inst>,
     /// Values that become others. A part of a tensor that does so is copied, so that the place of what it becomes can be had at once and the
     /// tensor can go.
@@ -306,6 +309,7 @@ impl Grouping<'_> {
                 Item::Inst(inst) if self.is_free(*inst) || self.absorbed.contains(inst) => {}
                 Item::Inst(inst) => {
                     let mut group = self.grow(*inst, items, start, &mut taken);
+                    self.take_gathers(&mut group);
                     if self.is_prologue(&group, items) {
                         self.prologues.insert(group.outputs[0], group);
                         continue;
@@ -367,7 +371,8 @@ impl Grouping<'_> {
     /// Whether element-wise work is read by one window or reduction alone, which then does it on the way.
     fn is_prologue(&self, group: &Group, items: &[Item]) -> bool {
         let [result] = group.outputs[..] else { return false };
-        group.root.is_none() && self.feeds_reduction(result, items)
+        let picks = group.insts.iter().any(|inst| self.absorbed.contains(inst));
+        group.root.is_none() && !picks && self.feeds_reduction(result, items)
     }
 
     /// Whether a value is read by one window or reduction and by nothing else.
@@ -380,6 +385,16 @@ impl Grouping<'_> {
             Item::If { .. } | Item::While { .. } => false,
         };
         self.uses.get(&value) == Some(&1) && items.iter().any(reader)
+    }
+
+    /// Adds the gathers that pick what the group reads.
+    fn take_gathers(&self, group: &mut Group) {
+        let operands = group.epilogue.iter().flat_map(|e| &e.operands);
+        let mut gathers: Vec<Inst> =
+            operands.flat_map(|&value| gathered::chain(self.function, |inst| self.absorbed.contains(&inst), value)).collect();
+        gathers.sort();
+        gathers.dedup();
+        group.insts.splice(0..0, gathers);
     }
 
     fn widens(&self, from: Value, to: Value) -> bool {

@@ -78,7 +78,7 @@ impl Frame<'_> {
     /// Cuts a method into groups, asks their schedules what they need, and plans its memory.
     fn planned<R>(&self, flow: Flow, then: impl FnOnce(Planned<'_>) -> Result<R, Diagnostics>) -> Result<R, Diagnostics> {
         let (module, options) = (self.module, self.options);
-        let prepared = Prepared::new(fuse::group(flow), self.method);
+        let prepared = Prepared::new(fuse::group(flow, module), self.method);
         let Prepared { grouped, outputs, states, spares, parts } = &prepared;
         let function = &grouped.function;
         check_bounds(module, self.method, function, &grouped.nodes)?;

@@ -6,8 +6,9 @@ use super::expression::{Evaluator, Unsupported, memory_lane, narrow, widen};
 use super::quantity::{Cells, Number, Quantity, product};
 use super::specialise::{Accumulator, Source, Specialised, specialise};
 use super::{Argument, Context, epilogue_of};
+use crate::fuse::gathered::{gathered, integers};
 use crate::ir::{self, ElementType, Value as Tensor};
-use crate::kernel::{BinaryOp, Buffer, BufferKind, KernelBuilder, Value};
+use crate::kernel::{BinaryOp, Buffer, BufferKind, KernelBuilder, Lane, Value};
 use cranelift_entity::EntityRef;
 
 /// How an operand's element index follows from the output position.
@@ -23,6 +24,33 @@ pub enum Access {
     Pixel,
     /// Strides in elements a dimension, 0 where the operand repeats.
     Strided(Vec<Quantity>),
+    /// Picked along some dimensions from another tensor; the last is as the output's.
+    Picked(Picked),
+}
+
+/// An operand that is read where its elements lie in the tensor that they are picked from: see [`crate::fuse::gathered`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picked {
+    source: Tensor,
+    /// For each dimension but the last, where the slice of each position begins, in elements of what is around it.
+    starts: Vec<Vec<i64>>,
+}
+
+impl Picked {
+    fn new(cx: &Context<'_>, value: Tensor) -> Option<Self> {
+        let gathered = gathered(cx.function, &cx.group.insts, value)?;
+        let (shape, output) = (cx.shape(gathered.source).ok()?, cx.shape(value).ok()?);
+        let mut starts = Vec::new();
+        for d in 0..shape.len() - 1 {
+            let stride = shape[d + 1..].iter().product::<u64>() as i64;
+            let positions = match gathered.positions.iter().find(|(axis, _)| *axis == d) {
+                Some(&(_, constant)) => integers(cx.module, constant)?,
+                None => (0..output[d] as i64).collect(),
+            };
+            starts.push(positions.into_iter().map(|position| position * stride).collect());
+        }
+        Some(Self { source: gathered.source, starts })
+    }
 }
 
 /// The access of an operand of one shape in an output of another, the operand's broadcasting to the output's.
@@ -96,6 +124,8 @@ struct Operand {
     element: ElementType,
     access: Access,
     buffer: Option<Buffer>,
+    /// What is picked: where the slices of each dimension begin; none for a dimension of one position.
+    starts: Vec<Option<Buffer>>,
 }
 
 /// Element-wise work on the positions of one output shape.
@@ -166,12 +196,13 @@ impl<'a> ElementWise<'a> {
                     if !fits(&operand, &shape) {
                         return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
                     }
-                    (cx.element(*value), access(&operand, &shape))
+                    let picked = Picked::new(&cx, *value);
+                    (cx.element(*value), picked.map_or_else(|| access(&operand, &shape), Access::Picked))
                 }
                 Source::Channels(element, _) => (*element, Access::Channel),
             };
             memory_lane(element)?;
-            operands.push(Operand { source: source.clone(), element, access, buffer: None });
+            operands.push(Operand { source: source.clone(), element, access, buffer: None, starts: vec![] });
         }
         let accumulator = special.sources.iter().position(|s| matches!(s, Source::Tensor(v) if is_accumulator(v)));
         let mut tables = Vec::new();
@@ -269,6 +300,10 @@ impl<'a> ElementWise<'a> {
             let operand = &self.operands[i];
             let lane = memory_lane(operand.element)?;
             let (kind, argument, elements) = match &operand.source {
+                Source::Tensor(_) if matches!(operand.access, Access::Picked(_)) => {
+                    self.declare_picked(b, arguments, i)?;
+                    continue;
+                }
                 Source::Tensor(value) => {
                     // What shares memory with an output is not read-only while the kernel runs.
                     let kind = if shared.iter().any(|(read, _)| read == value) { BufferKind::Output } else { BufferKind::Input };
@@ -295,6 +330,40 @@ impl<'a> ElementWise<'a> {
             arguments.push(Argument::Tensor(*value));
         }
         self.load_extents(b, arguments);
+        Ok(())
+    }
+
+    /// Declares what an operand is picked from, and where slices begin; what another operand has declared is not declared again.
+    fn declare_picked(&mut self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>, i: usize) -> Result<(), Unsupported> {
+        let Access::Picked(picked) = self.operands[i].access.clone() else { return Ok(()) };
+        let lane = memory_lane(self.operands[i].element)?;
+        let before = self.operands[..i].iter().filter_map(|operand| match &operand.access {
+            Access::Picked(other) if operand.buffer.is_some() => Some((other, operand)),
+            _ => None,
+        });
+        let (mut buffer, mut starts) = (None, vec![None; picked.starts.len()]);
+        for (other, operand) in before {
+            if other.source == picked.source {
+                buffer = operand.buffer;
+            }
+            for (d, list) in picked.starts.iter().enumerate().filter(|(d, list)| other.starts.get(*d) == Some(list)) {
+                starts[d] = operand.starts[d].filter(|_| list.len() > 1);
+            }
+        }
+        self.operands[i].buffer = Some(match buffer {
+            Some(buffer) => buffer,
+            None => {
+                arguments.push(Argument::Tensor(picked.source));
+                b.buffer(format!("operand{i}"), BufferKind::Input, lane, self.cx.most_elements(picked.source)?, lane.bytes())
+            }
+        });
+        for (d, list) in picked.starts.iter().enumerate() {
+            if starts[d].is_none() && list.len() > 1 {
+                arguments.push(Argument::Data(list.iter().flat_map(|start| start.to_le_bytes()).collect::<Vec<u8>>().into()));
+                starts[d] = Some(b.buffer(format!("starts{i}_{d}"), BufferKind::Input, Lane::I64, list.len() as u64, 8));
+            }
+        }
+        self.operands[i].starts = starts;
         Ok(())
     }
 
@@ -353,6 +422,18 @@ impl<'a> ElementWise<'a> {
                         continue;
                     }
                     first
+                }
+                Access::Picked(picked) => {
+                    let mut first = b.index(0);
+                    for ((&digit, buffer), starts) in digits.iter().zip(&operand.starts).zip(&picked.starts) {
+                        let start = match buffer {
+                            Some(buffer) => b.load(*buffer, digit, 0, 1),
+                            None => b.index(starts.first().copied().unwrap_or(0)),
+                        };
+                        first = b.add(first, start);
+                    }
+                    all[i] = Some(Hoisted::Row(first));
+                    continue;
                 }
                 Access::Single | Access::Same | Access::Channel => continue,
             };
@@ -423,7 +504,7 @@ impl<'a> ElementWise<'a> {
         let operand = &self.operands[i];
         let buffer = operand.buffer.expect("declared");
         let raw = match &operand.access {
-            Access::Single => unreachable!("hoisted"),
+            Access::Single | Access::Picked(_) => unreachable!("hoisted"),
             Access::Same => b.load_active(buffer, place.flat, flat_offset, lanes, active),
             Access::Channel => b.load_active(buffer, place.channel, place.channel_offset, lanes, active),
             Access::Pixel => b.load_splat(buffer, place.pixel, place.pixel_offset, lanes),

@@ -1,0 +1,115 @@
+//! Tensors picked along rows and columns by constant positions, as images are resized. Element-wise work that reads nothing else of their size
+//! reads the elements where they lie instead: a resized image is as large as the result, and four of them are blended.
+
+use super::flow::Item;
+use super::row_major;
+use crate::ir::{Attribute, Constant, ElementType, Function, Inst, Module, Op, Value};
+use std::collections::{HashMap, HashSet};
+
+/// What a tensor is picked from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Gathered {
+    /// The tensor in memory.
+    pub source: Value,
+    /// For each dimension that is picked along, the integers that say which positions.
+    pub positions: Vec<(usize, Constant)>,
+}
+
+/// What a value is picked from by some instructions; `None` where none of them computes it.
+pub fn gathered(function: &Function, insts: &[Inst], value: Value) -> Option<Gathered> {
+    let mut found = Gathered { source: value, positions: vec![] };
+    for inst in chain(function, |inst| insts.contains(&inst), value) {
+        let data = &function.insts[inst];
+        found.source = data.operands[0];
+        found.positions.push((data.int("axis") as usize, constant(function, data.operands[1])?));
+    }
+    (found.source != value).then_some(found)
+}
+
+/// The gathers that pick a value, as far as they are some of those meant, the last first.
+pub(super) fn chain(function: &Function, is_meant: impl Fn(Inst) -> bool, value: Value) -> Vec<Inst> {
+    let gather = |value: Value| function.defining_inst(value).filter(|&inst| function.insts[inst].op == Op::Gather && is_meant(inst));
+    std::iter::successors(gather(value), |&inst| gather(function.insts[inst].operands[0])).collect()
+}
+
+/// The integers behind an operand.
+pub fn integers(module: &Module, constant: Constant) -> Option<Vec<i64>> {
+    let data = &module.constants[constant];
+    let bytes = data.data.bytes();
+    match data.ty.element {
+        ElementType::I32 => Some(bytes.chunks_exact(4).map(|b| i64::from(i32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect()),
+        ElementType::I64 => {
+            let number = |b: &[u8]| b.try_into().map(i64::from_le_bytes).ok();
+            bytes.chunks_exact(8).map(number).collect()
+        }
+        _ => None,
+    }
+}
+
+fn constant(function: &Function, value: Value) -> Option<Constant> {
+    let data = &function.insts[function.defining_inst(value)?];
+    if data.op != Op::Constant {
+        return None;
+    }
+    if let Attribute::Constant(constant) = *data.attribute("data") { Some(constant) } else { None }
+}
+
+/// The gathers that only such work reads: no kernel of their own computes them.
+pub(super) fn absorbed(function: &Function, module: &Module, items: &[Item], uses: &HashMap<Value, usize>) -> HashSet<Inst> {
+    let mut readers: HashMap<Value, Vec<Inst>> = HashMap::new();
+    let mut gathers = Vec::new();
+    for item in items {
+        let Item::Inst(inst) = *item else { continue };
+        function.uses(inst).for_each(|value| readers.entry(value).or_default().push(inst));
+        if picks(function, module, inst) {
+            gathers.push(inst);
+        }
+    }
+    let all: HashSet<Inst> = gathers.iter().copied().collect();
+    let mut absorbed = HashSet::new();
+    for &inst in gathers.iter().rev() {
+        let result = function.insts[inst].results[0];
+        let reads = |reader: &Inst| match function.insts[*reader].op {
+            Op::Gather => absorbed.contains(reader) && differ(function, *reader, inst),
+            Op::Map => blends(function, *reader, &all),
+            _ => false,
+        };
+        let found = readers.get(&result).map_or(&[][..], Vec::as_slice);
+        if !found.is_empty() && uses.get(&result) == Some(&found.len()) && found.iter().all(reads) {
+            absorbed.insert(inst);
+        }
+    }
+    absorbed
+}
+
+/// Whether a gather picks along one dimension that is not the last by constant positions, all of which exist.
+fn picks(function: &Function, module: &Module, inst: Inst) -> bool {
+    let data = &function.insts[inst];
+    if data.op != Op::Gather || data.int("batch") != 0 || module.open_constants {
+        return false;
+    }
+    let [source, positions] = data.operands[..] else { return false };
+    let axis = data.int("axis") as usize;
+    let Some(shape) = row_major(function, source).filter(|shape| axis + 1 < shape.len()) else { return false };
+    let known = constant(function, positions).filter(|&c| module.constants[c].ty.shape.len() == 1);
+    let exist = |list: Vec<i64>| list.iter().all(|n| u64::try_from(*n).is_ok_and(|n| n < shape[axis]));
+    function.tensor(source).element.bits() >= 8
+        && row_major(function, data.results[0]).is_some()
+        && known.and_then(|constant| integers(module, constant)).is_some_and(exist)
+}
+
+/// Whether two gathers pick along different dimensions.
+fn differ(function: &Function, one: Inst, other: Inst) -> bool {
+    function.insts[one].int("axis") != function.insts[other].int("axis")
+}
+
+/// Whether all that a map reads of its result's size is picked. Then it is nobody's epilogue.
+fn blends(function: &Function, map: Inst, gathers: &HashSet<Inst>) -> bool {
+    let data = &function.insts[map];
+    let Some(shape) = row_major(function, data.results[0]) else { return false };
+    let is_picked = |value: Value| function.defining_inst(value).is_some_and(|inst| gathers.contains(&inst));
+    data.operands.iter().all(|&value| match row_major(function, value) {
+        Some(own) => is_picked(value) == (own == shape),
+        None => false,
+    })
+}
