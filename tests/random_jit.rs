@@ -146,6 +146,28 @@ fn batches_one_by_one_compute_what_the_interpreter_computes() {
     assert!(smaller * 8 > seeds(), "hardly any batch is computed alone: {smaller}");
 }
 
+/// What is picked by constant positions is read where it lies.
+#[test]
+fn picked_images_compute_what_the_interpreter_computes() {
+    let machine = target::host_machine().expect("the host has a machine description");
+    let options = lower::Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let mut unwritten = 0;
+    let first = variable("MODELC_FIRST_SEED").unwrap_or(0);
+    for seed in first..first + seeds() {
+        let (mut module, inputs) = chains::picked::module(seed);
+        modelc::ir::verify(&module).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        passes::run_all(&mut module);
+        let explain = |error: String| format!("seed {seed}: {error}\n{}", print_module(&module, Constants::Whole));
+        let found = compiled_with(&module, &inputs, options).unwrap_or_else(|error| panic!("{}", explain(error)));
+        assert_eq!(found, Some(interpreted(&module, &inputs)), "{}", explain("other outputs".into()));
+        let program = pipeline::lower(&module, "random", options).unwrap_or_else(|e| panic!("{e}")).program;
+        unwritten += u64::from(program.kernels.iter().all(|kernel| !kernel.name.contains("gather")));
+    }
+    println!("{unwritten} of {} write none", seeds());
+    // Almost four of ten were when this was written.
+    assert!(unwritten * 4 > seeds(), "hardly anything is read where it lies: {unwritten}");
+}
+
 /// Compares modules computed part by part with the interpreter. Gives how many take less memory than as a whole.
 fn compare_in_parts(generate: impl Fn(u64) -> (Module, Vec<Tensor>)) -> u64 {
     let machine = target::host_machine().expect("the host has a machine description");

@@ -1,6 +1,7 @@
-//! Random chains of operators that work row by row, and regions that work batch by batch.
+//! Random chains of operators that work row by row, regions that work batch by batch, and images that are picked from.
 
 pub mod batches;
+pub mod picked;
 
 use modelc::ir::builder::{FunctionBuilder, WindowGeometry};
 use modelc::ir::{ElementType, ExpressionBuilder, Method, Module, Port, Scalar, ScalarOp, Tensor, TensorType, Type, Value};

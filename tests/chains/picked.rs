@@ -1,0 +1,74 @@
+//! Random images whose rows and columns are picked by constant positions, and what blends them.
+
+use super::{Random, narrowed};
+use modelc::ir::builder::FunctionBuilder;
+use modelc::ir::{Attribute, ElementType, Method, Module, Op, Port, Tensor, TensorType, Type, Value};
+
+/// Up to four tensors picked from one or two images of bytes, blended, and used once more; and the images.
+pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
+    let mut random = Random(seed);
+    let rank = 2 + random.below(3) as usize;
+    let shape: Vec<u64> = (0..rank).map(|_| 1 + random.below(7)).collect();
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let images: Vec<Value> = (0..1 + random.below(2))
+        .map(|i| {
+            let image = builder.param(Type::Tensor(TensorType::of(ElementType::I8, &shape)), format!("image {i}"));
+            // A caller's buffer is free, so one comes from a tensor in memory.
+            if i == 0 { image } else { narrowed(&mut builder, &[image, image]) }
+        })
+        .collect();
+    let resized: Vec<u64> = shape[..rank - 1].iter().map(|_| 1 + random.below(12)).chain([shape[rank - 1]]).collect();
+    let mut blended = Vec::new();
+    for _ in 0..1 + random.below(4) {
+        let image = images[random.below(images.len() as u64) as usize];
+        blended.push(picked(&mut builder, &mut random, image, &resized));
+    }
+    // Nothing of the size of the result but what is picked, or one more.
+    if random.below(4) == 0 {
+        blended.push(literal(&mut builder, &mut random, &resized));
+    }
+    let weights: Vec<u64> = resized.iter().map(|&n| if random.below(2) == 0 { 1 } else { n }).collect();
+    if weights != resized {
+        blended.push(literal(&mut builder, &mut random, &weights));
+    }
+    let blend = narrowed(&mut builder, &blended);
+    let mut results = vec![blend];
+    match random.below(4) {
+        0 => results.push(blended[0]),
+        1 => results = vec![builder.reduce(blend, "max", vec![random.below(rank as u64) as i64]).expect("one of its dimensions")],
+        2 => results = vec![narrowed(&mut builder, &[blend, blended[0]])],
+        _ => {}
+    }
+    let ports = |count: usize| vec![Port::default(); count];
+    let (inputs, outputs) = (images.len(), results.len());
+    let function = builder.finish(results);
+    module.methods.push(Method { name: "forward".into(), function, inputs: ports(inputs), outputs: ports(outputs) });
+    let tensors = (0..inputs).map(|_| {
+        let bytes = random.bytes(shape.iter().product());
+        Tensor { element: ElementType::I8, shape: shape.clone(), bytes }
+    });
+    (module, tensors.collect())
+}
+
+fn literal(builder: &mut FunctionBuilder<'_>, random: &mut Random, shape: &[u64]) -> Value {
+    let bytes = random.bytes(shape.iter().product());
+    builder.literal(TensorType::of(ElementType::I8, shape), bytes).expect("a literal fits its own type")
+}
+
+/// An image brought to a shape dimension by dimension, by positions in any order; some dimensions that have their extent already are left out.
+fn picked(builder: &mut FunctionBuilder<'_>, random: &mut Random, image: Value, resized: &[u64]) -> Value {
+    let mut value = image;
+    for (axis, &extent) in resized[..resized.len() - 1].iter().enumerate() {
+        let own = builder.tensor(value).static_shape().expect("all is static")[axis];
+        if own == extent && random.below(3) != 0 {
+            continue;
+        }
+        let (element, size) = if random.below(2) == 0 { (ElementType::I32, 4) } else { (ElementType::I64, 8) };
+        let bytes = (0..extent).flat_map(|_| random.below(own).to_le_bytes()[..size].to_vec()).collect();
+        let positions = builder.literal(TensorType::of(element, &[extent]), bytes).expect("a literal fits its own type");
+        let attributes = vec![Attribute::Int(axis as i64), Attribute::Int(0)];
+        value = builder.inst(Op::Gather, &[value, positions], attributes).expect("positions along a dimension")[0];
+    }
+    value
+}
