@@ -32,23 +32,31 @@ pub enum Access {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picked {
     source: Tensor,
-    /// For each dimension but the last, where the slice of each position begins, in elements of what is around it.
-    starts: Vec<Vec<i64>>,
+    /// For each dimension but the last, in elements of the source.
+    starts: Vec<Starts>,
+}
+
+/// Where the slices of a dimension begin, in what is around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Starts {
+    /// One behind the other.
+    Each(i64),
+    /// Slices that are picked.
+    At(Vec<i64>),
 }
 
 impl Picked {
     fn new(cx: &Context<'_>, value: Tensor) -> Option<Self> {
         let gathered = gathered(cx.function, &cx.group.insts, value)?;
-        let (shape, output) = (cx.shape(gathered.source).ok()?, cx.shape(value).ok()?);
-        let mut starts = Vec::new();
-        for d in 0..shape.len() - 1 {
+        let shape = cx.shape(gathered.source).ok()?;
+        let starts = |d: usize| {
             let stride = shape[d + 1..].iter().product::<u64>() as i64;
-            let positions = match gathered.positions.iter().find(|(axis, _)| *axis == d) {
-                Some(&(_, constant)) => integers(cx.module, constant)?,
-                None => (0..output[d] as i64).collect(),
-            };
-            starts.push(positions.into_iter().map(|position| position * stride).collect());
-        }
+            Some(match gathered.positions.iter().find(|(axis, _)| *axis == d) {
+                Some(&(_, constant)) => Starts::At(integers(cx.module, constant)?.into_iter().map(|position| position * stride).collect()),
+                None => Starts::Each(stride),
+            })
+        };
+        let starts = (0..shape.len() - 1).map(starts).collect::<Option<_>>()?;
         Some(Self { source: gathered.source, starts })
     }
 }
@@ -124,7 +132,7 @@ struct Operand {
     element: ElementType,
     access: Access,
     buffer: Option<Buffer>,
-    /// What is picked: where the slices of each dimension begin; none for a dimension of one position.
+    /// What is picked: where the slices of each dimension begin that is picked along.
     starts: Vec<Option<Buffer>>,
 }
 
@@ -346,8 +354,8 @@ impl<'a> ElementWise<'a> {
             if other.source == picked.source {
                 buffer = operand.buffer;
             }
-            for (d, list) in picked.starts.iter().enumerate().filter(|(d, list)| other.starts.get(*d) == Some(list)) {
-                starts[d] = operand.starts[d].filter(|_| list.len() > 1);
+            for (d, _) in picked.starts.iter().enumerate().filter(|(d, known)| other.starts.get(*d) == Some(known)) {
+                starts[d] = operand.starts[d];
             }
         }
         self.operands[i].buffer = Some(match buffer {
@@ -357,8 +365,8 @@ impl<'a> ElementWise<'a> {
                 b.buffer(format!("operand{i}"), BufferKind::Input, lane, self.cx.most_elements(picked.source)?, lane.bytes())
             }
         });
-        for (d, list) in picked.starts.iter().enumerate() {
-            if starts[d].is_none() && list.len() > 1 {
+        for (d, known) in picked.starts.iter().enumerate() {
+            if let (Starts::At(list), None) = (known, starts[d]) {
                 arguments.push(Argument::Data(list.iter().flat_map(|start| start.to_le_bytes()).collect::<Vec<u8>>().into()));
                 starts[d] = Some(b.buffer(format!("starts{i}_{d}"), BufferKind::Input, Lane::I64, list.len() as u64, 8));
             }
@@ -426,9 +434,9 @@ impl<'a> ElementWise<'a> {
                 Access::Picked(picked) => {
                     let mut first = b.index(0);
                     for ((&digit, buffer), starts) in digits.iter().zip(&operand.starts).zip(&picked.starts) {
-                        let start = match buffer {
-                            Some(buffer) => b.load(*buffer, digit, 0, 1),
-                            None => b.index(starts.first().copied().unwrap_or(0)),
+                        let start = match (starts, buffer) {
+                            (Starts::Each(stride), _) => b.scale_index(digit, *stride, 0),
+                            (Starts::At(_), buffer) => b.load(buffer.expect("declared"), digit, 0, 1),
                         };
                         first = b.add(first, start);
                     }
