@@ -5,8 +5,10 @@ use std::hash::Hash;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::{Builder, ScopedJoinHandle};
 
-/// What `work` makes of each item, in the items' order; on two threads where there are two items. A panic of `work` goes on in the caller.
+/// What `work` makes of each item, in the items' order; on two threads where there are two items and the system has another thread. A panic of
+/// `work` goes on in the caller.
 pub fn map<T: Sync, R: Send + Sync>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let results: Vec<OnceLock<R>> = items.iter().map(|_| OnceLock::new()).collect();
     let next = AtomicUsize::new(0);
@@ -19,9 +21,9 @@ pub fn map<T: Sync, R: Send + Sync>(items: &[T], work: impl Fn(&T) -> R + Sync) 
         }
     };
     std::thread::scope(|scope| {
-        let second = (items.len() > 1).then(|| scope.spawn(worker));
+        let second = if items.len() > 1 { Builder::new().spawn_scoped(scope, worker).ok() } else { None };
         worker();
-        if let Some(Err(panic)) = second.map(std::thread::ScopedJoinHandle::join) {
+        if let Some(Err(panic)) = second.map(ScopedJoinHandle::join) {
             resume_unwind(panic);
         }
     });
