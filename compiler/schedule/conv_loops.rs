@@ -216,11 +216,15 @@ impl<'a> Lowering<'a> {
     fn product_of_matrices(&self, b: &mut KernelBuilder, bases: Bases) {
         let parts = &self.schedule.parts;
         if !self.schedule.are_filled() {
-            return self.rows(b, bases, |b, at| {
+            return self.rows(b, bases, 0, |b, at| {
                 for part in parts {
                     self.output_row(b, part, at, |b, row| self.all_panels(b, |b, panel| self.panel(b, part, row, panel)));
                 }
             });
+        }
+        let staged = self.rows_of_all();
+        if staged > 0 {
+            self.rows(b, bases, 0, |_, _| {});
         }
         for part in parts {
             self.all_panels(b, |b, panel| {
@@ -231,13 +235,22 @@ impl<'a> Lowering<'a> {
                 let Cut { width, active, .. } = panel.cut;
                 let filled = Filled { lane, base: part.base, first, width, active };
                 part.panels.fill(b, self.stored, self.weights, &filled);
-                self.rows(b, bases, |b, at| self.output_row(b, part, at, |b, row| self.panel(b, part, row, panel)));
+                self.rows(b, bases, staged, |b, at| self.output_row(b, part, at, |b, row| self.panel(b, part, row, panel)));
             });
         }
     }
 
-    /// Every row of windows, with what it reads staged.
-    fn rows(&self, b: &mut KernelBuilder, bases: Bases, mut body: impl FnMut(&mut KernelBuilder, &WindowRow)) {
+    /// The rows that all windows together read, where they are in one row, which then is staged once and not for each panel; else 0.
+    fn rows_of_all(&self) -> u64 {
+        let work = &self.schedule.work;
+        let is_one =
+            work.batch == 1 && positions(work, 0) == 1 && matches!(self.window_rows(), Number::Known(1)) && work.matrices.is_empty();
+        let whole = self.schedule.staging.as_ref().filter(|staging| is_one && staging.chunk.is_none());
+        whole.map_or(0, |_| work.phases[1].reach())
+    }
+
+    /// Every row of windows, with what it reads staged, of which so many rows are there already.
+    fn rows(&self, b: &mut KernelBuilder, bases: Bases, staged: u64, mut body: impl FnMut(&mut KernelBuilder, &WindowRow)) {
         let (work, numbers) = (&self.schedule.work, &self.numbers);
         let image_elements = numbers.plane_elements.times(b, work.planes.input);
         let image_pixels = numbers.output_pixels.times(b, work.planes.output);
@@ -252,7 +265,8 @@ impl<'a> Lowering<'a> {
                     Some((Ranges::Rows(_), first, end)) => (first, end),
                     _ => (zero, self.window_rows().value(b)),
                 };
-                b.for_carry(start, end, 1, &[zero], |b, y, staged| {
+                let staged = b.index(staged as i64);
+                b.for_carry(start, end, 1, &[staged], |b, y, staged| {
                     let place = RowPlace { image: first, plane, y, staged: staged[0] };
                     let staged = staging::stage(b, self.image(), self.schedule.staging.as_ref(), (self.input, self.pixels), &place);
                     body(b, &WindowRow { place, pixel });
