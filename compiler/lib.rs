@@ -31,6 +31,7 @@ pub mod kernel;
 pub mod lower;
 pub mod machine;
 pub mod npz;
+pub mod operators;
 pub mod parallel;
 pub mod passes;
 pub mod pipeline;

@@ -2,10 +2,7 @@
 
 pub mod bundled;
 pub mod executorch;
-pub mod fixed_point;
 pub mod given;
-pub mod quantization;
-pub mod terms;
 pub mod tflite;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};

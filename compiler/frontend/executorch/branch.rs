@@ -52,7 +52,7 @@ impl Translator<'_, '_> {
             }
             _ => self.read(condition)?,
         };
-        let ty = self.builder.tensor(value);
+        let ty = self.graph.builder.tensor(value);
         if ty.element != ElementType::Bool || ty.static_elements() != Some(1) {
             return Err(Fault::invalid("the condition of a jump is no truth value").expected("one bool", format!("{ty:?}")));
         }
@@ -84,7 +84,7 @@ impl Translator<'_, '_> {
     }
 
     fn enter(&mut self, function: Function, scope: Scope) {
-        let function = std::mem::replace(&mut self.builder.function, function);
+        let function = self.graph.exchange(function);
         let scope = std::mem::replace(&mut self.scope, scope);
         self.outer.push((function, scope));
     }
@@ -92,7 +92,7 @@ impl Translator<'_, '_> {
     fn leave(&mut self) -> Way {
         let (function, scope) = self.outer.pop().unwrap_or_default();
         Way {
-            function: std::mem::replace(&mut self.builder.function, function),
+            function: self.graph.exchange(function),
             scope: std::mem::replace(&mut self.scope, scope),
             environment: self.environment.clone(),
             results: Vec::new(),
@@ -175,10 +175,10 @@ impl Translator<'_, '_> {
                 captured.push(*outer);
             }
         }
-        let types: Vec<Type> = captured.iter().map(|&value| self.builder.function.values[value].ty.clone()).collect();
+        let types: Vec<Type> = captured.iter().map(|&value| self.graph.builder.function.values[value].ty.clone()).collect();
         let functions = ways.map(|way| self.finish(way, &captured, &types));
         let operands: Vec<Value> = std::iter::once(condition).chain(captured).collect();
-        Ok(self.builder.inst(Op::If, &operands, functions.map(Attribute::Function).to_vec())?)
+        Ok(self.graph.builder.inst(Op::If, &operands, functions.map(Attribute::Function).to_vec())?)
     }
 
     /// Gives a way the common parameters and adds it to the module.
@@ -194,7 +194,7 @@ impl Translator<'_, '_> {
         }
         function.results = results;
         let live = graph::sweep(&mut function);
-        let func = self.builder.module.functions.push(function);
+        let func = self.graph.builder.module.functions.push(function);
         for (value, (memory_id, offset, bytes)) in scope.placements.into_iter().filter(|(value, _)| live.contains(value)) {
             self.placements.push(Placement { function: func, value, memory_id, offset, bytes });
         }

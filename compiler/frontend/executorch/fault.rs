@@ -3,6 +3,7 @@
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::TypeError;
 use crate::ir::scalar::ExpressionError;
+use crate::operators::Error;
 
 /// Why an instruction has no translation.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +45,25 @@ impl Fault {
 impl From<Diagnostic> for Fault {
     fn from(diagnostic: Diagnostic) -> Self {
         Self::Reported(diagnostic)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        let fault = match &error {
+            Error::Type(error) => return error.clone().into(),
+            Error::Expression(error) => return error.clone().into(),
+            _ if error.is_limit() => Self::unsupported(error.to_string()),
+            _ => Self::invalid(error.to_string()),
+        };
+        let fault = match error.expectation() {
+            Some((expected, found)) => fault.expected(expected, found),
+            None => fault,
+        };
+        match error.help() {
+            Some(help) => fault.help(help),
+            None => fault,
+        }
     }
 }
 

@@ -12,7 +12,9 @@
 use super::fault::Fault;
 use super::graph;
 use super::program::Form;
-use crate::ir::{FunctionBuilder, Value};
+use crate::ir::Value;
+use crate::operators::graph::inverse;
+use crate::operators::{Graph, extents};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -160,7 +162,7 @@ pub struct Part {
 ///
 /// # Errors
 /// When the bytes hold another element type, or an element lies across two parts.
-pub fn assemble(builder: &mut FunctionBuilder<'_>, parts: &[Part], want: &Form) -> Result<Value, Fault> {
+pub fn assemble(g: &mut Graph<'_>, parts: &[Part], want: &Form) -> Result<Value, Fault> {
     if let [part] = parts {
         let whole = part.first == 0 && part.bytes == part.form.bytes();
         if whole && part.form == *want {
@@ -172,31 +174,31 @@ pub fn assemble(builder: &mut FunctionBuilder<'_>, parts: &[Part], want: &Form) 
             .expected(want.element.to_string(), part.form.element.to_string()));
     }
     let joined = match parts {
-        [part] if part.first == 0 && part.bytes == part.form.bytes() => graph::transpose(builder, part.value, &graph::order(&part.form))?,
-        [part] => flat_part(builder, part)?,
+        [part] if part.first == 0 && part.bytes == part.form.bytes() => g.transpose(part.value, &graph::order(&part.form))?,
+        [part] => flat_part(g, part)?,
         _ => {
-            let flat = parts.iter().map(|part| flat_part(builder, part)).collect::<Result<Vec<_>, _>>()?;
-            builder.concat(&flat, 0)?
+            let flat = parts.iter().map(|part| flat_part(g, part)).collect::<Result<Vec<_>, _>>()?;
+            g.concat(&flat, 0)?
         }
     };
-    let physical = graph::reshape(builder, joined, &want.physical_shape())?;
-    graph::transpose(builder, physical, &graph::inverse(&graph::order(want)))
+    let physical = g.reshape(joined, &extents(&want.physical_shape()))?;
+    Ok(g.transpose(physical, &inverse(&graph::order(want)))?)
 }
 
 /// The elements of a part in the order of memory, as one dimension.
-fn flat_part(builder: &mut FunctionBuilder<'_>, part: &Part) -> Result<Value, Fault> {
+fn flat_part(g: &mut Graph<'_>, part: &Part) -> Result<Value, Fault> {
     let size = u64::from(part.form.element.bits() / 8).max(1);
     if !part.first.is_multiple_of(size) || !part.bytes.is_multiple_of(size) {
         return Err(Fault::unsupported("reads a tensor from the middle of an element"));
     }
-    let physical = graph::transpose(builder, part.value, &graph::order(&part.form))?;
+    let physical = g.transpose(part.value, &graph::order(&part.form))?;
     let elements = part.form.elements();
-    let flat = graph::reshape(builder, physical, &[elements])?;
+    let flat = g.reshape(physical, &extents(&[elements]))?;
     let count = part.bytes / size;
     if count == elements {
         return Ok(flat);
     }
-    Ok(builder.slice(flat, graph::extents(&[part.first / size]), graph::extents(&[count]), vec![1])?)
+    Ok(g.slice(flat, &extents(&[part.first / size]), &extents(&[count]), &[1])?)
 }
 
 #[cfg(test)]
@@ -212,88 +214,88 @@ mod tests {
         Form::row_major(ElementType::F32, shape.to_vec())
     }
 
-    fn define(builder: &mut FunctionBuilder<'_>, memory: &mut Memory, start: u64, form: Form) -> Value {
-        let value = builder.param(Type::Tensor(TensorType::of(form.element, &form.shape)), None);
+    fn define(g: &mut Graph<'_>, memory: &mut Memory, start: u64, form: Form) -> Value {
+        let value = g.builder.param(Type::Tensor(TensorType::of(form.element, &form.shape)), None);
         let range = range(start, start + form.bytes());
         memory.write(range, Content::Defined(Rc::new(Definition { depth: 0, value, form })));
         value
     }
 
-    fn read(builder: &mut FunctionBuilder<'_>, memory: &Memory, start: u64, want: &Form) -> Result<Value, Fault> {
+    fn read(g: &mut Graph<'_>, memory: &Memory, start: u64, want: &Form) -> Result<Value, Fault> {
         let mut parts = Vec::new();
         for piece in memory.pieces(range(start, start + want.bytes()))? {
             let Content::Defined(d) = piece.content else { return Err(Fault::Consequence) };
             parts.push(Part { value: d.value, form: d.form.clone(), first: piece.first, bytes: piece.bytes });
         }
-        assemble(builder, &parts, want)
+        assemble(g, &parts, want)
     }
 
-    fn ops(builder: &FunctionBuilder<'_>) -> Vec<Op> {
-        builder.function.body.iter().map(|&inst| builder.function.insts[inst].op).collect()
+    fn ops(g: &Graph<'_>) -> Vec<Op> {
+        g.function().body.iter().map(|&inst| g.function().insts[inst].op).collect()
     }
 
     #[test]
     fn a_whole_read_is_the_value_itself() {
         let (mut module, mut memory) = (Module::default(), Memory::default());
-        let mut builder = FunctionBuilder::new(&mut module, "f");
-        let x = define(&mut builder, &mut memory, 64, form(&[2, 3]));
-        assert_eq!(read(&mut builder, &memory, 64, &form(&[2, 3])), Ok(x));
-        assert!(ops(&builder).is_empty());
+        let mut g = Graph::new(&mut module, "f");
+        let x = define(&mut g, &mut memory, 64, form(&[2, 3]));
+        assert_eq!(read(&mut g, &memory, 64, &form(&[2, 3])), Ok(x));
+        assert!(ops(&g).is_empty());
     }
 
     #[test]
     fn another_shape_is_a_reshape() {
         let (mut module, mut memory) = (Module::default(), Memory::default());
-        let mut builder = FunctionBuilder::new(&mut module, "f");
-        define(&mut builder, &mut memory, 0, form(&[2, 3]));
-        let y = read(&mut builder, &memory, 0, &form(&[3, 2])).unwrap();
-        assert_eq!(graph::shape_of(&builder, y).unwrap(), [3, 2]);
-        assert_eq!(ops(&builder), [Op::Reshape]);
+        let mut g = Graph::new(&mut module, "f");
+        define(&mut g, &mut memory, 0, form(&[2, 3]));
+        let y = read(&mut g, &memory, 0, &form(&[3, 2])).unwrap();
+        assert_eq!(g.shape(y).unwrap(), [3, 2]);
+        assert_eq!(ops(&g), [Op::Reshape]);
     }
 
     #[test]
     fn another_dimension_order_shows_the_bytes_as_they_lie() {
         let (mut module, mut memory) = (Module::default(), Memory::default());
-        let mut builder = FunctionBuilder::new(&mut module, "f");
+        let mut g = Graph::new(&mut module, "f");
         let last = Form { layout: Layout::from_order(&[0, 2, 1]).unwrap(), ..form(&[1, 2, 3]) };
-        define(&mut builder, &mut memory, 0, last.clone());
-        let y = read(&mut builder, &memory, 0, &form(&[6])).unwrap();
-        assert_eq!(graph::shape_of(&builder, y).unwrap(), [6]);
-        assert_eq!(ops(&builder), [Op::Transpose, Op::Reshape]);
+        define(&mut g, &mut memory, 0, last.clone());
+        let y = read(&mut g, &memory, 0, &form(&[6])).unwrap();
+        assert_eq!(g.shape(y).unwrap(), [6]);
+        assert_eq!(ops(&g), [Op::Transpose, Op::Reshape]);
         // Reading it back as it was written needs nothing.
-        assert_eq!(read(&mut builder, &memory, 0, &last), Ok(builder.function.params[0]));
+        assert_eq!(read(&mut g, &memory, 0, &last), Ok(g.function().params[0]));
     }
 
     #[test]
     fn a_part_is_a_slice() {
         let (mut module, mut memory) = (Module::default(), Memory::default());
-        let mut builder = FunctionBuilder::new(&mut module, "f");
-        define(&mut builder, &mut memory, 0, form(&[4, 2]));
-        let y = read(&mut builder, &memory, 8, &form(&[2, 2])).unwrap();
-        assert_eq!(graph::shape_of(&builder, y).unwrap(), [2, 2]);
-        assert_eq!(ops(&builder), [Op::Reshape, Op::Slice, Op::Reshape]);
-        assert!(read(&mut builder, &memory, 2, &form(&[2])).is_err(), "the middle of an element");
+        let mut g = Graph::new(&mut module, "f");
+        define(&mut g, &mut memory, 0, form(&[4, 2]));
+        let y = read(&mut g, &memory, 8, &form(&[2, 2])).unwrap();
+        assert_eq!(g.shape(y).unwrap(), [2, 2]);
+        assert_eq!(ops(&g), [Op::Reshape, Op::Slice, Op::Reshape]);
+        assert!(read(&mut g, &memory, 2, &form(&[2])).is_err(), "the middle of an element");
     }
 
     #[test]
     fn an_overwritten_range_joins_what_is_left_and_what_is_new() {
         let (mut module, mut memory) = (Module::default(), Memory::default());
-        let mut builder = FunctionBuilder::new(&mut module, "f");
-        define(&mut builder, &mut memory, 0, form(&[8]));
-        define(&mut builder, &mut memory, 8, form(&[2]));
+        let mut g = Graph::new(&mut module, "f");
+        define(&mut g, &mut memory, 0, form(&[8]));
+        define(&mut g, &mut memory, 8, form(&[2]));
         let pieces = memory.pieces(range(0, 32)).unwrap();
         assert_eq!(pieces.iter().map(|p| (p.first, p.bytes)).collect::<Vec<_>>(), [(0, 8), (0, 8), (16, 16)]);
-        let y = read(&mut builder, &memory, 0, &form(&[8])).unwrap();
-        assert_eq!(graph::shape_of(&builder, y).unwrap(), [8]);
-        assert!(ops(&builder).contains(&Op::Concat));
+        let y = read(&mut g, &memory, 0, &form(&[8])).unwrap();
+        assert_eq!(g.shape(y).unwrap(), [8]);
+        assert!(ops(&g).contains(&Op::Concat));
     }
 
     #[test]
     fn gaps_and_other_areas_are_unwritten() {
         let (mut module, mut memory) = (Module::default(), Memory::default());
-        let mut builder = FunctionBuilder::new(&mut module, "f");
-        define(&mut builder, &mut memory, 0, form(&[2]));
-        define(&mut builder, &mut memory, 12, form(&[2]));
+        let mut g = Graph::new(&mut module, "f");
+        define(&mut g, &mut memory, 0, form(&[2]));
+        define(&mut g, &mut memory, 12, form(&[2]));
         assert!(memory.pieces(range(0, 20)).is_err());
         assert!(memory.pieces(range(4, 12)).is_err());
         assert!(memory.pieces(range(20, 24)).is_err());
@@ -304,9 +306,9 @@ mod tests {
     #[test]
     fn another_element_type_is_a_named_fault() {
         let (mut module, mut memory) = (Module::default(), Memory::default());
-        let mut builder = FunctionBuilder::new(&mut module, "f");
-        define(&mut builder, &mut memory, 0, form(&[2]));
+        let mut g = Graph::new(&mut module, "f");
+        define(&mut g, &mut memory, 0, form(&[2]));
         let want = Form::row_major(ElementType::I32, vec![2]);
-        assert!(matches!(read(&mut builder, &memory, 0, &want), Err(Fault::Reported(_))));
+        assert!(matches!(read(&mut g, &memory, 0, &want), Err(Fault::Reported(_))));
     }
 }

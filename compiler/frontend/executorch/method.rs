@@ -12,6 +12,7 @@ use crate::ir::{
     Attribute, Constant, ElementType, ImportedMethodPlan, Method, Module, Op, Placement, Port, Scalar, State, StateData, TensorType, Type,
     Value,
 };
+use crate::operators::graph::inverse;
 use std::rc::Rc;
 
 /// A method and the plan that came with it.
@@ -36,9 +37,9 @@ pub fn translate(shared: &mut Shared, module: &mut Module, plan: &Plan) -> Resul
         Ok((inputs, results, outputs)) if translator.faults.is_empty() => {
             let mut placements = translator.placements;
             let own = translator.scope.placements;
-            translator.builder.function.results = results.clone();
-            let live = graph::sweep(&mut translator.builder.function);
-            let function = translator.builder.finish(results);
+            translator.graph.builder.function.results = results.clone();
+            let live = graph::sweep(&mut translator.graph.builder.function);
+            let function = translator.graph.finish(results);
             for (value, (memory_id, offset, bytes)) in own.into_iter().filter(|(value, _)| live.contains(value)) {
                 placements.push(Placement { function, value, memory_id, offset, bytes });
             }
@@ -65,7 +66,7 @@ fn whole(t: &mut Translator<'_, '_>) -> Result<Interface, Fault> {
     let mut effect = None;
     let mut variables = Vec::new();
     if !registers.is_empty() {
-        effect = Some(t.builder.param(Type::Effect, None));
+        effect = Some(t.graph.builder.param(Type::Effect, None));
     }
     for register in registers {
         if let Some(token) = effect {
@@ -75,7 +76,7 @@ fn whole(t: &mut Translator<'_, '_>) -> Result<Interface, Fault> {
         }
     }
     t.run(0, t.plan.instructions.len())?;
-    t.builder.source = None;
+    t.graph.builder.source = None;
     let (mut results, outputs) = outputs(t)?;
     for variable in &variables {
         if let Some(token) = effect {
@@ -112,7 +113,7 @@ fn inputs(t: &mut Translator<'_, '_>) -> Result<Vec<Port>, Fault> {
                     EValue::Bool(_) => ElementType::Bool,
                     _ => ElementType::F64,
                 };
-                t.builder.param(Type::Tensor(TensorType::of(element, &[])), format!("in{i}"));
+                t.graph.builder.param(Type::Tensor(TensorType::of(element, &[])), format!("in{i}"));
                 ports.push(port(i, ports.len(), true, None));
             }
             // None and strings are not passed.
@@ -156,12 +157,12 @@ fn tensor_input(t: &mut Translator<'_, '_>, register: usize, form: &Form) -> Res
         handle.form = form.clone();
     }
     let physical = TensorType::of(form.element, &form.physical_shape());
-    let name = format!("in{}", t.builder.function.params.len());
-    let param = t.builder.param(Type::Tensor(physical), name);
+    let name = format!("in{}", t.graph.builder.function.params.len());
+    let param = t.graph.builder.param(Type::Tensor(physical), name);
     if let Area::Planned(memory_id) = range.area {
         t.place(param, memory_id, range.start, range.end - range.start);
     }
-    let logical = graph::transpose(&mut t.builder, param, &graph::inverse(&graph::order(form)))?;
+    let logical = t.graph.transpose(param, &inverse(&graph::order(form)))?;
     let content = t.content(logical, form.clone());
     t.environment.memory.write(range, content);
     Ok(())
@@ -174,7 +175,7 @@ fn outputs(t: &mut Translator<'_, '_>) -> Result<(Vec<Value>, Vec<Port>), Fault>
         let (value, scalar, form) = match t.environment.registers[register].clone() {
             Register::Tensor(handle) => {
                 let logical = t.read(register).map_err(|fault| at_port(fault, "output", i))?;
-                (graph::transpose(&mut t.builder, logical, &graph::order(&handle.form))?, false, Some(handle.form))
+                (t.graph.transpose(logical, &graph::order(&handle.form))?, false, Some(handle.form))
             }
             Register::Number(number) => (number_value(t, number)?, true, None),
             Register::Loaded(definition) => (t.localize(&definition), true, None),
@@ -196,7 +197,7 @@ fn number_value(t: &mut Translator<'_, '_>, number: Number) -> Result<Value, Fau
         Number::Bool(b) => Scalar::bool(b),
         Number::Double(x) => Scalar::float(ElementType::F64, x),
     };
-    graph::scalar(&mut t.builder, scalar)
+    Ok(t.graph.scalar(scalar)?)
 }
 
 /// The registers whose bytes outlive a call: those with an initial value, and planned memory that is read before anything in the
@@ -268,8 +269,8 @@ fn load_state(t: &mut Translator<'_, '_>, register: usize, effect: Value) -> Res
     let initial = initial_value(t, meta)?;
     let name = t.shared.function_name(&format!("{}.{}", t.plan.name, meta.name.clone().unwrap_or_else(|| format!("state{register}"))));
     let ty = TensorType::of(meta.form.element, &meta.form.shape);
-    let state = t.builder.module.states.push(StateData { name, ty, initial });
-    let results = t.builder.inst(Op::LoadState, &[effect], vec![Attribute::State(state)])?;
+    let state = t.graph.builder.module.states.push(StateData { name, ty, initial });
+    let results = t.graph.builder.inst(Op::LoadState, &[effect], vec![Attribute::State(state)])?;
     let loaded = Rc::new(Definition { depth: 0, value: results[1], form: meta.form.clone() });
     t.environment.memory.write(range, Content::Defined(loaded.clone()));
     Ok((Variable { register, form: meta.form.clone(), range, state, loaded }, results[0]))
@@ -278,7 +279,7 @@ fn load_state(t: &mut Translator<'_, '_>, register: usize, effect: Value) -> Res
 fn initial_value(t: &mut Translator<'_, '_>, meta: &TensorMeta) -> Result<Option<Constant>, Fault> {
     let Storage::Planned { initial: Some((segment, index)), .. } = meta.storage else { return Ok(None) };
     let data = t.shared.file.initial_state(segment, index, meta.form.bytes())?;
-    Ok(Some(add_row_major(t.builder.module, &meta.form, data)))
+    Ok(Some(add_row_major(t.graph.builder.module, &meta.form, data)))
 }
 
 /// Stores what a state's bytes hold at the end, unless it is what was loaded.
@@ -296,5 +297,5 @@ fn store_state(t: &mut Translator<'_, '_>, variable: &Variable, effect: Value) -
         Fault::Reported(_) => Fault::unsupported("memory that outlives the call is overwritten by something else"),
         Fault::Consequence => Fault::Consequence,
     })?;
-    Ok(t.builder.inst(Op::StoreState, &[effect, value], vec![Attribute::State(variable.state)])?[0])
+    Ok(t.graph.builder.inst(Op::StoreState, &[effect, value], vec![Attribute::State(variable.state)])?[0])
 }

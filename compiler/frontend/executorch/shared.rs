@@ -6,6 +6,7 @@ use super::program::Form;
 use super::reader::File;
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::{Constant, ConstantData, Data, Module, TensorType};
+use crate::operators::graph::{inverse, permuted_constant};
 use std::collections::{HashMap, HashSet};
 
 /// See [`Shared::most_steps`].
@@ -89,7 +90,7 @@ pub fn add_row_major(module: &mut Module, form: &Form, data: Data) -> Constant {
     if form.layout.order().is_none() {
         return module.add_constant(physical.ty, physical.data);
     }
-    match graph::transposed(&physical, &graph::inverse(&graph::order(form))) {
+    match permuted_constant(&physical, &inverse(&graph::order(form))) {
         Some(logical) => module.add_constant(logical.ty, logical.data),
         None => module.add_constant(physical.ty, physical.data),
     }

@@ -6,13 +6,13 @@
 use super::control::Flow;
 use super::effects::effects;
 use super::fault::Fault;
-use super::graph;
 use super::memory::{self, Area, ByteRange, Content, Definition, Memory, Part};
 use super::ops;
 use super::program::{EValue, Form, Instruction, Plan, Storage};
 use super::shared::Shared;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Constant, Function, FunctionBuilder, Module, Placement, Source, SourceData, TensorType, Value};
+use crate::ir::{Constant, Function, Module, Placement, Source, SourceData, TensorType, Value};
+use crate::operators::Graph;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -97,7 +97,7 @@ pub struct Translator<'a, 'm> {
     /// The method.
     pub plan: &'a Plan,
     /// The function being built.
-    pub builder: FunctionBuilder<'m>,
+    pub graph: Graph<'m>,
     /// What belongs to that function.
     pub scope: Scope,
     /// The enclosing functions, the method's own first.
@@ -125,7 +125,7 @@ impl<'a, 'm> Translator<'a, 'm> {
         Self {
             shared,
             plan,
-            builder: FunctionBuilder::new(module, name),
+            graph: Graph::new(module, name),
             scope: Scope::default(),
             outer: Vec::new(),
             environment: Environment { registers, memory: Memory::default() },
@@ -163,7 +163,7 @@ impl<'a, 'm> Translator<'a, 'm> {
                 let fault = Fault::unsupported("the method runs through too many instructions: a loop that is long or never ends");
                 return Err(self.report(pc, fault));
             }
-            self.builder.source = Some(self.source(pc));
+            self.graph.builder.source = Some(self.source(pc));
             let next = match instruction {
                 Instruction::JumpFalse { condition, target } => self.jump(pc, *condition, *target).map_err(|f| self.report(pc, f))?,
                 _ => {
@@ -213,7 +213,7 @@ impl<'a, 'm> Translator<'a, 'm> {
             operator_name: self.plan.instruction_name(pc).to_owned(),
             tensor: self.plan.result_of(pc).map(|register| self.plan.register_name(register)).unwrap_or_default(),
         };
-        self.builder.module.sources.push(data)
+        self.graph.builder.module.sources.push(data)
     }
 
     /// A value that belongs to the function being built, for one of an enclosing function: a parameter through every level between.
@@ -223,7 +223,7 @@ impl<'a, 'm> Translator<'a, 'm> {
             let ty = self.outer[depth - 1].0.values[value].ty.clone();
             let (function, scope) = match self.outer.get_mut(depth) {
                 Some((function, scope)) => (function, scope),
-                None => (&mut self.builder.function, &mut self.scope),
+                None => (&mut self.graph.builder.function, &mut self.scope),
             };
             let known = scope.captures.iter().find(|(outer, _)| *outer == value).map(|(_, inner)| *inner);
             value = known.unwrap_or_else(|| {
@@ -246,13 +246,13 @@ impl<'a, 'm> Translator<'a, 'm> {
 
     fn read_handle(&mut self, handle: &Handle) -> Result<Value, Fault> {
         match &handle.place {
-            Place::Constant(constant) => return Ok(self.builder.constant(*constant)?),
+            Place::Constant(constant) => return Ok(self.graph.builder.constant(*constant)?),
             Place::Missing(fault) => return Err(fault.clone()),
             Place::Memory(..) => {}
         }
         let range = handle.range().ok_or(Fault::Consequence)?;
         if handle.form.bytes() == 0 {
-            return Ok(self.builder.literal(TensorType::of(handle.form.element, &handle.form.shape), Vec::new())?);
+            return Ok(self.graph.builder.literal(TensorType::of(handle.form.element, &handle.form.shape), Vec::new())?);
         }
         let mut parts = Vec::new();
         for piece in self.environment.memory.pieces(range)? {
@@ -263,7 +263,7 @@ impl<'a, 'm> Translator<'a, 'm> {
                 Content::Unavailable(fault) => return Err(fault),
             }
         }
-        memory::assemble(&mut self.builder, &parts, &handle.form)
+        memory::assemble(&mut self.graph, &parts, &handle.form)
     }
 
     /// The handle in a register.
@@ -284,8 +284,8 @@ impl<'a, 'm> Translator<'a, 'm> {
     /// When the register is no tensor in memory, or is one of another type or shape.
     pub fn define(&mut self, register: usize, value: Value) -> Result<(), Fault> {
         let handle = self.handle(register)?.clone();
-        let ty = self.builder.tensor(value).clone();
-        let shape = graph::shape_of(&self.builder, value)?;
+        let ty = self.graph.builder.tensor(value).clone();
+        let shape = self.graph.shape(value)?;
         if ty.element != handle.form.element {
             return Err(Fault::unsupported("the result has another element type than the operator gives")
                 .expected(ty.element.to_string(), handle.form.element.to_string()));
@@ -296,7 +296,7 @@ impl<'a, 'm> Translator<'a, 'm> {
         }
         let Place::Memory(area, start) = handle.place else { return Err(Fault::invalid("an operator writes to a constant")) };
         let range = ByteRange { area, start, end: start + form.bytes() };
-        self.builder.function.values[value].name.get_or_insert_with(|| self.plan.register_name(register));
+        self.graph.builder.function.values[value].name.get_or_insert_with(|| self.plan.register_name(register));
         if let Area::Planned(memory_id) = area {
             self.place(value, memory_id, start, form.bytes());
         }

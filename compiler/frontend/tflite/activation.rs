@@ -2,9 +2,9 @@
 
 use super::operator::{Affine, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::quantization::{integer_range, quantize};
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{ElementType, Node};
+use crate::operators::quantization::{integer_range, quantize};
+use crate::operators::terms::{Term, Terms};
 use crate::schema::tflite::ActivationFunctionType as Code;
 
 /// A clamp by its real bounds.

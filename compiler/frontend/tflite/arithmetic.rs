@@ -5,8 +5,8 @@ use super::operator::{Affine, Lowered, Operand, Operator, invalid};
 use super::requantize::multiplier;
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp, Value};
+use crate::operators::terms::{Term, Terms};
 use ElementType::{Bf16, Bool, C64, F16, F32, F64, I8, I16, I32, I64, U8, U32};
 use std::rc::Rc;
 

@@ -2,7 +2,6 @@
 
 use super::borders::around;
 use super::convolution::missing_options;
-use super::extents::IndexOperation;
 use super::operator::{Lowered, Operand, Operator, extents, invalid};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{ElementType, Extent, Scalar};
@@ -31,7 +30,7 @@ fn misfit(what: &str, extent: u64, divisor: u64) -> Diagnostic {
 fn divided(operator: &mut Operator<'_, '_, '_>, what: &str, extent: Extent, block: u64) -> Result<Extent, Diagnostic> {
     match extent {
         Extent::Static(n) if n % block != 0 => Err(misfit(what, n, block)),
-        _ => operator.combine(IndexOperation::FloorDivide, extent, Extent::Static(block)),
+        _ => Ok(operator.graph().floor_div(extent, Extent::Static(block))?),
     }
 }
 
@@ -42,7 +41,7 @@ pub(super) fn space_to_depth(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let [n, h, w, c] = input.extents[..] else { return Err(missing_options()) };
     let [rows, columns] = [divided(operator, "a height or width", h, block)?, divided(operator, "a height or width", w, block)?];
     let side = Extent::Static(block);
-    let depth = operator.product(&[c, side, side])?;
+    let depth = operator.graph().product(&[c, side, side])?;
     let value = operator.reshape_to(input.value, &[n, rows, side, columns, side, c])?;
     let value = operator.builder().transpose(value, vec![0, 1, 3, 2, 4, 5])?;
     let value = operator.reshape_to(value, &[n, rows, columns, depth])?;
@@ -56,7 +55,7 @@ pub(super) fn depth_to_space(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let [n, h, w, c] = input.extents[..] else { return Err(missing_options()) };
     let square = block.checked_mul(block).ok_or_else(|| misfit("the depth", input.shape[3], block))?;
     let (depth, side) = (divided(operator, "the depth", c, square)?, Extent::Static(block));
-    let (height, width) = (operator.product(&[h, side])?, operator.product(&[w, side])?);
+    let (height, width) = (operator.graph().product(&[h, side])?, operator.graph().product(&[w, side])?);
     let value = operator.reshape_to(input.value, &[n, h, w, side, side, depth])?;
     let value = operator.builder().transpose(value, vec![0, 1, 3, 2, 4, 5])?;
     let value = operator.reshape_to(value, &[n, height, width, depth])?;
@@ -103,7 +102,7 @@ pub(super) fn space_to_batch(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     for (&extent, &block) in spatial.iter().zip(&blocks) {
         let count = divided(operator, "a padded dimension", extent, block)?;
         apart.extend([count, Extent::Static(block)]);
-        result[0] = operator.product(&[result[0], Extent::Static(block)])?;
+        result[0] = operator.graph().product(&[result[0], Extent::Static(block)])?;
         result.push(count);
     }
     apart.push(channels);
@@ -133,15 +132,15 @@ pub(super) fn batch_to_space(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     apart.push(channels);
     let (mut joined, mut starts, mut sizes) = (vec![images], vec![Extent::Static(0)], vec![images]);
     for (d, (&extent, &block)) in spatial.iter().zip(&blocks).enumerate() {
-        let whole = operator.product(&[extent, Extent::Static(block)])?;
-        let cropped = operator.combine(IndexOperation::Add, before[d], after[d])?;
+        let whole = operator.graph().product(&[extent, Extent::Static(block)])?;
+        let cropped = operator.graph().add(before[d], after[d])?;
         let (least, most) = (operator.interval(cropped).low, operator.interval(whole).high);
         if least > most {
             return Err(invalid(315, "the crops leave nothing").expected(format!("at most {most}"), least.to_string()));
         }
         joined.push(whole);
         starts.push(before[d]);
-        sizes.push(operator.combine(IndexOperation::Subtract, whole, cropped)?);
+        sizes.push(operator.graph().sub(whole, cropped)?);
     }
     for list in [&mut joined, &mut sizes] {
         list.push(channels);

@@ -4,8 +4,8 @@
 use super::hybrid::{self, asymmetric_rows};
 use super::operator::{Operand, Operator, invalid};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
 use crate::ir::{ElementType, Extent, Value, WindowGeometry};
+use crate::operators::terms::Terms;
 use ElementType::{F16, F32, I4, I32};
 
 /// Blocks of so many elements along the last dimension of a tensor; one scale each in another tensor of the file. The zero points are 0.

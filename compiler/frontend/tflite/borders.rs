@@ -1,6 +1,6 @@
 //! Borders of one value, around extents and by amounts that may be known only when the model runs.
 
-use super::extents::{IndexOperation, ListItem};
+use super::extents::ListItem;
 use super::operator::{Operand, Operator, extents, invalid};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Extent, Scalar, TensorType, Value};
@@ -28,7 +28,7 @@ impl Operator<'_, '_, '_> {
     /// Appends a border of one value; amounts are not negative where the extent is known only when the model runs.
     pub fn pad(&mut self, value: Value, low: &[i64], high: &[i64], number: Scalar) -> Result<Value, Diagnostic> {
         let padded = self.padded(value, low, high)?;
-        Ok(self.lowering.builder.pad_to(value, low.to_vec(), high.to_vec(), number, padded)?)
+        Ok(self.lowering.graph.builder.pad_to(value, low.to_vec(), high.to_vec(), number, padded)?)
     }
 
     /// Appends a border of one value by amounts that may be known only when the model runs: those are joined to the sides.
@@ -48,13 +48,13 @@ impl Operator<'_, '_, '_> {
         for (place, amount) in [(0, amounts[0]), (1, amounts[1])] {
             if amount != Extent::Static(0) {
                 shape[dimension] = amount;
-                let number = self.lowering.builder.literal(TensorType::of(number.element(), &[]), number.to_bytes().to_vec())?;
+                let number = self.lowering.graph.builder.literal(TensorType::of(number.element(), &[]), number.to_bytes().to_vec())?;
                 let side = self.broadcast_to(number, &shape)?;
                 parts.insert(if place == 0 { 0 } else { parts.len() }, side);
-                joined = self.combine(IndexOperation::Add, joined, amount)?;
+                joined = self.graph().add(joined, amount)?;
             }
         }
-        if parts.len() == 1 { Ok(value) } else { Ok(self.lowering.builder.concat_to(&parts, dimension, joined)?) }
+        if parts.len() == 1 { Ok(value) } else { Ok(self.lowering.graph.builder.concat_to(&parts, dimension, joined)?) }
     }
 
     /// The extents of a value with a border, where some are known only when the model runs; else nothing.
@@ -66,7 +66,7 @@ impl Operator<'_, '_, '_> {
         for (extent, (&low, &high)) in extents.iter_mut().zip(low.iter().zip(high)) {
             let amount = low.checked_add(high).and_then(|amount| u64::try_from(amount).ok());
             let amount = amount.ok_or_else(|| invalid(312, "a padding is negative or too large"))?;
-            *extent = self.combine(IndexOperation::Add, *extent, Extent::Static(amount))?;
+            *extent = self.graph().add(*extent, Extent::Static(amount))?;
         }
         Ok(extents)
     }

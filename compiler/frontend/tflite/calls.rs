@@ -36,7 +36,7 @@ impl<'a> Lowering<'a, '_> {
     pub fn callee(&mut self, index: usize, arguments: &[Argument]) -> Result<Option<Callee>, Diagnostic> {
         let subgraph = self.shared.open(index)?;
         let name = subgraph.name.clone();
-        let mut inner = Lowering::new(subgraph, &mut *self.shared, &mut *self.builder.module, self.is_initialising);
+        let mut inner = Lowering::new(subgraph, &mut *self.shared, &mut *self.graph.builder.module, self.is_initialising);
         let outcome = inner.function_of(arguments);
         let found = std::mem::take(&mut inner.diagnostics);
         self.shared.close();
@@ -56,7 +56,7 @@ impl<'a> Lowering<'a, '_> {
             match slot {
                 Slot::Value(value) => {
                     values.push(value);
-                    outputs.push(Returned::Value(self.builder.tensor(value).clone()));
+                    outputs.push(Returned::Value(self.graph.builder.tensor(value).clone()));
                 }
                 Slot::Variable(variable) => outputs.push(Returned::Variable(variable)),
                 Slot::Unwritten | Slot::Poisoned => return Err(unsupported("an output depends on what is not supported")),
@@ -68,8 +68,8 @@ impl<'a> Lowering<'a, '_> {
 
     fn argument(&mut self, argument: &Argument) -> Result<Slot, Diagnostic> {
         Ok(match argument {
-            Argument::Tensor(ty) => Slot::Value(self.builder.param(Type::Tensor(ty.clone()), None)),
-            Argument::Constant(constant) => Slot::Value(self.builder.constant(*constant)?),
+            Argument::Tensor(ty) => Slot::Value(self.graph.builder.param(Type::Tensor(ty.clone()), None)),
+            Argument::Constant(constant) => Slot::Value(self.graph.builder.constant(*constant)?),
             Argument::Variable(variable) => Slot::Variable(*variable),
         })
     }
@@ -79,13 +79,13 @@ impl<'a> Lowering<'a, '_> {
         let subgraph = self.shared.open(index)?;
         let name = subgraph.name.clone();
         let slots = vec![Slot::Unwritten; subgraph.tensors.len()];
-        let outer = (std::mem::replace(&mut self.subgraph, subgraph), std::mem::replace(&mut self.slots, slots), self.builder.source);
+        let outer = (std::mem::replace(&mut self.subgraph, subgraph), std::mem::replace(&mut self.slots, slots), self.graph.builder.source);
         let first = self.diagnostics.len();
         let outcome = self.give(operands).and_then(|()| {
             self.operators();
             if self.diagnostics.len() > first { Ok(None) } else { self.outputs().map(Some) }
         });
-        (self.subgraph, self.slots, self.builder.source) = outer;
+        (self.subgraph, self.slots, self.graph.builder.source) = outer;
         self.shared.close();
         let found = self.diagnostics.split_off(first);
         self.diagnostics.extend(found.into_iter().map(|diagnostic| diagnostic.in_function(&name)));
@@ -112,7 +112,7 @@ impl<'a> Lowering<'a, '_> {
     /// An input has the element type that the subgraph declares.
     fn check_element(&self, tensor: usize, value: Value) -> Result<(), Diagnostic> {
         let info = self.info(tensor)?;
-        let element = self.builder.tensor(value).element;
+        let element = self.graph.builder.tensor(value).element;
         if element == info.element {
             return Ok(());
         }

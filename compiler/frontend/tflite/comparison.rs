@@ -5,8 +5,8 @@ use super::complex;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use super::requantize::multiplier;
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
 use crate::ir::{Comparison, ElementType, Extent, ScalarOp, Value};
+use crate::operators::terms::Terms;
 use ElementType::{Bf16, Bool, C64, F16, F32, I8, I16, I32, I64, U8};
 
 /// EQUAL, LESS and their like. 16-bit integers compare as they are; quantized ones of 8 bits are brought to a common scale first, unless they have it.

@@ -3,8 +3,8 @@
 use super::arithmetic::Binary;
 use super::operator::{Lowered, Operand, Operator, extents, invalid};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{Attribute, ElementType, Extent, Node, Op, Scalar, ScalarOp, Value};
+use crate::operators::terms::{Term, Terms};
 use ElementType::{C64, C128, F32, F64};
 
 fn bitcast(operator: &mut Operator<'_, '_, '_>, value: Value, element: ElementType) -> Result<Value, Diagnostic> {

@@ -1,13 +1,12 @@
 //! CONCATENATION, PACK and UNPACK.
 
 use super::convolution::missing_options;
-use super::extents::IndexOperation;
 use super::operator::{Affine, Lowered, Operand, Operator, invalid, unsupported};
 use super::quantize::at_zero_point;
 use super::slicing::slice;
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
 use crate::ir::{ElementType, Extent, Value};
+use crate::operators::terms::Terms;
 use crate::schema::tflite::ActivationFunctionType;
 use ElementType::{F32, I4, I8, I16, U8};
 
@@ -53,7 +52,7 @@ pub(super) fn concatenation(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     for d in (0..inputs[0].rank()).filter(|&d| d != axis) {
         for &value in &values[1..] {
             let [first, other] = [values[0], value].map(|v| operator.extents_of(v).get(d).copied());
-            operator.equate(first.unwrap_or(Extent::Static(1)), other.unwrap_or(Extent::Static(1)))?;
+            operator.graph().equate(first.unwrap_or(Extent::Static(1)), other.unwrap_or(Extent::Static(1)))?;
         }
     }
     let value = joined(operator, &values, axis)?;
@@ -68,7 +67,7 @@ fn joined(operator: &mut Operator<'_, '_, '_>, values: &[Value], axis: usize) ->
     }
     let mut sum = Extent::Static(0);
     for extent in extents {
-        sum = operator.combine(IndexOperation::Add, sum, extent)?;
+        sum = operator.graph().add(sum, extent)?;
     }
     Ok(operator.builder().concat_to(values, axis, sum)?)
 }
@@ -106,7 +105,7 @@ pub(super) fn pack(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         }
         for d in 0..input.rank() {
             let [first, other] = [inputs[0].value, input.value].map(|v| operator.extents_of(v)[d]);
-            operator.equate(first, other)?;
+            operator.graph().equate(first, other)?;
         }
         let mut shape = operator.extents_of(input.value);
         shape.insert(axis, Extent::Static(1));

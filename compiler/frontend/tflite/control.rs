@@ -69,11 +69,11 @@ pub(super) fn if_else(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if then.has_effect || otherwise.has_effect {
         values.push(lowering.effect()?);
         for branch in [&mut then, &mut otherwise] {
-            branch.take_effect(lowering.builder.module, true);
+            branch.take_effect(lowering.graph.builder.module, true);
         }
     }
     let attributes = vec![Attribute::Function(then.function), Attribute::Function(otherwise.function)];
-    let results = lowering.builder.inst(Op::If, &values, attributes)?;
+    let results = lowering.graph.builder.inst(Op::If, &values, attributes)?;
     let slots = finish(operator, &then.outputs, &results, then.has_effect);
     operator.bind_slots(&slots)
 }
@@ -100,9 +100,9 @@ fn same_outputs(then: &Callee, otherwise: &Callee) -> Result<(), Diagnostic> {
 /// What a subgraph is given for an operand. Constants are known inside where every call gives the same one.
 fn argument(operator: &Operator<'_, '_, '_>, slot: Slot, same_in_every_call: bool) -> Argument {
     match slot {
-        Slot::Value(value) => match operator.constant_of(value).filter(|_| same_in_every_call) {
+        Slot::Value(value) => match operator.lowering.graph.constant_of(value).filter(|_| same_in_every_call) {
             Some(constant) => Argument::Constant(constant),
-            None => Argument::Tensor(operator.lowering.builder.tensor(value).clone()),
+            None => Argument::Tensor(operator.lowering.graph.builder.tensor(value).clone()),
         },
         Slot::Variable(variable) => Argument::Variable(variable),
         Slot::Unwritten | Slot::Poisoned => unreachable!("operands are values or handles"),
@@ -193,10 +193,10 @@ fn as_loop(operator: &mut Operator<'_, '_, '_>, condition: usize, body: usize, o
     let (Some(mut condition), Some(mut body)) = (condition, body) else { return Ok(None) };
     keeps_types(&arguments, &body)?;
     let mut values = tensors(operands, &arguments);
-    drop_constants(lowering.builder.module, &arguments, &mut body);
+    drop_constants(lowering.graph.builder.module, &arguments, &mut body);
     if condition.has_effect || body.has_effect {
         values.push(lowering.effect()?);
-        let module = &mut *lowering.builder.module;
+        let module = &mut *lowering.graph.builder.module;
         let function = &module.functions[condition.function];
         if function.body.iter().any(|&inst| matches!(function.insts[inst].op, Op::StoreState | Op::If | Op::While) && condition.has_effect)
         {
@@ -206,7 +206,7 @@ fn as_loop(operator: &mut Operator<'_, '_, '_>, condition: usize, body: usize, o
         body.take_effect(module, true);
     }
     let attributes = vec![Attribute::Function(condition.function), Attribute::Function(body.function)];
-    let results = lowering.builder.inst(Op::While, &values, attributes)?;
+    let results = lowering.graph.builder.inst(Op::While, &values, attributes)?;
     if body.has_effect {
         lowering.effect = results.last().copied();
     }
@@ -264,18 +264,18 @@ fn written_out(
     for _ in 0..MAX_ROUNDS {
         let Some(verdict) = operator.lowering.inline(condition, &carried)? else { return Ok(None) };
         let known = match verdict.first() {
-            Some(Slot::Value(value)) => operator.constant_of(*value),
+            Some(Slot::Value(value)) => operator.graph().constant_of(*value),
             _ => None,
         };
         let Some(known) = known else { return Ok(None) };
-        if operator.lowering.builder.module.constants[known].data.bytes().iter().all(|&byte| byte == 0) {
+        if operator.lowering.graph.builder.module.constants[known].data.bytes().iter().all(|&byte| byte == 0) {
             return Ok(Some(carried));
         }
         match operator.lowering.inline(body, &carried)? {
             Some(next) if next.len() == carried.len() => carried = next,
             _ => return Ok(None),
         }
-        if operator.lowering.builder.function.body.len() > MAX_INSTRUCTIONS {
+        if operator.lowering.graph.builder.function.body.len() > MAX_INSTRUCTIONS {
             return Ok(None);
         }
     }

@@ -5,8 +5,8 @@ use super::flexbuffer::Options;
 use super::indexing::positions;
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
 use crate::ir::{Attribute, Comparison, ElementType, Extent, Op, Scalar, ScalarOp, Value};
+use crate::operators::terms::Terms;
 use ElementType::{F32, F64, I32, U8};
 
 /// The operator's options.

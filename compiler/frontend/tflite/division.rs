@@ -5,8 +5,8 @@ use super::arithmetic::{Binary, clamp_plain};
 use super::fixed;
 use super::operator::{Lowered, Operator, invalid};
 use super::requantize::multiplier;
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp};
+use crate::operators::terms::{Term, Terms};
 use ElementType::{F32, I8, I16, I32, I64, U8};
 
 /// DIV: floats, integers towards zero, and integers on quantized scales.

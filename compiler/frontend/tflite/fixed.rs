@@ -1,9 +1,9 @@
 //! gemmlowp's fixed-point functions as terms, for values that are only known when the program runs. A number with *n* integer bits holds
 //! its value times 2^(31−n) in 32 bits; a product of two has as many integer bits as both together.
 
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{Comparison, ElementType, Node, ScalarOp};
+use crate::operators::terms::{Term, Terms};
 
 /// a × b, rounded and saturating.
 pub(super) fn multiply(terms: &mut Terms, a: Node, b: Node) -> Term {

@@ -7,8 +7,8 @@ use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported}
 use super::requantize::{IntegerOutput, Scaling, bias, filter_scales, float_output, integer_output};
 use super::{convolution, hybrid};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
 use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
+use crate::operators::terms::Terms;
 use crate::schema::tflite::{FullyConnectedOptionsWeightsFormat as WeightsFormat, TensorType as TypeCode};
 use ElementType::{F32, I4, I8, I16, I32, I64, U8};
 
@@ -51,7 +51,7 @@ pub(super) fn fully_connected(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     let mut rows: Vec<Extent> = input.extents.iter().copied().filter(|e| e.as_static().is_none()).collect();
     rows.push(Extent::Static(known / depth));
-    let count = operator.product(&rows)?;
+    let count = operator.graph().product(&rows)?;
     let mut shape = vec![count, Extent::Static(units)];
     if options.keep_num_dims() {
         if input.extents.last() != Some(&Extent::Static(depth)) {

@@ -5,8 +5,8 @@ use super::operator::{Operand, Operator, unsupported};
 use super::requantize::filter_scales;
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{Attribute, Comparison, ElementType, FunctionBuilder, Node, Op, Scalar, ScalarOp, TensorType, Value};
+use crate::operators::terms::{Term, Terms};
 use ElementType::{F32, F64, I4, I8, I16, I32, U8};
 use std::rc::Rc;
 
@@ -222,7 +222,7 @@ pub(super) fn signed_filter(operator: &mut Operator<'_, '_, '_>, filter: Operand
         return Ok(filter);
     }
     let info = Rc::new(TensorInfo { element: I8, ..(*filter.info).clone() });
-    let value = match operator.constant_of(filter.value) {
+    let value = match operator.graph().constant_of(filter.value) {
         Some(constant) => {
             let module = &mut *operator.builder().module;
             let data = module.constants[constant].data.clone();

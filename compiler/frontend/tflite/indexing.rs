@@ -3,9 +3,9 @@
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
 use crate::ir::op::COMBINATIONS;
 use crate::ir::{Attribute, Comparison, ElementType, Extent, Op, Scalar, Value};
+use crate::operators::terms::Terms;
 use ElementType::{I4, I16, I32, I64};
 
 /// A tensor of one number everywhere.
@@ -61,7 +61,7 @@ pub(super) fn index_type(operator: &mut Operator<'_, '_, '_>, indices: &Operand)
 fn flat_positions(operator: &mut Operator<'_, '_, '_>, indices: &Operand, dimensions: &[u64]) -> Result<Value, Diagnostic> {
     let components = indices.shape.last().copied().unwrap_or(1);
     let outer = &indices.extents[..indices.rank().saturating_sub(1)];
-    let count = operator.product(outer)?;
+    let count = operator.graph().product(outer)?;
     let value = index_type(operator, indices)?;
     if components == 1 {
         return operator.reshape_to(value, &[count]);

@@ -3,10 +3,10 @@
 use super::operator::{Affine, Lowered, Operand, Operator, invalid};
 use super::requantize::multiplier;
 use super::tensor::TensorInfo;
-use crate::frontend::fixed_point::{divide_by_power_of_two, inverse_root_of, multiply_high};
-use crate::frontend::quantization::{Multiplier, integer_range};
-use crate::frontend::terms::Terms;
 use crate::ir::{Constant, ElementType};
+use crate::operators::fixed_point::{divide_by_power_of_two, inverse_root_of, multiply_high};
+use crate::operators::quantization::{Multiplier, integer_range};
+use crate::operators::terms::Terms;
 use ElementType::{I16, I32};
 
 /// Binds an 8-bit function of an 8-bit tensor by its value at every integer.
@@ -81,7 +81,7 @@ fn interpolated(
 }
 
 /// The table's value at a 16-bit integer: the high nine bits choose the line, the low seven the place on it.
-pub(super) fn interpolate(terms: &mut Terms, x: crate::ir::Node, table: Constant) -> crate::frontend::terms::Term {
+pub(super) fn interpolate(terms: &mut Terms, x: crate::ir::Node, table: Constant) -> crate::operators::terms::Term {
     use crate::ir::ScalarOp::{And, ShiftRight};
     let (seven, first, one, mask, half) = (terms.i32(7), terms.i32(256), terms.i32(1), terms.i32(127), terms.i32(64));
     let line = terms.op(ShiftRight, &[x, seven])?;

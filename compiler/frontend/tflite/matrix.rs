@@ -8,8 +8,8 @@ use super::requantize::{IntegerOutput, Scaling, integer_output, multiplier};
 use super::shape::output_bounds;
 use super::transposed_phases::RunTime;
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
 use crate::ir::{ElementType, Extent, ScalarOp, Value, WindowGeometry};
+use crate::operators::terms::Terms;
 use ElementType::{F32, I8, I16, I32, I64, U8};
 
 /// The two innermost dimensions swapped.
@@ -33,8 +33,8 @@ pub(super) fn batch_matmul(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     let types = [left.element(), right.element(), output.element];
     let inner = |operand: &Operand, swapped: bool| operand.extents[operand.rank() - if swapped { 2 } else { 1 }];
-    operator.equate(inner(&left, options.adj_x()), inner(&right, !options.adj_y()))?;
-    operator.meet_but(&[left.value, right.value], 2)?;
+    operator.graph().equate(inner(&left, options.adj_x()), inner(&right, !options.adj_y()))?;
+    operator.graph().meet_leading(&[left.value, right.value], 2)?;
     let rows = if options.adj_x() { swapped(operator, &left)? } else { left.value };
     // The tensor language takes the right operand transposed.
     let columns = if options.adj_y() { right.value } else { swapped(operator, &right)? };

@@ -5,10 +5,10 @@ use super::fixed;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use super::softmax::{DIFFERENCE_BITS, SUM_BITS, difference_factor, exponentials, look_up, scaled_difference, smallest_difference};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::fixed_point::divide_by_power_of_two;
-use crate::frontend::quantization::{Multiplier, integer_range};
-use crate::frontend::terms::Terms;
 use crate::ir::{Comparison, ElementType, Extent, ScalarOp, Value, WindowGeometry};
+use crate::operators::fixed_point::divide_by_power_of_two;
+use crate::operators::quantization::{Multiplier, integer_range};
+use crate::operators::terms::Terms;
 use ElementType::{F32, I8, I32, U8};
 
 fn rows(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, [ElementType; 2], Vec<i64>), Diagnostic> {
@@ -176,7 +176,7 @@ pub(super) fn local_response(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let squares = operator.map(&[input.value], terms.finish(square))?;
     // The channels as the one spatial dimension of an image.
     let last = input.rank() - 1;
-    let (pixels, along) = (operator.product(&input.extents[..last])?, input.extents[last]);
+    let (pixels, along) = (operator.graph().product(&input.extents[..last])?, input.extents[last]);
     let squares = operator.reshape_to(squares, &[pixels, along, Extent::Static(1)])?;
     let behind = (radius - 1).max(0);
     let mut geometry = WindowGeometry {

@@ -3,7 +3,9 @@
 use super::subgraph::{Lowering, Slot};
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, Kind};
-use crate::ir::{Attribute, Constant, ElementType, Expression, Extent, FunctionBuilder, Op, Scalar, TensorType, Value};
+use crate::ir::{Attribute, Constant, ElementType, Expression, Extent, FunctionBuilder, Op, Scalar, Value};
+pub(super) use crate::operators::extents;
+use crate::operators::{Error, Graph};
 use crate::schema::tflite as schema;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -59,11 +61,6 @@ pub(super) struct Operator<'l, 'a, 'm> {
     pub(super) outputs: Vec<usize>,
 }
 
-/// Extents of a static shape.
-pub(super) fn extents(shape: &[u64]) -> Vec<Extent> {
-    shape.iter().map(|&n| Extent::Static(n)).collect()
-}
-
 /// A mistake in the file.
 pub(super) fn invalid(code: u16, message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(code, Kind::Invalid, message)
@@ -74,10 +71,33 @@ pub(super) fn unsupported(message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(402, Kind::Unsupported, message)
 }
 
+impl From<Error> for Diagnostic {
+    fn from(error: Error) -> Self {
+        let (kind, code) = match &error {
+            Error::Type(error) => return error.clone().into(),
+            Error::Expression(error) => return error.clone().into(),
+            Error::DimensionTooLarge | Error::TooManyElements => (Kind::Invalid, 302),
+            Error::Permutation => (Kind::Invalid, 310),
+            Error::DynamicExtent | Error::FixedExtent { .. } | Error::UnrelatedExtents => (Kind::Unsupported, 402),
+        };
+        let diagnostic = Self::new(code, kind, error.to_string());
+        let diagnostic = match error.expectation() {
+            Some((expected, found)) => diagnostic.expected(expected, found),
+            None => diagnostic,
+        };
+        error.help().map_or(diagnostic.clone(), |help| diagnostic.help(help))
+    }
+}
+
 impl<'a, 'm> Operator<'_, 'a, 'm> {
+    /// The function being built.
+    pub fn graph(&mut self) -> &mut Graph<'m> {
+        &mut self.lowering.graph
+    }
+
     /// The builder of the function.
     pub fn builder(&mut self) -> &mut FunctionBuilder<'m> {
-        &mut self.lowering.builder
+        &mut self.lowering.graph.builder
     }
 
     /// Number of operands, those left out among them.
@@ -136,7 +156,7 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
     /// Makes a value result number `index`; its element type must be the one that the file declares.
     pub fn bind(&mut self, index: usize, value: Value) -> Lowered {
         let info = self.output(index)?;
-        let element = self.lowering.builder.tensor(value).element;
+        let element = self.lowering.graph.builder.tensor(value).element;
         if element != info.element {
             let message = "the result's type is not the one that the operator computes";
             return Err(invalid(308, message).about_tensor(&info.name).expected(element.name(), info.element.name()));
@@ -194,87 +214,57 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
 
     /// The static shape of a value.
     pub fn shape(&self, value: Value) -> Result<Vec<u64>, Diagnostic> {
-        self.lowering
-            .builder
-            .tensor(value)
-            .static_shape()
-            .ok_or_else(|| unsupported("a shape that is known only when the model runs is not supported"))
+        Ok(self.lowering.graph.shape(value)?)
     }
 
     /// Appends an element-wise expression.
     pub fn map(&mut self, operands: &[Value], expression: Expression) -> Result<Value, Diagnostic> {
-        self.meet(operands)?;
-        Ok(self.lowering.builder.map(operands, expression)?)
+        Ok(self.graph().map(operands, expression)?)
     }
 
     /// Appends any instruction with one result.
     pub fn inst(&mut self, op: Op, operands: &[Value], attributes: Vec<Attribute>) -> Result<Value, Diagnostic> {
-        Ok(self.lowering.builder.inst(op, operands, attributes)?[0])
+        Ok(self.builder().inst(op, operands, attributes)?[0])
     }
 
     /// Appends a change of shape, unless it changes nothing.
     pub fn reshape(&mut self, value: Value, shape: &[u64]) -> Result<Value, Diagnostic> {
-        if self.lowering.builder.tensor(value).static_shape().as_deref() == Some(shape) {
-            return Ok(value);
-        }
-        Ok(self.lowering.builder.reshape(value, extents(shape))?)
+        Ok(self.graph().reshape(value, &extents(shape))?)
     }
 
     /// A constant made by the compiler.
     pub fn constant(&mut self, element: ElementType, shape: &[u64], bytes: Vec<u8>) -> Result<Value, Diagnostic> {
-        Ok(self.lowering.builder.literal(TensorType::of(element, shape), bytes)?)
+        Ok(self.graph().constant(element, shape, bytes)?)
     }
 
     /// A constant of 32-bit integers.
     pub fn constant_i32(&mut self, shape: &[u64], values: &[i32]) -> Result<Value, Diagnostic> {
-        self.constant(ElementType::I32, shape, values.iter().flat_map(|n| n.to_le_bytes()).collect())
+        Ok(self.graph().constant_i32(shape, values)?)
     }
 
     /// A constant of binary32.
     pub fn constant_f32(&mut self, shape: &[u64], values: &[f32]) -> Result<Value, Diagnostic> {
-        self.constant(ElementType::F32, shape, values.iter().flat_map(|n| n.to_le_bytes()).collect())
+        Ok(self.graph().constant_f32(shape, values)?)
     }
 
     /// A constant of binary64.
     pub fn constant_f64(&mut self, shape: &[u64], values: &[f64]) -> Result<Value, Diagnostic> {
-        self.constant(ElementType::F64, shape, values.iter().flat_map(|n| n.to_le_bytes()).collect())
+        Ok(self.graph().constant_f64(shape, values)?)
     }
 
     /// A table for `lut`.
     pub fn table(&mut self, element: ElementType, bytes: Vec<u8>) -> Constant {
-        let count = bytes.len() as u64 * 8 / u64::from(element.bits());
-        self.lowering.builder.module.add_constant(TensorType::of(element, &[count]), bytes.into())
-    }
-
-    /// The constant that a value is defined as, if it is.
-    pub fn constant_of(&self, value: Value) -> Option<Constant> {
-        super::fold::defining_constant(&self.lowering.builder, value)
+        self.graph().table(element, bytes)
     }
 
     /// The bytes of an operand that is a constant.
     pub fn constant_bytes(&self, operand: &Operand) -> Option<&[u8]> {
-        Some(self.lowering.builder.module.constants[self.constant_of(operand.value)?].data.bytes())
+        self.lowering.graph.known(operand.value)
     }
 
     /// The bytes of an operand that depends on constants only, however it is computed.
     pub fn evaluated(&mut self, operand: &Operand) -> Option<&[u8]> {
-        let Lowering { builder, evaluated, .. } = &mut *self.lowering;
-        let constant = evaluated.constant(builder, operand.value)?;
-        Some(self.lowering.builder.module.constants[constant].data.bytes())
-    }
-
-    /// A value that depends on constants only as a constant; any other as it is.
-    pub fn settled(&mut self, value: Value) -> Result<Value, Diagnostic> {
-        let Lowering { builder, evaluated, .. } = &mut *self.lowering;
-        match evaluated.constant(builder, value) {
-            Some(constant) => Ok(builder.constant(constant)?),
-            None => Ok(value),
-        }
-    }
-
-    /// The bytes of a value that is a constant.
-    pub fn known(&self, value: Value) -> Option<&[u8]> {
-        Some(self.lowering.builder.module.constants[self.constant_of(value)?].data.bytes())
+        self.lowering.graph.evaluated(operand.value)
     }
 
     /// The number of an operand of one element that depends on constants only.

@@ -3,8 +3,8 @@
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
 use crate::ir::{Attribute, Comparison, ElementType, Extent, Op, ScalarOp, Value};
+use crate::operators::terms::Terms;
 use ElementType::{Bool, C64, F32, F64, I4, I16, I32, I64};
 
 /// The one number of an operand that must be a constant.

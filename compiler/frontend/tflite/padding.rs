@@ -6,8 +6,8 @@ use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, extents, invalid};
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
 use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
+use crate::operators::terms::Terms;
 use crate::schema::tflite::MirrorPadMode;
 use std::rc::Rc;
 

@@ -5,8 +5,8 @@ use super::convolution::{Spatial, missing_options};
 use super::operator::{Lowered, Operand, Operator, invalid};
 use super::run_time_windows;
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
 use crate::ir::{Comparison, ElementType, Extent, Scalar, ScalarOp, Value, WindowGeometry};
+use crate::operators::terms::Terms;
 use crate::schema::tflite::Padding;
 use ElementType::{F32, I8, I16, I32, U8};
 

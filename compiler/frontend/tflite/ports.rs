@@ -44,14 +44,14 @@ impl Lowering<'_, '_> {
             let info = self.info(tensor)?;
             let input = (subgraph, position);
             let ty = TensorType::of(info.element, &given.shape(input, &info)?);
-            let parameter = self.builder.param(Type::Tensor(ty.clone()), info.name.clone());
+            let parameter = self.graph.builder.param(Type::Tensor(ty.clone()), info.name.clone());
             let bounds: Vec<Bound> = given.bounds(input).copied().collect();
-            bound_input(&mut self.builder, parameter, &bounds)?;
+            bound_input(&mut self.graph, parameter, &bounds)?;
             let value = given.value(input, info.element, &ty.static_shape().unwrap_or_default())?;
             let known = match &value {
                 Some(bytes) => {
-                    let constant = self.builder.module.add_constant(ty, bytes.clone());
-                    self.builder.constant(constant)?
+                    let constant = self.graph.builder.module.add_constant(ty, bytes.clone());
+                    self.graph.builder.constant(constant)?
                 }
                 None => parameter,
             };
@@ -89,7 +89,7 @@ impl Lowering<'_, '_> {
 
     /// The inputs that a value depends on.
     fn inputs_of(&self, value: Value) -> Vec<Input> {
-        let function = &self.builder.function;
+        let function = &self.graph.builder.function;
         let (mut seen, mut open, mut inputs) = (BTreeSet::new(), vec![value], Vec::new());
         while let Some(value) = open.pop() {
             match function.defining_inst(value) {

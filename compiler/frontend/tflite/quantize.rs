@@ -5,9 +5,9 @@ use super::operator::{Lowered, Operand, Operator, invalid, unsupported};
 use super::requantize::multiplier;
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
-use crate::frontend::quantization::integer_range;
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{Comparison, ElementType, Node, Scalar, Value};
+use crate::operators::quantization::integer_range;
+use crate::operators::terms::{Term, Terms};
 use ElementType::{Bf16, Bool, C64, F16, F32, F64, I4, I8, I16, I32, U8};
 
 /// Scales and zero points for a map with the quantized tensor: numbers, or operands that vary along one dimension.

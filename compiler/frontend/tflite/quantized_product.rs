@@ -7,9 +7,9 @@ use super::operator::{Affine, Operator, extents, invalid, unsupported};
 use super::reduction::Reduction;
 use super::requantize::{multiplier, scale_wide};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::quantization::{Multiplier, integer_range};
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{ElementType, Extent, Node, Value};
+use crate::operators::quantization::{Multiplier, integer_range};
+use crate::operators::terms::{Term, Terms};
 use ElementType::{I32, I64};
 
 /// Elements of one product; the factors are written out one after another.

@@ -8,8 +8,8 @@ use super::operator::{Lowered, Operand, Operator, invalid, unsupported};
 use super::padding::{padded, spread};
 use super::stablehlo_indexing::body;
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{Comparison, ElementType, NanRule, Scalar, ScalarOp, Value, WindowGeometry};
+use crate::operators::terms::{Term, Terms};
 use crate::schema::tflite::{BuiltinOperator as Code, ReduceWindowFunction as Function};
 use ElementType::{Bool, I32};
 

@@ -3,9 +3,9 @@
 use super::operator::{Affine, Lowered, Operand, Operator, invalid, unsupported};
 use super::pooling::widen;
 use crate::diagnostic::Diagnostic;
-use crate::frontend::quantization::{Multiplier, integer_range};
-use crate::frontend::terms::Terms;
 use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
+use crate::operators::quantization::{Multiplier, integer_range};
+use crate::operators::terms::Terms;
 use ElementType::{Bool, F32, I8, I16, I32, I64, U8};
 
 /// A reduction as the file has it.
@@ -184,8 +184,8 @@ fn counted(operator: &mut Operator<'_, '_, '_>, reduction: &Reduction, element: 
     if known_count(reduction).is_ok() {
         return Ok(None);
     }
-    let count = operator.product(&reduction.reduced)?;
-    let count = operator.index(count)?;
+    let count = operator.graph().product(&reduction.reduced)?;
+    let count = operator.graph().index(count)?;
     let count = operator.inst(Op::IndexTensor, &[count], vec![Attribute::Element(I64)])?;
     Ok(Some(widen(operator, count, element)?))
 }

@@ -3,9 +3,9 @@
 use super::activation::Activation;
 use super::operator::{Affine, Operand, Operator, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::quantization::Multiplier;
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{ElementType, Node, Value};
+use crate::operators::quantization::Multiplier;
+use crate::operators::terms::{Term, Terms};
 
 /// How sums are brought to the output's scale.
 pub(super) enum Scaling {

@@ -5,9 +5,9 @@ use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use super::shape::output_bounds;
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{Attribute, Comparison, ElementType, Extent, Node, Op, ScalarOp, Value};
+use crate::operators::terms::{Term, Terms};
 use ElementType::{F32, I8, I16, I32, I64, U8};
 
 /// Images larger than this are no real model's.
@@ -73,12 +73,12 @@ impl Along {
             });
         }
         values.extend(operands);
-        let elements: Vec<ElementType> = values.iter().map(|&value| operator.lowering.builder.tensor(value).element).collect();
+        let elements: Vec<ElementType> = values.iter().map(|&value| operator.lowering.graph.builder.tensor(value).element).collect();
         let mut terms = Terms::new(&elements);
         let extents = [terms.input(0), terms.input(1)];
         let results = expression(&mut terms, extents)?;
         let results = operator.builder().map_many(&values, terms.finish_many(results))?;
-        results.into_iter().map(|value| operator.settled(value)).collect()
+        results.into_iter().map(|value| Ok(operator.graph().settled(value)?)).collect()
     }
 
     /// 0, 1, 2, … up to the last position of the result.
@@ -216,7 +216,7 @@ impl Neighbours {
 fn pick(operator: &mut Operator<'_, '_, '_>, value: Value, axis: usize, positions: Value) -> Result<Value, Diagnostic> {
     let count = operator.extents_of(value)[axis].as_static().and_then(|n| i32::try_from(n).ok());
     let in_order = count.is_some_and(|count| {
-        let positions = operator.known(positions);
+        let positions = operator.graph().known(positions);
         positions.is_some_and(|bytes| bytes.chunks_exact(4).eq((0..count).map(i32::to_le_bytes)))
     });
     if in_order {

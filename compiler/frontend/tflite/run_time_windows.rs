@@ -1,7 +1,6 @@
 //! Windows over images whose rows and columns are known only when the model runs.
 
 use super::convolution::{Spatial, window_geometry};
-use super::extents::IndexOperation;
 use super::operator::{Operand, Operator, invalid};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Extent, WindowGeometry};
@@ -61,7 +60,7 @@ pub(super) fn padding_before(
     let positions = along.same(operator, extent)?;
     let (most, less) = along.padding(operator, extent, positions)?;
     let most = u64::try_from(most).map_err(|_| invalid(312, "the window is too large"))?;
-    operator.combine(IndexOperation::Subtract, Extent::Static(most), less)
+    Ok(operator.graph().sub(Extent::Static(most), less)?)
 }
 
 /// Elements that a window reaches over.
@@ -79,16 +78,16 @@ struct Along {
 impl Along {
     /// ⌈extent ÷ stride⌉ windows.
     fn same(&self, operator: &mut Operator<'_, '_, '_>, extent: Extent) -> Result<Extent, Diagnostic> {
-        operator.combine(IndexOperation::CeilingDivide, extent, Extent::Static(self.stride))
+        Ok(operator.graph().ceil_div(extent, Extent::Static(self.stride))?)
     }
 
     /// As many windows as fit: ⌊(extent − reach + stride) ÷ stride⌋, none where none fits.
     fn valid(&self, operator: &mut Operator<'_, '_, '_>, extent: Extent) -> Result<Extent, Diagnostic> {
         let room = match self.stride.checked_sub(self.reach) {
-            Some(more) => operator.combine(IndexOperation::Add, extent, Extent::Static(more))?,
-            None => operator.combine(IndexOperation::Subtract, extent, Extent::Static(self.reach - self.stride))?,
+            Some(more) => operator.graph().add(extent, Extent::Static(more))?,
+            None => operator.graph().sub(extent, Extent::Static(self.reach - self.stride))?,
         };
-        operator.combine(IndexOperation::FloorDivide, room, Extent::Static(self.stride))
+        Ok(operator.graph().floor_div(room, Extent::Static(self.stride))?)
     }
 
     /// The most padding that SAME puts before the first element, and how much less it is for this extent: half of what the windows
@@ -99,11 +98,11 @@ impl Along {
         if self.stride == 1 {
             return Ok((low, Extent::Static(0)));
         }
-        let end = operator.combine(IndexOperation::Multiply, positions, Extent::Static(self.stride))?;
-        let end = operator.combine(IndexOperation::Add, end, Extent::Static(self.reach))?;
-        let beyond = operator.combine(IndexOperation::Subtract, end, extent)?;
-        let beyond = operator.combine(IndexOperation::Subtract, beyond, Extent::Static(self.stride))?;
-        let before = operator.combine(IndexOperation::FloorDivide, beyond, Extent::Static(2))?;
-        Ok((low, operator.combine(IndexOperation::Subtract, Extent::Static(most), before)?))
+        let end = operator.graph().mul(positions, Extent::Static(self.stride))?;
+        let end = operator.graph().add(end, Extent::Static(self.reach))?;
+        let beyond = operator.graph().sub(end, extent)?;
+        let beyond = operator.graph().sub(beyond, Extent::Static(self.stride))?;
+        let before = operator.graph().floor_div(beyond, Extent::Static(2))?;
+        Ok((low, operator.graph().sub(Extent::Static(most), before)?))
     }
 }

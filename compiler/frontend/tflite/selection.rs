@@ -3,9 +3,9 @@
 use super::indexing::{filled, positions, scatter};
 use super::operator::{Lowered, Operator, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
 use crate::ir::op::SEARCHES;
 use crate::ir::{Attribute, Comparison, ElementType, Extent, Interval, Op, Scalar, Value};
+use crate::operators::terms::Terms;
 use ElementType::{Bool, F32, I8, I16, I32, I64, U8, U32};
 
 /// Elements of a tensor all pairs of which UNIQUE compares.

@@ -2,12 +2,12 @@
 //! BROADCAST_ARGS, RANGE.
 
 use super::convolution::missing_options;
-use super::extents::{IndexOperation, ListItem};
+use super::extents::ListItem;
 use super::operator::{Lowered, Operand, Operator, extents, invalid};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
 use crate::ir::size::Size;
 use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
+use crate::operators::terms::Terms;
 use crate::schema::tflite::TensorType as TypeCode;
 use ElementType::{I32, I64};
 
@@ -28,7 +28,7 @@ pub(super) fn reshape(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let is_open = |d: &usize| wanted[*d] == ListItem::Number(-1);
     let open: Vec<usize> = (0..wanted.len()).filter(is_open).collect();
     let mut shape: Vec<Extent> = wanted.iter().map(|n| n.extent().unwrap_or(Extent::Static(1))).collect();
-    let count = |operator: &Operator<'_, '_, '_>, shape: &[Extent]| operator.lowering.builder.function.size(shape);
+    let count = |operator: &Operator<'_, '_, '_>, shape: &[Extent]| operator.lowering.graph.builder.function.size(shape);
     let all = count(operator, &input.extents);
     let error = || {
         let expected = format!("{} elements", input.elements());
@@ -39,7 +39,7 @@ pub(super) fn reshape(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     if let ([open], Some(all), Some(known)) = (&open[..], &all, count(operator, &shape)) {
         let rest = quotient(all, &known).ok_or_else(error)?;
-        shape[*open] = operator.product(&rest)?;
+        shape[*open] = operator.graph().product(&rest)?;
     }
     let (has, wants) = (all, count(operator, &shape));
     let is_known = |size: &Option<Size>| size.as_ref().is_some_and(|size| size.extents.is_empty());
@@ -134,7 +134,7 @@ pub(super) fn tile(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     for (&extent, &times) in input.extents.iter().zip(&factors) {
         apart.extend([Extent::Static(1), extent]);
         repeated.extend([times, extent]);
-        joined.push(operator.product(&[extent, times])?);
+        joined.push(operator.graph().product(&[extent, times])?);
     }
     let value = operator.reshape_to(input.value, &apart)?;
     let value = operator.broadcast_to(value, &repeated)?;
@@ -273,11 +273,11 @@ fn dynamic_range(operator: &mut Operator<'_, '_, '_>, items: &[ListItem]) -> Low
     let (Some(start), Some(limit), Ok(step @ 1..)) = (start.extent(), limit.extent(), i32::try_from(step)) else {
         return Err(super::extents::dynamic());
     };
-    let distance = operator.combine(IndexOperation::Subtract, limit, start)?;
-    let count = operator.combine(IndexOperation::CeilingDivide, distance, Extent::Static(step as u64))?;
+    let distance = operator.graph().sub(limit, start)?;
+    let count = operator.graph().ceil_div(distance, Extent::Static(step as u64))?;
     let attributes = vec![Attribute::Extents(vec![count]), Attribute::Int(0), Attribute::Element(element)];
     let steps = operator.inst(Op::Iota, &[], attributes)?;
-    let start = operator.index(start)?;
+    let start = operator.graph().index(start)?;
     let start = operator.inst(Op::IndexTensor, &[start], vec![Attribute::Element(element)])?;
     let mut terms = Terms::new(&[element, element]);
     let (number, start_term, step) = (terms.input(0), terms.input(1), terms.constant(Scalar::int(element, step.into())));

@@ -4,8 +4,8 @@ use super::convolution::symmetric;
 use super::operator::{Lowered, Operand, Operator};
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{Comparison, Constant, ElementType, Node, ScalarOp};
+use crate::operators::terms::{Term, Terms};
 use ElementType::{I16, I32, U16};
 
 /// What brings an input to the table's steps, 512 (256 for the hyperbolic tangent) to each: `(x × multiplier + half) >> shift`.

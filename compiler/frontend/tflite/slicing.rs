@@ -1,7 +1,7 @@
 //! SLICE, STRIDED_SLICE, SPLIT, SPLIT_V, GATHER and REVERSE_V2.
 
 use super::convolution::missing_options;
-use super::extents::{IndexOperation, ListItem};
+use super::extents::ListItem;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Attribute, ElementType, Extent, Op, Value};
@@ -63,7 +63,7 @@ fn dynamic_slice_box(operator: &mut Operator<'_, '_, '_>, input: &Operand, begin
         let whole = size[d] == ListItem::Number(-1);
         sizes.push(match size[d].extent() {
             Some(count) => count,
-            None if whole => operator.combine(IndexOperation::Subtract, input.extents[d], start)?,
+            None if whole => operator.graph().sub(input.extents[d], start)?,
             None => return Err(invalid(315, format!("the slice leaves dimension {d}"))),
         });
         starts.push(start);
@@ -205,8 +205,8 @@ fn dynamic_cut(
     };
     let zero = Extent::Static(0);
     let from_end = |operator: &mut Operator<'_, '_, '_>, position: ListItem| match position.extent() {
-        Some(position) => operator.combine(IndexOperation::Minimum, position, extent),
-        None if let ListItem::Number(n) = position => operator.combine(IndexOperation::Subtract, extent, Extent::Static(n.unsigned_abs())),
+        Some(position) => Ok(operator.graph().min(position, extent)?),
+        None if let ListItem::Number(n) = position => Ok(operator.graph().sub(extent, Extent::Static(n.unsigned_abs()))?),
         None => Err(super::extents::dynamic()),
     };
     if dropped && !open_begin {
@@ -224,14 +224,14 @@ fn dynamic_cut(
     let stop = match (open_end, end.extent()) {
         (true, _) => extent,
         (false, Some(end)) if offset => {
-            let end = operator.combine(IndexOperation::Add, end, start)?;
-            operator.combine(IndexOperation::Minimum, end, extent)?
+            let end = operator.graph().add(end, start)?;
+            operator.graph().min(end, extent)?
         }
         (false, _) if offset => return Err(super::extents::dynamic()),
         (false, _) => from_end(operator, end)?,
     };
-    let distance = operator.combine(IndexOperation::Subtract, stop, start)?;
-    let count = operator.combine(IndexOperation::CeilingDivide, distance, Extent::Static(stride as u64))?;
+    let distance = operator.graph().sub(stop, start)?;
+    let count = operator.graph().ceil_div(distance, Extent::Static(stride as u64))?;
     Ok(Cut { start, count, stride, ..Cut::whole(extent) })
 }
 
@@ -319,7 +319,7 @@ pub(super) fn reverse(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let mut strides = vec![1; input.rank()];
     for axis in operator.integers(&list, "axes")? {
         let axis = operator.axis(axis, input.rank())?;
-        starts[axis] = operator.combine(IndexOperation::Subtract, input.extents[axis], Extent::Static(1))?;
+        starts[axis] = operator.graph().sub(input.extents[axis], Extent::Static(1))?;
         strides[axis] = -1;
     }
     let value = operator.builder().slice(input.value, starts, input.extents.clone(), strides)?;

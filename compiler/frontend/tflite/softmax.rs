@@ -5,10 +5,10 @@ use super::fixed;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use super::pooling::widen;
 use crate::diagnostic::Diagnostic;
-use crate::frontend::fixed_point::{divide_by_power_of_two, exp_of_negative, multiply_high};
-use crate::frontend::quantization::{Multiplier, integer_range};
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{Constant, ElementType, Node, ScalarOp, Value};
+use crate::operators::fixed_point::{divide_by_power_of_two, exp_of_negative, multiply_high};
+use crate::operators::quantization::{Multiplier, integer_range};
+use crate::operators::terms::{Term, Terms};
 use ElementType::{F16, F32, I8, I16, I32, U8};
 
 /// Integer bits of a scaled difference from the row's maximum.

@@ -4,8 +4,8 @@ use super::lookup::{interpolate, points};
 use super::operator::{Operand, Operator};
 use super::requantize::multiplier;
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{Constant, ElementType, Node, ScalarOp, Value};
+use crate::operators::terms::{Term, Terms};
 use ElementType::{I16, I32, I64};
 
 /// A table of a function over `from × (x − zero point)` whose results count in steps of 2 ÷ 65535.

@@ -6,10 +6,10 @@
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::op::COMBINATIONS;
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{Attribute, Comparison, ElementType, Expression, Node, Op, Scalar, ScalarOp, Value};
+use crate::operators::terms::{Term, Terms};
 use crate::schema::tflite::BuiltinOperator as Code;
 use ElementType::{Bool, C64, C128, I32, I64};
 
@@ -181,7 +181,7 @@ fn places(
         offsets[d] = Some(operands.len());
         operands.push(operator.inst(Op::Iota, &[], attributes)?);
     }
-    let elements: Vec<ElementType> = operands.iter().map(|&value| operator.lowering.builder.tensor(value).element).collect();
+    let elements: Vec<ElementType> = operands.iter().map(|&value| operator.lowering.graph.builder.tensor(value).element).collect();
     let places = Places { terms: Terms::new(&elements), ty, boxes, outside };
     let place = operator.map(&operands, places.row(&offsets)?)?;
     // Where nothing names a box, nothing says how many there are.

@@ -5,9 +5,10 @@ use super::operator::{Operator, invalid, unsupported};
 use super::ports::Port;
 use super::shared::Shared;
 use super::tensor::TensorInfo;
-use super::{Subgraph, external, fold, registry};
+use super::{Subgraph, external, registry};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Func, FunctionBuilder, Module, Op, SourceData, TensorType, Type, Value};
+use crate::ir::{Func, Module, SourceData, TensorType, Type, Value};
+use crate::operators::Graph;
 use crate::schema::tflite as schema;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -30,7 +31,7 @@ pub(super) enum Slot {
 
 /// A subgraph on its way into a function.
 pub(super) struct Lowering<'a, 'm> {
-    pub(super) builder: FunctionBuilder<'m>,
+    pub(super) graph: Graph<'m>,
     pub(super) shared: &'m mut Shared<'a>,
     /// Orders reads and writes of variables; none before the first of them.
     pub(super) effect: Option<Value>,
@@ -40,8 +41,6 @@ pub(super) struct Lowering<'a, 'm> {
     pub(super) slots: Vec<Slot>,
     /// The input of the method that a parameter is.
     pub(super) inputs: HashMap<Value, (usize, usize)>,
-    /// Numbers of computed tensors that operators asked for.
-    pub(super) evaluated: fold::Evaluated,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
@@ -103,17 +102,16 @@ pub(super) fn initialise(index: usize, module: &mut Module, shared: &mut Shared<
 
 impl<'a, 'm> Lowering<'a, 'm> {
     pub(super) fn new(subgraph: Rc<Subgraph<'a>>, shared: &'m mut Shared<'a>, module: &'m mut Module, is_initialising: bool) -> Self {
-        let builder = FunctionBuilder::new(module, shared.function_name(&subgraph.name));
+        let graph = Graph::new(module, shared.function_name(&subgraph.name));
         let slots = vec![Slot::Unwritten; subgraph.tensors.len()];
-        let evaluated = fold::Evaluated::default();
-        Self { builder, shared, effect: None, is_initialising, subgraph, slots, inputs: HashMap::new(), evaluated, diagnostics: Vec::new() }
+        Self { graph, shared, effect: None, is_initialising, subgraph, slots, inputs: HashMap::new(), diagnostics: Vec::new() }
     }
 
     /// Ends the function; the token of its effects, if there are any, is its last result.
     pub(super) fn finish(&mut self, mut results: Vec<Value>) -> Func {
         results.extend(self.effect);
-        let function = std::mem::take(&mut self.builder.function);
-        self.builder.module.functions.push(crate::ir::Function { results, ..function })
+        let function = std::mem::take(&mut self.graph.builder.function);
+        self.graph.builder.module.functions.push(crate::ir::Function { results, ..function })
     }
 
     /// The token that orders the next read or write of a variable. The first one is the function's last parameter.
@@ -121,7 +119,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
         if self.is_initialising {
             return Err(unsupported("a variable that is read to initialise others is not supported"));
         }
-        let builder = &mut self.builder;
+        let builder = &mut self.graph.builder;
         Ok(*self.effect.get_or_insert_with(|| builder.param(Type::Effect, None)))
     }
 
@@ -159,8 +157,8 @@ impl<'a> Lowering<'a, '_> {
             None if ty.static_elements() == Some(0) => Vec::new().into(),
             None => return Err(invalid(204, "the tensor is read before anything writes it").about_tensor(&info.name)),
         };
-        let constant = self.builder.module.add_constant(ty, data);
-        let value = self.builder.constant(constant)?;
+        let constant = self.graph.builder.module.add_constant(ty, data);
+        let value = self.graph.builder.constant(constant)?;
         self.write(tensor, value);
         Ok(value)
     }
@@ -168,7 +166,7 @@ impl<'a> Lowering<'a, '_> {
     /// Makes a value the contents of a tensor.
     pub(super) fn write(&mut self, tensor: usize, value: Value) {
         self.slots[tensor] = Slot::Value(value);
-        let data = &mut self.builder.function.values[value];
+        let data = &mut self.graph.builder.function.values[value];
         if let (None, Ok(info)) = (&data.name, &self.subgraph.tensors[tensor]) {
             data.name = Some(info.name.clone());
         }
@@ -228,8 +226,8 @@ impl<'a> Lowering<'a, '_> {
             .and_then(|&tensor| self.subgraph.tensors[tensor].as_ref().ok())
             .map_or_else(String::new, |info| info.name.clone());
         let source = SourceData { function: self.subgraph.name.clone(), operator: index as u32, operator_name: code.name.clone(), tensor };
-        self.builder.source = Some(self.builder.module.sources.push(source));
-        let start = self.builder.function.body.len();
+        self.graph.builder.source = Some(self.graph.builder.module.sources.push(source));
+        let start = self.graph.builder.function.body.len();
         let mut operator = Operator { lowering: self, record, inputs, outputs: outputs.clone() };
         match (lower, symbol) {
             (Some(lower), _) => lower(&mut operator)?,
@@ -247,15 +245,9 @@ impl<'a> Lowering<'a, '_> {
         let written =
             outputs.iter().filter_map(|&tensor| if let Slot::Value(value) = self.slots[tensor] { Some((tensor, value)) } else { None });
         let (tensors, values): (Vec<usize>, Vec<Value>) = written.unzip();
-        let Some(constants) = fold::constants(&mut self.builder, start, &values) else { return };
-        // Constants stay: they may be tensors that operators behind this one read too.
-        let computed = self.builder.function.body.split_off(start);
-        let function = &mut self.builder.function;
-        function.body.extend(computed.into_iter().filter(|&inst| function.insts[inst].op == Op::Constant));
-        for (tensor, constant) in tensors.into_iter().zip(constants) {
-            if let Ok(value) = self.builder.constant(constant) {
-                self.write(tensor, value);
-            }
+        let Some(folded) = self.graph.fold_from(start, &values) else { return };
+        for (tensor, value) in tensors.into_iter().zip(folded) {
+            self.write(tensor, value);
         }
     }
 

@@ -4,9 +4,9 @@ use super::convolution::missing_options;
 use super::indexing::positions;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
 use crate::ir::op::SEARCHES;
 use crate::ir::{Attribute, Comparison, ElementType, Extent, Op, Scalar, Value};
+use crate::operators::terms::Terms;
 use ElementType::{Bool, F32, I4, I8, I32, I64, U8};
 
 /// ONE_HOT: one number where the position along the new axis is the index, another elsewhere.

@@ -5,7 +5,6 @@
 
 use super::activation::Activation;
 use super::convolution::{self, Convolution, Kind, Spatial};
-use super::extents::IndexOperation;
 use super::operator::{Operand, Operator, extents, unsupported};
 use super::run_time_windows::padding_before;
 use crate::diagnostic::Diagnostic;
@@ -49,8 +48,8 @@ impl RunTime {
                 return Err(unsupported(message).expected(format!("at most {window}"), stride.to_string()));
             }
             let cut = padding_before(operator, spatial.padding, stride, wanted, window)?;
-            let end = operator.combine(IndexOperation::Add, wanted, cut)?;
-            positions.push(operator.combine(IndexOperation::CeilingDivide, end, Extent::Static(stride))?);
+            let end = operator.graph().add(wanted, cut)?;
+            positions.push(operator.graph().ceil_div(end, Extent::Static(stride))?);
             before.push(cut);
         }
         let taps = |d: usize, first: u64| Taps { first, count: (self.filter.shape[d + 1] - first).div_ceil(strides[d]) };
@@ -123,7 +122,7 @@ impl RunTime {
         let turns = strides.map(Extent::Static);
         let apart = operator.reshape_to(side_by_side, &[batch, rows, columns, turns[0], turns[1], channels])?;
         let value = operator.builder().transpose(apart, vec![0, 1, 3, 2, 4, 5])?;
-        let (rows, columns) = (operator.product(&[rows, turns[0]])?, operator.product(&[columns, turns[1]])?);
+        let (rows, columns) = (operator.graph().product(&[rows, turns[0]])?, operator.graph().product(&[columns, turns[1]])?);
         operator.reshape_to(value, &[batch, rows, columns, channels])
     }
 }

@@ -7,9 +7,9 @@ use super::requantize::multiplier;
 use super::sigmoid16;
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
-use crate::frontend::quantization::integer_range;
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp};
+use crate::operators::quantization::integer_range;
+use crate::operators::terms::{Term, Terms};
 use ElementType::{Bf16, Bool, F16, F32, F64, I8, I16, I32, I64, U8};
 use std::rc::Rc;
 

@@ -9,9 +9,9 @@ use super::external;
 use super::indexing::{filled, positions};
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
 use crate::ir::op::COMBINATIONS;
 use crate::ir::{Attribute, Comparison, ElementType, Node, Op, Scalar, ScalarOp, Value};
+use crate::operators::terms::Terms;
 use crate::schema::tflite::{ActivationFunctionType, Padding};
 use ElementType::{F32, I32};
 

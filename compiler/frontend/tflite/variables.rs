@@ -72,7 +72,7 @@ pub(super) fn read(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let number = operator.variable(0)?;
     let output = operator.output(0)?;
     let lowering = &mut *operator.lowering;
-    let state = lowering.shared.variables.state(lowering.builder.module, number, &TensorType::of(output.element, &output.shape))?;
+    let state = lowering.shared.variables.state(lowering.graph.builder.module, number, &TensorType::of(output.element, &output.shape))?;
     let value = lowering.load_state(state)?;
     operator.bind(0, value)
 }
@@ -82,15 +82,15 @@ pub(super) fn assign(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 0..=0)?;
     let number = operator.variable(0)?;
     let value = operator.input(1)?;
-    let contents: Option<Constant> = operator.constant_of(value.value);
+    let contents: Option<Constant> = operator.graph().constant_of(value.value);
     let lowering = &mut *operator.lowering;
-    let ty = lowering.builder.tensor(value.value).clone();
-    let state = lowering.shared.variables.state(lowering.builder.module, number, &ty)?;
+    let ty = lowering.graph.builder.tensor(value.value).clone();
+    let state = lowering.shared.variables.state(lowering.graph.builder.module, number, &ty)?;
     if !lowering.is_initialising {
         return lowering.store_state(state, value.value);
     }
     let contents = contents.ok_or_else(|| unsupported("first contents that are not constant are not supported"))?;
-    lowering.builder.module.states[state].initial = Some(contents);
+    lowering.graph.builder.module.states[state].initial = Some(contents);
     Ok(())
 }
 
@@ -108,20 +108,20 @@ pub(super) fn call_once(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if !lowering.shared.variables.initialised.insert(index) {
         return Ok(());
     }
-    initialise(index, lowering.builder.module, lowering.shared)
+    initialise(index, lowering.graph.builder.module, lowering.shared)
 }
 
 impl Lowering<'_, '_> {
     fn load_state(&mut self, state: State) -> Result<Value, Diagnostic> {
         let effect = self.effect()?;
-        let results = self.builder.inst(Op::LoadState, &[effect], vec![Attribute::State(state)])?;
+        let results = self.graph.builder.inst(Op::LoadState, &[effect], vec![Attribute::State(state)])?;
         self.effect = Some(results[0]);
         Ok(results[1])
     }
 
     fn store_state(&mut self, state: State, value: Value) -> Lowered {
         let effect = self.effect()?;
-        let results = self.builder.inst(Op::StoreState, &[effect, value], vec![Attribute::State(state)])?;
+        let results = self.graph.builder.inst(Op::StoreState, &[effect, value], vec![Attribute::State(state)])?;
         self.effect = Some(results[0]);
         Ok(())
     }
@@ -147,7 +147,7 @@ impl Lowering<'_, '_> {
         if let Some(&state) = self.shared.variables.tensors.get(&key) {
             return Ok(state);
         }
-        let module = &mut *self.builder.module;
+        let module = &mut *self.graph.builder.module;
         let ty = TensorType::of(info.element, &info.shape);
         let zero_point = info.quantization.as_ref().and_then(|q| q.zero_points.first()).map_or(0, |&zero_point| zero_point as u8);
         let initial = match &info.data {

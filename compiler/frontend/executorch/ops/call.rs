@@ -1,10 +1,10 @@
 //! A call of an operator: its arguments as what they should be, and its results.
 
 use super::super::fault::Fault;
-use super::super::graph;
 use super::super::program::{EValue, Form};
 use super::super::translate::{Number, Register, Translator};
 use crate::ir::{ElementType, ExpressionBuilder, FunctionBuilder, Node, Scalar, Value};
+use crate::operators::{Graph, extents};
 
 /// One call. Arguments are registers in the order of the operator's schema, results last, then the result once more.
 pub struct Call<'c, 'a, 'm> {
@@ -29,8 +29,13 @@ fn wrong_kind(index: usize, expected: &str, found: &str) -> Fault {
 
 impl<'m> Call<'_, '_, 'm> {
     /// The function being built.
+    pub fn graph(&mut self) -> &mut Graph<'m> {
+        &mut self.translator.graph
+    }
+
+    /// Its builder.
     pub fn builder(&mut self) -> &mut FunctionBuilder<'m> {
-        &mut self.translator.builder
+        &mut self.translator.graph.builder
     }
 
     /// The register of an argument.
@@ -274,7 +279,7 @@ impl<'m> Call<'_, '_, 'm> {
 
     /// The element type of a value.
     pub fn element(&self, value: Value) -> ElementType {
-        self.translator.builder.tensor(value).element
+        self.translator.graph.element(value)
     }
 
     /// The shape of a value.
@@ -282,7 +287,7 @@ impl<'m> Call<'_, '_, 'm> {
     /// # Errors
     /// When it is not known at compile time.
     pub fn shape(&self, value: Value) -> Result<Vec<u64>, Fault> {
-        graph::shape_of(&self.translator.builder, value)
+        Ok(self.translator.graph.shape(value)?)
     }
 
     /// A dimension argument: negative ones count from the end. A scalar has dimension 0 too.
@@ -331,7 +336,7 @@ impl<'m> Call<'_, '_, 'm> {
     /// # Errors
     /// When the number of elements differs.
     pub fn reshape(&mut self, value: Value, shape: &[u64]) -> Result<Value, Fault> {
-        graph::reshape(&mut self.translator.builder, value, shape)
+        Ok(self.graph().reshape(value, &extents(shape))?)
     }
 
     /// Permuted dimensions.
@@ -339,7 +344,7 @@ impl<'m> Call<'_, '_, 'm> {
     /// # Errors
     /// When the permutation does not fit.
     pub fn transpose(&mut self, value: Value, permutation: &[usize]) -> Result<Value, Fault> {
-        graph::transpose(&mut self.translator.builder, value, permutation)
+        Ok(self.graph().transpose(value, permutation)?)
     }
 }
 

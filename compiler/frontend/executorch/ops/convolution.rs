@@ -2,11 +2,12 @@
 //! transposed when the model is loaded.
 
 use super::super::fault::Fault;
-use super::super::graph;
 use super::Translate;
 use super::call::Call;
 use super::matrix::{accumulator, add_bias};
 use crate::ir::{Scalar, Value, WindowGeometry};
+use crate::operators::extents;
+use crate::operators::graph::inverse;
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[("aten::convolution.out", convolution)];
 
@@ -47,7 +48,7 @@ fn convolution(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
         Some(bias) => add_bias(c, y, bias)?,
         None => y,
     };
-    let y = c.transpose(y, &graph::inverse(&permutation))?;
+    let y = c.transpose(y, &inverse(&permutation))?;
     c.finish(y)
 }
 
@@ -62,7 +63,7 @@ fn limited(list: Vec<i64>, low: i64, what: &str) -> Result<Vec<i64>, Fault> {
 fn plain(c: &mut Call<'_, '_, '_>, input: Value, weight: Value, g: &Geometry) -> Result<Value, Fault> {
     let rank = c.shape(weight)?.len();
     let filter = c.transpose(weight, &channels_last(rank))?;
-    let filter = graph::settle(c.builder(), filter)?;
+    let filter = c.graph().settle_transpose(filter)?;
     let geometry = WindowGeometry {
         strides: g.stride.clone(),
         dilation: g.dilation.clone(),
@@ -121,7 +122,7 @@ fn turned_filter(c: &mut Call<'_, '_, '_>, weight: Value, groups: u64) -> Result
     let backwards = |d: usize| d > 0 && d + 1 < rank && joined[d] > 0;
     let start: Vec<u64> = (0..rank).map(|d| if backwards(d) { joined[d] - 1 } else { 0 }).collect();
     let stride = (0..rank).map(|d| if backwards(d) { -1 } else { 1 }).collect();
-    Ok(c.builder().slice(weight, graph::extents(&start), graph::extents(&joined), stride)?)
+    Ok(c.builder().slice(weight, extents(&start), extents(&joined), stride)?)
 }
 
 /// stride − 1 zeros behind each element of the spatial dimensions.

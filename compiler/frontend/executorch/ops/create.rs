@@ -1,11 +1,11 @@
 //! Tensors from nothing but a shape.
 
 use super::super::fault::Fault;
-use super::super::graph;
 use super::super::translate::Number;
 use super::Translate;
 use super::call::Call;
 use crate::ir::{Attribute, ElementType, Op, ScalarOp};
+use crate::operators::extents;
 
 type Outcome = Result<(), Fault>;
 
@@ -37,15 +37,15 @@ fn filled(c: &mut Call<'_, '_, '_>, size: Size, number: Number) -> Outcome {
         }
     };
     let element = c.out_form(c.out())?.element;
-    let one = graph::scalar(c.builder(), number.to_scalar(element))?;
-    let y = graph::broadcast(c.builder(), one, &shape)?;
+    let one = c.graph().scalar(number.to_scalar(element))?;
+    let y = c.graph().broadcast(one, &extents(&shape))?;
     c.finish(y)
 }
 
 fn scalar(c: &mut Call<'_, '_, '_>) -> Outcome {
     let element = c.out_form(c.out())?.element;
     let y = match c.operand(0)? {
-        super::call::Operand::Number(number) => graph::scalar(c.builder(), number.to_scalar(element))?,
+        super::call::Operand::Number(number) => c.graph().scalar(number.to_scalar(element))?,
         super::call::Operand::Tensor(value) => c.reshape(value, &[])?,
     };
     c.finish(y)
@@ -61,7 +61,7 @@ fn range(c: &mut Call<'_, '_, '_>, start: Number, end: Number, step: Number) -> 
     }
     let whole = out.element.is_integer() && [start, end, step].iter().all(|n| !matches!(n, Number::Double(_)));
     let ty = if whole { ElementType::I64 } else { super::call::float_type(out.element) };
-    let attributes = vec![Attribute::Extents(graph::extents(&[count as u64])), Attribute::Int(0), Attribute::Element(ElementType::I64)];
+    let attributes = vec![Attribute::Extents(extents(&[count as u64])), Attribute::Int(0), Attribute::Element(ElementType::I64)];
     let positions = c.builder().inst(Op::Iota, &[], attributes)?[0];
     let y = c.map(&[positions], |b, n| {
         let (start, step) = (b.constant(start.to_scalar(ty)), b.constant(step.to_scalar(ty)));

@@ -1,11 +1,12 @@
 //! Elements picked by index: from index tensors, or from indices known at compile time.
 
 use super::super::fault::Fault;
-use super::super::graph;
 use super::super::translate::Register;
 use super::Translate;
 use super::call::Call;
 use crate::ir::{Attribute, Comparison, ElementType, Op, Scalar, ScalarOp, Value};
+use crate::operators::extents;
+use crate::operators::graph::inverse;
 
 type Outcome = Result<(), Fault>;
 
@@ -35,7 +36,7 @@ pub(super) fn pick_known(c: &mut Call<'_, '_, '_>, data: Value, indices: &[i64],
         return Err(Fault::invalid("an index is out of range").expected(format!("less than {extent}"), index.to_string()));
     }
     let numbers: Vec<Scalar> = indices.iter().map(|&n| Scalar::int(ElementType::I64, n)).collect();
-    let indices = graph::vector(c.builder(), ElementType::I64, &numbers, shape)?;
+    let indices = c.graph().numbers(ElementType::I64, shape, &numbers)?;
     pick(c, data, indices, axis, 0)
 }
 
@@ -167,7 +168,7 @@ fn gather_elements(c: &mut Call<'_, '_, '_>) -> Outcome {
     }
     let mut kept = target.clone();
     kept[axis] = c.shape(data)?[axis];
-    let data = c.builder().slice(data, graph::extents(&vec![0; rank]), graph::extents(&kept), vec![1; rank])?;
+    let data = c.builder().slice(data, extents(&vec![0; rank]), extents(&kept), vec![1; rank])?;
     let mut permutation: Vec<usize> = (0..rank).filter(|&d| d != axis).collect();
     permutation.push(axis);
     let (data, indices) = (c.transpose(data, &permutation)?, c.transpose(indices, &permutation)?);
@@ -176,7 +177,7 @@ fn gather_elements(c: &mut Call<'_, '_, '_>) -> Outcome {
     let picked = pick(c, data, flat, 1, 1)?;
     let moved: Vec<u64> = permutation.iter().map(|&d| target[d]).collect();
     let picked = c.reshape(picked, &moved)?;
-    let picked = c.transpose(picked, &graph::inverse(&permutation))?;
+    let picked = c.transpose(picked, &inverse(&permutation))?;
     c.finish(picked)
 }
 

@@ -1,10 +1,10 @@
 //! Parts of tensors and tensors joined.
 
 use super::super::fault::Fault;
-use super::super::graph;
 use super::Translate;
 use super::call::Call;
 use crate::ir::Value;
+use crate::operators::extents;
 
 type Outcome = Result<(), Fault>;
 
@@ -36,7 +36,7 @@ fn part(c: &mut Call<'_, '_, '_>, x: Value, axis: usize, start: u64, count: u64,
         return Err(Fault::invalid("a scalar has no parts"));
     }
     (starts[axis], sizes[axis], strides[axis]) = (start, count, step);
-    Ok(c.builder().slice(x, graph::extents(&starts), graph::extents(&sizes), strides)?)
+    Ok(c.builder().slice(x, extents(&starts), extents(&sizes), strides)?)
 }
 
 /// Start and number of elements of `start..end` by `step`; negative bounds count from the end, and all are cut to the extent.
@@ -201,7 +201,7 @@ fn flip(c: &mut Call<'_, '_, '_>) -> Outcome {
             (start[axis], stride[axis]) = (shape[axis] - 1, -1);
         }
     }
-    let y = c.builder().slice(x, graph::extents(&start), graph::extents(&shape), stride)?;
+    let y = c.builder().slice(x, extents(&start), extents(&shape), stride)?;
     c.finish(y)
 }
 
@@ -221,7 +221,7 @@ fn repeat(c: &mut Call<'_, '_, '_>) -> Outcome {
         return Err(Fault::unsupported("too many dimensions to repeat"));
     }
     let x = c.reshape(x, &split)?;
-    let y = graph::broadcast(c.builder(), x, &spread)?;
+    let y = c.graph().broadcast(x, &extents(&spread))?;
     let joined: Vec<u64> = spread.chunks(2).map(|pair| pair[0].saturating_mul(pair[1])).collect();
     let y = c.reshape(y, &joined)?;
     c.finish(y)

@@ -4,8 +4,8 @@ use super::super::fault::Fault;
 use super::Translate;
 use super::call::{Call, compute_type, float_type};
 use super::reduce::{moments, reduce};
-use crate::frontend::terms::softmax_power;
 use crate::ir::{Scalar, ScalarOp, Value};
+use crate::operators::terms::softmax_power;
 
 type Outcome = Result<(), Fault>;
 

@@ -1,12 +1,13 @@
 //! Elements written at places that index tensors name, and the largest elements of a dimension.
 
 use super::super::fault::Fault;
-use super::super::graph;
 use super::Translate;
 use super::call::Call;
 use super::index::{Indexed, flattened, indexed};
 use crate::ir::op::COMBINATIONS;
 use crate::ir::{Attribute, ElementType, Extent, Op, Value};
+use crate::operators::extents;
+use crate::operators::graph::inverse;
 
 type Outcome = Result<(), Fault>;
 
@@ -29,7 +30,7 @@ fn broadcast(c: &mut Call<'_, '_, '_>, value: Value, shape: &[u64]) -> Result<Va
     if c.shape(value)? == shape {
         return Ok(value);
     }
-    let attributes = vec![Attribute::Extents(graph::extents(shape))];
+    let attributes = vec![Attribute::Extents(extents(shape))];
     Ok(c.builder().inst(Op::Broadcast, &[value], attributes)?[0])
 }
 
@@ -70,7 +71,7 @@ fn placed_elements(c: &mut Call<'_, '_, '_>, updates: Value, combination: &str) 
         }
         let mut along = vec![1; shape.len()];
         along[d] = target[d];
-        let attributes = vec![Attribute::Extents(graph::extents(&along)), Attribute::Int(d as i64), Attribute::Element(ElementType::I64)];
+        let attributes = vec![Attribute::Extents(extents(&along)), Attribute::Int(d as i64), Attribute::Element(ElementType::I64)];
         coordinates.push(c.builder().inst(Op::Iota, &[], attributes)?[0]);
     }
     let extents = if shape.is_empty() { vec![1] } else { shape.clone() };
@@ -93,7 +94,7 @@ fn scatter_elements(c: &mut Call<'_, '_, '_>, combination: &str) -> Outcome {
     let element = c.element(data);
     let source = c.cast(source, element)?;
     let rank = target.len();
-    let updates = c.builder().slice(source, graph::extents(&vec![0; rank]), graph::extents(&target), vec![1; rank])?;
+    let updates = c.builder().slice(source, extents(&vec![0; rank]), extents(&target), vec![1; rank])?;
     placed_elements(c, updates, combination)
 }
 
@@ -101,7 +102,7 @@ fn scatter_number(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (data, index, number) = (c.tensor(0)?, c.tensor(2)?, c.number(3)?);
     let element = c.element(data);
     let target = c.shape(index)?;
-    let one = graph::vector(c.builder(), element, &[number.to_scalar(element)], &[])?;
+    let one = c.graph().numbers(element, &[], &[number.to_scalar(element)])?;
     let updates = broadcast(c, one, &target)?;
     placed_elements(c, updates, "set")
 }
@@ -120,7 +121,7 @@ fn top_k(c: &mut Call<'_, '_, '_>) -> Outcome {
     let count = u64::try_from(count).map_err(|_| Fault::invalid("a count is negative").expected("0 or more", count.to_string()))?;
     let results = c.builder().top_k(moved, if largest { "largest" } else { "smallest" }, Extent::Static(count))?;
     for (index, result) in [(5, results[0]), (6, results[1])] {
-        let mut result = c.transpose(result, &graph::inverse(&permutation))?;
+        let mut result = c.transpose(result, &inverse(&permutation))?;
         if shape.is_empty() {
             result = c.reshape(result, &[])?;
         }

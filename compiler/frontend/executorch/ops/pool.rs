@@ -1,11 +1,11 @@
 //! Pooling.
 
 use super::super::fault::Fault;
-use super::super::graph;
 use super::Translate;
 use super::call::{Call, compute_type};
 use super::convolution::channels_last;
 use crate::ir::{Scalar, ScalarOp, Value, WindowGeometry};
+use crate::operators::graph::inverse;
 
 type Outcome = Result<(), Fault>;
 
@@ -112,7 +112,7 @@ fn batched(c: &mut Call<'_, '_, '_>) -> Result<(Value, Vec<u64>, bool), Fault> {
 
 /// Back from channels last, and without the batch that was added.
 fn restored(c: &mut Call<'_, '_, '_>, y: Value, added: bool) -> Result<Value, Fault> {
-    let y = c.transpose(y, &graph::inverse(&channels_last(4)))?;
+    let y = c.transpose(y, &inverse(&channels_last(4)))?;
     if !added {
         return Ok(y);
     }
@@ -171,7 +171,7 @@ fn average(c: &mut Call<'_, '_, '_>, input: Value, window: &Window, divisors: [V
     let mut factors = Vec::with_capacity(2);
     for (list, shape) in divisors.iter().zip([[1, divisors[0].len() as u64, 1, 1], [1, 1, divisors[1].len() as u64, 1]]) {
         let numbers: Vec<Scalar> = list.iter().map(|&n| Scalar::float(ty, n as f64)).collect();
-        factors.push(graph::vector(c.builder(), ty, &numbers, &shape)?);
+        factors.push(c.graph().numbers(ty, &shape, &numbers)?);
     }
     c.map(&[sum, factors[0], factors[1]], |b, n| {
         let divisor = b.op(ScalarOp::Mul, &[n[1], n[2]])?;
@@ -217,7 +217,7 @@ fn uneven_parts(c: &mut Call<'_, '_, '_>, input: Value, out: [i64; 2], added: bo
             let (start, end) = (part * extent / parts, ((part + 1) * extent).div_ceil(parts));
             matrix[part * extent + start..part * extent + end].fill(Scalar::float(ty, 1.0 / (end - start) as f64));
         }
-        let matrix = graph::vector(c.builder(), ty, &matrix, &[parts as u64, extent as u64])?;
+        let matrix = c.graph().numbers(ty, &[parts as u64, extent as u64], &matrix)?;
         let lead = shape[0].saturating_mul(shape[1]).saturating_mul(shape[2]);
         let flat = c.reshape(x, &[lead, shape[3]])?;
         let y = c.builder().matmul(flat, matrix, (0, 0), ty)?;

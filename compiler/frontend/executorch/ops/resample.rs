@@ -1,7 +1,6 @@
 //! Images under another size.
 
 use super::super::fault::Fault;
-use super::super::graph;
 use super::Translate;
 use super::call::{Call, compute_type};
 use super::index::pick_known;
@@ -89,7 +88,7 @@ fn between(
     let mut shape = [1; 4];
     shape[axis] = count[0];
     let numbers: Vec<Scalar> = weights.iter().map(|&w| Scalar::float(ty, f64::from(w))).collect();
-    let weights = graph::vector(c.builder(), ty, &numbers, &shape)?;
+    let weights = c.graph().numbers(ty, &shape, &numbers)?;
     c.map(&[low, high, weights], |b, n| {
         let one = b.constant(Scalar::float(ty, 1.0));
         let rest = b.op(ScalarOp::Sub, &[one, n[2]])?;

@@ -1,10 +1,10 @@
 //! The same elements under another shape, order, or element type.
 
 use super::super::fault::Fault;
-use super::super::graph;
 use super::Translate;
 use super::call::Call;
 use crate::ir::{Attribute, Op};
+use crate::operators::extents;
 
 type Outcome = Result<(), Fault>;
 
@@ -151,7 +151,7 @@ fn expand(c: &mut Call<'_, '_, '_>) -> Outcome {
         Err(_) => Err(Fault::invalid("a size is negative").expected("0 or more, or -1", size.to_string())),
     };
     let target: Result<Vec<u64>, Fault> = sizes.iter().enumerate().map(extent).collect();
-    let y = graph::broadcast(c.builder(), x, &target?)?;
+    let y = c.graph().broadcast(x, &extents(&target?))?;
     c.finish(y)
 }
 
@@ -215,7 +215,7 @@ fn broadcast_source(c: &mut Call<'_, '_, '_>, source: usize, shape: &[u64]) -> R
     if c.shape(x)? == shape {
         return Ok(x);
     }
-    Ok(c.builder().inst(Op::Broadcast, &[x], vec![Attribute::Extents(graph::extents(shape))])?[0])
+    Ok(c.builder().inst(Op::Broadcast, &[x], vec![Attribute::Extents(extents(shape))])?[0])
 }
 
 #[cfg(test)]

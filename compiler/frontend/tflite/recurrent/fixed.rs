@@ -3,8 +3,8 @@
 //! Numbers are 16-bit raw values held in i32; one with *n* integer bits stands for `raw ÷ 2^(15 − n)`. Each rounding is part of the
 //! definition. Products never meet −2¹⁵ × −2¹⁵ here, the only pair that would have to saturate.
 
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{Comparison, Node, ScalarOp};
+use crate::operators::terms::{Term, Terms};
 
 const LARGEST: i32 = 32767;
 

@@ -278,7 +278,7 @@ fn run(
     settings: Settings,
     backward: bool,
 ) -> Result<Value, Diagnostic> {
-    let shape = operator.bounds_of(rows);
+    let shape = operator.graph().bounds(rows);
     let cell = Cell::read(operator, places, shape[2], settings)?;
     let batch = shape[1];
     let states = [(places.output_state, cell.outputs), (places.cell_state, cell.cells)];

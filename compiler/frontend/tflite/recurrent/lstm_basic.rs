@@ -11,9 +11,9 @@ use super::lstm::Settings;
 use super::lstm_float::{clip, map, sum};
 use super::{columns, expect_shape};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::quantization::Multiplier;
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{ElementType, Node, ScalarOp, Value};
+use crate::operators::quantization::Multiplier;
+use crate::operators::terms::{Term, Terms};
 use ElementType::{F32, I16, I32, U8};
 
 const RANGE_16: (i32, i32) = (-32768, 32767);

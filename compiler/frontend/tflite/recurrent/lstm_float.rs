@@ -6,8 +6,8 @@ use super::matrix::Matrix;
 use super::sequence::{Step, Stepped, sequence};
 use super::{columns, expect_element, expect_shape};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{ElementType, FunctionBuilder, Node, ScalarOp, Value};
+use crate::operators::terms::{Term, Terms};
 use ElementType::{F32, I8};
 
 /// What a gate has for itself, as values of the function around the loop.
@@ -64,7 +64,7 @@ impl InputProducts {
             Some(auxiliary) => {
                 let weights: Option<Vec<&Operand>> = gates.iter().map(|gate| gate.auxiliary_weights.as_ref()).collect();
                 let weights = weights.ok_or_else(|| invalid(203, "auxiliary weights of a gate are missing"))?;
-                let depth = operator.bounds_of(auxiliary)[2];
+                let depth = operator.graph().bounds(auxiliary)[2];
                 weights.iter().try_for_each(|weights| expect_shape(weights, &[cell.cells, depth]))?;
                 Some(Matrix::new(operator, &weights, asymmetric)?)
             }

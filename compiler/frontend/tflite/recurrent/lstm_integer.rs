@@ -11,9 +11,9 @@ use super::lstm::{Cell, Gate};
 use super::sequence::{Step, Stepped, sequence};
 use super::{columns, expect_element, stacked};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::quantization::Multiplier;
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{Comparison, ElementType, FunctionBuilder, Node, ScalarOp, Value};
+use crate::operators::quantization::Multiplier;
+use crate::operators::terms::{Term, Terms};
 use ElementType::{I8, I16, I32, I64};
 
 /// Layer normalization of a gate.

@@ -12,9 +12,9 @@ use super::lstm::Cell;
 use super::sequence::{Step, Stepped, sequence};
 use super::{CellActivation, columns, expect_element, stacked};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::quantization::{Multiplier, integer_range};
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{Constant, ElementType, FunctionBuilder, Node, Value};
+use crate::operators::quantization::{Multiplier, integer_range};
+use crate::operators::terms::{Term, Terms};
 use ElementType::{I8, I16, I32, I64};
 
 /// The scale of sums of gates: three integer bits.

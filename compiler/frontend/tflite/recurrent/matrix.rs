@@ -7,8 +7,8 @@ use super::super::requantize::filter_scales;
 use super::sequence::Step;
 use super::stacked;
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
 use crate::ir::{ElementType, FunctionBuilder, Value};
+use crate::operators::terms::Terms;
 use ElementType::{F32, I8, I32};
 
 /// `[rows, depth]` matrices of the same depth, one below the other.

@@ -18,8 +18,8 @@ pub(super) use svdf::svdf;
 use super::activation::Activation;
 use super::operator::{Operand, Operator, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{ElementType, Extent, FunctionBuilder, Node, ScalarOp, Value};
+use crate::operators::terms::{Term, Terms};
 use crate::schema::tflite::ActivationFunctionType as Code;
 
 /// The error for an operand of another shape than the others ask for.

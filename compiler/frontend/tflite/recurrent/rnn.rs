@@ -7,8 +7,8 @@ use super::matrix::Matrix;
 use super::sequence::sequence;
 use super::{CellActivation, expect_element, expect_shape, swapped};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
 use crate::ir::{ElementType, FunctionBuilder, Value};
+use crate::operators::terms::Terms;
 use ElementType::F32;
 
 /// The options of an operator.
@@ -44,7 +44,7 @@ fn input_weights(
     rows: Value,
     asymmetric: bool,
 ) -> Result<Matrix, Diagnostic> {
-    let (weights, depth) = (operator.input(place)?, operator.bounds_of(rows)[2]);
+    let (weights, depth) = (operator.input(place)?, operator.graph().bounds(rows)[2]);
     expect_shape(&weights, &[units, depth])?;
     Matrix::new(operator, &[&weights], asymmetric)
 }
@@ -58,7 +58,7 @@ fn run(
     settings: Settings,
     backward: bool,
 ) -> Result<Value, Diagnostic> {
-    let batch = operator.bounds_of(rows)[1];
+    let batch = operator.graph().bounds(rows)[1];
     let recurrent = operator.input(places.weights + 1)?;
     let units = recurrent.shape.first().copied().unwrap_or(0);
     expect_shape(&recurrent, &[units, units])?;

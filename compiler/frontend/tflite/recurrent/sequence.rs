@@ -4,9 +4,9 @@
 
 use super::super::operator::{Operator, extents, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::Terms;
 use crate::ir::op::COMBINATIONS;
 use crate::ir::{Attribute, Comparison, ElementType, Extent, Func, Function, FunctionBuilder, Op, TensorType, Type, Value};
+use crate::operators::terms::Terms;
 use ElementType::I32;
 
 /// Where the instructions of a step go: the body of a loop, or the operator's own function when there is only one step.
@@ -108,7 +108,7 @@ fn step_number_type() -> Type {
 fn of_step_number(
     builder: &mut FunctionBuilder<'_>,
     number: Value,
-    term: impl FnOnce(&mut Terms, crate::ir::Node) -> crate::frontend::terms::Term,
+    term: impl FnOnce(&mut Terms, crate::ir::Node) -> crate::operators::terms::Term,
 ) -> Result<Value, Diagnostic> {
     let mut terms = Terms::new(&[I32]);
     let x = terms.input(0);

@@ -7,8 +7,8 @@ use super::super::requantize::multiplier;
 use super::matrix::Matrix;
 use super::{CellActivation, expect_shape};
 use crate::diagnostic::Diagnostic;
-use crate::frontend::terms::{Term, Terms};
 use crate::ir::{ElementType, Extent, Node, Value};
+use crate::operators::terms::{Term, Terms};
 use ElementType::{F32, I8, I16, I32};
 
 /// The operands and how they fit.
@@ -117,7 +117,7 @@ impl Svdf {
         let (input, feature, state, time) = (input?, feature?, state?, time?);
         let affine = operator.affine(&output)?;
         let element = self.state.element();
-        let bounds = crate::frontend::quantization::integer_range(element).unwrap_or((0, 0));
+        let bounds = crate::operators::quantization::integer_range(element).unwrap_or((0, 0));
 
         let to_state = multiplier(f64::from(input.scale * feature.scale / state.scale))?;
         let zero_points = (i64::from(input.zero_point), 0);

@@ -1,11 +1,10 @@
 //! Single elements of tensors that are computed from numbers and extents, as lists of sizes are: what they are, and else between which
 //! numbers.
 
-use super::extents::{IndexOperation, ListItem};
-use super::operator::Operator;
+use super::Graph;
 use super::ranges::{Range, apply};
-use crate::diagnostic::Diagnostic;
 use crate::ir::{Attribute, Comparison, Constant, ElementType, Extent, InstData, Op, Scalar, ScalarOp, Value};
+use crate::operators::Error;
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;
 
@@ -14,64 +13,82 @@ const MAX_DEPTH: usize = 64;
 
 type Place = (Value, u64);
 
+/// One number of a list, a shape for instance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ListItem {
+    /// Known.
+    Number(i64),
+    /// Known when the program runs; 0 or more.
+    Index(Value),
+}
+
+impl ListItem {
+    /// Of an extent.
+    pub fn of(extent: Extent) -> Self {
+        match extent {
+            Extent::Static(n) => Self::Number(i64::try_from(n).unwrap_or(i64::MAX)),
+            Extent::Value(index) => Self::Index(index),
+        }
+    }
+
+    /// As an extent; `None` for a number below 0.
+    pub fn extent(self) -> Option<Extent> {
+        match self {
+            Self::Number(n) => u64::try_from(n).ok().map(Extent::Static),
+            Self::Index(index) => Some(Extent::Value(index)),
+        }
+    }
+}
+
 /// Elements that were looked at: an operator may read one twice, and what it reads again twice.
 #[derive(Default)]
-pub(super) struct Elements {
+pub struct Elements {
     items: HashMap<Place, Option<ListItem>>,
     ranges: HashMap<Place, Option<Range>>,
 }
 
 impl Elements {
     /// What one element of an integer tensor is, where it follows from numbers and extents; `None` where it does not.
-    pub fn item(&mut self, operator: &mut Operator<'_, '_, '_>, value: Value, position: u64) -> Result<Option<ListItem>, Diagnostic> {
-        self.item_within(operator, value, position, 0)
+    ///
+    /// # Errors
+    /// When extents that it is computed from leave 64 bits.
+    pub fn item(&mut self, g: &mut Graph<'_>, value: Value, position: u64) -> Result<Option<ListItem>, Error> {
+        self.item_within(g, value, position, 0)
     }
 
     /// The largest integer that one element of a tensor can be, where that follows from numbers and the bounds of extents; 0 for smaller ones.
-    pub fn most(&mut self, operator: &Operator<'_, '_, '_>, value: Value, position: u64) -> Option<u64> {
-        self.range(operator, value, position, 0).map(|range| range.high.max(0.0) as u64)
+    pub fn most(&mut self, g: &Graph<'_>, value: Value, position: u64) -> Option<u64> {
+        self.range(g, value, position, 0).map(|range| range.high.max(0.0) as u64)
     }
 
-    fn item_within(
-        &mut self,
-        operator: &mut Operator<'_, '_, '_>,
-        value: Value,
-        position: u64,
-        depth: usize,
-    ) -> Result<Option<ListItem>, Diagnostic> {
+    fn item_within(&mut self, g: &mut Graph<'_>, value: Value, position: u64, depth: usize) -> Result<Option<ListItem>, Error> {
         if let Some(known) = self.items.get(&(value, position)) {
             return Ok(*known);
         }
-        let item = match origin(operator, value, position).filter(|_| depth < MAX_DEPTH) {
-            Some((data, position)) => self.item_of(operator, &data, position, depth)?,
+        let item = match origin(g, value, position).filter(|_| depth < MAX_DEPTH) {
+            Some((data, position)) => self.item_of(g, &data, position, depth)?,
             None => None,
         };
         self.items.insert((value, position), item);
         Ok(item)
     }
 
-    fn item_of(
-        &mut self,
-        operator: &mut Operator<'_, '_, '_>,
-        data: &InstData,
-        position: u64,
-        depth: usize,
-    ) -> Result<Option<ListItem>, Diagnostic> {
+    fn item_of(&mut self, g: &mut Graph<'_>, data: &InstData, position: u64, depth: usize) -> Result<Option<ListItem>, Error> {
         match data.op {
             Op::Constant => {
-                let number = constant_element(operator, data, position);
+                let number = constant_element(g, data, position);
                 Ok(number.filter(|number| number.element().is_integer()).map(|number| ListItem::Number(number.as_i64())))
             }
             Op::IndexTensor => Ok(Some(ListItem::Index(data.operands[0]))),
-            Op::Map => self.computed(operator, data, position, depth),
+            Op::Map => self.computed(g, data, position, depth),
             Op::Reduce if data.word("reduction") == "product" => {
-                let shape = operator.extents_of(data.operands[0]);
+                let shape = g.extents(data.operands[0]);
                 let [Extent::Static(count)] = shape[..] else { return Ok(None) };
                 let mut product = Extent::Static(1);
                 for position in 0..count {
-                    let item = self.item_within(operator, data.operands[0], position, depth + 1)?;
+                    let item = self.item_within(g, data.operands[0], position, depth + 1)?;
                     let Some(factor) = item.and_then(ListItem::extent) else { return Ok(None) };
-                    product = operator.combine(IndexOperation::Multiply, factor, product)?;
+                    product = g.mul(factor, product)?;
                 }
                 Ok(Some(ListItem::of(product)))
             }
@@ -80,13 +97,7 @@ impl Elements {
     }
 
     /// An element of an expression of sums, products and the like.
-    fn computed(
-        &mut self,
-        operator: &mut Operator<'_, '_, '_>,
-        data: &InstData,
-        position: u64,
-        depth: usize,
-    ) -> Result<Option<ListItem>, Diagnostic> {
+    fn computed(&mut self, g: &mut Graph<'_>, data: &InstData, position: u64, depth: usize) -> Result<Option<ListItem>, Error> {
         let expression = data.expression();
         let mut items: Vec<ListItem> = Vec::new();
         for node in expression.nodes.values() {
@@ -95,14 +106,14 @@ impl Elements {
             }
             let operand = |i: usize| items[node.operands[i].index()];
             let item = match node.op {
-                ScalarOp::Input(i) => match place_of(operator, data, i as usize, position) {
-                    Some((value, position)) => self.item_within(operator, value, position, depth + 1)?,
+                ScalarOp::Input(i) => match place_of(g, data, i as usize, position) {
+                    Some((value, position)) => self.item_within(g, value, position, depth + 1)?,
                     None => None,
                 },
                 ScalarOp::Constant(number) => Some(ListItem::Number(number.as_i64())),
                 ScalarOp::Convert => Some(operand(0)),
-                op => match (index_operation(op), operand(0).extent(), node.operands.get(1).and_then(|_| operand(1).extent())) {
-                    (Some(operation), Some(a), Some(b)) => Some(ListItem::of(operator.combine(operation, a, b)?)),
+                op => match (operand(0).extent(), node.operands.get(1).and_then(|_| operand(1).extent())) {
+                    (Some(a), Some(b)) => combined(g, op, a, b)?.map(ListItem::of),
                     _ => None,
                 },
             };
@@ -112,20 +123,20 @@ impl Elements {
         Ok(expression.results.first().map(|&result| items[result.index()]))
     }
 
-    fn range(&mut self, operator: &Operator<'_, '_, '_>, value: Value, position: u64, depth: usize) -> Option<Range> {
+    fn range(&mut self, g: &Graph<'_>, value: Value, position: u64, depth: usize) -> Option<Range> {
         if let Some(known) = self.ranges.get(&(value, position)) {
             return *known;
         }
-        let origin = origin(operator, value, position).filter(|_| depth < MAX_DEPTH);
-        let range = origin.and_then(|(data, position)| self.range_of(operator, &data, position, depth));
+        let origin = origin(g, value, position).filter(|_| depth < MAX_DEPTH);
+        let range = origin.and_then(|(data, position)| self.range_of(g, &data, position, depth));
         self.ranges.insert((value, position), range);
         range
     }
 
-    fn range_of(&mut self, operator: &Operator<'_, '_, '_>, data: &InstData, position: u64, depth: usize) -> Option<Range> {
+    fn range_of(&mut self, g: &Graph<'_>, data: &InstData, position: u64, depth: usize) -> Option<Range> {
         match data.op {
-            Op::Constant => Range::exactly(constant_element(operator, data, position)?),
-            Op::IndexTensor => Range::of(operator.interval(Extent::Value(data.operands[0])))?.held(data.element("element")),
+            Op::Constant => Range::exactly(constant_element(g, data, position)?),
+            Op::IndexTensor => Range::of(g.interval(Extent::Value(data.operands[0])))?.held(data.element("element")),
             Op::Map => {
                 let expression = data.expression();
                 let mut ranges: Vec<Range> = Vec::new();
@@ -133,8 +144,8 @@ impl Elements {
                     let operands: Vec<Range> = node.operands.iter().map(|operand| ranges[operand.index()]).collect();
                     ranges.push(match node.op {
                         ScalarOp::Input(i) => {
-                            let (value, position) = place_of(operator, data, i as usize, position)?;
-                            self.range(operator, value, position, depth + 1)?
+                            let (value, position) = place_of(g, data, i as usize, position)?;
+                            self.range(g, value, position, depth + 1)?
                         }
                         ScalarOp::Constant(number) => Range::exactly(number)?,
                         // How it is asked whether something is a number, which what has a range is.
@@ -150,8 +161,8 @@ impl Elements {
 }
 
 /// Follows an element through what only moves it, to the instruction that makes it and its position there.
-fn origin(operator: &Operator<'_, '_, '_>, mut value: Value, mut position: u64) -> Option<(InstData, u64)> {
-    let function = &operator.lowering.builder.function;
+fn origin(g: &Graph<'_>, mut value: Value, mut position: u64) -> Option<(InstData, u64)> {
+    let function = g.function();
     for _ in 0..MAX_DEPTH {
         let data = &function.insts[function.defining_inst(value)?];
         value = match data.op {
@@ -162,11 +173,11 @@ fn origin(operator: &Operator<'_, '_, '_>, mut value: Value, mut position: u64) 
                 position = u64::try_from(from).ok()?;
                 data.operands[0]
             }
-            Op::Concat => joined(operator, data, &mut position)?,
-            Op::Gather if operator.extents_of(data.operands[0]).len() == 1 => {
-                let (indices, at) = origin(operator, data.operands[1], position)?;
+            Op::Concat => joined(g, data, &mut position)?,
+            Op::Gather if g.extents(data.operands[0]).len() == 1 => {
+                let (indices, at) = origin(g, data.operands[1], position)?;
                 position = match indices.op {
-                    Op::Constant => u64::try_from(constant_element(operator, &indices, at)?.as_i64()).ok()?,
+                    Op::Constant => u64::try_from(constant_element(g, &indices, at)?.as_i64()).ok()?,
                     _ => return None,
                 };
                 data.operands[0]
@@ -178,9 +189,9 @@ fn origin(operator: &Operator<'_, '_, '_>, mut value: Value, mut position: u64) 
 }
 
 /// The tensor of some joined ones that holds a position, which is then that within it.
-fn joined(operator: &Operator<'_, '_, '_>, data: &InstData, position: &mut u64) -> Option<Value> {
+fn joined(g: &Graph<'_>, data: &InstData, position: &mut u64) -> Option<Value> {
     let axis = usize::try_from(data.int("axis")).ok()?;
-    let known = |value: Value| operator.extents_of(value).iter().map(|extent| extent.as_static()).collect::<Option<Vec<u64>>>();
+    let known = |value: Value| g.extents(value).iter().map(|extent| extent.as_static()).collect::<Option<Vec<u64>>>();
     let shape = known(data.results[0])?;
     let inner = shape.get(axis + 1..)?.iter().product::<u64>();
     let (line, within) = (position.checked_div(inner)?, position.checked_rem(inner)?);
@@ -198,19 +209,19 @@ fn joined(operator: &Operator<'_, '_, '_>, data: &InstData, position: &mut u64) 
 
 /// Where an input of an element-wise instruction is read for an element of its result: nowhere in particular where shapes differ in more than
 /// that the input is a single number.
-fn place_of(operator: &Operator<'_, '_, '_>, data: &InstData, input: usize, position: u64) -> Option<Place> {
+fn place_of(g: &Graph<'_>, data: &InstData, input: usize, position: u64) -> Option<Place> {
     let value = data.operands[input];
-    let shape = operator.extents_of(value);
+    let shape = g.extents(value);
     if shape.iter().all(|extent| *extent == Extent::Static(1)) {
         return Some((value, 0));
     }
-    (shape == operator.extents_of(data.results[0])).then_some((value, position))
+    (shape == g.extents(data.results[0])).then_some((value, position))
 }
 
-fn constant_element(operator: &Operator<'_, '_, '_>, data: &InstData, position: u64) -> Option<Scalar> {
+fn constant_element(g: &Graph<'_>, data: &InstData, position: u64) -> Option<Scalar> {
     let Some(Attribute::Constant(constant)) = data.attributes.first() else { return None };
     let constant: Constant = *constant;
-    let data = &operator.lowering.builder.module.constants[constant];
+    let data = &g.builder.module.constants[constant];
     let element = data.ty.element;
     let numbers = (element.is_integer() || element.is_float() || element == ElementType::Bool) && (8..=64).contains(&element.bits());
     let width = element.bits() as usize / 8;
@@ -218,13 +229,13 @@ fn constant_element(operator: &Operator<'_, '_, '_>, data: &InstData, position: 
     Some(Scalar::from_bits(element, bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte))))
 }
 
-/// The index operation that does on numbers of 0 or more, where none is below 0 between, what a scalar one does.
-fn index_operation(op: ScalarOp) -> Option<IndexOperation> {
-    Some(match op {
-        ScalarOp::Add => IndexOperation::Add,
-        ScalarOp::Mul => IndexOperation::Multiply,
-        ScalarOp::Min(_) => IndexOperation::Minimum,
-        ScalarOp::Max(_) => IndexOperation::Maximum,
-        _ => return None,
-    })
+/// What an operation gives of two extents, none of which is below 0 then; `None` of one that is not done on extents.
+fn combined(g: &mut Graph<'_>, op: ScalarOp, a: Extent, b: Extent) -> Result<Option<Extent>, Error> {
+    Ok(Some(match op {
+        ScalarOp::Add => g.add(a, b)?,
+        ScalarOp::Mul => g.mul(a, b)?,
+        ScalarOp::Min(_) => g.min(a, b)?,
+        ScalarOp::Max(_) => g.max(a, b)?,
+        _ => return Ok(None),
+    }))
 }

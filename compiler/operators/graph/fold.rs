@@ -24,6 +24,11 @@ impl Default for Evaluated {
 }
 
 impl Evaluated {
+    /// Forgets the numbers, not what is left for more: those that come are another function's.
+    pub fn forget(&mut self) {
+        self.constants.clear();
+    }
+
     /// The constant that a value is, whatever instructions compute it, unless it depends on inputs, state or control flow.
     pub fn constant(&mut self, builder: &mut FunctionBuilder<'_>, value: Value) -> Option<Constant> {
         if let Some(constant) = defining_constant(builder, value).or_else(|| self.constants.get(&value).copied()) {
@@ -67,13 +72,18 @@ fn is_simple(op: Op) -> bool {
     )
 }
 
-/// The constants that the instructions from `start` on compute for `results`, if they depend on small constants only.
-pub(super) fn constants(builder: &mut FunctionBuilder<'_>, start: usize, results: &[Value]) -> Option<Vec<Constant>> {
+/// What the instructions from number `start` on compute for `results`, if they depend on small constants only: constants in their place.
+pub(super) fn fold_from(builder: &mut FunctionBuilder<'_>, start: usize, results: &[Value]) -> Option<Vec<Value>> {
     if builder.function.body.len() == start || !is_small(builder, start, results) {
         return None;
     }
     let insts = builder.function.body[start..].to_vec();
-    run(builder, &insts, results)
+    let constants = run(builder, &insts, results)?;
+    // Constants stay: they may be tensors that later operators read too.
+    let computed = builder.function.body.split_off(start);
+    let function = &mut builder.function;
+    function.body.extend(computed.into_iter().filter(|&inst| function.insts[inst].op == Op::Constant));
+    constants.into_iter().map(|constant| builder.constant(constant).ok()).collect()
 }
 
 /// What instructions compute that depend on constants and each other only.

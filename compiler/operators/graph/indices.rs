@@ -1,0 +1,229 @@
+//! Arithmetic on extents, numbers where both operands are; extents of inputs that must be equal.
+
+use super::Graph;
+use crate::ir::{Attribute, Definition, ElementType, Extent, Function, Interval, Op, Type, Value, interval};
+use crate::operators::Error;
+
+/// An operation on two indices, by its position in [`crate::ir::op::INDEX_OPERATIONS`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Operation {
+    Add = 0,
+    Subtract = 1,
+    Multiply = 2,
+    FloorDivide = 3,
+    CeilingDivide = 4,
+    Minimum = 6,
+    Maximum = 7,
+}
+
+/// An extent, or why there is none.
+type Computed = Result<Extent, Error>;
+
+impl Graph<'_> {
+    /// a + b.
+    ///
+    /// # Errors
+    /// [`Error::DimensionTooLarge`], here and below.
+    pub fn add(&mut self, a: Extent, b: Extent) -> Computed {
+        self.combine(Operation::Add, a, b)
+    }
+
+    /// a − b, and 0 where b is more.
+    pub fn sub(&mut self, a: Extent, b: Extent) -> Computed {
+        self.combine(Operation::Subtract, a, b)
+    }
+
+    /// a × b.
+    pub fn mul(&mut self, a: Extent, b: Extent) -> Computed {
+        self.combine(Operation::Multiply, a, b)
+    }
+
+    /// ⌊a ÷ b⌋.
+    pub fn floor_div(&mut self, a: Extent, b: Extent) -> Computed {
+        self.combine(Operation::FloorDivide, a, b)
+    }
+
+    /// ⌈a ÷ b⌉.
+    pub fn ceil_div(&mut self, a: Extent, b: Extent) -> Computed {
+        self.combine(Operation::CeilingDivide, a, b)
+    }
+
+    /// The smaller one.
+    pub fn min(&mut self, a: Extent, b: Extent) -> Computed {
+        self.combine(Operation::Minimum, a, b)
+    }
+
+    /// The larger one.
+    pub fn max(&mut self, a: Extent, b: Extent) -> Computed {
+        self.combine(Operation::Maximum, a, b)
+    }
+
+    /// The product of extents, 1 of none.
+    ///
+    /// # Errors
+    /// [`Error::TooManyElements`].
+    pub fn product(&mut self, extents: &[Extent]) -> Computed {
+        let known = extents.iter().filter_map(|e| e.as_static()).try_fold(1u64, u64::checked_mul);
+        let mut product = Extent::Static(known.ok_or(Error::TooManyElements)?);
+        for &extent in extents.iter().filter(|e| e.as_static().is_none()) {
+            product = self.mul(extent, product)?;
+        }
+        Ok(product)
+    }
+
+    fn combine(&mut self, operation: Operation, a: Extent, b: Extent) -> Computed {
+        use Operation::{Add, CeilingDivide, FloorDivide, Minimum, Multiply, Subtract};
+        let word = operation as u8;
+        match (operation, a.as_static(), b.as_static()) {
+            (_, Some(a), Some(b)) => {
+                let numbers = i64::try_from(a).ok().zip(i64::try_from(b).ok());
+                let (a, b) = numbers.ok_or(Error::DimensionTooLarge)?;
+                return Ok(Extent::Static(interval::evaluate(word, a, b).max(0) as u64));
+            }
+            (Add | Subtract, _, Some(0)) | (Multiply | CeilingDivide | FloorDivide, _, Some(1)) => return Ok(a),
+            (Minimum | Subtract, _, _) if a == b => return Ok(if operation == Minimum { a } else { Extent::Static(0) }),
+            (Minimum, Some(0), _) | (Minimum, _, Some(0)) => return Ok(Extent::Static(0)),
+            (Add, Some(0), _) | (Multiply, Some(1), _) => return Ok(b),
+            _ => {}
+        }
+        let (a, b) = (self.index(a)?, self.index(b)?);
+        let mut index = self.builder.inst(Op::IndexBinary, &[a, b], vec![Attribute::Word(word)])?[0];
+        if self.interval(Extent::Value(index)).low < 0 {
+            let zero = self.index(Extent::Static(0))?;
+            index = self.builder.inst(Op::IndexBinary, &[index, zero], vec![Attribute::Word(Operation::Maximum as u8)])?[0];
+        }
+        Ok(self.function().resolved(Extent::Value(index)))
+    }
+
+    /// An extent as an index value.
+    ///
+    /// # Errors
+    /// [`Error::DimensionTooLarge`].
+    pub fn index(&mut self, extent: Extent) -> Result<Value, Error> {
+        match extent {
+            Extent::Value(index) => Ok(index),
+            Extent::Static(n) => {
+                let n = i64::try_from(n).map_err(|_| Error::DimensionTooLarge)?;
+                Ok(self.builder.inst(Op::IndexConstant, &[], vec![Attribute::Int(n)])?[0])
+            }
+        }
+    }
+
+    /// An extent as a tensor of shape `[]`; a constant where it is known.
+    ///
+    /// # Errors
+    /// When the element type holds no extents.
+    pub fn extent_tensor(&mut self, extent: Extent, element: ElementType) -> Result<Value, Error> {
+        match extent {
+            Extent::Static(n) => {
+                let n = i64::try_from(n).map_err(|_| Error::DimensionTooLarge)?;
+                self.scalar(crate::ir::Scalar::int(element, n))
+            }
+            Extent::Value(index) => Ok(self.builder.inst(Op::IndexTensor, &[index], vec![Attribute::Element(element)])?[0]),
+        }
+    }
+
+    /// The integers from 0 up to an extent.
+    ///
+    /// # Errors
+    /// When the element type holds none.
+    pub fn iota(&mut self, count: Extent, element: ElementType) -> Result<Value, Error> {
+        let attributes = vec![Attribute::Extents(vec![count]), Attribute::Int(0), Attribute::Element(element)];
+        Ok(self.builder.inst(Op::Iota, &[], attributes)?[0])
+    }
+
+    /// Makes a dimension of a parameter an extent that is known only at run time, within an interval.
+    pub fn measure(&mut self, parameter: Value, dimension: usize, interval: Interval) {
+        let (function, axis) = (&mut self.builder.function, Attribute::Int(dimension as i64));
+        let inst = function.append(Op::ExtentOf, vec![parameter], vec![axis], vec![Type::Index(interval)], None);
+        let index = function.insts[inst].results[0];
+        if let Type::Tensor(ty) = &mut function.values[parameter].ty {
+            ty.shape[dimension] = Extent::Value(index);
+        }
+    }
+
+    /// Makes extents that must be equal for operands to broadcast one extent. Those of inputs are then checked by the compiled code when it
+    /// is called.
+    ///
+    /// # Errors
+    /// When they need not be equal.
+    pub fn meet(&mut self, operands: &[Value]) -> Result<(), Error> {
+        self.meet_leading(operands, 0)
+    }
+
+    /// The same for all but some last dimensions.
+    ///
+    /// # Errors
+    /// When they need not be equal.
+    pub fn meet_leading(&mut self, operands: &[Value], last: usize) -> Result<(), Error> {
+        let rank = operands.iter().map(|&v| self.rank(v)).max().unwrap_or(0);
+        for from_end in last + 1..=rank {
+            let mut met: Option<Extent> = None;
+            for &operand in operands {
+                let shape = self.extents(operand);
+                let Some(&extent) = shape.len().checked_sub(from_end).and_then(|d| shape.get(d)) else { continue };
+                match met {
+                    _ if extent == Extent::Static(1) => {}
+                    None => met = Some(extent),
+                    Some(other) => self.equate(other, extent)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes two extents one, if both are extents of inputs; known ones that differ are for the type rules.
+    ///
+    /// # Errors
+    /// When they need not be equal.
+    pub fn equate(&mut self, a: Extent, b: Extent) -> Result<(), Error> {
+        let (a, b) = match (a, b) {
+            (Extent::Value(a), Extent::Value(b)) if a != b => (a, b),
+            (Extent::Value(_), Extent::Static(n)) | (Extent::Static(n), Extent::Value(_)) => {
+                return Err(Error::FixedExtent { must_be: n });
+            }
+            _ => return Ok(()),
+        };
+        let function = &mut self.builder.function;
+        let same_bound = function.interval(Extent::Value(a)) == function.interval(Extent::Value(b));
+        if !(is_measured(function, a) && is_measured(function, b) && same_bound) {
+            return Err(Error::UnrelatedExtents);
+        }
+        replace_index(function, b, a);
+        Ok(())
+    }
+}
+
+/// Whether an index is an extent of a parameter.
+fn is_measured(function: &Function, index: Value) -> bool {
+    let Some(inst) = function.defining_inst(index) else { return false };
+    let data = &function.insts[inst];
+    data.op == Op::ExtentOf && matches!(function.values[data.operands[0]].definition, Definition::Param(_))
+}
+
+/// Makes one index another one wherever a function names it.
+fn replace_index(function: &mut Function, from: Value, to: Value) {
+    let replace = |extent: &mut Extent| {
+        if *extent == Extent::Value(from) {
+            *extent = Extent::Value(to);
+        }
+    };
+    for data in function.values.values_mut() {
+        if let Type::Tensor(ty) = &mut data.ty {
+            ty.shape.iter_mut().for_each(replace);
+        }
+    }
+    for inst in function.body.clone() {
+        let data = &mut function.insts[inst];
+        for operand in &mut data.operands {
+            if *operand == from {
+                *operand = to;
+            }
+        }
+        for attribute in &mut data.attributes {
+            if let Attribute::Extents(extents) = attribute {
+                extents.iter_mut().for_each(replace);
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! A function being built, on extents: what every operator of the library works on. A front end owns one for each function.
+//!
+//! - `indices.rs`: arithmetic on extents, folded where they are known; extents that must be equal;
+//! - `movement.rs`: reshapes, transposes, slices and their like, none of them where it would change nothing;
+//! - `constants.rs`, `fold.rs`: constants, and values that depend on constants only;
+//! - `elements.rs`, `ranges.rs`: single elements of integer tensors as extents, and between which numbers they are.
+
+mod constants;
+pub mod elements;
+mod fold;
+mod indices;
+mod movement;
+mod ranges;
+#[cfg(test)]
+mod tests;
+
+use super::Error;
+use super::terms::Terms;
+use crate::ir::{ElementType, Expression, Extent, Func, Function, FunctionBuilder, Interval, Module, Node, Value};
+pub use movement::{inverse, permuted_constant};
+
+/// A function being built.
+pub struct Graph<'m> {
+    /// The builder, for what is no operator's: parameters, states, control flow.
+    pub builder: FunctionBuilder<'m>,
+    evaluated: fold::Evaluated,
+}
+
+/// Numbers as extents.
+pub fn extents(shape: &[u64]) -> Vec<Extent> {
+    shape.iter().map(|&n| Extent::Static(n)).collect()
+}
+
+impl<'m> Graph<'m> {
+    /// A function without parameters so far.
+    pub fn new(module: &'m mut Module, name: impl Into<String>) -> Self {
+        Self { builder: FunctionBuilder::new(module, name), evaluated: fold::Evaluated::default() }
+    }
+
+    /// Goes on with another function, and gives the one so far.
+    pub fn exchange(&mut self, function: Function) -> Function {
+        self.evaluated.forget();
+        std::mem::replace(&mut self.builder.function, function)
+    }
+
+    /// Ends the function and adds it to the module.
+    pub fn finish(self, results: Vec<Value>) -> Func {
+        self.builder.finish(results)
+    }
+
+    /// The function so far.
+    pub fn function(&self) -> &Function {
+        &self.builder.function
+    }
+
+    /// The element type of a tensor.
+    pub fn element(&self, value: Value) -> ElementType {
+        self.function().tensor(value).element
+    }
+
+    /// The number of dimensions of a tensor.
+    pub fn rank(&self, value: Value) -> usize {
+        self.function().tensor(value).rank()
+    }
+
+    /// The extents of a tensor: numbers where they can only be one, and else one index for all that are always equal.
+    pub fn extents(&self, value: Value) -> Vec<Extent> {
+        self.function().tensor(value).shape.iter().map(|&extent| self.function().resolved(extent)).collect()
+    }
+
+    /// The extents of a tensor, the largest that each may be.
+    pub fn bounds(&self, value: Value) -> Vec<u64> {
+        self.extents(value).into_iter().map(|extent| self.bound(extent)).collect()
+    }
+
+    /// What an extent may be.
+    pub fn interval(&self, extent: Extent) -> Interval {
+        self.function().interval(extent)
+    }
+
+    /// The largest that an extent may be.
+    pub fn bound(&self, extent: Extent) -> u64 {
+        u64::try_from(self.interval(extent).high).unwrap_or(0)
+    }
+
+    /// The shape of a tensor.
+    ///
+    /// # Errors
+    /// [`Error::DynamicExtent`] where one is known only at run time.
+    pub fn shape(&self, value: Value) -> Result<Vec<u64>, Error> {
+        let known = self.extents(value).into_iter().map(Extent::as_static).collect::<Option<Vec<u64>>>();
+        known.ok_or(Error::DynamicExtent)
+    }
+
+    /// An element-wise expression with one result. Extents of operands that must be equal to broadcast are made one.
+    ///
+    /// # Errors
+    /// When operands do not fit each other.
+    pub fn map(&mut self, operands: &[Value], expression: Expression) -> Result<Value, Error> {
+        self.meet(operands)?;
+        Ok(self.builder.map(operands, expression)?)
+    }
+
+    /// The same with all its results.
+    ///
+    /// # Errors
+    /// When operands do not fit each other.
+    pub fn map_many(&mut self, operands: &[Value], expression: Expression) -> Result<Vec<Value>, Error> {
+        self.meet(operands)?;
+        Ok(self.builder.map_many(operands, expression)?)
+    }
+
+    /// An element-wise expression of one result, given its operands as terms. One that only gives its operand back is none.
+    ///
+    /// # Errors
+    /// When operand types or shapes do not fit.
+    pub fn compute<E: From<Error>>(
+        &mut self,
+        operands: &[Value],
+        build: impl FnOnce(&mut Terms, &[Node]) -> Result<Node, E>,
+    ) -> Result<Value, E> {
+        let elements: Vec<ElementType> = operands.iter().map(|&value| self.element(value)).collect();
+        let mut terms = Terms::new(&elements);
+        let inputs: Vec<Node> = (0..operands.len()).map(|i| terms.input(i)).collect();
+        let result = build(&mut terms, &inputs)?;
+        match *operands {
+            [only] if result == inputs[0] => Ok(only),
+            _ => Ok(self.map(operands, terms.finish(result))?),
+        }
+    }
+
+    /// A tensor converted to another element type: integers wrap, floats lose their fraction, to truth values whether it is not zero.
+    ///
+    /// # Errors
+    /// Never for element types that expressions compute with.
+    pub fn convert(&mut self, value: Value, element: ElementType) -> Result<Value, Error> {
+        self.compute(&[value], |terms, x| Ok(terms.convert(x[0], element)))
+    }
+}

@@ -1,0 +1,164 @@
+//! Operators that move elements and compute nothing. Each is no instruction where it would change nothing, and reshapes of reshapes and transposes
+//! of transposes are one.
+
+use super::{Graph, extents};
+use crate::ir::tensor::permute_bytes;
+use crate::ir::{Attribute, ConstantData, Extent, InstData, Op, Scalar, TensorType, Value};
+use crate::operators::Error;
+
+/// The permutation that undoes another.
+pub fn inverse(permutation: &[usize]) -> Vec<usize> {
+    let mut inverse = vec![0; permutation.len()];
+    for (i, &p) in permutation.iter().enumerate() {
+        inverse[p] = i;
+    }
+    inverse
+}
+
+/// A constant with permuted dimensions; `None` for elements of less than a byte.
+pub fn permuted_constant(constant: &ConstantData, permutation: &[usize]) -> Option<ConstantData> {
+    let shape = constant.ty.static_shape()?;
+    let bytes = permute_bytes(constant.data.bytes(), constant.ty.element, &shape, permutation)?;
+    let shape: Vec<u64> = permutation.iter().map(|&p| shape[p]).collect();
+    Some(ConstantData { ty: TensorType::of(constant.ty.element, &shape), data: bytes.into() })
+}
+
+impl Graph<'_> {
+    /// The instruction that defines a value, if it is this operator.
+    fn defined_by(&self, value: Value, op: Op) -> Option<&InstData> {
+        let data = &self.function().insts[self.function().defining_inst(value)?];
+        (data.op == op).then_some(data)
+    }
+
+    /// The same elements under another shape.
+    ///
+    /// # Errors
+    /// When the number of elements differs.
+    pub fn reshape(&mut self, value: Value, shape: &[Extent]) -> Result<Value, Error> {
+        if self.extents(value) == shape {
+            return Ok(value);
+        }
+        if let Some(source) = self.defined_by(value, Op::Reshape).map(|data| data.operands[0]) {
+            return self.reshape(source, shape);
+        }
+        Ok(self.builder.reshape(value, shape.to_vec())?)
+    }
+
+    /// Permuted dimensions: result dimension i is operand dimension `permutation[i]`.
+    ///
+    /// # Errors
+    /// When the permutation does not fit.
+    pub fn transpose(&mut self, value: Value, permutation: &[usize]) -> Result<Value, Error> {
+        if let Some(data) = self.defined_by(value, Op::Transpose) {
+            let (source, inner) = (data.operands[0], data.ints("permutation"));
+            let combined: Option<Vec<usize>> = permutation.iter().map(|&p| inner.get(p).map(|&p| p as usize)).collect();
+            return self.transpose(source, &combined.ok_or(Error::Permutation)?);
+        }
+        if permutation.len() == self.rank(value) && permutation.iter().enumerate().all(|(i, &p)| i == p) {
+            return Ok(value);
+        }
+        Ok(self.builder.transpose(value, permutation.iter().map(|&p| p as i64).collect())?)
+    }
+
+    /// Repetition along new dimensions and those of extent 1.
+    ///
+    /// # Errors
+    /// When the shape does not fit.
+    pub fn broadcast(&mut self, value: Value, shape: &[Extent]) -> Result<Value, Error> {
+        if self.extents(value) == shape {
+            return Ok(value);
+        }
+        Ok(self.builder.inst(Op::Broadcast, &[value], vec![Attribute::Extents(shape.to_vec())])?[0])
+    }
+
+    /// A strided box of a tensor.
+    ///
+    /// # Errors
+    /// When the box is not within the tensor.
+    pub fn slice(&mut self, value: Value, start: &[Extent], size: &[Extent], stride: &[i64]) -> Result<Value, Error> {
+        let starts_at_zero = start.iter().all(|&s| s == Extent::Static(0));
+        if starts_at_zero && stride.iter().all(|&s| s == 1) && self.extents(value) == size {
+            return Ok(value);
+        }
+        Ok(self.builder.slice(value, start.to_vec(), size.to_vec(), stride.to_vec())?)
+    }
+
+    /// A run of a tensor's slices along one axis.
+    ///
+    /// # Errors
+    /// When it is not within the tensor.
+    pub fn slice_along(&mut self, value: Value, axis: usize, start: Extent, size: Extent) -> Result<Value, Error> {
+        let mut sizes = self.extents(value);
+        let (mut starts, strides) = (extents(&vec![0; sizes.len()]), vec![1; sizes.len()]);
+        (starts[axis], sizes[axis]) = (start, size);
+        self.slice(value, &starts, &sizes, &strides)
+    }
+
+    /// A border of one number; along extents that are known only at run time there may be none before the first element.
+    ///
+    /// # Errors
+    /// When a border cuts off more than there is.
+    pub fn pad(&mut self, value: Value, low: &[i64], high: &[i64], number: Scalar) -> Result<Value, Error> {
+        if low.iter().chain(high).all(|&n| n == 0) {
+            return Ok(value);
+        }
+        let shape = self.extents(value);
+        if shape.iter().all(|extent| extent.as_static().is_some()) {
+            return Ok(self.builder.pad(value, low.to_vec(), high.to_vec(), number)?);
+        }
+        let mut padded = Vec::with_capacity(shape.len());
+        for (d, &extent) in shape.iter().enumerate() {
+            let mut extent = extent;
+            for border in [low[d], high[d]] {
+                let more = Extent::Static(border.unsigned_abs());
+                extent = if border < 0 { self.sub(extent, more)? } else { self.add(extent, more)? };
+            }
+            padded.push(extent);
+        }
+        Ok(self.builder.pad_to(value, low.to_vec(), high.to_vec(), number, padded)?)
+    }
+
+    /// Tensors joined along an axis.
+    ///
+    /// # Errors
+    /// When the tensors do not fit each other elsewhere.
+    pub fn concat(&mut self, values: &[Value], axis: usize) -> Result<Value, Error> {
+        if let [only] = values {
+            return Ok(*only);
+        }
+        let along: Vec<Extent> = values.iter().filter_map(|&value| self.extents(value).get(axis).copied()).collect();
+        if along.iter().all(|extent| extent.as_static().is_some()) {
+            return Ok(self.builder.concat(values, axis)?);
+        }
+        let mut joined = Extent::Static(0);
+        for extent in along {
+            joined = self.add(joined, extent)?;
+        }
+        Ok(self.builder.concat_to(values, axis, joined)?)
+    }
+
+    /// Slices of a tensor along an axis, picked by positions.
+    ///
+    /// # Errors
+    /// When positions are no integers.
+    pub fn gather(&mut self, value: Value, positions: Value, axis: usize) -> Result<Value, Error> {
+        Ok(self.builder.inst(Op::Gather, &[value, positions], vec![Attribute::Int(axis as i64), Attribute::Int(0)])?[0])
+    }
+
+    /// A transpose of a constant as a constant in the new order, so that filters are transposed once, when the model is read. Other values stay.
+    ///
+    /// # Errors
+    /// Never for sound constants.
+    pub fn settle_transpose(&mut self, value: Value) -> Result<Value, Error> {
+        let Some(data) = self.defined_by(value, Op::Transpose) else { return Ok(value) };
+        let permutation: Vec<usize> = data.ints("permutation").iter().map(|&p| p as usize).collect();
+        let Some(constant) = self.constant_of(data.operands[0]) else { return Ok(value) };
+        match permuted_constant(&self.builder.module.constants[constant], &permutation) {
+            Some(moved) => {
+                let constant = self.builder.module.add_constant(moved.ty, moved.data);
+                Ok(self.builder.constant(constant)?)
+            }
+            None => Ok(value),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Graphs: what is folded, what changes nothing, what must be equal.
+
+use super::{Graph, extents, inverse, permuted_constant};
+use crate::ir::{ConstantData, ElementType, Extent, Interval, Module, Op, TensorType, Type, Value};
+use crate::operators::Error;
+
+fn parameter(g: &mut Graph<'_>, shape: &[u64]) -> Value {
+    g.builder.param(Type::Tensor(TensorType::of(ElementType::F32, shape)), None)
+}
+
+/// A parameter whose first extent is 1 to `most`.
+fn dynamic(g: &mut Graph<'_>, most: u64, shape: &[u64]) -> Value {
+    let value = parameter(g, &[&[most], shape].concat());
+    g.measure(value, 0, Interval { low: 1, high: most as i64 });
+    value
+}
+
+fn count(g: &Graph<'_>, op: Op) -> usize {
+    g.function().body.iter().filter(|&&inst| g.function().insts[inst].op == op).count()
+}
+
+#[test]
+fn transposed_constants_hold_the_same_elements() {
+    let ty = TensorType::of(ElementType::I16, &[2, 3]);
+    let bytes: Vec<u8> = [1i16, 2, 3, 4, 5, 6].iter().flat_map(|n| n.to_le_bytes()).collect();
+    let moved = permuted_constant(&ConstantData { ty, data: bytes.into() }, &[1, 0]).unwrap();
+    assert_eq!(moved.ty, TensorType::of(ElementType::I16, &[3, 2]));
+    let expected: Vec<u8> = [1i16, 4, 2, 5, 3, 6].iter().flat_map(|n| n.to_le_bytes()).collect();
+    assert_eq!(moved.data.bytes(), expected);
+}
+
+#[test]
+fn transposes_that_cancel_leave_the_operand() {
+    let mut module = Module::default();
+    let mut g = Graph::new(&mut module, "f");
+    let x = parameter(&mut g, &[2, 3, 4]);
+    let y = g.transpose(x, &[2, 0, 1]).unwrap();
+    assert_eq!(g.shape(y).unwrap(), [4, 2, 3]);
+    assert_eq!(g.transpose(y, &inverse(&[2, 0, 1])).unwrap(), x);
+    assert_eq!(g.transpose(y, &[0, 1, 7]), Err(Error::Permutation));
+}
+
+#[test]
+fn what_changes_nothing_is_no_instruction() {
+    let mut module = Module::default();
+    let mut g = Graph::new(&mut module, "f");
+    let x = dynamic(&mut g, 8, &[3]);
+    let shape = g.extents(x);
+    let before = g.function().body.len();
+    assert_eq!(g.reshape(x, &shape), Ok(x));
+    assert_eq!(g.broadcast(x, &shape), Ok(x));
+    assert_eq!(g.slice(x, &extents(&[0, 0]), &shape, &[1, 1]), Ok(x));
+    assert_eq!(g.pad(x, &[0, 0], &[0, 0], crate::ir::Scalar::f32(0.0)), Ok(x));
+    assert_eq!(g.concat(&[x], 1), Ok(x));
+    assert_eq!(g.convert(x, ElementType::F32), Ok(x));
+    assert_eq!(g.function().body.len(), before);
+}
+
+#[test]
+fn reshapes_of_reshapes_are_one() {
+    let mut module = Module::default();
+    let mut g = Graph::new(&mut module, "f");
+    let x = parameter(&mut g, &[2, 6]);
+    let y = g.reshape(x, &extents(&[3, 4])).unwrap();
+    assert_eq!(g.reshape(y, &extents(&[2, 6])), Ok(x));
+}
+
+#[test]
+fn arithmetic_on_known_extents_is_folded() {
+    let mut module = Module::default();
+    let mut g = Graph::new(&mut module, "f");
+    let n = Extent::Static;
+    assert_eq!(g.add(n(2), n(3)), Ok(n(5)));
+    assert_eq!(g.sub(n(2), n(3)), Ok(n(0)), "no extent is below 0");
+    assert_eq!(g.mul(n(2), n(3)), Ok(n(6)));
+    assert_eq!(g.floor_div(n(7), n(2)), Ok(n(3)));
+    assert_eq!(g.ceil_div(n(7), n(2)), Ok(n(4)));
+    assert_eq!(g.min(n(7), n(2)), Ok(n(2)));
+    assert_eq!(g.max(n(7), n(2)), Ok(n(7)));
+    assert_eq!(g.product(&[n(u64::MAX), n(2)]), Err(Error::TooManyElements));
+    assert_eq!(g.add(n(u64::MAX), n(2)), Err(Error::DimensionTooLarge));
+    assert!(g.function().body.is_empty());
+}
+
+#[test]
+fn arithmetic_on_run_time_extents_keeps_their_bounds() {
+    let mut module = Module::default();
+    let mut g = Graph::new(&mut module, "f");
+    let x = dynamic(&mut g, 8, &[3]);
+    let extent = g.extents(x)[0];
+    let half = g.ceil_div(extent, Extent::Static(2)).unwrap();
+    assert_eq!(g.interval(half), Interval { low: 1, high: 4 });
+    let less = g.sub(extent, Extent::Static(5)).unwrap();
+    assert_eq!(g.interval(less), Interval { low: 0, high: 3 });
+    assert_eq!(g.sub(extent, extent), Ok(Extent::Static(0)));
+    assert_eq!(g.shape(x), Err(Error::DynamicExtent));
+    assert_eq!(g.bounds(x), [8, 3]);
+}
+
+#[test]
+fn joined_run_time_extents_are_their_sum() {
+    let mut module = Module::default();
+    let mut g = Graph::new(&mut module, "f");
+    let (x, y) = (dynamic(&mut g, 8, &[3]), parameter(&mut g, &[2, 3]));
+    let joined = g.concat(&[x, y], 0).unwrap();
+    assert_eq!(g.bounds(joined), [10, 3]);
+    let padded = g.pad(x, &[1, 0], &[2, -1], crate::ir::Scalar::f32(0.0)).unwrap();
+    assert_eq!(g.bounds(padded), [11, 2]);
+}
+
+#[test]
+fn extents_of_inputs_that_meet_become_one() {
+    let mut module = Module::default();
+    let mut g = Graph::new(&mut module, "f");
+    let (x, y, z) = (dynamic(&mut g, 8, &[3]), dynamic(&mut g, 8, &[3]), dynamic(&mut g, 7, &[3]));
+    assert_ne!(g.extents(x), g.extents(y));
+    let sum = g.compute(&[x, y], |t, n| Ok::<_, Error>(t.add(n[0], n[1])?)).unwrap();
+    assert_eq!(g.extents(x), g.extents(y));
+    assert_eq!(g.extents(sum), g.extents(x));
+    assert_eq!(g.meet(&[x, z]), Err(Error::UnrelatedExtents), "their bounds differ");
+    let fixed = parameter(&mut g, &[4, 3]);
+    assert_eq!(g.meet(&[x, fixed]), Err(Error::FixedExtent { must_be: 4 }));
+}
+
+#[test]
+fn what_depends_on_constants_only_is_evaluated() {
+    let mut module = Module::default();
+    let mut g = Graph::new(&mut module, "f");
+    let (one, x) = (g.constant_i32(&[2], &[1, 2]).unwrap(), parameter(&mut g, &[2]));
+    let twice = g.compute(&[one], |t, n| Ok::<_, Error>(t.add(n[0], n[0])?)).unwrap();
+    assert_eq!(g.known(twice), None, "it is no constant");
+    assert_eq!(g.evaluated(twice), Some(&[2, 0, 0, 0, 4, 0, 0, 0][..]));
+    assert_eq!(g.evaluated(x), None);
+    let settled = g.settled(twice).unwrap();
+    assert!(g.constant_of(settled).is_some());
+}
+
+#[test]
+fn transposed_constants_are_settled() {
+    let mut module = Module::default();
+    let mut g = Graph::new(&mut module, "f");
+    let weights = g.constant_i32(&[1, 2], &[1, 2]).unwrap();
+    let turned = g.transpose(weights, &[1, 0]).unwrap();
+    let settled = g.settle_transpose(turned).unwrap();
+    assert_eq!((g.shape(settled), g.constant_of(settled).is_some()), (Ok(vec![2, 1]), true));
+    assert_eq!(count(&g, Op::Transpose), 1, "the instruction stays for others");
+}

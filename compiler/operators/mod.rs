@@ -1,0 +1,20 @@
+//! The operator library: what models compute, above the tensor language and below every front end.
+//!
+//! A front end reads an operator's arguments from its file, calls a function of this library and names the error. The contract:
+//!
+//! - Operators work on a [`Graph`], a function being built, and give values of it. They know the tensor language and no file format.
+//! - Operands are values. Beside them an operator takes its *geometry* (windows, axes, positions) and its *numerics*: whose rounding, which rule
+//!   for NaN, what sums are held in, where results are clamped. Two formats that differ in numerics alone share all the rest.
+//! - Shapes are extents, any of which may be known only when the program runs. An operator that needs a known one says so by
+//!   [`Error::DynamicExtent`]; one whose numbers follow from known extents gives constants there.
+//! - Channels are last, as the tensor language has them. A front end whose format has them elsewhere transposes.
+//! - Errors are variants with their data ([`Error`]). Whose fault it is, and at which tensor, is the front end's to say.
+
+pub mod error;
+pub mod fixed_point;
+pub mod graph;
+pub mod quantization;
+pub mod terms;
+
+pub use error::Error;
+pub use graph::{Graph, extents};
