@@ -16,15 +16,43 @@ const MAX_RANK: usize = 64;
 pub(super) enum Type {
     /// Numbers, and whether their bytes come largest first.
     Number(ElementType, bool),
-    /// Strings of so many characters.
-    Text(u64),
+    /// Strings.
+    Text(Text),
     /// Anything else, as the file describes it.
     Other(String),
+}
+
+/// Strings of so many characters, those behind the end being zeros.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Text {
+    characters: u64,
+    /// Bytes of a character: 4 for Unicode, 1 for bytes.
+    width: usize,
+    big_endian: bool,
+}
+
+impl Text {
+    /// Bytes of one string; saturates.
+    pub fn bytes(self) -> u64 {
+        self.characters.saturating_mul(self.width as u64)
+    }
+
+    /// The string of so many bytes.
+    pub fn decode(self, bytes: &[u8]) -> String {
+        let code = |character: &[u8]| {
+            let digit = |code: u32, &byte: &u8| code << 8 | u32::from(byte);
+            if self.big_endian { character.iter().fold(0, digit) } else { character.iter().rev().fold(0, digit) }
+        };
+        let codes = bytes.chunks_exact(self.width).map(code).take_while(|&code| code != 0);
+        codes.map(|code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    }
 }
 
 /// The header.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Header {
+    /// Bytes that it takes itself.
+    pub bytes: u64,
     /// Type of the elements.
     pub ty: Type,
     /// Whether the first dimension varies fastest.
@@ -60,12 +88,21 @@ pub(super) fn description(element: ElementType) -> &'static str {
 }
 
 fn type_of(description: &str) -> Type {
+    let other = || Type::Other(description.into());
     let (order, kind) = description.split_at_checked(1).unwrap_or_default();
-    if let Some(characters) = kind.strip_prefix('U').filter(|_| order == "<").and_then(|n| n.parse().ok()) {
-        return Type::Text(characters);
+    if !matches!(order, "<" | ">" | "|" | "=") {
+        return other();
     }
-    let found = TYPES.iter().find(|(_, name)| &name[1..] == kind && matches!(order, "<" | ">" | "|" | "="));
-    found.map_or_else(|| Type::Other(description.into()), |(element, _)| Type::Number(*element, order == ">"))
+    let big_endian = order == ">";
+    let text = |letter, width| {
+        let characters = kind.strip_prefix(letter)?.parse().ok()?;
+        Some(Type::Text(Text { characters, width, big_endian }))
+    };
+    let number = || {
+        let (element, _) = TYPES.iter().find(|(_, name)| &name[1..] == kind)?;
+        Some(Type::Number(*element, big_endian))
+    };
+    text('U', 4).or_else(|| text('S', 1)).or_else(number).unwrap_or_else(other)
 }
 
 impl Header {
@@ -74,18 +111,18 @@ impl Header {
         let mut fixed = [0u8; 8];
         read_exact(reader, &mut fixed)?;
         if &fixed[..6] != MAGIC {
-            return Err(invalid("the entry is no NumPy array").expected("\\x93NUMPY", fixed[..6].escape_ascii().to_string()));
+            return Err(invalid("the file is no NumPy array").expected("\\x93NUMPY", fixed[..6].escape_ascii().to_string()));
         }
-        let length = match fixed[6] {
+        let (length, field) = match fixed[6] {
             1 => {
                 let mut length = [0u8; 2];
                 read_exact(reader, &mut length)?;
-                usize::from(u16::from_le_bytes(length))
+                (usize::from(u16::from_le_bytes(length)), length.len())
             }
             2 | 3 => {
                 let mut length = [0u8; 4];
                 read_exact(reader, &mut length)?;
-                u32::from_le_bytes(length) as usize
+                (u32::from_le_bytes(length) as usize, length.len())
             }
             other => return Err(invalid("unknown version of NumPy's format").expected("1 to 3", other.to_string())),
         };
@@ -95,30 +132,74 @@ impl Header {
         let mut text = vec![0u8; length];
         read_exact(reader, &mut text)?;
         let text = String::from_utf8_lossy(&text);
-        Self::parse(&text).ok_or_else(|| {
+        let bytes = (fixed.len() + field + length) as u64;
+        Self::parse(&text, bytes).ok_or_else(|| {
             invalid("the array's header is malformed").expected("descr, fortran_order and shape", text.trim_end().to_owned())
         })
     }
 
-    fn parse(text: &str) -> Option<Self> {
-        let value = |key: &str| {
-            let start = text.find(&format!("'{key}'"))? + key.len() + 2;
-            text[start..].trim_start().strip_prefix(':').map(str::trim_start)
-        };
-        let ty = match value("descr")?.strip_prefix('\'') {
-            Some(rest) => type_of(rest.split_once('\'')?.0),
-            // A list describes records.
-            None => Type::Other("records".into()),
-        };
-        let order = value("fortran_order")?;
-        let fortran_order = order.starts_with("True");
-        if !fortran_order && !order.starts_with("False") {
-            return None;
+    fn parse(text: &str, bytes: u64) -> Option<Self> {
+        let (mut ty, mut fortran_order, mut shape) = (None, None, None);
+        let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
+        while !rest.is_empty() {
+            let (key, value) = item(rest).and_then(|(key, rest)| Some((quoted(key)?, rest.strip_prefix(':')?.trim_start())))?;
+            let (value, behind) = item(value)?;
+            match key {
+                // A list describes records.
+                "descr" => ty = Some(quoted(value).map_or_else(|| Type::Other("records".into()), type_of)),
+                "fortran_order" => fortran_order = Some(truth(value)?),
+                "shape" => shape = Some(extents(value)?),
+                _ => return None,
+            }
+            rest = match behind.strip_prefix(',') {
+                Some(rest) => rest.trim_start(),
+                None if behind.is_empty() => behind,
+                None => return None,
+            };
         }
-        let list = value("shape")?.strip_prefix('(')?.split_once(')')?.0;
-        let shape: Vec<u64> = list.split(',').map(str::trim).filter(|n| !n.is_empty()).map(|n| n.parse().ok()).collect::<Option<_>>()?;
-        (shape.len() <= MAX_RANK).then_some(Self { ty, fortran_order, shape })
+        Some(Self { bytes, ty: ty?, fortran_order: fortran_order?, shape: shape? })
     }
+}
+
+/// The first item of a Python literal, up to the `:` or `,` behind it, and what follows. Brackets and quoted texts stay whole.
+fn item(text: &str) -> Option<(&str, &str)> {
+    let (mut depth, mut quote) = (0usize, None);
+    for (at, character) in text.char_indices() {
+        match (quote, character) {
+            (Some(end), _) if end == character => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(character),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth = depth.checked_sub(1)?,
+            (None, ':' | ',') if depth == 0 => return Some((text[..at].trim(), &text[at..])),
+            _ => {}
+        }
+    }
+    (depth == 0 && quote.is_none()).then_some((text.trim(), ""))
+}
+
+fn quoted(item: &str) -> Option<&str> {
+    ['\'', '"'].into_iter().find_map(|quote| item.strip_prefix(quote)?.strip_suffix(quote))
+}
+
+fn truth(item: &str) -> Option<bool> {
+    match item {
+        "True" => Some(true),
+        "False" => Some(false),
+        _ => None,
+    }
+}
+
+/// A tuple of extents; Python 2 wrote some with an `L` behind them.
+fn extents(item: &str) -> Option<Vec<u64>> {
+    let list = item.strip_prefix('(')?.strip_suffix(')')?.trim();
+    let list = list.strip_suffix(',').unwrap_or(list);
+    if list.is_empty() {
+        return Some(vec![]);
+    }
+    let extent = |number: &str| number.trim().trim_end_matches('L').parse().ok();
+    let extents: Vec<u64> = list.split(',').map(extent).collect::<Option<_>>()?;
+    (extents.len() <= MAX_RANK).then_some(extents)
 }
 
 fn read_exact(reader: &mut dyn Read, bytes: &mut [u8]) -> Result<(), Diagnostic> {
@@ -139,4 +220,56 @@ pub(super) fn write(description: &str, shape: &[u64]) -> Vec<u8> {
     bytes.extend((text.len() as u16).to_le_bytes());
     bytes.extend(text.as_bytes());
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dictionaries_are_read_as_python_reads_them() {
+        let parse = |text| Header::parse(text, 0).map(|header| (header.ty, header.fortran_order, header.shape));
+        let floats = Type::Number(ElementType::F32, false);
+        assert_eq!(parse("{'descr': '<f4', 'fortran_order': False, 'shape': (3L, 4), }  \n"), Some((floats.clone(), false, vec![3, 4])));
+        assert_eq!(parse(r#"{"shape":(5,),"descr":"<f4","fortran_order":True}"#), Some((floats, true, vec![5])));
+        let records = parse("{'descr': [('shape', '<f4'), ('b', '<i2', (2,))], 'fortran_order': False, 'shape': (), }");
+        assert_eq!(records, Some((Type::Other("records".into()), false, vec![])));
+        let date = parse("{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (1,), }");
+        assert_eq!(date, Some((Type::Other("<M8[ns]".into()), false, vec![1])));
+    }
+
+    #[test]
+    fn other_texts_are_malformed() {
+        for text in [
+            "",
+            "{}",
+            "{'descr': '<f4', 'fortran_order': False}",
+            "{'descr': '<f4', 'fortran_order': 0, 'shape': ()}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (1,,2)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': 3}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (3}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (3) 'x'}",
+            "{'descr': '<f4, 'fortran_order': False, 'shape': (3)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (18446744073709551616,)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (), 'more': 1}",
+        ] {
+            assert_eq!(Header::parse(text, 0), None, "{text}");
+        }
+        let deep = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}), }}", "1, ".repeat(65));
+        assert_eq!(Header::parse(&deep, 0), None);
+    }
+
+    #[test]
+    fn strings_of_either_order_and_width_are_decoded() {
+        let decode = |description, bytes: &[u8]| match type_of(description) {
+            Type::Text(text) => text.decode(bytes),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(decode("<U2", &[b'a', 0, 0, 0, 0xE9, 0, 0, 0]), "aé");
+        assert_eq!(decode(">U2", &[0, 0, 0, b'a', 0, 0, 0, 0]), "a");
+        assert_eq!(decode("|S3", b"ab\0"), "ab");
+        assert_eq!(decode("<U1", &[255; 4]), "\u{FFFD}");
+        assert_eq!([type_of(""), type_of("é4"), type_of("<")].map(|ty| matches!(ty, Type::Other(_))), [true; 3]);
+    }
 }

@@ -1,0 +1,215 @@
+//! NumPy's `.npy` files: one array each, its bytes behind a header.
+
+use super::header::{self, Header, Type};
+use super::invalid;
+use crate::diagnostic::{Diagnostic, Kind};
+use crate::ir::{ElementType, Tensor, TensorType};
+use std::io::Read;
+
+/// Arrays larger than this are refused; the largest inputs of real models have some megabytes.
+pub(super) const MAX_BYTES: u64 = 1 << 32;
+
+/// An array as it stands in a file.
+#[derive(Debug)]
+pub(super) enum Array {
+    /// Numbers.
+    Numbers(Tensor),
+    /// One string.
+    Text(String),
+    /// Anything else, described.
+    Other(String),
+}
+
+impl Array {
+    /// Reads an array that takes all of `bytes` bytes, header included. Memory is reserved for what is there, never for what is claimed.
+    pub fn read(reader: &mut dyn Read, bytes: u64) -> Result<Self, Diagnostic> {
+        let header = Header::read(reader)?;
+        let left = bytes.saturating_sub(header.bytes);
+        match &header.ty {
+            Type::Number(element, big_endian) => Ok(Self::Numbers(numbers(reader, &header, left, *element, *big_endian)?)),
+            Type::Text(text) if header.shape.is_empty() => Ok(Self::Text(text.decode(&contents(reader, text.bytes(), left)?))),
+            Type::Text(_) => Ok(Self::Other("strings".into())),
+            Type::Other(ty) => Ok(Self::Other(ty.clone())),
+        }
+    }
+}
+
+/// Reads the bytes of an `.npy` file.
+///
+/// # Errors
+/// When they are no sound array of numbers.
+pub fn parse_npy(bytes: &[u8]) -> Result<Tensor, Diagnostic> {
+    let found = match Array::read(&mut &*bytes, bytes.len() as u64)? {
+        Array::Numbers(tensor) => return Ok(tensor),
+        Array::Text(_) => "a string".into(),
+        Array::Other(ty) => ty,
+    };
+    Err(invalid("the array does not hold numbers").expected("numbers", found))
+}
+
+/// The bytes of an `.npy` file. Types that NumPy lacks are written as those that stand for them.
+pub fn to_npy(tensor: &Tensor) -> Vec<u8> {
+    let plain = match tensor.element {
+        ElementType::Bf16 => Tensor { element: ElementType::U16, ..tensor.clone() },
+        ElementType::I4 => unpacked(tensor),
+        _ => tensor.clone(),
+    };
+    let mut bytes = header::write(header::description(plain.element), &plain.shape);
+    bytes.extend_from_slice(&plain.bytes);
+    bytes
+}
+
+/// An array as the tensor that a model takes, `name` in the error.
+///
+/// # Errors
+/// When element type or shape differ.
+pub fn conform(array: &Tensor, element: ElementType, shape: &[u64], name: &str) -> Result<Tensor, Diagnostic> {
+    if array.shape != shape {
+        let error = Diagnostic::new(502, Kind::Invalid, "the array does not have the input's shape").about_tensor(name);
+        return Err(error.expected(format!("{shape:?}"), format!("{:?}", array.shape)));
+    }
+    match (array.element, element) {
+        (have, want) if have == want => Ok(array.clone()),
+        (ElementType::U16, ElementType::Bf16) => Ok(Tensor { element, ..array.clone() }),
+        (ElementType::I8, ElementType::I4) => Ok(packed(array)),
+        (have, want) => {
+            let error = Diagnostic::new(503, Kind::Invalid, "the array does not have the input's type").about_tensor(name);
+            Err(error.expected(header::description(want), header::description(have)))
+        }
+    }
+}
+
+fn packed(tensor: &Tensor) -> Tensor {
+    let bytes = tensor.bytes.chunks(2).map(|pair| (pair[0] & 15) | (pair.get(1).copied().unwrap_or(0) << 4)).collect();
+    Tensor { element: ElementType::I4, shape: tensor.shape.clone(), bytes }
+}
+
+fn unpacked(tensor: &Tensor) -> Tensor {
+    let nibble = |index: usize| (tensor.bytes[index / 2] >> (index % 2 * 4)) << 4;
+    let bytes = (0..tensor.elements()).map(|index| (nibble(index) as i8 >> 4) as u8).collect();
+    Tensor { element: ElementType::I8, shape: tensor.shape.clone(), bytes }
+}
+
+/// All that is behind a header: `count` bytes, as its type and shape say, where the file has `left`.
+fn contents(reader: &mut dyn Read, count: u64, left: u64) -> Result<Vec<u8>, Diagnostic> {
+    let differs = |found: u64| {
+        let message = if found < count { "the array is shorter than its header says" } else { "the array is longer than its header says" };
+        invalid(message).expected(format!("{count} bytes"), format!("{found} bytes"))
+    };
+    if count != left {
+        return Err(differs(left));
+    }
+    let mut bytes = Vec::new();
+    // One byte more than there should be: the end must be seen, for a compressed array's checksum is compared there.
+    let read = reader.take(count.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|error| invalid(format!("the array cannot be read: {error}")))?;
+    if bytes.len() as u64 == count { Ok(bytes) } else { Err(differs(bytes.len() as u64)) }
+}
+
+fn numbers(reader: &mut dyn Read, header: &Header, left: u64, element: ElementType, big_endian: bool) -> Result<Tensor, Diagnostic> {
+    let size = TensorType::of(element, &header.shape).static_bytes().filter(|&n| n <= MAX_BYTES);
+    let size = size
+        .ok_or_else(|| invalid("the array is too large").expected(format!("at most {MAX_BYTES} bytes"), format!("{:?}", header.shape)))?;
+    let mut bytes = contents(reader, size, left)?;
+    if big_endian {
+        // Complex numbers are two parts.
+        let part = element.alignment() as usize;
+        bytes.chunks_exact_mut(part).for_each(<[u8]>::reverse);
+    }
+    if element == ElementType::Bool {
+        bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+    }
+    if header.fortran_order {
+        bytes = row_major(&bytes, &header.shape, element.bits() as usize / 8);
+    }
+    Ok(Tensor { element, shape: header.shape.clone(), bytes })
+}
+
+/// Elements in column-major order, put into row-major order.
+fn row_major(bytes: &[u8], shape: &[u64], size: usize) -> Vec<u8> {
+    let mut result = Vec::with_capacity(bytes.len());
+    let mut position = vec![0u64; shape.len()];
+    for _ in 0..bytes.len() / size {
+        let index = position.iter().zip(shape).rev().fold(0, |index, (&p, &extent)| index * extent + p) as usize;
+        result.extend_from_slice(&bytes[index * size..(index + 1) * size]);
+        for d in (0..shape.len()).rev() {
+            position[d] += 1;
+            if position[d] < shape[d] {
+                break;
+            }
+            position[d] = 0;
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tensor(element: ElementType, shape: &[u64], bytes: Vec<u8>) -> Tensor {
+        Tensor { element, shape: shape.to_vec(), bytes }
+    }
+
+    /// A file with a header of a version, written as NumPy might have.
+    fn file(version: u8, dictionary: &str, data: &[u8]) -> Vec<u8> {
+        let mut bytes = b"\x93NUMPY".to_vec();
+        bytes.extend([version, 0]);
+        match version {
+            1 => bytes.extend((dictionary.len() as u16).to_le_bytes()),
+            _ => bytes.extend((dictionary.len() as u32).to_le_bytes()),
+        }
+        bytes.extend(dictionary.bytes());
+        bytes.extend(data);
+        bytes
+    }
+
+    #[test]
+    fn types_without_a_numpy_type_travel_as_others() {
+        let four_bit = tensor(ElementType::I4, &[3], vec![0xF7, 0x08]);
+        let array = parse_npy(&to_npy(&four_bit)).unwrap();
+        assert_eq!((array.element, array.bytes.clone()), (ElementType::I8, vec![7, 255, 248]));
+        assert_eq!(conform(&array, ElementType::I4, &[3], "in0").unwrap(), four_bit);
+        let brain = tensor(ElementType::Bf16, &[1], vec![0x80, 0x3F]);
+        let array = parse_npy(&to_npy(&brain)).unwrap();
+        assert_eq!(conform(&array, ElementType::Bf16, &[1], "in0").unwrap(), brain);
+    }
+
+    #[test]
+    fn column_major_and_big_endian_arrays_are_rearranged() {
+        let bytes = file(1, "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }", &[0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6]);
+        assert_eq!(parse_npy(&bytes).unwrap(), tensor(ElementType::I16, &[2, 3], vec![1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0]));
+        let bytes = file(1, "{'descr': '>c8', 'fortran_order': False, 'shape': (1,), }", &[1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(parse_npy(&bytes).unwrap(), tensor(ElementType::C64, &[1], vec![4, 3, 2, 1, 8, 7, 6, 5]));
+    }
+
+    #[test]
+    fn all_versions_of_headers_are_read() {
+        for version in 1..=3 {
+            let bytes = file(version, "{'descr': '|u1', 'fortran_order': False, 'shape': (), }\n", &[7]);
+            assert_eq!(parse_npy(&bytes).unwrap(), tensor(ElementType::U8, &[], vec![7]), "{version}");
+        }
+        assert!(parse_npy(&file(4, "{'descr': '|u1', 'fortran_order': False, 'shape': (), }", &[7])).is_err());
+    }
+
+    #[test]
+    fn wrong_types_and_shapes_are_named() {
+        let array = tensor(ElementType::F32, &[2], vec![0; 8]);
+        let shape = conform(&array, ElementType::F32, &[1, 2], "in0").unwrap_err();
+        let element = conform(&array, ElementType::I8, &[2], "in0").unwrap_err();
+        assert_eq!((shape.code, element.code), (502, 503));
+        assert!(element.to_string().contains("|i1") && element.to_string().contains("<f4"), "{element}");
+    }
+
+    #[test]
+    fn arrays_have_as_many_bytes_as_their_headers_say() {
+        for (extents, bytes) in [(vec![u64::MAX, u64::MAX], 0), (vec![1 << 29], 16), (vec![4], 15), (vec![4], 17), (vec![1 << 61], 0)] {
+            let mut file = header::write("<f4", &extents);
+            file.extend(vec![0; bytes]);
+            assert_eq!(parse_npy(&file).unwrap_err().code, 501, "{extents:?}");
+        }
+        let empty = header::write("<f4", &[0, u64::from(u32::MAX)]);
+        assert_eq!(parse_npy(&empty).unwrap().shape, [0, u64::from(u32::MAX)]);
+        assert_eq!(parse_npy(&file(1, "{'descr': '<U3', 'fortran_order': False, 'shape': (), }", &[0; 12])).unwrap_err().code, 501);
+    }
+}
