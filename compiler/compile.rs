@@ -9,7 +9,7 @@
 //! ```
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::emit::{self, Image, ModelInfo, ObjectFiles, ObjectOptions, Output, RiscvAbi, WeightsPlace};
+use crate::emit::{self, Image, ModelInfo, ObjectFiles, ObjectOptions, Output, OutputKind, RiscvAbi, WeightsPlace};
 use crate::frontend::given::Number;
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::data::Bytes;
@@ -165,7 +165,8 @@ impl Compiler {
         };
         let info = ModelInfo { sha256: Sha256::digest((*bytes).as_ref()).into(), file: file.to_owned() };
         let files = emit::object_of_levels(&lowered.levels(), &info, &options)?;
-        Ok(Compiled { module, lowered, options, files })
+        let inputs = std::iter::once(file).chain(self.settings.data.iter().map(String::as_str)).map(PathBuf::from).collect();
+        Ok(Compiled { module, lowered, options, files, inputs })
     }
 
     /// The tensor language of a model and the programs it is lowered to: all but machine code.
@@ -235,6 +236,8 @@ pub struct Compiled {
     pub options: ObjectOptions,
     /// Object, header, report, weights.
     pub files: ObjectFiles,
+    /// The files it was made of, which no output replaces.
+    pub inputs: Vec<PathBuf>,
 }
 
 impl Compiled {
@@ -247,17 +250,19 @@ impl Compiled {
     /// they are a file of their own. All files are written or none; a header that did not change is left alone.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// When a file cannot be written, or would replace the model, or a header that modelc did not make.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Diagnostic> {
         let path = path.as_ref();
-        let output = |path: PathBuf, contents: Image, only_if_changed: bool| Output { path, contents, only_if_changed };
-        let object = if is_library(path) { self.archive() } else { self.files.object.clone() };
-        let mut outputs = vec![
-            output(path.to_owned(), object, false),
-            output(path.with_extension("h"), self.files.header.clone().into_bytes().into(), true),
-        ];
-        outputs.extend(self.files.weights.iter().map(|weights| output(path.with_extension("bin"), weights.clone(), false)));
-        emit::write_all(&outputs)
+        let output = |path: PathBuf, kind: OutputKind, contents: Image| Output { path, kind, contents };
+        let object = match is_library(path) {
+            true => output(path.to_owned(), OutputKind::Archive, self.archive()),
+            false => output(path.to_owned(), OutputKind::Object, self.files.object.clone()),
+        };
+        let header = output(path.with_extension("h"), OutputKind::Header, self.files.header.clone().into_bytes().into());
+        let mut outputs = vec![object, header];
+        outputs.extend(self.files.weights.iter().map(|weights| output(path.with_extension("bin"), OutputKind::Weights, weights.clone())));
+        let inputs: Vec<&Path> = self.inputs.iter().map(PathBuf::as_path).collect();
+        emit::write_all(&outputs, &inputs)
     }
 }
 

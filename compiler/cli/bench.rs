@@ -2,13 +2,15 @@
 
 use super::Outcome;
 use super::batches::Batch;
+use super::console;
 use super::engine::Engine;
-use super::io::write;
+use super::files::Files;
 use super::options::Common;
 use super::output::{grouped, table};
 use super::run::Calls;
 use crate::codegen::driver::calls;
 use crate::diagnostic::Diagnostics;
+use crate::emit::OutputKind;
 use crate::jit::peaks::{self, Peaks};
 use crate::jit::{JitOptions, Symbol};
 use crate::program::Call;
@@ -99,12 +101,15 @@ fn microseconds(nanoseconds: f64) -> String {
 /// # Errors
 /// Whatever is wrong with the model or the inputs.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    let inputs = arguments.calls.files()?.into_iter().chain(arguments.common.inputs());
+    let files = Files::new(inputs.chain([arguments.model.as_str()]));
+    files.check(arguments.csv.as_deref().map(|path| (path, OutputKind::Csv)))?;
     let batches = arguments.calls.batches(&arguments.model, &arguments.common)?;
     let Batch { model, calls } = &batches[0];
     let options = JitOptions { profile: arguments.profile, threads: arguments.num_threads, ..JitOptions::default() };
     let mut engine = Engine::new(model, &arguments.common, options)?;
     if arguments.perf_map {
-        write_perf_map(&engine.symbols)?;
+        write_perf_map(&files, &engine.symbols)?;
     }
     let (method, inputs) = (calls[0].method, &calls[0].inputs);
     let slices: Vec<&[u8]> = inputs.iter().map(|t| t.bytes.as_slice()).collect();
@@ -116,19 +121,19 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let steady = measure(&mut engine, method, arguments.num_runs, seconds(arguments.min_secs), seconds(arguments.max_secs), delay)?;
     if let Some(path) = &arguments.csv {
         let lines: String = steady.iter().enumerate().map(|(run, ns)| format!("{run},{ns}\n")).collect();
-        write(path, format!("run,latency_ns\n{lines}").as_bytes())?;
+        files.write(path, OutputKind::Csv, format!("run,latency_ns\n{lines}").into_bytes())?;
     }
     let phases = [("first", Statistics::new(&first)), ("warm-up", Statistics::new(&warmup)), ("steady", Statistics::new(&steady))];
     let profile = if arguments.profile { Some(profile(&engine, method)?) } else { None };
-    let print = if arguments.json { print_json } else { print_text };
-    print(arguments, &engine, method, &phases, profile.as_ref());
+    let text = if arguments.json { json_text } else { text };
+    console::print(&text(arguments, &engine, method, &phases, profile.as_ref()))?;
     Ok(Outcome::Done)
 }
 
 /// One line a function: first address and size in hexadecimal, name. perf looks for the map of a process under this name.
-fn write_perf_map(symbols: &[Symbol]) -> Result<(), Diagnostics> {
+fn write_perf_map(files: &Files<'_>, symbols: &[Symbol]) -> Result<(), Diagnostics> {
     let lines: String = symbols.iter().map(|symbol| format!("{:x} {:x} {}\n", symbol.address, symbol.bytes, symbol.name)).collect();
-    Ok(write(&format!("/tmp/perf-{}.map", std::process::id()), lines.as_bytes())?)
+    Ok(files.write(&format!("/tmp/perf-{}.map", std::process::id()), OutputKind::PerfMap, lines.into_bytes())?)
 }
 
 fn seconds(value: f64) -> Duration {
@@ -168,19 +173,19 @@ fn measure(
     Ok(times)
 }
 
-fn print_text(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(&str, Statistics)], profile: Option<&Profile>) {
+fn text(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(&str, Statistics)], profile: Option<&Profile>) -> String {
     let (state, scratch) = (engine.program().variable_bytes, engine.program().methods[method].scratch_bytes);
     let threads = if arguments.num_threads == 1 { "1 thread".into() } else { format!("{} threads", arguments.num_threads) };
-    println!("{} on {}, {threads}", arguments.model, engine.machine.level);
-    println!("init (compile)  {:.1} ms", engine.compile_time.as_secs_f64() * 1e3);
-    println!("memory          {} B scratch, {} B variables\n", grouped(scratch), grouped(state));
+    let mut text = format!("{} on {}, {threads}\n", arguments.model, engine.machine.level);
+    text.push_str(&format!("init (compile)  {:.1} ms\n", engine.compile_time.as_secs_f64() * 1e3));
+    text.push_str(&format!("memory          {} B scratch, {} B variables\n\n", grouped(scratch), grouped(state)));
     let header = ["µs", "runs", "min", "median", "mean", "p90", "p99", "std"].map(String::from).to_vec();
     let rows: Vec<_> = std::iter::once(header).chain(phases.iter().map(|(name, s)| s.cells(name))).collect();
-    print!("{}", table(&rows, &[1, 2, 3, 4, 5, 6, 7]));
+    text.push_str(&table(&rows, &[1, 2, 3, 4, 5, 6, 7]));
     if let Some(profile) = profile {
-        println!();
-        print!("{}{}", profile_table(profile), peaks_text(&profile.peaks));
+        text.push_str(&format!("\n{}{}", profile_table(profile), peaks_text(&profile.peaks)));
     }
+    text
 }
 
 /// One row a kernel and the operators it computes: calls, their time together, share, rate, share of the peak, schedule, operators.
@@ -310,7 +315,7 @@ fn profile(engine: &Engine, method: usize) -> Result<Profile, Diagnostics> {
     Ok(Profile { rows: calls(&program.methods[method].steps).into_iter().enumerate().map(row).collect(), peaks })
 }
 
-fn print_json(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(&str, Statistics)], profile: Option<&Profile>) {
+fn json_text(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(&str, Statistics)], profile: Option<&Profile>) -> String {
     let kernels = profile.map(|profile| profile.rows.iter().map(ProfileRow::json).collect::<Vec<_>>());
     let peaks = profile.map(|Profile { peaks, .. }| {
         json!({ "float_multiply_accumulates_per_s": peaks.float, "integer_multiply_accumulates_per_s": peaks.integer,
@@ -330,5 +335,5 @@ fn print_json(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(
         "kernels": kernels,
         "peaks": peaks,
     });
-    println!("{report:#}");
+    format!("{report:#}\n")
 }

@@ -1,13 +1,15 @@
 //! `modelc MODEL -o OUT.o`
 
 use super::Outcome;
-use super::io::{map, write_outputs};
+use super::console::note;
+use super::files::Files;
+use super::io::map;
 use super::options::{Common, usage};
 use super::output::grouped;
 use crate::codegen::listing::{Listing, listing};
 use crate::compile::is_library;
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
-use crate::emit::{self, Image, Output, WeightsPlace};
+use crate::emit::{self, Image, Output, OutputKind, WeightsPlace};
 use crate::{Compiled, Compiler, Settings, ir};
 use clap::Args;
 use std::path::Path;
@@ -59,24 +61,9 @@ pub struct Arguments {
 
 /// Where one kind of output goes.
 struct Request {
-    kind: String,
+    kind: OutputKind,
     path: String,
 }
-
-const KINDS: &[(&str, &str)] = &[
-    ("object", "o"),
-    ("archive", "a"),
-    ("weights", "bin"),
-    ("header", "h"),
-    ("json", "json"),
-    ("html", "html"),
-    ("ir", "ir"),
-    ("kernels", "kernels"),
-    ("clif", "clif"),
-    ("asm", "s"),
-    ("plan", "plan"),
-    ("depfile", "d"),
-];
 
 /// Compiles a model.
 ///
@@ -85,6 +72,8 @@ const KINDS: &[(&str, &str)] = &[
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let path = arguments.model.as_deref().unwrap_or_default();
     let requests = arguments.requests()?;
+    let files = Files::new(arguments.common.inputs().chain([path]));
+    files.check(requests.iter().map(|request| (request.path.as_str(), request.kind)))?;
     let settings = arguments.settings(path)?;
     let compiler = Compiler { settings };
     let compiled = compiler.compile(map(path)?, path)?;
@@ -93,7 +82,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     }
     let outputs =
         requests.iter().map(|request| output(&compiled, (path, &compiler.settings.data), request, &requests)).collect::<Result<_, _>>()?;
-    write_outputs(outputs)?;
+    files.write_all(outputs)?;
     if requests.iter().all(|r| r.path != "-") {
         summary(&requests, &compiled);
     }
@@ -129,44 +118,28 @@ impl Arguments {
     }
 
     fn requests(&self) -> Result<Vec<Request>, Diagnostic> {
-        let mut requests = Vec::new();
-        let base = self.output.as_deref().filter(|o| *o != "-").or(self.model.as_deref()).unwrap_or("net");
-        let beside = |extension: &str| {
-            let file = Path::new(base).with_extension(extension);
-            if self.output.is_some() { file } else { file.file_name().map(Into::into).unwrap_or(file) }.to_string_lossy().into_owned()
-        };
-        for item in &self.emit {
-            let (kind, path) = item.split_once('=').map_or((item.as_str(), None), |(k, p)| (k, Some(p.to_owned())));
-            let Some((_, extension)) = KINDS.iter().find(|(k, _)| *k == kind) else {
-                let known: Vec<&str> = KINDS.iter().map(|(k, _)| *k).collect();
-                return Err(usage(format!("--emit {kind} is not known")).expected(known.join(", "), kind));
-            };
-            requests.push(Request { kind: kind.into(), path: path.unwrap_or_else(|| beside(extension)) });
-        }
-        let mut add = |kind: &str, path: String| {
-            if requests.iter().all(|r| r.kind != kind) {
-                requests.push(Request { kind: kind.into(), path });
+        let mut requests = self.asked()?;
+        let mut add = |kind: OutputKind, path: &str| {
+            if requests.iter().all(|r| r.kind != kind || r.path != path) {
+                requests.push(Request { kind, path: path.to_owned() });
             }
         };
-        if let Some(output) = &self.output {
-            add(if is_library(Path::new(output)) { "archive" } else { "object" }, output.clone());
-            // Nothing lies beside standard output, a pipe or a device.
-            let special = output == "-" || std::fs::metadata(output).is_ok_and(|there| !there.is_file() && !there.is_dir());
-            if !special {
-                add("header", self.header.clone().unwrap_or_else(|| beside("h")));
+        let named = [(OutputKind::Header, &self.header), (OutputKind::Depfile, &self.depfile), (OutputKind::Html, &self.report)];
+        for (kind, path) in
+            [self.main()].into_iter().flatten().chain(named.into_iter().filter_map(|(kind, path)| Some((kind, path.as_deref()?))))
+        {
+            add(kind, path);
+        }
+        // Nothing lies beside standard output, a pipe or a device.
+        let is_file =
+            |output: &&String| *output != "-" && std::fs::metadata(output).map_or(true, |there| there.is_file() || there.is_dir());
+        if self.output.as_ref().filter(is_file).is_some() {
+            let weights = self.has_external_weights()?.then_some(OutputKind::Weights);
+            for kind in [OutputKind::Header].into_iter().chain(weights) {
+                if requests.iter().all(|r| r.kind != kind) {
+                    requests.push(Request { kind, path: self.beside(kind) });
+                }
             }
-            if !special && self.has_external_weights()? {
-                add("weights", beside("bin"));
-            }
-        }
-        if let Some(header) = &self.header {
-            add("header", header.clone());
-        }
-        if let Some(depfile) = &self.depfile {
-            add("depfile", depfile.clone());
-        }
-        if let Some(report) = &self.report {
-            add("html", report.clone());
         }
         if requests.is_empty() {
             return Err(usage("nothing to write").help("say where the object goes: -o OUT.o"));
@@ -176,23 +149,53 @@ impl Arguments {
         }
         Ok(requests)
     }
+
+    /// What `-o` asks for.
+    fn main(&self) -> Option<(OutputKind, &str)> {
+        let path = self.output.as_deref()?;
+        Some((if is_library(Path::new(path)) { OutputKind::Archive } else { OutputKind::Object }, path))
+    }
+
+    /// What `--emit` asks for.
+    fn asked(&self) -> Result<Vec<Request>, Diagnostic> {
+        let mut requests = Vec::new();
+        for item in &self.emit {
+            let (name, path) = item.split_once('=').map_or((item.as_str(), None), |(name, path)| (name, Some(path)));
+            let Some(kind) = OutputKind::from_name(name) else {
+                let known: Vec<&str> = OutputKind::emitted().map(OutputKind::name).collect();
+                return Err(usage(format!("--emit {name} is not known")).expected(known.join(", "), name));
+            };
+            let own = self.main().filter(|(main, _)| *main == kind).map(|(_, path)| path);
+            let header = self.header.as_deref().filter(|_| kind == OutputKind::Header);
+            let path = path.or(own).or(header).map_or_else(|| self.beside(kind), str::to_owned);
+            requests.push(Request { kind, path });
+        }
+        Ok(requests)
+    }
+
+    /// The path of an output that is not named: beside the object, or of the model's stem in the current folder.
+    fn beside(&self, kind: OutputKind) -> String {
+        let output = self.output.as_deref().filter(|output| *output != "-");
+        let file = Path::new(output.or(self.model.as_deref()).unwrap_or("net")).with_extension(kind.suffix());
+        if output.is_some() { file } else { file.file_name().map(Into::into).unwrap_or(file) }.to_string_lossy().into_owned()
+    }
 }
 
 /// One output of a compiled model.
 fn output(compiled: &Compiled, (model, data): (&str, &[String]), request: &Request, requests: &[Request]) -> Result<Output, Diagnostic> {
     let (lowered, files) = (&compiled.lowered, &compiled.files);
     let listing = |what| lowered.levels().iter().map(|level| listing(level, compiled.options.target, what)).collect::<Result<String, _>>();
-    let contents: Image = match request.kind.as_str() {
-        "object" => files.object.clone(),
-        "archive" => compiled.archive(),
-        "weights" => {
+    let contents: Image = match request.kind {
+        OutputKind::Object => files.object.clone(),
+        OutputKind::Archive => compiled.archive(),
+        OutputKind::Weights => {
             files.weights.clone().ok_or_else(|| usage("the object holds the weights").help("`--weights external` leaves them out"))?
         }
-        "header" => files.header.clone().into_bytes().into(),
-        "json" => format!("{:#}\n", files.report).into_bytes().into(),
-        "html" => emit::html::page(&files.report).into_bytes().into(),
-        "ir" => ir::text::print_module(&compiled.module, ir::text::Constants::Elided).into_bytes().into(),
-        "kernels" => lowered
+        OutputKind::Header => files.header.clone().into_bytes().into(),
+        OutputKind::Json => format!("{:#}\n", files.report).into_bytes().into(),
+        OutputKind::Html => emit::html::page(&files.report).into_bytes().into(),
+        OutputKind::Ir => ir::text::print_module(&compiled.module, ir::text::Constants::Elided).into_bytes().into(),
+        OutputKind::Kernels => lowered
             .levels()
             .iter()
             .flat_map(|level| &level.program.kernels)
@@ -200,19 +203,21 @@ fn output(compiled: &Compiled, (model, data): (&str, &[String]), request: &Reque
             .collect::<String>()
             .into_bytes()
             .into(),
-        "clif" => listing(Listing::Cranelift)?.into_bytes().into(),
-        "asm" => listing(Listing::Machine)?.into_bytes().into(),
-        "plan" => {
+        OutputKind::Clif => listing(Listing::Cranelift)?.into_bytes().into(),
+        OutputKind::Asm => listing(Listing::Machine)?.into_bytes().into(),
+        OutputKind::Plan => {
             let lines = lowered.plans.iter().zip(&lowered.program.methods).map(|(p, m)| format!("{}: {p}\n", m.name));
             lines.collect::<String>().into_bytes().into()
         }
-        _ => {
-            let made = requests.iter().find(|r| r.kind == "object" || r.kind == "archive").map_or(model, |r| &r.path);
+        OutputKind::Depfile => {
+            let made = requests.iter().find(|r| matches!(r.kind, OutputKind::Object | OutputKind::Archive)).map_or(model, |r| &r.path);
             let inputs: Vec<&str> = std::iter::once(model).chain(data.iter().map(String::as_str)).collect();
             emit::depfile::depfile(made, &inputs).into_bytes().into()
         }
+        // Compiling makes none of these.
+        OutputKind::Arrays | OutputKind::Csv | OutputKind::PerfMap => Image::default(),
     };
-    Ok(Output { path: request.path.clone().into(), contents, only_if_changed: request.kind == "header" })
+    Ok(Output { path: request.path.clone().into(), kind: request.kind, contents })
 }
 
 /// What was written and what it needs, on standard error so that standard output stays free.
@@ -220,12 +225,12 @@ fn summary(requests: &[Request], compiled: &Compiled) {
     let (files, lowered) = (&compiled.files, &compiled.lowered);
     let record = &files.record;
     let paths: Vec<&str> = requests.iter().map(|r| r.path.as_str()).collect();
-    eprintln!("{} for {} ({})", paths.join(", "), record.target, record.levels);
+    note(&format!("{} for {} ({})", paths.join(", "), record.target, record.levels));
     let plan = lowered.plans.iter().max_by_key(|p| p.arena_bytes);
     let proof = plan.map_or(String::new(), |p| format!(" ({p})"));
     let arena = grouped(record.state_bytes + record.scratch_bytes);
-    eprintln!("  memory  {arena} B{proof}, stack {} B", grouped(record.stack_bytes));
-    eprintln!("  flash   {} B weights, {} B object", grouped(record.weights_bytes), grouped(files.object.len()));
+    note(&format!("  memory  {arena} B{proof}, stack {} B", grouped(record.stack_bytes)));
+    note(&format!("  flash   {} B weights, {} B object", grouped(record.weights_bytes), grouped(files.object.len())));
 }
 
 /// A limit that the model does not keep.

@@ -1,13 +1,15 @@
 //! `modelc inspect FILE`: a model, or an object or executable that holds one.
 
 use super::Outcome;
-use super::io::{Model, map, read_model, write};
+use super::console::print;
+use super::files::Files;
+use super::io::{Model, map, read_model};
 use super::options::{Common, usage};
 use super::output::{grouped, table};
 use crate::codegen::driver::calls;
 use crate::diagnostic::Diagnostics;
 use crate::emit::info::hex;
-use crate::emit::{self, ModelRecord, ObjectOptions};
+use crate::emit::{self, ModelRecord, ObjectOptions, OutputKind};
 use crate::frontend::Format;
 use crate::lower::Lowered;
 use crate::program::{Method, Port};
@@ -35,6 +37,8 @@ pub struct Arguments {
 /// # Errors
 /// Whatever is wrong with the file.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    let files = Files::new(arguments.common.inputs().chain([arguments.file.as_str()]));
+    files.check(arguments.html.as_deref().map(|path| (path, OutputKind::Html)))?;
     let bytes = map(&arguments.file)?;
     let records = if Format::detect(&bytes).is_none() { ModelRecord::find_all(&bytes) } else { vec![] };
     if !records.is_empty() {
@@ -42,7 +46,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
             let message = format!("{} holds a compiled model: the page is made from a model file", arguments.file);
             return Err(usage(message).help("write it while compiling: --report OUT.html").into());
         }
-        show_records(arguments, &records);
+        print(&records_text(arguments, &records))?;
         return Ok(Outcome::Done);
     }
     let model = read_model(&arguments.file, &arguments.common)?;
@@ -53,20 +57,20 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         let name = Path::new(&model.path).file_stem().map_or_else(|| "net".into(), |stem| stem.to_string_lossy().into_owned());
         let options = ObjectOptions::new(name, target, machine);
         let report = emit::object(&lowered.program, &model.info(), &options)?.report;
-        write(path, emit::html::page(&report).as_bytes())?;
+        files.write(path, OutputKind::Html, emit::html::page(&report).into_bytes())?;
     } else if arguments.json {
-        println!("{:#}", model_json(&model, &lowered));
+        print(&format!("{:#}\n", model_json(&model, &lowered)))?;
     } else {
-        print!("{}", model_text(&model, &lowered));
+        print(&model_text(&model, &lowered))?;
     }
     Ok(Outcome::Done)
 }
 
-fn show_records(arguments: &Arguments, records: &[ModelRecord]) {
+fn records_text(arguments: &Arguments, records: &[ModelRecord]) -> String {
     if arguments.json {
-        println!("{:#}", json!({ "schema": "modelc.inspect/1", "file": arguments.file, "compiled": records }));
-        return;
+        return format!("{:#}\n", json!({ "schema": "modelc.inspect/1", "file": arguments.file, "compiled": records }));
     }
+    let mut text = String::new();
     for record in records {
         let levels = record.levels.split(',').zip(&record.level_code_bytes);
         let code: Vec<String> = levels.map(|(level, bytes)| format!("{} B for {level}", grouped(*bytes))).collect();
@@ -88,8 +92,9 @@ fn show_records(arguments: &Arguments, records: &[ModelRecord]) {
             ("weights", format!("{} B", grouped(record.weights_bytes))),
             ("code", code.join(", ")),
         ];
-        print!("{}", table(&rows.map(|(k, v)| vec![k.to_owned(), v]), &[]));
+        text.push_str(&table(&rows.map(|(k, v)| vec![k.to_owned(), v]), &[]));
     }
+    text
 }
 
 fn port_cells(kind: &str, index: usize, port: &Port) -> Vec<String> {

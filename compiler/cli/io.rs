@@ -1,8 +1,8 @@
-//! Files: models mapped into memory, outputs replaced as a whole, inputs of calls.
+//! Models mapped into memory, and inputs of calls.
 
 use super::options::{Common, usage};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
-use crate::emit::{ModelInfo, Output, write_all};
+use crate::emit::ModelInfo;
 use crate::frontend::given::Sample;
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::random::Random;
@@ -10,7 +10,6 @@ use crate::ir::{ElementType, Extent, Function, Module, Scalar, Tensor, TensorTyp
 use crate::npz::{self, Archive};
 use crate::{input, pipeline};
 use sha2::{Digest, Sha256};
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -72,27 +71,6 @@ pub fn read_model_for(path: &str, common: &Common, inputs: &Inputs, samples: Vec
         Err(_) if varying => read(path, common, LoadOptions { samples, ..LoadOptions::default() }),
         other => other,
     }
-}
-
-/// Writes a file as a whole: either all of it is there afterwards, or what was there before. `-` is standard output.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn write(path: &str, contents: &[u8]) -> Result<(), Diagnostic> {
-    write_outputs(vec![Output { path: path.into(), contents: contents.to_vec().into(), only_if_changed: false }])
-}
-
-/// Writes several files, or none of them. `-` is standard output, and comes last.
-///
-/// # Errors
-/// When one cannot be written.
-pub fn write_outputs(outputs: Vec<Output>) -> Result<(), Diagnostic> {
-    let (standard, files): (Vec<_>, Vec<_>) = outputs.into_iter().partition(|output| output.path == Path::new("-"));
-    write_all(&files)?;
-    let failed = |error: std::io::Error| Diagnostic::new(710, Kind::Io, format!("cannot write to standard output: {error}"));
-    let mut stdout = std::io::stdout().lock();
-    standard.iter().try_for_each(|output| output.contents.write_to(&mut stdout)).map_err(failed)?;
-    stdout.flush().map_err(failed)
 }
 
 /// Inputs that are looked at for extents that differ.
@@ -206,15 +184,21 @@ fn shape_of(function: &Function, ty: &TensorType, given: Option<&[u64]>) -> Vec<
     ty.shape.iter().enumerate().map(extent).collect()
 }
 
+/// The input and the file of `in0=a.npy`.
+///
+/// # Errors
+/// When the argument is malformed.
+pub fn array_argument(argument: &str) -> Result<(usize, &str), Diagnostic> {
+    let parsed = argument.split_once('=').and_then(|(input, path)| Some((input.strip_prefix("in")?.parse().ok()?, path)));
+    parsed.ok_or_else(|| usage(format!("--input {argument} is not understood")).expected("in0=a.npy", argument))
+}
+
 /// Reads `in0=a.npy`.
 ///
 /// # Errors
 /// When the argument is malformed or the file cannot be read.
 pub fn read_array(argument: &str) -> Result<(usize, Tensor), Diagnostic> {
-    let (input, path) = argument
-        .split_once('=')
-        .and_then(|(input, path)| Some((input.strip_prefix("in")?.parse().ok()?, path)))
-        .ok_or_else(|| usage(format!("--input {argument} is not understood")).expected("in0=a.npy", argument))?;
+    let (input, path) = array_argument(argument)?;
     let bytes = map(path)?;
     Ok((input, npz::parse_npy(&bytes).map_err(|d| d.in_file(path))?))
 }

@@ -1,6 +1,7 @@
 //! `modelc ops` and `modelc targets`.
 
 use super::Outcome;
+use super::console::print;
 use super::options::usage;
 use super::output::table;
 use crate::diagnostic::Diagnostics;
@@ -28,19 +29,19 @@ pub fn ops(arguments: &OpsArguments) -> Result<Outcome, Diagnostics> {
         let known: Vec<&str> = formats.iter().map(|(format, _)| *format).collect();
         return Err(usage(format!("there is no format {name}")).expected(known.join(", "), name).into());
     }
+    let mut text = String::new();
     for (format, operators) in formats.iter().filter(|(format, _)| wanted.is_none_or(|w| w == *format)) {
-        println!("{format}: {} operators", operators.len());
-        for operator in operators {
-            println!("  {operator}");
-        }
+        text.push_str(&format!("{format}: {} operators\n", operators.len()));
+        text.extend(operators.iter().map(|operator| format!("  {operator}\n")));
     }
+    print(&text)?;
     Ok(Outcome::Done)
 }
 
 /// Lists targets, their spellings and CPU levels.
 ///
 /// # Errors
-/// Never.
+/// When standard output cannot be written to.
 pub fn targets() -> Result<Outcome, Diagnostics> {
     let mut rows =
         vec![["target", "objects", "CPU levels (by default all on x86-64, else the first)", "other spellings"].map(String::from).to_vec()];
@@ -48,6 +49,6 @@ pub fn targets() -> Result<Outcome, Diagnostics> {
         let levels: Vec<&str> = MACHINES.iter().filter(|m| m.isa == target.isa).map(|m| m.level).collect();
         rows.push(vec![target.name.to_owned(), target.format.name().to_owned(), levels.join(" "), target.aliases.join(" ")]);
     }
-    print!("{}", table(&rows, &[]));
+    print(&table(&rows, &[]))?;
     Ok(Outcome::Done)
 }

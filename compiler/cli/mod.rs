@@ -1,9 +1,14 @@
 //! The command line: arguments in, printing out. One file a command; what commands do is elsewhere.
 
+// A closed pipe ends these with a panic.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod batches;
 mod bench;
 mod compile;
+mod console;
 mod engine;
+mod files;
 mod inspect;
 mod io;
 mod lists;
@@ -124,8 +129,8 @@ fn execute(arguments: CommandLine) -> Result<Outcome, Diagnostics> {
 fn report(diagnostics: &Diagnostics, format: options::MessageFormat) -> ExitCode {
     for diagnostic in &diagnostics.0 {
         match format {
-            options::MessageFormat::Text => eprintln!("{diagnostic}"),
-            options::MessageFormat::Json => eprintln!("{}", output::diagnostic_json(diagnostic)),
+            options::MessageFormat::Text => console::note(&diagnostic.to_string()),
+            options::MessageFormat::Json => console::note(&output::diagnostic_json(diagnostic)),
         }
     }
     let has = |kind| diagnostics.0.iter().any(|d| d.kind == kind);

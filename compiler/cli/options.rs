@@ -66,6 +66,11 @@ pub struct Common {
 }
 
 impl Common {
+    /// The files that it reads beside the model.
+    pub fn inputs(&self) -> impl Iterator<Item = &str> {
+        self.data.iter().map(String::as_str)
+    }
+
     /// What the front end is told.
     ///
     /// # Errors

@@ -2,12 +2,15 @@
 
 use super::Outcome;
 use super::batches::{Batch, Call, batches};
+use super::console::{note, print};
 use super::engine::Engine;
-use super::io::{Inputs, Model, read_array, write};
+use super::files::Files;
+use super::io::{Inputs, Model, array_argument, read_array};
 use super::options::{Common, usage};
 use super::output::{grouped, table};
 use super::tap::{Taps, Way, entry_name, in_order, source_module};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::emit::OutputKind;
 use crate::ir::interpret::Interpreter;
 use crate::ir::{ElementType, Module, Scalar, Tensor};
 use crate::jit::JitOptions;
@@ -114,6 +117,15 @@ impl Calls {
         Ok(Inputs::Random(self.random.unwrap_or(1)))
     }
 
+    /// The files that inputs are read from.
+    ///
+    /// # Errors
+    /// When an argument is malformed.
+    pub fn files(&self) -> Result<Vec<&str>, Diagnostic> {
+        let arrays = self.input.iter().map(|argument| Ok(array_argument(argument)?.1));
+        self.inputs.as_deref().map(Ok).into_iter().chain(arrays).collect()
+    }
+
     /// The calls, each with a model that can run it.
     ///
     /// # Errors
@@ -128,6 +140,9 @@ impl Calls {
 /// # Errors
 /// Whatever is wrong with the model, the inputs or the output.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    let inputs = arguments.calls.files()?.into_iter().chain(arguments.common.inputs());
+    let files = Files::new(inputs.chain([arguments.model.as_str()]));
+    files.check(arguments.outputs.as_deref().map(|path| (path, OutputKind::Arrays)))?;
     let batches = arguments.calls.batches(&arguments.model, &arguments.common)?;
     let is_single = batches.iter().map(|batch| batch.calls.len()).sum::<usize>() == 1;
     let mut results = Results { archive: Archive::default(), silent: arguments.outputs.is_some(), rows: vec![] };
@@ -135,9 +150,9 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         run(arguments, batch, is_single, &mut results)?;
     }
     if let Some(path) = &arguments.outputs {
-        write(path, &results.archive.to_bytes()?)?;
+        files.write(path, OutputKind::Arrays, results.archive.to_bytes()?)?;
     }
-    print!("{}", table(&results.rows, &[]));
+    print(&table(&results.rows, &[]))?;
     Ok(Outcome::Done)
 }
 
@@ -185,7 +200,7 @@ impl Results {
         for (name, (way, tensors)) in values {
             let repeated = tensors.len() > 1;
             if self.silent {
-                eprintln!("tap {}: {}", entry_name(&name, call, None), way.name());
+                note(&format!("tap {}: {}", entry_name(&name, call, None), way.name()));
             }
             for (turn, tensor) in tensors.into_iter().enumerate() {
                 let entry = entry_name(&name, call, repeated.then_some(turn));

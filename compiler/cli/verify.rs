@@ -2,6 +2,7 @@
 
 use super::Outcome;
 use super::batches::{Batch, Call};
+use super::console::print;
 use super::engine::{Engine, machine};
 use super::io::{Inputs, Model, read_model};
 use super::options::{Common, usage};
@@ -62,11 +63,11 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     if arguments.bisect {
         for (model, cases) in &mut batches {
             if let Some(finding) = first_difference(model, &arguments.common, cases, tolerance)? {
-                print_finding(&finding, &cases[finding.call].name);
+                print(&finding_text(&finding, &cases[finding.call].name))?;
                 return Ok(Outcome::Differs);
             }
         }
-        println!("every kernel computes what the interpreter does");
+        print("every kernel computes what the interpreter does\n")?;
         if batches.iter().flat_map(|(_, cases)| cases).all(|case| case.expected.is_empty()) {
             return Ok(Outcome::Done);
         }
@@ -81,11 +82,11 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         return Err(Diagnostic::new(504, Kind::Invalid, "the expected outputs hold none of the model's outputs").into());
     }
     if differing > 0 {
-        println!("{differing} of {} differ", counted(compared, "output"));
+        print(&format!("{differing} of {} differ\n", counted(compared, "output")))?;
         return Ok(Outcome::Differs);
     }
     let calls = batches.iter().map(|(_, cases)| cases.len()).sum();
-    println!("{} of {} agree", counted(compared, "output"), counted(calls, "call"));
+    print(&format!("{} of {} agree\n", counted(compared, "output"), counted(calls, "call")))?;
     Ok(Outcome::Done)
 }
 
@@ -118,7 +119,7 @@ fn compare_batch(arguments: &Arguments, model: &Model, cases: &[Case], tolerance
                 Difference::None { .. } => {}
                 difference => {
                     differing += 1;
-                    println!("{} out{position} {:?}: {difference}", case.name, port.name);
+                    print(&format!("{} out{position} {:?}: {difference}\n", case.name, port.name))?;
                 }
             }
         }
@@ -154,15 +155,16 @@ fn first_difference(
     bisect::first_difference(&model.module, &lowered.program, machine, &calls, tolerance)
 }
 
-fn print_finding(finding: &bisect::Finding, case: &str) {
+fn finding_text(finding: &bisect::Finding, case: &str) -> String {
     let operators: Vec<String> = finding.operators.iter().map(|(index, name)| format!("{index}:{name}")).collect();
-    println!("{case}: kernel {} is the first that differs from the interpreter", finding.kernel);
-    println!("  operators  {}", operators.join(" "));
-    println!("  schedule   {}", finding.schedule);
-    println!("  tensor     {:?}: {}", finding.tensor, finding.difference);
+    let mut text = format!("{case}: kernel {} is the first that differs from the interpreter\n", finding.kernel);
+    text.push_str(&format!("  operators  {}\n", operators.join(" ")));
+    text.push_str(&format!("  schedule   {}\n", finding.schedule));
+    text.push_str(&format!("  tensor     {:?}: {}\n", finding.tensor, finding.difference));
     if let Difference::Elements { furthest: (position, found, expected), .. } = finding.difference {
-        println!("  worst      element {position}: compiled {found}, interpreted {expected}");
+        text.push_str(&format!("  worst      element {position}: compiled {found}, interpreted {expected}\n"));
     }
+    text
 }
 
 fn recorded_cases(arguments: &Arguments, inputs: &str, expected: &str) -> Result<Vec<(Model, Vec<Case>)>, Diagnostics> {

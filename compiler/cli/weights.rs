@@ -1,11 +1,13 @@
 //! `modelc weights NEW --like net.o -o net.bin`
 
 use super::Outcome;
-use super::io::{map, write_outputs};
+use super::console::note;
+use super::files::Files;
+use super::io::map;
 use super::options::MessageFormat;
 use super::output::grouped;
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
-use crate::emit::{Output, TopologyRecord, weights_for};
+use crate::emit::{OutputKind, TopologyRecord, weights_for};
 use crate::{Compiler, Settings};
 use clap::Args;
 
@@ -32,6 +34,9 @@ pub struct Arguments {
 /// # Errors
 /// When the model cannot be compiled, or is another one than the object's.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    let inputs = [arguments.model.as_str(), &arguments.like].into_iter().chain(arguments.data.iter().map(String::as_str));
+    let files = Files::new(inputs);
+    files.check([(arguments.output.as_str(), OutputKind::Weights)])?;
     let object = map(&arguments.like)?;
     let in_object = |diagnostic: Diagnostic| diagnostic.in_file(&arguments.like);
     let record = TopologyRecord::find(&object).ok_or_else(|| {
@@ -48,12 +53,12 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let (_, lowered) = Compiler { settings }.lower(map(&arguments.model)?, &arguments.model)?;
     let weights = weights_for(&lowered.levels(), &record).map_err(|diagnostic| diagnostic.in_file(&arguments.model))?;
     let bytes = weights.file.len();
-    write_outputs(vec![Output { path: arguments.output.clone().into(), contents: weights.file, only_if_changed: false }])?;
+    files.write(&arguments.output, OutputKind::Weights, weights.file)?;
     for port in weights.rescaled {
-        eprintln!("note: {port} has another scale or zero point than the header of {} tells", arguments.like);
+        note(&format!("note: {port} has another scale or zero point than the header of {} tells", arguments.like));
     }
     if arguments.output != "-" {
-        eprintln!("{} for {}: {} B", arguments.output, arguments.like, grouped(bytes));
+        note(&format!("{} for {}: {} B", arguments.output, arguments.like, grouped(bytes)));
     }
     Ok(Outcome::Done)
 }

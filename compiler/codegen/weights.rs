@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 /// Bytes of the header; the payload begins behind them, at a multiple of the alignment of all constants.
 pub const HEADER_BYTES: u64 = 64;
 /// What a file starts with.
-const MAGIC: [u8; 8] = *b"modelcwt";
+pub const MAGIC: [u8; 8] = *b"modelcwt";
 const VERSION: u32 = 1;
 /// Reads as this number in the byte order of the file.
 const BYTE_ORDER: u32 = 0x0102_0304;

@@ -1,8 +1,12 @@
 //! Writing outputs: all or none, each in one step, so that a failure leaves no half file and what was there stays.
+//!
+//! No output replaces what was read, another output, or a file that modelc did not make where it should have.
 
 use super::image::Image;
+use super::kind::OutputKind;
 use crate::diagnostic::{Diagnostic, Kind};
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -11,20 +15,108 @@ use tempfile::NamedTempFile;
 pub struct Output {
     /// Where.
     pub path: PathBuf,
-    /// What.
+    /// What it is.
+    pub kind: OutputKind,
+    /// What is in it.
     pub contents: Image,
-    /// Whether an equal file is left alone, with its time: headers, for what includes them is then not rebuilt.
-    pub only_if_changed: bool,
+}
+
+/// Checks where outputs are to go, before anything is made. `inputs` are all files that are read.
+///
+/// # Errors
+/// A usage diagnostic where a file would be lost: an input, another output, or one that modelc did not make; and where a name
+/// promises something else.
+pub fn check_places(outputs: &[(&Path, OutputKind)], inputs: &[&Path]) -> Result<(), Diagnostic> {
+    let inputs: Vec<(Place, &Path)> = inputs.iter().filter_map(|path| Some((Place::new(path)?, *path))).collect();
+    let mut taken: Vec<(Place, &Path)> = Vec::new();
+    for &(path, kind) in outputs {
+        kind.check_suffix(path)?;
+        let Some(place) = Place::new(path) else { continue };
+        if let Some((_, input)) = inputs.iter().find(|(other, _)| other.is(&place)) {
+            return Err(Diagnostic::new(712, Kind::Usage, format!("{} would replace {}, which is read", path.display(), input.display()))
+                .help("choose another name for the output"));
+        }
+        if let Some((_, other)) = taken.iter().find(|(other, _)| other.is(&place)) {
+            return Err(Diagnostic::new(
+                713,
+                Kind::Usage,
+                format!("two outputs would be one file: {} and {}", other.display(), path.display()),
+            )
+            .help("choose another name for one of them"));
+        }
+        if kind.beginning().is_some_and(|beginning| is_another(path, beginning)) {
+            let what = if kind == OutputKind::Header { "header" } else { "file of weights" };
+            let error = Diagnostic::new(714, Kind::Usage, format!("{} is there, and is no {what} that modelc made", path.display()));
+            return Err(match kind {
+                OutputKind::Header => error.help("say where the header goes: --header PATH.h"),
+                _ => error.help("choose another name, or move the file away"),
+            });
+        }
+        taken.push((place, path));
+    }
+    Ok(())
+}
+
+/// Where a file is, or will be.
+struct Place {
+    /// Device and number, of a file that exists, where the system has them: links to it have the same.
+    file: Option<(u64, u64)>,
+    path: PathBuf,
+}
+
+impl Place {
+    /// The place of a path; nothing for a device or a pipe, which is never replaced.
+    fn new(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok();
+        if metadata.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir()) {
+            return None;
+        }
+        let in_folder = || Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?));
+        let canonical = fs::canonicalize(path).ok().or_else(in_folder);
+        Some(Self { file: metadata.as_ref().and_then(file_number), path: canonical.unwrap_or_else(|| path.to_owned()) })
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.path == other.path || (self.file.is_some() && self.file == other.file)
+    }
+}
+
+#[cfg(unix)]
+fn file_number(metadata: &fs::Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn file_number(_: &fs::Metadata) -> Option<(u64, u64)> {
+    None
+}
+
+/// Whether a file is there that has something in it and begins otherwise.
+fn is_another(path: &Path, beginning: &[u8]) -> bool {
+    if !fs::metadata(path).is_ok_and(|there| there.is_file() && there.len() > 0) {
+        return false;
+    }
+    let mut found = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(beginning.len() as u64).read_to_end(&mut found));
+    read.is_err() || found != beginning
+}
+
+/// The folder of a path.
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Writes all files, or none: every one is written beside its place first, then all are put in place.
 ///
 /// # Errors
-/// An I/O diagnostic naming the file.
-pub fn write_all(outputs: &[Output]) -> Result<(), Diagnostic> {
+/// As [`check_places`]; an I/O diagnostic naming the file.
+pub fn write_all(outputs: &[Output], inputs: &[&Path]) -> Result<(), Diagnostic> {
+    let places: Vec<(&Path, OutputKind)> = outputs.iter().map(|output| (output.path.as_path(), output.kind)).collect();
+    check_places(&places, inputs)?;
     let mut ready = Vec::new();
     for output in outputs {
-        if output.only_if_changed && fs::read(&output.path).is_ok_and(|old| old == output.contents.to_vec()) {
+        if output.kind.is_kept_if_equal() && fs::read(&output.path).is_ok_and(|old| old == output.contents.to_vec()) {
             continue;
         }
         ready.push((output, prepare(output).map_err(|error| cannot_write(&output.path, &error))?));
@@ -49,10 +141,6 @@ fn prepare(output: &Output) -> std::io::Result<Option<(NamedTempFile, PathBuf)>>
         Ok(there) if there.permissions().readonly() => return Err(std::io::Error::from(std::io::ErrorKind::PermissionDenied)),
         _ => {}
     }
-    let folder = match place.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {
@@ -60,7 +148,7 @@ fn prepare(output: &Output) -> std::io::Result<Option<(NamedTempFile, PathBuf)>>
         // The user's mask applies, as to any file made anew.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let mut file = builder.prefix(".modelc-").tempfile_in(folder)?;
+    let mut file = builder.prefix(".modelc-").tempfile_in(folder(&place))?;
     output.contents.write_to(&mut file)?;
     Ok(Some((file, place)))
 }
@@ -73,55 +161,4 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Diagnostic {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn output(path: PathBuf, contents: &[u8], only_if_changed: bool) -> Output {
-        Output { path, contents: contents.to_vec().into(), only_if_changed }
-    }
-
-    #[test]
-    fn all_files_are_written_or_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let (good, bad) = (folder.path().join("a.o"), folder.path().join("missing/b.h"));
-        let error = write_all(&[output(good.clone(), b"1", false), output(bad.clone(), b"2", false)]).unwrap_err();
-        assert!(error.code == 710 && error.message.contains("b.h") && !error.message.contains(".modelc-"), "{error}");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        fs::create_dir(bad.parent().unwrap()).unwrap();
-        write_all(&[output(good.clone(), b"1", false), output(bad.clone(), b"2", false)]).unwrap();
-        assert_eq!((fs::read(&good).unwrap(), fs::read(&bad).unwrap()), (b"1".to_vec(), b"2".to_vec()));
-        assert_eq!(write_all(&[output(folder.path().into(), b"", false)]).unwrap_err().kind, Kind::Io);
-    }
-
-    #[test]
-    fn an_equal_header_is_left_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.h");
-        write_all(&[output(path.clone(), b"1", true)]).unwrap();
-        let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
-        fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
-        write_all(&[output(path.clone(), b"1", true)]).unwrap();
-        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), old);
-        write_all(&[output(path.clone(), b"2", true)]).unwrap();
-        assert_ne!(fs::metadata(&path).unwrap().modified().unwrap(), old);
-        assert_eq!(fs::read(&path).unwrap(), b"2");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn links_stay_and_modes_follow_the_mask() {
-        use std::os::unix::fs::{PermissionsExt, symlink};
-        let folder = tempfile::tempdir().unwrap();
-        let (path, link) = (folder.path().join("a.o"), folder.path().join("link.o"));
-        fs::write(&path, b"0").unwrap();
-        symlink(&path, &link).unwrap();
-        write_all(&[output(link.clone(), b"1", false)]).unwrap();
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert_eq!(fs::read(&path).unwrap(), b"1");
-        let plain = folder.path().join("plain");
-        fs::write(&plain, b"").unwrap();
-        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
-        assert_eq!(mode(&path), mode(&plain));
-        write_all(&[output("/dev/null".into(), b"1", false)]).unwrap();
-    }
-}
+mod tests;

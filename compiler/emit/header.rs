@@ -11,6 +11,9 @@ use crate::program::{ALIGNMENT, Method, Port, Program};
 use crate::target::FEATURES;
 use std::fmt::Write;
 
+/// What every header begins with, whichever version of modelc made it.
+pub const BEGINNING: &str = "/* Made by modelc ";
+
 /// The header of a compiled program.
 pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, record: &ModelRecord) -> String {
     let interface = &compiled.interface;
@@ -46,7 +49,7 @@ pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
 
 fn introduction(model: &ModelInfo, record: &ModelRecord) -> String {
     format!(
-        "/* Made by modelc {} from {}, for {} ({}). Do not edit.\n\n   \
+        "{BEGINNING}{} from {}, for {} ({}). Do not edit.\n\n   \
          Results hold for rounding to nearest with denormal numbers on. Arguments of a call must not overlap each other, except\n   \
          inputs with inputs. An instance serves one call at a time; different instances are independent. */\n",
         record.version,

@@ -8,6 +8,7 @@ pub mod header;
 pub mod html;
 pub mod image;
 pub mod info;
+mod kind;
 pub mod object;
 mod quantization;
 pub mod report;
@@ -16,8 +17,9 @@ pub mod topology;
 mod writer;
 
 pub use archive::archive;
-pub use files::{Output, write_all};
+pub use files::{Output, check_places, write_all};
 pub use image::Image;
 pub use info::ModelRecord;
+pub use kind::OutputKind;
 pub use object::{ModelInfo, ObjectFiles, ObjectOptions, RiscvAbi, WeightsPlace, object, object_of_levels};
 pub use topology::{TopologyRecord, weights_for};

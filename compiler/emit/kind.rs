@@ -1,0 +1,205 @@
+//! Kinds of outputs: how they are called, which suffixes files of them have, and how they begin.
+
+use super::header;
+use crate::codegen::weights;
+use crate::diagnostic::{Diagnostic, Kind};
+use std::path::Path;
+
+/// What an output holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OutputKind {
+    /// An object file.
+    Object,
+    /// A static library of one object.
+    Archive,
+    /// Weights that are not in the object.
+    Weights,
+    /// The C header.
+    Header,
+    /// The report as JSON.
+    Json,
+    /// The report as a page.
+    Html,
+    /// The tensor language.
+    Ir,
+    /// The kernel language.
+    Kernels,
+    /// Cranelift's language.
+    Clif,
+    /// Machine code as text.
+    Asm,
+    /// Memory plans.
+    Plan,
+    /// Dependencies in Make syntax.
+    Depfile,
+    /// Arrays in an `.npz` archive.
+    Arrays,
+    /// A table of measurements.
+    Csv,
+    /// Addresses of functions, for Linux's perf.
+    PerfMap,
+}
+
+/// One kind.
+struct Row {
+    kind: OutputKind,
+    /// What `--emit` calls it.
+    name: &'static str,
+    what: &'static str,
+    /// Suffixes, the usual one first.
+    suffixes: &'static [&'static str],
+}
+
+const ROWS: &[Row] = &[
+    Row { kind: OutputKind::Object, name: "object", what: "an object file", suffixes: &["o", "obj"] },
+    Row { kind: OutputKind::Archive, name: "archive", what: "a static library", suffixes: &["a", "lib"] },
+    Row { kind: OutputKind::Weights, name: "weights", what: "a file of weights", suffixes: &["bin"] },
+    Row { kind: OutputKind::Header, name: "header", what: "a C header", suffixes: &["h", "hh", "hpp", "hxx"] },
+    Row { kind: OutputKind::Json, name: "json", what: "a report in JSON", suffixes: &["json"] },
+    Row { kind: OutputKind::Html, name: "html", what: "a page", suffixes: &["html", "htm"] },
+    Row { kind: OutputKind::Ir, name: "ir", what: "a text of the tensor language", suffixes: &["ir"] },
+    Row { kind: OutputKind::Kernels, name: "kernels", what: "a text of the kernel language", suffixes: &["kernels"] },
+    Row { kind: OutputKind::Clif, name: "clif", what: "a text of Cranelift's language", suffixes: &["clif"] },
+    Row { kind: OutputKind::Asm, name: "asm", what: "a listing of machine code", suffixes: &["s", "asm"] },
+    Row { kind: OutputKind::Plan, name: "plan", what: "a summary of memory plans", suffixes: &["plan"] },
+    Row { kind: OutputKind::Depfile, name: "depfile", what: "a dependency file", suffixes: &["d"] },
+    Row { kind: OutputKind::Arrays, name: "npz", what: "an archive of arrays", suffixes: &["npz"] },
+    Row { kind: OutputKind::Csv, name: "csv", what: "a table", suffixes: &["csv"] },
+    Row { kind: OutputKind::PerfMap, name: "perf map", what: "a map for perf", suffixes: &["map"] },
+];
+
+/// Suffixes of what modelc does not write: what they promise, and what to do instead.
+const FOREIGN: &[(&[&str], &str, Option<&str>)] = &[
+    (&["so", "dylib", "dll"], "a shared library", Some("write an object, -o NET.o, and link it: cc -shared -o NET.so NET.o")),
+    (&["exe", "out", "elf", "axf"], "a program", Some("write an object, -o NET.o, and link it with your own code")),
+    (
+        &["c", "cc", "cpp", "cxx", "c++", "m", "mm", "inc"],
+        "source code",
+        Some("write an object, -o NET.o; its header, NET.h, is what C and C++ include"),
+    ),
+    (
+        &["rs", "py", "java", "kt", "swift", "go", "zig", "js", "ts"],
+        "source code",
+        Some("write an object, -o NET.o, and call it through its C interface"),
+    ),
+    (&["hex", "uf2", "srec", "img", "dfu"], "a firmware image", Some("write an object, -o NET.o, and link it into the firmware")),
+    (&["ll", "bc", "mlir", "wasm"], "code for another compiler", Some("write an object: -o NET.o")),
+    (&["tflite", "pte", "bpte", "ptd", "onnx", "pt", "pt2", "pth", "keras", "h5", "gguf", "safetensors", "mlmodel"], "a model", None),
+    (&["npy"], "one array", Some("arrays are written to an archive: OUT.npz")),
+    (&["zip", "gz", "tar", "tgz", "xz", "zst"], "a packed file", None),
+    (&["txt", "md", "pdf", "png", "svg", "xml", "yaml", "yml", "toml", "cmake", "ld"], "a document", None),
+];
+
+impl OutputKind {
+    /// The kind that `--emit` calls so.
+    pub fn from_name(name: &str) -> Option<Self> {
+        ROWS.iter().find(|row| row.name == name).map(|row| row.kind).filter(|kind| Self::emitted().any(|emitted| emitted == *kind))
+    }
+
+    /// The kinds of `--emit`.
+    pub fn emitted() -> impl Iterator<Item = Self> {
+        let measured = [Self::Arrays, Self::Csv, Self::PerfMap];
+        ROWS.iter().map(|row| row.kind).filter(move |kind| !measured.contains(kind))
+    }
+
+    fn row(self) -> &'static Row {
+        ROWS.iter().find(|row| row.kind == self).unwrap_or(&ROWS[0])
+    }
+
+    /// What `--emit` calls it.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The usual suffix.
+    pub fn suffix(self) -> &'static str {
+        self.row().suffixes[0]
+    }
+
+    /// What every file of the kind begins with, for kinds that stand beside another output without being named: what begins otherwise
+    /// is a file of the user's.
+    pub fn beginning(self) -> Option<&'static [u8]> {
+        match self {
+            Self::Header => Some(header::BEGINNING.as_bytes()),
+            Self::Weights => Some(&weights::MAGIC),
+            _ => None,
+        }
+    }
+
+    /// Whether a file that is the same already is left alone, with its time: what includes a header is then not built again.
+    pub fn is_kept_if_equal(self) -> bool {
+        self == Self::Header
+    }
+
+    /// Checks that a file's suffix does not promise something else.
+    ///
+    /// # Errors
+    /// A usage diagnostic that says what it promises. Suffixes that nobody knows promise nothing.
+    pub fn check_suffix(self, path: &Path) -> Result<(), Diagnostic> {
+        let Some(suffix) = suffix(path) else { return Ok(()) };
+        if self.row().suffixes.contains(&suffix.as_str()) {
+            return Ok(());
+        }
+        let own = ROWS.iter().find(|row| row.suffixes.contains(&suffix.as_str())).map(|row| (row.what, None));
+        let foreign = || FOREIGN.iter().find(|(suffixes, ..)| suffixes.contains(&suffix.as_str())).map(|(_, what, help)| (*what, *help));
+        // What is measured or read by people may be called as one likes, as long as it is not called after a kind of modelc's own.
+        let Some((promised, help)) = own.or_else(|| foreign().filter(|(what, _)| self.is_binary() || *what != "a document")) else {
+            return Ok(());
+        };
+        let message = format!("the name {} promises {promised}, and what is written is {}", path.display(), self.row().what);
+        let error = Diagnostic::new(715, Kind::Usage, message).expected(format!(".{}", self.suffix()), format!(".{suffix}"));
+        Err(match help {
+            Some(help) => error.help(help),
+            None => error,
+        })
+    }
+
+    fn is_binary(self) -> bool {
+        matches!(self, Self::Object | Self::Archive | Self::Weights | Self::Arrays)
+    }
+}
+
+/// The suffix in small letters; of `libnet.so.1` it is `so`.
+fn suffix(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let numbers = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts: Vec<&str> = name.split('.').skip(1).collect();
+    while parts.len() > 1 && parts.contains(&"so") && parts.last().is_some_and(|part| numbers(part)) {
+        parts.pop();
+    }
+    parts.last().map(|part| (*part).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suffixes_promise_kinds() {
+        let check = |kind: OutputKind, path: &str| kind.check_suffix(Path::new(path)).err().map(|error| error.code);
+        for path in ["net.o", "net.obj", "dir.c/net", "net.o.tmp", "net.tflite.o", "NET.O", "/tmp/tmp.Xy7", "net"] {
+            assert_eq!(check(OutputKind::Object, path), None, "{path}");
+        }
+        for path in
+            ["net.c", "net.so", "libnet.so.1.2", "net.DLL", "net.exe", "net.h", "net.a", "net.json", "net.s", "net.tflite", "net.txt"]
+        {
+            assert_eq!(check(OutputKind::Object, path), Some(715), "{path}");
+        }
+        assert_eq!(check(OutputKind::Html, "page.html").or(check(OutputKind::Plan, "plan.txt")).or(check(OutputKind::Asm, "net.S")), None);
+        assert_eq!(check(OutputKind::Header, "net.c").and(check(OutputKind::Arrays, "out.npy")), Some(715));
+    }
+
+    #[test]
+    fn every_kind_has_a_row_and_suffixes_are_of_one() {
+        let mut seen = std::collections::BTreeSet::new();
+        for row in ROWS {
+            assert_eq!(row.kind.name(), row.name);
+            assert!(row.suffixes.iter().all(|suffix| seen.insert(*suffix)), "{}", row.name);
+        }
+        for (suffixes, ..) in FOREIGN {
+            assert!(suffixes.iter().all(|suffix| seen.insert(*suffix)), "{suffixes:?}");
+        }
+        assert_eq!(OutputKind::from_name("asm"), Some(OutputKind::Asm));
+        assert_eq!(OutputKind::from_name("npz"), None);
+    }
+}
