@@ -193,7 +193,7 @@ impl Jit {
 
 fn check_host(host: &Target, machine: &Machine) -> Result<(), Diagnostic> {
     let lacking = target::required_features(machine) & !target::host_features();
-    if host.isa == machine.isa && lacking == 0 {
+    if Some(host.isa) == machine.isa() && lacking == 0 {
         return Ok(());
     }
     let message = format!("this computer cannot run code for CPU level {}", machine.level);

@@ -1,6 +1,9 @@
 //! Machine descriptions: what a schedule may count on.
+//!
+//! A row describes what code generation makes of the hardware, not the hardware alone. A capability is true where the back end of that
+//! machine has it. Schedules read capabilities, never the unit or a level's name.
 
-/// An instruction set.
+/// An instruction set of CPUs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Isa {
     /// x86-64.
@@ -9,6 +12,44 @@ pub enum Isa {
     Aarch64,
     /// RISC-V, 64-bit, little-endian.
     Riscv64,
+}
+
+/// What runs the kernels.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Unit {
+    /// A CPU of an instruction set.
+    Cpu(Isa),
+    /// A GPU within some limits. No row of [`MACHINES`] is one yet.
+    Gpu(Gpu),
+}
+
+/// The limits of a GPU that code may count on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Gpu {
+    /// Invocations of a workgroup at most.
+    pub invocations: u32,
+    /// Bytes of memory that a workgroup shares.
+    pub shared_bytes: u32,
+    /// Storage buffers of a kernel at most.
+    pub bindings: u32,
+}
+
+/// The registers that hold a kernel's vectors.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Registers {
+    /// So many registers of [`Machine::vector_bits`].
+    Vectors(u16),
+    /// So many registers of one element; a vector takes one for each lane.
+    Words(u16),
+}
+
+impl Registers {
+    /// How many there are.
+    pub const fn count(self) -> u16 {
+        match self {
+            Self::Vectors(count) | Self::Words(count) => count,
+        }
+    }
 }
 
 /// The widening dot product that a machine does in one instruction (or the shortest sequence it has).
@@ -22,21 +63,45 @@ pub enum DotProduct {
     Signed16,
 }
 
-/// One CPU level of one instruction set.
+/// How the sums of integer products are scaled to narrow integers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Requantize {
+    /// Step by step as the rule says: doubling high product, rounding shift by one count for all lanes.
+    ByRule,
+    /// By a shorter sequence that is proven to give the same integers: a fused multiply-add of binary32, or an unsigned high product and
+    /// shifts whose count may differ from lane to lane.
+    Fitted,
+}
+
+/// One level of one kind of machine: the code of a level runs wherever what its row promises is there.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Machine {
-    /// Instruction set.
-    pub isa: Isa,
+    /// What runs the code.
+    pub unit: Unit,
     /// The level's name on the command line: `x86-64-v3`, `aarch64`, `riscv64`.
     pub level: &'static str,
-    /// Bits of the vector registers that the back end uses.
+    /// Bits of the vectors that schedules write.
     pub vector_bits: u16,
-    /// Number of vector registers.
-    pub vector_registers: u16,
+    /// The registers that hold them.
+    pub registers: Registers,
     /// Whether a fused multiply-add is one instruction.
     pub fma: bool,
     /// The dot product to use for 8-bit products.
     pub dot: DotProduct,
+    /// How sums are scaled.
+    pub requantize: Requantize,
+    /// Whether a kernel can have its floats rounded towards zero.
+    pub rounding_modes: bool,
+    /// Whether a product that is added takes its sum's register for the result, overwrites no factor, and reads one factor from memory.
+    pub sums_in_place: bool,
+    /// Whether one instruction shifts each 32-bit lane by a count of its own.
+    pub shifts_by_lane: bool,
+    /// Whether shifting the even and the odd bytes of a vector apart costs less than a second sum for each output.
+    pub splits_bytes: bool,
+    /// Whether loading binary16 as binary32 is one instruction.
+    pub widens_halves: bool,
+    /// Instructions that interleave two vectors work within blocks of so many bytes.
+    pub interleaved_bytes: u16,
     /// Level 1 data cache in bytes.
     pub l1_bytes: u64,
     /// Level 2 cache in bytes.
@@ -44,99 +109,88 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Whether vectors are in registers of their own. Where there are none, a kernel's vectors are so many scalars.
+    /// The instruction set, of a CPU.
+    pub fn isa(&self) -> Option<Isa> {
+        match self.unit {
+            Unit::Cpu(isa) => Some(isa),
+            Unit::Gpu(_) => None,
+        }
+    }
+
+    /// Whether vectors are in registers of their own.
     pub fn has_vector_registers(&self) -> bool {
-        self.level != RISCV64
+        matches!(self.registers, Registers::Vectors(_))
     }
 
-    /// Whether binary16 is widened by an instruction: the back end of long vectors has it, Cranelift's kernels take a dozen.
-    pub fn widens_halves(&self) -> bool {
-        self.vector_bits > 128
+    /// Bytes of a vector.
+    pub fn vector_bytes(&self) -> u16 {
+        self.vector_bits / 8
     }
 
-    /// Lanes of `bytes` bytes in a vector register.
+    /// Lanes of `bytes` bytes in a vector.
     pub fn lanes(&self, bytes: u32) -> u16 {
         self.vector_bits / (8 * bytes as u16)
     }
 }
 
-/// The level of riscv64 without the V extension.
-const RISCV64: &str = "riscv64";
+/// A level whose kernels Cranelift compiles, with the least that they have: vectors of 128 bits, in 32 registers.
+const fn cranelift(isa: Isa, level: &'static str) -> Machine {
+    Machine {
+        unit: Unit::Cpu(isa),
+        level,
+        vector_bits: 128,
+        registers: Registers::Vectors(32),
+        fma: true,
+        dot: DotProduct::Signed16,
+        requantize: Requantize::ByRule,
+        rounding_modes: false,
+        sums_in_place: false,
+        shifts_by_lane: false,
+        splits_bytes: false,
+        widens_halves: false,
+        interleaved_bytes: 16,
+        l1_bytes: 32 << 10,
+        l2_bytes: 256 << 10,
+    }
+}
+
+/// x86-64-v3: AVX2, FMA, F16C.
+const X86_64_V3: Machine = Machine {
+    unit: Unit::Cpu(Isa::X86_64),
+    level: "x86-64-v3",
+    vector_bits: 256,
+    registers: Registers::Vectors(16),
+    fma: true,
+    dot: DotProduct::Signed16,
+    requantize: Requantize::Fitted,
+    rounding_modes: true,
+    sums_in_place: true,
+    shifts_by_lane: true,
+    splits_bytes: true,
+    widens_halves: true,
+    interleaved_bytes: 16,
+    l1_bytes: 32 << 10,
+    l2_bytes: 512 << 10,
+};
 
 /// All machines, the default level of each instruction set first.
 pub const MACHINES: &[Machine] = &[
-    Machine {
-        isa: Isa::X86_64,
-        level: "x86-64-v3",
-        vector_bits: 256,
-        vector_registers: 16,
-        fma: true,
-        dot: DotProduct::Signed16,
-        l1_bytes: 32 << 10,
-        l2_bytes: 512 << 10,
-    },
-    Machine {
-        isa: Isa::X86_64,
-        level: "x86-64-v2",
-        vector_bits: 128,
-        vector_registers: 16,
-        fma: false,
-        dot: DotProduct::Signed16,
-        l1_bytes: 32 << 10,
-        l2_bytes: 256 << 10,
-    },
+    X86_64_V3,
+    Machine { registers: Registers::Vectors(16), fma: false, ..cranelift(Isa::X86_64, "x86-64-v2") },
     // AVX-512 F, BW, CD, DQ, VL and VNNI.
     Machine {
-        isa: Isa::X86_64,
         level: "x86-64-v4",
         vector_bits: 512,
-        vector_registers: 32,
-        fma: true,
+        registers: Registers::Vectors(32),
         dot: DotProduct::UnsignedSigned8,
-        l1_bytes: 32 << 10,
         l2_bytes: 1 << 20,
+        ..X86_64_V3
     },
-    Machine {
-        isa: Isa::Aarch64,
-        level: "aarch64",
-        vector_bits: 128,
-        vector_registers: 32,
-        fma: true,
-        dot: DotProduct::Signed16,
-        l1_bytes: 32 << 10,
-        l2_bytes: 256 << 10,
-    },
-    Machine {
-        isa: Isa::Aarch64,
-        level: "aarch64+dotprod",
-        vector_bits: 128,
-        vector_registers: 32,
-        fma: true,
-        dot: DotProduct::Signed8,
-        l1_bytes: 32 << 10,
-        l2_bytes: 256 << 10,
-    },
-    Machine {
-        isa: Isa::Riscv64,
-        level: RISCV64,
-        vector_bits: 128,
-        vector_registers: 32,
-        fma: true,
-        dot: DotProduct::Signed16,
-        l1_bytes: 32 << 10,
-        l2_bytes: 256 << 10,
-    },
+    cranelift(Isa::Aarch64, "aarch64"),
+    Machine { dot: DotProduct::Signed8, ..cranelift(Isa::Aarch64, "aarch64+dotprod") },
+    Machine { registers: Registers::Words(32), ..cranelift(Isa::Riscv64, "riscv64") },
     // Registers may be longer than 128 bits: code asks for so many lanes, and no instruction depends on what lies behind them.
-    Machine {
-        isa: Isa::Riscv64,
-        level: "rv64gcv",
-        vector_bits: 128,
-        vector_registers: 32,
-        fma: true,
-        dot: DotProduct::Signed16,
-        l1_bytes: 32 << 10,
-        l2_bytes: 256 << 10,
-    },
+    cranelift(Isa::Riscv64, "rv64gcv"),
 ];
 
 /// The machine of a level's name.
@@ -149,5 +203,22 @@ pub fn machine(level: &str) -> Option<&'static Machine> {
 /// # Panics
 /// Never: each instruction set has a row.
 pub fn default_machine(isa: Isa) -> &'static Machine {
-    MACHINES.iter().find(|m| m.isa == isa).expect("each instruction set has a row")
+    MACHINES.iter().find(|m| m.isa() == Some(isa)).expect("each instruction set has a row")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_of_rows_fit_together() {
+        for machine in MACHINES {
+            let level = machine.level;
+            assert!(machine.vector_bits.is_power_of_two() && machine.lanes(8) >= 1, "{level}");
+            assert!(machine.requantize == Requantize::ByRule || machine.shifts_by_lane && machine.fma, "{level} fits what it cannot compute");
+            assert!(!machine.rounding_modes || machine.requantize == Requantize::Fitted, "{level} has a mode that nothing asks for");
+            assert!(machine.interleaved_bytes <= machine.vector_bytes(), "{level}");
+            assert_eq!(MACHINES.iter().filter(|other| other.level == level).count(), 1, "{level}");
+        }
+    }
 }

@@ -259,7 +259,7 @@ pub fn levels(target: &Target, names: Option<&str>) -> Result<Vec<&'static Machi
 }
 
 fn all_levels(isa: Isa) -> impl Iterator<Item = &'static Machine> {
-    MACHINES.iter().filter(move |m| m.isa == isa)
+    MACHINES.iter().filter(move |m| m.isa() == Some(isa))
 }
 
 /// Of the levels that a CPU has, the one of the highest preference is used: the one with the longest vectors, which decide its
@@ -291,7 +291,7 @@ pub fn host_machine() -> Result<&'static Machine, Diagnostic> {
 }
 
 fn best_here(isa: Isa) -> Result<&'static Machine, Diagnostic> {
-    let here = host_machines().into_iter().filter(|m| m.isa == isa);
+    let here = host_machines().into_iter().filter(|m| m.isa() == Some(isa));
     here.max_by_key(|m| preference(m)).ok_or_else(too_old)
 }
 

@@ -114,7 +114,7 @@ fn compare(dynamic: bool) {
         if dynamic && !is_dynamic(&module(seed, &options).0) {
             continue;
         }
-        let machine = if seed % 2 == 0 { host } else { machine::default_machine(host.isa) };
+        let machine = if seed % 2 == 0 { host } else { machine::default_machine(host.isa().expect("a CPU")) };
         match check(seed, &options, machine) {
             Ok(true) => compared += 1,
             Ok(false) => {}

@@ -46,7 +46,7 @@ pub fn targets() -> Result<Outcome, Diagnostics> {
     let mut rows =
         vec![["target", "objects", "CPU levels (by default all on x86-64, else the first)", "other spellings"].map(String::from).to_vec()];
     for target in TARGETS {
-        let levels: Vec<&str> = MACHINES.iter().filter(|m| m.isa == target.isa).map(|m| m.level).collect();
+        let levels: Vec<&str> = MACHINES.iter().filter(|m| m.isa() == Some(target.isa)).map(|m| m.level).collect();
         rows.push(vec![target.name.to_owned(), target.format.name().to_owned(), levels.join(" "), target.aliases.join(" ")]);
     }
     print(&table(&rows, &[]))?;

@@ -8,7 +8,7 @@ use super::{Code, CodegenError, cpu, riscv64, wide};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::interface::{ABI, Interface};
 use crate::kernel::Kernel;
-use crate::machine::Isa;
+use crate::machine::{Isa, Unit};
 use crate::parallel;
 use crate::program::{ALIGNMENT, Call, Level, Program};
 use crate::target::Target;
@@ -210,7 +210,7 @@ fn model_hash(program: &Program, model: &[u8; 32], interface: &Interface) -> u64
 /// Adds the CPU function and the entries; returns the stack that the deepest of them needs.
 fn compile_entries(context: &Context<'_>, functions: &mut Vec<CompiledFunction>) -> Result<u64, Diagnostics> {
     let mut below_init = 0;
-    if context.isa_name() == Isa::X86_64 {
+    if context.unit() == Unit::Cpu(Isa::X86_64) {
         let code = cpu::x86_64();
         below_init = u64::from(code.stack_bytes);
         functions.push(CompiledFunction { name: "cpu".into(), entry: false, level: None, code });
@@ -255,7 +255,7 @@ fn compile_split(
         deepest = deepest.max(u64::from(code.stack_bytes) + u64::from(below));
         bodies.push(code);
     }
-    if let ([body], false) = (&bodies[..], context.isa_name() == Isa::Riscv64) {
+    if let ([body], false) = (&bodies[..], context.unit() == Unit::Cpu(Isa::Riscv64)) {
         let below = deepest - u64::from(body.stack_bytes);
         return Ok((bodies.remove(0), below));
     }
@@ -265,9 +265,9 @@ fn compile_split(
         functions.push(CompiledFunction { name, entry: false, level: (levels.len() > 1).then_some(number), code });
     }
     let choice = (levels.len() > 1).then(|| compile_driver(name, context, || context.by_level(first))).transpose()?;
-    match (context.isa_name(), choice) {
-        (Isa::Riscv64, None) => Ok((riscv64::keep_fs1(first), deepest)),
-        (Isa::Riscv64, Some(choice)) => {
+    match (context.unit(), choice) {
+        (Unit::Cpu(Isa::Riscv64), None) => Ok((riscv64::keep_fs1(first), deepest)),
+        (Unit::Cpu(Isa::Riscv64), Some(choice)) => {
             let below = deepest + u64::from(choice.stack_bytes);
             functions.push(CompiledFunction { name: format!("{name}_levels"), entry: false, level: None, code: choice });
             Ok((riscv64::keep_fs1(functions.len() as u32 - 1), below))
@@ -295,7 +295,7 @@ fn compile_parts(
             functions.push(CompiledFunction { name, entry: false, level: Some(level), code });
             functions.len() as u32 - 1
         };
-        if context.isa_name() == Isa::Riscv64 {
+        if context.unit() == Unit::Cpu(Isa::Riscv64) {
             code = riscv64::keep_fs1(add("work", code));
             stack_bytes += code.stack_bytes;
         }

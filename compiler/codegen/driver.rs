@@ -12,7 +12,7 @@ pub use method::{AFTER, BEFORE, calls, externals};
 use super::compile::ConstantLayout;
 use super::weights::WeightsHeader;
 use crate::interface::Interface;
-use crate::machine::Isa;
+use crate::machine::Unit;
 use crate::program::{Call, Level, Parts, Program};
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::isa::TargetIsa;
@@ -70,9 +70,9 @@ impl Context<'_> {
         [("init", lifecycle::init(self)), ("reset", lifecycle::reset(self)), ("deinit", lifecycle::deinit(self))]
     }
 
-    /// The instruction set.
-    pub(super) fn isa_name(&self) -> Isa {
-        self.levels[0].level.machine.isa
+    /// What runs the code.
+    pub(super) fn unit(&self) -> Unit {
+        self.levels[0].level.machine.unit
     }
 
     /// The method of a number on state and scratch memory, on the level of a number. `first_call` numbers its first kernel call in

@@ -28,7 +28,7 @@ struct Number {
 
 /// Bytes that a number has in memory: a vector that repeats it, which instructions read as they read constants, without a register for it.
 fn stored_bytes(machine: &Machine) -> u32 {
-    (u32::from(machine.vector_bits) / 8).max(8)
+    u32::from(machine.vector_bytes()).max(8)
 }
 
 /// Joins the kernels of a level, whose machine and steps are given, and lets calls pass what they then read.
@@ -132,7 +132,7 @@ fn number_of(kernel: &Kernel, statement: &Statement, machine: &Machine) -> Optio
     let ty = kernel.ty(result);
     match statement.inst {
         Inst::Constant { bits } if ty != Type::INDEX && ty.lane != Lane::Mask => Some(Number { lane: ty.lane, bits }),
-        Inst::ShiftConstant { count, .. } if ty.lane == Lane::I32 && machine.vector_bits > 128 => {
+        Inst::ShiftConstant { count, .. } if ty.lane == Lane::I32 && machine.shifts_by_lane => {
             Some(Number { lane: Lane::I32, bits: count.into() })
         }
         _ => None,

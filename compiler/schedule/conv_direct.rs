@@ -143,7 +143,7 @@ impl<'a> DirectSchedule<'a> {
             step,
         };
         let mut panels = Panels::new(&work.weights, self.form, extents, self.cx.machine, work.open).without_zeros(&work.weights, work.open);
-        if self.has_one_window() && self.cx.machine.widens_halves() {
+        if self.has_one_window() && self.cx.machine.widens_halves {
             panels = panels.read_once();
         }
         let chunk = self.staging.as_ref().and_then(|staging| staging.chunk);
@@ -238,8 +238,8 @@ fn choose_tile(machine: &Machine, work: &Contraction, form: Form, in_blocks: boo
     let lanes = lanes_of(machine, form);
     let outputs = work.outputs / work.groups;
     let width = work.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0).max(1);
-    if weights_first(machine) {
-        return wide_tile(machine, form, outputs / lanes, (width, in_blocks));
+    if machine.sums_in_place {
+        return in_place_tile(machine, form, outputs / lanes, (width, in_blocks));
     }
     let needed = outputs.max(NARROWEST).div_ceil(lanes).next_power_of_two();
     let vectors = needed.min(if width == 1 && !in_blocks { 8 } else { 4 });
@@ -248,23 +248,17 @@ fn choose_tile(machine: &Machine, work: &Contraction, form: Form, in_blocks: boo
     let pixels = match (form, vectors) {
         (_, 1) => 6,
         (_, 2) => 4,
-        (_, _) if machine.vector_registers >= 32 => 4,
+        (_, _) if machine.registers.count() >= 32 => 4,
         (Form::Unsigned8, _) => 3,
         _ => 2,
     };
     Tile { pixels: pixels.min(width), vectors }
 }
 
-/// Whether a step of k loads its weights first and then each pixel's operand just before its products, and not the other way
-/// round. Where products add to their sums in place, this takes the fewest registers.
-pub(super) fn weights_first(machine: &Machine) -> bool {
-    machine.vector_bits > 128
-}
-
 /// The tile of a machine whose products add in place: registers hold sums, the weights of a step, one pixel's operand, and the
 /// product itself where adding it is an instruction of its own. There are `full` vectors of output channels, and perhaps part of one.
-fn wide_tile(machine: &Machine, form: Form, full: u64, (width, in_blocks): (u64, bool)) -> Tile {
-    let registers = u64::from(machine.vector_registers);
+fn in_place_tile(machine: &Machine, form: Form, full: u64, (width, in_blocks): (u64, bool)) -> Tile {
+    let registers = u64::from(machine.registers.count());
     let apart = u64::from(form.is_of_pairs() && machine.dot == DotProduct::Signed16);
     // One pixel alone: its weights are read by the products themselves.
     let most = match width {

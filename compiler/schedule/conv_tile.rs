@@ -2,7 +2,7 @@
 
 use super::Unsupported;
 use super::contraction::Form;
-use super::conv_direct::{Part, unroll, weights_first};
+use super::conv_direct::{Part, unroll};
 use super::conv_loops::{Lowering, Segments, TilePlace};
 use super::cuts::Width;
 use super::operands::Place;
@@ -188,7 +188,8 @@ impl Lowering<'_> {
                 let sum = &mut sums[(p * vectors + v) as usize];
                 *sum = self.product(b, x, w, *sum);
             };
-            if weights_first(schedule.cx.machine) {
+            // Weights first and then each pixel's operand just before its products: this takes the fewest registers where sums stay in theirs.
+            if schedule.cx.machine.sums_in_place {
                 let ws: Vec<Value> = (0..vectors).map(|v| self.weights_of(b, part, at, u, v * lanes)).collect();
                 for p in 0..pixels {
                     let x = self.pixel_operand(b, at, u, p);

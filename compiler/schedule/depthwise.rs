@@ -58,10 +58,11 @@ impl<'a> DepthwiseSchedule<'a> {
         let strips = Strips::new(work.outputs, cx.strip(lanes, &work.weights));
         let cuts = Cuts::new(&strips, lanes);
         if let Some(staging) = &mut staging {
-            // Instructions that interleave work within 16 bytes. Where every block of channels is a whole vector, its elements change places once,
+            // Instructions that interleave may work within less than a vector. Where every block of channels is a whole vector, its elements change places once,
             // when they are staged, and not in every window that reads them.
-            let in_vectors = form != Form::Float && repeat == 1 && work.outputs.is_multiple_of(lanes) && cx.machine.vector_bits > 128;
-            staging.spread = in_vectors.then_some(lanes as u16);
+            let in_vectors = form != Form::Float && repeat == 1 && work.outputs.is_multiple_of(lanes);
+            let crosses = cx.machine.vector_bytes() > cx.machine.interleaved_bytes;
+            staging.spread = (in_vectors && crosses).then_some(lanes as u16);
         }
         let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step };
         let panels = Panels::new(&work.weights, form, extents, cx.machine, work.open);
@@ -75,8 +76,7 @@ impl<'a> DepthwiseSchedule<'a> {
 
     /// Pixels of a tile: as many as the registers have sums for, and so that the last tile of a row is hardly smaller.
     fn pixels(&self) -> u64 {
-        let wide = self.cx.machine.vector_bits > 128;
-        let most = if self.form == Form::Float && wide { FLOAT_PIXELS } else { INTEGER_PIXELS };
+        let most = if self.form == Form::Float && self.cx.machine.sums_in_place { FLOAT_PIXELS } else { INTEGER_PIXELS };
         let width = self.work.output_size[1].max(1);
         width.div_ceil(width.div_ceil(most))
     }

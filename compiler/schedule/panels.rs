@@ -122,7 +122,7 @@ impl Panels {
         };
         let filled = matches!(storage, Storage::Halves | Storage::Nibbles | Storage::Computed { .. });
         let vector = u64::from(machine.lanes(4));
-        Self { extents, storage, lane, filled, sparse: false, joined, vector, machine_bytes: u64::from(machine.vector_bits / 8) }
+        Self { extents, storage, lane, filled, sparse: false, joined, vector, machine_bytes: u64::from(machine.vector_bytes()) }
     }
 
     /// These panels; without their zeros, if the file leaves out those of the weights and what remains is smaller. Other constants cannot

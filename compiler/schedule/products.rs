@@ -68,7 +68,7 @@ impl<'a> ProductsSchedule<'a> {
             matrices.push([extent.clone(), steps_here.remove(0), steps_here.remove(0)]);
         }
         let extents = [lm[0].clone(), rm[0].clone(), lm[1].clone()];
-        let tile = if cx.machine.vector_registers >= 32 || cx.machine.vector_bits > 128 { [4, 4] } else { [2, 4] };
+        let tile = if cx.machine.registers.count() >= 32 || cx.machine.sums_in_place { [4, 4] } else { [2, 4] };
         let zero_points = [data.int("left_zero_point"), data.int("right_zero_point")];
         Ok(Self { cx, left, right, zero_points, accumulator, matrices, extents, tile })
     }

@@ -15,6 +15,7 @@ use super::ranges::{Range, ranges, type_range};
 use super::requantize::{Precision, Problem, Requantizer, Scale, Solution, Solved};
 use crate::fuse::Epilogue;
 use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Node, RequantizeRule, Scalar, ScalarOp, Value};
+use crate::machine::Requantize;
 use cranelift_entity::EntityRef;
 use std::collections::{HashMap, HashSet};
 
@@ -60,7 +61,8 @@ pub struct Accumulator<'a> {
 
 /// Specialises an epilogue. `accumulator` is the root's result, if there is a root.
 pub fn specialise(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumulator<'_>>) -> Specialised {
-    let toward_zero = accumulator.is_some_and(|accumulator| accumulator.takes_offsets) && may_round_toward_zero(cx, epilogue);
+    let takes_offsets = accumulator.is_some_and(|accumulator| accumulator.takes_offsets);
+    let toward_zero = cx.machine.rounding_modes && takes_offsets && may_round_toward_zero(cx, epilogue);
     let found = specialised(cx, epilogue, accumulator, toward_zero);
     if found.rounds_in_two_ways() { specialised(cx, epilogue, accumulator, false) } else { found }
 }
@@ -96,7 +98,7 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
         tables: Vec::new(),
         constants,
         old: &epilogue.expression,
-        wide: cx.machine.vector_bits > 128 && cx.machine.fma,
+        requantize: cx.machine.requantize,
         accumulator: accumulator
             .and_then(|accumulator| Some((epilogue.operands.iter().position(|&v| v == accumulator.value)?, accumulator))),
         toward_zero,
@@ -111,7 +113,7 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
     for table in &rewriter.tables {
         all_ranges.push(table.iter().min().copied().zip(table.iter().max().copied()).map(|(l, h)| (i64::from(l), i64::from(h))));
         // Instructions take tables of the lanes' width from memory; narrower ones have to be widened first.
-        let narrow = !rewriter.wide;
+        let narrow = rewriter.requantize == Requantize::ByRule;
         let narrowest = [ElementType::I8, ElementType::I16].into_iter().find(|e| {
             let (low, high) = e.integer_range().unwrap_or((0, 0));
             narrow && table.iter().all(|&n| (low..=high).contains(&i128::from(n)))
@@ -157,8 +159,8 @@ struct Rewriter<'a> {
     constants: Vec<Option<Vec<i64>>>,
     builder: ExpressionBuilder,
     tables: Vec<Vec<i32>>,
-    /// Whether the machine's shifts take a count a lane.
-    wide: bool,
+    /// How the machine scales sums.
+    requantize: Requantize,
     /// The input that is the accumulator.
     accumulator: Option<(usize, Accumulator<'a>)>,
     /// Whether the kernel may round floats towards zero.
@@ -181,7 +183,10 @@ impl<'a> Rewriter<'a> {
                     None => self.builder.input(i as usize),
                 },
                 ScalarOp::Requantize(rule) => {
-                    let proven = if self.wide { self.proven(rule, node, operands[0]) } else { None };
+                    let proven = match self.requantize {
+                        Requantize::Fitted => self.proven(rule, node, operands[0]),
+                        Requantize::ByRule => None,
+                    };
                     let new = proven.or_else(|| self.requantize(rule, node, operands[0]));
                     new.unwrap_or_else(|| self.builder.raw(data.op, operands, data.ty))
                 }

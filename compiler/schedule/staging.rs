@@ -107,7 +107,7 @@ impl Staging {
             chunk,
             spread: None,
             slack: 16,
-            vector_bytes: machine.vector_bits / 8,
+            vector_bytes: machine.vector_bytes(),
         })
     }
 

@@ -1,7 +1,7 @@
 //! The settings that Cranelift gets for a target and a CPU level.
 
 use crate::codegen::CodegenError;
-use crate::machine::{DotProduct, Isa, Machine};
+use crate::machine::{DotProduct, Isa, Machine, Unit};
 use cranelift_codegen::isa::{self, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use target_lexicon::{Architecture, OperatingSystem, Triple};
@@ -24,10 +24,11 @@ pub enum Optimise {
 /// # Errors
 /// [`CodegenError::Unsupported`] when the triple is not of the machine's instruction set, or Cranelift has no such target.
 pub fn isa_for(triple: &Triple, machine: &Machine, optimise: Optimise) -> Result<OwnedTargetIsa, CodegenError> {
-    let matches = match machine.isa {
-        Isa::X86_64 => triple.architecture == Architecture::X86_64,
-        Isa::Aarch64 => matches!(triple.architecture, Architecture::Aarch64(_)),
-        Isa::Riscv64 => matches!(triple.architecture, Architecture::Riscv64(_)),
+    let matches = match machine.unit {
+        Unit::Cpu(Isa::X86_64) => triple.architecture == Architecture::X86_64,
+        Unit::Cpu(Isa::Aarch64) => matches!(triple.architecture, Architecture::Aarch64(_)),
+        Unit::Cpu(Isa::Riscv64) => matches!(triple.architecture, Architecture::Riscv64(_)),
+        Unit::Gpu(_) => false,
     };
     if !matches {
         return Err(CodegenError::Unsupported(format!("CPU level {} for target {triple}", machine.level)));
@@ -77,8 +78,8 @@ const RISCV64_V: &[&str] = &["has_v", "zvl128b"];
 
 /// The instruction-set extensions of a CPU level, in Cranelift's names.
 fn instruction_set_flags(machine: &Machine) -> Vec<&'static str> {
-    match machine.isa {
-        Isa::X86_64 => {
+    match machine.unit {
+        Unit::Cpu(Isa::X86_64) => {
             let mut flags = X86_V2.to_vec();
             if machine.fma {
                 flags.extend(X86_V3);
@@ -88,10 +89,10 @@ fn instruction_set_flags(machine: &Machine) -> Vec<&'static str> {
             }
             flags
         }
-        Isa::Aarch64 if machine.dot == DotProduct::Signed8 => vec!["has_dotprod"],
-        Isa::Aarch64 => vec![],
-        Isa::Riscv64 if machine.has_vector_registers() => [RISCV64, RISCV64_V].concat(),
-        Isa::Riscv64 => RISCV64.to_vec(),
+        Unit::Cpu(Isa::Aarch64) if machine.dot == DotProduct::Signed8 => vec!["has_dotprod"],
+        Unit::Cpu(Isa::Riscv64) if machine.has_vector_registers() => [RISCV64, RISCV64_V].concat(),
+        Unit::Cpu(Isa::Riscv64) => RISCV64.to_vec(),
+        Unit::Cpu(Isa::Aarch64) | Unit::Gpu(_) => vec![],
     }
 }
 
@@ -104,7 +105,8 @@ mod tests {
     #[test]
     fn every_machine_has_a_target() {
         for machine in MACHINES {
-            let name = match machine.isa {
+            let isa = machine.isa().unwrap();
+            let name = match isa {
                 Isa::X86_64 => "x86_64",
                 Isa::Aarch64 => "aarch64",
                 Isa::Riscv64 => "riscv64gc",
@@ -114,7 +116,7 @@ mod tests {
                 isa_for(&triple, machine, Optimise::Kernel).unwrap();
                 isa_for(&triple, machine, Optimise::Driver).unwrap();
             }
-            let other = if machine.isa == Isa::X86_64 { "aarch64-unknown-linux-gnu" } else { "x86_64-unknown-linux-gnu" };
+            let other = if isa == Isa::X86_64 { "aarch64-unknown-linux-gnu" } else { "x86_64-unknown-linux-gnu" };
             let error = isa_for(&other.parse().unwrap(), machine, Optimise::Kernel).err().unwrap();
             assert!(matches!(error, CodegenError::Unsupported(_)), "{error}");
         }

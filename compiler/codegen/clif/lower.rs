@@ -6,7 +6,7 @@ use super::held::{Held, lane_type, part_count, part_type};
 use crate::codegen::CodegenError;
 use crate::codegen::fold::{used_values, widened_loads};
 use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Region, Rounding, Type, Value};
-use crate::machine::{DotProduct, Isa, Machine};
+use crate::machine::{DotProduct, Isa, Machine, Unit};
 use cranelift_codegen::ir::{self, AbiParam, Block, Function, InstBuilder, Signature, StackSlot, StackSlotData, StackSlotKind, types};
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_entity::EntityRef;
@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// What the lowering asks of the machine.
 #[derive(Clone, Copy)]
 pub(super) struct Features {
-    /// Instruction set.
-    pub isa: Isa,
+    /// What runs the kernel.
+    pub unit: Unit,
     /// Vector registers of 128 bits.
     pub vectors: bool,
     /// Fused multiply-add as an instruction.
@@ -32,17 +32,17 @@ impl Features {
             DotProduct::Signed16 => None,
             other => Some(other),
         };
-        Self { isa: machine.isa, vectors: machine.has_vector_registers(), fma: machine.fma, dot8 }
+        Self { unit: machine.unit, vectors: machine.has_vector_registers(), fma: machine.fma, dot8 }
     }
 
     /// Whether this is x86-64.
     pub fn x86(self) -> bool {
-        self.isa == Isa::X86_64
+        self.unit == Unit::Cpu(Isa::X86_64)
     }
 
     /// Whether this is riscv64 with its V extension.
     pub fn riscv_vectors(self) -> bool {
-        self.isa == Isa::Riscv64 && self.vectors
+        self.unit == Unit::Cpu(Isa::Riscv64) && self.vectors
     }
 }
 

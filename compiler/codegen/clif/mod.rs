@@ -42,7 +42,7 @@ pub fn compile_kernel(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -
     let bug = |what: String| CodegenError::Bug(format!("kernel {}: {what}", kernel.name));
     verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
     let function = lower(kernel, isa, machine)?;
-    let rounds = machine.isa == Isa::Riscv64 && uses(&function, Opcode::SqmulRoundSat);
+    let rounds = machine.isa() == Some(Isa::Riscv64) && uses(&function, Opcode::SqmulRoundSat);
     let mut code = Code::compile(function, isa).map_err(bug)?;
     if rounds {
         code = riscv64::round_half_up(code);

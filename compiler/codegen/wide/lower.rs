@@ -64,7 +64,7 @@ pub(super) fn lower(kernel: &Kernel, machine: &Machine) -> Result<Function, Code
     function.order.push(entry);
     let mut lowering = Lowering {
         kernel,
-        width: u32::from(machine.vector_bits) / 8,
+        width: machine.vector_bytes().into(),
         avx512: machine.vector_bits == 512,
         function,
         block: entry,

@@ -49,7 +49,7 @@ fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> 
     verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
     let mut function = lower::lower(kernel, machine)?;
     tidy::tidy(&mut function);
-    let registers = Registers { vectors: usize::from(machine.vector_registers), vector_bytes: u32::from(machine.vector_bits) / 8 };
+    let registers = Registers { vectors: usize::from(machine.registers.count()), vector_bytes: machine.vector_bytes().into() };
     let bug = |what: String| CodegenError::Bug(format!("kernel {}: {what}", kernel.name));
     let flat = Flat::new(&function, &registers);
     let output = flat.allocate(&registers).map_err(bug)?;

@@ -38,7 +38,7 @@ pub(super) fn check(cases: &[Case]) {
 
 /// The Linux triple of a machine.
 pub(super) fn triple(machine: &Machine) -> Triple {
-    let name = match machine.isa {
+    let name = match machine.isa().unwrap() {
         Isa::X86_64 => "x86_64-unknown-linux-gnu",
         Isa::Aarch64 => "aarch64-unknown-linux-gnu",
         Isa::Riscv64 => "riscv64gc-unknown-linux-gnu",
@@ -140,7 +140,7 @@ fn run_emulated(machine: &Machine, cases: &[&Case], codes: &[Code]) {
 fn processors(machine: &Machine) -> &'static [Option<&'static str>] {
     match machine.level {
         "rv64gcv" => &[Some("rv64,v=true,vlen=128"), Some("rv64,v=true,vlen=512")],
-        _ if machine.isa == Isa::Aarch64 => &[Some("max")],
+        _ if machine.isa() == Some(Isa::Aarch64) => &[Some("max")],
         _ => &[None],
     }
 }
@@ -185,7 +185,7 @@ fn push(input: &mut Vec<u8>, bytes: &[u8]) {
 /// The command that runs kernels of a machine: the runner, compiled once, in an emulator; for x86-64 levels that this computer lacks, the
 /// program that `MODELC_X86_64_RUNNER` names, which does what `runner.c` does. `None` where one of the tools is missing.
 fn runner(machine: &Machine, processor: Option<&str>) -> Option<Command> {
-    let (compiler, emulator) = match machine.isa {
+    let (compiler, emulator) = match machine.isa().unwrap() {
         Isa::X86_64 => return std::env::var_os("MODELC_X86_64_RUNNER").map(Command::new),
         Isa::Aarch64 => ("aarch64-linux-gnu-gcc", "qemu-aarch64"),
         Isa::Riscv64 => ("riscv64-linux-gnu-gcc", "qemu-riscv64"),
