@@ -239,7 +239,7 @@ fn main() {
 fn list(machine: &'static Machine) {
     for case in cases() {
         for kernel in &lowered(case.work, machine).program.kernels {
-            let text = codegen::wide::listing(kernel, machine).unwrap_or_else(|error| panic!("{error}"));
+            let text = codegen::x86::listing(kernel, machine).unwrap_or_else(|error| panic!("{error}"));
             println!("; {}: {}\n{text}", case.name, kernel.name);
         }
     }

@@ -215,7 +215,10 @@ mod tests {
         for machine in MACHINES {
             let level = machine.level;
             assert!(machine.vector_bits.is_power_of_two() && machine.lanes(8) >= 1, "{level}");
-            assert!(machine.requantize == Requantize::ByRule || machine.shifts_by_lane && machine.fma, "{level} fits what it cannot compute");
+            assert!(
+                machine.requantize == Requantize::ByRule || machine.shifts_by_lane && machine.fma,
+                "{level} fits what it cannot compute"
+            );
             assert!(!machine.rounding_modes || machine.requantize == Requantize::Fitted, "{level} has a mode that nothing asks for");
             assert!(machine.interleaved_bytes <= machine.vector_bytes(), "{level}");
             assert_eq!(MACHINES.iter().filter(|other| other.level == level).count(), 1, "{level}");

@@ -1,20 +1,19 @@
 //! A whole program in machine code: kernels and driver, without addresses. The object writer and the JIT place the same one.
 
 use super::check::check;
-use super::clif::{Optimise, compile_kernel, isa_for};
+use super::constants::ConstantLayout;
 use super::driver::{Context, DriverOptions, LevelKernels, Numbers, calls, externals};
+use super::failure::{self, guarded};
+use super::select::back_end;
 use super::weights::{Topology, WeightsHeader};
-use super::{Code, CodegenError, cpu, riscv64, wide};
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use super::{BackEnd, Code, CodegenError};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interface::{ABI, Interface};
-use crate::kernel::Kernel;
-use crate::machine::{Isa, Unit};
 use crate::parallel;
-use crate::program::{ALIGNMENT, Call, Level, Program};
+use crate::program::{Call, Level, Program};
 use crate::target::Target;
 use cranelift_codegen::ir;
 use sha2::{Digest, Sha256};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A model in machine code, without addresses. Functions are numbered by their position; data 0 is the weights.
 #[derive(Clone, Debug)]
@@ -56,56 +55,6 @@ pub struct CompiledFunction {
     pub code: Code,
 }
 
-/// The constants of a program, one behind the other, each aligned.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct ConstantLayout {
-    /// Offset of each constant.
-    pub offsets: Vec<u64>,
-    /// Bytes of all.
-    pub bytes: u64,
-}
-
-impl ConstantLayout {
-    /// Code reaches its weights within 2 GiB; some of that is left for code and for what else a program links.
-    const MOST_BYTES: u64 = (2 << 30) - (64 << 20);
-
-    /// The layout of a program's constants.
-    pub fn new(program: &Program) -> Self {
-        let mut layout = Self::default();
-        for blob in &program.constants {
-            let offset = layout.bytes.next_multiple_of(ALIGNMENT);
-            layout.offsets.push(offset);
-            layout.bytes = offset + blob.data.bytes().len() as u64;
-        }
-        if !program.constants.is_empty() {
-            // Code takes the address of empty constants too, so there must be something to name.
-            layout.bytes = layout.bytes.max(1);
-        }
-        layout
-    }
-
-    /// The bytes of all constants of the same program.
-    pub fn contents(&self, program: &Program) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.bytes as usize);
-        for (blob, &offset) in program.constants.iter().zip(&self.offsets) {
-            bytes.resize(offset as usize, 0);
-            bytes.extend_from_slice(blob.data.bytes());
-        }
-        bytes.resize(self.bytes as usize, 0);
-        bytes
-    }
-
-    fn check_size(&self) -> Result<(), Diagnostic> {
-        if self.bytes <= Self::MOST_BYTES {
-            return Ok(());
-        }
-        let message = format!("{} bytes of weights do not fit into an object", self.bytes);
-        Err(Diagnostic::new(491, Kind::Unsupported, message)
-            .expected(format!("at most {} bytes", Self::MOST_BYTES), self.bytes.to_string())
-            .help("keep the weights in a file of their own: `--weights external`"))
-    }
-}
-
 /// Compiles a program for one target and some CPU levels, the preferred one first. `model` is the SHA-256 of the model file. The
 /// result does not depend on the machine that compiles nor on its number of processors.
 ///
@@ -113,34 +62,25 @@ impl ConstantLayout {
 /// [`Kind::Unsupported`] when the target cannot do a kernel, [`Kind::Bug`] naming the operator when something is wrong with the
 /// program or with code generation itself.
 pub fn compile(levels: &[Level<'_>], model: &[u8; 32], target: &Target, options: &DriverOptions) -> Result<CompiledModel, Diagnostics> {
-    let isa = |level: &Level<'_>| isa_for(&target.triple(), level.machine, Optimise::Kernel);
-    let isas = levels.iter().map(isa).collect::<Result<Vec<_>, _>>();
-    let isas = isas.map_err(Failure::from).map_err(|f| f.diagnostic("the target"))?;
-    compile_with(levels, model, target, options, &|kernel, level| match levels[level].machine {
-        machine if machine.vector_bits > 128 => wide::compile_kernel(kernel, machine),
-        machine => compile_kernel(kernel, &*isas[level], machine),
-    })
+    let back_ends = levels.iter().map(|level| back_end(level.machine, target)).collect::<Result<Vec<_>, _>>();
+    let back_ends = back_ends.map_err(|error| failure::diagnostic(&error, "the target"))?;
+    compile_with(levels, model, options, &back_ends)
 }
 
-/// How a kernel of the level of a number becomes code.
-pub(crate) type KernelCompiler<'a> = dyn Fn(&Kernel, usize) -> Result<Code, CodegenError> + Sync + 'a;
-
-/// [`compile`] with another kernel compiler.
+/// [`compile`] by a back end for each level.
 pub(crate) fn compile_with(
     levels: &[Level<'_>],
     model: &[u8; 32],
-    target: &Target,
     options: &DriverOptions,
-    compiler: &KernelCompiler<'_>,
+    back_ends: &[Box<dyn BackEnd + '_>],
 ) -> Result<CompiledModel, Diagnostics> {
     for level in levels {
         check(level.program)?;
     }
     // What all levels share is code for the least of them.
-    let Some((Level { program, .. }, Level { machine: least, .. })) = levels.first().zip(levels.last()) else {
-        return Err(Failure::Bug("it has no CPU level".into()).diagnostic("the object").into());
+    let Some((Level { program, .. }, back_end)) = levels.first().zip(back_ends.last()) else {
+        return Err(failure::diagnostic(&CodegenError::Bug("it has no CPU level".into()), "the object").into());
     };
-    let isa = isa_for(&target.triple(), least, Optimise::Driver).map_err(Failure::from).map_err(|f| f.diagnostic("the target"))?;
     let constants = ConstantLayout::new(program);
     if !options.external_weights {
         constants.check_size()?;
@@ -152,8 +92,9 @@ pub(crate) fn compile_with(
     });
     let mut functions = Vec::new();
     let mut level_kernels = Vec::new();
-    for (number, (level, codes)) in levels.iter().zip(compile_kernels(levels, compiler)?).enumerate() {
-        level_kernels.push(LevelKernels { level: *level, first: functions.len() as u32 });
+    for (number, (level, codes)) in levels.iter().zip(compile_kernels(levels, back_ends)?).enumerate() {
+        let convention = back_ends[number].kernel_convention();
+        level_kernels.push(LevelKernels { level: *level, convention, first: functions.len() as u32 });
         let kernels = level.program.kernels.iter().zip(codes);
         functions.extend(kernels.map(|(kernel, code)| {
             let name = format!("{}{}", kernel.name, level_suffix(levels, number));
@@ -161,21 +102,24 @@ pub(crate) fn compile_with(
         }));
     }
     let externals = external_symbols(program);
+    let features = back_end.features();
     let context = Context {
         program,
         levels: &level_kernels,
         externals: &externals,
         interface: &interface,
         constants: &constants,
-        isa: &*isa,
+        isa: back_end.driver_isa(),
         options,
         model_hash: model_hash(program, model, &interface),
         weights_file: external.as_ref().map(|(header, _)| *header),
-        numbers: Numbers { cpu: functions.len() as u32 },
+        numbers: Numbers { cpu: features.is_some().then_some(functions.len() as u32) },
     };
-    let stack_bytes = compile_entries(&context, &mut functions)?;
+    let below_init = features.as_ref().map_or(0, |code| u64::from(code.stack_bytes));
+    functions.extend(features.map(|code| CompiledFunction { name: "cpu".into(), entry: false, level: None, code }));
+    let deepest = Driver { context: &context, back_end: &**back_end, functions: &mut functions }.entries(below_init)?;
     let levels = levels.iter().map(|level| level.machine.level).collect();
-    Ok(CompiledModel { functions, levels, stack_bytes, interface, constants, externals, external })
+    Ok(CompiledModel { functions, levels, stack_bytes: deepest, interface, constants, externals, external })
 }
 
 /// What names of functions of a level end in, where there are several.
@@ -207,114 +151,110 @@ fn model_hash(program: &Program, model: &[u8; 32], interface: &Interface) -> u64
     u64::from_le_bytes(std::array::from_fn(|i| digest[i]))
 }
 
-/// Adds the CPU function and the entries; returns the stack that the deepest of them needs.
-fn compile_entries(context: &Context<'_>, functions: &mut Vec<CompiledFunction>) -> Result<u64, Diagnostics> {
-    let mut below_init = 0;
-    if context.unit() == Unit::Cpu(Isa::X86_64) {
-        let code = cpu::x86_64();
-        below_init = u64::from(code.stack_bytes);
-        functions.push(CompiledFunction { name: "cpu".into(), entry: false, level: None, code });
-    }
-    let mut deepest = 0;
-    for (name, function) in guarded(|| Ok(context.lifecycle())).map_err(|f| f.diagnostic("the lifecycle"))? {
-        let code = compile_driver(name, context, || function)?;
-        deepest = deepest.max(below_init + u64::from(code.stack_bytes));
-        functions.push(CompiledFunction { name: name.into(), entry: true, level: None, code });
-    }
-    let mut first_call = 0;
-    for (number, interface) in context.interface.methods.iter().enumerate() {
-        let name = &interface.identifier;
-        let (split, below) = compile_split(context, number, first_call, functions)?;
-        let whole = compile_driver(name, context, || context.whole(functions.len() as u32))?;
-        deepest = deepest.max(u64::from(split.stack_bytes) + u64::from(whole.stack_bytes) + below);
-        functions.push(CompiledFunction { name: format!("{name}_split"), entry: true, level: None, code: split });
-        functions.push(CompiledFunction { name: name.clone(), entry: true, level: None, code: whole });
-        first_call += calls(&context.program.methods[number].steps).len() as u32;
-    }
-    Ok(deepest)
+/// Writes and compiles the functions of the driver, and those that only they call.
+struct Driver<'a> {
+    context: &'a Context<'a>,
+    back_end: &'a dyn BackEnd,
+    functions: &'a mut Vec<CompiledFunction>,
 }
 
-/// The split entry of a method, and the most stack of what it calls. With several levels the entry calls the steps of one of them, which
-/// are functions of their own.
-fn compile_split(
-    context: &Context<'_>,
-    method: usize,
-    first_call: u32,
-    functions: &mut Vec<CompiledFunction>,
-) -> Result<(Code, u64), Diagnostics> {
-    let levels: Vec<Level<'_>> = context.levels.iter().map(|kernels| kernels.level).collect();
-    let name = &context.interface.methods[method].identifier;
-    let mut bodies = Vec::new();
-    let mut deepest = 0;
-    for (number, kernels) in context.levels.iter().enumerate() {
-        let called = calls(&kernels.level.program.methods[method].steps);
-        let (parts, of_parts) = compile_parts(context, number, &called, functions)?;
-        let code = compile_driver(name, context, || context.split(number, method, first_call, &parts))?;
-        let below =
-            called.iter().map(|call| functions[kernels.first as usize + call.kernel].code.stack_bytes).max().unwrap_or(0) + of_parts;
-        deepest = deepest.max(u64::from(code.stack_bytes) + u64::from(below));
-        bodies.push(code);
-    }
-    if let ([body], false) = (&bodies[..], context.unit() == Unit::Cpu(Isa::Riscv64)) {
-        let below = deepest - u64::from(body.stack_bytes);
-        return Ok((bodies.remove(0), below));
-    }
-    let first = functions.len() as u32;
-    for (number, code) in bodies.into_iter().enumerate() {
-        let name = format!("{name}_steps{}", level_suffix(&levels, number));
-        functions.push(CompiledFunction { name, entry: false, level: (levels.len() > 1).then_some(number), code });
-    }
-    let choice = (levels.len() > 1).then(|| compile_driver(name, context, || context.by_level(first))).transpose()?;
-    match (context.unit(), choice) {
-        (Unit::Cpu(Isa::Riscv64), None) => Ok((riscv64::keep_fs1(first), deepest)),
-        (Unit::Cpu(Isa::Riscv64), Some(choice)) => {
-            let below = deepest + u64::from(choice.stack_bytes);
-            functions.push(CompiledFunction { name: format!("{name}_levels"), entry: false, level: None, code: choice });
-            Ok((riscv64::keep_fs1(functions.len() as u32 - 1), below))
+impl Driver<'_> {
+    /// Adds the entries; returns the stack that the deepest of them needs. `below_init` is what `init` calls.
+    fn entries(&mut self, below_init: u64) -> Result<u64, Diagnostics> {
+        let context = self.context;
+        let mut deepest = 0;
+        for (name, function) in guarded("the lifecycle", || Ok(context.lifecycle()))? {
+            let code = self.compile(name, || function)?;
+            deepest = deepest.max(below_init + u64::from(code.stack_bytes));
+            self.functions.push(CompiledFunction { name: name.into(), entry: true, level: None, code });
         }
-        (_, Some(choice)) => Ok((choice, deepest)),
-        (_, None) => Err(Failure::Bug("it has no CPU level".into()).diagnostic(name).into()),
-    }
-}
-
-/// The functions that do parts of the calls which may be cut, in their order, and the most stack that one needs.
-fn compile_parts(
-    context: &Context<'_>,
-    level: usize,
-    called: &[&Call],
-    functions: &mut Vec<CompiledFunction>,
-) -> Result<(Vec<u32>, u32), Diagnostics> {
-    let (mut numbers, mut deepest) = (Vec::new(), 0);
-    for call in called {
-        let Some(parts) = &call.parts else { continue };
-        let kernel = functions[(context.levels[level].first as usize) + call.kernel].name.clone();
-        let mut code = compile_driver(&kernel, context, || context.part(level, call, parts))?;
-        let mut stack_bytes = code.stack_bytes;
-        let mut add = |suffix: &str, code: Code| {
-            let name = format!("{kernel}_{suffix}{}", functions.len());
-            functions.push(CompiledFunction { name, entry: false, level: Some(level), code });
-            functions.len() as u32 - 1
-        };
-        if context.unit() == Unit::Cpu(Isa::Riscv64) {
-            code = riscv64::keep_fs1(add("work", code));
-            stack_bytes += code.stack_bytes;
+        let mut first_call = 0;
+        for (number, interface) in context.interface.methods.iter().enumerate() {
+            let name = &interface.identifier;
+            let (split, below) = self.split(number, first_call)?;
+            let whole = self.compile(name, || context.whole(self.functions.len() as u32))?;
+            deepest = deepest.max(u64::from(split.stack_bytes) + u64::from(whole.stack_bytes) + below);
+            self.functions.push(CompiledFunction { name: format!("{name}_split"), entry: true, level: None, code: split });
+            self.functions.push(CompiledFunction { name: name.clone(), entry: true, level: None, code: whole });
+            first_call += calls(&context.program.methods[number].steps).len() as u32;
         }
-        numbers.push(add("part", code));
-        deepest = deepest.max(stack_bytes);
+        Ok(deepest)
     }
-    Ok((numbers, deepest))
-}
 
-fn compile_driver(name: &str, context: &Context<'_>, write: impl FnOnce() -> ir::Function) -> Result<Code, Diagnostic> {
-    guarded(|| Code::compile(write(), context.isa).map_err(Failure::Bug)).map_err(|f| f.diagnostic(name).in_function(name))
+    /// The split entry of a method, and the most stack of what it calls. With several levels the entry calls the steps of one of them,
+    /// which are functions of their own.
+    fn split(&mut self, method: usize, first_call: u32) -> Result<(Code, u64), Diagnostics> {
+        let context = self.context;
+        let levels: Vec<Level<'_>> = context.levels.iter().map(|kernels| kernels.level).collect();
+        let name = &context.interface.methods[method].identifier;
+        let mut bodies = Vec::new();
+        let mut deepest = 0;
+        for (number, kernels) in context.levels.iter().enumerate() {
+            let called = calls(&kernels.level.program.methods[method].steps);
+            let (parts, of_parts) = self.parts(number, &called)?;
+            let code = self.compile(name, || context.split(number, method, first_call, &parts))?;
+            let of_kernels = called.iter().map(|call| self.functions[kernels.first as usize + call.kernel].code.stack_bytes).max();
+            let below = of_kernels.unwrap_or(0) + of_parts;
+            deepest = deepest.max(u64::from(code.stack_bytes) + u64::from(below));
+            bodies.push(code);
+        }
+        if bodies.len() == 1 {
+            let body = bodies.remove(0);
+            let below = deepest - u64::from(body.stack_bytes);
+            return Ok(self.guarded_code(body, below, |_| format!("{name}_steps"), None));
+        }
+        let first = self.functions.len() as u32;
+        for (number, code) in bodies.into_iter().enumerate() {
+            let name = format!("{name}_steps{}", level_suffix(&levels, number));
+            self.functions.push(CompiledFunction { name, entry: false, level: Some(number), code });
+        }
+        let choice = self.compile(name, || context.by_level(first))?;
+        Ok(self.guarded_code(choice, deepest, |_| format!("{name}_levels"), None))
+    }
+
+    /// Code that C may call in place of code that runs kernels, and the most stack of what it calls: the code itself, or the back end's
+    /// guard around it. The code is then a function of its own, which `name` names by its number.
+    fn guarded_code(&mut self, code: Code, below: u64, name: impl FnOnce(u32) -> String, level: Option<usize>) -> (Code, u64) {
+        let number = self.functions.len() as u32;
+        match self.back_end.guard(number) {
+            None => (code, below),
+            Some(guard) => {
+                let below = below + u64::from(code.stack_bytes);
+                self.functions.push(CompiledFunction { name: name(number), entry: false, level, code });
+                (guard, below)
+            }
+        }
+    }
+
+    /// The functions that do parts of the calls which may be cut, in their order, and the most stack that one needs.
+    fn parts(&mut self, level: usize, called: &[&Call]) -> Result<(Vec<u32>, u32), Diagnostics> {
+        let context = self.context;
+        let (mut numbers, mut deepest) = (Vec::new(), 0);
+        for call in called {
+            let Some(parts) = &call.parts else { continue };
+            let kernel = self.functions[(context.levels[level].first as usize) + call.kernel].name.clone();
+            let code = self.compile(&kernel, || context.part(level, call, parts))?;
+            let (code, below) = self.guarded_code(code, 0, |number| format!("{kernel}_work{number}"), Some(level));
+            deepest = deepest.max(code.stack_bytes + below as u32);
+            let number = self.functions.len() as u32;
+            self.functions.push(CompiledFunction { name: format!("{kernel}_part{number}"), entry: false, level: Some(level), code });
+            numbers.push(number);
+        }
+        Ok((numbers, deepest))
+    }
+
+    fn compile(&self, name: &str, write: impl FnOnce() -> ir::Function) -> Result<Code, Diagnostic> {
+        guarded(name, || self.back_end.driver(write())).map_err(|diagnostic| diagnostic.in_function(name))
+    }
 }
 
 /// Compiles all kernels of all levels.
-fn compile_kernels(levels: &[Level<'_>], compiler: &KernelCompiler<'_>) -> Result<Vec<Vec<Code>>, Diagnostics> {
+fn compile_kernels(levels: &[Level<'_>], back_ends: &[Box<dyn BackEnd + '_>]) -> Result<Vec<Vec<Code>>, Diagnostics> {
     let of_level = |(number, level): (usize, &Level<'_>)| (0..level.program.kernels.len()).map(move |kernel| (number, kernel));
     let places: Vec<(usize, usize)> = levels.iter().enumerate().flat_map(of_level).collect();
     let results = parallel::map(&places, |&(level, kernel)| {
-        guarded(|| compiler(&levels[level].program.kernels[kernel], level).map_err(Failure::from))
+        let kernel = &levels[level].program.kernels[kernel];
+        guarded(&kernel.name, || back_ends[level].kernel(kernel))
     });
     let mut codes = vec![Vec::new(); levels.len()];
     let mut failures = Vec::new();
@@ -322,7 +262,7 @@ fn compile_kernels(levels: &[Level<'_>], compiler: &KernelCompiler<'_>) -> Resul
         let program = levels[level].program;
         match result {
             Ok(code) => codes[level].push(code),
-            Err(failure) => failures.push(at_operator(program, kernel, failure.diagnostic(&program.kernels[kernel].name))),
+            Err(failure) => failures.push(at_operator(program, kernel, failure)),
         }
     }
     if failures.is_empty() { Ok(codes) } else { Err(Diagnostics(failures)) }
@@ -344,49 +284,16 @@ fn at_operator(program: &Program, kernel: usize, mut diagnostic: Diagnostic) -> 
     diagnostic
 }
 
-/// Why there is no code.
-enum Failure {
-    Unsupported(String),
-    Bug(String),
-}
-
-impl From<CodegenError> for Failure {
-    fn from(error: CodegenError) -> Self {
-        match error {
-            CodegenError::Unsupported(what) => Self::Unsupported(what),
-            CodegenError::Bug(what) => Self::Bug(what),
-        }
-    }
-}
-
-impl Failure {
-    fn diagnostic(&self, what: &str) -> Diagnostic {
-        match self {
-            Self::Unsupported(why) => Diagnostic::new(490, Kind::Unsupported, format!("no machine code for {what}: {why}")),
-            Self::Bug(why) => Diagnostic::new(901, Kind::Bug, format!("code generation for {what} went wrong: {why}"))
-                .help("this is a mistake in modelc; please report it with the model"),
-        }
-    }
-}
-
-/// The text of a kernel, or why there is none.
-pub(super) fn guarded_text(kernel: &str, work: impl FnOnce() -> Result<String, CodegenError>) -> Result<String, Diagnostic> {
-    guarded(|| work().map_err(Failure::from)).map_err(|failure| failure.diagnostic(kernel))
-}
-
-/// Cranelift and our own code generation panic where they are wrong; that becomes a failure.
-fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = (panic.downcast_ref::<&str>().map(ToString::to_string)).or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(Failure::Bug(text.unwrap_or_else(|| "a panic".into())))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codegen::back_end::{KernelConvention, Listing};
+    use crate::codegen::clif::Cranelift;
+    use crate::diagnostic::Kind;
+    use crate::kernel::Kernel;
     use crate::program::{Call, MemoryMap, Method, Origin, Step};
     use crate::target::{level, target};
+    use cranelift_codegen::isa::TargetIsa;
 
     fn program() -> Program {
         let kernel = |name: &str| Kernel { name: name.into(), ..Kernel::default() };
@@ -409,17 +316,54 @@ mod tests {
         Program { kernels: ["a", "b", "c"].map(kernel).into(), methods: vec![method], ..Program::default() }
     }
 
-    fn compile_by(compiler: &KernelCompiler<'_>) -> Result<CompiledModel, Diagnostics> {
+    /// A back end whose kernels are what a function says.
+    struct Pretending<'a>(Cranelift<'a>, fn(&str) -> Result<Code, CodegenError>);
+
+    impl BackEnd for Pretending<'_> {
+        fn kernel(&self, kernel: &Kernel) -> Result<Code, CodegenError> {
+            self.1(&kernel.name)
+        }
+
+        fn kernel_convention(&self) -> KernelConvention {
+            self.0.kernel_convention()
+        }
+
+        fn driver_isa(&self) -> &dyn TargetIsa {
+            self.0.driver_isa()
+        }
+
+        fn driver(&self, function: ir::Function) -> Result<Code, CodegenError> {
+            self.0.driver(function)
+        }
+
+        fn listing(&self, kernel: &Kernel, what: Listing) -> Result<String, CodegenError> {
+            self.0.listing(kernel, what)
+        }
+
+        fn guard(&self, body: u32) -> Option<Code> {
+            self.0.guard(body)
+        }
+
+        fn features(&self) -> Option<Code> {
+            self.0.features()
+        }
+    }
+
+    fn compile_by(kernel: fn(&str) -> Result<Code, CodegenError>) -> Result<CompiledModel, Diagnostics> {
         let target = target("riscv64-none-elf").unwrap();
         let options = DriverOptions { name: "net".into(), ..DriverOptions::default() };
         let (machine, program) = (level(target, None).unwrap(), program());
-        compile_with(&[Level { machine, program: &program }], &[0; 32], target, &options, compiler)
+        let back_end = Pretending(Cranelift::new(machine, &target.triple()).unwrap(), kernel);
+        compile_with(&[Level { machine, program: &program }], &[0; 32], &options, &[Box::new(back_end)])
+    }
+
+    fn code(stack_bytes: u32) -> Code {
+        Code { bytes: vec![0; 4], alignment: 4, relocations: vec![], stack_bytes }
     }
 
     #[test]
     fn failures_of_kernels_come_together_and_name_their_operators() {
-        let code = |stack_bytes| Code { bytes: vec![0; 4], alignment: 4, relocations: vec![], stack_bytes };
-        let error = compile_by(&|kernel, _| match kernel.name.as_str() {
+        let error = compile_by(|kernel| match kernel {
             "a" => panic!("index out of range"),
             "b" => Err(CodegenError::Unsupported("no such instruction".into())),
             _ => Ok(code(1)),
@@ -429,7 +373,7 @@ mod tests {
         let wrong = "code generation for a went wrong: index out of range".to_string();
         let missing = "no machine code for b: no such instruction".to_string();
         assert_eq!(found, [(Kind::Bug, 901, Some((40, "OP0".into())), wrong), (Kind::Unsupported, 490, Some((41, "OP1".into())), missing)]);
-        let stack = |bytes| compile_by(&|_, _| Ok(code(bytes))).unwrap().stack_bytes;
-        assert_eq!(stack(1001), stack(1) + 1000);
+        let stack = |kernel| compile_by(kernel).unwrap().stack_bytes;
+        assert_eq!(stack(|_| Ok(code(1001))), stack(|_| Ok(code(1))) + 1000);
     }
 }

@@ -9,10 +9,10 @@ mod parts;
 pub use emitter::{config, record};
 pub use method::{AFTER, BEFORE, calls, externals};
 
-use super::compile::ConstantLayout;
+use super::back_end::KernelConvention;
+use super::constants::ConstantLayout;
 use super::weights::WeightsHeader;
 use crate::interface::Interface;
-use crate::machine::Unit;
 use crate::program::{Call, Level, Parts, Program};
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::isa::TargetIsa;
@@ -30,8 +30,8 @@ pub struct DriverOptions {
 
 /// Numbers of functions and data in names inside code.
 pub(super) struct Numbers {
-    /// The function that looks at the CPU, on x86-64.
-    pub(super) cpu: u32,
+    /// The function that asks the CPU for its features, if there is one.
+    pub(super) cpu: Option<u32>,
 }
 
 impl Numbers {
@@ -42,6 +42,7 @@ impl Numbers {
 /// A CPU level, and the number of the first of its kernels.
 pub(super) struct LevelKernels<'a> {
     pub(super) level: Level<'a>,
+    pub(super) convention: KernelConvention,
     pub(super) first: u32,
 }
 
@@ -68,11 +69,6 @@ impl Context<'_> {
     /// The functions that keep the state, with their names.
     pub(super) fn lifecycle(&self) -> [(&'static str, Function); 3] {
         [("init", lifecycle::init(self)), ("reset", lifecycle::reset(self)), ("deinit", lifecycle::deinit(self))]
-    }
-
-    /// What runs the code.
-    pub(super) fn unit(&self) -> Unit {
-        self.levels[0].level.machine.unit
     }
 
     /// The method of a number on state and scratch memory, on the level of a number. `first_call` numbers its first kernel call in

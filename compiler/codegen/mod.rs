@@ -3,20 +3,27 @@
 //! Everything here ends in [`Code`]: bytes, relocations against functions and data by number, and the stack they need. The
 //! object writer and the JIT place the same [`Code`], so what is measured in memory is what an object holds.
 
+pub mod back_end;
 mod check;
 pub mod clif;
 pub mod code;
 pub mod compile;
+mod constants;
 mod cpu;
 pub mod driver;
 pub mod error;
+mod failure;
 mod fold;
 pub mod listing;
+mod own;
 mod riscv64;
+mod select;
 pub mod weights;
-pub mod wide;
+pub mod x86;
 
+pub use back_end::BackEnd;
 pub use code::{Code, Relocation, RelocationTarget};
-pub use compile::{CompiledFunction, CompiledModel, ConstantLayout, compile};
+pub use compile::{CompiledFunction, CompiledModel, compile};
+pub use constants::ConstantLayout;
 pub use driver::DriverOptions;
 pub use error::CodegenError;

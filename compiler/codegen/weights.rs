@@ -1,7 +1,7 @@
 //! Weights in a file of their own: its header, which `init` compares, and what two models must have in common for the weights of
 //! one to fit the object of the other. `docs/weights.md` describes the file.
 
-use super::compile::ConstantLayout;
+use super::constants::ConstantLayout;
 use crate::interface::Interface;
 use crate::program::{Address, Call, External, Level, Program, Step};
 use sha2::{Digest, Sha256};

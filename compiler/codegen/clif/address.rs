@@ -1,47 +1,11 @@
 //! Indices as a root plus a number, and addresses that fold into the machine's addressing modes.
 
-use super::lower::{LOCAL_ALIGNMENT_SHIFT, Lowering};
+use super::lower::Lowering;
+use super::scope::{Address, Index, LOCAL_ALIGNMENT_SHIFT};
 use crate::codegen::CodegenError;
 use crate::kernel::{BinaryOp, Buffer, BufferKind, Inst, Type, Value};
-use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, types};
+use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_entity::EntityRef;
-
-/// A scalar 64-bit integer as a sum.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Index {
-    /// What is not constant.
-    pub root: Option<ir::Value>,
-    /// What is.
-    pub constant: i64,
-}
-
-/// An address: a Cranelift value plus a displacement that fits an instruction.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Address {
-    /// The value.
-    pub base: ir::Value,
-    /// The displacement in bytes.
-    pub displacement: i32,
-    /// What the address is known to be a multiple of, as an exponent of two.
-    pub alignment: u32,
-    /// Whether the memory is constant while the kernel runs.
-    pub readonly: bool,
-}
-
-impl Address {
-    /// Flags for an access of `bytes` bytes at `displacement` further on.
-    pub fn flags(&self, further: u32, bytes: u32) -> MemFlagsData {
-        let mut flags = MemFlagsData::new().with_notrap();
-        if self.readonly {
-            flags = flags.with_readonly().with_can_move();
-        }
-        let alignment = if further == 0 { self.alignment } else { self.alignment.min(further.trailing_zeros()) };
-        if 1u32 << alignment.min(16) >= bytes {
-            flags = flags.with_aligned();
-        }
-        flags
-    }
-}
 
 /// The largest power of two that divides a number, as an exponent.
 fn exponent(value: i64) -> u32 {
@@ -143,7 +107,7 @@ impl Lowering<'_> {
         root.min(exponent(index.constant))
     }
 
-    fn scope(&mut self) -> &mut super::lower::Scope {
+    fn scope(&mut self) -> &mut super::scope::Scope {
         self.scopes.last_mut().expect("the kernel's own scope")
     }
 

@@ -4,19 +4,9 @@
 
 use super::held::Held;
 use super::lower::Lowering;
+use super::scope::FieldsOf;
 use crate::kernel::DotOp;
 use cranelift_codegen::ir::{self, InstBuilder, types};
-
-/// Which fields: of a register, so many bits each, with or without a sign.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct FieldsOf {
-    /// The register.
-    pub register: ir::Value,
-    /// Bits of a field.
-    pub bits: u32,
-    /// Whether its sign is repeated.
-    pub signed: bool,
-}
 
 impl Lowering<'_> {
     /// c plus the products of the fields of each 32-bit lane.

@@ -2,9 +2,9 @@
 //! vectors shorter than a register have types of their own there, which nothing converts, so they go through a register's room on
 //! the stack.
 
-use super::address::Address;
 use super::held::{Held, REGISTER_BITS, register_lanes, vector_of};
 use super::lower::Lowering;
+use super::scope::Address;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 /// Bytes of a register.

@@ -1,11 +1,10 @@
 //! The walk over a kernel: one Cranelift function, one instruction after the other.
 
-use super::address::{Address, Index};
-use super::fields::FieldsOf;
 use super::held::{Held, lane_type, part_count, part_type};
+use super::scope::{Address, Index, LOCAL_ALIGNMENT_SHIFT, Scope};
 use crate::codegen::CodegenError;
 use crate::codegen::fold::{used_values, widened_loads};
-use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Region, Rounding, Type, Value};
+use crate::kernel::{BufferKind, ConvertOp, Inst, Kernel, Region, Rounding, Type, Value};
 use crate::machine::{DotProduct, Isa, Machine, Unit};
 use cranelift_codegen::ir::{self, AbiParam, Block, Function, InstBuilder, Signature, StackSlot, StackSlotData, StackSlotKind, types};
 use cranelift_codegen::isa::{CallConv, TargetIsa};
@@ -44,19 +43,6 @@ impl Features {
     pub fn riscv_vectors(self) -> bool {
         self.unit == Unit::Cpu(Isa::Riscv64) && self.vectors
     }
-}
-
-/// What has been computed in a region and may be used again in it and in regions inside it.
-#[derive(Default)]
-pub(super) struct Scope {
-    /// Addresses of a buffer at an index root.
-    pub addresses: HashMap<(Buffer, Option<ir::Value>), ir::Value>,
-    /// Index roots times a number.
-    pub products: HashMap<(ir::Value, i64), ir::Value>,
-    /// Sums of index roots.
-    pub sums: HashMap<(ir::Value, ir::Value), ir::Value>,
-    /// Narrow lanes of a register, widened: `fields.rs`.
-    pub fields: HashMap<FieldsOf, Vec<ir::Value>>,
 }
 
 /// The state of lowering one kernel.
@@ -351,6 +337,3 @@ impl<'a> Lowering<'a> {
         }
     }
 }
-
-/// Stack arrays are aligned to 16 bytes, as the stack pointer is.
-pub(super) const LOCAL_ALIGNMENT_SHIFT: u8 = 4;

@@ -1,8 +1,8 @@
 //! Loads and stores.
 
-use super::address::Address;
 use super::held::{Held, integer_lane, part_count, vector_of};
 use super::lower::Lowering;
+use super::scope::Address;
 use crate::codegen::CodegenError;
 use crate::kernel::{Bounds, Buffer, Inst, Type, Value};
 use cranelift_codegen::ir::condcodes::IntCC;

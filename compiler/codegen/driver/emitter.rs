@@ -1,10 +1,10 @@
 //! Writing the driver's functions: loads and stores, checks that leave with a status, calls by number.
 
 use super::Numbers;
+use crate::codegen::back_end::KernelConvention;
 use crate::codegen::code::{DATA, EXTERNALS, FUNCTIONS};
 use crate::codegen::weights::HEADER_BYTES;
 use crate::interface::{E_ALIGN, E_NULL, E_STATE};
-use crate::machine::Machine;
 use crate::program::ALIGNMENT;
 use cranelift_codegen::ir::{
     self, AbiParam, Block, ExtFuncData, ExternalName, FuncRef, GlobalValueData, InstBuilder, MemFlagsData, Signature, StackSlotData,
@@ -234,9 +234,12 @@ impl Emitter<'_> {
         self.builder.inst_results(call).first().copied()
     }
 
-    /// The convention of kernels: those with long vectors keep to that of System V on every target.
-    pub fn kernel_convention(&self, machine: &Machine) -> CallConv {
-        if machine.vector_bits > 128 { CallConv::SystemV } else { self.isa.default_call_conv() }
+    /// The convention of kernels in Cranelift's terms.
+    pub fn kernel_convention(&self, convention: KernelConvention) -> CallConv {
+        match convention {
+            KernelConvention::SystemV => CallConv::SystemV,
+            KernelConvention::Target => self.isa.default_call_conv(),
+        }
     }
 
     fn declare(&mut self, convention: CallConv, function: u32, parameters: usize, result: Option<Type>) -> FuncRef {

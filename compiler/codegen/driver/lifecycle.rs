@@ -3,7 +3,6 @@
 use super::Context;
 use super::emitter::{Emitter, POINTER, config, function, record, signature};
 use crate::interface::{CONFIG_BYTES, E_ABI, E_ARENA, E_CPU, E_WEIGHTS, RECORD_BYTES};
-use crate::machine::{Isa, Unit};
 use crate::program::ALIGNMENT;
 use crate::target::required_features;
 use cranelift_codegen::ir::{self, InstBuilder, Value, condcodes::IntCC, types};
@@ -121,11 +120,11 @@ fn choose_level(e: &mut Emitter<'_>, context: &Context<'_>, given: Value) -> Val
     let features = e.builder.append_block_param(detected, POINTER);
     e.builder.ins().brif(given, detected, &[given.into()], detect, &[]);
     e.builder.switch_to_block(detect);
-    let found = match context.unit() {
-        Unit::Cpu(Isa::X86_64) => e.call(context.numbers.cpu, &[], Some(POINTER)).expect("the CPU function has a result"),
-        // Nothing to ask without an operating system. The caller is trusted with the only level, and does not ask for more than the
+    let found = match context.numbers.cpu {
+        Some(cpu) => e.call(cpu, &[], Some(POINTER)).expect("the CPU function has a result"),
+        // No instruction can ask. The caller is trusted with the only level, and does not ask for more than the
         // least of several.
-        _ => e.number(needs[needs.len() - 1]),
+        None => e.number(needs[needs.len() - 1]),
     };
     e.builder.ins().jump(detected, &[found.into()]);
     e.builder.switch_to_block(detected);

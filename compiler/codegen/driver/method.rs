@@ -245,7 +245,7 @@ impl Body<'_> {
     fn kernel(&self, e: &mut Emitter<'_>, call: &Call, mut arguments: Vec<Value>) -> Value {
         arguments.extend(call.integers.iter().map(|&n| e.number(n as u64)));
         let kernel = self.level.first + call.kernel as u32;
-        let convention = e.kernel_convention(self.level.level.machine);
+        let convention = e.kernel_convention(self.level.convention);
         e.call_by(convention, kernel, &arguments, Some(types::I32)).expect("a kernel has a status")
     }
 

@@ -56,7 +56,7 @@ pub fn part(context: &Context<'_>, level: &LevelKernels<'_>, call: &Call, parts:
             let product = e.builder.ins().imul_imm_u(bound, extent);
             arguments.push(e.builder.ins().udiv(product, count));
         }
-        let convention = e.kernel_convention(level.level.machine);
+        let convention = e.kernel_convention(level.convention);
         let status = e.call_by(convention, level.first + call.kernel as u32, &arguments, Some(types::I32)).expect("a kernel has a status");
         let (failed, after) = (e.builder.create_block(), e.builder.create_block());
         e.builder.ins().brif(status, failed, &[], after, &[]);

@@ -4,7 +4,7 @@
 use super::Case;
 use crate::codegen::Code;
 use crate::codegen::clif::{Optimise, compile_kernel, isa_for};
-use crate::codegen::wide;
+use crate::codegen::x86;
 use crate::machine::{Isa, MACHINES, Machine};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
@@ -15,9 +15,9 @@ use target_lexicon::Triple;
 
 /// Compiles and runs cases on every machine, by Cranelift and by the back end for long vectors.
 pub(super) fn check(cases: &[Case]) {
-    for machine in MACHINES.iter().filter(|m| m.vector_bits > 128) {
+    for machine in MACHINES.iter().filter(|m| x86::has(m)) {
         let cases: Vec<&Case> = cases.iter().collect();
-        let codes: Vec<Code> = cases.iter().map(|c| wide::compile_kernel(&c.kernel, machine).unwrap()).collect();
+        let codes: Vec<Code> = cases.iter().map(|c| x86::compile_kernel(&c.kernel, machine).unwrap()).collect();
         if on_host(machine) {
             run_on_host(machine, &cases, &codes);
         } else {

@@ -1,0 +1,61 @@
+//! Cranelift as a back end.
+
+use super::{Optimise, compile_kernel, isa_for, listing, lower};
+use crate::codegen::back_end::{BackEnd, KernelConvention, Listing};
+use crate::codegen::{Code, CodegenError, cpu, riscv64};
+use crate::kernel::Kernel;
+use crate::machine::{Isa, Machine, Unit};
+use cranelift_codegen::ir;
+use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
+use target_lexicon::Triple;
+
+/// Cranelift for a machine on a target.
+pub struct Cranelift<'a> {
+    machine: &'a Machine,
+    kernels: OwnedTargetIsa,
+    drivers: OwnedTargetIsa,
+}
+
+impl<'a> Cranelift<'a> {
+    /// Cranelift for a machine on the target of a triple.
+    ///
+    /// # Errors
+    /// As [`isa_for`].
+    pub fn new(machine: &'a Machine, triple: &Triple) -> Result<Self, CodegenError> {
+        let [kernels, drivers] = [Optimise::Kernel, Optimise::Driver].map(|optimise| isa_for(triple, machine, optimise));
+        Ok(Self { machine, kernels: kernels?, drivers: drivers? })
+    }
+}
+
+impl BackEnd for Cranelift<'_> {
+    fn kernel(&self, kernel: &Kernel) -> Result<Code, CodegenError> {
+        compile_kernel(kernel, &*self.kernels, self.machine)
+    }
+
+    fn kernel_convention(&self) -> KernelConvention {
+        KernelConvention::Target
+    }
+
+    fn driver_isa(&self) -> &dyn TargetIsa {
+        &*self.drivers
+    }
+
+    fn driver(&self, function: ir::Function) -> Result<Code, CodegenError> {
+        Code::compile(function, &*self.drivers).map_err(CodegenError::Bug)
+    }
+
+    fn listing(&self, kernel: &Kernel, what: Listing) -> Result<String, CodegenError> {
+        match what {
+            Listing::Cranelift => Ok(lower(kernel, &*self.kernels, self.machine)?.display().to_string()),
+            Listing::Machine => listing(kernel, &*self.kernels, self.machine),
+        }
+    }
+
+    fn guard(&self, body: u32) -> Option<Code> {
+        (self.machine.unit == Unit::Cpu(Isa::Riscv64)).then(|| riscv64::keep_fs1(body))
+    }
+
+    fn features(&self) -> Option<Code> {
+        (self.machine.unit == Unit::Cpu(Isa::X86_64)).then(cpu::x86_64)
+    }
+}

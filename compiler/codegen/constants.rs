@@ -1,0 +1,58 @@
+//! Where the constants of a program are in its weights.
+
+use crate::diagnostic::{Diagnostic, Kind};
+use crate::program::{ALIGNMENT, Program};
+
+/// The constants of a program, one behind the other, each aligned.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct ConstantLayout {
+    /// Offset of each constant.
+    pub offsets: Vec<u64>,
+    /// Bytes of all.
+    pub bytes: u64,
+}
+
+impl ConstantLayout {
+    /// Code reaches its weights within 2 GiB; some of that is left for code and for what else a program links.
+    const MOST_BYTES: u64 = (2 << 30) - (64 << 20);
+
+    /// The layout of a program's constants.
+    pub fn new(program: &Program) -> Self {
+        let mut layout = Self::default();
+        for blob in &program.constants {
+            let offset = layout.bytes.next_multiple_of(ALIGNMENT);
+            layout.offsets.push(offset);
+            layout.bytes = offset + blob.data.bytes().len() as u64;
+        }
+        if !program.constants.is_empty() {
+            // Code takes the address of empty constants too, so there must be something to name.
+            layout.bytes = layout.bytes.max(1);
+        }
+        layout
+    }
+
+    /// The bytes of all constants of the same program.
+    pub fn contents(&self, program: &Program) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.bytes as usize);
+        for (blob, &offset) in program.constants.iter().zip(&self.offsets) {
+            bytes.resize(offset as usize, 0);
+            bytes.extend_from_slice(blob.data.bytes());
+        }
+        bytes.resize(self.bytes as usize, 0);
+        bytes
+    }
+
+    /// Whether an object can hold them.
+    ///
+    /// # Errors
+    /// [`Kind::Unsupported`] beyond what code can reach.
+    pub(super) fn check_size(&self) -> Result<(), Diagnostic> {
+        if self.bytes <= Self::MOST_BYTES {
+            return Ok(());
+        }
+        let message = format!("{} bytes of weights do not fit into an object", self.bytes);
+        Err(Diagnostic::new(491, Kind::Unsupported, message)
+            .expected(format!("at most {} bytes", Self::MOST_BYTES), self.bytes.to_string())
+            .help("keep the weights in a file of their own: `--weights external`"))
+    }
+}

@@ -1,0 +1,38 @@
+//! Failures of code generation, as diagnostics.
+
+use super::CodegenError;
+use crate::diagnostic::{Diagnostic, Kind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The diagnostic of why there is no code for `what`.
+pub(super) fn diagnostic(error: &CodegenError, what: &str) -> Diagnostic {
+    match error {
+        CodegenError::Unsupported(why) => Diagnostic::new(490, Kind::Unsupported, format!("no machine code for {what}: {why}")),
+        CodegenError::Bug(why) => Diagnostic::new(901, Kind::Bug, format!("code generation for {what} went wrong: {why}"))
+            .help("this is a mistake in modelc; please report it with the model"),
+    }
+}
+
+/// The result of work for `what`. Cranelift and our own code generation panic where they are wrong; that becomes a diagnostic.
+pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T, CodegenError>) -> Result<T, Diagnostic> {
+    let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = (panic.downcast_ref::<&str>().map(ToString::to_string)).or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(CodegenError::Bug(text.unwrap_or_else(|| "a panic".into())))
+    });
+    result.map_err(|error| diagnostic(&error, what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_and_panics_say_whose_fault_they_are() {
+        let of = |work: fn() -> Result<(), CodegenError>| guarded("k", work).map_err(|d| (d.kind, d.code, d.message));
+        assert_eq!(of(|| Ok(())), Ok(()));
+        let missing = (Kind::Unsupported, 490, "no machine code for k: no such instruction".to_string());
+        assert_eq!(of(|| Err(CodegenError::Unsupported("no such instruction".into()))), Err(missing));
+        let wrong = (Kind::Bug, 901, "code generation for k went wrong: 3 of 2".to_string());
+        assert_eq!(of(|| panic!("{} of 2", 3)), Err(wrong));
+    }
+}

@@ -1,0 +1,38 @@
+//! Code as it grows.
+
+/// Bytes of code, and the places in them where constants behind the code are named.
+#[derive(Debug)]
+pub struct Buffer<R> {
+    /// The bytes so far.
+    pub bytes: Vec<u8>,
+    references: Vec<Named<R>>,
+}
+
+/// A place where a constant is named.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Named<R> {
+    /// Where the field of the instruction is.
+    pub at: usize,
+    /// How the instruction names it.
+    pub reference: R,
+    /// The constant's offset behind the code.
+    pub offset: u32,
+}
+
+impl<R> Default for Buffer<R> {
+    fn default() -> Self {
+        Self { bytes: vec![], references: vec![] }
+    }
+}
+
+impl<R> Buffer<R> {
+    /// Notes that the field at `at` names the constant at an offset behind the code.
+    pub fn name_constant(&mut self, at: usize, reference: R, offset: u32) {
+        self.references.push(Named { at, reference, offset });
+    }
+
+    /// The places where constants are named.
+    pub(super) fn take_references(&mut self) -> Vec<Named<R>> {
+        std::mem::take(&mut self.references)
+    }
+}

@@ -1,0 +1,126 @@
+//! Functions over virtual registers: what a lowering writes and the register allocator reads.
+
+use regalloc2::{RegClass, VReg};
+
+/// A block by its number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Block(pub u32);
+
+/// An edge to a block.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    /// The block.
+    pub to: Block,
+    /// One for each of its parameters. Only jumps carry any, so that no edge needs a block of its own later.
+    pub arguments: Vec<VReg>,
+}
+
+/// A block: instructions, the last of which ends it.
+#[derive(Clone, Debug)]
+pub struct BlockData<I> {
+    /// Registers that every edge to the block gives.
+    pub params: Vec<VReg>,
+    /// Instructions without the last.
+    pub insts: Vec<I>,
+    /// The last instruction and where it goes.
+    pub end: Option<(I, Vec<Edge>)>,
+    /// Whether it is the head of a loop without loops inside.
+    pub hot: bool,
+}
+
+impl<I> BlockData<I> {
+    /// All instructions.
+    pub fn all(&self) -> impl Iterator<Item = &I> {
+        self.insts.iter().chain(self.end.iter().map(|(inst, _)| inst))
+    }
+
+    /// Where it goes.
+    pub fn edges(&self) -> &[Edge] {
+        self.end.as_ref().map_or(&[], |(_, edges)| edges)
+    }
+}
+
+/// A function over virtual registers.
+#[derive(Debug)]
+pub struct Function<I> {
+    /// Blocks by number.
+    pub blocks: Vec<BlockData<I>>,
+    /// Blocks in the order of their code; the first is the entry.
+    pub order: Vec<Block>,
+    /// Number of virtual registers.
+    pub registers: usize,
+    /// Constants behind the code.
+    pub pool: Vec<u8>,
+    /// Bytes of the kernel's stack arrays.
+    pub local_bytes: u32,
+    /// Whether floats are rounded towards zero while it runs.
+    pub toward_zero: bool,
+}
+
+impl<I> Default for Function<I> {
+    fn default() -> Self {
+        Self { blocks: vec![], order: vec![], registers: 0, pool: vec![], local_bytes: 0, toward_zero: false }
+    }
+}
+
+impl<I> Function<I> {
+    /// A new register.
+    pub fn register(&mut self, class: RegClass) -> VReg {
+        self.registers += 1;
+        VReg::new(self.registers - 1, class)
+    }
+
+    /// A new block, not yet in the order.
+    pub fn block(&mut self) -> Block {
+        self.blocks.push(BlockData { params: vec![], insts: vec![], end: None, hot: false });
+        Block(self.blocks.len() as u32 - 1)
+    }
+
+    /// A block's data.
+    pub fn at(&mut self, block: Block) -> &mut BlockData<I> {
+        &mut self.blocks[block.0 as usize]
+    }
+
+    /// The data of the block at a place in the order.
+    pub fn ordered(&self, place: usize) -> &BlockData<I> {
+        &self.blocks[self.order[place].0 as usize]
+    }
+
+    /// The place of each block in the order.
+    pub fn places(&self) -> Vec<usize> {
+        let mut places = vec![0; self.blocks.len()];
+        for (place, block) in self.order.iter().enumerate() {
+            places[block.0 as usize] = place;
+        }
+        places
+    }
+
+    /// The offset of a constant behind the code, aligned to its size; equal constants are one.
+    pub fn constant(&mut self, bytes: &[u8]) -> u32 {
+        let alignment = bytes.len().next_power_of_two().min(64);
+        let known = (0..self.pool.len()).step_by(alignment).find(|&at| self.pool[at..].starts_with(bytes));
+        let at = known.unwrap_or_else(|| {
+            let at = self.pool.len().next_multiple_of(alignment);
+            self.pool.resize(at, 0);
+            self.pool.extend(bytes);
+            at
+        });
+        at as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_are_aligned_and_kept_once() {
+        let mut function = Function::<()>::default();
+        assert_eq!(function.constant(&[1; 4]), 0);
+        assert_eq!(function.constant(&[2; 16]), 16);
+        assert_eq!(function.constant(&[1; 4]), 0);
+        assert_eq!(function.constant(&[2; 8]), 16);
+        assert_eq!(function.constant(&[0; 4]), 4);
+        assert_eq!(function.pool.len(), 32);
+    }
+}

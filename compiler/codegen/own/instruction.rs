@@ -1,0 +1,128 @@
+//! What an instruction set says of itself.
+
+use super::buffer::Buffer;
+use regalloc2::{Allocation, MachineEnv, Operand, PReg, PRegSet, RegClass};
+use std::fmt::Debug;
+
+/// An instruction over virtual registers.
+pub trait Instruction: Debug {
+    /// Adds its registers. [`InstructionSet::emit`] gets those that are allocated in the same order.
+    fn operands(&self, list: &mut Vec<Operand>);
+
+    /// What is executed after it.
+    fn flow(&self) -> Flow;
+
+    /// Registers that it changes beside its operands.
+    fn clobbers(&self) -> PRegSet {
+        PRegSet::empty()
+    }
+}
+
+/// What is executed after an instruction. The last one of a block, and no other, leaves it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flow {
+    /// The next instruction.
+    Straight {
+        /// Whether it does nothing but define registers, so that it can go where nothing uses them.
+        pure: bool,
+    },
+    /// The block of its edge.
+    Jump,
+    /// The block of the first edge where its condition holds, else that of the second.
+    Branch,
+    /// The caller.
+    Return,
+}
+
+/// What a function needs of its frame.
+pub struct Need {
+    /// Registers that it reads or writes.
+    pub registers: PRegSet,
+    /// Words for registers that were spilled, as [`InstructionSet::slot_words`] counts them.
+    pub slots: u32,
+    /// Bytes of the kernel's arrays.
+    pub local_bytes: u32,
+    /// Whether floats are rounded towards zero while it runs.
+    pub toward_zero: bool,
+}
+
+/// How far an encoding of a jump reaches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reach {
+    /// Bytes of the encoding.
+    pub bytes: usize,
+    /// The least distance, from the jump's first byte.
+    pub from: i64,
+    /// The greatest distance.
+    pub to: i64,
+}
+
+impl Reach {
+    /// Whether a distance is within reach.
+    pub fn holds(self, distance: i64) -> bool {
+        (self.from..=self.to).contains(&distance)
+    }
+}
+
+/// An instruction set with its registers, its frames and its encodings, for one level of a machine.
+pub trait InstructionSet {
+    /// Instructions over virtual registers.
+    type Inst: Instruction;
+    /// Where a frame has what.
+    type Frame;
+    /// What a jump depends on: flags, or registers that it compares itself.
+    type Condition: Copy;
+    /// How an instruction names a constant behind the code.
+    type Reference: Copy;
+
+    /// Alignment of the code and of the constants behind it, a power of two.
+    const ALIGNMENT: usize;
+    /// Alignment of the heads of innermost loops, a power of two.
+    const LOOP_ALIGNMENT: usize;
+
+    /// The registers that may be allocated.
+    fn registers(&self) -> MachineEnv;
+    /// Words of the stack that a spilled register takes.
+    fn slot_words(&self, class: RegClass) -> usize;
+    /// The frame of a function.
+    fn frame(&self, need: &Need) -> Self::Frame;
+    /// Bytes of stack that a function with a frame takes, its return address included.
+    fn stack_bytes(&self, frame: &Self::Frame) -> u32;
+    /// Code that makes the frame.
+    fn enter(&self, frame: &Self::Frame, code: &mut Buffer<Self::Reference>);
+
+    /// An instruction that goes on with the next one.
+    ///
+    /// # Errors
+    /// When the operands do not fit it: a mistake of the lowering.
+    fn emit(&self, inst: &Self::Inst, at: &[PReg], frame: &Self::Frame, code: &mut Buffer<Self::Reference>) -> Result<(), String>;
+    /// A move that the allocator wants: between registers of one class, or between a register and its slot on the stack.
+    ///
+    /// # Errors
+    /// When there is no such move.
+    fn transfer(&self, from: Allocation, to: Allocation, frame: &Self::Frame, code: &mut Buffer<Self::Reference>) -> Result<(), String>;
+    /// An instruction that returns, with the end of the frame.
+    ///
+    /// # Errors
+    /// When it does not return.
+    fn leave(&self, inst: &Self::Inst, frame: &Self::Frame, code: &mut Buffer<Self::Reference>) -> Result<(), String>;
+
+    /// The code of a branch before its jump, and what that jump depends on for the first edge.
+    ///
+    /// # Errors
+    /// As for [`InstructionSet::emit`].
+    fn test(&self, inst: &Self::Inst, at: &[PReg], code: &mut Buffer<Self::Reference>) -> Result<Self::Condition, String>;
+    /// What holds where a condition does not.
+    fn inverse(&self, condition: Self::Condition) -> Self::Condition;
+    /// The encodings of a jump on a condition, or always: the shortest first, the last one reaches everywhere in a kernel.
+    fn reaches(&self, condition: Option<Self::Condition>) -> &'static [Reach];
+    /// Writes the jump in one of its encodings, given by its place among the reaches, over `bytes`.
+    fn jump(&self, condition: Option<Self::Condition>, reach: usize, distance: i64, bytes: &mut [u8]);
+
+    /// Instructions that do nothing, to a number of bytes.
+    fn pad(&self, bytes: usize, code: &mut Buffer<Self::Reference>);
+    /// Bytes between the code and its constants, which are never run.
+    fn fill(&self, bytes: usize, code: &mut Buffer<Self::Reference>);
+    /// Writes the distance between an instruction's reference and the constant into the field, which begins at the first byte given.
+    fn refer(&self, reference: Self::Reference, distance: i64, field: &mut [u8]);
+}

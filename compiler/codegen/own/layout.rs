@@ -1,0 +1,219 @@
+//! From allocated registers to bytes: instructions and moves in the order of the blocks, jumps in the shortest encoding that reaches,
+//! constants behind the code.
+
+use super::allocate::Flat;
+use super::buffer::Buffer;
+use super::instruction::{Flow, Instruction, InstructionSet, Need};
+use crate::codegen::Code;
+use regalloc2::{Allocation, Edit, InstOrEdit, Output, PReg, PRegSet};
+
+/// Code, and where its instructions end.
+pub struct Emitted {
+    /// Instructions, then constants.
+    pub code: Code,
+    /// Bytes of the instructions.
+    pub instruction_bytes: usize,
+    /// Where blocks start that are jumped to.
+    pub labels: Vec<usize>,
+}
+
+/// A jump whose distance is missing.
+struct Jump<C> {
+    /// Its first byte.
+    at: usize,
+    /// Where in the order the block is that it goes to.
+    to: usize,
+    condition: Option<C>,
+}
+
+struct Layout<'a, S: InstructionSet> {
+    set: &'a S,
+    flat: &'a Flat<'a, S::Inst>,
+    output: &'a Output,
+    frame: &'a S::Frame,
+    /// The place of each block in the order.
+    places: &'a [usize],
+    /// Where a jump to each block really goes.
+    threads: &'a [usize],
+    /// The encoding of each jump in the order of the code.
+    encodings: &'a [usize],
+    code: Buffer<S::Reference>,
+    jumps: Vec<Jump<S::Condition>>,
+    /// Where each block begins.
+    starts: Vec<usize>,
+}
+
+/// Code of a function whose registers are allocated.
+///
+/// # Errors
+/// When an instruction's operands do not fit it, or the code is too long for its jumps: a mistake of ours.
+pub fn lay_out<S: InstructionSet>(set: &S, flat: &Flat<'_, S::Inst>, output: &Output) -> Result<Emitted, String> {
+    let function = flat.function;
+    let frame = set.frame(&Need {
+        registers: registers(output),
+        slots: output.num_spillslots as u32,
+        local_bytes: function.local_bytes,
+        toward_zero: function.toward_zero,
+    });
+    let places = function.places();
+    let threads = threads(flat, output, &places);
+    // Two jumps a block at most. Encodings only become longer from round to round, so the rounds come to an end.
+    let mut encodings = vec![0; 2 * function.order.len()];
+    loop {
+        let mut layout = Layout {
+            set,
+            flat,
+            output,
+            frame: &frame,
+            places: &places,
+            threads: &threads,
+            encodings: &encodings,
+            code: Buffer::default(),
+            jumps: vec![],
+            starts: vec![0; function.order.len()],
+        };
+        set.enter(&frame, &mut layout.code);
+        (0..function.order.len()).try_for_each(|index| layout.block(index))?;
+        let short = layout.link();
+        let Layout { code, jumps, starts, .. } = layout;
+        if short.is_empty() {
+            let labels = jumps.iter().map(|jump| starts[threads[jump.to]]).collect();
+            return finish(set, code, &function.pool, set.stack_bytes(&frame), labels);
+        }
+        for number in short {
+            encodings[number] += 1;
+            if encodings[number] == set.reaches(jumps[number].condition).len() {
+                return Err("a jump that no encoding reaches".into());
+            }
+        }
+    }
+}
+
+/// All registers that an allocation names.
+fn registers(output: &Output) -> PRegSet {
+    let edits = output.edits.iter().map(|(_, Edit::Move { to, .. })| *to);
+    PRegSet::from_iter(output.allocs.iter().copied().chain(edits).filter_map(Allocation::as_reg))
+}
+
+/// Where a jump to each block really goes: blocks that only jump on are passed over.
+fn threads<I: Instruction>(flat: &Flat<'_, I>, output: &Output, places: &[usize]) -> Vec<usize> {
+    let mut threads: Vec<usize> = (0..flat.function.order.len()).collect();
+    for index in (0..threads.len()).rev() {
+        let data = flat.function.ordered(index);
+        let jumps = data.end.as_ref().is_some_and(|(inst, _)| inst.flow() == Flow::Jump);
+        let alone = output.block_insts_and_edits(flat, regalloc2::Block::new(index)).count() == 1;
+        if jumps && data.insts.is_empty() && alone {
+            let to = places[data.edges()[0].to.0 as usize];
+            // Backward jumps come later in this walk; following one more step is enough for them.
+            threads[index] = threads[to];
+        }
+    }
+    for index in 0..threads.len() {
+        threads[index] = threads[threads[index]];
+    }
+    threads
+}
+
+/// Puts the constants behind the code and fills in the distances to them.
+fn finish<S: InstructionSet>(
+    set: &S,
+    mut code: Buffer<S::Reference>,
+    pool: &[u8],
+    stack_bytes: u32,
+    labels: Vec<usize>,
+) -> Result<Emitted, String> {
+    let instruction_bytes = code.bytes.len();
+    if !pool.is_empty() {
+        let missing = instruction_bytes.next_multiple_of(S::ALIGNMENT) - instruction_bytes;
+        set.fill(missing, &mut code);
+        let start = code.bytes.len();
+        for named in code.take_references() {
+            set.refer(named.reference, (start + named.offset as usize - named.at) as i64, &mut code.bytes[named.at..]);
+        }
+        code.bytes.extend(pool);
+    }
+    let code = Code { bytes: code.bytes, alignment: S::ALIGNMENT as u64, relocations: vec![], stack_bytes };
+    Ok(Emitted { code, instruction_bytes, labels })
+}
+
+impl<S: InstructionSet> Layout<'_, S> {
+    fn block(&mut self, index: usize) -> Result<(), String> {
+        if self.flat.function.ordered(index).hot {
+            let length = self.code.bytes.len();
+            self.set.pad(length.next_multiple_of(S::LOOP_ALIGNMENT) - length, &mut self.code);
+        }
+        self.starts[index] = self.code.bytes.len();
+        if self.threads[index] != index {
+            // Nobody comes here.
+            return Ok(());
+        }
+        for item in self.output.block_insts_and_edits(self.flat, regalloc2::Block::new(index)) {
+            match item {
+                InstOrEdit::Edit(Edit::Move { from, to }) => self.set.transfer(*from, *to, self.frame, &mut self.code)?,
+                InstOrEdit::Inst(number) => {
+                    let inst = self.flat.insts[number.index()];
+                    let on_stack = || format!("{inst:?} has an operand on the stack");
+                    let at = self.output.inst_allocs(number).iter().map(|allocation| allocation.as_reg().ok_or_else(on_stack));
+                    let at = at.collect::<Result<Vec<PReg>, _>>()?;
+                    match inst.flow() {
+                        Flow::Straight { .. } => self.set.emit(inst, &at, self.frame, &mut self.code)?,
+                        Flow::Jump => self.jump_unless_next(index, self.targets(index)[0]),
+                        Flow::Branch => self.branch(index, inst, &at)?,
+                        Flow::Return => self.set.leave(inst, self.frame, &mut self.code)?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn targets(&self, index: usize) -> Vec<usize> {
+        let edges = self.flat.function.ordered(index).edges();
+        edges.iter().map(|edge| self.threads[self.places[edge.to.0 as usize]]).collect()
+    }
+
+    /// Whether the blocks between this one and another have no code.
+    fn is_next(&self, index: usize, to: usize) -> bool {
+        to > index && (index + 1..to).all(|between| self.threads[between] != between)
+    }
+
+    fn branch(&mut self, index: usize, inst: &S::Inst, at: &[PReg]) -> Result<(), String> {
+        let [first, second] = self.targets(index)[..] else { return Err(format!("{inst:?} without two edges")) };
+        let condition = self.set.test(inst, at, &mut self.code)?;
+        let (taken, condition, rest) =
+            if self.is_next(index, first) { (second, self.set.inverse(condition), first) } else { (first, condition, second) };
+        self.jump(taken, Some(condition));
+        self.jump_unless_next(index, rest);
+        Ok(())
+    }
+
+    fn jump_unless_next(&mut self, index: usize, to: usize) {
+        if !self.is_next(index, to) {
+            self.jump(to, None);
+        }
+    }
+
+    /// Room for a jump.
+    fn jump(&mut self, to: usize, condition: Option<S::Condition>) {
+        let at = self.code.bytes.len();
+        let bytes = self.set.reaches(condition)[self.encodings[self.jumps.len()]].bytes;
+        self.jumps.push(Jump { at, to, condition });
+        self.code.bytes.resize(at + bytes, 0);
+    }
+
+    /// Writes the jumps. Returns those whose encoding does not reach.
+    fn link(&mut self) -> Vec<usize> {
+        let mut short = vec![];
+        for (number, jump) in self.jumps.iter().enumerate() {
+            let distance = self.starts[self.threads[jump.to]] as i64 - jump.at as i64;
+            let encoding = self.encodings[number];
+            let reach = self.set.reaches(jump.condition)[encoding];
+            if reach.holds(distance) {
+                self.set.jump(jump.condition, encoding, distance, &mut self.code.bytes[jump.at..jump.at + reach.bytes]);
+            } else {
+                short.push(number);
+            }
+        }
+        short
+    }
+}

@@ -1,0 +1,52 @@
+//! What a lowering of one instruction at a time leaves: results that nothing uses.
+
+use super::function::Function;
+use super::instruction::{Flow, Instruction};
+use regalloc2::{Operand, OperandKind, VReg};
+
+/// How often each register is used.
+pub fn count_uses<I: Instruction>(function: &Function<I>) -> Vec<u32> {
+    let mut uses = vec![0; function.registers];
+    let mut list = vec![];
+    for block in &function.blocks {
+        for inst in block.all() {
+            operands(inst, &mut list);
+            used(&list).for_each(|v| uses[v.vreg()] += 1);
+        }
+        for v in block.edges().iter().flat_map(|edge| &edge.arguments) {
+            uses[v.vreg()] += 1;
+        }
+    }
+    uses
+}
+
+/// Drops instructions without a use, and counts the uses that are left. From the end of the code to its start, uses come before
+/// definitions, but for loops, whose values are parameters.
+pub fn sweep<I: Instruction>(function: &mut Function<I>, uses: &mut [u32]) {
+    let mut list = vec![];
+    for index in (0..function.order.len()).rev() {
+        let block = function.order[index];
+        let data = function.at(block);
+        let mut kept = Vec::with_capacity(data.insts.len());
+        while let Some(inst) = data.insts.pop() {
+            operands(&inst, &mut list);
+            let wanted = list.iter().any(|operand| operand.kind() == OperandKind::Def && uses[operand.vreg().vreg()] > 0);
+            if inst.flow() == (Flow::Straight { pure: true }) && !wanted {
+                used(&list).for_each(|v| uses[v.vreg()] -= 1);
+            } else {
+                kept.push(inst);
+            }
+        }
+        kept.reverse();
+        data.insts = kept;
+    }
+}
+
+fn operands(inst: &impl Instruction, list: &mut Vec<Operand>) {
+    list.clear();
+    inst.operands(list);
+}
+
+fn used(list: &[Operand]) -> impl Iterator<Item = VReg> + '_ {
+    list.iter().filter(|operand| operand.kind() == OperandKind::Use).map(|operand| operand.vreg())
+}

@@ -1,0 +1,61 @@
+//! This code generation as a back end. Cranelift compiles the driver.
+
+use super::{compile_kernel, listing};
+use crate::codegen::back_end::{BackEnd, KernelConvention, Listing};
+use crate::codegen::clif::Cranelift;
+use crate::codegen::{Code, CodegenError};
+use crate::kernel::Kernel;
+use crate::machine::{Isa, Machine, Unit};
+use cranelift_codegen::ir;
+use cranelift_codegen::isa::TargetIsa;
+
+/// Kernels with vectors of more than 128 bits on x86-64.
+pub struct Wide<'a> {
+    machine: &'a Machine,
+    driver: Cranelift<'a>,
+}
+
+/// Whether the kernels of a machine are for this back end: they have vectors that Cranelift does not have.
+pub fn has(machine: &Machine) -> bool {
+    machine.unit == Unit::Cpu(Isa::X86_64) && machine.vector_bytes() > 16
+}
+
+impl<'a> Wide<'a> {
+    /// The back end of a machine that it [`has`].
+    pub fn new(machine: &'a Machine, driver: Cranelift<'a>) -> Self {
+        Self { machine, driver }
+    }
+}
+
+impl BackEnd for Wide<'_> {
+    fn kernel(&self, kernel: &Kernel) -> Result<Code, CodegenError> {
+        compile_kernel(kernel, self.machine)
+    }
+
+    fn kernel_convention(&self) -> KernelConvention {
+        KernelConvention::SystemV
+    }
+
+    fn driver_isa(&self) -> &dyn TargetIsa {
+        self.driver.driver_isa()
+    }
+
+    fn driver(&self, function: ir::Function) -> Result<Code, CodegenError> {
+        self.driver.driver(function)
+    }
+
+    fn listing(&self, kernel: &Kernel, what: Listing) -> Result<String, CodegenError> {
+        match what {
+            Listing::Cranelift => Err(CodegenError::Unsupported(format!("kernels for {} do not go through Cranelift", self.machine.level))),
+            Listing::Machine => listing(kernel, self.machine),
+        }
+    }
+
+    fn guard(&self, body: u32) -> Option<Code> {
+        self.driver.guard(body)
+    }
+
+    fn features(&self) -> Option<Code> {
+        self.driver.features()
+    }
+}

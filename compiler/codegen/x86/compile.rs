@@ -1,0 +1,37 @@
+//! A kernel on its way to code.
+
+use super::fold_loads::fold_loads;
+use super::listing::text;
+use super::lower::lower;
+use super::set::X86;
+use crate::codegen::own::{Emitted, assemble, count_uses, sweep};
+use crate::codegen::{Code, CodegenError};
+use crate::kernel::Kernel;
+use crate::kernel::verify::verify;
+use crate::machine::Machine;
+
+/// Compiles a kernel to a function of the System V calling convention, on every target: one pointer for each of
+/// [`Kernel::pointer_params`], then the 64-bit integers; it returns a 32-bit status, 0 when good. The code has no relocations.
+///
+/// # Errors
+/// [`CodegenError::Bug`] when the kernel breaks a rule of its language.
+pub fn compile_kernel(kernel: &Kernel, machine: &Machine) -> Result<Code, CodegenError> {
+    Ok(compile(kernel, machine)?.code)
+}
+
+/// The instructions of a kernel as text, one a line, decoded from its bytes.
+///
+/// # Errors
+/// As [`compile_kernel`].
+pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenError> {
+    Ok(text(&compile(kernel, machine)?))
+}
+
+fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
+    verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
+    let mut function = lower(kernel, machine)?;
+    let mut uses = count_uses(&function);
+    sweep(&mut function, &mut uses);
+    fold_loads(&mut function, &uses);
+    assemble(&X86::new(machine), &function).map_err(|what| CodegenError::Bug(format!("kernel {}: {what}", kernel.name)))
+}

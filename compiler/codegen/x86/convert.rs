@@ -1,0 +1,476 @@
+//! Conversions between lane types.
+
+use super::arithmetic::by_float;
+use super::held::{Held, Vector, is_general};
+use super::inst::{Arg, Op, Width};
+use super::length::Length;
+use super::lower::Lowering;
+use super::rows::{self, Row};
+use crate::codegen::CodegenError;
+use crate::kernel::{BinaryOp, ConvertOp, Lane, Type, Value};
+use regalloc2::VReg;
+
+/// Predicates of `vcmpps`: at least, below; false for NaN.
+const AT_LEAST: i32 = 0x1D;
+
+/// Doublings of 64-bit lanes are permuted like this by packing.
+const UNPACK_QUADS: i32 = 0xD8;
+
+/// The widening instruction from some bytes a lane to some more.
+pub(super) fn widening(from: u32, to: u32, signed: bool) -> &'static Row {
+    match (from, to, signed) {
+        (1, 2, true) => &rows::VPMOVSXBW,
+        (1, 4, true) => &rows::VPMOVSXBD,
+        (1, _, true) => &rows::VPMOVSXBQ,
+        (2, 4, true) => &rows::VPMOVSXWD,
+        (2, _, true) => &rows::VPMOVSXWQ,
+        (_, _, true) => &rows::VPMOVSXDQ,
+        (1, 2, false) => &rows::VPMOVZXBW,
+        (1, 4, false) => &rows::VPMOVZXBD,
+        (1, _, false) => &rows::VPMOVZXBQ,
+        (2, 4, false) => &rows::VPMOVZXWD,
+        (2, _, false) => &rows::VPMOVZXWQ,
+        (_, _, false) => &rows::VPMOVZXDQ,
+    }
+}
+
+/// The instructions that narrow to lanes of one or two bytes: the steps before the last saturate to signed, which holds every unsigned result.
+fn packs(bytes: u32, signed: bool) -> [&'static Row; 2] {
+    let last = if signed { &rows::VPACKSSWB } else { &rows::VPACKUSWB };
+    let first = if signed || bytes == 1 { &rows::VPACKSSDW } else { &rows::VPACKUSDW };
+    [first, last]
+}
+
+impl Lowering<'_> {
+    /// A conversion.
+    pub fn convert(&mut self, op: ConvertOp, a: Value, ty: Type) -> Result<Held, CodegenError> {
+        if op == ConvertOp::MaskToInteger {
+            return self.mask_to_integer(a, ty);
+        }
+        let from = self.ty(a);
+        if let Some(load) = self.widened_loads.get(&a).cloned() {
+            return self.load_widened(&load, op == ConvertOp::SignExtend, ty);
+        }
+        if is_general(ty) && matches!(op, ConvertOp::SignExtend | ConvertOp::ZeroExtend) {
+            let vector = self.vector(a)?;
+            return Ok(Held::General(self.lowest(&vector, op == ConvertOp::SignExtend)));
+        }
+        if let Some(&(sum, added)) = self.narrowed_sums.get(&a) {
+            let vector = self.vector(sum)?;
+            let result = self.pack(&vector, 1, packs(1, op == ConvertOp::NarrowSigned), added);
+            return Ok(self.settle(ty, result));
+        }
+        let vector = self.vector(a)?;
+        let result = self.convert_vector(op, &vector, from.lane, ty.lane)?;
+        Ok(self.settle(ty, result))
+    }
+
+    /// The lowest lane as a 64-bit number.
+    fn lowest(&mut self, vector: &Vector, signed: bool) -> VReg {
+        let raw = self.general_of_vector(vector.parts[0]);
+        self.extended(raw, vector.bytes, signed)
+    }
+
+    /// The low bytes of a register as a 64-bit number.
+    fn extended(&mut self, raw: VReg, bytes: u32, signed: bool) -> VReg {
+        if bytes == 8 {
+            return raw;
+        }
+        let result = self.scalar();
+        self.emit(Op::Extend(Width::of(bytes), signed), vec![Arg::Def(result), Arg::Use(raw)]);
+        result
+    }
+
+    fn convert_vector(&mut self, op: ConvertOp, a: &Vector, from: Lane, to: Lane) -> Result<Vector, CodegenError> {
+        let bytes = to.bytes();
+        Ok(match op {
+            ConvertOp::SignExtend | ConvertOp::ZeroExtend => self.widen(a, bytes, op == ConvertOp::SignExtend),
+            ConvertOp::Wrap => self.wrap(a, bytes),
+            ConvertOp::NarrowSigned => self.narrow(a, bytes, true),
+            ConvertOp::NarrowUnsigned => self.narrow(a, bytes, false),
+            ConvertOp::SignedToFloat => self.integer_to_float(a, to, true),
+            ConvertOp::UnsignedToFloat => self.integer_to_float(a, to, false),
+            ConvertOp::FloatToSigned => self.float_to_integer(a, from, bytes, true)?,
+            ConvertOp::FloatToUnsigned => self.float_to_integer(a, from, bytes, false)?,
+            ConvertOp::FloatToSignedInRange if from == Lane::F32 => self.map(a, |l, n, x| l.one(&rows::VCVTTPS2DQ, n, x)),
+            ConvertOp::FloatToSignedInRange => self.float_to_integer(a, from, 8, true)?,
+            ConvertOp::Promote => self.widen_parts(a, 8, &rows::VCVTPS2PD),
+            ConvertOp::Demote => self.halve_parts(a, &rows::VCVTPD2PS),
+            ConvertOp::HalfToFloat => self.widen_parts(a, 4, &rows::VCVTPH2PS),
+            ConvertOp::FloatToHalf => self.floats_to_halves(a),
+            ConvertOp::Bitcast => a.clone(),
+            ConvertOp::MaskToInteger => return self.bug("a mask in vector registers"),
+        })
+    }
+
+    /// Integers of more bytes.
+    pub fn widen(&mut self, a: &Vector, bytes: u32, signed: bool) -> Vector {
+        if a.bytes == bytes {
+            return a.clone();
+        }
+        self.widen_parts(a, bytes, widening(a.bytes, bytes, signed))
+    }
+
+    /// An instruction from the low part of a register to lanes of more bytes in a whole one.
+    fn widen_parts(&mut self, a: &Vector, bytes: u32, row: &'static Row) -> Vector {
+        let total = u32::from(a.lanes) * bytes;
+        let part = total.min(self.width);
+        let source = part / (bytes / a.bytes);
+        let parts = (0..total / part)
+            .map(|i| {
+                let piece = self.piece(a, i * source, source);
+                self.one(row, Length::of(part), piece)
+            })
+            .collect();
+        Vector { bytes, lanes: a.lanes, parts }
+    }
+
+    /// An instruction from a register to half of one.
+    fn halve_parts(&mut self, a: &Vector, row: &'static Row) -> Vector {
+        let length = a.length();
+        let halves: Vec<VReg> = a.parts.iter().map(|&x| self.one(row, length, x)).collect();
+        self.assemble(&halves, a.bytes / 2, a.lanes)
+    }
+
+    /// Binary32 to binary16, to nearest even.
+    fn floats_to_halves(&mut self, a: &Vector) -> Vector {
+        let length = a.length();
+        let halves: Vec<VReg> = a.parts.iter().map(|&x| self.one_with(&rows::VCVTPS2PH, length, x, 0)).collect();
+        self.assemble(&halves, 2, a.lanes)
+    }
+
+    /// Integers of fewer bytes, high bits cut.
+    pub fn wrap(&mut self, a: &Vector, bytes: u32) -> Vector {
+        let mut a = a.clone();
+        if a.bytes == 8 && bytes < 8 {
+            a = self.halve_quads(&a);
+        }
+        if a.bytes == bytes {
+            return a;
+        }
+        // With the high bits cleared, saturation to unsigned changes nothing.
+        let a = self.with_number(&rows::VPAND, &a, (1 << (8 * bytes)) - 1);
+        self.pack(&a, bytes, [&rows::VPACKUSDW, &rows::VPACKUSWB], 0)
+    }
+
+    /// Signed integers to fewer bytes, saturating to signed or unsigned.
+    pub fn narrow(&mut self, a: &Vector, bytes: u32, signed: bool) -> Vector {
+        let mut a = a.clone();
+        if a.bytes == 8 {
+            if bytes == 4 && !signed {
+                a = self.clamp_quads(&a, 0, u32::MAX.into());
+                return self.halve_quads(&a);
+            }
+            a = self.clamp_quads(&a, i32::MIN.into(), i32::MAX.into());
+            a = self.halve_quads(&a);
+        }
+        if a.bytes == bytes {
+            return a;
+        }
+        self.pack(&a, bytes, packs(bytes, signed), 0)
+    }
+
+    fn clamp_quads(&mut self, a: &Vector, low: i64, high: i64) -> Vector {
+        let low = self.number_like(a, low as u64);
+        let high = self.number_like(a, high as u64);
+        let clamped = self.binary_vectors(BinaryOp::SignedMax, Lane::I64, a, &low);
+        let clamped = clamped.and_then(|a| self.binary_vectors(BinaryOp::SignedMin, Lane::I64, &a, &high));
+        clamped.unwrap_or_else(|_| a.clone())
+    }
+
+    /// A number in the shape of a vector.
+    fn number_like(&mut self, a: &Vector, bits: u64) -> Vector {
+        let number = self.number(a.bytes, a.length(), bits);
+        a.with(vec![number; a.parts.len()])
+    }
+
+    /// The low 32 bits of 64-bit lanes.
+    fn halve_quads(&mut self, a: &Vector) -> Vector {
+        self.halves_of_quads(a, false)
+    }
+
+    /// The lower or the upper halves of 64-bit lanes.
+    pub fn halves_of_quads(&mut self, a: &Vector, upper: bool) -> Vector {
+        let order = if upper { 0xDD } else { 0x88 };
+        self.halve(a, |l, n, low, high| l.two_with(&rows::VSHUFPS, n, low, high, order), true)
+    }
+
+    /// Lanes of four or two bytes to two or one, by the instructions for each step. To lanes that go from four to one a number is added when
+    /// they are two.
+    fn pack(&mut self, a: &Vector, bytes: u32, rows: [&'static Row; 2], added: i16) -> Vector {
+        if a.bytes == 4 && bytes == 1 && a.length() != Length::X {
+            return if a.parts.len() >= 4 { self.pack_fours(a, rows, added) } else { self.pack_few(a, rows, added) };
+        }
+        let mut a = a.clone();
+        while a.bytes > bytes {
+            let row = if a.bytes == 4 { rows[0] } else { rows[1] };
+            a = self.halve(&a, |l, n, low, high| l.two(row, n, low, high), true);
+            if a.bytes > bytes {
+                a = self.words_plus(&a, added);
+            }
+        }
+        a
+    }
+
+    /// 16-bit lanes and a number, saturating.
+    fn words_plus(&mut self, words: &Vector, added: i16) -> Vector {
+        if added == 0 {
+            return words.clone();
+        }
+        let number = self.number(2, words.length(), u64::from(added as u16));
+        self.map(words, |l, n, x| l.two(&rows::VPADDSW, n, x, number))
+    }
+
+    /// Four registers of 32-bit lanes to one of bytes, the quarters put in order once.
+    fn pack_fours(&mut self, a: &Vector, rows: [&'static Row; 2], added: i16) -> Vector {
+        let words = self.halve(a, |l, n, low, high| l.two(rows[0], n, low, high), false);
+        let words = self.words_plus(&words, added);
+        let bytes = self.halve(&words, |l, n, low, high| l.two(rows[1], n, low, high), false);
+        let count = self.width / 16;
+        // Each 128-bit lane holds four bytes of each of the four registers.
+        let order: Vec<u8> = (0..4 * count).flat_map(|i| (4 * (i % count) + i / count).to_le_bytes()).collect();
+        let length = Length::of(self.width);
+        let order = self.pool(length, &order);
+        self.map(&bytes, |l, n, x| l.two(&rows::VPERMD, n, order, x))
+    }
+
+    /// One or two registers of 32-bit lanes to the low end of one of bytes: packed twice, which leaves four bytes of each register in each
+    /// 128-bit lane, and put in order once.
+    fn pack_few(&mut self, a: &Vector, rows: [&'static Row; 2], added: i16) -> Vector {
+        let (length, count) = (a.length(), a.parts.len() as u32);
+        let (first, last) = (a.parts[0], a.parts[count as usize - 1]);
+        let words = self.two(rows[0], length, first, last);
+        let words = Vector { bytes: 2, lanes: (length.bytes() / 2) as u16, parts: vec![words] };
+        let words = self.words_plus(&words, added).parts[0];
+        let bytes = self.two(rows[1], length, words, words);
+        let blocks = length.bytes() / 16;
+        let place = |i: u32| if i < count * blocks { 4 * (i % blocks) + i / blocks } else { 0 };
+        let order: Vec<u8> = (0..4 * blocks).flat_map(|i| place(i).to_le_bytes()).collect();
+        let order = self.pool(length, &order);
+        let packed = self.two(&rows::VPERMD, length, order, bytes);
+        Vector { bytes: 1, lanes: a.lanes, parts: vec![packed] }
+    }
+
+    /// Pairs of registers to one of lanes of half the bytes. Packing works within 128-bit lanes, which are put in order again
+    /// if `ordered`. A single register is packed with its own upper half.
+    fn halve(&mut self, a: &Vector, mut f: impl FnMut(&mut Self, Length, VReg, VReg) -> VReg, ordered: bool) -> Vector {
+        let shape = Vector { bytes: a.bytes / 2, lanes: a.lanes, parts: vec![] };
+        if let [single] = a.parts[..] {
+            let total = a.total();
+            if total <= 16 {
+                let packed = f(self, Length::X, single, single);
+                return shape.with(vec![packed]);
+            }
+            let half = total / 2;
+            let high = self.piece(a, half, half);
+            let packed = f(self, Length::of(half), single, high);
+            let packed = if ordered { self.unpack_lanes(Length::of(half), packed) } else { packed };
+            return shape.with(vec![packed]);
+        }
+        let length = a.length();
+        let parts = a.parts.chunks(2).map(|pair| {
+            let packed = f(self, length, pair[0], pair[1]);
+            if ordered { self.unpack_lanes(length, packed) } else { packed }
+        });
+        let parts = parts.collect();
+        shape.with(parts)
+    }
+
+    /// The 64-bit lanes of what was packed, in order.
+    fn unpack_lanes(&mut self, length: Length, x: VReg) -> VReg {
+        match length {
+            Length::X => x,
+            Length::Y => self.one_with(&rows::VPERMQ, length, x, UNPACK_QUADS),
+            Length::Z => {
+                let order: Vec<u8> = [0u64, 2, 4, 6, 1, 3, 5, 7].iter().flat_map(|i| i.to_le_bytes()).collect();
+                let order = self.pool(length, &order);
+                self.two(&rows::VPERMQ_LANES, length, order, x)
+            }
+        }
+    }
+
+    /// Integers to floats, to nearest even.
+    fn integer_to_float(&mut self, a: &Vector, to: Lane, signed: bool) -> Vector {
+        if a.bytes < 4 {
+            let wide = self.widen(a, 4, signed);
+            return self.integer_to_float(&wide, to, true);
+        }
+        match (a.bytes, to, signed) {
+            (4, Lane::F32, true) => self.map(a, |l, n, x| l.one(&rows::VCVTDQ2PS, n, x)),
+            (4, Lane::F32, false) if self.avx512 => self.map(a, |l, n, x| l.one(&rows::VCVTUDQ2PS, n, x)),
+            (4, Lane::F32, false) => self.unsigned_to_single(a),
+            (4, _, true) => self.widen_parts(a, 8, &rows::VCVTDQ2PD),
+            (4, _, false) => {
+                // 2³¹ less as signed numbers, and 2³¹ more as floats, which is exact.
+                let less = self.with_number(&rows::VPXOR, a, 1 << 31);
+                let float = self.widen_parts(&less, 8, &rows::VCVTDQ2PD);
+                self.with_number(&rows::VADDPD, &float, 2f64.powi(31).to_bits())
+            }
+            (_, Lane::F64, _) if self.avx512 => {
+                let row = if signed { &rows::VCVTQQ2PD } else { &rows::VCVTUQQ2PD };
+                self.map(a, |l, n, x| l.one(row, n, x))
+            }
+            (_, _, _) if self.avx512 => self.halve_parts(a, if signed { &rows::VCVTQQ2PS } else { &rows::VCVTUQQ2PS }),
+            _ => {
+                let lanes = self.explode(a, signed);
+                let floats: Vec<VReg> = lanes.into_iter().map(|x| self.quad_to_float(x, to, signed)).collect();
+                self.assemble(&floats, to.bytes(), a.lanes)
+            }
+        }
+    }
+
+    /// Unsigned 32 bits to binary32: the high 16 bits times 2¹⁶ and the low ones are exact, so that only their sum rounds.
+    fn unsigned_to_single(&mut self, a: &Vector) -> Vector {
+        let high = self.shift_vector(BinaryOp::ShiftRightUnsigned, a, 16);
+        let high = self.map(&high, |l, n, x| l.one(&rows::VCVTDQ2PS, n, x));
+        let high = self.with_number(&rows::VMULPS, &high, u64::from(65536f32.to_bits()));
+        let low = self.with_number(&rows::VPAND, a, 0xFFFF);
+        let low = self.map(&low, |l, n, x| l.one(&rows::VCVTDQ2PS, n, x));
+        self.map2(&high, &low, |l, n, x, y| l.two(&rows::VADDPS, n, x, y))
+    }
+
+    /// A 64-bit number as a float in a vector register. An unsigned one above 2⁶³ is halved first, its last bit kept for rounding.
+    fn quad_to_float(&mut self, x: VReg, to: Lane, signed: bool) -> VReg {
+        let row = by_float(to, &rows::VCVTSI2SS, &rows::VCVTSI2SD);
+        let zero = self.number(4, Length::X, 0);
+        let plain = self.row(row, Length::X, &[Arg::Use(zero), Arg::Use(x)]);
+        if signed {
+            return plain;
+        }
+        let one = self.general_number(1);
+        let half = self.general_binary(BinaryOp::ShiftRightUnsigned, x, one);
+        let last = self.general_binary(BinaryOp::And, x, one);
+        let half = self.general_binary(BinaryOp::Or, half, last);
+        let half = self.row(row, Length::X, &[Arg::Use(zero), Arg::Use(half)]);
+        let double = self.two(by_float(to, &rows::VADDPS, &rows::VADDPD), Length::X, half, half);
+        // The number's sign bit in the sign bit of a lane.
+        let sign = self.one(&rows::VMOVQ, Length::X, x);
+        let sign = if to == Lane::F32 { self.one_with(&rows::VPSRLQ, Length::X, sign, 32) } else { sign };
+        self.blend(to.bytes(), Length::X, sign, double, plain)
+    }
+
+    /// Floats to integers, towards zero, saturating, NaN to 0.
+    fn float_to_integer(&mut self, a: &Vector, from: Lane, bytes: u32, signed: bool) -> Result<Vector, CodegenError> {
+        if bytes < 4 {
+            // Every saturated 32-bit result saturates further to the right one.
+            let wide = self.float_to_integer(a, from, 4, true)?;
+            return Ok(self.narrow(&wide, bytes, signed));
+        }
+        Ok(match (from, bytes, signed) {
+            (Lane::F32, 4, true) => self.map(a, |l, n, x| {
+                let converted = l.one(&rows::VCVTTPS2DQ, n, x);
+                let limit = l.number(4, n, u64::from(2f32.powi(31).to_bits()));
+                let largest = l.number(4, n, i32::MAX as u64);
+                let limited = l.where_float(Lane::F32, n, (x, limit), AT_LEAST, largest, converted);
+                l.without_nan_like(n, x, limited)
+            }),
+            (Lane::F32, 4, false) => self.map(a, |l, n, x| l.single_to_unsigned(n, x)),
+            (Lane::F32, ..) => {
+                let double = self.widen_parts(a, 8, &rows::VCVTPS2PD);
+                self.double_to_quad(&double, signed)
+            }
+            (_, 4, _) => {
+                let (low, high) = if signed { (f64::from(i32::MIN), f64::from(i32::MAX)) } else { (0.0, f64::from(u32::MAX)) };
+                let mut clamped = self.clamp_doubles(a, low, high);
+                if !signed {
+                    // Whole numbers, 2³¹ less and more.
+                    clamped = self.round(Lane::F64, &clamped, 11);
+                    clamped = self.with_number(&rows::VADDPD, &clamped, (-(2f64.powi(31))).to_bits());
+                }
+                let integers = self.halve_parts(&clamped, &rows::VCVTTPD2DQ);
+                if signed { integers } else { self.with_number(&rows::VPXOR, &integers, 1 << 31) }
+            }
+            _ => self.double_to_quad(a, signed),
+        })
+    }
+
+    /// `result` where x is a number, else 0.
+    fn without_nan_like(&mut self, n: Length, x: VReg, result: VReg) -> VReg {
+        let zero = self.number(4, n, 0);
+        self.where_unordered(Lane::F32, n, (x, x), zero, result)
+    }
+
+    /// Binary32 to unsigned 32 bits: from 2³¹ on the rest above is converted; from 2³² on everything is ones.
+    fn single_to_unsigned(&mut self, n: Length, x: VReg) -> VReg {
+        let zero = self.number(4, n, 0);
+        // A NaN gives the second operand, 0.
+        let x = self.two(&rows::VMAXPS, n, x, zero);
+        let limit = self.number(4, n, u64::from(2f32.powi(31).to_bits()));
+        let above = self.two(&rows::VSUBPS, n, x, limit);
+        let low = self.one(&rows::VCVTTPS2DQ, n, x);
+        let high = self.one(&rows::VCVTTPS2DQ, n, above);
+        let sign = self.number(4, n, 1 << 31);
+        let high = self.two(&rows::VPXOR, n, high, sign);
+        let limit = self.number(4, n, u64::from(2f32.powi(31).to_bits()));
+        let result = self.where_float(Lane::F32, n, (x, limit), AT_LEAST, high, low);
+        let ones = self.number(4, n, u64::MAX);
+        let limit = self.number(4, n, u64::from(2f32.powi(32).to_bits()));
+        self.where_float(Lane::F32, n, (x, limit), AT_LEAST, ones, result)
+    }
+
+    /// Binary64 limited to a range, NaN to 0.
+    fn clamp_doubles(&mut self, a: &Vector, low: f64, high: f64) -> Vector {
+        self.map(a, |l, n, x| {
+            let x = l.without_nan(Lane::F64, n, x);
+            let low = l.number(8, n, low.to_bits());
+            let x = l.two(&rows::VMAXPD, n, x, low);
+            let high = l.number(8, n, high.to_bits());
+            l.two(&rows::VMINPD, n, x, high)
+        })
+    }
+
+    /// Binary64 to 64 bits.
+    fn double_to_quad(&mut self, a: &Vector, signed: bool) -> Vector {
+        let limit = if signed { 2f64.powi(63) } else { 2f64.powi(64) };
+        let largest = if signed { i64::MAX as u64 } else { u64::MAX };
+        // What is too small gives the smallest signed number by itself; the smallest unsigned one is 0.
+        let positive = self.map(a, |l, n, x| {
+            let x = l.without_nan(Lane::F64, n, x);
+            if signed {
+                return x;
+            }
+            let zero = l.number(8, n, 0);
+            l.two(&rows::VMAXPD, n, x, zero)
+        });
+        let converted = self.doubles_below(&positive, signed);
+        self.map2(&positive, &converted, |l, n, x, result| {
+            let limit = l.number(8, n, limit.to_bits());
+            let largest = l.number(8, n, largest);
+            l.where_float(Lane::F64, n, (x, limit), AT_LEAST, largest, result)
+        })
+    }
+
+    /// Binary64 to 64 bits where it fits. Unsigned numbers from 2⁶³ on are converted as the rest above it.
+    fn doubles_below(&mut self, a: &Vector, signed: bool) -> Vector {
+        let low = self.doubles_to_signed(a);
+        if signed {
+            return low;
+        }
+        let above = self.with_number(&rows::VADDPD, a, (-(2f64.powi(63))).to_bits());
+        let high = self.doubles_to_signed(&above);
+        let high = self.with_number(&rows::VPXOR, &high, 1 << 63);
+        let parts = (0..a.parts.len()).map(|i| {
+            let limit = self.number(8, a.length(), 2f64.powi(63).to_bits());
+            self.where_float(Lane::F64, a.length(), (a.parts[i], limit), AT_LEAST, high.parts[i], low.parts[i])
+        });
+        let parts = parts.collect();
+        a.with(parts)
+    }
+
+    /// Binary64 to signed 64 bits; with AVX2 a lane at a time.
+    fn doubles_to_signed(&mut self, a: &Vector) -> Vector {
+        if self.avx512 {
+            return self.map(a, |l, n, x| l.one(&rows::VCVTTPD2QQ, n, x));
+        }
+        let lanes: Vec<VReg> = (0..u32::from(a.lanes))
+            .map(|i| {
+                let lane = self.piece(a, 8 * i, 8);
+                let result = self.scalar();
+                let op = Op::Vector { row: &rows::VCVTTSD2SI, length: Length::X, zeroing: false, broadcast: false };
+                self.emit(op, vec![Arg::Def(result), Arg::Use(lane)]);
+                result
+            })
+            .collect();
+        self.implode(&lanes, 8)
+    }
+}

@@ -1,0 +1,230 @@
+//! Instructions with allocated registers to bytes: each operand in its field.
+
+use super::encode::{Assembler, Fields, Place, Rm};
+use super::frame::Frame;
+use super::inst::{Address, Arg, Arithmetic, Base, Inst, Op, Width};
+use super::length::Length;
+use super::registers::{MASK, RBP, RSP};
+use super::rows::{Row, Shape};
+use regalloc2::PReg;
+
+/// What instructions are written to, and the frame that their addresses count from.
+pub(super) struct Emitter<'a> {
+    /// The frame.
+    pub frame: &'a Frame,
+    /// The code so far.
+    pub code: &'a mut Assembler,
+}
+
+impl Emitter<'_> {
+    fn address(&self, address: &Address, allocations: &mut impl Iterator<Item = u8>) -> Result<Place, String> {
+        let mut next = || allocations.next().ok_or("an address without registers");
+        let (base, offset) = match address.base {
+            Base::Register(_) => (next()?, 0),
+            Base::Locals => (RSP, self.frame.slot_bytes as i32),
+            // Above the frame pointer are the caller's rbp and the return address.
+            Base::Arguments => (RBP, 16),
+            Base::Pool => return Ok(Place::Pool(address.displacement as u32)),
+        };
+        let index = match address.index {
+            Some((_, shift)) => Some((next()?, shift)),
+            None => None,
+        };
+        Ok(Place::Sum { base, index, displacement: address.displacement + offset })
+    }
+
+    /// An instruction whose registers are given in the order of its operands.
+    pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+        let numbers: Vec<u8> = at.iter().map(|register| register.hw_enc() as u8).collect();
+        if let Op::Vector { row, length, zeroing, broadcast } = inst.op {
+            let mut fields = self.fields(row, inst, &numbers)?;
+            (fields.length, fields.zeroing, fields.broadcast) = (length, zeroing, broadcast);
+            self.code.vector(row, &fields);
+            return Ok(());
+        }
+        let memory = inst.args.iter().position(|arg| matches!(arg, Arg::Memory(_)));
+        let place = match memory.map(|i| &inst.args[i]) {
+            Some(Arg::Memory(address)) => {
+                // Registers of the address follow those of a definition, and come before those of a value stored.
+                let skipped = usize::from(matches!(inst.args[0], Arg::Def(_)));
+                Some(Rm::Memory(self.address(address, &mut numbers.iter().copied().skip(skipped))?))
+            }
+            _ => None,
+        };
+        self.scalar(inst, at, &numbers, place)
+    }
+
+    /// The fields of a vector instruction.
+    fn fields(&self, row: &Row, inst: &Inst, numbers: &[u8]) -> Result<Fields, String> {
+        let mut numbers = numbers.iter().copied();
+        let (mut explicit, mut mask, mut immediate) = (vec![], 0, None);
+        for arg in &inst.args {
+            match arg {
+                Arg::Immediate(number) => immediate = Some(*number as u8),
+                Arg::Memory(address) => explicit.push(Rm::Memory(self.address(address, &mut numbers)?)),
+                arg => {
+                    let number = numbers.next().ok_or("an operand without a register")?;
+                    match arg {
+                        Arg::Masked(_) => mask = number,
+                        Arg::Tied(_) => {}
+                        _ => explicit.push(Rm::Register(number)),
+                    }
+                }
+            }
+        }
+        let register = |i: usize| match explicit.get(i) {
+            Some(Rm::Register(number)) => Ok(*number),
+            _ => Err(format!("operand {i} of {} is no register", row.name)),
+        };
+        let any = |i: usize| explicit.get(i).copied().ok_or_else(|| format!("{} lacks operand {i}", row.name));
+        let (reg, vvvv, rm) = match row.shape {
+            // A register with itself: zeros or ones, whatever it held.
+            Shape::Rvm if explicit.len() == 1 => (register(0)?, register(0)?, any(0)?),
+            // The result takes the place of the first operand.
+            Shape::Rvm if explicit.len() == 2 => (register(0)?, register(0)?, any(1)?),
+            Shape::Rvm => (register(0)?, register(1)?, any(2)?),
+            Shape::Rm => (register(0)?, 0, any(1)?),
+            Shape::Mr => (register(1)?, 0, any(0)?),
+            Shape::Vm(digit) => (digit, register(0)?, any(1)?),
+            Shape::Rvmr => {
+                immediate = Some(register(3)? << 4);
+                (register(0)?, register(1)?, any(2)?)
+            }
+            Shape::General => (register(0)?, register(2)?, any(1)?),
+        };
+        Ok(Fields { reg, vvvv, rm, length: Length::X, mask, zeroing: false, broadcast: false, immediate })
+    }
+
+    /// An instruction of general-purpose registers.
+    fn scalar(&mut self, inst: &Inst, at: &[PReg], numbers: &[u8], place: Option<Rm>) -> Result<(), String> {
+        let first = numbers.first().copied().unwrap_or(0);
+        let memory = || place.ok_or("no memory operand");
+        match inst.op {
+            Op::Parameters => {}
+            Op::Constant(number) => self.code.constant(first, number),
+            Op::LoadAddress => self.code.general(None, true, &[0x8D], first, memory()?, &[]),
+            Op::Arithmetic(op) => self.arithmetic(op, inst, numbers)?,
+            Op::Shift(shift) => {
+                let Some(Arg::Immediate(count)) = inst.args.last() else { return Err("a shift without a count".into()) };
+                self.code.general(None, true, &[0xC1], shift as u8, Rm::Register(first), &[*count as u8]);
+            }
+            Op::Negate => self.code.general(None, true, &[0xF7], 3, Rm::Register(first), &[]),
+            Op::Not => self.code.general(None, true, &[0xF7], 2, Rm::Register(first), &[]),
+            Op::LeadingZeros => self.code.general(Some(0xF3), true, &[0x0F, 0xBD], first, Rm::Register(numbers[1]), &[]),
+            Op::Extend(width, signed) => self.widened(width, signed, first, Rm::Register(numbers[1])),
+            Op::Load(width, signed) => self.widened(width, signed, first, memory()?),
+            Op::Store(width) => {
+                let value = *numbers.last().ok_or("nothing to store")?;
+                match width {
+                    Width::Byte => self.code.general_byte(&[0x88], value, memory()?),
+                    Width::Word => self.code.general(Some(0x66), false, &[0x89], value, memory()?, &[]),
+                    Width::Double => self.code.general(None, false, &[0x89], value, memory()?, &[]),
+                    Width::Quad => self.code.general(None, true, &[0x89], value, memory()?, &[]),
+                }
+            }
+            Op::Divide { signed } => {
+                let divisor = Rm::Register(*numbers.last().ok_or("no divisor")?);
+                if signed {
+                    self.code.bytes.extend([0x48, 0x99]);
+                } else {
+                    self.code.constant(2, 0);
+                }
+                self.code.general(None, true, &[0xF7], if signed { 7 } else { 6 }, divisor, &[]);
+            }
+            Op::CompareSet(condition) => {
+                compare(&inst.args, at, self.code)?;
+                self.code.general_byte(&[0x0F, 0x90 | condition as u8], 0, Rm::Register(first));
+                self.widened(Width::Byte, false, first, Rm::Register(first));
+            }
+            Op::Extreme(condition) => {
+                // a against b, which the result's register holds.
+                self.code.general(None, true, &[0x39], first, Rm::Register(numbers[2]), &[]);
+                self.code.general(None, true, &[0x0F, 0x40 | condition as u8], first, Rm::Register(numbers[2]), &[]);
+            }
+            Op::TestSelect => {
+                self.code.general(None, false, &[0x85], numbers[3], Rm::Register(numbers[3]), &[]);
+                self.code.general(None, true, &[0x0F, 0x45], first, Rm::Register(numbers[2]), &[]);
+            }
+            Op::CompareSelect(condition) => {
+                compare(&inst.args, at, self.code)?;
+                self.code.general(None, true, &[0x0F, 0x40 | condition as u8], first, Rm::Register(numbers[2]), &[]);
+            }
+            other => return Err(format!("{other:?} inside a block")),
+        }
+        Ok(())
+    }
+
+    fn arithmetic(&mut self, op: Arithmetic, inst: &Inst, numbers: &[u8]) -> Result<(), String> {
+        let digit = match op {
+            Arithmetic::Add => 0,
+            Arithmetic::Or => 1,
+            Arithmetic::And => 4,
+            Arithmetic::Sub => 5,
+            Arithmetic::Xor => 6,
+            Arithmetic::Multiply => {
+                match inst.args.last() {
+                    Some(Arg::Immediate(number)) => {
+                        self.code.general(None, true, &[0x69], numbers[0], Rm::Register(numbers[1]), &number.to_le_bytes());
+                    }
+                    _ => self.code.general(None, true, &[0x0F, 0xAF], numbers[0], Rm::Register(numbers[2]), &[]),
+                }
+                return Ok(());
+            }
+        };
+        match inst.args.last() {
+            Some(&Arg::Immediate(number)) => with_number(digit, numbers[0], number, self.code),
+            _ => self.code.general(None, true, &[digit << 3 | 1], numbers[2], Rm::Register(numbers[0]), &[]),
+        }
+        Ok(())
+    }
+
+    /// A register or memory of some width to 64 bits.
+    fn widened(&mut self, width: Width, signed: bool, to: u8, from: Rm) {
+        let (wide, opcode): (bool, &[u8]) = match (width, signed) {
+            (Width::Byte, false) => (false, &[0x0F, 0xB6]),
+            (Width::Byte, true) => (true, &[0x0F, 0xBE]),
+            (Width::Word, false) => (false, &[0x0F, 0xB7]),
+            (Width::Word, true) => (true, &[0x0F, 0xBF]),
+            (Width::Double, false) => (false, &[0x8B]),
+            (Width::Double, true) => (true, &[0x63]),
+            (Width::Quad, _) => (true, &[0x8B]),
+        };
+        let source_byte = matches!(from, Rm::Register(n) if (4..8).contains(&n)) && width == Width::Byte;
+        if source_byte && !wide {
+            self.code.general_byte(opcode, to, from);
+        } else {
+            self.code.general(None, wide, opcode, to, from, &[]);
+        }
+    }
+}
+
+/// Flags of the last two operands, the second a register or a number.
+pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result<(), String> {
+    let last = at.len().saturating_sub(1);
+    match args.last() {
+        Some(Arg::Immediate(0)) => {
+            let a = general(at, last)?;
+            code.general(None, true, &[0x85], a, Rm::Register(a), &[]);
+        }
+        Some(&Arg::Immediate(number)) => with_number(7, general(at, last)?, number, code),
+        _ => {
+            let (a, b) = (general(at, last.saturating_sub(1))?, general(at, last)?);
+            code.general(None, true, &[0x39], b, Rm::Register(a), &[]);
+        }
+    }
+    Ok(())
+}
+
+/// One of the eight arithmetic instructions with a number.
+fn with_number(digit: u8, register: u8, number: i32, code: &mut Assembler) {
+    match i8::try_from(number) {
+        Ok(short) => code.general(None, true, &[0x83], digit, Rm::Register(register), &[short as u8]),
+        Err(_) => code.general(None, true, &[0x81], digit, Rm::Register(register), &number.to_le_bytes()),
+    }
+}
+
+/// The number of a general-purpose register.
+pub(super) fn general(at: &[PReg], i: usize) -> Result<u8, String> {
+    let register = at.get(i).ok_or("an operand without a register")?;
+    if register.class() == MASK { Err("a mask register where a number is wanted".into()) } else { Ok(register.hw_enc() as u8) }
+}

@@ -1,0 +1,177 @@
+//! Fixed-point arithmetic of 32-bit lanes and dot products.
+
+use super::held::Held;
+use super::inst::Arg;
+use super::length::Length;
+use super::lower::Lowering;
+use super::registers::MASK;
+use super::rows::{self, Row};
+use crate::codegen::CodegenError;
+use crate::kernel::{BinaryOp, DotOp, Value};
+use regalloc2::VReg;
+
+impl Lowering<'_> {
+    /// Signed 64-bit products of the even lanes and of the odd ones, or unsigned ones: `row` says which. `equal` says that the lanes of the
+    /// second factor are.
+    fn wide_products(&mut self, row: &'static Row, n: Length, (x, y): (VReg, VReg), equal: bool) -> (VReg, VReg) {
+        let even = self.two(row, n, x, y);
+        let x_odd = self.one_with(&rows::VPSRLQ, n, x, 32);
+        let y_odd = if equal { y } else { self.odd_lanes(n, y) };
+        (even, self.two(row, n, x_odd, y_odd))
+    }
+
+    /// The low halves of 64-bit lanes, and the high halves of others, as 32-bit lanes.
+    fn even_and_odd(&mut self, n: Length, even: VReg, odd: VReg) -> VReg {
+        if !self.avx512 {
+            return self.two_with(&rows::VPBLENDD, n, even, odd, 0xAA);
+        }
+        // high ? odd : even
+        let high = self.number(8, n, 0xFFFF_FFFF_0000_0000);
+        self.row(&rows::VPTERNLOGD, n, &[Arg::Tied(odd), Arg::Use(even), Arg::Use(high), Arg::Immediate(0xE4)])
+    }
+
+    /// The high 32 bits of the unsigned products.
+    pub fn multiply_high(&mut self, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let equal_lanes = self.constants.contains_key(&b);
+        let (a, b) = (self.vector(a)?, self.vector(b)?);
+        Ok(Held::Vector(self.map2(&a, &b, |l, n, x, y| {
+            let (even, odd) = l.wide_products(&rows::VPMULUDQ, n, (x, y), equal_lanes);
+            l.high_halves(n, even, odd)
+        })))
+    }
+
+    /// The odd 32-bit lanes each in the place of the even one before it. What was loaded is loaded again so: that takes a port for loads
+    /// only, where a register would take one that products need too.
+    fn odd_lanes(&mut self, n: Length, x: VReg) -> VReg {
+        match self.constant_loads.get(&x) {
+            Some(&address) => self.row(&rows::VMOVSHDUP, n, &[Arg::Memory(address)]),
+            None => self.one(&rows::VMOVSHDUP, n, x),
+        }
+    }
+
+    /// The high halves of 64-bit lanes, those of the first operand in even lanes and those of the second in odd ones.
+    fn high_halves(&mut self, n: Length, even: VReg, odd: VReg) -> VReg {
+        if !self.avx512 {
+            let even = self.one_with(&rows::VPSRLQ, n, even, 32);
+            return self.two_with(&rows::VPBLENDD, n, even, odd, 0xAA);
+        }
+        let lanes = n.bytes() / 4;
+        let order: Vec<u8> = (0..lanes).flat_map(|i| (i / 2 * 2 + 1 + i % 2 * lanes).to_le_bytes()).collect();
+        let order = self.pool(n, &order);
+        self.tied(&rows::VPERMI2D, n, order, even, odd)
+    }
+
+    /// `(a·b + 2³⁰) >> 31`, saturating: for odd lanes the high half of twice the rounded product. Only INT_MIN · INT_MIN saturates, and nothing else
+    /// rounds to what it wraps to, INT_MIN: so INT_MIN becomes INT_MAX afterwards.
+    pub fn doubling_high_multiply(&mut self, a: Value, b: Value, saturates: bool) -> Result<Held, CodegenError> {
+        let equal_lanes = self.constants.contains_key(&b);
+        let (a, b) = (self.vector(a)?, self.vector(b)?);
+        let result = self.map2(&a, &b, |l, n, x, y| {
+            let (even, odd) = l.wide_products(&rows::VPMULDQ, n, (x, y), equal_lanes);
+            let half = l.number(8, n, 1 << 30);
+            let (even, odd) = (l.two(&rows::VPADDQ, n, even, half), l.two(&rows::VPADDQ, n, odd, half));
+            let (even, odd) = (l.one_with(&rows::VPSRLQ, n, even, 31), l.two(&rows::VPADDQ, n, odd, odd));
+            l.even_and_odd(n, even, odd)
+        });
+        if !saturates {
+            return Ok(Held::Vector(result));
+        }
+        Ok(Held::Vector(self.map(&result, |l, n, x| {
+            if l.avx512 {
+                let smallest = l.number(4, n, 1 << 31);
+                let mask = l.row_of(MASK, &rows::VPCMPD, n, &[Arg::Use(x), Arg::Use(smallest), Arg::Immediate(0)]);
+                let largest = l.number(4, n, i32::MAX as u64);
+                return l.blend_bits(4, n, mask, largest, x);
+            }
+            let smallest = l.number(4, n, 1 << 31);
+            let wrapped = l.two(&rows::VPCMPEQD, n, x, smallest);
+            l.two(&rows::VPXOR, n, x, wrapped)
+        })))
+    }
+
+    /// Rounding division by 2ᵇ, ties away from zero: `(x >> n) + (remainder > threshold)`, the threshold being half of the divisor's
+    /// mask, one more for negative numbers.
+    pub fn rounding_divide(&mut self, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let constant = self.constants.get(&b).map(|&bits| bits as u32 & 31);
+        let a = self.vector(a)?;
+        if let Some(count) = constant {
+            if count == 0 {
+                return Ok(Held::Vector(a));
+            }
+            let quotient = self.shift_vector(BinaryOp::ShiftRightSigned, &a, count);
+            let parts = (0..a.parts.len()).map(|i| {
+                let (n, x) = (a.length(), a.parts[i]);
+                let mask = self.number(4, n, (1 << count) - 1);
+                let remainder = self.two(&rows::VPAND, n, x, mask);
+                let half = self.number(4, n, ((1 << count) - 1) >> 1);
+                self.round_up(n, x, (quotient.parts[i], remainder, half))
+            });
+            let parts = parts.collect();
+            return Ok(Held::Vector(a.with(parts)));
+        }
+        let b = self.vector(b)?;
+        Ok(Held::Vector(self.map2(&a, &b, |l, n, x, count| {
+            let quotient = l.two(&rows::VPSRAVD, n, x, count);
+            let ones = l.number(4, n, u64::MAX);
+            let high = l.two(&rows::VPSLLVD, n, ones, count);
+            let mask = l.two(&rows::VPXOR, n, high, ones);
+            let remainder = l.two(&rows::VPAND, n, x, mask);
+            let half = l.one_with(&rows::VPSRLD, n, mask, 1);
+            l.round_up(n, x, (quotient, remainder, half))
+        })))
+    }
+
+    /// The quotient, one more where the remainder is above the threshold.
+    fn round_up(&mut self, n: Length, x: VReg, (quotient, remainder, half): (VReg, VReg, VReg)) -> VReg {
+        let sign = self.one_with(&rows::VPSRAD, n, x, 31);
+        let threshold = self.two(&rows::VPSUBD, n, half, sign);
+        if self.avx512 {
+            // The sign of threshold − remainder, both small: −1 where the remainder is larger.
+            let difference = self.two(&rows::VPSUBD, n, threshold, remainder);
+            let up = self.one_with(&rows::VPSRAD, n, difference, 31);
+            return self.two(&rows::VPSUBD, n, quotient, up);
+        }
+        let up = self.two(&rows::VPCMPGTD, n, remainder, threshold);
+        self.two(&rows::VPSUBD, n, quotient, up)
+    }
+
+    /// acc + dot products.
+    pub fn dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let (sums, a, b) = (self.vector(accumulator)?, self.vector(a)?, self.vector(b)?);
+        let length = sums.length();
+        let in_place = self.adds_in_place(accumulator);
+        let parts = (0..sums.parts.len()).map(|i| {
+            let (sum, x, y) = (sums.parts[i], a.parts[i], b.parts[i]);
+            match op {
+                DotOp::UnsignedSigned8 if self.avx512 => self.tied(&rows::VPDPBUSD, length, sum, x, y),
+                DotOp::Signed16 if self.avx512 => self.tied(&rows::VPDPWSSD, length, sum, x, y),
+                DotOp::Signed16 => {
+                    let products = self.two(&rows::VPMADDWD, length, x, y);
+                    self.add_to(length, sum, products, in_place)
+                }
+                _ => {
+                    let products = self.dot_bytes(op, length, x, y);
+                    self.add_to(length, sum, products, in_place)
+                }
+            }
+        });
+        let parts = parts.collect();
+        Ok(Held::Vector(sums.with(parts)))
+    }
+
+    /// Bytes as words, the even ones and the odd ones, two products at a time.
+    fn dot_bytes(&mut self, op: DotOp, n: Length, x: VReg, y: VReg) -> VReg {
+        let signed = op == DotOp::Signed8;
+        let (x_even, x_odd) = self.even_and_odd_bytes(n, x, signed);
+        let (y_even, y_odd) = self.even_and_odd_bytes(n, y, true);
+        let even = self.two(&rows::VPMADDWD, n, x_even, y_even);
+        let odd = self.two(&rows::VPMADDWD, n, x_odd, y_odd);
+        self.two(&rows::VPADDD, n, even, odd)
+    }
+
+    fn even_and_odd_bytes(&mut self, n: Length, x: VReg, signed: bool) -> (VReg, VReg) {
+        let right = if signed { &rows::VPSRAW } else { &rows::VPSRLW };
+        let even = self.one_with(&rows::VPSLLW, n, x, 8);
+        (self.one_with(right, n, even, 8), self.one_with(right, n, x, 8))
+    }
+}

@@ -1,0 +1,82 @@
+//! The stack of a kernel, and the code that makes room on it.
+
+use super::encode::{Assembler, Place, Rm};
+use super::registers::{GENERAL, RAX, RBP, RSP, SAVED};
+use crate::codegen::own::Need;
+use regalloc2::PReg;
+
+/// Alignment of the frame.
+const ALIGNMENT: u32 = 64;
+
+/// The stack below the caller's: the caller's frame pointer, saved registers, then the frame with spilled registers and stack arrays.
+/// rbp points to the frame's top in every function, so that profilers find the callers.
+pub(super) struct Frame {
+    saved: Vec<u8>,
+    /// Bytes of spilled registers, above which the stack arrays are.
+    pub slot_bytes: u32,
+    bytes: u32,
+    /// Where the caller's MXCSR is kept, and behind it ours, if floats are rounded towards zero.
+    control: Option<i32>,
+}
+
+/// Opcode, and the number in the register field.
+const LDMXCSR: (&[u8], u8) = (&[0x0F, 0xAE], 2);
+const STMXCSR: (&[u8], u8) = (&[0x0F, 0xAE], 3);
+/// The field of MXCSR that says how floats are rounded: all ones is towards zero.
+const ROUNDING: i32 = 0x6000;
+
+impl Frame {
+    /// The frame of a function.
+    pub fn new(need: &Need) -> Self {
+        let slot_bytes = (8 * need.slots).next_multiple_of(ALIGNMENT);
+        let used_bytes = slot_bytes + need.local_bytes.next_multiple_of(ALIGNMENT);
+        let control = need.toward_zero.then_some(used_bytes as i32);
+        let bytes = used_bytes + if control.is_some() { ALIGNMENT } else { 0 };
+        let used = |n: &usize| need.registers.contains(PReg::new(*n, GENERAL));
+        let saved = SAVED.into_iter().filter(used).map(|n| n as u8).collect();
+        Self { saved, slot_bytes, bytes, control }
+    }
+
+    /// Bytes below the stack pointer of the caller at most.
+    pub fn stack_bytes(&self) -> u32 {
+        let alignment = if self.bytes > 0 { ALIGNMENT } else { 0 };
+        16 + 8 * self.saved.len() as u32 + alignment + self.bytes
+    }
+
+    /// Makes the frame.
+    pub fn enter(&self, code: &mut Assembler) {
+        code.push_pop(0x50, RBP);
+        code.general(None, true, &[0x89], RSP, Rm::Register(RBP), &[]);
+        for &register in &self.saved {
+            code.push_pop(0x50, register);
+        }
+        if self.bytes > 0 {
+            code.general(None, true, &[0x83], 4, Rm::Register(RSP), &[(ALIGNMENT as i8).wrapping_neg() as u8]);
+            code.general(None, true, &[0x81], 5, Rm::Register(RSP), &(self.bytes as i32).to_le_bytes());
+        }
+        if let Some(place) = self.control {
+            // No parameter arrives in eax.
+            let [kept, ours] = [0, 4].map(|behind| Rm::Memory(Place::Sum { base: RSP, index: None, displacement: place + behind }));
+            code.general(None, false, STMXCSR.0, STMXCSR.1, kept, &[]);
+            code.general(None, false, &[0x8B], RAX, kept, &[]);
+            code.general(None, false, &[0x81], 1, Rm::Register(RAX), &ROUNDING.to_le_bytes());
+            code.general(None, false, &[0x89], RAX, ours, &[]);
+            code.general(None, false, LDMXCSR.0, LDMXCSR.1, ours, &[]);
+        }
+    }
+
+    /// Takes the frame away, up to the return.
+    pub fn leave(&self, code: &mut Assembler) {
+        if let Some(displacement) = self.control {
+            code.general(None, false, LDMXCSR.0, LDMXCSR.1, Rm::Memory(Place::Sum { base: RSP, index: None, displacement }), &[]);
+        }
+        if self.bytes > 0 {
+            let displacement = -8 * self.saved.len() as i32;
+            code.general(None, true, &[0x8D], RSP, Rm::Memory(Place::Sum { base: RBP, index: None, displacement }), &[]);
+        }
+        for &register in self.saved.iter().rev() {
+            code.push_pop(0x58, register);
+        }
+        code.push_pop(0x58, RBP);
+    }
+}

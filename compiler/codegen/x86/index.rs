@@ -1,0 +1,243 @@
+//! Scalar 64-bit integers as sums of multiples of registers, and addresses made of them. What does not change in a loop is computed
+//! before it: a part of a sum is computed in the region where its registers are defined.
+
+use super::inst::{Address, Arg, Arithmetic, Base, Inst as MachineInst, Op, Shift};
+use super::linear::{Linear, Scope, Terms};
+use super::lower::Lowering;
+use crate::codegen::CodegenError;
+use crate::kernel::{BinaryOp, Buffer, Inst, Type, Value};
+use cranelift_entity::EntityRef;
+use regalloc2::VReg;
+
+impl Lowering<'_> {
+    /// Notes constants and sums, which need no instruction of their own. Returns whether it was one.
+    pub fn note(&mut self, inst: &Inst, result: Value) -> bool {
+        if let Inst::Constant { bits } = inst {
+            self.constants.insert(result, *bits);
+            if self.ty(result) == Type::INDEX {
+                self.linear.insert(result, Linear { terms: vec![], constant: *bits as i64 });
+            }
+            return true;
+        }
+        if self.ty(result) != Type::INDEX {
+            return false;
+        }
+        let sum = match *inst {
+            Inst::Binary { op: BinaryOp::Add, a, b } => self.linear(a).zip(self.linear(b)).and_then(|(a, b)| a.plus(&b, 1)),
+            Inst::Binary { op: BinaryOp::Sub, a, b } => self.linear(a).zip(self.linear(b)).and_then(|(a, b)| a.plus(&b, -1)),
+            Inst::Binary { op: BinaryOp::Mul, a, b } => self.linear(a).zip(self.linear(b)).and_then(|(a, b)| match () {
+                () if b.terms.is_empty() => a.times(b.constant),
+                () if a.terms.is_empty() => b.times(a.constant),
+                () => None,
+            }),
+            Inst::ShiftConstant { op: BinaryOp::ShiftLeft, a, count } if count < 62 => self.linear(a).and_then(|a| a.times(1 << count)),
+            _ => None,
+        };
+        match sum {
+            Some(sum) => {
+                self.linear.insert(result, sum);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// A scalar 64-bit integer as a sum.
+    pub fn linear(&mut self, value: Value) -> Option<Linear> {
+        if let Some(linear) = self.linear.get(&value) {
+            return Some(linear.clone());
+        }
+        let register = self.general(value).ok()?;
+        Some(Linear { terms: vec![(register, 1)], constant: 0 })
+    }
+
+    /// The number that a scalar is.
+    pub fn known(&mut self, value: Value) -> Option<i64> {
+        self.linear.get(&value).filter(|linear| linear.terms.is_empty()).map(|linear| linear.constant)
+    }
+
+    /// An instruction in the region of some depth, at most the one that is written.
+    fn emit_at(&mut self, depth: usize, op: Op, args: Vec<Arg>) {
+        let block = match self.scopes.get(depth) {
+            Some(Scope { outlet: Some(outlet), .. }) if depth < self.depth() => *outlet,
+            _ => self.block,
+        };
+        self.function.at(block).insts.push(MachineInst { op, args });
+    }
+
+    fn scalar_at(&mut self, depth: usize) -> VReg {
+        let register = self.scalar();
+        self.depths.insert(register, depth);
+        register
+    }
+
+    fn depth_of(&self, register: VReg) -> usize {
+        self.depths.get(&register).copied().unwrap_or(0)
+    }
+
+    fn deepest(&self, terms: &Terms) -> usize {
+        terms.iter().map(|term| self.depth_of(term.0)).max().unwrap_or(0)
+    }
+
+    /// The terms defined above a depth, and the others.
+    fn split(&self, terms: &Terms, depth: usize) -> (Terms, Terms) {
+        terms.iter().partition(|term| self.depth_of(term.0) < depth)
+    }
+
+    /// A register times a number.
+    fn product(&mut self, register: VReg, factor: i64) -> VReg {
+        if factor == 1 {
+            return register;
+        }
+        let depth = self.depth_of(register);
+        if let Some(&known) = self.scopes[depth].products.get(&(register, factor)) {
+            return known;
+        }
+        let result = self.scalar_at(depth);
+        if factor > 0 && factor & (factor - 1) == 0 {
+            let count = Arg::Immediate(factor.trailing_zeros() as i32);
+            self.emit_at(depth, Op::Shift(Shift::Left), vec![Arg::Def(result), Arg::Tied(register), count]);
+        } else if let Ok(small) = i32::try_from(factor) {
+            let multiply = Op::Arithmetic(Arithmetic::Multiply);
+            self.emit_at(depth, multiply, vec![Arg::Def(result), Arg::Tied(register), Arg::Immediate(small)]);
+        } else {
+            let number = self.scalar_at(depth);
+            self.emit_at(depth, Op::Constant(factor), vec![Arg::Def(number)]);
+            let multiply = Op::Arithmetic(Arithmetic::Multiply);
+            self.emit_at(depth, multiply, vec![Arg::Def(result), Arg::Tied(register), Arg::Use(number)]);
+        }
+        self.scopes[depth].products.insert((register, factor), result);
+        result
+    }
+
+    /// A sum in a register.
+    pub fn sum(&mut self, linear: &Linear) -> VReg {
+        if let ([(register, 1)], 0) = (&linear.terms[..], linear.constant) {
+            return *register;
+        }
+        let depth = self.deepest(&linear.terms);
+        if linear.terms.is_empty() {
+            // A number costs an instruction and no register outside.
+            let result = self.scalar();
+            self.emit(Op::Constant(linear.constant), vec![Arg::Def(result)]);
+            return result;
+        }
+        if let Some(&known) = self.scopes[depth].sums.get(linear) {
+            return known;
+        }
+        let (outer, inner) = self.split(&linear.terms, depth);
+        let mut sum = match outer.is_empty() {
+            true => None,
+            false => Some(self.sum(&Linear { terms: outer, constant: 0 })),
+        };
+        for (register, factor) in inner {
+            let product = self.product(register, factor);
+            sum = Some(match sum {
+                None => product,
+                Some(sum) => self.add_at(depth, sum, product),
+            });
+        }
+        let Some(mut result) = sum else { return self.scalar() };
+        if linear.constant != 0 {
+            result = self.add_number_at(depth, result, linear.constant);
+        }
+        self.scopes[depth].sums.insert(linear.clone(), result);
+        result
+    }
+
+    fn add_at(&mut self, depth: usize, a: VReg, b: VReg) -> VReg {
+        let result = self.scalar_at(depth);
+        let address = Address { base: Base::Register(a), index: Some((b, 0)), displacement: 0 };
+        self.emit_at(depth, Op::LoadAddress, vec![Arg::Def(result), Arg::Memory(address)]);
+        result
+    }
+
+    fn add_number_at(&mut self, depth: usize, a: VReg, number: i64) -> VReg {
+        if let Ok(displacement) = i32::try_from(number) {
+            let result = self.scalar_at(depth);
+            let address = Address { base: Base::Register(a), index: None, displacement };
+            self.emit_at(depth, Op::LoadAddress, vec![Arg::Def(result), Arg::Memory(address)]);
+            return result;
+        }
+        let far = self.scalar_at(depth);
+        self.emit_at(depth, Op::Constant(number), vec![Arg::Def(far)]);
+        self.add_at(depth, a, far)
+    }
+
+    /// The address of `buffer[index + offset]`.
+    pub fn address(&mut self, buffer: Buffer, (index, offset): (Value, i64)) -> Result<Address, CodegenError> {
+        let bytes = i64::from(self.kernel.buffer(buffer).lane.bytes());
+        let Some(linear) = self.linear(index) else { return self.bug(format_args!("{index} is no index")) };
+        let place = Linear { terms: vec![], constant: offset };
+        let Some(place) = linear.plus(&place, 1).and_then(|sum| sum.times(bytes)) else {
+            return self.bug(format_args!("offset {offset} in {}", self.kernel.buffer(buffer).name));
+        };
+        Ok(self.place(buffer, &place))
+    }
+
+    /// The address of a sum of bytes in a buffer.
+    fn place(&mut self, buffer: Buffer, place: &Linear) -> Address {
+        let depth = self.deepest(&place.terms);
+        let (outer, inner) = self.split(&place.terms, if depth < self.depth() { depth + 1 } else { depth });
+        let mut address = self.root(buffer, &outer);
+        match inner[..] {
+            [] => {}
+            [(register, factor @ (1 | 2 | 4 | 8))] => address.index = Some((register, factor.trailing_zeros() as u8)),
+            [(register, factor)] => address.index = Some((self.product(register, factor), 0)),
+            _ => address = self.root(buffer, &place.terms),
+        }
+        match i32::try_from(i64::from(address.displacement) + place.constant) {
+            // Some room is left for the parts of a vector behind the first.
+            Ok(displacement) if displacement < i32::MAX - (1 << 16) => address.displacement = displacement,
+            _ => {
+                let whole = self.register_of(address);
+                let far = self.add_number_at(self.depth(), whole, place.constant);
+                address = Address { base: Base::Register(far), index: None, displacement: 0 };
+            }
+        }
+        address
+    }
+
+    fn register_of(&mut self, address: Address) -> VReg {
+        let result = self.scalar();
+        self.emit(Op::LoadAddress, vec![Arg::Def(result), Arg::Memory(address)]);
+        result
+    }
+
+    /// The address of a buffer plus some terms, computed once where the deepest is defined.
+    fn root(&mut self, buffer: Buffer, terms: &Terms) -> Address {
+        let (base, displacement) = self.bases[buffer.index()];
+        if terms.is_empty() {
+            return Address { base, index: None, displacement };
+        }
+        let depth = self.deepest(terms);
+        let key = (buffer, terms.clone());
+        let register = match self.scopes[depth].addresses.get(&key) {
+            Some(&known) => known,
+            None => {
+                let (outer, inner) = self.split(terms, depth);
+                let mut address = self.root(buffer, &outer);
+                for (register, factor) in inner {
+                    address.index = Some(match factor {
+                        1 | 2 | 4 | 8 => (register, factor.trailing_zeros() as u8),
+                        _ => (self.product(register, factor), 0),
+                    });
+                    let result = self.scalar_at(depth);
+                    self.emit_at(depth, Op::LoadAddress, vec![Arg::Def(result), Arg::Memory(address)]);
+                    address = Address { base: Base::Register(result), index: None, displacement: 0 };
+                }
+                let Base::Register(register) = address.base else { return address };
+                self.scopes[depth].addresses.insert(key, register);
+                register
+            }
+        };
+        Address { base: Base::Register(register), index: None, displacement: 0 }
+    }
+
+    /// The address of one element by an index in a register.
+    pub fn element(&mut self, buffer: Buffer, index: VReg) -> Address {
+        let (base, displacement) = self.bases[buffer.index()];
+        let shift = self.kernel.buffer(buffer).lane.bytes().trailing_zeros() as u8;
+        Address { base, index: Some((index, shift)), displacement }
+    }
+}

@@ -1,0 +1,431 @@
+//! Truth values: comparisons, selection, and masks of different widths made alike.
+
+use super::arithmetic::{by_float, integer, sign_bit};
+use super::encode::Condition;
+use super::held::{Bits, Held, Vector, is_general};
+use super::inst::{Arg, Arithmetic, Op};
+use super::length::Length;
+use super::lower::Lowering;
+use super::registers::MASK;
+use super::rows::{self, Row};
+use crate::codegen::CodegenError;
+use crate::kernel::{BinaryOp, CompareOp, Lane, Type, Value};
+use regalloc2::VReg;
+
+/// Unordered or different, ordered or not: predicates of `vcmpps`.
+const UNORDERED: i32 = 3;
+const ORDERED: i32 = 7;
+
+impl Lowering<'_> {
+    /// Lane by lane `yes` where the mask's lane is ones, else `no`; AVX2.
+    pub fn blend(&mut self, bytes: u32, n: Length, mask: VReg, yes: VReg, no: VReg) -> VReg {
+        let row = match bytes {
+            4 => &rows::VBLENDVPS,
+            8 => &rows::VBLENDVPD,
+            _ => &rows::VPBLENDVB,
+        };
+        self.row(row, n, &[Arg::Use(no), Arg::Use(yes), Arg::Use(mask)])
+    }
+
+    /// Lane by lane `yes` where the bit is 1, else `no`; AVX-512.
+    pub fn blend_bits(&mut self, bytes: u32, n: Length, mask: VReg, yes: VReg, no: VReg) -> VReg {
+        let row = match bytes {
+            1 => &rows::VPBLENDMB,
+            2 => &rows::VPBLENDMW,
+            4 => &rows::VPBLENDMD,
+            _ => &rows::VPBLENDMQ,
+        };
+        self.row(row, n, &[Arg::Masked(mask), Arg::Use(no), Arg::Use(yes)])
+    }
+
+    /// `yes` where a float comparison by a predicate holds, else `no`.
+    pub fn where_float(&mut self, lane: Lane, n: Length, (x, y): (VReg, VReg), predicate: i32, yes: VReg, no: VReg) -> VReg {
+        let bytes = lane.bytes();
+        let args = [Arg::Use(x), Arg::Use(y), Arg::Immediate(predicate)];
+        if self.avx512 {
+            let mask = self.row_of(MASK, by_float(lane, &rows::VCMPPS_K, &rows::VCMPPD_K), n, &args);
+            return self.blend_bits(bytes, n, mask, yes, no);
+        }
+        let mask = self.row(by_float(lane, &rows::VCMPPS, &rows::VCMPPD), n, &args);
+        self.blend(bytes, n, mask, yes, no)
+    }
+
+    /// `yes` where an operand is NaN, else `no`.
+    pub fn where_unordered(&mut self, lane: Lane, n: Length, pair: (VReg, VReg), yes: VReg, no: VReg) -> VReg {
+        self.where_float(lane, n, pair, UNORDERED, yes, no)
+    }
+
+    /// x where it is a number, else 0.
+    pub fn without_nan(&mut self, lane: Lane, n: Length, x: VReg) -> VReg {
+        let zero = self.number(lane.bytes(), n, 0);
+        self.where_float(lane, n, (x, x), ORDERED, x, zero)
+    }
+
+    /// A comparison.
+    pub fn compare(&mut self, op: CompareOp, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let ty = self.ty(a);
+        if is_general(ty) {
+            let x = self.general(a)?;
+            let y = match self.known(b).and_then(|number| i32::try_from(number).ok()) {
+                Some(number) => Arg::Immediate(number),
+                None => Arg::Use(self.general(b)?),
+            };
+            let result = self.scalar();
+            self.emit(Op::CompareSet(condition(op)), vec![Arg::Def(result), Arg::Use(x), y]);
+            return Ok(Held::General(result));
+        }
+        let (x, y) = (self.vector(a)?, self.vector(b)?);
+        let held = match self.avx512 {
+            true => Held::Bits(self.compare_bits(op, ty.lane, &x, &y)),
+            false => Held::Vector(self.compare_lanes(op, ty.lane, &x, &y)),
+        };
+        if ty.lanes > 1 { Ok(held) } else { Ok(Held::General(self.truth(&held))) }
+    }
+
+    /// The lowest lane of a mask as 0 or 1.
+    fn truth(&mut self, mask: &Held) -> VReg {
+        let raw = self.scalar();
+        let (row, part) = match mask {
+            Held::Bits(bits) => (&rows::KMOVQ_STORE, bits.parts[0]),
+            Held::Vector(vector) => (&rows::VMOVD_STORE, vector.parts[0]),
+            Held::General(register) => return *register,
+        };
+        self.emit(Op::Vector { row, length: Length::X, zeroing: false, broadcast: false }, vec![Arg::Def(raw), Arg::Use(part)]);
+        let result = self.scalar();
+        self.emit(Op::Arithmetic(Arithmetic::And), vec![Arg::Def(result), Arg::Tied(raw), Arg::Immediate(1)]);
+        result
+    }
+
+    fn compare_bits(&mut self, op: CompareOp, lane: Lane, a: &Vector, b: &Vector) -> Bits {
+        let unsigned = matches!(op, CompareOp::UnsignedLess | CompareOp::UnsignedLessEqual);
+        let row: &'static Row = match (lane, unsigned) {
+            (Lane::F32, _) => &rows::VCMPPS_K,
+            (Lane::F64, _) => &rows::VCMPPD_K,
+            (Lane::I8, false) => &rows::VPCMPB,
+            (Lane::I16, false) => &rows::VPCMPW,
+            (Lane::I32, false) => &rows::VPCMPD,
+            (_, false) => &rows::VPCMPQ,
+            (Lane::I8, true) => &rows::VPCMPUB,
+            (Lane::I16, true) => &rows::VPCMPUW,
+            (Lane::I32, true) => &rows::VPCMPUD,
+            (_, true) => &rows::VPCMPUQ,
+        };
+        let predicate = if lane.is_float() { float_predicate(op) } else { integer_predicate(op) };
+        let length = a.length();
+        let parts: Vec<VReg> = (a.parts.iter().zip(&b.parts))
+            .map(|(&x, &y)| self.row_of(MASK, row, length, &[Arg::Use(x), Arg::Use(y), Arg::Immediate(predicate)]))
+            .collect();
+        Bits { lanes: a.lanes, per: a.lanes / parts.len() as u16, parts }
+    }
+
+    fn compare_lanes(&mut self, op: CompareOp, lane: Lane, a: &Vector, b: &Vector) -> Vector {
+        if lane.is_float() {
+            let row = by_float(lane, &rows::VCMPPS, &rows::VCMPPD);
+            let predicate = float_predicate(op);
+            return self.map2(a, b, |l, n, x, y| l.two_with(row, n, x, y, predicate));
+        }
+        let (equal, greater): (&'static Row, &'static Row) = match lane {
+            Lane::I8 => (&rows::VPCMPEQB, &rows::VPCMPGTB),
+            Lane::I16 => (&rows::VPCMPEQW, &rows::VPCMPGTW),
+            Lane::I32 => (&rows::VPCMPEQD, &rows::VPCMPGTD),
+            _ => (&rows::VPCMPEQQ, &rows::VPCMPGTQ),
+        };
+        let (mut a, mut b) = (a.clone(), b.clone());
+        if matches!(op, CompareOp::UnsignedLess | CompareOp::UnsignedLessEqual) {
+            let sign = sign_bit(a.bytes);
+            (a, b) = (self.with_number(&rows::VPXOR, &a, sign), self.with_number(&rows::VPXOR, &b, sign));
+        }
+        let (row, swapped, inverted) = match op {
+            CompareOp::Equal => (equal, false, false),
+            CompareOp::NotEqual => (equal, false, true),
+            CompareOp::Greater => (greater, false, false),
+            CompareOp::LessEqual | CompareOp::UnsignedLessEqual => (greater, false, true),
+            CompareOp::Less | CompareOp::UnsignedLess => (greater, true, false),
+            CompareOp::GreaterEqual => (greater, true, true),
+        };
+        let (first, second) = if swapped { (&b, &a) } else { (&a, &b) };
+        let mask = self.map2(first, second, |l, n, x, y| l.two(row, n, x, y));
+        if inverted { self.with_number(&rows::VPXOR, &mask, u64::MAX) } else { mask }
+    }
+
+    /// A mask of lanes as wide as wanted; AVX2.
+    pub fn mask_at(&mut self, mask: &Vector, bytes: u32) -> Vector {
+        if mask.bytes < bytes {
+            return self.widen(mask, bytes, true);
+        }
+        // Ones and zeros saturate to themselves.
+        if mask.bytes > bytes { self.narrow(mask, bytes, true) } else { mask.clone() }
+    }
+
+    /// A mask with so many lanes in each register, a power of two up to 64; AVX-512.
+    pub fn bits_at(&mut self, bits: &Bits, per: u16) -> Bits {
+        let count = bits.lanes.div_ceil(per);
+        let parts = (0..count).map(|i| self.bits_from(bits, i * per, per)).collect();
+        Bits { lanes: bits.lanes, per, parts }
+    }
+
+    /// Lanes from one on; what is behind them in the register may be anything.
+    fn bits_from(&mut self, bits: &Bits, first: u16, count: u16) -> VReg {
+        let (mut result, mut done) = (None, 0);
+        while done < count && first + done < bits.lanes {
+            let lane = first + done;
+            let (part, within) = (bits.parts[usize::from(lane / bits.per)], lane % bits.per);
+            let some = (bits.per - within).min(count - done);
+            let mut piece = part;
+            if within > 0 {
+                piece = self.shift_bits(&rows::KSHIFTRQ, piece, within);
+            }
+            result = Some(match result {
+                None => piece,
+                Some(before) => {
+                    // What is above the lanes of the piece before would show.
+                    let before = self.shift_bits(&rows::KSHIFTLQ, before, 64 - done);
+                    let before = self.shift_bits(&rows::KSHIFTRQ, before, 64 - done);
+                    let piece = self.shift_bits(&rows::KSHIFTLQ, piece, done);
+                    self.row_of(MASK, &rows::KORQ, Length::X, &[Arg::Use(before), Arg::Use(piece)])
+                }
+            });
+            done += some;
+        }
+        result.unwrap_or(bits.parts[0])
+    }
+
+    fn shift_bits(&mut self, row: &'static Row, bits: VReg, count: u16) -> VReg {
+        self.row_of(MASK, row, Length::X, &[Arg::Use(bits), Arg::Immediate(i32::from(count))])
+    }
+
+    /// And, or, exclusive or of masks.
+    pub fn mask_binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {
+        match (self.get(a)?, self.get(b)?) {
+            (Held::General(x), Held::General(y)) => Ok(Held::General(self.general_binary(op, x, y))),
+            (Held::Bits(a), Held::Bits(b)) => {
+                let row = match op {
+                    BinaryOp::And => &rows::KANDQ,
+                    BinaryOp::Or => &rows::KORQ,
+                    _ => &rows::KXORQ,
+                };
+                let b = self.bits_at(&b, a.per);
+                let pairs = a.parts.iter().zip(&b.parts);
+                let parts = pairs.map(|(&x, &y)| self.row_of(MASK, row, Length::X, &[Arg::Use(x), Arg::Use(y)])).collect();
+                Ok(Held::Bits(Bits { parts, ..a }))
+            }
+            (Held::Vector(a), Held::Vector(b)) => {
+                let b = self.mask_at(&b, a.bytes);
+                self.binary_vectors(op, integer(a.bytes), &a, &b).map(Held::Vector)
+            }
+            _ => self.bug("masks of different kinds"),
+        }
+    }
+
+    /// The opposite mask.
+    pub fn mask_not(&mut self, a: Value) -> Result<Held, CodegenError> {
+        Ok(match self.get(a)? {
+            Held::General(x) => {
+                let result = self.scalar();
+                self.emit(Op::Arithmetic(Arithmetic::Xor), vec![Arg::Def(result), Arg::Tied(x), Arg::Immediate(1)]);
+                Held::General(result)
+            }
+            Held::Bits(bits) => {
+                let parts = bits.parts.iter().map(|&x| self.row_of(MASK, &rows::KNOTQ, Length::X, &[Arg::Use(x)])).collect();
+                Held::Bits(Bits { parts, ..bits })
+            }
+            Held::Vector(mask) => Held::Vector(self.with_number(&rows::VPXOR, &mask, u64::MAX)),
+        })
+    }
+
+    /// mask ? a : b.
+    pub fn select(&mut self, mask: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let ty = self.ty(a);
+        if is_general(ty) {
+            let (mask, yes, no) = (self.general(mask)?, self.general(a)?, self.general(b)?);
+            let result = self.scalar();
+            self.emit(Op::TestSelect, vec![Arg::Def(result), Arg::Tied(no), Arg::Use(yes), Arg::Use(mask)]);
+            return Ok(Held::General(result));
+        }
+        if ty.lane == Lane::Mask {
+            // (mask and a) or (not mask and b)
+            return self.select_masks(mask, a, b);
+        }
+        let (yes, no) = (self.vector(a)?, self.vector(b)?);
+        let mask = match self.get(mask)? {
+            Held::General(register) => self.splat_truth(register, ty.lanes),
+            other => other,
+        };
+        self.select_vectors(&mask, &yes, &no).map(Held::Vector)
+    }
+
+    /// Lane by lane one vector or the other.
+    pub fn select_vectors(&mut self, mask: &Held, yes: &Vector, no: &Vector) -> Result<Vector, CodegenError> {
+        let (bytes, length) = (yes.bytes, yes.length());
+        let parts = match mask {
+            Held::Bits(bits) => {
+                let bits = self.bits_at(bits, yes.lanes / yes.parts.len() as u16);
+                (0..yes.parts.len()).map(|i| self.blend_bits(bytes, length, bits.parts[i], yes.parts[i], no.parts[i])).collect()
+            }
+            Held::Vector(mask) => {
+                let mask = self.mask_at(mask, bytes);
+                (0..yes.parts.len()).map(|i| self.blend(bytes, length, mask.parts[i], yes.parts[i], no.parts[i])).collect()
+            }
+            Held::General(_) => return self.bug("a scalar mask of a vector"),
+        };
+        Ok(yes.with(parts))
+    }
+
+    fn select_masks(&mut self, mask: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
+        match (self.get(mask)?, self.get(a)?, self.get(b)?) {
+            (Held::Vector(mask), Held::Vector(yes), Held::Vector(no)) => {
+                let no = self.mask_at(&no, yes.bytes);
+                self.select_vectors(&Held::Vector(mask), &yes, &no).map(Held::Vector)
+            }
+            (Held::Bits(mask), Held::Bits(yes), Held::Bits(no)) => {
+                let (mask, no) = (self.bits_at(&mask, yes.per), self.bits_at(&no, yes.per));
+                let mut parts = vec![];
+                for i in 0..yes.parts.len() {
+                    // no ^ (mask & (yes ^ no))
+                    let differ = self.row_of(MASK, &rows::KXORQ, Length::X, &[Arg::Use(yes.parts[i]), Arg::Use(no.parts[i])]);
+                    let change = self.row_of(MASK, &rows::KANDQ, Length::X, &[Arg::Use(mask.parts[i]), Arg::Use(differ)]);
+                    parts.push(self.row_of(MASK, &rows::KXORQ, Length::X, &[Arg::Use(no.parts[i]), Arg::Use(change)]));
+                }
+                Ok(Held::Bits(Bits { parts, ..yes }))
+            }
+            _ => self.bug("a choice among masks of different kinds"),
+        }
+    }
+
+    /// A truth value of a general-purpose register in every lane.
+    pub fn splat_truth(&mut self, register: VReg, lanes: u16) -> Held {
+        let ones = self.negate(register);
+        if self.avx512 {
+            let mask = self.row_of(MASK, &rows::KMOVQ_LOAD, Length::X, &[Arg::Use(ones)]);
+            return Held::Bits(Bits { lanes, per: lanes.min(64), parts: vec![mask; usize::from(lanes.div_ceil(64))] });
+        }
+        let word = self.one(&rows::VMOVD, Length::X, ones);
+        let total = u32::from(lanes) * 4;
+        let part = self.one(&rows::VBROADCASTSS, Length::of(total.min(self.width)), word);
+        Held::Vector(Vector { bytes: 4, lanes, parts: vec![part; total.div_ceil(self.width) as usize] })
+    }
+
+    /// One lane of a mask as 0 or 1.
+    pub fn extract_truth(&mut self, mask: &Held, lane: u16) -> VReg {
+        let lowest = match mask {
+            Held::Bits(bits) => {
+                let part = self.bits_from(bits, lane, 1);
+                Held::Bits(Bits { lanes: 1, per: 1, parts: vec![part] })
+            }
+            Held::Vector(vector) => {
+                let part = self.piece(vector, u32::from(lane) * vector.bytes, vector.bytes);
+                Held::Vector(Vector { bytes: vector.bytes, lanes: 1, parts: vec![part] })
+            }
+            Held::General(register) => return *register,
+        };
+        self.truth(&lowest)
+    }
+
+    /// A mask as integers 0 and 1.
+    pub fn mask_to_integer(&mut self, a: Value, ty: Type) -> Result<Held, CodegenError> {
+        let bytes = ty.lane.bytes();
+        let ones = match self.get(a)? {
+            Held::General(register) if is_general(ty) => return Ok(Held::General(register)),
+            Held::General(register) => {
+                let part = self.one(&rows::VMOVD, Length::X, register);
+                return Ok(Held::Vector(Vector { bytes, lanes: 1, parts: vec![part] }));
+            }
+            Held::Vector(mask) => {
+                let mask = self.mask_at(&mask, bytes);
+                return Ok(Held::Vector(self.with_number(&rows::VPAND, &mask, 1)));
+            }
+            Held::Bits(bits) => self.bits_to_lanes(&bits, bytes),
+        };
+        // −1 to 1.
+        let row = match bytes {
+            1 => &rows::VPABSB,
+            2 => &rows::VPABSW,
+            4 => &rows::VPABSD,
+            _ => &rows::VPABSQ,
+        };
+        Ok(Held::Vector(self.map(&ones, |l, n, x| l.one(row, n, x))))
+    }
+
+    /// Lanes of 32 bits, less 1 where a mask is true.
+    pub fn subtract_mask(&mut self, a: Value, mask: Value) -> Result<Held, CodegenError> {
+        let a = self.vector(a)?;
+        let length = a.length();
+        let parts = match self.get(mask)? {
+            Held::Bits(bits) => {
+                let bits = self.bits_at(&bits, a.lanes.min((self.width / 4) as u16));
+                let ones = self.number(4, length, u64::MAX);
+                let pairs = a.parts.iter().zip(&bits.parts);
+                pairs
+                    .map(|(&x, &bits)| self.row(&rows::VPADDD, length, &[Arg::Tied(x), Arg::Masked(bits), Arg::Use(x), Arg::Use(ones)]))
+                    .collect()
+            }
+            Held::Vector(mask) => {
+                let mask = self.mask_at(&mask, 4);
+                a.parts.iter().zip(&mask.parts).map(|(&x, &ones)| self.two(&rows::VPADDD, length, x, ones)).collect()
+            }
+            Held::General(_) => return self.bug("a scalar mask subtracted from a vector"),
+        };
+        Ok(Held::Vector(a.with(parts)))
+    }
+
+    /// Bits as lanes of all zeros or ones.
+    pub fn bits_to_lanes(&mut self, bits: &Bits, bytes: u32) -> Vector {
+        let row = match bytes {
+            1 => &rows::VPMOVM2B,
+            2 => &rows::VPMOVM2W,
+            4 => &rows::VPMOVM2D,
+            _ => &rows::VPMOVM2Q,
+        };
+        let total = u32::from(bits.lanes) * bytes;
+        let per = bits.lanes.min((self.width / bytes) as u16);
+        let bits = self.bits_at(bits, per);
+        let length = Length::of(total.min(self.width));
+        let parts = bits.parts.iter().map(|&x| self.one(row, length, x)).collect();
+        Vector { bytes, lanes: bits.lanes, parts }
+    }
+
+    /// Lanes of zeros or ones as bits.
+    pub fn lanes_to_bits(&mut self, lanes: &Vector) -> Bits {
+        let zero = self.number(lanes.bytes, lanes.length(), 0);
+        let zeros = lanes.with(vec![zero; lanes.parts.len()]);
+        self.compare_bits(CompareOp::NotEqual, integer(lanes.bytes), lanes, &zeros)
+    }
+}
+
+/// How `cmp` says it.
+fn condition(op: CompareOp) -> Condition {
+    match op {
+        CompareOp::Equal => Condition::Equal,
+        CompareOp::NotEqual => Condition::NotEqual,
+        CompareOp::Less => Condition::Less,
+        CompareOp::LessEqual => Condition::LessOrEqual,
+        CompareOp::Greater => Condition::Greater,
+        CompareOp::GreaterEqual => Condition::GreaterOrEqual,
+        CompareOp::UnsignedLess => Condition::Below,
+        CompareOp::UnsignedLessEqual => Condition::BelowOrEqual,
+    }
+}
+
+/// How `vpcmp` says it.
+fn integer_predicate(op: CompareOp) -> i32 {
+    match op {
+        CompareOp::Equal => 0,
+        CompareOp::Less | CompareOp::UnsignedLess => 1,
+        CompareOp::LessEqual | CompareOp::UnsignedLessEqual => 2,
+        CompareOp::NotEqual => 4,
+        CompareOp::GreaterEqual => 5,
+        CompareOp::Greater => 6,
+    }
+}
+
+/// How `vcmpps` says it: quiet, ordered, but for `NotEqual`.
+fn float_predicate(op: CompareOp) -> i32 {
+    match op {
+        CompareOp::Equal => 0x00,
+        CompareOp::NotEqual => 0x04,
+        CompareOp::Less | CompareOp::UnsignedLess => 0x11,
+        CompareOp::LessEqual | CompareOp::UnsignedLessEqual => 0x12,
+        CompareOp::GreaterEqual => 0x1D,
+        CompareOp::Greater => 0x1E,
+    }
+}

@@ -1,0 +1,312 @@
+//! Loads and stores. No byte outside the active lanes is touched.
+
+use super::convert::widening;
+use super::encode::Condition;
+use super::held::{Held, Vector, is_general};
+use super::inst::{Address, Arg, Op, Shift, Width};
+use super::length::Length;
+use super::lower::Lowering;
+use super::permute::broadcast;
+use super::registers::VECTOR;
+use super::rows::{self, Row};
+use crate::codegen::CodegenError;
+use crate::kernel::{Bounds, Buffer, BufferKind, Inst, Type, Value};
+use regalloc2::VReg;
+
+/// Index and offset of an access.
+type At = (Value, i64);
+
+impl Lowering<'_> {
+    /// `active` lanes, the others zero.
+    pub fn load(&mut self, buffer: Buffer, at: At, active: u16, ty: Type) -> Result<Held, CodegenError> {
+        let address = self.address(buffer, at)?;
+        if is_general(ty) {
+            let result = self.scalar();
+            self.emit(Op::Load(Width::Quad, false), vec![Arg::Def(result), Arg::Memory(address)]);
+            return Ok(Held::General(result));
+        }
+        let bytes = ty.lane.bytes();
+        let total = u32::from(ty.lanes) * bytes;
+        let part = total.min(self.width);
+        let loaded = u32::from(active) * bytes;
+        let constant = self.kernel.buffer(buffer).kind == BufferKind::Input;
+        let parts = (0..total / part)
+            .map(|i| {
+                let place = address.plus((i * part) as i32);
+                match loaded.saturating_sub(i * part) {
+                    0 => self.number(bytes, Length::X, 0),
+                    some if some >= part => {
+                        let register = self.load_some(place, part);
+                        if part >= 16 && constant {
+                            self.constant_loads.insert(register, place);
+                        }
+                        register
+                    }
+                    some => self.load_partly(place, some, bytes, Length::of(part)),
+                }
+            })
+            .collect();
+        Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts }))
+    }
+
+    /// A power of two of bytes.
+    fn load_some(&mut self, place: Address, bytes: u32) -> VReg {
+        let row = match bytes {
+            4 => &rows::VMOVSS,
+            8 => &rows::VMOVSD,
+            16.. => return self.row(&rows::VMOVUPS, Length::of(bytes), &[Arg::Memory(place)]),
+            _ => {
+                let word = self.load_general(place, bytes);
+                return self.one(&rows::VMOVD, Length::X, word);
+            }
+        };
+        self.row(row, Length::X, &[Arg::Memory(place)])
+    }
+
+    fn load_general(&mut self, place: Address, bytes: u32) -> VReg {
+        let result = self.scalar();
+        self.emit(Op::Load(Width::of(bytes), false), vec![Arg::Def(result), Arg::Memory(place)]);
+        result
+    }
+
+    /// Some bytes in the low end of a register, zeros behind them.
+    fn load_partly(&mut self, place: Address, bytes: u32, lane: u32, length: Length) -> VReg {
+        if self.avx512 {
+            let row = masked_rows(lane).0;
+            let mask = self.constant_bits((1 << (bytes / lane)) - 1, 64).parts[0];
+            let result = self.register(VECTOR);
+            let op = Op::Vector { row, length, zeroing: true, broadcast: false };
+            self.emit(op, vec![Arg::Def(result), Arg::Masked(mask), Arg::Memory(place)]);
+            return result;
+        }
+        if bytes < 16 {
+            return self.load_bytes(place, bytes);
+        }
+        let low = self.load_some(place, 16);
+        if bytes == 16 {
+            return low;
+        }
+        let high = self.load_bytes(place.plus(16), bytes - 16);
+        self.two_with(&rows::VINSERTI128, Length::Y, low, high, 1)
+    }
+
+    /// 1 to 15 bytes.
+    fn load_bytes(&mut self, place: Address, bytes: u32) -> VReg {
+        if bytes <= 8 {
+            let word = self.load_word(place, bytes);
+            return self.one(&rows::VMOVQ, Length::X, word);
+        }
+        // Two words that overlap; what is in both is shifted out of the second.
+        let low = self.load_general(place, 8);
+        let high = self.load_general(place.plus(bytes as i32 - 8), 8);
+        let high = self.shift_right(high, 8 * (16 - bytes));
+        let low = self.one(&rows::VMOVQ, Length::X, low);
+        self.two_with(&rows::VPINSRQ, Length::X, low, high, 1)
+    }
+
+    /// 1 to 8 bytes as a number. One, two, four and eight are one load, the others two.
+    fn load_word(&mut self, place: Address, bytes: u32) -> VReg {
+        if bytes.is_power_of_two() {
+            return self.load_general(place, bytes);
+        }
+        let half = if bytes == 3 { 2 } else { 4 };
+        let low = self.load_general(place, half);
+        let high = self.load_general(place.plus((bytes - half) as i32), half);
+        let high = self.shift_right(high, 8 * (2 * half - bytes));
+        let high = self.shift_general(Shift::Left, high, 8 * half);
+        self.general_binary(crate::kernel::BinaryOp::Or, low, high)
+    }
+
+    fn shift_right(&mut self, x: VReg, count: u32) -> VReg {
+        self.shift_general(Shift::RightUnsigned, x, count)
+    }
+
+    fn shift_general(&mut self, shift: Shift, x: VReg, count: u32) -> VReg {
+        let result = self.scalar();
+        self.emit(Op::Shift(shift), vec![Arg::Def(result), Arg::Tied(x), Arg::Immediate(count as i32)]);
+        result
+    }
+
+    /// A load of integers that are widened at once.
+    pub fn load_widened(&mut self, load: &Inst, signed: bool, ty: Type) -> Result<Held, CodegenError> {
+        let Inst::Load { buffer, index, offset, .. } = *load else { return self.bug("a widened load that is none") };
+        let address = self.address(buffer, (index, offset))?;
+        let (from, to) = (self.kernel.buffer(buffer).lane.bytes(), ty.lane.bytes());
+        let total = u32::from(ty.lanes) * to;
+        let part = total.min(self.width);
+        let source = part / (to / from);
+        let row = widening(from, to, signed);
+        let parts = (0..total / part).map(|i| self.row(row, Length::of(part), &[Arg::Memory(address.plus((i * source) as i32))])).collect();
+        Ok(Held::Vector(Vector { bytes: to, lanes: ty.lanes, parts }))
+    }
+
+    /// The first `active` lanes to memory.
+    pub fn store(&mut self, buffer: Buffer, at: At, active: u16, value: Value) -> Result<(), CodegenError> {
+        let address = self.address(buffer, at)?;
+        if is_general(self.ty(value)) {
+            let register = self.general(value)?;
+            self.emit(Op::Store(Width::Quad), vec![Arg::Memory(address), Arg::Use(register)]);
+            return Ok(());
+        }
+        let vector = self.vector(value)?;
+        let part = vector.part_bytes();
+        let stored = u32::from(active) * vector.bytes;
+        for (i, &register) in vector.parts.iter().enumerate() {
+            let done = i as u32 * part;
+            let place = address.plus(done as i32);
+            match stored.saturating_sub(done) {
+                0 => break,
+                some if some >= part => self.store_some(place, register, part),
+                some => self.store_partly(place, register, some, vector.bytes, vector.length()),
+            }
+        }
+        Ok(())
+    }
+
+    fn store_row(&mut self, row: &'static Row, length: Length, args: Vec<Arg>) {
+        self.emit(Op::Vector { row, length, zeroing: false, broadcast: false }, args);
+    }
+
+    /// A power of two of bytes from the low end of a register.
+    fn store_some(&mut self, place: Address, register: VReg, bytes: u32) {
+        let row = match bytes {
+            1 | 2 => {
+                let word = self.general_of_vector(register);
+                self.emit(Op::Store(Width::of(bytes)), vec![Arg::Memory(place), Arg::Use(word)]);
+                return;
+            }
+            4 => &rows::VMOVSS_STORE,
+            8 => &rows::VMOVSD_STORE,
+            _ => &rows::VMOVUPS_STORE,
+        };
+        self.store_row(row, Length::of(bytes), vec![Arg::Memory(place), Arg::Use(register)]);
+    }
+
+    /// Some low bytes of a register.
+    fn store_partly(&mut self, place: Address, register: VReg, bytes: u32, lane: u32, length: Length) {
+        if self.avx512 {
+            let mask = self.constant_bits((1 << (bytes / lane)) - 1, 64).parts[0];
+            let args = vec![Arg::Memory(place), Arg::Masked(mask), Arg::Use(register)];
+            self.store_row(masked_rows(lane).1, length, args);
+            return;
+        }
+        let mut rest = register;
+        let (mut done, mut chunk_done) = (0, 0);
+        for size in [16, 8, 4, 2, 1] {
+            if bytes & size == 0 {
+                continue;
+            }
+            let place = place.plus(done as i32);
+            if size == 16 {
+                self.store_some(place, rest, 16);
+                rest = self.row(&rows::VEXTRACTI128, Length::Y, &[Arg::Use(rest), Arg::Immediate(1)]);
+            } else {
+                let piece = match chunk_done {
+                    0 => rest,
+                    shift => self.one_with(&rows::VPSRLDQ, Length::X, rest, shift),
+                };
+                self.store_some(place, piece, size);
+                chunk_done += size as i32;
+            }
+            done += size;
+        }
+    }
+
+    /// A group of elements repeated over the lanes.
+    pub fn load_splat(&mut self, buffer: Buffer, at: At, group: u16, ty: Type) -> Result<Held, CodegenError> {
+        if ty.lanes == group {
+            return self.load(buffer, at, group, ty);
+        }
+        let place = self.address(buffer, at)?;
+        let lane = ty.lane.bytes();
+        let (bytes, total) = (u32::from(group) * lane, u32::from(ty.lanes) * lane);
+        let length = Length::of(total.min(self.width));
+        let row = match bytes {
+            1..=8 => broadcast(bytes),
+            16 if self.avx512 => &rows::VBROADCASTI32X4,
+            16 => &rows::VBROADCASTI128,
+            32 if length == Length::Z => {
+                let low = self.load_some(place, 32);
+                let part = self.two_with(&rows::VINSERTI64X4, Length::Z, low, low, 1);
+                let parts = vec![part; total.div_ceil(self.width) as usize];
+                return Ok(Held::Vector(Vector { bytes: lane, lanes: ty.lanes, parts }));
+            }
+            _ => return self.bug(format_args!("a group of {group} elements splat over {ty}")),
+        };
+        let part = self.row(row, length, &[Arg::Memory(place)]);
+        Ok(Held::Vector(Vector { bytes: lane, lanes: ty.lanes, parts: vec![part; total.div_ceil(self.width) as usize] }))
+    }
+
+    /// Each lane from its own index, one by one.
+    pub fn gather(&mut self, buffer: Buffer, (indices, offset): At, bounds: Bounds, ty: Type) -> Result<Held, CodegenError> {
+        let bytes = ty.lane.bytes();
+        let elements = self.kernel.buffer(buffer).elements;
+        if elements == 0 {
+            return self.zeros(ty);
+        }
+        let places = match self.get(indices)? {
+            Held::General(register) => vec![register],
+            Held::Vector(vector) => self.explode(&vector, true),
+            Held::Bits(_) => return self.bug("a mask as indices"),
+        };
+        let mut chunks = vec![];
+        for some in places.chunks((16 / bytes) as usize) {
+            let mut chunk = None;
+            for (i, &index) in some.iter().enumerate() {
+                let index = self.bounded(index, offset, bounds, elements);
+                let place = self.element(buffer, index);
+                if is_general(ty) {
+                    return Ok(Held::General(self.load_general(place, 8)));
+                }
+                chunk = Some(match chunk {
+                    None => self.load_some(place, bytes),
+                    Some(before) => {
+                        let args = [Arg::Use(before), Arg::Memory(place), Arg::Immediate(i as i32)];
+                        self.row(self.insert_row(bytes), Length::X, &args)
+                    }
+                });
+            }
+            chunks.extend(chunk);
+        }
+        if bytes * u32::from(ty.lanes) <= 16 {
+            return Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts: chunks }));
+        }
+        Ok(Held::Vector(self.assemble(&chunks, bytes, ty.lanes)))
+    }
+
+    fn zeros(&mut self, ty: Type) -> Result<Held, CodegenError> {
+        if is_general(ty) {
+            return Ok(Held::General(self.general_number(0)));
+        }
+        let (bytes, total) = (ty.lane.bytes(), ty.lane.bytes() * u32::from(ty.lanes));
+        let zero = self.number(bytes, Length::X, 0);
+        Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts: vec![zero; total.div_ceil(self.width) as usize] }))
+    }
+
+    /// An index plus an offset, limited to the buffer if that is wanted.
+    fn bounded(&mut self, index: VReg, offset: i64, bounds: Bounds, elements: u64) -> VReg {
+        let index = match offset {
+            0 => index,
+            _ => {
+                let offset = self.general_number(offset);
+                self.general_binary(crate::kernel::BinaryOp::Add, index, offset)
+            }
+        };
+        if bounds == Bounds::Proven {
+            return index;
+        }
+        let (zero, last) = (self.general_number(0), self.general_number(elements as i64 - 1));
+        let index = self.extreme(Condition::Greater, index, zero);
+        self.extreme(Condition::Less, index, last)
+    }
+}
+
+/// The masked load and store for lanes of some bytes.
+fn masked_rows(lane: u32) -> (&'static Row, &'static Row) {
+    match lane {
+        1 => (&rows::VMOVDQU8, &rows::VMOVDQU8_STORE),
+        2 => (&rows::VMOVDQU16, &rows::VMOVDQU16_STORE),
+        4 => (&rows::VMOVDQU32, &rows::VMOVDQU32_STORE),
+        _ => (&rows::VMOVDQU64, &rows::VMOVDQU64_STORE),
+    }
+}

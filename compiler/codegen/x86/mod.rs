@@ -1,0 +1,31 @@
+//! Kernels to x86-64 code with vectors of 256 bits (AVX2) or 512 (AVX-512): `docs/wide.md`.
+
+mod arithmetic;
+mod back_end;
+mod compile;
+mod control;
+mod convert;
+mod emit;
+mod encode;
+mod fixed;
+mod fold_loads;
+mod frame;
+mod held;
+mod index;
+mod inst;
+mod length;
+mod linear;
+mod listing;
+mod lower;
+mod mask;
+mod memory;
+mod permute;
+mod registers;
+mod rows;
+mod set;
+
+#[cfg(test)]
+mod tests;
+
+pub use back_end::{Wide, has};
+pub use compile::{compile_kernel, listing};

@@ -1,0 +1,363 @@
+//! Moving lanes: pieces of registers, shuffles, splats, horizontal reductions, lanes one by one.
+
+use super::held::{Bits, Held, Vector, is_general};
+use super::inst::{Arg, Op, Width};
+use super::length::Length;
+use super::lower::Lowering;
+use super::registers::MASK;
+use super::rows::{self, Row};
+use crate::codegen::CodegenError;
+use crate::kernel::{BinaryOp, HorizontalOp, Lane, Type, Value, orders};
+use regalloc2::VReg;
+
+impl Lowering<'_> {
+    /// Some bytes of a vector in the low end of a register: a power of two of them, at a multiple of their number.
+    pub fn piece(&mut self, a: &Vector, at: u32, bytes: u32) -> VReg {
+        let part = a.parts[(at / self.width) as usize];
+        let within = at % self.width;
+        if within == 0 {
+            return part;
+        }
+        let (chunk, rest) = (within / 16, within % 16);
+        let mut result = part;
+        if bytes == 32 {
+            return self.row(&rows::VEXTRACTI64X4, Length::Z, &[Arg::Use(part), Arg::Immediate(1)]);
+        }
+        if chunk > 0 {
+            let chunk = Arg::Immediate(chunk as i32);
+            result = match self.avx512 {
+                true => self.row(&rows::VEXTRACTI32X4, if within >= 32 { Length::Z } else { Length::Y }, &[Arg::Use(part), chunk]),
+                false => self.row(&rows::VEXTRACTI128, Length::Y, &[Arg::Use(part), chunk]),
+            };
+        }
+        if rest > 0 { self.one_with(&rows::VPSRLDQ, Length::X, result, rest as i32) } else { result }
+    }
+
+    /// Registers whose low ends hold equal shares of a vector's lanes, joined to full ones.
+    pub fn assemble(&mut self, pieces: &[VReg], bytes: u32, lanes: u16) -> Vector {
+        let total = u32::from(lanes) * bytes;
+        let mut parts = pieces.to_vec();
+        let mut share = total / parts.len() as u32;
+        while parts.len() > 1 && share < self.width {
+            parts = parts.chunks(2).map(|pair| self.joined(pair[0], pair[1], share)).collect();
+            share *= 2;
+        }
+        Vector { bytes, lanes, parts }
+    }
+
+    /// Some low bytes of one register, then as many of another.
+    fn joined(&mut self, low: VReg, high: VReg, bytes: u32) -> VReg {
+        let row = match bytes {
+            1 => &rows::VPUNPCKLBW,
+            2 => &rows::VPUNPCKLWD,
+            4 => &rows::VPUNPCKLDQ,
+            8 => &rows::VPUNPCKLQDQ,
+            16 if self.avx512 => return self.two_with(&rows::VINSERTI32X4, Length::Y, low, high, 1),
+            16 => return self.two_with(&rows::VINSERTI128, Length::Y, low, high, 1),
+            _ => return self.two_with(&rows::VINSERTI64X4, Length::Z, low, high, 1),
+        };
+        self.two(row, Length::X, low, high)
+    }
+
+    /// The lanes as 64-bit numbers.
+    pub fn explode(&mut self, a: &Vector, signed: bool) -> Vec<VReg> {
+        (0..u32::from(a.lanes))
+            .map(|i| {
+                let at = i * a.bytes;
+                // Up to 16 bytes at a time leave the vector registers by an instruction that takes the position.
+                let chunk = self.piece(a, at / 16 * 16, 16);
+                let within = (at % 16 / a.bytes) as i32;
+                let raw = match a.bytes {
+                    1 => self.extract_element(&rows::VPEXTRB, chunk, within),
+                    2 => self.extract_element(&rows::VPEXTRW, chunk, within),
+                    _ => {
+                        let lane = match at % 16 {
+                            0 => chunk,
+                            shift => self.one_with(&rows::VPSRLDQ, Length::X, chunk, shift as i32),
+                        };
+                        self.general_of_vector(lane)
+                    }
+                };
+                if a.bytes == 8 || a.bytes < 4 && !signed {
+                    return raw;
+                }
+                let result = self.scalar();
+                self.emit(Op::Extend(Width::of(a.bytes), signed), vec![Arg::Def(result), Arg::Use(raw)]);
+                result
+            })
+            .collect()
+    }
+
+    fn extract_element(&mut self, row: &'static Row, chunk: VReg, lane: i32) -> VReg {
+        let result = self.scalar();
+        let op = Op::Vector { row, length: Length::X, zeroing: false, broadcast: false };
+        self.emit(op, vec![Arg::Def(result), Arg::Use(chunk), Arg::Immediate(lane)]);
+        result
+    }
+
+    /// The low bytes of general-purpose registers as lanes.
+    pub fn implode(&mut self, lanes: &[VReg], bytes: u32) -> Vector {
+        let per_chunk = (16 / bytes) as usize;
+        let chunks: Vec<VReg> = lanes.chunks(per_chunk).map(|some| self.implode_chunk(some, bytes)).collect();
+        let total = bytes * lanes.len() as u32;
+        if total <= 16 {
+            return Vector { bytes, lanes: lanes.len() as u16, parts: chunks };
+        }
+        self.assemble(&chunks, bytes, lanes.len() as u16)
+    }
+
+    fn implode_chunk(&mut self, lanes: &[VReg], bytes: u32) -> VReg {
+        let row = self.insert_row(bytes);
+        let mut chunk = self.one(if bytes == 8 { &rows::VMOVQ } else { &rows::VMOVD }, Length::X, lanes[0]);
+        for (i, &lane) in lanes.iter().enumerate().skip(1) {
+            chunk = self.two_with(row, Length::X, chunk, lane, i as i32);
+        }
+        chunk
+    }
+
+    /// The instruction that inserts one lane.
+    pub fn insert_row(&self, bytes: u32) -> &'static Row {
+        match bytes {
+            1 => &rows::VPINSRB,
+            2 => &rows::VPINSRW,
+            4 => &rows::VPINSRD,
+            _ => &rows::VPINSRQ,
+        }
+    }
+
+    /// A scalar in every lane.
+    pub fn splat(&mut self, a: Value, ty: Type) -> Result<Held, CodegenError> {
+        if ty.lanes == 1 {
+            return self.get(a);
+        }
+        if ty.lane == Lane::Mask {
+            let register = self.general(a)?;
+            return Ok(self.splat_truth(register, ty.lanes));
+        }
+        let bytes = ty.lane.bytes();
+        let scalar = self.vector(a)?;
+        let total = bytes * u32::from(ty.lanes);
+        let part = self.one(broadcast(bytes), Length::of(total.min(self.width)), scalar.parts[0]);
+        Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts: vec![part; total.div_ceil(self.width) as usize] }))
+    }
+
+    /// One lane.
+    pub fn extract(&mut self, a: Value, lane: u16, ty: Type) -> Result<Held, CodegenError> {
+        if ty.lane == Lane::Mask {
+            let mask = self.get(a)?;
+            return Ok(Held::General(self.extract_truth(&mask, lane)));
+        }
+        let a = self.vector(a)?;
+        let part = self.piece(&a, u32::from(lane) * a.bytes, a.bytes);
+        Ok(self.settle(ty, Vector { bytes: a.bytes, lanes: 1, parts: vec![part] }))
+    }
+
+    /// A mask in lanes of bytes, whatever it is held in.
+    fn mask_lanes(&mut self, a: Value) -> Result<Vector, CodegenError> {
+        Ok(match self.get(a)? {
+            Held::Vector(mask) => self.mask_at(&mask, 1),
+            Held::Bits(bits) => self.bits_to_lanes(&bits, 1),
+            Held::General(register) => {
+                let ones = self.negate(register);
+                self.implode(&[ones], 1)
+            }
+        })
+    }
+
+    /// A mask again, from lanes of bytes.
+    fn mask_again(&mut self, lanes: Vector) -> Held {
+        if lanes.lanes == 1 {
+            return Held::General(self.extract_truth(&Held::Vector(lanes), 0));
+        }
+        if self.avx512 { Held::Bits(self.lanes_to_bits(&lanes)) } else { Held::Vector(lanes) }
+    }
+
+    /// The lanes of a, then those of b.
+    pub fn join(&mut self, a: Value, b: Value, ty: Type) -> Result<Held, CodegenError> {
+        if ty.lane == Lane::Mask {
+            let (a, b) = (self.mask_lanes(a)?, self.mask_lanes(b)?);
+            let joined = self.join_vectors(&a, &b);
+            return Ok(self.mask_again(joined));
+        }
+        let (a, b) = (self.vector(a)?, self.vector(b)?);
+        Ok(Held::Vector(self.join_vectors(&a, &b)))
+    }
+
+    fn join_vectors(&mut self, a: &Vector, b: &Vector) -> Vector {
+        self.assemble(&[&a.parts[..], &b.parts[..]].concat(), a.bytes, 2 * a.lanes)
+    }
+
+    /// Some lanes from `first` on.
+    pub fn part(&mut self, a: Value, first: u16, ty: Type) -> Result<Held, CodegenError> {
+        if ty.lane == Lane::Mask {
+            let lanes = self.mask_lanes(a)?;
+            let part = self.part_of(&lanes, first, ty.lanes);
+            return Ok(self.mask_again(part));
+        }
+        let a = self.vector(a)?;
+        let part = self.part_of(&a, first, ty.lanes);
+        Ok(self.settle(ty, part))
+    }
+
+    fn part_of(&mut self, a: &Vector, first: u16, lanes: u16) -> Vector {
+        let (at, total) = (u32::from(first) * a.bytes, u32::from(lanes) * a.bytes);
+        let parts = match total >= self.width {
+            true => a.parts[(at / self.width) as usize..((at + total) / self.width) as usize].to_vec(),
+            false => vec![self.piece(a, at, total)],
+        };
+        Vector { bytes: a.bytes, lanes, parts }
+    }
+
+    /// Lanes picked from the lanes of a followed by those of b.
+    pub fn shuffle(&mut self, a: Value, b: Value, lanes: &[u16], ty: Type) -> Result<Held, CodegenError> {
+        if ty.lane == Lane::Mask {
+            let (a, b) = (self.mask_lanes(a)?, self.mask_lanes(b)?);
+            let picked = self.pick(&a, &b, lanes);
+            return Ok(self.mask_again(picked));
+        }
+        let (a, b) = (self.vector(a)?, self.vector(b)?);
+        let picked = self.pick(&a, &b, lanes);
+        Ok(if is_general(ty) { self.settle(ty, picked) } else { Held::Vector(picked) })
+    }
+
+    fn pick(&mut self, a: &Vector, b: &Vector, lanes: &[u16]) -> Vector {
+        if let Some(interleaved) = self.interleave(a, b, lanes) {
+            return interleaved;
+        }
+        if let Some(halves) = self.every_second(a, lanes) {
+            return halves;
+        }
+        let per_chunk = (16 / a.bytes) as usize;
+        let chunks: Vec<VReg> = lanes.chunks(per_chunk).map(|some| self.pick_chunk(a, b, some)).collect();
+        let total = a.bytes * lanes.len() as u32;
+        if total <= 16 {
+            return Vector { bytes: a.bytes, lanes: lanes.len() as u16, parts: chunks };
+        }
+        self.assemble(&chunks, a.bytes, lanes.len() as u16)
+    }
+
+    /// Up to 16 bytes from anywhere: from each 16 bytes of a source that hold some of them, those bytes put in place and zeros
+    /// elsewhere, joined.
+    fn pick_chunk(&mut self, a: &Vector, b: &Vector, lanes: &[u16]) -> VReg {
+        let bytes = a.bytes;
+        let place = |lane: u16| {
+            let (source, lane) = if lane < a.lanes { (0, lane) } else { (1, lane - a.lanes) };
+            let at = u32::from(lane) * bytes;
+            (source, at / 16, at % 16)
+        };
+        let mut sources: Vec<(u32, u32)> = lanes.iter().map(|&lane| place(lane)).map(|(source, chunk, _)| (source, chunk)).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        let mut result = None;
+        for (source, chunk) in sources {
+            let from = if source == 0 { a } else { b };
+            let register = self.piece(from, 16 * chunk, 16);
+            let mut order = [0x80; 16];
+            for (i, &lane) in lanes.iter().enumerate() {
+                let (its_source, its_chunk, at) = place(lane);
+                if (its_source, its_chunk) == (source, chunk) {
+                    for byte in 0..bytes {
+                        order[i * bytes as usize + byte as usize] = (at + byte) as u8;
+                    }
+                }
+            }
+            let order = self.pool(Length::X, &order);
+            let picked = self.two(&rows::VPSHUFB, Length::X, register, order);
+            result = Some(match result {
+                None => picked,
+                Some(before) => self.two(&rows::VPOR, Length::X, before, picked),
+            });
+        }
+        result.unwrap_or(a.parts[0])
+    }
+
+    /// Lane 0 of a, lane 0 of b, lane 1 of a, … of vectors of 16-bit lanes that fill a register each; or what makes this easier, and then it.
+    fn interleave(&mut self, a: &Vector, b: &Vector, lanes: &[u16]) -> Option<Vector> {
+        if a.bytes != 2 || a.total() < 16 {
+            return None;
+        }
+        let length = a.length();
+        let longer = length != Length::X && a.parts.len() == 1;
+        if longer && lanes == orders::spread(a.lanes) {
+            let spread = self.spread(length, a.parts[0]);
+            return Some(a.with(vec![spread]));
+        }
+        if longer && lanes == orders::interleaved_of_spread(a.lanes) {
+            let (x, y) = (a.parts[0], b.parts[0]);
+            let parts = [self.two(&rows::VPUNPCKLWD, length, x, y), self.two(&rows::VPUNPCKHWD, length, x, y)];
+            return Some(self.assemble(&parts, 2, 2 * a.lanes));
+        }
+        if lanes != orders::interleaved(a.lanes) {
+            return None;
+        }
+        let mut parts = vec![];
+        for (&x, &y) in a.parts.iter().zip(&b.parts) {
+            if length == Length::X {
+                let (low, high) = (self.two(&rows::VPUNPCKLWD, length, x, y), self.two(&rows::VPUNPCKHWD, length, x, y));
+                parts.extend([low, high]);
+                continue;
+            }
+            // Unpacking works within 128-bit lanes: the 64-bit lanes that belong together are put there first.
+            let (x, y) = (self.spread(length, x), self.spread(length, y));
+            parts.extend([self.two(&rows::VPUNPCKLWD, length, x, y), self.two(&rows::VPUNPCKHWD, length, x, y)]);
+        }
+        Some(self.assemble(&parts, 2, 2 * a.lanes))
+    }
+
+    /// Every second lane of one vector of 32-bit lanes, from the first or from the second on.
+    fn every_second(&mut self, a: &Vector, lanes: &[u16]) -> Option<Vector> {
+        let first = *lanes.first().filter(|first| **first < 2)?;
+        let alternates = lanes.iter().enumerate().all(|(i, &lane)| usize::from(lane) == 2 * i + usize::from(first));
+        if !alternates || a.bytes != 4 || 2 * lanes.len() != usize::from(a.lanes) {
+            return None;
+        }
+        let quads = Vector { bytes: 8, lanes: a.lanes / 2, parts: a.parts.clone() };
+        Some(self.halves_of_quads(&quads, first == 1))
+    }
+
+    /// The order of 64-bit lanes whose lower and upper halves of 128-bit lanes are the lower and the upper half.
+    fn spread(&mut self, length: Length, x: VReg) -> VReg {
+        if length == Length::Y {
+            return self.one_with(&rows::VPERMQ, length, x, 0xD8);
+        }
+        let order: Vec<u8> = [0u64, 4, 1, 5, 2, 6, 3, 7].iter().flat_map(|i| i.to_le_bytes()).collect();
+        let order = self.pool(length, &order);
+        self.two(&rows::VPERMQ_LANES, length, order, x)
+    }
+
+    /// A vector to a scalar: lane i with lane i + n/2, until one is left.
+    pub fn horizontal(&mut self, op: HorizontalOp, a: Value) -> Result<Held, CodegenError> {
+        let ty = self.ty(a);
+        let op = match (op, ty.lane.is_float()) {
+            (HorizontalOp::Add, _) => BinaryOp::Add,
+            (HorizontalOp::Max, true) => BinaryOp::FloatMaxFirst,
+            (HorizontalOp::Max, false) => BinaryOp::SignedMax,
+            (HorizontalOp::Min, true) => BinaryOp::FloatMinFirst,
+            (HorizontalOp::Min, false) => BinaryOp::SignedMin,
+        };
+        let mut a = self.vector(a)?;
+        while a.lanes > 1 {
+            let half = a.lanes / 2;
+            let (low, high) = (self.part_of(&a, 0, half), self.part_of(&a, half, half));
+            a = self.binary_vectors(op, ty.lane, &low, &high)?;
+        }
+        Ok(self.settle(Type::scalar(ty.lane), a))
+    }
+
+    /// Bits of a mask of whole registers, for masks that are constant.
+    pub fn constant_bits(&mut self, ones: u64, lanes: u16) -> Bits {
+        let register = self.general_number(ones as i64);
+        let mask = self.row_of(MASK, &rows::KMOVQ_LOAD, Length::X, &[Arg::Use(register)]);
+        Bits { lanes, per: lanes, parts: vec![mask] }
+    }
+}
+
+/// The instruction that repeats the lowest lane, or one in memory.
+pub(super) fn broadcast(bytes: u32) -> &'static Row {
+    match bytes {
+        1 => &rows::VPBROADCASTB,
+        2 => &rows::VPBROADCASTW,
+        4 => &rows::VBROADCASTSS,
+        _ => &rows::VPBROADCASTQ,
+    }
+}

@@ -1,0 +1,24 @@
+//! The registers of x86-64, by their numbers in instructions, and what the System V convention makes of them.
+
+use regalloc2::RegClass;
+
+/// General-purpose registers.
+pub(super) const GENERAL: RegClass = RegClass::Int;
+/// Vector registers.
+pub(super) const VECTOR: RegClass = RegClass::Float;
+/// Mask registers of AVX-512.
+pub(super) const MASK: RegClass = RegClass::Vector;
+
+/// Where results are returned.
+pub(super) const RAX: u8 = 0;
+/// The stack pointer.
+pub(super) const RSP: u8 = 4;
+/// The frame pointer.
+pub(super) const RBP: u8 = 5;
+
+/// Where parameters arrive, in order; the rest are on the stack.
+pub(super) const PARAMETERS: [usize; 6] = [7, 6, 2, 1, 8, 9];
+/// Registers that a function may change.
+pub(super) const VOLATILE: [usize; 9] = [0, 1, 2, 6, 7, 8, 9, 10, 11];
+/// Registers that it must save. rbp is the frame's.
+pub(super) const SAVED: [usize; 5] = [3, 12, 13, 14, 15];

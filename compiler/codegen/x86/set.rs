@@ -1,0 +1,169 @@
+//! x86-64 with AVX2 or AVX-512 as an instruction set of [`crate::codegen::own`]: registers, moves, jumps.
+
+use super::emit::{Emitter, compare, general};
+use super::encode::{Assembler, Condition, Fields, Place, Rm, Tail};
+use super::frame::Frame;
+use super::inst::{Inst, Op};
+use super::length::Length;
+use super::registers::{GENERAL, MASK, RAX, RSP, SAVED, VECTOR, VOLATILE};
+use super::rows::{self, Row};
+use crate::codegen::own::{InstructionSet, Need, Reach};
+use crate::machine::Machine;
+use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
+
+/// Jumps have one encoding: distances of four bytes.
+const JUMP: [Reach; 1] = [Reach { bytes: 5, from: i32::MIN as i64 + 5, to: i32::MAX as i64 }];
+const CONDITIONAL_JUMP: [Reach; 1] = [Reach { bytes: 6, from: i32::MIN as i64 + 6, to: i32::MAX as i64 }];
+
+/// The instruction set of one level.
+pub(super) struct X86 {
+    /// Number of vector registers.
+    vectors: usize,
+    /// Bytes of one.
+    vector_bytes: u32,
+}
+
+impl X86 {
+    /// Of a machine.
+    pub fn new(machine: &Machine) -> Self {
+        Self { vectors: machine.registers.count().into(), vector_bytes: machine.vector_bytes().into() }
+    }
+
+    fn copy(&self, from: PReg, to: PReg, code: &mut Assembler) {
+        let (from_number, to_number) = (from.hw_enc() as u8, to.hw_enc() as u8);
+        match from.class() {
+            RegClass::Int => code.general(None, true, &[0x89], from_number, Rm::Register(to_number), &[]),
+            RegClass::Float => plain(&rows::VMOVAPS, Length::of(self.vector_bytes), to_number, Rm::Register(from_number), code),
+            RegClass::Vector => plain(&rows::KMOVQ, Length::X, to_number, Rm::Register(from_number), code),
+        }
+    }
+
+    fn spill(&self, register: PReg, slot: Allocation, store: bool, code: &mut Assembler) -> Result<(), String> {
+        let slot = slot.as_stack().ok_or("a spill to no slot")?;
+        let place = Rm::Memory(Place::Sum { base: RSP, index: None, displacement: 8 * slot.index() as i32 });
+        let (number, whole) = (register.hw_enc() as u8, Length::of(self.vector_bytes));
+        match (register.class(), store) {
+            (RegClass::Int, true) => code.general(None, true, &[0x89], number, place, &[]),
+            (RegClass::Int, false) => code.general(None, true, &[0x8B], number, place, &[]),
+            (RegClass::Float, true) => plain(&rows::VMOVUPS_STORE, whole, number, place, code),
+            (RegClass::Float, false) => plain(&rows::VMOVUPS, whole, number, place, code),
+            (RegClass::Vector, true) => plain(&rows::KMOVQ_MEMORY, Length::X, number, place, code),
+            (RegClass::Vector, false) => plain(&rows::KMOVQ, Length::X, number, place, code),
+        }
+        Ok(())
+    }
+}
+
+/// A row with a register and an operand.
+fn plain(row: &Row, length: Length, reg: u8, rm: Rm, code: &mut Assembler) {
+    code.vector(row, &Fields { reg, vvvv: 0, rm, length, mask: 0, zeroing: false, broadcast: false, immediate: None });
+}
+
+impl InstructionSet for X86 {
+    type Inst = Inst;
+    type Frame = Frame;
+    type Condition = Condition;
+    type Reference = Tail;
+
+    const ALIGNMENT: usize = 64;
+    const LOOP_ALIGNMENT: usize = 32;
+
+    fn registers(&self) -> MachineEnv {
+        let set = |class: RegClass, numbers: &[usize]| PRegSet::from_iter(numbers.iter().map(|&n| PReg::new(n, class)));
+        let vectors: Vec<usize> = (0..self.vectors).collect();
+        MachineEnv {
+            preferred_regs_by_class: [set(GENERAL, &VOLATILE), set(VECTOR, &vectors), set(MASK, &[1, 2, 3, 4, 5, 6, 7])],
+            non_preferred_regs_by_class: [set(GENERAL, &SAVED), PRegSet::empty(), PRegSet::empty()],
+            scratch_by_class: [None; 3],
+            fixed_stack_slots: vec![],
+        }
+    }
+
+    fn slot_words(&self, class: RegClass) -> usize {
+        if class == VECTOR { self.vector_bytes as usize / 8 } else { 1 }
+    }
+
+    fn frame(&self, need: &Need) -> Frame {
+        Frame::new(need)
+    }
+
+    fn stack_bytes(&self, frame: &Frame) -> u32 {
+        frame.stack_bytes()
+    }
+
+    fn enter(&self, frame: &Frame, code: &mut Assembler) {
+        frame.enter(code);
+    }
+
+    fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+        Emitter { frame, code }.inst(inst, at)
+    }
+
+    fn transfer(&self, from: Allocation, to: Allocation, _: &Frame, code: &mut Assembler) -> Result<(), String> {
+        match (from.as_reg(), to.as_reg()) {
+            (Some(from), Some(to)) => self.copy(from, to, code),
+            (Some(from), None) => self.spill(from, to, true, code)?,
+            (None, Some(to)) => self.spill(to, from, false, code)?,
+            (None, None) => return Err("a move from memory to memory".into()),
+        }
+        Ok(())
+    }
+
+    fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+        let Op::Return(status) = inst.op else { return Err(format!("{:?} returns", inst.op)) };
+        // No upper halves are left dirty for code that does not know of them.
+        code.bytes.extend([0xC5, 0xF8, 0x77]);
+        code.constant(RAX, i64::from(status as u32));
+        frame.leave(code);
+        code.bytes.push(0xC3);
+        Ok(())
+    }
+
+    fn test(&self, inst: &Inst, at: &[PReg], code: &mut Assembler) -> Result<Condition, String> {
+        match inst.op {
+            Op::TestBranch => {
+                let register = general(at, 0)?;
+                code.general(None, false, &[0x85], register, Rm::Register(register), &[]);
+                Ok(Condition::NotEqual)
+            }
+            Op::CompareBranch(condition) => {
+                compare(&inst.args, at, code)?;
+                Ok(condition)
+            }
+            other => Err(format!("{other:?} branches")),
+        }
+    }
+
+    fn inverse(&self, condition: Condition) -> Condition {
+        condition.inverse()
+    }
+
+    fn reaches(&self, condition: Option<Condition>) -> &'static [Reach] {
+        if condition.is_some() { &CONDITIONAL_JUMP } else { &JUMP }
+    }
+
+    fn jump(&self, condition: Option<Condition>, _: usize, distance: i64, bytes: &mut [u8]) {
+        let opcode: &[u8] = match condition {
+            Some(condition) => &[0x0F, 0x80 | condition as u8],
+            None => &[0xE9],
+        };
+        // The processor counts from the next instruction.
+        let distance = (distance - bytes.len() as i64) as i32;
+        let (first, rest) = bytes.split_at_mut(opcode.len());
+        first.copy_from_slice(opcode);
+        rest.copy_from_slice(&distance.to_le_bytes());
+    }
+
+    fn pad(&self, bytes: usize, code: &mut Assembler) {
+        code.pad(bytes);
+    }
+
+    fn fill(&self, bytes: usize, code: &mut Assembler) {
+        // The instruction that stops.
+        code.bytes.resize(code.bytes.len() + bytes, 0xCC);
+    }
+
+    fn refer(&self, Tail(tail): Tail, distance: i64, field: &mut [u8]) {
+        field[..4].copy_from_slice(&((distance - i64::from(tail)) as i32).to_le_bytes());
+    }
+}

@@ -1,0 +1,110 @@
+//! Hot loops: the instructions that they should hold and no others, nothing moved and nothing on the stack.
+
+use crate::codegen::x86::listing;
+use crate::kernel::{BufferKind, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
+use crate::machine::{Machine, machine};
+
+/// A product of matrices as schedules write it: sums of `rows` × `vectors`, the weights of a step first, then each row's operand
+/// and its products.
+fn tile(machine: &Machine, dot: Option<DotOp>, rows: u16, vectors: u16, unroll: i64) -> Kernel {
+    const DEPTH: i64 = 240;
+    let lanes = machine.lanes(4);
+    let (lane, group) = match dot {
+        None => (Lane::F32, 1),
+        Some(DotOp::Signed16) => (Lane::I16, 2),
+        Some(_) => (Lane::I8, 4),
+    };
+    let sums_lane = if dot.is_none() { Lane::F32 } else { Lane::I32 };
+    let panel = i64::from(vectors * lanes);
+    let mut b = KernelBuilder::new("tile");
+    let x = b.buffer("x", BufferKind::Input, lane, (i64::from(rows) * DEPTH * group) as u64, 4);
+    let w = b.buffer("w", BufferKind::Input, lane, (DEPTH * panel * group) as u64, 64);
+    let out = b.buffer("out", BufferKind::Output, sums_lane, u64::from(rows) * panel as u64, 4);
+    let ty = Type::vector(sums_lane, lanes);
+    let zero = if dot.is_none() { b.float(ty, 0.0) } else { b.int(ty, 0) };
+    let (first, last) = (b.index(0), b.index(DEPTH * group));
+    let sums = b.for_carry(first, last, unroll * group, &vec![zero; usize::from(rows * vectors)], |b, k, sums| {
+        let mut sums = sums.to_vec();
+        let w_index = b.scale_index(k, panel, 0);
+        for u in 0..unroll {
+            let step = u * group;
+            let narrow = lanes * group as u16;
+            let ws: Vec<Value> = (0..vectors).map(|v| b.load(w, w_index, step * panel + i64::from(v * narrow), narrow)).collect();
+            for row in 0..rows {
+                let offset = i64::from(row) * DEPTH * group + step;
+                let splat =
+                    if dot.is_none() { b.load_splat(x, k, offset, lanes) } else { b.load_splat_group(x, k, offset, group as u16, narrow) };
+                for (v, &w) in ws.iter().enumerate() {
+                    let sum = &mut sums[usize::from(row * vectors) + v];
+                    *sum = match dot {
+                        None => b.fma(splat, w, *sum),
+                        Some(op) => b.dot(op, *sum, splat, w),
+                    };
+                }
+            }
+        }
+        sums
+    });
+    let start = b.index(0);
+    for (i, &sum) in sums.iter().enumerate() {
+        b.store(out, start, i as i64 * i64::from(lanes), sum);
+    }
+    b.finish()
+}
+
+/// The block with most of an instruction.
+fn hottest<'a>(text: &'a str, instruction: &str) -> &'a str {
+    text.split("block_").max_by_key(|block| block.matches(instruction).count()).unwrap_or_default()
+}
+
+#[test]
+fn tiles_stay_in_registers() {
+    let unsigned = Some(DotOp::UnsignedSigned8);
+    let signed = Some(DotOp::Signed16);
+    let cases = [
+        ("x86-64-v3", None, "vfmadd231ps", 6, 2, 1),
+        ("x86-64-v3", None, "vfmadd231ps", 6, 2, 4),
+        ("x86-64-v3", signed, "vpmaddwd", 6, 2, 2),
+        ("x86-64-v4", None, "vfmadd231ps", 14, 2, 2),
+        ("x86-64-v4", None, "vfmadd231ps", 8, 2, 4),
+        ("x86-64-v4", None, "vfmadd231ps", 6, 4, 2),
+        ("x86-64-v4", unsigned, "vpdpbusd", 14, 2, 2),
+        ("x86-64-v4", unsigned, "vpdpbusd", 6, 4, 4),
+        ("x86-64-v4", unsigned, "vpdpbusd", 8, 2, 4),
+    ];
+    for (level, dot, instruction, rows, vectors, unroll) in cases {
+        let machine = machine(level).expect("a level");
+        let text = listing(&tile(machine, dot, rows, vectors, unroll), machine).unwrap();
+        let hot = hottest(&text, instruction);
+        let products = usize::from(rows * vectors) * unroll as usize;
+        assert_eq!(hot.matches(instruction).count(), products, "{level} {rows}x{vectors}:\n{hot}");
+        assert!(!hot.contains("rsp") && !hot.contains("vmovaps"), "{level} {rows}x{vectors} moves registers:\n{hot}");
+        // Beside the products and what they read: the counter, the end, a product for the index.
+        let loads = usize::from(rows + vectors) * unroll as usize;
+        let sums = if instruction == "vpmaddwd" { products } else { 0 };
+        let rest = hot.lines().filter(|line| line.starts_with("  ")).take_while(|line| !line.trim().starts_with('j')).count();
+        assert!(rest <= products + sums + loads + 5, "{level} {rows}x{vectors} has {rest} instructions:\n{hot}");
+    }
+}
+
+#[test]
+fn loads_that_one_instruction_uses_are_part_of_it() {
+    let machine = machine("x86-64-v3").expect("a level");
+    let mut b = KernelBuilder::new("sum");
+    let [x, y] = ["x", "y"].map(|name| b.buffer(name, BufferKind::Input, Lane::F32, 64, 4));
+    let out = b.buffer("out", BufferKind::Output, Lane::F32, 64, 4);
+    b.for_range(0, 64, 8, |b, i| {
+        let (p, q) = (b.load(x, i, 0, 8), b.load(y, i, 0, 8));
+        let sum = b.add(p, q);
+        let ty = b.ty(sum);
+        let half = b.float(ty, 0.5);
+        let result = b.mul(sum, half);
+        b.store(out, i, 0, result);
+    });
+    let text = listing(&b.finish(), machine).unwrap();
+    let hot = hottest(&text, "vaddps");
+    let lines: Vec<&str> = hot.lines().skip(1).map(str::trim).collect();
+    let names: Vec<&str> = lines.iter().map(|line| line.split(' ').next().unwrap_or_default()).collect();
+    assert_eq!(names[..7], ["vmovups", "vaddps", "vmulps", "vmovups", "add", "cmp", "jl"], "{hot}");
+    assert!(lines[1].contains('[') && lines[2].contains('['), "{hot}");
+}
