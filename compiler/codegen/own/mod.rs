@@ -3,21 +3,28 @@
 //! An instruction set lowers kernels to its instructions over virtual registers. What is here makes code of them: it drops what nothing
 //! uses, allocates registers, and lays blocks, jumps and constants out.
 
+mod address;
 mod allocate;
 mod assemble;
 mod buffer;
 mod check;
+mod control;
 mod function;
+mod indices;
 mod instruction;
 mod layout;
+mod linear;
+mod lowering;
 mod tidy;
 
 #[cfg(test)]
 mod tests;
 
+pub use address::{Address, Base, Bound};
 pub use assemble::assemble;
 pub use buffer::Buffer;
-pub use function::{Block, Edge, Function};
+pub use function::Function;
 pub use instruction::{Flow, Instruction, InstructionSet, Need, Reach};
 pub use layout::Emitted;
+pub use lowering::{Lowering, Select, lower};
 pub use tidy::{count_uses, sweep};

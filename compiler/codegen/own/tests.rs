@@ -2,8 +2,9 @@
 
 use super::allocate::Flat;
 use super::check::check;
+use super::function::Edge;
 use super::instruction::{Flow, Instruction, InstructionSet, Need, Reach};
-use super::{Buffer, Edge, Function, assemble, count_uses, sweep};
+use super::{Buffer, Function, assemble, count_uses, sweep};
 use regalloc2::{Allocation, MachineEnv, Operand, PReg, PRegSet, RegClass, VReg};
 
 const REGISTERS: usize = 4;

@@ -4,7 +4,7 @@ use super::encode::Condition;
 use super::held::{Held, Vector, is_general};
 use super::inst::{Arg, Arithmetic, Op, Shift};
 use super::length::Length;
-use super::lower::Lowering;
+use super::lowering::Lowering;
 use super::registers::GENERAL;
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
@@ -116,7 +116,7 @@ impl Lowering<'_> {
             }
             return Ok(Held::General(self.general_binary(op, x, y)));
         }
-        if let Some(&mask) = self.subtracted_masks.get(&b) {
+        if let Some(&mask) = self.set.subtracted_masks.get(&b) {
             return self.subtract_mask(a, mask);
         }
         // A constant is read from memory by the instruction, as its second operand.
@@ -128,10 +128,10 @@ impl Lowering<'_> {
 
     /// Lane-wise on two vectors.
     pub fn binary_vectors(&mut self, op: BinaryOp, lane: Lane, a: &Vector, b: &Vector) -> Result<Vector, CodegenError> {
-        let row = simple(op, lane).or_else(|| if self.avx512 { simple_avx512(op, lane) } else { None });
+        let row = simple(op, lane).or_else(|| if self.set.avx512 { simple_avx512(op, lane) } else { None });
         if let Some(row) = row {
             return Ok(self.map2(a, b, |l, n, x, y| match op {
-                BinaryOp::And | BinaryOp::Or if l.avx512 => l.logical(op, n, x, y),
+                BinaryOp::And | BinaryOp::Or if l.set.avx512 => l.logical(op, n, x, y),
                 _ => l.two(row, n, x, y),
             }));
         }
@@ -155,11 +155,11 @@ impl Lowering<'_> {
     fn logical(&mut self, op: BinaryOp, n: Length, x: VReg, y: VReg) -> VReg {
         if op == BinaryOp::And {
             let result = self.two(&rows::VPAND, n, x, y);
-            self.conjunctions.insert(result, (x, y));
+            self.set.conjunctions.insert(result, (x, y));
             return result;
         }
-        let (conjunction, other) = if self.conjunctions.contains_key(&x) { (x, y) } else { (y, x) };
-        match self.conjunctions.get(&conjunction) {
+        let (conjunction, other) = if self.set.conjunctions.contains_key(&x) { (x, y) } else { (y, x) };
+        match self.set.conjunctions.get(&conjunction) {
             // What is overwritten is mostly a constant, which is loaded for this alone.
             Some(&(p, q)) => self.row(&rows::VPTERNLOGD, n, &[Arg::Tied(q), Arg::Use(p), Arg::Use(other), Arg::Immediate(0xEA)]),
             None => self.two(&rows::VPOR, n, x, y),
@@ -358,7 +358,7 @@ impl Lowering<'_> {
 
     /// Floats to whole numbers; the two low bits of the mode are the direction, 8 keeps inexact results from being flagged.
     pub fn round(&mut self, lane: Lane, a: &Vector, mode: i32) -> Vector {
-        let row = match self.avx512 {
+        let row = match self.set.avx512 {
             true => by_float(lane, &rows::VRNDSCALEPS, &rows::VRNDSCALEPD),
             false => by_float(lane, &rows::VROUNDPS, &rows::VROUNDPD),
         };
@@ -370,7 +370,7 @@ impl Lowering<'_> {
             1 => &rows::VPABSB,
             2 => &rows::VPABSW,
             4 => &rows::VPABSD,
-            _ if self.avx512 => &rows::VPABSQ,
+            _ if self.set.avx512 => &rows::VPABSQ,
             _ => {
                 return self.map(a, |l, n, x| {
                     let sign = l.sign_quads(n, x);
@@ -389,7 +389,7 @@ impl Lowering<'_> {
     }
 
     fn leading_zeros(&mut self, a: &Vector) -> Vector {
-        if !self.avx512 {
+        if !self.set.avx512 {
             let unused = 64 - 8 * a.bytes as i32;
             let lanes: Vec<VReg> = self.explode(a, false).into_iter().map(|x| self.leading_zeros_of(x, unused)).collect();
             return self.implode(&lanes, a.bytes);
@@ -475,7 +475,7 @@ impl Lowering<'_> {
             let shifted = self.with_number(&rows::VPAND, &shifted, kept);
             return if signed { self.extend_sign(&shifted, count, &rows::VPSUBB) } else { shifted };
         }
-        if signed && a.bytes == 8 && !self.avx512 {
+        if signed && a.bytes == 8 && !self.set.avx512 {
             let shifted = self.map(a, |l, n, x| l.one_with(row, n, x, number));
             return self.extend_sign(&shifted, count, &rows::VPSUBQ);
         }

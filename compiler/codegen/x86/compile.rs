@@ -2,9 +2,9 @@
 
 use super::fold_loads::fold_loads;
 use super::listing::text;
-use super::lower::lower;
+use super::lowering::Vectors;
 use super::set::X86;
-use crate::codegen::own::{Emitted, assemble, count_uses, sweep};
+use crate::codegen::own::{Emitted, assemble, count_uses, lower, sweep};
 use crate::codegen::{Code, CodegenError};
 use crate::kernel::Kernel;
 use crate::kernel::verify::verify;
@@ -29,7 +29,7 @@ pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenErro
 
 fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
     verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
-    let mut function = lower(kernel, machine)?;
+    let mut function = lower(kernel, Vectors::new(kernel, machine))?;
     let mut uses = count_uses(&function);
     sweep(&mut function, &mut uses);
     fold_loads(&mut function, &uses);

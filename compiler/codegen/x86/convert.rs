@@ -4,7 +4,7 @@ use super::arithmetic::by_float;
 use super::held::{Held, Vector, is_general};
 use super::inst::{Arg, Op, Width};
 use super::length::Length;
-use super::lower::Lowering;
+use super::lowering::Lowering;
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
 use crate::kernel::{BinaryOp, ConvertOp, Lane, Type, Value};
@@ -48,14 +48,14 @@ impl Lowering<'_> {
             return self.mask_to_integer(a, ty);
         }
         let from = self.ty(a);
-        if let Some(load) = self.widened_loads.get(&a).cloned() {
+        if let Some(load) = self.set.widened_loads.get(&a).cloned() {
             return self.load_widened(&load, op == ConvertOp::SignExtend, ty);
         }
         if is_general(ty) && matches!(op, ConvertOp::SignExtend | ConvertOp::ZeroExtend) {
             let vector = self.vector(a)?;
             return Ok(Held::General(self.lowest(&vector, op == ConvertOp::SignExtend)));
         }
-        if let Some(&(sum, added)) = self.narrowed_sums.get(&a) {
+        if let Some(&(sum, added)) = self.set.narrowed_sums.get(&a) {
             let vector = self.vector(sum)?;
             let result = self.pack(&vector, 1, packs(1, op == ConvertOp::NarrowSigned), added);
             return Ok(self.settle(ty, result));
@@ -114,7 +114,7 @@ impl Lowering<'_> {
     /// An instruction from the low part of a register to lanes of more bytes in a whole one.
     fn widen_parts(&mut self, a: &Vector, bytes: u32, row: &'static Row) -> Vector {
         let total = u32::from(a.lanes) * bytes;
-        let part = total.min(self.width);
+        let part = total.min(self.set.width);
         let source = part / (bytes / a.bytes);
         let parts = (0..total / part)
             .map(|i| {
@@ -226,10 +226,10 @@ impl Lowering<'_> {
         let words = self.halve(a, |l, n, low, high| l.two(rows[0], n, low, high), false);
         let words = self.words_plus(&words, added);
         let bytes = self.halve(&words, |l, n, low, high| l.two(rows[1], n, low, high), false);
-        let count = self.width / 16;
+        let count = self.set.width / 16;
         // Each 128-bit lane holds four bytes of each of the four registers.
         let order: Vec<u8> = (0..4 * count).flat_map(|i| (4 * (i % count) + i / count).to_le_bytes()).collect();
-        let length = Length::of(self.width);
+        let length = Length::of(self.set.width);
         let order = self.pool(length, &order);
         self.map(&bytes, |l, n, x| l.two(&rows::VPERMD, n, order, x))
     }
@@ -297,7 +297,7 @@ impl Lowering<'_> {
         }
         match (a.bytes, to, signed) {
             (4, Lane::F32, true) => self.map(a, |l, n, x| l.one(&rows::VCVTDQ2PS, n, x)),
-            (4, Lane::F32, false) if self.avx512 => self.map(a, |l, n, x| l.one(&rows::VCVTUDQ2PS, n, x)),
+            (4, Lane::F32, false) if self.set.avx512 => self.map(a, |l, n, x| l.one(&rows::VCVTUDQ2PS, n, x)),
             (4, Lane::F32, false) => self.unsigned_to_single(a),
             (4, _, true) => self.widen_parts(a, 8, &rows::VCVTDQ2PD),
             (4, _, false) => {
@@ -306,11 +306,11 @@ impl Lowering<'_> {
                 let float = self.widen_parts(&less, 8, &rows::VCVTDQ2PD);
                 self.with_number(&rows::VADDPD, &float, 2f64.powi(31).to_bits())
             }
-            (_, Lane::F64, _) if self.avx512 => {
+            (_, Lane::F64, _) if self.set.avx512 => {
                 let row = if signed { &rows::VCVTQQ2PD } else { &rows::VCVTUQQ2PD };
                 self.map(a, |l, n, x| l.one(row, n, x))
             }
-            (_, _, _) if self.avx512 => self.halve_parts(a, if signed { &rows::VCVTQQ2PS } else { &rows::VCVTUQQ2PS }),
+            (_, _, _) if self.set.avx512 => self.halve_parts(a, if signed { &rows::VCVTQQ2PS } else { &rows::VCVTUQQ2PS }),
             _ => {
                 let lanes = self.explode(a, signed);
                 let floats: Vec<VReg> = lanes.into_iter().map(|x| self.quad_to_float(x, to, signed)).collect();
@@ -459,7 +459,7 @@ impl Lowering<'_> {
 
     /// Binary64 to signed 64 bits; with AVX2 a lane at a time.
     fn doubles_to_signed(&mut self, a: &Vector) -> Vector {
-        if self.avx512 {
+        if self.set.avx512 {
             return self.map(a, |l, n, x| l.one(&rows::VCVTTPD2QQ, n, x));
         }
         let lanes: Vec<VReg> = (0..u32::from(a.lanes))

@@ -2,10 +2,11 @@
 
 use super::encode::{Assembler, Fields, Place, Rm};
 use super::frame::Frame;
-use super::inst::{Address, Arg, Arithmetic, Base, Inst, Op, Width};
+use super::inst::{Arg, Arithmetic, Inst, Op, Width};
 use super::length::Length;
-use super::registers::{MASK, RBP, RSP};
-use super::rows::{Row, Shape};
+use super::registers::{MASK, RBP, RSP, class};
+use super::rows::{Memory, Row, Shape};
+use crate::codegen::own::{Address, Base};
 use regalloc2::PReg;
 
 /// What instructions are written to, and the frame that their addresses count from.
@@ -37,7 +38,7 @@ impl Emitter<'_> {
     pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
         let numbers: Vec<u8> = at.iter().map(|register| register.hw_enc() as u8).collect();
         if let Op::Vector { row, length, zeroing, broadcast } = inst.op {
-            let mut fields = self.fields(row, inst, &numbers)?;
+            let mut fields = self.fields(row, inst, at)?;
             (fields.length, fields.zeroing, fields.broadcast) = (length, zeroing, broadcast);
             self.code.vector(row, &fields);
             return Ok(());
@@ -55,23 +56,28 @@ impl Emitter<'_> {
     }
 
     /// The fields of a vector instruction.
-    fn fields(&self, row: &Row, inst: &Inst, numbers: &[u8]) -> Result<Fields, String> {
-        let mut numbers = numbers.iter().copied();
+    fn fields(&self, row: &Row, inst: &Inst, at: &[PReg]) -> Result<Fields, String> {
+        let mut registers = at.iter().copied();
         let (mut explicit, mut mask, mut immediate) = (vec![], 0, None);
         for arg in &inst.args {
             match arg {
                 Arg::Immediate(number) => immediate = Some(*number as u8),
-                Arg::Memory(address) => explicit.push(Rm::Memory(self.address(address, &mut numbers)?)),
+                Arg::Memory(address) => {
+                    let numbers = &mut registers.by_ref().map(|register| register.hw_enc() as u8);
+                    explicit.push(Explicit::Memory(self.address(address, numbers)?));
+                }
                 arg => {
-                    let number = numbers.next().ok_or("an operand without a register")?;
+                    let register = registers.next().ok_or("an operand without a register")?;
                     match arg {
-                        Arg::Masked(_) => mask = number,
+                        Arg::Masked(_) => mask = register.hw_enc() as u8,
                         Arg::Tied(_) => {}
-                        _ => explicit.push(Rm::Register(number)),
+                        _ => explicit.push(Explicit::Register(register)),
                     }
                 }
             }
         }
+        check(row, &explicit, immediate.is_some())?;
+        let explicit: Vec<Rm> = explicit.into_iter().map(Explicit::field).collect();
         let register = |i: usize| match explicit.get(i) {
             Some(Rm::Register(number)) => Ok(*number),
             _ => Err(format!("operand {i} of {} is no register", row.name)),
@@ -196,6 +202,44 @@ impl Emitter<'_> {
             self.code.general(None, wide, opcode, to, from, &[]);
         }
     }
+}
+
+/// An operand that is written out.
+#[derive(Clone, Copy)]
+enum Explicit {
+    Register(PReg),
+    Memory(Place),
+}
+
+impl Explicit {
+    fn field(self) -> Rm {
+        match self {
+            Self::Register(register) => Rm::Register(register.hw_enc() as u8),
+            Self::Memory(place) => Rm::Memory(place),
+        }
+    }
+}
+
+/// Whether operands are what a row has: each in the row's file of registers, memory where it can be.
+fn check(row: &Row, explicit: &[Explicit], number: bool) -> Result<(), String> {
+    // The first operand may be left out where it is the result, and all but the result where they do not matter.
+    let files = row.files();
+    let skipped = files.len().saturating_sub(explicit.len());
+    let of = |i: usize| if i == 0 { 0 } else { i + skipped };
+    for (i, operand) in explicit.iter().enumerate() {
+        let fits = match operand {
+            Explicit::Register(register) => {
+                let file = files.get(of(i)).copied();
+                let only_memory = row.memory == Memory::Only && of(i) == row.memory_operand();
+                file.is_some_and(|file| class(file) == register.class()) && !only_memory
+            }
+            Explicit::Memory(_) => of(i) == row.memory_operand() && row.memory != Memory::No,
+        };
+        if !fits {
+            return Err(format!("operand {i} of {} is none of its kind", row.name));
+        }
+    }
+    if number != row.number { Err(format!("{} with or without a number", row.name)) } else { Ok(()) }
 }
 
 /// Flags of the last two operands, the second a register or a number.

@@ -3,7 +3,7 @@
 use super::held::Held;
 use super::inst::Arg;
 use super::length::Length;
-use super::lower::Lowering;
+use super::lowering::Lowering;
 use super::registers::MASK;
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
@@ -22,7 +22,7 @@ impl Lowering<'_> {
 
     /// The low halves of 64-bit lanes, and the high halves of others, as 32-bit lanes.
     fn even_and_odd(&mut self, n: Length, even: VReg, odd: VReg) -> VReg {
-        if !self.avx512 {
+        if !self.set.avx512 {
             return self.two_with(&rows::VPBLENDD, n, even, odd, 0xAA);
         }
         // high ? odd : even
@@ -43,7 +43,7 @@ impl Lowering<'_> {
     /// The odd 32-bit lanes each in the place of the even one before it. What was loaded is loaded again so: that takes a port for loads
     /// only, where a register would take one that products need too.
     fn odd_lanes(&mut self, n: Length, x: VReg) -> VReg {
-        match self.constant_loads.get(&x) {
+        match self.set.constant_loads.get(&x) {
             Some(&address) => self.row(&rows::VMOVSHDUP, n, &[Arg::Memory(address)]),
             None => self.one(&rows::VMOVSHDUP, n, x),
         }
@@ -51,7 +51,7 @@ impl Lowering<'_> {
 
     /// The high halves of 64-bit lanes, those of the first operand in even lanes and those of the second in odd ones.
     fn high_halves(&mut self, n: Length, even: VReg, odd: VReg) -> VReg {
-        if !self.avx512 {
+        if !self.set.avx512 {
             let even = self.one_with(&rows::VPSRLQ, n, even, 32);
             return self.two_with(&rows::VPBLENDD, n, even, odd, 0xAA);
         }
@@ -77,7 +77,7 @@ impl Lowering<'_> {
             return Ok(Held::Vector(result));
         }
         Ok(Held::Vector(self.map(&result, |l, n, x| {
-            if l.avx512 {
+            if l.set.avx512 {
                 let smallest = l.number(4, n, 1 << 31);
                 let mask = l.row_of(MASK, &rows::VPCMPD, n, &[Arg::Use(x), Arg::Use(smallest), Arg::Immediate(0)]);
                 let largest = l.number(4, n, i32::MAX as u64);
@@ -125,7 +125,7 @@ impl Lowering<'_> {
     fn round_up(&mut self, n: Length, x: VReg, (quotient, remainder, half): (VReg, VReg, VReg)) -> VReg {
         let sign = self.one_with(&rows::VPSRAD, n, x, 31);
         let threshold = self.two(&rows::VPSUBD, n, half, sign);
-        if self.avx512 {
+        if self.set.avx512 {
             // The sign of threshold − remainder, both small: −1 where the remainder is larger.
             let difference = self.two(&rows::VPSUBD, n, threshold, remainder);
             let up = self.one_with(&rows::VPSRAD, n, difference, 31);
@@ -143,8 +143,8 @@ impl Lowering<'_> {
         let parts = (0..sums.parts.len()).map(|i| {
             let (sum, x, y) = (sums.parts[i], a.parts[i], b.parts[i]);
             match op {
-                DotOp::UnsignedSigned8 if self.avx512 => self.tied(&rows::VPDPBUSD, length, sum, x, y),
-                DotOp::Signed16 if self.avx512 => self.tied(&rows::VPDPWSSD, length, sum, x, y),
+                DotOp::UnsignedSigned8 if self.set.avx512 => self.tied(&rows::VPDPBUSD, length, sum, x, y),
+                DotOp::Signed16 if self.set.avx512 => self.tied(&rows::VPDPWSSD, length, sum, x, y),
                 DotOp::Signed16 => {
                     let products = self.two(&rows::VPMADDWD, length, x, y);
                     self.add_to(length, sum, products, in_place)

@@ -1,7 +1,8 @@
 //! What a lowering of one instruction at a time leaves: loads that the instruction which alone uses them can do itself.
 
-use super::inst::{Address, Arg, Base, Function, Inst, Op};
+use super::inst::{Arg, Function, Inst, Op};
 use super::rows::{self, Shape, Tuple};
+use crate::codegen::own::{Address, Base};
 use regalloc2::VReg;
 use std::collections::HashMap;
 

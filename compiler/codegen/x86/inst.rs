@@ -3,47 +3,11 @@
 use super::encode::Condition;
 use super::length::Length;
 use super::rows::Row;
-use crate::codegen::own::{self, Flow, Instruction};
+use crate::codegen::own::{self, Address, Base, Flow, Instruction};
 use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PReg, VReg};
 
 /// A function of these instructions.
 pub(super) type Function = own::Function<Inst>;
-
-/// What an address starts from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Base {
-    /// A register.
-    Register(VReg),
-    /// The stack arrays of the kernel.
-    Locals,
-    /// The caller's arguments on the stack.
-    Arguments,
-    /// The constants behind the code.
-    Pool,
-}
-
-/// A place in memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Address {
-    /// Where it starts.
-    pub base: Base,
-    /// A register times 2 to some power up to 3.
-    pub index: Option<(VReg, u8)>,
-    /// Bytes.
-    pub displacement: i32,
-}
-
-impl Address {
-    /// A constant behind the code.
-    pub fn pool(offset: u32) -> Self {
-        Self { base: Base::Pool, index: None, displacement: offset as i32 }
-    }
-
-    /// Some bytes further on.
-    pub fn plus(self, bytes: i32) -> Self {
-        Self { displacement: self.displacement + bytes, ..self }
-    }
-}
 
 /// An operand, in the order in which the manual writes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,7 +5,7 @@ use super::encode::Condition;
 use super::held::{Bits, Held, Vector, is_general};
 use super::inst::{Arg, Arithmetic, Op};
 use super::length::Length;
-use super::lower::Lowering;
+use super::lowering::Lowering;
 use super::registers::MASK;
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
@@ -42,7 +42,7 @@ impl Lowering<'_> {
     pub fn where_float(&mut self, lane: Lane, n: Length, (x, y): (VReg, VReg), predicate: i32, yes: VReg, no: VReg) -> VReg {
         let bytes = lane.bytes();
         let args = [Arg::Use(x), Arg::Use(y), Arg::Immediate(predicate)];
-        if self.avx512 {
+        if self.set.avx512 {
             let mask = self.row_of(MASK, by_float(lane, &rows::VCMPPS_K, &rows::VCMPPD_K), n, &args);
             return self.blend_bits(bytes, n, mask, yes, no);
         }
@@ -75,7 +75,7 @@ impl Lowering<'_> {
             return Ok(Held::General(result));
         }
         let (x, y) = (self.vector(a)?, self.vector(b)?);
-        let held = match self.avx512 {
+        let held = match self.set.avx512 {
             true => Held::Bits(self.compare_bits(op, ty.lane, &x, &y)),
             false => Held::Vector(self.compare_lanes(op, ty.lane, &x, &y)),
         };
@@ -295,14 +295,14 @@ impl Lowering<'_> {
     /// A truth value of a general-purpose register in every lane.
     pub fn splat_truth(&mut self, register: VReg, lanes: u16) -> Held {
         let ones = self.negate(register);
-        if self.avx512 {
+        if self.set.avx512 {
             let mask = self.row_of(MASK, &rows::KMOVQ_LOAD, Length::X, &[Arg::Use(ones)]);
             return Held::Bits(Bits { lanes, per: lanes.min(64), parts: vec![mask; usize::from(lanes.div_ceil(64))] });
         }
         let word = self.one(&rows::VMOVD, Length::X, ones);
         let total = u32::from(lanes) * 4;
-        let part = self.one(&rows::VBROADCASTSS, Length::of(total.min(self.width)), word);
-        Held::Vector(Vector { bytes: 4, lanes, parts: vec![part; total.div_ceil(self.width) as usize] })
+        let part = self.one(&rows::VBROADCASTSS, Length::of(total.min(self.set.width)), word);
+        Held::Vector(Vector { bytes: 4, lanes, parts: vec![part; total.div_ceil(self.set.width) as usize] })
     }
 
     /// One lane of a mask as 0 or 1.
@@ -352,7 +352,7 @@ impl Lowering<'_> {
         let length = a.length();
         let parts = match self.get(mask)? {
             Held::Bits(bits) => {
-                let bits = self.bits_at(&bits, a.lanes.min((self.width / 4) as u16));
+                let bits = self.bits_at(&bits, a.lanes.min((self.set.width / 4) as u16));
                 let ones = self.number(4, length, u64::MAX);
                 let pairs = a.parts.iter().zip(&bits.parts);
                 pairs
@@ -377,9 +377,9 @@ impl Lowering<'_> {
             _ => &rows::VPMOVM2Q,
         };
         let total = u32::from(bits.lanes) * bytes;
-        let per = bits.lanes.min((self.width / bytes) as u16);
+        let per = bits.lanes.min((self.set.width / bytes) as u16);
         let bits = self.bits_at(bits, per);
-        let length = Length::of(total.min(self.width));
+        let length = Length::of(total.min(self.set.width));
         let parts = bits.parts.iter().map(|&x| self.one(row, length, x)).collect();
         Vector { bytes, lanes: bits.lanes, parts }
     }

@@ -3,13 +3,14 @@
 use super::convert::widening;
 use super::encode::Condition;
 use super::held::{Held, Vector, is_general};
-use super::inst::{Address, Arg, Op, Shift, Width};
+use super::inst::{Arg, Op, Shift, Width};
 use super::length::Length;
-use super::lower::Lowering;
+use super::lowering::Lowering;
 use super::permute::broadcast;
 use super::registers::VECTOR;
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
+use crate::codegen::own::Address;
 use crate::kernel::{Bounds, Buffer, BufferKind, Inst, Type, Value};
 use regalloc2::VReg;
 
@@ -27,7 +28,7 @@ impl Lowering<'_> {
         }
         let bytes = ty.lane.bytes();
         let total = u32::from(ty.lanes) * bytes;
-        let part = total.min(self.width);
+        let part = total.min(self.set.width);
         let loaded = u32::from(active) * bytes;
         let constant = self.kernel.buffer(buffer).kind == BufferKind::Input;
         let parts = (0..total / part)
@@ -38,7 +39,7 @@ impl Lowering<'_> {
                     some if some >= part => {
                         let register = self.load_some(place, part);
                         if part >= 16 && constant {
-                            self.constant_loads.insert(register, place);
+                            self.set.constant_loads.insert(register, place);
                         }
                         register
                     }
@@ -71,7 +72,7 @@ impl Lowering<'_> {
 
     /// Some bytes in the low end of a register, zeros behind them.
     fn load_partly(&mut self, place: Address, bytes: u32, lane: u32, length: Length) -> VReg {
-        if self.avx512 {
+        if self.set.avx512 {
             let row = masked_rows(lane).0;
             let mask = self.constant_bits((1 << (bytes / lane)) - 1, 64).parts[0];
             let result = self.register(VECTOR);
@@ -133,7 +134,7 @@ impl Lowering<'_> {
         let address = self.address(buffer, (index, offset))?;
         let (from, to) = (self.kernel.buffer(buffer).lane.bytes(), ty.lane.bytes());
         let total = u32::from(ty.lanes) * to;
-        let part = total.min(self.width);
+        let part = total.min(self.set.width);
         let source = part / (to / from);
         let row = widening(from, to, signed);
         let parts = (0..total / part).map(|i| self.row(row, Length::of(part), &[Arg::Memory(address.plus((i * source) as i32))])).collect();
@@ -184,7 +185,7 @@ impl Lowering<'_> {
 
     /// Some low bytes of a register.
     fn store_partly(&mut self, place: Address, register: VReg, bytes: u32, lane: u32, length: Length) {
-        if self.avx512 {
+        if self.set.avx512 {
             let mask = self.constant_bits((1 << (bytes / lane)) - 1, 64).parts[0];
             let args = vec![Arg::Memory(place), Arg::Masked(mask), Arg::Use(register)];
             self.store_row(masked_rows(lane).1, length, args);
@@ -220,21 +221,21 @@ impl Lowering<'_> {
         let place = self.address(buffer, at)?;
         let lane = ty.lane.bytes();
         let (bytes, total) = (u32::from(group) * lane, u32::from(ty.lanes) * lane);
-        let length = Length::of(total.min(self.width));
+        let length = Length::of(total.min(self.set.width));
         let row = match bytes {
             1..=8 => broadcast(bytes),
-            16 if self.avx512 => &rows::VBROADCASTI32X4,
+            16 if self.set.avx512 => &rows::VBROADCASTI32X4,
             16 => &rows::VBROADCASTI128,
             32 if length == Length::Z => {
                 let low = self.load_some(place, 32);
                 let part = self.two_with(&rows::VINSERTI64X4, Length::Z, low, low, 1);
-                let parts = vec![part; total.div_ceil(self.width) as usize];
+                let parts = vec![part; total.div_ceil(self.set.width) as usize];
                 return Ok(Held::Vector(Vector { bytes: lane, lanes: ty.lanes, parts }));
             }
             _ => return self.bug(format_args!("a group of {group} elements splat over {ty}")),
         };
         let part = self.row(row, length, &[Arg::Memory(place)]);
-        Ok(Held::Vector(Vector { bytes: lane, lanes: ty.lanes, parts: vec![part; total.div_ceil(self.width) as usize] }))
+        Ok(Held::Vector(Vector { bytes: lane, lanes: ty.lanes, parts: vec![part; total.div_ceil(self.set.width) as usize] }))
     }
 
     /// Each lane from its own index, one by one.
@@ -280,7 +281,7 @@ impl Lowering<'_> {
         }
         let (bytes, total) = (ty.lane.bytes(), ty.lane.bytes() * u32::from(ty.lanes));
         let zero = self.number(bytes, Length::X, 0);
-        Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts: vec![zero; total.div_ceil(self.width) as usize] }))
+        Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts: vec![zero; total.div_ceil(self.set.width) as usize] }))
     }
 
     /// An index plus an offset, limited to the buffer if that is wanted.

@@ -3,7 +3,6 @@
 mod arithmetic;
 mod back_end;
 mod compile;
-mod control;
 mod convert;
 mod emit;
 mod encode;
@@ -11,17 +10,16 @@ mod fixed;
 mod fold_loads;
 mod frame;
 mod held;
-mod index;
 mod inst;
 mod length;
-mod linear;
 mod listing;
-mod lower;
+mod lowering;
 mod mask;
 mod memory;
 mod permute;
 mod registers;
 mod rows;
+mod select;
 mod set;
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::held::{Bits, Held, Vector, is_general};
 use super::inst::{Arg, Op, Width};
 use super::length::Length;
-use super::lower::Lowering;
+use super::lowering::Lowering;
 use super::registers::MASK;
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
@@ -13,8 +13,8 @@ use regalloc2::VReg;
 impl Lowering<'_> {
     /// Some bytes of a vector in the low end of a register: a power of two of them, at a multiple of their number.
     pub fn piece(&mut self, a: &Vector, at: u32, bytes: u32) -> VReg {
-        let part = a.parts[(at / self.width) as usize];
-        let within = at % self.width;
+        let part = a.parts[(at / self.set.width) as usize];
+        let within = at % self.set.width;
         if within == 0 {
             return part;
         }
@@ -25,7 +25,7 @@ impl Lowering<'_> {
         }
         if chunk > 0 {
             let chunk = Arg::Immediate(chunk as i32);
-            result = match self.avx512 {
+            result = match self.set.avx512 {
                 true => self.row(&rows::VEXTRACTI32X4, if within >= 32 { Length::Z } else { Length::Y }, &[Arg::Use(part), chunk]),
                 false => self.row(&rows::VEXTRACTI128, Length::Y, &[Arg::Use(part), chunk]),
             };
@@ -38,7 +38,7 @@ impl Lowering<'_> {
         let total = u32::from(lanes) * bytes;
         let mut parts = pieces.to_vec();
         let mut share = total / parts.len() as u32;
-        while parts.len() > 1 && share < self.width {
+        while parts.len() > 1 && share < self.set.width {
             parts = parts.chunks(2).map(|pair| self.joined(pair[0], pair[1], share)).collect();
             share *= 2;
         }
@@ -52,7 +52,7 @@ impl Lowering<'_> {
             2 => &rows::VPUNPCKLWD,
             4 => &rows::VPUNPCKLDQ,
             8 => &rows::VPUNPCKLQDQ,
-            16 if self.avx512 => return self.two_with(&rows::VINSERTI32X4, Length::Y, low, high, 1),
+            16 if self.set.avx512 => return self.two_with(&rows::VINSERTI32X4, Length::Y, low, high, 1),
             16 => return self.two_with(&rows::VINSERTI128, Length::Y, low, high, 1),
             _ => return self.two_with(&rows::VINSERTI64X4, Length::Z, low, high, 1),
         };
@@ -137,8 +137,8 @@ impl Lowering<'_> {
         let bytes = ty.lane.bytes();
         let scalar = self.vector(a)?;
         let total = bytes * u32::from(ty.lanes);
-        let part = self.one(broadcast(bytes), Length::of(total.min(self.width)), scalar.parts[0]);
-        Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts: vec![part; total.div_ceil(self.width) as usize] }))
+        let part = self.one(broadcast(bytes), Length::of(total.min(self.set.width)), scalar.parts[0]);
+        Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts: vec![part; total.div_ceil(self.set.width) as usize] }))
     }
 
     /// One lane.
@@ -169,7 +169,7 @@ impl Lowering<'_> {
         if lanes.lanes == 1 {
             return Held::General(self.extract_truth(&Held::Vector(lanes), 0));
         }
-        if self.avx512 { Held::Bits(self.lanes_to_bits(&lanes)) } else { Held::Vector(lanes) }
+        if self.set.avx512 { Held::Bits(self.lanes_to_bits(&lanes)) } else { Held::Vector(lanes) }
     }
 
     /// The lanes of a, then those of b.
@@ -201,8 +201,8 @@ impl Lowering<'_> {
 
     fn part_of(&mut self, a: &Vector, first: u16, lanes: u16) -> Vector {
         let (at, total) = (u32::from(first) * a.bytes, u32::from(lanes) * a.bytes);
-        let parts = match total >= self.width {
-            true => a.parts[(at / self.width) as usize..((at + total) / self.width) as usize].to_vec(),
+        let parts = match total >= self.set.width {
+            true => a.parts[(at / self.set.width) as usize..((at + total) / self.set.width) as usize].to_vec(),
             false => vec![self.piece(a, at, total)],
         };
         Vector { bytes: a.bytes, lanes, parts }

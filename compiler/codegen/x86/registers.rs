@@ -1,5 +1,6 @@
 //! The registers of x86-64, by their numbers in instructions, and what the System V convention makes of them.
 
+use super::rows::File;
 use regalloc2::RegClass;
 
 /// General-purpose registers.
@@ -22,3 +23,12 @@ pub(super) const PARAMETERS: [usize; 6] = [7, 6, 2, 1, 8, 9];
 pub(super) const VOLATILE: [usize; 9] = [0, 1, 2, 6, 7, 8, 9, 10, 11];
 /// Registers that it must save. rbp is the frame's.
 pub(super) const SAVED: [usize; 5] = [3, 12, 13, 14, 15];
+
+/// The class of a file of registers.
+pub(super) fn class(file: File) -> RegClass {
+    match file {
+        File::General => GENERAL,
+        File::Vector => VECTOR,
+        File::Mask => MASK,
+    }
+}

@@ -6,7 +6,7 @@ use super::frame::Frame;
 use super::inst::{Inst, Op};
 use super::length::Length;
 use super::registers::{GENERAL, MASK, RAX, RSP, SAVED, VECTOR, VOLATILE};
-use super::rows::{self, Row};
+use super::rows::{self, Feature, Row};
 use crate::codegen::own::{InstructionSet, Need, Reach};
 use crate::machine::Machine;
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
@@ -27,6 +27,10 @@ impl X86 {
     /// Of a machine.
     pub fn new(machine: &Machine) -> Self {
         Self { vectors: machine.registers.count().into(), vector_bytes: machine.vector_bytes().into() }
+    }
+
+    fn has_avx512(&self) -> bool {
+        self.vector_bytes == 64
     }
 
     fn copy(&self, from: PReg, to: PReg, code: &mut Assembler) {
@@ -96,6 +100,11 @@ impl InstructionSet for X86 {
     }
 
     fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+        if let Op::Vector { row, length, .. } = inst.op
+            && (!row.has(length) || length.bytes() > self.vector_bytes || row.feature == Feature::Avx512 && !self.has_avx512())
+        {
+            return Err(format!("{} of {} bytes, which this level does not have", row.name, length.bytes()));
+        }
         Emitter { frame, code }.inst(inst, at)
     }
 

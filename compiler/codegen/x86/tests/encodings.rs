@@ -2,7 +2,7 @@
 
 use crate::codegen::x86::encode::{Assembler, Fields, Place, Rm};
 use crate::codegen::x86::length::Length;
-use crate::codegen::x86::rows::{ALL, Row, Shape};
+use crate::codegen::x86::rows::{ALL, Feature, File, Memory, Row, Shape};
 use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind, Register};
 
 fn decode(row: &Row, fields: &Fields) -> Instruction {
@@ -30,113 +30,100 @@ fn number(register: Register) -> usize {
     first.into_iter().find_map(distance).expect("a register of these files")
 }
 
-fn lengths(row: &Row) -> Vec<Length> {
-    let whole = row.name.starts_with("vperm") && !row.name.contains("vpermt2");
-    let pieces = row.name.contains("64x4");
-    let across = row.name.contains("128") || row.name.contains("32x4");
-    // Those that move an element, and those of mask registers, have one length.
-    let elements = ["vmovd", "vmovq", "vmovss", "vmovsd", "vpextr", "vpinsr", "vcvtsi2", "vcvttsd2si", "k", "s"];
-    if row.shape == Shape::General || elements.iter().any(|start| row.name.starts_with(start)) {
-        return vec![Length::X];
+/// The file of a register.
+fn file(register: Register) -> File {
+    match () {
+        () if register.is_vector_register() => File::Vector,
+        () if register.is_k() => File::Mask,
+        () => File::General,
     }
-    let all = [Length::X, Length::Y, Length::Z];
-    let fits = |n: &Length| match n {
-        Length::X => !whole && !pieces && !across,
-        Length::Y => !pieces,
-        Length::Z => row.evex.is_some(),
-    };
-    all.into_iter().filter(fits).collect()
+}
+
+/// Fields with the given registers.
+fn fields(row: &Row, length: Length, reg: u8, vvvv: u8, rm: Rm) -> Fields {
+    Fields {
+        reg: if let Shape::Vm(digit) = row.shape { digit } else { reg },
+        vvvv: if matches!(row.shape, Shape::Rm | Shape::Mr) { 0 } else { vvvv },
+        rm,
+        length,
+        mask: 0,
+        zeroing: false,
+        broadcast: false,
+        immediate: if row.shape == Shape::Rvmr { Some(9 << 4) } else { row.number.then_some(1) },
+    }
+}
+
+fn forms() -> impl Iterator<Item = (&'static Row, Length)> {
+    let lengths = [Length::X, Length::Y, Length::Z];
+    ALL.iter().flat_map(move |&row| lengths.into_iter().filter(|&length| row.has(length)).map(move |length| (row, length)))
+}
+
+/// The operands' numbers in the order of the manual.
+fn ordered(row: &Row, a: usize, b: usize, c: usize) -> Vec<usize> {
+    match row.shape {
+        Shape::Rvm => vec![a, b, c],
+        Shape::Rm => vec![a, c],
+        Shape::Mr => vec![c, a],
+        Shape::Vm(_) => vec![b, c],
+        Shape::Rvmr => vec![a, b, c, 9],
+        Shape::General => vec![a, c, b],
+    }
 }
 
 #[test]
-fn rows_decode_to_their_names_and_operands() {
-    for row in ALL {
-        for length in lengths(row) {
-            let immediate = matches!(row.shape, Shape::Vm(_)) || takes_immediate(row);
-            let fields = |reg: u8, vvvv: u8, rm: Rm| Fields {
-                reg: if let Shape::Vm(digit) = row.shape { digit } else { reg },
-                vvvv: if matches!(row.shape, Shape::Rvm | Shape::Rvmr | Shape::General | Shape::Vm(_)) { vvvv } else { 0 },
-                rm,
-                length,
-                mask: 0,
-                zeroing: false,
-                broadcast: false,
-                immediate: if row.shape == Shape::Rvmr { Some(9 << 4) } else { immediate.then_some(1) },
-            };
-            let masks = row.name.starts_with('k');
-            let [a, b, c] = if masks { [1, 2, 3] } else { [3, 7, 5] };
-            let in_memory = matches!(row.name, "vpmovm2b" | "vpmovm2w" | "vpmovm2d" | "vpmovm2q")
-                || masks
-                || row.vex.is_some() && matches!(row.shape, Shape::Vm(_));
-            // Registers.
-            let moves_element = matches!(row.name, "vmovss" | "vmovsd") || row.name == "vbroadcasti128" || row.name == "vbroadcasti32x4";
-            let only_memory = moves_element || row.name == "kmovq" && row.opcode == 0x91;
-            if !only_memory {
-                let decoded = decode(row, &fields(a, b, Rm::Register(c)));
-                let wanted: Vec<usize> = match row.shape {
-                    Shape::Rvm => vec![a, b, c],
-                    Shape::Rm => vec![a, c],
-                    Shape::Mr => vec![c, a],
-                    Shape::Vm(_) => vec![b, c],
-                    Shape::Rvmr => vec![a, b, c, 9],
-                    Shape::General => vec![a, c, b],
-                }
-                .into_iter()
-                .map(usize::from)
-                .collect();
-                assert_eq!(registers(&decoded), wanted, "{}", row.name);
-            }
-            // The second half of the registers.
-            if row.evex.is_some() && !only_memory && !matches!(row.shape, Shape::Rvmr) {
-                let to_mask = row.name.starts_with("vpcmp") || row.name.starts_with("vcmp");
-                let general = ["vmovd", "vmovq", "vpextr", "vpinsr", "vcvttsd2si", "vcvtsi2", "vpmovm2"];
-                let narrow = general.iter().any(|start| row.name.starts_with(start));
-                let fields =
-                    fields(if to_mask || row.name == "vcvttsd2si" { 3 } else { 19 }, 23, Rm::Register(if narrow { 5 } else { 29 }));
-                let decoded = decode(row, &fields);
-                if !narrow && matches!(row.shape, Shape::Rvm) {
-                    assert_eq!(registers(&decoded)[1..], [23, 29], "{}", row.name);
-                }
-            }
-            // Memory, at a distance that counts units and at one that does not.
-            let from_memory = row.name != "kmovq" || matches!(row.opcode, 0x90 | 0x91);
-            if !in_memory && from_memory && !matches!(row.shape, Shape::Vm(_)) || masks && matches!(row.opcode, 0x90 | 0x91) {
-                // A high register wants EVEX, where displacements of one byte count units.
-                let registers = if row.evex.is_some() && row.shape != Shape::Rvmr { vec![a, 17] } else { vec![a] };
-                let to_mask = row.name.starts_with("vpcmp") || row.name.starts_with("vcmp") || row.name == "vcvttsd2si";
-                let registers = registers.into_iter().filter(|&r| r < 8 || !to_mask);
-                for (register, displacement) in registers.flat_map(|r| [0, 2, 48, 128, 1000].map(|d| (r, d))) {
-                    let place = Place::Sum { base: 13, index: Some((9, 2)), displacement };
-                    let decoded = decode(row, &fields(register, b, Rm::Memory(place)));
-                    let found = (decoded.memory_base(), decoded.memory_index(), decoded.memory_index_scale());
-                    assert_eq!(found, (Register::R13, Register::R9, 4), "{}", row.name);
-                    assert_eq!(decoded.memory_displacement64(), displacement as u64, "{} {length:?}", row.name);
-                }
-            }
+fn rows_decode_to_their_names_and_registers() {
+    for (row, length) in forms().filter(|(row, _)| row.memory != Memory::Only) {
+        let decoded = decode(row, &fields(row, length, 1, 2, Rm::Register(3)));
+        assert_eq!(registers(&decoded), ordered(row, 1, 2, 3), "{}", row.name);
+        let operands = (0..decoded.op_count()).filter(|&i| decoded.op_kind(i) == OpKind::Register);
+        let files: Vec<File> = operands.map(|i| file(decoded.op_register(i))).collect();
+        assert_eq!(files, row.files(), "{}", row.name);
+    }
+}
+
+/// AVX-512 has vector registers from 16 on.
+#[test]
+fn rows_reach_the_second_half_of_the_vector_registers() {
+    let high = |file: File, number: u8| if file == File::Vector { number } else { number - 16 };
+    for (row, length) in forms().filter(|(row, _)| row.memory != Memory::Only && row.evex.is_some() && row.shape != Shape::Rvmr) {
+        let [a, b, c] = [(row.reg, 19), (row.vvvv, 23), (row.rm, 21)].map(|(file, number)| high(file, number));
+        let decoded = decode(row, &fields(row, length, a, b, Rm::Register(c)));
+        assert_eq!(registers(&decoded), ordered(row, a.into(), b.into(), c.into()), "{}", row.name);
+    }
+}
+
+/// At distances that count units and at such that do not; a high register wants EVEX, where displacements of one byte count units.
+#[test]
+fn rows_decode_to_their_memory() {
+    for (row, length) in forms().filter(|(row, _)| row.memory != Memory::No) {
+        let high = row.evex.is_some() && row.shape != Shape::Rvmr && row.reg == File::Vector;
+        let registers = if high { vec![3, 17] } else { vec![3] };
+        for (register, displacement) in registers.into_iter().flat_map(|r| [0, 2, 48, 128, 1000].map(|d| (r, d))) {
+            let place = Place::Sum { base: 13, index: Some((9, 2)), displacement };
+            let decoded = decode(row, &fields(row, length, register, 7, Rm::Memory(place)));
+            let found = (decoded.memory_base(), decoded.memory_index(), decoded.memory_index_scale());
+            assert_eq!(found, (Register::R13, Register::R9, 4), "{}", row.name);
+            assert_eq!(decoded.memory_displacement64(), displacement as u64, "{} {length:?}", row.name);
+            assert_eq!(decoded.op_kind(row.memory_operand() as u32), OpKind::Memory, "{}", row.name);
         }
     }
 }
 
-/// Rows with a number, beside the shifts.
-fn takes_immediate(row: &Row) -> bool {
-    let starts = [
-        "vcmp",
-        "vpcmpb",
-        "vpcmpw",
-        "vpcmpd",
-        "vpcmpq",
-        "vpcmpu",
-        "vround",
-        "vrndscale",
-        "vpternlog",
-        "vextract",
-        "vinsert",
-        "vpextr",
-        "vpinsr",
-        "vshufps",
-        "vpblendd",
-        "vcvtps2ph",
-        "kshift",
-    ];
-    starts.iter().any(|start| row.name.starts_with(start)) || row.name == "vpermq" && row.opcode == 0
+/// What a row says of its bytes in memory is what is read or written.
+#[test]
+fn rows_access_as_many_bytes_as_they_say() {
+    for (row, length) in forms().filter(|(row, _)| row.memory != Memory::No) {
+        let place = Place::Sum { base: 13, index: None, displacement: 0 };
+        let decoded = decode(row, &fields(row, length, 3, 7, Rm::Memory(place)));
+        assert_eq!(decoded.memory_size().size() as u32, row.tuple.bytes(length), "{} {length:?}", row.name);
+    }
+}
+
+/// AVX-512 alone has what has no VEX encoding, and mask registers.
+#[test]
+fn features_are_those_of_the_encodings() {
+    for row in ALL {
+        let masks = row.files().contains(&File::Mask);
+        assert_eq!(row.feature == Feature::Avx512, row.vex.is_none() || masks, "{}", row.name);
+    }
 }

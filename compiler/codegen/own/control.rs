@@ -1,14 +1,11 @@
 //! Loops, branches and failures. Only jumps carry values along an edge, so that no edge needs a block of its own later.
 
-use super::encode::Condition;
-use super::held::{Bits, Held, Vector, is_general};
-use super::inst::{Arg, Arithmetic, Op};
+use super::address::Bound;
+use super::function::{Block, Edge};
 use super::linear::Scope;
-use super::lower::Lowering;
-use super::registers::{GENERAL, MASK, VECTOR};
+use super::lowering::{Lowering, Select};
 use crate::codegen::CodegenError;
-use crate::codegen::own::{Block, Edge};
-use crate::kernel::{Inst, Lane, Region, Type, Value};
+use crate::kernel::{Inst, Region, Value};
 use regalloc2::VReg;
 
 /// What a counted loop runs over.
@@ -18,9 +15,9 @@ struct Counter {
     step: i64,
 }
 
-impl Lowering<'_> {
+impl<S: Select> Lowering<'_, S> {
     /// An instruction with regions, or one that may leave the kernel.
-    pub fn control(&mut self, inst: &Inst, results: &[Value]) -> Result<(), CodegenError> {
+    pub(super) fn control(&mut self, inst: &Inst, results: &[Value]) -> Result<(), CodegenError> {
         match inst {
             Inst::For { start, end, step, carried, body } => {
                 self.counted_loop(&Counter { start: *start, end: *end, step: *step }, carried, body, results)
@@ -31,7 +28,7 @@ impl Lowering<'_> {
                 let condition = self.general(*condition)?;
                 let failure = self.failure(*status);
                 let (go_on, fail) = (self.function.block(), self.function.block());
-                self.branch(Op::TestBranch, vec![Arg::Use(condition)], [fail, go_on]);
+                self.branch(S::branch_if(condition), [fail, go_on]);
                 self.start(fail);
                 self.jump(failure, vec![]);
                 self.start(go_on);
@@ -42,53 +39,33 @@ impl Lowering<'_> {
     }
 
     fn jump(&mut self, to: Block, arguments: Vec<VReg>) {
-        self.end(Op::Jump, vec![], vec![Edge { to, arguments }]);
+        self.end(S::jump(), vec![Edge { to, arguments }]);
     }
 
-    fn branch(&mut self, op: Op, args: Vec<Arg>, to: [Block; 2]) {
+    fn branch(&mut self, inst: S::Inst, to: [Block; 2]) {
         let edges = to.map(|to| Edge { to, arguments: vec![] });
-        self.end(op, args, edges.to_vec());
+        self.end(inst, edges.to_vec());
     }
 
     /// Values in the registers that block parameters of their types have.
     fn arguments(&mut self, values: &[Value]) -> Result<Vec<VReg>, CodegenError> {
         let mut arguments = vec![];
         for &value in values {
-            match self.get(value)? {
-                Held::General(register) => arguments.push(register),
-                Held::Vector(vector) if self.ty(value).lane == Lane::Mask => arguments.extend(self.mask_at(&vector, 4).parts),
-                Held::Vector(vector) => arguments.extend(vector.parts),
-                Held::Bits(bits) => {
-                    let per = bits.lanes.min(64);
-                    arguments.extend(self.bits_at(&bits, per).parts);
-                }
-            }
+            let held = self.get(value)?;
+            arguments.extend(S::registers(self, self.ty(value), held));
         }
         Ok(arguments)
     }
 
-    /// Block parameters that hold a value of a type.
-    fn param(&mut self, block: Block, ty: Type) -> Held {
-        let (class, count) = match ty.lane {
-            _ if is_general(ty) => (GENERAL, 1),
-            Lane::Mask if self.avx512 => (MASK, usize::from(ty.lanes.div_ceil(64))),
-            lane => {
-                let bytes = if lane == Lane::Mask { 4 } else { lane.bytes() };
-                (VECTOR, (u32::from(ty.lanes) * bytes).div_ceil(self.width) as usize)
-            }
+    /// Block parameters that hold values of the types of others.
+    fn params(&mut self, block: Block, like: &[Value]) -> Vec<S::Held> {
+        let param = |&value: &Value| {
+            let ty = self.ty(value);
+            let parts: Vec<VReg> = self.set.classes(ty).into_iter().map(|class| self.register(class)).collect();
+            self.function.at(block).params.extend(&parts);
+            self.set.held(ty, parts)
         };
-        let parts: Vec<VReg> = (0..count).map(|_| self.register(class)).collect();
-        self.function.at(block).params.extend(&parts);
-        match ty.lane {
-            _ if class == GENERAL => Held::General(parts[0]),
-            _ if class == MASK => Held::Bits(Bits { lanes: ty.lanes, per: ty.lanes.min(64), parts }),
-            Lane::Mask => Held::Vector(Vector { bytes: 4, lanes: ty.lanes, parts }),
-            lane => Held::Vector(Vector { bytes: lane.bytes(), lanes: ty.lanes, parts }),
-        }
-    }
-
-    fn params(&mut self, block: Block, like: &[Value]) -> Vec<Held> {
-        like.iter().map(|&value| self.param(block, self.ty(value))).collect()
+        like.iter().map(param).collect()
     }
 
     /// Opens the scope of a region whose code does not belong to the block that is written, with what it hands to its next round.
@@ -108,11 +85,10 @@ impl Lowering<'_> {
     fn counted_loop(&mut self, counter: &Counter, carried: &[Value], body: &Region, results: &[Value]) -> Result<(), CodegenError> {
         let (first, last) = (self.known(counter.start), self.known(counter.end));
         let certain = first.zip(last).is_some_and(|(first, last)| first < last);
-        let small = last.and_then(|last| i32::try_from(last).ok());
         let start = self.general(counter.start)?;
-        let end = match small {
-            Some(number) => Arg::Immediate(number),
-            None => Arg::Use(self.general(counter.end)?),
+        let end = match last.filter(|&number| S::compares_with(number)) {
+            Some(number) => Bound::Number(number),
+            None => Bound::Register(self.general(counter.end)?),
         };
         let begin = self.arguments(carried)?;
         let (head, exit) = (self.function.block(), self.function.block());
@@ -123,7 +99,7 @@ impl Lowering<'_> {
             self.jump(head, entry);
         } else {
             let (enter, skip) = (self.function.block(), self.function.block());
-            self.branch(Op::CompareBranch(Condition::Less), vec![Arg::Use(start), end], [enter, skip]);
+            self.branch(S::branch_if_less(start, end), [enter, skip]);
             self.start(skip);
             self.jump(exit, begin);
             self.start(enter);
@@ -134,31 +110,31 @@ impl Lowering<'_> {
         self.function.at(head).params.push(i);
         let inside = self.params(head, carried);
         let Some((&index, rest)) = body.params.split_first() else { return self.bug("a counted loop without a counter") };
-        self.define(index, Held::General(i));
+        self.define(index, S::held_scalar(i));
         for (&param, held) in rest.iter().zip(inside) {
             self.define(param, held);
         }
         self.statements(body)?;
         let yields = self.arguments(&body.yields)?;
         let next = self.scalar();
-        match i32::try_from(counter.step) {
-            Ok(step) => self.emit(Op::Arithmetic(Arithmetic::Add), vec![Arg::Def(next), Arg::Tied(i), Arg::Immediate(step)]),
-            Err(_) => {
+        match S::advance(next, i, counter.step) {
+            Some(inst) => self.push(inst),
+            None => {
                 let step = self.scalar();
-                self.emit(Op::Constant(counter.step), vec![Arg::Def(step)]);
-                self.emit(Op::Arithmetic(Arithmetic::Add), vec![Arg::Def(next), Arg::Tied(i), Arg::Use(step)]);
+                self.push(S::number(step, counter.step));
+                self.push(S::sum(next, i, step));
             }
         }
         let again: Vec<VReg> = std::iter::once(next).chain(yields.iter().copied()).collect();
-        self.leave(Op::CompareBranch(Condition::Less), vec![Arg::Use(next), end], (head, again), (exit, yields));
+        self.leave(S::branch_if_less(next, end), (head, again), (exit, yields));
         self.finish_loop(head, exit, inner_loops, results);
         Ok(())
     }
 
     /// The end of a loop's body: again, or out of it.
-    fn leave(&mut self, op: Op, args: Vec<Arg>, again: (Block, Vec<VReg>), out: (Block, Vec<VReg>)) {
+    fn leave(&mut self, inst: S::Inst, again: (Block, Vec<VReg>), out: (Block, Vec<VReg>)) {
         let (latch, leave) = (self.function.block(), self.function.block());
-        self.branch(op, args, [latch, leave]);
+        self.branch(inst, [latch, leave]);
         self.start(latch);
         self.jump(again.0, again.1);
         self.start(leave);
@@ -193,7 +169,7 @@ impl Lowering<'_> {
         let Some((&condition, next)) = body.yields.split_first() else { return self.bug("a loop without a condition") };
         let condition = self.general(condition)?;
         let next = self.arguments(next)?;
-        self.leave(Op::TestBranch, vec![Arg::Use(condition)], (head, next.clone()), (exit, next));
+        self.leave(S::branch_if(condition), (head, next.clone()), (exit, next));
         self.finish_loop(head, exit, inner_loops, results);
         Ok(())
     }
@@ -201,7 +177,7 @@ impl Lowering<'_> {
     fn either(&mut self, condition: Value, then: &Region, otherwise: &Region, results: &[Value]) -> Result<(), CodegenError> {
         let condition = self.general(condition)?;
         let (yes, no, after) = (self.function.block(), self.function.block(), self.function.block());
-        self.branch(Op::TestBranch, vec![Arg::Use(condition)], [yes, no]);
+        self.branch(S::branch_if(condition), [yes, no]);
         for (block, region) in [(yes, then), (no, otherwise)] {
             self.open(&[]);
             self.start(block);

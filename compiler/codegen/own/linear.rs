@@ -1,16 +1,16 @@
 //! Sums of multiples of registers, and which of them have been computed.
 
-use crate::codegen::own::Block;
+use super::function::Block;
 use crate::kernel::Buffer;
 use regalloc2::VReg;
 use std::collections::HashMap;
 
 /// Registers with factors, in the order of the registers, none twice and no factor 0.
-pub(super) type Terms = Vec<(VReg, i64)>;
+pub type Terms = Vec<(VReg, i64)>;
 
 /// A sum.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Linear {
+pub struct Linear {
     /// What is not constant.
     pub terms: Terms,
     /// What is.
@@ -44,7 +44,7 @@ impl Linear {
 
 /// What has been computed in a region and may be used again in it and in regions inside it.
 #[derive(Default)]
-pub(super) struct Scope {
+pub struct Scope {
     /// The block in which what is wanted inside a nested region can be computed.
     pub outlet: Option<Block>,
     /// Whether it is a loop that hands values to its next round.

@@ -1,15 +1,15 @@
 //! Scalar 64-bit integers as sums of multiples of registers, and addresses made of them. What does not change in a loop is computed
 //! before it: a part of a sum is computed in the region where its registers are defined.
 
-use super::inst::{Address, Arg, Arithmetic, Base, Inst as MachineInst, Op, Shift};
+use super::address::{Address, Base};
 use super::linear::{Linear, Scope, Terms};
-use super::lower::Lowering;
+use super::lowering::{Lowering, Select};
 use crate::codegen::CodegenError;
 use crate::kernel::{BinaryOp, Buffer, Inst, Type, Value};
 use cranelift_entity::EntityRef;
 use regalloc2::VReg;
 
-impl Lowering<'_> {
+impl<S: Select> Lowering<'_, S> {
     /// Notes constants and sums, which need no instruction of their own. Returns whether it was one.
     pub fn note(&mut self, inst: &Inst, result: Value) -> bool {
         if let Inst::Constant { bits } = inst {
@@ -57,12 +57,12 @@ impl Lowering<'_> {
     }
 
     /// An instruction in the region of some depth, at most the one that is written.
-    fn emit_at(&mut self, depth: usize, op: Op, args: Vec<Arg>) {
+    fn push_at(&mut self, depth: usize, inst: S::Inst) {
         let block = match self.scopes.get(depth) {
             Some(Scope { outlet: Some(outlet), .. }) if depth < self.depth() => *outlet,
             _ => self.block,
         };
-        self.function.at(block).insts.push(MachineInst { op, args });
+        self.function.at(block).insts.push(inst);
     }
 
     fn scalar_at(&mut self, depth: usize) -> VReg {
@@ -94,17 +94,13 @@ impl Lowering<'_> {
             return known;
         }
         let result = self.scalar_at(depth);
-        if factor > 0 && factor & (factor - 1) == 0 {
-            let count = Arg::Immediate(factor.trailing_zeros() as i32);
-            self.emit_at(depth, Op::Shift(Shift::Left), vec![Arg::Def(result), Arg::Tied(register), count]);
-        } else if let Ok(small) = i32::try_from(factor) {
-            let multiply = Op::Arithmetic(Arithmetic::Multiply);
-            self.emit_at(depth, multiply, vec![Arg::Def(result), Arg::Tied(register), Arg::Immediate(small)]);
-        } else {
-            let number = self.scalar_at(depth);
-            self.emit_at(depth, Op::Constant(factor), vec![Arg::Def(number)]);
-            let multiply = Op::Arithmetic(Arithmetic::Multiply);
-            self.emit_at(depth, multiply, vec![Arg::Def(result), Arg::Tied(register), Arg::Use(number)]);
+        match S::multiple(result, register, factor) {
+            Some(inst) => self.push_at(depth, inst),
+            None => {
+                let number = self.scalar_at(depth);
+                self.push_at(depth, S::number(number, factor));
+                self.push_at(depth, S::product(result, register, number));
+            }
         }
         self.scopes[depth].products.insert((register, factor), result);
         result
@@ -119,7 +115,7 @@ impl Lowering<'_> {
         if linear.terms.is_empty() {
             // A number costs an instruction and no register outside.
             let result = self.scalar();
-            self.emit(Op::Constant(linear.constant), vec![Arg::Def(result)]);
+            self.push(S::number(result, linear.constant));
             return result;
         }
         if let Some(&known) = self.scopes[depth].sums.get(linear) {
@@ -147,21 +143,21 @@ impl Lowering<'_> {
 
     fn add_at(&mut self, depth: usize, a: VReg, b: VReg) -> VReg {
         let result = self.scalar_at(depth);
-        let address = Address { base: Base::Register(a), index: Some((b, 0)), displacement: 0 };
-        self.emit_at(depth, Op::LoadAddress, vec![Arg::Def(result), Arg::Memory(address)]);
+        self.push_at(depth, S::sum(result, a, b));
         result
     }
 
     fn add_number_at(&mut self, depth: usize, a: VReg, number: i64) -> VReg {
-        if let Ok(displacement) = i32::try_from(number) {
-            let result = self.scalar_at(depth);
-            let address = Address { base: Base::Register(a), index: None, displacement };
-            self.emit_at(depth, Op::LoadAddress, vec![Arg::Def(result), Arg::Memory(address)]);
-            return result;
+        let result = self.scalar_at(depth);
+        match S::sum_with(result, a, number) {
+            Some(inst) => self.push_at(depth, inst),
+            None => {
+                let far = self.scalar_at(depth);
+                self.push_at(depth, S::number(far, number));
+                self.push_at(depth, S::sum(result, a, far));
+            }
         }
-        let far = self.scalar_at(depth);
-        self.emit_at(depth, Op::Constant(number), vec![Arg::Def(far)]);
-        self.add_at(depth, a, far)
+        result
     }
 
     /// The address of `buffer[index + offset]`.
@@ -182,17 +178,19 @@ impl Lowering<'_> {
         let mut address = self.root(buffer, &outer);
         match inner[..] {
             [] => {}
-            [(register, factor @ (1 | 2 | 4 | 8))] => address.index = Some((register, factor.trailing_zeros() as u8)),
-            [(register, factor)] => address.index = Some((self.product(register, factor), 0)),
+            [(register, factor)] => match (S::index_shift(factor), S::index_shift(1)) {
+                (Some(shift), _) => address.index = Some((register, shift)),
+                (None, Some(shift)) => address.index = Some((self.product(register, factor), shift)),
+                (None, None) => address = self.root(buffer, &place.terms),
+            },
             _ => address = self.root(buffer, &place.terms),
         }
-        match i32::try_from(i64::from(address.displacement) + place.constant) {
-            // Some room is left for the parts of a vector behind the first.
-            Ok(displacement) if displacement < i32::MAX - (1 << 16) => address.displacement = displacement,
-            _ => {
+        match S::displacement(i64::from(address.displacement) + place.constant) {
+            Some(displacement) => address.displacement = displacement,
+            None => {
                 let whole = self.register_of(address);
                 let far = self.add_number_at(self.depth(), whole, place.constant);
-                address = Address { base: Base::Register(far), index: None, displacement: 0 };
+                address = Address::at(far);
             }
         }
         address
@@ -200,7 +198,7 @@ impl Lowering<'_> {
 
     fn register_of(&mut self, address: Address) -> VReg {
         let result = self.scalar();
-        self.emit(Op::LoadAddress, vec![Arg::Def(result), Arg::Memory(address)]);
+        self.push(S::load_address(result, address));
         result
     }
 
@@ -218,26 +216,34 @@ impl Lowering<'_> {
                 let (outer, inner) = self.split(terms, depth);
                 let mut address = self.root(buffer, &outer);
                 for (register, factor) in inner {
-                    address.index = Some(match factor {
-                        1 | 2 | 4 | 8 => (register, factor.trailing_zeros() as u8),
-                        _ => (self.product(register, factor), 0),
+                    address.index = Some(match S::index_shift(factor) {
+                        Some(shift) => (register, shift),
+                        None => (self.product(register, factor), 0),
                     });
                     let result = self.scalar_at(depth);
-                    self.emit_at(depth, Op::LoadAddress, vec![Arg::Def(result), Arg::Memory(address)]);
-                    address = Address { base: Base::Register(result), index: None, displacement: 0 };
+                    self.push_at(depth, S::load_address(result, address));
+                    address = Address::at(result);
                 }
                 let Base::Register(register) = address.base else { return address };
                 self.scopes[depth].addresses.insert(key, register);
                 register
             }
         };
-        Address { base: Base::Register(register), index: None, displacement: 0 }
+        Address::at(register)
     }
 
     /// The address of one element by an index in a register.
     pub fn element(&mut self, buffer: Buffer, index: VReg) -> Address {
         let (base, displacement) = self.bases[buffer.index()];
-        let shift = self.kernel.buffer(buffer).lane.bytes().trailing_zeros() as u8;
-        Address { base, index: Some((index, shift)), displacement }
+        let bytes = i64::from(self.kernel.buffer(buffer).lane.bytes());
+        let start = Address { base, index: None, displacement };
+        match (S::index_shift(bytes), S::index_shift(1)) {
+            (Some(shift), _) => Address { index: Some((index, shift)), ..start },
+            (None, Some(shift)) => Address { index: Some((self.product(index, bytes), shift)), ..start },
+            (None, None) => {
+                let whole = Address { index: Some((self.product(index, bytes), 0)), ..start };
+                Address::at(self.register_of(whole))
+            }
+        }
     }
 }

@@ -1,0 +1,267 @@
+//! The walk over a kernel: one instruction after the other, values to registers; and what it asks of an instruction set.
+
+use super::address::{Address, Base, Bound};
+use super::function::{Block, Edge, Function};
+use super::instruction::Instruction;
+use super::linear::{Linear, Scope};
+use crate::codegen::CodegenError;
+use crate::codegen::fold::used_once;
+use crate::kernel::verify::is_toward_zero;
+use crate::kernel::{Inst, Kernel, Region, Type, Value};
+use cranelift_entity::{EntityRef, EntitySet};
+use regalloc2::{RegClass, VReg};
+use std::collections::{BTreeMap, HashMap};
+
+/// How the instructions of kernels become those of an instruction set. The walk itself, loops and branches, sums of indices and constants
+/// are done; an instruction set says in what it holds values, and does one instruction after the other.
+///
+/// Indices, and conditions as 0 or 1, are scalars in registers of one class.
+pub trait Select: Sized {
+    /// Instructions over virtual registers.
+    type Inst: Instruction;
+    /// What a value is held in.
+    type Held: Clone;
+
+    /// The class of the registers of scalars.
+    const SCALARS: RegClass;
+
+    /// to = number.
+    fn number(to: VReg, number: i64) -> Self::Inst;
+    /// to = a + b.
+    fn sum(to: VReg, a: VReg, b: VReg) -> Self::Inst;
+    /// to = a + number, where one instruction does it.
+    fn sum_with(to: VReg, a: VReg, number: i64) -> Option<Self::Inst>;
+    /// to = a + number where `a` is a counter that its loop hands on as `to`, where one instruction does it.
+    fn advance(to: VReg, a: VReg, number: i64) -> Option<Self::Inst>;
+    /// to = a · b.
+    fn product(to: VReg, a: VReg, b: VReg) -> Self::Inst;
+    /// to = a · factor, where one instruction does it.
+    fn multiple(to: VReg, a: VReg, factor: i64) -> Option<Self::Inst>;
+    /// to = the address.
+    fn load_address(to: VReg, address: Address) -> Self::Inst;
+    /// The shift of an index in an address, where it may be multiplied by the factor.
+    fn index_shift(factor: i64) -> Option<u8>;
+    /// The displacement of an address, where there is one of so many bytes; a vector's parts behind the first may be further on.
+    fn displacement(bytes: i64) -> Option<i32>;
+
+    /// To the block of its edge.
+    fn jump() -> Self::Inst;
+    /// To the first block if the register is not 0.
+    fn branch_if(register: VReg) -> Self::Inst;
+    /// To the first block if the register, with its sign, is less than the bound.
+    fn branch_if_less(register: VReg, bound: Bound) -> Self::Inst;
+    /// Whether [`Select::branch_if_less`] takes the number.
+    fn compares_with(number: i64) -> bool;
+    /// Returns a status.
+    fn leave(status: i32) -> Self::Inst;
+
+    /// The register of a scalar.
+    fn scalar_of(held: &Self::Held) -> Option<VReg>;
+    /// A scalar's register as what it is held in.
+    fn held_scalar(register: VReg) -> Self::Held;
+    /// The classes of the registers in which an edge hands on a value of a type.
+    fn classes(&self, ty: Type) -> Vec<RegClass>;
+    /// What these registers hold.
+    fn held(&self, ty: Type, registers: Vec<VReg>) -> Self::Held;
+    /// A value in such registers.
+    fn registers(lowering: &mut Lowering<'_, Self>, ty: Type, held: Self::Held) -> Vec<VReg>;
+
+    /// The parameters of the function: where buffers begin, and integers.
+    ///
+    /// # Errors
+    /// [`CodegenError::Bug`] when the kernel breaks a rule of its language.
+    fn enter(lowering: &mut Lowering<'_, Self>) -> Result<(), CodegenError>;
+    /// A constant that is no index.
+    fn constant(lowering: &mut Lowering<'_, Self>, ty: Type, bits: u64) -> Self::Held;
+    /// Whether the instruction that uses a value does what defines it.
+    fn is_folded(&self, value: Value) -> bool;
+    /// An instruction with one result.
+    ///
+    /// # Errors
+    /// As for [`Select::enter`].
+    fn value(lowering: &mut Lowering<'_, Self>, inst: &Inst, ty: Type) -> Result<Self::Held, CodegenError>;
+    /// A store.
+    ///
+    /// # Errors
+    /// As for [`Select::enter`].
+    fn store(lowering: &mut Lowering<'_, Self>, inst: &Inst) -> Result<(), CodegenError>;
+}
+
+/// The state of lowering one kernel.
+pub struct Lowering<'a, S: Select> {
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// What the instruction set keeps.
+    pub set: S,
+    /// What has been written.
+    pub function: Function<S::Inst>,
+    /// The block that is written.
+    pub block: Block,
+    /// Bits of values that are constants.
+    pub constants: HashMap<Value, u64>,
+    /// Where each buffer begins.
+    pub bases: Vec<(Base, i32)>,
+    /// Values that are used once.
+    used_once: EntitySet<Value>,
+    values: Vec<Option<S::Held>>,
+    /// Scalar 64-bit integers as sums; their register is made when it is wanted.
+    pub(super) linear: HashMap<Value, Linear>,
+    /// How deep the region is in which the register of a scalar is defined.
+    pub(super) depths: HashMap<VReg, usize>,
+    pub(super) scopes: Vec<Scope>,
+    /// Blocks that return a status other than 0.
+    failures: BTreeMap<i32, Block>,
+    /// Loops in the innermost loop so far.
+    pub(super) inner_loops: usize,
+}
+
+/// Lowers a verified kernel.
+///
+/// # Errors
+/// [`CodegenError::Bug`] when the kernel breaks a rule of its language.
+pub fn lower<S: Select>(kernel: &Kernel, set: S) -> Result<Function<S::Inst>, CodegenError> {
+    let mut function = Function { toward_zero: is_toward_zero(kernel), ..Function::default() };
+    let entry = function.block();
+    function.order.push(entry);
+    let mut lowering = Lowering {
+        kernel,
+        set,
+        function,
+        block: entry,
+        constants: HashMap::new(),
+        bases: vec![],
+        used_once: used_once(kernel),
+        values: vec![None; kernel.types.len()],
+        linear: HashMap::new(),
+        depths: HashMap::new(),
+        scopes: vec![Scope::default()],
+        failures: BTreeMap::new(),
+        inner_loops: 0,
+    };
+    S::enter(&mut lowering)?;
+    lowering.statements(&kernel.body)?;
+    lowering.end(S::leave(0), vec![]);
+    for (status, block) in std::mem::take(&mut lowering.failures) {
+        lowering.start(block);
+        lowering.end(S::leave(status), vec![]);
+    }
+    Ok(lowering.function)
+}
+
+impl<S: Select> Lowering<'_, S> {
+    /// An error about this kernel that is our mistake.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn bug<T>(&self, what: impl std::fmt::Display) -> Result<T, CodegenError> {
+        Err(CodegenError::Bug(format!("kernel {}: {what}", self.kernel.name)))
+    }
+
+    /// The block that returns `status`.
+    pub(super) fn failure(&mut self, status: i32) -> Block {
+        let function = &mut self.function;
+        *self.failures.entry(status).or_insert_with(|| function.block())
+    }
+
+    /// Goes on in a block, which comes next in the code.
+    pub(super) fn start(&mut self, block: Block) {
+        self.function.order.push(block);
+        self.block = block;
+    }
+
+    /// Ends the block.
+    pub(super) fn end(&mut self, inst: S::Inst, edges: Vec<Edge>) {
+        let block = self.block;
+        self.function.at(block).end = Some((inst, edges));
+    }
+
+    /// An instruction at the end of the block.
+    pub fn push(&mut self, inst: S::Inst) {
+        let block = self.block;
+        self.function.at(block).insts.push(inst);
+    }
+
+    /// A new register for a scalar.
+    pub fn scalar(&mut self) -> VReg {
+        let register = self.function.register(S::SCALARS);
+        self.depths.insert(register, self.depth());
+        register
+    }
+
+    /// A new register of a class.
+    pub fn register(&mut self, class: RegClass) -> VReg {
+        if class == S::SCALARS { self.scalar() } else { self.function.register(class) }
+    }
+
+    /// The depth of the region that is written.
+    pub(super) fn depth(&self) -> usize {
+        self.scopes.len() - 1
+    }
+
+    /// Whether an accumulator gives its register to the sum: it is one of those that a loop carries, which then keep their registers, and
+    /// nothing else uses it. Elsewhere the allocator is free to choose.
+    pub fn adds_in_place(&self, accumulator: Value) -> bool {
+        self.scopes.last().is_some_and(|scope| scope.carries) && self.used_once.contains(accumulator)
+    }
+
+    /// The type of a kernel value.
+    pub fn ty(&self, value: Value) -> Type {
+        self.kernel.ty(value)
+    }
+
+    /// What a value is held in.
+    ///
+    /// # Errors
+    /// [`CodegenError::Bug`] when nothing has defined it.
+    pub fn get(&mut self, value: Value) -> Result<S::Held, CodegenError> {
+        if let Some(held) = self.values.get(value.index()).cloned().flatten() {
+            return Ok(held);
+        }
+        if let Some(linear) = self.linear.get(&value).cloned() {
+            return Ok(S::held_scalar(self.sum(&linear)));
+        }
+        if let Some(&bits) = self.constants.get(&value) {
+            return Ok(S::constant(self, self.ty(value), bits));
+        }
+        self.bug(format_args!("{value} is used before it is defined"))
+    }
+
+    /// The register of a scalar.
+    ///
+    /// # Errors
+    /// [`CodegenError::Bug`] when it is none.
+    pub fn general(&mut self, value: Value) -> Result<VReg, CodegenError> {
+        match S::scalar_of(&self.get(value)?) {
+            Some(register) => Ok(register),
+            None => self.bug(format_args!("{value} is not in a general-purpose register")),
+        }
+    }
+
+    /// Sets what a value is held in.
+    pub fn define(&mut self, value: Value, held: S::Held) {
+        self.values[value.index()] = Some(held);
+    }
+
+    /// The statements of a region, whose scope is open.
+    pub(super) fn statements(&mut self, region: &Region) -> Result<(), CodegenError> {
+        for statement in &region.statements {
+            match &statement.inst {
+                Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } => {
+                    self.control(&statement.inst, &statement.results)?;
+                }
+                Inst::Store { .. } => S::store(self, &statement.inst)?,
+                inst => {
+                    let [result] = statement.results[..] else {
+                        return self.bug(format_args!("{} results of one instruction", statement.results.len()));
+                    };
+                    if self.set.is_folded(result) || self.note(inst, result) {
+                        continue;
+                    }
+                    let held = S::value(self, inst, self.ty(result))?;
+                    self.define(result, held);
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,176 @@
+//! Which instructions those of kernels become.
+
+use super::encode::Condition;
+use super::held::{Bits, Held, Vector, is_general};
+use super::inst::{Arg, Arithmetic, Inst as MachineInst, Op, Shift};
+use super::lowering::{Lowering, Vectors};
+use super::registers::{GENERAL, MASK, VECTOR};
+use crate::codegen::CodegenError;
+use crate::codegen::own::{Address, Bound, Select};
+use crate::kernel::{Inst, Lane, Type, Value};
+use regalloc2::{RegClass, VReg};
+
+fn inst(op: Op, args: &[Arg]) -> MachineInst {
+    MachineInst { op, args: args.to_vec() }
+}
+
+impl Select for Vectors {
+    type Inst = MachineInst;
+    type Held = Held;
+
+    const SCALARS: RegClass = GENERAL;
+
+    fn number(to: VReg, number: i64) -> MachineInst {
+        inst(Op::Constant(number), &[Arg::Def(to)])
+    }
+
+    fn sum(to: VReg, a: VReg, b: VReg) -> MachineInst {
+        Self::load_address(to, Address { index: Some((b, 0)), ..Address::at(a) })
+    }
+
+    fn sum_with(to: VReg, a: VReg, number: i64) -> Option<MachineInst> {
+        let displacement = i32::try_from(number).ok()?;
+        Some(Self::load_address(to, Address { displacement, ..Address::at(a) }))
+    }
+
+    fn advance(to: VReg, a: VReg, number: i64) -> Option<MachineInst> {
+        let number = i32::try_from(number).ok()?;
+        Some(inst(Op::Arithmetic(Arithmetic::Add), &[Arg::Def(to), Arg::Tied(a), Arg::Immediate(number)]))
+    }
+
+    fn product(to: VReg, a: VReg, b: VReg) -> MachineInst {
+        inst(Op::Arithmetic(Arithmetic::Multiply), &[Arg::Def(to), Arg::Tied(a), Arg::Use(b)])
+    }
+
+    fn multiple(to: VReg, a: VReg, factor: i64) -> Option<MachineInst> {
+        if factor > 0 && factor & (factor - 1) == 0 {
+            let count = Arg::Immediate(factor.trailing_zeros() as i32);
+            return Some(inst(Op::Shift(Shift::Left), &[Arg::Def(to), Arg::Tied(a), count]));
+        }
+        let small = i32::try_from(factor).ok()?;
+        Some(inst(Op::Arithmetic(Arithmetic::Multiply), &[Arg::Def(to), Arg::Tied(a), Arg::Immediate(small)]))
+    }
+
+    fn load_address(to: VReg, address: Address) -> MachineInst {
+        inst(Op::LoadAddress, &[Arg::Def(to), Arg::Memory(address)])
+    }
+
+    fn index_shift(factor: i64) -> Option<u8> {
+        matches!(factor, 1 | 2 | 4 | 8).then(|| factor.trailing_zeros() as u8)
+    }
+
+    fn displacement(bytes: i64) -> Option<i32> {
+        i32::try_from(bytes).ok().filter(|&displacement| displacement < i32::MAX - (1 << 16))
+    }
+
+    fn jump() -> MachineInst {
+        inst(Op::Jump, &[])
+    }
+
+    fn branch_if(register: VReg) -> MachineInst {
+        inst(Op::TestBranch, &[Arg::Use(register)])
+    }
+
+    fn branch_if_less(register: VReg, bound: Bound) -> MachineInst {
+        let bound = match bound {
+            Bound::Register(bound) => Arg::Use(bound),
+            Bound::Number(number) => Arg::Immediate(number as i32),
+        };
+        inst(Op::CompareBranch(Condition::Less), &[Arg::Use(register), bound])
+    }
+
+    fn compares_with(number: i64) -> bool {
+        i32::try_from(number).is_ok()
+    }
+
+    fn leave(status: i32) -> MachineInst {
+        inst(Op::Return(status), &[])
+    }
+
+    fn scalar_of(held: &Held) -> Option<VReg> {
+        match held {
+            Held::General(register) => Some(*register),
+            _ => None,
+        }
+    }
+
+    fn held_scalar(register: VReg) -> Held {
+        Held::General(register)
+    }
+
+    fn classes(&self, ty: Type) -> Vec<RegClass> {
+        let (class, count) = match ty.lane {
+            _ if is_general(ty) => (GENERAL, 1),
+            Lane::Mask if self.avx512 => (MASK, usize::from(ty.lanes.div_ceil(64))),
+            lane => {
+                let bytes = if lane == Lane::Mask { 4 } else { lane.bytes() };
+                (VECTOR, (u32::from(ty.lanes) * bytes).div_ceil(self.width) as usize)
+            }
+        };
+        vec![class; count]
+    }
+
+    fn held(&self, ty: Type, parts: Vec<VReg>) -> Held {
+        match ty.lane {
+            _ if is_general(ty) => Held::General(parts[0]),
+            Lane::Mask if self.avx512 => Held::Bits(Bits { lanes: ty.lanes, per: ty.lanes.min(64), parts }),
+            Lane::Mask => Held::Vector(Vector { bytes: 4, lanes: ty.lanes, parts }),
+            lane => Held::Vector(Vector { bytes: lane.bytes(), lanes: ty.lanes, parts }),
+        }
+    }
+
+    fn registers(lowering: &mut Lowering<'_>, ty: Type, held: Held) -> Vec<VReg> {
+        match held {
+            Held::General(register) => vec![register],
+            Held::Vector(vector) if ty.lane == Lane::Mask => lowering.mask_at(&vector, 4).parts,
+            Held::Vector(vector) => vector.parts,
+            Held::Bits(bits) => lowering.bits_at(&bits, bits.lanes.min(64)).parts,
+        }
+    }
+
+    fn enter(lowering: &mut Lowering<'_>) -> Result<(), CodegenError> {
+        lowering.enter()
+    }
+
+    fn constant(lowering: &mut Lowering<'_>, ty: Type, bits: u64) -> Held {
+        lowering.constant_of(ty, bits)
+    }
+
+    fn is_folded(&self, value: Value) -> bool {
+        self.widened_loads.contains_key(&value) || self.subtracted_masks.contains_key(&value) || self.narrowed_sums.contains_key(&value)
+    }
+
+    fn store(lowering: &mut Lowering<'_>, inst: &Inst) -> Result<(), CodegenError> {
+        match inst {
+            Inst::Store { buffer, index, offset, active, value } => lowering.store(*buffer, (*index, *offset), *active, *value),
+            _ => lowering.bug("a store that is none"),
+        }
+    }
+
+    fn value(lowering: &mut Lowering<'_>, inst: &Inst, ty: Type) -> Result<Held, CodegenError> {
+        match inst {
+            Inst::Binary { op, a, b } => lowering.binary(*op, *a, *b),
+            Inst::Unary { op, a } => lowering.unary(*op, *a),
+            Inst::ShiftConstant { op, a, count } => lowering.shift_constant(*op, *a, u32::from(*count)),
+            Inst::Fma { a, b, c, .. } => lowering.fused(*a, *b, *c),
+            Inst::Compare { op, a, b } => lowering.compare(*op, *a, *b),
+            Inst::Select { mask, a, b } => lowering.select(*mask, *a, *b),
+            Inst::Convert { op, a } => lowering.convert(*op, *a, ty),
+            Inst::Splat { a } => lowering.splat(*a, ty),
+            Inst::Extract { a, lane } => lowering.extract(*a, *lane, ty),
+            Inst::Join { a, b } => lowering.join(*a, *b, ty),
+            Inst::Part { a, first } => lowering.part(*a, *first, ty),
+            Inst::Shuffle { a, b, lanes } => lowering.shuffle(*a, *b, lanes, ty),
+            Inst::MulHighUnsigned { a, b } => lowering.multiply_high(*a, *b),
+            Inst::SaturatingRoundingDoublingHighMul { a, b, saturates } => lowering.doubling_high_multiply(*a, *b, *saturates),
+            Inst::RoundingDivideByPowerOfTwo { a, b } => lowering.rounding_divide(*a, *b),
+            Inst::Dot { op, accumulator, a, b } => lowering.dot(*op, *accumulator, *a, *b),
+            Inst::Horizontal { op, a } => lowering.horizontal(*op, *a),
+            Inst::Load { buffer, index, offset, active } => lowering.load(*buffer, (*index, *offset), *active, ty),
+            Inst::LoadSplat { buffer, index, offset } => lowering.load_splat(*buffer, (*index, *offset), 1, ty),
+            Inst::LoadSplatGroup { buffer, index, offset, group } => lowering.load_splat(*buffer, (*index, *offset), *group, ty),
+            Inst::Gather { buffer, indices, offset, bounds } => lowering.gather(*buffer, (*indices, *offset), *bounds, ty),
+            _ => lowering.bug("an instruction without one result"),
+        }
+    }
+}
