@@ -16,6 +16,7 @@ mod layout;
 mod linear;
 mod lowering;
 mod tidy;
+mod vector;
 
 #[cfg(test)]
 mod tests;
@@ -28,3 +29,4 @@ pub use instruction::{Flow, Instruction, InstructionSet, Need, Reach};
 pub use layout::Emitted;
 pub use lowering::{Lowering, Select, lower};
 pub use tidy::{count_uses, sweep};
+pub use vector::Vector;
