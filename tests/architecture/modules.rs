@@ -1,0 +1,268 @@
+//! The compiler's modules, and which file a path leads to: through imports, and through what other modules re-export.
+
+use super::source::{Path, Scope, parse};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path as FilePath, PathBuf};
+
+/// Imports of imports are followed so far.
+const MOST_STEPS: usize = 16;
+
+/// All modules of a crate, by their paths from its root.
+pub struct Modules {
+    scopes: BTreeMap<Path, Module>,
+}
+
+struct Module {
+    /// Relative to the folder of the root.
+    file: PathBuf,
+    scope: Scope,
+}
+
+/// The file and the names by which one file uses others.
+pub struct File {
+    /// Relative to the folder of the root.
+    pub path: PathBuf,
+    /// Each file that is used, with a path by which it is.
+    pub uses: BTreeMap<PathBuf, String>,
+    /// Whether it only declares modules and re-exports from them.
+    pub is_index: bool,
+}
+
+impl Modules {
+    /// The modules below the root file of a crate. `read` gives the text of a file, if there is one.
+    ///
+    /// # Errors
+    /// When a file is missing or is no Rust.
+    pub fn load(root: &str, read: &impl Fn(&FilePath) -> Option<String>) -> Result<Self, String> {
+        let mut modules = Self { scopes: BTreeMap::new() };
+        modules.add_file(vec![], root.into(), PathBuf::new(), read)?;
+        Ok(modules)
+    }
+
+    /// A file whose modules are in `folder`.
+    fn add_file(&mut self, path: Path, file: PathBuf, folder: PathBuf, read: &impl Fn(&FilePath) -> Option<String>) -> Result<(), String> {
+        let text = read(&file).ok_or_else(|| format!("there is no {}", file.display()))?;
+        let scope = parse(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+        self.add(path, &file, &folder, scope, read)
+    }
+
+    fn add(
+        &mut self,
+        path: Path,
+        file: &FilePath,
+        folder: &FilePath,
+        mut scope: Scope,
+        read: &impl Fn(&FilePath) -> Option<String>,
+    ) -> Result<(), String> {
+        for name in &scope.declared {
+            let (path, folder) = (child(&path, name), folder.join(name));
+            let beside = folder.with_extension("rs");
+            let own = if read(&beside).is_some() { beside } else { folder.join("mod.rs") };
+            self.add_file(path, own, folder, read)?;
+        }
+        for (name, inner) in std::mem::take(&mut scope.inline) {
+            self.add(child(&path, &name), file, &folder.join(&name), inner, read)?;
+        }
+        self.scopes.insert(path, Module { file: file.into(), scope });
+        Ok(())
+    }
+
+    /// Every file with what it uses, in the order of their paths.
+    pub fn files(&self) -> Vec<File> {
+        let mut files: BTreeMap<&FilePath, File> = BTreeMap::new();
+        for (path, module) in &self.scopes {
+            let fresh = || File { path: module.file.clone(), uses: BTreeMap::new(), is_index: true };
+            let file = files.entry(&module.file).or_insert_with(fresh);
+            file.is_index &= module.scope.items.is_empty();
+            let imported = module.scope.uses.iter().map(|each| &each.path);
+            for used in imported.chain(&module.scope.paths) {
+                if let Some(target) = self.file_of(path, used)
+                    && target != module.file
+                {
+                    file.uses.entry(target.into()).or_insert_with(|| used.join("::"));
+                }
+            }
+        }
+        files.into_values().collect()
+    }
+
+    /// The file that defines what a path names in a module; none for other crates.
+    fn file_of(&self, module: &[String], path: &[String]) -> Option<&FilePath> {
+        let (Found::Module(target) | Found::ItemOf(target)) = self.resolve(module, path, MOST_STEPS)?;
+        self.scopes.get(&target).map(|module| &*module.file)
+    }
+
+    /// What a path names in a module.
+    fn resolve(&self, module: &[String], path: &[String], steps: usize) -> Option<Found> {
+        let (first, rest) = path.split_first()?;
+        let mut found = match first.as_str() {
+            "crate" => Found::Module(vec![]),
+            "self" => Found::Module(module.to_vec()),
+            "super" => Found::Module(parent(module)?),
+            name => self.member(module, name, steps)?,
+        };
+        for name in rest {
+            let Found::Module(at) = found else { break };
+            found = match name.as_str() {
+                "super" => Found::Module(parent(&at)?),
+                name => self.member(&at, name, steps).unwrap_or(Found::ItemOf(at)),
+            };
+        }
+        Some(found)
+    }
+
+    /// What a name is in a module: a module below it, an item, an import, or what `*` imports.
+    fn member(&self, module: &[String], name: &str, steps: usize) -> Option<Found> {
+        let own = child(module, name);
+        if self.scopes.contains_key(&own) {
+            return Some(Found::Module(own));
+        }
+        let scope = &self.scopes.get(module)?.scope;
+        if scope.items.contains(name) {
+            return Some(Found::ItemOf(module.to_vec()));
+        }
+        let steps = steps.checked_sub(1)?;
+        if let Some(import) = scope.uses.iter().find(|each| each.name.as_deref() == Some(name)) {
+            return self.resolve(module, &import.path, steps);
+        }
+        scope.uses.iter().filter(|each| each.name.is_none()).find_map(|each| match self.resolve(module, &each.path, steps)? {
+            Found::Module(of) => self.member(&of, name, steps),
+            Found::ItemOf(_) => None,
+        })
+    }
+}
+
+/// What a path leads to.
+enum Found {
+    /// A module.
+    Module(Path),
+    /// Something that this module defines.
+    ItemOf(Path),
+}
+
+fn child(module: &[String], name: &str) -> Path {
+    module.iter().cloned().chain([name.to_string()]).collect()
+}
+
+fn parent(module: &[String]) -> Option<Path> {
+    module.split_last().map(|(_, parent)| parent.to_vec())
+}
+
+/// The floor that a file is of: its first folder, or its name.
+pub fn floor(file: &FilePath) -> String {
+    file.components().next().map(|first| first.as_os_str().to_string_lossy().trim_end_matches(".rs").to_string()).unwrap_or_default()
+}
+
+/// Circles among the files that a rule holds for.
+pub struct Circles<'a> {
+    uses: BTreeMap<&'a FilePath, Vec<(&'a FilePath, &'a str)>>,
+}
+
+impl<'a> Circles<'a> {
+    /// Of some files and what they use among each other. A file that only declares and re-exports is in no circle.
+    pub fn new(files: impl Iterator<Item = &'a File> + Clone) -> Self {
+        let nodes: BTreeSet<&FilePath> = files.clone().filter(|file| !file.is_index).map(|file| &*file.path).collect();
+        let uses_of = |file: &'a File| {
+            let uses = file.uses.iter().map(|(to, by)| (&**to, by.as_str()));
+            (&*file.path, uses.filter(|(to, _)| nodes.contains(to)).collect())
+        };
+        Self { uses: files.filter(|file| nodes.contains(&*file.path)).map(uses_of).collect() }
+    }
+
+    /// A shortest circle through a file that leads through none of `without`: each file, and the path by which it uses the next one.
+    pub fn through(&self, start: &'a FilePath, without: &[&FilePath]) -> Option<Vec<(&'a FilePath, &'a str)>> {
+        let mut from: BTreeMap<&FilePath, (&FilePath, &str)> = BTreeMap::new();
+        let mut next = vec![start];
+        while !next.is_empty() {
+            let mut reached = vec![];
+            for file in next {
+                for &(to, by) in self.uses.get(file).into_iter().flatten() {
+                    if !without.contains(&to) && !from.contains_key(to) {
+                        from.insert(to, (file, by));
+                        reached.push(to);
+                    }
+                }
+            }
+            if from.contains_key(start) {
+                break;
+            }
+            next = reached;
+        }
+        let mut circle = vec![*from.get(start)?];
+        while let Some(&(file, _)) = circle.last()
+            && file != start
+        {
+            circle.push(*from.get(file)?);
+        }
+        circle.reverse();
+        Some(circle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(texts: &[(&str, &str)]) -> Vec<File> {
+        let texts: BTreeMap<&FilePath, &str> = texts.iter().map(|(path, text)| (FilePath::new(*path), *text)).collect();
+        Modules::load("lib.rs", &|path| texts.get(path).map(ToString::to_string)).unwrap().files()
+    }
+
+    fn uses_of(files: &[File], path: &str) -> Vec<String> {
+        let file = files.iter().find(|file| file.path == FilePath::new(path)).unwrap();
+        file.uses.keys().map(|path| path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn paths_lead_to_files() {
+        let files = files(&[
+            ("lib.rs", "mod a; mod b;"),
+            ("a/mod.rs", "mod one; mod two; pub use one::Item; pub use two::*;"),
+            ("a/one.rs", "pub struct Item; fn f() { super::two::g(); std::mem::take(x) } mod inner { use super::super::two::H; }"),
+            ("a/two.rs", "use crate::b as other; pub fn g() { other::deep::k() } pub struct H;"),
+            ("b.rs", "pub mod deep; use crate::a::{self, Item}; fn f() { a::H::new(); }"),
+            ("b/deep.rs", "use super::super::a::one as renamed; pub fn k() { renamed::Item }"),
+        ]);
+        assert_eq!(uses_of(&files, "a/one.rs"), ["a/two.rs"]);
+        assert_eq!(uses_of(&files, "a/two.rs"), ["b/deep.rs", "b.rs"]);
+        assert_eq!(uses_of(&files, "b.rs"), ["a/mod.rs", "a/one.rs", "a/two.rs"]);
+        assert_eq!(uses_of(&files, "b/deep.rs"), ["a/one.rs"]);
+        let index: Vec<bool> = files.iter().map(|file| file.is_index).collect();
+        assert_eq!(index, [true, false, false, false, false, true], "{:?}", files.iter().map(|file| &file.path).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_child_that_uses_its_parent_is_a_circle() {
+        let texts = [("lib.rs", "mod a;"), ("a.rs", "mod b; fn f() { b::g() }"), ("a/b.rs", "pub fn g() { super::f() }")];
+        let all = files(&texts);
+        let circle = Circles::new(all.iter()).through(FilePath::new("a.rs"), &[]).unwrap();
+        let by: Vec<(String, &str)> = circle.iter().map(|(file, by)| (file.display().to_string(), *by)).collect();
+        assert_eq!(by, [("a.rs".to_string(), "b::g"), ("a/b.rs".to_string(), "super::f")]);
+        assert_eq!(Circles::new(all.iter()).through(FilePath::new("a.rs"), &[FilePath::new("a/b.rs")]), None);
+        // Where the parent only declares and re-exports, the child does not use it.
+        let texts = [
+            ("lib.rs", "mod a;"),
+            ("a.rs", "mod b; mod c; pub use c::f;"),
+            ("a/b.rs", "fn g() { super::f() }"),
+            ("a/c.rs", "pub fn f() {}"),
+        ];
+        let all = files(&texts);
+        assert_eq!(uses_of(&all, "a/b.rs"), ["a/c.rs"]);
+        assert!(all.iter().all(|file| Circles::new(all.iter()).through(&file.path, &[]).is_none()));
+    }
+
+    #[test]
+    fn circles_of_three() {
+        let texts = [
+            ("lib.rs", "mod a; mod b; mod c; mod d;"),
+            ("a.rs", "use super::b::X; fn f() {}"),
+            ("b.rs", "pub struct X; use super::c::Y;"),
+            ("c.rs", "pub struct Y; fn f() { crate::a::f() }"),
+            ("d.rs", "use crate::a::f; struct Z;"),
+        ];
+        let all = files(&texts);
+        let circles = Circles::new(all.iter());
+        assert_eq!(circles.through(FilePath::new("a.rs"), &[]).map(|circle| circle.len()), Some(3));
+        assert_eq!(circles.through(FilePath::new("d.rs"), &[]), None);
+    }
+}
