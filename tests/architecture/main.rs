@@ -45,7 +45,6 @@ const STILL_IN_CIRCLES: &[&str] = &[
     "frontend/executorch/ops/mod.rs",
     "frontend/tflite/arithmetic.rs",
     "frontend/tflite/convolution.rs",
-    "frontend/tflite/elements.rs",
     "frontend/tflite/hybrid.rs",
     "frontend/tflite/mod.rs",
     "frontend/tflite/operator.rs",
