@@ -4,6 +4,7 @@ mod alike;
 mod bands;
 mod emission;
 mod extents;
+mod fusions;
 mod imported;
 mod memory_map;
 mod method;

@@ -9,10 +9,10 @@ use super::pool::Pool;
 use super::tensors::{Outside, StatePlace, Tensors, duplicate, outputs_of, root_of};
 use super::variables::Variables;
 use super::work::{self, Work};
-use super::{LiveRanges, Options, Peak, PlanSource, bands, bug, imported};
+use super::{LiveRanges, Options, Peak, PlanSource, bands, bug, fusions, imported};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::fuse::flow::{self, Flow, FlowError};
-use crate::fuse::{self, Group, Grouped, Move, Node};
+use crate::fuse::{self, Fusions, Group, Grouped, Move, Node};
 use crate::ir::{self, Function, Module, Type, Value};
 use crate::machine::Machine;
 use crate::parallel;
@@ -49,8 +49,17 @@ pub(super) fn lower(
     let packed = &PackedWeights::default();
     let frame = Frame { module, method, options, machines, variables, packed };
     let trial = Frame { options: Options { effort: Effort::Trial, ..options }, ..frame };
-    let (flow, bands) = bands::choose(flow, options, |flow| trial.planned(flow, |planned| Ok(planned.plan.arena_bytes)))?;
-    frame.planned(flow, |planned| frame.written(&planned, &bands, pool))
+    let (flow, bands) = bands::choose(flow, options, |flow| trial.arena(flow, &Fusions::none()))?;
+    let merges = match options.plan {
+        // The plan of the file is one for the tensors of the file.
+        PlanSource::Program => vec![],
+        PlanSource::Own | PlanSource::Smallest => fuse::group(flow.clone(), module, &Fusions::All).merges,
+    };
+    let mut fusions = fusions::choose(&merges, |fusions| trial.arena(flow.clone(), fusions))?;
+    if !fusions.is_empty() && frame.arena(flow.clone(), &fusions)? > frame.arena(flow.clone(), &Fusions::none())? {
+        fusions = Fusions::none();
+    }
+    frame.planned(flow, &fusions, |planned| frame.written(&planned, &bands, pool))
 }
 
 /// What a method is lowered from and for.
@@ -75,10 +84,15 @@ struct Planned<'a> {
 }
 
 impl Frame<'_> {
+    /// The bytes of the arena of a method with some merges of its groups.
+    fn arena(&self, flow: Flow, fusions: &Fusions) -> Result<u64, Diagnostics> {
+        self.planned(flow, fusions, |planned| Ok(planned.plan.arena_bytes))
+    }
+
     /// Cuts a method into groups, asks their schedules what they need, and plans its memory.
-    fn planned<R>(&self, flow: Flow, then: impl FnOnce(Planned<'_>) -> Result<R, Diagnostics>) -> Result<R, Diagnostics> {
+    fn planned<R>(&self, flow: Flow, fusions: &Fusions, then: impl FnOnce(Planned<'_>) -> Result<R, Diagnostics>) -> Result<R, Diagnostics> {
         let (module, options) = (self.module, self.options);
-        let prepared = Prepared::new(fuse::group(flow, module), self.method);
+        let prepared = Prepared::new(fuse::group(flow, module, fusions), self.method);
         let Prepared { grouped, outputs, states, spares, parts } = &prepared;
         let function = &grouped.function;
         check_bounds(module, self.method, function, &grouped.nodes)?;

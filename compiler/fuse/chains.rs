@@ -1,0 +1,207 @@
+//! Chains: a root absorbs the map that is the only reader of its result, and that map the next one. A root takes its own epilogue before
+//! anybody else can, so accumulators never go to memory when an epilogue narrows them. What chains leave is merged in [`super::graph`].
+
+use super::compose::composed;
+use super::flow::{Flow, Item};
+use super::memory::{is_view, part_of, viewed};
+use super::uses::collect_handed_on;
+use super::{Group, MAX_NODES, Move, Node, gathered, takes_epilogue, widened};
+use crate::ir::{Function, Inst, Module, Op, Value};
+use std::collections::{HashMap, HashSet};
+
+/// Cuts a method into chains.
+pub(super) fn chains(flow: &Flow, module: &Module, uses: &HashMap<Value, usize>) -> Vec<Node> {
+    let Flow { function, items, states } = flow;
+    let available = function.params.iter().copied().chain(states.iter().map(|s| s.entry)).collect();
+    let mut absorbed = widened::absorbed(function, items, uses);
+    absorbed.extend(gathered::absorbed(function, module, items, uses));
+    let mut handed_on: HashSet<Value> = function.results.iter().chain(states.iter().map(|s| &s.exit)).copied().collect();
+    collect_handed_on(items, &mut handed_on);
+    let handed_on = handed_on.into_iter().map(|v| viewed(function, v)).collect();
+    let mut grouping = Grouping { function, uses, available, absorbed, handed_on, prologues: HashMap::new() };
+    grouping.body(items)
+}
+
+struct Grouping<'a> {
+    function: &'a Function,
+    uses: &'a HashMap<Value, usize>,
+    /// Values that exist before the group now being formed runs.
+    available: HashSet<Value>,
+    /// Conversions of weights that contractions do themselves, gathers of what element-wise work reads in place.
+    absorbed: HashSet<Inst>,
+    /// Values that become others. A part of a tensor that does so is copied, so that the place of what it becomes can be had at once and the
+    /// tensor can go.
+    handed_on: HashSet<Value>,
+    /// Element-wise groups that wait for the window or reduction that reads them.
+    prologues: HashMap<Value, Group>,
+}
+
+impl Grouping<'_> {
+    fn body(&mut self, items: &[Item]) -> Vec<Node> {
+        let mut nodes = Vec::new();
+        let mut taken = vec![false; items.len()];
+        for start in 0..items.len() {
+            if taken[start] {
+                continue;
+            }
+            match &items[start] {
+                Item::Inst(inst) if self.is_free(*inst) || self.absorbed.contains(inst) => {}
+                Item::Inst(inst) => {
+                    let mut group = self.grow(*inst, items, start, &mut taken);
+                    self.take_gathers(&mut group);
+                    if self.is_prologue(&group, items) {
+                        self.prologues.insert(group.outputs[0], group);
+                        continue;
+                    }
+                    if let Some(prologue) = self.function.insts[*inst].operands.first().and_then(|v| self.prologues.remove(v)) {
+                        group.prologue = prologue.epilogue;
+                        group.insts.splice(0..0, prologue.insts);
+                    }
+                    self.available.extend(group.outputs.iter().copied());
+                    nodes.push(Node::Group(Box::new(group)));
+                    continue;
+                }
+                Item::If { condition, results, then, otherwise } => {
+                    let before = self.available.clone();
+                    let then = self.branch(then, results);
+                    self.available.clone_from(&before);
+                    let otherwise = self.branch(otherwise, results);
+                    self.available = before;
+                    self.available.extend(results.iter().copied());
+                    nodes.push(Node::If { condition: *condition, then, otherwise });
+                    continue;
+                }
+                Item::While { carried, head, condition, body } => {
+                    self.available.extend(carried.iter().map(|c| c.value));
+                    let before = self.available.clone();
+                    let head = self.body(head);
+                    let mut body = self.body(body);
+                    self.available = before;
+                    nodes.push(Node::Moves(carried.iter().map(|c| Move { from: c.initial, to: c.value }).collect()));
+                    body.push(Node::Moves(carried.iter().map(|c| Move { from: c.next, to: c.value }).collect()));
+                    nodes.push(Node::While { head, condition: *condition, body });
+                    continue;
+                }
+            }
+            if let Item::Inst(inst) = &items[start] {
+                self.available.extend(self.function.insts[*inst].results.iter().copied());
+            }
+        }
+        nodes
+    }
+
+    /// Whether an instruction is no kernel: constants are data, views, extents and parts have the memory of what they stand for.
+    fn is_free(&self, inst: Inst) -> bool {
+        let data = &self.function.insts[inst];
+        matches!(data.op, Op::Constant | Op::IndexConstant | Op::ExtentOf) || is_view(self.function, inst) || self.is_part(inst)
+    }
+
+    fn is_part(&self, inst: Inst) -> bool {
+        part_of(self.function, inst).is_some() && !self.handed_on.contains(&self.function.insts[inst].results[0])
+    }
+
+    /// A branch's body, and what becomes of the values it hands on.
+    fn branch(&mut self, (items, values): &(Vec<Item>, Vec<Value>), results: &[Value]) -> Vec<Node> {
+        let mut nodes = self.body(items);
+        nodes.push(Node::Moves(values.iter().zip(results).map(|(&from, &to)| Move { from, to }).collect()));
+        nodes
+    }
+
+    /// Whether element-wise work is read by one window or reduction alone, which then does it on the way.
+    fn is_prologue(&self, group: &Group, items: &[Item]) -> bool {
+        let [result] = group.outputs[..] else { return false };
+        let picks = group.insts.iter().any(|inst| self.absorbed.contains(inst));
+        group.root.is_none() && !picks && self.feeds_reduction(result, items)
+    }
+
+    /// Whether a value is read by one window or reduction and by nothing else.
+    fn feeds_reduction(&self, value: Value, items: &[Item]) -> bool {
+        let reader = |item: &Item| match item {
+            Item::Inst(inst) => {
+                let data = &self.function.insts[*inst];
+                matches!(data.op, Op::Window | Op::Reduce) && data.operands == [value]
+            }
+            Item::If { .. } | Item::While { .. } => false,
+        };
+        self.uses.get(&value) == Some(&1) && items.iter().any(reader)
+    }
+
+    /// Adds the gathers that pick what the group reads.
+    fn take_gathers(&self, group: &mut Group) {
+        let operands = group.epilogue.iter().flat_map(|e| &e.operands);
+        let mut gathers: Vec<Inst> =
+            operands.flat_map(|&value| gathered::chain(self.function, |inst| self.absorbed.contains(&inst), value)).collect();
+        gathers.sort();
+        gathers.dedup();
+        group.insts.splice(0..0, gathers);
+    }
+
+    fn widens(&self, from: Value, to: Value) -> bool {
+        self.function.tensor(from).element.bits() < self.function.tensor(to).element.bits()
+    }
+
+    /// A group that starts at an instruction and absorbs what follows it.
+    fn grow(&self, inst: Inst, items: &[Item], start: usize, taken: &mut [bool]) -> Group {
+        let data = &self.function.insts[inst];
+        let mut group = if data.op == Op::Map { Group::of_map(self.function, inst) } else { Group::of_root(self.function, inst) };
+        if data.op != Op::Map && !takes_epilogue(data.op) {
+            return group;
+        }
+        for (position, item) in items.iter().enumerate().skip(start + 1) {
+            let Item::Inst(next) = item else { break };
+            if taken[position] || !self.absorbs(&group, *next, items, start) {
+                continue;
+            }
+            taken[position] = true;
+            let next_data = &self.function.insts[*next];
+            let next_group = Group::of_map(self.function, *next);
+            group.epilogue = Some(composed(self.function, &group, &next_group, &next_data.results));
+            group.outputs = next_data.results.clone();
+            group.insts.push(*next);
+        }
+        group
+    }
+
+    /// Whether a later map may run in the group's kernel: it alone reads the group's one result, keeps its shape, and its
+    /// other operands exist before the group runs (constants and views of what exists count).
+    fn absorbs(&self, group: &Group, next: Inst, items: &[Item], start: usize) -> bool {
+        let data = &self.function.insts[next];
+        let [result] = group.outputs[..] else { return false };
+        if data.op != Op::Map || !data.operands.contains(&result) || self.uses_other_than(result, next) {
+            return false;
+        }
+        // What widens for a window or reduction alone is done there, as its prologue, and never goes to memory.
+        if group.root.is_some() && self.widens(result, data.results[0]) && self.feeds_reduction(data.results[0], items) {
+            return false;
+        }
+        let same_shape = self.function.tensor(result).shape == self.function.tensor(data.results[0]).shape;
+        let nodes = group.epilogue.as_ref().map_or(0, |e| e.expression.nodes.len()) + data.expression().nodes.len();
+        same_shape && nodes <= MAX_NODES && data.operands.iter().all(|&v| v == result || self.exists_before(v, items, start))
+    }
+
+    fn uses_other_than(&self, value: Value, reader: Inst) -> bool {
+        let here = self.function.uses(reader).filter(|&v| v == value).count();
+        self.uses.get(&value).copied().unwrap_or(0) != here
+    }
+
+    fn exists_before(&self, value: Value, items: &[Item], start: usize) -> bool {
+        if self.available.contains(&value) {
+            return true;
+        }
+        // A constant, or a view of something that exists, may stand later in the list: it costs nothing to have it earlier.
+        let mut value = value;
+        loop {
+            let Some(inst) = self.function.defining_inst(value) else { return false };
+            let data = &self.function.insts[inst];
+            let listed = items[start..].iter().any(|item| matches!(item, Item::Inst(i) if *i == inst));
+            match data.op {
+                Op::Constant => return listed,
+                _ if listed && (is_view(self.function, inst) || self.is_part(inst)) => value = data.operands[0],
+                _ => return false,
+            }
+            if self.available.contains(&value) {
+                return true;
+            }
+        }
+    }
+}

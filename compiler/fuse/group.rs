@@ -1,0 +1,103 @@
+//! What becomes one kernel, and what it reads.
+
+use super::{gathered, widened_constant};
+use crate::ir::{Attribute, Expression, Extent, Function, Inst, Op, Value};
+
+/// What becomes one kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// The instruction that gives the loop structure; `None` for element-wise work alone.
+    pub root: Option<Inst>,
+    /// The tensor that the group copies as it is, instead of any other work.
+    pub copied: Option<Value>,
+    /// Element-wise work on what a window or reduction reads, instead of its operand.
+    pub prologue: Option<Epilogue>,
+    /// The element-wise work on the root's result, or alone.
+    pub epilogue: Option<Epilogue>,
+    /// All source instructions, in order. Gathers that are not the root pick what the epilogue reads; see [`gathered`].
+    pub insts: Vec<Inst>,
+    /// Tensors written, in the order of the epilogue's results (or the root's).
+    pub outputs: Vec<Value>,
+}
+
+/// An expression over tensors of the group.
+#[derive(Clone, Debug)]
+pub struct Epilogue {
+    /// Input *i* of the expression reads `operands[i]`; the root's result stands for itself.
+    pub operands: Vec<Value>,
+    /// The expression; its results are the group's outputs.
+    pub expression: Expression,
+}
+
+impl Group {
+    /// A group that copies a whole tensor.
+    pub fn copy(from: Value, to: Value) -> Self {
+        Self { root: None, copied: Some(from), prologue: None, epilogue: None, insts: vec![], outputs: vec![to] }
+    }
+
+    /// A `map` alone.
+    pub(super) fn of_map(function: &Function, inst: Inst) -> Self {
+        let data = &function.insts[inst];
+        let work = Epilogue { operands: data.operands.clone(), expression: data.expression().clone() };
+        Self { root: None, epilogue: Some(work), ..Self::of_root(function, inst) }
+    }
+
+    /// Another instruction alone.
+    pub(super) fn of_root(function: &Function, inst: Inst) -> Self {
+        let outputs = function.insts[inst].results.clone();
+        Self { root: Some(inst), copied: None, prologue: None, epilogue: None, insts: vec![inst], outputs }
+    }
+
+    /// Whether what it reads is picked from other tensors by constant positions.
+    pub(super) fn picks(&self, function: &Function) -> bool {
+        self.insts.iter().any(|&inst| Some(inst) != self.root && function.insts[inst].op == Op::Gather)
+    }
+
+    /// The tensors whose shapes the group's work follows: those that it reads and writes, and what stays inside.
+    pub fn tensors(&self, function: &Function) -> Vec<Value> {
+        let root = self.root.iter().flat_map(|&root| function.insts[root].operands.iter().chain(&function.insts[root].results));
+        let expressions = self.prologue.iter().chain(&self.epilogue).flat_map(|e| &e.operands);
+        let all = root.chain(expressions).chain(&self.copied).chain(&self.outputs).copied();
+        let mut tensors = Vec::new();
+        for value in all.filter(|&v| function.values[v].ty.as_tensor().is_some()) {
+            if !tensors.contains(&value) {
+                tensors.push(value);
+            }
+        }
+        tensors
+    }
+
+    /// Every tensor and index that the group reads from memory, each once, in a fixed order.
+    pub fn inputs(&self, function: &Function) -> Vec<Value> {
+        let accumulator = self.root.map(|r| function.insts[r].results[0]);
+        let root: Vec<Value> = match (&self.prologue, self.root) {
+            (Some(prologue), _) => prologue.operands.clone(),
+            (None, Some(root)) => function.uses(root).collect(),
+            (None, None) => self.copied.into_iter().collect(),
+        };
+        let picked = |&value: &Value| gathered::gathered(function, &self.insts, value).map_or(value, |gathered| gathered.source);
+        let epilogue = self.epilogue.iter().flat_map(|e| e.operands.iter().map(picked));
+        let contracts = self.root.is_some_and(|r| matches!(function.insts[r].op, Op::Conv | Op::Matmul));
+        let root = root.into_iter().enumerate().map(|(i, value)| match i {
+            1 if contracts => widened_constant(function, value).unwrap_or(value),
+            _ => value,
+        });
+        let mut inputs = Vec::new();
+        let tensors = self.tensors(function);
+        let named = self.root.iter().flat_map(|&root| &function.insts[root].attributes).filter_map(|attribute| match attribute {
+            Attribute::Extents(extents) => Some(extents),
+            _ => None,
+        });
+        let shapes = tensors.iter().map(|&v| &function.tensor(v).shape);
+        let extents = shapes.chain(named).flatten().filter_map(|&e| match function.resolved(e) {
+            Extent::Value(index) => Some(index),
+            Extent::Static(_) => None,
+        });
+        for value in root.chain(epilogue).chain(extents) {
+            if Some(value) != accumulator && !inputs.contains(&value) {
+                inputs.push(value);
+            }
+        }
+        inputs
+    }
+}

@@ -1,0 +1,64 @@
+//! Who reads a value, and which values become others.
+
+use super::flow::{Flow, Item};
+use crate::ir::{Function, Value};
+use std::collections::{HashMap, HashSet};
+
+/// How often each value is read, handed on or given back.
+pub fn uses_of(flow: &Flow) -> HashMap<Value, usize> {
+    let mut uses: HashMap<Value, usize> = HashMap::new();
+    count_uses(&flow.function, &flow.items, &mut uses);
+    for &result in flow.function.results.iter().chain(flow.states.iter().map(|s| &s.exit)) {
+        *uses.entry(result).or_default() += 1;
+    }
+    uses
+}
+
+fn count_uses(function: &Function, items: &[Item], uses: &mut HashMap<Value, usize>) {
+    for item in items {
+        match item {
+            Item::Inst(inst) => {
+                for value in function.uses(*inst) {
+                    *uses.entry(value).or_default() += 1;
+                }
+            }
+            Item::If { condition, then, otherwise, .. } => {
+                *uses.entry(*condition).or_default() += 1;
+                for (body, results) in [then, otherwise] {
+                    count_uses(function, body, uses);
+                    for &value in results {
+                        *uses.entry(value).or_default() += 1;
+                    }
+                }
+            }
+            Item::While { carried, head, condition, body } => {
+                count_uses(function, head, uses);
+                count_uses(function, body, uses);
+                let handed = carried.iter().flat_map(|c| [c.initial, c.next]);
+                for value in handed.chain([*condition]) {
+                    *uses.entry(value).or_default() += 1;
+                }
+            }
+        }
+    }
+}
+
+/// The values that become others.
+pub(super) fn collect_handed_on(items: &[Item], list: &mut HashSet<Value>) {
+    for item in items {
+        match item {
+            Item::Inst(_) => {}
+            Item::If { then, otherwise, .. } => {
+                for (body, results) in [then, otherwise] {
+                    collect_handed_on(body, list);
+                    list.extend(results);
+                }
+            }
+            Item::While { carried, head, body, .. } => {
+                collect_handed_on(head, list);
+                collect_handed_on(body, list);
+                list.extend(carried.iter().flat_map(|c| [c.initial, c.next]));
+            }
+        }
+    }
+}
