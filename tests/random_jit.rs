@@ -168,6 +168,38 @@ fn picked_images_compute_what_the_interpreter_computes() {
     assert!(unwritten * 4 > seeds(), "hardly anything is read where it lies: {unwritten}");
 }
 
+/// Graphs of element-wise work are merged into few kernels, which compute what the chains they are made of compute, to the bit.
+#[test]
+fn merged_graphs_compute_what_the_interpreter_computes() {
+    let host = target::host_machine().expect("the host has a machine description");
+    let (mut fewer, mut rows) = (0, 0);
+    let first = variable("MODELC_FIRST_SEED").unwrap_or(0);
+    for seed in first..first + seeds() {
+        let (mut module, inputs) = chains::graphs::module(seed);
+        modelc::ir::verify(&module).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        passes::run_all(&mut module);
+        let explain = |error: String| format!("seed {seed}: {error}\n{}", print_module(&module, Constants::Whole));
+        let machine = if seed % 2 == 0 { host } else { machine::default_machine(host.isa) };
+        let own = lower::Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+        // Nothing is merged for a plan of the file; this file has none.
+        let apart = lower::Options { plan: PlanSource::Program, ..own };
+        let found = compiled_with(&module, &inputs, own).unwrap_or_else(|error| panic!("{}", explain(error)));
+        let expected = compiled_with(&module, &inputs, apart).unwrap_or_else(|error| panic!("{}", explain(error)));
+        assert_eq!(found, expected, "{}", explain("other outputs than without merges".into()));
+        for (found, expected) in found.iter().flatten().zip(&interpreted(&module, &inputs)) {
+            support::compare(found, expected, TOLERANCE).unwrap_or_else(|error| panic!("{}", explain(error)));
+        }
+        let lowered = |options| pipeline::lower(&module, "random", options).unwrap_or_else(|e| panic!("{e}"));
+        let (merged, chains) = (lowered(own), lowered(apart));
+        assert!(merged.plans[0].arena_bytes <= chains.plans[0].arena_bytes, "{}", explain("a larger arena".into()));
+        let calls = |lowered: &Lowered| modelc::codegen::driver::calls(&lowered.program.methods[0].steps).len();
+        fewer += u64::from(calls(&merged) < calls(&chains));
+        rows += u64::from(merged.program.kernels.iter().any(|kernel| kernel.name.contains("rows")));
+    }
+    println!("{fewer} of {} have fewer kernels, {rows} work row by row", seeds());
+    assert!(fewer * 2 > seeds() && rows * 4 > seeds(), "hardly anything is merged: {fewer} have fewer kernels, {rows} work row by row");
+}
+
 /// Compares modules computed part by part with the interpreter. Gives how many take less memory than as a whole.
 fn compare_in_parts(generate: impl Fn(u64) -> (Module, Vec<Tensor>)) -> u64 {
     let machine = target::host_machine().expect("the host has a machine description");

@@ -8,6 +8,7 @@
 //! what it reads allows, and groups that it overtakes keep their order.
 
 use super::compose::composed;
+use super::rowwise::Rowwise;
 use super::{Group, MAX_NODES, Node, takes_epilogue};
 use crate::ir::{Function, Inst, Op, Value};
 use std::collections::{HashMap, HashSet};
@@ -121,6 +122,9 @@ impl Method<'_> {
 /// A group's number in its line; a merged group has that of the first of the two.
 type Number = usize;
 
+/// Two groups as one, where the second reads results of the first; `None` where they do not fit.
+type Join<'a> = fn(&Line<'a>, Number, Number) -> Option<Group>;
+
 /// A straight line of groups.
 struct Line<'a> {
     method: &'a Method<'a>,
@@ -142,11 +146,13 @@ impl<'a> Line<'a> {
     /// A line with its groups merged.
     fn merged(method: &'a Method<'a>, groups: Vec<Group>, merges: &mut Vec<Merge>) -> impl Iterator<Item = Node> {
         let mut line = Self::new(method, groups);
-        for end in 0..line.order.len() {
-            let mut at = end;
-            while let Some((merge, place)) = line.order[at].and_then(|second| line.merge_with_maker(second)) {
-                merges.push(merge);
-                at = place;
+        for join in [Self::elements as Join<'a>, Self::rows] {
+            for end in 0..line.order.len() {
+                let mut at = end;
+                while let Some((merge, place)) = line.order[at].and_then(|second| line.merge_with_maker(second, join)) {
+                    merges.push(merge);
+                    at = place;
+                }
             }
         }
         let Self { order, mut groups, .. } = line;
@@ -168,7 +174,8 @@ impl<'a> Line<'a> {
             order: (0..count).map(Some).collect(),
             position: (0..count).collect(),
         };
-        line.reads = (0..count).map(|number| line.group(number).inputs(function).into_iter().flat_map(|v| line.behind(v)).collect()).collect();
+        line.reads =
+            (0..count).map(|number| line.group(number).inputs(function).into_iter().flat_map(|v| line.behind(v)).collect()).collect();
         line
     }
 
@@ -198,38 +205,62 @@ impl<'a> Line<'a> {
     }
 
     /// Merges a group with one that computes what it reads, the last of these that it can merge with. Gives the place of the merged one.
-    fn merge_with_maker(&mut self, second: Number) -> Option<(Merge, usize)> {
+    fn merge_with_maker(&mut self, second: Number, join: Join<'a>) -> Option<(Merge, usize)> {
         let mut makers: Vec<Number> = self.read_by(second).filter(|&maker| maker != second).collect();
         makers.sort_by_key(|&maker| std::cmp::Reverse(self.position[maker]));
         makers.dedup();
         for first in makers {
             let merge = Merge { first: *self.group(first).insts.first()?, second: *self.group(second).insts.first()? };
-            if self.method.fusions.allow(merge) && self.fits(first, second) && let Some(between) = self.between(first, second) {
-                let place = self.join(first, second, between);
+            if self.method.fusions.allow(merge)
+                && self.reads_elements(first, second)
+                && let Some(between) = self.between(first, second)
+                && let Some(joined) = join(self, first, second)
+            {
+                let place = self.put(joined, first, second, between);
                 return Some((merge, place));
             }
         }
         None
     }
 
-    /// Whether the second group's work can be done where the first one's results are at hand.
-    fn fits(&self, first: Number, second: Number) -> bool {
+    /// Whether the second of two groups reads nothing of the first but its results themselves: no views, parts or extents of them.
+    fn reads_elements(&self, first: Number, second: Number) -> bool {
         let (one, other) = (self.group(first), self.group(second));
-        let is_plain = |group: &Group| group.copied.is_none() && !group.outputs.is_empty();
+        let inputs = other.inputs(self.function);
+        inputs.iter().all(|value| one.outputs.contains(value) || !self.behind(*value).contains(&first))
+            && one.inputs(self.function).len() + inputs.len() + one.outputs.len() + other.outputs.len() <= MOST_TENSORS
+    }
+
+    /// Element-wise work behind other such work, or as the epilogue of a root.
+    fn elements(&self, first: Number, second: Number) -> Option<Group> {
+        let (one, other) = (self.group(first), self.group(second));
         let root_takes = one.root.is_none_or(|root| takes_epilogue(self.function.insts[root].op) && !other.picks(self.function));
-        if !is_plain(one) || !is_plain(other) || other.root.is_some() || !root_takes {
-            return false;
-        }
-        let (Some(work), shape) = (&other.epilogue, |v: Value| (&self.function.tensor(v).shape, &self.function.tensor(v).layout)) else {
-            return false;
-        };
-        // All that it reads of the first group is read element by element.
-        let by_elements = |value: &Value| one.outputs.contains(value) || !self.behind(*value).contains(&first);
+        let is_plain = |group: &Group| group.copied.is_none() && group.rowwise.is_none();
+        let work = other.epilogue.as_ref().filter(|_| other.root.is_none() && is_plain(one) && is_plain(other) && root_takes)?;
+        let shape = |group: &Group| group.outputs.first().map(|&v| (&self.function.tensor(v).shape, &self.function.tensor(v).layout));
         let nodes = one.epilogue.as_ref().map_or(0, |e| e.expression.nodes.len()) + work.expression.nodes.len();
-        shape(one.outputs[0]) == shape(other.outputs[0])
-            && nodes <= MAX_NODES
-            && work.operands.iter().all(by_elements)
-            && one.inputs(self.function).len() + other.inputs(self.function).len() + one.outputs.len() + other.outputs.len() <= MOST_TENSORS
+        if shape(one) != shape(other) || nodes > MAX_NODES {
+            return None;
+        }
+        let (insts, outputs) = self.united(one, other);
+        let epilogue = Some(composed(self.function, one, other, &outputs));
+        Some(Group { epilogue, insts, outputs, ..one.clone() })
+    }
+
+    /// Reductions along rows, and work on the same rows.
+    fn rows(&self, first: Number, second: Number) -> Option<Group> {
+        let (one, other) = (self.group(first), self.group(second));
+        let rowwise = Rowwise::joined(self.function, one, other)?;
+        let (insts, outputs) = self.united(one, other);
+        Some(Group { rowwise: Some(rowwise), insts, outputs, ..Group::default() })
+    }
+
+    /// The instructions of two groups, and those of their results that others read.
+    fn united(&self, one: &Group, other: &Group) -> (Vec<Inst>, Vec<Value>) {
+        let insts = [&one.insts[..], &other.insts].concat();
+        let outputs = self.stored(&insts, one.outputs.iter().chain(&other.outputs));
+        // Results that nobody reads stay the results of a group that has no others.
+        if outputs.is_empty() { (insts, other.outputs.clone()) } else { (insts, outputs) }
     }
 
     /// The groups between two that the second one needs, if none of them needs the first one.
@@ -254,17 +285,14 @@ impl<'a> Line<'a> {
         Some(between)
     }
 
-    /// Makes two groups one, which runs behind those of `between`. Gives its place in the order.
-    fn join(&mut self, first: Number, second: Number, between: Vec<Number>) -> usize {
+    /// Puts a merged group behind those of `between`. Gives its place in the order.
+    fn put(&mut self, joined: Group, first: Number, second: Number, between: Vec<Number>) -> usize {
         let (start, end) = (self.position[first], self.position[second]);
-        let (one, other) = (self.groups[first].take(), self.groups[second].take());
-        self.groups[first] = one.zip(other).map(|(one, other)| self.composed(one, other));
+        (self.groups[first], self.groups[second]) = (Some(joined), None);
         self.became[second] = first;
-        let reads: HashSet<Number> = self.read_by(first).chain(self.read_by(second)).filter(|&number| number != first).collect();
-        self.reads[first] = reads;
+        self.reads[first] = self.read_by(first).chain(self.read_by(second)).filter(|&number| number != first).collect();
         let place = start + between.len();
-        let rest: Vec<Number> =
-            self.order[start + 1..end].iter().copied().flatten().filter(|number| !between.contains(number)).collect();
+        let rest: Vec<Number> = self.order[start + 1..end].iter().copied().flatten().filter(|number| !between.contains(number)).collect();
         let mut numbers = between.into_iter().chain([first]).chain(rest);
         for position in start..=end {
             self.order[position] = numbers.next();
@@ -275,22 +303,15 @@ impl<'a> Line<'a> {
         place
     }
 
-    fn composed(&self, one: Group, other: Group) -> Group {
-        let insts = [&one.insts[..], &other.insts].concat();
-        let mut outputs = self.stored(&insts, one.outputs.iter().chain(&other.outputs));
-        if outputs.is_empty() {
-            outputs.clone_from(&other.outputs);
-        }
-        let epilogue = composed(self.function, &one, &other, &outputs);
-        Group { epilogue: Some(epilogue), insts, outputs, ..one }
-    }
-
     /// The values that others than some instructions read.
     fn stored<'v>(&self, insts: &[Inst], values: impl Iterator<Item = &'v Value>) -> Vec<Value> {
         let mut inside: HashMap<Value, usize> = HashMap::new();
         for value in insts.iter().flat_map(|&inst| self.function.uses(inst)) {
             *inside.entry(value).or_default() += 1;
         }
-        values.copied().filter(|value| self.method.uses.get(value).copied().unwrap_or(0) > inside.get(value).copied().unwrap_or(0)).collect()
+        values
+            .copied()
+            .filter(|value| self.method.uses.get(value).copied().unwrap_or(0) > inside.get(value).copied().unwrap_or(0))
+            .collect()
     }
 }

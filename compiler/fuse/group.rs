@@ -1,5 +1,6 @@
 //! What becomes one kernel, and what it reads.
 
+use super::rowwise::Rowwise;
 use super::{gathered, widened_constant};
 use crate::ir::{Attribute, Expression, Extent, Function, Inst, Op, Value};
 
@@ -14,6 +15,8 @@ pub struct Group {
     pub prologue: Option<Epilogue>,
     /// The element-wise work on the root's result, or alone.
     pub epilogue: Option<Epilogue>,
+    /// Rows that are reduced and worked on: all instructions do this, and there is neither root nor prologue nor epilogue.
+    pub rowwise: Option<Rowwise>,
     /// All source instructions, in order. Gathers that are not the root pick what the epilogue reads; see [`gathered`].
     pub insts: Vec<Inst>,
     /// Tensors written, in the order of the epilogue's results (or the root's).
@@ -32,7 +35,7 @@ pub struct Epilogue {
 impl Group {
     /// A group that copies a whole tensor.
     pub fn copy(from: Value, to: Value) -> Self {
-        Self { root: None, copied: Some(from), prologue: None, epilogue: None, insts: vec![], outputs: vec![to] }
+        Self { copied: Some(from), outputs: vec![to], ..Self::default() }
     }
 
     /// A `map` alone.
@@ -45,7 +48,7 @@ impl Group {
     /// Another instruction alone.
     pub(super) fn of_root(function: &Function, inst: Inst) -> Self {
         let outputs = function.insts[inst].results.clone();
-        Self { root: Some(inst), copied: None, prologue: None, epilogue: None, insts: vec![inst], outputs }
+        Self { root: Some(inst), insts: vec![inst], outputs, ..Self::default() }
     }
 
     /// Whether what it reads is picked from other tensors by constant positions.
@@ -57,7 +60,9 @@ impl Group {
     pub fn tensors(&self, function: &Function) -> Vec<Value> {
         let root = self.root.iter().flat_map(|&root| function.insts[root].operands.iter().chain(&function.insts[root].results));
         let expressions = self.prologue.iter().chain(&self.epilogue).flat_map(|e| &e.operands);
-        let all = root.chain(expressions).chain(&self.copied).chain(&self.outputs).copied();
+        let of_rows = self.insts.iter().filter(|_| self.rowwise.is_some()).map(|&inst| &function.insts[inst]);
+        let of_rows = of_rows.flat_map(|data| data.operands.iter().chain(&data.results));
+        let all = root.chain(expressions).chain(of_rows).chain(&self.copied).chain(&self.outputs).copied();
         let mut tensors = Vec::new();
         for value in all.filter(|&v| function.values[v].ty.as_tensor().is_some()) {
             if !tensors.contains(&value) {
@@ -71,6 +76,7 @@ impl Group {
     pub fn inputs(&self, function: &Function) -> Vec<Value> {
         let accumulator = self.root.map(|r| function.insts[r].results[0]);
         let root: Vec<Value> = match (&self.prologue, self.root) {
+            _ if self.rowwise.is_some() => self.read_by_rows(function),
             (Some(prologue), _) => prologue.operands.clone(),
             (None, Some(root)) => function.uses(root).collect(),
             (None, None) => self.copied.into_iter().collect(),
@@ -99,5 +105,11 @@ impl Group {
             }
         }
         inputs
+    }
+
+    /// The operands of instructions that none of them computes.
+    fn read_by_rows(&self, function: &Function) -> Vec<Value> {
+        let inside = |value: &Value| function.defining_inst(*value).is_some_and(|inst| self.insts.contains(&inst));
+        self.insts.iter().flat_map(|&inst| function.uses(inst)).filter(|value| !inside(value)).collect()
     }
 }

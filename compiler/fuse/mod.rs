@@ -15,6 +15,7 @@ mod graph;
 mod group;
 mod memory;
 pub mod rows;
+mod rowwise;
 mod uses;
 mod widened;
 
@@ -23,6 +24,7 @@ use flow::{Flow, StateFlow};
 pub use graph::{Fusions, Merge};
 pub use group::{Epilogue, Group};
 pub use memory::{is_view, part_of, row_major, viewed};
+pub use rowwise::Rowwise;
 pub use uses::uses_of;
 pub use widened::widened_constant;
 

@@ -90,7 +90,12 @@ impl Frame<'_> {
     }
 
     /// Cuts a method into groups, asks their schedules what they need, and plans its memory.
-    fn planned<R>(&self, flow: Flow, fusions: &Fusions, then: impl FnOnce(Planned<'_>) -> Result<R, Diagnostics>) -> Result<R, Diagnostics> {
+    fn planned<R>(
+        &self,
+        flow: Flow,
+        fusions: &Fusions,
+        then: impl FnOnce(Planned<'_>) -> Result<R, Diagnostics>,
+    ) -> Result<R, Diagnostics> {
         let (module, options) = (self.module, self.options);
         let prepared = Prepared::new(fuse::group(flow, module, fusions), self.method);
         let Prepared { grouped, outputs, states, spares, parts } = &prepared;

@@ -52,7 +52,7 @@ impl Schedule for MapSchedule<'_> {
         // A product with an extent of 0 names no other extent.
         cells.load(&mut b, &mut arguments, pixels.extents().chain(channels.extents()).chain(outer.iter().flat_map(Quantity::extents)));
         // Operands that follow some of the dimensions take a loop for each.
-        let strided = work.accesses().any(|access| matches!(access, Access::Strided(_) | Access::Picked(_)));
+        let strided = work.follows_dimensions();
         let dimensions: Vec<Number> = if strided { outer.iter().map(|extent| cells.number(&mut b, extent)).collect() } else { vec![] };
         let (pixels, channels) = (cells.number(&mut b, &pixels), cells.number(&mut b, &channels));
         let hoisted = work.hoist(&mut b, lanes);
@@ -87,7 +87,7 @@ impl Schedule for MapSchedule<'_> {
 }
 
 /// One loop a dimension, the first outermost. The body gets the position in each and the number of the pixel; both begin as given.
-fn nest(
+pub(super) fn nest(
     b: &mut KernelBuilder,
     dimensions: &[Number],
     (digits, pixel): (&[Value], Value),

@@ -33,6 +33,7 @@ pub mod ranges;
 pub mod reduce;
 pub mod reduction;
 pub mod requantize;
+mod rowwise;
 mod scalar_operations;
 pub mod scan;
 pub mod scatter;
@@ -232,6 +233,9 @@ pub const CUT_FROM: u64 = 1 << 18;
 fn choose_whole<'a>(cx: Context<'a>) -> Result<Box<dyn Schedule + 'a>, Unsupported> {
     if let Some(from) = cx.group.copied {
         return Ok(Box::new(movement::MovementSchedule::whole(cx, from)?));
+    }
+    if let Some(rows) = &cx.group.rowwise {
+        return Ok(Box::new(rowwise::RowwiseSchedule::new(cx, rows)?));
     }
     let Some(root) = cx.group.root else { return Ok(Box::new(map::MapSchedule::new(cx)?)) };
     match cx.function.insts[root].op {

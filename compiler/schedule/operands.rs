@@ -136,6 +136,9 @@ struct Operand {
     starts: Vec<Option<Buffer>>,
 }
 
+/// The position of what is given although nothing reads it.
+const NO_INPUT: usize = usize::MAX;
+
 /// Element-wise work on the positions of one output shape.
 pub struct ElementWise<'a> {
     cx: Context<'a>,
@@ -143,8 +146,8 @@ pub struct ElementWise<'a> {
     /// The extents, when they are not all known; and for each operand its strides.
     extents: Vec<Number>,
     strides: Vec<Vec<Number>>,
-    /// Position of the accumulator among the inputs.
-    accumulator: Option<usize>,
+    /// Positions of the inputs that are not read from memory: a root's result, or what a kernel has in registers.
+    given: Vec<usize>,
     special: Specialised,
     operands: Vec<Operand>,
     tables: Vec<(ir::Constant, Option<Buffer>)>,
@@ -159,7 +162,8 @@ impl<'a> ElementWise<'a> {
     pub fn new(cx: Context<'a>, range: Option<(i64, i64)>) -> Result<Self, Unsupported> {
         let result = cx.group.root.map(|r| cx.function.insts[r].results[0]);
         let accumulator = result.map(|value| Accumulator { value, range, channels: &[], takes_offsets: false });
-        Self::of(cx, &epilogue_of(&cx), accumulator, cx.group.outputs.clone(), cx.quantities(cx.group.outputs[0]))
+        let shape = cx.quantities(cx.group.outputs[0]);
+        Self::of(cx, &epilogue_of(&cx), accumulator, result.as_slice(), cx.group.outputs.clone(), shape)
     }
 
     /// The element-wise work of a contraction that does some of its epilogue otherwise. Its sums begin with [`Self::offsets`].
@@ -174,7 +178,8 @@ impl<'a> ElementWise<'a> {
             channels: &ranges.channels,
             takes_offsets: cx.element(value) == ElementType::I32,
         });
-        Self::of(cx, epilogue, accumulator, cx.group.outputs.clone(), cx.quantities(cx.group.outputs[0]))
+        let shape = cx.quantities(cx.group.outputs[0]);
+        Self::of(cx, epilogue, accumulator, result.as_slice(), cx.group.outputs.clone(), shape)
     }
 
     /// What a window or reduction reads: its operand, or the group's prologue.
@@ -184,18 +189,26 @@ impl<'a> ElementWise<'a> {
     pub fn reader(cx: Context<'a>, operand: Tensor) -> Result<Self, Unsupported> {
         let identity = super::identity(&cx, operand);
         let work = cx.group.prologue.as_ref().unwrap_or(&identity);
-        Self::of(cx, work, None, vec![], cx.quantities(operand))
+        Self::of(cx, work, None, &[], vec![], cx.quantities(operand))
+    }
+
+    /// A step of a kernel that has some of the operands in registers, and stores the results itself. The positions are those of a shape.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn step(cx: Context<'a>, work: &crate::fuse::Epilogue, given: &[Tensor], shape: Vec<Quantity>) -> Result<Self, Unsupported> {
+        Self::of(cx, work, None, given, vec![], shape)
     }
 
     fn of(
         cx: Context<'a>,
         work: &crate::fuse::Epilogue,
         accumulator: Option<Accumulator<'_>>,
+        given: &[Tensor],
         outputs: Vec<Tensor>,
         shape: Vec<Quantity>,
     ) -> Result<Self, Unsupported> {
         let special = specialise(&cx, work, accumulator);
-        let is_accumulator = |v: &Tensor| accumulator.is_some_and(|a| a.value == *v);
         let mut operands = Vec::new();
         for source in &special.sources {
             let (element, access) = match source {
@@ -212,7 +225,8 @@ impl<'a> ElementWise<'a> {
             memory_lane(element)?;
             operands.push(Operand { source: source.clone(), element, access, buffer: None, starts: vec![] });
         }
-        let accumulator = special.sources.iter().position(|s| matches!(s, Source::Tensor(v) if is_accumulator(v)));
+        let input = |value: &Tensor| special.sources.iter().position(|s| matches!(s, Source::Tensor(v) if v == value));
+        let given = given.iter().map(|value| input(value).unwrap_or(NO_INPUT)).collect();
         let mut tables = Vec::new();
         for node in special.expression.nodes.values() {
             if let ir::ScalarOp::Lut(table) = node.op
@@ -225,7 +239,7 @@ impl<'a> ElementWise<'a> {
             memory_lane(cx.element(output))?;
         }
         let outputs = outputs.into_iter().map(|v| (v, None)).collect();
-        Ok(Self { cx, shape, extents: vec![], strides: vec![], accumulator, special, operands, tables, outputs })
+        Ok(Self { cx, shape, extents: vec![], strides: vec![], given, special, operands, tables, outputs })
     }
 
     /// What is added to the first sum of each output channel: nothing where it is empty, one number for all channels, or one a channel.
@@ -241,6 +255,11 @@ impl<'a> ElementWise<'a> {
     /// The accesses of the inputs that are read from memory.
     pub fn accesses(&self) -> impl Iterator<Item = &Access> {
         self.used().map(|i| &self.operands[i].access)
+    }
+
+    /// Whether some operand follows some of the dimensions, or is picked along them, and takes a loop for each.
+    pub fn follows_dimensions(&self) -> bool {
+        self.accesses().any(|access| matches!(access, Access::Strided(_) | Access::Picked(_)))
     }
 
     /// Operations for each element.
@@ -272,7 +291,7 @@ impl<'a> ElementWise<'a> {
         pairs
     }
 
-    /// Inputs that the specialised expression still reads, the accumulator left out.
+    /// Inputs that the specialised expression still reads, those that are given left out.
     fn used(&self) -> impl Iterator<Item = usize> + '_ {
         let expression = &self.special.expression;
         let mut needed = vec![false; expression.nodes.len()];
@@ -290,7 +309,7 @@ impl<'a> ElementWise<'a> {
                 }
             }
         }
-        (0..self.operands.len()).filter(move |&i| used[i] && Some(i) != self.accumulator)
+        (0..self.operands.len()).filter(move |&i| used[i] && !self.given.contains(&i))
     }
 
     /// Declares the buffers of operands, tables and outputs, in this order, and adds their arguments.
@@ -464,7 +483,7 @@ impl<'a> ElementWise<'a> {
         lanes: u16,
         active: u16,
     ) -> Result<(), Unsupported> {
-        let results = self.values(b, place, accumulator, hoisted, lanes, active)?;
+        let results = self.values(b, place, accumulator.as_slice(), hoisted, lanes, active)?;
         for ((tensor, buffer), computed) in self.outputs.iter().zip(results) {
             let stored = narrow(b, computed, self.cx.element(*tensor));
             b.store_active(buffer.expect("declared"), place.flat, self.flat_offset(place), stored, active);
@@ -478,7 +497,7 @@ impl<'a> ElementWise<'a> {
         place.pixel_offset * channels + place.channel_offset
     }
 
-    /// Computes `active` of `lanes` channels at a place, in their register form.
+    /// Computes `active` of `lanes` channels at a place, in their register form. `given` are the inputs that are not read from memory.
     ///
     /// # Errors
     /// For operations without lowering.
@@ -486,7 +505,7 @@ impl<'a> ElementWise<'a> {
         &self,
         b: &mut KernelBuilder,
         place: &Place,
-        accumulator: Option<Value>,
+        given: &[Value],
         hoisted: &[Option<Hoisted>],
         lanes: u16,
         active: u16,
@@ -502,7 +521,7 @@ impl<'a> ElementWise<'a> {
                 None => self.load(b, i, place, self.flat_offset(place), lanes, active),
             };
         }
-        if let (Some(i), Some(value)) = (self.accumulator, accumulator) {
+        for (&i, &value) in self.given.iter().zip(given).filter(|(i, _)| **i != NO_INPUT) {
             inputs[i] = value;
         }
         self.compute(b, &inputs, lanes)

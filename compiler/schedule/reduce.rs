@@ -192,7 +192,7 @@ impl Lowering<'_> {
     ) -> Result<Value, Unsupported> {
         let Some((first, rest)) = inner.split_first() else {
             let place = self.place(b, pixel, channel);
-            let values = self.reader.values(b, &place, None, hoisted, lanes, active)?;
+            let values = self.reader.values(b, &place, &[], hoisted, lanes, active)?;
             return Ok(self.schedule.reduction.combine(b, sum, values[0]));
         };
         let (start, end) = (b.index(0), first.extent.value(b));

@@ -138,7 +138,7 @@ impl WindowSchedule<'_> {
                     let base = b.scale_index(pixel, self.channels as i64, 0);
                     let flat = b.add(base, channel);
                     let place = Place { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
-                    match reader.values(b, &place, None, hoisted, lanes, active) {
+                    match reader.values(b, &place, &[], hoisted, lanes, active) {
                         Ok(values) => vec![self.reduction.combine(b, sum[0], values[0])],
                         Err(error) => {
                             outcome = Err(error);

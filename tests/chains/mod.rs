@@ -1,6 +1,7 @@
-//! Random chains of operators that work row by row, regions that work batch by batch, and images that are picked from.
+//! Random chains of operators that work row by row, regions that work batch by batch, images that are picked from, and graphs of element-wise work.
 
 pub mod batches;
+pub mod graphs;
 pub mod picked;
 
 use modelc::ir::builder::{FunctionBuilder, WindowGeometry};

@@ -1,0 +1,99 @@
+//! Rows: reductions along the last dimension, and element-wise work on the rows that they reduce and on their results. Softmax and
+//! normalisations are of this kind. As one kernel they read a row while it is in the cache, and what is between the reductions never
+//! goes to memory as a whole tensor.
+
+use super::{Group, MAX_NODES};
+use crate::ir::{ElementType, Extent, Function, Inst, Op, Value};
+
+/// Elements of a row at most: rows are read several times, and should then be in the first level of the cache.
+const LONGEST: u64 = 8192;
+/// Rows shorter than this fill no vector, so element-wise work that could run across many of them does not go along.
+const SHORT: u64 = 16;
+
+/// What a group does with each row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rowwise {
+    /// The shape of what is reduced along its last dimension.
+    pub shape: Vec<Extent>,
+    /// What each reduction reads as a kernel of its own. Its vectors follow from that, so that sums have one order either way.
+    pub readers: Vec<(Inst, Vec<Value>)>,
+}
+
+impl Rowwise {
+    /// The rows that a group reduces, if it does.
+    pub(super) fn of(function: &Function, group: &Group) -> Option<Self> {
+        if group.rowwise.is_some() {
+            return group.rowwise.clone();
+        }
+        let root = group.root?;
+        let data = &function.insts[root];
+        let &[operand] = &data.operands[..] else { return None };
+        let ty = function.values[operand].ty.as_tensor()?;
+        let last = ty.shape.len().checked_sub(1)?;
+        let length = function.resolved(ty.shape[last]).as_static()?;
+        let is_along_rows = data.op == Op::Reduce && data.ints("axes") == [last as i64];
+        let reader = group.prologue.as_ref().map_or_else(|| vec![operand], |work| work.operands.clone());
+        (is_along_rows && (2..=LONGEST).contains(&length) && ty.element != ElementType::Bool)
+            .then(|| Self { shape: ty.shape.clone(), readers: vec![(root, reader)] })
+    }
+
+    /// The shape of the results of reductions.
+    fn reduced(&self) -> Vec<Extent> {
+        let mut shape = self.shape.clone();
+        shape.iter_mut().rev().take(1).for_each(|last| *last = Extent::Static(1));
+        shape
+    }
+
+    /// Elements of a row, and rows; these at their bound.
+    fn extents(&self, function: &Function) -> (u64, u64) {
+        let high = |&extent: &Extent| u64::try_from(function.interval(extent).high).unwrap_or(u64::MAX);
+        let (last, outer) = self.shape.split_last().map_or((1, &[][..]), |(last, outer)| (high(last), outer));
+        (last, outer.iter().map(high).fold(1, u64::saturating_mul))
+    }
+
+    /// Whether a group without a reduction works on these rows, element by element or on one number a row.
+    fn takes(&self, function: &Function, group: &Group, has_several: bool) -> bool {
+        let Some(work) = group.epilogue.as_ref().filter(|_| group.root.is_none() && !group.picks(function)) else { return false };
+        let shape = |value: Value| &function.tensor(value).shape;
+        let own = shape(group.outputs[0]);
+        if *own == self.reduced() {
+            return has_several;
+        }
+        let (length, rows) = self.extents(function);
+        let follows_rows = work.operands.iter().any(|&v| *shape(v) == self.reduced());
+        *own == self.shape && (length >= SHORT || rows <= SHORT || follows_rows)
+    }
+
+    /// What two groups do with rows if they are one, where the second reads results of the first.
+    pub(super) fn joined(function: &Function, first: &Group, second: &Group) -> Option<Self> {
+        let is_plain = |group: &Group| group.copied.is_none() && group.insts.iter().all(|&inst| is_dense(function, inst));
+        if !is_plain(first) || !is_plain(second) || nodes(function, first) + nodes(function, second) > MAX_NODES {
+            return None;
+        }
+        let has_several = |group: &Group| group.rowwise.is_some();
+        match (Self::of(function, first), Self::of(function, second)) {
+            (Some(one), Some(other)) if one.shape == other.shape => {
+                Some(Self { shape: one.shape, readers: [one.readers, other.readers].concat() })
+            }
+            (Some(one), None) => one.takes(function, second, has_several(first)).then_some(one),
+            (None, Some(other)) => other.takes(function, first, has_several(second)).then_some(other),
+            _ => None,
+        }
+    }
+}
+
+/// Scalar operations of a group.
+fn nodes(function: &Function, group: &Group) -> usize {
+    let of_inst = |&inst: &Inst| if function.insts[inst].op == Op::Map { function.insts[inst].expression().nodes.len() } else { 1 };
+    group.insts.iter().map(of_inst).sum()
+}
+
+/// Whether an instruction is of the kinds that rows are made of, on tensors of whole bytes whose last dimension is the contiguous one.
+fn is_dense(function: &Function, inst: Inst) -> bool {
+    let data = &function.insts[inst];
+    let tensors = || data.operands.iter().chain(&data.results).filter_map(|&v| function.values[v].ty.as_tensor());
+    matches!(data.op, Op::Map | Op::Reduce)
+        && data.results.iter().all(|&v| function.tensor(v).element != ElementType::Bool)
+        && tensors()
+            .all(|ty| ty.layout.order().is_none() && ty.element.bits() >= 8 && !matches!(ty.element, ElementType::C64 | ElementType::C128))
+}

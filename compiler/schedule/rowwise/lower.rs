@@ -1,0 +1,312 @@
+//! The kernel of a group that works row by row.
+
+use super::super::map::{lanes_for, nest};
+use super::super::operands::{ElementWise, Hoisted, Place};
+use super::super::quantity::{Cells, Number};
+use super::super::{Argument, Lowered};
+use super::{Keeper, Quantity, Reduction, RowwiseSchedule, Tensor, Unsupported, product};
+use crate::ir::Inst;
+use crate::kernel::{Buffer, BufferKind, KernelBuilder, Value};
+use crate::schedule::expression::{memory_lane, narrow, widen};
+use std::collections::HashMap;
+
+/// A walk over a row by vectors of some length. A pass is one walk, or several where reductions of one pass take vectors of different lengths.
+pub struct Walk<'a> {
+    work: ElementWise<'a>,
+    /// What the work reads that is in registers or in a row that is kept, in the order in which the work takes it.
+    given: Vec<Tensor>,
+    lanes: u16,
+    /// Which elements it writes or keeps, by their number among the results of the work.
+    written: Vec<(usize, Tensor)>,
+    /// What is reduced, by its number among the results, and the tensor of the reduction's result.
+    reduced: Vec<(usize, Reduction, Tensor)>,
+}
+
+/// Numbers of the row that are computed at once.
+pub struct Numbers<'a> {
+    work: ElementWise<'a>,
+    given: Vec<Tensor>,
+    results: Vec<Tensor>,
+}
+
+impl<'a> RowwiseSchedule<'a> {
+    /// The walks of a pass.
+    pub(super) fn walks(&self, pass: usize) -> Result<Vec<Walk<'a>>, Unsupported> {
+        let pass = &self.passes.list[pass];
+        if pass.elements.is_empty() {
+            return Ok(vec![]);
+        }
+        let mut walks: Vec<Walk<'a>> = Vec::new();
+        for &(inst, element) in &pass.reductions {
+            let lanes = self.lanes_of(inst);
+            let reduced = (element, self.reduction(inst)?, self.cx.function.insts[inst].results[0]);
+            match walks.iter_mut().find(|walk| walk.lanes == lanes) {
+                Some(walk) => walk.reduced.push(reduced),
+                None => walks.push(Walk { lanes, reduced: vec![reduced], ..self.walk(pass)? }),
+            }
+        }
+        if walks.is_empty() {
+            walks.push(self.walk(pass)?);
+        }
+        let is_written = |tensor: &Tensor| self.cx.group.outputs.contains(tensor) || self.passes.keeper(*tensor).is_some();
+        let written = pass.elements.iter().copied().enumerate().filter(|(_, tensor)| is_written(tensor)).collect();
+        walks[0].written = written;
+        Ok(walks)
+    }
+
+    /// A walk that computes everything, and does nothing with it yet.
+    fn walk(&self, pass: &super::passes::Pass) -> Result<Walk<'a>, Unsupported> {
+        let given = self.given(&pass.work.operands);
+        let work = ElementWise::step(self.cx, &pass.work, &given, self.shape.clone())?;
+        for &element in &pass.elements {
+            memory_lane(self.cx.element(element))?;
+        }
+        let written = pass.elements.iter().map(|&v| self.cx.element(v).bits().div_ceil(8)).min().unwrap_or(4);
+        let lanes = lanes_for(self.cx, work.smallest_element().min(written), self.length);
+        Ok(Walk { work, given, lanes, written: vec![], reduced: vec![] })
+    }
+
+    /// Of the operands of some work, those that the group computes.
+    fn given(&self, operands: &[Tensor]) -> Vec<Tensor> {
+        let results = |inst: &Inst| &self.cx.function.insts[*inst].results;
+        operands.iter().copied().filter(|v| self.cx.group.insts.iter().any(|inst| results(inst).contains(v))).collect()
+    }
+
+    /// The lanes that a reduction has as a kernel of its own.
+    fn lanes_of(&self, reduction: Inst) -> u16 {
+        let readers = self.rows.readers.iter().find(|(inst, _)| *inst == reduction).map_or(&[][..], |(_, readers)| readers);
+        let several = readers.iter().filter(|&&v| !self.cx.quantities(v).iter().all(|extent| extent.is(1)));
+        let smallest = several.map(|&v| self.cx.element(v).bits().div_ceil(8)).min().unwrap_or(4);
+        lanes_for(self.cx, smallest, self.length)
+    }
+
+    /// The numbers that are computed before a pass.
+    pub(super) fn numbers(&self, pass: usize) -> Result<Option<Numbers<'a>>, Unsupported> {
+        let Some((work, results)) = &self.passes.list[pass].numbers else { return Ok(None) };
+        let given = self.given(&work.operands);
+        let mut shape = self.shape.clone();
+        shape.iter_mut().rev().take(1).for_each(|last| *last = Quantity::known(1));
+        for &result in results {
+            memory_lane(self.cx.element(result))?;
+        }
+        let work = ElementWise::step(self.cx, work, &given, shape)?;
+        Ok(Some(Numbers { work, given, results: results.clone() }))
+    }
+}
+
+/// Memory of rows.
+struct Rows {
+    outputs: HashMap<Tensor, Buffer>,
+    scratch: Vec<Buffer>,
+}
+
+pub(super) fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    let cx = schedule.cx;
+    let mut b = KernelBuilder::new("rows");
+    let mut arguments: Vec<Argument> = Vec::new();
+    let mut steps = Vec::new();
+    for pass in 0..schedule.passes.list.len() {
+        let (mut numbers, mut walks) = (schedule.numbers(pass)?, schedule.walks(pass)?);
+        if let Some(numbers) = &mut numbers {
+            numbers.work.declare(&mut b, &mut arguments, shared)?;
+        }
+        for walk in &mut walks {
+            walk.work.declare(&mut b, &mut arguments, shared)?;
+        }
+        steps.push((numbers, walks));
+    }
+    let mut rows = Rows { outputs: HashMap::new(), scratch: vec![] };
+    for (i, &output) in cx.group.outputs.iter().enumerate() {
+        let lane = memory_lane(cx.element(output))?;
+        let buffer = b.buffer(format!("output{i}"), BufferKind::Output, lane, cx.most_elements(output)?, lane.bytes());
+        arguments.push(Argument::Tensor(output));
+        rows.outputs.insert(output, buffer);
+    }
+    for (i, element) in schedule.passes.scratch(&cx).into_iter().enumerate() {
+        let lane = memory_lane(element)?;
+        rows.scratch.push(b.buffer(format!("row{i}"), BufferKind::Scratch, lane, schedule.length, crate::program::ALIGNMENT as u32));
+        arguments.push(Argument::Scratch(i));
+    }
+    let (outer, _) = schedule.shape.split_at(schedule.shape.len() - 1);
+    let count = product(outer);
+    let mut cells = Cells::default();
+    cells.load(&mut b, &mut arguments, count.extents().chain(outer.iter().flat_map(Quantity::extents)));
+    let follows_dimensions = |work: &ElementWise<'_>| work.follows_dimensions();
+    let several = steps.iter().any(|(numbers, walks)| {
+        numbers.iter().any(|numbers| follows_dimensions(&numbers.work)) || walks.iter().any(|walk| follows_dimensions(&walk.work))
+    });
+    let count = cells.number(&mut b, &count);
+    let dimensions: Vec<Number> = if several { outer.iter().map(|extent| cells.number(&mut b, extent)).collect() } else { vec![count] };
+    let kernel = Kernel { schedule, rows: &rows };
+    let hoisted: Vec<_> = steps
+        .iter()
+        .map(|(numbers, walks)| {
+            let of_numbers = numbers.as_ref().map(|numbers| numbers.work.hoist(&mut b, 1));
+            (of_numbers, walks.iter().map(|walk| walk.work.hoist(&mut b, walk.lanes)).collect::<Vec<_>>())
+        })
+        .collect();
+    let mut outcome = Ok(());
+    let zero = b.index(0);
+    nest(&mut b, &dimensions, (&[], zero), &mut |b, digits, row| {
+        let mut known = HashMap::new();
+        for ((numbers, walks), (of_numbers, of_walks)) in steps.iter().zip(&hoisted) {
+            let done = kernel.step(b, (row, digits), (numbers, walks), (of_numbers, of_walks), &mut known);
+            if done.is_err() {
+                outcome = done;
+            }
+        }
+    });
+    outcome?;
+    let walks = steps.iter().map(|(_, walks)| walks.len()).sum::<usize>();
+    let description = format!("rows {count}x{}, {walks} passes", schedule.length);
+    Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+}
+
+type Loaded = Vec<Option<Hoisted>>;
+
+struct Kernel<'k, 'a> {
+    schedule: &'k RowwiseSchedule<'a>,
+    rows: &'k Rows,
+}
+
+impl<'a> Kernel<'_, 'a> {
+    /// The numbers before a pass, and its walks. `known` are the numbers of this row so far.
+    fn step(
+        &self,
+        b: &mut KernelBuilder,
+        row: (Value, &[Value]),
+        (numbers, walks): (&Option<Numbers<'a>>, &[Walk<'a>]),
+        (of_numbers, of_walks): (&Option<Loaded>, &[Loaded]),
+        known: &mut HashMap<Tensor, Value>,
+    ) -> Result<(), Unsupported> {
+        if let (Some(numbers), Some(hoisted)) = (numbers, of_numbers) {
+            self.compute(b, row, numbers, hoisted, known)?;
+        }
+        for (walk, hoisted) in walks.iter().zip(of_walks) {
+            let totals = self.walk(b, row, walk, hoisted, known)?;
+            known.extend(walk.reduced.iter().map(|(_, _, result)| *result).zip(totals));
+        }
+        Ok(())
+    }
+
+    fn compute(
+        &self,
+        b: &mut KernelBuilder,
+        (row, digits): (Value, &[Value]),
+        numbers: &Numbers<'a>,
+        hoisted: &Loaded,
+        known: &mut HashMap<Tensor, Value>,
+    ) -> Result<(), Unsupported> {
+        let hoisted = numbers.work.hoist_pixel(b, row, digits, hoisted, 1);
+        let channel = b.index(0);
+        let place = Place { pixel: row, pixel_offset: 0, channel, channel_offset: 0, flat: row };
+        let given: Vec<Value> = numbers.given.iter().map(|v| known[v]).collect();
+        let values = numbers.work.values(b, &place, &given, &hoisted, 1, 1)?;
+        for (&result, value) in numbers.results.iter().zip(values) {
+            known.insert(result, value);
+            if let Some(&buffer) = self.rows.outputs.get(&result) {
+                let stored = narrow(b, value, self.schedule.cx.element(result));
+                b.store(buffer, row, 0, stored);
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks over a row and gives the results of the reductions: the lanes of a vector that runs along whole vectors, then the
+    /// elements behind them one by one.
+    fn walk(
+        &self,
+        b: &mut KernelBuilder,
+        (row, digits): (Value, &[Value]),
+        walk: &Walk<'a>,
+        hoisted: &Loaded,
+        known: &HashMap<Tensor, Value>,
+    ) -> Result<Vec<Value>, Unsupported> {
+        let lanes = walk.lanes;
+        let hoisted = walk.work.hoist_pixel(b, row, digits, hoisted, lanes);
+        let given: Vec<Option<Value>> = walk.given.iter().map(|v| known.get(v).map(|&number| b.splat(number, lanes))).collect();
+        let at = Row { row, base: b.scale_index(row, self.schedule.length as i64, 0), given: &given, hoisted: &hoisted };
+        let length = self.schedule.length;
+        let whole = length / u64::from(lanes) * u64::from(lanes);
+        let mut totals: Vec<Value> = walk.reduced.iter().map(|(_, reduction, _)| reduction.neutral(b, 1)).collect();
+        if whole > 0 {
+            let neutral: Vec<Value> = walk.reduced.iter().map(|(_, reduction, _)| reduction.neutral(b, lanes)).collect();
+            let (start, end) = (b.index(0), b.index(whole as i64));
+            let mut inside = Ok(());
+            let sums =
+                b.for_carry(start, end, i64::from(lanes), &neutral, |b, channel, sums| match self.elements(b, walk, &at, channel, lanes) {
+                    Ok(values) => {
+                        let reduced = walk.reduced.iter().zip(sums);
+                        reduced.map(|((element, reduction, _), &sum)| reduction.combine(b, sum, values[*element])).collect()
+                    }
+                    Err(error) => {
+                        inside = Err(error);
+                        sums.to_vec()
+                    }
+                });
+            inside?;
+            for ((total, sum), (_, reduction, _)) in totals.iter_mut().zip(sums).zip(&walk.reduced) {
+                let sum = reduction.horizontal(b, sum);
+                *total = reduction.combine(b, *total, sum);
+            }
+        }
+        let rest = (length - whole) as u16;
+        if rest > 0 {
+            let channel = b.index(whole as i64);
+            let values = self.elements(b, walk, &at, channel, rest)?;
+            for (total, (element, reduction, _)) in totals.iter_mut().zip(&walk.reduced) {
+                let mut sum = reduction.neutral(b, 1);
+                for lane in 0..rest {
+                    let next = b.extract(values[*element], lane);
+                    sum = reduction.combine(b, sum, next);
+                }
+                *total = reduction.combine(b, *total, sum);
+            }
+        }
+        Ok(totals)
+    }
+
+    /// Computes a vector of elements, and writes those that are written or kept.
+    fn elements(
+        &self,
+        b: &mut KernelBuilder,
+        walk: &Walk<'a>,
+        at: &Row<'_>,
+        channel: Value,
+        active: u16,
+    ) -> Result<Vec<Value>, Unsupported> {
+        let flat = b.add(at.base, channel);
+        let place = Place { pixel: at.row, pixel_offset: 0, channel, channel_offset: 0, flat };
+        let kept = |b: &mut KernelBuilder, tensor: Tensor| {
+            let (buffer, index) = self.keeper(tensor, channel, flat);
+            let raw = b.load_active(buffer, index, 0, walk.lanes, active);
+            widen(b, raw, self.schedule.cx.element(tensor))
+        };
+        let given: Vec<Value> = walk.given.iter().zip(at.given).map(|(&tensor, known)| known.unwrap_or_else(|| kept(b, tensor))).collect();
+        let values = walk.work.values(b, &place, &given, at.hoisted, walk.lanes, active)?;
+        for &(element, tensor) in &walk.written {
+            let stored = narrow(b, values[element], self.schedule.cx.element(tensor));
+            let (buffer, index) = self.keeper(tensor, channel, flat);
+            b.store_active(buffer, index, 0, stored, active);
+        }
+        Ok(values)
+    }
+
+    /// The row that an element is written to, and its index there.
+    fn keeper(&self, tensor: Tensor, channel: Value, flat: Value) -> (Buffer, Value) {
+        match self.schedule.passes.keeper(tensor).unwrap_or(Keeper::Output(tensor)) {
+            Keeper::Output(output) => (self.rows.outputs[&output], flat),
+            Keeper::Scratch(number) => (self.rows.scratch[number], channel),
+        }
+    }
+}
+
+/// A row, and what is known before its elements are walked over.
+struct Row<'r> {
+    row: Value,
+    /// Elements before the row.
+    base: Value,
+    /// Of what is given, the numbers in all lanes; `None` for what is kept in memory.
+    given: &'r [Option<Value>],
+    hoisted: &'r Loaded,
+}
