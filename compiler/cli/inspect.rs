@@ -114,10 +114,17 @@ fn model_text(model: &Model, lowered: &Lowered) -> String {
         let inputs = method.inputs.iter().enumerate().map(|(i, p)| port_cells("in", i, p));
         let outputs = method.outputs.iter().enumerate().map(|(i, p)| port_cells("out", i, p));
         text.push_str(&table(&inputs.chain(outputs).collect::<Vec<_>>(), &[2]));
-        text.push_str(&format!("  {plan}\n\n"));
+        text.push_str(&format!("  {plan}\n"));
+        let (kernels, bytes) = (calls(&method.steps).len(), bytes_moved(method));
+        text.push_str(&format!("  {} kernels move {} B\n\n", grouped(kernels as u64), grouped(bytes)));
         text.push_str(&kernels_text(lowered, method));
     }
     text
+}
+
+/// Bytes that a method's kernels read and write, each call counted once.
+fn bytes_moved(method: &Method) -> u64 {
+    calls(&method.steps).iter().map(|call| call.origin.bytes).sum()
 }
 
 fn kernels_text(lowered: &Lowered, method: &Method) -> String {
@@ -151,7 +158,7 @@ fn model_json(model: &Model, lowered: &Lowered) -> Value {
             .collect();
         json!({ "name": method.name, "inputs": method.inputs.iter().map(port_json).collect::<Vec<_>>(),
                 "outputs": method.outputs.iter().map(port_json).collect::<Vec<_>>(), "scratch_bytes": plan.arena_bytes,
-                "lower_bound_bytes": plan.lower_bound, "optimal": plan.optimal, "kernels": kernels })
+                "lower_bound_bytes": plan.lower_bound, "optimal": plan.optimal, "bytes_moved": bytes_moved(method), "kernels": kernels })
     };
     let methods: Vec<Value> = lowered.program.methods.iter().zip(&lowered.plans).map(method).collect();
     json!({ "schema": "modelc.inspect/1", "file": model.path, "bytes": model.bytes.len(), "methods": methods })

@@ -55,6 +55,8 @@ fn method_report(method: &Method, identifier: &str) -> Value {
         "scratch_bytes": method.scratch_bytes,
         "lower_bound_bytes": method.lower_bound,
         "optimal": method.optimal,
+        "kernels": calls(&method.steps).len(),
+        "bytes_moved": calls(&method.steps).iter().map(|call| call.origin.bytes).sum::<u64>(),
         "inputs": method.inputs.iter().map(port_report).collect::<Vec<_>>(),
         "outputs": method.outputs.iter().map(port_report).collect::<Vec<_>>(),
         "memory_map": map_report(&method.memory_map),

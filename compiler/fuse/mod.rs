@@ -1,18 +1,29 @@
 //! Grouping: which instructions become one kernel.
 //!
-//! A [`Group`] is a root (contraction, window, reduction, movement) with an element-wise epilogue, or an element-wise
-//! expression alone. A root absorbs the `map` that is the only reader of its result, and that map the next one, as long as the
-//! shape stays and every other operand exists before the root runs. A root takes its own epilogue before anybody else can, so
-//! accumulators never go to memory when an epilogue narrows them.
+//! A [`Group`] is a connected piece of the graph with one loop structure. It is one of these:
+//! - a **root** (contraction, window, reduction) with an **epilogue**: one expression over the root's result and other tensors of its
+//!   shape or broadcast to it, with as many results as others read;
+//! - such an expression alone, with any number of results;
+//! - a window or reduction that computes what it reads by another expression, its **prologue**;
+//! - **rows** ([`Rowwise`]): reductions along the last dimension, and element-wise work on the same rows and on their results, in the order in
+//!   which each row takes them;
+//! - an instruction of any other kind alone, such as data movement.
+//!
+//! Groups are made in two steps. [`chains`] lets a root absorb the map that is the only reader of its result, and that map the next one; this
+//! never needs more memory. [`graph`] then merges groups where one reads what the other computes, or both read one tensor.
+//! A merge may keep operands live for longer, so each has a name ([`Merge`]) by which whoever plans memory can leave it out ([`Fusions`]).
 
 pub mod bands;
 pub mod batches;
 mod chains;
 mod compose;
 pub mod flow;
+mod fusions;
 pub mod gathered;
 mod graph;
 mod group;
+mod joins;
+mod line;
 mod memory;
 pub mod rows;
 mod rowwise;
@@ -21,7 +32,7 @@ mod widened;
 
 use crate::ir::{Function, Module, Op, Value};
 use flow::{Flow, StateFlow};
-pub use graph::{Fusions, Merge};
+pub use fusions::{Fusions, Merge};
 pub use group::{Epilogue, Group};
 pub use memory::{is_view, part_of, row_major, viewed};
 pub use rowwise::Rowwise;
@@ -93,3 +104,6 @@ pub fn group(flow: Flow, module: &Module, fusions: &Fusions) -> Grouped {
     let merges = graph::merge(&function, &uses, fusions, &mut nodes);
     Grouped { function, nodes, states, merges }
 }
+
+#[cfg(test)]
+mod tests;

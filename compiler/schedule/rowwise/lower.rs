@@ -48,9 +48,12 @@ impl<'a> RowwiseSchedule<'a> {
         if walks.is_empty() {
             walks.push(self.walk(pass)?);
         }
+        // What is written may take the place of what is read, so the last walk writes.
         let is_written = |tensor: &Tensor| self.cx.group.outputs.contains(tensor) || self.passes.keeper(*tensor).is_some();
         let written = pass.elements.iter().copied().enumerate().filter(|(_, tensor)| is_written(tensor)).collect();
-        walks[0].written = written;
+        if let Some(last) = walks.last_mut() {
+            last.written = written;
+        }
         Ok(walks)
     }
 

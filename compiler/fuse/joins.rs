@@ -1,0 +1,59 @@
+//! Two groups as one: element-wise work behind or beside other such work, epilogues, rows.
+
+use super::compose::composed;
+use super::line::{Line, Number};
+use super::rowwise::Rowwise;
+use super::{Group, MAX_NODES, takes_epilogue};
+use crate::ir::{Inst, Value};
+use std::collections::HashMap;
+
+impl Line<'_> {
+    /// Element-wise work behind other such work, or as the epilogue of a root.
+    pub(super) fn elements(&self, first: Number, second: Number) -> Option<Group> {
+        let (one, other) = (self.group(first), self.group(second));
+        let root_takes = one.root.is_none_or(|root| takes_epilogue(self.function.insts[root].op) && !other.picks(self.function));
+        let is_plain = |group: &Group| group.copied.is_none() && group.rowwise.is_none();
+        let work = other.epilogue.as_ref().filter(|_| other.root.is_none() && is_plain(one) && is_plain(other) && root_takes)?;
+        let shape = |group: &Group| group.outputs.first().map(|&v| (&self.function.tensor(v).shape, &self.function.tensor(v).layout));
+        let nodes = one.epilogue.as_ref().map_or(0, |e| e.expression.nodes.len()) + work.expression.nodes.len();
+        if shape(one) != shape(other) || nodes > MAX_NODES {
+            return None;
+        }
+        let (insts, outputs) = self.united(one, other);
+        let epilogue = Some(composed(self.function, one, other, &outputs));
+        Some(Group { epilogue, insts, outputs, ..one.clone() })
+    }
+
+    /// Reductions along rows, and work on the same rows.
+    pub(super) fn rows(&self, first: Number, second: Number) -> Option<Group> {
+        let (one, other) = (self.group(first), self.group(second));
+        let rowwise = Rowwise::joined(self.function, one, other)?;
+        let (insts, outputs) = self.united(one, other);
+        Some(Group { rowwise: Some(rowwise), insts, outputs, ..Group::default() })
+    }
+
+    /// The instructions of two groups, and those of their results that others read.
+    fn united(&self, one: &Group, other: &Group) -> (Vec<Inst>, Vec<Value>) {
+        let insts = [&one.insts[..], &other.insts].concat();
+        let outputs = self.stored(&insts, one.outputs.iter().chain(&other.outputs));
+        // Results that nobody reads stay the results of a group that has no others.
+        if outputs.is_empty() { (insts, other.outputs.clone()) } else { (insts, outputs) }
+    }
+
+    /// Element-wise work beside other such work.
+    pub(super) fn siblings(&self, first: Number, second: Number) -> Option<Group> {
+        if self.group(first).root.is_some() { None } else { self.elements(first, second) }
+    }
+
+    /// The values that others than some instructions read.
+    fn stored<'v>(&self, insts: &[Inst], values: impl Iterator<Item = &'v Value>) -> Vec<Value> {
+        let mut inside: HashMap<Value, usize> = HashMap::new();
+        for value in insts.iter().flat_map(|&inst| self.function.uses(inst)) {
+            *inside.entry(value).or_default() += 1;
+        }
+        values
+            .copied()
+            .filter(|value| self.method.uses.get(value).copied().unwrap_or(0) > inside.get(value).copied().unwrap_or(0))
+            .collect()
+    }
+}

@@ -1,0 +1,218 @@
+//! A straight line of groups, in which two become one if nothing has to run between them.
+
+use super::Group;
+use super::fusions::{Fusions, Merge};
+use super::rowwise::Rowwise;
+use crate::ir::{Extent, Function, Op, Value};
+use std::collections::{HashMap, HashSet};
+
+/// Groups farther apart than this many others do not merge: what is in between would have to be looked through for each pair.
+const FARTHEST: usize = 256;
+/// Tensors that a merged group reads and writes at most: each takes a register for its address.
+const MOST_TENSORS: usize = 16;
+
+/// A group's number in its line; a merged group has that of the first of the two.
+pub(super) type Number = usize;
+
+/// What holds for a whole method.
+pub(super) struct Method<'a> {
+    pub(super) function: &'a Function,
+    /// How often each value is read.
+    pub(super) uses: &'a HashMap<Value, usize>,
+    /// What groups compute.
+    pub(super) computed: HashSet<Value>,
+    pub(super) fusions: &'a Fusions,
+}
+
+/// A way in which groups merge.
+#[derive(Clone, Copy)]
+pub(super) struct Rule {
+    /// The groups that a group may merge with.
+    pub(super) candidates: fn(&Line<'_>, Number) -> Vec<Number>,
+    /// Two groups as one, where the second may read results of the first; `None` where they do not fit.
+    pub(super) join: fn(&Line<'_>, Number, Number) -> Option<Group>,
+}
+
+/// See the module.
+pub(super) struct Line<'a> {
+    pub(super) method: &'a Method<'a>,
+    pub(super) function: &'a Function,
+    groups: Vec<Option<Group>>,
+    /// The groups that each one reads results of, through views as well.
+    reads: Vec<HashSet<Number>>,
+    /// The group that a group was merged into: itself for those that there are.
+    became: Vec<Number>,
+    /// The group that computes a value, and those that read one.
+    makers: HashMap<Value, Number>,
+    readers: HashMap<Value, Vec<Number>>,
+    /// The order in which groups run, with holes.
+    order: Vec<Option<Number>>,
+    /// Where each group is in the order.
+    position: Vec<usize>,
+}
+
+impl<'a> Line<'a> {
+    /// The groups of a method that follow each other.
+    pub(super) fn new(method: &'a Method<'a>, groups: Vec<Group>) -> Self {
+        let function = method.function;
+        let count = groups.len();
+        let makers = groups.iter().enumerate().flat_map(|(number, group)| group.outputs.iter().map(move |&v| (v, number))).collect();
+        let groups = groups.into_iter().map(Some).collect();
+        let mut line = Self {
+            method,
+            function,
+            groups,
+            reads: vec![],
+            became: (0..count).collect(),
+            makers,
+            readers: HashMap::new(),
+            order: (0..count).map(Some).collect(),
+            position: (0..count).collect(),
+        };
+        for number in 0..count {
+            let inputs = line.group(number).inputs(function);
+            line.reads.push(inputs.iter().flat_map(|&v| line.behind(v)).collect());
+            inputs.into_iter().for_each(|v| line.readers.entry(v).or_default().push(number));
+        }
+        line
+    }
+
+    pub(super) fn group(&self, number: Number) -> &Group {
+        self.groups[number].as_ref().expect("a group that was merged into another one is not asked for")
+    }
+
+    /// The groups whose results a value is, or is a view or a part or an extent of.
+    fn behind(&self, value: Value) -> Vec<Number> {
+        if let Some(&maker) = self.makers.get(&value) {
+            return vec![self.now(maker)];
+        }
+        let Some(inst) = self.function.defining_inst(value).filter(|_| !self.method.computed.contains(&value)) else { return vec![] };
+        self.function.uses(inst).flat_map(|operand| self.behind(operand)).collect()
+    }
+
+    fn now(&self, mut number: Number) -> Number {
+        while self.became[number] != number {
+            number = self.became[number];
+        }
+        number
+    }
+
+    /// The groups that a group reads, as they are now.
+    fn read_by(&self, number: Number) -> impl Iterator<Item = Number> + '_ {
+        self.reads[number].iter().map(|&other| self.now(other))
+    }
+
+    /// The groups in their order.
+    pub(super) fn finish(self) -> impl Iterator<Item = Group> + use<> {
+        let Self { order, mut groups, .. } = self;
+        let ordered: Vec<Group> = order.into_iter().flatten().filter_map(|number| groups[number].take()).collect();
+        ordered.into_iter()
+    }
+
+    /// Merges each group with others, as long as there are candidates that fit.
+    pub(super) fn merge_all(&mut self, rule: Rule) -> Vec<Merge> {
+        let mut merges = Vec::new();
+        for end in 0..self.order.len() {
+            let mut at = end;
+            while let Some((merge, place)) = self.order[at].and_then(|second| self.merge_with(second, rule)) {
+                merges.push(merge);
+                at = place;
+            }
+        }
+        merges
+    }
+
+    /// Merges a group with one of the candidates, the last that it can merge with. Gives the place of the merged one.
+    fn merge_with(&mut self, second: Number, rule: Rule) -> Option<(Merge, usize)> {
+        let mut candidates = (rule.candidates)(self, second);
+        candidates.retain(|&first| self.position[first] < self.position[second]);
+        candidates.sort_by_key(|&first| std::cmp::Reverse(self.position[first]));
+        candidates.dedup();
+        for first in candidates {
+            let merge = Merge { first: *self.group(first).insts.first()?, second: *self.group(second).insts.first()? };
+            if self.method.fusions.allow(merge)
+                && self.reads_elements(first, second)
+                && let Some(between) = self.between(first, second)
+                && let Some(joined) = (rule.join)(self, first, second)
+            {
+                let place = self.put(joined, first, second, between);
+                return Some((merge, place));
+            }
+        }
+        None
+    }
+
+    /// The groups that compute what a group reads.
+    pub(super) fn makers(&self, group: Number) -> Vec<Number> {
+        self.read_by(group).collect()
+    }
+
+    /// The groups that read, element by element, what a group reads element by element.
+    pub(super) fn readers_of_same(&self, group: Number) -> Vec<Number> {
+        let Some(shape) = self.elements_of(group) else { return vec![] };
+        let is_computed = |value: Value| self.function.defining_inst(value).is_none_or(|inst| self.function.insts[inst].op != Op::Constant);
+        let is_shared =
+            |value: &Value| self.function.values[*value].ty.as_tensor().is_some_and(|ty| ty.shape == shape) && is_computed(*value);
+        let shared: Vec<Value> = self.group(group).inputs(self.function).into_iter().filter(is_shared).collect();
+        let readers = shared.iter().filter_map(|value| self.readers.get(value)).flatten().map(|&reader| self.now(reader));
+        readers.filter(|&reader| reader != group && self.elements_of(reader) == Some(shape.clone())).collect()
+    }
+
+    /// The shape whose elements a group of element-wise work, or of reductions along rows, works on.
+    fn elements_of(&self, group: Number) -> Option<Vec<Extent>> {
+        let group = self.group(group);
+        if let Some(rows) = Rowwise::of(self.function, group) {
+            return Some(rows.shape);
+        }
+        let output = *group.outputs.first().filter(|_| group.root.is_none() && group.copied.is_none())?;
+        Some(self.function.values[output].ty.as_tensor()?.shape.clone())
+    }
+
+    /// Whether the second of two groups reads nothing of the first but its results themselves: no views, parts or extents of them.
+    fn reads_elements(&self, first: Number, second: Number) -> bool {
+        let (one, other) = (self.group(first), self.group(second));
+        let inputs = other.inputs(self.function);
+        inputs.iter().all(|value| one.outputs.contains(value) || !self.behind(*value).contains(&first))
+            && one.inputs(self.function).len() + inputs.len() + one.outputs.len() + other.outputs.len() <= MOST_TENSORS
+    }
+
+    /// The groups between two that the second one needs, if none of them needs the first one.
+    fn between(&self, first: Number, second: Number) -> Option<Vec<Number>> {
+        let (start, end) = (self.position[first], self.position[second]);
+        if end - start > FARTHEST {
+            return None;
+        }
+        let mut needed: HashSet<Number> = self.read_by(second).collect();
+        needed.remove(&first);
+        let mut between = Vec::new();
+        for number in self.order[start + 1..end].iter().rev().copied().flatten() {
+            if needed.contains(&number) {
+                if self.read_by(number).any(|other| other == first) {
+                    return None;
+                }
+                needed.extend(self.read_by(number));
+                between.push(number);
+            }
+        }
+        between.reverse();
+        Some(between)
+    }
+
+    /// Puts a merged group behind those of `between`. Gives its place in the order.
+    fn put(&mut self, joined: Group, first: Number, second: Number, between: Vec<Number>) -> usize {
+        let (start, end) = (self.position[first], self.position[second]);
+        (self.groups[first], self.groups[second]) = (Some(joined), None);
+        self.became[second] = first;
+        self.reads[first] = self.read_by(first).chain(self.read_by(second)).filter(|&number| number != first).collect();
+        let place = start + between.len();
+        let rest: Vec<Number> = self.order[start + 1..end].iter().copied().flatten().filter(|number| !between.contains(number)).collect();
+        let mut numbers = between.into_iter().chain([first]).chain(rest);
+        for position in start..=end {
+            self.order[position] = numbers.next();
+            if let Some(number) = self.order[position] {
+                self.position[number] = position;
+            }
+        }
+        place
+    }
+}
