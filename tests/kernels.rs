@@ -1,6 +1,8 @@
 //! Lowered programs run by the interpreter of kernels, for every machine, whether this computer can run its code or not: each kernel
 //! keeps the rules of its language, stays inside its buffers, and the outputs are those of the tensor interpreter.
 
+#[allow(dead_code, reason = "other tests use the rest")]
+mod chains;
 mod hot_loops;
 mod support;
 
@@ -183,6 +185,19 @@ fn random_modules_match_the_tensor_interpreter() {
     println!("{good} match");
     // A third did when this was written; fewer means that something is no longer compiled.
     assert!(good * 5 >= seeds(), "only {good} of {} modules are compiled: {unsupported:#?}", seeds());
+}
+
+/// Diamonds, several results, rows.
+#[test]
+fn random_graphs_match_the_tensor_interpreter() {
+    let objects = objects();
+    for seed in 0..seeds() / 10 {
+        let (mut module, inputs) = chains::graphs::module(seed);
+        passes::run_all(&mut module);
+        let machines = &objects[seed as usize % objects.len()];
+        let checked = check(&module, &inputs, machines).and_then(|compiled| compiled);
+        checked.unwrap_or_else(|error| panic!("seed {seed} on {}: {error}\n{}", names(machines), print_module(&module, Constants::Whole)));
+    }
 }
 
 #[test]

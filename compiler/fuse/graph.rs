@@ -40,12 +40,14 @@ fn collect_computed(nodes: &[Node], list: &mut HashSet<Value>) {
 }
 
 /// How groups merge: which pairs are looked at, and what makes one of two. What saves most comes first.
-const RULES: [Rule; 4] = [
-    Rule { candidates: Line::makers, join: Line::elements },
-    Rule { candidates: Line::makers, join: Line::rows },
-    Rule { candidates: Line::readers_of_same, join: Line::rows },
-    Rule { candidates: Line::readers_of_same, join: Line::siblings },
-];
+fn rules<'a>() -> [Rule<'a>; 4] {
+    [
+        Rule { candidates: Line::makers, join: Line::elements },
+        Rule { candidates: Line::makers, join: Line::rows },
+        Rule { candidates: Line::readers_of_same, join: Line::rows },
+        Rule { candidates: Line::readers_of_same, join: Line::siblings },
+    ]
+}
 
 impl Method<'_> {
     /// Merges the groups of a body and of those inside it.
@@ -79,8 +81,9 @@ impl Method<'_> {
 /// A straight line of groups, merged.
 fn merged<'a>(method: &'a Method<'a>, groups: Vec<Group>, merges: &mut Vec<Merge>) -> impl Iterator<Item = Node> + use<> {
     let mut line = Line::new(method, groups);
-    for rule in RULES {
+    for rule in rules() {
         merges.extend(line.merge_all(rule));
     }
+    merges.extend(line.recompute());
     line.finish().map(|group| Node::Group(Box::new(group)))
 }

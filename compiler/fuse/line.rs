@@ -26,11 +26,11 @@ pub(super) struct Method<'a> {
 
 /// A way in which groups merge.
 #[derive(Clone, Copy)]
-pub(super) struct Rule {
+pub(super) struct Rule<'a> {
     /// The groups that a group may merge with.
-    pub(super) candidates: fn(&Line<'_>, Number) -> Vec<Number>,
+    pub(super) candidates: fn(&Line<'a>, Number) -> Vec<Number>,
     /// Two groups as one, where the second may read results of the first; `None` where they do not fit.
-    pub(super) join: fn(&Line<'_>, Number, Number) -> Option<Group>,
+    pub(super) join: fn(&Line<'a>, Number, Number) -> Option<Group>,
 }
 
 /// See the module.
@@ -109,8 +109,46 @@ impl<'a> Line<'a> {
         ordered.into_iter()
     }
 
+    /// The groups that there are, in their order.
+    pub(super) fn in_order(&self) -> Vec<Number> {
+        self.order.iter().copied().flatten().filter(|&number| self.groups[number].is_some()).collect()
+    }
+
+    /// The groups that read a value.
+    pub(super) fn readers_of(&self, value: Value) -> Vec<Number> {
+        let mut readers: Vec<Number> = self.readers.get(&value).into_iter().flatten().map(|&reader| self.now(reader)).collect();
+        readers.retain(|&reader| self.groups[reader].is_some());
+        readers.sort_unstable();
+        readers.dedup();
+        readers
+    }
+
+    /// Puts groups in the place of those that read a result, which a group then computes no more. Says whether it computes anything else.
+    pub(super) fn replace(&mut self, maker: Number, result: Value, readers: Vec<(Number, Group)>) -> bool {
+        for (reader, group) in readers {
+            for value in group.inputs(self.function) {
+                self.readers.entry(value).or_default().push(reader);
+            }
+            self.groups[reader] = Some(group);
+        }
+        let Some(group) = self.groups[maker].as_mut() else { return false };
+        if group.outputs == [result] {
+            self.groups[maker] = None;
+            self.order[self.position[maker]] = None;
+            return false;
+        }
+        let kept: Vec<bool> = group.outputs.iter().map(|&v| v != result).collect();
+        let mut flags = kept.iter();
+        group.outputs.retain(|_| flags.next() != Some(&false));
+        if let Some(work) = &mut group.epilogue {
+            let mut flags = kept.iter();
+            work.expression.results.retain(|_| flags.next() != Some(&false));
+        }
+        true
+    }
+
     /// Merges each group with others, as long as there are candidates that fit.
-    pub(super) fn merge_all(&mut self, rule: Rule) -> Vec<Merge> {
+    pub(super) fn merge_all(&mut self, rule: Rule<'a>) -> Vec<Merge> {
         let mut merges = Vec::new();
         for end in 0..self.order.len() {
             let mut at = end;
@@ -123,7 +161,7 @@ impl<'a> Line<'a> {
     }
 
     /// Merges a group with one of the candidates, the last that it can merge with. Gives the place of the merged one.
-    fn merge_with(&mut self, second: Number, rule: Rule) -> Option<(Merge, usize)> {
+    fn merge_with(&mut self, second: Number, rule: Rule<'a>) -> Option<(Merge, usize)> {
         let mut candidates = (rule.candidates)(self, second);
         candidates.retain(|&first| self.position[first] < self.position[second]);
         candidates.sort_by_key(|&first| std::cmp::Reverse(self.position[first]));

@@ -25,6 +25,7 @@ mod group;
 mod joins;
 mod line;
 mod memory;
+mod recomputed;
 pub mod rows;
 mod rowwise;
 mod uses;

@@ -179,6 +179,23 @@ fn reductions_of_columns_are_kernels_of_their_own() {
 }
 
 #[test]
+fn cheap_work_is_computed_anew_rather_than_stored() {
+    // A transposed result stands between the two readers.
+    let build = |op: ScalarOp| {
+        move |graph: &mut Graph<'_>| {
+            let x = graph.input(&[8, 8]);
+            let a = graph.map(op, &[x]);
+            let b = graph.map(ScalarOp::Exp, &[a]);
+            let b = graph.builder.transpose(b, vec![1, 0]).expect("a permutation");
+            vec![graph.add(&[a, b])]
+        }
+    };
+    let (cheap, dear) = (grouped(build(ScalarOp::Abs)), grouped(build(ScalarOp::Tanh)));
+    let written = |groups: &[Group]| groups.iter().map(|group| group.outputs.len()).sum::<usize>();
+    assert_eq!((written(&cheap), written(&dear)), (3, 4), "{cheap:?}");
+}
+
+#[test]
 fn some_merges_are_made_alone() {
     let build = |graph: &mut Graph<'_>| {
         let x = graph.input(&SHAPE);

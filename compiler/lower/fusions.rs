@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(without(&[17]).len(), 63);
         assert_eq!(without(&[0, 63]).len(), 62);
         assert_eq!(harmless(&list, |tried| tried.len() < 2).len(), 1);
-        assert_eq!(harmless(&list, |tried| tried.is_empty()), []);
+        assert!(harmless(&list, |tried| tried.is_empty()).is_empty());
     }
 
     #[test]

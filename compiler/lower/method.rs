@@ -56,8 +56,9 @@ pub(super) fn lower(
         PlanSource::Own | PlanSource::Smallest => fuse::group(flow.clone(), module, &Fusions::All).merges,
     };
     let mut fusions = fusions::choose(&merges, |fusions| trial.arena(flow.clone(), fusions))?;
+    // The trials look less far than the plan that is used.
     if !fusions.is_empty() && frame.arena(flow.clone(), &fusions)? > frame.arena(flow.clone(), &Fusions::none())? {
-        fusions = Fusions::none();
+        fusions = fusions::choose(&merges, |fusions| frame.arena(flow.clone(), fusions))?;
     }
     frame.planned(flow, &fusions, |planned| frame.written(&planned, &bands, pool))
 }

@@ -1,13 +1,15 @@
 //! The kernel of a group that works row by row.
 
-use super::super::map::{lanes_for, nest};
-use super::super::operands::{ElementWise, Hoisted, Place};
-use super::super::quantity::{Cells, Number};
-use super::super::{Argument, Lowered};
-use super::{Keeper, Quantity, Reduction, RowwiseSchedule, Tensor, Unsupported, product};
-use crate::ir::Inst;
+use super::passes::{Keeper, Pass};
+use super::rows::RowwiseSchedule;
+use crate::ir::{ElementType, Inst, Value as Tensor};
 use crate::kernel::{Buffer, BufferKind, KernelBuilder, Value};
-use crate::schedule::expression::{memory_lane, narrow, widen};
+use crate::schedule::expression::{Unsupported, memory_lane, narrow, widen};
+use crate::schedule::map::{lanes_for, nest};
+use crate::schedule::operands::{ElementWise, Hoisted, Place};
+use crate::schedule::quantity::{Cells, Number, Quantity, product};
+use crate::schedule::reduction::Reduction;
+use crate::schedule::{Argument, Lowered, Requirements, Schedule};
 use std::collections::HashMap;
 
 /// A walk over a row by vectors of some length. A pass is one walk, or several where reductions of one pass take vectors of different lengths.
@@ -58,7 +60,7 @@ impl<'a> RowwiseSchedule<'a> {
     }
 
     /// A walk that computes everything, and does nothing with it yet.
-    fn walk(&self, pass: &super::passes::Pass) -> Result<Walk<'a>, Unsupported> {
+    fn walk(&self, pass: &Pass) -> Result<Walk<'a>, Unsupported> {
         let given = self.given(&pass.work.operands);
         let work = ElementWise::step(self.cx, &pass.work, &given, self.shape.clone())?;
         for &element in &pass.elements {
@@ -97,13 +99,25 @@ impl<'a> RowwiseSchedule<'a> {
     }
 }
 
+impl Schedule for RowwiseSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        let bytes = |element: ElementType| self.length * u64::from(element.bits() / 8);
+        let scratch = self.passes.scratch(&self.cx).into_iter().map(bytes).collect();
+        Requirements { scratch, may_share: self.shareable(), ..Requirements::default() }
+    }
+
+    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        lower(self, shared)
+    }
+}
+
 /// Memory of rows.
 struct Rows {
     outputs: HashMap<Tensor, Buffer>,
     scratch: Vec<Buffer>,
 }
 
-pub(super) fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
     let cx = schedule.cx;
     let mut b = KernelBuilder::new("rows");
     let mut arguments: Vec<Argument> = Vec::new();
@@ -139,7 +153,7 @@ pub(super) fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)])
         numbers.iter().any(|numbers| follows_dimensions(&numbers.work)) || walks.iter().any(|walk| follows_dimensions(&walk.work))
     });
     let count = cells.number(&mut b, &count);
-    let dimensions: Vec<Number> = if several { outer.iter().map(|extent| cells.number(&mut b, extent)).collect() } else { vec![count] };
+    let dimensions: Vec<Number> = if several { outer.iter().map(|extent| cells.number(&mut b, extent)).collect() } else { vec![] };
     let kernel = Kernel { schedule, rows: &rows };
     let hoisted: Vec<_> = steps
         .iter()
@@ -149,16 +163,24 @@ pub(super) fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)])
         })
         .collect();
     let mut outcome = Ok(());
-    let zero = b.index(0);
-    nest(&mut b, &dimensions, (&[], zero), &mut |b, digits, row| {
-        let mut known = HashMap::new();
+    let mut body = |b: &mut KernelBuilder, together: &[(Value, &[Value])]| {
+        let mut known = vec![HashMap::new(); together.len()];
         for ((numbers, walks), (of_numbers, of_walks)) in steps.iter().zip(&hoisted) {
-            let done = kernel.step(b, (row, digits), (numbers, walks), (of_numbers, of_walks), &mut known);
+            let done = kernel.step(b, together, (numbers, walks), (of_numbers, of_walks), &mut known);
             if done.is_err() {
                 outcome = done;
             }
         }
-    });
+    };
+    if several {
+        let zero = b.index(0);
+        nest(&mut b, &dimensions, (&[], zero), &mut |b, digits, row| body(b, &[(row, digits)]));
+    } else {
+        count.tiles(&mut b, schedule.together(), |b, first, rows| {
+            let rows: Vec<Value> = (0..rows as i64).map(|row| b.scale_index(first, 1, row)).collect();
+            body(b, &rows.iter().map(|&row| (row, &[][..])).collect::<Vec<_>>());
+        });
+    }
     outcome?;
     let walks = steps.iter().map(|(_, walks)| walks.len()).sum::<usize>();
     let description = format!("rows {count}x{}, {walks} passes", schedule.length);
@@ -173,21 +195,25 @@ struct Kernel<'k, 'a> {
 }
 
 impl<'a> Kernel<'_, 'a> {
-    /// The numbers before a pass, and its walks. `known` are the numbers of this row so far.
+    /// The numbers before a pass, and its walks, for some rows together. `known` are the numbers of each row so far.
     fn step(
         &self,
         b: &mut KernelBuilder,
-        row: (Value, &[Value]),
+        rows: &[(Value, &[Value])],
         (numbers, walks): (&Option<Numbers<'a>>, &[Walk<'a>]),
         (of_numbers, of_walks): (&Option<Loaded>, &[Loaded]),
-        known: &mut HashMap<Tensor, Value>,
+        known: &mut [HashMap<Tensor, Value>],
     ) -> Result<(), Unsupported> {
         if let (Some(numbers), Some(hoisted)) = (numbers, of_numbers) {
-            self.compute(b, row, numbers, hoisted, known)?;
+            for (&row, known) in rows.iter().zip(&mut *known) {
+                self.compute(b, row, numbers, hoisted, known)?;
+            }
         }
         for (walk, hoisted) in walks.iter().zip(of_walks) {
-            let totals = self.walk(b, row, walk, hoisted, known)?;
-            known.extend(walk.reduced.iter().map(|(_, _, result)| *result).zip(totals));
+            let totals = self.walk(b, rows, walk, hoisted, known)?;
+            for (known, totals) in known.iter_mut().zip(totals) {
+                known.extend(walk.reduced.iter().map(|(_, _, result)| *result).zip(totals));
+            }
         }
         Ok(())
     }
@@ -206,6 +232,7 @@ impl<'a> Kernel<'_, 'a> {
         let given: Vec<Value> = numbers.given.iter().map(|v| known[v]).collect();
         let values = numbers.work.values(b, &place, &given, &hoisted, 1, 1)?;
         for (&result, value) in numbers.results.iter().zip(values) {
+            let value = exact(b, value, self.schedule.cx.element(result));
             known.insert(result, value);
             if let Some(&buffer) = self.rows.outputs.get(&result) {
                 let stored = narrow(b, value, self.schedule.cx.element(result));
@@ -215,69 +242,83 @@ impl<'a> Kernel<'_, 'a> {
         Ok(())
     }
 
-    /// Walks over a row and gives the results of the reductions: the lanes of a vector that runs along whole vectors, then the
-    /// elements behind them one by one.
+    /// Walks over some rows side by side and gives the results of the reductions of each: the lanes of a vector that runs along whole
+    /// vectors, then the elements behind them one by one.
     fn walk(
+        &self,
+        b: &mut KernelBuilder,
+        rows: &[(Value, &[Value])],
+        walk: &Walk<'a>,
+        hoisted: &Loaded,
+        known: &[HashMap<Tensor, Value>],
+    ) -> Result<Vec<Vec<Value>>, Unsupported> {
+        let (lanes, length) = (walk.lanes, self.schedule.length);
+        let whole = length / u64::from(lanes) * u64::from(lanes);
+        let rows: Vec<Row> = rows.iter().zip(known).map(|(&row, known)| self.row(b, row, walk, hoisted, known)).collect();
+        let neutral = |b: &mut KernelBuilder, lanes: u16| walk.reduced.iter().map(|(_, r, _)| r.neutral(b, lanes)).collect::<Vec<_>>();
+        let mut totals: Vec<Vec<Value>> = rows.iter().map(|_| neutral(b, 1)).collect();
+        if whole > 0 {
+            let first: Vec<Value> = rows.iter().flat_map(|_| neutral(b, lanes)).collect();
+            let (start, end) = (b.index(0), b.index(whole as i64));
+            let mut inside = Ok(());
+            let sums = b.for_carry(start, end, i64::from(lanes), &first, |b, channel, sums| {
+                let mut next = Vec::with_capacity(sums.len());
+                for row in &rows {
+                    match self.elements(b, walk, row, channel, lanes) {
+                        Ok(values) => {
+                            for (element, reduction, _) in &walk.reduced {
+                                next.push(reduction.combine(b, sums[next.len()], values[*element]));
+                            }
+                        }
+                        Err(error) => inside = Err(error),
+                    }
+                }
+                if inside.is_ok() { next } else { sums.to_vec() }
+            });
+            inside?;
+            let mut sums = sums.into_iter();
+            for totals in &mut totals {
+                for (total, (_, reduction, _)) in totals.iter_mut().zip(&walk.reduced) {
+                    let sum = sums.next().expect("one a row and reduction");
+                    let sum = reduction.horizontal(b, sum);
+                    *total = reduction.combine(b, *total, sum);
+                }
+            }
+        }
+        let rest = (length - whole) as u16;
+        if rest > 0 {
+            let channel = b.index(whole as i64);
+            for (row, totals) in rows.iter().zip(&mut totals) {
+                let values = self.elements(b, walk, row, channel, rest)?;
+                for (total, (element, reduction, _)) in totals.iter_mut().zip(&walk.reduced) {
+                    let mut sum = reduction.neutral(b, 1);
+                    for lane in 0..rest {
+                        let next = b.extract(values[*element], lane);
+                        sum = reduction.combine(b, sum, next);
+                    }
+                    *total = reduction.combine(b, *total, sum);
+                }
+            }
+        }
+        Ok(totals)
+    }
+
+    /// What a walk knows of a row before it begins.
+    fn row(
         &self,
         b: &mut KernelBuilder,
         (row, digits): (Value, &[Value]),
         walk: &Walk<'a>,
         hoisted: &Loaded,
         known: &HashMap<Tensor, Value>,
-    ) -> Result<Vec<Value>, Unsupported> {
-        let lanes = walk.lanes;
-        let hoisted = walk.work.hoist_pixel(b, row, digits, hoisted, lanes);
-        let given: Vec<Option<Value>> = walk.given.iter().map(|v| known.get(v).map(|&number| b.splat(number, lanes))).collect();
-        let at = Row { row, base: b.scale_index(row, self.schedule.length as i64, 0), given: &given, hoisted: &hoisted };
-        let length = self.schedule.length;
-        let whole = length / u64::from(lanes) * u64::from(lanes);
-        let mut totals: Vec<Value> = walk.reduced.iter().map(|(_, reduction, _)| reduction.neutral(b, 1)).collect();
-        if whole > 0 {
-            let neutral: Vec<Value> = walk.reduced.iter().map(|(_, reduction, _)| reduction.neutral(b, lanes)).collect();
-            let (start, end) = (b.index(0), b.index(whole as i64));
-            let mut inside = Ok(());
-            let sums =
-                b.for_carry(start, end, i64::from(lanes), &neutral, |b, channel, sums| match self.elements(b, walk, &at, channel, lanes) {
-                    Ok(values) => {
-                        let reduced = walk.reduced.iter().zip(sums);
-                        reduced.map(|((element, reduction, _), &sum)| reduction.combine(b, sum, values[*element])).collect()
-                    }
-                    Err(error) => {
-                        inside = Err(error);
-                        sums.to_vec()
-                    }
-                });
-            inside?;
-            for ((total, sum), (_, reduction, _)) in totals.iter_mut().zip(sums).zip(&walk.reduced) {
-                let sum = reduction.horizontal(b, sum);
-                *total = reduction.combine(b, *total, sum);
-            }
-        }
-        let rest = (length - whole) as u16;
-        if rest > 0 {
-            let channel = b.index(whole as i64);
-            let values = self.elements(b, walk, &at, channel, rest)?;
-            for (total, (element, reduction, _)) in totals.iter_mut().zip(&walk.reduced) {
-                let mut sum = reduction.neutral(b, 1);
-                for lane in 0..rest {
-                    let next = b.extract(values[*element], lane);
-                    sum = reduction.combine(b, sum, next);
-                }
-                *total = reduction.combine(b, *total, sum);
-            }
-        }
-        Ok(totals)
+    ) -> Row {
+        let hoisted = walk.work.hoist_pixel(b, row, digits, hoisted, walk.lanes);
+        let given = walk.given.iter().map(|v| known.get(v).map(|&number| b.splat(number, walk.lanes))).collect();
+        Row { row, base: b.scale_index(row, self.schedule.length as i64, 0), given, hoisted }
     }
 
     /// Computes a vector of elements, and writes those that are written or kept.
-    fn elements(
-        &self,
-        b: &mut KernelBuilder,
-        walk: &Walk<'a>,
-        at: &Row<'_>,
-        channel: Value,
-        active: u16,
-    ) -> Result<Vec<Value>, Unsupported> {
+    fn elements(&self, b: &mut KernelBuilder, walk: &Walk<'a>, at: &Row, channel: Value, active: u16) -> Result<Vec<Value>, Unsupported> {
         let flat = b.add(at.base, channel);
         let place = Place { pixel: at.row, pixel_offset: 0, channel, channel_offset: 0, flat };
         let kept = |b: &mut KernelBuilder, tensor: Tensor| {
@@ -285,8 +326,11 @@ impl<'a> Kernel<'_, 'a> {
             let raw = b.load_active(buffer, index, 0, walk.lanes, active);
             widen(b, raw, self.schedule.cx.element(tensor))
         };
-        let given: Vec<Value> = walk.given.iter().zip(at.given).map(|(&tensor, known)| known.unwrap_or_else(|| kept(b, tensor))).collect();
-        let values = walk.work.values(b, &place, &given, at.hoisted, walk.lanes, active)?;
+        let given: Vec<Value> = walk.given.iter().zip(&at.given).map(|(&tensor, known)| known.unwrap_or_else(|| kept(b, tensor))).collect();
+        let mut values = walk.work.values(b, &place, &given, &at.hoisted, walk.lanes, active)?;
+        for (element, _, result) in &walk.reduced {
+            values[*element] = exact(b, values[*element], self.schedule.cx.element(*result));
+        }
         for &(element, tensor) in &walk.written {
             let stored = narrow(b, values[element], self.schedule.cx.element(tensor));
             let (buffer, index) = self.keeper(tensor, channel, flat);
@@ -304,12 +348,21 @@ impl<'a> Kernel<'_, 'a> {
     }
 }
 
+/// A result of an expression as others read it. Expressions leave it to the store to saturate what is narrow.
+fn exact(b: &mut KernelBuilder, value: Value, element: ElementType) -> Value {
+    if !element.is_integer() || element.bits() >= 32 {
+        return value;
+    }
+    let stored = narrow(b, value, element);
+    widen(b, stored, element)
+}
+
 /// A row, and what is known before its elements are walked over.
-struct Row<'r> {
+struct Row {
     row: Value,
     /// Elements before the row.
     base: Value,
     /// Of what is given, the numbers in all lanes; `None` for what is kept in memory.
-    given: &'r [Option<Value>],
-    hoisted: &'r Loaded,
+    given: Vec<Option<Value>>,
+    hoisted: Loaded,
 }

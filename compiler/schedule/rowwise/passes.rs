@@ -255,7 +255,7 @@ impl<'a> Levels<'a> {
 }
 
 /// What an operation takes, in additions, roughly.
-fn weight_of(op: ScalarOp) -> u64 {
+pub(super) fn weight_of(op: ScalarOp) -> u64 {
     use ScalarOp as S;
     match op {
         S::Input(_) | S::Constant(_) => 0,

@@ -1,0 +1,155 @@
+//! Work that is computed anew by each of its readers instead of stored for them: cheap element-wise work that reads less than it would take to
+//! store its result and to read it.
+
+use super::compose::composed;
+use super::fusions::Merge;
+use super::line::{Line, Number};
+use super::{Epilogue, Group, MAX_NODES};
+use crate::ir::{ElementType, ExpressionBuilder, Inst, InstData, Node, Op, ScalarOp, Value};
+use std::collections::{HashMap, HashSet};
+
+/// Scalar operations that are computed once more for each reader, at most.
+const MOST_OPERATIONS: usize = 6;
+
+/// Readers of a result, as they are when they compute it themselves.
+type Readers = Vec<(Number, Group)>;
+
+impl Line<'_> {
+    /// Lets the readers of cheap work compute it, where all of them can and fewer bytes are moved.
+    pub(super) fn recompute(&mut self) -> Vec<Merge> {
+        let mut merges = Vec::new();
+        for maker in self.in_order() {
+            for result in self.group(maker).outputs.clone() {
+                let Some((list, joined)) = self.recomputed(maker, result) else { continue };
+                merges.extend(list);
+                if !self.replace(maker, result, joined) {
+                    break;
+                }
+            }
+        }
+        merges
+    }
+
+    /// The readers of a result of a group, each computing it itself, if that is allowed and pays.
+    fn recomputed(&self, maker: Number, result: Value) -> Option<(Vec<Merge>, Readers)> {
+        let group = self.group(maker);
+        let copy = cheap_part(group, result).filter(|_| !group.picks(self.function))?;
+        let mut readers = self.readers_of(result);
+        readers.retain(|&reader| reader != maker);
+        // Copies of one instruction may be in several groups.
+        let insts: HashSet<Inst> = readers.iter().chain([&maker]).flat_map(|&number| &self.group(number).insts).copied().collect();
+        let all = insts.iter().flat_map(|&inst| self.function.uses(inst)).filter(|&v| v == result).count();
+        if readers.is_empty() || self.method.uses.get(&result) != Some(&all) {
+            return None;
+        }
+        let bytes = |value: Value| self.function.bound_bytes(&self.function.stored_type(value)).unwrap_or(u64::MAX);
+        let read = copy.inputs(self.function).into_iter().map(bytes).fold(0, u64::saturating_add);
+        let count = readers.len() as u64;
+        // The group that would store it reads all this anyway, if it has another result.
+        let own = if group.outputs.len() == 1 { read } else { 0 };
+        if read.saturating_mul(count) >= bytes(result).saturating_mul(count + 1).saturating_add(own) {
+            return None;
+        }
+        let merge = |&reader: &Number| Some(Merge { first: *group.insts.first()?, second: *self.group(reader).insts.first()? });
+        let merges: Vec<Merge> = readers.iter().map(merge).collect::<Option<_>>()?;
+        let joined = readers.iter().map(|&reader| Some((reader, self.with_copy_of(&copy, reader)?))).collect::<Option<_>>()?;
+        merges.iter().all(|&merge| self.method.fusions.allow(merge)).then_some((merges, joined))
+    }
+
+    /// A reader that computes what it reads of another group itself.
+    fn with_copy_of(&self, one: &Group, reader: Number) -> Option<Group> {
+        let other = self.group(reader);
+        let (result, insts) = (one.outputs[0], [&other.insts[..], &one.insts].concat());
+        let nodes = |work: &Option<Epilogue>| work.as_ref().map_or(0, |work| work.expression.nodes.len());
+        if other.rowwise.is_some()
+            || other.copied.is_some()
+            || other.picks(self.function)
+            || nodes(&one.epilogue) + nodes(&other.epilogue) > MAX_NODES
+        {
+            return None;
+        }
+        match other.root.map(|root| &self.function.insts[root]) {
+            None if self.function.tensor(other.outputs[0]).shape == self.function.tensor(result).shape => {
+                let epilogue = Some(composed(self.function, one, other, &other.outputs));
+                Some(Group { epilogue, insts, ..other.clone() })
+            }
+            // A reduction reads each element once. Sums of floats depend on the vectors, and these on what is read.
+            Some(data) if data.op == Op::Reduce && other.prologue.is_none() && data.operands == [result] && self.has_one_result(data) => {
+                let in_epilogue = other.epilogue.iter().any(|work| work.operands.contains(&result));
+                (!in_epilogue).then(|| Group { prologue: one.epilogue.clone(), insts, ..other.clone() })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a reduction gives the same in any order.
+    fn has_one_result(&self, data: &InstData) -> bool {
+        !self.function.tensor(data.operands[0]).element.is_float()
+    }
+}
+
+/// What computes a result of element-wise work alone, if it is cheap.
+fn cheap_part(group: &Group, result: Value) -> Option<Group> {
+    let work = group.epilogue.as_ref().filter(|_| group.root.is_none())?;
+    let expression = &work.expression;
+    let wanted = *expression.results.get(group.outputs.iter().position(|&v| v == result)?)?;
+    let mut needed = HashSet::from([wanted]);
+    for (node, data) in expression.nodes.iter().rev() {
+        if needed.contains(&node) {
+            needed.extend(&data.operands);
+        }
+    }
+    let operations = || expression.nodes.iter().filter(|(node, _)| needed.contains(node)).map(|(_, data)| data.op);
+    let is_cheap = |op: ScalarOp| matches!(op, ScalarOp::Input(_) | ScalarOp::Constant(_)) || is_cheap(op);
+    let count = operations().filter(|op| !matches!(op, ScalarOp::Input(_) | ScalarOp::Constant(_))).count();
+    if !operations().all(is_cheap) || count > MOST_OPERATIONS {
+        return None;
+    }
+    // Only the operands that it reads.
+    let mut operands = Vec::new();
+    for op in operations() {
+        if let ScalarOp::Input(i) = op {
+            operands.push(work.operands[i as usize]);
+        }
+    }
+    let types: Vec<ElementType> =
+        operations().filter_map(|op| if let ScalarOp::Input(i) = op { Some(expression.inputs[i as usize]) } else { None }).collect();
+    let mut builder = ExpressionBuilder::new(&types);
+    let mut moved: HashMap<Node, Node> = HashMap::new();
+    let mut input = 0;
+    for (node, data) in expression.nodes.iter().filter(|(node, _)| needed.contains(node)) {
+        let new = match data.op {
+            ScalarOp::Input(_) => {
+                input += 1;
+                builder.input(input - 1)
+            }
+            op => builder.raw(op, data.operands.iter().map(|n| moved[n]).collect(), data.ty),
+        };
+        moved.insert(node, new);
+    }
+    let expression = builder.finish(vec![moved[&wanted]]);
+    Some(Group { epilogue: Some(Epilogue { operands, expression }), insts: group.insts.clone(), outputs: vec![result], ..Group::default() })
+}
+
+/// Whether an operation takes about as long as an addition.
+fn is_cheap(op: ScalarOp) -> bool {
+    use ScalarOp as S;
+    matches!(
+        op,
+        S::Add
+            | S::Sub
+            | S::Mul
+            | S::Neg
+            | S::Abs
+            | S::Min(_)
+            | S::Max(_)
+            | S::And
+            | S::Or
+            | S::Xor
+            | S::Not
+            | S::Compare(_)
+            | S::Select
+            | S::Convert
+            | S::ConvertSaturating
+    )
+}

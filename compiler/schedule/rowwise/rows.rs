@@ -1,0 +1,78 @@
+//! What is known of a group that works row by row before its kernel is written.
+
+use super::passes::{Passes, weight_of};
+use crate::fuse::Rowwise;
+use crate::ir::Value as Tensor;
+use crate::schedule::quantity::Quantity;
+use crate::schedule::reduction::Reduction;
+use crate::schedule::{Context, Unsupported};
+
+/// Work on an element that takes less, in additions, is written out for more rows.
+const SHORT_WORK: u64 = 24;
+
+/// See the module.
+pub struct RowwiseSchedule<'a> {
+    pub(super) cx: Context<'a>,
+    pub(super) rows: &'a Rowwise,
+    pub(super) shape: Vec<Quantity>,
+    /// Elements of a row.
+    pub(super) length: u64,
+    pub(super) passes: Passes,
+}
+
+impl<'a> RowwiseSchedule<'a> {
+    /// The schedule of a group that works row by row.
+    ///
+    /// # Errors
+    /// For shapes and types without lowering.
+    pub fn new(cx: Context<'a>, rows: &'a Rowwise) -> Result<Self, Unsupported> {
+        let shape: Vec<Quantity> = rows.shape.iter().map(|&extent| Quantity::of(cx.function.resolved(extent))).collect();
+        let length = shape.last().and_then(Quantity::as_known).and_then(|n| u64::try_from(n).ok());
+        let length = length.ok_or_else(|| Unsupported::new("rows whose length is known only when the program runs"))?;
+        let passes = Passes::new(&cx, rows);
+        let schedule = Self { cx, rows, shape, length, passes };
+        for pass in 0..schedule.passes.list.len() {
+            schedule.walks(pass)?;
+            schedule.numbers(pass)?;
+        }
+        Ok(schedule)
+    }
+
+    /// The reduction of an instruction.
+    pub(super) fn reduction(&self, inst: crate::ir::Inst) -> Result<Reduction, Unsupported> {
+        let data = &self.cx.function.insts[inst];
+        Reduction::new(data.word("reduction"), self.cx.element(data.operands[0]))
+    }
+
+    /// The tensor read and the tensor written that may share memory: of each row, all of the one is read before the other is written, or
+    /// each element is.
+    pub(super) fn shareable(&self) -> Vec<(Tensor, Tensor)> {
+        let group = self.cx.group;
+        let mut pairs = Vec::new();
+        for &written in group.outputs.iter().filter(|&&v| self.is_wide(v)) {
+            for read in group.inputs(self.cx.function).into_iter().filter(|&v| self.is_wide(v)) {
+                let fits = self.cx.element(read).bits() == self.cx.element(written).bits();
+                if fits && self.passes.last_read(read) <= self.passes.first_write(written) {
+                    pairs.push((read, written));
+                }
+            }
+        }
+        pairs
+    }
+
+    /// Rows that are walked over side by side, so that the reductions of one hide the latency of another's: fewer where each takes much code, one
+    /// where elements are kept in scratch memory, which is that of one row.
+    pub(super) fn together(&self) -> u64 {
+        let nodes = self.passes.list.iter().flat_map(|pass| pass.work.expression.nodes.values());
+        match nodes.map(|node| weight_of(node.op)).fold(0, u64::saturating_add) {
+            _ if !self.passes.scratch(&self.cx).is_empty() => 1,
+            0..SHORT_WORK => 4,
+            _ => 2,
+        }
+    }
+
+    /// Whether a tensor has an element for each of every row.
+    fn is_wide(&self, tensor: Tensor) -> bool {
+        self.cx.function.values[tensor].ty.as_tensor().is_some() && self.cx.quantities(tensor) == self.shape
+    }
+}

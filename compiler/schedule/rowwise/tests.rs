@@ -1,0 +1,105 @@
+//! What is walked over how often, and what is kept in between.
+
+use super::RowwiseSchedule;
+use super::passes::{Keeper, Passes};
+use crate::fuse::{Fusions, Node, flow, group};
+use crate::ir::builder::FunctionBuilder;
+use crate::ir::{ElementType, ExpressionBuilder, Method, Module, Port, ScalarOp, TensorType, Type, Value};
+use crate::machine::MACHINES;
+use crate::schedule::{Context, PackedWeights, Schedule};
+
+/// Checks the schedule of a graph of floats, given its results, the first of which all tests look at.
+fn check(build: impl FnOnce(&mut FunctionBuilder<'_>, Value) -> Vec<Value>, check: impl FnOnce(&RowwiseSchedule<'_>, Value)) {
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let x = builder.param(Type::Tensor(TensorType::of(ElementType::F32, &[3, 100])), None);
+    let results = build(&mut builder, x);
+    let ports = |count: usize| vec![Port::default(); count];
+    let count = results.len();
+    let function = builder.finish(results);
+    module.methods.push(Method { name: "main".into(), function, inputs: ports(1), outputs: ports(count) });
+    let grouped = group(flow::unroll(&module, function).expect("no control flow"), &module, &Fusions::All);
+    let [Node::Group(group)] = &grouped.nodes[..] else { panic!("one group: {:?}", grouped.nodes) };
+    let rows = group.rowwise.as_ref().expect("rows");
+    let (machine, packed) = (&MACHINES[0], PackedWeights::default());
+    let (levels, function) = (&[machine][..], &grouped.function);
+    let cx = Context { module: &module, function, group, machine, block: None, levels, packed: &packed };
+    check(&RowwiseSchedule::new(cx, rows).expect("floats"), function.results[0]);
+}
+
+fn map(builder: &mut FunctionBuilder<'_>, op: ScalarOp, operands: &[Value]) -> Value {
+    let mut e = ExpressionBuilder::new(&vec![ElementType::F32; operands.len()]);
+    let inputs: Vec<_> = (0..operands.len()).map(|i| e.input(i)).collect();
+    let result = e.op(op, &inputs).expect("floats");
+    builder.map(operands, e.finish(vec![result])).expect("shapes that broadcast")
+}
+
+fn reduced(builder: &mut FunctionBuilder<'_>, kind: &str, value: Value) -> Value {
+    builder.reduce(value, kind, vec![1]).expect("two dimensions")
+}
+
+fn softmax(builder: &mut FunctionBuilder<'_>, x: Value) -> Value {
+    let greatest = reduced(builder, "max", x);
+    let x = map(builder, ScalarOp::Sub, &[x, greatest]);
+    let x = map(builder, ScalarOp::Exp, &[x]);
+    let sum = reduced(builder, "sum", x);
+    map(builder, ScalarOp::Div, &[x, sum])
+}
+
+#[test]
+fn a_softmax_keeps_its_powers_where_the_result_is_to_be() {
+    let build = |builder: &mut FunctionBuilder<'_>, x: Value| vec![softmax(builder, x)];
+    check(build, |schedule, result| {
+        let Passes { list, kept } = &schedule.passes;
+        assert_eq!(list.len(), 3);
+        assert_eq!(kept.iter().map(|(_, keeper)| *keeper).collect::<Vec<_>>(), [Keeper::Output(result)]);
+        assert_eq!((schedule.passes.first_write(result), list[2].reductions.len()), (1, 0));
+        // The input is read by the first two passes, element by element where the second one writes.
+        let needs = schedule.requirements();
+        assert!(needs.scratch.is_empty() && needs.may_share.len() == 1, "{needs:?}");
+    });
+}
+
+#[test]
+fn what_is_cheap_is_computed_anew() {
+    let build = |builder: &mut FunctionBuilder<'_>, x: Value| {
+        let mean = reduced(builder, "sum", x);
+        let x = map(builder, ScalarOp::Sub, &[x, mean]);
+        let squares = map(builder, ScalarOp::Mul, &[x, x]);
+        let variance = reduced(builder, "sum", squares);
+        let deviation = map(builder, ScalarOp::Sqrt, &[variance]);
+        vec![map(builder, ScalarOp::Div, &[x, deviation])]
+    };
+    check(build, |schedule, result| {
+        assert_eq!((schedule.passes.list.len(), schedule.passes.kept.len()), (3, 0));
+        assert_eq!(schedule.passes.first_write(result), 2);
+        assert!(schedule.passes.list[2].numbers.is_some());
+        assert_eq!(schedule.requirements().may_share.len(), 1);
+    });
+}
+
+#[test]
+fn an_input_that_is_read_again_keeps_its_memory() {
+    let build = |builder: &mut FunctionBuilder<'_>, x: Value| {
+        let shares = softmax(builder, x);
+        vec![map(builder, ScalarOp::Add, &[shares, x])]
+    };
+    check(build, |schedule, _| {
+        assert_eq!(schedule.passes.list.len(), 3);
+        assert!(schedule.requirements().may_share.is_empty());
+    });
+}
+
+#[test]
+fn results_of_a_row_are_written_behind_its_last_reduction() {
+    let build = |builder: &mut FunctionBuilder<'_>, x: Value| {
+        let (greatest, least) = (reduced(builder, "max", x), reduced(builder, "min", x));
+        vec![map(builder, ScalarOp::Sub, &[greatest, least]), greatest]
+    };
+    check(build, |schedule, _| {
+        let list = &schedule.passes.list;
+        assert_eq!((list.len(), list[0].reductions.len()), (2, 2));
+        assert_eq!(list[1].numbers.as_ref().map(|(_, results)| results.len()), Some(2));
+        assert!(list[1].elements.is_empty());
+    });
+}
