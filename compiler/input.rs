@@ -1,6 +1,7 @@
 //! Model files, mapped into memory.
 
 use crate::diagnostic::{Diagnostic, Kind};
+use crate::frontend::foreign;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +15,11 @@ pub fn map(path: &Path) -> Result<Arc<memmap2::Mmap>, Diagnostic> {
     let failed = |error: std::io::Error| unreadable(format!("the file cannot be read: {error}"));
     let file = File::open(path).map_err(failed)?;
     if file.metadata().map_err(failed)?.is_dir() {
-        return Err(unreadable("it is a folder, not a file".into()));
+        let error = unreadable("it is a folder, not a file".into());
+        return Err(match foreign::folder(path) {
+            Some((what, next)) => error.expected("a .tflite, .pte or .bpte file", what).help(next),
+            None => error,
+        });
     }
     // SAFETY: the map is only read; a file that another process truncates meanwhile ends this process with a signal, as it
     // does for every program that maps its input, and corrupts nothing.

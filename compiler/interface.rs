@@ -2,6 +2,10 @@
 //!
 //! The driver generates code for it, the header declares it, the JIT calls through it; so it is worked out in one place.
 
+mod footprint;
+
+pub use footprint::Footprint;
+
 use crate::ir::ElementType;
 use crate::program::{ALIGNMENT, E_INDEX, Method, Port, Program};
 use sha2::{Digest, Sha256};

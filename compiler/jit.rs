@@ -12,7 +12,7 @@ use crate::codegen::clif::{Optimise, isa_for};
 use crate::codegen::compile::{CompiledFunction, CompiledModel, compile};
 use crate::codegen::{Code, DriverOptions, RelocationTarget};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
-use crate::interface::Interface;
+use crate::interface::{Footprint, Interface};
 use crate::machine::Machine;
 use crate::program::{ALIGNMENT, Level, Method, Program};
 use crate::target::{self, Target};
@@ -59,8 +59,7 @@ struct Loaded {
     reset: *const u8,
     /// The split entry of each method.
     splits: Vec<*const u8>,
-    stack_bytes: u64,
-    code_bytes: u64,
+    footprint: Footprint,
     symbols: Vec<Symbol>,
 }
 
@@ -147,8 +146,7 @@ impl Jit {
                 interface: compiled.interface.clone(),
                 methods: program.methods.clone(),
                 options,
-                stack_bytes: compiled.stack_bytes,
-                code_bytes: compiled.code_bytes(None),
+                footprint: compiled.footprint(),
                 symbols,
             }),
         })
@@ -169,9 +167,9 @@ impl Jit {
         &self.model.symbols
     }
 
-    /// Bytes of code, and the most stack that a call needs.
-    pub fn sizes(&self) -> (u64, u64) {
-        (self.model.code_bytes, self.model.stack_bytes)
+    /// What the model needs of memory.
+    pub fn footprint(&self) -> &Footprint {
+        &self.model.footprint
     }
 
     /// A new instance with memory of its own, initialised.

@@ -17,6 +17,9 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
+/// The code of the diagnostic for an array of another type than an input's.
+pub const OTHER_TYPE: u16 = 503;
+
 /// Deflate makes of one byte at most so many.
 const MOST_EXPANSION: u64 = 1032;
 

@@ -194,3 +194,171 @@ fn a_full_device_is_an_error() {
         assert!(text(&output.stderr).contains("MC0710"), "{command:?}: {}", text(&output.stderr));
     }
 }
+
+/// The value of a macro of a header.
+fn defined(header: &str, name: &str) -> u64 {
+    let line = header.lines().find_map(|line| line.strip_prefix(&format!("#define {name} "))).unwrap_or_else(|| panic!("no {name}"));
+    line.parse().unwrap_or_else(|_| panic!("{name} is {line}"))
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("standard output is JSON")
+}
+
+/// A number as it is printed.
+fn grouped(number: u64) -> String {
+    modelc::plan::thousands(number)
+}
+
+#[test]
+fn sizes_are_the_same_in_all_outputs() {
+    let folder = Folder::new();
+    for target in [&[][..], &["--target", "aarch64-none-elf"], &["--cpu", "x86-64-v3"]] {
+        let built = folder.run(&[&["m.tflite", "-o", "net.o", "--emit", "json"], target].concat());
+        assert_eq!(built.status.code(), Some(0), "{}", text(&built.stderr));
+        let header = fs::read_to_string(folder.at("net.h")).expect("a header");
+        let model = json(&folder.run(&[&["inspect", "m.tflite", "--json"], target].concat()));
+        let object = json(&folder.run(&["inspect", "net.o", "--json"]));
+        let report: serde_json::Value = serde_json::from_slice(&fs::read(folder.at("net.json")).expect("a report")).expect("JSON");
+        for (name, field) in [
+            ("NET_STATE_BYTES", "state_bytes"),
+            ("NET_SCRATCH_BYTES", "scratch_bytes"),
+            ("NET_ARENA_BYTES", "arena_bytes"),
+            ("NET_STACK_BYTES", "stack_bytes"),
+            ("NET_FLASH_BYTES", "flash_bytes"),
+        ] {
+            let bytes = defined(&header, name);
+            for memory in [&model["memory"], &object["compiled"][0], &report["memory"]] {
+                assert_eq!(memory[field], bytes, "{target:?} {name}");
+            }
+        }
+        assert_eq!(report["methods"][0]["scratch_bytes"], report["memory"]["scratch_bytes"]);
+        let texts = [
+            text(&folder.run(&[&["inspect", "m.tflite"], target].concat()).stdout),
+            text(&folder.run(&["inspect", "net.o"]).stdout),
+            text(&built.stderr),
+        ];
+        for said in texts {
+            assert!(said.contains(&format!(" {} B: ", grouped(defined(&header, "NET_ARENA_BYTES")))), "{said}");
+            assert!(said.contains(&format!(" {} B: ", grouped(defined(&header, "NET_FLASH_BYTES")))), "{said}");
+        }
+        // One hash, spelled in one way.
+        let hash = object["compiled"][0]["abi_hash"].as_str().expect("digits").to_owned();
+        assert!(hash.len() == 8 && report["abi_hash"] == hash.as_str() && header.contains(&format!("NET_ABI_HASH 0x{hash}u")), "{hash}");
+    }
+}
+
+/// Flash is what the linker puts there: the code and the constants of the object, and nothing of its tables.
+#[test]
+fn flash_is_code_and_constants() {
+    use object::{Object, ObjectSection, SectionKind};
+    let folder = Folder::new();
+    let built = folder.run(&["m.tflite", "-o", "net.o", "--target", "x86_64-linux-gnu"]);
+    assert_eq!(built.status.code(), Some(0), "{}", text(&built.stderr));
+    let header = fs::read_to_string(folder.at("net.h")).expect("a header");
+    let bytes = fs::read(folder.at("net.o")).expect("an object");
+    let file = object::File::parse(&*bytes).expect("an object file");
+    let counted = |section: &object::Section<'_, '_>| {
+        section.kind() == SectionKind::Text
+            || (section.kind() == SectionKind::ReadOnlyData && section.name().is_ok_and(|name| name.ends_with("_weights")))
+    };
+    let sum: u64 = file.sections().filter(counted).map(|section| section.size()).sum();
+    assert_eq!(defined(&header, "NET_FLASH_BYTES"), sum);
+}
+
+#[test]
+fn a_command_that_is_misspelled_is_suggested() {
+    let folder = Folder::new();
+    for (word, meant) in [("insepct", "inspect"), ("verfy", "verify"), ("target", "targets")] {
+        for rest in [&[][..], &["m.tflite"]] {
+            let said = folder.refused(&[&[word][..], rest].concat());
+            assert!(said.contains(&format!("did you mean `modelc {meant}`?")), "{word}: {said}");
+        }
+    }
+    let output = folder.run(&["insepct", "m.tflite", "--message-format", "json"]);
+    assert!(text(&output.stderr).starts_with("{\"code\":\"MC0801\""), "{}", text(&output.stderr));
+    // A file of such a name is a model.
+    folder.put("insepct", fs::read(MODEL).expect("a model"));
+    assert_eq!(folder.run(&["insepct", "-o", "net.o"]).status.code(), Some(0));
+}
+
+#[test]
+fn files_of_other_formats_have_a_next_step() {
+    let folder = Folder::new();
+    folder.put("net.onnx", b"\x08\x07\x12\x07pytorch\x1A\x052.1.0");
+    folder.put("lfs.tflite", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 3\n");
+    folder.put("net.tflite.gz", b"\x1F\x8B\x08\0\0\0\0\0");
+    fs::create_dir(folder.at("saved")).expect("a folder");
+    folder.put("saved/saved_model.pb", b"\x08\x01\x12\x03");
+    for (file, next) in [
+        ("net.onnx", "onnx2tf -i net.onnx"),
+        ("lfs.tflite", "git lfs pull --include lfs.tflite"),
+        ("net.tflite.gz", "gunzip net.tflite.gz"),
+        ("saved", "tflite_convert --saved_model_dir=saved"),
+        ("saved/saved_model.pb", "tflite_convert"),
+    ] {
+        for command in [&["run", file][..], &["inspect", file], &[file, "-o", "x.o"]] {
+            let output = folder.run(command);
+            let said = text(&output.stderr);
+            assert!(output.status.code() == Some(1) && said.contains(next), "{command:?}: {said}");
+        }
+    }
+}
+
+/// What the model calls its input, and its shape.
+fn input_of(folder: &Folder) -> (String, Vec<u64>, f64) {
+    let input = json(&folder.run(&["inspect", "m.tflite", "--json"]))["methods"][0]["inputs"][0].clone();
+    let shape = input["shape"].as_array().expect("a shape").iter().map(|n| n.as_u64().expect("an extent")).collect();
+    (input["name"].as_str().expect("a name").to_owned(), shape, input["scale"][0].as_f64().expect("a scale"))
+}
+
+#[test]
+fn inputs_may_be_called_by_name() {
+    let folder = Folder::new();
+    let (name, shape, _) = input_of(&folder);
+    let compile = |arguments: &[&str]| {
+        let output = folder.run(&[&["m.tflite", "-o", "net.o"], arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+        fs::read(folder.at("net.o")).expect("an object")
+    };
+    let bound = |port: &str| format!("{port}.0=4");
+    assert_eq!(compile(&["--bound", &bound(&name)]), compile(&["--bound", &bound("in0")]));
+    let extents: Vec<String> = shape.iter().map(u64::to_string).collect();
+    let shaped = |port: &str| format!("{port}={}", extents.join("x"));
+    assert_eq!(compile(&["--shape", &shaped(&name)]), compile(&["--shape", &shaped("in0")]));
+    for (option, argument) in [("--bound", bound(&name[1..])), ("--shape", shaped(&name[1..])), ("--value", format!("{}=1", &name[1..]))] {
+        let said = folder.refused(&["m.tflite", "-o", "other.o", option, &argument]);
+        assert!(said.contains(&format!("did you mean {name}?")), "{option}: {said}");
+    }
+}
+
+#[test]
+fn floats_are_quantized_for_who_asks() {
+    use modelc::ir::{ElementType, Tensor};
+    let folder = Folder::new();
+    let (name, shape, scale) = input_of(&folder);
+    let elements = shape.iter().product::<u64>() as usize;
+    let floats: Vec<f32> = (0..elements).map(|n| ((n % 256) as f64 * scale) as f32).collect();
+    let tensor = Tensor { element: ElementType::F32, shape, bytes: floats.iter().flat_map(|value| value.to_le_bytes()).collect() };
+    folder.put("a.npy", modelc::npz::to_npy(&tensor));
+    let archive = modelc::npz::Archive { tensors: [("in0".to_owned(), tensor)].into(), ..Default::default() };
+    folder.put("in.npz", archive.to_bytes().expect("an archive"));
+    let output = folder.run(&["run", "m.tflite", "--inputs", "in.npz"]);
+    let said = text(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("MC0503") && said.contains("--input-type f32"), "{said}");
+    let argument = format!("{name}=a.npy");
+    let outputs: Vec<String> = [["--inputs", "in.npz"], ["--input", &argument], ["--input", "in0=a.npy"]]
+        .iter()
+        .map(|given| {
+            let output = folder.run(&[&["run", "m.tflite", "--input-type", "f32"], &given[..]].concat());
+            assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+            text(&output.stdout)
+        })
+        .collect();
+    assert!(outputs[0] == outputs[1] && outputs[1] == outputs[2] && !outputs[0].is_empty());
+    let made = folder.run(&["run", "m.tflite", "--inputs", "in.npz", "--input-type", "f32", "--outputs", "out.npz"]);
+    assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
+    let verified = folder.run(&["verify", "m.tflite", "--inputs", "in.npz", "--expected", "out.npz", "--input-type", "f32"]);
+    assert_eq!(verified.status.code(), Some(0), "{}", text(&verified.stderr));
+}

@@ -244,7 +244,7 @@ fn check(models: &[PathBuf], tools: Tools, (failures, refused): &mut (Vec<String
 
 /// The levels of a model with more code than a level may have.
 fn too_much_code(case: &Case<'_>) -> Vec<String> {
-    let levels = case.compiled.files.record.levels.split(',').zip(&case.compiled.files.record.level_code_bytes);
+    let levels = case.compiled.files.record.levels.split(',').zip(&case.compiled.files.record.footprint.level_code_bytes);
     let large = levels.filter(|(_, bytes)| **bytes > MOST_CODE);
     large.map(|(level, bytes)| format!("{}: {bytes} B of code for {level}", case.model.display())).collect()
 }

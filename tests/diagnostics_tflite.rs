@@ -264,3 +264,26 @@ fn messages_name_what_and_where() {
     }
     insta::assert_snapshot!(text);
 }
+
+/// What can be said without compiling is said, and then what stands in the way.
+#[test]
+fn inspect_lists_every_operator_of_a_model_that_does_not_compile() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut plan = sound();
+    plan.codes[1].0 = BuiltinOperator::HASHTABLE;
+    std::fs::write(folder.path().join("m.tflite"), plan.bytes()).expect("a file can be written");
+    let run = |arguments: &[&str]| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_modelc")).args(arguments).current_dir(folder.path()).output();
+        let output = output.expect("the compiler can be run");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("MC0401"), "{arguments:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let text = run(&["inspect", "m.tflite"]);
+    for line in ["CONV_2D       1  yes", "HASHTABLE     1  no", "  in0  \"image\"", "  out0  \"result\""] {
+        assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&run(&["inspect", "m.tflite", "--json"])).expect("JSON");
+    assert_eq!(json["operators"][1], serde_json::json!({ "name": "HASHTABLE", "count": 1, "compiles": false, "failing": 1 }));
+    assert_eq!(json["operators"][0]["compiles"], true);
+}

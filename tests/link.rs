@@ -161,9 +161,9 @@ fn an_object_holds_several_levels_and_uses_one() {
     let mut names: Vec<&str> = files.record.levels.split(',').collect();
     names.sort_unstable();
     assert_eq!(names, ["x86-64-v2", "x86-64-v3", "x86-64-v4"]);
-    assert!(files.record.level_code_bytes.len() == 3 && files.record.level_code_bytes.iter().all(|&bytes| bytes > 500));
+    assert!(files.record.footprint.level_code_bytes.len() == 3 && files.record.footprint.level_code_bytes.iter().all(|&bytes| bytes > 500));
     // Only the functions that all levels share are not some level's.
-    let of_levels: u64 = files.record.level_code_bytes.iter().sum();
+    let of_levels: u64 = files.record.footprint.level_code_bytes.iter().sum();
     let all = files.report["memory"]["code_bytes"].as_u64().unwrap();
     assert!(of_levels < all && all < of_levels + 4096, "{of_levels} of {all}");
 }
@@ -463,7 +463,7 @@ fn equal_programs_give_equal_bytes_and_weights_do_not_change_the_interface() {
 fn the_report_names_what_the_object_holds() {
     let files = build(&handmade::program(), &options("net", "x86_64-linux-gnu"));
     let report = &files.report;
-    assert_eq!(report["memory"]["arena_bytes"], files.record.state_bytes + files.record.scratch_bytes);
+    assert_eq!(report["memory"]["arena_bytes"], files.record.footprint.arena_bytes());
     assert_eq!(report["memory"]["object_bytes"], files.object.len());
     assert_eq!(report["kernels"][2]["symbol"], "net_op1_double");
     assert_eq!(report["kernels"][2]["operators"][0]["name"], "OP_1");

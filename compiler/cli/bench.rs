@@ -8,6 +8,7 @@ use super::files::Files;
 use super::options::Common;
 use super::output::{grouped, table};
 use super::run::Calls;
+use super::sizes;
 use crate::codegen::driver::calls;
 use crate::diagnostic::Diagnostics;
 use crate::emit::OutputKind;
@@ -125,8 +126,11 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     }
     let phases = [("first", Statistics::new(&first)), ("warm-up", Statistics::new(&warmup)), ("steady", Statistics::new(&steady))];
     let profile = if arguments.profile { Some(profile(&engine, method)?) } else { None };
-    let text = if arguments.json { json_text } else { text };
-    console::print(&text(arguments, &engine, method, &phases, profile.as_ref()))?;
+    let profile = profile.as_ref();
+    console::print(&match arguments.json {
+        true => json_text(arguments, &engine, method, &phases, profile),
+        false => text(arguments, &engine, &phases, profile),
+    })?;
     Ok(Outcome::Done)
 }
 
@@ -173,12 +177,11 @@ fn measure(
     Ok(times)
 }
 
-fn text(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(&str, Statistics)], profile: Option<&Profile>) -> String {
-    let (state, scratch) = (engine.program().variable_bytes, engine.program().methods[method].scratch_bytes);
+fn text(arguments: &Arguments, engine: &Engine, phases: &[(&str, Statistics)], profile: Option<&Profile>) -> String {
     let threads = if arguments.num_threads == 1 { "1 thread".into() } else { format!("{} threads", arguments.num_threads) };
     let mut text = format!("{} on {}, {threads}\n", arguments.model, engine.machine.level);
     text.push_str(&format!("init (compile)  {:.1} ms\n", engine.compile_time.as_secs_f64() * 1e3));
-    text.push_str(&format!("memory          {} B scratch, {} B variables\n\n", grouped(scratch), grouped(state)));
+    text.push_str(&format!("memory          {}\n\n", sizes::arena(&engine.footprint)));
     let header = ["µs", "runs", "min", "median", "mean", "p90", "p99", "std"].map(String::from).to_vec();
     let rows: Vec<_> = std::iter::once(header).chain(phases.iter().map(|(name, s)| s.cells(name))).collect();
     text.push_str(&table(&rows, &[1, 2, 3, 4, 5, 6, 7]));
@@ -328,7 +331,8 @@ fn json_text(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(&
         "cpu_level": engine.machine.level,
         "threads": arguments.num_threads,
         "init_ns": engine.compile_time.as_nanos() as u64,
-        "scratch_bytes": engine.program().methods[method].scratch_bytes,
+        "scratch_bytes": engine.footprint.scratch_bytes,
+        "memory": engine.footprint.to_json(),
         "first": phases[0].1.json(),
         "warmup": phases[1].1.json(),
         "steady": phases[2].1.json(),

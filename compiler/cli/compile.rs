@@ -4,13 +4,14 @@ use super::Outcome;
 use super::console::note;
 use super::files::Files;
 use super::io::map;
-use super::options::{Common, usage};
-use super::output::grouped;
+use super::options::{Common, ObjectArguments};
+use super::output::{grouped, usage};
+use super::sizes;
 use crate::codegen::listing::{Listing, listing};
 use crate::compile::is_library;
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
-use crate::emit::{self, Image, Output, OutputKind, WeightsPlace};
-use crate::{Compiled, Compiler, Settings, ir};
+use crate::emit::{self, Image, Output, OutputKind};
+use crate::{Compiled, Compiler, ir};
 use clap::Args;
 use std::path::Path;
 
@@ -34,27 +35,11 @@ pub struct Arguments {
     /// Write a page about the compiled model: memory over time, kernels, weights
     #[arg(long, value_name = "PATH.html")]
     report: Option<String>,
-    /// Prefix of every symbol [default: the output's stem]
-    #[arg(long, value_name = "NAME")]
-    name: Option<String>,
-    /// What to compile for; `modelc targets` lists them [default: this computer]
-    #[arg(long, value_name = "TRIPLE")]
-    target: Option<String>,
-    /// Float ABI mark of riscv64 objects: lp64, lp64f or lp64d [default: lp64d]
-    #[arg(long, value_name = "ABI")]
-    abi: Option<String>,
-    /// Where the weights are: embed (in the object) or external (in a file beside it, OUT.bin)
-    #[arg(long, value_name = "PLACE", default_value = "embed")]
-    weights: String,
-    /// Section of the weights
-    #[arg(long = "weights-section", value_name = "SECTION")]
-    weights_section: Option<String>,
+    #[command(flatten)]
+    object: ObjectArguments,
     /// Fail if the model needs more, e.g. arena<=64K,stack<=2K,flash<=300K
     #[arg(long, value_name = "LIMITS")]
     require: Option<String>,
-    /// Call on_kernel of the configuration around every kernel
-    #[arg(long = "profile-hooks")]
-    profile_hooks: bool,
     #[command(flatten)]
     pub common: Common,
 }
@@ -74,7 +59,8 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let requests = arguments.requests()?;
     let files = Files::new(arguments.common.inputs().chain([path]));
     files.check(requests.iter().map(|request| (request.path.as_str(), request.kind)))?;
-    let settings = arguments.settings(path)?;
+    let named_after = arguments.output.as_deref().filter(|output| *output != "-").unwrap_or(path);
+    let settings = arguments.object.settings(&arguments.common, path, named_after)?;
     let compiler = Compiler { settings };
     let compiled = compiler.compile(map(path)?, path)?;
     if let Some(limits) = &arguments.require {
@@ -90,33 +76,6 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
 }
 
 impl Arguments {
-    fn settings(&self, model: &str) -> Result<Settings, Diagnostics> {
-        Ok(Settings {
-            target: self.target.clone(),
-            abi: self.abi.clone(),
-            name: Some(self.symbol_prefix(model)),
-            external_weights: self.has_external_weights()?,
-            weights_section: self.weights_section.clone(),
-            profile_hooks: self.profile_hooks,
-            ..self.common.settings()?
-        })
-    }
-
-    fn has_external_weights(&self) -> Result<bool, Diagnostic> {
-        let external = WeightsPlace::from_name(&self.weights)? == WeightsPlace::External;
-        if external && self.weights_section.is_some() {
-            return Err(usage("--weights-section names a section of the object, where --weights external leaves no weights"));
-        }
-        Ok(external)
-    }
-
-    /// The symbol prefix: what the user says, or the stem of the output, or of the model.
-    fn symbol_prefix(&self, model: &str) -> String {
-        let named = self.output.as_deref().filter(|o| *o != "-").unwrap_or(model);
-        let stem = || Path::new(named).file_stem().map_or_else(|| "net".into(), |s| s.to_string_lossy().into_owned());
-        self.name.clone().unwrap_or_else(stem)
-    }
-
     fn requests(&self) -> Result<Vec<Request>, Diagnostic> {
         let mut requests = self.asked()?;
         let mut add = |kind: OutputKind, path: &str| {
@@ -134,7 +93,7 @@ impl Arguments {
         let is_file =
             |output: &&String| *output != "-" && std::fs::metadata(output).map_or(true, |there| there.is_file() || there.is_dir());
         if self.output.as_ref().filter(is_file).is_some() {
-            let weights = self.has_external_weights()?.then_some(OutputKind::Weights);
+            let weights = self.object.has_external_weights()?.then_some(OutputKind::Weights);
             for kind in [OutputKind::Header].into_iter().chain(weights) {
                 if requests.iter().all(|r| r.kind != kind) {
                     requests.push(Request { kind, path: self.beside(kind) });
@@ -206,7 +165,7 @@ fn output(compiled: &Compiled, (model, data): (&str, &[String]), request: &Reque
         OutputKind::Clif => listing(Listing::Cranelift)?.into_bytes().into(),
         OutputKind::Asm => listing(Listing::Machine)?.into_bytes().into(),
         OutputKind::Plan => {
-            let lines = lowered.plans.iter().zip(&lowered.program.methods).map(|(p, m)| format!("{}: {p}\n", m.name));
+            let lines = lowered.plans.iter().zip(&lowered.program.methods).map(|(p, m)| format!("{}: {}\n", m.name, sizes::plan(p)));
             lines.collect::<String>().into_bytes().into()
         }
         OutputKind::Depfile => {
@@ -227,10 +186,10 @@ fn summary(requests: &[Request], compiled: &Compiled) {
     let paths: Vec<&str> = requests.iter().map(|r| r.path.as_str()).collect();
     note(&format!("{} for {} ({})", paths.join(", "), record.target, record.levels));
     let plan = lowered.plans.iter().max_by_key(|p| p.arena_bytes);
-    let proof = plan.map_or(String::new(), |p| format!(" ({p})"));
-    let arena = grouped(record.state_bytes + record.scratch_bytes);
-    note(&format!("  memory  {arena} B{proof}, stack {} B", grouped(record.stack_bytes)));
-    note(&format!("  flash   {} B weights, {} B object", grouped(record.weights_bytes), grouped(files.object.len())));
+    let proof = plan.map_or(String::new(), sizes::proof);
+    let footprint = &record.footprint;
+    note(&format!("  memory  {}{proof}; stack {} B", sizes::arena(footprint), grouped(footprint.stack_bytes)));
+    note(&format!("  flash   {}", sizes::flash(footprint, &record.levels)));
 }
 
 /// A limit that the model does not keep.

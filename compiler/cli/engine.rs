@@ -3,6 +3,7 @@
 use super::io::Model;
 use super::options::Common;
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::interface::Footprint;
 use crate::ir::Tensor;
 use crate::jit::{Instance, Jit, JitOptions, Symbol};
 use crate::lower::Lowered;
@@ -17,6 +18,8 @@ pub struct Engine {
     pub lowered: Lowered,
     /// For which machine.
     pub machine: &'static Machine,
+    /// What it needs of memory.
+    pub footprint: Footprint,
     /// Where its functions are.
     pub symbols: Vec<Symbol>,
     /// The instance.
@@ -52,8 +55,8 @@ impl Engine {
         let compile_time = start.elapsed();
         let instance = jit.instance()?;
         let ports = model.module.methods.iter().map(|method| method.outputs.clone()).collect();
-        let symbols = jit.symbols().to_vec();
-        Ok(Self { lowered, machine, symbols, instance, compile_time, ports })
+        let (symbols, footprint) = (jit.symbols().to_vec(), jit.footprint().clone());
+        Ok(Self { lowered, machine, footprint, symbols, instance, compile_time, ports })
     }
 
     /// The program.

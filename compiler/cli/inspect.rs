@@ -1,22 +1,27 @@
 //! `modelc inspect FILE`: a model, or an object or executable that holds one.
 
+mod listing;
+
 use super::Outcome;
 use super::console::print;
 use super::files::Files;
-use super::io::{Model, map, read_model};
-use super::options::{Common, usage};
-use super::output::{grouped, table};
+use super::io::map;
+use super::options::{Common, ObjectArguments};
+use super::output::{grouped, table, usage};
+use super::sizes;
 use crate::codegen::driver::calls;
-use crate::diagnostic::Diagnostics;
-use crate::emit::info::hex;
-use crate::emit::{self, ModelRecord, ObjectOptions, OutputKind};
-use crate::frontend::Format;
+use crate::diagnostic::{Diagnostics, Kind};
+use crate::emit::info::{abi_hash, hex};
+use crate::emit::{self, ModelRecord, OutputKind};
+use crate::frontend::{self, Format};
+use crate::ir::data::Bytes;
 use crate::lower::Lowered;
 use crate::program::{Method, Port};
-use crate::{pipeline, target};
+use crate::{Compiled, Compiler};
 use clap::Args;
+use listing::Listing;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::sync::Arc;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -25,9 +30,11 @@ pub struct Arguments {
     /// Print JSON, schema modelc.inspect/1
     #[arg(long)]
     json: bool,
-    /// Write a page about the model compiled for this computer: memory over time, kernels, weights
+    /// Write a page about the compiled model: memory over time, kernels, weights
     #[arg(long, value_name = "OUT.html", conflicts_with = "json")]
     html: Option<String>,
+    #[command(flatten)]
+    object: ObjectArguments,
     #[command(flatten)]
     pub common: Common,
 }
@@ -35,62 +42,66 @@ pub struct Arguments {
 /// Shows what a file contains.
 ///
 /// # Errors
-/// Whatever is wrong with the file.
+/// Whatever is wrong with the file. What can be said of a model that cannot be compiled is printed before that.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
-    let files = Files::new(arguments.common.inputs().chain([arguments.file.as_str()]));
+    let file = &arguments.file;
+    let files = Files::new(arguments.common.inputs().chain([file.as_str()]));
     files.check(arguments.html.as_deref().map(|path| (path, OutputKind::Html)))?;
-    let bytes = map(&arguments.file)?;
+    let bytes = map(file)?;
     let records = if Format::detect(&bytes).is_none() { ModelRecord::find_all(&bytes) } else { vec![] };
     if !records.is_empty() {
         if arguments.html.is_some() {
-            let message = format!("{} holds a compiled model: the page is made from a model file", arguments.file);
+            let message = format!("{file} holds a compiled model: the page is made from a model file");
             return Err(usage(message).help("write it while compiling: --report OUT.html").into());
         }
         print(&records_text(arguments, &records))?;
         return Ok(Outcome::Done);
     }
-    let model = read_model(&arguments.file, &arguments.common)?;
-    let target = target::host()?;
-    let machine = target::levels(target, arguments.common.cpu.as_deref())?[0];
-    let lowered = pipeline::lower(&model.module, &model.path, arguments.common.lower_options(machine))?;
-    if let Some(path) = &arguments.html {
-        let name = Path::new(&model.path).file_stem().map_or_else(|| "net".into(), |stem| stem.to_string_lossy().into_owned());
-        let options = ObjectOptions::new(name, target, machine);
-        let report = emit::object(&lowered.program, &model.info(), &options)?.report;
-        files.write(path, OutputKind::Html, emit::html::page(&report).into_bytes())?;
-    } else if arguments.json {
-        print(&format!("{:#}\n", model_json(&model, &lowered)))?;
-    } else {
-        print(&model_text(&model, &lowered))?;
+    let settings = arguments.object.settings(&arguments.common, file, file)?;
+    let customs = settings.customs.clone();
+    let bytes: Arc<dyn Bytes> = bytes;
+    let compiled = Compiler { settings }.compile(bytes.clone(), file);
+    let listing = |errors: &Diagnostics| {
+        Ok::<_, Diagnostics>(Listing::new(file, (*bytes).as_ref(), frontend::survey(&bytes, file, &customs)?, errors))
+    };
+    match compiled {
+        Ok(compiled) => {
+            let listing = listing(&Diagnostics(vec![]))?;
+            match &arguments.html {
+                Some(path) => files.write(path, OutputKind::Html, emit::html::page(&compiled.files.report).into_bytes())?,
+                None if arguments.json => print(&format!("{:#}\n", model_json(&listing, &compiled)))?,
+                None => print(&model_text(&listing, &compiled))?,
+            }
+            Ok(Outcome::Done)
+        }
+        // A mistake on the command line says nothing of the model.
+        Err(errors) if errors.0.iter().any(|error| error.kind == Kind::Usage) => Err(errors),
+        Err(errors) => {
+            // Of a file that is no sound model nothing can be listed, and the errors say why.
+            if let Ok(listing) = listing(&errors) {
+                print(&if arguments.json { format!("{:#}\n", listing.to_json()) } else { listing.text() })?;
+            }
+            Err(errors)
+        }
     }
-    Ok(Outcome::Done)
 }
 
 fn records_text(arguments: &Arguments, records: &[ModelRecord]) -> String {
     if arguments.json {
+        let records: Vec<Value> = records.iter().map(ModelRecord::to_json).collect();
         return format!("{:#}\n", json!({ "schema": "modelc.inspect/1", "file": arguments.file, "compiled": records }));
     }
     let mut text = String::new();
     for record in records {
-        let levels = record.levels.split(',').zip(&record.level_code_bytes);
-        let code: Vec<String> = levels.map(|(level, bytes)| format!("{} B for {level}", grouped(*bytes))).collect();
+        let footprint = &record.footprint;
         let rows = [
             ("name", record.name.clone()),
             ("target", format!("{} ({})", record.target, record.levels)),
-            ("modelc", format!("{}, ABI {}, interface {:08x}", record.version, record.abi, record.abi_hash)),
+            ("modelc", format!("{}, ABI {}, interface {}", record.version, record.abi, abi_hash(record.abi_hash))),
             ("model", format!("SHA-256 {}", hex(&record.model_sha256))),
-            (
-                "arena",
-                format!(
-                    "{} B: {} B state, {} B scratch",
-                    grouped(record.state_bytes + record.scratch_bytes),
-                    grouped(record.state_bytes),
-                    grouped(record.scratch_bytes)
-                ),
-            ),
-            ("stack", format!("{} B", grouped(record.stack_bytes))),
-            ("weights", format!("{} B", grouped(record.weights_bytes))),
-            ("code", code.join(", ")),
+            ("arena", sizes::arena(footprint)),
+            ("stack", format!("{} B", grouped(footprint.stack_bytes))),
+            ("flash", sizes::flash(footprint, &record.levels)),
         ];
         text.push_str(&table(&rows.map(|(k, v)| vec![k.to_owned(), v]), &[]));
     }
@@ -106,15 +117,22 @@ fn port_cells(kind: &str, index: usize, port: &Port) -> Vec<String> {
     vec![format!("  {kind}{index}"), format!("{}{:?}", port.element, port.shape), bytes, format!("{:?}", port.name), quantization]
 }
 
-fn model_text(model: &Model, lowered: &Lowered) -> String {
-    let constants: u64 = model.module.constants.values().map(|c| c.data.bytes().len() as u64).sum();
-    let mut text = format!("{}: {} B, {} B of constants\n", model.path, grouped(model.bytes.len() as u64), grouped(constants));
+fn model_text(listing: &Listing, compiled: &Compiled) -> String {
+    let (lowered, record) = (&compiled.lowered, &compiled.files.record);
+    let mut text = listing.text();
+    let sizes = [
+        ("compiled for", format!("{} ({})", record.target, record.levels)),
+        ("arena", sizes::arena(&record.footprint)),
+        ("stack", format!("{} B", grouped(record.footprint.stack_bytes))),
+        ("flash", sizes::flash(&record.footprint, &record.levels)),
+    ];
+    text.push_str(&format!("\n{}", table(&sizes.map(|(what, value)| vec![what.to_owned(), value]), &[])));
     for (method, plan) in lowered.program.methods.iter().zip(&lowered.plans) {
         text.push_str(&format!("\n{}\n", method.name));
         let inputs = method.inputs.iter().enumerate().map(|(i, p)| port_cells("in", i, p));
         let outputs = method.outputs.iter().enumerate().map(|(i, p)| port_cells("out", i, p));
         text.push_str(&table(&inputs.chain(outputs).collect::<Vec<_>>(), &[2]));
-        text.push_str(&format!("  {plan}\n"));
+        text.push_str(&format!("  {}\n", sizes::plan(plan)));
         let (kernels, bytes) = (calls(&method.steps).len(), bytes_moved(method));
         text.push_str(&format!("  {} kernels move {} B\n\n", grouped(kernels as u64), grouped(bytes)));
         text.push_str(&kernels_text(lowered, method));
@@ -147,7 +165,8 @@ fn port_json(port: &Port) -> Value {
             "scale": port.quantization.as_ref().map(|q| &q.scales), "zero_point": port.quantization.as_ref().map(|q| &q.zero_points) })
 }
 
-fn model_json(model: &Model, lowered: &Lowered) -> Value {
+fn model_json(listing: &Listing, compiled: &Compiled) -> Value {
+    let (lowered, record) = (&compiled.lowered, &compiled.files.record);
     let method = |(method, plan): (&Method, &crate::plan::Plan)| {
         let kernels: Vec<Value> = calls(&method.steps)
             .into_iter()
@@ -157,9 +176,13 @@ fn model_json(model: &Model, lowered: &Lowered) -> Value {
             })
             .collect();
         json!({ "name": method.name, "inputs": method.inputs.iter().map(port_json).collect::<Vec<_>>(),
-                "outputs": method.outputs.iter().map(port_json).collect::<Vec<_>>(), "scratch_bytes": plan.arena_bytes,
-                "lower_bound_bytes": plan.lower_bound, "optimal": plan.optimal, "bytes_moved": bytes_moved(method), "kernels": kernels })
+                "outputs": method.outputs.iter().map(port_json).collect::<Vec<_>>(), "scratch_bytes": sizes::whole(plan.arena_bytes),
+                "lower_bound_bytes": sizes::whole(plan.lower_bound), "optimal": plan.optimal, "bytes_moved": bytes_moved(method), "kernels": kernels })
     };
-    let methods: Vec<Value> = lowered.program.methods.iter().zip(&lowered.plans).map(method).collect();
-    json!({ "schema": "modelc.inspect/1", "file": model.path, "bytes": model.bytes.len(), "methods": methods })
+    let mut json = listing.to_json();
+    json["methods"] = lowered.program.methods.iter().zip(&lowered.plans).map(method).collect();
+    json["target"] = json!(record.target);
+    json["cpu_levels"] = json!(record.levels.split(',').collect::<Vec<_>>());
+    json["memory"] = record.footprint.to_json();
+    json
 }

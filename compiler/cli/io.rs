@@ -1,15 +1,17 @@
 //! Models mapped into memory, and inputs of calls.
 
-use super::options::{Common, usage};
+use super::options::Common;
+use super::output::usage;
+use super::ports::Ports;
+use super::quantize;
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
-use crate::emit::ModelInfo;
 use crate::frontend::given::Sample;
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::random::Random;
-use crate::ir::{ElementType, Extent, Function, Module, Scalar, Tensor, TensorType};
+use crate::ir::{ElementType, Extent, Function, Module, Quantization, Scalar, Tensor, TensorType};
 use crate::npz::{self, Archive};
 use crate::{input, pipeline};
-use sha2::{Digest, Sha256};
+use clap::ValueEnum;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,13 +25,6 @@ pub struct Model {
     pub options: LoadOptions,
     /// In the tensor language.
     pub module: Module,
-}
-
-impl Model {
-    /// What an object says about the model it is made of.
-    pub fn info(&self) -> ModelInfo {
-        ModelInfo { sha256: Sha256::digest(&self.bytes[..]).into(), file: self.path.clone() }
-    }
 }
 
 /// Maps a file.
@@ -50,7 +45,7 @@ pub fn read_model(path: &str, common: &Common) -> Result<Model, Diagnostics> {
 
 fn read(path: &str, common: &Common, known: LoadOptions) -> Result<Model, Diagnostics> {
     let bytes = map(path)?;
-    let mut options = LoadOptions { samples: known.samples, ..common.load_options()? };
+    let mut options = LoadOptions { samples: known.samples, ..common.load_options(path)? };
     if options.bounds.is_empty() && options.shapes.is_empty() {
         options.bounds = known.bounds;
     }
@@ -76,8 +71,23 @@ pub fn read_model_for(path: &str, common: &Common, inputs: &Inputs, samples: Vec
 /// Inputs that are looked at for extents that differ.
 const MOST_INPUTS: usize = 256;
 
-/// Where the inputs of calls come from.
-pub enum Inputs {
+/// The inputs of calls.
+pub struct Inputs {
+    /// Where they come from.
+    pub source: Source,
+    /// The type of arrays that are not of the input's.
+    pub given_as: Option<InputType>,
+}
+
+/// Types of arrays that are made what an input takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum InputType {
+    /// Floats, which are quantized by the input's scale and zero point.
+    F32,
+}
+
+/// Where inputs come from.
+pub enum Source {
     /// An `.npz` archive.
     Archive(Archive),
     /// One array an input, for a single call.
@@ -89,20 +99,20 @@ pub enum Inputs {
 impl Inputs {
     /// Number of calls.
     pub fn calls(&self) -> usize {
-        match self {
-            Self::Archive(archive) => archive.calls().max(1),
+        match &self.source {
+            Source::Archive(archive) => archive.calls().max(1),
             _ => 1,
         }
     }
 
     /// The method that an archive names for a call.
     pub fn method(&self, call: usize) -> Option<&str> {
-        if let Self::Archive(archive) = self { archive.texts.get(&format!("method{call}")).map(String::as_str) } else { None }
+        if let Source::Archive(archive) = &self.source { archive.texts.get(&format!("method{call}")).map(String::as_str) } else { None }
     }
 
     /// The extents that differ from call to call, where all calls are of one method.
     fn varying(&self) -> Vec<Bound> {
-        let Self::Archive(archive) = self else { return vec![] };
+        let Source::Archive(archive) = &self.source else { return vec![] };
         let calls = archive.calls();
         let one_method = (1..calls).all(|call| self.method(call) == self.method(0));
         let mut bounds = Vec::new();
@@ -121,10 +131,10 @@ impl Inputs {
 
     /// The arrays of one call.
     pub fn sample(&self, method: Option<String>, call: usize) -> Sample {
-        let inputs = match self {
-            Self::Archive(archive) => archive.inputs(call).into_iter().map(|(index, array)| (index, array.clone())).collect(),
-            Self::Arrays(list) => list.clone(),
-            Self::Random(_) => vec![],
+        let inputs = match &self.source {
+            Source::Archive(archive) => archive.inputs(call).into_iter().map(|(index, array)| (index, array.clone())).collect(),
+            Source::Arrays(list) => list.clone(),
+            Source::Random(_) => vec![],
         };
         Sample { method, inputs }
     }
@@ -142,14 +152,14 @@ impl Inputs {
             let port = &method.inputs[index];
             let position = port.position(index);
             let name = format!("in{call}_{position}");
-            let given = match self {
-                Self::Archive(archive) => archive.input(call, position),
-                Self::Arrays(list) => list.iter().find(|(i, _)| *i == position).map(|(_, tensor)| tensor),
-                Self::Random(_) if let Some(value) = &port.value => {
+            let given = match &self.source {
+                Source::Archive(archive) => archive.input(call, position),
+                Source::Arrays(list) => list.iter().find(|(i, _)| *i == position).map(|(_, tensor)| tensor),
+                Source::Random(_) if let Some(value) = &port.value => {
                     inputs.push(Tensor { element: ty.element, shape: shape_of(function, ty, None), bytes: value.bytes().to_vec() });
                     continue;
                 }
-                Self::Random(seed) => {
+                Source::Random(seed) => {
                     let shape = shape_of(function, ty, None);
                     inputs.push(random(ty.element, &shape, seed.wrapping_add(index as u64)));
                     continue;
@@ -162,7 +172,10 @@ impl Inputs {
             // An array of another rank stays as it is, for `conform` to refuse.
             let given = port.to_buffer(given).unwrap_or_else(|| given.clone());
             let shape = shape_of(function, ty, Some(&given.shape));
-            let given = npz::conform(&given, ty.element, &shape, &name)?;
+            let scales = quantize::of_input(port, ty.element);
+            let quantized = || quantize::quantized(&given, scales.filter(|_| self.given_as == Some(InputType::F32))?, ty.element);
+            let given = quantized().unwrap_or(given);
+            let given = npz::conform(&given, ty.element, &shape, &name).map_err(|error| offer(error, &given, scales))?;
             if port.value.as_ref().is_some_and(|value| value.bytes() != given.bytes) {
                 let message = "the array does not have the value that the model is compiled for";
                 return Err(Diagnostic::new(507, Kind::Invalid, message).about_tensor(name));
@@ -171,6 +184,16 @@ impl Inputs {
         }
         Ok(inputs)
     }
+}
+
+/// An error about an array of floats for a quantized input says how these can be given.
+fn offer(error: Diagnostic, given: &Tensor, scales: Option<&Quantization>) -> Diagnostic {
+    let Some(scales) = scales.filter(|_| given.element == ElementType::F32 && error.code == npz::OTHER_TYPE) else { return error };
+    let by = match (&scales.scales[..], &scales.zero_points[..]) {
+        ([scale], [zero_point]) => format!("scale, {scale}, and zero point, {zero_point}"),
+        _ => "scales and zero points".into(),
+    };
+    error.help(format!("`--input-type f32` quantizes floats by the input's {by}"))
 }
 
 /// The shape of an input: a dynamic extent is the given one if it may be, else the largest.
@@ -184,21 +207,22 @@ fn shape_of(function: &Function, ty: &TensorType, given: Option<&[u64]>) -> Vec<
     ty.shape.iter().enumerate().map(extent).collect()
 }
 
-/// The input and the file of `in0=a.npy`.
+/// The input, by number or name, and the file of `in0=a.npy`.
 ///
 /// # Errors
 /// When the argument is malformed.
-pub fn array_argument(argument: &str) -> Result<(usize, &str), Diagnostic> {
-    let parsed = argument.split_once('=').and_then(|(input, path)| Some((input.strip_prefix("in")?.parse().ok()?, path)));
+pub fn array_argument(argument: &str) -> Result<(&str, &str), Diagnostic> {
+    let parsed = argument.split_once('=').filter(|(input, path)| !input.is_empty() && !path.is_empty());
     parsed.ok_or_else(|| usage(format!("--input {argument} is not understood")).expected("in0=a.npy", argument))
 }
 
 /// Reads `in0=a.npy`.
 ///
 /// # Errors
-/// When the argument is malformed or the file cannot be read.
-pub fn read_array(argument: &str) -> Result<(usize, Tensor), Diagnostic> {
+/// When the argument is malformed, names no input of the model, or the file cannot be read.
+pub fn read_array(argument: &str, ports: Ports<'_>) -> Result<(usize, Tensor), Diagnostics> {
     let (input, path) = array_argument(argument)?;
+    let input = ports.input(input)?;
     let bytes = map(path)?;
     Ok((input, npz::parse_npy(&bytes).map_err(|d| d.in_file(path))?))
 }

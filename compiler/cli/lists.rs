@@ -2,8 +2,7 @@
 
 use super::Outcome;
 use super::console::print;
-use super::options::usage;
-use super::output::table;
+use super::output::{table, usage};
 use crate::diagnostic::Diagnostics;
 use crate::frontend;
 use crate::machine::MACHINES;

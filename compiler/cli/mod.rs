@@ -14,14 +14,18 @@ mod io;
 mod lists;
 mod options;
 mod output;
+mod ports;
+mod quantize;
 mod require;
 mod run;
+mod sizes;
+mod suggest;
 mod tap;
 mod verify;
 mod weights;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Turns TFLite and ExecuTorch models into native object files.
@@ -67,6 +71,10 @@ const BUG: u8 = 101;
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    if let Some(mistake) = mistyped() {
+        let format = if wants_json() { options::MessageFormat::Json } else { options::MessageFormat::Text };
+        return report(&mistake.into(), format);
+    }
     let arguments = match CommandLine::try_parse() {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() && wants_json() => return report(&misused(&error).into(), options::MessageFormat::Json),
@@ -103,6 +111,20 @@ fn wants_json() -> bool {
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
     arguments.iter().any(|a| a == "--message-format=json")
         || arguments.windows(2).any(|pair| pair[0] == "--message-format" && pair[1] == "json")
+}
+
+/// The error for a first argument that is nearly a command and not the name of a file. It would be taken for a model.
+fn mistyped() -> Option<Diagnostic> {
+    let argument = std::env::args_os().nth(1)?;
+    let word = argument.to_str().filter(|word| word.bytes().all(|byte| byte.is_ascii_lowercase()))?;
+    let line = CommandLine::command();
+    let names: Vec<&str> = line.get_subcommands().map(clap::Command::get_name).collect();
+    if names.contains(&word) || word == "help" || std::path::Path::new(word).exists() {
+        return None;
+    }
+    let meant = suggest::nearest(word, names.iter().copied())?;
+    let mistake = output::usage(format!("there is neither a command nor a model called {word}"));
+    Some(mistake.expected(names.join(", "), word).help(format!("did you mean `modelc {meant}`?")))
 }
 
 /// What is wrong with the arguments, in one sentence.

@@ -1,13 +1,17 @@
 //! Options that several commands share.
 
+use super::output::usage;
+use super::ports::{PortNumber, Ports};
 use crate::Settings;
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::emit::WeightsPlace;
 use crate::frontend::given::Number;
 use crate::frontend::{Bound, LoadOptions};
 use crate::lower::{self, PlanSource};
 use crate::machine::Machine;
 use crate::plan::Effort;
 use clap::{Args, ValueEnum};
+use std::path::Path;
 
 /// How messages are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -42,13 +46,13 @@ pub struct Common {
     /// How far to search for a smaller plan
     #[arg(long = "plan-effort", value_enum, default_value = "normal")]
     plan_effort: EffortArgument,
-    /// Give an input another shape: in0=1x224x224x3
+    /// Give an input, by number or name, another shape: in0=1x224x224x3
     #[arg(long = "shape", value_name = "INPUT=SHAPE")]
     shapes: Vec<String>,
-    /// Let an extent be known only when the model runs, up to a bound: in0.1=128
+    /// Let an extent of an input or output, by number or name, be known only when the model runs, up to a bound: in0.1=128
     #[arg(long = "bound", value_name = "PORT.DIMENSION=N")]
     bounds: Vec<String>,
-    /// Give the value that an input has in every call, where shapes or axes depend on it: in1=2,3
+    /// Give the value that an input, by number or name, has in every call, where shapes or axes depend on it: in1=2,3
     #[arg(long = "value", value_name = "INPUT=NUMBERS")]
     values: Vec<String>,
     /// A file of tensors beside an ExecuTorch program
@@ -71,27 +75,41 @@ impl Common {
         self.data.iter().map(String::as_str)
     }
 
-    /// What the front end is told.
+    /// What the front end is told of a model.
     ///
     /// # Errors
-    /// When an option is malformed.
-    pub fn load_options(&self) -> Result<LoadOptions, Diagnostics> {
-        Ok(self.settings()?.load_options()?)
+    /// When an option is malformed, or names what the model does not have.
+    pub fn load_options(&self, model: &str) -> Result<LoadOptions, Diagnostics> {
+        Ok(self.settings(model)?.load_options()?)
     }
 
     /// The same as settings of the compiler.
     ///
     /// # Errors
-    /// When an option is malformed.
-    pub fn settings(&self) -> Result<Settings, Diagnostics> {
+    /// As [`Self::load_options`].
+    pub fn settings(&self, model: &str) -> Result<Settings, Diagnostics> {
+        let ports = Ports { model };
+        let shape = |text: &String| -> Result<_, Diagnostics> {
+            let (input, shape) = parse_shape(text)?;
+            Ok((ports.input(input)?, shape))
+        };
+        let bound = |text: &String| -> Result<_, Diagnostics> {
+            let (port, dimension, most) = parse_bound(text)?;
+            let PortNumber { is_output, number } = ports.port(port)?;
+            Ok(Bound { is_output, port: number, dimension, most })
+        };
+        let value = |text: &String| -> Result<_, Diagnostics> {
+            let (input, numbers) = parse_value(text)?;
+            Ok((ports.input(input)?, numbers))
+        };
         Ok(Settings {
             cpu: self.cpu.clone(),
             keep_plan: self.plan == PlanArgument::Program,
             search_longer: self.plan_effort == EffortArgument::Max,
             max_iterations: self.max_iterations,
-            shapes: self.shapes.iter().map(|text| parse_shape(text)).collect::<Result<_, _>>()?,
-            bounds: self.bounds.iter().map(|text| parse_bound(text)).collect::<Result<_, _>>()?,
-            values: self.values.iter().map(|text| parse_value(text)).collect::<Result<_, _>>()?,
+            shapes: self.shapes.iter().map(shape).collect::<Result<_, Diagnostics>>()?,
+            bounds: self.bounds.iter().map(bound).collect::<Result<_, Diagnostics>>()?,
+            values: self.values.iter().map(value).collect::<Result<_, Diagnostics>>()?,
             data: self.data.clone(),
             customs: self.customs.iter().map(|text| parse_custom(text)).collect::<Result<_, _>>()?,
             ..Settings::default()
@@ -106,48 +124,98 @@ impl Common {
     }
 }
 
-/// A mistake on the command line.
-pub fn usage(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(801, Kind::Usage, message)
+/// What an object is made for, and how it is put together.
+#[derive(Args)]
+pub struct ObjectArguments {
+    /// Prefix of every symbol [default: the output's stem]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// What to compile for; `modelc targets` lists them [default: this computer]
+    #[arg(long, value_name = "TRIPLE")]
+    target: Option<String>,
+    /// Float ABI mark of riscv64 objects: lp64, lp64f or lp64d [default: lp64d]
+    #[arg(long, value_name = "ABI")]
+    abi: Option<String>,
+    /// Where the weights are: embed (in the object) or external (in a file beside it, OUT.bin)
+    #[arg(long, value_name = "PLACE", default_value = "embed")]
+    weights: String,
+    /// Section of the weights
+    #[arg(long = "weights-section", value_name = "SECTION")]
+    weights_section: Option<String>,
+    /// Call on_kernel of the configuration around every kernel
+    #[arg(long = "profile-hooks")]
+    profile_hooks: bool,
 }
 
-fn parse_shape(text: &str) -> Result<(usize, Vec<u64>), Diagnostic> {
+impl ObjectArguments {
+    /// Settings of the compiler for a model. Symbols begin with the stem of `named_after` if nothing else is said.
+    ///
+    /// # Errors
+    /// When an option is malformed, or names what the model does not have.
+    pub fn settings(&self, common: &Common, model: &str, named_after: &str) -> Result<Settings, Diagnostics> {
+        let stem = || Path::new(named_after).file_stem().map_or_else(|| "net".into(), |s| s.to_string_lossy().into_owned());
+        Ok(Settings {
+            target: self.target.clone(),
+            abi: self.abi.clone(),
+            name: Some(self.name.clone().unwrap_or_else(stem)),
+            external_weights: self.has_external_weights()?,
+            weights_section: self.weights_section.clone(),
+            profile_hooks: self.profile_hooks,
+            ..common.settings(model)?
+        })
+    }
+
+    /// Whether weights are a file of their own.
+    ///
+    /// # Errors
+    /// When the options contradict each other.
+    pub fn has_external_weights(&self) -> Result<bool, Diagnostic> {
+        let external = WeightsPlace::from_name(&self.weights)? == WeightsPlace::External;
+        if external && self.weights_section.is_some() {
+            return Err(usage("--weights-section names a section of the object, where --weights external leaves no weights"));
+        }
+        Ok(external)
+    }
+}
+
+/// An input and a shape. Names may hold any character, so the last `=` separates.
+fn parse_shape(text: &str) -> Result<(&str, Vec<u64>), Diagnostic> {
     let parse = || {
-        let (input, shape) = text.split_once('=')?;
-        let input = input.strip_prefix("in")?.parse().ok()?;
+        let (input, shape) = named(text)?;
         let shape = if shape.is_empty() { Some(vec![]) } else { shape.split('x').map(|n| n.parse().ok()).collect() };
         Some((input, shape?))
     };
     parse().ok_or_else(|| usage(format!("--shape {text} is not understood")).expected("in0=1x224x224x3", text))
 }
 
-fn parse_bound(text: &str) -> Result<Bound, Diagnostic> {
+/// An input or output, a dimension, the largest extent.
+fn parse_bound(text: &str) -> Result<(&str, usize, u64), Diagnostic> {
     let parse = || {
-        let (extent, most) = text.split_once('=')?;
-        let (port, dimension) = extent.split_once('.')?;
-        let (is_output, port) = match port.strip_prefix("in") {
-            Some(port) => (false, port),
-            None => (true, port.strip_prefix("out")?),
-        };
-        let most = most.parse().ok().filter(|&most| most >= 1)?;
-        Some(Bound { is_output, port: port.parse().ok()?, dimension: dimension.parse().ok()?, most })
+        let (extent, most) = named(text)?;
+        let (port, dimension) = extent.rsplit_once('.').filter(|(port, _)| !port.is_empty())?;
+        Some((port, dimension.parse().ok()?, most.parse().ok().filter(|&most| most >= 1)?))
     };
     parse().ok_or_else(|| usage(format!("--bound {text} is not understood")).expected("in0.1=128", text))
 }
 
-fn parse_value(text: &str) -> Result<(usize, Vec<Number>), Diagnostic> {
+/// An input and its value.
+fn parse_value(text: &str) -> Result<(&str, Vec<Number>), Diagnostic> {
     let number = |text: &str| match text {
         "false" => Some(Number::Integer(0)),
         "true" => Some(Number::Integer(1)),
         _ => text.parse().map(Number::Integer).or_else(|_| text.parse().map(Number::Float)).ok(),
     };
     let parse = || {
-        let (input, numbers) = text.split_once('=')?;
-        let input = input.strip_prefix("in")?.parse().ok()?;
+        let (input, numbers) = named(text)?;
         let numbers = if numbers.is_empty() { Some(vec![]) } else { numbers.split(',').map(number).collect() };
         Some((input, numbers?))
     };
     parse().ok_or_else(|| usage(format!("--value {text} is not understood")).expected("in1=2,3", text))
+}
+
+/// A name, and what is behind the last `=`.
+fn named(text: &str) -> Option<(&str, &str)> {
+    text.rsplit_once('=').filter(|(name, _)| !name.is_empty())
 }
 
 /// The operator's name in the file, and the function's symbol.
@@ -163,6 +231,7 @@ fn parse_custom(text: &str) -> Result<(String, String), Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnostic::Kind;
 
     #[test]
     fn custom_operators_have_symbols() {
@@ -175,29 +244,28 @@ mod tests {
 
     #[test]
     fn bounds_are_a_port_a_dimension_and_a_number() {
-        let bound = |is_output, port, dimension, most| Bound { is_output, port, dimension, most };
-        assert_eq!(parse_bound("in0.1=128").unwrap(), bound(false, 0, 1, 128));
-        assert_eq!(parse_bound("out2.0=7").unwrap(), bound(true, 2, 0, 7));
-        for wrong in ["in0=1", "0.1=2", "in0.1", "in0.1=0", "in0.x=1", "in.1=1", "out0.-1=1"] {
+        assert_eq!(parse_bound("in0.1=128").unwrap(), ("in0", 1, 128));
+        assert_eq!(parse_bound("a.b=c:0.2=7").unwrap(), ("a.b=c:0", 2, 7));
+        for wrong in ["in0=1", ".1=2", "in0.1", "in0.1=0", "in0.x=1", "out0.-1=1"] {
             assert_eq!(parse_bound(wrong).unwrap_err().kind, Kind::Usage, "{wrong}");
         }
     }
 
     #[test]
     fn values_are_an_input_and_numbers() {
-        assert_eq!(parse_value("in1=2,-3").unwrap(), (1, vec![Number::Integer(2), Number::Integer(-3)]));
-        assert_eq!(parse_value("in0=0.5,true").unwrap(), (0, vec![Number::Float(0.5), Number::Integer(1)]));
-        assert_eq!(parse_value("in0=").unwrap(), (0, vec![]));
-        for wrong in ["1=2", "in1", "in1=2,,3", "in1=x", "in1=2 3"] {
+        assert_eq!(parse_value("in1=2,-3").unwrap(), ("in1", vec![Number::Integer(2), Number::Integer(-3)]));
+        assert_eq!(parse_value("axes:0=0.5,true").unwrap(), ("axes:0", vec![Number::Float(0.5), Number::Integer(1)]));
+        assert_eq!(parse_value("in0=").unwrap(), ("in0", vec![]));
+        for wrong in ["=2", "in1", "in1=2,,3", "in1=x", "in1=2 3"] {
             assert_eq!(parse_value(wrong).unwrap_err().kind, Kind::Usage, "{wrong}");
         }
     }
 
     #[test]
     fn shapes_are_an_input_and_extents() {
-        assert_eq!(parse_shape("in2=1x8").unwrap(), (2, vec![1, 8]));
-        assert_eq!(parse_shape("in0=").unwrap(), (0, vec![]));
-        for wrong in ["0=1x8", "in0", "in0=1xx2", "inx=1", "in0=-1"] {
+        assert_eq!(parse_shape("in2=1x8").unwrap(), ("in2", vec![1, 8]));
+        assert_eq!(parse_shape("serving_default_x:0=").unwrap(), ("serving_default_x:0", vec![]));
+        for wrong in ["=1x8", "in0", "in0=1xx2", "in0=-1"] {
             assert_eq!(parse_shape(wrong).unwrap_err().kind, Kind::Usage, "{wrong}");
         }
     }

@@ -1,6 +1,6 @@
 //! How things are printed: numbers with thousands separators, aligned tables, diagnostics as JSON.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Kind};
 pub use crate::plan::thousands as grouped;
 use serde_json::json;
 
@@ -29,6 +29,11 @@ pub fn table(rows: &[Vec<String>], right: &[usize]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// A mistake on the command line.
+pub fn usage(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(801, Kind::Usage, message)
 }
 
 /// A diagnostic as one line of JSON, schema `modelc.diagnostic/1`.

@@ -1,8 +1,7 @@
 //! `--require arena<=64K,stack<=2K,flash<=300K`
 
 use super::compile::exceeded;
-use super::options::usage;
-use super::output::{grouped, table};
+use super::output::{grouped, table, usage};
 use crate::compile::Compiled;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
@@ -20,12 +19,11 @@ pub fn check(limits: &str, file: &str, compiled: &Compiled) -> Result<(), Diagno
 
 /// What is wrong if the model needs more than a limit.
 fn over((what, most): (&str, u64), compiled: &Compiled) -> Option<Diagnostic> {
-    let record = &compiled.files.record;
-    let code = compiled.files.report["memory"]["code_bytes"].as_u64().unwrap_or(0);
+    let footprint = &compiled.files.record.footprint;
     let needed = match what {
-        "arena" => record.state_bytes + record.scratch_bytes,
-        "stack" => record.stack_bytes,
-        _ => code + record.weights_bytes,
+        "arena" => footprint.arena_bytes(),
+        "stack" => footprint.stack_bytes,
+        _ => footprint.flash_bytes(),
     };
     if needed <= most {
         return None;
@@ -35,11 +33,11 @@ fn over((what, most): (&str, u64), compiled: &Compiled) -> Option<Diagnostic> {
     let mut error = exceeded(format!("the model needs more {what} than it may"));
     match what {
         "arena" => {
-            found.push_str(&format!("\n{} of state; live at the peak:\n{}", bytes(record.state_bytes), live(compiled)));
+            found.push_str(&format!("\n{} of state; live at the peak:\n{}", bytes(footprint.state_bytes), live(compiled)));
             error = error.help("`--report page.html` shows memory over time");
         }
         "flash" => {
-            found.push_str(&format!("\n{} of code, {} of weights", bytes(code), bytes(record.weights_bytes)));
+            found.push_str(&format!("\n{} of code, {} of weights", bytes(footprint.code_bytes), bytes(footprint.weights_bytes)));
             error = error.help("`--report page.html` shows the bytes of each kernel and its weights");
         }
         _ => {}

@@ -5,9 +5,10 @@ use super::batches::{Batch, Call, batches};
 use super::console::{note, print};
 use super::engine::Engine;
 use super::files::Files;
-use super::io::{Inputs, Model, array_argument, read_array};
-use super::options::{Common, usage};
-use super::output::{grouped, table};
+use super::io::{InputType, Inputs, Model, Source, array_argument, read_array};
+use super::options::Common;
+use super::output::{grouped, table, usage};
+use super::ports::Ports;
 use super::tap::{Taps, Way, entry_name, in_order, source_module};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::emit::OutputKind;
@@ -45,9 +46,12 @@ pub struct Calls {
     /// Inputs of all calls: in{call}_{index}
     #[arg(long, value_name = "IN.npz", conflicts_with_all = ["input", "random"])]
     inputs: Option<String>,
-    /// One input of a single call: in0=a.npy
+    /// One input, by number or name, of a single call: in0=a.npy
     #[arg(long, value_name = "INPUT=A.npy", conflicts_with = "random")]
     input: Vec<String>,
+    /// Type of arrays that are not of the input's: f32 is quantized by its scale
+    #[arg(long = "input-type", value_enum, value_name = "TYPE")]
+    input_type: Option<InputType>,
     /// Random inputs from a seed [default: 1]
     #[arg(long, value_name = "SEED")]
     random: Option<u64>,
@@ -106,15 +110,14 @@ impl Calls {
     /// Reads the inputs.
     ///
     /// # Errors
-    /// When a file cannot be read or is no array.
-    pub fn read(&self) -> Result<Inputs, Diagnostic> {
-        if let Some(path) = &self.inputs {
-            return Ok(Inputs::Archive(Archive::read(Path::new(path)).map_err(|d| d.in_file(path))?));
-        }
-        if !self.input.is_empty() {
-            return Ok(Inputs::Arrays(self.input.iter().map(|a| read_array(a)).collect::<Result<_, _>>()?));
-        }
-        Ok(Inputs::Random(self.random.unwrap_or(1)))
+    /// When a file cannot be read or is no array, or an argument names no input of the model.
+    pub fn read(&self, model: &str) -> Result<Inputs, Diagnostics> {
+        let source = match &self.inputs {
+            Some(path) => Source::Archive(Archive::read(Path::new(path)).map_err(|d| d.in_file(path))?),
+            None if self.input.is_empty() => Source::Random(self.random.unwrap_or(1)),
+            None => Source::Arrays(self.input.iter().map(|a| read_array(a, Ports { model })).collect::<Result<_, _>>()?),
+        };
+        Ok(Inputs { source, given_as: self.input_type })
     }
 
     /// The files that inputs are read from.
@@ -131,7 +134,7 @@ impl Calls {
     /// # Errors
     /// Whatever is wrong with the model or the inputs.
     pub fn batches(&self, model: &str, common: &Common) -> Result<Vec<Batch>, Diagnostics> {
-        batches(model, common, &self.methods, &self.read()?)
+        batches(model, common, &self.methods, &self.read(model)?)
     }
 }
 

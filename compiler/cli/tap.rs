@@ -5,7 +5,7 @@
 
 use super::engine::Engine;
 use super::io::Model;
-use super::options::usage;
+use super::output::usage;
 use crate::bisect::interpreter_failed;
 use crate::codegen::driver::calls;
 use crate::diagnostic::{Diagnostic, Diagnostics};

@@ -4,9 +4,9 @@ use super::Outcome;
 use super::batches::{Batch, Call};
 use super::console::print;
 use super::engine::{Engine, machine};
-use super::io::{Inputs, Model, read_model};
-use super::options::{Common, usage};
-use super::output::grouped;
+use super::io::{InputType, Inputs, Model, Source, read_model};
+use super::options::Common;
+use super::output::{grouped, usage};
 use super::run::Methods;
 use crate::compare::{Difference, Tolerance, compare};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
@@ -32,6 +32,9 @@ pub struct Arguments {
     /// Expected outputs: out{call}_{index}
     #[arg(long, value_name = "OUT.npz", requires = "inputs")]
     expected: Option<String>,
+    /// Type of arrays that are not of the input's: f32 is quantized by its scale
+    #[arg(long = "input-type", value_enum, value_name = "TYPE", requires = "inputs")]
+    input_type: Option<InputType>,
     /// Allowed difference of floats, relative to the largest expected magnitude of the tensor
     #[arg(long, default_value_t = 1e-5)]
     rtol: f64,
@@ -137,7 +140,7 @@ fn random_case(model: &Model) -> Result<Vec<Case>, Diagnostics> {
     if model.module.methods.is_empty() {
         return Err(usage("the model has no method to run").into());
     }
-    let inputs = Inputs::Random(1).of_call(&model.module, 0, 0)?;
+    let inputs = Inputs { source: Source::Random(1), given_as: None }.of_call(&model.module, 0, 0)?;
     Ok(vec![Case { name: "random inputs".into(), method: 0, inputs, expected: vec![] }])
 }
 
@@ -170,7 +173,8 @@ fn finding_text(finding: &bisect::Finding, case: &str) -> String {
 fn recorded_cases(arguments: &Arguments, inputs: &str, expected: &str) -> Result<Vec<(Model, Vec<Case>)>, Diagnostics> {
     let read = |path: &str| Archive::read(Path::new(path)).map_err(|d| d.in_file(path));
     let (archive, expected) = (read(inputs)?, read(expected)?);
-    let batches = super::batches::batches(&arguments.model, &arguments.common, &arguments.methods, &Inputs::Archive(archive))?;
+    let inputs = Inputs { source: Source::Archive(archive), given_as: arguments.input_type };
+    let batches = super::batches::batches(&arguments.model, &arguments.common, &arguments.methods, &inputs)?;
     let with_expected = |Batch { model, calls }: Batch| {
         let case = |Call { number, method, inputs }: Call| {
             let ports = &model.module.methods[method].outputs;

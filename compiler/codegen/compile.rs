@@ -8,7 +8,7 @@ use super::select::back_end;
 use super::weights::{Topology, WeightsHeader};
 use super::{BackEnd, Code, CodegenError};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::interface::{ABI, Interface};
+use crate::interface::{ABI, Footprint, Interface};
 use crate::parallel;
 use crate::program::{Call, Level, Program};
 use crate::target::Target;
@@ -39,6 +39,18 @@ impl CompiledModel {
     pub fn code_bytes(&self, level: Option<usize>) -> u64 {
         let counted = self.functions.iter().filter(|function| level.is_none() || function.level == level);
         counted.map(|function| function.code.bytes.len() as u64).sum()
+    }
+
+    /// What it needs of memory.
+    pub fn footprint(&self) -> Footprint {
+        Footprint {
+            state_bytes: self.interface.state_bytes,
+            scratch_bytes: self.interface.scratch_bytes,
+            stack_bytes: self.stack_bytes,
+            weights_bytes: self.constants.bytes,
+            code_bytes: self.code_bytes(None),
+            level_code_bytes: (0..self.levels.len()).rev().map(|level| self.code_bytes(Some(level))).collect(),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The generated header: C99 and C++17, two standard headers, no comment that a model's names could break out of.
 
-use super::info::ModelRecord;
+use super::info::{ModelRecord, abi_hash};
 use super::object::ModelInfo;
 use super::quantization;
 use crate::codegen::CompiledModel;
@@ -25,7 +25,7 @@ pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
          #ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
         shared_types()
     );
-    sizes(&mut text, interface, &upper, record);
+    sizes(&mut text, &upper, record);
     if let Some((header, _)) = &compiled.external {
         external_weights(&mut text, &upper, header);
     }
@@ -118,19 +118,22 @@ typedef struct modelc_tensor {
 } modelc_tensor;
 ";
 
-fn sizes(text: &mut String, interface: &Interface, upper: &str, record: &ModelRecord) {
+fn sizes(text: &mut String, upper: &str, record: &ModelRecord) {
+    let footprint = &record.footprint;
     let _ = write!(
         text,
         "/* The arena is the state, then the scratch memory. A copy of the state is a snapshot; instances may share scratch\n   \
          memory, one call at a time. Both begin at multiples of {upper}_ARENA_ALIGN. */\n\
          #define {upper}_STATE_BYTES {}\n#define {upper}_SCRATCH_BYTES {}\n#define {upper}_ARENA_BYTES {}\n\
          #define {upper}_ARENA_ALIGN {ALIGNMENT}\n/* The most stack that any call takes, callbacks not counted. */\n\
-         #define {upper}_STACK_BYTES {}\n#define {upper}_ABI_HASH 0x{:08x}u\n\n",
-        interface.state_bytes,
-        interface.scratch_bytes,
-        interface.arena_bytes(),
-        record.stack_bytes,
-        interface.abi_hash
+         #define {upper}_STACK_BYTES {}\n/* What is only read: the code of all CPU levels, and the constants, wherever they are. */\n\
+         #define {upper}_FLASH_BYTES {}\n#define {upper}_ABI_HASH 0x{}u\n\n",
+        footprint.state_bytes,
+        footprint.scratch_bytes,
+        footprint.arena_bytes(),
+        footprint.stack_bytes,
+        footprint.flash_bytes(),
+        abi_hash(record.abi_hash)
     );
 }
 

@@ -7,11 +7,11 @@
 //! 56  u32 ABI hash, u32 zero
 //! 64  u64 state, scratch, stack, weights: bytes
 //! 96  modelc's version, target, CPU levels with commas, the model's name, bytes of code that each level has for itself, with
-//!     commas: strings with a zero behind each
+//!     commas, bytes of all code: strings with a zero behind each
 //! ```
 
-use crate::interface::ABI;
-use serde::Serialize;
+use crate::interface::{ABI, Footprint};
+use serde_json::{Value, json};
 
 /// The bytes it is found by.
 const MAGIC: &[u8; 16] = b"modelc net_info\0";
@@ -21,23 +21,16 @@ const STRINGS_AT: usize = 96;
 const LARGEST: usize = 4096;
 
 /// The record's contents.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelRecord {
     /// ABI number.
     pub abi: u32,
     /// SHA-256 of the model file.
-    #[serde(serialize_with = "hexadecimal")]
     pub model_sha256: [u8; 32],
     /// The hash in versioned symbols.
     pub abi_hash: u32,
-    /// `NET_STATE_BYTES`.
-    pub state_bytes: u64,
-    /// `NET_SCRATCH_BYTES`.
-    pub scratch_bytes: u64,
-    /// `NET_STACK_BYTES`.
-    pub stack_bytes: u64,
-    /// Bytes of the embedded weights.
-    pub weights_bytes: u64,
+    /// What it needs of memory.
+    pub footprint: Footprint,
     /// The version of modelc that wrote the object.
     pub version: String,
     /// The target's name.
@@ -46,12 +39,11 @@ pub struct ModelRecord {
     pub levels: String,
     /// The prefix of its symbols.
     pub name: String,
-    /// Bytes of code of each level, without what all levels share.
-    pub level_code_bytes: Vec<u64>,
 }
 
-fn hexadecimal<S: serde::Serializer>(bytes: &[u8; 32], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&hex(bytes))
+/// The hash in versioned symbols as every output spells it.
+pub fn abi_hash(hash: u32) -> String {
+    format!("{hash:08x}")
 }
 
 /// Bytes as hexadecimal digits.
@@ -67,11 +59,12 @@ impl ModelRecord {
         bytes.extend_from_slice(&self.model_sha256);
         bytes.extend_from_slice(&self.abi_hash.to_le_bytes());
         bytes.extend_from_slice(&[0; 4]);
-        for number in [self.state_bytes, self.scratch_bytes, self.stack_bytes, self.weights_bytes] {
+        let Footprint { state_bytes, scratch_bytes, stack_bytes, weights_bytes, code_bytes, level_code_bytes } = &self.footprint;
+        for number in [state_bytes, scratch_bytes, stack_bytes, weights_bytes] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
-        let code = self.level_code_bytes.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
-        for text in [&self.version, &self.target, &self.levels, &self.name, &code] {
+        let of_levels = level_code_bytes.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        for text in [&self.version, &self.target, &self.levels, &self.name, &of_levels, &code_bytes.to_string()] {
             bytes.extend(text.bytes().filter(|&b| b != 0));
             bytes.push(0);
         }
@@ -80,6 +73,24 @@ impl ModelRecord {
         bytes[..4].copy_from_slice(&size.to_le_bytes());
         bytes[4..8].copy_from_slice(&ABI.to_le_bytes());
         bytes
+    }
+
+    /// The record as JSON, with all sizes.
+    pub fn to_json(&self) -> Value {
+        let mut record = json!({
+            "abi": self.abi,
+            "model_sha256": hex(&self.model_sha256),
+            "abi_hash": abi_hash(self.abi_hash),
+            "version": self.version,
+            "target": self.target,
+            "levels": self.levels,
+            "name": self.name,
+            "level_code_bytes": self.footprint.level_code_bytes,
+        });
+        if let (Value::Object(record), Value::Object(sizes)) = (&mut record, self.footprint.to_json()) {
+            record.extend(sizes);
+        }
+        record
     }
 
     /// All records in a file's bytes, in their order.
@@ -102,19 +113,26 @@ impl ModelRecord {
             return None;
         }
         let mut strings = bytes.get(STRINGS_AT..size)?.split(|&b| b == 0).map(|text| String::from_utf8_lossy(text).into_owned());
+        let (version, target, levels, name) = (strings.next()?, strings.next()?, strings.next()?, strings.next()?);
+        let level_code_bytes: Vec<u64> = strings.next()?.split(',').filter_map(|number| number.parse().ok()).collect();
+        // Records of older objects end here.
+        let code_bytes = strings.next().and_then(|number| number.parse().ok());
         Some(Self {
             abi: word(4)?,
             model_sha256: bytes.get(24..56)?.try_into().ok()?,
             abi_hash: word(56)?,
-            state_bytes: long(64)?,
-            scratch_bytes: long(72)?,
-            stack_bytes: long(80)?,
-            weights_bytes: long(88)?,
-            version: strings.next()?,
-            target: strings.next()?,
-            levels: strings.next()?,
-            name: strings.next()?,
-            level_code_bytes: strings.next()?.split(',').filter_map(|number| number.parse().ok()).collect(),
+            footprint: Footprint {
+                state_bytes: long(64)?,
+                scratch_bytes: long(72)?,
+                stack_bytes: long(80)?,
+                weights_bytes: long(88)?,
+                code_bytes: code_bytes.unwrap_or_else(|| level_code_bytes.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes))),
+                level_code_bytes,
+            },
+            version,
+            target,
+            levels,
+            name,
         })
     }
 }
@@ -129,21 +147,26 @@ mod tests {
             abi: ABI,
             model_sha256: std::array::from_fn(|i| i as u8),
             abi_hash: 0x3fa9_c1d2,
-            state_bytes: 64,
-            scratch_bytes: 1 << 33,
-            stack_bytes: 3,
-            weights_bytes: 4,
+            footprint: Footprint {
+                state_bytes: 64,
+                scratch_bytes: 1 << 33,
+                stack_bytes: 3,
+                weights_bytes: 4,
+                code_bytes: 2000,
+                level_code_bytes: vec![1234, 567],
+            },
             version: "0.1.0".into(),
             target: "aarch64-unknown-none-elf".into(),
             levels: "aarch64,aarch64+dotprod".into(),
             name: "net".into(),
-            level_code_bytes: vec![1234, 567],
         };
         let bytes = record.to_bytes();
         let file = [b"modelc net_info\0".as_slice(), &[7; 5], &bytes, &bytes[..90]].concat();
-        assert_eq!(ModelRecord::find_all(&file), [record]);
+        assert_eq!(ModelRecord::find_all(&file), std::slice::from_ref(&record));
         for cut in 0..bytes.len() {
             assert_eq!(ModelRecord::find_all(&bytes[..cut]), [], "{cut}");
         }
+        let json = record.to_json();
+        assert_eq!((json["abi_hash"].as_str(), json["flash_bytes"].as_u64()), (Some("3fa9c1d2"), Some(2004)));
     }
 }

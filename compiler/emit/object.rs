@@ -196,15 +196,11 @@ pub(crate) fn write_files(
         abi: ABI,
         model_sha256: model.sha256,
         abi_hash: interface.abi_hash,
-        state_bytes: interface.state_bytes,
-        scratch_bytes: interface.scratch_bytes,
-        stack_bytes: compiled.stack_bytes,
-        weights_bytes: compiled.constants.bytes,
+        footprint: compiled.footprint(),
         version: env!("CARGO_PKG_VERSION").into(),
         target: options.target.name.into(),
         levels: names.join(","),
         name: interface.name.clone(),
-        level_code_bytes: (0..names.len()).rev().map(|level| compiled.code_bytes(Some(level))).collect(),
     };
     let topology = |external| TopologyRecord::new(program, options, record.levels.clone(), external).to_bytes();
     let note = compiled.external.as_ref().map(topology);

@@ -1,6 +1,6 @@
 //! The report: what a model became, as JSON. Fields are only added within `modelc.report/1`; units are in names.
 
-use super::info::{ModelRecord, hex};
+use super::info::{ModelRecord, abi_hash, hex};
 use super::object::ModelInfo;
 use crate::codegen::CompiledModel;
 use crate::codegen::driver::calls;
@@ -22,6 +22,9 @@ pub fn report(levels: &[Level<'_>], model: &ModelInfo, compiled: &CompiledModel,
             first_call += 1;
         }
     }
+    let mut memory = record.footprint.to_json();
+    memory["arena_align"] = json!(ALIGNMENT);
+    memory["object_bytes"] = json!(object_bytes);
     json!({
         "schema": "modelc.report/1",
         "modelc": record.version,
@@ -29,18 +32,9 @@ pub fn report(levels: &[Level<'_>], model: &ModelInfo, compiled: &CompiledModel,
         "target": record.target,
         "cpu_levels": record.levels.split(',').collect::<Vec<_>>(),
         "abi": record.abi,
-        "abi_hash": format!("{:08x}", record.abi_hash),
+        "abi_hash": abi_hash(record.abi_hash),
         "model": { "file": model.file_name(), "sha256": hex(&model.sha256) },
-        "memory": {
-            "state_bytes": record.state_bytes,
-            "scratch_bytes": record.scratch_bytes,
-            "arena_bytes": compiled.interface.arena_bytes(),
-            "arena_align": ALIGNMENT,
-            "stack_bytes": record.stack_bytes,
-            "weights_bytes": record.weights_bytes,
-            "code_bytes": compiled.code_bytes(None),
-            "object_bytes": object_bytes,
-        },
+        "memory": memory,
         "levels": compiled.levels.iter().enumerate().map(level).collect::<Vec<_>>(),
         "custom_operators": compiled.externals,
         "methods": methods,
@@ -52,8 +46,8 @@ fn method_report(method: &Method, identifier: &str) -> Value {
     json!({
         "name": method.name,
         "identifier": identifier,
-        "scratch_bytes": method.scratch_bytes,
-        "lower_bound_bytes": method.lower_bound,
+        "scratch_bytes": whole(method.scratch_bytes),
+        "lower_bound_bytes": whole(method.lower_bound),
         "optimal": method.optimal,
         "kernels": calls(&method.steps).len(),
         "bytes_moved": calls(&method.steps).iter().map(|call| call.origin.bytes).sum::<u64>(),
@@ -61,6 +55,11 @@ fn method_report(method: &Method, identifier: &str) -> Value {
         "outputs": method.outputs.iter().map(port_report).collect::<Vec<_>>(),
         "memory_map": map_report(&method.memory_map),
     })
+}
+
+/// Bytes of scratch memory as callers give it: a multiple of the alignment.
+fn whole(bytes: u64) -> u64 {
+    bytes.next_multiple_of(ALIGNMENT)
 }
 
 fn map_report(map: &MemoryMap) -> Value {

@@ -2,7 +2,9 @@
 
 pub mod bundled;
 pub mod executorch;
+pub mod foreign;
 pub mod given;
+pub mod survey;
 pub mod tflite;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
@@ -69,6 +71,15 @@ impl Format {
             _ => None,
         }
     }
+
+    /// The format's name, as in `modelc ops`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tflite => "tflite",
+            Self::Executorch => "executorch",
+            Self::BundledExecutorch => "bundled executorch",
+        }
+    }
 }
 
 /// Loads a model of any format. `file_name` is the path as the user spelled it, for messages.
@@ -83,24 +94,31 @@ pub fn load(bytes: Arc<dyn Bytes>, file_name: &str, options: &LoadOptions) -> Re
             let program: Arc<dyn Bytes> = Arc::new(program);
             executorch::load(&program, options)
         }),
-        None => Err(unknown_format((*bytes).as_ref()).into()),
+        None => Err(foreign::unknown_format((*bytes).as_ref(), file_name).into()),
     };
     loaded.map_err(|diagnostics| Diagnostics(diagnostics.0.into_iter().map(|d| d.in_file(file_name)).collect()).grouped())
+}
+
+/// Looks through a model of any format. `customs` are the operators that the application computes.
+///
+/// # Errors
+/// When the file is no sound model.
+pub fn survey(bytes: &Arc<dyn Bytes>, file_name: &str, customs: &[(String, String)]) -> Result<survey::Survey, Diagnostics> {
+    let slice = (**bytes).as_ref();
+    let found = match Format::detect(slice) {
+        Some(Format::Tflite) => tflite::survey(bytes, customs),
+        Some(Format::Executorch) => executorch::survey(bytes.clone()),
+        Some(Format::BundledExecutorch) => bundled::load(bytes).and_then(|(program, _)| executorch::survey(Arc::new(program))),
+        None => Err(foreign::unknown_format(slice, file_name).into()),
+    };
+    let in_file = |diagnostic: Diagnostic| diagnostic.in_file(file_name);
+    found.map_err(|diagnostics| Diagnostics(diagnostics.0.into_iter().map(in_file).collect()))
 }
 
 /// The operators that each front end lowers, by the name of the format.
 pub fn operators() -> [(&'static str, Vec<String>); 2] {
     let executorch = executorch::operators().map(String::from).collect();
     [("tflite", tflite::operators().map(String::from).collect()), ("executorch", executorch)]
-}
-
-fn unknown_format(bytes: &[u8]) -> Diagnostic {
-    let found = match bytes.get(4..8) {
-        Some(identifier) => format!("\"{}\"", identifier.escape_ascii()),
-        None => format!("a file of {} bytes", bytes.len()),
-    };
-    Diagnostic::new(101, Kind::Invalid, "the file is no model in a known format")
-        .expected("the identifier TFL3 (.tflite), ET12 (.pte) or BP08 (.bpte) at byte 4", found)
 }
 
 impl From<TypeError> for Diagnostic {

@@ -1,7 +1,7 @@
 //! NumPy's `.npy` files: one array each, its bytes behind a header.
 
 use super::header::{self, Header, Type};
-use super::invalid;
+use super::{OTHER_TYPE, invalid};
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::{ElementType, Tensor, TensorType};
 use std::io::Read;
@@ -73,7 +73,7 @@ pub fn conform(array: &Tensor, element: ElementType, shape: &[u64], name: &str) 
         (ElementType::U16, ElementType::Bf16) => Ok(Tensor { element, ..array.clone() }),
         (ElementType::I8, ElementType::I4) => Ok(packed(array)),
         (have, want) => {
-            let error = Diagnostic::new(503, Kind::Invalid, "the array does not have the input's type").about_tensor(name);
+            let error = Diagnostic::new(OTHER_TYPE, Kind::Invalid, "the array does not have the input's type").about_tensor(name);
             Err(error.expected(header::description(want), header::description(have)))
         }
     }

@@ -26,7 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("target", &["machine"]),
     ("interface", &["ir", "program"]),
     ("codegen", &["ir", "kernel", "machine", "program", "interface", "target", "parallel"]),
-    ("input", &[]),
+    ("input", &["frontend"]),
     ("emit", &["codegen", "interface", "ir", "kernel", "machine", "program", "target"]),
     ("jit", &["codegen", "interface", "ir", "kernel", "machine", "program", "target"]),
 ];

@@ -36,7 +36,7 @@ function heading() {
     figure("Stack", memory.stack_bytes, "at most, callbacks excluded"),
     figure("Weights", memory.weights_bytes, "read-only data"),
     figure("Code", memory.code_bytes, `${report.kernels.length} kernel calls`),
-    figure("Flash", memory.weights_bytes + memory.code_bytes, `the object file has ${bytes(memory.object_bytes)}`),
+    figure("Flash", memory.flash_bytes, `the object file has ${bytes(memory.object_bytes)}`),
   );
 }
 

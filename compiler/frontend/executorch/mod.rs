@@ -22,6 +22,7 @@ mod ops;
 pub mod program;
 pub mod reader;
 mod shared;
+mod survey;
 mod translate;
 
 use super::LoadOptions;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 
 pub use ops::operators;
 pub use reader::Header;
+pub(super) use survey::survey;
 
 /// Loads a program: one method of the module for each of the file.
 ///

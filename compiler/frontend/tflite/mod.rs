@@ -53,6 +53,7 @@ mod softmax16;
 mod sparse;
 mod stablehlo_indexing;
 mod subgraph;
+mod survey;
 mod tables;
 mod tensor;
 mod transposed_phases;
@@ -72,6 +73,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 use subgraph::LoweredSubgraph;
+pub(super) use survey::survey;
 use tensor::{Buffers, TensorInfo};
 
 /// An entry of the file's table of operator codes.
@@ -134,14 +136,7 @@ pub fn refused() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// Everything found wrong with it, or not supported.
 pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Diagnostics> {
     let slice: &[u8] = (**bytes).as_ref();
-    let model = schema::root_as_model_with_opts(&verifier_options(slice.len()), flatbuffer_part(slice)).map_err(|error| {
-        Diagnostic::new(110, Kind::Invalid, "the file is no sound TFLite model").expected("a verified FlatBuffer", verification(&error))
-    })?;
-    if model.version() != 3 {
-        return Err(Diagnostic::new(111, Kind::Unsupported, "the schema version is not supported")
-            .expected("3", model.version().to_string())
-            .into());
-    }
+    let model = open(slice)?;
     let file = File {
         codes: model.operator_codes().into_iter().flatten().map(operator_code).collect(),
         buffers: Buffers { owner: bytes.clone(), bytes: slice, table: model.buffers() },
@@ -161,6 +156,19 @@ pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Modu
             return unused(&module, options).map_or(Ok(module), |error| Err(error.into()));
         }
     }
+}
+
+/// The root of a file.
+fn open(bytes: &[u8]) -> Result<schema::Model<'_>, Diagnostic> {
+    let model = schema::root_as_model_with_opts(&verifier_options(bytes.len()), flatbuffer_part(bytes)).map_err(|error| {
+        Diagnostic::new(110, Kind::Invalid, "the file is no sound TFLite model").expected("a verified FlatBuffer", verification(&error))
+    })?;
+    if model.version() != 3 {
+        return Err(
+            Diagnostic::new(111, Kind::Unsupported, "the schema version is not supported").expected("3", model.version().to_string())
+        );
+    }
+    Ok(model)
 }
 
 /// The error for what is given for an input or output that no method has.

@@ -1,0 +1,92 @@
+//! Floats as the integers that a quantized input takes, rounded as the header's `NAME_quantize` does.
+
+use crate::ir::{ElementType, Port, Quantization, Tensor};
+
+/// The quantization of an input that floats can be given for: scales are usable, and the header declares its conversion.
+pub fn of_input(port: &Port, element: ElementType) -> Option<&Quantization> {
+    let quantization = port.quantization.as_ref()?;
+    let scales = &quantization.scales;
+    let usable = !scales.is_empty() && scales.len() == quantization.zero_points.len() && scales.iter().all(|s| s.is_finite() && *s > 0.0);
+    (usable && carrier(element).is_some()).then_some(quantization)
+}
+
+/// The type in which integers of a type are counted one by one: two of four bits share a byte otherwise.
+fn carrier(element: ElementType) -> Option<ElementType> {
+    match element {
+        ElementType::I4 | ElementType::I8 => Some(ElementType::I8),
+        ElementType::U8 | ElementType::I16 | ElementType::U16 => Some(element),
+        _ => None,
+    }
+}
+
+/// An array of floats as integers. Nothing for an array of another type, or one without the dimension that scales go along.
+pub fn quantized(floats: &Tensor, quantization: &Quantization, element: ElementType) -> Option<Tensor> {
+    let carrier = carrier(element).filter(|_| floats.element == ElementType::F32)?;
+    let (low, high) = element.integer_range()?;
+    let range = (i64::try_from(low).ok()?, i64::try_from(high).ok()?);
+    let channels = quantization.scales.len();
+    // Elements from one channel to the next.
+    let inner = match channels {
+        1 => 1,
+        _ => {
+            let axis = quantization.axis;
+            (*floats.shape.get(axis)? == channels as u64).then_some(())?;
+            floats.shape[axis + 1..].iter().product::<u64>().max(1) as usize
+        }
+    };
+    let size = (carrier.bits() / 8) as usize;
+    let mut bytes = Vec::with_capacity(floats.bytes.len() / 4 * size);
+    for (position, value) in floats.bytes.chunks_exact(4).enumerate() {
+        let channel = position / inner % channels;
+        let value = f32::from_le_bytes([value[0], value[1], value[2], value[3]]);
+        let (scale, zero_point) = (quantization.scales[channel], quantization.zero_points[channel]);
+        bytes.extend_from_slice(&quantize(value, scale, zero_point, range).to_le_bytes()[..size]);
+    }
+    Some(Tensor { element: carrier, shape: floats.shape.clone(), bytes })
+}
+
+/// To nearest, halves away from zero; what is no number is the zero point.
+fn quantize(value: f32, scale: f32, zero_point: i64, (low, high): (i64, i64)) -> i64 {
+    /// From here on floats are whole numbers, and beyond every range.
+    const LARGE: f32 = 16_777_216.0;
+    let scaled = value / scale;
+    match scaled {
+        _ if scaled.is_nan() => zero_point,
+        _ if scaled >= LARGE => high,
+        _ if scaled <= -LARGE => low,
+        _ => (scaled.round() as i64 + zero_point).clamp(low, high),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn floats(shape: &[u64], values: &[f32]) -> Tensor {
+        Tensor { element: ElementType::F32, shape: shape.to_vec(), bytes: values.iter().flat_map(|v| v.to_le_bytes()).collect() }
+    }
+
+    fn quantization(scales: &[f32], zero_points: &[i64], axis: usize) -> Quantization {
+        Quantization { scales: scales.to_vec(), zero_points: zero_points.to_vec(), axis }
+    }
+
+    #[test]
+    fn halves_go_away_from_zero_and_ends_hold() {
+        let values = [0.24, 0.25, -0.25, -0.24, 0.75, 1e9, -1e9, f32::NAN, f32::INFINITY, 63.0, -70.0, 0.249_999_99];
+        let found = quantized(&floats(&[12], &values), &quantization(&[0.5], &[-3], 0), ElementType::I8).unwrap();
+        let integers: Vec<i8> = found.bytes.iter().map(|&byte| byte as i8).collect();
+        assert_eq!(integers, [-3, -2, -4, -3, -1, 127, -128, -3, 127, 123, -128, -3]);
+        let found = quantized(&floats(&[2], &[-1.0, 300.0]), &quantization(&[1.0], &[10], 0), ElementType::U8).unwrap();
+        assert_eq!(found.bytes, [9, 255]);
+        let found = quantized(&floats(&[2], &[-1.0, 300.0]), &quantization(&[1.0], &[0], 0), ElementType::I4).unwrap();
+        assert_eq!((found.element, found.bytes), (ElementType::I8, vec![255, 7]));
+    }
+
+    #[test]
+    fn channels_have_scales_of_their_own() {
+        let found =
+            quantized(&floats(&[1, 2, 2], &[1.0, 2.0, 3.0, 4.0]), &quantization(&[1.0, 0.5], &[0, 1], 1), ElementType::I16).unwrap();
+        assert_eq!(found.bytes, [1, 0, 2, 0, 7, 0, 9, 0]);
+        assert!(quantized(&floats(&[2], &[1.0, 2.0]), &quantization(&[1.0, 0.5], &[0, 1], 1), ElementType::I8).is_none());
+    }
+}

@@ -1,0 +1,68 @@
+//! What a compiled model needs of memory, in words.
+
+use super::output::grouped;
+use crate::interface::Footprint;
+use crate::plan::Plan;
+use crate::program::ALIGNMENT;
+
+/// `11,232 B: 64 B state, 11,168 B scratch`
+pub fn arena(footprint: &Footprint) -> String {
+    let [arena, state, scratch] = [footprint.arena_bytes(), footprint.state_bytes, footprint.scratch_bytes].map(grouped);
+    format!("{arena} B: {state} B state, {scratch} B scratch")
+}
+
+/// `3,500 B: 1,000 B constants, 2,500 B code (1,100 B x86-64-v2, 1,200 B x86-64-v3, 200 B shared)`; `levels` are names with commas.
+pub fn flash(footprint: &Footprint, levels: &str) -> String {
+    let [all, constants, code] = [footprint.flash_bytes(), footprint.weights_bytes, footprint.code_bytes].map(grouped);
+    let mut text = format!("{all} B: {constants} B constants, {code} B code");
+    if footprint.level_code_bytes.len() > 1 {
+        let of_levels = levels.split(',').zip(&footprint.level_code_bytes).map(|(level, &bytes)| format!("{} B {level}", grouped(bytes)));
+        let parts: Vec<String> = of_levels.chain([format!("{} B shared", grouped(footprint.shared_code_bytes()))]).collect();
+        text.push_str(&format!(" ({})", parts.join(", ")));
+    }
+    text
+}
+
+/// Bytes of scratch memory as callers give it: a multiple of the alignment.
+pub fn whole(bytes: u64) -> u64 {
+    bytes.next_multiple_of(ALIGNMENT)
+}
+
+/// How good the plan of a method is: `scratch 11,168 B = lower bound (optimal for this order)`, or the gap.
+pub fn plan(plan: &Plan) -> String {
+    format!("scratch {} B{}", grouped(whole(plan.arena_bytes)), proof(plan))
+}
+
+/// The part of [`plan`] behind the number.
+pub fn proof(plan: &Plan) -> String {
+    let bound = grouped(whole(plan.lower_bound));
+    if plan.arena_bytes == plan.lower_bound {
+        " = lower bound (optimal for this order)".into()
+    } else if plan.optimal {
+        format!(" (optimal for this order by exhaustive search; lower bound {bound} B)")
+    } else {
+        let nodes = grouped(plan.explored_nodes);
+        format!(", lower bound {bound} B (gap {:.1} %, {nodes} nodes explored)", plan.gap() * 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_and_parts_are_named() {
+        let footprint = Footprint {
+            state_bytes: 64,
+            scratch_bytes: 11_168,
+            stack_bytes: 80,
+            weights_bytes: 1000,
+            code_bytes: 2500,
+            level_code_bytes: vec![1100, 1200],
+        };
+        assert_eq!(arena(&footprint), "11,232 B: 64 B state, 11,168 B scratch");
+        let text = "3,500 B: 1,000 B constants, 2,500 B code (1,100 B x86-64-v2, 1,200 B x86-64-v3, 200 B shared)";
+        assert_eq!(flash(&footprint, "x86-64-v2,x86-64-v3"), text);
+        assert_eq!(flash(&Footprint { level_code_bytes: vec![2400], ..footprint }, "aarch64"), "3,500 B: 1,000 B constants, 2,500 B code");
+    }
+}

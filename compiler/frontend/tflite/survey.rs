@@ -1,0 +1,43 @@
+//! What a TFLite file holds, without lowering it.
+
+use super::{entries, open, operator_code, registry};
+use crate::diagnostic::Diagnostics;
+use crate::frontend::survey::{MethodNames, Survey};
+use crate::ir::data::Bytes;
+use crate::schema::tflite as schema;
+use std::sync::Arc;
+
+/// Counts the operators of all subgraphs, and names what the entry points take and give.
+///
+/// # Errors
+/// When the file is no sound model.
+pub(in crate::frontend) fn survey(bytes: &Arc<dyn Bytes>, customs: &[(String, String)]) -> Result<Survey, Diagnostics> {
+    let model = open((**bytes).as_ref())?;
+    let codes: Vec<_> = model.operator_codes().into_iter().flatten().map(operator_code).collect();
+    let subgraphs: Vec<schema::SubGraph<'_>> = model.subgraphs().into_iter().flatten().collect();
+    let mut survey = Survey::default();
+    for operator in subgraphs.iter().flat_map(|subgraph| subgraph.operators().into_iter().flatten()) {
+        match codes.get(operator.opcode_index() as usize) {
+            Some(code) => survey.count(&code.name, registry::symbol(code, customs).is_some() || registry::lowering(code).is_ok()),
+            None => survey.count("?", false),
+        }
+    }
+    for entry in entries(&model, subgraphs.len())? {
+        let subgraph = subgraphs[entry.subgraph];
+        let names = |indices: Option<flatbuffers::Vector<'_, i32>>, given: &[(usize, String)]| {
+            let name = |index: i32| {
+                let index = usize::try_from(index).ok()?;
+                let given = given.iter().find(|(tensor, _)| *tensor == index).map(|(_, name)| name.clone());
+                let own = || subgraph.tensors().filter(|tensors| index < tensors.len())?.get(index).name().map(str::to_owned);
+                given.or_else(own)
+            };
+            indices.into_iter().flatten().map(|index| name(index).unwrap_or_default()).collect()
+        };
+        survey.methods.push(MethodNames {
+            inputs: names(subgraph.inputs(), &entry.input_names),
+            outputs: names(subgraph.outputs(), &entry.output_names),
+            name: entry.name,
+        });
+    }
+    Ok(survey)
+}

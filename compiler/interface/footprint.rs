@@ -1,0 +1,70 @@
+//! What a compiled model needs of memory. Every output that tells sizes takes them from here.
+
+use serde_json::{Value, json};
+
+/// Bytes that a compiled model needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// `NET_STATE_BYTES`: the record and the variables.
+    pub state_bytes: u64,
+    /// `NET_SCRATCH_BYTES`: the largest scratch memory of any method.
+    pub scratch_bytes: u64,
+    /// `NET_STACK_BYTES`: the most stack of any call, callbacks excluded.
+    pub stack_bytes: u64,
+    /// Constants, wherever they are kept.
+    pub weights_bytes: u64,
+    /// Code of all CPU levels, and what they share.
+    pub code_bytes: u64,
+    /// Code that each CPU level has for itself, the least level first.
+    pub level_code_bytes: Vec<u64>,
+}
+
+impl Footprint {
+    /// `NET_ARENA_BYTES`: state, then scratch.
+    pub fn arena_bytes(&self) -> u64 {
+        self.state_bytes + self.scratch_bytes
+    }
+
+    /// `NET_FLASH_BYTES`: code and constants, all that is only read.
+    pub fn flash_bytes(&self) -> u64 {
+        self.code_bytes + self.weights_bytes
+    }
+
+    /// Code that belongs to no level.
+    pub fn shared_code_bytes(&self) -> u64 {
+        self.code_bytes.saturating_sub(self.level_code_bytes.iter().sum())
+    }
+
+    /// The figures as fields of JSON.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "state_bytes": self.state_bytes,
+            "scratch_bytes": self.scratch_bytes,
+            "arena_bytes": self.arena_bytes(),
+            "stack_bytes": self.stack_bytes,
+            "weights_bytes": self.weights_bytes,
+            "code_bytes": self.code_bytes,
+            "flash_bytes": self.flash_bytes(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_of_their_parts() {
+        let footprint = Footprint {
+            state_bytes: 64,
+            scratch_bytes: 192,
+            stack_bytes: 80,
+            weights_bytes: 1000,
+            code_bytes: 500,
+            level_code_bytes: vec![200, 250],
+        };
+        assert_eq!((footprint.arena_bytes(), footprint.flash_bytes(), footprint.shared_code_bytes()), (256, 1500, 50));
+        let json = footprint.to_json();
+        assert_eq!((json["arena_bytes"].as_u64(), json["flash_bytes"].as_u64()), (Some(256), Some(1500)));
+    }
+}
