@@ -487,3 +487,29 @@ fn requantization_by_a_factor_an_element_matches_on_every_machine() {
         }
     }
 }
+
+/// What overflows before a zero comes is no number, and what vanishes stays zero, however many lanes there are.
+#[test]
+fn products_of_floats_are_taken_in_order_on_every_machine() {
+    let shape = [3, 2, 2, 20];
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let input = builder.param(Type::Tensor(TensorType::of(ElementType::F32, &shape)), None);
+    let product = builder.reduce(input, "product", vec![1, 3]).expect("a product");
+    let function = builder.finish(vec![product]);
+    let (inputs, outputs) = (vec![Port::default()], vec![Port::default()]);
+    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs, outputs });
+    // Rows that overflow and then have a zero, that vanish and then grow, and that stay small.
+    let element = |i: u64| match (i / 80, i % 80) {
+        (0, 3..8) => 1e30,
+        (0, 19 | 39 | 59 | 79) => 0.0,
+        (1, 5..9 | 21..29) => 1e-30,
+        (1, 60..72) => 1e30,
+        _ => 1.0 + (i % 7) as f32 / 8.0,
+    };
+    let bytes = (0..shape.iter().product()).flat_map(|i| element(i).to_le_bytes()).collect();
+    let input = Tensor { element: ElementType::F32, shape: shape.to_vec(), bytes };
+    for machines in objects() {
+        assert_eq!(check(&module, std::slice::from_ref(&input), &machines), Ok(Ok(())), "on {}", names(&machines));
+    }
+}
