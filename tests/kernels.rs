@@ -462,3 +462,54 @@ fn kernels_that_differ_in_numbers_are_one() {
         }
     }
 }
+
+/// Factors that differ from row to row are no factors of channels.
+#[test]
+fn requantization_by_a_factor_an_element_matches_on_every_machine() {
+    let shape = [3, 5];
+    for shift in [-9, 0, 13] {
+        let mut module = Module::default();
+        let mut builder = FunctionBuilder::new(&mut module, "main");
+        let ty = TensorType::of(ElementType::I32, &shape);
+        let numbers = |first: u64| (0..15).flat_map(move |i| ((number(first + i) >> 40) as i32).to_le_bytes()).collect::<Vec<u8>>();
+        let input = builder.param(Type::Tensor(ty.clone()), None);
+        let factors = builder.literal(ty, numbers(0)).expect("factors");
+        let mut expression = ExpressionBuilder::new(&[ElementType::I32, ElementType::I32]);
+        let (x, factor, count) = (expression.input(0), expression.input(1), expression.constant(Scalar::i32(shift)));
+        let scaled = expression.op(ScalarOp::Requantize(RequantizeRule::TfliteDouble), &[x, factor, count]).expect("numbers of 32 bits");
+        let result = builder.map(&[input, factors], expression.finish(vec![scaled])).expect("a map");
+        let function = builder.finish(vec![result]);
+        let (inputs, outputs) = (vec![Port::default()], vec![Port::default()]);
+        module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs, outputs });
+        let input = Tensor { element: ElementType::I32, shape: shape.to_vec(), bytes: numbers(99) };
+        for machines in objects() {
+            assert_eq!(check(&module, std::slice::from_ref(&input), &machines), Ok(Ok(())), "{shift} on {}", names(&machines));
+        }
+    }
+}
+
+/// What overflows before a zero comes is no number, and what vanishes stays zero, however many lanes there are.
+#[test]
+fn products_of_floats_are_taken_in_order_on_every_machine() {
+    let shape = [3, 2, 2, 20];
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let input = builder.param(Type::Tensor(TensorType::of(ElementType::F32, &shape)), None);
+    let product = builder.reduce(input, "product", vec![1, 3]).expect("a product");
+    let function = builder.finish(vec![product]);
+    let (inputs, outputs) = (vec![Port::default()], vec![Port::default()]);
+    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs, outputs });
+    // Rows that overflow and then have a zero, that vanish and then grow, and that stay small.
+    let element = |i: u64| match (i / 80, i % 80) {
+        (0, 3..8) => 1e30,
+        (0, 19 | 39 | 59 | 79) => 0.0,
+        (1, 5..9 | 21..29) => 1e-30,
+        (1, 60..72) => 1e30,
+        _ => 1.0 + (i % 7) as f32 / 8.0,
+    };
+    let bytes = (0..shape.iter().product()).flat_map(|i| element(i).to_le_bytes()).collect();
+    let input = Tensor { element: ElementType::F32, shape: shape.to_vec(), bytes };
+    for machines in objects() {
+        assert_eq!(check(&module, std::slice::from_ref(&input), &machines), Ok(Ok(())), "on {}", names(&machines));
+    }
+}

@@ -1,5 +1,5 @@
 //! Reductions over whole axes. Vectors run along the last dimension: across results where it is kept, across elements of one
-//! result where it is reduced.
+//! result where it is reduced, unless their order matters.
 
 use super::map::lanes_for;
 use super::operands::{ElementWise, Hoisted, Place};
@@ -58,13 +58,16 @@ impl Schedule for ReduceSchedule<'_> {
         let [kept, inner] = [false, true].map(|reduced| self.dimensions(&mut b, &cells, reduced));
         let channels = cells.number(&mut b, &channels);
         let last_reduced = self.reduced.last().copied().unwrap_or(false);
+        let in_order = last_reduced && self.reduction.is_ordered();
+        let lanes = if in_order { 1 } else { lanes };
         let lowering = Lowering { schedule: self, reader, writer, kept, inner, channels, lanes };
-        if last_reduced {
-            lowering.across_elements(&mut b)?
-        } else {
-            lowering.across_results(&mut b)?
-        };
-        let description = format!("reduce by {lanes}{}", if last_reduced { ", within a row" } else { "" });
+        match (last_reduced, in_order) {
+            (true, true) => lowering.in_order(&mut b)?,
+            (true, false) => lowering.across_elements(&mut b)?,
+            (false, _) => lowering.across_results(&mut b)?,
+        }
+        let way = ["", ", within a row", ", within a row, in order"][usize::from(last_reduced) + usize::from(in_order)];
+        let description = format!("reduce by {lanes}{way}");
         Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
     }
 }
@@ -127,6 +130,51 @@ impl Lowering<'_> {
             });
         });
         outcome
+    }
+
+    /// One element after the other, as the interpreter takes them.
+    fn in_order(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
+        let hoisted = (self.reader.hoist(b, 1), self.writer.hoist(b, 1));
+        let zero = b.index(0);
+        let mut outcome = Ok(());
+        nest(b, &self.kept, zero, zero, &mut |b, input, output| {
+            let neutral = self.schedule.reduction.neutral(b, 1);
+            let result = self.rows(b, &self.inner, input, &hoisted.0, neutral).and_then(|total| {
+                let zero = b.index(0);
+                let place = Place { pixel: output, pixel_offset: 0, channel: zero, channel_offset: 0, flat: output };
+                self.writer.emit(b, &place, Some(total), &hoisted.1, 1, 1)
+            });
+            if result.is_err() {
+                outcome = result;
+            }
+        });
+        outcome
+    }
+
+    /// The partial result over rows, each element by element, from an input pixel on.
+    fn rows(
+        &self,
+        b: &mut KernelBuilder,
+        inner: &[Dimension],
+        pixel: Value,
+        hoisted: &[Option<Hoisted>],
+        partial: Value,
+    ) -> Result<Value, Unsupported> {
+        let start = b.index(0);
+        let end = inner.first().map_or(self.channels, |first| first.extent).value(b);
+        let mut inside = Ok(partial);
+        let results = b.for_carry(start, end, 1, &[partial], |b, i, partial| {
+            inside = match inner.split_first() {
+                Some((first, rest)) => {
+                    let step = first.input_step.scale(b, i);
+                    let pixel = b.add(pixel, step);
+                    self.rows(b, rest, pixel, hoisted, partial[0])
+                }
+                None => self.sum(b, &[], pixel, i, hoisted, 1, 1, partial[0]),
+            };
+            vec![*inside.as_ref().unwrap_or(&partial[0])]
+        });
+        inside.map(|_| results[0])
     }
 
     fn across_elements(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {

@@ -45,6 +45,12 @@ impl Reduction {
         Ok(Self { word, element, lane })
     }
 
+    /// Whether elements must be combined in their order. A product of floats in parts can overflow, or vanish, where none in order
+    /// does, and the other way round: infinity times 0 is no number.
+    pub fn is_ordered(&self) -> bool {
+        self.word == "product" && self.lane.is_float()
+    }
+
     /// The neutral element in every lane.
     pub fn neutral(&self, b: &mut KernelBuilder, lanes: u16) -> Value {
         let ty = Type::vector(self.lane, lanes);

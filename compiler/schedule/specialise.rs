@@ -92,6 +92,8 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
         })
         .collect();
     let types: Vec<ElementType> = epilogue.operands.iter().map(|&v| cx.element(v)).collect();
+    let of_channels = epilogue.operands.iter().map(|&v| is_of_channels(cx, v));
+    let constants = constants.into_iter().zip(of_channels).map(|(list, of_channels)| list.filter(|_| of_channels)).collect();
     let mut rewriter = Rewriter {
         node_ranges: ranges(&epilogue.expression, &input_ranges),
         builder: ExpressionBuilder::new(&types),
@@ -153,9 +155,15 @@ fn small_integers(cx: &Context<'_>, value: Value) -> Option<Vec<i64>> {
     Some(data.chunks_exact(size).map(number).collect())
 }
 
+/// Whether a tensor is one number, or one a channel.
+fn is_of_channels(cx: &Context<'_>, value: Value) -> bool {
+    cx.shape(value).is_ok_and(|shape| shape.iter().rev().skip(1).all(|&extent| extent == 1))
+}
+
 struct Rewriter<'a> {
     old: &'a Expression,
     node_ranges: Vec<Range>,
+    /// The constants among the inputs that are one number, or one a channel.
     constants: Vec<Option<Vec<i64>>>,
     builder: ExpressionBuilder,
     tables: Vec<Vec<i32>>,

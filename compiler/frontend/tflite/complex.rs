@@ -7,7 +7,8 @@ use crate::ir::{Attribute, ElementType, Extent, Node, Op, Scalar, ScalarOp, Valu
 use crate::operators::terms::{Term, Terms};
 use ElementType::{C64, C128, F32, F64};
 
-fn bitcast(operator: &mut Operator<'_, '_, '_>, value: Value, element: ElementType) -> Result<Value, Diagnostic> {
+/// The same bytes as elements of another type.
+pub(super) fn bitcast(operator: &mut Operator<'_, '_, '_>, value: Value, element: ElementType) -> Result<Value, Diagnostic> {
     operator.inst(Op::Bitcast, &[value], vec![Attribute::Element(element)])
 }
 

@@ -5,7 +5,7 @@ use super::convolution::{self, Convolution, Kind};
 use super::matrix::{transposed, turned};
 use super::operator::{Lowered, Operator, invalid};
 use super::registry::Lower;
-use super::{detection, unpooling};
+use super::{detection, signal, unpooling};
 use crate::diagnostic::Diagnostic;
 use crate::ir::ElementType::F32;
 use crate::ir::WindowGeometry;
@@ -16,6 +16,20 @@ pub(super) const SUPPORTED: &[(&str, Lower)] = &[
     ("Convolution2DTransposeBias", transpose_bias),
     ("MaxPoolingWithArgmax2D", unpooling::max_pool_with_positions),
     ("MaxUnpooling2D", unpooling::max_unpool),
+    ("SignalDelay", signal::delay),
+    ("SignalEnergy", signal::energy),
+    ("SignalFftAutoScale", signal::auto_scale),
+    ("SignalFilterBank", signal::filter_bank),
+    ("SignalFilterBankLog", signal::filter_bank_log),
+    ("SignalFilterBankSpectralSubtraction", signal::spectral_subtraction),
+    ("SignalFilterBankSquareRoot", signal::filter_bank_square_root),
+    ("SignalFramer", signal::framer),
+    ("SignalIrfft", signal::inverse_real_fourier),
+    ("SignalOverlapAdd", signal::overlap_add),
+    ("SignalPCAN", signal::pcan),
+    ("SignalRfft", signal::real_fourier),
+    ("SignalStacker", signal::stacker),
+    ("SignalWindow", signal::window),
     ("TFLite_Detection_PostProcess", detection::post_process),
 ];
 

@@ -84,6 +84,11 @@ impl Operator<'_, '_, '_> {
     /// The numbers of a list, a shape for instance, that may be computed from extents. Other numbers are read when the model runs, and
     /// are `bounds` at most, position by position, or what follows from the bounds of what they are computed from.
     pub fn extent_list(&mut self, operand: &Operand, what: &str, bounds: &[Option<u64>]) -> Result<Vec<ListItem>, Diagnostic> {
+        self.index_list(operand, what, 0, bounds)
+    }
+
+    /// The same for numbers that are `least` or more.
+    pub fn index_list(&mut self, operand: &Operand, what: &str, least: i64, bounds: &[Option<u64>]) -> Result<Vec<ListItem>, Diagnostic> {
         if self.evaluated(operand).is_some() {
             return Ok(self.integers(operand, what)?.into_iter().map(ListItem::Number).collect());
         }
@@ -99,7 +104,7 @@ impl Operator<'_, '_, '_> {
                 None => {
                     let given = bounds.get(position as usize).copied().flatten();
                     let bound = given.or_else(|| elements.most(self.graph(), operand.value, position));
-                    self.loaded(operand, position, what, bound)?
+                    self.loaded(operand, position, what, (least, bound))?
                 }
             };
             list.push(item);
@@ -107,8 +112,8 @@ impl Operator<'_, '_, '_> {
         Ok(list)
     }
 
-    /// A number that is read when the model runs.
-    fn loaded(&mut self, operand: &Operand, position: u64, what: &str, bound: Option<u64>) -> Result<ListItem, Diagnostic> {
+    /// A number from `least` to `bound` that is read when the model runs.
+    fn loaded(&mut self, operand: &Operand, position: u64, what: &str, (least, bound): (i64, Option<u64>)) -> Result<ListItem, Diagnostic> {
         if !matches!(operand.element(), ElementType::I16 | ElementType::I32 | ElementType::I64) {
             return Err(invalid(308, format!("{what} must be integers")).about_tensor(&operand.info.name));
         }
@@ -121,7 +126,7 @@ impl Operator<'_, '_, '_> {
         self.lowering.wish(operand.value);
         let flat = self.reshape(operand.value, &[operand.elements()])?;
         let one = self.lowering.graph.builder.slice(flat, vec![Extent::Static(position)], vec![Extent::Static(1)], vec![1])?;
-        let index = self.inst(Op::IndexLoad, &[one], vec![Attribute::Interval(Interval { low: 0, high: bound })])?;
+        let index = self.inst(Op::IndexLoad, &[one], vec![Attribute::Interval(Interval { low: least, high: bound })])?;
         Ok(ListItem::Index(index))
     }
 }

@@ -47,6 +47,7 @@ mod selection;
 mod shape;
 mod shared;
 mod sigmoid16;
+mod signal;
 mod slicing;
 mod softmax;
 mod softmax16;

@@ -52,7 +52,7 @@ pub(super) fn slice_box(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 /// SLICE at positions, with sizes or of a shape that are known only when the model runs.
 fn dynamic_slice_box(operator: &mut Operator<'_, '_, '_>, input: &Operand, begin: &Operand, size: &Operand) -> Lowered {
     let bounds: Vec<Option<u64>> = input.shape.iter().copied().map(Some).collect();
-    let (begin, size) = (operator.extent_list(begin, "positions", &bounds)?, operator.extent_list(size, "sizes", &bounds)?);
+    let (begin, size) = (operator.extent_list(begin, "positions", &bounds)?, operator.index_list(size, "sizes", -1, &bounds)?);
     if begin.len() != input.rank() || size.len() != input.rank() {
         let found = format!("{} and {}", begin.len(), size.len());
         return Err(invalid(311, "positions and sizes do not fit the rank").expected(input.rank().to_string(), found));
@@ -60,16 +60,35 @@ fn dynamic_slice_box(operator: &mut Operator<'_, '_, '_>, input: &Operand, begin
     let (mut starts, mut sizes) = (Vec::new(), Vec::new());
     for d in 0..input.rank() {
         let start = begin[d].extent().ok_or_else(|| invalid(315, format!("the slice leaves dimension {d}")))?;
-        let whole = size[d] == ListItem::Number(-1);
-        sizes.push(match size[d].extent() {
-            Some(count) => count,
-            None if whole => operator.graph().sub(input.extents[d], start)?,
-            None => return Err(invalid(315, format!("the slice leaves dimension {d}"))),
-        });
+        let size = match size[d] {
+            ListItem::Number(-1) => operator.graph().sub(input.extents[d], start)?,
+            ListItem::Index(size) => counted_or_rest(operator, size, input.extents[d], start)?,
+            size => size.extent().ok_or_else(|| invalid(315, format!("the slice leaves dimension {d}")))?,
+        };
+        sizes.push(size);
         starts.push(start);
     }
     let value = operator.builder().slice(input.value, starts, sizes, vec![1; input.rank()])?;
     operator.bind(0, value)
+}
+
+/// A size that is read when the model runs: −1 is the rest of the dimension from `start` on.
+fn counted_or_rest(operator: &mut Operator<'_, '_, '_>, size: Value, extent: Extent, start: Extent) -> Result<Extent, Diagnostic> {
+    let size = Extent::Value(size);
+    if operator.interval(size).low >= 0 {
+        return Ok(size);
+    }
+    let zero = Extent::Static(0);
+    let graph = operator.graph();
+    let rest = graph.sub(extent, start)?;
+    // 1 for a size of −1, and else 0.
+    let is_rest = graph.sub(zero, size)?;
+    let rest = graph.mul(rest, is_rest)?;
+    let counted = graph.max(size, zero)?;
+    let sum = graph.add(counted, rest)?;
+    // One of the two is 0, so the sum is no larger than the dimension, which intervals cannot tell.
+    let most = u64::try_from(graph.interval(extent).high).unwrap_or(0);
+    Ok(graph.min(sum, Extent::Static(most))?)
 }
 
 /// One dimension of a strided slice.

@@ -20,6 +20,8 @@ pub(super) struct Variables {
     initialised: HashSet<usize>,
     /// The states of variable tensors, by subgraph and tensor.
     tensors: HashMap<(usize, usize), State>,
+    /// The states that operators have of their own, by subgraph, first result, and what they hold.
+    own: HashMap<(usize, usize, &'static str), State>,
 }
 
 struct Variable {
@@ -170,6 +172,33 @@ impl Lowering<'_, '_> {
 }
 
 impl Operator<'_, '_, '_> {
+    /// A state that this operator alone reads and writes, and that begins with zeros. An operator may have several, told apart by what they
+    /// hold.
+    pub(super) fn own_state(&mut self, holds: &'static str, element: ElementType, shape: &[u64]) -> Result<State, Diagnostic> {
+        let name = self.output(0)?.name.clone();
+        let ty = TensorType::of(element, shape);
+        let key = (self.lowering.subgraph.index, self.outputs[0], holds);
+        let (own, module) = (&mut self.lowering.shared.variables.own, &mut *self.lowering.graph.builder.module);
+        let make = || module.states.push(StateData { name: format!("{name} {holds}"), ty: ty.clone(), initial: None });
+        let state = *own.entry(key).or_insert_with(make);
+        let found = &self.lowering.graph.builder.module.states[state].ty;
+        if *found != ty {
+            let message = "an operator that keeps something from call to call is called with inputs of several shapes";
+            return Err(invalid(316, message).about_tensor(&name).expected(format!("{found:?}"), format!("{ty:?}")));
+        }
+        Ok(state)
+    }
+
+    /// The contents of a state.
+    pub(super) fn load(&mut self, state: State) -> Result<Value, Diagnostic> {
+        self.lowering.load_state(state)
+    }
+
+    /// New contents of a state.
+    pub(super) fn store(&mut self, state: State, value: Value) -> Lowered {
+        self.lowering.store_state(state, value)
+    }
+
     /// Operand number `index`, which must be a variable tensor with so many elements.
     pub(super) fn variable_input(&mut self, index: usize, elements: u64) -> Result<Operand, Diagnostic> {
         let operand = self.input(index)?;

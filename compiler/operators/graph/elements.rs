@@ -18,7 +18,7 @@ type Place = (Value, u64);
 pub enum ListItem {
     /// Known.
     Number(i64),
-    /// Known when the program runs; 0 or more.
+    /// Known when the program runs; 0 or more, unless the list was asked for with less.
     Index(Value),
 }
 

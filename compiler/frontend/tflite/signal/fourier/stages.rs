@@ -1,0 +1,204 @@
+//! A transform of complex numbers, factor by factor of its length.
+//!
+//! Numbers lie as `[radix, rest]`: what one butterfly combines is as far apart as can be, so that its operands are runs of the tensor and
+//! need no copies. The first factor is taken from the input as it is, and each has as its results the digits of the output that come before
+//! those known already. Between two factors the next digit of the input is brought to the front.
+
+use super::super::super::operator::{Operator, extents, unsupported};
+use super::butterfly::{Butterfly, RADICES};
+use super::format::Format;
+use crate::diagnostic::Diagnostic;
+use crate::ir::Value;
+use crate::operators::terms::Terms;
+use std::f64::consts::PI;
+
+/// A transform.
+pub(super) struct Transform {
+    format: Format,
+    /// Complex numbers of a transform.
+    length: u64,
+    /// Transforms side by side: the last dimension.
+    rows: u64,
+    inverse: bool,
+    /// In the order in which kissfft finds them; the last is taken first.
+    factors: Vec<u64>,
+}
+
+/// The factors of a length as kissfft finds them: fours, twos, then odd numbers.
+fn factors(length: u64) -> Vec<u64> {
+    let (mut rest, mut radix) = (length, 4);
+    let mut factors = Vec::new();
+    loop {
+        while !rest.is_multiple_of(radix) {
+            radix = match radix {
+                4 => 2,
+                2 => 3,
+                odd => odd + 2,
+            };
+            if radix * radix > length {
+                radix = rest;
+            }
+        }
+        rest /= radix;
+        factors.push(radix);
+        if rest <= 1 {
+            return factors;
+        }
+    }
+}
+
+/// e^(−2πi · index ÷ length), or its inverse.
+fn root(index: u64, length: u64, inverse: bool) -> [f64; 2] {
+    let phase = -2.0 * PI * index as f64 / length as f64;
+    let phase = if inverse { -phase } else { phase };
+    [libm::cos(phase), libm::sin(phase)]
+}
+
+/// One factor on its way: `known` digits of the output, the radix, and what is left of the input's digits.
+struct Stage {
+    radix: u64,
+    known: u64,
+    rest: u64,
+}
+
+impl Transform {
+    /// A transform of `[length, rows]` complex numbers along the first dimension.
+    ///
+    /// # Errors
+    /// For lengths with other prime factors than the runtime takes.
+    pub fn new(format: Format, length: u64, rows: u64, inverse: bool) -> Result<Self, Diagnostic> {
+        let factors = factors(length);
+        match factors.iter().find(|radix| !RADICES.contains(radix)) {
+            Some(other) => {
+                let message = "a transform whose length has other prime factors than 2, 3 and 5 is not supported";
+                Err(unsupported(message).expected("factors of 2, 3, 4 and 5", format!("a factor of {other}")))
+            }
+            None => Ok(Self { format, length, rows, inverse, factors }),
+        }
+    }
+
+    /// The transform of numbers, which are one tensor a part.
+    pub fn apply(&self, operator: &mut Operator<'_, '_, '_>, mut parts: Vec<Value>) -> Result<Vec<Value>, Diagnostic> {
+        let mut known = 1;
+        for &radix in self.factors.iter().rev() {
+            let rest = self.length / known / radix;
+            let stage = Stage { radix, known, rest };
+            for part in &mut parts {
+                *part = stage.brought_forward(operator, *part, self.rows)?;
+            }
+            parts = self.butterflies(operator, &stage, &parts)?;
+            known *= radix;
+        }
+        parts.iter().map(|&part| operator.reshape(part, &[self.length, self.rows])).collect()
+    }
+
+    /// The shape of what one operand of a butterfly is: one run for a single transform, so that stages of one radix are one kernel.
+    fn run(&self, stage: &Stage) -> Vec<u64> {
+        let count = stage.known * stage.rest;
+        if self.rows == 1 { vec![count] } else { vec![count, self.rows] }
+    }
+
+    /// The factors of operand number `digit`, as that shape or with one column.
+    fn twiddles(&self, operator: &mut Operator<'_, '_, '_>, stage: &Stage, digit: u64) -> Result<Vec<Value>, Diagnostic> {
+        let mut numbers = Vec::new();
+        for known in 0..stage.known {
+            let number = root(digit * known * stage.rest % self.length, self.length, self.inverse);
+            numbers.extend(std::iter::repeat_n(number, stage.rest as usize));
+        }
+        let mut shape = self.run(stage);
+        if let Some(rows) = shape.get_mut(1) {
+            *rows = 1;
+        }
+        self.format.constants(operator, &shape, &numbers)
+    }
+
+    /// All butterflies of a stage, for operands `[radix, …]`.
+    fn butterflies(&self, operator: &mut Operator<'_, '_, '_>, stage: &Stage, parts: &[Value]) -> Result<Vec<Value>, Diagnostic> {
+        let (radix, width) = (stage.radix, self.format.parts());
+        let run = self.run(stage);
+        let mut operands = Vec::new();
+        for digit in 0..radix {
+            for &part in parts {
+                let one = first_dimension(operator, part, digit, 1)?;
+                operands.push(operator.reshape(one, &run)?);
+            }
+        }
+        for digit in 1..radix {
+            operands.extend(self.twiddles(operator, stage, digit)?);
+        }
+        let mut terms = Terms::new(&vec![self.format.packed(); operands.len()]);
+        let mut numbers = Vec::new();
+        for position in 0..2 * radix as usize - 1 {
+            numbers.push(self.format.unpack(&mut terms, position * width)?);
+        }
+        let (x, factors) = numbers.split_at(radix as usize);
+        let mut butterfly = Butterfly { terms: &mut terms, format: self.format, inverse: self.inverse };
+        let digit = self.length / radix;
+        let results = butterfly.results(x, factors, |power| root(power * digit, self.length, self.inverse))?;
+        let mut nodes = Vec::new();
+        for &result in &results {
+            nodes.extend(self.format.pack(&mut terms, result)?);
+        }
+        let values = operator.builder().map_many(&operands, terms.finish_many(nodes))?;
+        let one = [&[1], &run[..]].concat();
+        let mut joined = Vec::new();
+        for part in 0..width {
+            let mut list = Vec::new();
+            for &value in values.iter().skip(part).step_by(width) {
+                list.push(operator.reshape(value, &one)?);
+            }
+            joined.push(operator.builder().concat(&list, 0)?);
+        }
+        Ok(joined)
+    }
+}
+
+impl Stage {
+    /// Numbers `[known, radix, rest]` with the radix in front.
+    fn brought_forward(&self, operator: &mut Operator<'_, '_, '_>, value: Value, rows: u64) -> Result<Value, Diagnostic> {
+        let mut value = value;
+        if self.known > 1 {
+            value = operator.reshape(value, &[self.known, self.radix, self.rest * rows])?;
+            value = operator.builder().transpose(value, vec![1, 0, 2])?;
+        }
+        operator.reshape(value, &[self.radix, self.known * self.rest * rows])
+    }
+}
+
+/// Some elements along the first dimension.
+pub(super) fn first_dimension(operator: &mut Operator<'_, '_, '_>, value: Value, start: u64, count: u64) -> Result<Value, Diagnostic> {
+    let mut shape = operator.shape(value)?;
+    let mut starts = vec![0; shape.len()];
+    (starts[0], shape[0]) = (start, count);
+    let strides = vec![1; shape.len()];
+    Ok(operator.builder().slice(value, extents(&starts), extents(&shape), strides)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{factors, root};
+
+    #[test]
+    fn factors_come_in_the_order_of_the_reference() {
+        for (length, expected) in [
+            (1, vec![1]),
+            (2, vec![2]),
+            (256, vec![4, 4, 4, 4]),
+            (128, vec![4, 4, 4, 2]),
+            (240, vec![4, 4, 3, 5]),
+            (6, vec![2, 3]),
+            (14, vec![2, 7]),
+            (15, vec![3, 5]),
+            (98, vec![2, 7, 7]),
+        ] {
+            assert_eq!(factors(length), expected, "{length}");
+        }
+    }
+
+    #[test]
+    fn roots_of_inverse_transforms_turn_the_other_way() {
+        let [forward, inverse] = [false, true].map(|inverse| root(1, 8, inverse));
+        assert_eq!(forward[0], inverse[0]);
+        assert_eq!(forward[1], -inverse[1]);
+    }
+}

@@ -1,0 +1,177 @@
+//! Operators in TFLite models made here, in the interpreter and compiled.
+
+mod made;
+mod support;
+
+use made::{Made, Number, options};
+use modelc::frontend::LoadOptions;
+use modelc::ir::interpret::Interpreter;
+use modelc::ir::{ElementType, Module, Tensor};
+use modelc::jit::Jit;
+use modelc::lower::{Options, PlanSource};
+use modelc::plan::Effort;
+use modelc::schema::tflite::{BuiltinOperator, TensorType};
+use modelc::{passes, pipeline, target};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+fn load(model: Vec<u8>) -> Result<Module, String> {
+    let module = modelc::frontend::load(Arc::new(model), "made.tflite", &LoadOptions::default()).map_err(|error| error.to_string())?;
+    modelc::ir::verify::verify(&module).map_err(|error| format!("verifier: {error}"))?;
+    Ok(module)
+}
+
+/// The module as the JIT runs it.
+fn compiled(module: &mut Module) -> Jit {
+    passes::run_all(module);
+    let machine = target::host_machine().expect("the host has a machine description");
+    let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let lowered = pipeline::lower(module, "model", options).unwrap_or_else(|error| panic!("{error}"));
+    Jit::new(&lowered.program, machine).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn tensor_f32(shape: &[u64], numbers: impl IntoIterator<Item = f32>) -> Tensor {
+    Tensor { element: ElementType::F32, shape: shape.to_vec(), bytes: numbers.into_iter().flat_map(f32::to_le_bytes).collect() }
+}
+
+fn tensor_i32(numbers: &[i32]) -> Tensor {
+    let bytes = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+    Tensor { element: ElementType::I32, shape: vec![numbers.len() as u64], bytes }
+}
+
+/// SLICE of a 4 × 5 matrix by positions and sizes that the caller gives.
+fn slice() -> Vec<u8> {
+    let mut model = Made::default();
+    let matrix = model.tensor(TensorType::FLOAT32, &[4, 5]);
+    let [begin, size] = [0, 1].map(|_| model.tensor(TensorType::INT32, &[2]));
+    let result = model.tensor(TensorType::FLOAT32, &[1, 1]);
+    model.built_in(BuiltinOperator::SLICE, &[matrix, begin, size], &[result]);
+    model.finish(&[matrix, begin, size], &[result])
+}
+
+#[test]
+fn a_size_of_minus_one_is_the_rest_also_when_it_is_read() {
+    let mut module = load(slice()).expect("the slice is sound");
+    let matrix = tensor_f32(&[4, 5], (0..20u8).map(f32::from));
+    let whole = load(slice()).expect("the slice is sound");
+    let jit = compiled(&mut module);
+    let cases = [
+        ([1, 2], [2, 3], Some([2, 3])),
+        ([1, 2], [-1, -1], Some([3, 3])),
+        ([0, 4], [4, -1], Some([4, 1])),
+        ([3, 0], [-1, 2], Some([1, 2])),
+        ([2, 5], [1, -1], Some([1, 0])),
+        ([1, 2], [-2, 1], None),
+        ([1, 2], [4, 1], None),
+        ([5, 0], [-1, 1], None),
+        ([-1, 0], [1, 1], None),
+        ([1, 2], [i32::MAX, 1], None),
+    ];
+    for (begin, size, shape) in cases {
+        let inputs = [matrix.clone(), tensor_i32(&begin), tensor_i32(&size)];
+        let interpreted = Interpreter::new(&whole).run(0, &inputs).ok();
+        let called = jit.instance().and_then(|mut instance| instance.call_tensors(0, &inputs)).ok();
+        let expected = shape.map(|[rows, columns]: [u64; 2]| {
+            let row = |y: u64| (0..columns).map(move |x| ((begin[0] as u64 + y) * 5 + begin[1] as u64 + x) as f32);
+            vec![tensor_f32(&[rows, columns], (0..rows).flat_map(row))]
+        });
+        assert_eq!(interpreted, expected, "interpreter, {size:?} from {begin:?}");
+        assert_eq!(called, expected, "compiled, {size:?} from {begin:?}");
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models/signal")
+}
+
+/// `MODELC_BLESS=1` writes the files anew; `record.py` beside them then records what TFLite Micro answers.
+#[test]
+fn models_of_signal_operators_are_those_that_were_recorded() {
+    for (name, model) in made::signal::models() {
+        let path = folder().join(&name).with_extension("tflite");
+        if std::env::var_os("MODELC_BLESS").is_some() {
+            std::fs::write(&path, &model).expect("the model can be written");
+        }
+        assert!(std::fs::read(&path).ok() == Some(model), "{name} is another model than the recorded one: run with MODELC_BLESS=1");
+    }
+}
+
+/// What TFLite Micro answers, bit for bit where numbers are integers.
+#[test]
+fn signal_operators_answer_as_recorded() {
+    let mut failures = Vec::new();
+    for (name, _) in made::signal::models() {
+        let path = folder().join(&name).with_extension("tflite");
+        if let Err(error) = answers(&path) {
+            failures.push(format!("{name}: {error}"));
+        }
+    }
+    assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// All recorded calls in the interpreter, against the record, and compiled, against the interpreter; then once more from the start.
+fn answers(path: &Path) -> Result<(), String> {
+    let mut module = support::load(path).map_err(|error| error.to_string())?;
+    modelc::ir::verify::verify(&module).map_err(|error| format!("verifier: {error}"))?;
+    let runs = support::interpreted(path, &module)?;
+    support::check_runs(path, &module, &runs, 1e-6)?;
+    let jit = compiled(&mut module);
+    let mut instance = jit.instance().map_err(|error| error.to_string())?;
+    for _ in 0..2 {
+        for (call, run) in runs.iter().enumerate() {
+            let outputs = instance.call_tensors(run.method, &run.arguments).map_err(|error| error.to_string())?;
+            for (index, (found, expected)) in outputs.iter().zip(&run.outputs).enumerate() {
+                support::compare(found, expected, 1e-6).map_err(|error| format!("output {index} of call {call}, compiled: {error}"))?;
+            }
+        }
+        instance.reset().map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// The error for one operator.
+fn refused(name: &str, entries: &[(&str, Number)], inputs: &[(TensorType, &[i32])], outputs: &[(TensorType, &[i32])]) -> String {
+    let mut model = Made::default();
+    let mut tensors = |list: &[(TensorType, &[i32])]| -> Vec<i32> { list.iter().map(|(ty, shape)| model.tensor(*ty, shape)).collect() };
+    let (inputs, outputs) = (tensors(inputs), tensors(outputs));
+    model.custom(name, options(entries), &inputs, &outputs);
+    load(model.finish(&inputs, &outputs)).expect_err("an operator that is not sound")
+}
+
+#[test]
+fn options_that_cannot_be_are_errors_that_name_the_operator() {
+    use Number::{Bool, Int};
+    let i16 = TensorType::INT16;
+    let frames: [(TensorType, &[i32]); 2] = [(i16, &[1, 2, 5]), (TensorType::BOOL, &[])];
+    let cases = [
+        (refused("SignalDelay", &[("delay", Int(1))], &[(i16, &[4])], &[(i16, &[4])]), "`delay_length` of the operator is missing"),
+        (refused("SignalDelay", &[("delay_length", Int(-1))], &[(i16, &[4])], &[(i16, &[4])]), "out of range"),
+        (
+            refused("SignalRfft", &[("T", Int(7)), ("fft_length", Int(7))], &[(i16, &[4])], &[(i16, &[8])]),
+            "the length of the transform must be even",
+        ),
+        (refused("SignalRfft", &[("T", Int(2)), ("fft_length", Int(8))], &[(i16, &[4])], &[(i16, &[10])]), "another type than its input's"),
+        (refused("SignalRfft", &[("T", Int(7)), ("fft_length", Int(8))], &[(i16, &[9])], &[(i16, &[10])]), "longer than the transform"),
+        (
+            refused("SignalRfft", &[("T", Int(7)), ("fft_length", Int(28))], &[(i16, &[9])], &[(i16, &[30])]),
+            "other prime factors than 2, 3 and 5",
+        ),
+        (
+            refused(
+                "SignalFramer",
+                &[("frame_size", Int(5)), ("frame_step", Int(3)), ("prefill", Bool(false))],
+                &[(i16, &[1, 8])],
+                &frames,
+            ),
+            "no whole number of steps",
+        ),
+        (
+            refused("SignalEnergy", &[("start_index", Int(0)), ("end_index", Int(5))], &[(i16, &[8])], &[(TensorType::UINT32, &[4])]),
+            "`end_index` of the operator is out of range",
+        ),
+        (refused("SignalWindow", &[("shift", Int(12))], &[(i16, &[8]), (i16, &[3])], &[(i16, &[8])]), "no whole number of windows"),
+    ];
+    for (error, expected) in cases {
+        assert!(error.contains(expected) && error.contains("CUSTOM:Signal"), "{expected:?}: {error}");
+    }
+}
