@@ -117,9 +117,9 @@ fn extents_of_inputs_that_meet_become_one() {
     let sum = g.compute(&[x, y], |t, n| Ok::<_, Error>(t.add(n[0], n[1])?)).unwrap();
     assert_eq!(g.extents(x), g.extents(y));
     assert_eq!(g.extents(sum), g.extents(x));
-    assert_eq!(g.meet(&[x, z]), Err(Error::UnrelatedExtents), "their bounds differ");
+    assert!(matches!(g.meet(&[x, z]), Err(Error::UnrelatedExtents { .. })), "their bounds differ");
     let fixed = parameter(&mut g, &[4, 3]);
-    assert_eq!(g.meet(&[x, fixed]), Err(Error::FixedExtent { must_be: 4 }));
+    assert!(matches!(g.meet(&[x, fixed]), Err(Error::FixedExtent { must_be: 4, .. })));
 }
 
 #[test]

@@ -26,14 +26,6 @@ fn place(c: &mut Call<'_, '_, '_>, [data, positions, updates]: [Value; 3], axis:
     Ok(c.builder().inst(Op::Scatter, &[data, positions, updates], attributes)?[0])
 }
 
-fn broadcast(c: &mut Call<'_, '_, '_>, value: Value, shape: &[u64]) -> Result<Value, Fault> {
-    if c.shape(value)? == shape {
-        return Ok(value);
-    }
-    let attributes = vec![Attribute::Extents(extents(shape))];
-    Ok(c.builder().inst(Op::Broadcast, &[value], attributes)?[0])
-}
-
 /// index_put: elements named as `index` names them, set or added to.
 fn index_put(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (values, accumulate) = (c.tensor(2)?, c.flag(3)?);
@@ -41,15 +33,15 @@ fn index_put(c: &mut Call<'_, '_, '_>) -> Outcome {
         return Err(Fault::unsupported("index_put without an index is not supported"));
     };
     let mut shape = merged[..axis].to_vec();
-    shape.extend(c.shape(positions)?);
+    shape.extend(c.extents(positions));
     shape.extend(&merged[axis + 1..]);
     let element = c.element(data);
     let values = c.cast(values, element)?;
-    let values = broadcast(c, values, &shape)?;
+    let values = c.expand_to(values, &shape)?;
     let placed = place(c, [data, positions, values], axis, if accumulate { "sum" } else { "set" })?;
     let whole = c.tensor(0)?;
-    let shape = c.shape(whole)?;
-    let placed = c.reshape(placed, &shape)?;
+    let shape = c.extents(whole);
+    let placed = c.reshape_to(placed, &shape)?;
     c.finish(placed)
 }
 
@@ -74,9 +66,9 @@ fn placed_elements(c: &mut Call<'_, '_, '_>, updates: Value, combination: &str) 
         let attributes = vec![Attribute::Extents(extents(&along)), Attribute::Int(d as i64), Attribute::Element(ElementType::I64)];
         coordinates.push(c.builder().inst(Op::Iota, &[], attributes)?[0]);
     }
-    let extents = if shape.is_empty() { vec![1] } else { shape.clone() };
+    let along = if shape.is_empty() { vec![1] } else { shape.clone() };
     let coordinates = if shape.is_empty() { vec![index] } else { coordinates };
-    let positions = flattened(c, &coordinates, &extents)?;
+    let positions = flattened(c, &coordinates, &extents(&along))?;
     let (count, total) = (target.iter().product(), shape.iter().product());
     let (positions, updates) = (c.reshape(positions, &[count])?, c.reshape(updates, &[count])?);
     let data = c.reshape(data, &[total])?;
@@ -103,7 +95,7 @@ fn scatter_number(c: &mut Call<'_, '_, '_>) -> Outcome {
     let element = c.element(data);
     let target = c.shape(index)?;
     let one = c.graph().numbers(element, &[], &[number.to_scalar(element)])?;
-    let updates = broadcast(c, one, &target)?;
+    let updates = c.expand_to(one, &extents(&target))?;
     placed_elements(c, updates, "set")
 }
 

@@ -21,7 +21,7 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
 /// Scale and zero point, arguments 1 and 2, as tensors or numbers that broadcast over the input.
 fn parameters(c: &mut Call<'_, '_, '_>, x: Value, axis: Option<usize>) -> Result<[Operand; 2], Fault> {
     let scale = c.operand(1)?;
-    let zero_point = if c.is_none(2)? { Operand::Number(super::super::translate::Number::Int(0)) } else { c.operand(2)? };
+    let zero_point = if c.is_none(2)? { Operand::Number(super::super::registers::Number::Int(0)) } else { c.operand(2)? };
     let mut parameters = [scale, zero_point];
     for parameter in &mut parameters {
         let Operand::Tensor(value) = parameter else { continue };
@@ -139,7 +139,7 @@ fn choose_parameters(c: &mut Call<'_, '_, '_>) -> Outcome {
     })?;
     for (index, value) in [(5, scale), (6, zero_point)] {
         let shape = c.out_form(index)?.shape;
-        let value = c.reshape(value, &shape)?;
+        let value = c.reshape_to(value, &shape)?;
         c.define(index, value)?;
     }
     Ok(())
