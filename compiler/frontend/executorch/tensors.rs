@@ -39,7 +39,7 @@ impl Translator<'_, '_> {
     /// # Errors
     /// When it is one of an enclosing function.
     pub fn localize_index(&self, depth: usize, index: Value) -> Result<Value, Fault> {
-        if depth == self.outer.len() { Ok(index) } else { Err(in_a_branch()) }
+        if depth == self.outer.len() { Ok(self.graph.function().index_root(index)) } else { Err(in_a_branch()) }
     }
 
     /// The tensor in a register.
@@ -79,7 +79,7 @@ impl Translator<'_, '_> {
     }
 
     /// A form whose extents are what is known of them by now.
-    fn resolved(&self, form: &Form<Extent>) -> Form<Extent> {
+    pub fn resolved(&self, form: &Form<Extent>) -> Form<Extent> {
         let function = self.graph.function();
         Form { shape: form.shape.iter().map(|&extent| function.resolved(extent)).collect(), ..form.clone() }
     }

@@ -349,7 +349,7 @@ impl<'m> Call<'_, '_, 'm> {
     /// # Errors
     /// When it is no tensor.
     pub fn out_form(&self, index: usize) -> Result<Form<Extent>, Fault> {
-        Ok(self.translator.handle(self.register(index)?)?.form.clone())
+        Ok(self.translator.resolved(&self.translator.handle(self.register(index)?)?.form))
     }
 
     /// Defines a result, converted to its element type.
