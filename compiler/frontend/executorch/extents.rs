@@ -173,9 +173,9 @@ impl Translator<'_, '_> {
         let Some((word, [a, b])) = operation_of(self.graph.function(), index) else { return false };
         let function = self.graph.function();
         match (word, number(function, a), number(function, b)) {
-            (operation::ADD, None, Some(c)) => self.fix(a, n - c),
-            (operation::ADD, Some(c), None) => self.fix(b, n - c),
-            (operation::SUBTRACT, None, Some(c)) => self.fix(a, n + c),
+            (operation::ADD, None, Some(c)) => n.checked_sub(c).is_some_and(|n| self.fix(a, n)),
+            (operation::ADD, Some(c), None) => n.checked_sub(c).is_some_and(|n| self.fix(b, n)),
+            (operation::SUBTRACT, None, Some(c)) => n.checked_add(c).is_some_and(|n| self.fix(a, n)),
             (operation::MULTIPLY, None, Some(c)) if c > 0 && n % c == 0 => self.fix(a, n / c),
             (operation::MULTIPLY, Some(c), None) if c > 0 && n % c == 0 => self.fix(b, n / c),
             (operation::MAXIMUM, None, Some(c)) if n > c => self.fix(a, n),

@@ -26,6 +26,8 @@ pub mod reader;
 mod registers;
 mod shared;
 mod tensors;
+#[cfg(test)]
+mod tests;
 mod translate;
 
 use super::{Bound, LoadOptions};
@@ -60,24 +62,32 @@ fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec
     let data = options.data.iter().map(open).collect::<Result<_, _>>().map_err(|fault| vec![fault])?;
     let mut shared = shared::Shared::new(file, options, data);
     check_bounds(&shared.bounds, &plans)?;
-    for _ in 0..MOST_TRANSLATIONS {
-        shared.begin_again();
-        let translated = translate(&mut shared, &plans);
-        if !shared.renewed {
-            let (module, more) = translated;
-            faults.extend(more.into_iter().filter(|fault| all_known || fault.kind == Kind::Unsupported));
-            return if faults.is_empty() { Ok(module) } else { Err(faults) };
-        }
-    }
-    let message = "the extents of the inputs depend on each other in too many ways";
-    Err(vec![Diagnostic::new(420, Kind::Unsupported, message).help("give the shapes of the inputs: --shape in0=…")])
+    let (module, more) = translate(&mut shared, &plans).map_err(|fault| vec![fault])?;
+    faults.extend(more.into_iter().filter(|fault| all_known || fault.kind == Kind::Unsupported));
+    if faults.is_empty() { Ok(module) } else { Err(faults) }
 }
 
 /// How often a program is translated again with what was found to hold of its inputs' extents.
 const MOST_TRANSLATIONS: usize = 64;
 
-/// The module of all methods, and everything that is wrong in them.
-fn translate(shared: &mut shared::Shared, plans: &[Plan]) -> (Module, Vec<Diagnostic>) {
+/// The module of all methods, and everything that is wrong in them. What is found to hold of the inputs' extents holds from the beginning: the
+/// methods are translated until nothing more is found.
+///
+/// # Errors
+/// When that takes too long.
+fn translate(shared: &mut shared::Shared, plans: &[Plan]) -> Result<(Module, Vec<Diagnostic>), Diagnostic> {
+    for _ in 0..MOST_TRANSLATIONS {
+        shared.begin_again();
+        let translated = translate_once(shared, plans);
+        if !shared.renewed {
+            return Ok(translated);
+        }
+    }
+    let message = "the extents of the inputs depend on each other in too many ways";
+    Err(Diagnostic::new(420, Kind::Unsupported, message).help("give the shapes of the inputs: --shape in0=…"))
+}
+
+fn translate_once(shared: &mut shared::Shared, plans: &[Plan]) -> (Module, Vec<Diagnostic>) {
     let mut module = Module::default();
     let mut imported = ImportedPlan::default();
     let mut faults = Vec::new();
