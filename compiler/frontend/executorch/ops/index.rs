@@ -183,30 +183,30 @@ pub(super) fn flattened(c: &mut Call<'_, '_, '_>, indices: &[Value], extents: &[
 /// Element `[i, j, …]` of the result is the element whose coordinate along one dimension is the index tensor's `[i, j, …]`.
 fn gather_elements(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (mut data, mut indices) = (c.tensor(0)?, c.tensor(2)?);
-    let target = c.shape(indices)?;
-    let rank = c.shape(data)?.len();
+    let (shape, target) = (c.extents(data), c.extents(indices));
+    let rank = shape.len();
     let axis = c.axis(c.int(1)?, rank)?;
     if rank == 0 || target.is_empty() {
-        let (count, flat) = (target.iter().product(), c.shape(data)?.iter().product());
-        (data, indices) = (c.reshape(data, &[flat])?, c.reshape(indices, &[count])?);
+        let (count, flat) = (c.graph().product(&target)?, c.graph().product(&shape)?);
+        (data, indices) = (c.reshape_to(data, &[flat])?, c.reshape_to(indices, &[count])?);
         let picked = pick(c, data, indices, 0, 0)?;
-        let picked = c.reshape(picked, &target)?;
+        let picked = c.reshape_to(picked, &target)?;
         return c.finish(picked);
     }
     if target.len() != rank {
         return Err(Fault::invalid("the index has another rank").expected(rank.to_string(), target.len().to_string()));
     }
     let mut kept = target.clone();
-    kept[axis] = c.shape(data)?[axis];
-    let data = c.builder().slice(data, extents(&vec![0; rank]), extents(&kept), vec![1; rank])?;
+    kept[axis] = shape[axis];
+    let data = c.graph().slice(data, &extents(&vec![0; rank]), &kept, &vec![1; rank])?;
     let mut permutation: Vec<usize> = (0..rank).filter(|&d| d != axis).collect();
     permutation.push(axis);
     let (data, indices) = (c.transpose(data, &permutation)?, c.transpose(indices, &permutation)?);
-    let lead: u64 = permutation[..rank - 1].iter().map(|&d| target[d]).product();
-    let (data, flat) = (c.reshape(data, &[lead, kept[axis]])?, c.reshape(indices, &[lead, target[axis]])?);
+    let moved: Vec<Extent> = permutation.iter().map(|&d| target[d]).collect();
+    let lead = c.graph().product(&moved[..rank - 1])?;
+    let (data, flat) = (c.reshape_to(data, &[lead, kept[axis]])?, c.reshape_to(indices, &[lead, target[axis]])?);
     let picked = pick(c, data, flat, 1, 1)?;
-    let moved: Vec<u64> = permutation.iter().map(|&d| target[d]).collect();
-    let picked = c.reshape(picked, &moved)?;
+    let picked = c.reshape_to(picked, &moved)?;
     let picked = c.transpose(picked, &inverse(&permutation))?;
     c.finish(picked)
 }

@@ -28,7 +28,7 @@ fn parameters(c: &mut Call<'_, '_, '_>, x: Value, axis: Option<usize>) -> Result
         let shape = match axis {
             None => vec![],
             Some(argument) => {
-                let rank = c.shape(x)?.len();
+                let rank = c.rank(x);
                 let axis = c.axis(c.int(argument)?, rank)?;
                 let mut shape = vec![1; rank];
                 *shape.get_mut(axis).ok_or_else(|| Fault::invalid("a scalar has no channels"))? = c.shape(*value)?.iter().product();
@@ -115,7 +115,7 @@ fn choose_parameters(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (low, high, eps) = (c.int(1)?, c.int(2)?, c.double(3)?);
     let ty = ElementType::F32;
     let x = c.cast(x, ty)?;
-    let axes: Vec<usize> = (0..c.shape(x)?.len()).collect();
+    let axes: Vec<usize> = (0..c.rank(x)).collect();
     let (smallest, largest) = (super::reduce::reduce(c, x, "min", &axes, false)?, super::reduce::reduce(c, x, "max", &axes, false)?);
     let scale = c.map(&[smallest, largest], |b, n| {
         let zero = b.constant(Scalar::f32(0.0));
