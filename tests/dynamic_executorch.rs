@@ -184,7 +184,8 @@ fn bounds_narrow_and_shapes_fix() {
     // The other input is as long: its bound follows.
     let Some((path, module)) = sound("llama_tiny_dyn", &narrow) else { return };
     let function = &module.functions[module.methods[0].function];
-    let highs: Vec<i64> = function.params.iter().take(2).map(|&p| function.interval(*function.tensor(p).shape.last().unwrap()).high).collect();
+    let highs: Vec<i64> =
+        function.params.iter().take(2).map(|&p| function.interval(*function.tensor(p).shape.last().unwrap()).high).collect();
     assert_eq!(highs, [16, 16]);
     for (port, dimension, most) in [(0, 1, 128), (0, 1, 0), (0, 2, 4), (2, 0, 4)] {
         let options = LoadOptions { bounds: vec![bound(port, dimension, most)], ..LoadOptions::default() };

@@ -1,7 +1,7 @@
 //! What can be wrong with the operands of an operator: variants with their data, of which a front end makes its diagnostic.
 
-use crate::ir::{Extent, TypeError};
 use crate::ir::scalar::ExpressionError;
+use crate::ir::{Extent, TypeError};
 
 /// Why an operator cannot be built.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]

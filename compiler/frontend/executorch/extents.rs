@@ -16,6 +16,9 @@ use super::fault::Fault;
 use super::translate::Translator;
 use crate::ir::{Extent, Function, Interval, Op, Value};
 use crate::operators::Error;
+use crate::operators::graph::Operation;
+use crate::operators::graph::integers::{number, operation_of};
+use std::collections::HashSet;
 
 /// A dimension of an input whose extent is known only when the program runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,17 +29,6 @@ pub struct Measured {
     pub input: usize,
     /// The dimension.
     pub dimension: usize,
-}
-
-/// The positions of index operations in [`crate::ir::op::INDEX_OPERATIONS`].
-mod operation {
-    pub const ADD: u8 = 0;
-    pub const SUBTRACT: u8 = 1;
-    pub const MULTIPLY: u8 = 2;
-    pub const FLOOR_DIVIDE: u8 = 3;
-    pub const CEILING_DIVIDE: u8 = 4;
-    pub const MINIMUM: u8 = 6;
-    pub const MAXIMUM: u8 = 7;
 }
 
 impl Translator<'_, '_> {
@@ -105,9 +97,7 @@ impl Translator<'_, '_> {
     /// Notes what has to hold of inputs for two extents to be equal, which they are not known to be.
     pub fn narrow(&mut self, a: Extent, b: Extent) -> Fault {
         let narrowed = match (a, b) {
-            (Extent::Value(x), Extent::Static(n)) | (Extent::Static(n), Extent::Value(x)) => {
-                i64::try_from(n).is_ok_and(|n| self.fix(x, n))
-            }
+            (Extent::Value(x), Extent::Static(n)) | (Extent::Static(n), Extent::Value(x)) => i64::try_from(n).is_ok_and(|n| self.fix(x, n)),
             (Extent::Value(x), Extent::Value(y)) => self.intersect(x, y),
             _ => false,
         };
@@ -150,71 +140,73 @@ impl Translator<'_, '_> {
     }
 
     /// Makes an index the same number in every call; whether something follows from it for the inputs.
-    fn fix(&mut self, index: Value, n: i64) -> bool {
-        let interval = self.graph.interval(Extent::Value(index));
-        if !(interval.low..=interval.high).contains(&n) {
-            return false;
-        }
-        if let Some(measured) = self.measured(index) {
-            return self.note(measured, Interval::exactly(n));
-        }
-        let function = self.graph.function();
-        if interval.high == n {
-            let mut inputs = Vec::new();
-            if grows_with(function, index, &mut inputs) && !inputs.is_empty() {
-                let mut noted = false;
-                for input in inputs {
-                    let high = self.graph.interval(Extent::Value(input)).high;
-                    noted |= self.measured(input).is_some_and(|measured| self.note(measured, Interval::exactly(high)));
-                }
-                return noted;
+    fn fix(&mut self, mut index: Value, mut n: i64) -> bool {
+        loop {
+            let interval = self.graph.interval(Extent::Value(index));
+            if !(interval.low..=interval.high).contains(&n) {
+                return false;
+            }
+            if let Some(measured) = self.measured(index) {
+                return self.note(measured, Interval::exactly(n));
+            }
+            if interval.high == n
+                && let Some(inputs) = grows_with(self.graph.function(), index)
+            {
+                return self.note_bounds(&inputs);
+            }
+            match undone(self.graph.function(), index, n) {
+                Some((operand, number)) => (index, n) = (operand, number),
+                None => return false,
             }
         }
-        let Some((word, [a, b])) = operation_of(self.graph.function(), index) else { return false };
-        let function = self.graph.function();
-        match (word, number(function, a), number(function, b)) {
-            (operation::ADD, None, Some(c)) => n.checked_sub(c).is_some_and(|n| self.fix(a, n)),
-            (operation::ADD, Some(c), None) => n.checked_sub(c).is_some_and(|n| self.fix(b, n)),
-            (operation::SUBTRACT, None, Some(c)) => n.checked_add(c).is_some_and(|n| self.fix(a, n)),
-            (operation::MULTIPLY, None, Some(c)) if c > 0 && n % c == 0 => self.fix(a, n / c),
-            (operation::MULTIPLY, Some(c), None) if c > 0 && n % c == 0 => self.fix(b, n / c),
-            (operation::MAXIMUM, None, Some(c)) if n > c => self.fix(a, n),
-            _ => false,
+    }
+
+    /// Notes that extents are always at their bounds.
+    fn note_bounds(&mut self, inputs: &[Value]) -> bool {
+        let mut noted = false;
+        for &input in inputs {
+            let high = self.graph.interval(Extent::Value(input)).high;
+            noted |= self.measured(input).is_some_and(|measured| self.note(measured, Interval::exactly(high)));
         }
+        noted
     }
 }
 
-/// The operation that defines an index, and its operands.
-fn operation_of(function: &Function, index: Value) -> Option<(u8, [Value; 2])> {
-    let data = &function.insts[function.defining_inst(index)?];
-    match (data.op, data.attributes.first()) {
-        (Op::IndexBinary, Some(crate::ir::Attribute::Word(word))) => Some((*word, [data.operands[0], data.operands[1]])),
+/// The one operand of an index that is not known, and what it is if the index is `n`.
+fn undone(function: &Function, index: Value, n: i64) -> Option<(Value, i64)> {
+    let (operation, [a, b]) = operation_of(function, index)?;
+    match (operation, number(function, a), number(function, b)) {
+        (Operation::Add, None, Some(c)) => Some((a, n.checked_sub(c)?)),
+        (Operation::Add, Some(c), None) => Some((b, n.checked_sub(c)?)),
+        (Operation::Subtract, None, Some(c)) => Some((a, n.checked_add(c)?)),
+        (Operation::Multiply, None, Some(c)) if c > 0 && n % c == 0 => Some((a, n / c)),
+        (Operation::Multiply, Some(c), None) if c > 0 && n % c == 0 => Some((b, n / c)),
+        (Operation::Maximum, None, Some(c)) if n > c => Some((a, n)),
         _ => None,
     }
 }
 
-/// The number that an index always is.
-fn number(function: &Function, index: Value) -> Option<i64> {
-    let interval = function.interval(Extent::Value(index));
-    (interval.low == interval.high).then_some(interval.low)
-}
-
-/// Whether an index is at its largest only when all the extents that it is computed from are; these.
-fn grows_with(function: &Function, index: Value, inputs: &mut Vec<Value>) -> bool {
-    use operation::{ADD, CEILING_DIVIDE, FLOOR_DIVIDE, MAXIMUM, MINIMUM, MULTIPLY, SUBTRACT};
-    let index = function.index_root(index);
-    if number(function, index).is_some() {
-        return true;
+/// The extents of inputs that an index is computed from, if it is at its largest only when all of them are.
+fn grows_with(function: &Function, index: Value) -> Option<Vec<Value>> {
+    use Operation::{Add, CeilingDivide, FloorDivide, Maximum, Minimum, Modulo, Multiply, Subtract};
+    let (mut open, mut seen, mut inputs) = (vec![index], HashSet::new(), Vec::new());
+    while let Some(index) = open.pop() {
+        let index = function.index_root(index);
+        if number(function, index).is_some() || !seen.insert(index) {
+            continue;
+        }
+        let Some((operation, [a, b])) = operation_of(function, index) else {
+            // What a tensor holds is no extent.
+            let is_extent = function.defining_inst(index).is_some_and(|inst| function.insts[inst].op == Op::ExtentOf);
+            inputs.push(is_extent.then_some(index)?);
+            continue;
+        };
+        match operation {
+            Add | Multiply | Minimum => {}
+            Subtract | FloorDivide | CeilingDivide | Maximum if number(function, b).is_some() => {}
+            Subtract | FloorDivide | CeilingDivide | Maximum | Modulo => return None,
+        }
+        open.extend([a, b]);
     }
-    let Some((word, [a, b])) = operation_of(function, index) else {
-        let is_extent = function.defining_inst(index).is_some_and(|inst| function.insts[inst].op == Op::ExtentOf);
-        inputs.push(index);
-        return is_extent;
-    };
-    let grows = match word {
-        ADD | MULTIPLY | MINIMUM => true,
-        SUBTRACT | FLOOR_DIVIDE | CEILING_DIVIDE | MAXIMUM => number(function, b).is_some(),
-        _ => false,
-    };
-    grows && grows_with(function, a, inputs) && grows_with(function, b, inputs)
+    Some(inputs)
 }

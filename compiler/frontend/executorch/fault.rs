@@ -1,8 +1,8 @@
 //! What goes wrong while an instruction is translated.
 
 use crate::diagnostic::{Diagnostic, Kind};
-use crate::ir::{Extent, TypeError};
 use crate::ir::scalar::ExpressionError;
+use crate::ir::{Extent, TypeError};
 use crate::operators::Error;
 
 /// Why an instruction has no translation.

@@ -10,9 +10,7 @@ use super::registers::{Handle, Place, Register};
 use super::shared::{Shared, add_row_major};
 use super::translate::Translator;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{
-    Attribute, Constant, ImportedMethodPlan, Method, Module, Op, Placement, Port, State, StateData, TensorType, Type, Value,
-};
+use crate::ir::{Attribute, Constant, ImportedMethodPlan, Method, Module, Op, Placement, Port, State, StateData, TensorType, Type, Value};
 use std::rc::Rc;
 
 /// A method and the plan that came with it.

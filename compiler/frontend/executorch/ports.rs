@@ -67,7 +67,9 @@ fn intervals(t: &Translator<'_, '_>, input: usize, meta: &TensorMeta) -> Result<
         let fits = shape.len() == bounds.len() && shape.iter().zip(bounds).all(|(n, bound)| n <= bound);
         if !meta.dynamic || !fits {
             let most = if meta.dynamic { "at most " } else { "" };
-            return Err(Fault::invalid("the shape chosen does not fit the input").expected(format!("{most}{bounds:?}"), format!("{shape:?}")));
+            return Err(
+                Fault::invalid("the shape chosen does not fit the input").expected(format!("{most}{bounds:?}"), format!("{shape:?}"))
+            );
         }
     }
     let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
@@ -79,8 +81,7 @@ fn intervals(t: &Translator<'_, '_>, input: usize, meta: &TensorMeta) -> Result<
     for bound in t.shared.bounds.iter().filter(|bound| !bound.is_output && bound.port == input && meta.dynamic) {
         let most = bounds.get(bound.dimension).copied().ok_or_else(|| {
             let message = format!("a bound is given for dimension {} of input {input}", bound.dimension);
-            Diagnostic::new(320, Kind::Usage, message)
-                .expected(format!("a dimension below {}", bounds.len()), bound.dimension.to_string())
+            Diagnostic::new(320, Kind::Usage, message).expected(format!("a dimension below {}", bounds.len()), bound.dimension.to_string())
         })?;
         if !(1..=most).contains(&bound.most) {
             let message = format!("the bound of dimension {} of input {input} is not within the program's", bound.dimension);

@@ -138,12 +138,12 @@ impl Translator<'_, '_> {
     /// Gives a dynamic tensor another shape within its bound. One of a known shape has that: what is written there is then of that shape too.
     fn resize(&mut self, register: usize, form: &Form<Extent>) -> Result<(), Fault> {
         let wrong = |bound: &[u64]| {
-            Fault::invalid("the result has another shape than the operator gives")
-                .expected(shape_text(&form.shape), format!("{bound:?}"))
+            Fault::invalid("the result has another shape than the operator gives").expected(shape_text(&form.shape), format!("{bound:?}"))
         };
         let EValue::Tensor(meta) = &self.plan.values[register] else { return Err(wrong(&[])) };
         let known = form.known();
-        if form.shape.len() != meta.form.shape.len() || known.as_ref().is_some_and(|form| !meta.dynamic || form.bytes() > meta.form.bytes()) {
+        if form.shape.len() != meta.form.shape.len() || known.as_ref().is_some_and(|form| !meta.dynamic || form.bytes() > meta.form.bytes())
+        {
             return Err(wrong(&meta.form.shape));
         }
         if !meta.dynamic {

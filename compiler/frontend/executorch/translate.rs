@@ -183,4 +183,3 @@ impl<'a, 'm> Translator<'a, 'm> {
         }
     }
 }
-

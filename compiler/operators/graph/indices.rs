@@ -25,6 +25,16 @@ pub enum Operation {
     Maximum = 7,
 }
 
+impl Operation {
+    const ALL: [Self; 8] =
+        [Self::Add, Self::Subtract, Self::Multiply, Self::FloorDivide, Self::CeilingDivide, Self::Modulo, Self::Minimum, Self::Maximum];
+
+    /// The operation at a position of the table.
+    pub fn from_word(word: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(word)).copied()
+    }
+}
+
 /// An extent, or why there is none.
 type Computed = Result<Extent, Error>;
 

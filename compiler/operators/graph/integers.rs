@@ -43,8 +43,8 @@ impl Graph<'_> {
     /// a − b, where what is known only at run time cancels so that a number or one extent is left.
     pub fn difference(&self, a: Extent, b: Extent) -> Option<Extent> {
         let mut sum = Sum::default();
-        sum.add(self.function(), a, 1, 0)?;
-        sum.add(self.function(), b, -1, 0)?;
+        sum.add(self.function(), a, 1)?;
+        sum.add(self.function(), b, -1)?;
         sum.terms.retain(|_, factor| *factor != 0);
         match (sum.constant, sum.terms.len(), sum.terms.first_key_value()) {
             (n, 0, _) => u64::try_from(n).ok().map(Extent::Static),
@@ -78,19 +78,36 @@ impl Graph<'_> {
     }
 }
 
+/// The operation that defines an index, and its operands.
+pub fn operation_of(function: &Function, index: Value) -> Option<(Operation, [Value; 2])> {
+    let data = &function.insts[function.defining_inst(index)?];
+    match (data.op, data.attributes.first()) {
+        (Op::IndexBinary, Some(Attribute::Word(word))) => Some((Operation::from_word(*word)?, [data.operands[0], data.operands[1]])),
+        _ => None,
+    }
+}
+
+/// The number that an index always is.
+pub fn number(function: &Function, index: Value) -> Option<i64> {
+    let interval = function.interval(Extent::Value(index));
+    (interval.low == interval.high).then_some(interval.low)
+}
+
 /// A number and multiples of indices.
 #[derive(Default)]
 struct Sum {
     constant: i64,
     terms: BTreeMap<Value, i64>,
+    /// Operations that were followed.
+    followed: usize,
 }
 
-/// Sums of sums are followed so deep.
-const MAX_DEPTH: usize = 32;
+/// So many operations of a sum are followed; what is beyond is a term as a whole.
+const MOST_FOLLOWED: usize = 64;
 
 impl Sum {
     /// Adds a multiple of an extent. `None` beyond 64 bits.
-    fn add(&mut self, function: &Function, extent: Extent, factor: i64, depth: usize) -> Option<()> {
+    fn add(&mut self, function: &Function, extent: Extent, factor: i64) -> Option<()> {
         let index = match function.resolved(extent) {
             Extent::Static(n) => {
                 self.constant = self.constant.checked_add(i64::try_from(n).ok()?.checked_mul(factor)?)?;
@@ -98,33 +115,23 @@ impl Sum {
             }
             Extent::Value(index) => index,
         };
-        let known = |value: Value| {
-            let interval = function.interval(Extent::Value(value));
-            (interval.low == interval.high).then_some(interval.low)
-        };
-        if let Some(n) = known(index) {
+        if let Some(n) = number(function, index) {
             self.constant = self.constant.checked_add(n.checked_mul(factor)?)?;
             return Some(());
         }
-        let data = function.defining_inst(index).map(|inst| &function.insts[inst]).filter(|data| data.op == Op::IndexBinary && depth < MAX_DEPTH);
-        let Some((word, &[a, b])) = data.and_then(|data| Some((data.attributes.first()?, <&[Value; 2]>::try_from(&data.operands[..]).ok()?))) else {
+        let Some((operation, [a, b])) = operation_of(function, index).filter(|_| self.followed < MOST_FOLLOWED) else {
             return self.term(index, factor);
         };
-        let mut both = |x: i64, y: i64| {
-            self.add(function, Extent::Value(a), x, depth + 1)?;
-            self.add(function, Extent::Value(b), y, depth + 1)
+        self.followed += 1;
+        let [x, y] = match (operation, number(function, a), number(function, b)) {
+            (Operation::Add, _, _) => [factor, factor],
+            (Operation::Subtract, _, _) => [factor, factor.checked_neg()?],
+            (Operation::Multiply, _, Some(n)) => return self.add(function, Extent::Value(a), factor.checked_mul(n)?),
+            (Operation::Multiply, Some(n), _) => return self.add(function, Extent::Value(b), factor.checked_mul(n)?),
+            _ => return self.term(index, factor),
         };
-        match (word, known(a), known(b)) {
-            (Attribute::Word(word), _, _) if *word == Operation::Add as u8 => both(factor, factor),
-            (Attribute::Word(word), _, _) if *word == Operation::Subtract as u8 => both(factor, factor.checked_neg()?),
-            (Attribute::Word(word), _, Some(n)) if *word == Operation::Multiply as u8 => {
-                self.add(function, Extent::Value(a), factor.checked_mul(n)?, depth + 1)
-            }
-            (Attribute::Word(word), Some(n), _) if *word == Operation::Multiply as u8 => {
-                self.add(function, Extent::Value(b), factor.checked_mul(n)?, depth + 1)
-            }
-            _ => self.term(index, factor),
-        }
+        self.add(function, Extent::Value(a), x)?;
+        self.add(function, Extent::Value(b), y)
     }
 
     fn term(&mut self, index: Value, factor: i64) -> Option<()> {

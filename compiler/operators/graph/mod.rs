@@ -10,7 +10,7 @@ mod constants;
 pub mod elements;
 mod fold;
 mod indices;
-mod integers;
+pub mod integers;
 mod movement;
 mod ranges;
 #[cfg(test)]

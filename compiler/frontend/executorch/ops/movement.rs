@@ -146,9 +146,8 @@ fn position(c: &mut Call<'_, '_, '_>, x: Value, axis: usize, index: Whole, end_a
         (Whole::Known(index), Extent::Static(extent)) => {
             let counted = if index < 0 { index.saturating_add(extent.min(i64::MAX as u64) as i64) } else { index };
             let found = u64::try_from(counted).ok().filter(|&n| n < extent || end_allowed && n == extent);
-            let found = found.ok_or_else(|| {
-                Fault::invalid("an index is out of range").expected(format!("less than {extent}"), index.to_string())
-            });
+            let found =
+                found.ok_or_else(|| Fault::invalid("an index is out of range").expected(format!("less than {extent}"), index.to_string()));
             return found.map(Extent::Static);
         }
         (Whole::Known(index), _) if index >= 0 => return Ok(Extent::Static(index as u64)),

@@ -83,7 +83,11 @@ fn set_loaded(c: &mut Call<'_, '_, '_>, index: usize, value: Value) -> Outcome {
 }
 
 /// Arithmetic on floats that are known when the program runs.
-fn floats(c: &mut Call<'_, '_, '_>, count: usize, operation: impl FnOnce(&mut ExpressionBuilder, &[Node]) -> Result<Node, Fault>) -> Outcome {
+fn floats(
+    c: &mut Call<'_, '_, '_>,
+    count: usize,
+    operation: impl FnOnce(&mut ExpressionBuilder, &[Node]) -> Result<Node, Fault>,
+) -> Outcome {
     let mut operands = Vec::with_capacity(count);
     for i in 0..count {
         operands.push(c.operand(i)?);
