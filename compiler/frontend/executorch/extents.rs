@@ -76,7 +76,7 @@ impl Translator<'_, '_> {
                 self.equate(Extent::Value(y), Extent::Static(from.known / to.known))
             }
             (&[x], &[y]) if from.known == to.known => self.equate(Extent::Value(x), Extent::Value(y)),
-            (many, []) => self.fill_at_bounds(&many.to_vec(), from.known, to.known),
+            (many, []) => self.fill_at_bounds(many, from.known, to.known),
             _ => Ok(()),
         }
     }
