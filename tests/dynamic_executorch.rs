@@ -18,8 +18,11 @@ use std::sync::Arc;
 /// Sums are taken in another order than PyTorch's; the rest is rounding of the mathematical functions.
 const FLOAT_TOLERANCE: f64 = 1e-5;
 
-/// What varies of each program: input, dimension, bound. All else was found to be fixed by its operators.
-const VARYING: [(&str, &[(usize, usize, i64)]); 4] = [
+/// Input, dimension, bound.
+type Varying = &'static [(usize, usize, i64)];
+
+/// What varies of each program. All else was found to be fixed by its operators.
+const VARYING: [(&str, Varying); 4] = [
     ("dyn_batch", &[(0, 0, 8)]),
     ("dyn_seq", &[(0, 1, 32)]),
     ("etllama_dyn", &[(0, 1, 127)]),
