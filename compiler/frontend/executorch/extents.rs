@@ -13,23 +13,13 @@
 //! What is found while a program is translated holds for all of it. So it is noted, and the program is translated again.
 
 use super::fault::Fault;
+use super::registers::Measured;
 use super::translate::Translator;
 use crate::ir::{Extent, Function, Interval, Op, Value};
 use crate::operators::Error;
 use crate::operators::graph::Operation;
 use crate::operators::graph::integers::{number, operation_of};
 use std::collections::HashSet;
-
-/// A dimension of an input whose extent is known only when the program runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Measured {
-    /// The extent.
-    pub index: Value,
-    /// The number of the input.
-    pub input: usize,
-    /// The dimension.
-    pub dimension: usize,
-}
 
 impl Translator<'_, '_> {
     /// Requires two extents to be equal.

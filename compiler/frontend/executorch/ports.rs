@@ -1,11 +1,10 @@
 //! The inputs and outputs of a method.
 
 use super::effects::range_in_file;
-use super::extents::Measured;
 use super::fault::Fault;
 use super::memory::{Area, ByteRange};
 use super::program::{EValue, Form, TensorMeta};
-use super::registers::{Number, Register};
+use super::registers::{Measured, Number, Register};
 use super::translate::Translator;
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::{ElementType, Extent, Interval, Port, Scalar, TensorType, Type, Value};

@@ -5,12 +5,11 @@
 
 use super::control::Flow;
 use super::effects::effects;
-use super::extents::Measured;
 use super::fault::Fault;
 use super::memory::{Content, Memory};
 use super::ops;
 use super::program::{Instruction, Plan};
-use super::registers::{Environment, Register, initial_register};
+use super::registers::{Environment, Measured, Register, initial_register};
 use super::shared::Shared;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Function, Module, Placement, Source, SourceData, Value};
