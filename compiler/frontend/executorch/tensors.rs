@@ -96,6 +96,25 @@ impl Translator<'_, '_> {
         }
     }
 
+    /// The shape of a tensor register. Until a dynamic tensor is written it has none: the file gives a bound.
+    ///
+    /// # Errors
+    /// When the register is no tensor, or a dynamic one that was not written.
+    pub fn shape_of(&self, register: usize) -> Result<Vec<Extent>, Fault> {
+        let handle = self.handle(register)?;
+        if let (EValue::Tensor(meta), Some(range)) = (&self.plan.values[register], handle.range())
+            && meta.dynamic
+            && range.start < range.end
+        {
+            for piece in self.environment.memory.pieces(ByteRange { end: range.start + 1, ..range })? {
+                if let Content::Unavailable(fault) = piece.content {
+                    return Err(fault);
+                }
+            }
+        }
+        Ok(self.resolved(&handle.form).shape)
+    }
+
     /// Writes a tensor to a register's memory.
     ///
     /// # Errors

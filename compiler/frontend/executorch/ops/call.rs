@@ -352,6 +352,14 @@ impl<'m> Call<'_, '_, 'm> {
         Ok(self.translator.resolved(&self.translator.handle(self.register(index)?)?.form))
     }
 
+    /// The shape of a tensor argument, which need not be read for it.
+    ///
+    /// # Errors
+    /// When it is no tensor, or has no shape yet.
+    pub fn shape_of(&self, index: usize) -> Result<Vec<Extent>, Fault> {
+        self.translator.shape_of(self.register(index)?)
+    }
+
     /// Defines a result, converted to its element type.
     ///
     /// # Errors

@@ -30,7 +30,7 @@ enum Size {
 
 fn filled(c: &mut Call<'_, '_, '_>, size: Size, number: Number) -> Outcome {
     let shape = match size {
-        Size::Like => c.out_form(0)?.shape,
+        Size::Like => c.shape_of(0)?,
         Size::List => {
             let list = c.wholes(0)?;
             list.into_iter().map(|item| c.extent(item)).collect::<Result<_, _>>()?

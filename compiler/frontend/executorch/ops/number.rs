@@ -229,7 +229,7 @@ fn whole(c: &mut Call<'_, '_, '_>, round: fn(f64) -> f64) -> Outcome {
 
 /// An extent of a tensor.
 fn size(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let shape = c.out_form(0)?.shape;
+    let shape = c.shape_of(0)?;
     let axis = c.axis(c.int(1)?, shape.len())?;
     let extent = *shape.get(axis).ok_or_else(|| Fault::invalid("a scalar has no sizes"))?;
     set_extent(c, 2, extent)
@@ -237,7 +237,7 @@ fn size(c: &mut Call<'_, '_, '_>) -> Outcome {
 
 /// The number of elements of a tensor.
 fn elements(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let shape = c.out_form(0)?.shape;
+    let shape = c.shape_of(0)?;
     let count = c.graph().product(&shape)?;
     set_extent(c, 1, count)
 }

@@ -98,7 +98,8 @@ fn alias(c: &mut Call<'_, '_, '_>) -> Outcome {
     if place != handle.form.element {
         return Err(Fault::invalid("the view has another element type").expected(handle.form.element.to_string(), place.to_string()));
     }
-    let shape = target(c, &list, &handle.form.shape)?;
+    let from = c.shape_of(0)?;
+    let shape = target(c, &list, &from)?;
     if let Place::Constant(_) = handle.place {
         let x = c.tensor(0)?;
         let y = c.reshape_to(x, &shape)?;
@@ -232,7 +233,7 @@ fn copy_in_place(c: &mut Call<'_, '_, '_>) -> Outcome {
 }
 
 fn broadcast_source(c: &mut Call<'_, '_, '_>, source: usize) -> Result<Value, Fault> {
-    let (x, shape) = (c.tensor(source)?, c.out_form(0)?.shape);
+    let (x, shape) = (c.tensor(source)?, c.shape_of(0)?);
     c.expand_to(x, &shape)
 }
 
