@@ -90,7 +90,7 @@ fn bundles_hold_a_program_and_cases_that_it_passes() {
 }
 
 /// What the front end does not do yet. Every other portable program of the corpus loads and matches.
-const UNSUPPORTED: [&str; 17] = [
+const UNSUPPORTED: [&str; 18] = [
     "aten::_cdist_forward.out",
     "aten::acos.out",
     "aten::asin.out",
@@ -104,7 +104,8 @@ const UNSUPPORTED: [&str; 17] = [
     "aten::scatter.src_out",
     "aten::scatter_add.out",
     "aten::topk.values",
-    "inputs of dynamic shape",
+    "llama::custom_sdpa.out",
+    "llama::update_cache.out",
     "constants in another file",
     "a loop that ends depending on data",
     "indexing by truth values",
@@ -112,7 +113,7 @@ const UNSUPPORTED: [&str; 17] = [
 
 #[test]
 fn every_other_portable_program_matches_or_names_what_is_missing() {
-    for (folder, least) in [("executorch", 26), ("executorch_ops", 601)] {
+    for (folder, least) in [("executorch", 32), ("executorch_ops", 601)] {
         let programs = programs(folder, |name| name.ends_with(".portable"));
         let (mut matching, mut failures, count) = (0, Vec::new(), programs.len());
         for program in programs {
@@ -129,7 +130,7 @@ fn every_other_portable_program_matches_or_names_what_is_missing() {
     }
 }
 
-/// Dynamic inputs get a shape at compile time; one module a recorded shape.
+/// Dynamic inputs may be given a shape at compile time; one module a recorded shape.
 #[test]
 fn a_dynamic_program_compiles_for_each_shape_chosen() {
     for program in programs("executorch", |name| name == "dyn_batch.portable") {

@@ -1,7 +1,7 @@
 //! What can be wrong with the operands of an operator: variants with their data, of which a front end makes its diagnostic.
 
-use crate::ir::TypeError;
 use crate::ir::scalar::ExpressionError;
+use crate::ir::{Extent, TypeError};
 
 /// Why an operator cannot be built.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
@@ -27,18 +27,25 @@ pub enum Error {
     /// An extent that is known only at run time would always have to be one number.
     #[error("an extent that is known only when the model runs would always have to be {must_be}")]
     FixedExtent {
+        /// The extent.
+        extent: Extent,
         /// That number.
         must_be: u64,
     },
     /// Two extents that are known only at run time have to be equal, and nothing says so.
     #[error("two extents that are known only when the model runs have to be equal, which is not known")]
-    UnrelatedExtents,
+    UnrelatedExtents {
+        /// One.
+        a: Extent,
+        /// The other one.
+        b: Extent,
+    },
 }
 
 impl Error {
     /// Whether the operands are sound, and it is the compiler that does not go so far.
     pub fn is_limit(&self) -> bool {
-        matches!(self, Self::Expression(_) | Self::DynamicExtent | Self::FixedExtent { .. } | Self::UnrelatedExtents)
+        matches!(self, Self::Expression(_) | Self::DynamicExtent | Self::FixedExtent { .. } | Self::UnrelatedExtents { .. })
     }
 
     /// What the operator takes, and what it was given, where a number or a word says it.
@@ -49,7 +56,7 @@ impl Error {
     /// What a user may do.
     pub fn help(&self) -> Option<&'static str> {
         match self {
-            Self::UnrelatedExtents => Some("extents of inputs that are always equal need the same bound"),
+            Self::UnrelatedExtents { .. } => Some("extents of inputs that are always equal need the same bound"),
             _ => None,
         }
     }

@@ -6,7 +6,8 @@
 use super::fault::Fault;
 use super::graph;
 use super::memory::{Area, ByteRange, Content, Piece};
-use super::translate::{Environment, Handle, Place, Register, Scope, Translator};
+use super::registers::{Environment, Handle, Number, Place, Register};
+use super::translate::{Scope, Translator};
 use crate::ir::{Attribute, Definition, ElementType, Func, Function, Op, Placement, Type, Value, ValueData};
 
 /// How deep branches may nest.
@@ -33,7 +34,6 @@ impl Translator<'_, '_> {
     /// # Errors
     /// When the condition is no truth value, or the jump belongs to a loop on data.
     pub fn jump(&mut self, pc: usize, condition: usize, target: usize) -> Result<usize, Fault> {
-        use super::translate::Number;
         let known = match self.environment.registers[condition] {
             Register::Number(Number::Bool(truth)) => Some(truth),
             Register::Number(Number::Int(n)) => Some(n != 0),
@@ -48,7 +48,7 @@ impl Translator<'_, '_> {
         let value = match &self.environment.registers[condition] {
             Register::Loaded(definition) => {
                 let definition = definition.clone();
-                self.localize(&definition)
+                self.localize(&definition)?
             }
             _ => self.read(condition)?,
         };
@@ -106,21 +106,22 @@ impl Translator<'_, '_> {
         for register in live {
             let handles = [0, 1].map(|i| ways[i].environment.registers[register].clone());
             let [Register::Tensor(a), Register::Tensor(b)] = handles else { continue };
-            if a.form != b.form || self.is_unchanged(register, &a, &b, &ways) {
+            // An extent that is known only when the program runs is one of each way's own.
+            if a.form.known().is_none() || a.form != b.form || self.is_unchanged(register, &a, &b, &ways) {
                 continue;
             }
             let [first, second] = &mut ways;
             if let (Some(x), Some(y)) = (self.read_in(first, register), self.read_in(second, register)) {
                 first.results.push(x);
                 second.results.push(y);
-                let handle = if a == b { a } else { Handle { place: Place::Memory(Area::Private(register), 0), form: a.form } };
+                let handle = if a == b { a } else { Handle { place: Place::Memory(Area::Private(register), 0), ..a } };
                 merges.push(Merge { register, handle });
             }
         }
         self.settle_environment(&ways);
         let results = self.if_instruction(condition, ways)?;
         for (merge, value) in merges.into_iter().zip(results) {
-            let content = self.content(value, merge.handle.form.clone());
+            let content = self.content(value, merge.handle.form.clone(), merge.handle.bytes);
             if let Some(range) = merge.handle.range() {
                 if let Area::Planned(memory_id) = range.area {
                     self.place(value, memory_id, range.start, range.end - range.start);
@@ -204,5 +205,9 @@ impl Translator<'_, '_> {
 
 /// Whether a register holds a value of a function deeper than `depth`.
 fn is_inside(register: &Register, depth: usize) -> bool {
-    matches!(register, Register::Loaded(definition) if definition.depth > depth)
+    match register {
+        Register::Loaded(definition) => definition.depth > depth,
+        Register::Index(of, _) => *of > depth,
+        _ => false,
+    }
 }

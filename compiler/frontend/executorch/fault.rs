@@ -1,8 +1,8 @@
 //! What goes wrong while an instruction is translated.
 
 use crate::diagnostic::{Diagnostic, Kind};
-use crate::ir::TypeError;
 use crate::ir::scalar::ExpressionError;
+use crate::ir::{Extent, TypeError};
 use crate::operators::Error;
 
 /// Why an instruction has no translation.
@@ -10,6 +10,8 @@ use crate::operators::Error;
 pub enum Fault {
     /// Something to report.
     Reported(Diagnostic),
+    /// Two extents that have to be equal, which is not known.
+    Unequal(Extent, Extent),
     /// A consequence of an instruction already reported.
     Consequence,
 }
@@ -29,7 +31,7 @@ impl Fault {
     pub fn expected(self, expected: impl Into<String>, found: impl Into<String>) -> Self {
         match self {
             Self::Reported(diagnostic) => Self::Reported(diagnostic.expected(expected, found)),
-            Self::Consequence => Self::Consequence,
+            other => other,
         }
     }
 
@@ -37,7 +39,7 @@ impl Fault {
     pub fn help(self, help: impl Into<String>) -> Self {
         match self {
             Self::Reported(diagnostic) => Self::Reported(diagnostic.help(help)),
-            Self::Consequence => Self::Consequence,
+            other => other,
         }
     }
 }
@@ -53,6 +55,8 @@ impl From<Error> for Fault {
         let fault = match &error {
             Error::Type(error) => return error.clone().into(),
             Error::Expression(error) => return error.clone().into(),
+            Error::FixedExtent { extent, must_be } => return Self::Unequal(*extent, Extent::Static(*must_be)),
+            Error::UnrelatedExtents { a, b } => return Self::Unequal(*a, *b),
             _ if error.is_limit() => Self::unsupported(error.to_string()),
             _ => Self::invalid(error.to_string()),
         };

@@ -1,21 +1,14 @@
-//! The order of dimensions in memory as a permutation, and functions without what nothing uses.
+//! Functions without what nothing uses.
 
-use super::program::Form;
-use crate::ir::{Function, Op, Value};
+use crate::ir::{Extent, Function, Op, Value};
 use std::collections::HashSet;
-
-/// The order of a form's dimensions in memory as a permutation.
-pub fn order(form: &Form) -> Vec<usize> {
-    match form.layout.order() {
-        Some(order) => order.iter().map(|&d| usize::from(d)).collect(),
-        None => (0..form.shape.len()).collect(),
-    }
-}
 
 /// Leaves out of a function's body what nothing uses: transposed weights above all, whose transpose has met another. Gives the values
 /// that stay.
 pub fn sweep(function: &mut Function) -> HashSet<Value> {
     let mut live: HashSet<Value> = function.params.iter().chain(&function.results).copied().collect();
+    let types = function.params.iter().filter_map(|&param| function.values[param].ty.as_tensor());
+    live.extend(types.flat_map(|ty| &ty.shape).filter_map(|extent| if let Extent::Value(index) = extent { Some(*index) } else { None }));
     let mut kept = Vec::with_capacity(function.body.len());
     for &inst in function.body.iter().rev() {
         let data = &function.insts[inst];

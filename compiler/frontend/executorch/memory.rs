@@ -7,12 +7,14 @@
 //! - *a view*: all bytes of one definition under another shape or dimension order: a reshape, with transposes if need be;
 //! - *parts* of one or more definitions: slices of their bytes joined. The element type must be the same.
 //!
+//! A tensor whose extents are known only when the program runs holds the bytes that it has at its bound. It is read whole: under the same form, or
+//! as a view of as many elements.
+//!
 //! Bytes that nothing wrote, and bytes whose content could not be followed, are named in the fault.
 
 use super::fault::Fault;
-use super::graph;
 use super::program::Form;
-use crate::ir::Value;
+use crate::ir::{Extent, Value};
 use crate::operators::graph::inverse;
 use crate::operators::{Graph, extents};
 use std::collections::BTreeMap;
@@ -53,7 +55,9 @@ pub struct Definition {
     /// The value, in logical order of dimensions.
     pub value: Value,
     /// How it lies in memory.
-    pub form: Form,
+    pub form: Form<Extent>,
+    /// The bytes that it takes there, at its bound where extents are known only when the program runs.
+    pub bytes: u64,
 }
 
 /// What bytes hold.
@@ -151,48 +155,59 @@ pub struct Part {
     /// The whole value.
     pub value: Value,
     /// How the whole value lies in memory.
-    pub form: Form,
+    pub form: Form<Extent>,
+    /// The bytes of the whole value.
+    pub of: u64,
     /// The first byte of the piece within it.
     pub first: u64,
     /// How many.
     pub bytes: u64,
 }
 
+impl Part {
+    fn is_whole(&self) -> bool {
+        self.first == 0 && self.bytes == self.of
+    }
+}
+
 /// Builds the tensor of form `want` that lies in the parts.
 ///
 /// # Errors
-/// When the bytes hold another element type, or an element lies across two parts.
-pub fn assemble(g: &mut Graph<'_>, parts: &[Part], want: &Form) -> Result<Value, Fault> {
-    if let [part] = parts {
-        let whole = part.first == 0 && part.bytes == part.form.bytes();
-        if whole && part.form == *want {
-            return Ok(part.value);
-        }
+/// When the bytes hold another element type, an element lies across two parts, or a part is of a tensor whose extents are not known.
+pub fn assemble(g: &mut Graph<'_>, parts: &[Part], want: &Form<Extent>) -> Result<Value, Fault> {
+    if let [part] = parts
+        && part.is_whole()
+        && part.form == *want
+    {
+        return Ok(part.value);
     }
     if let Some(part) = parts.iter().find(|part| part.form.element != want.element) {
         return Err(Fault::unsupported("reads the bytes of a tensor as another element type")
             .expected(want.element.to_string(), part.form.element.to_string()));
     }
     let joined = match parts {
-        [part] if part.first == 0 && part.bytes == part.form.bytes() => g.transpose(part.value, &graph::order(&part.form))?,
+        [part] if part.is_whole() => g.transpose(part.value, &part.form.order())?,
         [part] => flat_part(g, part)?,
         _ => {
             let flat = parts.iter().map(|part| flat_part(g, part)).collect::<Result<Vec<_>, _>>()?;
             g.concat(&flat, 0)?
         }
     };
-    let physical = g.reshape(joined, &extents(&want.physical_shape()))?;
-    Ok(g.transpose(physical, &inverse(&graph::order(want)))?)
+    let physical = g.reshape(joined, &want.physical_shape())?;
+    Ok(g.transpose(physical, &inverse(&want.order()))?)
 }
 
 /// The elements of a part in the order of memory, as one dimension.
 fn flat_part(g: &mut Graph<'_>, part: &Part) -> Result<Value, Fault> {
-    let size = u64::from(part.form.element.bits() / 8).max(1);
+    let Some(form) = part.form.known() else {
+        return Err(Fault::unsupported("reads a part of a tensor whose extents are known only when the program runs"));
+    };
+    let size = u64::from(form.element.bits() / 8).max(1);
     if !part.first.is_multiple_of(size) || !part.bytes.is_multiple_of(size) {
         return Err(Fault::unsupported("reads a tensor from the middle of an element"));
     }
-    let physical = g.transpose(part.value, &graph::order(&part.form))?;
-    let elements = part.form.elements();
+    let physical = g.transpose(part.value, &form.order())?;
+    let elements = form.elements();
     let flat = g.reshape(physical, &extents(&[elements]))?;
     let count = part.bytes / size;
     if count == elements {
@@ -217,7 +232,8 @@ mod tests {
     fn define(g: &mut Graph<'_>, memory: &mut Memory, start: u64, form: Form) -> Value {
         let value = g.builder.param(Type::Tensor(TensorType::of(form.element, &form.shape)), None);
         let range = range(start, start + form.bytes());
-        memory.write(range, Content::Defined(Rc::new(Definition { depth: 0, value, form })));
+        let bytes = form.bytes();
+        memory.write(range, Content::Defined(Rc::new(Definition { depth: 0, value, form: form.on_extents(), bytes })));
         value
     }
 
@@ -225,9 +241,9 @@ mod tests {
         let mut parts = Vec::new();
         for piece in memory.pieces(range(start, start + want.bytes()))? {
             let Content::Defined(d) = piece.content else { return Err(Fault::Consequence) };
-            parts.push(Part { value: d.value, form: d.form.clone(), first: piece.first, bytes: piece.bytes });
+            parts.push(Part { value: d.value, form: d.form.clone(), of: d.bytes, first: piece.first, bytes: piece.bytes });
         }
-        assemble(g, &parts, want)
+        assemble(g, &parts, &want.on_extents())
     }
 
     fn ops(g: &Graph<'_>) -> Vec<Op> {

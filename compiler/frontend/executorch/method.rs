@@ -4,15 +4,13 @@ use super::effects::{effects, range_in_file};
 use super::fault::Fault;
 use super::graph;
 use super::memory::{Area, ByteRange, Content, Definition};
+use super::ports::{inputs, outputs};
 use super::program::{EValue, Form, Plan, Storage, TensorMeta};
+use super::registers::{Handle, Place, Register};
 use super::shared::{Shared, add_row_major};
-use super::translate::{Number, Register, Translator};
+use super::translate::Translator;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{
-    Attribute, Constant, ElementType, ImportedMethodPlan, Method, Module, Op, Placement, Port, Scalar, State, StateData, TensorType, Type,
-    Value,
-};
-use crate::operators::graph::inverse;
+use crate::ir::{Attribute, Constant, ImportedMethodPlan, Method, Module, Op, Placement, Port, State, StateData, TensorType, Type, Value};
 use std::rc::Rc;
 
 /// A method and the plan that came with it.
@@ -30,7 +28,7 @@ struct Variable {
 /// Translates a method and adds its functions to the module.
 ///
 /// # Errors
-/// Everything that is wrong in it.
+/// Everything that is wrong in it; nothing where it is to be translated again, with narrower extents ([`Shared::renewed`]).
 pub fn translate(shared: &mut Shared, module: &mut Module, plan: &Plan) -> Result<Translated, Vec<Diagnostic>> {
     let mut translator = Translator::new(shared, module, plan);
     match whole(&mut translator) {
@@ -48,7 +46,7 @@ pub fn translate(shared: &mut Shared, module: &mut Module, plan: &Plan) -> Resul
         }
         Ok(_) => Err(translator.faults),
         Err(fault) => {
-            if let Fault::Reported(diagnostic) = fault {
+            if let Fault::Reported(diagnostic) = translator.settled(fault) {
                 translator.faults.push(diagnostic.in_function(&plan.name));
             }
             Err(translator.faults)
@@ -85,119 +83,6 @@ fn whole(t: &mut Translator<'_, '_>) -> Result<Interface, Fault> {
     }
     results.extend(effect);
     Ok((inputs, results, outputs))
-}
-
-fn port(index: usize, kept: usize, scalar: bool, form: Option<&Form>) -> Port {
-    Port {
-        scalar,
-        dim_order: form.map(|form| form.layout.clone()).unwrap_or_default(),
-        source_index: (index != kept).then_some(index as u32),
-        ..Port::default()
-    }
-}
-
-fn inputs(t: &mut Translator<'_, '_>) -> Result<Vec<Port>, Fault> {
-    let plan = t.plan;
-    let mut ports = Vec::new();
-    for (i, &register) in plan.inputs.iter().enumerate() {
-        match &plan.values[register] {
-            EValue::Tensor(meta) => {
-                let form = input_form(&t.shared.shapes, i, meta).map_err(|fault| at_port(fault, "input", i))?;
-                tensor_input(t, register, &form).map_err(|fault| at_port(fault, "input", i))?;
-                ports.push(port(i, ports.len(), false, Some(&form)));
-            }
-            // A method is exported for one value of each number and takes no other; what is passed has no effect.
-            EValue::Int(_) | EValue::Bool(_) | EValue::Double(_) => {
-                let element = match &plan.values[register] {
-                    EValue::Int(_) => ElementType::I64,
-                    EValue::Bool(_) => ElementType::Bool,
-                    _ => ElementType::F64,
-                };
-                t.graph.builder.param(Type::Tensor(TensorType::of(element, &[])), format!("in{i}"));
-                ports.push(port(i, ports.len(), true, None));
-            }
-            // None and strings are not passed.
-            EValue::None | EValue::String(_) => {}
-            _ => return Err(at_port(Fault::unsupported("lists are no inputs"), "input", i)),
-        }
-    }
-    Ok(ports)
-}
-
-fn at_port(fault: Fault, what: &str, index: usize) -> Fault {
-    match fault {
-        Fault::Reported(diagnostic) => Fault::Reported(diagnostic.about_tensor(format!("{what} {index}"))),
-        Fault::Consequence => Fault::Consequence,
-    }
-}
-
-/// The form of an input: of a dynamic one, the shape that the user chose within its bound.
-fn input_form(shapes: &[(usize, Vec<u64>)], index: usize, meta: &TensorMeta) -> Result<Form, Fault> {
-    let chosen = shapes.iter().find(|(number, _)| *number == index).map(|(_, shape)| shape);
-    let Some(shape) = chosen.filter(|shape| **shape != meta.form.shape) else {
-        return match meta.dynamic && chosen.is_none() {
-            true => Err(Fault::unsupported("inputs of dynamic shape are not supported yet")
-                .help(format!("choose a shape of at most {:?}: --shape in{index}=…", meta.form.shape))),
-            false => Ok(meta.form.clone()),
-        };
-    };
-    let fits = shape.len() == meta.form.shape.len() && shape.iter().zip(&meta.form.shape).all(|(n, bound)| n <= bound);
-    if !meta.dynamic || !fits {
-        let bound = if meta.dynamic { "at most " } else { "" };
-        return Err(Fault::invalid("the shape chosen does not fit the input")
-            .expected(format!("{bound}{:?}", meta.form.shape), format!("{shape:?}")));
-    }
-    Ok(Form { shape: shape.clone(), ..meta.form.clone() })
-}
-
-fn tensor_input(t: &mut Translator<'_, '_>, register: usize, form: &Form) -> Result<(), Fault> {
-    let Some(range) = range_in_file(t.plan, register) else { return Err(Fault::invalid("an input is a constant")) };
-    let range = ByteRange { end: range.start + form.bytes(), ..range };
-    if let Register::Tensor(handle) = &mut t.environment.registers[register] {
-        handle.form = form.clone();
-    }
-    let physical = TensorType::of(form.element, &form.physical_shape());
-    let name = format!("in{}", t.graph.builder.function.params.len());
-    let param = t.graph.builder.param(Type::Tensor(physical), name);
-    if let Area::Planned(memory_id) = range.area {
-        t.place(param, memory_id, range.start, range.end - range.start);
-    }
-    let logical = t.graph.transpose(param, &inverse(&graph::order(form)))?;
-    let content = t.content(logical, form.clone());
-    t.environment.memory.write(range, content);
-    Ok(())
-}
-
-fn outputs(t: &mut Translator<'_, '_>) -> Result<(Vec<Value>, Vec<Port>), Fault> {
-    let mut values = Vec::new();
-    let mut ports = Vec::new();
-    for (i, &register) in t.plan.outputs.iter().enumerate() {
-        let (value, scalar, form) = match t.environment.registers[register].clone() {
-            Register::Tensor(handle) => {
-                let logical = t.read(register).map_err(|fault| at_port(fault, "output", i))?;
-                (t.graph.transpose(logical, &graph::order(&handle.form))?, false, Some(handle.form))
-            }
-            Register::Number(number) => (number_value(t, number)?, true, None),
-            Register::Loaded(definition) => (t.localize(&definition), true, None),
-            Register::Unavailable(fault) => return Err(at_port(fault, "output", i)),
-            Register::AsInFile(origin) => match t.plan.values[origin] {
-                EValue::None => continue,
-                _ => return Err(at_port(Fault::unsupported("strings and lists are no outputs"), "output", i)),
-            },
-        };
-        values.push(value);
-        ports.push(port(i, ports.len(), scalar, form.as_ref()));
-    }
-    Ok((values, ports))
-}
-
-fn number_value(t: &mut Translator<'_, '_>, number: Number) -> Result<Value, Fault> {
-    let scalar = match number {
-        Number::Int(n) => Scalar::int(ElementType::I64, n),
-        Number::Bool(b) => Scalar::bool(b),
-        Number::Double(x) => Scalar::float(ElementType::F64, x),
-    };
-    Ok(t.graph.scalar(scalar)?)
 }
 
 /// The registers whose bytes outlive a call: those with an initial value, and planned memory that is read before anything in the
@@ -271,7 +156,7 @@ fn load_state(t: &mut Translator<'_, '_>, register: usize, effect: Value) -> Res
     let ty = TensorType::of(meta.form.element, &meta.form.shape);
     let state = t.graph.builder.module.states.push(StateData { name, ty, initial });
     let results = t.graph.builder.inst(Op::LoadState, &[effect], vec![Attribute::State(state)])?;
-    let loaded = Rc::new(Definition { depth: 0, value: results[1], form: meta.form.clone() });
+    let loaded = Rc::new(Definition { depth: 0, value: results[1], form: meta.form.on_extents(), bytes: meta.form.bytes() });
     t.environment.memory.write(range, Content::Defined(loaded.clone()));
     Ok((Variable { register, form: meta.form.clone(), range, state, loaded }, results[0]))
 }
@@ -289,13 +174,14 @@ fn store_state(t: &mut Translator<'_, '_>, variable: &Variable, effect: Value) -
     if unchanged {
         return Ok(effect);
     }
-    t.environment.registers[variable.register] = Register::Tensor(super::translate::Handle {
-        place: super::translate::Place::Memory(variable.range.area, variable.range.start),
-        form: variable.form.clone(),
+    t.environment.registers[variable.register] = Register::Tensor(Handle {
+        place: Place::Memory(variable.range.area, variable.range.start),
+        form: variable.form.on_extents(),
+        bytes: variable.form.bytes(),
     });
     let value = t.read(variable.register).map_err(|fault| match fault {
         Fault::Reported(_) => Fault::unsupported("memory that outlives the call is overwritten by something else"),
-        Fault::Consequence => Fault::Consequence,
+        other => other,
     })?;
     Ok(t.graph.builder.inst(Op::StoreState, &[effect, value], vec![Attribute::State(variable.state)])?[0])
 }

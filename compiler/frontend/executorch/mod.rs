@@ -3,8 +3,8 @@
 //! ```text
 //! bytes ─ reader ─▶ header, segments, constants
 //!           └─ program ─▶ methods: registers, instructions, memory areas, all indices checked
-//!                └─ method ─▶ parameters, states, results
-//!                     └─ translate, branch, control, memory, ops ─▶ IR
+//!                └─ method, ports ─▶ parameters, states, results
+//!                     └─ translate, branch, control, memory, extents, ops ─▶ IR
 //! ```
 //!
 //! In a program values are memory: registers name bytes, kernels write where they are told, moves copy handles. The translator runs the
@@ -14,22 +14,28 @@ mod branch;
 mod control;
 mod data_file;
 mod effects;
+mod extents;
 mod fault;
 mod graph;
 mod memory;
 mod method;
 mod ops;
+mod ports;
 pub mod program;
 pub mod reader;
+mod registers;
 mod shared;
 mod survey;
+mod tensors;
+#[cfg(test)]
+mod tests;
 mod translate;
 
-use super::LoadOptions;
+use super::{Bound, LoadOptions};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::ir::data::Bytes;
 use crate::ir::{Data, ImportedPlan, Module};
-use program::{Instruction, Plan};
+use program::{EValue, Instruction, Plan};
 use std::sync::Arc;
 
 pub use ops::operators;
@@ -56,24 +62,63 @@ fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec
     let all_known = faults.is_empty();
     let open = |(path, data): &(String, Data)| data_file::DataFile::open(data).map_err(|fault| fault.in_file(path));
     let data = options.data.iter().map(open).collect::<Result<_, _>>().map_err(|fault| vec![fault])?;
-    let mut shared = shared::Shared::new(file, options.shapes.clone(), data);
-    shared.most_steps = options.most_steps.unwrap_or(shared.most_steps);
+    let mut shared = shared::Shared::new(file, options, data);
+    check_bounds(&shared.bounds, &plans)?;
+    let (module, more) = translate(&mut shared, &plans).map_err(|fault| vec![fault])?;
+    faults.extend(more.into_iter().filter(|fault| all_known || fault.kind == Kind::Unsupported));
+    if faults.is_empty() { Ok(module) } else { Err(faults) }
+}
+
+/// How often a program is translated again with what was found to hold of its inputs' extents.
+const MOST_TRANSLATIONS: usize = 64;
+
+/// The module of all methods, and everything that is wrong in them. What is found to hold of the inputs' extents holds from the beginning: the
+/// methods are translated until nothing more is found.
+///
+/// # Errors
+/// When that takes too long.
+fn translate(shared: &mut shared::Shared, plans: &[Plan]) -> Result<(Module, Vec<Diagnostic>), Diagnostic> {
+    for _ in 0..MOST_TRANSLATIONS {
+        shared.begin_again();
+        let translated = translate_once(shared, plans);
+        if !shared.renewed {
+            return Ok(translated);
+        }
+    }
+    let message = "the extents of the inputs depend on each other in too many ways";
+    Err(Diagnostic::new(420, Kind::Unsupported, message).help("give the shapes of the inputs: --shape in0=…"))
+}
+
+fn translate_once(shared: &mut shared::Shared, plans: &[Plan]) -> (Module, Vec<Diagnostic>) {
     let mut module = Module::default();
     let mut imported = ImportedPlan::default();
-    for plan in &plans {
-        match method::translate(&mut shared, &mut module, plan) {
+    let mut faults = Vec::new();
+    for plan in plans {
+        match method::translate(shared, &mut module, plan) {
             Ok((method, memory)) => {
                 module.methods.push(method);
                 imported.methods.push(memory);
             }
-            Err(more) => faults.extend(more.into_iter().filter(|fault| all_known || fault.kind == Kind::Unsupported)),
+            Err(more) => faults.extend(more),
         }
     }
-    if !faults.is_empty() {
-        return Err(faults);
-    }
     module.imported_plan = Some(imported);
-    Ok(module)
+    (module, faults)
+}
+
+/// Refuses bounds that no method takes: those of outputs, whose shapes follow from the inputs', and of inputs of known shape.
+fn check_bounds(bounds: &[Bound], plans: &[Plan]) -> Result<(), Vec<Diagnostic>> {
+    let is_dynamic = |plan: &Plan, input: usize| {
+        let value = plan.inputs.get(input).map(|&register| &plan.values[register]);
+        matches!(value, Some(EValue::Tensor(meta)) if meta.dynamic)
+    };
+    let takes = |bound: &Bound| !bound.is_output && plans.iter().any(|plan| is_dynamic(plan, bound.port));
+    let refused = bounds.iter().filter(|bound| !takes(bound)).map(|bound| {
+        let port = format!("{}{}", if bound.is_output { "output " } else { "input " }, bound.port);
+        Diagnostic::new(320, Kind::Usage, format!("a bound is given for {port}, whose shape the program does not leave open"))
+    });
+    let refused: Vec<Diagnostic> = refused.collect();
+    if refused.is_empty() { Ok(()) } else { Err(refused) }
 }
 
 /// One diagnostic for each use of an operator or back end that is not supported.

@@ -3,7 +3,8 @@
 use super::reader::File;
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::infer::MAX_RANK;
-use crate::ir::{ElementType, Layout};
+use crate::ir::{ElementType, Extent, Layout};
+use crate::operators::extents;
 use crate::schema::{program as schema, scalar_type::ScalarType};
 
 /// A method.
@@ -54,23 +55,39 @@ pub enum EValue {
     OptionalTensors(Vec<Option<usize>>),
 }
 
-/// How bytes read as a tensor: element type, logical shape, order of dimensions.
+/// How bytes read as a tensor: element type, logical shape, order of dimensions. In the file a shape is numbers; while a method is translated it is
+/// extents, some of which may be known only when the program runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Form {
+pub struct Form<N = u64> {
     /// Type of the elements.
     pub element: ElementType,
     /// The logical shape.
-    pub shape: Vec<u64>,
+    pub shape: Vec<N>,
     /// The order of dimensions in memory.
     pub layout: Layout,
 }
 
-impl Form {
+impl<N: Copy> Form<N> {
     /// A row-major form.
-    pub fn row_major(element: ElementType, shape: Vec<u64>) -> Self {
+    pub fn row_major(element: ElementType, shape: Vec<N>) -> Self {
         Self { element, shape, layout: Layout::ROW_MAJOR }
     }
 
+    /// The extents in the order in which they lie in memory, outermost first.
+    pub fn physical_shape(&self) -> Vec<N> {
+        self.order().into_iter().map(|d| self.shape[d]).collect()
+    }
+
+    /// The order of dimensions in memory as a permutation.
+    pub fn order(&self) -> Vec<usize> {
+        match self.layout.order() {
+            Some(order) => order.iter().map(|&d| usize::from(d)).collect(),
+            None => (0..self.shape.len()).collect(),
+        }
+    }
+}
+
+impl Form {
     /// Elements; saturates, but a checked [`TensorMeta`] never does.
     pub fn elements(&self) -> u64 {
         self.shape.iter().fold(1, |product: u64, &n| product.saturating_mul(n))
@@ -81,12 +98,17 @@ impl Form {
         self.element.bytes_for(self.elements()).unwrap_or(u64::MAX)
     }
 
-    /// The extents in the order in which they lie in memory, outermost first.
-    pub fn physical_shape(&self) -> Vec<u64> {
-        match self.layout.order() {
-            Some(order) => order.iter().map(|&d| self.shape[usize::from(d)]).collect(),
-            None => self.shape.clone(),
-        }
+    /// The same form with its numbers as extents.
+    pub fn on_extents(&self) -> Form<Extent> {
+        Form { element: self.element, shape: extents(&self.shape), layout: self.layout.clone() }
+    }
+}
+
+impl Form<Extent> {
+    /// The form in numbers, if all extents are known.
+    pub fn known(&self) -> Option<Form> {
+        let shape = self.shape.iter().map(|extent| extent.as_static()).collect::<Option<_>>()?;
+        Some(Form { element: self.element, shape, layout: self.layout.clone() })
     }
 }
 

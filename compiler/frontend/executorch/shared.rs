@@ -1,13 +1,13 @@
 //! What the methods of a program have in common: the file, its constants, names already taken.
 
 use super::data_file::DataFile;
-use super::graph;
 use super::program::Form;
 use super::reader::File;
 use crate::diagnostic::{Diagnostic, Kind};
-use crate::ir::{Constant, ConstantData, Data, Module, TensorType};
+use crate::frontend::{Bound, LoadOptions};
+use crate::ir::{Constant, ConstantData, Data, Interval, Module, TensorType};
 use crate::operators::graph::{inverse, permuted_constant};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// See [`Shared::most_steps`].
 const MOST_STEPS: usize = 1 << 18;
@@ -18,6 +18,12 @@ pub struct Shared {
     pub file: File,
     /// Shapes that users give inputs of dynamic shape, by input number.
     pub shapes: Vec<(usize, Vec<u64>)>,
+    /// Bounds that users give dimensions of inputs of dynamic shape.
+    pub bounds: Vec<Bound>,
+    /// What operators were found to require of dimensions of inputs, by method, number of the input, and dimension.
+    pub narrowed: BTreeMap<(String, usize, usize), Interval>,
+    /// Whether something was found since the program was last begun: it is to be translated again.
+    pub renewed: bool,
     /// Instructions and operands that a method may take to unfold: a bound on loops that never end.
     pub most_steps: usize,
     /// Files of tensors beside the program.
@@ -30,8 +36,27 @@ pub struct Shared {
 
 impl Shared {
     /// Nothing loaded yet.
-    pub fn new(file: File, shapes: Vec<(usize, Vec<u64>)>, data: Vec<DataFile>) -> Self {
-        Self { file, shapes, most_steps: MOST_STEPS, data, constants: HashMap::new(), external: HashMap::new(), names: HashSet::new() }
+    pub fn new(file: File, options: &LoadOptions, data: Vec<DataFile>) -> Self {
+        Self {
+            file,
+            shapes: options.shapes.clone(),
+            bounds: options.bounds.clone(),
+            narrowed: BTreeMap::new(),
+            renewed: false,
+            most_steps: options.most_steps.unwrap_or(MOST_STEPS),
+            data,
+            constants: HashMap::new(),
+            external: HashMap::new(),
+            names: HashSet::new(),
+        }
+    }
+
+    /// Begins the program again, in an empty module, with what was found so far.
+    pub fn begin_again(&mut self) {
+        self.renewed = false;
+        self.constants.clear();
+        self.external.clear();
+        self.names.clear();
     }
 
     /// The constant in a buffer of the file, in row-major order.
@@ -90,7 +115,7 @@ pub fn add_row_major(module: &mut Module, form: &Form, data: Data) -> Constant {
     if form.layout.order().is_none() {
         return module.add_constant(physical.ty, physical.data);
     }
-    match permuted_constant(&physical, &inverse(&graph::order(form))) {
+    match permuted_constant(&physical, &inverse(&form.order())) {
         Some(logical) => module.add_constant(logical.ty, logical.data),
         None => module.add_constant(physical.ty, physical.data),
     }

@@ -78,7 +78,7 @@ impl From<Error> for Diagnostic {
             Error::Expression(error) => return error.clone().into(),
             Error::DimensionTooLarge | Error::TooManyElements => (Kind::Invalid, 302),
             Error::Permutation => (Kind::Invalid, 310),
-            Error::DynamicExtent | Error::FixedExtent { .. } | Error::UnrelatedExtents => (Kind::Unsupported, 402),
+            Error::DynamicExtent | Error::FixedExtent { .. } | Error::UnrelatedExtents { .. } => (Kind::Unsupported, 402),
         };
         let diagnostic = Self::new(code, kind, error.to_string());
         let diagnostic = match error.expectation() {

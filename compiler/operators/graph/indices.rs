@@ -5,15 +5,34 @@ use crate::ir::{Attribute, Definition, ElementType, Extent, Function, Interval, 
 use crate::operators::Error;
 
 /// An operation on two indices, by its position in [`crate::ir::op::INDEX_OPERATIONS`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Operation {
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Operation {
+    /// The sum.
     Add = 0,
+    /// The difference.
     Subtract = 1,
+    /// The product.
     Multiply = 2,
+    /// The quotient, rounded down.
     FloorDivide = 3,
+    /// The quotient, rounded up.
     CeilingDivide = 4,
+    /// The remainder that has the divisor's sign.
+    Modulo = 5,
+    /// The smaller one.
     Minimum = 6,
+    /// The larger one.
     Maximum = 7,
+}
+
+impl Operation {
+    const ALL: [Self; 8] =
+        [Self::Add, Self::Subtract, Self::Multiply, Self::FloorDivide, Self::CeilingDivide, Self::Modulo, Self::Minimum, Self::Maximum];
+
+    /// The operation at a position of the table.
+    pub fn from_word(word: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(word)).copied()
+    }
 }
 
 /// An extent, or why there is none.
@@ -72,7 +91,16 @@ impl Graph<'_> {
     }
 
     fn combine(&mut self, operation: Operation, a: Extent, b: Extent) -> Computed {
-        use Operation::{Add, CeilingDivide, FloorDivide, Minimum, Multiply, Subtract};
+        if let Some(&known) = self.combined.get(&(operation, a, b)) {
+            return Ok(known);
+        }
+        let result = self.combine_new(operation, a, b)?;
+        self.combined.insert((operation, a, b), result);
+        Ok(result)
+    }
+
+    fn combine_new(&mut self, operation: Operation, a: Extent, b: Extent) -> Computed {
+        use Operation::{Add, CeilingDivide, FloorDivide, Maximum, Minimum, Multiply, Subtract};
         let word = operation as u8;
         match (operation, a.as_static(), b.as_static()) {
             (_, Some(a), Some(b)) => {
@@ -84,6 +112,19 @@ impl Graph<'_> {
             (Minimum | Subtract, _, _) if a == b => return Ok(if operation == Minimum { a } else { Extent::Static(0) }),
             (Minimum, Some(0), _) | (Minimum, _, Some(0)) => return Ok(Extent::Static(0)),
             (Add, Some(0), _) | (Multiply, Some(1), _) => return Ok(b),
+            _ => {}
+        }
+        let (x, y) = (self.interval(a), self.interval(b));
+        match operation {
+            Minimum if x.high <= y.low => return Ok(a),
+            Minimum if y.high <= x.low => return Ok(b),
+            Maximum if x.high <= y.low => return Ok(b),
+            Maximum if y.high <= x.low => return Ok(a),
+            Subtract => {
+                if let Some(difference) = self.difference(a, b) {
+                    return Ok(difference);
+                }
+            }
             _ => {}
         }
         let (a, b) = (self.index(a)?, self.index(b)?);
@@ -133,13 +174,14 @@ impl Graph<'_> {
     }
 
     /// Makes a dimension of a parameter an extent that is known only at run time, within an interval.
-    pub fn measure(&mut self, parameter: Value, dimension: usize, interval: Interval) {
+    pub fn measure(&mut self, parameter: Value, dimension: usize, interval: Interval) -> Value {
         let (function, axis) = (&mut self.builder.function, Attribute::Int(dimension as i64));
         let inst = function.append(Op::ExtentOf, vec![parameter], vec![axis], vec![Type::Index(interval)], None);
         let index = function.insts[inst].results[0];
         if let Type::Tensor(ty) = &mut function.values[parameter].ty {
             ty.shape[dimension] = Extent::Value(index);
         }
+        index
     }
 
     /// Makes extents that must be equal for operands to broadcast one extent. Those of inputs are then checked by the compiled code when it
@@ -179,17 +221,18 @@ impl Graph<'_> {
     pub fn equate(&mut self, a: Extent, b: Extent) -> Result<(), Error> {
         let (a, b) = match (a, b) {
             (Extent::Value(a), Extent::Value(b)) if a != b => (a, b),
-            (Extent::Value(_), Extent::Static(n)) | (Extent::Static(n), Extent::Value(_)) => {
-                return Err(Error::FixedExtent { must_be: n });
+            (extent @ Extent::Value(_), Extent::Static(must_be)) | (Extent::Static(must_be), extent @ Extent::Value(_)) => {
+                return Err(Error::FixedExtent { extent, must_be });
             }
             _ => return Ok(()),
         };
         let function = &mut self.builder.function;
         let same_bound = function.interval(Extent::Value(a)) == function.interval(Extent::Value(b));
         if !(is_measured(function, a) && is_measured(function, b) && same_bound) {
-            return Err(Error::UnrelatedExtents);
+            return Err(Error::UnrelatedExtents { a: Extent::Value(a), b: Extent::Value(b) });
         }
         replace_index(function, b, a);
+        self.combined.clear();
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! A function being built, on extents: what every operator of the library works on. A front end owns one for each function.
 //!
 //! - `indices.rs`: arithmetic on extents, folded where they are known; extents that must be equal;
+//! - `integers.rs`: integers that may be negative, differences that cancel;
 //! - `movement.rs`: reshapes, transposes, slices and their like, none of them where it would change nothing;
 //! - `constants.rs`, `fold.rs`: constants, and values that depend on constants only;
 //! - `elements.rs`, `ranges.rs`: single elements of integer tensors as extents, and between which numbers they are.
@@ -9,6 +10,7 @@ mod constants;
 pub mod elements;
 mod fold;
 mod indices;
+pub mod integers;
 mod movement;
 mod ranges;
 #[cfg(test)]
@@ -17,13 +19,17 @@ mod tests;
 use super::Error;
 use super::terms::Terms;
 use crate::ir::{ElementType, Expression, Extent, Func, Function, FunctionBuilder, Interval, Module, Node, Value};
+pub use indices::Operation;
 pub use movement::{inverse, permuted_constant};
+use std::collections::HashMap;
 
 /// A function being built.
 pub struct Graph<'m> {
     /// The builder, for what is no operator's: parameters, states, control flow.
     pub builder: FunctionBuilder<'m>,
     evaluated: fold::Evaluated,
+    /// Extents that were computed before.
+    combined: HashMap<(Operation, Extent, Extent), Extent>,
 }
 
 /// Numbers as extents.
@@ -34,12 +40,13 @@ pub fn extents(shape: &[u64]) -> Vec<Extent> {
 impl<'m> Graph<'m> {
     /// A function without parameters so far.
     pub fn new(module: &'m mut Module, name: impl Into<String>) -> Self {
-        Self { builder: FunctionBuilder::new(module, name), evaluated: fold::Evaluated::default() }
+        Self { builder: FunctionBuilder::new(module, name), evaluated: fold::Evaluated::default(), combined: HashMap::new() }
     }
 
     /// Goes on with another function, and gives the one so far.
     pub fn exchange(&mut self, function: Function) -> Function {
         self.evaluated.forget();
+        self.combined.clear();
         std::mem::replace(&mut self.builder.function, function)
     }
 

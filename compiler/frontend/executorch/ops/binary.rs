@@ -1,7 +1,7 @@
 //! Arithmetic on two tensors, or a tensor and a number, with broadcasting and type promotion.
 
 use super::super::fault::Fault;
-use super::super::translate::Number;
+use super::super::registers::Number;
 use super::Translate;
 use super::call::{Call, Operand, compute_type, float_type};
 use super::unary::{number, with_number};

@@ -2,8 +2,9 @@
 
 use super::super::fault::Fault;
 use super::super::program::{EValue, Form};
-use super::super::translate::{Number, Register, Translator};
-use crate::ir::{ElementType, ExpressionBuilder, FunctionBuilder, Node, Scalar, Value};
+use super::super::registers::{Number, Register};
+use super::super::translate::Translator;
+use crate::ir::{ElementType, ExpressionBuilder, Extent, FunctionBuilder, Interval, Node, Scalar, Value};
 use crate::operators::{Graph, extents};
 
 /// One call. Arguments are registers in the order of the operator's schema, results last, then the result once more.
@@ -12,6 +13,15 @@ pub struct Call<'c, 'a, 'm> {
     pub translator: &'c mut Translator<'a, 'm>,
     /// Registers.
     pub args: &'c [usize],
+}
+
+/// An integer: of sizes, positions and axes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Whole {
+    /// Known at compile time.
+    Known(i64),
+    /// Known when the program runs: an index.
+    Index(Value),
 }
 
 /// A tensor or a number: what operators with scalar arguments take.
@@ -49,7 +59,7 @@ impl<'m> Call<'_, '_, 'm> {
             .ok_or_else(|| Fault::invalid("too few arguments").expected(format!("at least {}", index + 1), self.args.len().to_string()))
     }
 
-    fn state(&self, index: usize) -> Result<&Register, Fault> {
+    pub(super) fn state(&self, index: usize) -> Result<&Register, Fault> {
         match &self.translator.environment.registers[self.register(index)?] {
             Register::Unavailable(fault) => Err(fault.clone()),
             register => Ok(register),
@@ -119,7 +129,11 @@ impl<'m> Call<'_, '_, 'm> {
             Register::Number(number) => Ok(Operand::Number(*number)),
             Register::Loaded(definition) => {
                 let definition = definition.clone();
-                Ok(Operand::Tensor(self.translator.localize(&definition)))
+                Ok(Operand::Tensor(self.translator.localize(&definition)?))
+            }
+            Register::Index(depth, index) => {
+                let index = self.translator.localize_index(*depth, *index)?;
+                Ok(Operand::Tensor(self.graph().extent_tensor(Extent::Value(index), ElementType::I64)?))
             }
             _ => self.tensor(index).map(Operand::Tensor),
         }
@@ -132,7 +146,7 @@ impl<'m> Call<'_, '_, 'm> {
     pub fn number(&self, index: usize) -> Result<Number, Fault> {
         match self.state(index)? {
             Register::Number(number) => Ok(*number),
-            Register::Loaded(_) => Err(Fault::unsupported(format!("argument {index} must be known at compile time"))),
+            Register::Loaded(_) | Register::Index(..) => Err(Fault::unsupported(format!("argument {index} must be known at compile time"))),
             Register::Tensor(_) => Err(wrong_kind(index, "a number", "a tensor")),
             _ => Err(wrong_kind(index, "a number", "something else")),
         }
@@ -190,11 +204,91 @@ impl<'m> Call<'_, '_, 'm> {
         let Some(EValue::Ints(items)) = self.in_file(index)? else { return Err(wrong_kind(index, "a list of integers", "something else")) };
         let member = |&register: &usize| match &self.translator.environment.registers[register] {
             Register::Number(Number::Int(n)) => Ok(*n),
-            Register::Loaded(_) => Err(Fault::unsupported(format!("argument {index} must be known at compile time"))),
+            Register::Loaded(_) | Register::Index(..) => Err(Fault::unsupported(format!("argument {index} must be known at compile time"))),
             Register::Unavailable(fault) => Err(fault.clone()),
             _ => Err(wrong_kind(index, "a list of integers", "a list of something else")),
         };
         items.iter().map(member).collect()
+    }
+
+    /// The integer in a register; one that a tensor holds is read as an index.
+    fn whole_in(&mut self, register: usize) -> Result<Whole, Fault> {
+        match &self.translator.environment.registers[register] {
+            Register::Number(Number::Int(n)) => Ok(Whole::Known(*n)),
+            Register::Number(Number::Bool(b)) => Ok(Whole::Known(i64::from(*b))),
+            Register::Index(depth, index) => Ok(Whole::Index(self.translator.localize_index(*depth, *index)?)),
+            Register::Loaded(definition) => {
+                let definition = definition.clone();
+                let value = self.translator.localize(&definition)?;
+                self.loaded(value).map(Whole::Index)
+            }
+            Register::Unavailable(fault) => Err(fault.clone()),
+            _ => Err(Fault::invalid("an argument is of the wrong kind").expected("an integer", "something else")),
+        }
+    }
+
+    /// The integer that a tensor holds as an index, the same for every reader.
+    fn loaded(&mut self, value: Value) -> Result<Value, Fault> {
+        if let Some(&index) = self.translator.scope.loads.get(&value) {
+            return Ok(index);
+        }
+        if !self.element(value).is_integer() {
+            return Err(Fault::unsupported("a size or position is no integer").expected("an integer", self.element(value).to_string()));
+        }
+        let index = self.graph().load_integer(value, Interval { low: i64::MIN, high: i64::MAX })?;
+        self.translator.scope.loads.insert(value, index);
+        Ok(index)
+    }
+
+    /// An integer, perhaps one that is known only when the program runs.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn whole(&mut self, index: usize) -> Result<Whole, Fault> {
+        let register = self.register(index)?;
+        self.whole_in(register)
+    }
+
+    /// An integer that may be None.
+    ///
+    /// # Errors
+    /// When it is neither.
+    pub fn optional_whole(&mut self, index: usize) -> Result<Option<Whole>, Fault> {
+        if self.is_none(index)? { Ok(None) } else { self.whole(index).map(Some) }
+    }
+
+    /// A list of integers, some of which may be known only when the program runs.
+    ///
+    /// # Errors
+    /// When it is no such list.
+    pub fn wholes(&mut self, index: usize) -> Result<Vec<Whole>, Fault> {
+        let Some(EValue::Ints(items)) = self.in_file(index)? else { return Err(wrong_kind(index, "a list of integers", "something else")) };
+        let items = items.clone();
+        items.into_iter().map(|register| self.whole_in(register)).collect()
+    }
+
+    /// An integer as an index.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn index(&mut self, n: Whole) -> Result<Value, Fault> {
+        match n {
+            Whole::Known(n) => Ok(self.graph().integer(n)?),
+            Whole::Index(index) => Ok(index),
+        }
+    }
+
+    /// An integer as an extent.
+    ///
+    /// # Errors
+    /// When it is negative.
+    pub fn extent(&mut self, n: Whole) -> Result<Extent, Fault> {
+        match n {
+            Whole::Known(n) => {
+                u64::try_from(n).map(Extent::Static).map_err(|_| Fault::invalid("a size is negative").expected("0 or more", n.to_string()))
+            }
+            Whole::Index(index) => Ok(self.graph().max(Extent::Value(index), Extent::Static(0))?),
+        }
     }
 
     /// A list of integers that may be None.
@@ -254,8 +348,16 @@ impl<'m> Call<'_, '_, 'm> {
     ///
     /// # Errors
     /// When it is no tensor.
-    pub fn out_form(&self, index: usize) -> Result<Form, Fault> {
-        Ok(self.translator.handle(self.register(index)?)?.form.clone())
+    pub fn out_form(&self, index: usize) -> Result<Form<Extent>, Fault> {
+        Ok(self.translator.resolved(&self.translator.handle(self.register(index)?)?.form))
+    }
+
+    /// The shape of a tensor argument, which need not be read for it.
+    ///
+    /// # Errors
+    /// When it is no tensor, or has no shape yet.
+    pub fn shape_of(&self, index: usize) -> Result<Vec<Extent>, Fault> {
+        self.translator.shape_of(self.register(index)?)
     }
 
     /// Defines a result, converted to its element type.
@@ -290,6 +392,16 @@ impl<'m> Call<'_, '_, 'm> {
         Ok(self.translator.graph.shape(value)?)
     }
 
+    /// The extents of a value.
+    pub fn extents(&self, value: Value) -> Vec<Extent> {
+        self.translator.graph.extents(value)
+    }
+
+    /// The number of dimensions of a value.
+    pub fn rank(&self, value: Value) -> usize {
+        self.translator.graph.rank(value)
+    }
+
     /// A dimension argument: negative ones count from the end. A scalar has dimension 0 too.
     ///
     /// # Errors
@@ -320,7 +432,7 @@ impl<'m> Call<'_, '_, 'm> {
         {
             return Ok(operands[i]);
         }
-        Ok(self.builder().map(operands, expression.finish(vec![result]))?)
+        Ok(self.graph().map(operands, expression.finish(vec![result]))?)
     }
 
     /// A value converted to another element type: integers wrap, floats truncate, to bool whether it is not zero.
@@ -337,6 +449,33 @@ impl<'m> Call<'_, '_, 'm> {
     /// When the number of elements differs.
     pub fn reshape(&mut self, value: Value, shape: &[u64]) -> Result<Value, Fault> {
         Ok(self.graph().reshape(value, &extents(shape))?)
+    }
+
+    /// The same elements under another shape, some of whose extents may be known only when the program runs.
+    ///
+    /// # Errors
+    /// When the number of elements differs.
+    pub fn reshape_to(&mut self, value: Value, shape: &[Extent]) -> Result<Value, Fault> {
+        let from = self.extents(value);
+        if from.iter().chain(shape).any(|extent| extent.as_static().is_none()) {
+            self.translator.fill(&from, shape)?;
+        }
+        Ok(self.graph().reshape(value, shape)?)
+    }
+
+    /// Repetition along new leading dimensions and those of extent 1; other extents have to be those of the shape.
+    ///
+    /// # Errors
+    /// When they are not.
+    pub fn expand_to(&mut self, value: Value, shape: &[Extent]) -> Result<Value, Fault> {
+        let own = self.extents(value);
+        let added = shape.len().saturating_sub(own.len());
+        for (&from, &to) in own.iter().zip(&shape[added..]) {
+            if from != Extent::Static(1) && (from.as_static().is_none() || to.as_static().is_none()) {
+                self.translator.equate(from, to)?;
+            }
+        }
+        Ok(self.graph().broadcast(value, shape)?)
     }
 
     /// Permuted dimensions.

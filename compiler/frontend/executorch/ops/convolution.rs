@@ -5,7 +5,7 @@ use super::super::fault::Fault;
 use super::Translate;
 use super::call::Call;
 use super::matrix::{accumulator, add_bias};
-use crate::ir::{Scalar, Value, WindowGeometry};
+use crate::ir::{Extent, Scalar, Value, WindowGeometry};
 use crate::operators::extents;
 use crate::operators::graph::inverse;
 
@@ -29,7 +29,7 @@ pub(super) fn channels_last(rank: usize) -> Vec<usize> {
 
 fn convolution(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
     let (input, weight, bias) = (c.tensor(0)?, c.tensor(1)?, c.optional_tensor(2)?);
-    let rank = c.shape(input)?.len();
+    let rank = c.rank(input);
     if rank < 3 || c.shape(weight)?.len() != rank {
         return Err(Fault::unsupported("needs an input with batch and channels").expected("3 to 5 dimensions", rank.to_string()));
     }
@@ -64,15 +64,35 @@ fn plain(c: &mut Call<'_, '_, '_>, input: Value, weight: Value, g: &Geometry) ->
     let rank = c.shape(weight)?.len();
     let filter = c.transpose(weight, &channels_last(rank))?;
     let filter = c.graph().settle_transpose(filter)?;
-    let geometry = WindowGeometry {
+    let mut geometry = WindowGeometry {
         strides: g.stride.clone(),
         dilation: g.dilation.clone(),
         padding_low: g.padding.clone(),
         padding_high: g.padding.clone(),
         ..WindowGeometry::default()
     };
+    let (extents, window) = (c.extents(input), c.shape(filter)?);
+    if let channels @ Extent::Value(_) = extents[rank - 1] {
+        c.translator.equate(channels, Extent::Static(window[rank - 1].saturating_mul(g.groups)))?;
+    }
+    if extents[1..rank - 1].iter().any(|extent| extent.as_static().is_none()) {
+        for d in 0..rank - 2 {
+            geometry.positions.push(windows(c, extents[d + 1], window[d + 1], g, d)?);
+        }
+        geometry.shift = vec![Extent::Static(0); rank - 2];
+    }
     let sum = accumulator(c.element(input))?;
     Ok(c.builder().conv(input, filter, geometry, g.groups, (0, 0), sum)?)
+}
+
+/// How many windows there are along a dimension.
+fn windows(c: &mut Call<'_, '_, '_>, extent: Extent, size: u64, g: &Geometry, d: usize) -> Result<Extent, Fault> {
+    let reach = (size.max(1) - 1).saturating_mul(g.dilation[d] as u64).saturating_add(1);
+    let padded = c.graph().add(extent, Extent::Static(2 * g.padding[d] as u64))?;
+    // One more than the room for windows to move in, so that none fit where it is 0.
+    let more = c.graph().add(padded, Extent::Static(g.stride[d] as u64))?;
+    let room = c.graph().sub(more, Extent::Static(reach))?;
+    Ok(c.graph().floor_div(room, Extent::Static(g.stride[d] as u64))?)
 }
 
 /// The transposed convolution: the input with stride − 1 zeros behind each element, convolved with the filter turned around.

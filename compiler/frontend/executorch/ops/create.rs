@@ -1,11 +1,11 @@
 //! Tensors from nothing but a shape.
 
 use super::super::fault::Fault;
-use super::super::translate::Number;
+use super::super::registers::Number;
 use super::Translate;
-use super::call::Call;
-use crate::ir::{Attribute, ElementType, Op, ScalarOp};
-use crate::operators::extents;
+use super::call::{Call, Whole};
+use crate::ir::{ElementType, Extent, Scalar, ScalarOp};
+use crate::operators::graph::Operation;
 
 type Outcome = Result<(), Fault>;
 
@@ -18,8 +18,8 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::empty.out", |c| filled(c, Size::List, Number::Int(0))),
     ("dim_order_ops::_empty_dim_order.out", |c| filled(c, Size::List, Number::Int(0))),
     ("aten::scalar_tensor.out", scalar),
-    ("aten::arange.out", |c| range(c, Number::Int(0), c.number(0)?, Number::Int(1))),
-    ("aten::arange.start_out", |c| range(c, c.number(0)?, c.number(1)?, c.number(2)?)),
+    ("aten::arange.out", |c| range(c, None, 0, None)),
+    ("aten::arange.start_out", |c| range(c, Some(0), 1, Some(2))),
 ];
 
 /// Where the shape comes from: argument 0 as a list, or as a tensor of that shape.
@@ -30,15 +30,15 @@ enum Size {
 
 fn filled(c: &mut Call<'_, '_, '_>, size: Size, number: Number) -> Outcome {
     let shape = match size {
-        Size::Like => c.out_form(0)?.shape,
+        Size::Like => c.shape_of(0)?,
         Size::List => {
-            let shape: Result<Vec<u64>, _> = c.ints(0)?.into_iter().map(u64::try_from).collect();
-            shape.map_err(|_| Fault::invalid("a size is negative"))?
+            let list = c.wholes(0)?;
+            list.into_iter().map(|item| c.extent(item)).collect::<Result<_, _>>()?
         }
     };
     let element = c.out_form(c.out())?.element;
     let one = c.graph().scalar(number.to_scalar(element))?;
-    let y = c.graph().broadcast(one, &extents(&shape))?;
+    let y = c.graph().broadcast(one, &shape)?;
     c.finish(y)
 }
 
@@ -51,8 +51,14 @@ fn scalar(c: &mut Call<'_, '_, '_>) -> Outcome {
     c.finish(y)
 }
 
-/// start, start + step, … below end.
-fn range(c: &mut Call<'_, '_, '_>, start: Number, end: Number, step: Number) -> Outcome {
+/// start, start + step, … below end. `None` stands for a start of 0 and a step of 1, else for an argument.
+fn range(c: &mut Call<'_, '_, '_>, start: Option<usize>, end: usize, step: Option<usize>) -> Outcome {
+    let numbers = [start, Some(end), step].map(|argument| argument.map(|index| c.number(index)));
+    if numbers.iter().flatten().any(Result::is_err) {
+        return range_of_integers(c, start, end, step);
+    }
+    let [start, end, step] = numbers.map(|number| number.and_then(Result::ok));
+    let (start, end, step) = (start.unwrap_or(Number::Int(0)), end.unwrap_or(Number::Int(0)), step.unwrap_or(Number::Int(1)));
     let out = c.out_form(c.out())?;
     let [first, last, by] = [start, end, step].map(Number::as_f64);
     let count = ((last - first) / by).ceil();
@@ -61,14 +67,36 @@ fn range(c: &mut Call<'_, '_, '_>, start: Number, end: Number, step: Number) -> 
     }
     let whole = out.element.is_integer() && [start, end, step].iter().all(|n| !matches!(n, Number::Double(_)));
     let ty = if whole { ElementType::I64 } else { super::call::float_type(out.element) };
-    let attributes = vec![Attribute::Extents(extents(&[count as u64])), Attribute::Int(0), Attribute::Element(ElementType::I64)];
-    let positions = c.builder().inst(Op::Iota, &[], attributes)?[0];
+    let positions = c.graph().iota(Extent::Static(count as u64), ElementType::I64)?;
     let y = c.map(&[positions], |b, n| {
         let (start, step) = (b.constant(start.to_scalar(ty)), b.constant(step.to_scalar(ty)));
         let position = b.convert(n[0], ty);
         let product = b.op(ScalarOp::Mul, &[position, step])?;
         let sum = b.op(ScalarOp::Add, &[product, start])?;
         Ok(b.convert(sum, out.element))
+    })?;
+    c.finish(y)
+}
+
+/// The same where start or end are known only when the program runs.
+fn range_of_integers(c: &mut Call<'_, '_, '_>, start: Option<usize>, end: usize, step: Option<usize>) -> Outcome {
+    let element = c.out_form(c.out())?.element;
+    let step = step.map_or(Ok(1), |index| c.int(index))?;
+    let divisor = u64::try_from(step).ok().filter(|&step| step > 0);
+    let divisor = divisor.ok_or_else(|| Fault::unsupported("a range of run-time extent needs a positive step"))?;
+    let first = start.map_or(Ok(Whole::Known(0)), |index| c.whole(index))?;
+    let last = c.whole(end)?;
+    let (from, to) = (c.index(first)?, c.index(last)?);
+    let length = c.graph().compute_integer(Operation::Subtract, to, from)?;
+    let length = c.extent(Whole::Index(length))?;
+    let count = c.graph().ceil_div(length, Extent::Static(divisor))?;
+    let positions = c.graph().iota(count, ElementType::I64)?;
+    let start = c.graph().extent_tensor(Extent::Value(from), ElementType::I64)?;
+    let y = c.map(&[positions, start], |b, n| {
+        let step = b.constant(Scalar::int(ElementType::I64, step));
+        let product = b.op(ScalarOp::Mul, &[n[0], step])?;
+        let sum = b.op(ScalarOp::Add, &[product, n[1]])?;
+        Ok(b.convert(sum, element))
     })?;
     c.finish(y)
 }

@@ -1,10 +1,10 @@
 //! Elements picked by index: from index tensors, or from indices known at compile time.
 
 use super::super::fault::Fault;
-use super::super::translate::Register;
+use super::super::registers::Register;
 use super::Translate;
 use super::call::Call;
-use crate::ir::{Attribute, Comparison, ElementType, Op, Scalar, ScalarOp, Value};
+use crate::ir::{Attribute, Comparison, ElementType, ExpressionBuilder, Extent, Node, Op, Scalar, ScalarOp, Value};
 use crate::operators::extents;
 use crate::operators::graph::inverse;
 
@@ -48,33 +48,60 @@ fn embedding(c: &mut Call<'_, '_, '_>) -> Outcome {
 
 fn index_select(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (mut data, indices) = (c.tensor(0)?, c.tensor(2)?);
-    let shape = c.shape(data)?;
-    let axis = c.axis(c.int(1)?, shape.len())?;
-    if shape.is_empty() {
+    let rank = c.rank(data);
+    let axis = c.axis(c.int(1)?, rank)?;
+    if rank == 0 {
         data = c.reshape(data, &[1])?;
     }
-    let count = c.shape(indices)?.iter().product();
-    let indices = c.reshape(indices, &[count])?;
+    let listed = c.extents(indices);
+    let count = c.graph().product(&listed)?;
+    let indices = c.reshape_to(indices, &[count])?;
     let picked = pick(c, data, indices, axis, 0)?;
     let target = c.out_form(c.out())?.shape;
-    let picked = if shape.is_empty() { c.reshape(picked, &target)? } else { picked };
+    let picked = if rank == 0 { c.reshape_to(picked, &target)? } else { picked };
     c.finish(picked)
 }
 
 /// Indices as i64, negative ones counted from the end.
-fn from_the_end(c: &mut Call<'_, '_, '_>, indices: Value, extent: u64) -> Result<Value, Fault> {
+fn from_the_end(c: &mut Call<'_, '_, '_>, indices: Value, extent: Extent) -> Result<Value, Fault> {
     let element = c.element(indices);
     if matches!(element, ElementType::Bool | ElementType::U8) || !element.is_integer() {
         return Err(Fault::unsupported("indexing by truth values is not supported yet").expected("integers", element.to_string()));
     }
-    c.map(&[indices], |b, n| {
+    let counts = Counts::of(c, &[extent])?;
+    let operands: Vec<Value> = std::iter::once(indices).chain(counts.operands.clone()).collect();
+    c.map(&operands, |b, n| {
         let index = b.convert(n[0], ElementType::I64);
         let zero = b.constant(Scalar::int(ElementType::I64, 0));
-        let count = b.constant(Scalar::int(ElementType::I64, extent as i64));
+        let count = counts.node(b, &n[1..], 0);
         let negative = b.op(ScalarOp::Compare(Comparison::Less), &[index, zero])?;
         let moved = b.op(ScalarOp::Add, &[index, count])?;
         Ok(b.op(ScalarOp::Select, &[negative, moved, index])?)
     })
+}
+
+/// Extents inside an expression: numbers, or operands where they are known only when the program runs.
+struct Counts {
+    extents: Vec<Extent>,
+    operands: Vec<Value>,
+}
+
+impl Counts {
+    fn of(c: &mut Call<'_, '_, '_>, extents: &[Extent]) -> Result<Self, Fault> {
+        let mut operands = Vec::new();
+        for &extent in extents.iter().filter(|extent| extent.as_static().is_none()) {
+            operands.push(c.graph().extent_tensor(extent, ElementType::I64)?);
+        }
+        Ok(Self { extents: extents.to_vec(), operands })
+    }
+
+    /// Extent number `i`; `inputs` stand for the operands.
+    fn node(&self, b: &mut ExpressionBuilder, inputs: &[Node], i: usize) -> Node {
+        match self.extents[i] {
+            Extent::Static(n) => b.constant(Scalar::int(ElementType::I64, n as i64)),
+            Extent::Value(_) => inputs[self.extents[..i].iter().filter(|extent| extent.as_static().is_none()).count()],
+        }
+    }
 }
 
 /// A tensor whose indexed dimensions, which stand side by side, are one, and the positions along it.
@@ -82,7 +109,7 @@ pub(super) struct Indexed {
     /// The tensor under its merged shape.
     pub data: Value,
     /// The merged shape.
-    pub merged: Vec<u64>,
+    pub merged: Vec<Extent>,
     /// The merged dimension.
     pub axis: usize,
     /// Positions, of the shape that the index tensors broadcast to.
@@ -93,7 +120,7 @@ pub(super) struct Indexed {
 pub(super) fn indexed(c: &mut Call<'_, '_, '_>) -> Result<Option<Indexed>, Fault> {
     let registers = c.tensor_registers(1)?;
     let data = c.tensor(0)?;
-    let shape = c.shape(data)?;
+    let shape = c.extents(data);
     let given: Vec<(usize, usize)> = registers.iter().enumerate().filter_map(|(i, r)| r.map(|r| (i, r))).collect();
     let (Some(&(first, _)), Some(&(last, _))) = (given.first(), given.last()) else {
         return Ok(None);
@@ -112,9 +139,9 @@ pub(super) fn indexed(c: &mut Call<'_, '_, '_>) -> Result<Option<Indexed>, Fault
     let extents = &shape[first..=last];
     let positions = if indices.len() == 1 { indices[0] } else { flattened(c, &indices, extents)? };
     let mut merged = shape[..first].to_vec();
-    merged.push(extents.iter().product());
+    merged.push(c.graph().product(extents)?);
     merged.extend(&shape[last + 1..]);
-    let data = c.reshape(data, &merged)?;
+    let data = c.reshape_to(data, &merged)?;
     Ok(Some(Indexed { data, merged, axis: first, positions }))
 }
 
@@ -130,15 +157,18 @@ fn index(c: &mut Call<'_, '_, '_>) -> Outcome {
 
 /// The position in row-major order that indices of several dimensions mean together. An index outside its dimension gives one
 /// outside all of them.
-pub(super) fn flattened(c: &mut Call<'_, '_, '_>, indices: &[Value], extents: &[u64]) -> Result<Value, Fault> {
-    let total: u64 = extents.iter().product();
-    c.map(indices, |b, n| {
+pub(super) fn flattened(c: &mut Call<'_, '_, '_>, indices: &[Value], extents: &[Extent]) -> Result<Value, Fault> {
+    let total = c.graph().product(extents)?;
+    let counts = Counts::of(c, &[extents, &[total]].concat())?;
+    let operands: Vec<Value> = indices.iter().chain(&counts.operands).copied().collect();
+    c.map(&operands, |b, n| {
+        let (indices, inputs) = n.split_at(indices.len());
         let zero = b.constant(Scalar::int(ElementType::I64, 0));
-        let outside = b.constant(Scalar::int(ElementType::I64, total as i64));
+        let outside = counts.node(b, inputs, extents.len());
         let mut position = zero;
         let mut inside = b.constant(Scalar::bool(true));
-        for (&index, &extent) in n.iter().zip(extents) {
-            let count = b.constant(Scalar::int(ElementType::I64, extent as i64));
+        for (i, &index) in indices.iter().enumerate() {
+            let count = counts.node(b, inputs, i);
             let scaled = b.op(ScalarOp::Mul, &[position, count])?;
             position = b.op(ScalarOp::Add, &[scaled, index])?;
             let above = b.op(ScalarOp::Compare(Comparison::GreaterEqual), &[index, zero])?;
@@ -153,30 +183,30 @@ pub(super) fn flattened(c: &mut Call<'_, '_, '_>, indices: &[Value], extents: &[
 /// Element `[i, j, …]` of the result is the element whose coordinate along one dimension is the index tensor's `[i, j, …]`.
 fn gather_elements(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (mut data, mut indices) = (c.tensor(0)?, c.tensor(2)?);
-    let target = c.shape(indices)?;
-    let rank = c.shape(data)?.len();
+    let (shape, target) = (c.extents(data), c.extents(indices));
+    let rank = shape.len();
     let axis = c.axis(c.int(1)?, rank)?;
     if rank == 0 || target.is_empty() {
-        let (count, flat) = (target.iter().product(), c.shape(data)?.iter().product());
-        (data, indices) = (c.reshape(data, &[flat])?, c.reshape(indices, &[count])?);
+        let (count, flat) = (c.graph().product(&target)?, c.graph().product(&shape)?);
+        (data, indices) = (c.reshape_to(data, &[flat])?, c.reshape_to(indices, &[count])?);
         let picked = pick(c, data, indices, 0, 0)?;
-        let picked = c.reshape(picked, &target)?;
+        let picked = c.reshape_to(picked, &target)?;
         return c.finish(picked);
     }
     if target.len() != rank {
         return Err(Fault::invalid("the index has another rank").expected(rank.to_string(), target.len().to_string()));
     }
     let mut kept = target.clone();
-    kept[axis] = c.shape(data)?[axis];
-    let data = c.builder().slice(data, extents(&vec![0; rank]), extents(&kept), vec![1; rank])?;
+    kept[axis] = shape[axis];
+    let data = c.graph().slice(data, &extents(&vec![0; rank]), &kept, &vec![1; rank])?;
     let mut permutation: Vec<usize> = (0..rank).filter(|&d| d != axis).collect();
     permutation.push(axis);
     let (data, indices) = (c.transpose(data, &permutation)?, c.transpose(indices, &permutation)?);
-    let lead: u64 = permutation[..rank - 1].iter().map(|&d| target[d]).product();
-    let (data, flat) = (c.reshape(data, &[lead, kept[axis]])?, c.reshape(indices, &[lead, target[axis]])?);
+    let moved: Vec<Extent> = permutation.iter().map(|&d| target[d]).collect();
+    let lead = c.graph().product(&moved[..rank - 1])?;
+    let (data, flat) = (c.reshape_to(data, &[lead, kept[axis]])?, c.reshape_to(indices, &[lead, target[axis]])?);
     let picked = pick(c, data, flat, 1, 1)?;
-    let moved: Vec<u64> = permutation.iter().map(|&d| target[d]).collect();
-    let picked = c.reshape(picked, &moved)?;
+    let picked = c.reshape_to(picked, &moved)?;
     let picked = c.transpose(picked, &inverse(&permutation))?;
     c.finish(picked)
 }

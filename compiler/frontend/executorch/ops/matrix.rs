@@ -4,7 +4,7 @@ use super::super::fault::Fault;
 use super::Translate;
 use super::binary::scaled;
 use super::call::{Call, compute_type};
-use crate::ir::{ElementType, ScalarOp, Value};
+use crate::ir::{ElementType, Extent, ScalarOp, Value};
 
 type Outcome = Result<(), Fault>;
 
@@ -28,9 +28,14 @@ pub(super) fn accumulator(element: ElementType) -> Result<ElementType, Fault> {
 
 /// [… M, K] × [… K, N].
 fn multiply(c: &mut Call<'_, '_, '_>, left: Value, right: Value) -> Result<Value, Fault> {
-    let rank = c.shape(right)?.len();
-    if rank < 2 || rank != c.shape(left)?.len() {
+    let rank = c.rank(right);
+    if rank < 2 || rank != c.rank(left) {
         return Err(Fault::invalid("the operands are no matrices"));
+    }
+    let (l, r) = (c.extents(left), c.extents(right));
+    let pairs = l[..rank - 2].iter().zip(&r[..rank - 2]).chain([(&l[rank - 1], &r[rank - 2])]);
+    for (&a, &b) in pairs.filter(|(a, b)| a.as_static().is_none() || b.as_static().is_none()) {
+        c.translator.equate(a, b)?;
     }
     let mut permutation: Vec<usize> = (0..rank).collect();
     permutation.swap(rank - 2, rank - 1);
@@ -69,14 +74,17 @@ fn addmm(c: &mut Call<'_, '_, '_>) -> Outcome {
 fn linear(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (input, weight, bias) = (c.tensor(0)?, c.tensor(1)?, c.optional_tensor(2)?);
     let sum = accumulator(c.element(input))?;
-    let shape = c.shape(input)?;
+    let shape = c.extents(input);
     let Some((&depth, rows)) = shape.split_last() else { return Err(Fault::invalid("the input has no dimension")) };
-    let count = rows.iter().product();
-    let flat = c.reshape(input, &[count, depth])?;
+    if let (Extent::Value(_), Some(&wanted)) = (depth, c.extents(weight).last()) {
+        c.translator.equate(depth, wanted)?;
+    }
+    let count = c.graph().product(rows)?;
+    let flat = c.reshape_to(input, &[count, depth])?;
     let y = c.builder().matmul(flat, weight, (0, 0), sum)?;
     let mut result = rows.to_vec();
-    result.push(c.shape(y)?[1]);
-    let mut y = c.reshape(y, &result)?;
+    result.push(c.extents(y)[1]);
+    let mut y = c.reshape_to(y, &result)?;
     if let Some(bias) = bias {
         y = add_bias(c, y, bias)?;
     }

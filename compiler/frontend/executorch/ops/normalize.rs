@@ -20,9 +20,9 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
 /// e^(x − m) ÷ Σ e^(x − m) along a dimension, m being the largest; or its logarithm x − m − log Σ e^(x − m).
 fn softmax(c: &mut Call<'_, '_, '_>, logarithm: bool) -> Outcome {
     let x = c.tensor(0)?;
-    let shape = c.shape(x)?;
-    let axis = c.axis(c.int(1)?, shape.len())?;
-    let axes: Vec<usize> = (axis < shape.len()).then_some(axis).into_iter().collect();
+    let rank = c.rank(x);
+    let axis = c.axis(c.int(1)?, rank)?;
+    let axes: Vec<usize> = (axis < rank).then_some(axis).into_iter().collect();
     let ty = float_type(c.element(x));
     let x = c.cast(x, ty)?;
     let largest = reduce(c, x, "max", &axes, true)?;
@@ -56,7 +56,7 @@ fn over_channels(c: &mut Call<'_, '_, '_>, vector: Value, rank: usize, ty: crate
 fn batch_norm(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (x, weight, bias) = (c.tensor(0)?, c.optional_tensor(1)?, c.optional_tensor(2)?);
     let (mean, variance, eps) = (c.tensor(3)?, c.tensor(4)?, c.double(6)?);
-    let (rank, element) = (c.shape(x)?.len(), c.element(x));
+    let (rank, element) = (c.rank(x), c.element(x));
     if rank < 2 {
         return Err(Fault::invalid("needs channels").expected("2 dimensions or more", rank.to_string()));
     }
@@ -131,7 +131,7 @@ fn scaled_and_moved(c: &mut Call<'_, '_, '_>, x: Value, weight: Option<Value>, b
 fn layer_norm(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (x, count) = (c.tensor(0)?, c.ints(1)?.len());
     let (weight, bias, eps) = (c.optional_tensor(2)?, c.optional_tensor(3)?, c.double(4)?);
-    let rank = c.shape(x)?.len();
+    let rank = c.rank(x);
     if count > rank {
         return Err(Fault::invalid("more dimensions are normalized than there are"));
     }
@@ -145,10 +145,11 @@ fn layer_norm(c: &mut Call<'_, '_, '_>) -> Outcome {
     statistics(c, 7, inverse)
 }
 
-/// A statistic in the shape that the file gives it.
+/// A statistic in the shape that the file gives it, unless that is a bound.
 fn statistics(c: &mut Call<'_, '_, '_>, index: usize, value: Value) -> Outcome {
     let shape = c.out_form(index)?.shape;
-    let value = c.reshape(value, &shape)?;
+    let is_known = c.extents(value).iter().all(|extent| extent.as_static().is_some());
+    let value = if is_known { c.reshape_to(value, &shape)? } else { value };
     c.define(index, value)
 }
 

@@ -2,9 +2,13 @@
 
 use super::super::fault::Fault;
 use super::super::memory::{ByteRange, Content};
-use super::super::translate::{Number, Register};
+use super::super::program::Form;
+use super::super::registers::{Number, Register};
 use super::Translate;
 use super::call::Call;
+use crate::ir::{Comparison, ElementType, ExpressionBuilder, Extent, Interval, Node, ScalarOp, Value};
+use crate::operators::extents;
+use crate::operators::graph::Operation;
 
 type Outcome = Result<(), Fault>;
 
@@ -12,31 +16,39 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::sym_size.int", size),
     ("aten::sym_numel", elements),
     ("aten::_local_scalar_dense", element),
-    ("executorch_prim::add.Scalar", |c| integers_or_floats(c, i64::checked_add, |a, b| a + b)),
-    ("executorch_prim::sub.Scalar", |c| integers_or_floats(c, i64::checked_sub, |a, b| a - b)),
-    ("executorch_prim::mul.Scalar", |c| integers_or_floats(c, i64::checked_mul, |a, b| a * b)),
-    ("executorch_prim::floordiv.Scalar", |c| integers_or_floats(c, floor_divide, |a, b| (a / b).floor())),
-    ("executorch_prim::floordiv.int", |c| integers_or_floats(c, floor_divide, |a, b| (a / b).floor())),
-    ("executorch_prim::mod.Scalar", |c| integers_or_floats(c, modulo, |a, b| a - b * (a / b).floor())),
-    ("executorch_prim::mod.int", |c| integers_or_floats(c, modulo, |a, b| a - b * (a / b).floor())),
-    ("executorch_prim::sym_max.Scalar", |c| integers_or_floats(c, |a, b| Some(a.max(b)), f64::max)),
-    ("executorch_prim::sym_min.Scalar", |c| integers_or_floats(c, |a, b| Some(a.min(b)), f64::min)),
-    ("executorch_prim::truediv.Scalar", |c| set(c, 2, Number::Double(c.double(0)? / c.double(1)?))),
-    ("executorch_prim::eq.Scalar", |c| compare(c, |o| o.is_eq())),
-    ("executorch_prim::gt.Scalar", |c| compare(c, |o| o.is_gt())),
-    ("executorch_prim::lt.Scalar", |c| compare(c, |o| o.is_lt())),
-    ("executorch_prim::ge.Scalar", |c| compare(c, |o| o.is_ge())),
-    ("executorch_prim::le.Scalar", |c| compare(c, |o| o.is_le())),
+    ("executorch_prim::add.Scalar", |c| integers_or_floats(c, &ADD)),
+    ("executorch_prim::sub.Scalar", |c| integers_or_floats(c, &SUB)),
+    ("executorch_prim::mul.Scalar", |c| integers_or_floats(c, &MUL)),
+    ("executorch_prim::floordiv.Scalar", |c| integers_or_floats(c, &FLOORDIV)),
+    ("executorch_prim::floordiv.int", |c| integers_or_floats(c, &FLOORDIV)),
+    ("executorch_prim::mod.Scalar", |c| integers_or_floats(c, &MOD)),
+    ("executorch_prim::mod.int", |c| integers_or_floats(c, &MOD)),
+    ("executorch_prim::sym_max.Scalar", |c| integers_or_floats(c, &MAX)),
+    ("executorch_prim::sym_min.Scalar", |c| integers_or_floats(c, &MIN)),
+    ("executorch_prim::truediv.Scalar", divide),
+    ("executorch_prim::eq.Scalar", |c| compare(c, |o| o.is_eq(), Comparison::Equal)),
+    ("executorch_prim::gt.Scalar", |c| compare(c, |o| o.is_gt(), Comparison::Greater)),
+    ("executorch_prim::lt.Scalar", |c| compare(c, |o| o.is_lt(), Comparison::Less)),
+    ("executorch_prim::ge.Scalar", |c| compare(c, |o| o.is_ge(), Comparison::GreaterEqual)),
+    ("executorch_prim::le.Scalar", |c| compare(c, |o| o.is_le(), Comparison::LessEqual)),
     ("executorch_prim::neg.Scalar", negative),
     ("executorch_prim::sym_not.Scalar", |c| set(c, 1, Number::Bool(!c.flag(0)?))),
     ("executorch_prim::sym_ite.Scalar", |c| set(c, 3, c.number(if c.flag(0)? { 1 } else { 2 })?)),
-    ("executorch_prim::sym_float.Scalar", |c| set(c, 1, Number::Double(c.double(0)?))),
+    ("executorch_prim::sym_float.Scalar", float),
     ("executorch_prim::sym_int.Scalar", |c| whole(c, f64::trunc)),
     ("executorch_prim::ceil.Scalar", |c| whole(c, f64::ceil)),
     ("executorch_prim::round.Scalar", |c| whole(c, f64::round_ties_even)),
     ("executorch_prim::trunc.Scalar", |c| whole(c, f64::trunc)),
     ("executorch_prim::et_copy_index.tensor", copy_index),
 ];
+
+const ADD: Arithmetic = Arithmetic { whole: i64::checked_add, real: |a, b| a + b, index: Operation::Add };
+const SUB: Arithmetic = Arithmetic { whole: i64::checked_sub, real: |a, b| a - b, index: Operation::Subtract };
+const MUL: Arithmetic = Arithmetic { whole: i64::checked_mul, real: |a, b| a * b, index: Operation::Multiply };
+const FLOORDIV: Arithmetic = Arithmetic { whole: floor_divide, real: |a, b| (a / b).floor(), index: Operation::FloorDivide };
+const MOD: Arithmetic = Arithmetic { whole: modulo, real: |a, b| a - b * (a / b).floor(), index: Operation::Modulo };
+const MAX: Arithmetic = Arithmetic { whole: |a, b| Some(a.max(b)), real: f64::max, index: Operation::Maximum };
+const MIN: Arithmetic = Arithmetic { whole: |a, b| Some(a.min(b)), real: f64::min, index: Operation::Minimum };
 
 /// Sets the register of an argument to a number.
 fn set(c: &mut Call<'_, '_, '_>, index: usize, number: Number) -> Outcome {
@@ -46,6 +58,42 @@ fn set(c: &mut Call<'_, '_, '_>, index: usize, number: Number) -> Outcome {
     }
     c.translator.environment.registers[register] = Register::Number(number);
     Ok(())
+}
+
+/// Sets the register of an argument to an integer that is known when the program runs.
+fn set_index(c: &mut Call<'_, '_, '_>, index: usize, value: Value) -> Outcome {
+    set(c, index, Number::Int(0))?;
+    let (register, depth) = (c.register(index)?, c.translator.outer.len());
+    c.translator.environment.registers[register] = match c.graph().function().resolved(Extent::Value(value)) {
+        Extent::Static(n) => Register::Number(Number::Int(i64::try_from(n).unwrap_or(i64::MAX))),
+        Extent::Value(value) => Register::Index(depth, value),
+    };
+    Ok(())
+}
+
+/// Sets the register of an argument to a number that is known when the program runs: a tensor of one element.
+fn set_loaded(c: &mut Call<'_, '_, '_>, index: usize, value: Value) -> Outcome {
+    set(c, index, Number::Int(0))?;
+    let register = c.register(index)?;
+    let form = Form::row_major(c.element(value), vec![]);
+    let bytes = u64::from(form.element.bits()).div_ceil(8);
+    let Content::Defined(definition) = c.translator.content(value, form, bytes) else { return Err(Fault::Consequence) };
+    c.translator.environment.registers[register] = Register::Loaded(definition);
+    Ok(())
+}
+
+/// Arithmetic on floats that are known when the program runs.
+fn floats(
+    c: &mut Call<'_, '_, '_>,
+    count: usize,
+    operation: impl FnOnce(&mut ExpressionBuilder, &[Node]) -> Result<Node, Fault>,
+) -> Outcome {
+    let mut operands = Vec::with_capacity(count);
+    for i in 0..count {
+        operands.push(c.operand(i)?);
+    }
+    let value = c.map_operands(&operands, ElementType::F64, operation)?;
+    set_loaded(c, count, value)
 }
 
 fn overflow() -> Fault {
@@ -62,16 +110,44 @@ fn modulo(a: i64, b: i64) -> Option<i64> {
     Some(if remainder != 0 && (remainder < 0) != (b < 0) { remainder + b } else { remainder })
 }
 
-fn integers_or_floats(c: &mut Call<'_, '_, '_>, whole: fn(i64, i64) -> Option<i64>, real: fn(f64, f64) -> f64) -> Outcome {
+/// Arithmetic on numbers known at compile time, and on integers known when the program runs.
+struct Arithmetic {
+    whole: fn(i64, i64) -> Option<i64>,
+    real: fn(f64, f64) -> f64,
+    index: Operation,
+}
+
+fn integers_or_floats(c: &mut Call<'_, '_, '_>, arithmetic: &Arithmetic) -> Outcome {
+    if let Some([a, b]) = run_time_integers(c)? {
+        let result = c.graph().compute_integer(arithmetic.index, a, b)?;
+        return set_index(c, 2, result);
+    }
     let number = match (c.number(0)?, c.number(1)?) {
-        (Number::Double(a), b) => Number::Double(real(a, b.as_f64())),
-        (a, Number::Double(b)) => Number::Double(real(a.as_f64(), b)),
-        _ => Number::Int(whole(c.int(0)?, c.int(1)?).ok_or_else(overflow)?),
+        (Number::Double(a), b) => Number::Double((arithmetic.real)(a, b.as_f64())),
+        (a, Number::Double(b)) => Number::Double((arithmetic.real)(a.as_f64(), b)),
+        _ => Number::Int((arithmetic.whole)(c.int(0)?, c.int(1)?).ok_or_else(overflow)?),
     };
     set(c, 2, number)
 }
 
-fn compare(c: &mut Call<'_, '_, '_>, test: fn(std::cmp::Ordering) -> bool) -> Outcome {
+/// Both arguments as indices, if one at least is known only when the program runs and both are integers.
+fn run_time_integers(c: &mut Call<'_, '_, '_>) -> Result<Option<[Value; 2]>, Fault> {
+    let is_known = |c: &Call<'_, '_, '_>, i: usize| Ok::<_, Fault>(matches!(c.state(i)?, Register::Number(_)));
+    if is_known(c, 0)? && is_known(c, 1)? {
+        return Ok(None);
+    }
+    let mut operands = Vec::with_capacity(2);
+    for i in 0..2 {
+        let whole = c.whole(i)?;
+        operands.push(c.index(whole)?);
+    }
+    Ok(operands.try_into().ok())
+}
+
+fn compare(c: &mut Call<'_, '_, '_>, test: fn(std::cmp::Ordering) -> bool, comparison: Comparison) -> Outcome {
+    if let Some(pair) = run_time_integers(c)? {
+        return compare_indices(c, pair, comparison);
+    }
     let order = match (c.number(0)?, c.number(1)?) {
         (Number::Double(_), _) | (_, Number::Double(_)) => c.double(0)?.partial_cmp(&c.double(1)?),
         _ => Some(c.int(0)?.cmp(&c.int(1)?)),
@@ -79,7 +155,56 @@ fn compare(c: &mut Call<'_, '_, '_>, test: fn(std::cmp::Ordering) -> bool) -> Ou
     set(c, 2, Number::Bool(order.is_some_and(test)))
 }
 
+/// A truth value known when the program runs, or before where the intervals of the integers tell.
+fn compare_indices(c: &mut Call<'_, '_, '_>, pair: [Value; 2], comparison: Comparison) -> Outcome {
+    let [a, b] = pair.map(|index| c.graph().interval(Extent::Value(index)));
+    let below = |x: Interval, y: Interval| x.high < y.low;
+    let at_most = |x: Interval, y: Interval| x.high <= y.low;
+    let known = match comparison {
+        Comparison::Equal if below(a, b) || below(b, a) => Some(false),
+        Comparison::Greater if below(b, a) => Some(true),
+        Comparison::Greater if at_most(a, b) => Some(false),
+        Comparison::Less if below(a, b) => Some(true),
+        Comparison::Less if at_most(b, a) => Some(false),
+        Comparison::GreaterEqual if at_most(b, a) => Some(true),
+        Comparison::GreaterEqual if below(a, b) => Some(false),
+        Comparison::LessEqual if at_most(a, b) => Some(true),
+        Comparison::LessEqual if below(b, a) => Some(false),
+        _ => None,
+    };
+    if let Some(truth) = known {
+        return set(c, 2, Number::Bool(truth));
+    }
+    let mut tensors = Vec::with_capacity(2);
+    for index in pair {
+        tensors.push(c.graph().extent_tensor(Extent::Value(index), ElementType::I64)?);
+    }
+    let truth = c.map(&tensors, |b, n| Ok(b.op(ScalarOp::Compare(comparison), n)?))?;
+    set_loaded(c, 2, truth)
+}
+
+fn divide(c: &mut Call<'_, '_, '_>) -> Outcome {
+    match (c.number(0), c.number(1)) {
+        (Ok(a), Ok(b)) => set(c, 2, Number::Double(a.as_f64() / b.as_f64())),
+        _ => floats(c, 2, |b, n| Ok(b.op(ScalarOp::Div, n)?)),
+    }
+}
+
+fn float(c: &mut Call<'_, '_, '_>) -> Outcome {
+    match c.number(0) {
+        Ok(number) => set(c, 1, Number::Double(number.as_f64())),
+        Err(_) => floats(c, 1, |_, n| Ok(n[0])),
+    }
+}
+
 fn negative(c: &mut Call<'_, '_, '_>) -> Outcome {
+    if !matches!(c.state(0)?, Register::Number(_)) {
+        let whole = c.whole(0)?;
+        let index = c.index(whole)?;
+        let zero = c.graph().integer(0)?;
+        let result = c.graph().compute_integer(Operation::Subtract, zero, index)?;
+        return set_index(c, 1, result);
+    }
     let number = match c.number(0)? {
         Number::Double(x) => Number::Double(-x),
         _ => Number::Int(c.int(0)?.checked_neg().ok_or_else(overflow)?),
@@ -102,27 +227,33 @@ fn whole(c: &mut Call<'_, '_, '_>, round: fn(f64) -> f64) -> Outcome {
     set(c, 1, number)
 }
 
+/// An extent of a tensor.
 fn size(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let shape = c.out_form(0)?.shape;
+    let shape = c.shape_of(0)?;
     let axis = c.axis(c.int(1)?, shape.len())?;
     let extent = *shape.get(axis).ok_or_else(|| Fault::invalid("a scalar has no sizes"))?;
-    set(c, 2, Number::Int(extent as i64))
+    set_extent(c, 2, extent)
 }
 
+/// The number of elements of a tensor.
 fn elements(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let count = c.out_form(0)?.elements();
-    set(c, 1, Number::Int(count.min(i64::MAX as u64) as i64))
+    let shape = c.shape_of(0)?;
+    let count = c.graph().product(&shape)?;
+    set_extent(c, 1, count)
+}
+
+fn set_extent(c: &mut Call<'_, '_, '_>, index: usize, extent: Extent) -> Outcome {
+    match c.graph().function().resolved(extent) {
+        Extent::Static(n) => set(c, index, Number::Int(n.min(i64::MAX as u64) as i64)),
+        Extent::Value(value) => set_index(c, index, value),
+    }
 }
 
 /// The number in a tensor of one element, known when the program runs.
 fn element(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
     let x = c.reshape(x, &[])?;
-    let register = c.register(1)?;
-    let form = super::super::program::Form::row_major(c.element(x), vec![]);
-    let Content::Defined(definition) = c.translator.content(x, form) else { return Err(Fault::Consequence) };
-    c.translator.environment.registers[register] = Register::Loaded(definition);
-    Ok(())
+    set_loaded(c, 1, x)
 }
 
 /// (destination, source, index): the source written at an index of the first dimension, which grows to hold it.
@@ -132,18 +263,20 @@ fn copy_index(c: &mut Call<'_, '_, '_>) -> Outcome {
     let mut handle = c.translator.handle(register)?.clone();
     let shape = c.shape(source)?;
     let rows = u64::try_from(index).ok().and_then(|i| i.checked_add(1)).ok_or_else(|| Fault::invalid("the index is negative"))?;
-    if handle.form.shape.get(1..) != Some(&shape[..]) || c.element(source) != handle.form.element || handle.form.layout.order().is_some() {
+    let fits = handle.form.shape.get(1..) == Some(&extents(&shape)[..]);
+    if !fits || c.element(source) != handle.form.element || handle.form.layout.order().is_some() {
         return Err(Fault::invalid("the source does not fit the destination").expected(format!("{:?}", handle.form), format!("{shape:?}")));
     }
-    handle.form.shape[0] = rows;
-    let (bound, form) = (c.translator.bound_of(register), handle.form.clone());
-    if bound.is_some_and(|bytes| form.bytes() > bytes) {
-        return Err(Fault::invalid("the index is out of range").expected(format!("at most {bound:?} bytes"), form.bytes().to_string()));
+    handle.form.shape[0] = Extent::Static(rows);
+    let row = Form::row_major(handle.form.element, shape);
+    handle.bytes = handle.form.known().map_or(u64::MAX, |form| form.bytes());
+    let bound = c.translator.bound_of(register);
+    if bound.is_some_and(|bytes| handle.bytes > bytes) {
+        return Err(Fault::invalid("the index is out of range").expected(format!("at most {bound:?} bytes"), handle.bytes.to_string()));
     }
     let Some(range) = handle.range() else { return Err(Fault::invalid("an operator writes to a constant")) };
-    let row = super::super::program::Form::row_major(form.element, shape);
     let start = range.end - row.bytes();
-    let content = c.translator.content(source, row);
+    let content = c.translator.content(source, row.on_extents(), row.bytes());
     c.translator.environment.memory.write(ByteRange { start, ..range }, content);
     c.translator.environment.registers[register] = Register::Tensor(handle);
     Ok(())

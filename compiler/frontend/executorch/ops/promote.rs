@@ -2,7 +2,7 @@
 //! without, then numbers; a higher category always wins.
 
 use super::super::fault::Fault;
-use super::super::translate::Number;
+use super::super::registers::Number;
 use super::call::{Call, Operand};
 use crate::ir::ElementType;
 
@@ -42,7 +42,7 @@ impl Call<'_, '_, '_> {
         let mut kinds: [Option<ElementType>; 3] = [None; 3];
         for operand in operands {
             let (kind, element) = match *operand {
-                Operand::Tensor(value) => (usize::from(self.translator.graph.rank(value) == 0), self.element(value)),
+                Operand::Tensor(value) => (usize::from(self.rank(value) == 0), self.element(value)),
                 Operand::Number(Number::Int(_)) => (2, ElementType::I64),
                 Operand::Number(Number::Bool(_)) => (2, ElementType::Bool),
                 Operand::Number(Number::Double(_)) => (2, ElementType::F32),

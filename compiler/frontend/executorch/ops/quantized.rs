@@ -21,14 +21,14 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
 /// Scale and zero point, arguments 1 and 2, as tensors or numbers that broadcast over the input.
 fn parameters(c: &mut Call<'_, '_, '_>, x: Value, axis: Option<usize>) -> Result<[Operand; 2], Fault> {
     let scale = c.operand(1)?;
-    let zero_point = if c.is_none(2)? { Operand::Number(super::super::translate::Number::Int(0)) } else { c.operand(2)? };
+    let zero_point = if c.is_none(2)? { Operand::Number(super::super::registers::Number::Int(0)) } else { c.operand(2)? };
     let mut parameters = [scale, zero_point];
     for parameter in &mut parameters {
         let Operand::Tensor(value) = parameter else { continue };
         let shape = match axis {
             None => vec![],
             Some(argument) => {
-                let rank = c.shape(x)?.len();
+                let rank = c.rank(x);
                 let axis = c.axis(c.int(argument)?, rank)?;
                 let mut shape = vec![1; rank];
                 *shape.get_mut(axis).ok_or_else(|| Fault::invalid("a scalar has no channels"))? = c.shape(*value)?.iter().product();
@@ -115,7 +115,7 @@ fn choose_parameters(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (low, high, eps) = (c.int(1)?, c.int(2)?, c.double(3)?);
     let ty = ElementType::F32;
     let x = c.cast(x, ty)?;
-    let axes: Vec<usize> = (0..c.shape(x)?.len()).collect();
+    let axes: Vec<usize> = (0..c.rank(x)).collect();
     let (smallest, largest) = (super::reduce::reduce(c, x, "min", &axes, false)?, super::reduce::reduce(c, x, "max", &axes, false)?);
     let scale = c.map(&[smallest, largest], |b, n| {
         let zero = b.constant(Scalar::f32(0.0));
@@ -139,7 +139,7 @@ fn choose_parameters(c: &mut Call<'_, '_, '_>) -> Outcome {
     })?;
     for (index, value) in [(5, scale), (6, zero_point)] {
         let shape = c.out_form(index)?.shape;
-        let value = c.reshape(value, &shape)?;
+        let value = c.reshape_to(value, &shape)?;
         c.define(index, value)?;
     }
     Ok(())

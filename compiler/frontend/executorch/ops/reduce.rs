@@ -1,11 +1,11 @@
 //! Reductions over dimensions.
 
 use super::super::fault::Fault;
-use super::super::translate::Number;
+use super::super::registers::Number;
 use super::Translate;
 use super::call::{Call, compute_type, float_type};
 use crate::ir::op::SEARCHES;
-use crate::ir::{Attribute, ElementType, Op, Scalar, ScalarOp, Value};
+use crate::ir::{Attribute, ElementType, Extent, NanRule, Op, Scalar, ScalarOp, Value};
 
 type Outcome = Result<(), Fault>;
 
@@ -45,48 +45,57 @@ fn axes(c: &Call<'_, '_, '_>, index: usize, rank: usize) -> Result<Vec<usize>, F
 
 /// A reduction; the axes keep extent 1 or are left out.
 pub(super) fn reduce(c: &mut Call<'_, '_, '_>, x: Value, reduction: &str, axes: &[usize], keep: bool) -> Result<Value, Fault> {
-    let shape = c.shape(x)?;
     let y = if axes.is_empty() { x } else { c.builder().reduce(x, reduction, axes.iter().map(|&a| a as i64).collect())? };
-    if keep {
-        return Ok(y);
-    }
-    let kept: Vec<u64> = shape.iter().enumerate().filter(|(d, _)| !axes.contains(d)).map(|(_, &n)| n).collect();
-    c.reshape(y, &kept)
+    without(c, y, axes, keep)
 }
 
 /// How many elements go into one result.
-fn count(c: &Call<'_, '_, '_>, x: Value, axes: &[usize]) -> Result<u64, Fault> {
-    let shape = c.shape(x)?;
-    Ok(axes.iter().map(|&axis| shape[axis]).product())
+fn count(c: &mut Call<'_, '_, '_>, x: Value, axes: &[usize]) -> Result<Extent, Fault> {
+    let shape = c.extents(x);
+    let reduced: Vec<Extent> = axes.iter().map(|&axis| shape[axis]).collect();
+    Ok(c.graph().product(&reduced)?)
 }
 
 /// Sum or mean over a list of dimensions: (self, dims, keepdim, dtype).
 fn total(c: &mut Call<'_, '_, '_>, mean: bool) -> Outcome {
     let x = c.tensor(0)?;
-    let (axes, keep) = (axes(c, 1, c.shape(x)?.len())?, c.flag(2)?);
+    let (axes, keep) = (axes(c, 1, c.rank(x))?, c.flag(2)?);
     let y = sum_or_mean(c, x, &axes, keep, mean)?;
     c.finish(y)
 }
 
 fn mean_of_all(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
-    let axes: Vec<usize> = (0..c.shape(x)?.len()).collect();
+    let axes: Vec<usize> = (0..c.rank(x)).collect();
     let y = sum_or_mean(c, x, &axes, false, true)?;
     c.finish(y)
 }
 
 fn sum_or_mean(c: &mut Call<'_, '_, '_>, x: Value, axes: &[usize], keep: bool, mean: bool) -> Result<Value, Fault> {
     let ty = compute_type(c.out_form(c.out())?.element);
-    let divisor = count(c, x, axes)? as f64;
+    let divisor = count(c, x, axes)?;
     let x = c.cast(x, ty)?;
     let y = reduce(c, x, "sum", axes, keep)?;
-    if mean { divided(c, y, divisor) } else { Ok(y) }
+    if mean { divided(c, y, divisor, 0.0) } else { Ok(y) }
 }
 
-fn divided(c: &mut Call<'_, '_, '_>, y: Value, divisor: f64) -> Result<Value, Fault> {
+/// A sum over a count, from which a correction is subtracted that leaves 0 at least.
+fn divided(c: &mut Call<'_, '_, '_>, y: Value, count: Extent, correction: f64) -> Result<Value, Fault> {
     let ty = c.element(y);
-    c.map(&[y], |b, n| {
-        let divisor = b.constant(Scalar::float(ty, divisor));
+    if let Extent::Static(count) = count {
+        return c.map(&[y], |b, n| {
+            let divisor = b.constant(Scalar::float(ty, (count as f64 - correction).max(0.0)));
+            Ok(b.op(ScalarOp::Div, &[n[0], divisor])?)
+        });
+    }
+    let count = c.graph().extent_tensor(count, ElementType::I64)?;
+    c.map(&[y, count], |b, n| {
+        let mut divisor = b.convert(n[1], ty);
+        if correction != 0.0 {
+            let (correction, zero) = (b.constant(Scalar::float(ty, correction)), b.constant(Scalar::float(ty, 0.0)));
+            divisor = b.op(ScalarOp::Sub, &[divisor, correction])?;
+            divisor = b.op(ScalarOp::Max(NanRule::Propagate), &[divisor, zero])?;
+        }
         Ok(b.op(ScalarOp::Div, &[n[0], divisor])?)
     })
 }
@@ -101,7 +110,7 @@ fn prepared(c: &mut Call<'_, '_, '_>, ty: Option<ElementType>) -> Result<Value, 
 /// (self, dim, keepdim, …).
 fn along(c: &mut Call<'_, '_, '_>, reduction: &str, ty: Option<ElementType>) -> Outcome {
     let x = prepared(c, ty)?;
-    let rank = c.shape(x)?.len();
+    let rank = c.rank(x);
     let axis = c.axis(c.int(1)?, rank)?;
     let keep = c.flag(2)?;
     let axes: Vec<usize> = (axis < rank).then_some(axis).into_iter().collect();
@@ -112,7 +121,7 @@ fn along(c: &mut Call<'_, '_, '_>, reduction: &str, ty: Option<ElementType>) -> 
 /// (self, dims, keepdim).
 fn over_list(c: &mut Call<'_, '_, '_>, reduction: &str, ty: Option<ElementType>) -> Outcome {
     let x = prepared(c, ty)?;
-    let axes = axes(c, 1, c.shape(x)?.len())?;
+    let axes = axes(c, 1, c.rank(x))?;
     let keep = c.flag(2)?;
     let y = reduce(c, x, reduction, &axes, keep)?;
     c.finish(y)
@@ -120,7 +129,7 @@ fn over_list(c: &mut Call<'_, '_, '_>, reduction: &str, ty: Option<ElementType>)
 
 fn of_all(c: &mut Call<'_, '_, '_>, reduction: &str, ty: Option<ElementType>) -> Outcome {
     let x = prepared(c, ty)?;
-    let axes: Vec<usize> = (0..c.shape(x)?.len()).collect();
+    let axes: Vec<usize> = (0..c.rank(x)).collect();
     let y = reduce(c, x, reduction, &axes, false)?;
     c.finish(y)
 }
@@ -128,21 +137,24 @@ fn of_all(c: &mut Call<'_, '_, '_>, reduction: &str, ty: Option<ElementType>) ->
 /// The first position of the extreme element; without a dimension, of all elements in order.
 fn search(c: &mut Call<'_, '_, '_>, search: &str) -> Outcome {
     let x = c.tensor(0)?;
-    let shape = c.shape(x)?;
+    let shape = c.extents(x);
     let (dim, keep) = (c.optional_int(1)?, c.flag(2)?);
     let (x, axis) = match dim {
         Some(dim) if !shape.is_empty() => (x, c.axis(dim, shape.len())?),
-        _ => (c.reshape(x, &[shape.iter().product()])?, 0),
+        _ => {
+            let count = c.graph().product(&shape)?;
+            (c.reshape_to(x, &[count])?, 0)
+        }
     };
     let y = position(c, x, search, axis)?;
-    let kept = |d: usize, n: u64| if d == axis { 1 } else { n };
-    let target: Vec<u64> = match (dim, keep) {
+    let kept = |d: usize, n: Extent| if d == axis { Extent::Static(1) } else { n };
+    let target: Vec<Extent> = match (dim, keep) {
         (Some(_), true) => shape.iter().enumerate().map(|(d, &n)| kept(d, n)).collect(),
         (Some(_), false) => shape.iter().enumerate().filter(|(d, _)| *d != axis).map(|(_, &n)| n).collect(),
-        (None, true) => vec![1; shape.len()],
+        (None, true) => vec![Extent::Static(1); shape.len()],
         (None, false) => vec![],
     };
-    let y = c.reshape(y, &target)?;
+    let y = c.reshape_to(y, &target)?;
     c.finish(y)
 }
 
@@ -155,15 +167,15 @@ fn position(c: &mut Call<'_, '_, '_>, x: Value, search: &str, axis: usize) -> Re
 /// (self, dim, keepdim, values, indices).
 fn extreme_and_position(c: &mut Call<'_, '_, '_>, which: &str) -> Outcome {
     let x = c.tensor(0)?;
-    let shape = c.shape(x)?;
-    let (axis, keep) = (c.axis(c.int(1)?, shape.len())?, c.flag(2)?);
-    if shape.is_empty() {
+    let rank = c.rank(x);
+    let (axis, keep) = (c.axis(c.int(1)?, rank)?, c.flag(2)?);
+    if rank == 0 {
         return Err(Fault::unsupported("a scalar has no dimension to search"));
     }
     let values = reduce(c, x, which, &[axis], keep)?;
     let indices = position(c, x, which, axis)?;
-    let target = c.shape(values)?;
-    let indices = c.reshape(indices, &target)?;
+    let target = c.extents(values);
+    let indices = c.reshape_to(indices, &target)?;
     c.define(3, values)?;
     c.define(4, indices)
 }
@@ -176,15 +188,15 @@ fn correction(c: &Call<'_, '_, '_>) -> Result<f64, Fault> {
 /// Mean and variance over axes, both with extent 1 there. The variance is the mean square of the differences from the mean, `correction`
 /// subtracted from the number of elements.
 pub(super) fn moments(c: &mut Call<'_, '_, '_>, x: Value, axes: &[usize], correction: f64) -> Result<(Value, Value), Fault> {
-    let elements = count(c, x, axes)? as f64;
+    let elements = count(c, x, axes)?;
     let sum = reduce(c, x, "sum", axes, true)?;
-    let mean = divided(c, sum, elements)?;
+    let mean = divided(c, sum, elements, 0.0)?;
     let squares = c.map(&[x, mean], |b, n| {
         let difference = b.op(ScalarOp::Sub, n)?;
         Ok(b.op(ScalarOp::Mul, &[difference, difference])?)
     })?;
     let sum = reduce(c, squares, "sum", axes, true)?;
-    let variance = divided(c, sum, (elements - correction).max(0.0))?;
+    let variance = divided(c, sum, elements, correction)?;
     Ok((mean, variance))
 }
 
@@ -192,9 +204,9 @@ fn without(c: &mut Call<'_, '_, '_>, value: Value, axes: &[usize], keep: bool) -
     if keep {
         return Ok(value);
     }
-    let shape = c.shape(value)?;
-    let kept: Vec<u64> = shape.iter().enumerate().filter(|(d, _)| !axes.contains(d)).map(|(_, &n)| n).collect();
-    c.reshape(value, &kept)
+    let shape = c.extents(value);
+    let kept: Vec<Extent> = shape.iter().enumerate().filter(|(d, _)| !axes.contains(d)).map(|(_, &n)| n).collect();
+    c.reshape_to(value, &kept)
 }
 
 type Correction = fn(&Call<'_, '_, '_>) -> Result<f64, Fault>;
@@ -203,7 +215,7 @@ fn moments_of_call(c: &mut Call<'_, '_, '_>, keep: usize, correction: Correction
     let x = c.tensor(0)?;
     let ty = float_type(c.element(x));
     let x = c.cast(x, ty)?;
-    let (axes, keep, correction) = (axes(c, 1, c.shape(x)?.len())?, c.flag(keep)?, correction(c)?);
+    let (axes, keep, correction) = (axes(c, 1, c.rank(x))?, c.flag(keep)?, correction(c)?);
     let (mean, variance) = moments(c, x, &axes, correction)?;
     Ok((without(c, mean, &axes, keep)?, without(c, variance, &axes, keep)?))
 }

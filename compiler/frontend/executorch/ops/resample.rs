@@ -5,6 +5,7 @@ use super::Translate;
 use super::call::{Call, compute_type};
 use super::index::pick_known;
 use crate::ir::{ElementType, Scalar, ScalarOp, Value};
+use crate::operators::Error;
 
 pub(super) const OPERATORS: &[(&str, Translate)] =
     &[("aten::upsample_nearest2d.vec_out", nearest), ("aten::upsample_bilinear2d.vec_out", bilinear)];
@@ -20,7 +21,7 @@ struct Sides {
 }
 
 fn sides(c: &Call<'_, '_, '_>, x: Value, argument: usize) -> Result<Sides, Fault> {
-    let (shape, target) = (c.shape(x)?, c.out_form(c.out())?.shape);
+    let (shape, target) = (c.shape(x)?, c.out_form(c.out())?.known().ok_or(Error::DynamicExtent)?.shape);
     let (&[n, channels, height, width], &[m, kept, rows, columns]) = (&shape[..], &target[..]) else {
         return Err(Fault::invalid("needs an image").expected("4 dimensions", shape.len().to_string()));
     };

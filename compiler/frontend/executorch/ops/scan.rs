@@ -10,12 +10,12 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[("aten::cumsum.out", cumsum
 /// Sums of all elements up to each along a dimension.
 fn cumsum(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
     let x = c.tensor(0)?;
-    let shape = c.shape(x)?;
-    let axis = c.axis(c.int(1)?, shape.len())?;
+    let rank = c.rank(x);
+    let axis = c.axis(c.int(1)?, rank)?;
     let ty = compute_type(c.out_form(c.out())?.element);
     let x = c.cast(x, ty)?;
     // The only element of a scalar is its own sum.
-    if shape.is_empty() {
+    if rank == 0 {
         return c.finish(x);
     }
     let attributes = vec![Attribute::Word(0), Attribute::Int(axis as i64), Attribute::Bool(false), Attribute::Bool(false)];

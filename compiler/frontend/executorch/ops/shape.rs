@@ -1,16 +1,18 @@
 //! The same elements under another shape, order, or element type.
 
 use super::super::fault::Fault;
+use super::super::registers::{Place, Register};
+use super::super::tensors::shape_text;
 use super::Translate;
-use super::call::Call;
-use crate::ir::{Attribute, Op};
-use crate::operators::extents;
+use super::call::{Call, Whole};
+use crate::ir::{Extent, Value};
+use crate::operators::{Error, extents};
 
 type Outcome = Result<(), Fault>;
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[
-    ("aten::view_copy.out", |c| view(c, Some(1))),
-    ("aten::_unsafe_view.out", |c| view(c, Some(1))),
+    ("aten::view_copy.out", view),
+    ("aten::_unsafe_view.out", view),
     ("aten::squeeze_copy.dim_out", |c| squeeze(c, |c| Ok(vec![c.int(1)?]))),
     ("aten::squeeze_copy.dims_out", |c| squeeze(c, |c| c.ints(1))),
     ("aten::unsqueeze_copy.out", unsqueeze),
@@ -58,61 +60,79 @@ fn sizes(list: &[i64], elements: u64) -> Result<Vec<u64>, Fault> {
     Ok(list.iter().map(|&n| u64::try_from(n).unwrap_or(rest)).collect())
 }
 
-fn view(c: &mut Call<'_, '_, '_>, argument: Option<usize>) -> Outcome {
-    let x = c.tensor(0)?;
-    let elements = c.shape(x)?.iter().product();
-    let shape = match argument {
-        Some(index) => sizes(&c.ints(index)?, elements)?,
-        None => c.out_form(c.out())?.shape,
-    };
-    let y = c.reshape(x, &shape)?;
+/// The extents that a list of sizes means for as many elements as a shape has: one size may be −1.
+fn target(c: &mut Call<'_, '_, '_>, list: &[Whole], from: &[Extent]) -> Result<Vec<Extent>, Fault> {
+    let numbers: Option<Vec<i64>> = list.iter().map(|item| if let Whole::Known(n) = item { Some(*n) } else { None }).collect();
+    let known: Option<Vec<u64>> = from.iter().map(|extent| extent.as_static()).collect();
+    if let (Some(numbers), Some(known)) = (&numbers, known) {
+        return Ok(extents(&sizes(numbers, known.iter().product())?));
+    }
+    let open = list.iter().position(|item| *item == Whole::Known(-1));
+    let mut shape = Vec::with_capacity(list.len());
+    for (i, &item) in list.iter().enumerate() {
+        shape.push(if open == Some(i) { Extent::Static(1) } else { c.extent(item)? });
+    }
+    match open {
+        Some(open) => shape[open] = c.graph().quotient(from, &shape)?,
+        None => c.translator.fill(from, &shape)?,
+    }
+    Ok(shape)
+}
+
+fn view(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let (x, list) = (c.tensor(0)?, c.wholes(1)?);
+    let from = c.extents(x);
+    let shape = target(c, &list, &from)?;
+    let y = c.reshape_to(x, &shape)?;
     c.finish(y)
 }
 
 /// The result names the operand's bytes under another shape: no bytes move.
 fn alias(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let (source, target) = (c.register(0)?, c.register(2)?);
-    let mut handle = c.translator.handle(source)?.clone();
-    let shape = sizes(&c.ints(1)?, handle.form.elements())?;
+    let (source, result) = (c.register(0)?, c.register(2)?);
+    let (list, mut handle) = (c.wholes(1)?, c.translator.handle(source)?.clone());
     if handle.form.layout.order().is_some() {
         return Err(Fault::unsupported("views of tensors that are not row major are not supported"));
     }
-    let place = c.translator.handle(target)?.form.element;
+    let place = c.translator.handle(result)?.form.element;
     if place != handle.form.element {
         return Err(Fault::invalid("the view has another element type").expected(handle.form.element.to_string(), place.to_string()));
     }
-    if let super::super::translate::Place::Constant(_) = handle.place {
+    let from = c.shape_of(0)?;
+    let shape = target(c, &list, &from)?;
+    if let Place::Constant(_) = handle.place {
         let x = c.tensor(0)?;
-        let y = c.reshape(x, &shape)?;
+        let y = c.reshape_to(x, &shape)?;
         return c.define(2, y);
     }
     handle.form.shape = shape;
-    c.translator.environment.registers[target] = super::super::translate::Register::Tensor(handle);
+    c.translator.environment.registers[result] = Register::Tensor(handle);
     Ok(())
 }
 
 fn squeeze(c: &mut Call<'_, '_, '_>, dims: fn(&Call<'_, '_, '_>) -> Result<Vec<i64>, Fault>) -> Outcome {
     let x = c.tensor(0)?;
-    let shape = c.shape(x)?;
+    let shape = c.extents(x);
     let axes: Result<Vec<usize>, Fault> = dims(c)?.into_iter().map(|d| c.axis(d, shape.len())).collect();
     let axes = axes?;
-    let kept: Vec<u64> = shape.iter().enumerate().filter(|(d, n)| **n != 1 || !axes.contains(d)).map(|(_, &n)| n).collect();
-    let y = c.reshape(x, &kept)?;
+    let kept = |(d, extent): &(usize, &Extent)| **extent != Extent::Static(1) || !axes.contains(d);
+    let kept: Vec<Extent> = shape.iter().enumerate().filter(kept).map(|(_, &extent)| extent).collect();
+    let y = c.reshape_to(x, &kept)?;
     c.finish(y)
 }
 
 fn unsqueeze(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
-    let mut shape = c.shape(x)?;
+    let mut shape = c.extents(x);
     let axis = c.axis(c.int(1)?, shape.len() + 1)?;
-    shape.insert(axis, 1);
-    let y = c.reshape(x, &shape)?;
+    shape.insert(axis, Extent::Static(1));
+    let y = c.reshape_to(x, &shape)?;
     c.finish(y)
 }
 
 fn permute(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
-    let rank = c.shape(x)?.len();
+    let rank = c.rank(x);
     let permutation: Result<Vec<usize>, Fault> = c.ints(1)?.into_iter().map(|d| c.axis(d, rank)).collect();
     let y = c.transpose(x, &permutation?)?;
     c.finish(y)
@@ -120,7 +140,7 @@ fn permute(c: &mut Call<'_, '_, '_>) -> Outcome {
 
 fn swap(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
-    let rank = c.shape(x)?.len();
+    let rank = c.rank(x);
     let (a, b) = (c.axis(c.int(1)?, rank)?, c.axis(c.int(2)?, rank)?);
     let mut permutation: Vec<usize> = (0..rank).collect();
     if a != b {
@@ -132,7 +152,7 @@ fn swap(c: &mut Call<'_, '_, '_>) -> Outcome {
 
 fn turn(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
-    let permutation: Vec<usize> = (0..c.shape(x)?.len()).rev().collect();
+    let permutation: Vec<usize> = (0..c.rank(x)).rev().collect();
     if permutation.len() > 2 {
         return Err(Fault::invalid("only matrices can be turned").expected("at most 2 dimensions", permutation.len().to_string()));
     }
@@ -143,79 +163,78 @@ fn turn(c: &mut Call<'_, '_, '_>) -> Outcome {
 /// Repetition along axes of extent 1 and new leading axes; −1 keeps an extent.
 fn expand(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
-    let (shape, sizes) = (c.shape(x)?, c.ints(1)?);
+    let (shape, sizes) = (c.extents(x), c.wholes(1)?);
     let added = sizes.len().checked_sub(shape.len()).ok_or_else(|| Fault::invalid("fewer sizes than dimensions"))?;
-    let extent = |(d, &size): (usize, &i64)| match u64::try_from(size) {
-        Ok(n) => Ok(n),
-        Err(_) if size == -1 && d >= added => Ok(shape[d - added]),
-        Err(_) => Err(Fault::invalid("a size is negative").expected("0 or more, or -1", size.to_string())),
-    };
-    let target: Result<Vec<u64>, Fault> = sizes.iter().enumerate().map(extent).collect();
-    let y = c.graph().broadcast(x, &extents(&target?))?;
+    let mut target = Vec::with_capacity(sizes.len());
+    for (d, &size) in sizes.iter().enumerate() {
+        target.push(if size == Whole::Known(-1) && d >= added { shape[d - added] } else { c.extent(size)? });
+    }
+    let y = c.expand_to(x, &target)?;
     c.finish(y)
 }
 
 /// [… C·r², H, W] to [… C, H·r, W·r].
 fn pixel_shuffle(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
-    let (lead, channels, height, width, r) = image(c)?;
+    let (lead, [channels, height, width], r) = image(c)?;
+    let channels = channels.as_static().ok_or(Error::DynamicExtent)?;
     if channels % (r * r) != 0 {
         return Err(Fault::invalid("the channels do not divide").expected(format!("a multiple of {}", r * r), channels.to_string()));
     }
-    let split = c.reshape(x, &[lead, channels / (r * r), r, r, height, width])?;
+    let count = c.graph().product(&lead)?;
+    let (kept, r) = (Extent::Static(channels / (r * r)), Extent::Static(r));
+    let split = c.reshape_to(x, &[count, kept, r, r, height, width])?;
     let moved = c.transpose(split, &[0, 1, 4, 2, 5, 3])?;
-    shaped_as_result(c, moved)
+    let (height, width) = (c.graph().mul(height, r)?, c.graph().mul(width, r)?);
+    let y = c.reshape_to(moved, &[lead, vec![kept, height, width]].concat())?;
+    c.finish(y)
 }
 
 /// [… C, H·r, W·r] to [… C·r², H, W].
 fn pixel_unshuffle(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
-    let (lead, channels, height, width, r) = image(c)?;
-    if height % r != 0 || width % r != 0 {
-        return Err(Fault::invalid("the image does not divide").expected(format!("multiples of {r}"), format!("{height} × {width}")));
+    let (lead, [channels, height, width], r) = image(c)?;
+    if [height, width].iter().any(|side| side.as_static().is_some_and(|side| side % r != 0)) {
+        let found = shape_text(&[height, width]);
+        return Err(Fault::invalid("the image does not divide").expected(format!("multiples of {r}"), found));
     }
-    let split = c.reshape(x, &[lead, channels, height / r, r, width / r, r])?;
+    let count = c.graph().product(&lead)?;
+    let (r, squared) = (Extent::Static(r), Extent::Static(r * r));
+    let (height, width) = (c.graph().floor_div(height, r)?, c.graph().floor_div(width, r)?);
+    let split = c.reshape_to(x, &[count, channels, height, r, width, r])?;
     let moved = c.transpose(split, &[0, 1, 3, 5, 2, 4])?;
-    shaped_as_result(c, moved)
+    let channels = c.graph().mul(channels, squared)?;
+    let y = c.reshape_to(moved, &[lead, vec![channels, height, width]].concat())?;
+    c.finish(y)
 }
 
-fn image(c: &mut Call<'_, '_, '_>) -> Result<(u64, u64, u64, u64, u64), Fault> {
+/// The extents before channels, those of the image, and the factor.
+fn image(c: &mut Call<'_, '_, '_>) -> Result<(Vec<Extent>, [Extent; 3], u64), Fault> {
     let x = c.tensor(0)?;
-    let shape = c.shape(x)?;
+    let shape = c.extents(x);
     let factor = u64::try_from(c.int(1)?).ok().filter(|r| (1..1 << 16).contains(r));
     let factor = factor.ok_or_else(|| Fault::invalid("the factor must be positive"))?;
     match shape[..] {
-        [ref lead @ .., channels, height, width] => Ok((lead.iter().product(), channels, height, width, factor)),
+        [ref lead @ .., channels, height, width] => Ok((lead.to_vec(), [channels, height, width], factor)),
         _ => Err(Fault::invalid("needs an image").expected("3 dimensions or more", shape.len().to_string())),
     }
 }
 
-fn shaped_as_result(c: &mut Call<'_, '_, '_>, value: crate::ir::Value) -> Outcome {
-    let shape = c.out_form(c.out())?.shape;
-    let y = c.reshape(value, &shape)?;
-    c.finish(y)
-}
-
 /// Argument `source` broadcast to the shape of argument 0.
 fn copy(c: &mut Call<'_, '_, '_>, source: usize) -> Outcome {
-    let shape = c.out_form(0)?.shape;
-    let y = broadcast_source(c, source, &shape)?;
+    let y = broadcast_source(c, source)?;
     c.finish(y)
 }
 
 /// Argument 1 over the whole of argument 0.
 fn copy_in_place(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let shape = c.out_form(0)?.shape;
-    let y = broadcast_source(c, 1, &shape)?;
+    let y = broadcast_source(c, 1)?;
     c.define(0, y)
 }
 
-fn broadcast_source(c: &mut Call<'_, '_, '_>, source: usize, shape: &[u64]) -> Result<crate::ir::Value, Fault> {
-    let x = c.tensor(source)?;
-    if c.shape(x)? == shape {
-        return Ok(x);
-    }
-    Ok(c.builder().inst(Op::Broadcast, &[x], vec![Attribute::Extents(extents(shape))])?[0])
+fn broadcast_source(c: &mut Call<'_, '_, '_>, source: usize) -> Result<Value, Fault> {
+    let (x, shape) = (c.tensor(source)?, c.shape_of(0)?);
+    c.expand_to(x, &shape)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Functions of one tensor, element by element.
 
 use super::super::fault::Fault;
-use super::super::translate::Number;
+use super::super::registers::Number;
 use super::Translate;
 use super::call::{Call, Operand, compute_type, float_type};
 use crate::ir::{Comparison, ElementType, ExpressionBuilder, NanRule, Node, Scalar, ScalarOp};

@@ -1,0 +1,202 @@
+//! Extents that are known only when the program runs.
+//!
+//! A file does not say which dimensions of an input vary: a dynamic input has bounds, no more. So:
+//!
+//! - Each dimension of a dynamic input may have any extent from 1 to its bound. `--bound` gives a smaller bound, `--shape` fixes the shape.
+//! - What operators require narrows that. An extent that has to be a number, since weights, a static tensor or a list of sizes say so, is that
+//!   number in every call; two extents that have to be equal are equal. Callers are told: the compiled code checks shapes before it runs
+//!   (`MODELC_E_SHAPE`).
+//! - What an extent is computed to (rows of a convolution's result, say) may have to be a number too. If that is the largest one that it can
+//!   be, the extents that it is computed from are at their bounds.
+//! - What is left is an extent known only when the program runs.
+//!
+//! What is found while a program is translated holds for all of it. So it is noted, and the program is translated again.
+
+use super::fault::Fault;
+use super::registers::Measured;
+use super::translate::Translator;
+use crate::ir::{Extent, Function, Interval, Op, Value};
+use crate::operators::Error;
+use crate::operators::graph::Operation;
+use crate::operators::graph::integers::{number, operation_of};
+use std::collections::HashSet;
+
+impl Translator<'_, '_> {
+    /// Requires two extents to be equal.
+    ///
+    /// # Errors
+    /// When they are not; [`Fault::Consequence`] when that was not known and holds from the next translation on.
+    pub fn equate(&mut self, a: Extent, b: Extent) -> Result<(), Fault> {
+        let function = self.graph.function();
+        let (a, b) = (function.resolved(a), function.resolved(b));
+        if a == b {
+            return Ok(());
+        }
+        if let (Extent::Static(a), Extent::Static(b)) = (a, b) {
+            return Err(Fault::invalid("two extents that have to be equal differ").expected(a.to_string(), b.to_string()));
+        }
+        match self.graph.equate(a, b) {
+            Ok(()) => Ok(()),
+            Err(Error::FixedExtent { .. } | Error::UnrelatedExtents { .. }) => Err(self.narrow(a, b)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Requires two shapes to have as many elements. What cannot be told is left to the reshape, which checks it when it runs.
+    ///
+    /// # Errors
+    /// As [`Self::equate`].
+    pub fn fill(&mut self, from: &[Extent], to: &[Extent]) -> Result<(), Fault> {
+        let function = self.graph.function();
+        let (Some(mut from), Some(mut to)) = (function.size(from), function.size(to)) else { return Err(Error::TooManyElements.into()) };
+        from.extents.retain(|extent| match to.extents.iter().position(|other| other == extent) {
+            Some(common) => {
+                to.extents.swap_remove(common);
+                false
+            }
+            None => true,
+        });
+        match (&from.extents[..], &to.extents[..]) {
+            ([], []) if from.known != to.known => Err(Fault::invalid("the elements do not fill the shape")
+                .expected(format!("{} elements a slice", from.known), to.known.to_string())),
+            (&[x], []) if from.known > 0 && to.known.is_multiple_of(from.known) => {
+                self.equate(Extent::Value(x), Extent::Static(to.known / from.known))
+            }
+            ([], &[y]) if to.known > 0 && from.known.is_multiple_of(to.known) => {
+                self.equate(Extent::Value(y), Extent::Static(from.known / to.known))
+            }
+            (&[x], &[y]) if from.known == to.known => self.equate(Extent::Value(x), Extent::Value(y)),
+            (many, []) => self.fill_at_bounds(many, from.known, to.known),
+            _ => Ok(()),
+        }
+    }
+
+    /// Extents whose product with a number must be another: each is at its bound if they must all be.
+    fn fill_at_bounds(&mut self, extents: &[Value], known: u64, product: u64) -> Result<(), Fault> {
+        let bounds: Vec<u64> = extents.iter().map(|&extent| self.graph.bound(Extent::Value(extent))).collect();
+        if bounds.iter().try_fold(known, |product, &bound| product.checked_mul(bound)) != Some(product) {
+            return Ok(());
+        }
+        let mut outcome = Ok(());
+        for (&extent, bound) in extents.iter().zip(bounds) {
+            outcome = self.equate(Extent::Value(extent), Extent::Static(bound)).and(outcome);
+        }
+        outcome
+    }
+
+    /// Notes what has to hold of inputs for two extents to be equal, which they are not known to be.
+    pub fn narrow(&mut self, a: Extent, b: Extent) -> Fault {
+        let narrowed = match (a, b) {
+            (Extent::Value(x), Extent::Static(n)) | (Extent::Static(n), Extent::Value(x)) => i64::try_from(n).is_ok_and(|n| self.fix(x, n)),
+            (Extent::Value(x), Extent::Value(y)) => self.intersect(x, y),
+            _ => false,
+        };
+        if narrowed {
+            return Fault::Consequence;
+        }
+        let help = "give the shape of the input with --shape in0=…, or a bound for each dimension that varies with --bound in0.0=…";
+        match (a, b) {
+            (Extent::Value(_), Extent::Value(_)) => {
+                Fault::unsupported("two extents that are known only when the program runs have to be equal, which is not known").help(help)
+            }
+            _ => {
+                let number = a.as_static().or(b.as_static()).unwrap_or(0);
+                Fault::unsupported("an extent that is known only when the program runs would always have to be one number")
+                    .expected(number.to_string(), "an extent that follows from several")
+                    .help(help)
+            }
+        }
+    }
+
+    /// Gives two inputs whose extents have to be equal one bound.
+    fn intersect(&mut self, x: Value, y: Value) -> bool {
+        let function = self.graph.function();
+        let (a, b) = (function.interval(Extent::Value(x)), function.interval(Extent::Value(y)));
+        let common = Interval { low: a.low.max(b.low), high: a.high.min(b.high) };
+        let both = [x, y].map(|index| self.measured(index));
+        let [Some(x), Some(y)] = both else { return false };
+        common.low <= common.high && a != b && (self.note(x, common) | self.note(y, common))
+    }
+
+    fn measured(&self, index: Value) -> Option<Measured> {
+        self.measured.iter().find(|measured| measured.index == index).copied()
+    }
+
+    fn note(&mut self, measured: Measured, interval: Interval) -> bool {
+        let key = (self.plan.name.clone(), measured.input, measured.dimension);
+        let is_new = self.shared.narrowed.insert(key, interval) != Some(interval);
+        self.shared.renewed |= is_new;
+        is_new
+    }
+
+    /// Makes an index the same number in every call; whether something follows from it for the inputs.
+    fn fix(&mut self, mut index: Value, mut n: i64) -> bool {
+        loop {
+            let interval = self.graph.interval(Extent::Value(index));
+            if !(interval.low..=interval.high).contains(&n) {
+                return false;
+            }
+            if let Some(measured) = self.measured(index) {
+                return self.note(measured, Interval::exactly(n));
+            }
+            if interval.high == n
+                && let Some(inputs) = grows_with(self.graph.function(), index)
+            {
+                return self.note_bounds(&inputs);
+            }
+            match undone(self.graph.function(), index, n) {
+                Some((operand, number)) => (index, n) = (operand, number),
+                None => return false,
+            }
+        }
+    }
+
+    /// Notes that extents are always at their bounds.
+    fn note_bounds(&mut self, inputs: &[Value]) -> bool {
+        let mut noted = false;
+        for &input in inputs {
+            let high = self.graph.interval(Extent::Value(input)).high;
+            noted |= self.measured(input).is_some_and(|measured| self.note(measured, Interval::exactly(high)));
+        }
+        noted
+    }
+}
+
+/// The one operand of an index that is not known, and what it is if the index is `n`.
+fn undone(function: &Function, index: Value, n: i64) -> Option<(Value, i64)> {
+    let (operation, [a, b]) = operation_of(function, index)?;
+    match (operation, number(function, a), number(function, b)) {
+        (Operation::Add, None, Some(c)) => Some((a, n.checked_sub(c)?)),
+        (Operation::Add, Some(c), None) => Some((b, n.checked_sub(c)?)),
+        (Operation::Subtract, None, Some(c)) => Some((a, n.checked_add(c)?)),
+        (Operation::Multiply, None, Some(c)) if c > 0 && n % c == 0 => Some((a, n / c)),
+        (Operation::Multiply, Some(c), None) if c > 0 && n % c == 0 => Some((b, n / c)),
+        (Operation::Maximum, None, Some(c)) if n > c => Some((a, n)),
+        _ => None,
+    }
+}
+
+/// The extents of inputs that an index is computed from, if it is at its largest only when all of them are.
+fn grows_with(function: &Function, index: Value) -> Option<Vec<Value>> {
+    use Operation::{Add, CeilingDivide, FloorDivide, Maximum, Minimum, Modulo, Multiply, Subtract};
+    let (mut open, mut seen, mut inputs) = (vec![index], HashSet::new(), Vec::new());
+    while let Some(index) = open.pop() {
+        let index = function.index_root(index);
+        if number(function, index).is_some() || !seen.insert(index) {
+            continue;
+        }
+        let Some((operation, [a, b])) = operation_of(function, index) else {
+            // What a tensor holds is no extent.
+            let is_extent = function.defining_inst(index).is_some_and(|inst| function.insts[inst].op == Op::ExtentOf);
+            inputs.push(is_extent.then_some(index)?);
+            continue;
+        };
+        match operation {
+            Add | Multiply | Minimum => {}
+            Subtract | FloorDivide | CeilingDivide | Maximum if number(function, b).is_some() => {}
+            Subtract | FloorDivide | CeilingDivide | Maximum | Modulo => return None,
+        }
+        open.extend([a, b]);
+    }
+    Some(inputs)
+}

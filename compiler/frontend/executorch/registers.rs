@@ -1,0 +1,113 @@
+//! Registers while a method is translated, and what they hold.
+
+use super::fault::Fault;
+use super::memory::{Area, ByteRange, Definition, Memory};
+use super::program::{EValue, Form, Storage};
+use super::shared::Shared;
+use crate::ir::{Constant, Extent, Module, Value};
+use std::rc::Rc;
+
+/// A number known at compile time.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Number {
+    /// An integer.
+    Int(i64),
+    /// A truth value.
+    Bool(bool),
+    /// A float.
+    Double(f64),
+}
+
+/// Where a tensor register's bytes are.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Place {
+    /// In memory, from a byte on.
+    Memory(Area, u64),
+    /// A constant of the module, row major.
+    Constant(Constant),
+    /// Nowhere: the constant could not be read.
+    Missing(Fault),
+}
+
+/// What a tensor register holds: not bytes but where they are and how they read.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Handle {
+    /// Where.
+    pub place: Place,
+    /// How.
+    pub form: Form<Extent>,
+    /// The bytes that it spans, at its bound where extents are known only when the program runs.
+    pub bytes: u64,
+}
+
+impl Handle {
+    /// The bytes in memory; `None` of constants.
+    pub fn range(&self) -> Option<ByteRange> {
+        match self.place {
+            Place::Memory(area, start) => Some(ByteRange { area, start, end: start.saturating_add(self.bytes) }),
+            _ => None,
+        }
+    }
+}
+
+/// A register while the method runs.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Register {
+    /// A number known at compile time.
+    Number(Number),
+    /// An integer that is computed from extents, or read from a tensor, when the program runs: an index of the function at that nesting depth.
+    Index(usize, Value),
+    /// A number known when the program runs: a tensor of one element.
+    Loaded(Rc<Definition>),
+    /// A tensor.
+    Tensor(Handle),
+    /// None, a string or a list: as that register is in the file.
+    AsInFile(usize),
+    /// Nothing that could be read, and why.
+    Unavailable(Fault),
+}
+
+/// A dimension of an input whose extent is known only when the program runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Measured {
+    /// The extent.
+    pub index: Value,
+    /// The number of the input.
+    pub input: usize,
+    /// The dimension.
+    pub dimension: usize,
+}
+
+/// All that instructions change.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// The registers.
+    pub registers: Vec<Register>,
+    /// The bytes.
+    pub memory: Memory,
+}
+
+/// A register as the file has it.
+pub fn initial_register(shared: &mut Shared, module: &mut Module, index: usize, value: &EValue) -> Register {
+    match value {
+        EValue::Int(n) => Register::Number(Number::Int(*n)),
+        EValue::Bool(b) => Register::Number(Number::Bool(*b)),
+        EValue::Double(x) => Register::Number(Number::Double(*x)),
+        EValue::Tensor(meta) => {
+            let place = match &meta.storage {
+                Storage::Planned { memory_id, offset, .. } => Place::Memory(Area::Planned(*memory_id), *offset),
+                Storage::Unplanned => Place::Memory(Area::Private(index), 0),
+                Storage::Constant(buffer) => match shared.constant(module, *buffer, &meta.form) {
+                    Ok(constant) => Place::Constant(constant),
+                    Err(diagnostic) => Place::Missing(diagnostic.about_tensor(format!("value {index}")).into()),
+                },
+                Storage::External(name) => match shared.external(module, name, &meta.form) {
+                    Ok(constant) => Place::Constant(constant),
+                    Err(diagnostic) => Place::Missing(diagnostic.about_tensor(name).into()),
+                },
+            };
+            Register::Tensor(Handle { place, form: meta.form.on_extents(), bytes: meta.form.bytes() })
+        }
+        _ => Register::AsInFile(index),
+    }
+}

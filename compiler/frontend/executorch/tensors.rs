@@ -1,0 +1,201 @@
+//! Tensor registers: reading the bytes that they name, and writing them.
+
+use super::fault::Fault;
+use super::memory::{self, Area, ByteRange, Content, Definition, Part};
+use super::program::{EValue, Form};
+use super::registers::{Handle, Place, Register};
+use super::translate::Translator;
+use crate::ir::{Extent, Type, Value};
+use std::rc::Rc;
+
+impl Translator<'_, '_> {
+    /// A value that belongs to the function being built, for one of an enclosing function: a parameter through every level between.
+    ///
+    /// # Errors
+    /// When extents of the value are known only when the program runs.
+    pub fn localize(&mut self, definition: &Definition) -> Result<Value, Fault> {
+        let mut value = definition.value;
+        for depth in definition.depth + 1..=self.outer.len() {
+            let ty = self.outer[depth - 1].0.values[value].ty.clone();
+            if ty.as_tensor().is_none_or(|ty| ty.static_shape().is_none()) {
+                return Err(in_a_branch());
+            }
+            let (function, scope) = match self.outer.get_mut(depth) {
+                Some((function, scope)) => (function, scope),
+                None => (&mut self.graph.builder.function, &mut self.scope),
+            };
+            let known = scope.captures.iter().find(|(outer, _)| *outer == value).map(|(_, inner)| *inner);
+            value = known.unwrap_or_else(|| {
+                let inner = function.add_param(ty, None);
+                scope.captures.push((value, inner));
+                inner
+            });
+        }
+        Ok(value)
+    }
+
+    /// The index in a register, for the function being built.
+    ///
+    /// # Errors
+    /// When it is one of an enclosing function.
+    pub fn localize_index(&self, depth: usize, index: Value) -> Result<Value, Fault> {
+        if depth == self.outer.len() { Ok(self.graph.function().index_root(index)) } else { Err(in_a_branch()) }
+    }
+
+    /// The tensor in a register.
+    ///
+    /// # Errors
+    /// When the register is no tensor or its bytes cannot be resolved.
+    pub fn read(&mut self, register: usize) -> Result<Value, Fault> {
+        let handle = self.handle(register)?.clone();
+        self.read_handle(&handle)
+    }
+
+    fn read_handle(&mut self, handle: &Handle) -> Result<Value, Fault> {
+        match &handle.place {
+            Place::Constant(constant) => return Ok(self.graph.builder.constant(*constant)?),
+            Place::Missing(fault) => return Err(fault.clone()),
+            Place::Memory(..) => {}
+        }
+        let range = handle.range().ok_or(Fault::Consequence)?;
+        let known = handle.form.known();
+        if let Some(form) = known.as_ref().filter(|form| form.bytes() == 0) {
+            return Ok(self.graph.constant(form.element, &form.shape, Vec::new())?);
+        }
+        // How far a tensor of run-time extents reaches is not known: it is what lies where it begins.
+        let range = if known.is_some() { range } else { ByteRange { end: range.start + 1, ..range } };
+        let mut parts = Vec::new();
+        for piece in self.environment.memory.pieces(range)? {
+            let definition = match piece.content {
+                Content::Defined(definition) => definition,
+                Content::Unavailable(fault) => return Err(fault),
+            };
+            let bytes = if known.is_none() && piece.first == 0 { definition.bytes } else { piece.bytes };
+            let value = self.localize(&definition)?;
+            parts.push(Part { value, form: self.resolved(&definition.form), of: definition.bytes, first: piece.first, bytes });
+        }
+        let want = self.resolved(&handle.form);
+        memory::assemble(&mut self.graph, &parts, &want)
+    }
+
+    /// A form whose extents are what is known of them by now.
+    pub fn resolved(&self, form: &Form<Extent>) -> Form<Extent> {
+        let function = self.graph.function();
+        Form { shape: form.shape.iter().map(|&extent| function.resolved(extent)).collect(), ..form.clone() }
+    }
+
+    /// The handle in a register.
+    ///
+    /// # Errors
+    /// When the register is no tensor.
+    pub fn handle(&self, register: usize) -> Result<&Handle, Fault> {
+        match &self.environment.registers[register] {
+            Register::Tensor(handle) => Ok(handle),
+            Register::Unavailable(fault) => Err(fault.clone()),
+            _ => Err(Fault::invalid("an argument is of the wrong kind").expected("a tensor", format!("value {register}, which is none"))),
+        }
+    }
+
+    /// The shape of a tensor register. Until a dynamic tensor is written it has none: the file gives a bound.
+    ///
+    /// # Errors
+    /// When the register is no tensor, or a dynamic one that was not written.
+    pub fn shape_of(&self, register: usize) -> Result<Vec<Extent>, Fault> {
+        let handle = self.handle(register)?;
+        if let (EValue::Tensor(meta), Some(range)) = (&self.plan.values[register], handle.range())
+            && meta.dynamic
+            && range.start < range.end
+        {
+            for piece in self.environment.memory.pieces(ByteRange { end: range.start + 1, ..range })? {
+                if let Content::Unavailable(fault) = piece.content {
+                    return Err(fault);
+                }
+            }
+        }
+        Ok(self.resolved(&handle.form).shape)
+    }
+
+    /// Writes a tensor to a register's memory.
+    ///
+    /// # Errors
+    /// When the register is no tensor in memory, or is one of another type or shape.
+    pub fn define(&mut self, register: usize, value: Value) -> Result<(), Fault> {
+        let handle = self.handle(register)?.clone();
+        let element = self.graph.element(value);
+        if element != handle.form.element {
+            return Err(Fault::unsupported("the result has another element type than the operator gives")
+                .expected(element.to_string(), handle.form.element.to_string()));
+        }
+        let form = Form { shape: self.graph.extents(value), ..handle.form.clone() };
+        if form.shape != handle.form.shape {
+            self.resize(register, &form)?;
+        }
+        let handle = self.handle(register)?;
+        let (bytes, range) = (handle.bytes, handle.range());
+        let range = range.ok_or_else(|| Fault::invalid("an operator writes to a constant"))?;
+        self.graph.builder.function.values[value].name.get_or_insert_with(|| self.plan.register_name(register));
+        if let Area::Planned(memory_id) = range.area {
+            self.place(value, memory_id, range.start, bytes);
+        }
+        self.environment.memory.write(range, self.content(value, form, bytes));
+        Ok(())
+    }
+
+    /// A value of the function being built as the content of memory.
+    pub fn content(&self, value: Value, form: Form<Extent>, bytes: u64) -> Content {
+        Content::Defined(Rc::new(Definition { depth: self.outer.len(), value, form, bytes }))
+    }
+
+    /// The bytes that a tensor register has at most.
+    pub fn bound_of(&self, register: usize) -> Option<u64> {
+        match &self.plan.values[register] {
+            EValue::Tensor(meta) => Some(meta.form.bytes()),
+            _ => None,
+        }
+    }
+
+    /// Gives a dynamic tensor another shape within its bound. One of a known shape has that: what is written there is then of that shape too.
+    fn resize(&mut self, register: usize, form: &Form<Extent>) -> Result<(), Fault> {
+        let wrong = |bound: &[u64]| {
+            Fault::invalid("the result has another shape than the operator gives").expected(shape_text(&form.shape), format!("{bound:?}"))
+        };
+        let EValue::Tensor(meta) = &self.plan.values[register] else { return Err(wrong(&[])) };
+        let known = form.known();
+        if form.shape.len() != meta.form.shape.len() || known.as_ref().is_some_and(|form| !meta.dynamic || form.bytes() > meta.form.bytes())
+        {
+            return Err(wrong(&meta.form.shape));
+        }
+        if !meta.dynamic {
+            for (&extent, &n) in form.shape.iter().zip(&meta.form.shape) {
+                self.equate(extent, Extent::Static(n))?;
+            }
+        }
+        let bytes = known.map_or(meta.form.bytes(), |form| form.bytes());
+        if let Register::Tensor(handle) = &mut self.environment.registers[register] {
+            (handle.form, handle.bytes) = (form.clone(), bytes);
+        }
+        Ok(())
+    }
+
+    /// Notes where the file's plan puts a value, of which it may take so many bytes.
+    pub fn place(&mut self, value: Value, memory_id: u32, offset: u64, bytes: u64) {
+        let function = self.graph.function();
+        let needed = match &function.values[value].ty {
+            Type::Tensor(ty) => function.bound_bytes(ty),
+            _ => None,
+        };
+        if let Some(needed) = needed.filter(|&needed| (1..=bytes).contains(&needed)) {
+            self.scope.placements.entry(value).or_insert((memory_id, offset, needed));
+        }
+    }
+}
+
+/// A shape for a message: `?` for an extent that is known only when the program runs.
+pub fn shape_text(shape: &[Extent]) -> String {
+    let extents: Vec<String> = shape.iter().map(|extent| extent.as_static().map_or_else(|| "?".to_owned(), |n| n.to_string())).collect();
+    format!("[{}]", extents.join(", "))
+}
+
+fn in_a_branch() -> Fault {
+    Fault::unsupported("a branch on tensors whose extents are known only when the program runs is not supported")
+}

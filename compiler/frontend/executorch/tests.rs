@@ -1,0 +1,306 @@
+//! Small programs on inputs of run-time extents: what PyTorch gives for each size, the interpreter gives.
+
+use super::program::{EValue, Form, Instruction, Plan, Storage, TensorMeta};
+use super::shared::Shared;
+use super::{reader, translate};
+use crate::diagnostic::Diagnostic;
+use crate::frontend::{Bound, LoadOptions};
+use crate::ir::interpret::Interpreter;
+use crate::ir::{ElementType, Extent, Module, Tensor};
+use std::sync::Arc;
+
+/// A method that is put together value by value.
+#[derive(Default)]
+struct Program {
+    values: Vec<EValue>,
+    inputs: Vec<usize>,
+    outputs: Vec<usize>,
+    operators: Vec<String>,
+    instructions: Vec<Instruction>,
+}
+
+impl Program {
+    fn value(&mut self, value: EValue) -> usize {
+        self.values.push(value);
+        self.values.len() - 1
+    }
+
+    fn int(&mut self, n: i64) -> usize {
+        self.value(EValue::Int(n))
+    }
+
+    fn ints(&mut self, registers: &[usize]) -> usize {
+        self.value(EValue::Ints(registers.to_vec()))
+    }
+
+    fn tensor(&mut self, element: ElementType, shape: &[u64], dynamic: bool) -> usize {
+        let form = Form::row_major(element, shape.to_vec());
+        self.value(EValue::Tensor(TensorMeta { form, storage: Storage::Unplanned, dynamic, name: None }))
+    }
+
+    fn input(&mut self, element: ElementType, shape: &[u64], dynamic: bool) -> usize {
+        let register = self.tensor(element, shape, dynamic);
+        self.inputs.push(register);
+        register
+    }
+
+    fn output(&mut self, element: ElementType, shape: &[u64]) -> usize {
+        let register = self.tensor(element, shape, true);
+        self.outputs.push(register);
+        register
+    }
+
+    fn call(&mut self, operator: &str, args: &[usize]) {
+        self.operators.push(operator.to_owned());
+        self.instructions.push(Instruction::Kernel { operator: self.operators.len() - 1, args: args.to_vec() });
+    }
+
+    /// The extent of an input's dimension in a register.
+    fn size(&mut self, input: usize, dimension: i64) -> usize {
+        let (dimension, size) = (self.int(dimension), self.int(0));
+        self.call("aten::sym_size.int", &[input, dimension, size]);
+        size
+    }
+
+    fn module_with(self, options: &LoadOptions) -> Result<Module, Vec<Diagnostic>> {
+        // An empty table, which is a sound program without contents.
+        let bytes = [&12u32.to_le_bytes()[..], b"ET12", &[4, 0, 4, 0], &4i32.to_le_bytes()].concat();
+        let mut shared = Shared::new(reader::File::open(Arc::new(bytes)).unwrap(), options, vec![]);
+        let Self { values, inputs, outputs, operators, instructions } = self;
+        let name = "forward".to_owned();
+        let plan = Plan { name, values, inputs, outputs, operators, delegates: vec![], instructions, area_bytes: vec![0] };
+        let (module, faults) = translate(&mut shared, &[plan]).map_err(|fault| vec![fault])?;
+        if faults.is_empty() { Ok(module) } else { Err(faults) }
+    }
+
+    fn module(self) -> Module {
+        let module = self.module_with(&LoadOptions::default()).unwrap_or_else(|faults| panic!("{faults:#?}"));
+        crate::ir::verify::verify(&module).unwrap_or_else(|error| panic!("{error}"));
+        module
+    }
+}
+
+fn longs(shape: &[u64], numbers: impl IntoIterator<Item = i64>) -> Tensor {
+    let bytes = numbers.into_iter().flat_map(i64::to_le_bytes).collect();
+    Tensor { element: ElementType::I64, shape: shape.to_vec(), bytes }
+}
+
+fn numbers(tensor: &Tensor) -> Vec<i64> {
+    tensor.bytes.chunks_exact(8).map(|bytes| i64::from_le_bytes(bytes.try_into().unwrap())).collect()
+}
+
+fn run(module: &Module, inputs: &[Tensor]) -> Result<Tensor, String> {
+    Interpreter::new(module).run(0, inputs).map(|mut outputs| outputs.remove(0)).map_err(|error| error.to_string())
+}
+
+/// What Python's slices take of so many elements.
+fn sliced(count: i64, start: Option<i64>, end: Option<i64>, step: i64) -> Vec<i64> {
+    let clip = |n: i64| (if n < 0 { n + count } else { n }).clamp(0, count);
+    let (start, end) = (clip(start.unwrap_or(0)), clip(end.unwrap_or(count)));
+    (start..end).step_by(step as usize).collect()
+}
+
+/// The dimensions of inputs that vary, and their bounds.
+fn varying(module: &Module) -> Vec<(usize, usize, i64)> {
+    let function = &module.functions[module.methods[0].function];
+    let mut varying = Vec::new();
+    for (input, &param) in function.params.iter().take(module.methods[0].inputs.len()).enumerate() {
+        for (dimension, &extent) in function.tensor(param).shape.iter().enumerate() {
+            if let Extent::Value(_) = function.resolved(extent) {
+                varying.push((input, dimension, function.interval(extent).high));
+            }
+        }
+    }
+    varying
+}
+
+#[test]
+fn slices_of_a_run_time_extent_are_those_of_python() {
+    for (start, end, step) in [
+        (None, None, 1),
+        (Some(-3), None, 1),
+        (Some(2), Some(-1), 1),
+        (None, Some(3), 1),
+        (Some(1), Some(6), 2),
+        (Some(-1), None, 1),
+        (Some(5), Some(2), 1),
+    ] {
+        let mut p = Program::default();
+        let x = p.input(ElementType::I64, &[8], true);
+        let bound = |p: &mut Program, n: Option<i64>| match n {
+            Some(n) => p.int(n),
+            None => p.value(EValue::None),
+        };
+        let (axis, from, to, by) = (p.int(0), bound(&mut p, start), bound(&mut p, end), p.int(step));
+        let y = p.output(ElementType::I64, &[8]);
+        p.call("aten::slice_copy.Tensor_out", &[x, axis, from, to, by, y, y]);
+        let module = p.module();
+        for count in 1..=8 {
+            let found = run(&module, &[longs(&[count], 0..count as i64)]).unwrap();
+            let expected = sliced(count as i64, start, end, step);
+            assert_eq!((found.shape[0], numbers(&found)), (expected.len() as u64, expected), "{start:?}..{end:?} by {step} of {count}");
+        }
+    }
+}
+
+#[test]
+fn slices_end_where_a_tensor_says() {
+    // x[: end], and x[start : start + 2], where an input holds end and start.
+    let mut p = Program::default();
+    let (x, at) = (p.input(ElementType::I64, &[8], false), p.input(ElementType::I64, &[], false));
+    let (axis, zero, one, two) = (p.int(0), p.int(0), p.int(1), p.int(2));
+    let (position, end) = (p.int(0), p.int(0));
+    p.call("aten::_local_scalar_dense", &[at, position]);
+    p.call("executorch_prim::add.Scalar", &[position, two, end]);
+    let (first, second) = (p.output(ElementType::I64, &[8]), p.output(ElementType::I64, &[2]));
+    p.call("aten::slice_copy.Tensor_out", &[x, axis, zero, position, one, first, first]);
+    p.call("aten::slice_copy.Tensor_out", &[x, axis, position, end, one, second, second]);
+    let module = p.module();
+    let x = longs(&[8], 0..8);
+    for at in -9..=9 {
+        let outputs = Interpreter::new(&module).run(0, &[x.clone(), longs(&[], [at])]);
+        if !(0..=6).contains(&at) {
+            assert!(outputs.is_err(), "two elements from {at}");
+            continue;
+        }
+        let outputs = outputs.unwrap();
+        assert_eq!(numbers(&outputs[0]), sliced(8, None, Some(at), 1));
+        assert_eq!(numbers(&outputs[1]), [at, at + 1]);
+    }
+}
+
+#[test]
+fn a_slice_may_end_before_the_beginning() {
+    let mut p = Program::default();
+    let (x, at) = (p.input(ElementType::I64, &[8], true), p.input(ElementType::I64, &[], false));
+    let (axis, zero, one, position) = (p.int(0), p.int(0), p.int(1), p.int(0));
+    p.call("aten::_local_scalar_dense", &[at, position]);
+    let y = p.output(ElementType::I64, &[8]);
+    p.call("aten::slice_copy.Tensor_out", &[x, axis, zero, position, one, y, y]);
+    let module = p.module();
+    for count in 1..=8 {
+        for at in -10..=10 {
+            let found = run(&module, &[longs(&[count], 0..count as i64), longs(&[], [at])]).unwrap();
+            assert_eq!(numbers(&found), sliced(count as i64, None, Some(at), 1), "[:{at}] of {count}");
+        }
+    }
+}
+
+#[test]
+fn selected_positions_count_from_the_end() {
+    let mut p = Program::default();
+    let x = p.input(ElementType::I64, &[8, 3], true);
+    let (axis, position) = (p.int(0), p.int(-2));
+    let y = p.output(ElementType::I64, &[3]);
+    p.call("aten::select_copy.int_out", &[x, axis, position, y, y]);
+    let module = p.module();
+    for count in 1..=8u64 {
+        let found = run(&module, &[longs(&[count, 3], 0..3 * count as i64)]);
+        match count {
+            1 => assert!(found.is_err(), "there is no last but one of one"),
+            _ => assert_eq!(numbers(&found.unwrap())[0], 3 * (count as i64 - 2)),
+        }
+    }
+}
+
+#[test]
+fn views_take_extents_and_an_open_size() {
+    // [s, 6] as [2·s, 3], then as [s, 2, 3], then as [-1].
+    let mut p = Program::default();
+    let x = p.input(ElementType::I64, &[5, 6], true);
+    let s = p.size(x, 0);
+    let (open, two, three, twice) = (p.int(-1), p.int(2), p.int(3), p.int(0));
+    p.call("executorch_prim::mul.Scalar", &[s, two, twice]);
+    let lists = [p.ints(&[twice, three]), p.ints(&[s, two, three]), p.ints(&[open])];
+    let (a, b) = (p.tensor(ElementType::I64, &[10, 3], true), p.tensor(ElementType::I64, &[5, 2, 3], true));
+    let y = p.output(ElementType::I64, &[30]);
+    p.call("aten::view_copy.out", &[x, lists[0], a, a]);
+    p.call("executorch_prim::et_view.default", &[a, lists[1], b]);
+    p.call("aten::view_copy.out", &[b, lists[2], y, y]);
+    let module = p.module();
+    assert_eq!(varying(&module), [(0, 0, 5)], "six columns, or the views would not fit");
+    for count in 1..=5u64 {
+        let found = run(&module, &[longs(&[count, 6], 0..6 * count as i64)]).unwrap();
+        assert_eq!((found.shape.clone(), numbers(&found)), (vec![6 * count], (0..6 * count as i64).collect()));
+    }
+}
+
+#[test]
+fn ranges_fills_and_sums_follow_extents() {
+    // arange(1, s, 2) + full([…], 10), whose extents are computed twice.
+    let mut p = Program::default();
+    let x = p.input(ElementType::I64, &[9], true);
+    let s = p.size(x, 0);
+    let (one, two, ten) = (p.int(1), p.int(2), p.int(10));
+    let range = p.tensor(ElementType::I64, &[4], true);
+    p.call("aten::arange.start_out", &[one, s, two, range, range]);
+    // ⌊s ÷ 2⌋ is as many.
+    let half = p.int(0);
+    p.call("executorch_prim::floordiv.int", &[s, two, half]);
+    let list = p.ints(&[half]);
+    let filled = p.output(ElementType::I64, &[4]);
+    p.call("aten::full.out", &[list, ten, filled, filled]);
+    p.outputs.insert(0, range);
+    let module = p.module();
+    for count in 1..=9i64 {
+        let outputs = Interpreter::new(&module).run(0, &[longs(&[count as u64], 0..count)]).unwrap();
+        assert_eq!(numbers(&outputs[0]), (1..count).step_by(2).collect::<Vec<_>>());
+        assert_eq!(numbers(&outputs[1]), vec![10; count as usize / 2]);
+    }
+}
+
+#[test]
+fn operators_tell_which_dimensions_vary() {
+    // Both inputs are [s, 4]: the bound of the first is smaller, the second has one of 4 columns by what is expanded.
+    let mut p = Program::default();
+    let (x, y) = (p.input(ElementType::I64, &[6, 4], true), p.input(ElementType::I64, &[8, 4], true));
+    let z = p.input(ElementType::I64, &[4], false);
+    let alpha = p.int(1);
+    let (sum, all) = (p.tensor(ElementType::I64, &[6, 4], true), p.output(ElementType::I64, &[6, 4]));
+    p.call("aten::add.out", &[x, y, alpha, sum, sum]);
+    p.call("aten::add.out", &[sum, z, alpha, all, all]);
+    let module = p.module();
+    assert_eq!(varying(&module), [(0, 0, 6), (1, 0, 6)]);
+    let (a, b) = (longs(&[3, 4], 0..12), longs(&[3, 4], 100..112));
+    let found = run(&module, &[a.clone(), b, longs(&[4], [0; 4])]).unwrap();
+    assert_eq!(numbers(&found), (0..12).map(|i| 100 + 2 * i).collect::<Vec<_>>());
+    assert!(run(&module, &[a, longs(&[2, 4], 0..8), longs(&[4], [0; 4])]).is_err(), "three rows and two");
+}
+
+#[test]
+fn users_narrow_and_fix() {
+    let program = || {
+        let mut p = Program::default();
+        let x = p.input(ElementType::I64, &[6, 4], true);
+        let y = p.output(ElementType::I64, &[6, 4]);
+        p.call("aten::abs.out", &[x, y, y]);
+        p
+    };
+    let bound = |dimension, most| Bound { is_output: false, port: 0, dimension, most };
+    let with = |bounds: &[Bound], shapes: &[(usize, Vec<u64>)]| LoadOptions {
+        bounds: bounds.to_vec(),
+        shapes: shapes.to_vec(),
+        ..LoadOptions::default()
+    };
+    let open = |options: &LoadOptions| program().module_with(options).map(|module| varying(&module));
+    assert_eq!(open(&with(&[], &[])), Ok(vec![(0, 0, 6), (0, 1, 4)]));
+    assert_eq!(open(&with(&[bound(0, 3)], &[])), Ok(vec![(0, 0, 3), (0, 1, 4)]));
+    assert_eq!(open(&with(&[], &[(0, vec![5, 4])])), Ok(vec![]));
+    assert_eq!(open(&with(&[bound(0, 3)], &[(0, vec![6, 4])])), Ok(vec![(0, 0, 3)]));
+    assert!(open(&with(&[bound(0, 7)], &[])).is_err());
+    assert!(open(&with(&[], &[(0, vec![7, 4])])).is_err());
+}
+
+#[test]
+fn extents_that_cannot_be_equal_are_an_error_that_says_what_to_do() {
+    // [s] and [2·s] do not broadcast, whatever s is.
+    let mut p = Program::default();
+    let x = p.input(ElementType::I64, &[4], true);
+    let (axis, alpha) = (p.int(0), p.int(1));
+    let list = p.value(EValue::Tensors(vec![x, x]));
+    let (twice, y) = (p.tensor(ElementType::I64, &[8], true), p.output(ElementType::I64, &[8]));
+    p.call("aten::cat.out", &[list, axis, twice, twice]);
+    p.call("aten::add.out", &[x, twice, alpha, y, y]);
+    let faults = p.module_with(&LoadOptions::default()).unwrap_err();
+    assert!(faults.iter().any(|fault| fault.help.as_deref().is_some_and(|help| help.contains("--shape"))), "{faults:#?}");
+}
