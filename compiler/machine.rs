@@ -80,7 +80,8 @@ pub struct Machine {
     pub unit: Unit,
     /// The level's name on the command line: `x86-64-v3`, `aarch64`, `riscv64`.
     pub level: &'static str,
-    /// Bits of the vectors that schedules write.
+    /// Bits of the vectors that schedules write. Where vectors are words, they are as short as the widest sum: a longer one would be
+    /// written out as so many instructions for nothing.
     pub vector_bits: u16,
     /// The registers that hold them.
     pub registers: Registers,
@@ -127,9 +128,9 @@ impl Machine {
         self.vector_bits / 8
     }
 
-    /// Lanes of `bytes` bytes in a vector.
+    /// Lanes of `bytes` bytes in a vector; one where an element is longer than that.
     pub fn lanes(&self, bytes: u32) -> u16 {
-        self.vector_bits / (8 * bytes as u16)
+        (self.vector_bits / (8 * bytes as u16)).max(1)
     }
 }
 
@@ -188,7 +189,7 @@ pub const MACHINES: &[Machine] = &[
     },
     cranelift(Isa::Aarch64, "aarch64"),
     Machine { dot: DotProduct::Signed8, ..cranelift(Isa::Aarch64, "aarch64+dotprod") },
-    Machine { registers: Registers::Words(32), ..cranelift(Isa::Riscv64, "riscv64") },
+    Machine { registers: Registers::Words(32), vector_bits: 32, interleaved_bytes: 4, ..cranelift(Isa::Riscv64, "riscv64") },
     // Registers may be longer than 128 bits: code asks for so many lanes, and no instruction depends on what lies behind them.
     cranelift(Isa::Riscv64, "rv64gcv"),
 ];

@@ -30,7 +30,7 @@ pub struct Tile {
 const MAX_WINDOW_ROWS: u64 = 4096;
 
 /// Up to so many segments are unrolled; more are a loop over a table of where they start.
-pub(super) const UNROLLED_SEGMENTS: u64 = 32;
+const UNROLLED_SEGMENTS: u64 = 32;
 
 /// See the module.
 pub struct DirectSchedule<'a> {
@@ -147,7 +147,7 @@ impl<'a> DirectSchedule<'a> {
             panels = panels.read_once();
         }
         let chunk = self.staging.as_ref().and_then(|staging| staging.chunk);
-        let unroll = unroll(chunk.unwrap_or(panels.padded()) / step, self.form.products());
+        let unroll = unroll(self.cx.machine, chunk.unwrap_or(panels.padded()) / step, self.form.products());
         let round = (step * unroll).max(1);
         let chunk = self.in_32_bits.map(|products| (products / round).max(1) * round);
         Part { axes: axes.map(Clone::clone), panels, base, initial: 0, unroll, chunk }
@@ -233,11 +233,19 @@ fn fold_pixels(work: &mut Contraction, staged: bool) {
     work.phases = [1, work.input_size[0], work.input_size[1]].map(super::contraction::pointwise);
 }
 
+/// Segments of a window up to which they are unrolled. Where vectors are words each is so many instructions that a table of starts costs less.
+pub(super) fn unrolled_segments(machine: &Machine) -> u64 {
+    if machine.has_vector_registers() { UNROLLED_SEGMENTS } else { 2 }
+}
+
 /// The register tile. `in_blocks` says that another kernel computes more pixels with the same weights, which must then lie alike for both.
 fn choose_tile(machine: &Machine, work: &Contraction, form: Form, in_blocks: bool) -> Tile {
     let lanes = lanes_of(machine, form);
     let outputs = work.outputs / work.groups;
     let width = work.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0).max(1);
+    if !machine.has_vector_registers() {
+        return Tile { pixels: width.min(2), vectors: NARROWEST.div_ceil(lanes) };
+    }
     if machine.sums_in_place {
         return in_place_tile(machine, form, outputs / lanes, (width, in_blocks));
     }
@@ -272,8 +280,11 @@ fn in_place_tile(machine: &Machine, form: Form, full: u64, (width, in_blocks): (
     Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }
 }
 
-/// Groups of k in a round of the innermost loop over so many of them, each with so many products of a vector.
-pub(super) fn unroll(groups: u64, products: u64) -> u64 {
+/// Groups of k in a round of the innermost loop over `groups`, each with `products` of a vector.
+pub(super) fn unroll(machine: &Machine, groups: u64, products: u64) -> u64 {
+    if !machine.has_vector_registers() {
+        return 1;
+    }
     let fits = |u: &u64| groups.is_multiple_of(*u) && u * products <= 5;
     if groups * products <= 8 { groups } else { [4, 5, 3, 2].into_iter().find(fits).unwrap_or(1) }
 }

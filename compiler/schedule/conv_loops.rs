@@ -1,7 +1,7 @@
 //! The loops of a direct convolution: products of matrices, rows of windows, parts, panels; and the buffers of its kernel.
 
 use super::contraction::Contraction;
-use super::conv_direct::{DirectSchedule, Part, Ranges, UNROLLED_SEGMENTS};
+use super::conv_direct::{DirectSchedule, Part, Ranges, unrolled_segments};
 use super::cuts::{Cut, Cuts, Width};
 use super::filling::{Filled, Stored};
 use super::image_sizes::Numbers;
@@ -157,7 +157,8 @@ impl<'a> Lowering<'a> {
             None => stored.elements,
         };
         let segments = schedule.parts.iter().map(|part| part.panels.extents.segments()).max().unwrap_or(0);
-        let starts = (segments > UNROLLED_SEGMENTS).then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
+        let starts =
+            (segments > unrolled_segments(schedule.cx.machine)).then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
         element_wise.declare(b, &mut arguments, shared)?;
         let cuts = schedule.cuts();
         let hoisted = hoisted(b, &element_wise, &widths);
