@@ -8,6 +8,7 @@ use modelc::ir::data::Bytes;
 use modelc::ir::interpret::Interpreter;
 use std::path::PathBuf;
 use std::sync::Arc;
+use support::engines;
 use support::harness::{self, Needs};
 
 /// Sums are taken in another order than PyTorch's; the rest is rounding of the mathematical functions.
@@ -15,6 +16,11 @@ const FLOAT_TOLERANCE: f64 = 1e-5;
 
 fn programs(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     support::models(folder, "pte").into_iter().filter(|path| wanted(&support::stem(path))).collect()
+}
+
+/// Small programs of this repository, each for a part of the front end.
+fn programs_made_for_these_tests_match() {
+    engines::all_match(support::models_in(&support::own("tests/models/executorch"), "pte"));
 }
 
 fn portable_programs_match_their_recorded_outputs() {
@@ -169,6 +175,7 @@ fn the_plan_of_the_file_is_imported() {
 
 fn main() -> std::process::ExitCode {
     harness::run(&[
+        ("programs_made_for_these_tests_match", Needs::Nothing, programs_made_for_these_tests_match),
         ("portable_programs_match_their_recorded_outputs", Needs::Corpus("executorch"), portable_programs_match_their_recorded_outputs),
         ("constants_of_a_file_beside_the_program_are_found", Needs::Corpus("executorch"), constants_of_a_file_beside_the_program_are_found),
         ("bundles_hold_a_program_and_cases_that_it_passes", Needs::Corpus("executorch"), bundles_hold_a_program_and_cases_that_it_passes),

