@@ -9,6 +9,7 @@ use modelc::{pipeline, target};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
+use support::harness::{self, Needs};
 
 fn modelc(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_modelc")).args(arguments).output().expect("the command runs")
@@ -22,7 +23,6 @@ fn in_corpus(name: &str) -> Option<PathBuf> {
     Some(support::corpus("executorch")?.join(name))
 }
 
-#[test]
 fn portable_programs_verify_with_both_plans() {
     for name in ["addmul", "mlp", "lenet", "cond"] {
         let Some(stem) = in_corpus(&format!("{name}.portable")) else { return };
@@ -36,7 +36,6 @@ fn portable_programs_verify_with_both_plans() {
 }
 
 /// A bundle verifies; with one expected value changed it does not, and says so with status 3.
-#[test]
 fn bundles_verify_and_notice_a_changed_value() {
     for name in ["mlp", "lenet"] {
         let Some(path) = in_corpus(&format!("{name}.portable.bpte")) else { return };
@@ -67,7 +66,6 @@ fn offsets(path: &Path, plan: PlanSource) -> (u64, Vec<u64>) {
     (lowered.plans[0].arena_bytes, lowered.plans[0].offset.iter().flatten().copied().collect())
 }
 
-#[test]
 fn the_plan_of_the_program_is_kept_to_the_byte() {
     // Offsets of AllocationDetails in the file that fusion leaves alone: the results of relu, gelu and the last addmm of the MLP; of
     // avg_pool2d and two relus, all in one place, of LeNet.
@@ -78,4 +76,12 @@ fn the_plan_of_the_program_is_kept_to_the_byte() {
         let (own, _) = offsets(&path, PlanSource::Own);
         assert!(own <= arena, "{name}: our plan needs {own} bytes, the file's {arena}");
     }
+}
+
+fn main() -> std::process::ExitCode {
+    harness::run(&[
+        ("portable_programs_verify_with_both_plans", Needs::Corpus("executorch"), portable_programs_verify_with_both_plans),
+        ("bundles_verify_and_notice_a_changed_value", Needs::Corpus("executorch"), bundles_verify_and_notice_a_changed_value),
+        ("the_plan_of_the_program_is_kept_to_the_byte", Needs::Corpus("executorch"), the_plan_of_the_program_is_kept_to_the_byte),
+    ])
 }

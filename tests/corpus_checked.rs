@@ -10,8 +10,9 @@ use modelc::lower::{Lowered, Options, PlanSource};
 use modelc::machine::Machine;
 use modelc::plan::Effort;
 use modelc::{pipeline, target};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
+use support::harness::{self, Needs};
 
 /// Larger files say nothing new about addresses and take long.
 const LARGEST_FILE: u64 = 700_000;
@@ -65,7 +66,7 @@ fn check(model: &Path, machine: &'static Machine) -> Result<bool, String> {
     }
     let plain = answers(&lowered, machine, JitOptions::default())?;
     for placement in [Placement::AgainstGuard, Placement::Odd] {
-        eprintln!("{} {placement:?}", model.display());
+        harness::progress(|| format!("{} {placement:?}", model.display()));
         let options = JitOptions { placement, live: Some(lowered.live.clone()), ..JitOptions::default() };
         if answers(&lowered, machine, options)? != plain {
             return Err(format!("other answers with {placement:?}"));
@@ -76,10 +77,8 @@ fn check(model: &Path, machine: &'static Machine) -> Result<bool, String> {
 
 fn check_all(folder: &str, extension: &str, at_least: usize) {
     let machine = target::host_machine().expect("the host has a machine description");
-    let Some(folder) = support::corpus(folder) else { return };
-    let mut models: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    models.retain(|path| path.extension().is_some_and(|e| e == extension) && path.metadata().is_ok_and(|m| m.len() <= LARGEST_FILE));
-    models.sort();
+    let mut models = support::models(folder, extension);
+    models.retain(|path| path.metadata().is_ok_and(|m| m.len() <= LARGEST_FILE));
     let mut checked = 0;
     let mut failures = Vec::new();
     for model in &models {
@@ -88,17 +87,21 @@ fn check_all(folder: &str, extension: &str, at_least: usize) {
             Err(error) => failures.push(format!("{}: {error}", model.display())),
         }
     }
-    eprintln!("{checked} of {} models checked", models.len());
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    assert!(checked >= at_least, "only {checked} of {} models compiled", models.len());
+    harness::at_least(checked, at_least, "models that compile");
 }
 
-#[test]
 fn tflite_models_touch_only_what_is_theirs() {
     check_all("tflite", "tflite", 10);
 }
 
-#[test]
 fn executorch_models_touch_only_what_is_theirs() {
     check_all("executorch", "pte", 3);
+}
+
+fn main() -> std::process::ExitCode {
+    harness::run(&[
+        ("tflite_models_touch_only_what_is_theirs", Needs::Corpus("tflite"), tflite_models_touch_only_what_is_theirs),
+        ("executorch_models_touch_only_what_is_theirs", Needs::Corpus("executorch"), executorch_models_touch_only_what_is_theirs),
+    ])
 }

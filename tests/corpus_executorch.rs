@@ -8,35 +8,34 @@ use modelc::ir::data::Bytes;
 use modelc::ir::interpret::Interpreter;
 use std::path::PathBuf;
 use std::sync::Arc;
+use support::engines;
+use support::harness::{self, Needs};
 
 /// Sums are taken in another order than PyTorch's; the rest is rounding of the mathematical functions.
 const FLOAT_TOLERANCE: f64 = 1e-5;
 
 fn programs(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-    let Some(folder) = support::corpus(folder) else { return Vec::new() };
-    let entries = std::fs::read_dir(folder).expect("the folder can be read");
-    let mut programs: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    programs.retain(|path| path.extension().is_some_and(|e| e == "pte"));
-    programs.retain(|path| path.file_stem().is_some_and(|stem| wanted(&stem.to_string_lossy())));
-    programs.sort();
-    programs
+    support::models(folder, "pte").into_iter().filter(|path| wanted(&support::stem(path))).collect()
 }
 
-#[test]
+/// Small programs of this repository, each for a part of the front end.
+fn programs_made_for_these_tests_match() {
+    engines::all_match(support::models_in(&support::own("tests/models/executorch"), "pte"));
+}
+
 fn portable_programs_match_their_recorded_outputs() {
     let names = ["addmul", "mlp", "lenet", "cond"].map(|name| format!("{name}.portable"));
     let mut failures = Vec::new();
     for program in programs("executorch", |name| names.iter().any(|wanted| wanted == name)) {
         let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         match support::check_interpreted(&program, FLOAT_TOLERANCE) {
-            Ok(worst) => println!("{name}: {worst:.1e}"),
+            Ok(worst) => harness::progress(|| format!("{name}: {worst:.1e}")),
             Err(error) => failures.push(format!("{name}: {error}")),
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-#[test]
 fn constants_of_a_file_beside_the_program_are_found() {
     let Some(folder) = support::corpus("executorch") else { return };
     let (program, tensors) = (folder.join("mlp_external.portable.pte"), folder.join("mlp_external.portable.ptd"));
@@ -66,7 +65,6 @@ fn constants_of_a_file_beside_the_program_are_found() {
     }
 }
 
-#[test]
 fn bundles_hold_a_program_and_cases_that_it_passes() {
     let Some(folder) = support::corpus("executorch") else { return };
     for name in ["mlp", "lenet", "dscnn_kws"] {
@@ -111,7 +109,6 @@ const UNSUPPORTED: [&str; 18] = [
     "indexing by truth values",
 ];
 
-#[test]
 fn every_other_portable_program_matches_or_names_what_is_missing() {
     for (folder, least) in [("executorch", 32), ("executorch_ops", 601)] {
         let programs = programs(folder, |name| name.ends_with(".portable"));
@@ -124,14 +121,12 @@ fn every_other_portable_program_matches_or_names_what_is_missing() {
                 Err(error) => failures.push(format!("{}: {error}", program.display())),
             }
         }
-        println!("{folder}: {matching} of {count} match");
         assert!(failures.is_empty(), "{}", failures.join("\n"));
-        assert!(count == 0 || matching >= least, "{matching} of {count} match, there were {least}");
+        harness::at_least(matching, least, &format!("of {count} programs that match"));
     }
 }
 
 /// Dynamic inputs may be given a shape at compile time; one module a recorded shape.
-#[test]
 fn a_dynamic_program_compiles_for_each_shape_chosen() {
     for program in programs("executorch", |name| name == "dyn_batch.portable") {
         let recorded = |what| support::recorded(&program, what).expect("the outputs are recorded");
@@ -152,7 +147,6 @@ fn a_dynamic_program_compiles_for_each_shape_chosen() {
 }
 
 /// The memory plan of the file comes with the module: every value in it lies inside its area, and as large as its tensor.
-#[test]
 fn the_plan_of_the_file_is_imported() {
     for program in programs("executorch", |name| matches!(name, "lenet.portable" | "cond.portable" | "mlp.portable" | "addmul.portable")) {
         let module = support::load(&program).expect("the program loads");
@@ -178,4 +172,20 @@ fn the_plan_of_the_file_is_imported() {
         // The first convolution's result, as the file says: 6 × 28 × 28 floats from byte 18,816.
         assert!(memory.placements.iter().any(|p| (p.memory_id, p.offset, p.bytes) == (1, 18_816, 18_816)));
     }
+}
+
+fn main() -> std::process::ExitCode {
+    harness::run(&[
+        ("programs_made_for_these_tests_match", Needs::Nothing, programs_made_for_these_tests_match),
+        ("portable_programs_match_their_recorded_outputs", Needs::Corpus("executorch"), portable_programs_match_their_recorded_outputs),
+        ("constants_of_a_file_beside_the_program_are_found", Needs::Corpus("executorch"), constants_of_a_file_beside_the_program_are_found),
+        ("bundles_hold_a_program_and_cases_that_it_passes", Needs::Corpus("executorch"), bundles_hold_a_program_and_cases_that_it_passes),
+        (
+            "every_other_portable_program_matches_or_names_what_is_missing",
+            Needs::Both(&Needs::Corpus("executorch"), &Needs::Corpus("executorch_ops")),
+            every_other_portable_program_matches_or_names_what_is_missing,
+        ),
+        ("a_dynamic_program_compiles_for_each_shape_chosen", Needs::Corpus("executorch"), a_dynamic_program_compiles_for_each_shape_chosen),
+        ("the_plan_of_the_file_is_imported", Needs::Corpus("executorch"), the_plan_of_the_file_is_imported),
+    ])
 }

@@ -10,6 +10,7 @@ use modelc::plan::Effort;
 use modelc::{passes, pipeline, target};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use support::harness::{self, Needs};
 
 /// As for the interpreter: sums are taken in another order than the reference's.
 const FLOAT_TOLERANCE: f64 = 1e-5;
@@ -85,18 +86,17 @@ fn check(model: &Path, machine: &'static Machine, tolerance: f64) -> Result<Repo
 }
 
 /// Checks the models of a folder that have recorded outputs, at every CPU level that runs here; gives the bytes of each.
-fn check_all(folder: Option<PathBuf>) -> Vec<(String, u64)> {
-    let Some(folder) = folder else { return vec![] };
-    let mut models: Vec<_> = std::fs::read_dir(folder).unwrap().filter_map(|e| Some(e.ok()?.path())).collect();
-    models.retain(|p| p.extension().is_some_and(|e| e == "tflite") && support::recorded(p, "expected.npz").is_ok());
-    models.sort();
+fn check_all(mut models: Vec<PathBuf>) -> Vec<(String, u64)> {
+    models.retain(|model| support::recorded(model, "expected.npz").is_ok());
     let (mut failures, mut sizes) = (Vec::new(), Vec::new());
     for level in target::host_machines() {
         for model in &models {
-            let name = model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let name = support::stem(model);
             match check(model, level, support::tolerance(model, FLOAT_TOLERANCE)) {
                 Ok(report) => {
-                    println!("{name} {}: {:.1e}, {} with all {}", level.level, report.worst, report.plan, report.bytes);
+                    harness::progress(|| {
+                        format!("{name} {}: {:.1e}, {} with all {}", level.level, report.worst, report.plan, report.bytes)
+                    });
                     sizes.push((name, report.bytes));
                 }
                 Err(Failure::Unsupported(error) | Failure::Other(error)) => failures.push(format!("{name} {}: {error}", level.level)),
@@ -145,40 +145,27 @@ const INTERPRETER_MEMORY: &[(&str, u64)] = &[
 /// tensors.
 const IN_BANDS: &[(&str, u64)] = &[("coral-tf2_mobilenet_v2_1.0_224_ptq", 400_000), ("mlperftiny-vww_96_int8", 54_000)];
 
-#[test]
 fn every_real_model_matches_in_the_jit_and_takes_less_memory_than_an_interpreter() {
-    for (name, bytes) in check_all(support::corpus("tflite")) {
+    for (name, bytes) in check_all(support::models("tflite", "tflite")) {
         let limits = INTERPRETER_MEMORY.iter().chain(IN_BANDS).filter(|(model, _)| *model == name);
         assert!(limits.into_iter().all(|(_, limit)| bytes <= *limit), "{name} takes {bytes} B");
     }
 }
 
 /// Recurrent operators and control flow in the variants that real models lack.
-#[test]
 fn recurrent_models_and_control_flow_match_in_the_jit() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
-    let checked = check_all(Some(folder));
-    assert!(checked.len() >= 21 * target::host_machines().len(), "only {} models", checked.len());
+    let checked = check_all(support::models_in(&support::own("tests/models"), "tflite"));
+    harness::at_least(checked.len(), 21 * target::host_machines().len(), "models");
 }
 
-/// The models of a folder of the corpus, in order; none without a corpus.
-fn models(folder: &str) -> Vec<PathBuf> {
-    let Some(folder) = support::corpus(folder) else { return vec![] };
-    let mut models: Vec<_> = std::fs::read_dir(folder).expect("the folder can be read").filter_map(|e| Some(e.ok()?.path())).collect();
-    models.retain(|path| path.extension().is_some_and(|e| e == "tflite"));
-    models.sort();
-    models
-}
-
-#[test]
 fn single_operators_match_in_the_jit() {
     let machine = target::host_machine().expect("the host has a machine description");
-    let failures: Vec<String> = models("tflite_ops").iter().filter_map(|model| failure(model, machine)).collect();
+    let failures: Vec<String> = support::models("tflite_ops", "tflite").iter().filter_map(|model| failure(model, machine)).collect();
     assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
 }
 
 fn failure(model: &Path, machine: &'static Machine) -> Option<String> {
-    let name = model.file_stem().unwrap_or_default().to_string_lossy();
+    let name = support::stem(model);
     match check(model, machine, FLOAT_TOLERANCE) {
         Ok(_) => None,
         Err(Failure::Unsupported(why)) => Some(format!("REFUSED {name}: {why}")),
@@ -222,14 +209,13 @@ fn stored_bytes(file: &[u8]) -> u64 {
     bytes + 4 * scales + 8 * zero_points + places
 }
 
-#[test]
 fn weights_are_as_small_as_stored() {
     // Panels are padded to whole vectors, the last ones to short ones. All levels of an object read the same ones.
     let levels = ["x86-64-v2", "x86-64-v3", "x86-64-v4"].map(|level| modelc::machine::machine(level).expect("a level of that name"));
     let objects = [&levels[..1], &levels[1..2], &levels[2..], &levels[..]];
     let mut larger = Vec::new();
-    for model in models("tflite") {
-        let name = model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    for model in support::models("tflite", "tflite") {
+        let name = support::stem(&model);
         let thousandths = EMBEDDED.iter().find(|(n, _)| *n == name).map_or(1100, |(_, thousandths)| *thousandths);
         let file = std::fs::read(&model).expect("the model can be read");
         let stored = stored_bytes(&file);
@@ -240,11 +226,24 @@ fn weights_are_as_small_as_stored() {
             let embedded: u64 = lowered.program.constants.iter().map(|blob| blob.data.bytes().len() as u64).sum();
             let report = format!("{embedded} B of {stored} B stored ({:.3})", embedded as f64 / stored as f64);
             let names = machines.iter().map(|machine| machine.level).collect::<Vec<_>>().join(",");
-            println!("{name} {names}: {report}");
+            harness::progress(|| format!("{name} {names}: {report}"));
             if embedded * 1000 > stored * thousandths {
                 larger.push(format!("{name} {names}: {report}"));
             }
         }
     }
     assert!(larger.is_empty(), "{}", larger.join("\n"));
+}
+
+fn main() -> std::process::ExitCode {
+    harness::run(&[
+        (
+            "every_real_model_matches_in_the_jit_and_takes_less_memory_than_an_interpreter",
+            Needs::Corpus("tflite"),
+            every_real_model_matches_in_the_jit_and_takes_less_memory_than_an_interpreter,
+        ),
+        ("recurrent_models_and_control_flow_match_in_the_jit", Needs::Nothing, recurrent_models_and_control_flow_match_in_the_jit),
+        ("single_operators_match_in_the_jit", Needs::Corpus("tflite_ops"), single_operators_match_in_the_jit),
+        ("weights_are_as_small_as_stored", Needs::Corpus("tflite"), weights_are_as_small_as_stored),
+    ])
 }

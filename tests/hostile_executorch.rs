@@ -25,18 +25,19 @@ const FILES: [&str; 10] = [
     "addmul_q8.portable.pte",
 ];
 
+/// Programs of this repository, which are always there.
+const OWN: [&str; 4] = ["branch.pte", "counter.pte", "indices.pte", "image.pte"];
+
 fn files(names: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
-    let Some(folder) = support::corpus("executorch") else { return Vec::new() };
-    names.iter().map(|name| folder.join(name)).map(|path| (path.clone(), std::fs::read(path).expect("the file can be read"))).collect()
+    let own = OWN.iter().map(|name| support::own("tests/models/executorch").join(name));
+    let recorded = support::corpus("executorch").into_iter().flat_map(|folder| names.iter().map(move |name| folder.join(name)));
+    own.chain(recorded).map(|path| (path.clone(), std::fs::read(path).expect("the file can be read"))).collect()
 }
 
 /// Every eighth single-operator program, so that each family of operators meets damaged arguments.
 fn operator_files() -> Vec<(PathBuf, Vec<u8>)> {
-    let Some(folder) = support::corpus("executorch_ops") else { return Vec::new() };
-    let entries = std::fs::read_dir(folder).expect("the folder can be read");
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| path.to_string_lossy().ends_with(".portable.pte"));
-    paths.sort();
+    let mut paths = support::models("executorch_ops", "pte");
+    paths.retain(|path| support::stem(path).ends_with(".portable"));
     let chosen = paths.into_iter().step_by(8);
     chosen.map(|path| (path.clone(), std::fs::read(path).expect("the file can be read"))).collect()
 }
@@ -146,7 +147,11 @@ fn truncated_files_are_refused() {
 
 #[test]
 fn damaged_bundles_never_panic() {
-    for (path, bytes) in files(&["mlp.portable.bpte"]) {
+    let own = support::own("tests/models/executorch/perceptron.bpte");
+    let own = (own.clone(), std::fs::read(own).expect("the bundle can be read"));
+    for (path, bytes) in
+        files(&["mlp.portable.bpte"]).into_iter().filter(|(path, _)| path.extension().is_some_and(|e| e == "bpte")).chain([own])
+    {
         let mut numbers = Random::new(7);
         for round in 0..300 {
             let mut damaged = bytes.clone();

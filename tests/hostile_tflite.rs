@@ -18,16 +18,11 @@ fn rounds(count: usize) -> usize {
     count * factor
 }
 
-/// Small models: every seventh single-operator case, and the smallest real ones.
+/// Small models: this repository's, and where there is a corpus every seventh of its single-operator cases and its smallest real ones.
 fn files() -> Vec<Vec<u8>> {
-    let mut paths: Vec<PathBuf> = Vec::new();
+    let mut paths = support::models_in(&support::own("tests/models"), "tflite");
     for (folder, step) in [("tflite_ops", 7), ("tflite", 1)] {
-        let Some(folder) = support::corpus(folder) else { continue };
-        let entries = std::fs::read_dir(folder).expect("the folder can be read");
-        let mut models: Vec<PathBuf> =
-            entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.extension().is_some_and(|e| e == "tflite")).collect();
-        models.sort();
-        paths.extend(models.into_iter().step_by(step));
+        paths.extend(support::models(folder, "tflite").into_iter().step_by(step));
     }
     paths.retain(|path| path.metadata().is_ok_and(|data| data.len() <= MAX_FILE));
     paths.iter().map(|path| std::fs::read(path).expect("the model can be read")).collect()

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod engines;
+pub mod harness;
+
 use modelc::compare::{Difference, Tolerance};
 use modelc::diagnostic::{Diagnostic, Diagnostics};
 use modelc::frontend::given::Sample;
@@ -12,16 +15,35 @@ use modelc::npz::{self, Archive};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A folder of recorded models: below `MODELC_CORPUS`, or `../shared/models` beside the project. Tests without it are skipped.
+/// A folder of recorded models: below `MODELC_CORPUS`, or `../shared/models` beside the project. Tests that need one say so; see [`harness`].
 pub fn corpus(folder: &str) -> Option<PathBuf> {
     let root = std::env::var_os("MODELC_CORPUS").map(PathBuf::from);
     let root = root.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models"));
-    let path = root.join(folder);
-    if !path.is_dir() {
-        eprintln!("skipped: {} is no folder", path.display());
-        return None;
-    }
-    Some(path)
+    Some(root.join(folder)).filter(|path| path.is_dir())
+}
+
+/// A folder of this repository.
+pub fn own(folder: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)
+}
+
+/// The models of a folder of the corpus, in order; none where there is no corpus.
+pub fn models(folder: &str, extension: &str) -> Vec<PathBuf> {
+    corpus(folder).map_or_else(Vec::new, |folder| models_in(&folder, extension))
+}
+
+/// The files of a folder that end in an extension and are wanted (see [`harness::is_wanted`]), in order.
+pub fn models_in(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder can be read");
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e == extension) && harness::is_wanted(&stem(path)));
+    paths.sort();
+    paths
+}
+
+/// A model's name: that of its file, without the extension.
+pub fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Loads a model; what a `.tflite` leaves open of its inputs is as recorded.

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Makes the programs of this folder: small ones, each for a part of the ExecuTorch front end, with inputs and what PyTorch answers.
+
+    python3 -m venv VENV && VENV/bin/pip install executorch==1.5.1 torch==2.13.0
+    VENV/bin/python export.py
+
+Weights and inputs are seeded. Nobody who compiles or tests needs to run this; the files are committed.
+"""
+import json
+import os
+
+import numpy as np
+import torch
+from executorch.devtools import BundledProgram
+from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
+from executorch.devtools.bundled_program.serialize import serialize_from_bundled_program_to_flatbuffer
+from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
+from executorch.exir.passes import MemoryPlanningPass
+from torch import nn
+from torch.export import Dim, export
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Perceptron(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(6, 10), nn.GELU(), nn.Linear(10, 4))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class Image(nn.Module):
+    """Convolutions of all kinds, pooling, a batch norm, a residual."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, stride=2, padding=1)
+        self.norm = nn.BatchNorm2d(8)
+        self.depthwise = nn.Conv2d(8, 8, 3, padding=1, groups=8)
+        self.point = nn.Conv2d(8, 8, 1)
+        self.up = nn.ConvTranspose2d(8, 4, 3, stride=2, padding=1, output_padding=1)
+        self.head = nn.Linear(4, 5)
+
+    def forward(self, x):
+        x = torch.relu(self.norm(self.first(x)))
+        x = x + self.point(torch.relu(self.depthwise(x)))
+        x = torch.nn.functional.max_pool2d(self.up(x), 2)
+        return torch.softmax(self.head(x.mean((2, 3))), dim=-1)
+
+
+class Attention(nn.Module):
+    """A sequence of any length up to a bound: extents that are known only when the program runs."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(8, 24)
+        self.norm = nn.LayerNorm(8)
+
+    def forward(self, x):
+        q, k, v = self.inner(self.norm(x)).chunk(3, dim=-1)
+        scores = torch.softmax(q @ k.transpose(-1, -2) / 8**0.5, dim=-1)
+        return x + scores @ v
+
+
+class Counter(nn.Module):
+    """A buffer that lives from call to call."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(4))
+
+    def forward(self, x):
+        self.total.add_(x)
+        return self.total * 2
+
+
+class Branch(nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, (x,))
+
+
+class Indices(nn.Module):
+    """Integers, truth values and positions."""
+
+    def forward(self, x, positions):
+        picked = torch.index_select(x, 0, positions)
+        return picked, torch.where(picked > 0, picked, picked // 2), (picked > 1).any(), torch.cumsum(picked, 0)
+
+
+def calls_of(model, name, inputs):
+    """Arrays and descriptions of calls, run one after another as the program is."""
+    arrays, answers, calls = {}, {}, []
+    describe = lambda t: {"type": "tensor", "dtype": str(t.dtype).removeprefix("torch."), "shape": list(t.shape), "dim_order": list(range(t.dim()))}
+    for call, tensors in enumerate(inputs):
+        with torch.no_grad():
+            results = model(*tensors)
+        results = results if isinstance(results, tuple) else (results,)
+        arrays.update({f"in{call}_{i}": t.numpy() for i, t in enumerate(tensors)})
+        answers.update({f"out{call}_{i}": t.numpy().copy() for i, t in enumerate(results)})
+        calls.append({"method": name, "in": [describe(t) for t in tensors], "out": [describe(t) for t in results]})
+    return arrays, answers, calls
+
+
+def write(stem, program, model, inputs):
+    with open(f"{HERE}/{stem}.pte", "wb") as file:
+        file.write(program.buffer)
+    arrays, answers, calls = calls_of(model, "forward", inputs)
+    np.savez_compressed(f"{HERE}/{stem}.inputs.npz", **arrays)
+    np.savez_compressed(f"{HERE}/{stem}.expected.npz", **answers)
+    with open(f"{HERE}/{stem}.json", "w") as file:
+        json.dump({"stateful": stem == "counter", "calls": calls}, file)
+
+
+def lowered(model, inputs, dynamic=None):
+    edge = to_edge(export(model, inputs, dynamic_shapes=dynamic, strict=True), compile_config=EdgeCompileConfig(_check_ir_validity=False))
+    return edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass()))
+
+
+def main():
+    torch.manual_seed(1)
+    randn, length = torch.randn, Dim("length", min=1, max=12)
+    models = {
+        "perceptron": (Perceptron(), [(randn(2, 6),) for _ in range(2)], None),
+        "image": (Image().eval(), [(randn(1, 3, 16, 16),) for _ in range(2)], None),
+        "attention": (Attention(), [(randn(1, n, 8),) for n in (12, 1, 5)], {"x": {1: length}}),
+        "counter": (Counter(), [(randn(4),) for _ in range(3)], None),
+        "branch": (Branch(), [(randn(3, 4) + s,) for s in (1.0, -1.0)], None),
+        "indices": (Indices(), [(torch.randint(-5, 6, (6, 3)), torch.tensor([4, 0, 0, 5]))], None),
+    }
+    for stem, (model, inputs, dynamic) in models.items():
+        program = lowered(model, inputs[0], dynamic)
+        if stem == "counter":
+            model.total.zero_()
+        write(stem, program, model, inputs)
+        if stem == "perceptron":
+            with torch.no_grad():
+                cases = [MethodTestCase(inputs=x, expected_outputs=(model(*x),)) for x in inputs]
+            bundle = BundledProgram(program, [MethodTestSuite(method_name="forward", test_cases=cases)])
+            with open(f"{HERE}/{stem}.bpte", "wb") as file:
+                file.write(serialize_from_bundled_program_to_flatbuffer(bundle))
+
+
+main()

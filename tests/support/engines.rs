@@ -1,0 +1,57 @@
+//! Recorded models in both engines: the interpreter against the record, the JIT against the interpreter.
+
+use super::harness;
+use modelc::ir::{Module, Tensor};
+use modelc::jit::Jit;
+use modelc::lower::{Options, PlanSource};
+use modelc::plan::Effort;
+use modelc::{passes, pipeline, target};
+use std::path::{Path, PathBuf};
+
+/// Sums are taken in another order than the reference's; the rest is rounding of the mathematical functions.
+const TOLERANCE: f64 = 1e-5;
+
+/// Every one of the models gives its recorded outputs, and the JIT computes what the interpreter does.
+pub fn all_match(models: Vec<PathBuf>) {
+    let mut failures = Vec::new();
+    for model in models {
+        let name = super::stem(&model);
+        match both_engines(&model) {
+            Ok((recorded, compiled)) => {
+                harness::progress(|| format!("{name}: {recorded:.1e} from the record, the JIT {compiled:.1e} from the interpreter"));
+            }
+            Err(error) => failures.push(format!("{name}: {error}")),
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// How far the interpreter is from the record, and the JIT from the interpreter.
+fn both_engines(model: &Path) -> Result<(f64, f64), String> {
+    let mut module = super::load(model).map_err(|error| error.to_string())?;
+    modelc::ir::verify::verify(&module).map_err(|error| format!("verifier: {error}"))?;
+    let runs = super::interpreted(model, &module)?;
+    let recorded = super::check_runs(model, &module, &runs, TOLERANCE)?;
+    passes::run_all(&mut module);
+    Ok((recorded, compiled(&module, &runs)?))
+}
+
+/// How far the JIT is from what the interpreter computed.
+fn compiled(module: &Module, runs: &[super::Run]) -> Result<f64, String> {
+    let machine = target::host_machine().map_err(|error| error.to_string())?;
+    let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let lowered = pipeline::lower(module, "model", options).map_err(|error| error.to_string())?;
+    let jit = Jit::new(&lowered.program, machine).map_err(|error| error.to_string())?;
+    let mut instance = jit.instance().map_err(|error| error.to_string())?;
+    let (mut worst, mut outputs) = (0f64, Vec::new());
+    for (call, run) in runs.iter().enumerate() {
+        let inputs: Vec<&[u8]> = run.arguments.iter().map(|tensor| tensor.bytes.as_slice()).collect();
+        instance.call(run.method, &inputs, &mut outputs).map_err(|error| error.to_string())?;
+        for (index, (bytes, expected)) in outputs.iter().zip(&run.outputs).enumerate() {
+            let found = Tensor { bytes: bytes.clone(), ..expected.clone() };
+            let difference = super::compare(&found, expected, TOLERANCE);
+            worst = worst.max(difference.map_err(|error| format!("output {index} of call {call}, JIT against interpreter: {error}"))?);
+        }
+    }
+    Ok(worst)
+}
