@@ -1,7 +1,7 @@
 //! Recorded models in both engines: the interpreter against the record, the JIT against the interpreter.
 
 use super::harness;
-use modelc::ir::{Module, Tensor};
+use modelc::ir::Module;
 use modelc::jit::Jit;
 use modelc::lower::{Options, PlanSource};
 use modelc::plan::Effort;
@@ -43,13 +43,11 @@ fn compiled(module: &Module, runs: &[super::Run]) -> Result<f64, String> {
     let lowered = pipeline::lower(module, "model", options).map_err(|error| error.to_string())?;
     let jit = Jit::new(&lowered.program, machine).map_err(|error| error.to_string())?;
     let mut instance = jit.instance().map_err(|error| error.to_string())?;
-    let (mut worst, mut outputs) = (0f64, Vec::new());
+    let mut worst = 0f64;
     for (call, run) in runs.iter().enumerate() {
-        let inputs: Vec<&[u8]> = run.arguments.iter().map(|tensor| tensor.bytes.as_slice()).collect();
-        instance.call(run.method, &inputs, &mut outputs).map_err(|error| error.to_string())?;
-        for (index, (bytes, expected)) in outputs.iter().zip(&run.outputs).enumerate() {
-            let found = Tensor { bytes: bytes.clone(), ..expected.clone() };
-            let difference = super::compare(&found, expected, TOLERANCE);
+        let outputs = instance.call_tensors(run.method, &run.arguments).map_err(|error| error.to_string())?;
+        for (index, (found, expected)) in outputs.iter().zip(&run.outputs).enumerate() {
+            let difference = super::compare(found, expected, TOLERANCE);
             worst = worst.max(difference.map_err(|error| format!("output {index} of call {call}, JIT against interpreter: {error}"))?);
         }
     }
