@@ -9,8 +9,7 @@ use super::shared::{Shared, add_row_major};
 use super::translate::{Number, Register, Translator};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{
-    Attribute, Constant, ElementType, ImportedMethodPlan, Method, Module, Op, Placement, Port, Scalar, State, StateData, TensorType, Type,
-    Value,
+    Constant, ElementType, ImportedMethodPlan, Method, Module, Placement, Port, Scalar, State, StateData, TensorType, Type, Value,
 };
 use crate::operators::graph::inverse;
 use std::rc::Rc;
@@ -270,7 +269,7 @@ fn load_state(t: &mut Translator<'_, '_>, register: usize, effect: Value) -> Res
     let name = t.shared.function_name(&format!("{}.{}", t.plan.name, meta.name.clone().unwrap_or_else(|| format!("state{register}"))));
     let ty = TensorType::of(meta.form.element, &meta.form.shape);
     let state = t.graph.builder.module.states.push(StateData { name, ty, initial });
-    let results = t.graph.builder.inst(Op::LoadState, &[effect], vec![Attribute::State(state)])?;
+    let results = t.graph.builder.load_state(effect, state)?;
     let loaded = Rc::new(Definition { depth: 0, value: results[1], form: meta.form.clone() });
     t.environment.memory.write(range, Content::Defined(loaded.clone()));
     Ok((Variable { register, form: meta.form.clone(), range, state, loaded }, results[0]))
@@ -297,5 +296,5 @@ fn store_state(t: &mut Translator<'_, '_>, variable: &Variable, effect: Value) -
         Fault::Reported(_) => Fault::unsupported("memory that outlives the call is overwritten by something else"),
         Fault::Consequence => Fault::Consequence,
     })?;
-    Ok(t.graph.builder.inst(Op::StoreState, &[effect, value], vec![Attribute::State(variable.state)])?[0])
+    Ok(t.graph.builder.store_state(effect, value, variable.state)?)
 }

@@ -16,7 +16,7 @@ fn dynamic(g: &mut Graph<'_>, most: u64, shape: &[u64]) -> Value {
 }
 
 fn count(g: &Graph<'_>, op: Op) -> usize {
-    g.function().body.iter().filter(|&&inst| g.function().insts[inst].op == op).count()
+    g.function().body.iter().filter(|&&inst| g.function().insts[inst].op() == op).count()
 }
 
 #[test]

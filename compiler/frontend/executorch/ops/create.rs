@@ -4,7 +4,7 @@ use super::super::fault::Fault;
 use super::super::translate::Number;
 use super::Translate;
 use super::call::Call;
-use crate::ir::{Attribute, ElementType, Op, ScalarOp};
+use crate::ir::{ElementType, ScalarOp};
 use crate::operators::extents;
 
 type Outcome = Result<(), Fault>;
@@ -61,8 +61,7 @@ fn range(c: &mut Call<'_, '_, '_>, start: Number, end: Number, step: Number) -> 
     }
     let whole = out.element.is_integer() && [start, end, step].iter().all(|n| !matches!(n, Number::Double(_)));
     let ty = if whole { ElementType::I64 } else { super::call::float_type(out.element) };
-    let attributes = vec![Attribute::Extents(extents(&[count as u64])), Attribute::Int(0), Attribute::Element(ElementType::I64)];
-    let positions = c.builder().inst(Op::Iota, &[], attributes)?[0];
+    let positions = c.builder().iota(extents(&[count as u64]), 0, ElementType::I64)?;
     let y = c.map(&[positions], |b, n| {
         let (start, step) = (b.constant(start.to_scalar(ty)), b.constant(step.to_scalar(ty)));
         let position = b.convert(n[0], ty);

@@ -217,7 +217,7 @@ fn repeat(c: &mut Call<'_, '_, '_>) -> Outcome {
         split.extend([1, extent]);
         spread.extend([count, extent]);
     }
-    if split.len() > crate::ir::infer::MAX_RANK {
+    if split.len() > crate::ir::operators::MAX_RANK {
         return Err(Fault::unsupported("too many dimensions to repeat"));
     }
     let x = c.reshape(x, &split)?;

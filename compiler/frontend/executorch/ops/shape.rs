@@ -3,7 +3,6 @@
 use super::super::fault::Fault;
 use super::Translate;
 use super::call::Call;
-use crate::ir::{Attribute, Op};
 use crate::operators::extents;
 
 type Outcome = Result<(), Fault>;
@@ -215,7 +214,7 @@ fn broadcast_source(c: &mut Call<'_, '_, '_>, source: usize, shape: &[u64]) -> R
     if c.shape(x)? == shape {
         return Ok(x);
     }
-    Ok(c.builder().inst(Op::Broadcast, &[x], vec![Attribute::Extents(extents(shape))])?[0])
+    Ok(c.builder().broadcast(x, extents(shape))?)
 }
 
 #[cfg(test)]
