@@ -13,7 +13,7 @@ use super::fault::Fault;
 use super::graph;
 use super::program::Form;
 use crate::ir::Value;
-use crate::operators::graph::inverse;
+use crate::operators::graph::movement::inverse;
 use crate::operators::{Graph, extents};
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -12,7 +12,7 @@ use crate::ir::{
     Attribute, Constant, ElementType, ImportedMethodPlan, Method, Module, Op, Placement, Port, Scalar, State, StateData, TensorType, Type,
     Value,
 };
-use crate::operators::graph::inverse;
+use crate::operators::graph::movement::inverse;
 use std::rc::Rc;
 
 /// A method and the plan that came with it.

@@ -6,7 +6,7 @@ use super::program::Form;
 use super::reader::File;
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::{Constant, ConstantData, Data, Module, TensorType};
-use crate::operators::graph::{inverse, permuted_constant};
+use crate::operators::graph::movement::{inverse, permuted_constant};
 use std::collections::{HashMap, HashSet};
 
 /// See [`Shared::most_steps`].

@@ -9,7 +9,7 @@ mod constants;
 pub mod elements;
 mod fold;
 mod indices;
-mod movement;
+pub mod movement;
 mod ranges;
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,6 @@ mod tests;
 use super::Error;
 use super::terms::Terms;
 use crate::ir::{ElementType, Expression, Extent, Func, Function, FunctionBuilder, Interval, Module, Node, Value};
-pub use movement::{inverse, permuted_constant};
 
 /// A function being built.
 pub struct Graph<'m> {
@@ -51,6 +50,11 @@ impl<'m> Graph<'m> {
     /// The function so far.
     pub fn function(&self) -> &Function {
         &self.builder.function
+    }
+
+    /// Gives a value the name of another that it stands for.
+    pub fn name_after(&mut self, value: Value, other: Value) {
+        self.builder.function.values[value].name = self.function().values[other].name.clone();
     }
 
     /// The element type of a tensor.

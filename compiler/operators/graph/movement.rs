@@ -3,7 +3,7 @@
 
 use super::{Graph, extents};
 use crate::ir::tensor::permute_bytes;
-use crate::ir::{Attribute, ConstantData, Extent, InstData, Op, Scalar, TensorType, Value};
+use crate::ir::{Attribute, ConstantData, ElementType, Extent, InstData, Op, Scalar, TensorType, Value};
 use crate::operators::Error;
 
 /// The permutation that undoes another.
@@ -69,6 +69,14 @@ impl Graph<'_> {
             return Ok(value);
         }
         Ok(self.builder.inst(Op::Broadcast, &[value], vec![Attribute::Extents(shape.to_vec())])?[0])
+    }
+
+    /// The same memory read as another element type; the last dimension follows its size.
+    ///
+    /// # Errors
+    /// When the last dimension does not divide.
+    pub fn bitcast(&mut self, value: Value, element: ElementType) -> Result<Value, Error> {
+        Ok(self.builder.inst(Op::Bitcast, &[value], vec![Attribute::Element(element)])?[0])
     }
 
     /// A strided box of a tensor.

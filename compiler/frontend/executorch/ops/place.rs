@@ -7,7 +7,7 @@ use super::index::{Indexed, flattened, indexed};
 use crate::ir::op::COMBINATIONS;
 use crate::ir::{Attribute, ElementType, Extent, Op, Value};
 use crate::operators::extents;
-use crate::operators::graph::inverse;
+use crate::operators::graph::movement::inverse;
 
 type Outcome = Result<(), Fault>;
 

@@ -4,8 +4,8 @@ use super::super::fault::Fault;
 use super::super::translate::Number;
 use super::Translate;
 use super::call::{Call, compute_type, float_type};
-use crate::ir::op::SEARCHES;
-use crate::ir::{Attribute, ElementType, Op, Scalar, ScalarOp, Value};
+use crate::ir::{ElementType, Extent, Value};
+use crate::operators::reduction::{self, Axes};
 
 type Outcome = Result<(), Fault>;
 
@@ -43,52 +43,32 @@ fn axes(c: &Call<'_, '_, '_>, index: usize, rank: usize) -> Result<Vec<usize>, F
     Ok(axes?.into_iter().filter(|&axis| axis < rank).collect())
 }
 
-/// A reduction; the axes keep extent 1 or are left out.
-pub(super) fn reduce(c: &mut Call<'_, '_, '_>, x: Value, reduction: &str, axes: &[usize], keep: bool) -> Result<Value, Fault> {
-    let shape = c.shape(x)?;
-    let y = if axes.is_empty() { x } else { c.builder().reduce(x, reduction, axes.iter().map(|&a| a as i64).collect())? };
-    if keep {
-        return Ok(y);
-    }
-    let kept: Vec<u64> = shape.iter().enumerate().filter(|(d, _)| !axes.contains(d)).map(|(_, &n)| n).collect();
-    c.reshape(y, &kept)
-}
-
-/// How many elements go into one result.
-fn count(c: &Call<'_, '_, '_>, x: Value, axes: &[usize]) -> Result<u64, Fault> {
-    let shape = c.shape(x)?;
-    Ok(axes.iter().map(|&axis| shape[axis]).product())
+/// The axes as a call asks for them.
+fn shape(keep: bool) -> Axes {
+    if keep { Axes::Kept } else { Axes::Dropped }
 }
 
 /// Sum or mean over a list of dimensions: (self, dims, keepdim, dtype).
 fn total(c: &mut Call<'_, '_, '_>, mean: bool) -> Outcome {
     let x = c.tensor(0)?;
-    let (axes, keep) = (axes(c, 1, c.shape(x)?.len())?, c.flag(2)?);
+    let rank = c.graph().rank(x);
+    let (axes, keep) = (axes(c, 1, rank)?, c.flag(2)?);
     let y = sum_or_mean(c, x, &axes, keep, mean)?;
     c.finish(y)
 }
 
 fn mean_of_all(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
-    let axes: Vec<usize> = (0..c.shape(x)?.len()).collect();
+    let axes: Vec<usize> = (0..c.graph().rank(x)).collect();
     let y = sum_or_mean(c, x, &axes, false, true)?;
     c.finish(y)
 }
 
 fn sum_or_mean(c: &mut Call<'_, '_, '_>, x: Value, axes: &[usize], keep: bool, mean: bool) -> Result<Value, Fault> {
     let ty = compute_type(c.out_form(c.out())?.element);
-    let divisor = count(c, x, axes)? as f64;
     let x = c.cast(x, ty)?;
-    let y = reduce(c, x, "sum", axes, keep)?;
-    if mean { divided(c, y, divisor) } else { Ok(y) }
-}
-
-fn divided(c: &mut Call<'_, '_, '_>, y: Value, divisor: f64) -> Result<Value, Fault> {
-    let ty = c.element(y);
-    c.map(&[y], |b, n| {
-        let divisor = b.constant(Scalar::float(ty, divisor));
-        Ok(b.op(ScalarOp::Div, &[n[0], divisor])?)
-    })
+    let g = c.graph();
+    Ok(if mean { reduction::mean(g, x, axes, shape(keep))? } else { reduction::reduce(g, x, "sum", axes, shape(keep))? })
 }
 
 /// In the result's type, or another that the elements are converted to first.
@@ -99,71 +79,70 @@ fn prepared(c: &mut Call<'_, '_, '_>, ty: Option<ElementType>) -> Result<Value, 
 }
 
 /// (self, dim, keepdim, …).
-fn along(c: &mut Call<'_, '_, '_>, reduction: &str, ty: Option<ElementType>) -> Outcome {
+fn along(c: &mut Call<'_, '_, '_>, kind: &str, ty: Option<ElementType>) -> Outcome {
     let x = prepared(c, ty)?;
-    let rank = c.shape(x)?.len();
+    let rank = c.graph().rank(x);
     let axis = c.axis(c.int(1)?, rank)?;
     let keep = c.flag(2)?;
     let axes: Vec<usize> = (axis < rank).then_some(axis).into_iter().collect();
-    let y = reduce(c, x, reduction, &axes, keep)?;
+    let y = reduction::reduce(c.graph(), x, kind, &axes, shape(keep))?;
     c.finish(y)
 }
 
 /// (self, dims, keepdim).
-fn over_list(c: &mut Call<'_, '_, '_>, reduction: &str, ty: Option<ElementType>) -> Outcome {
+fn over_list(c: &mut Call<'_, '_, '_>, kind: &str, ty: Option<ElementType>) -> Outcome {
     let x = prepared(c, ty)?;
-    let axes = axes(c, 1, c.shape(x)?.len())?;
+    let rank = c.graph().rank(x);
+    let axes = axes(c, 1, rank)?;
     let keep = c.flag(2)?;
-    let y = reduce(c, x, reduction, &axes, keep)?;
+    let y = reduction::reduce(c.graph(), x, kind, &axes, shape(keep))?;
     c.finish(y)
 }
 
-fn of_all(c: &mut Call<'_, '_, '_>, reduction: &str, ty: Option<ElementType>) -> Outcome {
+fn of_all(c: &mut Call<'_, '_, '_>, kind: &str, ty: Option<ElementType>) -> Outcome {
     let x = prepared(c, ty)?;
-    let axes: Vec<usize> = (0..c.shape(x)?.len()).collect();
-    let y = reduce(c, x, reduction, &axes, false)?;
+    let axes: Vec<usize> = (0..c.graph().rank(x)).collect();
+    let y = reduction::reduce(c.graph(), x, kind, &axes, Axes::Dropped)?;
     c.finish(y)
 }
 
 /// The first position of the extreme element; without a dimension, of all elements in order.
 fn search(c: &mut Call<'_, '_, '_>, search: &str) -> Outcome {
     let x = c.tensor(0)?;
-    let shape = c.shape(x)?;
     let (dim, keep) = (c.optional_int(1)?, c.flag(2)?);
+    let extents = c.graph().extents(x);
     let (x, axis) = match dim {
-        Some(dim) if !shape.is_empty() => (x, c.axis(dim, shape.len())?),
-        _ => (c.reshape(x, &[shape.iter().product()])?, 0),
+        Some(dim) if !extents.is_empty() => (x, c.axis(dim, extents.len())?),
+        _ => {
+            let count = c.graph().product(&extents)?;
+            (c.graph().reshape(x, &[count])?, 0)
+        }
     };
-    let y = position(c, x, search, axis)?;
-    let kept = |d: usize, n: u64| if d == axis { 1 } else { n };
-    let target: Vec<u64> = match (dim, keep) {
-        (Some(_), true) => shape.iter().enumerate().map(|(d, &n)| kept(d, n)).collect(),
-        (Some(_), false) => shape.iter().enumerate().filter(|(d, _)| *d != axis).map(|(_, &n)| n).collect(),
-        (None, true) => vec![1; shape.len()],
-        (None, false) => vec![],
+    let y = reduction::position(c.graph(), x, search, axis, ElementType::I64)?;
+    let one = |d: usize, extent: Extent| if dim.is_none() || d == axis { Extent::Static(1) } else { extent };
+    let y = match (dim, keep) {
+        (_, true) => {
+            let kept: Vec<Extent> = extents.iter().enumerate().map(|(d, &extent)| one(d, extent)).collect();
+            c.graph().reshape(y, &kept)?
+        }
+        (_, false) => y,
     };
-    let y = c.reshape(y, &target)?;
     c.finish(y)
-}
-
-fn position(c: &mut Call<'_, '_, '_>, x: Value, search: &str, axis: usize) -> Result<Value, Fault> {
-    let word = SEARCHES.iter().position(|word| *word == search).unwrap_or(0) as u8;
-    let attributes = vec![Attribute::Word(word), Attribute::Int(axis as i64), Attribute::Element(ElementType::I64)];
-    Ok(c.builder().inst(Op::ArgReduce, &[x], attributes)?[0])
 }
 
 /// (self, dim, keepdim, values, indices).
 fn extreme_and_position(c: &mut Call<'_, '_, '_>, which: &str) -> Outcome {
     let x = c.tensor(0)?;
-    let shape = c.shape(x)?;
-    let (axis, keep) = (c.axis(c.int(1)?, shape.len())?, c.flag(2)?);
-    if shape.is_empty() {
+    let rank = c.graph().rank(x);
+    let (axis, keep) = (c.axis(c.int(1)?, rank)?, c.flag(2)?);
+    if rank == 0 {
         return Err(Fault::unsupported("a scalar has no dimension to search"));
     }
-    let values = reduce(c, x, which, &[axis], keep)?;
-    let indices = position(c, x, which, axis)?;
-    let target = c.shape(values)?;
-    let indices = c.reshape(indices, &target)?;
+    let g = c.graph();
+    let values = reduction::reduce(g, x, which, &[axis], shape(keep))?;
+    let indices = reduction::position(g, x, which, axis, ElementType::I64)?;
+    let target = g.extents(values);
+    let indices = g.reshape(indices, &target)?;
     c.define(3, values)?;
     c.define(4, indices)
 }
@@ -173,39 +152,17 @@ fn correction(c: &Call<'_, '_, '_>) -> Result<f64, Fault> {
     Ok(c.optional_number(2)?.map_or(1.0, Number::as_f64))
 }
 
-/// Mean and variance over axes, both with extent 1 there. The variance is the mean square of the differences from the mean, `correction`
-/// subtracted from the number of elements.
-pub(super) fn moments(c: &mut Call<'_, '_, '_>, x: Value, axes: &[usize], correction: f64) -> Result<(Value, Value), Fault> {
-    let elements = count(c, x, axes)? as f64;
-    let sum = reduce(c, x, "sum", axes, true)?;
-    let mean = divided(c, sum, elements)?;
-    let squares = c.map(&[x, mean], |b, n| {
-        let difference = b.op(ScalarOp::Sub, n)?;
-        Ok(b.op(ScalarOp::Mul, &[difference, difference])?)
-    })?;
-    let sum = reduce(c, squares, "sum", axes, true)?;
-    let variance = divided(c, sum, (elements - correction).max(0.0))?;
-    Ok((mean, variance))
-}
-
-fn without(c: &mut Call<'_, '_, '_>, value: Value, axes: &[usize], keep: bool) -> Result<Value, Fault> {
-    if keep {
-        return Ok(value);
-    }
-    let shape = c.shape(value)?;
-    let kept: Vec<u64> = shape.iter().enumerate().filter(|(d, _)| !axes.contains(d)).map(|(_, &n)| n).collect();
-    c.reshape(value, &kept)
-}
-
 type Correction = fn(&Call<'_, '_, '_>) -> Result<f64, Fault>;
 
 fn moments_of_call(c: &mut Call<'_, '_, '_>, keep: usize, correction: Correction) -> Result<(Value, Value), Fault> {
     let x = c.tensor(0)?;
     let ty = float_type(c.element(x));
     let x = c.cast(x, ty)?;
-    let (axes, keep, correction) = (axes(c, 1, c.shape(x)?.len())?, c.flag(keep)?, correction(c)?);
-    let (mean, variance) = moments(c, x, &axes, correction)?;
-    Ok((without(c, mean, &axes, keep)?, without(c, variance, &axes, keep)?))
+    let rank = c.graph().rank(x);
+    let (axes, keep, correction) = (axes(c, 1, rank)?, c.flag(keep)?, correction(c)?);
+    let g = c.graph();
+    let (mean, variance) = reduction::moments(g, x, &axes, correction)?;
+    if keep { Ok((mean, variance)) } else { Ok((reduction::without(g, mean, &axes)?, reduction::without(g, variance, &axes)?)) }
 }
 
 fn variance_of(c: &mut Call<'_, '_, '_>, keep: usize, correction: Correction) -> Outcome {
