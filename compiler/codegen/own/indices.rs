@@ -148,16 +148,14 @@ impl<S: Select> Lowering<'_, S> {
     }
 
     fn add_number_at(&mut self, depth: usize, a: VReg, number: i64) -> VReg {
-        let result = self.scalar_at(depth);
-        match S::sum_with(result, a, number) {
-            Some(inst) => self.push_at(depth, inst),
-            None => {
-                let far = self.scalar_at(depth);
-                self.push_at(depth, S::number(far, number));
-                self.push_at(depth, S::sum(result, a, far));
-            }
+        if S::adds(number) {
+            let result = self.scalar_at(depth);
+            self.push_at(depth, S::sum_with(result, a, number));
+            return result;
         }
-        result
+        let far = self.scalar_at(depth);
+        self.push_at(depth, S::number(far, number));
+        self.add_at(depth, a, far)
     }
 
     /// The address of `buffer[index + offset]`.

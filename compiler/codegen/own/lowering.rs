@@ -29,8 +29,10 @@ pub trait Select: Sized {
     fn number(to: VReg, number: i64) -> Self::Inst;
     /// to = a + b.
     fn sum(to: VReg, a: VReg, b: VReg) -> Self::Inst;
-    /// to = a + number, where one instruction does it.
-    fn sum_with(to: VReg, a: VReg, number: i64) -> Option<Self::Inst>;
+    /// to = a + number, of those that [`Select::adds`] says.
+    fn sum_with(to: VReg, a: VReg, number: i64) -> Self::Inst;
+    /// Whether one instruction adds the number.
+    fn adds(number: i64) -> bool;
     /// to = a + number where `a` is a counter that its loop hands on as `to`, where one instruction does it.
     fn advance(to: VReg, a: VReg, number: i64) -> Option<Self::Inst>;
     /// to = a · b.

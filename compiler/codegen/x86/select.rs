@@ -28,9 +28,12 @@ impl Select for Vectors {
         Self::load_address(to, Address { index: Some((b, 0)), ..Address::at(a) })
     }
 
-    fn sum_with(to: VReg, a: VReg, number: i64) -> Option<MachineInst> {
-        let displacement = i32::try_from(number).ok()?;
-        Some(Self::load_address(to, Address { displacement, ..Address::at(a) }))
+    fn sum_with(to: VReg, a: VReg, number: i64) -> MachineInst {
+        Self::load_address(to, Address { displacement: number as i32, ..Address::at(a) })
+    }
+
+    fn adds(number: i64) -> bool {
+        i32::try_from(number).is_ok()
     }
 
     fn advance(to: VReg, a: VReg, number: i64) -> Option<MachineInst> {
