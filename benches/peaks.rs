@@ -8,10 +8,10 @@
 //! `llvm-mca`.
 
 use modelc::codegen;
-use modelc::ir::builder::{FunctionBuilder, WindowGeometry};
 use modelc::ir::{
     ElementType, ExpressionBuilder, Method, Module, NanRule, Port, RequantizeRule, Scalar, ScalarOp, TensorType, Type, Value,
 };
+use modelc::ir::{FunctionBuilder, WindowGeometry};
 use modelc::jit::peaks::{self, Peaks};
 use modelc::jit::{Instance, Jit};
 use modelc::lower::{Lowered, Options, PlanSource};

@@ -16,7 +16,7 @@ mod variables;
 mod work;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
-use crate::ir::Module;
+use crate::ir::Verified;
 use crate::machine::Machine;
 use crate::plan::{Effort, Plan};
 use crate::program::{Level, Method, Program};
@@ -93,7 +93,7 @@ pub struct Peak {
 ///
 /// # Errors
 /// As [`lower_levels`].
-pub fn lower(module: &Module, options: Options) -> Result<Lowered, Diagnostics> {
+pub fn lower(module: Verified<'_>, options: Options) -> Result<Lowered, Diagnostics> {
     lower_levels(module, options, &[])
 }
 
@@ -101,10 +101,10 @@ pub fn lower(module: &Module, options: Options) -> Result<Lowered, Diagnostics> 
 ///
 /// # Errors
 /// One diagnostic for each operator that has no lowering; a bug if a plan does not pass the checker.
-pub fn lower_levels(module: &Module, options: Options, others: &[&'static Machine]) -> Result<Lowered, Diagnostics> {
+pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static Machine]) -> Result<Lowered, Diagnostics> {
     let machines: Vec<&'static Machine> = std::iter::once(options.machine).chain(others.iter().copied()).collect();
     let mut pool = Pool::new(module.open_constants, machines.len());
-    let variables = Variables::new(module, &mut pool)?;
+    let variables = Variables::new(module.module(), &mut pool)?;
     let mut methods = Vec::new();
     let (mut plans, mut live, mut peaks) = (Vec::new(), Vec::new(), Vec::new());
     let mut failures = Vec::new();

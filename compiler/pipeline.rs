@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::frontend;
 use crate::ir::data::Bytes;
-use crate::ir::{Module, verify};
+use crate::ir::{Module, Verified, verify};
 use crate::lower::{self, Lowered};
 use crate::machine::Machine;
 use crate::passes;
@@ -36,11 +36,12 @@ pub fn lower(module: &Module, file: &str, options: lower::Options) -> Result<Low
 /// As [`lower`].
 pub fn lower_levels(module: &Module, file: &str, options: lower::Options, others: &[&'static Machine]) -> Result<Lowered, Diagnostics> {
     let in_file = |Diagnostics(list): Diagnostics| Diagnostics(list.into_iter().map(|d| d.in_file(file)).collect()).grouped();
-    lower::lower_levels(module, options, others).map_err(in_file)
+    lower::lower_levels(gate(module, "whoever made the module")?, options, others).map_err(in_file)
 }
 
-fn gate(module: &Module, who: &str) -> Result<(), Diagnostics> {
-    verify::verify(module).map(|_| ()).map_err(|error| {
+/// The proof that a module keeps the rules, which lowering asks for.
+fn gate<'m>(module: &'m Module, who: &str) -> Result<Verified<'m>, Diagnostics> {
+    verify::verify(module).map_err(|error| {
         let message = format!("{who} made code that breaks the rules of the tensor language: {error}");
         Diagnostic::new(902, Kind::Bug, message).help("please report this, with the model if you can share it").into()
     })

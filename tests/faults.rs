@@ -116,7 +116,7 @@ fn interpreted() -> BTreeMap<String, Tensor> {
     let mut trace = |function, inst, results: &[Tensor]| {
         let function: &modelc::ir::Function = &module.functions[function];
         let data: &modelc::ir::InstData = &function.insts[inst];
-        for (&value, tensor) in data.results.iter().zip(results).filter(|_| data.op != Op::Constant) {
+        for (&value, tensor) in data.results.iter().zip(results).filter(|_| data.op() != Op::Constant) {
             if let Some(name) = &function.values[value].name {
                 values.insert(name.clone(), tensor.clone());
             }

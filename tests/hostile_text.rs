@@ -3,7 +3,7 @@
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::random::{Options, Random, module};
 use modelc::ir::text::{Constants, parse_module, print_module};
-use modelc::ir::{Module, Tensor, verify};
+use modelc::ir::{InstData, Module, Operation, Tensor, verify};
 use modelc::passes;
 use modelc_damage::damage_text;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,9 +40,9 @@ fn too_large(module: &Module) -> bool {
     let large = |ints: &[i64]| ints.iter().any(|&n| n > 1 << 12);
     module.functions.values().any(|function| {
         let values = function.values.values().filter_map(|value| value.ty.as_tensor());
-        let windows = function.insts.values().filter(|data| data.op.row().name == "window");
+        let size = |data: &InstData| if let Operation::Window(window) = &data.operation { window.size.clone() } else { vec![] };
         values.into_iter().any(|ty| function.bound_bytes(ty).is_none_or(|bytes| bytes > 1 << 22))
-            || windows.into_iter().any(|data| large(data.ints("size")))
+            || function.insts.values().any(|data| large(&size(data)))
     })
 }
 

@@ -6,14 +6,12 @@ mod chains;
 mod hot_loops;
 mod support;
 
-use modelc::ir::builder::WindowGeometry;
+use modelc::ir::WindowGeometry;
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::random::{self, Options};
 use modelc::ir::text::{Constants, print_module};
-use modelc::ir::{
-    Attribute, Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Node, Op, Port, ScalarOp, Tensor, TensorType, Type,
-};
-use modelc::ir::{NanRule, RequantizeRule, Scalar};
+use modelc::ir::{Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Node, Op, Port, ScalarOp, Tensor, TensorType, Type};
+use modelc::ir::{NanRule, Reduction, RequantizeRule, Scalar};
 use modelc::kernel::BufferKind;
 use modelc::kernel::interpret::interpret;
 use modelc::kernel::verify::verify;
@@ -208,8 +206,9 @@ fn fourier_transforms_of_every_length_match_on_every_machine() {
         let mut module = Module::default();
         let mut builder = FunctionBuilder::new(&mut module, "main");
         let input = builder.param(Type::Tensor(TensorType::of(ElementType::F32, &shape)), None);
-        let results = builder.inst(op, &[input], vec![]).unwrap_or_else(|error| panic!("{length}: {error}"));
-        let function = builder.finish(results);
+        let result = if op == Op::Fourier { builder.fourier(input) } else { builder.real_fourier(input) };
+        let result = result.unwrap_or_else(|error| panic!("{length}: {error}"));
+        let function = builder.finish(vec![result]);
         let (inputs, outputs) = (vec![Port::default()], vec![Port::default()]);
         module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs, outputs });
         let bytes = (0..count).flat_map(|i| ((i * i * 7919 % 1000) as f32 / 500.0 - 1.0).to_le_bytes()).collect();
@@ -245,13 +244,16 @@ fn sparse_convolution(stored: ElementType, groups: u64, input_dilation: i64) -> 
         let wide = expression.convert(x, ElementType::F32);
         weights = builder.map(&[weights], expression.finish(vec![wide])).expect("a conversion");
     }
-    let window = [vec![1, 1], vec![1, 1], vec![1, 1], vec![2, 2]].map(Attribute::Ints);
-    let counted = [vec![], vec![]].map(Attribute::Extents);
-    let numbers = [groups as i64, 0, 0].map(Attribute::Int);
-    let dilated = [Attribute::Ints(vec![input_dilation; 2])];
-    let attributes = window.into_iter().chain(counted).chain(dilated).chain(numbers).chain([Attribute::Element(accumulator)]).collect();
-    let results = builder.inst(Op::Conv, &[input, weights], attributes).expect("a convolution");
-    let function = builder.finish(results);
+    let window = WindowGeometry {
+        strides: vec![1, 1],
+        dilation: vec![1, 1],
+        padding_low: vec![1, 1],
+        padding_high: vec![2, 2],
+        ..WindowGeometry::default()
+    };
+    let window = (window, vec![input_dilation; 2]);
+    let result = builder.dilated_conv(input, weights, window, groups, (0, 0), accumulator).expect("a convolution");
+    let function = builder.finish(vec![result]);
     let (inputs, outputs) = (vec![Port::default()], vec![Port::default()]);
     module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs, outputs });
     let numbers = (0..shape.iter().product::<u64>()).map(|i| (i * 7919 % 101) as i8 - 50);
@@ -495,7 +497,7 @@ fn products_of_floats_are_taken_in_order_on_every_machine() {
     let mut module = Module::default();
     let mut builder = FunctionBuilder::new(&mut module, "main");
     let input = builder.param(Type::Tensor(TensorType::of(ElementType::F32, &shape)), None);
-    let product = builder.reduce(input, "product", vec![1, 3]).expect("a product");
+    let product = builder.reduce(input, Reduction::Product, vec![1, 3]).expect("a product");
     let function = builder.finish(vec![product]);
     let (inputs, outputs) = (vec![Port::default()], vec![Port::default()]);
     module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs, outputs });

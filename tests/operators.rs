@@ -1,7 +1,7 @@
 //! `docs/OPERATORS.md` is made from the tables of the compiler. `MODELC_BLESS=1 cargo test --test operators` writes it anew.
 
+use modelc::ir::OPS;
 use modelc::ir::ScalarOp;
-use modelc::ir::op::OPS;
 use std::fmt::Write;
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use modelc::ir::random::{Options, module};
 use modelc::ir::text::{Constants, parse_module, print_module};
-use modelc::ir::{ElementType, Module, Op, Tensor, interpret::Interpreter, op::OPS, verify};
+use modelc::ir::{ElementType, Module, OPS, Op, Tensor, interpret::Interpreter, verify};
 use modelc::passes;
 use std::collections::HashSet;
 
@@ -51,7 +51,7 @@ fn every_operator_occurs_and_texts_read_back() {
         let read = parse_module(&written).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{written}"));
         assert_eq!(text(&read), written, "seed {seed}");
         assert_eq!(run(&read, &inputs).len(), run(&module, &inputs).len());
-        seen.extend(module.functions.values().flat_map(|f| f.body.iter().map(|&i| f.insts[i].op)));
+        seen.extend(module.functions.values().flat_map(|f| f.body.iter().map(|&i| f.insts[i].op())));
     }
     for row in OPS.iter().filter(|row| row.op != Op::External) {
         assert!(seen.contains(&row.op), "{} never occurs", row.name);

@@ -99,7 +99,7 @@ impl Taps {
             let function = &source.functions[function];
             for (&value, tensor) in function.insts[inst].results.iter().zip(results) {
                 let name = function.values[value].name.as_ref().filter(|name| self.wants(name) && !compiled.contains(*name));
-                if let Some(name) = name.filter(|_| function.insts[inst].op != Op::Constant) {
+                if let Some(name) = name.filter(|_| function.insts[inst].op() != Op::Constant) {
                     values.entry(name.clone()).or_insert((Way::Interpreted, vec![])).1.push(tensor.clone());
                 }
             }
@@ -120,7 +120,7 @@ pub fn source_module(model: &Model) -> Result<Module, Diagnostics> {
 /// Names of the tensors that instructions compute.
 fn names(module: &Module) -> impl Iterator<Item = &str> {
     module.functions.values().flat_map(|function| {
-        let computed = function.body.iter().filter(|&&inst| function.insts[inst].op != Op::Constant);
+        let computed = function.body.iter().filter(|&&inst| function.insts[inst].op() != Op::Constant);
         let results = computed.flat_map(|&inst| function.insts[inst].results.iter());
         results.filter_map(|&value| function.values[value].name.as_deref())
     })

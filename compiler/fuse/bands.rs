@@ -2,8 +2,8 @@
 //! batches](batches).
 
 use super::flow::Flow;
-use super::{batches, rows, uses_of};
-use crate::ir::Value;
+use super::{batches, check, rows, uses_of};
+use crate::ir::{Module, Value};
 use std::collections::HashSet;
 
 /// Operators to be computed part by part.
@@ -35,11 +35,11 @@ impl Cut {
 
 /// What needs much memory at once and would need less part by part, none of which overlaps another, what needs most first; and all the
 /// method's work.
-pub fn candidates(flow: &Flow) -> (Vec<Cut>, u64) {
+pub fn candidates(module: &Module, flow: &Flow) -> (Vec<Cut>, u64) {
     let uses = uses_of(flow);
-    let regions = batches::regions(flow, &uses);
+    let regions = batches::regions(module, flow, &uses);
     let taken: HashSet<_> = regions.iter().flat_map(|region| &region.insts).copied().collect();
-    let (splits, work) = rows::candidates(flow, &uses);
+    let (splits, work) = rows::candidates(module, flow, &uses);
     let apart = splits.into_iter().filter(|split| split.links.iter().all(|link| !taken.contains(&link.inst)));
     let mut list: Vec<Cut> = apart.map(Cut::Rows).chain(regions.into_iter().map(Cut::Batches)).collect();
     list.sort_by_key(|cut| std::cmp::Reverse(cut.peak()));
@@ -47,7 +47,7 @@ pub fn candidates(flow: &Flow) -> (Vec<Cut>, u64) {
 }
 
 /// Computes operators part by part. Gives the values that are parts of others.
-pub fn apply(flow: &mut Flow, cuts: &[Cut]) -> HashSet<Value> {
+pub fn apply(module: &Module, flow: &mut Flow, cuts: &[Cut]) -> HashSet<Value> {
     let (mut splits, mut regions) = (Vec::new(), Vec::new());
     for cut in cuts {
         match cut {
@@ -57,5 +57,6 @@ pub fn apply(flow: &mut Flow, cuts: &[Cut]) -> HashSet<Value> {
     }
     let mut parts = rows::apply(flow, &splits);
     parts.extend(batches::apply(flow, &regions));
+    check::assert_sound(module, flow, "computing part by part");
     parts
 }

@@ -93,7 +93,7 @@ impl Grouping<'_> {
     /// Whether an instruction is no kernel: constants are data, views, extents and parts have the memory of what they stand for.
     fn is_free(&self, inst: Inst) -> bool {
         let data = &self.function.insts[inst];
-        matches!(data.op, Op::Constant | Op::IndexConstant | Op::ExtentOf) || is_view(self.function, inst) || self.is_part(inst)
+        matches!(data.op(), Op::Constant | Op::IndexConstant | Op::ExtentOf) || is_view(self.function, inst) || self.is_part(inst)
     }
 
     fn is_part(&self, inst: Inst) -> bool {
@@ -119,7 +119,7 @@ impl Grouping<'_> {
         let reader = |item: &Item| match item {
             Item::Inst(inst) => {
                 let data = &self.function.insts[*inst];
-                matches!(data.op, Op::Window | Op::Reduce) && data.operands == [value]
+                matches!(data.op(), Op::Window | Op::Reduce) && data.operands == [value]
             }
             Item::If { .. } | Item::While { .. } => false,
         };
@@ -143,8 +143,8 @@ impl Grouping<'_> {
     /// A group that starts at an instruction and absorbs what follows it.
     fn grow(&self, inst: Inst, items: &[Item], start: usize, taken: &mut [bool]) -> Group {
         let data = &self.function.insts[inst];
-        let mut group = if data.op == Op::Map { Group::of_map(self.function, inst) } else { Group::of_root(self.function, inst) };
-        if data.op != Op::Map && !takes_epilogue(data.op) {
+        let mut group = if data.op() == Op::Map { Group::of_map(self.function, inst) } else { Group::of_root(self.function, inst) };
+        if data.op() != Op::Map && !takes_epilogue(data.op()) {
             return group;
         }
         for (position, item) in items.iter().enumerate().skip(start + 1) {
@@ -167,7 +167,7 @@ impl Grouping<'_> {
     fn absorbs(&self, group: &Group, next: Inst, items: &[Item], start: usize) -> bool {
         let data = &self.function.insts[next];
         let [result] = group.outputs[..] else { return false };
-        if data.op != Op::Map || !data.operands.contains(&result) || self.uses_other_than(result, next) {
+        if data.op() != Op::Map || !data.operands.contains(&result) || self.uses_other_than(result, next) {
             return false;
         }
         // What widens for a window or reduction alone is done there, as its prologue, and never goes to memory.
@@ -194,7 +194,7 @@ impl Grouping<'_> {
             let Some(inst) = self.function.defining_inst(value) else { return false };
             let data = &self.function.insts[inst];
             let listed = items[start..].iter().any(|item| matches!(item, Item::Inst(i) if *i == inst));
-            match data.op {
+            match data.op() {
                 Op::Constant => return listed,
                 _ if listed && (is_view(self.function, inst) || self.is_part(inst)) => value = data.operands[0],
                 _ => return false,

@@ -5,7 +5,10 @@
 //! holds from there on, a load is that value; branches and loops hand states on like anything else. Effect tokens are gone then:
 //! their order is that of values. Which of these values live in the state's own memory is decided when memory is planned.
 
-use crate::ir::{self, Attribute, Definition, Extent, Function, Inst, InstData, Module, Op, State, Type, Value, ValueData};
+use super::check;
+use crate::ir::{
+    self, Definition, Extent, Function, Inst, InstData, Module, Operation, State, Type, Value, ValueData, Verified, operators,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A method's body.
@@ -93,7 +96,8 @@ pub enum FlowError {
 ///
 /// # Errors
 /// [`FlowError`].
-pub fn unroll(module: &Module, function: ir::Func) -> Result<Flow, FlowError> {
+pub fn unroll(module: Verified<'_>, function: ir::Func) -> Result<Flow, FlowError> {
+    let module = module.module();
     let callee = &module.functions[function];
     let into = Function { name: callee.name.clone(), ..Function::default() };
     let mut unroller = Unroller { module, into, states: BTreeMap::new() };
@@ -118,25 +122,28 @@ pub fn unroll(module: &Module, function: ir::Func) -> Result<Flow, FlowError> {
     items.extend(body);
     let states = entries.into_iter().map(|(state, entry)| StateFlow { state, entry, exit: unroller.states[&state] }).collect();
     unroller.into.results = results.into_iter().flatten().collect();
-    Ok(Flow { function: unroller.into, items, states })
+    let flow = Flow { function: unroller.into, items, states };
+    check::assert_sound(module, &flow, "unrolling");
+    Ok(flow)
 }
 
 /// The states that a function reads or writes, itself or in what it calls.
 pub fn states(module: &Module, function: ir::Func) -> BTreeSet<State> {
-    states_of(module, function, |op| matches!(op, Op::LoadState | Op::StoreState))
+    states_of(module, function, false)
 }
 
-/// The states that a function, with all it calls, names in instructions of certain operators.
-fn states_of(module: &Module, function: ir::Func, wanted: impl Fn(Op) -> bool) -> BTreeSet<State> {
+/// The states that a function, with all it calls, writes, or reads as well.
+fn states_of(module: &Module, function: ir::Func, only_written: bool) -> BTreeSet<State> {
     let (mut found, mut seen, mut open) = (BTreeSet::new(), BTreeSet::from([function]), vec![function]);
     while let Some(function) = open.pop() {
         let function = &module.functions[function];
         for data in function.body.iter().map(|&inst| &function.insts[inst]) {
-            if wanted(data.op) {
-                found.insert(data.state());
+            match &data.operation {
+                Operation::LoadState(load) if !only_written => _ = found.insert(load.state),
+                Operation::StoreState(store) => _ = found.insert(store.state),
+                _ => {}
             }
-            let callees = data.attributes.iter().filter_map(|a| if let Attribute::Function(callee) = a { Some(*callee) } else { None });
-            open.extend(callees.filter(|&callee| seen.insert(callee)));
+            open.extend(data.operation.functions().filter(|&callee| seen.insert(callee)));
         }
     }
     found
@@ -197,41 +204,40 @@ impl Unroller<'_> {
                 return Err(FlowError::TooLarge);
             }
             let data = &callee.insts[inst];
-            match data.op {
-                Op::Call => {
-                    let (body, results) = self.callee(data, "function", 0, &names, depth)?;
+            match &data.operation {
+                Operation::Call(call) => {
+                    let (body, results) = self.callee(data, call.function, 0, &names, depth)?;
                     items.extend(body);
                     names.extend(data.results.iter().zip(results).filter_map(|(&old, new)| Some((old, new?))));
                 }
-                Op::If => items.push(self.branch(callee, inst, &mut names, depth)?),
-                Op::While => items.push(self.repeat(callee, inst, &mut names, depth)?),
-                Op::LoadState => {
-                    names.insert(data.results[1], self.states[&data.state()]);
+                Operation::If(choice) => items.push(self.branch(callee, inst, choice, &mut names, depth)?),
+                Operation::While(repeat) => items.push(self.repeat(callee, inst, repeat, &mut names, depth)?),
+                Operation::LoadState(load) => {
+                    names.insert(data.results[1], self.states[&load.state]);
                 }
-                Op::StoreState => {
-                    self.states.insert(data.state(), names[&data.operands[1]]);
+                Operation::StoreState(store) => {
+                    self.states.insert(store.state, names[&data.operands[1]]);
                 }
                 // What measures a parameter is there already.
-                Op::ExtentOf if data.results.iter().all(|v| names.contains_key(v)) => {}
+                Operation::ExtentOf(_) if data.results.iter().all(|v| names.contains_key(v)) => {}
                 _ => items.push(Item::Inst(self.copy(callee, inst, &mut names))),
             }
         }
         Ok((items, callee.results.iter().map(|v| names.get(v).copied()).collect()))
     }
 
-    fn callee(&mut self, data: &InstData, attribute: &str, skip: usize, names: &Names, depth: usize) -> Result<Body, FlowError> {
-        let callee = data.function(attribute);
+    fn callee(&mut self, data: &InstData, callee: ir::Func, skip: usize, names: &Names, depth: usize) -> Result<Body, FlowError> {
         let params = self.module.functions[callee].params.iter();
         let inner = params.zip(&data.operands[skip..]).filter_map(|(&param, operand)| Some((param, *names.get(operand)?))).collect();
         self.function(callee, inner, depth + 1)
     }
 
-    fn branch(&mut self, from: &Function, inst: Inst, names: &mut Names, depth: usize) -> Result<Item, FlowError> {
+    fn branch(&mut self, from: &Function, inst: Inst, choice: &operators::If, names: &mut Names, depth: usize) -> Result<Item, FlowError> {
         let data = &from.insts[inst];
         let before = self.states.clone();
-        let (then, then_results) = self.callee(data, "then", 1, names, depth)?;
+        let (then, then_results) = self.callee(data, choice.then, 1, names, depth)?;
         let then_states = std::mem::replace(&mut self.states, before);
-        let (otherwise, otherwise_results) = self.callee(data, "otherwise", 1, names, depth)?;
+        let (otherwise, otherwise_results) = self.callee(data, choice.otherwise, 1, names, depth)?;
         let condition = names[&data.operands[0]];
         let (mut results, mut handed) = (Vec::new(), (Vec::new(), Vec::new()));
         let copy = self.control(data, vec![condition]);
@@ -256,10 +262,17 @@ impl Unroller<'_> {
         Ok(Item::If { condition, results, then: (then, handed.0), otherwise: (otherwise, handed.1) })
     }
 
-    fn repeat(&mut self, from: &Function, inst: Inst, names: &mut Names, depth: usize) -> Result<Item, FlowError> {
+    fn repeat(
+        &mut self,
+        from: &Function,
+        inst: Inst,
+        repeat: &operators::While,
+        names: &mut Names,
+        depth: usize,
+    ) -> Result<Item, FlowError> {
         let data = &from.insts[inst];
-        let (test, round) = (data.function("condition"), data.function("body"));
-        if !states_of(self.module, test, |op| op == Op::StoreState).is_empty() {
+        let (test, round) = (repeat.condition, repeat.body);
+        if !states_of(self.module, test, true).is_empty() {
             return Err(FlowError::StoringCondition(data.source));
         }
         let (test_params, callee) = (&self.module.functions[test].params, &self.module.functions[round]);
@@ -285,7 +298,7 @@ impl Unroller<'_> {
             in_round.insert(param, value);
             names.insert(data.results[i], value);
         }
-        for state in states_of(self.module, round, |op| op == Op::StoreState) {
+        for state in states_of(self.module, round, true) {
             let value = self.state_value(copy, state);
             let initial = self.states.insert(state, value).unwrap_or(value);
             states.push((value, initial, state));
@@ -307,7 +320,7 @@ impl Unroller<'_> {
 
     /// An instruction of control flow, which defines values and does nothing.
     fn control(&mut self, data: &InstData, operands: Vec<Value>) -> Inst {
-        self.into.insts.push(InstData { op: data.op, operands, attributes: data.attributes.clone(), results: vec![], source: data.source })
+        self.into.insts.push(InstData { operation: data.operation.clone(), operands, results: vec![], source: data.source })
     }
 
     fn result(&mut self, inst: Inst, ty: Type, name: Option<String>) -> Value {
@@ -326,17 +339,13 @@ impl Unroller<'_> {
     fn copy(&mut self, from: &Function, inst: Inst, names: &mut Names) -> Inst {
         let data = &from.insts[inst];
         let operands = data.operands.iter().map(|v| names[v]).collect();
-        let mut attributes = data.attributes.clone();
-        for attribute in &mut attributes {
-            if let Attribute::Extents(extents) = attribute {
-                for extent in extents {
-                    if let Extent::Value(v) = extent {
-                        *v = names[v];
-                    }
-                }
+        let mut operation = data.operation.clone();
+        operation.each_extent(|extent| {
+            if let Extent::Value(v) = extent {
+                *v = names[v];
             }
-        }
-        let copy = self.into.insts.push(InstData { op: data.op, operands, attributes, results: vec![], source: data.source });
+        });
+        let copy = self.into.insts.push(InstData { operation, operands, results: vec![], source: data.source });
         for &result in &data.results {
             let old = &from.values[result];
             let new = self.result(copy, rename_type(&old.ty, names), old.name.clone());

@@ -74,7 +74,7 @@ impl Method<'_> {
     }
 
     fn is_custom(&self, group: &Group) -> bool {
-        group.root.is_some_and(|root| self.function.insts[root].op == Op::External)
+        group.root.is_some_and(|root| self.function.insts[root].op() == Op::External)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::rowwise::Rowwise;
 use super::{gathered, widened_constant};
-use crate::ir::{Attribute, Expression, Extent, Function, Inst, Op, Value};
+use crate::ir::{Expression, Extent, Function, Inst, Op, Value};
 
 /// What becomes one kernel.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +53,7 @@ impl Group {
 
     /// Whether what it reads is picked from other tensors by constant positions.
     pub(super) fn picks(&self, function: &Function) -> bool {
-        self.insts.iter().any(|&inst| Some(inst) != self.root && function.insts[inst].op == Op::Gather)
+        self.insts.iter().any(|&inst| Some(inst) != self.root && function.insts[inst].op() == Op::Gather)
     }
 
     /// The tensors whose shapes the group's work follows: those that it reads and writes, and what stays inside.
@@ -83,19 +83,16 @@ impl Group {
         };
         let picked = |&value: &Value| gathered::gathered(function, &self.insts, value).map_or(value, |gathered| gathered.source);
         let epilogue = self.epilogue.iter().flat_map(|e| e.operands.iter().map(picked));
-        let contracts = self.root.is_some_and(|r| matches!(function.insts[r].op, Op::Conv | Op::Matmul));
+        let contracts = self.root.is_some_and(|r| matches!(function.insts[r].op(), Op::Conv | Op::Matmul));
         let root = root.into_iter().enumerate().map(|(i, value)| match i {
             1 if contracts => widened_constant(function, value).unwrap_or(value),
             _ => value,
         });
         let mut inputs = Vec::new();
         let tensors = self.tensors(function);
-        let named = self.root.iter().flat_map(|&root| &function.insts[root].attributes).filter_map(|attribute| match attribute {
-            Attribute::Extents(extents) => Some(extents),
-            _ => None,
-        });
-        let shapes = tensors.iter().map(|&v| &function.tensor(v).shape);
-        let extents = shapes.chain(named).flatten().filter_map(|&e| match function.resolved(e) {
+        let named = self.root.iter().flat_map(|&root| function.insts[root].operation.extents());
+        let shapes = tensors.iter().flat_map(|&v| function.tensor(v).shape.iter().copied());
+        let extents = shapes.chain(named).filter_map(|e| match function.resolved(e) {
             Extent::Value(index) => Some(index),
             Extent::Static(_) => None,
         });

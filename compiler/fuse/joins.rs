@@ -11,7 +11,7 @@ impl Line<'_> {
     /// Element-wise work behind other such work, or as the epilogue of a root.
     pub(super) fn elements(&self, first: Number, second: Number) -> Option<Group> {
         let (one, other) = (self.group(first), self.group(second));
-        let root_takes = one.root.is_none_or(|root| takes_epilogue(self.function.insts[root].op) && !other.picks(self.function));
+        let root_takes = one.root.is_none_or(|root| takes_epilogue(self.function.insts[root].op()) && !other.picks(self.function));
         let is_plain = |group: &Group| group.copied.is_none() && group.rowwise.is_none();
         let work = other.epilogue.as_ref().filter(|_| other.root.is_none() && is_plain(one) && is_plain(other) && root_takes)?;
         let shape = |group: &Group| group.outputs.first().map(|&v| (&self.function.tensor(v).shape, &self.function.tensor(v).layout));

@@ -188,7 +188,8 @@ impl<'a> Line<'a> {
     /// The groups that read, element by element, what a group reads element by element.
     pub(super) fn readers_of_same(&self, group: Number) -> Vec<Number> {
         let Some(shape) = self.elements_of(group) else { return vec![] };
-        let is_computed = |value: Value| self.function.defining_inst(value).is_none_or(|inst| self.function.insts[inst].op != Op::Constant);
+        let is_computed =
+            |value: Value| self.function.defining_inst(value).is_none_or(|inst| self.function.insts[inst].op() != Op::Constant);
         let is_shared =
             |value: &Value| self.function.values[*value].ty.as_tensor().is_some_and(|ty| ty.shape == shape) && is_computed(*value);
         let shared: Vec<Value> = self.group(group).inputs(self.function).into_iter().filter(is_shared).collect();

@@ -1,13 +1,13 @@
 //! Values that have no memory of their own: views of a tensor, and slices that are a run of its bytes.
 
-use crate::ir::{Function, Inst, Op, Value};
+use crate::ir::{Function, Inst, Op, Operation, Value};
 
 /// Whether an instruction gives its operand's memory another type. Where a caller's buffer need only be aligned for the one type, the other
 /// one is copied.
 pub fn is_view(function: &Function, inst: Inst) -> bool {
     let data = &function.insts[inst];
     let alignment = |value: Value| function.tensor(value).element.alignment();
-    match data.op {
+    match data.op() {
         // Shapes that are equal only in the numbers that come are checked, and copied.
         Op::Reshape => {
             let size = |value: Value| function.size(&function.tensor(value).shape);
@@ -22,7 +22,8 @@ pub fn is_view(function: &Function, inst: Inst) -> bool {
 /// of its own.
 pub fn part_of(function: &Function, inst: Inst) -> Option<u64> {
     let data = &function.insts[inst];
-    if data.op != Op::Slice || data.ints("stride").iter().any(|&stride| stride != 1) {
+    let Operation::Slice(slice) = &data.operation else { return None };
+    if slice.stride.iter().any(|&stride| stride != 1) {
         return None;
     }
     let shape = row_major(function, data.operands[0])?;
@@ -32,7 +33,7 @@ pub fn part_of(function: &Function, inst: Inst) -> Option<u64> {
     if size.iter().zip(&shape).skip(outermost).any(|(n, whole)| n != whole) {
         return None;
     }
-    let starts = shape.iter().zip(data.extents("start"));
+    let starts = shape.iter().zip(&slice.start);
     let start = starts.map(|(&n, start)| Some((n, start.as_static()?))).try_fold(0u64, |sum, dimension| {
         let (extent, start) = dimension?;
         sum.checked_mul(extent)?.checked_add(start)

@@ -16,6 +16,7 @@
 pub mod bands;
 pub mod batches;
 mod chains;
+pub mod check;
 mod compose;
 pub mod flow;
 mod fusions;

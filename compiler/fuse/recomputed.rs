@@ -74,7 +74,7 @@ impl Line<'_> {
                 Some(Group { epilogue, insts, ..other.clone() })
             }
             // A reduction reads each element once. Sums of floats depend on the vectors, and these on what is read.
-            Some(data) if data.op == Op::Reduce && other.prologue.is_none() && data.operands == [result] && self.has_one_result(data) => {
+            Some(data) if data.op() == Op::Reduce && other.prologue.is_none() && data.operands == [result] && self.has_one_result(data) => {
                 let in_epilogue = other.epilogue.iter().any(|work| work.operands.contains(&result));
                 (!in_epilogue).then(|| Group { prologue: one.epilogue.clone(), insts, ..other.clone() })
             }

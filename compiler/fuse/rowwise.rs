@@ -3,7 +3,7 @@
 //! goes to memory as a whole tensor.
 
 use super::{Group, MAX_NODES};
-use crate::ir::{ElementType, Extent, Function, Inst, Op, Value};
+use crate::ir::{ElementType, Extent, Function, Inst, Op, Operation, Value};
 
 /// Elements of a row at most: rows are read several times, and should then be in the first level of the cache.
 const LONGEST: u64 = 8192;
@@ -31,7 +31,7 @@ impl Rowwise {
         let ty = function.values[operand].ty.as_tensor()?;
         let last = ty.shape.len().checked_sub(1)?;
         let length = function.resolved(ty.shape[last]).as_static()?;
-        let is_along_rows = data.op == Op::Reduce && data.ints("axes") == [last as i64];
+        let is_along_rows = matches!(&data.operation, Operation::Reduce(reduce) if reduce.axes == [last]);
         let reader = group.prologue.as_ref().map_or_else(|| vec![operand], |work| work.operands.clone());
         (is_along_rows && (2..=LONGEST).contains(&length) && ty.element != ElementType::Bool)
             .then(|| Self { shape: ty.shape.clone(), readers: vec![(root, reader)] })
@@ -84,7 +84,7 @@ impl Rowwise {
 
 /// Scalar operations of a group.
 fn nodes(function: &Function, group: &Group) -> usize {
-    let of_inst = |&inst: &Inst| if function.insts[inst].op == Op::Map { function.insts[inst].expression().nodes.len() } else { 1 };
+    let of_inst = |&inst: &Inst| if function.insts[inst].op() == Op::Map { function.insts[inst].expression().nodes.len() } else { 1 };
     group.insts.iter().map(of_inst).sum()
 }
 
@@ -92,7 +92,7 @@ fn nodes(function: &Function, group: &Group) -> usize {
 fn is_dense(function: &Function, inst: Inst) -> bool {
     let data = &function.insts[inst];
     let tensors = || data.operands.iter().chain(&data.results).filter_map(|&v| function.values[v].ty.as_tensor());
-    matches!(data.op, Op::Map | Op::Reduce)
+    matches!(data.op(), Op::Map | Op::Reduce)
         && data.results.iter().all(|&v| function.tensor(v).element != ElementType::Bool)
         && tensors()
             .all(|ty| ty.layout.order().is_none() && ty.element.bits() >= 8 && !matches!(ty.element, ElementType::C64 | ElementType::C128))

@@ -2,7 +2,7 @@
 
 use super::{Fusions, Group, Grouped, Node, flow, group};
 use crate::ir::builder::FunctionBuilder;
-use crate::ir::{ElementType, ExpressionBuilder, Method, Module, Op, Port, ScalarOp, TensorType, Type, Value};
+use crate::ir::{ElementType, ExpressionBuilder, Method, Module, Op, Port, Reduction, ScalarOp, TensorType, Type, Value, verify};
 
 const SHAPE: [u64; 2] = [4, 64];
 
@@ -35,7 +35,7 @@ impl Graph<'_> {
 
     /// The sums of rows.
     fn reduced(&mut self, value: Value) -> Value {
-        self.builder.reduce(value, "sum", vec![1]).expect("two dimensions")
+        self.builder.reduce(value, Reduction::Sum, vec![1]).expect("two dimensions")
     }
 
     fn product(&mut self, value: Value) -> Value {
@@ -64,7 +64,7 @@ fn grouped_with(build: impl FnOnce(&mut Graph<'_>) -> Vec<Value>, fusions: &Fusi
     let inputs = vec![Port::default(); module.functions[function].params.len()];
     module.methods.push(Method { name: "main".into(), function, inputs, outputs: vec![Port::default(); count] });
     crate::ir::verify(&module).expect("a sound module");
-    group(flow::unroll(&module, function).expect("no control flow"), &module, fusions)
+    group(flow::unroll(verify(&module).expect("sound"), function).expect("no control flow"), &module, fusions)
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn readers_of_one_tensor_merge() {
 fn a_softmax_and_a_normalisation_are_one_group_each() {
     let groups = grouped(|graph| {
         let x = graph.input(&SHAPE);
-        let greatest = graph.builder.reduce(x, "max", vec![1]).expect("two dimensions");
+        let greatest = graph.builder.reduce(x, Reduction::Max, vec![1]).expect("two dimensions");
         let x = graph.map(ScalarOp::Sub, &[x, greatest]);
         let x = graph.map(ScalarOp::Exp, &[x]);
         let sum = graph.reduced(x);
@@ -171,7 +171,7 @@ fn a_softmax_and_a_normalisation_are_one_group_each() {
 fn reductions_of_columns_are_kernels_of_their_own() {
     let groups = grouped(|graph| {
         let x = graph.input(&SHAPE);
-        let (rows, columns) = (graph.reduced(x), graph.builder.reduce(x, "sum", vec![0]).expect("two dimensions"));
+        let (rows, columns) = (graph.reduced(x), graph.builder.reduce(x, Reduction::Sum, vec![0]).expect("two dimensions"));
         vec![graph.add(&[x, rows]), graph.add(&[x, columns])]
     });
     let rowwise = groups.iter().filter(|group| group.rowwise.is_some()).count();
@@ -209,5 +209,5 @@ fn some_merges_are_made_alone() {
     assert_eq!((one.nodes.len(), one.merges), (3, vec![all.merges[1]]));
     let merged: Vec<Group> = one.nodes.into_iter().map(of_node).filter(|group| group.outputs.len() == 2).collect();
     assert_eq!(merged.len(), 1);
-    assert_eq!(one.function.insts[merged[0].insts[0]].op, Op::Matmul);
+    assert_eq!(one.function.insts[merged[0].insts[0]].op(), Op::Matmul);
 }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 /// The binary16 constant behind a value that is its conversion to binary32.
 pub fn widened_constant(function: &Function, value: Value) -> Option<Value> {
     let data = &function.insts[function.defining_inst(value)?];
-    if data.op != Op::Map {
+    if data.op() != Op::Map {
         return None;
     }
     let expression = data.expression();
@@ -20,7 +20,7 @@ pub fn widened_constant(function: &Function, value: Value) -> Option<Value> {
     let fits = converts && (from.element, to.element) == (ElementType::F16, ElementType::F32) && from.shape == to.shape;
     let mut root = operand;
     while let Some(inst) = function.defining_inst(root).filter(|_| fits) {
-        match function.insts[inst].op {
+        match function.insts[inst].op() {
             Op::Constant => return Some(operand),
             Op::Reshape => root = function.insts[inst].operands[0],
             _ => return None,
@@ -45,7 +45,7 @@ fn count(function: &Function, items: &[Item], as_weights: &mut HashMap<Value, us
         match item {
             Item::Inst(inst) => {
                 let data = &function.insts[*inst];
-                if matches!(data.op, Op::Conv | Op::Matmul) {
+                if matches!(data.op(), Op::Conv | Op::Matmul) {
                     *as_weights.entry(data.operands[1]).or_default() += 1;
                 }
             }

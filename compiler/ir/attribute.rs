@@ -1,6 +1,6 @@
-//! Attribute values: what an instruction carries beside its operands, typed by the operator's row in the table.
+//! The text form's view of an operator's fields: few kinds of values, each with one syntax. Nothing is stored in this form.
 
-use super::module::{Constant, Func, State, Value};
+use super::module::{Constant, Func, State};
 use super::scalar::{Expression, Scalar};
 use super::types::{ElementType, Extent, Interval, Type};
 
@@ -19,7 +19,7 @@ pub enum AttributeKind {
     Element,
     /// A list of extents: `[1, v7]`.
     Extents,
-    /// One of the words that the row lists: `max`.
+    /// One of some words: `max`.
     Word(&'static [&'static str]),
     /// A scalar expression in braces.
     Expression,
@@ -52,8 +52,8 @@ pub enum Attribute {
     Element(ElementType),
     /// See [`AttributeKind::Extents`].
     Extents(Vec<Extent>),
-    /// See [`AttributeKind::Word`]: the word's position in the row's list.
-    Word(u8),
+    /// See [`AttributeKind::Word`].
+    Word(&'static str),
     /// See [`AttributeKind::Expression`].
     Expression(Box<Expression>),
     /// See [`AttributeKind::Constant`].
@@ -68,34 +68,4 @@ pub enum Attribute {
     Text(String),
     /// See [`AttributeKind::Types`].
     Types(Vec<Type>),
-}
-
-impl Attribute {
-    /// Whether the value is of a kind.
-    pub fn is_of(&self, kind: AttributeKind) -> bool {
-        use AttributeKind as K;
-        match (self, kind) {
-            (Self::Int(_), K::Int)
-            | (Self::Ints(_), K::Ints)
-            | (Self::Bool(_), K::Bool)
-            | (Self::Scalar(_), K::Scalar)
-            | (Self::Element(_), K::Element)
-            | (Self::Extents(_), K::Extents)
-            | (Self::Expression(_), K::Expression)
-            | (Self::Constant(_), K::Constant)
-            | (Self::State(_), K::State)
-            | (Self::Function(_), K::Function)
-            | (Self::Interval(_), K::Interval)
-            | (Self::Text(_), K::Text)
-            | (Self::Types(_), K::Types) => true,
-            (Self::Word(word), K::Word(words)) => usize::from(*word) < words.len(),
-            _ => false,
-        }
-    }
-
-    /// The index values inside.
-    pub fn index_values(&self) -> impl Iterator<Item = Value> + '_ {
-        let extents: &[Extent] = if let Self::Extents(extents) = self { extents } else { &[] };
-        extents.iter().filter_map(|e| if let Extent::Value(v) = e { Some(*v) } else { None })
-    }
 }

@@ -1,36 +1,10 @@
 //! Building functions: an instruction's result types come from the operator's own rule, so that what is built is typed.
 
-use super::attribute::Attribute;
-use super::infer::{Context, TypeError};
-use super::module::{Constant, Func, Function, Module, Source, Value};
-use super::op::Op;
+use super::fault::TypeError;
+use super::module::{Constant, Func, Function, InstData, Module, Source, State, Value};
+use super::operators::{self, Context, External, IndexOperation, Operation, Order, Reduction, Scan, Scatter, Search, WindowGeometry};
 use super::scalar::{Expression, Scalar};
-use super::types::{ElementType, Extent, TensorType, Type};
-
-/// The geometry of a sliding window; one number a spatial dimension.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WindowGeometry {
-    /// Steps between windows.
-    pub strides: Vec<i64>,
-    /// Steps between taps.
-    pub dilation: Vec<i64>,
-    /// Padding before the first element.
-    pub padding_low: Vec<i64>,
-    /// Padding behind the last element.
-    pub padding_high: Vec<i64>,
-    /// How many windows there are, where that is known only when the program runs, and else nothing. Then there is as much padding
-    /// behind the last element as they need.
-    pub positions: Vec<Extent>,
-    /// How much padding is not there before the first element; nothing where `positions` is.
-    pub shift: Vec<Extent>,
-}
-
-impl WindowGeometry {
-    fn attributes(self) -> Vec<Attribute> {
-        let numbers = [self.strides, self.dilation, self.padding_low, self.padding_high].map(Attribute::Ints);
-        numbers.into_iter().chain([self.positions, self.shift].map(Attribute::Extents)).collect()
-    }
-}
+use super::types::{ElementType, Extent, Interval, TensorType, Type};
 
 /// Builds one function of a module.
 pub struct FunctionBuilder<'m> {
@@ -58,25 +32,17 @@ impl<'m> FunctionBuilder<'m> {
     /// Appends an instruction; its result types follow from the operator's rule.
     ///
     /// # Errors
-    /// When operands and attributes do not fit the operator.
-    pub fn inst(&mut self, op: Op, operands: &[Value], attributes: Vec<Attribute>) -> Result<Vec<Value>, TypeError> {
-        let row = op.row();
-        let error = |message: String| TypeError { op: row.name, message };
-        if !row.operands.allows(operands.len()) {
-            return Err(error(format!("takes {:?} operands, {} are given", row.operands, operands.len())));
-        }
-        let fits = attributes.len() == row.attributes.len() && attributes.iter().zip(row.attributes).all(|(a, (_, kind))| a.is_of(*kind));
-        if !fits {
-            return Err(error("attributes do not match the table".into()));
-        }
-        let context = Context { module: self.module, function: &self.function, op, operands, attributes: &attributes };
-        let types = (row.infer)(&context)?;
-        let inst = self.function.append(op, operands.to_vec(), attributes, types, self.source);
+    /// When operands and fields do not fit the operator.
+    pub fn inst(&mut self, operation: impl Into<Operation>, operands: &[Value]) -> Result<Vec<Value>, TypeError> {
+        let operation = operation.into();
+        let context = Context { module: self.module, function: &self.function, op: operation.op(), operands };
+        let types = operation.infer(&context)?;
+        let inst = self.function.append(operation, operands.to_vec(), types, self.source);
         Ok(self.function.insts[inst].results.clone())
     }
 
-    fn single(&mut self, op: Op, operands: &[Value], attributes: Vec<Attribute>) -> Built {
-        Ok(self.inst(op, operands, attributes)?[0])
+    fn single(&mut self, operation: impl Into<Operation>, operands: &[Value]) -> Built {
+        Ok(self.inst(operation, operands)?[0])
     }
 
     /// The type of a tensor value.
@@ -86,7 +52,7 @@ impl<'m> FunctionBuilder<'m> {
 
     /// A constant of the module as a value.
     pub fn constant(&mut self, constant: Constant) -> Built {
-        self.single(Op::Constant, &[], vec![Attribute::Constant(constant)])
+        self.single(operators::Constant { data: constant }, &[])
     }
 
     /// A new constant as a value. `bytes` are little-endian and fill the type.
@@ -97,12 +63,12 @@ impl<'m> FunctionBuilder<'m> {
 
     /// An element-wise expression with one result.
     pub fn map(&mut self, operands: &[Value], expression: Expression) -> Built {
-        self.single(Op::Map, operands, vec![Attribute::Expression(Box::new(expression))])
+        self.single(operators::Map { expression }, operands)
     }
 
     /// An element-wise expression with all its results.
     pub fn map_many(&mut self, operands: &[Value], expression: Expression) -> Result<Vec<Value>, TypeError> {
-        self.inst(Op::Map, operands, vec![Attribute::Expression(Box::new(expression))])
+        self.inst(operators::Map { expression }, operands)
     }
 
     /// Convolution, channels last; see the table.
@@ -129,48 +95,65 @@ impl<'m> FunctionBuilder<'m> {
         zero_points: (i64, i64),
         accumulator: ElementType,
     ) -> Built {
-        let mut attributes = geometry.attributes();
-        attributes.extend([
-            Attribute::Ints(input_dilation),
-            Attribute::Int(groups as i64),
-            Attribute::Int(zero_points.0),
-            Attribute::Int(zero_points.1),
-            Attribute::Element(accumulator),
-        ]);
-        self.single(Op::Conv, &[input, filter], attributes)
+        let (input_zero_point, filter_zero_point) = zero_points;
+        let conv = operators::Conv { geometry, input_dilation, groups, input_zero_point, filter_zero_point, accumulator };
+        self.single(conv, &[input, filter])
     }
 
     /// `left [… M, K] × transpose(right [… N, K])`.
     pub fn matmul(&mut self, left: Value, right: Value, zero_points: (i64, i64), accumulator: ElementType) -> Built {
-        let attributes = vec![Attribute::Int(zero_points.0), Attribute::Int(zero_points.1), Attribute::Element(accumulator)];
-        self.single(Op::Matmul, &[left, right], attributes)
+        let (left_zero_point, right_zero_point) = zero_points;
+        self.single(operators::Matmul { left_zero_point, right_zero_point, accumulator }, &[left, right])
     }
 
-    /// A reduction over a sliding window; `reduction` is one of [`super::op::REDUCTIONS`].
-    pub fn window(&mut self, input: Value, reduction: &str, size: Vec<i64>, geometry: WindowGeometry) -> Built {
-        let mut attributes = vec![word(super::op::REDUCTIONS, reduction), Attribute::Ints(size)];
-        attributes.extend(geometry.attributes());
-        self.single(Op::Window, &[input], attributes)
+    /// A reduction over a sliding window.
+    pub fn window(&mut self, input: Value, reduction: Reduction, size: Vec<i64>, geometry: WindowGeometry) -> Built {
+        self.single(operators::Window { reduction, size, geometry }, &[input])
     }
 
-    /// A reduction over axes, which keep extent 1; `reduction` is one of [`super::op::REDUCTIONS`].
-    pub fn reduce(&mut self, input: Value, reduction: &str, axes: Vec<i64>) -> Built {
-        self.single(Op::Reduce, &[input], vec![word(super::op::REDUCTIONS, reduction), Attribute::Ints(axes)])
+    /// A reduction over axes, which keep extent 1.
+    pub fn reduce(&mut self, input: Value, reduction: Reduction, axes: Vec<usize>) -> Built {
+        self.single(operators::Reduce { reduction, axes }, &[input])
+    }
+
+    /// The first position of the extreme element along an axis, which keeps extent 1.
+    pub fn arg_reduce(&mut self, input: Value, search: Search, axis: usize, element: ElementType) -> Built {
+        self.single(operators::ArgReduce { search, axis, element }, &[input])
+    }
+
+    /// Fourier transforms of complex numbers, given as floats with a last dimension of two.
+    pub fn fourier(&mut self, input: Value) -> Built {
+        self.single(operators::Fourier, &[input])
+    }
+
+    /// The first half and the middle of Fourier transforms of real numbers.
+    pub fn real_fourier(&mut self, input: Value) -> Built {
+        self.single(operators::RealFourier, &[input])
     }
 
     /// The same elements under another shape.
     pub fn reshape(&mut self, input: Value, shape: Vec<Extent>) -> Built {
-        self.single(Op::Reshape, &[input], vec![Attribute::Extents(shape)])
+        self.single(operators::Reshape { shape }, &[input])
+    }
+
+    /// The same bytes as elements of another type.
+    pub fn bitcast(&mut self, input: Value, element: ElementType) -> Built {
+        self.single(operators::Bitcast { element }, &[input])
     }
 
     /// Permuted dimensions: result dimension i is operand dimension `permutation[i]`.
-    pub fn transpose(&mut self, input: Value, permutation: Vec<i64>) -> Built {
-        self.single(Op::Transpose, &[input], vec![Attribute::Ints(permutation)])
+    pub fn transpose(&mut self, input: Value, permutation: Vec<usize>) -> Built {
+        self.single(operators::Transpose { permutation }, &[input])
+    }
+
+    /// Repetition along axes of extent 1 and new leading axes.
+    pub fn broadcast(&mut self, input: Value, shape: Vec<Extent>) -> Built {
+        self.single(operators::Broadcast { shape }, &[input])
     }
 
     /// A strided box.
     pub fn slice(&mut self, input: Value, start: Vec<Extent>, size: Vec<Extent>, stride: Vec<i64>) -> Built {
-        self.single(Op::Slice, &[input], vec![Attribute::Extents(start), Attribute::Extents(size), Attribute::Ints(stride)])
+        self.single(operators::Slice { start, size, stride }, &[input])
     }
 
     /// A border of one value around known extents.
@@ -180,24 +163,126 @@ impl<'m> FunctionBuilder<'m> {
 
     /// A border of one value. `padded` are the extents with it where some are known only when the program runs, and else nothing.
     pub fn pad_to(&mut self, input: Value, low: Vec<i64>, high: Vec<i64>, value: Scalar, padded: Vec<Extent>) -> Built {
-        let attributes = vec![Attribute::Ints(low), Attribute::Ints(high), Attribute::Scalar(value), Attribute::Extents(padded)];
-        self.single(Op::Pad, &[input], attributes)
+        self.single(operators::Pad { low, high, value, padded }, &[input])
     }
 
-    /// So many of the largest or smallest elements of the last dimension, and their positions; `order` is one of [`super::op::ORDERS`].
-    pub fn top_k(&mut self, input: Value, order: &str, count: Extent) -> Result<[Value; 2], TypeError> {
-        let results = self.inst(Op::TopK, &[input], vec![word(super::op::ORDERS, order), Attribute::Extents(vec![count])])?;
+    /// A mirrored border, which repeats the edge element itself if `edge`; `padded` as [`Self::pad_to`] has it.
+    pub fn mirror_pad(&mut self, input: Value, low: Vec<i64>, high: Vec<i64>, edge: bool, padded: Vec<Extent>) -> Built {
+        self.single(operators::MirrorPad { low, high, edge, padded }, &[input])
+    }
+
+    /// So many of the largest or smallest elements of the last dimension, and their positions.
+    pub fn top_k(&mut self, input: Value, order: Order, count: Extent) -> Result<[Value; 2], TypeError> {
+        let results = self.inst(operators::TopK { order, count }, &[input])?;
         Ok([results[0], results[1]])
+    }
+
+    /// The best `count` of overlapping boxes: positions, their scores, and how many. Operands: boxes, scores, overlap threshold, score
+    /// threshold, sigma.
+    pub fn non_max_suppression(&mut self, operands: [Value; 5], count: i64) -> Result<[Value; 3], TypeError> {
+        let results = self.inst(operators::NonMaxSuppression { count }, &operands)?;
+        Ok([results[0], results[1], results[2]])
     }
 
     /// Tensors joined along an axis.
     pub fn concat(&mut self, inputs: &[Value], axis: usize) -> Built {
-        self.single(Op::Concat, inputs, vec![Attribute::Int(axis as i64), Attribute::Extents(vec![])])
+        self.single(operators::Concat::along(axis), inputs)
     }
 
     /// Tensors joined along an axis whose extent is known only when the program runs, and given.
     pub fn concat_to(&mut self, inputs: &[Value], axis: usize, extent: Extent) -> Built {
-        self.single(Op::Concat, inputs, vec![Attribute::Int(axis as i64), Attribute::Extents(vec![extent])])
+        self.single(operators::Concat { axis, extent: Some(extent) }, inputs)
+    }
+
+    /// Slices of `data` along `axis`, picked by integers; the first `batch` dimensions of both are common.
+    pub fn gather(&mut self, data: Value, indices: Value, axis: usize, batch: usize) -> Built {
+        self.single(operators::Gather { axis, batch }, &[data, indices])
+    }
+
+    /// `data` with the slices that `gather` would pick combined with those of `updates`.
+    pub fn scatter(&mut self, [data, indices, updates]: [Value; 3], scatter: Scatter) -> Built {
+        self.single(scatter, &[data, indices, updates])
+    }
+
+    /// Partial results of a reduction along an axis.
+    pub fn scan(&mut self, input: Value, scan: Scan) -> Built {
+        self.single(scan, &[input])
+    }
+
+    /// 0, 1, 2, … along an axis of a shape.
+    pub fn iota(&mut self, shape: Vec<Extent>, axis: usize, element: ElementType) -> Built {
+        self.single(operators::Iota { shape, axis, element }, &[])
+    }
+
+    /// An extent of a tensor as an index.
+    pub fn extent_of(&mut self, input: Value, axis: usize) -> Built {
+        self.single(operators::ExtentOf { axis }, &[input])
+    }
+
+    /// Makes an extent of a parameter one that is known when the program runs, within an interval; gives its index.
+    pub fn measure(&mut self, param: Value, axis: usize, interval: Interval) -> Value {
+        let inst = self.function.append(operators::ExtentOf { axis }, vec![param], vec![Type::Index(interval)], None);
+        let index = self.function.insts[inst].results[0];
+        if let Type::Tensor(ty) = &mut self.function.values[param].ty {
+            ty.shape[axis] = Extent::Value(index);
+        }
+        index
+    }
+
+    /// An index number.
+    pub fn index_constant(&mut self, value: i64) -> Built {
+        self.single(operators::IndexConstant { value }, &[])
+    }
+
+    /// Arithmetic on two index values.
+    pub fn index_binary(&mut self, operation: IndexOperation, left: Value, right: Value) -> Built {
+        self.single(operators::IndexBinary { operation }, &[left, right])
+    }
+
+    /// The index in a one-element integer tensor; a value outside the interval is an error when the program runs.
+    pub fn index_load(&mut self, input: Value, interval: Interval) -> Built {
+        self.single(operators::IndexLoad { interval }, &[input])
+    }
+
+    /// A zero-dimensional integer tensor holding an index.
+    pub fn index_tensor(&mut self, index: Value, element: ElementType) -> Built {
+        self.single(operators::IndexTensor { element }, &[index])
+    }
+
+    /// One of two functions called on the operands behind the first, which is the condition.
+    pub fn if_else(&mut self, operands: &[Value], then: Func, otherwise: Func) -> Result<Vec<Value>, TypeError> {
+        self.inst(operators::If { then, otherwise }, operands)
+    }
+
+    /// The body applied to the operands as long as the condition on them is true.
+    pub fn while_loop(&mut self, operands: &[Value], condition: Func, body: Func) -> Result<Vec<Value>, TypeError> {
+        self.inst(operators::While { condition, body }, operands)
+    }
+
+    /// A function called on the operands.
+    pub fn call(&mut self, operands: &[Value], function: Func) -> Result<Vec<Value>, TypeError> {
+        self.inst(operators::Call { function }, operands)
+    }
+
+    /// The effect token after reading a state, and its contents.
+    pub fn load_state(&mut self, effect: Value, state: State) -> Result<[Value; 2], TypeError> {
+        let results = self.inst(operators::LoadState { state }, &[effect])?;
+        Ok([results[0], results[1]])
+    }
+
+    /// New contents of a state; the effect token after writing it.
+    pub fn store_state(&mut self, effect: Value, value: Value, state: State) -> Built {
+        self.single(operators::StoreState { state }, &[effect, value])
+    }
+
+    /// A function of the application on whole tensors.
+    pub fn external(&mut self, operands: &[Value], external: External) -> Result<Vec<Value>, TypeError> {
+        self.inst(external, operands)
+    }
+
+    /// An instruction as another one, on other operands.
+    pub fn repeat(&mut self, inst: &InstData, operands: &[Value]) -> Result<Vec<Value>, TypeError> {
+        self.inst(inst.operation.clone(), operands)
     }
 
     /// Ends the function and adds it to the module.
@@ -205,9 +290,4 @@ impl<'m> FunctionBuilder<'m> {
         self.function.results = results;
         self.module.functions.push(self.function)
     }
-}
-
-fn word(words: &[&str], word: &str) -> Attribute {
-    let position = words.iter().position(|w| *w == word).unwrap_or_else(|| panic!("{word} is none of {words:?}"));
-    Attribute::Word(position as u8)
 }

@@ -2,17 +2,18 @@
 //!
 //! A [`Module`] holds functions, constants, states and methods. A [`Function`] is straight-line SSA in dense entity maps;
 //! control flow is instructions (`if`, `while`, `call`) that name other functions. The operators are the closed set of
-//! [`op::OPS`]; element-wise work is not an operator each but a `map` over a [`scalar::Expression`].
+//! [`operators::OPS`]; element-wise work is not an operator each but a `map` over a [`scalar::Expression`].
 
 pub mod allocation;
 pub mod attribute;
+pub mod axes;
 pub mod builder;
 pub mod data;
-pub mod infer;
+pub mod fault;
 pub mod interpret;
 pub mod interval;
 pub mod module;
-pub mod op;
+pub mod operators;
 pub mod random;
 pub mod scalar;
 pub mod size;
@@ -24,11 +25,14 @@ pub mod view;
 
 pub use allocation::{ImportedMethodPlan, ImportedPlan, Placement};
 pub use attribute::{Attribute, AttributeKind};
-pub use builder::{FunctionBuilder, WindowGeometry};
+pub use axes::{Axes, Axis};
+pub use builder::FunctionBuilder;
 pub use data::Data;
-pub use infer::TypeError;
+pub use fault::TypeError;
 pub use module::*;
-pub use op::{Op, OpRow};
+pub use operators::{
+    Combination, External, IndexOperation, OPS, Op, OpRow, Operation, Order, Reduction, Scan, Scatter, Search, WindowGeometry, Word,
+};
 pub use scalar::{Comparison, Expression, ExpressionBuilder, NanRule, Node, NodeData, RequantizeRule, Scalar, ScalarOp};
 pub use tensor::Tensor;
 pub use types::{ElementType, Extent, Interval, Layout, TensorType, Type};

@@ -1,11 +1,11 @@
 //! Modules, functions, instructions and values, held in dense maps of entities.
 
 use super::allocation::ImportedPlan;
-use super::attribute::Attribute;
 use super::data::Data;
-use super::op::Op;
+use super::operators::Operation;
 use super::tensor::Tensor;
 use super::types::{ElementType, Extent, Interval, Layout, TensorType, Type};
+use cranelift_entity::packed_option::ReservedValue;
 use cranelift_entity::{PrimaryMap, entity_impl};
 
 /// An SSA value of a function.
@@ -37,6 +37,19 @@ entity_impl!(State, "state");
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Source(u32);
 entity_impl!(Source, "src");
+
+/// Names nothing.
+macro_rules! names_nothing {
+    ($($entity:ty),*) => {$(
+        impl Default for $entity {
+            fn default() -> Self {
+                Self::reserved_value()
+            }
+        }
+    )*};
+}
+
+names_nothing!(Func, Constant, State);
 
 /// A model in the tensor language.
 #[derive(Default, Debug)]
@@ -179,12 +192,10 @@ pub struct Function {
 /// One instruction.
 #[derive(Clone, Debug)]
 pub struct InstData {
-    /// The operator.
-    pub op: Op,
+    /// The operator with its fields.
+    pub operation: Operation,
     /// Operand values.
     pub operands: Vec<Value>,
-    /// Attributes in the order of the operator's row in the table.
-    pub attributes: Vec<Attribute>,
     /// Result values.
     pub results: Vec<Value>,
     /// Where it comes from.
@@ -270,8 +281,8 @@ impl Function {
     }
 
     /// Adds an instruction with the given result types at the end of the body.
-    pub fn append(&mut self, op: Op, operands: Vec<Value>, attributes: Vec<Attribute>, types: Vec<Type>, source: Option<Source>) -> Inst {
-        let inst = self.insts.push(InstData { op, operands, attributes, results: Vec::new(), source });
+    pub fn append(&mut self, operation: impl Into<Operation>, operands: Vec<Value>, types: Vec<Type>, source: Option<Source>) -> Inst {
+        let inst = self.insts.push(InstData { operation: operation.into(), operands, results: Vec::new(), source });
         let results = types
             .into_iter()
             .enumerate()
@@ -282,10 +293,10 @@ impl Function {
         inst
     }
 
-    /// Every value that an instruction reads: operands, and index values inside its attributes.
+    /// Every value that an instruction reads: operands, and index values in the fields of its operator.
     pub fn uses(&self, inst: Inst) -> impl Iterator<Item = Value> + '_ {
         let data = &self.insts[inst];
-        data.operands.iter().copied().chain(data.attributes.iter().flat_map(|a| a.index_values()))
+        data.operands.iter().copied().chain(data.operation.index_values())
     }
 }
 

@@ -9,7 +9,7 @@ use cranelift_entity::{PrimaryMap, entity_impl};
 use rustc_hash::FxHashMap;
 
 /// A typed number, held by its bits so that NaN payloads and −0 survive and equality is exact.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Scalar {
     element: ElementType,
     bits: u64,

@@ -1,8 +1,7 @@
 //! Numbers of elements where extents are known only when the program runs.
 
-use super::attribute::Attribute;
 use super::module::{Function, Value};
-use super::op::Op;
+use super::operators::{IndexOperation, Operation};
 use super::types::{Extent, Type};
 
 /// A product: a known factor times extents that are known when the program runs.
@@ -22,10 +21,8 @@ impl Function {
     pub fn index_root(&self, mut index: Value) -> Value {
         while let Some(inst) = self.defining_inst(index) {
             let data = &self.insts[inst];
-            if data.op != Op::ExtentOf {
-                break;
-            }
-            match self.tensor(data.operands[0]).shape.get(data.int("axis") as usize) {
+            let Operation::ExtentOf(extent) = &data.operation else { break };
+            match self.tensor(data.operands[0]).shape.get(extent.axis) {
                 Some(&Extent::Value(other)) if other != index => index = other,
                 _ => break,
             }
@@ -65,7 +62,7 @@ impl Function {
             Extent::Value(value) => value,
         };
         let product = self.defining_inst(value).map(|inst| &self.insts[inst]).filter(|data| {
-            let is_product = data.op == Op::IndexBinary && matches!(data.attributes.first(), Some(Attribute::Word(MULTIPLY)));
+            let is_product = matches!(&data.operation, Operation::IndexBinary(binary) if binary.operation == IndexOperation::Multiply);
             // What saturates is no product.
             is_product && depth < MAX_DEPTH && self.interval(Extent::Value(value)).is_bounded()
         });
@@ -78,6 +75,3 @@ impl Function {
         }
     }
 }
-
-/// The word of `mul` among the index operations.
-const MULTIPLY: u8 = 2;

@@ -4,7 +4,7 @@ use super::Value;
 use std::fmt;
 
 /// The type of one tensor element.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub enum ElementType {
     /// A truth value, one byte, 0 or 1.
     Bool,
@@ -31,6 +31,7 @@ pub enum ElementType {
     /// The upper half of a binary32.
     Bf16,
     /// IEEE 754 binary32.
+    #[default]
     F32,
     /// IEEE 754 binary64.
     F64,

@@ -4,7 +4,7 @@ use super::{Options, PlanSource};
 use crate::diagnostic::Diagnostics;
 use crate::fuse::bands::{self, Cut};
 use crate::fuse::flow::Flow;
-use crate::ir::Value;
+use crate::ir::{Module, Value};
 use crate::plan::Effort;
 use std::collections::HashSet;
 
@@ -36,18 +36,19 @@ const MOST_CHAINS: usize = 24;
 /// # Errors
 /// As `arena` on the method as it is.
 pub(super) fn choose(
+    module: &Module,
     flow: Flow,
     options: Options,
     arena: impl Fn(Flow) -> Result<u64, Diagnostics>,
 ) -> Result<(Flow, HashSet<Value>), Diagnostics> {
-    let (candidates, work) = bands::candidates(&flow);
+    let (candidates, work) = bands::candidates(module, &flow);
     // The plan of the file is one for whole tensors.
     if candidates.is_empty() || options.plan == PlanSource::Program {
         return Ok((flow, HashSet::new()));
     }
     let cut = |count: usize| {
         let mut flow = flow.clone();
-        let parts = bands::apply(&mut flow, &candidates[..count]);
+        let parts = bands::apply(module, &mut flow, &candidates[..count]);
         (flow, parts)
     };
     let terms = Terms::of(options);

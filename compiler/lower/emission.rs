@@ -5,12 +5,12 @@ use super::pool::Pool;
 use super::tensors::{Tensors, root_of};
 use super::work::Work;
 use crate::fuse::Group;
-use crate::ir::{self, Definition, Op, Value};
+use crate::ir::{self, Definition, Op, Operation, Value};
 use crate::parallel;
 use crate::plan::Plan;
 use crate::program::{ALIGNMENT, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parts, Slices, Step, Written};
 use crate::schedule::outer::Piece;
-use crate::schedule::{self, Argument, Context, Requirements, Unsupported};
+use crate::schedule::{Argument, Context, Requirements, Unsupported};
 use std::collections::{HashMap, HashSet};
 
 /// More parts than this help nobody.
@@ -156,7 +156,7 @@ impl<'a: 's, 's> Emission<'a, 's> {
         let missing = || Unsupported::new("a custom operator without a function");
         let function = self.tensors.function();
         let data = group.root.map(|root| &function.insts[root]).ok_or_else(missing)?;
-        let external = schedule::external::External::of(data).ok_or_else(missing)?;
+        let Operation::External(external) = &data.operation else { return Err(missing()) };
         let (scales, zero_points) = (self.module_constant(external.scales), self.module_constant(external.zero_points));
         let mut tensors = Vec::new();
         for (value, number) in data.operands.iter().chain(&data.results).zip(0u64..) {
@@ -207,7 +207,7 @@ impl<'a: 's, 's> Emission<'a, 's> {
         let data = &function.values[value];
         let ty = data.ty.as_tensor()?;
         let definition = match data.definition {
-            Definition::Result(inst, _) if matches!(function.insts[inst].op, Op::If | Op::While) => return None,
+            Definition::Result(inst, _) if matches!(function.insts[inst].op(), Op::If | Op::While) => return None,
             // A band is not what its operator computes in the file.
             Definition::Result(inst, number) if !self.bands.contains(&value) => function.insts[inst].source.map(|source| (source, number)),
             Definition::Result(..) | Definition::Param(_) => None,

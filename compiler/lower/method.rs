@@ -13,7 +13,7 @@ use super::{LiveRanges, Options, Peak, PlanSource, bands, bug, fusions, imported
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::fuse::flow::{self, Flow, FlowError};
 use crate::fuse::{self, Fusions, Group, Grouped, Move, Node};
-use crate::ir::{self, Function, Module, Type, Value};
+use crate::ir::{self, Function, Module, Type, Value, Verified};
 use crate::machine::Machine;
 use crate::parallel;
 use crate::plan::{self, Effort, Plan};
@@ -39,17 +39,18 @@ pub struct LoweredMethod {
 /// # Errors
 /// One diagnostic for each operator without lowering.
 pub(super) fn lower(
-    module: &Module,
+    verified: Verified<'_>,
     method: &ir::Method,
     (options, machines): (Options, &[&'static Machine]),
     variables: &Variables,
     pool: &mut Pool,
 ) -> Result<LoweredMethod, Diagnostics> {
-    let flow = flow::unroll(module, method.function).map_err(|error| flow_diagnostic(module, method, &error))?;
+    let module = verified.module();
+    let flow = flow::unroll(verified, method.function).map_err(|error| flow_diagnostic(module, method, &error))?;
     let packed = &PackedWeights::default();
     let frame = Frame { module, method, options, machines, variables, packed };
     let trial = Frame { options: Options { effort: Effort::Trial, ..options }, ..frame };
-    let (flow, bands) = bands::choose(flow, options, |flow| trial.arena(flow, &Fusions::none()))?;
+    let (flow, bands) = bands::choose(module, flow, options, |flow| trial.arena(flow, &Fusions::none()))?;
     let merges = match options.plan {
         // The plan of the file is one for the tensors of the file.
         PlanSource::Program => vec![],

@@ -4,7 +4,7 @@
 
 use super::tensors::{duplicate, root_of};
 use crate::fuse::{Group, Grouped, Node, part_of, row_major};
-use crate::ir::{Function, Op, Value};
+use crate::ir::{Function, Op, Operation, Value};
 use std::collections::{HashMap, HashSet};
 
 /// For each value that owns memory within another's: that value, and the byte of it at which it starts.
@@ -94,7 +94,7 @@ impl Joining<'_> {
     }
 
     fn is(&self, group: &Group, op: Op) -> bool {
-        group.root.is_some_and(|root| self.function.insts[root].op == op)
+        group.root.is_some_and(|root| self.function.insts[root].op() == op)
     }
 
     /// Makes the operands of a concatenation parts of its result, if at least one of those `made` so far can be. Gives the copies of
@@ -127,8 +127,9 @@ impl Joining<'_> {
     /// The operands that have bytes, and where in the result they are, if each is a run of its bytes.
     fn runs(&self, group: &Group) -> Option<Vec<(Value, u64)>> {
         let data = &self.function.insts[group.root?];
+        let Operation::Concat(concat) = &data.operation else { return None };
         let shape = row_major(self.function, group.outputs[0])?;
-        if self.function.tensor(group.outputs[0]).element.bits() < 8 || shape.iter().take(data.int("axis") as usize).any(|&n| n != 1) {
+        if self.function.tensor(group.outputs[0]).element.bits() < 8 || shape.iter().take(concat.axis).any(|&n| n != 1) {
             return None;
         }
         let mut start = 0;

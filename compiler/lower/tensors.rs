@@ -6,7 +6,7 @@ use super::pool::Pool;
 use super::variables::Variables;
 use crate::fuse::flow::StateFlow;
 use crate::fuse::{Group, Move};
-use crate::ir::{self, Attribute, Data, Definition, Extent, Function, Module, Op, Value};
+use crate::ir::{self, Data, Definition, Extent, Function, Module, Operation, Value, operators};
 use crate::plan::{self, Place, Plan, TensorId};
 use crate::program::Address;
 use crate::schedule;
@@ -20,9 +20,9 @@ const TENSOR_ALIGNMENT: u64 = 16;
 pub(super) fn root_of(function: &Function, mut value: Value) -> Value {
     while let Some(inst) = function.defining_inst(value) {
         let data = &function.insts[inst];
-        value = match data.op {
+        value = match &data.operation {
             _ if crate::fuse::is_view(function, inst) => data.operands[0],
-            Op::ExtentOf => match extent_of(function, data) {
+            Operation::ExtentOf(extent) => match extent_of(function, data, extent) {
                 Extent::Value(index) if index != value => index,
                 _ => break,
             },
@@ -32,13 +32,13 @@ pub(super) fn root_of(function: &Function, mut value: Value) -> Value {
     value
 }
 
-fn extent_of(function: &Function, data: &ir::InstData) -> Extent {
-    function.tensor(data.operands[0]).shape[data.int("axis") as usize]
+fn extent_of(function: &Function, data: &ir::InstData, extent: &operators::ExtentOf) -> Extent {
+    function.tensor(data.operands[0]).shape[extent.axis]
 }
 
 /// An extent of one possible value is a number, which nobody measures.
-fn known_extent(function: &Function, data: &ir::InstData) -> Option<i64> {
-    i64::try_from(function.resolved(extent_of(function, data)).as_static()?).ok()
+fn known_extent(function: &Function, data: &ir::InstData, extent: &operators::ExtentOf) -> Option<i64> {
+    i64::try_from(function.resolved(extent_of(function, data, extent)).as_static()?).ok()
 }
 
 /// A state of a method: what it holds at the beginning, what stands for it at the end, and where it is.
@@ -112,10 +112,10 @@ impl<'a> Outside<'a> {
     fn constant(&self, root: Value) -> Option<Data> {
         let number = |n: i64| Data::from(n.to_le_bytes().to_vec());
         let data = &self.function.insts[self.function.defining_inst(root)?];
-        match (data.op, data.attributes.first()?) {
-            (Op::Constant, Attribute::Constant(constant)) => Some(self.module.constants[*constant].data.clone()),
-            (Op::IndexConstant, Attribute::Int(n)) => Some(number(*n)),
-            (Op::ExtentOf, _) => known_extent(self.function, data).map(number),
+        match &data.operation {
+            Operation::Constant(constant) => Some(self.module.constants[constant.data].data.clone()),
+            Operation::IndexConstant(index) => Some(number(index.value)),
+            Operation::ExtentOf(extent) => known_extent(self.function, data, extent).map(number),
             _ => None,
         }
     }
@@ -206,7 +206,7 @@ impl<'a> Tensors<'a> {
         let scratch = requirements.scratch.iter().map(|&bytes| plan::Scratch { bytes, alignment: crate::program::ALIGNMENT }).collect();
         let mut ids = |pairs: &[(Value, Value)]| pairs.iter().map(|&(read, written)| (self.id(read), self.id(written))).collect();
         let (may_share, may_slide) = (ids(&requirements.may_share), ids(&requirements.may_slide));
-        let name = group.insts.first().map_or("copy", |&inst| function.insts[inst].op.row().name).to_owned();
+        let name = group.insts.first().map_or("copy", |&inst| function.insts[inst].op().name()).to_owned();
         plan::Step { reads, writes, scratch, may_share, may_slide, name, ..plan::Step::default() }
     }
 

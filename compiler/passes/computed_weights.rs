@@ -9,7 +9,7 @@ use crate::ir::*;
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
     rewrite(module, |edit, inst| {
-        if !matches!(edit.function.insts[inst].op, Op::Reshape | Op::Transpose) {
+        if !matches!(edit.function.insts[inst].op(), Op::Reshape | Op::Transpose) {
             return Visit::Keep;
         }
         let mark = edit.mark();
@@ -33,7 +33,7 @@ fn through(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     let from = edit.static_shape(data.operands[0])?;
     let to = edit.static_shape(data.results[0])?;
     let operands: Option<Vec<Value>> = map.operands.iter().map(|&v| moved(edit, &data, v, &from, &to)).collect();
-    let result = edit.insert_one(Op::Map, &operands?, map.attributes)?;
+    let result = edit.insert_one(map.operation, &operands?)?;
     (edit.static_shape(result)? == to).then_some(result)
 }
 
@@ -48,17 +48,17 @@ fn moved(edit: &mut Edit<'_>, data: &InstData, operand: Value, from: &[u64], to:
     }
     let mut whole = vec![1; from.len().checked_sub(shape.len())?];
     whole.extend(shape);
-    if data.op == Op::Reshape {
+    if data.op() == Op::Reshape {
         let new = if whole == from { to.to_vec() } else { respaced(&whole, from, to)? };
         return reshape(edit, operand, &new);
     }
     let whole = reshape(edit, operand, &whole)?;
-    edit.insert_one(Op::Transpose, &[whole], data.attributes.clone())
+    edit.insert_one(data.operation.clone(), &[whole])
 }
 
 fn reshape(edit: &mut Edit<'_>, value: Value, shape: &[u64]) -> Option<Value> {
     let shape = shape.iter().map(|&n| Extent::Static(n)).collect();
-    edit.insert_one(Op::Reshape, &[value], vec![Attribute::Extents(shape)])
+    edit.insert_one(operators::Reshape { shape }, &[value])
 }
 
 /// The shape of an operand that broadcasts to `from` when `from` becomes `to` by moving extents of 1 alone.

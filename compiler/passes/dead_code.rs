@@ -11,7 +11,7 @@ use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
-    let mut changed = rewrite(module, |edit, inst| match edit.function.insts[inst].op {
+    let mut changed = rewrite(module, |edit, inst| match edit.function.insts[inst].op() {
         Op::LoadState => skip_load(edit, inst),
         Op::Map => drop_results(edit, inst),
         _ => Visit::Keep,
@@ -55,7 +55,7 @@ fn living(function: &Function) -> Vec<Inst> {
     for &inst in function.body.iter().rev() {
         let data = &function.insts[inst];
         let takes_token = data.operands.iter().any(|&v| function.values[v].ty == Type::Effect);
-        let writes = (takes_token && data.op != Op::LoadState) || data.op == Op::External;
+        let writes = (takes_token && data.op() != Op::LoadState) || data.op() == Op::External;
         if writes || data.results.iter().any(|&v| used.contains(v)) {
             used.extend(function.uses(inst));
             kept.push(inst);
@@ -81,7 +81,7 @@ fn drop_results(edit: &mut Edit<'_>, inst: Inst) -> Visit {
     let mut expression = data.expression().clone();
     expression.results = used.iter().map(|&i| expression.results[i]).collect();
     let (operands, results) = (data.operands.clone(), data.results.clone());
-    let Ok(made) = edit.insert(Op::Map, &operands, vec![Attribute::Expression(Box::new(expression))]) else { return Visit::Keep };
+    let Ok(made) = edit.insert(operators::Map { expression }, &operands) else { return Visit::Keep };
     let mut values = results;
     for (&i, value) in used.iter().zip(made) {
         values[i] = value;

@@ -1,6 +1,6 @@
 //! Rewriting functions instruction by instruction: the common frame of the passes.
 
-use crate::ir::infer::{Context, TypeError};
+use crate::ir::operators::Context;
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -25,7 +25,7 @@ pub(super) struct Edit<'m> {
 pub(super) enum Visit {
     /// It stays.
     Keep,
-    /// Its attributes or operands were changed in place.
+    /// Its operator or operands were changed in place.
     Changed,
     /// Its results are these values from now on, and it is gone.
     Replace(Vec<Value>),
@@ -92,45 +92,35 @@ impl Edit<'_> {
         for operand in &mut data.operands {
             *operand = resolved(alias, *operand);
         }
-        for attribute in &mut data.attributes {
-            if let Attribute::Extents(extents) = attribute {
-                extents.iter_mut().for_each(|e| *e = resolved_extent(alias, *e));
-            }
-        }
+        data.operation.each_extent(|e| *e = resolved_extent(alias, *e));
     }
 
-    /// The result types that the operator's rule gives. Operands or attributes that fit no more leave the types
+    /// The result types that the operator's rule gives. Operands or fields that fit no more leave the types
     /// as they are, for the verifier to complain about.
     fn refresh_types(&mut self, inst: Inst) {
         let data = &self.function.insts[inst];
-        let Ok(types) = self.infer(data.op, &data.operands, &data.attributes) else { return };
+        let Ok(types) = self.infer(&data.operation, &data.operands) else { return };
         for (value, ty) in data.results.clone().into_iter().zip(types) {
             set_type(&mut self.function.values[value].ty, ty);
         }
     }
 
     /// The types that an instruction's results would have.
-    pub fn infer(&self, op: Op, operands: &[Value], attributes: &[Attribute]) -> Result<Vec<Type>, TypeError> {
-        (op.row().infer)(&Context { module: self.module, function: &self.function, op, operands, attributes })
+    pub fn infer(&self, operation: &Operation, operands: &[Value]) -> Result<Vec<Type>, TypeError> {
+        operation.infer(&Context { module: self.module, function: &self.function, op: operation.op(), operands })
     }
 
     /// Adds an instruction in front of the one that is visited, with its source.
-    pub fn insert(&mut self, op: Op, operands: &[Value], attributes: Vec<Attribute>) -> Result<Vec<Value>, TypeError> {
-        let types = self.infer(op, operands, &attributes)?;
-        Ok(self.insert_typed(op, operands, attributes, types, self.source))
+    pub fn insert(&mut self, operation: impl Into<Operation>, operands: &[Value]) -> Result<Vec<Value>, TypeError> {
+        let operation = operation.into();
+        let types = self.infer(&operation, operands)?;
+        Ok(self.insert_typed(operation, operands, types, self.source))
     }
 
     /// Adds an instruction of known types and source in front of the one that is visited.
-    pub fn insert_typed(
-        &mut self,
-        op: Op,
-        operands: &[Value],
-        attributes: Vec<Attribute>,
-        types: Vec<Type>,
-        source: Option<Source>,
-    ) -> Vec<Value> {
+    pub fn insert_typed(&mut self, operation: Operation, operands: &[Value], types: Vec<Type>, source: Option<Source>) -> Vec<Value> {
         // `append` puts it into the function's body, which is empty while its old body is walked.
-        let inst = self.function.append(op, operands.to_vec(), attributes, types, source);
+        let inst = self.function.append(operation, operands.to_vec(), types, source);
         self.body.append(&mut self.function.body);
         for value in self.function.uses(inst) {
             self.uses[value] += 1;
@@ -139,8 +129,8 @@ impl Edit<'_> {
     }
 
     /// Adds a single-result instruction; `None` when its operands do not fit.
-    pub fn insert_one(&mut self, op: Op, operands: &[Value], attributes: Vec<Attribute>) -> Option<Value> {
-        self.insert(op, operands, attributes).ok().map(|results| results[0])
+    pub fn insert_one(&mut self, operation: impl Into<Operation>, operands: &[Value]) -> Option<Value> {
+        self.insert(operation, operands).ok().map(|results| results[0])
     }
 
     /// How many instructions the new body has so far, for [`Self::cut_back`].
@@ -160,15 +150,18 @@ impl Edit<'_> {
 
     /// The instruction that defines a value, if it is of an operator.
     pub fn defined_by(&self, value: Value, op: Op) -> Option<&InstData> {
-        self.definition(value).filter(|data| data.op == op)
+        self.definition(value).filter(|data| data.op() == op)
+    }
+
+    /// The transpose that defines a value, and its operand.
+    pub fn transpose(&self, value: Value) -> Option<(&operators::Transpose, Value)> {
+        let data = self.definition(value)?;
+        if let Operation::Transpose(transpose) = &data.operation { Some((transpose, data.operands[0])) } else { None }
     }
 
     /// The constant that a value is.
     pub fn constant_of(&self, value: Value) -> Option<Constant> {
-        match self.defined_by(value, Op::Constant)?.attributes[0] {
-            Attribute::Constant(constant) => Some(constant),
-            _ => None,
-        }
+        self.definition(value)?.constant()
     }
 
     /// The static shape of a tensor value.
@@ -208,19 +201,7 @@ pub(super) fn each_constant(module: &mut Module, mut visit: impl FnMut(&mut Cons
     module.states.values_mut().filter_map(|state| state.initial.as_mut()).for_each(&mut visit);
     for function in module.functions.values_mut() {
         for &inst in &function.body {
-            for attribute in &mut function.insts[inst].attributes {
-                match attribute {
-                    Attribute::Constant(constant) => visit(constant),
-                    Attribute::Expression(expression) => {
-                        for node in expression.nodes.values_mut() {
-                            if let ScalarOp::Lut(constant) = &mut node.op {
-                                visit(constant);
-                            }
-                        }
-                    }
-                    _ => {}
-                }
-            }
+            function.insts[inst].operation.each_constant(&mut visit);
         }
     }
 }

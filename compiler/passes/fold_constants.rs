@@ -22,10 +22,10 @@ pub(super) fn run(module: &mut Module) -> bool {
 
 fn fold(edit: &mut Edit<'_>, inst: Inst, budget: &mut u64) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
-    if matches!(data.op, Op::Constant | Op::IndexConstant) {
+    if matches!(data.op(), Op::Constant | Op::IndexConstant) {
         return None;
     }
-    let is_constant = |v: Value| edit.definition(v).is_some_and(|d| matches!(d.op, Op::Constant | Op::IndexConstant));
+    let is_constant = |v: Value| edit.definition(v).is_some_and(|d| matches!(d.op(), Op::Constant | Op::IndexConstant));
     if !edit.function.uses(inst).all(is_constant) || !data.results.iter().all(|&v| edit.function.values[v].ty.as_tensor().is_some()) {
         return None;
     }
@@ -48,14 +48,14 @@ fn widens_filter(edit: &Edit<'_>, data: &InstData) -> bool {
     let ([operand], [result]) = (&data.operands[..], &data.results[..]) else { return false };
     let [from, to] = [operand, result].map(|&v| edit.function.values[v].ty.as_tensor().map(|ty| ty.element));
     let dimensions = edit.static_shape(*operand).map_or(0, |shape| shape.iter().filter(|&&n| n > 1).count());
-    data.op == Op::Map && (from, to) == (Some(ElementType::F16), Some(ElementType::F32)) && dimensions > 1
+    data.op() == Op::Map && (from, to) == (Some(ElementType::F16), Some(ElementType::F32)) && dimensions > 1
 }
 
 /// A tensor as a constant value.
 pub(super) fn constant(edit: &mut Edit<'_>, tensor: Tensor) -> Option<Value> {
     let ty = TensorType::of(tensor.element, &tensor.shape);
     let constant = edit.module.add_constant(ty, tensor.bytes.into());
-    edit.insert_one(Op::Constant, &[], vec![Attribute::Constant(constant)])
+    edit.insert_one(operators::Constant { data: constant }, &[])
 }
 
 /// Scalar operations that an instruction takes, roughly.
@@ -63,12 +63,12 @@ fn work(edit: &Edit<'_>, data: &InstData) -> Option<u64> {
     let elements = |v: &Value| edit.function.values[*v].ty.as_tensor().map_or(Some(1), TensorType::static_elements);
     let read = data.operands.iter().try_fold(0u64, |sum, v| sum.checked_add(elements(v)?))?;
     let made = data.results.iter().try_fold(0u64, |sum, v| sum.checked_add(elements(v)?))?;
-    let each = match data.op {
-        Op::Map => data.expression().nodes.len() as u64,
-        Op::Conv => edit.static_shape(data.operands[1])?[1..].iter().try_fold(1u64, |n, &d| n.checked_mul(d))?,
-        Op::Matmul => *edit.static_shape(data.operands[0])?.last()?,
-        Op::NonMaxSuppression => *edit.static_shape(data.operands[0])?.first()?,
-        Op::Window => data.ints("size").iter().try_fold(1u64, |n, &d| n.checked_mul(d as u64))?,
+    let each = match &data.operation {
+        Operation::Map(map) => map.expression.nodes.len() as u64,
+        Operation::Conv(_) => edit.static_shape(data.operands[1])?[1..].iter().try_fold(1u64, |n, &d| n.checked_mul(d))?,
+        Operation::Matmul(_) => *edit.static_shape(data.operands[0])?.last()?,
+        Operation::NonMaxSuppression(_) => *edit.static_shape(data.operands[0])?.first()?,
+        Operation::Window(window) => window.size.iter().try_fold(1u64, |n, &d| n.checked_mul(d as u64))?,
         _ => 1,
     };
     read.checked_add(made.checked_mul(each)?)

@@ -11,7 +11,7 @@ use crate::ir::*;
 pub(super) fn run(module: &mut Module) -> bool {
     rewrite(module, |edit, inst| {
         let changed = known_extents(edit, inst);
-        let found = match edit.function.insts[inst].op {
+        let found = match edit.function.insts[inst].op() {
             Op::ExtentOf if measures_parameter(edit, inst) => None,
             Op::ExtentOf => known(edit, inst).or_else(|| forward_extent(edit, inst)),
             Op::IndexBinary => known(edit, inst),
@@ -30,26 +30,21 @@ pub(super) fn run(module: &mut Module) -> bool {
 /// Makes extents static whose value is one number.
 fn known_extents(edit: &mut Edit<'_>, inst: Inst) -> bool {
     let mut changed = false;
-    let before = edit.function.insts[inst].attributes.clone();
-    for i in 0..edit.function.insts[inst].attributes.len() {
-        let Attribute::Extents(extents) = &edit.function.insts[inst].attributes[i] else { continue };
-        let mut extents = extents.clone();
-        for extent in &mut extents {
-            let interval = edit.function.interval(*extent);
-            if let (Extent::Value(_), true, Ok(n)) = (*extent, interval.low == interval.high, u64::try_from(interval.low)) {
-                *extent = Extent::Static(n);
-                changed = true;
-            }
-        }
-        edit.function.insts[inst].attributes[i] = Attribute::Extents(extents);
-    }
-    // An extent that turns out not to fit is an error when the program runs.
     let data = &edit.function.insts[inst];
-    if changed && edit.infer(data.op, &data.operands, &data.attributes).is_err() {
-        edit.function.insts[inst].attributes = before;
+    let mut operation = data.operation.clone();
+    operation.each_extent(|extent| {
+        let interval = edit.function.interval(*extent);
+        if let (Extent::Value(_), true, Ok(n)) = (*extent, interval.low == interval.high, u64::try_from(interval.low)) {
+            *extent = Extent::Static(n);
+            changed = true;
+        }
+    });
+    // An extent that turns out not to fit is an error when the program runs.
+    if !changed || edit.infer(&operation, &data.operands).is_err() {
         return false;
     }
-    changed
+    edit.function.insts[inst].operation = operation;
+    true
 }
 
 fn interval(edit: &Edit<'_>, value: Value) -> Option<Interval> {
@@ -57,7 +52,7 @@ fn interval(edit: &Edit<'_>, value: Value) -> Option<Interval> {
 }
 
 fn number(edit: &mut Edit<'_>, n: i64) -> Option<Vec<Value>> {
-    Some(vec![edit.insert_one(Op::IndexConstant, &[], vec![Attribute::Int(n)])?])
+    Some(vec![edit.insert_one(operators::IndexConstant { value: n }, &[])?])
 }
 
 /// An index of one possible value.
@@ -67,20 +62,21 @@ fn known(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     if interval.low == interval.high { number(edit, interval.low) } else { None }
 }
 
-fn extent(edit: &Edit<'_>, inst: Inst) -> Extent {
+fn extent(edit: &Edit<'_>, inst: Inst) -> Option<Extent> {
     let data = &edit.function.insts[inst];
-    edit.function.tensor(data.operands[0]).shape[data.int("axis") as usize]
+    let Operation::ExtentOf(extent) = &data.operation else { return None };
+    edit.function.tensor(data.operands[0]).shape.get(extent.axis).copied()
 }
 
 /// Whether the extent is that of a parameter which this very instruction gives its name. It stays even where its value is known, for types
 /// name it.
 fn measures_parameter(edit: &Edit<'_>, inst: Inst) -> bool {
-    extent(edit, inst) == Extent::Value(edit.function.insts[inst].results[0])
+    extent(edit, inst) == Some(Extent::Value(edit.function.insts[inst].results[0]))
 }
 
 /// The extent of a tensor whose type names the index.
 fn forward_extent(edit: &Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
-    if let Extent::Value(v) = extent(edit, inst) { Some(vec![v]) } else { None }
+    if let Extent::Value(v) = extent(edit, inst)? { Some(vec![v]) } else { None }
 }
 
 /// A constant for an index tensor of a known index.
@@ -90,7 +86,7 @@ fn store(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     if interval.low != interval.high {
         return None;
     }
-    let element = data.element("element");
+    let Operation::IndexTensor(operators::IndexTensor { element }) = data.operation else { return None };
     let tensor = Tensor { element, shape: vec![], bytes: Scalar::int(element, interval.low).to_bytes() };
     Some(vec![fold_constants::constant(edit, tensor)?])
 }
@@ -98,7 +94,7 @@ fn store(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
 /// The index behind a load, when it can only be inside the load's interval.
 fn load(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
-    let Attribute::Interval(wanted) = *data.attribute("interval") else { return None };
+    let Operation::IndexLoad(operators::IndexLoad { interval: wanted }) = data.operation else { return None };
     let fits = |have: Interval| wanted.low <= have.low && have.high <= wanted.high;
     match element_of(edit, data.operands[0])? {
         Element::Number(n) if fits(Interval::exactly(n)) => number(edit, n),
@@ -118,24 +114,24 @@ fn element_of(edit: &Edit<'_>, mut value: Value) -> Option<Element> {
     let mut position = 0u64;
     loop {
         let data = edit.definition(value)?;
-        match data.op {
-            Op::Constant => {
+        match &data.operation {
+            Operation::Constant(_) => {
                 let constant = &edit.module.constants[edit.constant_of(value)?];
                 return constant_element(constant, position).map(Element::Number);
             }
-            Op::IndexTensor => {
+            Operation::IndexTensor(tensor) => {
                 // A number that does not fit the tensor's type wraps.
-                let (low, high) = data.element("element").integer_range()?;
+                let (low, high) = tensor.element.integer_range()?;
                 let interval = interval(edit, data.operands[0])?;
                 let fits = low <= i128::from(interval.low) && i128::from(interval.high) <= high;
                 return fits.then_some(Element::Index(data.operands[0]));
             }
-            Op::Reshape => value = data.operands[0],
-            Op::Slice => {
-                position = sliced(edit, data, position)?;
+            Operation::Reshape(_) => value = data.operands[0],
+            Operation::Slice(slice) => {
+                position = sliced(edit, data.operands[0], slice, position)?;
                 value = data.operands[0];
             }
-            Op::Concat => (value, position) = joined(edit, data, position)?,
+            Operation::Concat(_) => (value, position) = joined(edit, data, position)?,
             _ => return None,
         }
     }
@@ -152,10 +148,10 @@ fn constant_element(constant: &ConstantData, position: u64) -> Option<i64> {
 }
 
 /// The position in the operand of a one-dimensional slice.
-fn sliced(edit: &Edit<'_>, data: &InstData, position: u64) -> Option<u64> {
-    let [extent] = edit.static_shape(data.operands[0])?[..] else { return None };
-    let start = i64::try_from(data.extents("start")[0].as_static()?).ok()?;
-    let from = start.checked_add(data.ints("stride")[0].checked_mul(i64::try_from(position).ok()?)?)?;
+fn sliced(edit: &Edit<'_>, operand: Value, slice: &operators::Slice, position: u64) -> Option<u64> {
+    let [extent] = edit.static_shape(operand)?[..] else { return None };
+    let start = i64::try_from(slice.start[0].as_static()?).ok()?;
+    let from = start.checked_add(slice.stride[0].checked_mul(i64::try_from(position).ok()?)?)?;
     u64::try_from(from).ok().filter(|&n| n < extent)
 }
 

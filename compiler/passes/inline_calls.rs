@@ -19,10 +19,10 @@ pub(super) fn run(module: &mut Module) -> bool {
 
 fn visit(edit: &mut Edit<'_>, inst: Inst) -> Visit {
     let data = &edit.function.insts[inst];
-    let (callee, arguments) = match data.op {
-        Op::Call => (data.function("function"), data.operands.clone()),
-        Op::If => match condition(edit, data.operands[0]) {
-            Some(taken) => (data.function(if taken { "then" } else { "otherwise" }), data.operands[1..].to_vec()),
+    let (callee, arguments) = match &data.operation {
+        Operation::Call(call) => (call.function, data.operands.clone()),
+        Operation::If(branch) => match condition(edit, data.operands[0]) {
+            Some(taken) => (if taken { branch.then } else { branch.otherwise }, data.operands[1..].to_vec()),
             None => return Visit::Keep,
         },
         _ => return Visit::Keep,
@@ -52,9 +52,9 @@ fn inline(edit: &mut Edit<'_>, func: Func, arguments: &[Value]) -> Option<Vec<Va
     for &inst in &callee.body {
         let data = &callee.insts[inst];
         let operands: Vec<Value> = data.operands.iter().map(|v| names.get(v).copied()).collect::<Option<_>>()?;
-        let attributes = data.attributes.iter().map(|a| rename(a, &names)).collect::<Option<Vec<_>>>()?;
-        let types = edit.infer(data.op, &operands, &attributes).ok()?;
-        let results = edit.insert_typed(data.op, &operands, attributes, types, data.source);
+        let operation = renamed(&data.operation, &names)?;
+        let types = edit.infer(&operation, &operands).ok()?;
+        let results = edit.insert_typed(operation, &operands, types, data.source);
         for (&old, new) in data.results.iter().zip(results) {
             let value = &callee.values[old];
             edit.function.values[new].name = value.name.clone();
@@ -81,13 +81,19 @@ fn move_placements(edit: &mut Edit<'_>, func: Func, callee: &Function, names: &H
     }
 }
 
-fn rename(attribute: &Attribute, names: &HashMap<Value, Value>) -> Option<Attribute> {
-    let Attribute::Extents(extents) = attribute else { return Some(attribute.clone()) };
-    let renamed = extents.iter().map(|e| match e {
-        Extent::Static(_) => Some(*e),
-        Extent::Value(v) => names.get(v).map(|v| Extent::Value(*v)),
+/// An operator whose fields name what index values are called here; nothing where one of them has no name.
+fn renamed(operation: &Operation, names: &HashMap<Value, Value>) -> Option<Operation> {
+    let mut renamed = operation.clone();
+    let mut known = true;
+    renamed.each_extent(|extent| {
+        if let Extent::Value(value) = extent {
+            match names.get(value) {
+                Some(name) => *value = *name,
+                None => known = false,
+            }
+        }
     });
-    Some(Attribute::Extents(renamed.collect::<Option<_>>()?))
+    known.then_some(renamed)
 }
 
 /// Functions so that each comes after all that it calls. The verifier knows that there is no circle.
@@ -96,8 +102,7 @@ fn callees_first(module: &Module) -> Vec<Func> {
     let mut seen = cranelift_entity::EntitySet::new();
     let called = |func: Func| -> Vec<Func> {
         let function = &module.functions[func];
-        let functions = function.body.iter().flat_map(|&inst| &function.insts[inst].attributes);
-        functions.filter_map(|a| if let Attribute::Function(f) = a { Some(*f) } else { None }).collect()
+        function.body.iter().flat_map(|&inst| function.insts[inst].operation.functions()).collect()
     };
     for root in module.functions.keys() {
         if !seen.insert(root) {

@@ -10,7 +10,7 @@ use cranelift_entity::SecondaryMap;
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
     rewrite(module, |edit, inst| {
-        if edit.function.insts[inst].op == Op::Map { tidy(edit, inst).map_or(Visit::Keep, Visit::Replace) } else { Visit::Keep }
+        if edit.function.insts[inst].op() == Op::Map { tidy(edit, inst).map_or(Visit::Keep, Visit::Replace) } else { Visit::Keep }
     })
 }
 
@@ -32,23 +32,23 @@ fn tidy(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let mut operands: Vec<Value> = wanted.into_iter().map(|(_, v)| v).collect();
     let expression = rebuild(edit.module, old, &reached, &data.operands, &numbers, &operands);
     let shape = &edit.function.tensor(data.results[0]).shape;
-    let mut attributes = vec![Attribute::Expression(Box::new(expression))];
-    let same_shape = |operands: &[Value], attributes: &[Attribute]| {
-        edit.infer(Op::Map, operands, attributes).is_ok_and(|types| types[0].as_tensor().is_some_and(|t| t.shape == *shape))
+    let mut tidied = Operation::Map(operators::Map { expression });
+    let same_shape = |operands: &[Value], tidied: &Operation| {
+        edit.infer(tidied, operands).is_ok_and(|types| types[0].as_tensor().is_some_and(|t| t.shape == *shape))
     };
-    if !same_shape(&operands, &attributes) {
+    if !same_shape(&operands, &tidied) {
         // An operand is needed for its shape alone: keep them all, and only tidy the nodes.
         operands = data.operands.clone();
         let numbers = vec![None; operands.len()];
-        attributes = vec![Attribute::Expression(Box::new(rebuild(edit.module, old, &reached, &data.operands, &numbers, &operands)))];
-        if !same_shape(&operands, &attributes) {
+        tidied = operators::Map { expression: rebuild(edit.module, old, &reached, &data.operands, &numbers, &operands) }.into();
+        if !same_shape(&operands, &tidied) {
             return None;
         }
     }
-    if operands == data.operands && attributes == data.attributes {
+    if operands == data.operands && tidied == data.operation {
         return None;
     }
-    edit.insert(Op::Map, &operands, attributes).ok()
+    edit.insert(tidied, &operands).ok()
 }
 
 /// The number in a constant of one element.

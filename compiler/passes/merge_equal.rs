@@ -26,11 +26,11 @@ pub(super) fn run(module: &mut Module) -> bool {
             seen.clear();
         }
         let data = &edit.function.insts[inst];
-        if matches!(data.op, Op::If | Op::While | Op::Call | Op::LoadState | Op::StoreState | Op::External) {
+        if data.operation.has_effect() {
             return Visit::Keep;
         }
-        let candidates = seen.entry((data.op, data.operands.clone())).or_default();
-        match candidates.iter().find(|&&other| edit.function.insts[other].attributes == data.attributes) {
+        let candidates = seen.entry((data.op(), data.operands.clone())).or_default();
+        match candidates.iter().find(|&&other| edit.function.insts[other].operation == data.operation) {
             Some(&other) => Visit::Replace(edit.function.insts[other].results.clone()),
             None => {
                 candidates.push(inst);

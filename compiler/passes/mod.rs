@@ -13,7 +13,7 @@ mod scales;
 mod simplify;
 mod transposes;
 
-use crate::ir::Module;
+use crate::ir::{Module, verify};
 
 /// A rewrite.
 pub struct Pass {
@@ -21,6 +21,20 @@ pub struct Pass {
     pub name: &'static str,
     /// Rewrites a verified module; true when it changed anything.
     pub run: fn(&mut Module) -> bool,
+}
+
+impl Pass {
+    /// Applies the rewrite; true when it changed anything.
+    ///
+    /// # Panics
+    /// In builds with debug assertions, when the module does not keep the rules of the language any more: a mistake of the rewrite.
+    pub fn apply(&self, module: &mut Module) -> bool {
+        let changed = (self.run)(module);
+        if cfg!(debug_assertions) && changed {
+            verify(module).map(drop).unwrap_or_else(|error| panic!("{} breaks the rules of the tensor language: {error}", self.name));
+        }
+        changed
+    }
 }
 
 /// All rewrites, in the order in which [`run_all`] applies them.
@@ -48,7 +62,7 @@ pub fn run_all(module: &mut Module) {
     run_rounds(module);
     if module.open_constants {
         for pass in OPEN_PASSES {
-            (pass.run)(module);
+            pass.apply(module);
         }
     }
 }
@@ -57,7 +71,7 @@ fn run_rounds(module: &mut Module) {
     for _ in 0..ROUNDS {
         let mut changed = false;
         for pass in PASSES {
-            changed |= (pass.run)(module);
+            changed |= pass.apply(module);
         }
         if !changed {
             return;

@@ -11,7 +11,7 @@ use cranelift_entity::SecondaryMap;
 /// Applies the rewrite; a second time it finds nothing.
 pub(super) fn run(module: &mut Module) -> bool {
     rewrite(module, |edit, inst| {
-        if edit.function.insts[inst].op == Op::Map { open(edit, inst).map_or(Visit::Keep, Visit::Replace) } else { Visit::Keep }
+        if edit.function.insts[inst].op() == Op::Map { open(edit, inst).map_or(Visit::Keep, Visit::Replace) } else { Visit::Keep }
     })
 }
 
@@ -43,9 +43,9 @@ fn open(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let mut operands = data.operands;
     for value in numbers {
         let constant = edit.module.add_scalar(value);
-        operands.push(edit.insert_one(Op::Constant, &[], vec![Attribute::Constant(constant)])?);
+        operands.push(edit.insert_one(operators::Constant { data: constant }, &[])?);
     }
-    edit.insert(Op::Map, &operands, vec![Attribute::Expression(Box::new(builder.finish(results)))]).ok()
+    edit.insert(operators::Map { expression: builder.finish(results) }, &operands).ok()
 }
 
 /// The expression being made, and the numbers that its further inputs stand for.

@@ -11,7 +11,7 @@ use crate::ir::*;
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
     rewrite(module, |edit, inst| {
-        let found = match edit.function.insts[inst].op {
+        let found = match edit.function.insts[inst].op() {
             Op::Reshape => reshape(edit, inst),
             Op::Transpose => transpose(edit, inst),
             Op::Broadcast => unchanged(edit, inst),
@@ -41,46 +41,47 @@ fn reshape(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     }
     let data = &edit.function.insts[inst];
     let inner = edit.defined_by(data.operands[0], Op::Reshape)?.operands[0];
-    let attributes = data.attributes.clone();
-    Some(vec![edit.insert_one(Op::Reshape, &[inner], attributes)?])
+    let reshape = data.operation.clone();
+    Some(vec![edit.insert_one(reshape, &[inner])?])
 }
 
 fn transpose(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
-    let (operand, permutation) = (data.operands[0], data.ints("permutation").to_vec());
-    if permutation.iter().enumerate().all(|(i, &p)| p == i as i64) {
+    let Operation::Transpose(outer) = &data.operation else { return None };
+    let operand = data.operands[0];
+    if outer.is_identity() {
         return Some(vec![operand]);
     }
-    if let Some(inner) = edit.defined_by(operand, Op::Transpose) {
-        let composed: Vec<i64> = permutation.iter().map(|&p| inner.ints("permutation")[p as usize]).collect();
-        let source = inner.operands[0];
-        if composed.iter().enumerate().all(|(i, &p)| p == i as i64) {
+    if let Some((inner, source)) = edit.transpose(operand) {
+        let composed = operators::Transpose { permutation: outer.permutation.iter().map(|&p| inner.permutation[p]).collect() };
+        if composed.is_identity() {
             return Some(vec![source]);
         }
-        return Some(vec![edit.insert_one(Op::Transpose, &[source], vec![Attribute::Ints(composed)])?]);
+        return Some(vec![edit.insert_one(composed, &[source])?]);
     }
     // Dimensions of extent 1 may stand anywhere; the others must keep their order.
     let shape = edit.static_shape(operand)?;
-    let others: Vec<i64> = permutation.iter().copied().filter(|&p| shape[p as usize] != 1).collect();
+    let others: Vec<usize> = outer.permutation.iter().copied().filter(|&p| shape[p] != 1).collect();
     if !others.is_sorted() {
         return None;
     }
     let shape = edit.function.tensor(data.results[0]).shape.clone();
-    Some(vec![edit.insert_one(Op::Reshape, &[operand], vec![Attribute::Extents(shape)])?])
+    Some(vec![edit.insert_one(operators::Reshape { shape }, &[operand])?])
 }
 
 fn slice(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
+    let Operation::Slice(outer) = &data.operation else { return None };
     let zero = |e: &Extent| *e == Extent::Static(0);
-    let from_start = data.extents("start").iter().all(zero) && data.ints("stride").iter().all(|&s| s == 1);
+    let from_start = outer.start.iter().all(zero) && outer.stride.iter().all(|&s| s == 1);
     if from_start && let Some(same) = unchanged(edit, inst) {
         return Some(same);
     }
-    let inner = edit.defined_by(data.operands[0], Op::Slice)?;
-    let numbers =
-        |data: &InstData| -> Option<Vec<i64>> { data.extents("start").iter().map(|e| i64::try_from(e.as_static()?).ok()).collect() };
-    let (outer_start, inner_start) = (numbers(data)?, numbers(inner)?);
-    let (outer_stride, inner_stride) = (data.ints("stride"), inner.ints("stride"));
+    let definition = edit.definition(data.operands[0])?;
+    let Operation::Slice(inner) = &definition.operation else { return None };
+    let numbers = |list: &[Extent]| -> Option<Vec<i64>> { list.iter().map(|e| i64::try_from(e.as_static()?).ok()).collect() };
+    let (outer_start, inner_start) = (numbers(&outer.start)?, numbers(&inner.start)?);
+    let (outer_stride, inner_stride) = (&outer.stride, &inner.stride);
     let rank = outer_start.len();
     let mut start = Vec::with_capacity(rank);
     let mut stride = Vec::with_capacity(rank);
@@ -89,14 +90,17 @@ fn slice(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
         start.push(Extent::Static(u64::try_from(first).ok()?));
         stride.push(inner_stride[d].checked_mul(outer_stride[d])?);
     }
-    let (source, size) = (inner.operands[0], data.extents("size").to_vec());
-    let attributes = vec![Attribute::Extents(start), Attribute::Extents(size), Attribute::Ints(stride)];
-    Some(vec![edit.insert_one(Op::Slice, &[source], attributes)?])
+    let (source, size) = (definition.operands[0], outer.size.clone());
+    Some(vec![edit.insert_one(operators::Slice { start, size, stride }, &[source])?])
 }
 
 fn no_padding(edit: &Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
-    let none = data.ints("low").iter().chain(data.ints("high")).all(|&n| n == 0);
+    let (Operation::Pad(operators::Pad { low, high, .. }) | Operation::MirrorPad(operators::MirrorPad { low, high, .. })) = &data.operation
+    else {
+        return None;
+    };
+    let none = low.iter().chain(high).all(|&n| n == 0);
     none.then(|| vec![data.operands[0]])
 }
 
@@ -105,16 +109,17 @@ fn no_padding(edit: &Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
 fn reduce(edit: &Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let element = edit.function.tensor(data.operands[0]).element;
-    let exact = match data.word("reduction") {
-        "any" | "all" => element == ElementType::Bool,
-        "product" => element != ElementType::C64,
+    let Operation::Reduce(reduce) = &data.operation else { return None };
+    let exact = match reduce.reduction {
+        Reduction::Any | Reduction::All => element == ElementType::Bool,
+        Reduction::Product => element != ElementType::C64,
         _ => element.is_integer(),
     };
     if !exact {
         return None;
     }
     let shape = edit.static_shape(data.operands[0])?;
-    data.ints("axes").iter().all(|&a| shape[a as usize] == 1).then(|| vec![data.operands[0]])
+    reduce.axes.iter().all(|&a| shape[a] == 1).then(|| vec![data.operands[0]])
 }
 
 fn single_concat(edit: &Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
@@ -135,44 +140,47 @@ fn map(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
         return Some(values);
     }
     let mut operands = data.operands.clone();
-    let attributes = data.attributes.clone();
+    let map = data.operation.clone();
     let mut changed = false;
     for i in 0..operands.len() {
         let Some(broadcast) = edit.defined_by(operands[i], Op::Broadcast) else { continue };
         let whole = std::mem::replace(&mut operands[i], broadcast.operands[0]);
-        let same = edit.infer(Op::Map, &operands, &attributes).is_ok_and(|types| types[0].as_tensor().is_some_and(|t| t.shape == shape));
+        let same = edit.infer(&map, &operands).is_ok_and(|types| types[0].as_tensor().is_some_and(|t| t.shape == shape));
         if same {
             changed = true;
         } else {
             operands[i] = whole;
         }
     }
-    if changed { edit.insert(Op::Map, &operands, attributes).ok() } else { None }
+    if changed { edit.insert(map, &operands).ok() } else { None }
 }
 
 /// The amounts of padding of a `conv` or `window` grown by the `pad` in front of it.
 fn absorb_pad(edit: &mut Edit<'_>, inst: Inst) -> Option<Visit> {
     let data = &edit.function.insts[inst];
-    let pad = edit.defined_by(data.operands[0], Op::Pad)?;
-    let (low, high) = (pad.ints("low").to_vec(), pad.ints("high").to_vec());
+    let definition = edit.definition(data.operands[0])?;
+    let Operation::Pad(pad) = &definition.operation else { return None };
+    let (low, high) = (&pad.low, &pad.high);
     let last = low.len() - 1;
     let only_spatial = [low[0], high[0], low[last], high[last]] == [0; 4];
-    if !only_spatial || low.iter().chain(&high).any(|&n| n < 0) || !adds_nothing(data, pad.scalar("value")) {
+    if !only_spatial || low.iter().chain(high).any(|&n| n < 0) || !adds_nothing(&data.operation, pad.value) {
         return None;
     }
-    let source = pad.operands[0];
     let mut grown = data.clone();
-    grown.operands[0] = source;
+    grown.operands[0] = definition.operands[0];
+    let ones = vec![1; last - 1];
     // Padding is counted in steps of the dilated input.
-    let steps = if data.op == Op::Conv { data.ints("input_dilation").to_vec() } else { vec![1; last - 1] };
-    for (name, amounts) in [("padding_low", &low), ("padding_high", &high)] {
-        if let Attribute::Ints(padding) = &mut grown.attributes[data.op.attribute_index(name)] {
-            let amounts = amounts[1..last].iter().zip(&steps).map(|(n, step)| n.saturating_mul(*step));
-            padding.iter_mut().zip(amounts).for_each(|(p, n)| *p = p.saturating_add(n));
-        }
+    let (geometry, steps) = match &mut grown.operation {
+        Operation::Conv(conv) => (&mut conv.geometry, &conv.input_dilation),
+        Operation::Window(window) => (&mut window.geometry, &ones),
+        _ => return None,
+    };
+    for (padding, amounts) in [(&mut geometry.padding_low, low), (&mut geometry.padding_high, high)] {
+        let amounts = amounts[1..last].iter().zip(steps).map(|(n, step)| n.saturating_mul(*step));
+        padding.iter_mut().zip(amounts).for_each(|(p, n)| *p = p.saturating_add(n));
     }
     let fits = edit
-        .infer(grown.op, &grown.operands, &grown.attributes)
+        .infer(&grown.operation, &grown.operands)
         .is_ok_and(|types| types[0].as_tensor().map(|t| &t.shape) == Some(&edit.function.tensor(data.results[0]).shape));
     if !fits {
         return None;
@@ -182,21 +190,22 @@ fn absorb_pad(edit: &mut Edit<'_>, inst: Inst) -> Option<Visit> {
 }
 
 /// Whether an element of this value leaves the result as if it were not there.
-fn adds_nothing(data: &InstData, value: Scalar) -> bool {
+fn adds_nothing(operation: &Operation, value: Scalar) -> bool {
     let element = value.element();
-    if data.op == Op::Conv {
-        let zero_point = data.int("input_zero_point");
-        return if element.is_float() { value.as_f64() == zero_point as f64 } else { value.as_i64() == zero_point };
-    }
-    match data.word("reduction") {
-        "sum" | "any" => value.as_f64() == 0.0,
-        "product" | "all" => value.as_f64() == 1.0,
-        word => {
-            let infinity = if word == "max" { f64::NEG_INFINITY } else { f64::INFINITY };
-            match element.integer_range() {
-                Some((low, high)) => i128::from(value.as_i64()) == if word == "max" { low } else { high } && element != ElementType::U64,
-                None => value.as_f64() == infinity,
-            }
-        }
+    let reduction = match operation {
+        Operation::Conv(conv) if element.is_float() => return value.as_f64() == conv.input_zero_point as f64,
+        Operation::Conv(conv) => return value.as_i64() == conv.input_zero_point,
+        Operation::Window(window) => window.reduction,
+        _ => return false,
+    };
+    let is_end = |end: fn((i128, i128)) -> i128, infinity: f64| match element.integer_range() {
+        Some(range) => i128::from(value.as_i64()) == end(range) && element != ElementType::U64,
+        None => value.as_f64() == infinity,
+    };
+    match reduction {
+        Reduction::Sum | Reduction::Any => value.as_f64() == 0.0,
+        Reduction::Product | Reduction::All => value.as_f64() == 1.0,
+        Reduction::Max => is_end(|(low, _)| low, f64::NEG_INFINITY),
+        Reduction::Min => is_end(|(_, high)| high, f64::INFINITY),
     }
 }

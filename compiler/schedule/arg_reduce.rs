@@ -6,7 +6,7 @@ use super::quantity::{Cells, Number, Quantity, product};
 use super::reduction::Reduction;
 use super::slices::copy_lanes;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
-use crate::ir::{ElementType, Extent, Inst, Value as Tensor};
+use crate::ir::{ElementType, Extent, Inst, Reduction as Kind, Search, Value as Tensor, operators};
 use crate::kernel::{Buffer, BufferKind, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 
 /// The numbers of a kernel: the dimensions before, at and behind the axis, and the elements of the last two.
@@ -44,10 +44,10 @@ impl<'a> ArgReduceSchedule<'a> {
     ///
     /// # Errors
     /// For dynamic shapes, elements without arithmetic, and positions beyond 31 bits.
-    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+    pub fn new(cx: Context<'a>, root: Inst, operator: &operators::ArgReduce) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let operand = data.operands[0];
-        let (shape, axis) = (cx.quantities(operand), data.int("axis") as usize);
+        let (shape, axis) = (cx.quantities(operand), operator.axis);
         let parts = [product(&shape[..axis]), shape[axis].clone(), product(&shape[axis + 1..])];
         let may_be_empty = |index| cx.function.interval(Extent::Value(index)).low < 1;
         if parts[1].extents().any(may_be_empty) {
@@ -58,7 +58,7 @@ impl<'a> ArgReduceSchedule<'a> {
         }
         let element = if cx.element(operand) == ElementType::Bool { ElementType::U8 } else { cx.element(operand) };
         let result_lane = memory_lane(cx.element(data.results[0]))?;
-        let finds_largest = data.word("search") == "max";
+        let finds_largest = operator.search == Search::Max;
         Ok(Self { cx, operand, shape: parts, element, lane: memory_lane(element)?, result_lane, finds_largest })
     }
 
@@ -111,7 +111,7 @@ impl<'a> ArgReduceSchedule<'a> {
         (numbers, lanes): (Buffer, u16),
     ) -> Result<(), Unsupported> {
         let extent = counts.extent;
-        let reduction = Reduction::new(if self.finds_largest { "max" } else { "min" }, self.element)?;
+        let reduction = Reduction::new(if self.finds_largest { Kind::Max } else { Kind::Min }, self.element)?;
         let zero = b.index(0);
         let vector = Line { input, lanes, numbers: b.load(numbers, zero, 0, lanes), extent };
         counts.outer.repeat(b, |b, outer| {

@@ -6,7 +6,7 @@ use super::phases::{Axis, Phases};
 use super::weights::Weights;
 use super::{Argument, Context, Schedule, bias, conv_direct, depthwise};
 use crate::fuse::Epilogue;
-use crate::ir::{ElementType, Expression, Inst, InstData, Op, Value};
+use crate::ir::{ElementType, Expression, Inst, InstData, Operation, Value, operators};
 use crate::kernel::KernelBuilder;
 use crate::machine::{DotProduct, Machine};
 
@@ -180,9 +180,10 @@ impl Contraction {
         let data = &cx.function.insts[root];
         let (input, filter) = (data.operands[0], data.operands[1]);
         let filter_shape = cx.shape(filter)?;
-        let mut contraction = match data.op {
-            Op::Conv => Self::of_conv(cx, data, &cx.largest_shape(input)?, &filter_shape)?,
-            _ => Self::of_matmul(cx, data, &cx.shape(input)?, &filter_shape)?,
+        let mut contraction = match &data.operation {
+            Operation::Conv(conv) => Self::of_conv(cx, data, conv, &cx.largest_shape(input)?, &filter_shape)?,
+            Operation::Matmul(matmul) => Self::of_matmul(cx, data, matmul, &cx.shape(input)?, &filter_shape)?,
+            other => return Err(Unsupported::new(format!("operator {}", other.op()))),
         };
         let accumulates = match contraction.element {
             ElementType::F32 => contraction.weights.are_floats() && contraction.accumulator == ElementType::F32,
@@ -194,16 +195,15 @@ impl Contraction {
         let whole = contraction.element != ElementType::I16 || contraction.input_zero_point == 0;
         if !accumulates || !whole {
             let (element, filter, sum) = (contraction.element, cx.element(filter), contraction.accumulator);
-            return Err(Unsupported::new(format!("{} of {element} and {filter} summed in {sum}", data.op.row().name)));
+            return Err(Unsupported::new(format!("{} of {element} and {filter} summed in {sum}", data.op())));
         }
         contraction.take_bias(cx);
         Ok(contraction)
     }
 
-    fn of_conv(cx: &Context<'_>, data: &InstData, shape: &[u64], filter: &[u64]) -> Result<Self, Unsupported> {
-        let attributes = data.conv();
+    fn of_conv(cx: &Context<'_>, data: &InstData, conv: &operators::Conv, shape: &[u64], filter: &[u64]) -> Result<Self, Unsupported> {
         let output = cx.largest_shape(data.results[0])?;
-        let (spatial, sizes) = (shape.len() - 2, Sizes::of(cx, data)?);
+        let (spatial, sizes) = (shape.len() - 2, Sizes::of(cx, data, &conv.geometry)?);
         if spatial > 3 {
             return Err(Unsupported::new(format!("convolution over {spatial} dimensions")));
         }
@@ -213,14 +213,14 @@ impl Contraction {
             [at(0), at(1), at(2)]
         };
         let signed = |list: &[i64], one: u64| three(&list.iter().map(|&n| n as u64).collect::<Vec<_>>(), one);
-        let geometry = &attributes.geometry;
+        let geometry = &conv.geometry;
         let (input_size, output_size, window) = (three(&shape[1..], 1), three(&output[1..], 1), three(&filter[1..], 1));
         if product(&window) > MAX_TAPS {
             return Err(Unsupported::new(format!("a convolution with a window of {window:?}")));
         }
         let (strides, dilation) = (signed(&geometry.strides, 1), signed(&geometry.dilation, 1));
         let (low, high) = (signed(&geometry.padding_low, 0), signed(&geometry.padding_high, 0));
-        let input_dilation = signed(&attributes.input_dilation, 1);
+        let input_dilation = signed(&conv.input_dilation, 1);
         if product(&input_dilation) > MAX_PHASES {
             return Err(Unsupported::new(format!("convolution of an input dilated by {input_dilation:?}")));
         }
@@ -257,18 +257,24 @@ impl Contraction {
             sizes,
             strides: rows_and_width(strides),
             phases,
-            groups: attributes.groups,
+            groups: conv.groups,
             element: cx.element(data.operands[0]),
-            input_zero_point: attributes.input_zero_point,
+            input_zero_point: conv.input_zero_point,
             open: cx.module.open_constants,
-            weights: Weights::read(cx, data.operands[1], attributes.filter_zero_point, false)?,
-            accumulator: attributes.accumulator,
+            weights: Weights::read(cx, data.operands[1], conv.filter_zero_point, false)?,
+            accumulator: conv.accumulator,
             epilogue: Epilogue { operands: vec![], expression: Expression::default() },
             bias: None,
         })
     }
 
-    fn of_matmul(cx: &Context<'_>, data: &InstData, shape: &[u64], filter: &[u64]) -> Result<Self, Unsupported> {
+    fn of_matmul(
+        cx: &Context<'_>,
+        data: &InstData,
+        matmul: &operators::Matmul,
+        shape: &[u64],
+        filter: &[u64],
+    ) -> Result<Self, Unsupported> {
         let (inner, outputs) = (shape[shape.len() - 1], filter[filter.len() - 2]);
         let shared = filter[..filter.len() - 2].iter().all(|&n| n == 1);
         let matrices = if shared { vec![] } else { matrices(shape, filter, &cx.shape(data.results[0])?) };
@@ -288,10 +294,10 @@ impl Contraction {
             phases: [1, 1, rows].map(pointwise),
             groups: 1,
             element: cx.element(data.operands[0]),
-            input_zero_point: data.int("left_zero_point"),
+            input_zero_point: matmul.left_zero_point,
             open: cx.module.open_constants,
-            weights: Weights::read(cx, data.operands[1], data.int("right_zero_point"), !shared)?,
-            accumulator: data.element("accumulator"),
+            weights: Weights::read(cx, data.operands[1], matmul.right_zero_point, !shared)?,
+            accumulator: matmul.accumulator,
             epilogue: Epilogue { operands: vec![], expression: Expression::default() },
             bias: None,
         })

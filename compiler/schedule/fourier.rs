@@ -36,10 +36,10 @@ impl<'a> FourierSchedule<'a> {
         let data = &cx.function.insts[root];
         let (input, output) = (data.operands[0], data.results[0]);
         if cx.element(input) != ElementType::F32 {
-            return Err(Unsupported::new(format!("{} of {}", data.op.row().name, cx.element(input))));
+            return Err(Unsupported::new(format!("{} of {}", data.op().name(), cx.element(input))));
         }
         let shape = cx.shape(input)?;
-        let real = data.op == Op::RealFourier;
+        let real = data.op() == Op::RealFourier;
         let last = shape.last().copied().unwrap_or(1);
         // A real transform of one number has nothing to halve.
         let length = if real { (last / 2).max(1) } else { shape[shape.len() - 2] };

@@ -2,7 +2,7 @@
 
 use super::slices::{Counts, Slices, copy_lanes, copy_row, raw_lane};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
-use crate::ir::{Inst, Value as Tensor};
+use crate::ir::{Inst, Value as Tensor, operators};
 use crate::kernel::{Bounds, Buffer, BufferKind, ConvertOp, KernelBuilder, Lane};
 
 /// See the module.
@@ -19,10 +19,16 @@ impl<'a> GatherSchedule<'a> {
     ///
     /// # Errors
     /// For dynamic shapes and elements narrower than a byte.
-    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+    pub fn new(cx: Context<'a>, root: Inst, operator: &operators::Gather) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let (source, indices) = (data.operands[0], data.operands[1]);
-        Ok(Self { cx, source, indices, slices: Slices::new(&cx, data)?, lane: raw_lane(cx.element(source))? })
+        Ok(Self {
+            cx,
+            source,
+            indices,
+            slices: Slices::new(&cx, data, operator.axis, operator.batch)?,
+            lane: raw_lane(cx.element(source))?,
+        })
     }
 
     /// Slices of one element: each lane from its own place.

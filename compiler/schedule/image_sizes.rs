@@ -3,7 +3,7 @@
 
 use super::quantity::{Cells, Number, Quantity, product};
 use super::{Argument, Context, Unsupported};
-use crate::ir::InstData;
+use crate::ir::{InstData, WindowGeometry};
 use crate::kernel::KernelBuilder;
 
 /// Sizes that are not all known. Rows stand before columns; one spatial dimension is a single row.
@@ -41,15 +41,15 @@ pub struct Numbers {
 }
 
 impl Sizes {
-    /// The sizes of a `conv` or `window`; `None` where all are known and the padding is what the attributes say.
+    /// The sizes of a `conv` or `window`; `None` where all are known and the padding is what the geometry says.
     ///
     /// # Errors
     /// Where there are more than two spatial dimensions.
-    pub fn of(cx: &Context<'_>, data: &InstData) -> Result<Option<Self>, Unsupported> {
+    pub fn of(cx: &Context<'_>, data: &InstData, geometry: &WindowGeometry) -> Result<Option<Self>, Unsupported> {
         let (input, output) = (cx.quantities(data.operands[0]), cx.quantities(data.results[0]));
-        let mut shift: Vec<Quantity> = data.extents("shift").iter().map(|&extent| Quantity::of(cx.function.resolved(extent))).collect();
+        let mut shift: Vec<Quantity> = geometry.shift.iter().map(|&extent| Quantity::of(cx.function.resolved(extent))).collect();
         // Where windows are counted, nothing says how much padding is behind.
-        let counted = !data.extents("positions").is_empty();
+        let counted = !geometry.positions.is_empty();
         if !counted && shift.iter().all(|n| n.is(0)) && input.iter().chain(&output).all(|n| n.as_known().is_some()) {
             return Ok(None);
         }

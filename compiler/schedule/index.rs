@@ -2,7 +2,7 @@
 
 use super::slices::raw_lane;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
-use crate::ir::{Attribute, Inst, Interval, Op, Value as Tensor};
+use crate::ir::{IndexOperation, Inst, Interval, Operation, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, Value};
 use crate::program::E_INDEX;
 
@@ -40,7 +40,7 @@ impl Schedule for IndexSchedule<'_> {
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let data = &self.cx.function.insts[self.root];
-        let name = data.op.row().name;
+        let name = data.op().name();
         let mut b = KernelBuilder::new(name);
         let (mut arguments, mut numbers) = (Vec::new(), Vec::new());
         for (i, &operand) in data.operands.iter().enumerate() {
@@ -57,13 +57,13 @@ impl Schedule for IndexSchedule<'_> {
             let extend = if element.is_unsigned_integer() { ConvertOp::ZeroExtend } else { ConvertOp::SignExtend };
             values.push(if b.lane_of(buffer) == Lane::I64 { raw } else { b.convert(extend, raw, Lane::I64) });
         }
-        let value = match (data.op, data.attributes.first(), &values[..]) {
-            (Op::IndexBinary, Some(Attribute::Word(operation)), &[x, y]) => binary(&mut b, *operation, x, y),
-            (Op::IndexLoad, Some(Attribute::Interval(interval)), &[x]) => {
-                check(&mut b, x, *interval);
+        let value = match (&data.operation, &values[..]) {
+            (Operation::IndexBinary(index), &[x, y]) => binary(&mut b, index.operation, x, y),
+            (Operation::IndexLoad(load), &[x]) => {
+                check(&mut b, x, load.interval);
                 x
             }
-            (Op::IndexTensor, _, &[x]) => x,
+            (Operation::IndexTensor(_), &[x]) => x,
             _ => return Err(Unsupported::new(format!("operator {name}"))),
         };
         let lane = b.lane_of(result);
@@ -87,37 +87,37 @@ pub fn check(b: &mut KernelBuilder, number: Value, interval: Interval) {
     }
 }
 
-/// One of [`crate::ir::op::INDEX_OPERATIONS`], saturating, as [`crate::ir::interval::evaluate`] has it.
-fn binary(b: &mut KernelBuilder, operation: u8, x: Value, y: Value) -> Value {
+/// An operation on two indices, saturating, as [`crate::ir::interval::evaluate`] has it.
+fn binary(b: &mut KernelBuilder, operation: IndexOperation, x: Value, y: Value) -> Value {
     match operation {
-        0 => {
+        IndexOperation::Add => {
             let sum = b.add(x, y);
             let (left, right) = (b.binary(BinaryOp::Xor, x, sum), b.binary(BinaryOp::Xor, y, sum));
             let overflows = both_negative(b, left, right);
             saturated(b, overflows, x, sum)
         }
-        1 => {
+        IndexOperation::Subtract => {
             let difference = b.sub(x, y);
             let (left, right) = (b.binary(BinaryOp::Xor, x, y), b.binary(BinaryOp::Xor, x, difference));
             let overflows = both_negative(b, left, right);
             saturated(b, overflows, x, difference)
         }
-        2 => multiply(b, x, y),
-        3 => floor_divide(b, x, y),
-        4 => {
+        IndexOperation::Multiply => multiply(b, x, y),
+        IndexOperation::FloorDivide => floor_divide(b, x, y),
+        IndexOperation::CeilingDivide => {
             let negated = negate(b, x);
             let quotient = floor_divide(b, negated, y);
             negate(b, quotient)
         }
-        5 => {
+        IndexOperation::Remainder => {
             let quotient = floor_divide(b, x, y);
             let whole = b.mul(quotient, y);
             let (rest, zero) = (b.sub(x, whole), b.index(0));
             let none = b.compare(CompareOp::Equal, y, zero);
             b.select(none, zero, rest)
         }
-        6 => b.binary(BinaryOp::SignedMin, x, y),
-        _ => b.binary(BinaryOp::SignedMax, x, y),
+        IndexOperation::Minimum => b.binary(BinaryOp::SignedMin, x, y),
+        IndexOperation::Maximum => b.binary(BinaryOp::SignedMax, x, y),
     }
 }
 

@@ -4,7 +4,7 @@ use super::expression::memory_lane;
 use super::quantity::{Cells, Quantity, product};
 use super::slices::copy_lanes;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
-use crate::ir::{Data, Inst, Value as Tensor};
+use crate::ir::{Data, Inst, Value as Tensor, operators};
 use crate::kernel::{Buffer, BufferKind, ConvertOp, KernelBuilder, Lane, Value};
 
 /// See the module.
@@ -20,9 +20,9 @@ impl<'a> IotaSchedule<'a> {
     ///
     /// # Errors
     /// For dynamic shapes, elements without arithmetic, and positions beyond 31 bits.
-    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+    pub fn new(cx: Context<'a>, root: Inst, operator: &operators::Iota) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
-        let (shape, axis) = (cx.quantities(data.results[0]), data.int("axis") as usize);
+        let (shape, axis) = (cx.quantities(data.results[0]), operator.axis);
         let parts = [product(&shape[..axis]), shape[axis].clone(), product(&shape[axis + 1..])];
         if parts[1].most(&cx)? > i32::MAX as u64 {
             return Err(Unsupported::new("positions beyond 31 bits"));

@@ -5,7 +5,7 @@ use super::movement::{check_equal, padded};
 use super::quantity::{Cells, Number, Quantity};
 use super::slices::{copy_lanes, copy_row, raw_lane};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
-use crate::ir::{Attribute, Inst, Value as Tensor};
+use crate::ir::{Inst, Value as Tensor, operators};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
 use crate::program::E_INDEX;
 
@@ -54,19 +54,26 @@ impl<'a> MirrorPadSchedule<'a> {
     ///
     /// # Errors
     /// For elements narrower than a byte.
-    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+    pub fn new(cx: Context<'a>, root: Inst, operator: &operators::MirrorPad) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let operand = data.operands[0];
         let mut dimensions: Vec<Dimension> = Vec::new();
         for (d, extent) in cx.quantities(operand).into_iter().enumerate() {
-            let next = Dimension { extent, low: data.ints("low")[d], high: data.ints("high")[d] };
+            let next = Dimension { extent, low: operator.low[d], high: operator.high[d] };
             match dimensions.last_mut() {
                 Some(last) if !last.is_padded() && !next.is_padded() => last.extent = last.extent.times(&next.extent),
                 _ => dimensions.push(next),
             }
         }
-        let skip = i64::from(*data.attribute("edge") != Attribute::Bool(true));
-        Ok(Self { cx, operand, dimensions, equal: padded(&cx, data), skip, lane: raw_lane(cx.element(operand))? })
+        let skip = i64::from(!operator.edge);
+        Ok(Self {
+            cx,
+            operand,
+            dimensions,
+            equal: padded(&cx, data, &operator.low, &operator.high),
+            skip,
+            lane: raw_lane(cx.element(operand))?,
+        })
     }
 
     /// The position in a dimension that a position of the result, counted from its first own element, mirrors. Padding reaches over the

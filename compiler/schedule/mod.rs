@@ -12,7 +12,6 @@ mod conv_tile;
 pub mod cuts;
 pub mod depthwise;
 pub mod expression;
-pub mod external;
 mod filling;
 pub mod fourier;
 pub mod gather;
@@ -49,7 +48,7 @@ pub mod weights;
 pub mod window;
 
 use crate::fuse::{Epilogue, Group};
-use crate::ir::{Constant, Data, ElementType, Extent, Function, Module, Op, Value};
+use crate::ir::{Constant, Data, ElementType, Extent, Function, Module, Op, Operation, Value};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 pub use expression::Unsupported;
@@ -142,12 +141,9 @@ impl<'a> Context<'a> {
     pub fn constant(&self, mut value: Value) -> Option<Constant> {
         loop {
             let data = &self.function.insts[self.function.defining_inst(value)?];
-            match data.op {
-                Op::Constant => {
-                    let crate::ir::Attribute::Constant(constant) = *data.attribute("data") else { return None };
-                    return Some(constant);
-                }
-                Op::Reshape | Op::Bitcast => value = data.operands[0],
+            match &data.operation {
+                Operation::Constant(constant) => return Some(constant.data),
+                Operation::Reshape(_) | Operation::Bitcast(_) => value = data.operands[0],
                 _ => return None,
             }
         }
@@ -238,24 +234,30 @@ fn choose_whole<'a>(cx: Context<'a>) -> Result<Box<dyn Schedule + 'a>, Unsupport
         return Ok(Box::new(rowwise::RowwiseSchedule::new(cx, rows)?));
     }
     let Some(root) = cx.group.root else { return Ok(Box::new(map::MapSchedule::new(cx)?)) };
-    match cx.function.insts[root].op {
-        Op::Conv | Op::Matmul => contraction::choose(cx, root),
-        Op::Fourier | Op::RealFourier => Ok(Box::new(fourier::FourierSchedule::new(cx, root)?)),
-        Op::Window => Ok(Box::new(window::WindowSchedule::new(cx, root)?)),
-        Op::Reduce => Ok(Box::new(reduce::ReduceSchedule::new(cx, root)?)),
-        Op::Bitcast | Op::Reshape | Op::Slice | Op::Transpose | Op::Broadcast | Op::Concat | Op::Pad => {
-            Ok(Box::new(movement::MovementSchedule::new(cx, root)?))
+    match &cx.function.insts[root].operation {
+        Operation::Conv(_) | Operation::Matmul(_) => contraction::choose(cx, root),
+        Operation::Fourier(_) | Operation::RealFourier(_) => Ok(Box::new(fourier::FourierSchedule::new(cx, root)?)),
+        Operation::Window(window) => Ok(Box::new(window::WindowSchedule::new(cx, root, window)?)),
+        Operation::Reduce(reduce) => Ok(Box::new(reduce::ReduceSchedule::new(cx, root, reduce)?)),
+        Operation::Bitcast(_)
+        | Operation::Reshape(_)
+        | Operation::Slice(_)
+        | Operation::Transpose(_)
+        | Operation::Broadcast(_)
+        | Operation::Concat(_)
+        | Operation::Pad(_) => Ok(Box::new(movement::MovementSchedule::new(cx, root)?)),
+        Operation::Gather(gather) => Ok(Box::new(gather::GatherSchedule::new(cx, root, gather)?)),
+        Operation::Scatter(scatter) => Ok(Box::new(scatter::ScatterSchedule::new(cx, root, scatter)?)),
+        Operation::ArgReduce(search) => Ok(Box::new(arg_reduce::ArgReduceSchedule::new(cx, root, search)?)),
+        Operation::MirrorPad(pad) => Ok(Box::new(mirror_pad::MirrorPadSchedule::new(cx, root, pad)?)),
+        Operation::IndexBinary(_) | Operation::IndexLoad(_) | Operation::IndexTensor(_) => {
+            Ok(Box::new(index::IndexSchedule::new(cx, root)?))
         }
-        Op::Gather => Ok(Box::new(gather::GatherSchedule::new(cx, root)?)),
-        Op::Scatter => Ok(Box::new(scatter::ScatterSchedule::new(cx, root)?)),
-        Op::ArgReduce => Ok(Box::new(arg_reduce::ArgReduceSchedule::new(cx, root)?)),
-        Op::MirrorPad => Ok(Box::new(mirror_pad::MirrorPadSchedule::new(cx, root)?)),
-        Op::IndexBinary | Op::IndexLoad | Op::IndexTensor => Ok(Box::new(index::IndexSchedule::new(cx, root)?)),
-        Op::Scan => Ok(Box::new(scan::ScanSchedule::new(cx, root)?)),
-        Op::TopK => Ok(Box::new(top_k::TopKSchedule::new(cx, root)?)),
-        Op::NonMaxSuppression => Ok(Box::new(suppress::SuppressSchedule::new(cx, root)?)),
-        Op::Iota => Ok(Box::new(iota::IotaSchedule::new(cx, root)?)),
-        op => Err(Unsupported::new(format!("operator {}", op.row().name))),
+        Operation::Scan(scan) => Ok(Box::new(scan::ScanSchedule::new(cx, root, scan)?)),
+        Operation::TopK(top_k) => Ok(Box::new(top_k::TopKSchedule::new(cx, root, top_k)?)),
+        Operation::NonMaxSuppression(suppress) => Ok(Box::new(suppress::SuppressSchedule::new(cx, root, suppress)?)),
+        Operation::Iota(iota) => Ok(Box::new(iota::IotaSchedule::new(cx, root, iota)?)),
+        other => Err(Unsupported::new(format!("operator {}", other.op()))),
     }
 }
 

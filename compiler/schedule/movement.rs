@@ -4,7 +4,7 @@ use super::index;
 use super::quantity::{Cells, Number, Quantity, product, strides};
 use super::turn::{Matrix, transpose};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
-use crate::ir::{Extent, Inst, InstData, Interval, Op, Scalar, Value as Tensor};
+use crate::ir::{Extent, Inst, InstData, Interval, Operation, Scalar, Value as Tensor, operators};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Type, UnaryOp, Value};
 use crate::program::E_INDEX;
 
@@ -71,28 +71,29 @@ impl<'a> MovementSchedule<'a> {
         let data = &cx.function.insts[root];
         let output = data.results[0];
         if cx.element(output).bits() < 8 {
-            return Err(Unsupported::new(format!("{} of {}", data.op.row().name, cx.element(output))));
+            return Err(Unsupported::new(format!("{} of {}", data.op().name(), cx.element(output))));
         }
         let lane = lane(&cx, &[data.operands[0], output])?;
         let to = strides(&cx.quantities(output));
-        let mut copies = match data.op {
-            Op::Bitcast | Op::Reshape => vec![run(product(&cx.quantities(output)))],
-            Op::Concat => concat(&cx, data, &to)?,
-            op => vec![single(&cx, data, op, &to)?],
+        let mut copies = match &data.operation {
+            Operation::Bitcast(_) | Operation::Reshape(_) => vec![run(product(&cx.quantities(output)))],
+            Operation::Concat(join) => concat(&cx, data, join.axis, &to)?,
+            _ => vec![single(&cx, data, &to)?],
         };
         copies.iter_mut().for_each(|copy| copy.split(parts(cx.element(output), lane)));
-        let equal = match data.op {
-            Op::Concat => joined(&cx, data),
-            Op::Pad => padded(&cx, data),
+        let equal = match &data.operation {
+            Operation::Concat(join) => joined(&cx, data, join.axis),
+            Operation::Pad(pad) => padded(&cx, data, &pad.low, &pad.high),
             // Numbers of elements that are known to be equal need no copy.
-            Op::Reshape => vec![(product(&cx.quantities(output)), product(&cx.quantities(data.operands[0])))],
+            Operation::Reshape(_) => vec![(product(&cx.quantities(output)), product(&cx.quantities(data.operands[0])))],
             _ => vec![],
         };
-        let is_slice = data.op == Op::Slice;
-        let cuts = if is_slice { cuts(&cx, data) } else { vec![] };
-        let starts = if is_slice { starts(&cx, data, parts(cx.element(output), lane)) } else { vec![] };
-        let fill = (data.op == Op::Pad).then(|| data.scalar("value"));
-        Ok(Self { cx, operands: data.operands.clone(), copies, starts, cuts, equal, lane, fill, name: data.op.row().name })
+        let (cuts, starts) = match &data.operation {
+            Operation::Slice(slice) => (cuts(&cx, data, slice), starts(&cx, data, slice, parts(cx.element(output), lane))),
+            _ => (vec![], vec![]),
+        };
+        let fill = if let Operation::Pad(pad) = &data.operation { Some(pad.value) } else { None };
+        Ok(Self { cx, operands: data.operands.clone(), copies, starts, cuts, equal, lane, fill, name: data.op().name() })
     }
 
     /// The copy of a whole tensor.
@@ -159,11 +160,11 @@ impl Copy {
 }
 
 /// The dimensions of a slice of which it is not known that what it takes is inside.
-fn cuts(cx: &Context<'_>, data: &InstData) -> Vec<Cut> {
+fn cuts(cx: &Context<'_>, data: &InstData, slice: &operators::Slice) -> Vec<Cut> {
     let (shape, size) = (cx.quantities(data.operands[0]), cx.quantities(data.results[0]));
     let cut = |d: usize| {
-        let start = Quantity::of(cx.function.resolved(data.extents("start")[d]));
-        Cut { start, size: size[d].clone(), stride: data.ints("stride")[d], extent: shape[d].clone() }
+        let start = Quantity::of(cx.function.resolved(slice.start[d]));
+        Cut { start, size: size[d].clone(), stride: slice.stride[d], extent: shape[d].clone() }
     };
     let known = |cut: &Cut| {
         let whole = cut.start.is(0) && cut.stride == 1 && cut.size == cut.extent;
@@ -173,15 +174,15 @@ fn cuts(cx: &Context<'_>, data: &InstData) -> Vec<Cut> {
 }
 
 /// The positions of a slice that are known only when the kernel runs.
-fn starts(cx: &Context<'_>, data: &InstData, parts: i64) -> Vec<Start> {
+fn starts(cx: &Context<'_>, data: &InstData, slice: &operators::Slice, parts: i64) -> Vec<Start> {
     let (shape, size) = (cx.quantities(data.operands[0]), cx.quantities(data.results[0]));
     let steps = strides(&shape);
     let mut starts = Vec::new();
-    for (d, extent) in data.extents("start").iter().enumerate() {
+    for (d, extent) in slice.start.iter().enumerate() {
         let Extent::Value(index) = *extent else { continue };
         let inside = |(size, extent): (i64, i64)| {
             // The last element is that far behind the first, or before it.
-            let reach = (size - 1).saturating_mul(data.ints("stride")[d]);
+            let reach = (size - 1).saturating_mul(slice.stride[d]);
             Interval { low: reach.saturating_neg().max(0), high: (extent - 1).saturating_sub(reach.max(0)) }
         };
         let inside = size[d].as_known().zip(shape[d].as_known()).map(inside);
@@ -190,7 +191,7 @@ fn starts(cx: &Context<'_>, data: &InstData, parts: i64) -> Vec<Start> {
     starts
 }
 
-fn single(cx: &Context<'_>, data: &InstData, op: Op, to: &[Quantity]) -> Result<Copy, Unsupported> {
+fn single(cx: &Context<'_>, data: &InstData, to: &[Quantity]) -> Result<Copy, Unsupported> {
     let shape = cx.quantities(data.operands[0]);
     let output = cx.quantities(data.results[0]);
     let from = strides(&shape);
@@ -201,20 +202,20 @@ fn single(cx: &Context<'_>, data: &InstData, op: Op, to: &[Quantity]) -> Result<
     };
     let zero = Quantity::known(0);
     let mut copy = Copy { operand: 0, from: zero.clone(), to: zero.clone(), dimensions: vec![] };
-    match op {
-        Op::Slice => {
+    match &data.operation {
+        Operation::Slice(slice) => {
             for d in 0..shape.len() {
-                let start = data.extents("start")[d].as_static().unwrap_or(0) as i64;
+                let start = slice.start[d].as_static().unwrap_or(0) as i64;
                 copy.from = copy.from.plus(&from[d].scaled(start));
-                copy.dimensions.push(dimension(&output[d], from[d].scaled(data.ints("stride")[d]), &to[d]));
+                copy.dimensions.push(dimension(&output[d], from[d].scaled(slice.stride[d]), &to[d]));
             }
         }
-        Op::Transpose => {
-            for (d, &p) in data.ints("permutation").iter().enumerate() {
-                copy.dimensions.push(dimension(&output[d], from[p as usize].clone(), &to[d]));
+        Operation::Transpose(transpose) => {
+            for (d, &p) in transpose.permutation.iter().enumerate() {
+                copy.dimensions.push(dimension(&output[d], from[p].clone(), &to[d]));
             }
         }
-        Op::Broadcast => {
+        Operation::Broadcast(_) => {
             let new = output.len() - shape.len();
             for d in 0..output.len() {
                 let repeats = d < new || shape[d - new].is(1);
@@ -225,9 +226,9 @@ fn single(cx: &Context<'_>, data: &InstData, op: Op, to: &[Quantity]) -> Result<
                 copy.dimensions.push(dimension(&output[d], stride, &to[d]));
             }
         }
-        Op::Pad => {
+        Operation::Pad(pad) => {
             for d in 0..shape.len() {
-                let (low, high) = (data.ints("low")[d], data.ints("high")[d]);
+                let (low, high) = (pad.low[d], pad.high[d]);
                 copy.from = copy.from.plus(&from[d].scaled((-low).max(0)));
                 copy.to = copy.to.plus(&to[d].scaled(low.max(0)));
                 let extent = match shape[d].as_known() {
@@ -237,13 +238,12 @@ fn single(cx: &Context<'_>, data: &InstData, op: Op, to: &[Quantity]) -> Result<
                 copy.dimensions.push(dimension(&extent, from[d].clone(), &to[d]));
             }
         }
-        _ => return Err(Unsupported::new(format!("operator {}", op.row().name))),
+        _ => return Err(Unsupported::new(format!("operator {}", data.op()))),
     }
     Ok(copy)
 }
 
-fn concat(cx: &Context<'_>, data: &InstData, to: &[Quantity]) -> Result<Vec<Copy>, Unsupported> {
-    let axis = data.int("axis") as usize;
+fn concat(cx: &Context<'_>, data: &InstData, axis: usize, to: &[Quantity]) -> Result<Vec<Copy>, Unsupported> {
     let output = cx.quantities(data.results[0]);
     let mut position = Quantity::known(0);
     let mut copies = Vec::new();
@@ -262,17 +262,16 @@ fn concat(cx: &Context<'_>, data: &InstData, to: &[Quantity]) -> Result<Vec<Copy
 }
 
 /// The joined extent as it is given and as operands have it, where these are not the same quantity.
-fn joined(cx: &Context<'_>, data: &InstData) -> Vec<(Quantity, Quantity)> {
-    let axis = data.int("axis") as usize;
+fn joined(cx: &Context<'_>, data: &InstData, axis: usize) -> Vec<(Quantity, Quantity)> {
     let given = cx.quantities(data.results[0])[axis].clone();
     let sum = data.operands.iter().fold(Quantity::known(0), |sum, &operand| sum.plus(&cx.quantities(operand)[axis]));
     if given == sum { vec![] } else { vec![(given, sum)] }
 }
 
 /// Padded extents as they are given and as they follow from the operand, where these are not the same quantities.
-pub fn padded(cx: &Context<'_>, data: &InstData) -> Vec<(Quantity, Quantity)> {
+pub fn padded(cx: &Context<'_>, data: &InstData, low: &[i64], high: &[i64]) -> Vec<(Quantity, Quantity)> {
     let (shape, output) = (cx.quantities(data.operands[0]), cx.quantities(data.results[0]));
-    let border = |d: usize| Quantity::known(data.ints("low")[d].saturating_add(data.ints("high")[d]));
+    let border = |d: usize| Quantity::known(low[d].saturating_add(high[d]));
     (0..shape.len()).map(|d| (output[d].clone(), shape[d].plus(&border(d)))).filter(|(given, sum)| given != sum).collect()
 }
 

@@ -6,7 +6,7 @@
 
 use super::products::ProductsSchedule;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported, choose_whole};
-use crate::ir::{Extent, InstData, Op, Value};
+use crate::ir::{Axis, Extent, InstData, Op, Operation, Value};
 
 /// The slices of a group.
 #[derive(Clone, Debug)]
@@ -70,10 +70,11 @@ impl<'a> Choice<'a> {
         if !is_dynamic(&cx) || follows_extents(&cx) {
             return Ok(Self::Whole(choose_whole(cx)?));
         }
-        let outer = match (outer_of(&cx), cx.group.root) {
+        let root = cx.group.root.map(|root| (root, &cx.function.insts[root].operation));
+        let outer = match (outer_of(&cx), root) {
             (Ok(outer), _) => outer,
-            (Err(_), Some(root)) if cx.function.insts[root].op == Op::Matmul => {
-                return Ok(Self::Whole(Box::new(ProductsSchedule::new(cx, root)?)));
+            (Err(_), Some((root, Operation::Matmul(matmul)))) => {
+                return Ok(Self::Whole(Box::new(ProductsSchedule::new(cx, root, matmul)?)));
             }
             // A schedule that does not take such extents says so.
             (Err(_), _) => return Ok(Self::Whole(choose_whole(cx)?)),
@@ -168,7 +169,7 @@ fn is_dynamic(cx: &Context<'_>) -> bool {
 fn follows_extents(cx: &Context<'_>) -> bool {
     let Some(root) = cx.group.root else { return true };
     matches!(
-        cx.function.insts[root].op,
+        cx.function.insts[root].op(),
         Op::Reduce | Op::Reshape | Op::Slice | Op::Transpose | Op::Broadcast | Op::Concat | Op::Pad | Op::Bitcast | Op::Iota
     )
 }
@@ -267,75 +268,18 @@ impl Shapes<'_, '_> {
     /// Whether each slice of an operator's results follows from the slices of its operands with the same number, and from operands that
     /// have none. All tensors with slices have the same ones.
     fn keeps_slices_apart(&self, data: &InstData) -> bool {
-        let end = |value: Value| self.prefix(value).map_or(0, |(_, end)| end);
-        let (first, result) = (data.operands.first().map_or(0, |&v| end(v)), end(data.results[0]));
-        let sliced = |i: usize| end(data.operands[i]) > 0;
-        let rank = |i: usize| self.shape(data.operands[i]).len();
-        let axis = || data.int("axis") as usize;
-        let none = |list: &[i64], end: usize| list[..end].iter().all(|&n| n == 0);
-        match data.op {
-            Op::Conv => !sliced(1) && (first == 1 || first < rank(0) && self.is_pointwise(data)),
-            Op::Window => first == 1,
-            Op::Matmul => self.matmul(data),
-            Op::Fourier => first + 2 <= rank(0),
-            Op::RealFourier => first < rank(0),
-            Op::Reduce => data.ints("axes").iter().all(|&axis| axis as usize >= first),
-            Op::ArgReduce | Op::Scan => axis() >= first,
-            Op::TopK => first == result && first < rank(0),
-            Op::Bitcast => first < rank(0) || data.results.iter().all(|&v| self.shape(v).len() >= rank(0)),
-            Op::Transpose => {
-                let moved = data.ints("permutation").iter().filter(|&&p| self.shape(data.operands[0])[p as usize].as_static().is_none());
-                moved.clone().zip(moved.skip(1)).all(|(one, next)| one < next)
-            }
-            Op::Slice => {
-                let whole = |d: usize| data.extents("start")[d] == Extent::Static(0) && data.ints("stride")[d] == 1;
-                first == result && (0..first).all(whole)
-            }
-            Op::Pad | Op::MirrorPad => none(data.ints("low"), first) && none(data.ints("high"), first),
-            Op::Concat => data.operands.iter().all(|&v| end(v) == result) && axis() >= result,
-            Op::Broadcast => self.follows(&self.shape(data.operands[0]), &self.shape(data.results[0])),
-            Op::Iota => axis() >= result,
-            Op::Gather => self.gather(data, data.int("batch") as usize),
-            Op::Scatter => {
-                let batch = data.int("batch") as usize;
-                let all = (0..3).all(sliced) && (0..2).all(|i| end(data.operands[i]) <= batch);
-                all || batch == 0 && !sliced(1) && sliced(0) && sliced(2) && first <= axis()
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether every position of a convolution follows from the input's element at the same position.
-    fn is_pointwise(&self, data: &InstData) -> bool {
-        let (geometry, filter) = (data.geometry(), self.shape(data.operands[1]));
-        let none = geometry.padding_low.iter().all(|&n| n == 0);
-        let each = geometry.strides.iter().chain(data.ints("input_dilation")).all(|&n| n == 1);
-        let single = filter[1..filter.len() - 1].iter().all(|e| *e == Extent::Static(1));
-        let (input, output) = (self.shape(data.operands[0]), self.shape(data.results[0]));
-        none && each && single && input[..input.len() - 1] == output[..output.len() - 1]
-    }
-
-    /// Slices along dimensions in front of the matrices; or rows of the left ones, where all meet the same right one.
-    fn matmul(&self, data: &InstData) -> bool {
-        let shapes = [data.operands[0], data.operands[1]].map(|v| self.shape(v));
-        let output = self.shape(data.results[0]);
-        let [left, right] = &shapes;
-        let leading = |shape: &[Extent]| shape[..shape.len() - 2].to_vec();
-        let rows_alone = leading(right).iter().all(|e| *e == Extent::Static(1)) && right.iter().all(|e| e.as_static().is_some());
-        let matrices = |shape: &[Extent]| shape[shape.len() - 2..].iter().all(|e| e.as_static().is_some());
-        let apart = shapes.iter().all(|s| matrices(s) && self.follows(&leading(s), &leading(&output)));
-        apart || rows_alone && left[left.len() - 1].as_static().is_some()
-    }
-
-    fn gather(&self, data: &InstData, batch: usize) -> bool {
-        let [source, indices] = [data.operands[0], data.operands[1]].map(|v| self.prefix(v).map(|(_, end)| end));
-        let axis = data.int("axis") as usize;
-        match (source, indices) {
-            (Some(source), Some(indices)) => source <= batch && indices <= batch,
-            (Some(source), None) => batch == 0 && source <= axis,
-            (None, Some(_)) => batch == 0 && axis == 0,
-            (None, None) => false,
-        }
+        let axes = data.axes(self.cx.module, self.cx.function);
+        let mut operands = data.operands.iter().zip(&axes.operands).map(|(&operand, axes)| (self.shape(operand), axes));
+        let results: Vec<Vec<Extent>> = data.results.iter().map(|&result| self.shape(result)).collect();
+        let is_dynamic = |shape: &[Extent], axis: usize| shape.get(axis).is_some_and(|extent| extent.as_static().is_none());
+        let counted = axes.counted.iter().any(|&axis| results.iter().any(|shape| is_dynamic(shape, axis)));
+        let kept = |(shape, axes): (Vec<Extent>, &Vec<Axis>)| {
+            shape.iter().zip(axes).filter(|(extent, _)| extent.as_static().is_none()).all(|(extent, axis)| match *axis {
+                Axis::Kept(at) => results.iter().all(|shape| shape.get(at) == Some(extent)),
+                _ => false,
+            })
+        };
+        !counted && operands.all(kept)
     }
 
     /// Slices of a block: enough for full vectors and register tiles, none where a slice alone is.
@@ -343,7 +287,7 @@ impl Shapes<'_, '_> {
         let elements = |v: Value| self.shape(v).iter().filter_map(|e| e.as_static()).product::<u64>().max(1);
         let output = elements(self.cx.group.outputs[0]);
         let root = self.cx.group.root.map(|root| &self.cx.function.insts[root]);
-        match root.map(|data| data.op) {
+        match root.map(|data| data.op()) {
             Some(Op::Matmul | Op::Conv) => {
                 let channels = root.and_then(|data| self.shape(data.results[0]).last()?.as_static()).unwrap_or(1).max(1);
                 (ROWS / (output / channels).max(1)).max(1)

@@ -6,7 +6,7 @@ use super::expression::widen;
 use super::operands::{ElementWise, Hoisted, Place};
 use super::quantity::{Cells, Number, Quantity, product, strides};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
-use crate::ir::{ElementType, Inst, Value as Tensor};
+use crate::ir::{ElementType, Inst, Value as Tensor, operators};
 use crate::kernel::{Buffer, BufferKind, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 
 /// See the module.
@@ -31,9 +31,9 @@ impl<'a> ProductsSchedule<'a> {
     ///
     /// # Errors
     /// For types without a schedule, and extents that may differ.
-    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+    pub fn new(cx: Context<'a>, root: Inst, operator: &operators::Matmul) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
-        let (left, right, accumulator) = (data.operands[0], data.operands[1], data.element("accumulator"));
+        let (left, right, accumulator) = (data.operands[0], data.operands[1], operator.accumulator);
         let elements = [cx.element(left), cx.element(right)];
         let whole = |e: &ElementType| matches!(e, ElementType::I8 | ElementType::U8 | ElementType::I16);
         let sound = match accumulator {
@@ -69,7 +69,7 @@ impl<'a> ProductsSchedule<'a> {
         }
         let extents = [lm[0].clone(), rm[0].clone(), lm[1].clone()];
         let tile = if cx.machine.registers.count() >= 32 || cx.machine.sums_in_place { [4, 4] } else { [2, 4] };
-        let zero_points = [data.int("left_zero_point"), data.int("right_zero_point")];
+        let zero_points = [operator.left_zero_point, operator.right_zero_point];
         Ok(Self { cx, left, right, zero_points, accumulator, matrices, extents, tile })
     }
 }

@@ -6,7 +6,7 @@ use super::operands::{ElementWise, Hoisted, Place};
 use super::quantity::{Cells, Number, Quantity};
 use super::reduction::Reduction;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
-use crate::ir::{Inst, Value as Tensor};
+use crate::ir::{Inst, Value as Tensor, operators};
 use crate::kernel::{KernelBuilder, Value};
 
 /// See the module.
@@ -24,17 +24,15 @@ impl<'a> ReduceSchedule<'a> {
     ///
     /// # Errors
     /// For shapes and types without lowering.
-    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+    pub fn new(cx: Context<'a>, root: Inst, operator: &operators::Reduce) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let operand = data.operands[0];
         let shape = cx.quantities(operand);
         let mut reduced = vec![false; shape.len()];
-        for &axis in data.ints("axes") {
-            reduced[axis as usize] = true;
-        }
+        operator.axes.iter().for_each(|&axis| reduced[axis] = true);
         ElementWise::reader(cx, operand)?;
         ElementWise::new(cx, None)?;
-        let reduction = Reduction::new(data.word("reduction"), cx.element(operand))?;
+        let reduction = Reduction::new(operator.reduction, cx.element(operand))?;
         Ok(Self { cx, operand, reduction, shape, reduced })
     }
 }

@@ -6,7 +6,7 @@ use super::quantity::{Cells, Quantity, product};
 use super::reduction::{Reduction, wrapped};
 use super::slices::copy_lanes;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
-use crate::ir::{Attribute, ElementType, Inst, Value as Tensor};
+use crate::ir::{ElementType, Inst, Value as Tensor, operators};
 use crate::kernel::{BufferKind, KernelBuilder, Lane};
 
 /// See the module.
@@ -27,20 +27,19 @@ impl<'a> ScanSchedule<'a> {
     ///
     /// # Errors
     /// For dynamic shapes and elements without arithmetic.
-    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+    pub fn new(cx: Context<'a>, root: Inst, operator: &operators::Scan) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
-        let (operand, axis) = (data.operands[0], data.int("axis") as usize);
+        let (operand, axis) = (data.operands[0], operator.axis);
         let (shape, element) = (cx.quantities(operand), cx.element(operand));
-        let flag = |name: &str| *data.attribute(name) == Attribute::Bool(true);
         Ok(Self {
             cx,
             operand,
             shape: [product(&shape[..axis]), shape[axis].clone(), product(&shape[axis + 1..])],
             element,
             lane: memory_lane(element)?,
-            reduction: Reduction::wrapping(data.word("reduction"), element)?,
-            exclusive: flag("exclusive"),
-            reverse: flag("reverse"),
+            reduction: Reduction::wrapping(operator.reduction, element)?,
+            exclusive: operator.exclusive,
+            reverse: operator.reverse,
         })
     }
 }

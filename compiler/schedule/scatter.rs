@@ -7,7 +7,7 @@ use super::reduction::{Reduction, wrapped};
 use super::slices::{Slice, Slices, copy_lanes, copy_row, raw_lane};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::fuse::viewed;
-use crate::ir::{Attribute, Inst, Value as Tensor};
+use crate::ir::{Inst, Value as Tensor, operators};
 use crate::kernel::{Buffer, BufferKind, CompareOp, KernelBuilder, Lane};
 
 /// See the module.
@@ -28,16 +28,16 @@ impl<'a> ScatterSchedule<'a> {
     ///
     /// # Errors
     /// For dynamic shapes, and types that nothing is computed with.
-    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+    pub fn new(cx: Context<'a>, root: Inst, operator: &operators::Scatter) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let [target, indices, updates] = data.operands[..] else { return Err(Unsupported::new("a scatter of other operands")) };
         let element = cx.element(target);
-        let (lane, reduction) = match data.word("combination") {
-            "set" => (raw_lane(element)?, None),
-            word => (memory_lane(element)?, Some(Reduction::wrapping(word, element)?)),
+        let (lane, reduction) = match operator.combination.reduction() {
+            None => (raw_lane(element)?, None),
+            Some(reduction) => (memory_lane(element)?, Some(Reduction::wrapping(reduction, element)?)),
         };
-        let skips_negative = *data.attribute("skips_negative") == Attribute::Bool(true);
-        let slices = Slices::new(&cx, data)?;
+        let skips_negative = operator.skips_negative;
+        let slices = Slices::new(&cx, data, operator.axis, operator.batch)?;
         if product(&cx.quantities(updates)) != slices.listed() {
             return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
         }

@@ -73,13 +73,12 @@ pub struct Slice {
 }
 
 impl Slices {
-    /// The slices of an instruction's operand 0 that its operand 1 names.
+    /// The slices of an instruction's operand 0 that its operand 1 names along an axis behind `batch` common dimensions.
     ///
     /// # Errors
     /// For dynamic shapes.
-    pub fn new(cx: &Context<'_>, data: &InstData) -> Result<Self, Unsupported> {
+    pub fn new(cx: &Context<'_>, data: &InstData, axis: usize, batch: usize) -> Result<Self, Unsupported> {
         let (shape, indices) = (cx.quantities(data.operands[0]), cx.quantities(data.operands[1]));
-        let (axis, batch) = (data.int("axis") as usize, data.int("batch") as usize);
         if product(&indices[..batch]) != product(&shape[..batch]) {
             return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
         }

@@ -11,7 +11,7 @@ use super::phases::Phase;
 use super::quantity::Number;
 use super::weights::Weights;
 use super::{Argument, Context, Requirements, Unsupported};
-use crate::ir::infer::MAX_ELEMENTS;
+use crate::ir::operators::MAX_ELEMENTS;
 use crate::ir::{ElementType, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::machine::Machine;

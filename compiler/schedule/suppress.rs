@@ -3,7 +3,7 @@
 
 use super::iota::lane_numbers;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
-use crate::ir::{Inst, Value as Tensor};
+use crate::ir::{Inst, Value as Tensor, operators};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value, mathematics};
 
 /// Columns of the scratch memory: lower y and x, higher y and x, area, and the scores that are left, −∞ for a box that is out.
@@ -46,12 +46,12 @@ impl<'a> SuppressSchedule<'a> {
     ///
     /// # Errors
     /// For dynamic shapes.
-    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+    pub fn new(cx: Context<'a>, root: Inst, operator: &operators::NonMaxSuppression) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let [rows, boxes] = cx.shape(data.operands[1])?[..] else { return Err(Unsupported::new("scores without rows")) };
         let lanes = cx.machine.lanes(4);
         let padded = boxes.next_multiple_of(lanes.into());
-        Ok(Self { cx, operands: data.operands.clone(), rows, boxes, padded, count: data.int("count") as u64, lanes })
+        Ok(Self { cx, operands: data.operands.clone(), rows, boxes, padded, count: operator.count as u64, lanes })
     }
 
     fn column(&self, column: u64) -> i64 {

@@ -5,7 +5,7 @@ use super::expression::memory_lane;
 use super::quantity::{Cells, Number, Quantity, product};
 use super::slices::any;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
-use crate::ir::{ElementType, Inst, Value as Tensor};
+use crate::ir::{ElementType, Inst, Order, Value as Tensor, operators};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 use crate::program::E_INDEX;
 
@@ -26,7 +26,7 @@ impl<'a> TopKSchedule<'a> {
     ///
     /// # Errors
     /// For elements without arithmetic.
-    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+    pub fn new(cx: Context<'a>, root: Inst, operator: &operators::TopK) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let operand = data.operands[0];
         let (shape, element) = (cx.quantities(operand), cx.element(operand));
@@ -36,10 +36,10 @@ impl<'a> TopKSchedule<'a> {
             operand,
             rows: product(outer),
             extent: extent.clone(),
-            count: Quantity::of(cx.function.resolved(data.extents("count")[0])),
+            count: Quantity::of(cx.function.resolved(operator.count)),
             element,
             lane: memory_lane(element)?,
-            largest: data.word("order") == "largest",
+            largest: operator.order == Order::Largest,
         })
     }
 

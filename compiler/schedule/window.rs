@@ -5,7 +5,7 @@ use super::map::{lanes_for, row};
 use super::operands::{ElementWise, Hoisted, Place};
 use super::reduction::Reduction;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
-use crate::ir::{Inst, Value as Tensor};
+use crate::ir::{Inst, Value as Tensor, operators};
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
 
 /// See the module.
@@ -29,7 +29,7 @@ impl<'a> WindowSchedule<'a> {
     ///
     /// # Errors
     /// For shapes and types without lowering.
-    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+    pub fn new(cx: Context<'a>, root: Inst, operator: &operators::Window) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let operand = data.operands[0];
         let (shape, output) = (cx.largest_shape(operand)?, cx.largest_shape(data.results[0])?);
@@ -39,17 +39,17 @@ impl<'a> WindowSchedule<'a> {
         }
         let pair = |list: &[u64], one: u64| if spatial == 2 { [list[0], list[1]] } else { [one, list[0]] };
         let numbers = |list: &[i64], one: u64| pair(&list.iter().map(|&n| n as u64).collect::<Vec<_>>(), one);
-        let geometry = data.geometry();
-        let sizes = Sizes::of(&cx, data)?;
+        let geometry = &operator.geometry;
+        let sizes = Sizes::of(&cx, data, geometry)?;
         let padded = sizes.is_some() || geometry.padding_low.iter().chain(&geometry.padding_high).any(|&n| n != 0);
         ElementWise::reader(cx, operand)?;
         ElementWise::new(cx, None)?;
         Ok(Self {
             cx,
             operand,
-            reduction: Reduction::new(data.word("reduction"), cx.element(operand))?,
+            reduction: Reduction::new(operator.reduction, cx.element(operand))?,
             sizes: sizes.unwrap_or_else(|| Sizes::known(shape[0], pair(&shape[1..], 1), pair(&output[1..], 1))),
-            size: numbers(data.ints("size"), 1),
+            size: numbers(&operator.size, 1),
             strides: numbers(&geometry.strides, 1),
             dilation: numbers(&geometry.dilation, 1),
             low: numbers(&geometry.padding_low, 0),

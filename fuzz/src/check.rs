@@ -6,7 +6,7 @@ use modelc::emit::{self, ModelInfo, ObjectOptions};
 use modelc::frontend::{self, LoadOptions};
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::text::{Constants, parse_module, print_module};
-use modelc::ir::{Module, Tensor, verify};
+use modelc::ir::{Module, Operation, Tensor, verify};
 use modelc::lower::{Options, PlanSource};
 use modelc::machine::{MACHINES, Machine};
 use modelc::plan::Effort;
@@ -118,6 +118,9 @@ fn too_large(module: &Module) -> bool {
     module.functions.values().any(|function| {
         let mut tensors = function.values.values().filter_map(|value| value.ty.as_tensor());
         tensors.any(|ty| function.bound_bytes(ty).is_none_or(|bytes| bytes > 1 << 16))
-            || function.insts.values().any(|data| data.op.row().name == "window" && data.ints("size").iter().any(|&n| n > 1 << 8))
+            || function
+                .insts
+                .values()
+                .any(|data| matches!(&data.operation, Operation::Window(window) if window.size.iter().any(|&n| n > 1 << 8)))
     })
 }

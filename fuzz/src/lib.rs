@@ -2,7 +2,7 @@
 
 pub mod check;
 
-use modelc::ir::op::OPS;
+use modelc::ir::OPS;
 use modelc::ir::random;
 use modelc::ir::text::{Constants, print_module};
 use modelc_damage::{FlatBuffer, damage_text};

@@ -2,7 +2,7 @@
 
 use super::{Random, narrowed};
 use modelc::ir::builder::FunctionBuilder;
-use modelc::ir::{ElementType, ExpressionBuilder, Extent, Method, Module, Port, Scalar, Tensor, TensorType, Type, Value};
+use modelc::ir::{ElementType, ExpressionBuilder, Extent, Method, Module, Port, Reduction, Scalar, Tensor, TensorType, Type, Value};
 
 /// A product of matrices in a batch, up to six operators on its result, and another product, all of bytes; and inputs for it.
 pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
@@ -88,10 +88,10 @@ impl Attention<'_> {
                 narrowed(&mut self.builder, &[value, mask])
             }
             2 => {
-                let kind = ["max", "min", "sum"][self.random.below(3) as usize];
+                let kind = [Reduction::Max, Reduction::Min, Reduction::Sum][self.random.below(3) as usize];
                 // Bytes are summed in 32 bits.
-                let terms = if kind == "sum" { self.widened(value) } else { value };
-                let reduced = self.builder.reduce(terms, kind, vec![last as i64]).expect("there is a last dimension");
+                let terms = if kind == Reduction::Sum { self.widened(value) } else { value };
+                let reduced = self.builder.reduce(terms, kind, vec![last]).expect("there is a last dimension");
                 narrowed(&mut self.builder, &[value, reduced])
             }
             3 => {
@@ -101,7 +101,7 @@ impl Attention<'_> {
                 self.builder.reshape(value, other.iter().map(|&n| Extent::Static(n)).collect()).expect("as many elements")
             }
             4 => {
-                let mut permutation: Vec<i64> = (0..shape.len() as i64).collect();
+                let mut permutation: Vec<usize> = (0..shape.len()).collect();
                 permutation.swap(last - 1, last);
                 self.builder.transpose(value, permutation).expect("a permutation")
             }

@@ -2,7 +2,7 @@
 
 use super::{Random, filter, narrowed, pointwise};
 use modelc::ir::builder::FunctionBuilder;
-use modelc::ir::{ElementType, ExpressionBuilder, Method, Module, Port, Scalar, ScalarOp, Tensor, TensorType, Type, Value};
+use modelc::ir::{ElementType, ExpressionBuilder, Method, Module, Port, Reduction, Scalar, ScalarOp, Tensor, TensorType, Type, Value};
 
 /// A graph of up to twelve operators on an image of bytes or of floats, with up to four results, and an image.
 pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
@@ -91,8 +91,8 @@ impl Graph<'_> {
 
     /// The last dimension reduced; sums of bytes are taken in 32 bits.
     fn reduced(&mut self, operand: Value) -> Value {
-        let kind = ["max", "min", "sum"][self.random.below(3) as usize];
-        if self.is_float || kind != "sum" {
+        let kind = [Reduction::Max, Reduction::Min, Reduction::Sum][self.random.below(3) as usize];
+        if self.is_float || kind != Reduction::Sum {
             return self.builder.reduce(operand, kind, vec![3]).expect("images have channels");
         }
         let mut e = ExpressionBuilder::new(&[ElementType::I8]);

@@ -4,8 +4,8 @@ pub mod batches;
 pub mod graphs;
 pub mod picked;
 
-use modelc::ir::builder::{FunctionBuilder, WindowGeometry};
-use modelc::ir::{ElementType, ExpressionBuilder, Method, Module, Port, Scalar, ScalarOp, Tensor, TensorType, Type, Value};
+use modelc::ir::{ElementType, ExpressionBuilder, Method, Module, Port, Reduction, Scalar, ScalarOp, Tensor, TensorType, Type, Value};
+use modelc::ir::{FunctionBuilder, WindowGeometry};
 
 /// SplitMix64, as everywhere where a test needs numbers that look random and are the same everywhere.
 struct Random(u64);
@@ -61,7 +61,7 @@ fn next(builder: &mut FunctionBuilder<'_>, random: &mut Random, value: Value, ki
         4 => {
             let size = 1 + random.below(3) as i64;
             let (geometry, size) = (geometry(random, size), vec![size, 1]);
-            builder.window(value, ["max", "min"][random.below(2) as usize], size, geometry).ok()
+            builder.window(value, [Reduction::Max, Reduction::Min][random.below(2) as usize], size, geometry).ok()
         }
         5 => {
             let border = [0, random.below(3) as i64, random.below(2) as i64, 0];

@@ -2,7 +2,7 @@
 
 use super::{Random, narrowed};
 use modelc::ir::builder::FunctionBuilder;
-use modelc::ir::{Attribute, ElementType, Method, Module, Op, Port, Tensor, TensorType, Type, Value};
+use modelc::ir::{ElementType, Method, Module, Port, Reduction, Tensor, TensorType, Type, Value};
 
 /// Up to four tensors picked from one or two images of bytes, blended, and used once more; and the images.
 pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
@@ -36,7 +36,9 @@ pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
     let mut results = vec![blend];
     match random.below(4) {
         0 => results.push(blended[0]),
-        1 => results = vec![builder.reduce(blend, "max", vec![random.below(rank as u64) as i64]).expect("one of its dimensions")],
+        1 => {
+            results = vec![builder.reduce(blend, Reduction::Max, vec![random.below(rank as u64) as usize]).expect("one of its dimensions")]
+        }
         2 => results = vec![narrowed(&mut builder, &[blend, blended[0]])],
         _ => {}
     }
@@ -67,8 +69,7 @@ fn picked(builder: &mut FunctionBuilder<'_>, random: &mut Random, image: Value, 
         let (element, size) = if random.below(2) == 0 { (ElementType::I32, 4) } else { (ElementType::I64, 8) };
         let bytes = (0..extent).flat_map(|_| random.below(own).to_le_bytes()[..size].to_vec()).collect();
         let positions = builder.literal(TensorType::of(element, &[extent]), bytes).expect("a literal fits its own type");
-        let attributes = vec![Attribute::Int(axis as i64), Attribute::Int(0)];
-        value = builder.inst(Op::Gather, &[value, positions], attributes).expect("positions along a dimension")[0];
+        value = builder.gather(value, positions, axis, 0).expect("positions along a dimension");
     }
     value
 }

@@ -9,4 +9,4 @@ func @main(v0: f32[2]) {
   return v1
 }
 ;! ---
-verify error: @main: inst0: attribute expression: n1: clz from [F32] to f32 is not defined
+verify error: @main: inst0: expression: n1: clz from [F32] to f32 is not defined

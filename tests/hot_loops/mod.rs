@@ -1,7 +1,7 @@
 //! The innermost loops of schedules, as instructions of machines with long vectors: sums stay in their registers from round to round.
 
 use modelc::codegen::listing::{Listing, listing};
-use modelc::ir::builder::WindowGeometry;
+use modelc::ir::WindowGeometry;
 use modelc::ir::{ElementType, ExpressionBuilder, FunctionBuilder, Method, Module, Port, ScalarOp, TensorType, Type, Value};
 use modelc::lower::{self, PlanSource};
 use modelc::machine::machine;

@@ -8,7 +8,7 @@ use super::graph;
 use super::memory::{Area, ByteRange, Content, Piece};
 use super::registers::{Environment, Handle, Number, Place, Register};
 use super::translate::{Scope, Translator};
-use crate::ir::{Attribute, Definition, ElementType, Func, Function, Op, Placement, Type, Value, ValueData};
+use crate::ir::{Definition, ElementType, Func, Function, Placement, Type, Value, ValueData};
 
 /// How deep branches may nest.
 const MAX_DEPTH: usize = 32;
@@ -177,9 +177,9 @@ impl Translator<'_, '_> {
             }
         }
         let types: Vec<Type> = captured.iter().map(|&value| self.graph.builder.function.values[value].ty.clone()).collect();
-        let functions = ways.map(|way| self.finish(way, &captured, &types));
+        let [then, otherwise] = ways.map(|way| self.finish(way, &captured, &types));
         let operands: Vec<Value> = std::iter::once(condition).chain(captured).collect();
-        Ok(self.graph.builder.inst(Op::If, &operands, functions.map(Attribute::Function).to_vec())?)
+        Ok(self.graph.builder.if_else(&operands, then, otherwise)?)
     }
 
     /// Gives a way the common parameters and adds it to the module.

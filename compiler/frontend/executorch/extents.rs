@@ -15,9 +15,8 @@
 use super::fault::Fault;
 use super::registers::Measured;
 use super::translate::Translator;
-use crate::ir::{Extent, Function, Interval, Op, Value};
+use crate::ir::{Extent, Function, IndexOperation, Interval, Op, Value};
 use crate::operators::Error;
-use crate::operators::graph::Operation;
 use crate::operators::graph::integers::{number, operation_of};
 use std::collections::HashSet;
 
@@ -166,19 +165,19 @@ impl Translator<'_, '_> {
 fn undone(function: &Function, index: Value, n: i64) -> Option<(Value, i64)> {
     let (operation, [a, b]) = operation_of(function, index)?;
     match (operation, number(function, a), number(function, b)) {
-        (Operation::Add, None, Some(c)) => Some((a, n.checked_sub(c)?)),
-        (Operation::Add, Some(c), None) => Some((b, n.checked_sub(c)?)),
-        (Operation::Subtract, None, Some(c)) => Some((a, n.checked_add(c)?)),
-        (Operation::Multiply, None, Some(c)) if c > 0 && n % c == 0 => Some((a, n / c)),
-        (Operation::Multiply, Some(c), None) if c > 0 && n % c == 0 => Some((b, n / c)),
-        (Operation::Maximum, None, Some(c)) if n > c => Some((a, n)),
+        (IndexOperation::Add, None, Some(c)) => Some((a, n.checked_sub(c)?)),
+        (IndexOperation::Add, Some(c), None) => Some((b, n.checked_sub(c)?)),
+        (IndexOperation::Subtract, None, Some(c)) => Some((a, n.checked_add(c)?)),
+        (IndexOperation::Multiply, None, Some(c)) if c > 0 && n % c == 0 => Some((a, n / c)),
+        (IndexOperation::Multiply, Some(c), None) if c > 0 && n % c == 0 => Some((b, n / c)),
+        (IndexOperation::Maximum, None, Some(c)) if n > c => Some((a, n)),
         _ => None,
     }
 }
 
 /// The extents of inputs that an index is computed from, if it is at its largest only when all of them are.
 fn grows_with(function: &Function, index: Value) -> Option<Vec<Value>> {
-    use Operation::{Add, CeilingDivide, FloorDivide, Maximum, Minimum, Modulo, Multiply, Subtract};
+    use IndexOperation::{Add, CeilingDivide, FloorDivide, Maximum, Minimum, Multiply, Remainder, Subtract};
     let (mut open, mut seen, mut inputs) = (vec![index], HashSet::new(), Vec::new());
     while let Some(index) = open.pop() {
         let index = function.index_root(index);
@@ -187,14 +186,14 @@ fn grows_with(function: &Function, index: Value) -> Option<Vec<Value>> {
         }
         let Some((operation, [a, b])) = operation_of(function, index) else {
             // What a tensor holds is no extent.
-            let is_extent = function.defining_inst(index).is_some_and(|inst| function.insts[inst].op == Op::ExtentOf);
+            let is_extent = function.defining_inst(index).is_some_and(|inst| function.insts[inst].op() == Op::ExtentOf);
             inputs.push(is_extent.then_some(index)?);
             continue;
         };
         match operation {
             Add | Multiply | Minimum => {}
             Subtract | FloorDivide | CeilingDivide | Maximum if number(function, b).is_some() => {}
-            Subtract | FloorDivide | CeilingDivide | Maximum | Modulo => return None,
+            Subtract | FloorDivide | CeilingDivide | Maximum | Remainder => return None,
         }
         open.extend([a, b]);
     }

@@ -73,7 +73,7 @@ impl From<Error> for Fault {
 
 impl From<TypeError> for Fault {
     fn from(error: TypeError) -> Self {
-        Self::invalid(format!("operands do not fit each other: {}", error.message))
+        Self::invalid(format!("operands do not fit each other: {}", error.misfit))
     }
 }
 

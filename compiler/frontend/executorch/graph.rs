@@ -12,7 +12,7 @@ pub fn sweep(function: &mut Function) -> HashSet<Value> {
     let mut kept = Vec::with_capacity(function.body.len());
     for &inst in function.body.iter().rev() {
         let data = &function.insts[inst];
-        let acts = matches!(data.op, Op::StoreState | Op::IndexLoad | Op::While);
+        let acts = matches!(data.op(), Op::StoreState | Op::IndexLoad | Op::While);
         if acts || data.results.iter().any(|result| live.contains(result)) {
             live.extend(function.uses(inst));
             live.extend(&data.results);

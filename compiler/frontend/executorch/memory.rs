@@ -247,7 +247,7 @@ mod tests {
     }
 
     fn ops(g: &Graph<'_>) -> Vec<Op> {
-        g.function().body.iter().map(|&inst| g.function().insts[inst].op).collect()
+        g.function().body.iter().map(|&inst| g.function().insts[inst].op()).collect()
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::registers::{Handle, Place, Register};
 use super::shared::{Shared, add_row_major};
 use super::translate::Translator;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Attribute, Constant, ImportedMethodPlan, Method, Module, Op, Placement, Port, State, StateData, TensorType, Type, Value};
+use crate::ir::{Constant, ImportedMethodPlan, Method, Module, Placement, Port, State, StateData, TensorType, Type, Value};
 use std::rc::Rc;
 
 /// A method and the plan that came with it.
@@ -155,7 +155,7 @@ fn load_state(t: &mut Translator<'_, '_>, register: usize, effect: Value) -> Res
     let name = t.shared.function_name(&format!("{}.{}", t.plan.name, meta.name.clone().unwrap_or_else(|| format!("state{register}"))));
     let ty = TensorType::of(meta.form.element, &meta.form.shape);
     let state = t.graph.builder.module.states.push(StateData { name, ty, initial });
-    let results = t.graph.builder.inst(Op::LoadState, &[effect], vec![Attribute::State(state)])?;
+    let results = t.graph.builder.load_state(effect, state)?;
     let loaded = Rc::new(Definition { depth: 0, value: results[1], form: meta.form.on_extents(), bytes: meta.form.bytes() });
     t.environment.memory.write(range, Content::Defined(loaded.clone()));
     Ok((Variable { register, form: meta.form.clone(), range, state, loaded }, results[0]))
@@ -183,5 +183,5 @@ fn store_state(t: &mut Translator<'_, '_>, variable: &Variable, effect: Value) -
         Fault::Reported(_) => Fault::unsupported("memory that outlives the call is overwritten by something else"),
         other => other,
     })?;
-    Ok(t.graph.builder.inst(Op::StoreState, &[effect, value], vec![Attribute::State(variable.state)])?[0])
+    Ok(t.graph.builder.store_state(effect, value, variable.state)?)
 }

@@ -2,7 +2,7 @@
 
 use super::reader::File;
 use crate::diagnostic::{Diagnostic, Kind};
-use crate::ir::infer::MAX_RANK;
+use crate::ir::operators::MAX_RANK;
 use crate::ir::{ElementType, Extent, Layout};
 use crate::operators::extents;
 use crate::schema::{program as schema, scalar_type::ScalarType};

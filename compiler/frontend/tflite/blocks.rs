@@ -107,8 +107,8 @@ pub(super) fn space_to_batch(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     apart.push(channels);
     result.push(channels);
-    let count = blocks.len() as i64;
-    let mut order: Vec<i64> = (0..count).map(|d| 2 * d + 2).collect();
+    let count = blocks.len();
+    let mut order: Vec<usize> = (0..count).map(|d| 2 * d + 2).collect();
     order.push(0);
     order.extend((0..count).map(|d| 2 * d + 1));
     order.push(2 * count + 1);
@@ -146,7 +146,7 @@ pub(super) fn batch_to_space(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         list.push(channels);
     }
     starts.push(Extent::Static(0));
-    let count = blocks.len() as i64;
+    let count = blocks.len();
     let mut order = vec![count];
     order.extend((0..count).flat_map(|d| [count + 1 + d, d]));
     order.push(2 * count + 1);

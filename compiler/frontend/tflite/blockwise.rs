@@ -4,7 +4,7 @@
 use super::hybrid::{self, asymmetric_rows};
 use super::operator::{Operand, Operator, invalid};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{ElementType, Extent, Value, WindowGeometry};
+use crate::ir::{ElementType, Extent, Reduction, Value, WindowGeometry};
 use crate::operators::terms::Terms;
 use ElementType::{F16, F32, I4, I32};
 
@@ -53,7 +53,7 @@ pub(super) fn products(operator: &mut Operator<'_, '_, '_>, rows: Value, filter:
     let (sum, scale) = (terms.input_as(0, F32), terms.input(1));
     let scaled = terms.mul(sum, scale)?;
     let scaled = operator.map(&[sums, scales], terms.finish(scaled))?;
-    let total = operator.builder().reduce(scaled, "sum", vec![1])?;
+    let total = operator.builder().reduce(scaled, Reduction::Sum, vec![1])?;
     let total = operator.reshape_to(total, &[count, units_extent])?;
     let Some(offsets) = quantized.offsets else { return Ok(total) };
     let excess = operator.constant_f32(&[units], &weight_sums)?;

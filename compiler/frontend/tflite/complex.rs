@@ -3,13 +3,13 @@
 use super::arithmetic::Binary;
 use super::operator::{Lowered, Operand, Operator, extents, invalid};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Attribute, ElementType, Extent, Node, Op, Scalar, ScalarOp, Value};
+use crate::ir::{ElementType, Extent, Node, Scalar, ScalarOp, Value};
 use crate::operators::terms::{Term, Terms};
 use ElementType::{C64, C128, F32, F64};
 
 /// The same bytes as elements of another type.
 pub(super) fn bitcast(operator: &mut Operator<'_, '_, '_>, value: Value, element: ElementType) -> Result<Value, Diagnostic> {
-    operator.inst(Op::Bitcast, &[value], vec![Attribute::Element(element)])
+    Ok(operator.builder().bitcast(value, element)?)
 }
 
 /// Real parts (0) or imaginary parts (1) of complex numbers.
@@ -151,12 +151,12 @@ pub(super) fn real_fourier(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         high.extend(missing);
         value = operator.builder().pad(value, vec![0; rank], high, Scalar::f32(0.0))?;
     }
-    value = operator.inst(Op::RealFourier, &[value], vec![])?;
+    value = operator.builder().real_fourier(value)?;
     if lengths[0] > 1 {
-        let mut swapped: Vec<i64> = (0..=rank as i64).collect();
+        let mut swapped: Vec<usize> = (0..=rank).collect();
         swapped.swap(rank - 2, rank - 1);
         value = operator.builder().transpose(value, swapped.clone())?;
-        value = operator.inst(Op::Fourier, &[value], vec![])?;
+        value = operator.builder().fourier(value)?;
         value = operator.builder().transpose(value, swapped)?;
     }
     let value = bitcast(operator, value, C64)?;

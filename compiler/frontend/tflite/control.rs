@@ -5,7 +5,7 @@ use super::convolution::missing_options;
 use super::operator::{Lowered, Operator, invalid, unsupported};
 use super::subgraph::Slot;
 use crate::diagnostic::{Diagnostic, Kind};
-use crate::ir::{Attribute, ElementType, Module, Op, Type, Value};
+use crate::ir::{ElementType, Module, Op, Type, Value};
 
 /// Rounds of a loop that are written out where it cannot stay one.
 const MAX_ROUNDS: usize = 1024;
@@ -72,8 +72,7 @@ pub(super) fn if_else(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             branch.take_effect(lowering.graph.builder.module, true);
         }
     }
-    let attributes = vec![Attribute::Function(then.function), Attribute::Function(otherwise.function)];
-    let results = lowering.graph.builder.inst(Op::If, &values, attributes)?;
+    let results = lowering.graph.builder.if_else(&values, then.function, otherwise.function)?;
     let slots = finish(operator, &then.outputs, &results, then.has_effect);
     operator.bind_slots(&slots)
 }
@@ -198,15 +197,17 @@ fn as_loop(operator: &mut Operator<'_, '_, '_>, condition: usize, body: usize, o
         values.push(lowering.effect()?);
         let module = &mut *lowering.graph.builder.module;
         let function = &module.functions[condition.function];
-        if function.body.iter().any(|&inst| matches!(function.insts[inst].op, Op::StoreState | Op::If | Op::While) && condition.has_effect)
+        if function
+            .body
+            .iter()
+            .any(|&inst| matches!(function.insts[inst].op(), Op::StoreState | Op::If | Op::While) && condition.has_effect)
         {
             return Err(unsupported("a loop's condition that may write variables is not supported"));
         }
         condition.take_effect(module, false);
         body.take_effect(module, true);
     }
-    let attributes = vec![Attribute::Function(condition.function), Attribute::Function(body.function)];
-    let results = lowering.graph.builder.inst(Op::While, &values, attributes)?;
+    let results = lowering.graph.builder.while_loop(&values, condition.function, body.function)?;
     if body.has_effect {
         lowering.effect = results.last().copied();
     }

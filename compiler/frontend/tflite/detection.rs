@@ -5,7 +5,7 @@ use super::flexbuffer::Options;
 use super::indexing::positions;
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Attribute, Comparison, ElementType, Extent, Op, Scalar, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, Extent, Order, Reduction, Scalar, ScalarOp, Value};
 use crate::operators::terms::Terms;
 use ElementType::{F32, F64, I32, U8};
 
@@ -111,21 +111,18 @@ fn suppressed(
     [boxes, scores]: [Value; 2],
     count: u64,
 ) -> Result<[Value; 3], Diagnostic> {
-    let thresholds = [settings.overlap_threshold.next_up(), settings.score_threshold.next_down(), 0.0];
-    let mut operands = vec![boxes, scores];
-    for threshold in thresholds {
-        operands.push(operator.constant_f32(&[], &[threshold])?);
-    }
-    let results = operator.builder().inst(Op::NonMaxSuppression, &operands, vec![Attribute::Int(count as i64)])?;
-    Ok([results[0], results[1], results[2]])
+    let (overlap, score) = (settings.overlap_threshold.next_up(), settings.score_threshold.next_down());
+    let mut number = |threshold: f32| operator.constant_f32(&[], &[threshold]);
+    let operands = [boxes, scores, number(overlap)?, number(score)?, number(0.0)?];
+    Ok(operator.builder().non_max_suppression(operands, count as i64)?)
 }
 
 fn top_k(operator: &mut Operator<'_, '_, '_>, values: Value, count: u64) -> Result<[Value; 2], Diagnostic> {
-    Ok(operator.builder().top_k(values, "largest", Extent::Static(count))?)
+    Ok(operator.builder().top_k(values, Order::Largest, Extent::Static(count))?)
 }
 
 fn rows_of(operator: &mut Operator<'_, '_, '_>, table: Value, numbers: Value) -> Result<Value, Diagnostic> {
-    operator.inst(Op::Gather, &[table, numbers], vec![Attribute::Int(0), Attribute::Int(0)])
+    Ok(operator.builder().gather(table, numbers, 0, 0)?)
 }
 
 /// Numbers, another one in the slots of dimension `axis` from the count on; as binary32.
@@ -203,7 +200,7 @@ fn across_classes(
     let corners = rows_of(operator, corners, chosen)?;
     let corners = up_to(operator, corners, 0, count, 0.0)?;
     let corners = operator.reshape(corners, &[slots, 1, 4])?;
-    let corners = operator.inst(Op::Broadcast, &[corners], vec![Attribute::Extents(extents(&[slots, kept, 4]))])?;
+    let corners = operator.builder().broadcast(corners, extents(&[slots, kept, 4]))?;
     let mut results = vec![corners];
     for value in [classes, best] {
         let value = rows_of(operator, value, chosen)?;
@@ -229,7 +226,7 @@ fn by_class(operator: &mut Operator<'_, '_, '_>, settings: &Settings, corners: V
     let (best, chosen) = (operator.reshape(best, &[all])?, operator.reshape(chosen, &[all])?);
     let kept = settings.detections.min(all);
     let [best, slots] = top_k(operator, best, kept)?;
-    let total = operator.builder().reduce(counts, "sum", vec![0])?;
+    let total = operator.builder().reduce(counts, Reduction::Sum, vec![0])?;
     let mut terms = Terms::new(&[I32]);
     let (total_term, most) = (terms.input(0), terms.i32(kept as i32));
     let count = terms.min(total_term, most)?;

@@ -7,7 +7,7 @@ use super::operator::{Operand, Operator, invalid, unsupported};
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::frontend::Bound;
-use crate::ir::{Attribute, ElementType, Extent, Interval, Op, Value};
+use crate::ir::{ElementType, Extent, Interval, Value};
 use crate::operators::graph::elements::Elements;
 pub(super) use crate::operators::graph::elements::ListItem;
 use crate::operators::{Error, Graph};
@@ -126,7 +126,7 @@ impl Operator<'_, '_, '_> {
         self.lowering.wish(operand.value);
         let flat = self.reshape(operand.value, &[operand.elements()])?;
         let one = self.lowering.graph.builder.slice(flat, vec![Extent::Static(position)], vec![Extent::Static(1)], vec![1])?;
-        let index = self.inst(Op::IndexLoad, &[one], vec![Attribute::Interval(Interval { low: least, high: bound })])?;
+        let index = self.builder().index_load(one, Interval { low: least, high: bound })?;
         Ok(ListItem::Index(index))
     }
 }

@@ -3,7 +3,7 @@
 use super::operator::{Lowered, Operator, invalid, unsupported};
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Attribute, ElementType, Op, TensorType, Type};
+use crate::ir::{ElementType, External, TensorType, Type};
 
 /// An operator that becomes a call of `symbol`.
 pub(super) fn external(operator: &mut Operator<'_, '_, '_>, symbol: &str) -> Lowered {
@@ -30,16 +30,16 @@ pub(super) fn external(operator: &mut Operator<'_, '_, '_>, symbol: &str) -> Low
     let builder = operator.builder();
     let mut constant = |element: ElementType, bytes: Vec<u8>| {
         let count = bytes.len() as u64 * 8 / u64::from(element.bits());
-        Attribute::Constant(builder.module.add_constant(TensorType::of(element, &[count]), bytes.into()))
+        builder.module.add_constant(TensorType::of(element, &[count]), bytes.into())
     };
-    let attributes = vec![
-        Attribute::Text(symbol.to_owned()),
-        constant(ElementType::U8, options),
-        constant(ElementType::F32, scales.iter().flat_map(|scale| scale.to_le_bytes()).collect()),
-        constant(ElementType::I32, zero_points.iter().flat_map(|point| point.to_le_bytes()).collect()),
-        Attribute::Types(results),
-    ];
-    for (index, value) in builder.inst(Op::External, &operands, attributes)?.into_iter().enumerate() {
+    let external = External {
+        symbol: symbol.to_owned(),
+        options: constant(ElementType::U8, options),
+        scales: constant(ElementType::F32, scales.iter().flat_map(|scale| scale.to_le_bytes()).collect()),
+        zero_points: constant(ElementType::I32, zero_points.iter().flat_map(|point| point.to_le_bytes()).collect()),
+        results,
+    };
+    for (index, value) in builder.external(&operands, external)?.into_iter().enumerate() {
         operator.bind(index, value)?;
     }
     Ok(())

@@ -7,7 +7,7 @@ use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported}
 use super::requantize::{IntegerOutput, Scaling, bias, filter_scales, float_output, integer_output};
 use super::{convolution, hybrid};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
+use crate::ir::{ElementType, Extent, Reduction, Scalar, Value};
 use crate::operators::terms::Terms;
 use crate::schema::tflite::{FullyConnectedOptionsWeightsFormat as WeightsFormat, TensorType as TypeCode};
 use ElementType::{F32, I4, I8, I16, I32, I64, U8};
@@ -83,7 +83,7 @@ fn without_depth(operator: &mut Operator<'_, '_, '_>, input: &Operand, units: u6
     let mut shape = if keep { outer.to_vec() } else { vec![outer.iter().product()] };
     shape.push(units);
     let zero = operator.constant(output.element, &[], Scalar::int(output.element, 0).to_bytes())?;
-    let value = operator.inst(Op::Broadcast, &[zero], vec![Attribute::Extents(extents(&shape))])?;
+    let value = operator.builder().broadcast(zero, extents(&shape))?;
     operator.bind(0, value)
 }
 
@@ -201,7 +201,7 @@ impl FullyConnected {
         let depth = self.filter.shape[1] as usize;
         let Some(bytes) = operator.constant_bytes(&self.filter) else {
             let wide = super::pooling::widen(operator, self.filter.value, I32)?;
-            let sums = operator.builder().reduce(wide, "sum", vec![1])?;
+            let sums = operator.builder().reduce(wide, Reduction::Sum, vec![1])?;
             return operator.reshape(sums, &[self.units]);
         };
         let weights = hybrid::weights(self.filter.element(), bytes);

@@ -5,7 +5,7 @@ use super::operator::{Operand, Operator, unsupported};
 use super::requantize::filter_scales;
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Attribute, Comparison, ElementType, FunctionBuilder, Node, Op, Scalar, ScalarOp, TensorType, Value};
+use crate::ir::{Comparison, ElementType, FunctionBuilder, Node, Reduction, Scalar, ScalarOp, TensorType, Value};
 use crate::operators::terms::{Term, Terms};
 use ElementType::{F32, F64, I4, I8, I16, I32, U8};
 use std::rc::Rc;
@@ -21,12 +21,12 @@ pub(super) struct Rows {
 }
 
 /// Quantizes to −127..=127 with zero at 0: the scale is the largest magnitude over `axes` ÷ 127, and 1 for a row of zeros.
-pub(super) fn symmetric_rows(builder: &mut FunctionBuilder<'_>, input: Value, axes: &[i64]) -> Result<Rows, Diagnostic> {
+pub(super) fn symmetric_rows(builder: &mut FunctionBuilder<'_>, input: Value, axes: &[usize]) -> Result<Rows, Diagnostic> {
     let mut terms = Terms::new(&[F32]);
     let x = terms.input(0);
     let magnitude = terms.op(ScalarOp::Abs, &[x])?;
     let magnitudes = builder.map(&[input], terms.finish(magnitude))?;
-    let largest = builder.reduce(magnitudes, "max", axes.to_vec())?;
+    let largest = builder.reduce(magnitudes, Reduction::Max, axes.to_vec())?;
 
     let mut terms = Terms::new(&[F32]);
     let range = terms.input(0);
@@ -71,9 +71,9 @@ fn narrowed(terms: &mut Terms, x: Node, bounds: (i32, i32)) -> Term {
 
 /// Quantizes to −128..=127 so that the row's range and zero both fit; the zero point is the one of the two ends whose arithmetic
 /// errs less, in binary64.
-pub(super) fn asymmetric_rows(builder: &mut FunctionBuilder<'_>, input: Value, axes: &[i64]) -> Result<Rows, Diagnostic> {
-    let smallest = builder.reduce(input, "min", axes.to_vec())?;
-    let largest = builder.reduce(input, "max", axes.to_vec())?;
+pub(super) fn asymmetric_rows(builder: &mut FunctionBuilder<'_>, input: Value, axes: &[usize]) -> Result<Rows, Diagnostic> {
+    let smallest = builder.reduce(input, Reduction::Min, axes.to_vec())?;
+    let largest = builder.reduce(input, Reduction::Max, axes.to_vec())?;
     let mut terms = Terms::new(&[F32, F32]);
     let results = asymmetric_parameters(&mut terms)?;
     let parameters = builder.map_many(&[smallest, largest], terms.finish_many(results.to_vec()))?;
@@ -180,18 +180,18 @@ pub(super) fn matmul(
     scale: f32,
     asymmetric: bool,
 ) -> Result<Value, Diagnostic> {
-    let last = |operator: &Operator<'_, '_, '_>, value| operator.extents_of(value).len() as i64 - 1;
-    let axes = [last(operator, rows)];
+    let last = |operator: &Operator<'_, '_, '_>, value| operator.axis(-1, operator.extents_of(value).len());
+    let axes = [last(operator, rows)?];
     let quantized =
         if asymmetric { asymmetric_rows(operator.builder(), rows, &axes)? } else { symmetric_rows(operator.builder(), rows, &axes)? };
     let sums = operator.builder().matmul(quantized.integers, columns, (0, 0), I32)?;
     let mut operands = vec![sums, quantized.scales];
     if let Some(offsets) = quantized.offsets {
         let wide = super::pooling::widen(operator, columns, I32)?;
-        let axis = last(operator, columns);
-        let column_sums = operator.builder().reduce(wide, "sum", vec![axis])?;
+        let axis = last(operator, columns)?;
+        let column_sums = operator.builder().reduce(wide, Reduction::Sum, vec![axis])?;
         let mut shape = operator.extents_of(column_sums);
-        shape.swap(axis as usize - 1, axis as usize);
+        shape.swap(axis - 1, axis);
         operands.extend([offsets, operator.reshape_to(column_sums, &shape)?]);
     }
     let mut terms = Terms::new(&[I32, F32, I32, I32][..operands.len()]);
@@ -229,7 +229,7 @@ pub(super) fn signed_filter(operator: &mut Operator<'_, '_, '_>, filter: Operand
             let constant = module.add_constant(TensorType::of(I8, &filter.shape), data);
             operator.builder().constant(constant)?
         }
-        None => operator.inst(Op::Bitcast, &[filter.value], vec![Attribute::Element(I8)])?,
+        None => operator.builder().bitcast(filter.value, I8)?,
     };
     Ok(Operand { value, info, ..filter })
 }

@@ -3,15 +3,14 @@
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::ir::op::COMBINATIONS;
-use crate::ir::{Attribute, Comparison, ElementType, Extent, Op, Scalar, Value};
+use crate::ir::{Combination, Comparison, ElementType, Extent, Reduction, Scalar, Scatter, Value};
 use crate::operators::terms::Terms;
 use ElementType::{I4, I16, I32, I64};
 
 /// A tensor of one number everywhere.
 pub(super) fn filled(operator: &mut Operator<'_, '_, '_>, shape: &[u64], number: Scalar) -> Result<Value, Diagnostic> {
     let one = operator.constant(number.element(), &[], number.to_bytes())?;
-    operator.inst(Op::Broadcast, &[one], vec![Attribute::Extents(extents(shape))])
+    Ok(operator.builder().broadcast(one, extents(shape))?)
 }
 
 /// 0, 1, 2, … along an axis of a shape.
@@ -21,20 +20,18 @@ pub(super) fn positions(
     axis: usize,
     element: ElementType,
 ) -> Result<Value, Diagnostic> {
-    let attributes = vec![Attribute::Extents(extents(shape)), Attribute::Int(axis as i64), Attribute::Element(element)];
-    operator.inst(Op::Iota, &[], attributes)
+    Ok(operator.builder().iota(extents(shape), axis, element)?)
 }
 
 /// Slices of `target` along its first axis combined with those of `updates`.
 pub(super) fn scatter(
     operator: &mut Operator<'_, '_, '_>,
     [target, indices, updates]: [Value; 3],
-    combination: &str,
+    combination: Combination,
     skips_negative: bool,
 ) -> Result<Value, Diagnostic> {
-    let word = COMBINATIONS.iter().position(|w| *w == combination).unwrap_or(0) as u8;
-    let attributes = vec![Attribute::Int(0), Attribute::Int(0), Attribute::Word(word), Attribute::Bool(skips_negative)];
-    operator.inst(Op::Scatter, &[target, indices, updates], attributes)
+    let scatter = Scatter { axis: 0, batch: 0, combination, skips_negative };
+    Ok(operator.builder().scatter([target, indices, updates], scatter)?)
 }
 
 /// The product of extents that belong to one shape of the file.
@@ -81,7 +78,7 @@ fn flat_positions(operator: &mut Operator<'_, '_, '_>, indices: &Operand, dimens
     let (index, stride) = (terms.input_as(0, I64), terms.input(1));
     let part = terms.mul(index, stride)?;
     let parts = operator.map(&[value, strides], terms.finish(part))?;
-    let sums = operator.builder().reduce(parts, "sum", vec![1])?;
+    let sums = operator.builder().reduce(parts, Reduction::Sum, vec![1])?;
     operator.reshape_to(sums, &[count])
 }
 
@@ -106,7 +103,7 @@ pub(super) fn gather_nd(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (named, rest) = input.shape.split_at(count);
     let positions = flat_positions(operator, &indices, named)?;
     let rows = operator.reshape(input.value, &[product(named)?, product(rest)?])?;
-    let value = operator.inst(Op::Gather, &[rows, positions], vec![Attribute::Int(0), Attribute::Int(0)])?;
+    let value = operator.builder().gather(rows, positions, 0, 0)?;
     let shape = [&indices.extents[..indices.rank() - 1], &extents(rest)[..]].concat();
     let value = operator.reshape_to(value, &shape)?;
     operator.bind(0, value)
@@ -139,7 +136,7 @@ pub(super) fn scatter_nd(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let slices = [product(&indices.shape[..indices.rank() - 1])?, product(rest)?];
     let rows = filled(operator, &[product(named)?, slices[1]], Scalar::from_bits(element, 0))?;
     let updates = operator.reshape(updates.value, &slices)?;
-    let value = scatter(operator, [rows, positions, updates], "sum", false)?;
+    let value = scatter(operator, [rows, positions, updates], Combination::Sum, false)?;
     let value = operator.reshape(value, &shape)?;
     operator.bind(0, value)
 }
@@ -166,9 +163,9 @@ pub(super) fn sparse_to_dense(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     let positions = flat_positions(operator, &indices, &shape)?;
     let background = operator.reshape(default.value, &[1])?;
-    let background = operator.inst(Op::Broadcast, &[background], vec![Attribute::Extents(extents(&[product(&shape)?]))])?;
-    let updates = operator.inst(Op::Broadcast, &[values.value], vec![Attribute::Extents(extents(&indices.shape[..1]))])?;
-    let value = scatter(operator, [background, positions, updates], "set", false)?;
+    let background = operator.builder().broadcast(background, extents(&[product(&shape)?]))?;
+    let updates = operator.builder().broadcast(values.value, extents(&indices.shape[..1]))?;
+    let value = scatter(operator, [background, positions, updates], Combination::Set, false)?;
     let value = operator.reshape(value, &shape)?;
     operator.bind(0, value)
 }
@@ -194,7 +191,7 @@ pub(super) fn dynamic_update_slice(operator: &mut Operator<'_, '_, '_>) -> Lower
     let rows = operator.reshape(input.value, &[product(&input.shape[..named])?, row])?;
     let count = product(&update.shape[..named])?;
     let updates = operator.reshape(update.value, &[count, row])?;
-    let value = scatter(operator, [rows, positions, updates], "set", false)?;
+    let value = scatter(operator, [rows, positions, updates], Combination::Set, false)?;
     let value = operator.reshape(value, &input.shape)?;
     operator.bind(0, value)
 }
@@ -250,15 +247,15 @@ pub(super) fn reverse_sequence(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let order = reversed_order(operator, &lengths, count, extent)?;
     // Sequences stand in dimension 1 behind their number, as `gather` wants them.
     let rest = (0..input.rank()).filter(|&d| d != batch && d != sequence);
-    let permutation: Vec<i64> = [batch, sequence].into_iter().chain(rest).map(|d| d as i64).collect();
+    let permutation: Vec<usize> = [batch, sequence].into_iter().chain(rest).collect();
     let mut inverse = vec![0; permutation.len()];
-    permutation.iter().enumerate().for_each(|(i, &d)| inverse[d as usize] = i as i64);
-    let is_identity = permutation.iter().enumerate().all(|(i, &d)| i as i64 == d);
+    permutation.iter().enumerate().for_each(|(i, &d)| inverse[d] = i);
+    let is_identity = permutation.iter().enumerate().all(|(i, &d)| i == d);
     let mut value = input.value;
     if !is_identity {
         value = operator.builder().transpose(value, permutation)?;
     }
-    value = operator.inst(Op::Gather, &[value, order], vec![Attribute::Int(1), Attribute::Int(1)])?;
+    value = operator.builder().gather(value, order, 1, 1)?;
     if !is_identity {
         value = operator.builder().transpose(value, inverse)?;
     }

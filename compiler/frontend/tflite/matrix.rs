@@ -14,8 +14,8 @@ use ElementType::{F32, I8, I16, I32, I64, U8};
 
 /// The two innermost dimensions swapped.
 fn swapped(operator: &mut Operator<'_, '_, '_>, operand: &Operand) -> Result<Value, Diagnostic> {
-    let rank = operand.rank() as i64;
-    let mut order: Vec<i64> = (0..rank - 2).collect();
+    let rank = operand.rank();
+    let mut order: Vec<usize> = (0..rank - 2).collect();
     order.extend([rank - 1, rank - 2]);
     Ok(operator.builder().transpose(operand.value, order)?)
 }

@@ -5,13 +5,13 @@ use super::fixed;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use super::softmax::{DIFFERENCE_BITS, SUM_BITS, difference_factor, exponentials, look_up, scaled_difference, smallest_difference};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Comparison, ElementType, Extent, ScalarOp, Value, WindowGeometry};
+use crate::ir::{Comparison, ElementType, Extent, Reduction, ScalarOp, Value, WindowGeometry};
 use crate::operators::fixed_point::divide_by_power_of_two;
 use crate::operators::quantization::{Multiplier, integer_range};
 use crate::operators::terms::Terms;
 use ElementType::{F32, I8, I32, U8};
 
-fn rows(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, [ElementType; 2], Vec<i64>), Diagnostic> {
+fn rows(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, [ElementType; 2], Vec<usize>), Diagnostic> {
     operator.arity(1..=1, 1..=1)?;
     let (input, output) = (operator.any_input(0)?, operator.output(0)?);
     if input.rank() == 0 || input.shape.last() == Some(&0) {
@@ -19,7 +19,7 @@ fn rows(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, [ElementType; 2
             invalid(314, "the input must have a last dimension that is not empty").expected("rank 1 or more", format!("{:?}", input.shape))
         );
     }
-    let axis = vec![input.rank() as i64 - 1];
+    let axis = vec![operator.axis(-1, input.rank())?];
     let types = [input.element(), output.element];
     Ok((input, types, axis))
 }
@@ -35,12 +35,12 @@ pub(super) fn l2(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, value)
 }
 
-fn float_l2(operator: &mut Operator<'_, '_, '_>, input: &Operand, axis: Vec<i64>) -> Result<Value, Diagnostic> {
+fn float_l2(operator: &mut Operator<'_, '_, '_>, input: &Operand, axis: Vec<usize>) -> Result<Value, Diagnostic> {
     let mut terms = Terms::new(&[F32]);
     let x = terms.input(0);
     let square = terms.mul(x, x)?;
     let squares = operator.map(&[input.value], terms.finish(square))?;
-    let sums = operator.builder().reduce(squares, "sum", axis)?;
+    let sums = operator.builder().reduce(squares, Reduction::Sum, axis)?;
     let mut terms = Terms::new(&[F32, F32]);
     let (x, sum, least) = (terms.input(0), terms.input(1), terms.f32(1e-6));
     let length = terms.op(ScalarOp::Sqrt, &[sum])?;
@@ -50,7 +50,7 @@ fn float_l2(operator: &mut Operator<'_, '_, '_>, input: &Operand, axis: Vec<i64>
 }
 
 /// The output counts in 128ths; int8 multiplies by 128 in the shift, uint8 before it.
-fn integer_l2(operator: &mut Operator<'_, '_, '_>, input: &Operand, axis: Vec<i64>) -> Result<Value, Diagnostic> {
+fn integer_l2(operator: &mut Operator<'_, '_, '_>, input: &Operand, axis: Vec<usize>) -> Result<Value, Diagnostic> {
     let element = input.element();
     let zero_point = operator.affine(&input.info)?.zero_point;
     let mut terms = Terms::new(&[element]);
@@ -58,7 +58,7 @@ fn integer_l2(operator: &mut Operator<'_, '_, '_>, input: &Operand, axis: Vec<i6
     let x = terms.sub(x, zero)?;
     let square = terms.mul(x, x)?;
     let squares = operator.map(&[input.value], terms.finish(square))?;
-    let sums = operator.builder().reduce(squares, "sum", axis)?;
+    let sums = operator.builder().reduce(squares, Reduction::Sum, axis)?;
     let mut terms = Terms::new(&[I32]);
     let sum = terms.input(0);
     let (mantissa, shift) = fixed::inverse_root(&mut terms, sum)?;
@@ -92,14 +92,14 @@ pub(super) fn log_softmax(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, value)
 }
 
-fn float_log_softmax(operator: &mut Operator<'_, '_, '_>, input: &Operand, axis: Vec<i64>) -> Result<Value, Diagnostic> {
-    let largest = operator.builder().reduce(input.value, "max", axis.clone())?;
+fn float_log_softmax(operator: &mut Operator<'_, '_, '_>, input: &Operand, axis: Vec<usize>) -> Result<Value, Diagnostic> {
+    let largest = operator.builder().reduce(input.value, Reduction::Max, axis.clone())?;
     let mut terms = Terms::new(&[F32, F32]);
     let (x, top) = (terms.input(0), terms.input(1));
     let difference = terms.sub(x, top)?;
     let exponential = terms.softmax_power(difference)?;
     let exponentials = operator.map(&[input.value, largest], terms.finish(exponential))?;
-    let sums = operator.builder().reduce(exponentials, "sum", axis)?;
+    let sums = operator.builder().reduce(exponentials, Reduction::Sum, axis)?;
     let mut terms = Terms::new(&[F32, F32, F32]);
     let (x, top, sum) = (terms.input(0), terms.input(1), terms.input(2));
     let logarithm = terms.op(ScalarOp::Log, &[sum])?;
@@ -110,7 +110,7 @@ fn float_log_softmax(operator: &mut Operator<'_, '_, '_>, input: &Operand, axis:
 
 /// Results count in sixteenths down from the largest integer: differences from the row's maximum less the logarithm, with four integer
 /// bits. Differences that would leave the range with the logarithm give the smallest integer.
-fn integer_log_softmax(operator: &mut Operator<'_, '_, '_>, input: &Operand, axis: Vec<i64>) -> Result<Value, Diagnostic> {
+fn integer_log_softmax(operator: &mut Operator<'_, '_, '_>, input: &Operand, axis: Vec<usize>) -> Result<Value, Diagnostic> {
     const RESULT_BITS: i32 = 4;
     let element = input.element();
     let scale = operator.affine(&input.info)?.scale;
@@ -123,11 +123,11 @@ fn integer_log_softmax(operator: &mut Operator<'_, '_, '_>, input: &Operand, axi
     let scaled: Vec<i32> = (-255..=0).map(|difference| scaled_difference(difference, factor)).collect();
     let scaled = operator.table(I32, bytes(&scaled));
 
-    let largest = operator.builder().reduce(input.value, "max", axis.clone())?;
+    let largest = operator.builder().reduce(input.value, Reduction::Max, axis.clone())?;
     let mut terms = Terms::new(&[element, element]);
     let addend = look_up(&mut terms, addends)?;
     let addends = operator.map(&[input.value, largest], terms.finish(addend))?;
-    let sums = operator.builder().reduce(addends, "sum", axis)?;
+    let sums = operator.builder().reduce(addends, Reduction::Sum, axis)?;
 
     // The smallest difference that the row's logarithm leaves room for.
     let inverse = Multiplier::from_real(2f64.powi(31 - factor.shift) / f64::from(factor.mantissa)).ok_or_else(error)?;
@@ -189,7 +189,7 @@ pub(super) fn local_response(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if along.as_static().is_none() {
         (geometry.positions, geometry.shift) = (vec![along], vec![Extent::Static(0)]);
     }
-    let sums = operator.builder().window(squares, "sum", vec![radius + behind + 1], geometry)?;
+    let sums = operator.builder().window(squares, Reduction::Sum, vec![radius + behind + 1], geometry)?;
     let sums = operator.reshape_to(sums, &input.extents)?;
     let mut terms = Terms::new(&[F32, F32]);
     let (x, sum) = (terms.input(0), terms.input(1));

@@ -3,7 +3,7 @@
 use super::subgraph::{Lowering, Slot};
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, Kind};
-use crate::ir::{Attribute, Constant, ElementType, Expression, Extent, FunctionBuilder, Op, Scalar, Value};
+use crate::ir::{Constant, ElementType, Expression, Extent, FunctionBuilder, Scalar, Value};
 pub(super) use crate::operators::extents;
 use crate::operators::{Error, Graph};
 use crate::schema::tflite as schema;
@@ -220,11 +220,6 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
     /// Appends an element-wise expression.
     pub fn map(&mut self, operands: &[Value], expression: Expression) -> Result<Value, Diagnostic> {
         Ok(self.graph().map(operands, expression)?)
-    }
-
-    /// Appends any instruction with one result.
-    pub fn inst(&mut self, op: Op, operands: &[Value], attributes: Vec<Attribute>) -> Result<Value, Diagnostic> {
-        Ok(self.builder().inst(op, operands, attributes)?[0])
     }
 
     /// Appends a change of shape, unless it changes nothing.

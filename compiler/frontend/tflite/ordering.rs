@@ -3,7 +3,7 @@
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Attribute, Comparison, ElementType, Extent, Op, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, Extent, Order, Reduction, ScalarOp, Scan, Value};
 use crate::operators::terms::Terms;
 use ElementType::{Bool, C64, F32, F64, I4, I16, I32, I64};
 
@@ -40,8 +40,7 @@ pub(super) fn cumsum(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     let axis = one_number(operator, &axis, "axes")?;
     let axis = operator.axis(axis, input.rank())?;
-    let attributes = vec![Attribute::Word(0), Attribute::Int(axis as i64), Attribute::Bool(exclusive), Attribute::Bool(reverse)];
-    let value = operator.inst(Op::Scan, &[input.value], attributes)?;
+    let value = operator.builder().scan(input.value, Scan { reduction: Reduction::Sum, axis, exclusive, reverse })?;
     operator.bind(0, value)
 }
 
@@ -59,7 +58,7 @@ pub(super) fn top_k(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if fewest > most {
         return Err(invalid(311, "more elements are asked for than there are").expected(format!("at most {most}"), fewest.to_string()));
     }
-    let results = operator.builder().top_k(input.value, "largest", count)?;
+    let results = operator.builder().top_k(input.value, Order::Largest, count)?;
     let positions = match output.element {
         I16 => converted(operator, results[1], I16)?,
         _ => results[1],
@@ -98,7 +97,7 @@ pub(super) fn bucketize(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let reached = terms.op(ScalarOp::Not, &[below])?;
     let reached = terms.convert(reached, I32);
     let table = operator.map(&[column, list], terms.finish(reached))?;
-    let counts = operator.builder().reduce(table, "sum", vec![1])?;
+    let counts = operator.builder().reduce(table, Reduction::Sum, vec![1])?;
     let counts = operator.reshape(counts, &input.shape)?;
     operator.bind(0, counts)
 }
@@ -119,19 +118,18 @@ pub(super) fn non_max_suppression(operator: &mut Operator<'_, '_, '_>, is_soft: 
         return Err(invalid(311, "boxes and scores do not fit").expected("four numbers and one score for each box", found));
     }
     let rows = operator.reshape(scores.value, &[1, scores.shape[0]])?;
-    let mut operands = vec![boxes.value, rows];
+    // An overlap and a score; a sigma of 0 where there is none.
+    let mut thresholds = Vec::new();
     for index in 3..inputs {
         let number = operator.input(index)?;
         if number.element() != F32 || number.elements() != 1 {
             let found = format!("{}{:?}", number.element(), number.shape);
             return Err(invalid(311, "a threshold must be one number").about_tensor(&number.info.name).expected("f32[]", found));
         }
-        operands.push(operator.reshape(number.value, &[])?);
+        thresholds.push(operator.reshape(number.value, &[])?);
     }
-    if !is_soft {
-        operands.push(operator.constant_f32(&[], &[0.0])?);
-    }
-    let results = operator.builder().inst(Op::NonMaxSuppression, &operands, vec![Attribute::Int(count)])?;
+    let sigma = if is_soft { thresholds[2] } else { operator.constant_f32(&[], &[0.0])? };
+    let results = operator.builder().non_max_suppression([boxes.value, rows, thresholds[0], thresholds[1], sigma], count)?;
     for (index, &list) in results.iter().take(outputs - 1).enumerate() {
         let list = operator.reshape(list, &[count as u64])?;
         let list = match asked {
@@ -142,7 +140,7 @@ pub(super) fn non_max_suppression(operator: &mut Operator<'_, '_, '_>, is_soft: 
     }
     let mut found = operator.reshape(results[2], &[])?;
     if let Extent::Value(asked) = asked {
-        let asked = operator.inst(Op::IndexTensor, &[asked], vec![Attribute::Element(I32)])?;
+        let asked = operator.builder().index_tensor(asked, I32)?;
         let mut terms = Terms::new(&[I32, I32]);
         let (some, most) = (terms.input(0), terms.input(1));
         let least = terms.min(some, most)?;

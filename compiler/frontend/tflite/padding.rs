@@ -6,7 +6,7 @@ use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, extents, invalid};
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
+use crate::ir::{ElementType, Extent, Scalar, Value};
 use crate::operators::terms::Terms;
 use crate::schema::tflite::MirrorPadMode;
 use std::rc::Rc;
@@ -166,7 +166,6 @@ pub(super) fn mirror_pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let amounts = numbers(&low, None).zip(numbers(&high, None));
     let (low, high) = amounts.ok_or_else(|| operator.unknown(&list, "paddings"))?;
     let padded = operator.padded(input.value, &low, &high)?;
-    let attributes = vec![Attribute::Ints(low), Attribute::Ints(high), Attribute::Bool(edge), Attribute::Extents(padded)];
-    let value = operator.inst(Op::MirrorPad, &[input.value], attributes)?;
+    let value = operator.builder().mirror_pad(input.value, low, high, edge, padded)?;
     operator.bind(0, value)
 }

@@ -5,7 +5,7 @@ use super::convolution::{Spatial, missing_options};
 use super::operator::{Lowered, Operand, Operator, invalid};
 use super::run_time_windows;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Comparison, ElementType, Extent, Scalar, ScalarOp, Value, WindowGeometry};
+use crate::ir::{Comparison, ElementType, Extent, Reduction, Scalar, ScalarOp, Value, WindowGeometry};
 use crate::operators::terms::Terms;
 use crate::schema::tflite::Padding;
 use ElementType::{F32, I8, I16, I32, U8};
@@ -50,7 +50,7 @@ pub(super) fn max_pool_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if !matches!(types, [F32, F32] | [I8, I8] | [U8, U8] | [I16, I16]) {
         return Err(operator.type_error(&types));
     }
-    let mut result = operator.builder().window(pool.input.value, "max", pool.size, pool.geometry)?;
+    let mut result = operator.builder().window(pool.input.value, Reduction::Max, pool.size, pool.geometry)?;
     if pool.activation != Activation::NONE {
         let mut terms = Terms::new(&[output.element]);
         let x = if output.element == F32 {
@@ -79,7 +79,7 @@ pub(super) fn average_pool_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     };
     let accumulator = if integer { I32 } else { F32 };
     let wide = widen(operator, pool.input.value, accumulator)?;
-    let sums = operator.builder().window(wide, "sum", pool.size.clone(), pool.geometry.clone())?;
+    let sums = operator.builder().window(wide, Reduction::Sum, pool.size.clone(), pool.geometry.clone())?;
     let counts = Counts::new(operator, &pool, sums, accumulator)?;
     let mut operands = vec![sums];
     if let Counts::Each(counts) = counts {
@@ -125,7 +125,7 @@ pub(super) fn l2_pool_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let x = terms.input(0);
     let square = terms.mul(x, x)?;
     let squares = operator.map(&[pool.input.value], terms.finish(square))?;
-    let sums = operator.builder().window(squares, "sum", pool.size.clone(), pool.geometry.clone())?;
+    let sums = operator.builder().window(squares, Reduction::Sum, pool.size.clone(), pool.geometry.clone())?;
     let counts = match Counts::new(operator, &pool, sums, F32)? {
         Counts::All(count) => operator.constant_f32(&[], &[count as f32])?,
         Counts::Each(counts) => counts,
@@ -195,7 +195,7 @@ fn run_time_counts(operator: &mut Operator<'_, '_, '_>, pool: &Pool, element: El
             shift: of_extent(&pool.geometry.shift),
         };
         let ones = operator.broadcast_to(one, &[Extent::Static(1), pool.input.extents[d + 1], Extent::Static(1)])?;
-        let counts = operator.builder().window(ones, "sum", only(&pool.size), geometry)?;
+        let counts = operator.builder().window(ones, Reduction::Sum, only(&pool.size), geometry)?;
         let mut shape = vec![Extent::Static(1); 4];
         shape[d + 1] = operator.extents_of(counts)[1];
         along.push(operator.reshape_to(counts, &shape)?);

@@ -66,9 +66,8 @@ fn scaled(terms: &mut Terms, x: Node, factor: Multiplier) -> Term {
 
 /// The factors of all products, first ones first.
 fn columns(operator: &mut Operator<'_, '_, '_>, reduction: &Reduction) -> Result<Vec<Value>, Diagnostic> {
-    let rank = reduction.input.rank() as i64;
-    let kept: Vec<i64> = (0..rank).filter(|axis| !reduction.axes.contains(axis)).collect();
-    let products: u64 = kept.iter().map(|&axis| reduction.input.shape[axis as usize]).product();
+    let kept: Vec<usize> = (0..reduction.input.rank()).filter(|axis| !reduction.axes.contains(axis)).collect();
+    let products: u64 = kept.iter().map(|&axis| reduction.input.shape[axis]).product();
     let value = operator.builder().transpose(reduction.input.value, [kept, reduction.axes.clone()].concat())?;
     let value = operator.reshape(value, &[products, reduction.count])?;
     let column = |index: u64| {

@@ -8,7 +8,7 @@ use super::operator::{Lowered, Operand, Operator, invalid, unsupported};
 use super::padding::{padded, spread};
 use super::stablehlo_indexing::body;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Comparison, ElementType, NanRule, Scalar, ScalarOp, Value, WindowGeometry};
+use crate::ir::{Comparison, ElementType, NanRule, Reduction, Scalar, ScalarOp, Value, WindowGeometry};
 use crate::operators::terms::{Term, Terms};
 use crate::schema::tflite::{BuiltinOperator as Code, ReduceWindowFunction as Function};
 use ElementType::{Bool, I32};
@@ -32,7 +32,13 @@ impl Windows {
     }
 
     /// The reductions along every dimension.
-    fn reduce(&self, operator: &mut Operator<'_, '_, '_>, mut value: Value, shape: &[u64], reduction: &str) -> Result<Value, Diagnostic> {
+    fn reduce(
+        &self,
+        operator: &mut Operator<'_, '_, '_>,
+        mut value: Value,
+        shape: &[u64],
+        reduction: Reduction,
+    ) -> Result<Value, Diagnostic> {
         let mut shape = shape.to_vec();
         for d in 0..shape.len() {
             let (size, stride) = (self.size[d] as u64, self.strides[d] as u64);
@@ -60,20 +66,20 @@ impl Windows {
     }
 }
 
-/// A reduction by its word, by what it does with two elements, and by the type in which it does so: narrow integers wrap at the end, and what
+/// A reduction, what it does with two elements, and by the type in which it does so: narrow integers wrap at the end, and what
 /// asks whether numbers are 0 works on truth values.
-fn reduction(function: Function, element: ElementType) -> Option<(&'static str, ScalarOp, ElementType)> {
+fn reduction(function: Function, element: ElementType) -> Option<(Reduction, ScalarOp, ElementType)> {
     let number = element.is_float() || element.is_integer();
     let wide = if element.is_integer() && element.bits() < 32 { I32 } else { element };
     Some(match function {
-        Function::ADD if number => ("sum", ScalarOp::Add, wide),
-        Function::MUL if number => ("product", ScalarOp::Mul, wide),
-        Function::MINIMUM if number => ("min", ScalarOp::Min(NanRule::First), element),
-        Function::MAXIMUM if number => ("max", ScalarOp::Max(NanRule::First), element),
-        Function::ANY if number || element == Bool => ("any", ScalarOp::Or, Bool),
-        Function::ALL if number || element == Bool => ("all", ScalarOp::And, Bool),
-        Function::ADD | Function::MAXIMUM if element == Bool => ("any", ScalarOp::Or, Bool),
-        Function::MUL | Function::MINIMUM if element == Bool => ("all", ScalarOp::And, Bool),
+        Function::ADD if number => (Reduction::Sum, ScalarOp::Add, wide),
+        Function::MUL if number => (Reduction::Product, ScalarOp::Mul, wide),
+        Function::MINIMUM if number => (Reduction::Min, ScalarOp::Min(NanRule::First), element),
+        Function::MAXIMUM if number => (Reduction::Max, ScalarOp::Max(NanRule::First), element),
+        Function::ANY if number || element == Bool => (Reduction::Any, ScalarOp::Or, Bool),
+        Function::ALL if number || element == Bool => (Reduction::All, ScalarOp::And, Bool),
+        Function::ADD | Function::MAXIMUM if element == Bool => (Reduction::Any, ScalarOp::Or, Bool),
+        Function::MUL | Function::MINIMUM if element == Bool => (Reduction::All, ScalarOp::And, Bool),
         _ => return None,
     })
 }

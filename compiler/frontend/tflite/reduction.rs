@@ -3,7 +3,7 @@
 use super::operator::{Affine, Lowered, Operand, Operator, invalid, unsupported};
 use super::pooling::widen;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
+use crate::ir::{ElementType, Extent, Reduction as Reduce, Scalar, Search, Value};
 use crate::operators::quantization::{Multiplier, integer_range};
 use crate::operators::terms::Terms;
 use ElementType::{Bool, F32, I8, I16, I32, I64, U8};
@@ -13,7 +13,7 @@ pub(super) struct Reduction {
     /// What is reduced.
     pub input: Operand,
     /// Along which dimensions, ascending.
-    pub axes: Vec<i64>,
+    pub axes: Vec<usize>,
     /// Elements that each result combines, or their bound.
     pub count: u64,
     /// The extents whose product that number is.
@@ -33,22 +33,22 @@ fn reduction(operator: &mut Operator<'_, '_, '_>) -> Result<Reduction, Diagnosti
             reduced[operator.axis(axis, input.rank())?] = true;
         }
     }
-    let axes: Vec<i64> = (0..input.rank()).filter(|&d| reduced[d]).map(|d| d as i64).collect();
-    let count = axes.iter().map(|&d| input.shape[d as usize]).product();
+    let axes: Vec<usize> = (0..input.rank()).filter(|&d| reduced[d]).collect();
+    let count = axes.iter().map(|&d| input.shape[d]).product();
     let extent = |d: usize| if reduced[d] { keep.then_some(Extent::Static(1)) } else { Some(input.extents[d]) };
     let shape = (0..input.rank()).filter_map(extent).collect();
-    let reduced = axes.iter().map(|&d| input.extents[d as usize]).collect();
+    let reduced = axes.iter().map(|&d| input.extents[d]).collect();
     Ok(Reduction { input, axes, count, reduced, shape })
 }
 
 /// SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_ANY, REDUCE_ALL. Quantized extremes are those of the integers, on one scale;
 /// truth values count as 0 and 1.
-pub(super) fn reduce(operator: &mut Operator<'_, '_, '_>, kind: &str) -> Lowered {
+pub(super) fn reduce(operator: &mut Operator<'_, '_, '_>, kind: Reduce) -> Lowered {
     let reduction = reduction(operator)?;
     let output = operator.output(0)?;
     let element = reduction.input.element();
     let allowed = match kind {
-        "any" | "all" => element == Bool,
+        Reduce::Any | Reduce::All => element == Bool,
         _ => matches!(element, F32 | I8 | U8 | I16 | I32 | I64 | Bool),
     };
     if !allowed {
@@ -58,11 +58,11 @@ pub(super) fn reduce(operator: &mut Operator<'_, '_, '_>, kind: &str) -> Lowered
     let value = if quantized {
         let (from, to) = (operator.affine(&reduction.input.info)?, operator.affine(&output)?);
         match kind {
-            "sum" => {
+            Reduce::Sum => {
                 known_count(&reduction)?;
                 rescaled_sum(operator, &reduction, (from, to))?
             }
-            "product" => {
+            Reduce::Product => {
                 known_count(&reduction)?;
                 super::quantized_product::reduce(operator, &reduction, (from, to))?
             }
@@ -74,8 +74,8 @@ pub(super) fn reduce(operator: &mut Operator<'_, '_, '_>, kind: &str) -> Lowered
         }
     } else {
         let kind = match (element, kind) {
-            (Bool, "max" | "sum") => "any",
-            (Bool, "min" | "product") => "all",
+            (Bool, Reduce::Max | Reduce::Sum) => Reduce::Any,
+            (Bool, Reduce::Min | Reduce::Product) => Reduce::All,
             _ => kind,
         };
         reduced(operator, &reduction, reduction.input.value, kind)?
@@ -88,17 +88,17 @@ pub(super) fn reduce(operator: &mut Operator<'_, '_, '_>, kind: &str) -> Lowered
 fn rescaled_sum(operator: &mut Operator<'_, '_, '_>, reduction: &Reduction, (from, to): (Affine, Affine)) -> Result<Value, Diagnostic> {
     let element = reduction.input.element();
     let wide = widen(operator, reduction.input.value, I32)?;
-    let sums = reduced(operator, reduction, wide, "sum")?;
+    let sums = reduced(operator, reduction, wide, Reduce::Sum)?;
     let factor = super::requantize::multiplier(f64::from(from.scale) / f64::from(to.scale))?;
     rescaled(operator, sums, (i64::from(from.zero_point) * reduction.count as i64) as i32, factor, (to, element))
 }
 
-fn reduced(operator: &mut Operator<'_, '_, '_>, reduction: &Reduction, value: Value, kind: &str) -> Result<Value, Diagnostic> {
+fn reduced(operator: &mut Operator<'_, '_, '_>, reduction: &Reduction, value: Value, kind: Reduce) -> Result<Value, Diagnostic> {
     if reduction.axes.is_empty() {
         return Ok(value);
     }
     let element = operator.builder().tensor(value).element;
-    if matches!(kind, "sum" | "product") && matches!(element, I8 | U8 | I16) {
+    if matches!(kind, Reduce::Sum | Reduce::Product) && matches!(element, I8 | U8 | I16) {
         // What wraps at the end is what had wrapped on the way.
         let wide = widen(operator, value, I32)?;
         let wide = operator.builder().reduce(wide, kind, reduction.axes.clone())?;
@@ -142,7 +142,7 @@ pub(super) fn mean(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             operator.broadcast_to(constant, &reduction.shape)?
         }
         [F32, F32] => {
-            let sum = reduced(operator, &reduction, reduction.input.value, "sum")?;
+            let sum = reduced(operator, &reduction, reduction.input.value, Reduce::Sum)?;
             let count = counted(operator, &reduction, F32)?;
             let mut terms = Terms::new(&[F32, F32][..1 + usize::from(count.is_some())]);
             let divisor = if count.is_some() { terms.input(1) } else { terms.f32(reduction.count as f32) };
@@ -154,7 +154,7 @@ pub(super) fn mean(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         [I32, I32] | [I64, I64] => {
             known_count(&reduction)?;
             let wide = widen(operator, reduction.input.value, I64)?;
-            let sum = reduced(operator, &reduction, wide, "sum")?;
+            let sum = reduced(operator, &reduction, wide, Reduce::Sum)?;
             let mut terms = Terms::new(&[I64]);
             let (sum_term, count) = (terms.input(0), terms.i64(reduction.count as i64));
             let mean = terms.div(sum_term, count)?;
@@ -165,7 +165,7 @@ pub(super) fn mean(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             known_count(&reduction)?;
             let (from, to) = (operator.affine(&reduction.input.info)?, operator.affine(&output)?);
             let wide = widen(operator, reduction.input.value, I32)?;
-            let sum = reduced(operator, &reduction, wide, "sum")?;
+            let sum = reduced(operator, &reduction, wide, Reduce::Sum)?;
             quantized_mean(operator, sum, reduction.count, (from, to), output.element)?
         }
         _ => return Err(operator.type_error(&types)),
@@ -186,7 +186,7 @@ fn counted(operator: &mut Operator<'_, '_, '_>, reduction: &Reduction, element: 
     }
     let count = operator.graph().product(&reduction.reduced)?;
     let count = operator.graph().index(count)?;
-    let count = operator.inst(Op::IndexTensor, &[count], vec![Attribute::Element(I64)])?;
+    let count = operator.builder().index_tensor(count, I64)?;
     Ok(Some(widen(operator, count, element)?))
 }
 
@@ -206,7 +206,7 @@ fn quantized_mean(
 }
 
 /// ARG_MAX and ARG_MIN: the first position of the extreme element.
-pub(super) fn arg_extreme(operator: &mut Operator<'_, '_, '_>, search: &str) -> Lowered {
+pub(super) fn arg_extreme(operator: &mut Operator<'_, '_, '_>, search: Search) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let (input, list, output) = (operator.any_input(0)?, operator.input(1)?, operator.output(0)?);
     let axes = operator.integers(&list, "axes")?;
@@ -216,9 +216,7 @@ pub(super) fn arg_extreme(operator: &mut Operator<'_, '_, '_>, search: &str) -> 
     {
         return Err(operator.type_error(&[input.element(), output.element]));
     }
-    let word = crate::ir::op::SEARCHES.iter().position(|w| *w == search).unwrap_or(0) as u8;
-    let attributes = vec![Attribute::Word(word), Attribute::Int(axis as i64), Attribute::Element(output.element)];
-    let value = operator.inst(Op::ArgReduce, &[input.value], attributes)?;
+    let value = operator.builder().arg_reduce(input.value, search, axis, output.element)?;
     let mut shape = input.extents.clone();
     shape.remove(axis);
     let value = operator.reshape_to(value, &shape)?;

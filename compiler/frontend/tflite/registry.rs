@@ -10,7 +10,7 @@ use super::{
 };
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::ElementType::{I8, I16};
-use crate::ir::{Comparison, NanRule, ScalarOp};
+use crate::ir::{Combination, Comparison, NanRule, Reduction, ScalarOp, Search};
 use crate::schema::tflite::BuiltinOperator as Code;
 
 /// Turns one operator into instructions.
@@ -21,8 +21,8 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::ABS, |o| unary::signed(o, ScalarOp::Abs)),
     (Code::ADD, arithmetic::add),
     (Code::ADD_N, arithmetic::add_n),
-    (Code::ARG_MAX, |o| reduction::arg_extreme(o, "max")),
-    (Code::ARG_MIN, |o| reduction::arg_extreme(o, "min")),
+    (Code::ARG_MAX, |o| reduction::arg_extreme(o, Search::Max)),
+    (Code::ARG_MIN, |o| reduction::arg_extreme(o, Search::Min)),
     (Code::ASSIGN_VARIABLE, variables::assign),
     (Code::ATAN2, arithmetic::atan2),
     (Code::AVERAGE_POOL_2D, pooling::average_pool_2d),
@@ -109,11 +109,11 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::RANK, shape::rank),
     (Code::READ_VARIABLE, variables::read),
     (Code::REAL, |o| complex::one_part(o, 0)),
-    (Code::REDUCE_ALL, |o| reduction::reduce(o, "all")),
-    (Code::REDUCE_ANY, |o| reduction::reduce(o, "any")),
-    (Code::REDUCE_MAX, |o| reduction::reduce(o, "max")),
-    (Code::REDUCE_MIN, |o| reduction::reduce(o, "min")),
-    (Code::REDUCE_PROD, |o| reduction::reduce(o, "product")),
+    (Code::REDUCE_ALL, |o| reduction::reduce(o, Reduction::All)),
+    (Code::REDUCE_ANY, |o| reduction::reduce(o, Reduction::Any)),
+    (Code::REDUCE_MAX, |o| reduction::reduce(o, Reduction::Max)),
+    (Code::REDUCE_MIN, |o| reduction::reduce(o, Reduction::Min)),
+    (Code::REDUCE_PROD, |o| reduction::reduce(o, Reduction::Product)),
     (Code::REDUCE_WINDOW, reduce_window::reduce_window),
     (Code::RELU, |o| unary::relu(o, Activation::RELU)),
     (Code::RELU6, |o| unary::relu(o, Activation::RELU6)),
@@ -159,7 +159,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::STABLEHLO_SHIFT_LEFT, |o| arithmetic::plain(o, ScalarOp::ShiftLeft)),
     (Code::STRIDED_SLICE, slicing::strided_slice),
     (Code::SUB, arithmetic::sub),
-    (Code::SUM, |o| reduction::reduce(o, "sum")),
+    (Code::SUM, |o| reduction::reduce(o, Reduction::Sum)),
     (Code::SVDF, recurrent::svdf),
     (Code::TANH, unary::tanh),
     (Code::TILE, shape::tile),
@@ -170,10 +170,10 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::UNIDIRECTIONAL_SEQUENCE_RNN, recurrent::unidirectional_sequence_rnn),
     (Code::UNIQUE, selection::unique),
     (Code::UNPACK, concatenation::unpack),
-    (Code::UNSORTED_SEGMENT_MAX, |o| segments::unsorted(o, "max")),
-    (Code::UNSORTED_SEGMENT_MIN, |o| segments::unsorted(o, "min")),
-    (Code::UNSORTED_SEGMENT_PROD, |o| segments::unsorted(o, "product")),
-    (Code::UNSORTED_SEGMENT_SUM, |o| segments::unsorted(o, "sum")),
+    (Code::UNSORTED_SEGMENT_MAX, |o| segments::unsorted(o, Combination::Max)),
+    (Code::UNSORTED_SEGMENT_MIN, |o| segments::unsorted(o, Combination::Min)),
+    (Code::UNSORTED_SEGMENT_PROD, |o| segments::unsorted(o, Combination::Product)),
+    (Code::UNSORTED_SEGMENT_SUM, |o| segments::unsorted(o, Combination::Sum)),
     (Code::VAR_HANDLE, variables::handle),
     (Code::WHERE, selection::where_not_zero),
     (Code::WHILE, control::while_loop),

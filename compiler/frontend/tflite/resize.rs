@@ -6,7 +6,7 @@ use super::operator::{Lowered, Operand, Operator, invalid};
 use super::shape::output_bounds;
 use crate::diagnostic::Diagnostic;
 use crate::ir::scalar::ExpressionError;
-use crate::ir::{Attribute, Comparison, ElementType, Extent, Node, Op, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, Extent, Node, ScalarOp, Value};
 use crate::operators::terms::{Term, Terms};
 use ElementType::{F32, I8, I16, I32, I64, U8};
 
@@ -69,7 +69,7 @@ impl Along {
         for extent in [self.from, self.to] {
             values.push(match extent {
                 Extent::Static(n) => operator.constant_i32(&[], &[i32::try_from(n).unwrap_or(i32::MAX)])?,
-                Extent::Value(index) => operator.inst(Op::IndexTensor, &[index], vec![Attribute::Element(I32)])?,
+                Extent::Value(index) => operator.builder().index_tensor(index, I32)?,
             });
         }
         values.extend(operands);
@@ -83,8 +83,7 @@ impl Along {
 
     /// 0, 1, 2, … up to the last position of the result.
     fn indices(self, operator: &mut Operator<'_, '_, '_>) -> Result<Value, Diagnostic> {
-        let attributes = vec![Attribute::Extents(vec![self.to]), Attribute::Int(0), Attribute::Element(I32)];
-        operator.inst(Op::Iota, &[], attributes)
+        Ok(operator.builder().iota(vec![self.to], 0, I32)?)
     }
 
     /// Elements of the input from one position to the next, in binary32.
@@ -222,7 +221,7 @@ fn pick(operator: &mut Operator<'_, '_, '_>, value: Value, axis: usize, position
     if in_order {
         return Ok(value);
     }
-    operator.inst(Op::Gather, &[value, positions], vec![Attribute::Int(axis as i64), Attribute::Int(0)])
+    Ok(operator.builder().gather(value, positions, axis, 0)?)
 }
 
 /// RESIZE_NEAREST_NEIGHBOR

@@ -2,17 +2,17 @@
 
 use super::indexing::{filled, scatter};
 use super::operator::{Lowered, Operand, Operator, invalid};
-use crate::ir::{ElementType, Scalar};
+use crate::ir::{Combination, ElementType, Scalar};
 use ElementType::{F32, I32};
 
 /// What an empty segment holds.
-fn neutral(combination: &str, element: ElementType) -> Scalar {
+fn neutral(combination: Combination, element: ElementType) -> Scalar {
     match (combination, element) {
-        ("product", _) => Scalar::int(element, 1),
-        ("max", F32) => Scalar::f32(f32::MIN),
-        ("min", F32) => Scalar::f32(f32::MAX),
-        ("max", _) => Scalar::i32(i32::MIN),
-        ("min", _) => Scalar::i32(i32::MAX),
+        (Combination::Product, _) => Scalar::int(element, 1),
+        (Combination::Max, F32) => Scalar::f32(f32::MIN),
+        (Combination::Min, F32) => Scalar::f32(f32::MAX),
+        (Combination::Max, _) => Scalar::i32(i32::MIN),
+        (Combination::Min, _) => Scalar::i32(i32::MAX),
         _ => Scalar::int(element, 0),
     }
 }
@@ -23,7 +23,7 @@ fn combined(
     data: &Operand,
     ids: &Operand,
     count: u64,
-    combination: &str,
+    combination: Combination,
     skips_negative: bool,
 ) -> Lowered {
     if !matches!(data.element(), F32 | I32) || ids.element() != I32 {
@@ -45,7 +45,7 @@ fn combined(
 }
 
 /// UNSORTED_SEGMENT_*: as many segments as the third operand says; rows of negative segments are left out.
-pub(super) fn unsorted(operator: &mut Operator<'_, '_, '_>, combination: &str) -> Lowered {
+pub(super) fn unsorted(operator: &mut Operator<'_, '_, '_>, combination: Combination) -> Lowered {
     operator.arity(3..=3, 1..=1)?;
     let (data, ids, count) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
     let count = match operator.integers(&count, "numbers of segments")?[..] {
@@ -70,5 +70,5 @@ pub(super) fn segment_sum(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(invalid(312, "segment numbers must not be negative, nor fall").about_tensor(&ids.info.name));
     }
     let count = numbers.last().map_or(0, |&last| last as u64 + 1);
-    combined(operator, &data, &ids, count, "sum", false)
+    combined(operator, &data, &ids, count, Combination::Sum, false)
 }

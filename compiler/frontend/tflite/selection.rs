@@ -3,16 +3,12 @@
 use super::indexing::{filled, positions, scatter};
 use super::operator::{Lowered, Operator, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::ir::op::SEARCHES;
-use crate::ir::{Attribute, Comparison, ElementType, Extent, Interval, Op, Scalar, Value};
+use crate::ir::{Combination, Comparison, ElementType, Extent, Interval, Reduction, Scalar, Scan, Search, Value};
 use crate::operators::terms::Terms;
 use ElementType::{Bool, F32, I8, I16, I32, I64, U8, U32};
 
 /// Elements of a tensor all pairs of which UNIQUE compares.
 const MOST_COMPARED: u64 = 1 << 12;
-
-/// Reduction number 0 of `scan`: sums.
-const SUM: u8 = 0;
 
 /// Where the chosen elements of a list lie, in order.
 struct Chosen {
@@ -26,8 +22,8 @@ struct Chosen {
 
 /// Picks the elements of `choice`, ones and zeros in i32 of shape `[extent]`.
 fn chosen(operator: &mut Operator<'_, '_, '_>, choice: Value, extent: u64) -> Result<Chosen, Diagnostic> {
-    let attributes = vec![Attribute::Word(SUM), Attribute::Int(0), Attribute::Bool(false), Attribute::Bool(false)];
-    let ranks = operator.inst(Op::Scan, &[choice], attributes)?;
+    let scan = Scan { reduction: Reduction::Sum, axis: 0, exclusive: false, reverse: false };
+    let ranks = operator.builder().scan(choice, scan)?;
     let mut terms = Terms::new(&[I32, I32]);
     let (chosen, rank, zero, one, nowhere) = (terms.input(0), terms.input(1), terms.i32(0), terms.i32(1), terms.i32(-1));
     let is_chosen = terms.compare(Comparison::NotEqual, chosen, zero)?;
@@ -36,10 +32,9 @@ fn chosen(operator: &mut Operator<'_, '_, '_>, choice: Value, extent: u64) -> Re
     let places = operator.map(&[choice, ranks], terms.finish(place))?;
     let zeros = filled(operator, &[extent], Scalar::i32(0))?;
     let all = positions(operator, &[extent], 0, I32)?;
-    let list = scatter(operator, [zeros, places, all], "set", true)?;
-    let sum = operator.builder().reduce(choice, "sum", vec![0])?;
-    let interval = Attribute::Interval(Interval { low: 0, high: extent as i64 });
-    let count = operator.inst(Op::IndexLoad, &[sum], vec![interval])?;
+    let list = scatter(operator, [zeros, places, all], Combination::Set, true)?;
+    let sum = operator.builder().reduce(choice, Reduction::Sum, vec![0])?;
+    let count = operator.builder().index_load(sum, Interval { low: 0, high: extent as i64 })?;
     Ok(Chosen { list, ranks, count })
 }
 
@@ -114,9 +109,7 @@ pub(super) fn unique(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let equal = terms.compare(Comparison::Equal, x, y)?;
     let equal = terms.convert(equal, I8);
     let table = operator.map(&[column, row], terms.finish(equal))?;
-    let largest = SEARCHES.iter().position(|search| *search == "max").unwrap_or(0) as u8;
-    let attributes = vec![Attribute::Word(largest), Attribute::Int(1), Attribute::Element(I32)];
-    let first = operator.inst(Op::ArgReduce, &[table], attributes)?;
+    let first = operator.builder().arg_reduce(table, Search::Max, 1, I32)?;
     let first = operator.reshape(first, &[count])?;
     // What is not equal to itself, NaN, is its own first.
     let all = positions(operator, &[count], 0, I32)?;
@@ -131,9 +124,7 @@ pub(super) fn unique(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let is_new = terms.convert(is_new, I32);
     let choice = operator.map(&[first, all], terms.finish(is_new))?;
     let chosen = chosen(operator, choice, count)?;
-    let by_position = |operator: &mut Operator<'_, '_, '_>, source: Value, indices: Value| {
-        operator.inst(Op::Gather, &[source, indices], vec![Attribute::Int(0), Attribute::Int(0)])
-    };
+    let by_position = |operator: &mut Operator<'_, '_, '_>, source: Value, indices: Value| operator.builder().gather(source, indices, 0, 0);
     let values = by_position(operator, input.value, chosen.list)?;
     let values = operator.builder().slice(values, vec![Extent::Static(0)], vec![Extent::Value(chosen.count)], vec![1])?;
     operator.bind(0, values)?;

@@ -6,7 +6,7 @@ use super::extents::ListItem;
 use super::operator::{Lowered, Operand, Operator, extents, invalid};
 use crate::diagnostic::Diagnostic;
 use crate::ir::size::Size;
-use crate::ir::{Attribute, ElementType, Extent, Op, Scalar, Value};
+use crate::ir::{ElementType, Extent, Scalar, Value};
 use crate::operators::terms::Terms;
 use crate::schema::tflite::TensorType as TypeCode;
 use ElementType::{I32, I64};
@@ -64,7 +64,7 @@ pub(super) fn output_bounds(operator: &Operator<'_, '_, '_>) -> Vec<Option<u64>>
     let lowering = &operator.lowering;
     let outputs = lowering.indices(lowering.subgraph.record.outputs()).unwrap_or_default();
     let port = outputs.iter().position(|output| output.is_some() && *output == operator.outputs.first().copied());
-    let mut bounds = vec![None; crate::ir::infer::MAX_RANK];
+    let mut bounds = vec![None; crate::ir::operators::MAX_RANK];
     for bound in lowering.shared.file.bounds.iter().filter(|bound| bound.is_output && Some(bound.port) == port) {
         if let Some(slot) = bounds.get_mut(bound.dimension) {
             *slot = Some(bound.most);
@@ -114,7 +114,7 @@ pub(super) fn transpose(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let (input, list) = (operator.any_input(0)?, operator.input(1)?);
     let permutation = operator.integers(&list, "permutations")?;
-    let axes: Result<Vec<i64>, Diagnostic> = permutation.iter().map(|&axis| Ok(operator.axis(axis, input.rank())? as i64)).collect();
+    let axes: Result<Vec<usize>, Diagnostic> = permutation.iter().map(|&axis| operator.axis(axis, input.rank())).collect();
     let value = operator.builder().transpose(input.value, axes?)?;
     operator.bind(0, value)
 }
@@ -211,7 +211,7 @@ pub(super) fn shape(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         numbers.push(match extent {
             Extent::Static(n) => integer_constant(operator, element, &[1], &[n])?,
             Extent::Value(index) => {
-                let number = operator.inst(Op::IndexTensor, &[index], vec![Attribute::Element(element)])?;
+                let number = operator.builder().index_tensor(index, element)?;
                 operator.reshape(number, &[1])?
             }
         });
@@ -235,7 +235,7 @@ pub(super) fn broadcast_args(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (left, right) = (shape_list(operator, 0)?, shape_list(operator, 1)?);
     let (left, right) = (extents(&left), extents(&right));
     let error = || invalid(311, "the shapes do not broadcast").expected("equal dimensions, or 1", format!("{left:?} and {right:?}"));
-    let joined = crate::ir::infer::broadcast_shapes(&[&left, &right]).ok_or_else(error)?;
+    let joined = crate::ir::operators::broadcast_shapes(&[&left, &right]).ok_or_else(error)?;
     let numbers: Vec<u64> = joined.iter().filter_map(|extent| extent.as_static()).collect();
     let value = integer_constant(operator, element, &[numbers.len() as u64], &numbers)?;
     operator.bind(0, value)
@@ -275,10 +275,9 @@ fn dynamic_range(operator: &mut Operator<'_, '_, '_>, items: &[ListItem]) -> Low
     };
     let distance = operator.graph().sub(limit, start)?;
     let count = operator.graph().ceil_div(distance, Extent::Static(step as u64))?;
-    let attributes = vec![Attribute::Extents(vec![count]), Attribute::Int(0), Attribute::Element(element)];
-    let steps = operator.inst(Op::Iota, &[], attributes)?;
+    let steps = operator.builder().iota(vec![count], 0, element)?;
     let start = operator.graph().index(start)?;
-    let start = operator.inst(Op::IndexTensor, &[start], vec![Attribute::Element(element)])?;
+    let start = operator.builder().index_tensor(start, element)?;
     let mut terms = Terms::new(&[element, element]);
     let (number, start_term, step) = (terms.input(0), terms.input(1), terms.constant(Scalar::int(element, step.into())));
     let number = terms.mul(number, step)?;

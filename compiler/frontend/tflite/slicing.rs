@@ -4,7 +4,7 @@ use super::convolution::missing_options;
 use super::extents::ListItem;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Attribute, ElementType, Extent, Op, Value};
+use crate::ir::{ElementType, Extent, Value};
 use crate::schema::tflite::StridedSliceOptions;
 use ElementType::I4;
 
@@ -326,7 +326,9 @@ pub(super) fn gather(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let axis = operator.axis(options.map_or(0, |o| i64::from(o.axis())), input.rank())?;
     let batch = options.map_or(0, |o| i64::from(o.batch_dims()));
     let batch = if batch < 0 { batch + indices.rank() as i64 } else { batch };
-    let value = operator.inst(Op::Gather, &[input.value, positions], vec![Attribute::Int(axis as i64), Attribute::Int(batch)])?;
+    // Fewer than none are more than any tensor has.
+    let batch = usize::try_from(batch).unwrap_or(usize::MAX);
+    let value = operator.builder().gather(input.value, positions, axis, batch)?;
     operator.bind(0, value)
 }
 

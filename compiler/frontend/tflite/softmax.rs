@@ -5,7 +5,7 @@ use super::fixed;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use super::pooling::widen;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Constant, ElementType, Node, ScalarOp, Value};
+use crate::ir::{Constant, ElementType, Node, Reduction, ScalarOp, Value};
 use crate::operators::fixed_point::{divide_by_power_of_two, exp_of_negative, multiply_high};
 use crate::operators::quantization::{Multiplier, integer_range};
 use crate::operators::terms::{Term, Terms};
@@ -42,8 +42,8 @@ pub(super) fn softmax(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 
 /// In binary32; the exponentials lie in memory, and so are rounded to the output's type, between the sum and the division.
 fn float(operator: &mut Operator<'_, '_, '_>, input: &Operand, beta: f32, output: ElementType) -> Result<Value, Diagnostic> {
-    let axis = vec![input.rank() as i64 - 1];
-    let largest = operator.builder().reduce(input.value, "max", axis.clone())?;
+    let axis = vec![operator.axis(-1, input.rank())?];
+    let largest = operator.builder().reduce(input.value, Reduction::Max, axis.clone())?;
     let mut terms = Terms::new(&[F32, F32]);
     let (x, largest_term) = (terms.input(0), terms.input(1));
     let mut difference = terms.sub(x, largest_term)?;
@@ -53,7 +53,7 @@ fn float(operator: &mut Operator<'_, '_, '_>, input: &Operand, beta: f32, output
     }
     let exponential = terms.softmax_power(difference)?;
     let exponentials = operator.map(&[input.value, largest], terms.finish(exponential))?;
-    let sum = operator.builder().reduce(exponentials, "sum", axis)?;
+    let sum = operator.builder().reduce(exponentials, Reduction::Sum, axis)?;
     let stored = widen(operator, exponentials, output)?;
     let mut terms = Terms::new(&[output, F32]);
     let (x, sum_term) = (terms.input_as(0, F32), terms.input(1));
@@ -98,12 +98,12 @@ fn integer(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: Element
     let addends = operator.table(I32, bytes(|n| divide_by_power_of_two(n, SUM_BITS)));
 
     let element = input.element();
-    let axis = vec![input.rank() as i64 - 1];
-    let largest = operator.builder().reduce(input.value, "max", axis.clone())?;
+    let axis = vec![operator.axis(-1, input.rank())?];
+    let largest = operator.builder().reduce(input.value, Reduction::Max, axis.clone())?;
     let mut terms = Terms::new(&[element, element]);
     let addend = look_up(&mut terms, addends)?;
     let addends = operator.map(&[input.value, largest], terms.finish(addend))?;
-    let sum = operator.builder().reduce(addends, "sum", axis)?;
+    let sum = operator.builder().reduce(addends, Reduction::Sum, axis)?;
 
     let mut terms = Terms::new(&[I32]);
     let (reciprocal, exponent) = reciprocal(&mut terms, output)?;

@@ -4,7 +4,7 @@ use super::lookup::{interpolate, points};
 use super::operator::{Operand, Operator};
 use super::requantize::multiplier;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Constant, ElementType, Node, ScalarOp, Value};
+use crate::ir::{Constant, ElementType, Node, Reduction, ScalarOp, Value};
 use crate::operators::terms::{Term, Terms};
 use ElementType::{I16, I32, I64};
 
@@ -21,8 +21,8 @@ pub(super) fn softmax(operator: &mut Operator<'_, '_, '_>, input: &Operand, beta
     let factor = multiplier(f64::from(scale) * f64::from(beta) / RANGE)?;
     let exponentials = table(operator, (10.0 / 65535.0) as f32, 32767, |x| libm::exp(f64::from(x)) as f32);
     let reciprocals = table(operator, (1.0 / 65535.0) as f32, -32768, |x| 1.0 / (1.0 + x));
-    let axis = vec![input.rank() as i64 - 1];
-    let largest = operator.builder().reduce(input.value, "max", axis.clone())?;
+    let axis = vec![operator.axis(-1, input.rank())?];
+    let largest = operator.builder().reduce(input.value, Reduction::Max, axis.clone())?;
     let mut terms = Terms::new(&[I16, I16]);
     let (x, top) = (terms.input_as(0, I32), terms.input_as(1, I32));
     let difference = terms.sub(x, top)?;
@@ -33,7 +33,7 @@ pub(super) fn softmax(operator: &mut Operator<'_, '_, '_>, input: &Operand, beta
     let power = interpolate(&mut terms, place, exponentials)?;
     let power = terms.convert(power, I32);
     let powers = operator.map(&[input.value, largest], terms.finish(power))?;
-    let sum = operator.builder().reduce(powers, "sum", axis)?;
+    let sum = operator.builder().reduce(powers, Reduction::Sum, axis)?;
     let mut terms = Terms::new(&[I32]);
     let (reciprocal, shift) = reciprocal(&mut terms, reciprocals)?;
     let row = operator.builder().map_many(&[sum], terms.finish_many(vec![reciprocal, shift]))?;

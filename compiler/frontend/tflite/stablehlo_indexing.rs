@@ -6,9 +6,8 @@
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::ir::op::COMBINATIONS;
 use crate::ir::scalar::ExpressionError;
-use crate::ir::{Attribute, Comparison, ElementType, Expression, Node, Op, Scalar, ScalarOp, Value};
+use crate::ir::{Combination, Comparison, ElementType, Expression, Node, Scalar, ScalarOp, Scatter, Value};
 use crate::operators::terms::{Term, Terms};
 use crate::schema::tflite::BuiltinOperator as Code;
 use ElementType::{Bool, C64, C128, I32, I64};
@@ -177,9 +176,8 @@ fn places(
         let Some(along) = along.filter(|_| boxes.size[d] != 1) else { continue };
         let mut shape = vec![1; layout.rank];
         shape[along] = boxes.size[d];
-        let attributes = vec![Attribute::Extents(extents(&shape)), Attribute::Int(along as i64), Attribute::Element(ty)];
         offsets[d] = Some(operands.len());
-        operands.push(operator.inst(Op::Iota, &[], attributes)?);
+        operands.push(operator.builder().iota(extents(&shape), along, ty)?);
     }
     let elements: Vec<ElementType> = operands.iter().map(|&value| operator.lowering.graph.builder.tensor(value).element).collect();
     let places = Places { terms: Terms::new(&elements), ty, boxes, outside };
@@ -279,11 +277,11 @@ pub(super) fn gather(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let places = places(operator, &indices, vector, &boxes, &layout, Outside::Moved)?;
     let list = list_shape(&indices, vector, &boxes, &layout);
     let rows = operator.reshape(tensor.value, &[boxes.rows(), boxes.row()])?;
-    let picked = operator.inst(Op::Gather, &[rows, places], vec![Attribute::Int(0), Attribute::Int(0)])?;
+    let picked = operator.builder().gather(rows, places, 0, 0)?;
     let mut shape = list[..vectors].to_vec();
     shape.extend(kept.iter().map(|&d| boxes.size[d]));
     let picked = operator.reshape(picked, &shape)?;
-    let (mut next_vector, mut next_offset) = (0..vectors as i64, vectors as i64..);
+    let (mut next_vector, mut next_offset) = (0..vectors, vectors..);
     let from = |d: usize| if offsets.contains(&d) { next_offset.next() } else { next_vector.next() };
     let permutation = (0..shape.len()).filter_map(from).collect();
     let value = operator.builder().transpose(picked, permutation)?;
@@ -312,16 +310,16 @@ pub(super) fn scatter(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(3..=3, 1..=1)?;
     let options = operator.record.builtin_options_2_as_stablehlo_scatter_options().ok_or_else(missing_options)?;
     let combination = match body(operator, options.update_computation_subgraph_index())? {
-        None => "set",
-        Some(Code::STABLEHLO_ADD) => "sum",
-        Some(Code::STABLEHLO_MULTIPLY) => "product",
-        Some(Code::STABLEHLO_MAXIMUM) => "max",
-        Some(Code::STABLEHLO_MINIMUM) => "min",
+        None => Combination::Set,
+        Some(Code::STABLEHLO_ADD) => Combination::Sum,
+        Some(Code::STABLEHLO_MULTIPLY) => Combination::Product,
+        Some(Code::STABLEHLO_MAXIMUM) => Combination::Max,
+        Some(Code::STABLEHLO_MINIMUM) => Combination::Min,
         Some(code) => return Err(unsupported(format!("updates by {code:?} are not supported"))),
     };
     let ((tensor, indices), updates) = (tensor_and_indices(operator)?, operator.input(2)?);
     let element = tensor.element();
-    if updates.element() != element || combination != "set" && matches!(element, Bool | C64) {
+    if updates.element() != element || combination != Combination::Set && matches!(element, Bool | C64) {
         return Err(operator.type_error(&[element, updates.element()]));
     }
     let rank = tensor.rank();
@@ -354,9 +352,8 @@ pub(super) fn scatter(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let target = operator.reshape(tensor.value, &[boxes.rows(), row])?;
     let places = operator.reshape(places, &[count])?;
     let updates = operator.reshape(updates.value, &[count, row])?;
-    let word = COMBINATIONS.iter().position(|word| *word == combination).unwrap_or(0) as u8;
-    let attributes = vec![Attribute::Int(0), Attribute::Int(0), Attribute::Word(word), Attribute::Bool(true)];
-    let value = operator.inst(Op::Scatter, &[target, places, updates], attributes)?;
+    let scatter = Scatter { axis: 0, batch: 0, combination, skips_negative: true };
+    let value = operator.builder().scatter([target, places, updates], scatter)?;
     let value = operator.reshape(value, &tensor.shape)?;
     operator.bind(0, value)
 }

@@ -4,8 +4,7 @@ use super::convolution::missing_options;
 use super::indexing::positions;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use crate::diagnostic::Diagnostic;
-use crate::ir::op::SEARCHES;
-use crate::ir::{Attribute, Comparison, ElementType, Extent, Op, Scalar, Value};
+use crate::ir::{Comparison, ElementType, Extent, Reduction, Scalar, Search, Value};
 use crate::operators::terms::Terms;
 use ElementType::{Bool, F32, I4, I8, I32, I64, U8};
 
@@ -41,7 +40,7 @@ pub(super) fn one_hot(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 }
 
 fn gather_rows(operator: &mut Operator<'_, '_, '_>, table: Value, ids: Value) -> Result<Value, Diagnostic> {
-    operator.inst(Op::Gather, &[table, ids], vec![Attribute::Int(0), Attribute::Int(0)])
+    Ok(operator.builder().gather(table, ids, 0, 0)?)
 }
 
 /// EMBEDDING_LOOKUP: rows of a table by number. A quantized table gives real numbers, by one scale or one a row; its zero point is
@@ -102,9 +101,8 @@ pub(super) fn hashtable_lookup(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (want, key) = (terms.input(0), terms.input(1));
     let equal = terms.compare(Comparison::Equal, want, key)?;
     let equal = operator.map(&[column, keys.value], terms.finish(equal))?;
-    let word = SEARCHES.iter().position(|w| *w == "max").unwrap_or(0) as u8;
-    let place = operator.inst(Op::ArgReduce, &[equal], vec![Attribute::Word(word), Attribute::Int(1), Attribute::Element(I32)])?;
-    let hit = operator.builder().reduce(equal, "any", vec![1])?;
+    let place = operator.builder().arg_reduce(equal, Search::Max, 1, I32)?;
+    let hit = operator.builder().reduce(equal, Reduction::Any, vec![1])?;
     let place = operator.reshape(place, &[wanted.elements()])?;
     let rows = gather_rows(operator, table.value, place)?;
     let mut shape = vec![1; table.rank()];

@@ -110,9 +110,9 @@ fn read_named(record: schema::Tensor<'_>, name: String, buffers: &Buffers<'_>) -
 /// excuse the others.
 pub(super) fn checked_bytes(element: ElementType, shape: &[u64]) -> Result<u64, Diagnostic> {
     let elements = shape.iter().filter(|&&n| n != 0).try_fold(1u64, |product, &n| product.checked_mul(n));
-    let fits = elements.is_some_and(|n| n <= crate::ir::infer::MAX_ELEMENTS) && shape.len() <= crate::ir::infer::MAX_RANK;
+    let fits = elements.is_some_and(|n| n <= crate::ir::operators::MAX_ELEMENTS) && shape.len() <= crate::ir::operators::MAX_RANK;
     TensorType::of(element, shape).static_bytes().filter(|_| fits).ok_or_else(|| {
-        let expected = format!("at most {} dimensions and 2^40 elements", crate::ir::infer::MAX_RANK);
+        let expected = format!("at most {} dimensions and 2^40 elements", crate::ir::operators::MAX_RANK);
         invalid(302, "the shape has too many dimensions or elements").expected(expected, format!("{shape:?}"))
     })
 }

@@ -9,8 +9,7 @@ use super::external;
 use super::indexing::{filled, positions};
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::ir::op::COMBINATIONS;
-use crate::ir::{Attribute, Comparison, ElementType, Node, Op, Scalar, ScalarOp, Value};
+use crate::ir::{Combination, Comparison, ElementType, Node, Scalar, ScalarOp, Scatter, Value};
 use crate::operators::terms::Terms;
 use crate::schema::tflite::{ActivationFunctionType, Padding};
 use ElementType::{F32, I32};
@@ -210,9 +209,8 @@ pub(super) fn max_unpool(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let target = filled(operator, &[n, image], Scalar::f32(0.0))?;
     let place = operator.reshape(place, &[n, listed])?;
     let updates = operator.reshape(input.value, &[n, listed])?;
-    let word = COMBINATIONS.iter().position(|w| *w == "set").unwrap_or(0) as u8;
-    let attributes = vec![Attribute::Int(1), Attribute::Int(1), Attribute::Word(word), Attribute::Bool(counts_taps)];
-    let value = operator.inst(Op::Scatter, &[target, place, updates], attributes)?;
+    let scatter = Scatter { axis: 1, batch: 1, combination: Combination::Set, skips_negative: counts_taps };
+    let value = operator.builder().scatter([target, place, updates], scatter)?;
     let value = operator.reshape(value, &shape)?;
     operator.bind(0, value)
 }

@@ -5,7 +5,7 @@ use super::operator::{Lowered, Operand, Operator, invalid, unsupported};
 use super::subgraph::{Lowering, initialise};
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Attribute, Constant, ElementType, Module, Op, State, StateData, TensorType, Value};
+use crate::ir::{Constant, ElementType, Module, State, StateData, TensorType, Value};
 use std::collections::{HashMap, HashSet};
 
 /// First contents that are made here and become a constant of the object. States of recurrent operators have some kilobytes.
@@ -116,15 +116,14 @@ pub(super) fn call_once(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 impl Lowering<'_, '_> {
     fn load_state(&mut self, state: State) -> Result<Value, Diagnostic> {
         let effect = self.effect()?;
-        let results = self.graph.builder.inst(Op::LoadState, &[effect], vec![Attribute::State(state)])?;
+        let results = self.graph.builder.load_state(effect, state)?;
         self.effect = Some(results[0]);
         Ok(results[1])
     }
 
     fn store_state(&mut self, state: State, value: Value) -> Lowered {
         let effect = self.effect()?;
-        let results = self.graph.builder.inst(Op::StoreState, &[effect, value], vec![Attribute::State(state)])?;
-        self.effect = Some(results[0]);
+        self.effect = Some(self.graph.builder.store_state(effect, value, state)?);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::fuse::flow::{Flow, Item};
 use crate::fuse::row_major;
-use crate::ir::{Function, Inst, Op, Value};
+use crate::ir::{Axis, Function, Inst, Module, Op, Value};
 use std::collections::{HashMap, HashSet};
 
 /// Operators to be computed batch by batch.
@@ -31,15 +31,15 @@ const FARTHEST: usize = 1 << 10;
 const CACHED: u64 = 1 << 17;
 
 /// The regions of the outermost body of a method, none of which overlaps another.
-pub fn regions(flow: &Flow, uses: &HashMap<Value, usize>) -> Vec<Region> {
+pub fn regions(module: &Module, flow: &Flow, uses: &HashMap<Value, usize>) -> Vec<Region> {
     let mut regions: Vec<Region> = Vec::new();
     let (mut taken, mut operators): (HashSet<Inst>, u64) = (HashSet::new(), 0);
     for (position, item) in flow.items.iter().enumerate() {
         let Item::Inst(inst) = *item else { continue };
-        if flow.function.insts[inst].op != Op::Matmul || taken.contains(&inst) {
+        if flow.function.insts[inst].op() != Op::Matmul || taken.contains(&inst) {
             continue;
         }
-        let grown = |&count: &u64| Growth { function: &flow.function, uses, count }.region(&flow.items[position..], &taken);
+        let grown = |&count: &u64| Growth { module, function: &flow.function, uses, count }.region(&flow.items[position..], &taken);
         if let Some(region) = counts(&flow.function, inst).iter().find_map(grown) {
             taken.extend(&region.insts);
             operators += region.count * region.insts.len() as u64;
@@ -71,6 +71,7 @@ fn leading(shape: &[u64], count: u64) -> Option<usize> {
 }
 
 struct Growth<'a> {
+    module: &'a Module,
     function: &'a Function,
     uses: &'a HashMap<Value, usize>,
     count: u64,
@@ -127,32 +128,37 @@ impl Growth<'_> {
         let [result] = data.results[..] else { return None };
         let shape = row_major(self.function, result)?;
         let dimensions = leading(&shape, self.count)?;
-        let operand = data.operands.first().copied();
-        let operand_leads = || operand.and_then(|value| known.get(&value)) == Some(&dimensions);
-        let works = match data.op {
-            Op::Map => data.operands.iter().all(|&value| self.follows(value, &shape, dimensions, known)),
-            Op::Matmul => {
-                let has_matrices = dimensions + 2 <= shape.len();
-                has_matrices && data.operands.iter().all(|&value| self.follows(value, &shape, dimensions, known))
-            }
-            Op::Reduce => operand_leads() && data.ints("axes").iter().all(|&axis| axis >= dimensions as i64),
-            Op::Transpose => operand_leads() && data.ints("permutation").iter().take(dimensions).copied().eq(0..dimensions as i64),
-            Op::Reshape => operand.is_some_and(|value| known.contains_key(&value)),
-            _ => false,
+        let axes = data.axes(self.module, self.function);
+        let mut operands = data.operands.iter().copied().zip(&axes.operands);
+        let works = if axes.in_order {
+            data.operands.first().is_some_and(|value| known.contains_key(value))
+        } else {
+            // Its fields are those of each batch.
+            let is_alike = data.operation.extents().next().is_none() && axes.counted.is_empty();
+            is_alike && operands.all(|(value, axes)| self.follows(value, axes, shape.len(), dimensions, known))
         };
         works.then_some((result, dimensions))
     }
 
-    /// Whether an operand that is broadcast to a shape can be cut where that is cut.
-    fn follows(&self, operand: Value, shape: &[u64], dimensions: usize, known: &HashMap<Value, usize>) -> bool {
+    /// Whether an operand can be cut where a result is that has so many dimensions, of which some lead.
+    fn follows(&self, operand: Value, axes: &[Axis], rank: usize, dimensions: usize, known: &HashMap<Value, usize>) -> bool {
         let Some(own) = row_major(self.function, operand) else { return false };
-        let Some(new) = shape.len().checked_sub(own.len()) else { return false };
+        let Some(new) = rank.checked_sub(own.len()) else { return false };
+        // Dimensions that lead stay where they are, counted from the last, and the others stay behind them.
+        let stays = |(d, axis): (usize, &Axis)| match *axis {
+            Axis::Kept(at) | Axis::Broadcast(at) if d + new < dimensions || at < dimensions => at == d + new,
+            Axis::Kept(_) | Axis::Broadcast(_) | Axis::Reduced => d + new >= dimensions,
+            Axis::Windowed(..) | Axis::Gathered | Axis::Opaque => false,
+        };
+        if !axes.iter().enumerate().all(stays) {
+            return false;
+        }
         if let Some(&leading) = known.get(&operand) {
-            return new == 0 && leading == dimensions && own[..dimensions] == shape[..dimensions];
+            return new == 0 && leading == dimensions && (0..dimensions).all(|d| axes[d] == Axis::Kept(d));
         }
         let cut = (new..dimensions).any(|d| own[d - new] != 1);
         // A constant is packed as a whole.
-        let is_constant = self.function.defining_inst(operand).is_some_and(|inst| self.function.insts[inst].op == Op::Constant);
-        (new..dimensions).all(|d| own[d - new] == 1 || own[d - new] == shape[d]) && !(cut && is_constant)
+        let is_constant = self.function.defining_inst(operand).is_some_and(|inst| self.function.insts[inst].op() == Op::Constant);
+        !(cut && is_constant)
     }
 }

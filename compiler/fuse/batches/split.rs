@@ -2,7 +2,8 @@
 
 use super::Region;
 use crate::fuse::flow::{Flow, Item};
-use crate::ir::{Attribute, Definition, Extent, Function, Inst, InstData, Op, Type, Value, ValueData};
+use crate::ir::operators::{Concat, Slice};
+use crate::ir::{Definition, Extent, Function, Inst, InstData, Operation, Type, Value, ValueData};
 use std::collections::{HashMap, HashSet};
 
 /// Computes regions, none of which overlaps another, batch by batch. Their outputs are then concatenations. Gives the values that are parts of
@@ -65,8 +66,8 @@ impl Writer<'_> {
             };
         }
         let shape = self.part_shape(whole, position.len());
-        if data.op == Op::Reshape {
-            data.attributes = vec![Attribute::Extents(shape.clone())];
+        if let Operation::Reshape(reshape) = &mut data.operation {
+            reshape.shape = shape.clone();
         }
         self.part(data, whole, shape, number)
     }
@@ -105,9 +106,9 @@ impl Writer<'_> {
         }
         let start = (0..shape.len()).map(|d| Extent::Static(if follows(d) { position[d + new] } else { 0 })).collect();
         let size: Vec<Extent> = (0..shape.len()).map(|d| if follows(d) { Extent::Static(1) } else { shape[d] }).collect();
-        let attributes = vec![Attribute::Extents(start), Attribute::Extents(size.clone()), Attribute::Ints(vec![1; shape.len()])];
+        let operation = Slice { start, size: size.clone(), stride: vec![1; shape.len()] }.into();
         let source = self.function.insts[self.region.insts[0]].source;
-        let data = InstData { op: Op::Slice, operands: vec![operand], attributes, results: vec![], source };
+        let data = InstData { operation, operands: vec![operand], results: vec![], source };
         self.part(data, operand, size, number)
     }
 
@@ -133,15 +134,14 @@ impl Writer<'_> {
         let source = self.function.insts[last].source;
         for axis in (0..self.region.leading[&output]).rev() {
             let Some(extent) = extents[axis].as_static().filter(|&extent| extent > 1) else { continue };
-            let attributes = vec![Attribute::Int(axis as i64)];
             if list.len() as u64 == extent {
                 let data = &mut self.function.insts[last];
-                (data.op, data.operands, data.attributes) = (Op::Concat, list, attributes);
+                (data.operation, data.operands) = (Concat::along(axis).into(), list);
                 self.inserted.push(Item::Inst(last));
                 return;
             }
             let joined = list.chunks(extent as usize).zip(0..).map(|(run, number)| {
-                let data = InstData { op: Op::Concat, operands: run.to_vec(), attributes: attributes.clone(), results: vec![], source };
+                let data = InstData { operation: Concat::along(axis).into(), operands: run.to_vec(), results: vec![], source };
                 let shape = self.part_shape(output, axis);
                 self.part(data, output, shape, number)
             });

@@ -2,7 +2,7 @@
 
 use crate::fuse::flow::{Flow, Item};
 use crate::fuse::row_major;
-use crate::ir::{Function, Inst, Op, Value};
+use crate::ir::{Axis, Function, Inst, InstData, Module, Operation, Value};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -47,6 +47,8 @@ pub struct Link {
     pub position: usize,
     /// What it needs of the chain's value before it.
     pub window: RowWindow,
+    /// Its other operands of which it needs the rows that it computes.
+    pub kept: Vec<usize>,
     /// Multiply-accumulate operations, or elements, of a row of its result.
     pub work_per_row: u64,
 }
@@ -62,15 +64,18 @@ pub struct Chain {
 }
 
 /// The longest chains in the outermost body of a method.
-pub fn chains(flow: &Flow, uses: &HashMap<Value, usize>) -> Vec<Chain> {
+pub fn chains(module: &Module, flow: &Flow, uses: &HashMap<Value, usize>) -> Vec<Chain> {
     let mut chains: Vec<Chain> = Vec::new();
     let mut ends: HashMap<Value, usize> = HashMap::new();
     for (position, item) in flow.items.iter().enumerate() {
         let Item::Inst(inst) = *item else { continue };
-        let Some(operands) = row_operands(&flow.function, inst) else { continue };
-        let open = operands.iter().find(|v| ends.contains_key(v) && uses.get(v) == Some(&1));
-        let Some(&input) = open.or(operands.first()) else { continue };
-        let Some(link) = link(&flow.function, inst, position, input) else { continue };
+        let Some(operands) = row_operands(module, &flow.function, inst) else { continue };
+        let data = &flow.function.insts[inst];
+        let is_open = |v: Value| ends.contains_key(&v) && uses.get(&v) == Some(&1);
+        let open = operands.iter().map(|(i, _)| *i).find(|&i| is_open(data.operands[i]));
+        let Some(number) = open.or(operands.first().map(|(i, _)| *i)) else { continue };
+        let input = data.operands[number];
+        let Some(link) = link(&flow.function, inst, position, number, operands) else { continue };
         let result = flow.function.insts[inst].results[0];
         let number = match ends.remove(&input).filter(|_| open.is_some()) {
             Some(number) => number,
@@ -94,52 +99,53 @@ pub fn image(function: &Function, value: Value) -> Option<[u64; 3]> {
     }
 }
 
-/// The operands of an operator that works row by row of which it needs rows, not all.
-fn row_operands(function: &Function, inst: Inst) -> Option<Vec<Value>> {
+/// The operands of an operator that works row by row of which it needs rows, not all, and what it needs of them.
+fn row_operands(module: &Module, function: &Function, inst: Inst) -> Option<Vec<(usize, RowWindow)>> {
     let data = &function.insts[inst];
     let [result] = data.results[..] else { return None };
     let [rows, ..] = image(function, result)?;
-    match data.op {
-        Op::Conv | Op::Window if !data.extents("positions").is_empty() => None,
-        Op::Pad if !data.extents("padded").is_empty() => None,
-        Op::Conv if data.ints("input_dilation").iter().any(|&d| d != 1) => None,
-        Op::Conv | Op::Window | Op::Pad => Some(vec![data.operands[0]]),
-        Op::Map => Some(data.operands.iter().copied().filter(|&v| image(function, v).is_some_and(|[n, ..]| n == rows)).collect()),
+    data.operation.part(ROWS, 0, 0)?;
+    let axes = data.axes(module, function);
+    let window = |i: usize| match *axes.operands.get(i)?.get(ROWS)? {
+        Axis::Kept(ROWS) => Some(RowWindow { size: 1, stride: 1, dilation: 1, low: 0, rows }),
+        Axis::Windowed(ROWS, taps) => Some(RowWindow {
+            size: taps.size,
+            stride: u64::try_from(taps.stride).ok().filter(|&n| n > 0)?,
+            dilation: u64::try_from(taps.dilation).ok().filter(|&n| n > 0)?,
+            low: taps.low,
+            rows: image(function, data.operands[i])?[0],
+        }),
         _ => None,
-    }
+    };
+    let read = |i: usize| window(i).filter(|_| image(function, data.operands[i]).is_some()).map(|window| (i, window));
+    Some((0..data.operands.len()).filter_map(read).collect())
 }
 
-fn link(function: &Function, inst: Inst, position: usize, input: Value) -> Option<Link> {
+fn link(function: &Function, inst: Inst, position: usize, input: usize, operands: Vec<(usize, RowWindow)>) -> Option<Link> {
     let data = &function.insts[inst];
-    let result = data.results[0];
-    let [_, columns, channels] = image(function, result)?;
-    let [input_rows, ..] = image(function, input)?;
-    let whole = RowWindow { size: 1, stride: 1, dilation: 1, low: 0, rows: input_rows };
-    let number = |name: &str| u64::try_from(data.ints(name)[0]).ok().filter(|&n| n > 0);
-    let windowed = |size: u64| {
-        Some(RowWindow {
-            size,
-            stride: number("strides")?,
-            dilation: number("dilation")?,
-            low: data.ints("padding_low")[0],
-            rows: input_rows,
-        })
-    };
+    let value = data.operands[input];
+    let [_, columns, channels] = image(function, data.results[0])?;
+    let window = operands.iter().find(|(i, _)| *i == input)?.1;
+    // What is computed from the operand itself, as a filter may be, is not row by row.
+    let others = (0..data.operands.len()).filter(|&i| !operands.iter().any(|(kept, _)| *kept == i));
+    if others.into_iter().any(|i| data.operands[i] == value) {
+        return None;
+    }
     let elements = columns.checked_mul(channels)?;
-    let (window, work_per_row) = match data.op {
-        Op::Conv => {
+    let work_per_row = elements.checked_mul(taps(function, data)?)?;
+    let kept = operands.into_iter().map(|(i, _)| i).filter(|&i| data.operands[i] != value).collect();
+    Some(Link { inst, position, window, kept, work_per_row })
+}
+
+/// Multiply-accumulate operations, or elements looked at, for an element of the result.
+fn taps(function: &Function, data: &InstData) -> Option<u64> {
+    match &data.operation {
+        Operation::Conv(_) => {
             let filter = row_major(function, data.operands[1])?;
-            let taps = filter[1..].iter().try_fold(1u64, |product, &n| product.checked_mul(n))?;
-            // A filter that is computed from the operand itself is not row by row.
-            (windowed(filter[1]).filter(|_| data.operands[1] != input)?, elements.checked_mul(taps)?)
+            filter[1..].iter().try_fold(1u64, |product, &n| product.checked_mul(n))
         }
-        Op::Window => (windowed(number("size")?)?, elements.checked_mul(number("size")?)?),
-        Op::Pad => {
-            let low = *data.ints("low").get(ROWS)?;
-            let high = *data.ints("high").get(ROWS)?;
-            (Some(RowWindow { low, ..whole }).filter(|_| low >= 0 && high >= 0)?, 0)
-        }
-        _ => (whole, elements),
-    };
-    Some(Link { inst, position, window, work_per_row })
+        Operation::Window(window) => u64::try_from(*window.size.first()?).ok(),
+        Operation::Pad(_) => Some(0),
+        _ => Some(1),
+    }
 }

@@ -3,7 +3,7 @@
 use super::chain::{Chain, Link, chains, image};
 use crate::fuse::flow::{Flow, Item};
 use crate::fuse::row_major;
-use crate::ir::{Function, Op, Value};
+use crate::ir::{Function, Module, Op, Value};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -32,9 +32,9 @@ const MOST_EXTRA: f64 = 0.25;
 const GAIN: f64 = 0.97;
 
 /// Parts of chains that need much memory at once and would need less in bands, those that need most first, and all the method's work.
-pub fn candidates(flow: &Flow, uses: &HashMap<Value, usize>) -> (Vec<Split>, u64) {
+pub fn candidates(module: &Module, flow: &Flow, uses: &HashMap<Value, usize>) -> (Vec<Split>, u64) {
     let mut list = Vec::new();
-    for chain in chains(flow, uses) {
+    for chain in chains(module, flow, uses) {
         Cutter::new(&flow.function, &chain).cut(0..chain.values.len(), &mut list);
     }
     list.sort_by_key(|split| std::cmp::Reverse(split.peak));
@@ -48,7 +48,7 @@ fn work(flow: &Flow) -> u64 {
         let Item::Inst(inst) = item else { return 0 };
         let data = &function.insts[*inst];
         let elements = |value: Value| row_major(function, value).map_or(0, |shape| shape.iter().product::<u64>());
-        match data.op {
+        match data.op() {
             Op::Conv => {
                 let filter = row_major(function, data.operands[1]).unwrap_or_default();
                 elements(data.results[0]).saturating_mul(filter.iter().skip(1).product())
@@ -75,7 +75,7 @@ struct Cutter<'a> {
 
 impl<'a> Cutter<'a> {
     fn new(function: &'a Function, chain: &'a Chain) -> Self {
-        let is_map = |link: &Link| function.insts[link.inst].op == Op::Map;
+        let is_map = |link: &Link| function.insts[link.inst].op() == Op::Map;
         let in_memory = (0..chain.values.len()).map(|i| i == 0 || chain.links.get(i).is_none_or(|link| !is_map(link))).collect();
         let size = |&value: &Value| {
             let [rows, columns, channels] = image(function, value).unwrap_or([1, 0, 0]);
@@ -127,7 +127,7 @@ impl<'a> Cutter<'a> {
     }
 
     fn operators(&self, links: Range<usize>) -> usize {
-        links.filter(|&i| self.function.insts[self.chain.links[i].inst].op != Op::Map).count()
+        links.filter(|&i| self.function.insts[self.chain.links[i].inst].op() != Op::Map).count()
     }
 
     /// Values in memory that one kernel reads and writes.

@@ -3,7 +3,8 @@
 use super::Split;
 use super::chain::{ROWS, image};
 use crate::fuse::flow::{Flow, Item};
-use crate::ir::{Attribute, Definition, Extent, Function, Inst, InstData, Op, Type, Value, ValueData};
+use crate::ir::operators::{Concat, Slice};
+use crate::ir::{Definition, Extent, Function, Inst, InstData, Type, Value, ValueData};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -48,7 +49,7 @@ impl Writer<'_> {
             bands.push(self.rows_of(self.split.links.len(), start..(start + self.split.rows).min(rows))?);
         }
         let data = &mut self.function.insts[last.inst];
-        (data.op, data.operands, data.attributes) = (Op::Concat, bands, vec![Attribute::Int(ROWS as i64)]);
+        (data.operation, data.operands) = (Concat::along(ROWS).into(), bands);
         self.inserted.push(Item::Inst(last.inst));
         Some(last.position)
     }
@@ -60,24 +61,11 @@ impl Writer<'_> {
         let (needed, low, high) = link.window.needs(&rows)?;
         let input = self.rows_of(number - 1, needed)?;
         let mut data = InstData { results: vec![], ..self.function.insts[link.inst].clone() };
-        let row = data.op.row();
-        let names = match data.op {
-            Op::Pad => ["low", "high"],
-            _ => ["padding_low", "padding_high"],
-        };
-        let dimension = if data.op == Op::Pad { ROWS } else { 0 };
-        for ((name, _), attribute) in row.attributes.iter().zip(&mut data.attributes) {
-            match attribute {
-                Attribute::Ints(list) if *name == names[0] => list[dimension] = low,
-                Attribute::Ints(list) if *name == names[1] => list[dimension] = high,
-                _ => {}
-            }
-        }
-        let whole = image(self.function, value)?[0];
+        data.operation = data.operation.part(ROWS, low, high)?;
         for (i, operand) in data.operands.clone().into_iter().enumerate() {
             if operand == self.split.values[number - 1] {
                 data.operands[i] = input;
-            } else if data.op == Op::Map && image(self.function, operand).is_some_and(|[n, ..]| n == whole && n != 1) {
+            } else if link.kept.contains(&i) {
                 data.operands[i] = self.slice(operand, rows.clone());
             }
         }
@@ -94,9 +82,9 @@ impl Writer<'_> {
         start[ROWS] = Extent::Static(rows.start);
         let mut size = shape.clone();
         size[ROWS] = Extent::Static(rows.end - rows.start);
-        let attributes = vec![Attribute::Extents(start), Attribute::Extents(size), Attribute::Ints(vec![1; shape.len()])];
+        let operation = Slice { start, size, stride: vec![1; shape.len()] }.into();
         let source = self.function.insts[self.split.links[0].inst].source;
-        let data = InstData { op: Op::Slice, operands: vec![value], attributes, results: vec![], source };
+        let data = InstData { operation, operands: vec![value], results: vec![], source };
         self.band(data, value, &rows)
     }
 

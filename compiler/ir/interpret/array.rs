@@ -8,11 +8,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 /// No tensor may take more bytes than this; a shape from hostile data must not exhaust the machine.
-pub(super) const MAX_BYTES: usize = 4 << 30;
+pub(in crate::ir) const MAX_BYTES: usize = 4 << 30;
 
 /// Bytes of a constant of the module, or made by the interpreter.
 #[derive(Clone)]
-pub(super) enum Store<'m> {
+pub(in crate::ir) enum Store<'m> {
     Borrowed(&'m [u8]),
     Owned(Arc<Vec<u8>>),
 }
@@ -29,19 +29,19 @@ impl Deref for Store<'_> {
 
 /// A tensor while it is computed with.
 #[derive(Clone)]
-pub(super) struct Array<'m> {
+pub(in crate::ir) struct Array<'m> {
     pub element: ElementType,
     pub shape: Vec<usize>,
     pub bytes: Store<'m>,
 }
 
 /// Bytes from one element to the next.
-pub(super) fn width(element: ElementType) -> usize {
+pub(in crate::ir) fn width(element: ElementType) -> usize {
     element.bits().div_ceil(8) as usize
 }
 
 /// Elements of a shape, when the tensor stays below the limit.
-pub(super) fn elements(element: ElementType, shape: &[usize]) -> Step<usize> {
+pub(in crate::ir) fn elements(element: ElementType, shape: &[usize]) -> Step<usize> {
     let count = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
     match count.filter(|n| n.checked_mul(width(element)).is_some_and(|bytes| bytes <= MAX_BYTES)) {
         Some(n) => Ok(n),
@@ -108,7 +108,7 @@ fn pack(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Elements from one index to the next in each dimension of a dense row-major shape.
-pub(super) fn strides(shape: &[usize]) -> Vec<isize> {
+pub(in crate::ir) fn strides(shape: &[usize]) -> Vec<isize> {
     let mut strides = vec![1isize; shape.len()];
     for d in (1..shape.len()).rev() {
         strides[d - 1] = strides[d].saturating_mul(shape[d] as isize);
@@ -117,7 +117,7 @@ pub(super) fn strides(shape: &[usize]) -> Vec<isize> {
 }
 
 /// Calls `visit` with `base` + Σ index × stride for every index of a shape, last dimension fastest.
-pub(super) fn walk(shape: &[usize], strides: &[isize], base: isize, mut visit: impl FnMut(isize)) {
+pub(in crate::ir) fn walk(shape: &[usize], strides: &[isize], base: isize, mut visit: impl FnMut(isize)) {
     if shape.contains(&0) {
         return;
     }
@@ -150,16 +150,16 @@ pub(super) fn walk(shape: &[usize], strides: &[isize], base: isize, mut visit: i
 }
 
 /// Element `position` of 16 bits.
-pub(super) fn u16_at(bytes: &[u8], position: usize) -> u16 {
+pub(in crate::ir) fn u16_at(bytes: &[u8], position: usize) -> u16 {
     u16::from_le_bytes([bytes[2 * position], bytes[2 * position + 1]])
 }
 
 /// Element `position` of 32 bits.
-pub(super) fn u32_at(bytes: &[u8], position: usize) -> u32 {
+pub(in crate::ir) fn u32_at(bytes: &[u8], position: usize) -> u32 {
     bytes[4 * position..].first_chunk().map_or(0, |chunk| u32::from_le_bytes(*chunk))
 }
 
 /// Element `position` of 64 bits.
-pub(super) fn u64_at(bytes: &[u8], position: usize) -> u64 {
+pub(in crate::ir) fn u64_at(bytes: &[u8], position: usize) -> u64 {
     bytes[8 * position..].first_chunk().map_or(0, |chunk| u64::from_le_bytes(*chunk))
 }

@@ -5,9 +5,8 @@ use super::array::{Array, elements, strides, walk};
 use super::column::Column;
 use super::error::{Step, fail};
 use super::map;
-use crate::ir::builder::WindowGeometry;
+use crate::ir::operators::{Conv, WindowGeometry};
 use crate::ir::types::ElementType;
-use crate::ir::view::ConvAttributes;
 
 /// What products are summed in.
 trait Sum: Copy {
@@ -94,7 +93,7 @@ fn singles<'m>(shape: Vec<usize>, sums: Vec<f32>) -> Array<'m> {
 }
 
 /// Sums of binary64 rounded once to a float type.
-pub(super) fn floats<'m>(element: ElementType, shape: Vec<usize>, sums: Vec<f64>) -> Array<'m> {
+pub(in crate::ir) fn floats<'m>(element: ElementType, shape: Vec<usize>, sums: Vec<f64>) -> Array<'m> {
     let mut bytes = Vec::new();
     for sum in sums {
         bytes.extend(crate::ir::scalar::Scalar::float(element, sum).to_bytes());
@@ -103,7 +102,7 @@ pub(super) fn floats<'m>(element: ElementType, shape: Vec<usize>, sums: Vec<f64>
 }
 
 /// `matmul`
-pub(super) fn matmul<'m>(left: &Array<'m>, right: &Array<'m>, zero_points: (i64, i64), accumulator: ElementType) -> Step<Array<'m>> {
+pub(in crate::ir) fn matmul<'m>(left: &Array<'m>, right: &Array<'m>, zero_points: (i64, i64), accumulator: ElementType) -> Step<Array<'m>> {
     let (batch_left, rest_left) = left.shape.split_at(left.rank() - 2);
     let (batch_right, rest_right) = right.shape.split_at(right.rank() - 2);
     let (m, n, k) = (rest_left[0], rest_right[0], rest_left[1]);
@@ -146,7 +145,7 @@ fn products<T: Sum>(left: &[T], right: &[T], matrices: &[(usize, usize)], (m, n,
 }
 
 /// What a window's geometry leaves to the program's run: a number for each spatial dimension, or none.
-pub(super) struct RunTime {
+pub(in crate::ir) struct RunTime {
     /// How many windows there are.
     pub positions: Vec<usize>,
     /// How much further the first one is.
@@ -154,12 +153,12 @@ pub(super) struct RunTime {
 }
 
 /// The taps inside the tensor at each position of a sliding window in row-major order: pairs (tap, spatial element), padded taps left out.
-pub(super) type Windows = Vec<Vec<(usize, usize)>>;
+pub(in crate::ir) type Windows = Vec<Vec<(usize, usize)>>;
 
 /// An input of spatial extents `extents`, `steps` apart, and a window of `size`. Geometry lists are checked by the operator's rule; `run_time`
 /// are their positions and shifts.
 #[derive(Clone, Copy)]
-pub(super) struct Slid<'a> {
+pub(in crate::ir) struct Slid<'a> {
     pub extents: &'a [usize],
     pub steps: &'a [i64],
     pub size: &'a [usize],
@@ -214,7 +213,7 @@ impl Slid<'_> {
 }
 
 /// `conv`
-pub(super) fn conv<'m>(input: &Array<'m>, filter: &Array<'m>, attributes: &ConvAttributes, run_time: &RunTime) -> Step<Array<'m>> {
+pub(in crate::ir) fn conv<'m>(input: &Array<'m>, filter: &Array<'m>, attributes: &Conv, run_time: &RunTime) -> Step<Array<'m>> {
     let last = input.rank() - 1;
     let (extents, size) = (&input.shape[1..last], &filter.shape[1..last]);
     let slid = Slid { extents, steps: &attributes.input_dilation, size, geometry: &attributes.geometry, run_time };

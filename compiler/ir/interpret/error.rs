@@ -38,9 +38,9 @@ impl fmt::Display for InterpretError {
 impl std::error::Error for InterpretError {}
 
 /// The result of a step of the interpreter.
-pub(super) type Step<T> = Result<T, InterpretError>;
+pub(in crate::ir) type Step<T> = Result<T, InterpretError>;
 
 /// A failure with a message.
-pub(super) fn fail<T>(message: impl Into<String>) -> Step<T> {
+pub(in crate::ir) fn fail<T>(message: impl Into<String>) -> Step<T> {
     Err(InterpretError::new(message))
 }

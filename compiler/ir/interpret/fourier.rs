@@ -26,7 +26,7 @@ fn transform(numbers: &[Complex]) -> Vec<Complex> {
 }
 
 /// `fft`, or `rfft` for real numbers.
-pub(super) fn fourier<'m>(source: &Array<'m>, real: bool) -> Step<Array<'m>> {
+pub(in crate::ir) fn fourier<'m>(source: &Array<'m>, real: bool) -> Step<Array<'m>> {
     let mut shape = source.shape.clone();
     let numbers: Vec<f64> = match Column::decode(source.element, &source.bytes, 0..source.len()) {
         Column::F32(numbers) => numbers.into_iter().map(f64::from).collect(),

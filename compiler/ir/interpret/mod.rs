@@ -8,27 +8,28 @@
 
 mod array;
 mod column;
-mod contract;
+pub(in crate::ir) mod contract;
 mod error;
+mod evaluation;
 mod float;
-mod fourier;
-mod instruction;
+pub(in crate::ir) mod fourier;
 pub(crate) mod integer;
 mod map;
-mod movement;
-mod reduce;
-mod scan;
-mod scatter;
-mod search;
+pub(in crate::ir) mod movement;
+pub(in crate::ir) mod reduce;
+pub(in crate::ir) mod scan;
+pub(in crate::ir) mod scatter;
+pub(in crate::ir) mod search;
 #[cfg(test)]
 mod tests;
 
+pub(in crate::ir) use array::Array;
 pub use error::InterpretError;
+pub(in crate::ir) use error::{Step, fail};
+pub(in crate::ir) use evaluation::Evaluation;
 
-use self::array::Array;
-use self::error::{Step, fail};
 use super::module::{Func, Function, Inst, Module, State, Value};
-use super::op::Op;
+use super::operators::Operation;
 use super::scalar::{Expression, NodeData, Scalar, ScalarOp};
 use super::tensor::Tensor;
 use super::types::{ElementType, Extent, Type};
@@ -37,7 +38,7 @@ use std::rc::Rc;
 
 /// What a value is while the program runs.
 #[derive(Clone)]
-enum Slot<'m> {
+pub(in crate::ir) enum Slot<'m> {
     Tensor(Array<'m>),
     Index(i64),
     Effect,
@@ -46,6 +47,16 @@ enum Slot<'m> {
 impl<'m> Slot<'m> {
     fn tensor(&self) -> Step<&Array<'m>> {
         if let Self::Tensor(array) = self { Ok(array) } else { fail("an operand is no tensor") }
+    }
+
+    /// One tensor as all results.
+    pub fn one(array: Array<'m>) -> Vec<Self> {
+        vec![Self::Tensor(array)]
+    }
+
+    /// Tensors as the results.
+    pub fn all(arrays: Vec<Array<'m>>) -> Vec<Self> {
+        arrays.into_iter().map(Self::Tensor).collect()
     }
 }
 
@@ -84,19 +95,17 @@ pub fn evaluate(module: &Module, function: &Function, inst: Inst) -> Result<Vec<
     frame.values.resize(function.values.len(), None);
     for value in function.uses(inst) {
         let definition = function.defining_inst(value).map(|d| &function.insts[d]);
-        let slot = match definition.map(|d| (d.op, &d.attributes[0])) {
-            Some((Op::Constant, super::Attribute::Constant(id))) => Slot::Tensor(instruction::constant(module, *id)?),
-            Some((Op::IndexConstant, super::Attribute::Int(n))) => Slot::Index(*n),
+        let slot = match definition.map(|d| &d.operation) {
+            Some(Operation::Constant(constant)) => Slot::Tensor(evaluation::constant(module, constant.data)?),
+            Some(Operation::IndexConstant(index)) => Slot::Index(index.value),
             _ => return fail(format!("{value} is no constant")),
         };
         frame.values[value.index()] = Some(slot);
     }
     let data = &function.insts[inst];
-    if matches!(data.op, Op::Call | Op::If | Op::While | Op::LoadState | Op::StoreState) {
-        return fail("control flow and state are no constants");
-    }
     let operands: Vec<Slot<'_>> = data.operands.iter().map(|&v| frame.get(v)).collect::<Step<_>>()?;
-    Ok(instruction::compute(module, &frame, data, &operands)?.iter().filter_map(shown).collect())
+    let evaluation = Evaluation { module, frame: &frame, operands: &operands };
+    Ok(data.operation.evaluate(&evaluation)?.iter().filter_map(shown).collect())
 }
 
 /// A scalar operation on numbers; `None` when it is not defined on them.
@@ -215,7 +224,7 @@ impl<'m> Interpreter<'m> {
                     }
                     arguments.push(Slot::Tensor(array.into_owned()));
                 }
-                _ => arguments.push(Slot::Index(instruction::index_of(&array).map_err(|e| of_input(i, e))?)),
+                _ => arguments.push(Slot::Index(array.index().map_err(|e| of_input(i, e))?)),
             }
         }
         if inputs.next().is_some() { fail("too many inputs") } else { Ok(arguments) }
@@ -272,40 +281,42 @@ impl<'m> Interpreter<'m> {
     fn step(&mut self, frame: &mut Frame<'m>, inst: Inst) -> Step<Effect<'m>> {
         let data = &frame.function.insts[inst];
         let operands: Vec<Slot<'m>> = data.operands.iter().map(|&v| frame.get(v)).collect::<Step<_>>()?;
-        match data.op {
-            Op::Call => Ok(Effect::Enter(data.function("function"), operands)),
-            Op::If => {
-                let taken = instruction::truth_of(operands[0].tensor()?)?;
-                let callee = data.function(if taken { "then" } else { "otherwise" });
-                Ok(Effect::Enter(callee, operands[1..].to_vec()))
+        match &data.operation {
+            Operation::Call(call) => Ok(Effect::Enter(call.function, operands)),
+            Operation::If(branch) => {
+                let taken = operands[0].tensor()?.truth()?;
+                Ok(Effect::Enter(if taken { branch.then } else { branch.otherwise }, operands[1..].to_vec()))
             }
-            Op::While => {
+            Operation::While(repeat) => {
                 frame.pending = Some(Loop { carried: operands.clone(), in_body: false, iterations: 0 });
-                Ok(Effect::Enter(data.function("condition"), operands))
+                Ok(Effect::Enter(repeat.condition, operands))
             }
-            Op::LoadState => Ok(Effect::Results(vec![Slot::Effect, Slot::Tensor(self.load_state(data.state())?)])),
-            Op::StoreState => {
+            Operation::LoadState(load) => Ok(Effect::Results(vec![Slot::Effect, Slot::Tensor(self.load_state(load.state)?)])),
+            Operation::StoreState(store) => {
                 let tensor = operands[1].tensor()?.clone();
-                self.states[data.state()] = Some(tensor);
+                self.states[store.state] = Some(tensor);
                 Ok(Effect::Results(vec![Slot::Effect]))
             }
-            _ => Ok(Effect::Results(instruction::compute(self.module, frame, data, &operands)?)),
+            operation => {
+                let evaluation = Evaluation { module: self.module, frame, operands: &operands };
+                Ok(Effect::Results(operation.evaluate(&evaluation)?))
+            }
         }
     }
 
     /// Goes on with an instruction whose function returned.
     fn returned(&self, caller: &mut Frame<'m>, inst: Inst, results: Vec<Slot<'m>>) -> Step<Effect<'m>> {
-        let data = &caller.function.insts[inst];
         let Some(mut pending) = caller.pending.take() else { return Ok(Effect::Results(results)) };
+        let Operation::While(repeat) = &caller.function.insts[inst].operation else { return fail("it is no loop") };
         if pending.in_body {
             pending.carried = results;
             pending.in_body = false;
             let arguments = pending.carried.clone();
             caller.pending = Some(pending);
-            return Ok(Effect::Enter(data.function("condition"), arguments));
+            return Ok(Effect::Enter(repeat.condition, arguments));
         }
         let Some(verdict) = results.first() else { return fail("the condition returns nothing") };
-        if !instruction::truth_of(verdict.tensor()?)? {
+        if !verdict.tensor()?.truth()? {
             return Ok(Effect::Results(pending.carried));
         }
         if pending.iterations >= self.limits.iterations {
@@ -315,7 +326,7 @@ impl<'m> Interpreter<'m> {
         pending.in_body = true;
         let arguments = pending.carried.clone();
         caller.pending = Some(pending);
-        Ok(Effect::Enter(data.function("body"), arguments))
+        Ok(Effect::Enter(repeat.body, arguments))
     }
 
     fn load_state(&self, state: State) -> Step<Array<'m>> {
@@ -324,7 +335,7 @@ impl<'m> Interpreter<'m> {
         }
         let Some(data) = self.module.states.get(state) else { return fail(format!("there is no {state}")) };
         if let Some(initial) = data.initial {
-            return instruction::constant(self.module, initial);
+            return evaluation::constant(self.module, initial);
         }
         let shape: Option<Vec<usize>> = data.ty.shape.iter().map(|e| usize::try_from(e.as_static()?).ok()).collect();
         let Some(shape) = shape else { return fail("a state has a dynamic shape") };
@@ -334,7 +345,7 @@ impl<'m> Interpreter<'m> {
 
     fn located(&self, frame: &Frame<'m>, inst: Inst, mut error: InterpretError) -> InterpretError {
         let data = &frame.function.insts[inst];
-        error.op.get_or_insert(data.op.row().name);
+        error.op.get_or_insert(data.op().name());
         if error.source.is_none() {
             error.source = data.source.and_then(|s| self.module.sources.get(s)).cloned();
         }

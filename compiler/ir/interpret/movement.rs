@@ -39,7 +39,7 @@ fn place(target: &mut [u8], source: &Array<'_>, strides: &[isize], base: isize) 
 }
 
 /// `reshape`
-pub(super) fn reshape<'m>(source: &Array<'m>, shape: Vec<usize>) -> Step<Array<'m>> {
+pub(in crate::ir) fn reshape<'m>(source: &Array<'m>, shape: Vec<usize>) -> Step<Array<'m>> {
     if elements(source.element, &shape)? != source.len() {
         return fail(format!("{:?} does not have as many elements as {shape:?}", source.shape));
     }
@@ -47,7 +47,7 @@ pub(super) fn reshape<'m>(source: &Array<'m>, shape: Vec<usize>) -> Step<Array<'
 }
 
 /// `bitcast`
-pub(super) fn bitcast<'m>(source: &Array<'m>, element: ElementType) -> Step<Array<'m>> {
+pub(in crate::ir) fn bitcast<'m>(source: &Array<'m>, element: ElementType) -> Step<Array<'m>> {
     let (from, to) = (width(source.element), width(element));
     let mut shape = source.shape.clone();
     if from > to {
@@ -59,15 +59,14 @@ pub(super) fn bitcast<'m>(source: &Array<'m>, element: ElementType) -> Step<Arra
 }
 
 /// `transpose`
-pub(super) fn transpose<'m>(source: &Array<'m>, permutation: &[i64]) -> Step<Array<'m>> {
+pub(in crate::ir) fn transpose<'m>(source: &Array<'m>, axes: &[usize]) -> Step<Array<'m>> {
     let from = strides(&source.shape);
-    let axes: Vec<usize> = permutation.iter().map(|&p| p as usize).collect();
     let shape = axes.iter().map(|&a| source.shape[a]).collect();
     pick(source, shape, &axes.iter().map(|&a| from[a]).collect::<Vec<_>>(), 0)
 }
 
 /// `broadcast`
-pub(super) fn broadcast<'m>(source: &Array<'m>, shape: &[usize]) -> Step<Array<'m>> {
+pub(in crate::ir) fn broadcast<'m>(source: &Array<'m>, shape: &[usize]) -> Step<Array<'m>> {
     let added = shape.len() - source.rank();
     let mut reach = vec![0; shape.len()];
     for (d, stride) in strides(&source.shape).into_iter().enumerate() {
@@ -81,7 +80,7 @@ pub(super) fn broadcast<'m>(source: &Array<'m>, shape: &[usize]) -> Step<Array<'
 }
 
 /// `slice`
-pub(super) fn slice<'m>(source: &Array<'m>, start: &[i64], size: &[usize], stride: &[i64]) -> Step<Array<'m>> {
+pub(in crate::ir) fn slice<'m>(source: &Array<'m>, start: &[i64], size: &[usize], stride: &[i64]) -> Step<Array<'m>> {
     let mut steps = strides(&source.shape);
     let mut base = 0;
     let empty = size.contains(&0);
@@ -102,7 +101,7 @@ pub(super) fn slice<'m>(source: &Array<'m>, start: &[i64], size: &[usize], strid
 }
 
 /// `pad`: crops, then puts what is left into a border of `value`.
-pub(super) fn pad<'m>(source: &Array<'m>, low: &[i64], high: &[i64], value: &[u8]) -> Step<Array<'m>> {
+pub(in crate::ir) fn pad<'m>(source: &Array<'m>, low: &[i64], high: &[i64], value: &[u8]) -> Step<Array<'m>> {
     let start: Vec<i64> = low.iter().map(|&n| -n.min(0)).collect();
     let kept = |d: usize| (source.shape[d] as i64 + low[d].min(0) + high[d].min(0)).max(0) as usize;
     let size: Vec<usize> = (0..source.rank()).map(kept).collect();
@@ -121,7 +120,7 @@ pub(super) fn pad<'m>(source: &Array<'m>, low: &[i64], high: &[i64], value: &[u8
 }
 
 /// `mirror_pad`
-pub(super) fn mirror_pad<'m>(source: &Array<'m>, low: &[i64], high: &[i64], edge: bool) -> Step<Array<'m>> {
+pub(in crate::ir) fn mirror_pad<'m>(source: &Array<'m>, low: &[i64], high: &[i64], edge: bool) -> Step<Array<'m>> {
     let mut result = source.clone();
     for d in (0..source.rank()).filter(|&d| (low[d], high[d]) != (0, 0)) {
         let extent = source.shape[d] as i64;
@@ -138,7 +137,7 @@ pub(super) fn mirror_pad<'m>(source: &Array<'m>, low: &[i64], high: &[i64], edge
 }
 
 /// `concat`
-pub(super) fn concat<'m>(sources: &[&Array<'m>], axis: usize) -> Step<Array<'m>> {
+pub(in crate::ir) fn concat<'m>(sources: &[&Array<'m>], axis: usize) -> Step<Array<'m>> {
     let mut shape = sources[0].shape.clone();
     shape[axis] = sources.iter().map(|s| s.shape[axis]).sum();
     let total = elements(sources[0].element, &shape)?;
@@ -156,7 +155,13 @@ pub(super) fn concat<'m>(sources: &[&Array<'m>], axis: usize) -> Step<Array<'m>>
 }
 
 /// `gather`: slices along `axis` at the positions `indices` (decoded), whose first `batch` dimensions are the source's.
-pub(super) fn gather<'m>(source: &Array<'m>, axis: usize, batch: usize, indices: &[i64], indices_shape: &[usize]) -> Step<Array<'m>> {
+pub(in crate::ir) fn gather<'m>(
+    source: &Array<'m>,
+    axis: usize,
+    batch: usize,
+    indices: &[i64],
+    indices_shape: &[usize],
+) -> Step<Array<'m>> {
     if source.shape[..batch] != indices_shape[..batch] {
         return fail(format!("batch dimensions of {:?} and {indices_shape:?} differ", source.shape));
     }
@@ -192,7 +197,7 @@ fn take<'m>(source: &Array<'m>, axis: usize, batch: usize, indices: &[i64], indi
 }
 
 /// `iota`
-pub(super) fn iota<'m>(shape: Vec<usize>, axis: usize, element: ElementType) -> Step<Array<'m>> {
+pub(in crate::ir) fn iota<'m>(shape: Vec<usize>, axis: usize, element: ElementType) -> Step<Array<'m>> {
     let total = elements(element, &shape)?;
     let inner: usize = shape[axis + 1..].iter().product();
     let mut bytes = Vec::with_capacity(total * width(element));

@@ -9,7 +9,7 @@ use super::column::Column;
 use super::contract::{RunTime, Slid, floats};
 use super::error::{Step, fail};
 use super::integer;
-use crate::ir::builder::WindowGeometry;
+use crate::ir::operators::{Reduction, Search, WindowGeometry, Word};
 use crate::ir::scalar::{Comparison, Scalar};
 use crate::ir::types::ElementType;
 
@@ -21,62 +21,62 @@ enum Sums {
 }
 
 /// A reduction over one element type.
-pub(super) struct Reduction<'a> {
-    pub word: &'a str,
+pub(in crate::ir) struct Reducer {
+    pub reduction: Reduction,
     pub element: ElementType,
 }
 
-impl Reduction<'_> {
+impl Reducer {
     /// What an integer result starts at.
-    pub(super) fn start_int(&self) -> i64 {
+    pub(in crate::ir) fn start_int(&self) -> i64 {
         let (low, high) = self.element.integer_range().unwrap_or((0, 1));
-        match self.word {
-            "max" => low as i64,
-            "min" => high as i64,
-            "product" | "all" => 1,
+        match self.reduction {
+            Reduction::Max => low as i64,
+            Reduction::Min => high as i64,
+            Reduction::Product | Reduction::All => 1,
             _ => 0,
         }
     }
 
     /// What a float result starts at.
-    pub(super) fn start_float(&self) -> f64 {
-        match self.word {
-            "max" => f64::NEG_INFINITY,
-            "min" => f64::INFINITY,
-            "product" | "all" => 1.0,
+    pub(in crate::ir) fn start_float(&self) -> f64 {
+        match self.reduction {
+            Reduction::Max => f64::NEG_INFINITY,
+            Reduction::Min => f64::INFINITY,
+            Reduction::Product | Reduction::All => 1.0,
             _ => 0.0,
         }
     }
 
     /// Two integers or truth values combined; sums and products are not cut to the type.
-    pub(super) fn int(&self, a: i64, x: i64) -> i64 {
+    pub(in crate::ir) fn int(&self, a: i64, x: i64) -> i64 {
         let truth = self.element == ElementType::Bool;
-        match self.word {
-            "sum" if !truth => a.wrapping_add(x),
-            "product" if !truth => a.wrapping_mul(x),
-            "sum" | "any" => i64::from(a != 0 || x != 0),
-            "product" | "all" => i64::from(a != 0 && x != 0),
-            "max" if integer::compare(Comparison::Greater, self.element, x, a) => x,
-            "min" if integer::compare(Comparison::Less, self.element, x, a) => x,
+        match self.reduction {
+            Reduction::Sum if !truth => a.wrapping_add(x),
+            Reduction::Product if !truth => a.wrapping_mul(x),
+            Reduction::Sum | Reduction::Any => i64::from(a != 0 || x != 0),
+            Reduction::Product | Reduction::All => i64::from(a != 0 && x != 0),
+            Reduction::Max if integer::compare(Comparison::Greater, self.element, x, a) => x,
+            Reduction::Min if integer::compare(Comparison::Less, self.element, x, a) => x,
             _ => a,
         }
     }
 
     /// Two floats combined, not rounded to the type.
-    pub(super) fn float(&self, a: f64, x: f64) -> f64 {
-        match self.word {
-            "sum" => a + x,
-            "product" => a * x,
-            "max" if x > a => x,
-            "min" if x < a => x,
-            "any" => f64::from(a != 0.0 || x != 0.0),
-            "all" => f64::from(a != 0.0 && x != 0.0),
+    pub(in crate::ir) fn float(&self, a: f64, x: f64) -> f64 {
+        match self.reduction {
+            Reduction::Sum => a + x,
+            Reduction::Product => a * x,
+            Reduction::Max if x > a => x,
+            Reduction::Min if x < a => x,
+            Reduction::Any => f64::from(a != 0.0 || x != 0.0),
+            Reduction::All => f64::from(a != 0.0 && x != 0.0),
             _ => a,
         }
     }
 
     /// A partial result in f32 is an f32; narrower types round once at the end.
-    pub(super) fn narrow(&self, partial: f64) -> f64 {
+    pub(in crate::ir) fn narrow(&self, partial: f64) -> f64 {
         if self.element == ElementType::F32 { f64::from(partial as f32) } else { partial }
     }
 
@@ -106,13 +106,13 @@ impl Reduction<'_> {
     }
 
     fn complex(&self, values: &[(f32, f32)], total: usize, pairs: impl FnOnce(&mut dyn FnMut(usize, usize))) -> Step<Vec<(f64, f64)>> {
-        if !matches!(self.word, "sum" | "product") {
-            return fail(format!("complex numbers have no {}", self.word));
+        if !matches!(self.reduction, Reduction::Sum | Reduction::Product) {
+            return fail(format!("complex numbers have no {}", self.reduction.word()));
         }
         let mut sums = vec![(self.start_float(), 0.0); total];
         pairs(&mut |result, i| {
             let ((a, b), (c, d)) = (sums[result], (f64::from(values[i].0), f64::from(values[i].1)));
-            sums[result] = if self.word == "sum" { (a + c, b + d) } else { (a * c - b * d, a * d + b * c) };
+            sums[result] = if self.reduction == Reduction::Sum { (a + c, b + d) } else { (a * c - b * d, a * d + b * c) };
         });
         Ok(sums)
     }
@@ -136,13 +136,12 @@ impl Reduction<'_> {
 }
 
 /// `reduce`
-pub(super) fn reduce<'m>(input: &Array<'m>, word: &str, axes: &[i64]) -> Step<Array<'m>> {
+pub(in crate::ir) fn reduce<'m>(input: &Array<'m>, reduction: Reduction, axes: &[usize]) -> Step<Array<'m>> {
     let mut shape = input.shape.clone();
-    axes.iter().for_each(|&axis| shape[axis as usize] = 1);
+    axes.iter().for_each(|&axis| shape[axis] = 1);
     let mut steps = strides(&shape);
-    axes.iter().for_each(|&axis| steps[axis as usize] = 0);
-    let reduction = Reduction { word, element: input.element };
-    reduction.run(input, shape, |visit| {
+    axes.iter().for_each(|&axis| steps[axis] = 0);
+    Reducer { reduction, element: input.element }.run(input, shape, |visit| {
         let mut element = 0;
         walk(&input.shape, &steps, 0, |result| {
             visit(result as usize, element);
@@ -152,7 +151,13 @@ pub(super) fn reduce<'m>(input: &Array<'m>, word: &str, axes: &[i64]) -> Step<Ar
 }
 
 /// `window`
-pub(super) fn window<'m>(input: &Array<'m>, word: &str, size: &[i64], geometry: &WindowGeometry, run_time: &RunTime) -> Step<Array<'m>> {
+pub(in crate::ir) fn window<'m>(
+    input: &Array<'m>,
+    reduction: Reduction,
+    size: &[i64],
+    geometry: &WindowGeometry,
+    run_time: &RunTime,
+) -> Step<Array<'m>> {
     let last = input.rank() - 1;
     let size: Vec<usize> = size.iter().map(|&n| n as usize).collect();
     let steps = vec![1; last - 1];
@@ -166,8 +171,7 @@ pub(super) fn window<'m>(input: &Array<'m>, word: &str, size: &[i64], geometry: 
         return Ok(Array::new(input.element, shape, vec![]));
     }
     let windows = slid.windows(&shape[1..last])?;
-    let reduction = Reduction { word, element: input.element };
-    reduction.run(input, shape, |visit| {
+    Reducer { reduction, element: input.element }.run(input, shape, |visit| {
         for batch in 0..batches {
             for (position, taps) in windows.iter().enumerate() {
                 let result = (batch * windows.len() + position) * channels;
@@ -181,24 +185,24 @@ pub(super) fn window<'m>(input: &Array<'m>, word: &str, size: &[i64], geometry: 
 }
 
 /// `arg_reduce`: the first position whose element none before it equals or exceeds; position 0 for NaN in front.
-pub(super) fn arg_reduce<'m>(input: &Array<'m>, word: &str, axis: usize, element: ElementType) -> Step<Array<'m>> {
+pub(in crate::ir) fn arg_reduce<'m>(input: &Array<'m>, search: Search, axis: usize, element: ElementType) -> Step<Array<'m>> {
     let mut shape = input.shape.clone();
     shape[axis] = 1;
     let total = elements(element, &shape)?;
     let (extent, inner) = (input.shape[axis], input.shape[axis + 1..].iter().product::<usize>());
-    let comparison = if word == "max" { Comparison::Greater } else { Comparison::Less };
+    let comparison = if search == Search::Max { Comparison::Greater } else { Comparison::Less };
     let column = Column::decode(input.element, &input.bytes, 0..input.len());
     let better = |x: usize, y: usize| match &column {
         Column::Int(v) => integer::compare(comparison, input.element, v[x], v[y]),
         Column::F32(v) => {
-            if word == "max" {
+            if search == Search::Max {
                 v[x] > v[y]
             } else {
                 v[x] < v[y]
             }
         }
         Column::F64(v) => {
-            if word == "max" {
+            if search == Search::Max {
                 v[x] > v[y]
             } else {
                 v[x] < v[y]

@@ -4,7 +4,8 @@ use super::array::Array;
 use super::column::Column;
 use super::contract::floats;
 use super::error::{Step, fail};
-use super::reduce::Reduction;
+use super::reduce::Reducer;
+use crate::ir::operators::Scan;
 
 /// Calls `visit` for the elements of every line along an axis in the order of the scan, with whether the line begins.
 fn lines(shape: &[usize], axis: usize, reverse: bool, mut visit: impl FnMut(usize, bool)) {
@@ -23,9 +24,10 @@ fn lines(shape: &[usize], axis: usize, reverse: bool, mut visit: impl FnMut(usiz
 }
 
 /// `scan`
-pub(super) fn scan<'m>(input: &Array<'m>, word: &str, axis: usize, exclusive: bool, reverse: bool) -> Step<Array<'m>> {
+pub(in crate::ir) fn scan<'m>(input: &Array<'m>, scan: &Scan) -> Step<Array<'m>> {
+    let Scan { reduction, axis, exclusive, reverse } = *scan;
     let (element, shape) = (input.element, input.shape.clone());
-    let reduction = Reduction { word, element };
+    let reduction = Reducer { reduction, element };
     match Column::decode(element, &input.bytes, 0..input.len()) {
         Column::Int(mut values) => {
             let mut partial = 0;

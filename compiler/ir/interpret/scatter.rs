@@ -4,13 +4,12 @@ use super::array::Array;
 use super::column::Column;
 use super::contract::floats;
 use super::error::{Step, fail};
-use super::reduce::Reduction;
-use crate::ir::attribute::Attribute;
-use crate::ir::module::InstData;
+use super::reduce::Reducer;
+use crate::ir::operators::{Combination, Scatter};
 use crate::ir::scalar::Scalar;
 
 /// Where the slices of the updates go.
-pub(super) struct Places {
+pub(in crate::ir) struct Places {
     /// Elements of one slice.
     row: usize,
     /// The first element of each slice in the target, in the order of the updates; none for a slice that is left out.
@@ -19,9 +18,8 @@ pub(super) struct Places {
 
 impl Places {
     /// The places that the decoded `indices` name in a target.
-    pub fn new(data: &InstData, target: &Array<'_>, indices: &[i64], indices_shape: &[usize]) -> Step<Self> {
-        let (axis, batch) = (data.int("axis") as usize, data.int("batch") as usize);
-        let skips = *data.attribute("skips_negative") == Attribute::Bool(true);
+    pub fn new(scatter: &Scatter, target: &Array<'_>, indices: &[i64], indices_shape: &[usize]) -> Step<Self> {
+        let Scatter { axis, batch, skips_negative: skips, .. } = *scatter;
         if target.shape[..batch] != indices_shape[..batch] {
             return fail(format!("batch dimensions of {:?} and {indices_shape:?} differ", target.shape));
         }
@@ -55,33 +53,33 @@ impl Places {
 }
 
 /// `scatter`
-pub(super) fn scatter<'m>(target: &Array<'m>, updates: &Array<'m>, word: &str, places: &Places) -> Step<Array<'m>> {
-    let (element, sets) = (target.element, word == "set");
-    let reduction = Reduction { word, element };
+pub(in crate::ir) fn scatter<'m>(target: &Array<'m>, updates: &Array<'m>, combination: Combination, places: &Places) -> Step<Array<'m>> {
+    let element = target.element;
+    let reducer = combination.reduction().map(|reduction| Reducer { reduction, element });
     let columns = (Column::decode(element, &target.bytes, 0..target.len()), Column::decode(element, &updates.bytes, 0..updates.len()));
     let shape = target.shape.clone();
     let mut bytes = Vec::new();
-    match columns {
-        (Column::Int(mut values), Column::Int(new)) => {
-            places.visit(|to, from| values[to] = if sets { new[from] } else { reduction.int(values[to], new[from]) });
+    match (columns, reducer) {
+        ((Column::Int(mut values), Column::Int(new)), reducer) => {
+            places.visit(|to, from| values[to] = reducer.as_ref().map_or(new[from], |reducer| reducer.int(values[to], new[from])));
             Column::Int(values).store(element, target.len(), &mut bytes);
         }
-        (Column::C64(mut values), Column::C64(new)) => {
+        ((Column::C64(mut values), Column::C64(new)), _) => {
             places.visit(|to, from| values[to] = new[from]);
             Column::C64(values).store(element, target.len(), &mut bytes);
         }
         // A number that is set keeps its bits, NaN's too.
-        _ if sets => {
+        (_, None) => {
             let width = super::array::width(element);
             bytes.extend_from_slice(&target.bytes);
             places.visit(|to, from| {
                 bytes[to * width..][..width].copy_from_slice(&updates.bytes[from * width..][..width]);
             });
         }
-        (old, new) => {
+        ((old, new), Some(reducer)) => {
             let (Some(mut values), Some(new)) = (old.wide(), new.wide()) else { return fail("the operands differ in type") };
             // One update after another: each leaves a number of the target's type.
-            places.visit(|to, from| values[to] = Scalar::float(element, reduction.float(values[to], new[from])).as_f64());
+            places.visit(|to, from| values[to] = Scalar::float(element, reducer.float(values[to], new[from])).as_f64());
             return Ok(floats(element, shape, values));
         }
     }

@@ -127,23 +127,23 @@ fn counting_module() -> Module {
     let mut b = FunctionBuilder::new(&mut module, "condition");
     b.param(Type::Tensor(number.clone()), None);
     let token = b.param(Type::Effect, None);
-    let loaded = b.inst(Op::LoadState, &[token], vec![Attribute::State(state)]).unwrap();
+    let loaded = b.load_state(token, state).unwrap();
     let verdict = b.map(&[loaded[1]], below_ten).unwrap();
     let condition = b.finish(vec![verdict]);
 
     let mut b = FunctionBuilder::new(&mut module, "body");
     let step = b.param(Type::Tensor(number.clone()), None);
     let token = b.param(Type::Effect, None);
-    let loaded = b.inst(Op::LoadState, &[token], vec![Attribute::State(state)]).unwrap();
+    let loaded = b.load_state(token, state).unwrap();
     let sum = b.map(&[loaded[1], step], add).unwrap();
-    let token = b.inst(Op::StoreState, &[loaded[0], sum], vec![Attribute::State(state)]).unwrap();
-    let body = b.finish(vec![step, token[0]]);
+    let token = b.store_state(loaded[0], sum, state).unwrap();
+    let body = b.finish(vec![step, token]);
 
     let mut b = FunctionBuilder::new(&mut module, "main");
     let step = b.param(Type::Tensor(number), None);
     let token = b.param(Type::Effect, None);
-    let end = b.inst(Op::While, &[step, token], vec![Attribute::Function(condition), Attribute::Function(body)]).unwrap();
-    let loaded = b.inst(Op::LoadState, &[end[1]], vec![Attribute::State(state)]).unwrap();
+    let end = b.while_loop(&[step, token], condition, body).unwrap();
+    let loaded = b.load_state(end[1], state).unwrap();
     let function = b.finish(vec![loaded[1], loaded[0]]);
     method(&mut module, function);
     module

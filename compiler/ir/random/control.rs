@@ -1,7 +1,6 @@
 //! Functions of random modules: calls, branches, loops, and states on the way.
 
 use super::Generator;
-use super::operators::{Proposal, is_static};
 use crate::ir::*;
 
 /// What a function does with all it has computed, before it returns.
@@ -61,42 +60,42 @@ impl Generator<'_> {
             results.swap(free, other);
         }
         if let Some((position, state)) = state {
-            let loaded = b.inst(Op::LoadState, &[results[position]], vec![Attribute::State(state)]).ok()?;
+            let loaded = b.load_state(results[position], state).ok()?;
             let ty = Type::Tensor(b.module.states[state].ty.clone());
             // What the state held becomes a result, and that result what the state holds.
             let stored = like(&ty, free).map_or(loaded[1], |i| std::mem::replace(&mut results[i], loaded[1]));
-            results[position] = b.inst(Op::StoreState, &[loaded[0], stored], vec![Attribute::State(state)]).ok()?[0];
+            results[position] = b.store_state(loaded[0], stored, state).ok()?;
         }
         Some(b.finish(results))
     }
 
     /// Static tensors of the pool, and the token if there is one.
     fn arguments(&mut self) -> Option<(Vec<Value>, Vec<Type>)> {
-        let mut operands = vec![self.tensor_where(is_static)?];
+        let mut operands = vec![self.tensor_where(|ty| ty.static_shape().is_some())?];
         if self.random.one_in(2) {
-            operands.push(self.tensor_where(is_static)?);
+            operands.push(self.tensor_where(|ty| ty.static_shape().is_some())?);
         }
         operands.extend(self.token);
         let types = operands.iter().map(|&v| self.b.function.values[v].ty.clone()).collect();
         Some((operands, types))
     }
 
-    pub(super) fn call(&mut self) -> Proposal {
+    pub(in crate::ir) fn call(&mut self) -> Option<(Vec<Value>, Func)> {
         let (operands, types) = self.arguments()?;
         let function = self.function(&types, None)?;
-        Some((operands, vec![Attribute::Function(function)]))
+        Some((operands, function))
     }
 
-    pub(super) fn if_else(&mut self) -> Proposal {
+    pub(in crate::ir) fn if_else(&mut self) -> Option<(Vec<Value>, [Func; 2])> {
         let condition = self.leaf(ElementType::Bool, &[])?;
         let (operands, types) = self.arguments()?;
         let (then, otherwise) = (self.function(&types, None)?, self.function(&types, None)?);
         let operands = [condition].into_iter().chain(operands).collect();
-        Some((operands, vec![Attribute::Function(then), Attribute::Function(otherwise)]))
+        Some((operands, [then, otherwise]))
     }
 
     /// A loop of a few turns, counted by its first operand.
-    pub(super) fn while_loop(&mut self) -> Proposal {
+    pub(in crate::ir) fn while_loop(&mut self) -> Option<(Vec<Value>, [Func; 2])> {
         let zero = Tensor { element: ElementType::I32, shape: vec![], bytes: 0i32.to_le_bytes().to_vec() };
         let count = self.parameter(zero);
         let (operands, types) = self.arguments()?;
@@ -104,7 +103,7 @@ impl Generator<'_> {
         let counted: Vec<Type> = std::iter::once(counter()).chain(types).collect();
         let body = self.function(&counted, Some(next))?;
         let operands = [count].into_iter().chain(operands).collect();
-        Some((operands, vec![Attribute::Function(condition), Attribute::Function(body)]))
+        Some((operands, [condition, body]))
     }
 
     /// Whether a counter, which comes before other parameters, is below a few turns.
@@ -132,7 +131,7 @@ impl Generator<'_> {
     }
 
     /// A state that exists, or a new one with or without initial contents.
-    fn state(&mut self) -> State {
+    pub(in crate::ir) fn state(&mut self) -> State {
         let states: Vec<State> = self.b.module.states.keys().collect();
         if !states.is_empty() && self.random.one_in(2) {
             return *self.random.pick(&states);
@@ -145,19 +144,14 @@ impl Generator<'_> {
         self.b.module.states.push(StateData { name, ty, initial })
     }
 
-    pub(super) fn load_state(&mut self) -> Proposal {
-        let state = self.state();
-        Some((vec![self.token?], vec![Attribute::State(state)]))
-    }
-
-    pub(super) fn store_state(&mut self) -> Proposal {
+    pub(in crate::ir) fn store_state(&mut self) -> Option<(Vec<Value>, State)> {
         let state = self.state();
         let ty = self.b.module.states[state].ty.clone();
         let value = match self.tensor_where(|have| *have == ty) {
             Some(value) => value,
             None => self.leaf(ty.element, &ty.static_shape()?)?,
         };
-        Some((vec![self.token?, value], vec![Attribute::State(state)]))
+        Some((vec![self.token?, value], state))
     }
 }
 
@@ -168,12 +162,12 @@ fn within(b: &mut FunctionBuilder<'_>, inner: Inner, values: Vec<Value>) -> Opti
         Inner::Choice(taken, then, otherwise) => {
             let condition = literal(b, ElementType::Bool, vec![u8::from(taken)])?;
             let operands: Vec<Value> = std::iter::once(condition).chain(values).collect();
-            b.inst(Op::If, &operands, vec![Attribute::Function(then), Attribute::Function(otherwise)]).ok()
+            b.if_else(&operands, then, otherwise).ok()
         }
         Inner::Loop(condition, body) => {
             let zero = literal(b, ElementType::I32, 0i32.to_le_bytes().to_vec())?;
             let operands: Vec<Value> = std::iter::once(zero).chain(values).collect();
-            let results = b.inst(Op::While, &operands, vec![Attribute::Function(condition), Attribute::Function(body)]).ok()?;
+            let results = b.while_loop(&operands, condition, body).ok()?;
             Some(results[1..].to_vec())
         }
     }

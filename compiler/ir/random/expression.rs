@@ -5,7 +5,7 @@ use crate::ir::*;
 
 impl Generator<'_> {
     /// An expression over inputs of some types, with one or two results.
-    pub(super) fn expression(&mut self, inputs: &[ElementType]) -> Expression {
+    pub(in crate::ir) fn expression(&mut self, inputs: &[ElementType]) -> Expression {
         let mut builder = ExpressionBuilder::new(inputs);
         let mut nodes: Vec<Node> = (0..inputs.len()).map(|i| builder.input(i)).collect();
         let wanted = nodes.len() + self.random.between(1, 8) as usize;
@@ -25,7 +25,7 @@ impl Generator<'_> {
     }
 
     /// An expression that gives back the types of its inputs, one result an input.
-    pub(super) fn endomorphism(&mut self, inputs: &[ElementType]) -> Expression {
+    pub(in crate::ir) fn endomorphism(&mut self, inputs: &[ElementType]) -> Expression {
         let expression = self.expression(inputs);
         let mut builder = ExpressionBuilder::new(inputs);
         let own: Vec<Node> = (0..inputs.len()).map(|i| builder.input(i)).collect();

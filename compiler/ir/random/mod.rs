@@ -5,10 +5,9 @@
 
 mod control;
 mod expression;
-mod indexed;
-mod movement;
 mod numbers;
-mod operators;
+mod shapes;
+mod values;
 
 pub use numbers::Random;
 
@@ -34,7 +33,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             instructions: 12,
-            operators: op::OPS.iter().map(|row| row.op).filter(|op| *op != Op::External).collect(),
+            operators: OPS.iter().map(|row| row.op).filter(|op| *op != Op::External).collect(),
             // Numbers without arithmetic would only be in the way.
             elements: ElementType::ALL.iter().map(|(e, _)| *e).filter(|&e| e != ElementType::C128).collect(),
             scalar_operations: ScalarOp::PLAIN.to_vec(),
@@ -55,7 +54,7 @@ impl Options {
     /// The operators but for transforms, which add in another order: integers made of their results would show it.
     pub fn exact_operators() -> Vec<Op> {
         let left_out = [Op::External, Op::Fourier, Op::RealFourier];
-        op::OPS.iter().map(|row| row.op).filter(|op| !left_out.contains(op)).collect()
+        OPS.iter().map(|row| row.op).filter(|op| !left_out.contains(op)).collect()
     }
 }
 
@@ -99,17 +98,17 @@ pub fn module(seed: u64, options: &Options) -> (Module, Vec<Tensor>) {
 }
 
 /// A module in the making.
-struct Generator<'m> {
-    random: Random,
-    options: &'m Options,
-    b: FunctionBuilder<'m>,
+pub(in crate::ir) struct Generator<'m> {
+    pub(in crate::ir) random: Random,
+    pub(in crate::ir) options: &'m Options,
+    pub(in crate::ir) b: FunctionBuilder<'m>,
     /// Values to compute with: tensors and indices.
     pool: Vec<Value>,
     /// Inputs so far, one a parameter that is no token.
     inputs: Vec<Tensor>,
-    token: Option<Value>,
+    pub(in crate::ir) token: Option<Value>,
     /// Whether numbers are finite for now.
-    finite: bool,
+    pub(in crate::ir) finite: bool,
     /// Results that must be returned, whatever else is.
     outputs: Vec<Value>,
     /// Extents of parameters that are known when the program runs, and what they are.
@@ -119,18 +118,18 @@ struct Generator<'m> {
 type Ports = (Vec<Port>, Vec<Port>);
 
 impl Generator<'_> {
-    fn element(&mut self) -> ElementType {
+    pub(in crate::ir) fn element(&mut self) -> ElementType {
         *self.random.pick(&self.options.elements)
     }
 
     /// A shape of a few hundred elements at most; sometimes without any.
-    fn shape(&mut self) -> Vec<u64> {
+    pub(in crate::ir) fn shape(&mut self) -> Vec<u64> {
         let rank = self.random.between(0, 4);
         (0..rank).map(|_| if self.random.one_in(60) { 0 } else { self.random.between(1, 5) as u64 }).collect()
     }
 
     /// A number that is usually small.
-    fn scalar(&mut self, element: ElementType) -> Scalar {
+    pub(in crate::ir) fn scalar(&mut self, element: ElementType) -> Scalar {
         let small = self.random.between(-12, 12);
         match element {
             ElementType::Bool => Scalar::bool(self.random.one_in(2)),
@@ -151,7 +150,7 @@ impl Generator<'_> {
         }
     }
 
-    fn tensor(&mut self, element: ElementType, shape: &[u64]) -> Tensor {
+    pub(in crate::ir) fn tensor(&mut self, element: ElementType, shape: &[u64]) -> Tensor {
         let count = shape.iter().product::<u64>() as usize;
         let mut bytes = Vec::new();
         let numbers: Vec<Scalar> = (0..count).map(|_| self.scalar(element)).collect();
@@ -164,7 +163,7 @@ impl Generator<'_> {
     }
 
     /// A new parameter with contents.
-    fn parameter(&mut self, tensor: Tensor) -> Value {
+    pub(in crate::ir) fn parameter(&mut self, tensor: Tensor) -> Value {
         let value = self.b.param(Type::Tensor(TensorType::of(tensor.element, &tensor.shape)), None);
         self.inputs.push(tensor);
         value
@@ -191,9 +190,7 @@ impl Generator<'_> {
             *self.random.pick(&same)
         } else {
             let interval = Interval { low: self.random.between(0, extent as i64), high: extent as i64 + self.random.between(0, 3) };
-            let axis = vec![Attribute::Int(dimension as i64)];
-            let inst = self.b.function.append(Op::ExtentOf, vec![param], axis, vec![Type::Index(interval)], None);
-            self.b.function.insts[inst].results[0]
+            self.b.measure(param, dimension, interval)
         };
         self.measured.push((index, extent));
         if let Type::Tensor(ty) = &mut self.b.function.values[param].ty {
@@ -202,7 +199,7 @@ impl Generator<'_> {
     }
 
     /// A new constant or, sometimes, a parameter; not in the pool.
-    fn leaf(&mut self, element: ElementType, shape: &[u64]) -> Option<Value> {
+    pub(in crate::ir) fn leaf(&mut self, element: ElementType, shape: &[u64]) -> Option<Value> {
         let tensor = self.tensor(element, shape);
         if self.random.one_in(3) {
             return Some(self.parameter(tensor));
@@ -211,7 +208,7 @@ impl Generator<'_> {
     }
 
     /// A tensor of the pool that passes a test; often a recent one, so that chains grow.
-    fn tensor_where(&mut self, accept: impl Fn(&TensorType) -> bool) -> Option<Value> {
+    pub(in crate::ir) fn tensor_where(&mut self, accept: impl Fn(&TensorType) -> bool) -> Option<Value> {
         let fits = |&&v: &&Value| self.b.function.values[v].ty.as_tensor().is_some_and(&accept);
         let values: Vec<Value> = self.pool.iter().filter(fits).copied().collect();
         let recent = if self.random.one_in(2) { values.len().saturating_sub(2) } else { 0 };
@@ -220,8 +217,8 @@ impl Generator<'_> {
 
     /// One more instruction, and its results into the pool; `None` when nothing fits the operator.
     fn instruction(&mut self, op: Op) -> Option<()> {
-        let (operands, attributes) = self.propose(op)?;
-        let results = self.b.inst(op, &operands, attributes).ok()?;
+        let (operands, operation) = Operation::propose(op, self)?;
+        let results = self.b.inst(operation, &operands).ok()?;
         let small = |ty: &Type| match ty {
             Type::Tensor(t) => self.b.function.bound_bytes(t).is_some_and(|bytes| bytes <= 1 << 14),
             _ => true,

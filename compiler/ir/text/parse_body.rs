@@ -1,4 +1,4 @@
-//! Text to functions: parameters, instructions, attributes by the operator's row, expressions.
+//! Text to functions: parameters, instructions, fields of operators, expressions.
 
 use super::lexer::Token;
 use super::parse::{Parsed, Parser};
@@ -89,22 +89,22 @@ impl Parser {
                 operands.push(self.value(function)?);
             }
         }
-        let attributes = self.attributes(op)?;
+        let operation = self.operation(op)?;
         let source = if self.accept("@") { Some(Source::new(self.numbered("src", "a source")?)) } else { None };
         if !op.row().operands.allows(operands.len()) {
             return Err(place.error(format!("{word} does not take {} operands", operands.len())));
         }
         let inferred = if definitions.iter().any(|(ty, _)| ty.is_none()) {
-            self.require_known_extents(function, &operands, &attributes)?;
-            let context = infer::Context { module: &self.module, function, op, operands: &operands, attributes: &attributes };
-            (op.row().infer)(&context).map_err(|e| place.error(e.to_string()))?
+            self.require_known_extents(function, &operands, &operation)?;
+            let context = operators::Context { module: &self.module, function, op, operands: &operands };
+            operation.infer(&context).map_err(|e| place.error(e.to_string()))?
         } else {
             vec![]
         };
         let types: Option<Vec<Type>> =
             definitions.iter().enumerate().map(|(i, (ty, _))| ty.clone().or_else(|| inferred.get(i).cloned())).collect();
         let Some(types) = types else { return Err(place.error(format!("{word} has {} results", inferred.len()))) };
-        let inst = function.append(op, operands, attributes, types, source);
+        let inst = function.append(operation, operands, types, source);
         let results = function.insts[inst].results.clone();
         for (result, (_, name)) in results.into_iter().zip(definitions) {
             function.values[result].name = name;
@@ -113,9 +113,9 @@ impl Parser {
     }
 
     /// Rules look extents up, so those that they meet must be defined by now: a parameter's may not be.
-    fn require_known_extents(&self, function: &Function, operands: &[Value], attributes: &[Attribute]) -> Parsed<()> {
+    fn require_known_extents(&self, function: &Function, operands: &[Value], operation: &Operation) -> Parsed<()> {
         let shapes = operands.iter().filter_map(|&v| function.values[v].ty.as_tensor()).flat_map(|ty| ty.shape.iter().copied());
-        let mut named = attributes.iter().flat_map(Attribute::index_values).map(Extent::Value).chain(shapes);
+        let mut named = operation.extents().chain(shapes);
         let unknown = named.find(|e| matches!(e, Extent::Value(v) if !function.values.is_valid(*v)));
         if unknown.is_some() { self.error("an extent is not defined yet, so the result's type must be written") } else { Ok(()) }
     }
@@ -138,24 +138,24 @@ impl Parser {
         }
     }
 
-    /// All attributes of an operator in braces, in the order of its row.
-    fn attributes(&mut self, op: Op) -> Parsed<Vec<Attribute>> {
-        let mut attributes = Vec::new();
-        let row = op.row();
-        if row.attributes.is_empty() {
-            return Ok(attributes);
-        }
-        self.mark("{")?;
-        for (i, (name, kind)) in row.attributes.iter().enumerate() {
-            if i > 0 {
-                self.mark(",")?;
-            }
+    /// An operator with all its fields in braces, in their order.
+    fn operation(&mut self, op: Op) -> Parsed<Operation> {
+        let mut operation = Operation::blank(op);
+        let mut begins = true;
+        for (name, field) in operation.field_list_mut() {
+            self.mark(if std::mem::take(&mut begins) { "{" } else { "," })?;
             self.keyword(name)?;
             self.mark("=")?;
-            attributes.push(self.attribute(*kind)?);
+            let place = self.place();
+            let attribute = self.attribute(field.kind())?;
+            if !field.set(attribute) {
+                return Err(place.error(format!("{} takes no such {name}", op.name())));
+            }
         }
-        self.mark("}")?;
-        Ok(attributes)
+        if !begins {
+            self.mark("}")?;
+        }
+        Ok(operation)
     }
 
     fn attribute(&mut self, kind: AttributeKind) -> Parsed<Attribute> {
@@ -172,10 +172,10 @@ impl Parser {
             AttributeKind::Word(words) => {
                 let place = self.place();
                 let word = self.word("a word")?;
-                let Some(index) = words.iter().position(|w| *w == word) else {
+                let Some(&word) = words.iter().find(|w| **w == word) else {
                     return Err(place.error(format!("expected one of {words:?}, found `{word}`")));
                 };
-                Attribute::Word(index as u8)
+                Attribute::Word(word)
             }
             AttributeKind::Expression => Attribute::Expression(Box::new(self.expression()?)),
             AttributeKind::Constant => Attribute::Constant(Constant::new(self.numbered("const", "a constant")?)),

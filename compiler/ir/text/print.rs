@@ -160,23 +160,22 @@ impl FunctionPrinter<'_> {
     }
 
     fn inst(&self, out: &mut String, data: &InstData) {
-        let row = data.op.row();
         let mut text = String::from("  ");
         if !data.results.is_empty() {
             text.push_str(&list(&data.results, |&v| self.definition(v)));
             text.push_str(" = ");
         }
-        text.push_str(row.name);
+        text.push_str(data.op().name());
         if !data.operands.is_empty() {
             text.push(' ');
             text.push_str(&list(&data.operands, |&v| self.value(v)));
         }
-        if let [Attribute::Expression(expression)] = data.attributes.as_slice() {
-            text.push_str(&format!(" {{\n{}  }}", print_expression(row.attributes[0].0, expression)));
-        } else if !data.attributes.is_empty() {
-            let attributes = data.attributes.iter().zip(row.attributes);
-            let attributes = list(attributes, |(a, (name, kind))| format!("{name} = {}", self.attribute(a, *kind)));
-            text.push_str(&format!(" {{ {attributes} }}"));
+        let fields: Vec<(&str, Attribute)> = data.operation.fields().map(|(name, _, attribute)| (name, attribute)).collect();
+        if let [(name, Attribute::Expression(expression))] = &fields[..] {
+            text.push_str(&format!(" {{\n{}  }}", print_expression(name, expression)));
+        } else if !fields.is_empty() {
+            let fields = list(&fields, |(name, attribute)| format!("{name} = {}", self.attribute(attribute)));
+            text.push_str(&format!(" {{ {fields} }}"));
         }
         if let Some(source) = data.source {
             text.push_str(&format!(" @ {source}"));
@@ -184,7 +183,7 @@ impl FunctionPrinter<'_> {
         line(out, format_args!("{text}"));
     }
 
-    fn attribute(&self, attribute: &Attribute, kind: AttributeKind) -> String {
+    fn attribute(&self, attribute: &Attribute) -> String {
         match attribute {
             Attribute::Int(n) => n.to_string(),
             Attribute::Ints(numbers) => format!("[{}]", list(numbers, i64::to_string)),
@@ -192,10 +191,7 @@ impl FunctionPrinter<'_> {
             Attribute::Scalar(scalar) => print_scalar(*scalar),
             Attribute::Element(element) => element.to_string(),
             Attribute::Extents(extents) => format!("[{}]", list(extents, |&e| self.extent(e))),
-            Attribute::Word(word) => match kind {
-                AttributeKind::Word(words) => words[usize::from(*word)].to_owned(),
-                _ => format!("word{word}"),
-            },
+            Attribute::Word(word) => (*word).to_owned(),
             Attribute::Expression(expression) => print_expression("expression", expression),
             Attribute::Constant(constant) => constant.to_string(),
             Attribute::State(state) => state.to_string(),

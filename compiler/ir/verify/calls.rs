@@ -1,6 +1,6 @@
 //! Functions call each other without a circle.
 
-use super::{Check, VerifyError, callees};
+use super::{Check, Mistake, VerifyError};
 use crate::ir::module::{Func, Module};
 use cranelift_entity::SecondaryMap;
 
@@ -29,7 +29,7 @@ pub(super) fn check_no_recursion(module: &Module) -> Check {
             };
             match states[next] {
                 State::Done => {}
-                State::Open => return Err(VerifyError::new(format!("@{} calls itself", module.functions[next].name))),
+                State::Open => return Err(VerifyError::new(Mistake::Recursion(module.functions[next].name.clone()))),
                 State::New => {
                     states[next] = State::Open;
                     let callees = called(module, next);
@@ -43,5 +43,5 @@ pub(super) fn check_no_recursion(module: &Module) -> Check {
 
 fn called(module: &Module, func: Func) -> Vec<Func> {
     let function = &module.functions[func];
-    function.body.iter().flat_map(|&inst| callees(&function.insts[inst])).collect()
+    function.body.iter().flat_map(|&inst| function.insts[inst].operation.functions()).collect()
 }

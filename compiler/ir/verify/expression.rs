@@ -1,22 +1,22 @@
 //! Scalar expressions: order, arity and types of nodes.
 
-use super::{Check, VerifyError, require};
+use super::{Check, Mistake, Place, require};
 use crate::ir::module::{Constant, Module};
 use crate::ir::scalar::{Expression, Node, NodeData, ScalarOp, result_type};
 use crate::ir::types::ElementType;
 
 pub(super) fn check(module: &Module, expression: &Expression) -> Check {
     for (node, data) in expression.nodes.iter() {
-        check_node(module, expression, node, data).map_err(|e| VerifyError::new(format!("{node}: {}", e.message)))?;
+        check_node(module, expression, node, data).map_err(|e| e.within(Place::Node(node)))?;
     }
-    require(!expression.results.is_empty(), || "the expression has no result".into())?;
-    require(expression.results.iter().all(|&n| expression.nodes.is_valid(n)), || "a result is no node".into())
+    let sound = !expression.results.is_empty() && expression.results.iter().all(|&n| expression.nodes.is_valid(n));
+    require(sound, || Mistake::ExpressionResult)
 }
 
 fn check_node(module: &Module, expression: &Expression, node: Node, data: &NodeData) -> Check {
-    let name = data.op.name();
-    require(data.operands.len() == data.op.arity(), || format!("{name} has {} operands", data.operands.len()))?;
-    require(data.operands.iter().all(|&n| n < node), || format!("{name} reads a node that comes later"))?;
+    let (operation, expected, found) = (data.op.name(), data.op.arity(), data.operands.len());
+    require(found == expected, || Mistake::ScalarOperands { operation, expected, found })?;
+    require(data.operands.iter().all(|&n| n < node), || Mistake::LaterNode { operation })?;
     let types: Vec<ElementType> = data.operands.iter().map(|&n| expression.nodes[n].ty).collect();
     let sound = match data.op {
         ScalarOp::Input(i) => expression.inputs.get(i as usize) == Some(&data.ty),
@@ -25,7 +25,7 @@ fn check_node(module: &Module, expression: &Expression, node: Node, data: &NodeD
         ScalarOp::Lut(table) => types[0].is_integer() && is_table(module, table, data.ty),
         op => result_type(op, &types) == Some(data.ty),
     };
-    require(sound, || format!("{name} from {types:?} to {} is not defined", data.ty))
+    require(sound, || Mistake::ScalarType { operation, operands: types, result: data.ty })
 }
 
 /// Whether a constant is one-dimensional, not empty and of an element type.

@@ -1,30 +1,28 @@
 //! One function: entities, order of definitions, types.
 
-use super::{Check, VerifyError, expression, require};
-use crate::ir::attribute::Attribute;
-use crate::ir::infer::{Context, MAX_RANK};
+use super::{Check, Entity, Mistake, Place, VerifyError, expression, require};
 use crate::ir::module::{Definition, Function, Inst, InstData, Module, Value};
-use crate::ir::op::Op;
+use crate::ir::operators::{Context, MAX_RANK, Operation, Reference};
 use crate::ir::types::{Extent, TensorType, Type};
 use cranelift_entity::EntitySet;
 
-/// Everything that indexing relies on: entities exist, definitions point back, attributes are of the row's kinds, expressions
+/// Everything that indexing relies on: entities exist, definitions point back, expressions
 /// are sound, and every value is defined before it is used.
 pub(super) fn check_structure(module: &Module, function: &Function) -> Check {
     let mut defined: EntitySet<Value> = EntitySet::with_capacity(function.values.len());
     for (i, &param) in function.params.iter().enumerate() {
         let sound = function.values.get(param).is_some_and(|v| v.definition == Definition::Param(i as u32));
-        require(sound && defined.insert(param), || format!("parameter {i} is not defined as such"))?;
+        require(sound && defined.insert(param), || Mistake::Definition(param))?;
     }
     let mut seen: EntitySet<Inst> = EntitySet::with_capacity(function.insts.len());
     for &inst in &function.body {
-        require(function.insts.is_valid(inst) && seen.insert(inst), || format!("{inst} does not exist or comes twice"))?;
-        check_inst(module, function, inst, &mut defined).map_err(|mut e| {
-            e.inst = Some(inst);
-            e
-        })?;
+        require(function.insts.is_valid(inst), || Mistake::Missing(Entity::Inst(inst)))?;
+        require(seen.insert(inst), || Mistake::Twice(inst))?;
+        check_inst(module, function, inst, &mut defined).map_err(|e| e.within(Place::Inst(inst)))?;
     }
-    require(function.results.iter().all(|&v| defined.contains(v)), || "a result is not defined".into())?;
+    for &result in &function.results {
+        require(defined.contains(result), || Mistake::Undefined(result))?;
+    }
     for &param in &function.params {
         check_param_extents(function, param, &defined)?;
     }
@@ -33,35 +31,32 @@ pub(super) fn check_structure(module: &Module, function: &Function) -> Check {
 
 fn check_inst(module: &Module, function: &Function, inst: Inst, defined: &mut EntitySet<Value>) -> Check {
     let data = &function.insts[inst];
-    let row = data.op.row();
-    require(row.operands.allows(data.operands.len()), || format!("{} has {} operands", row.name, data.operands.len()))?;
+    let (operator, expected, found) = (data.op(), data.op().row().operands, data.operands.len());
+    require(expected.allows(found), || Mistake::Operands { operator, expected, found })?;
     for value in function.uses(inst) {
-        require(defined.contains(value), || format!("{value} is used before it is defined"))?;
+        require(defined.contains(value), || Mistake::Undefined(value))?;
     }
-    for index in data.attributes.iter().flat_map(Attribute::index_values) {
-        require(matches!(function.values[index].ty, Type::Index(_)), || format!("{index} is an extent but no index"))?;
+    for index in data.operation.index_values() {
+        require(matches!(function.values[index].ty, Type::Index(_)), || Mistake::NoIndex(index))?;
     }
-    require(data.attributes.len() == row.attributes.len(), || format!("{} has {} attributes", row.name, data.attributes.len()))?;
-    for (attribute, (name, kind)) in data.attributes.iter().zip(row.attributes) {
-        require(attribute.is_of(*kind), || format!("attribute {name} is {attribute:?}"))?;
-        check_attribute(module, attribute).map_err(|e| VerifyError::new(format!("attribute {name}: {}", e.message)))?;
+    for (name, reference) in data.operation.references() {
+        check_reference(module, reference).map_err(|e| e.within(Place::Field(name)))?;
     }
     for (i, &result) in data.results.iter().enumerate() {
         let sound = function.values.get(result).is_some_and(|v| v.definition == Definition::Result(inst, i as u32));
-        require(sound && defined.insert(result), || format!("result {i} is not defined as such"))?;
+        require(sound && defined.insert(result), || Mistake::Definition(result))?;
     }
-    require(data.source.is_none_or(|s| module.sources.is_valid(s)), || "the source does not exist".into())
+    data.source.map_or(Ok(()), |source| require(module.sources.is_valid(source), || Mistake::Missing(Entity::Source(source))))
 }
 
-fn check_attribute(module: &Module, attribute: &Attribute) -> Check {
-    let exists = match attribute {
-        Attribute::Expression(e) => return expression::check(module, e),
-        Attribute::Constant(id) => module.constants.is_valid(*id),
-        Attribute::State(id) => module.states.is_valid(*id),
-        Attribute::Function(id) => module.functions.is_valid(*id),
-        _ => true,
-    };
-    require(exists, || format!("{attribute:?} does not exist"))
+fn check_reference(module: &Module, reference: Reference<'_>) -> Check {
+    match reference {
+        Reference::Nothing | Reference::Extents(_) => Ok(()),
+        Reference::Expression(e) => expression::check(module, e),
+        Reference::Constant(id) => require(module.constants.is_valid(id), || Mistake::Missing(Entity::Constant(id))),
+        Reference::State(id) => require(module.states.is_valid(id), || Mistake::Missing(Entity::State(id))),
+        Reference::Function(id) => require(module.functions.is_valid(id), || Mistake::Missing(Entity::Function(id))),
+    }
 }
 
 /// A dynamic extent of a parameter is an index parameter, or `extent_of` a parameter: that very extent, or one that is equal to it.
@@ -75,7 +70,7 @@ fn check_param_extents(function: &Function, param: Value, defined: &EntitySet<Va
                 Definition::Param(_) => true,
                 Definition::Result(inst, _) => measures_param(function, inst, param, index),
             };
-        require(sound, || format!("extent {axis} of parameter {param} is {index}, which does not measure it"))?;
+        require(sound, || Mistake::Unmeasured { param, axis, index })?;
     }
     Ok(())
 }
@@ -83,10 +78,9 @@ fn check_param_extents(function: &Function, param: Value, defined: &EntitySet<Va
 /// Whether an instruction is `extent_of` a parameter; of `param` itself only along an axis whose extent it is.
 fn measures_param(function: &Function, inst: Inst, param: Value, index: Value) -> bool {
     let data = &function.insts[inst];
-    let Some(&measured) = data.operands.first().filter(|_| data.op == Op::ExtentOf) else { return false };
+    let (Operation::ExtentOf(measure), &[measured]) = (&data.operation, &data.operands[..]) else { return false };
     let is_param = matches!(function.values[measured].definition, Definition::Param(_));
-    let axis = usize::try_from(data.int("axis")).unwrap_or(usize::MAX);
-    let extent = || function.values[measured].ty.as_tensor().and_then(|ty| ty.shape.get(axis));
+    let extent = || function.values[measured].ty.as_tensor().and_then(|ty| ty.shape.get(measure.axis));
     is_param && (measured != param || extent() == Some(&Extent::Value(index)))
 }
 
@@ -96,7 +90,7 @@ fn check_tokens(function: &Function) -> Check {
     let operands = function.body.iter().flat_map(|&inst| function.insts[inst].operands.iter());
     for &value in operands.chain(&function.results) {
         let again = function.values[value].ty == Type::Effect && !used.insert(value);
-        require(!again, || format!("the effect token {value} is used twice"))?;
+        require(!again, || Mistake::TokenTwice(value))?;
     }
     Ok(())
 }
@@ -108,22 +102,24 @@ pub(super) fn check_types(module: &Module, function: &Function) -> Check {
     }
     for &inst in &function.body {
         let data = &function.insts[inst];
-        check_inst_types(module, function, data).map_err(|mut e| {
-            e.inst = Some(inst);
-            e
-        })?;
+        check_inst_types(module, function, data).map_err(|e| e.within(Place::Inst(inst)))?;
     }
     Ok(())
 }
 
 fn check_inst_types(module: &Module, function: &Function, data: &InstData) -> Check {
-    let context = Context { module, function, op: data.op, operands: &data.operands, attributes: &data.attributes };
-    let types = (data.op.row().infer)(&context).map_err(|e| VerifyError::new(e.to_string()))?;
-    require(types.len() == data.results.len(), || format!("has {} results, the rule gives {}", data.results.len(), types.len()))?;
+    let context = Context { module, function, op: data.op(), operands: &data.operands };
+    let types = data.operation.infer(&context).map_err(|e| VerifyError::new(Mistake::Type(e)))?;
+    let (expected, found) = (types.len(), data.results.len());
+    require(expected == found, || Mistake::Results { expected, found })?;
     for (&result, inferred) in data.results.iter().zip(&types) {
         let stored = &function.values[result].ty;
         check_type(stored)?;
-        require(equal_but_layout(stored, inferred), || format!("{result} is {stored:?}, the rule gives {inferred:?}"))?;
+        require(equal_but_layout(stored, inferred), || Mistake::ResultType {
+            value: result,
+            expected: inferred.clone(),
+            found: stored.clone(),
+        })?;
     }
     Ok(())
 }
@@ -140,11 +136,15 @@ fn check_type(ty: &Type) -> Check {
     match ty {
         Type::Tensor(TensorType { shape, layout, .. }) => {
             let product = shape.iter().filter_map(|e| e.as_static()).filter(|&n| n != 0).try_fold(1u64, u64::checked_mul);
-            require(shape.len() <= MAX_RANK, || format!("rank {} is above {MAX_RANK}", shape.len()))?;
-            require(product.is_some_and(|n| n <= i64::MAX as u64 / 8), || "the shape has too many elements".into())?;
-            require(layout.order().is_none_or(|order| order.len() == shape.len()), || "the layout does not fit the rank".into())
+            require(shape.len() <= MAX_RANK, || Mistake::Rank(shape.len()))?;
+            require(product.is_some_and(|n| n <= i64::MAX as u64 / 8), || Mistake::TooLarge)?;
+            layout.order().map_or(Ok(()), |order| check_order(shape.len(), order.len()))
         }
-        Type::Index(interval) => require(interval.low <= interval.high, || "the interval is empty".into()),
+        Type::Index(interval) => require(interval.low <= interval.high, || Mistake::EmptyInterval),
         Type::Effect => Ok(()),
     }
+}
+
+pub(super) fn check_order(expected: usize, found: usize) -> Check {
+    require(found == expected, || Mistake::Layout { expected, found })
 }

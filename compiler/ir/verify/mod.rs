@@ -6,11 +6,13 @@
 mod calls;
 mod expression;
 mod function;
+mod mistake;
 
-use super::module::{ConstantData, Func, Inst, Method, Module, Port, StateData};
+pub use mistake::{Entity, Mistake, Place, Side, VerifyError};
+
+use super::module::{ConstantData, Method, Module, Port, StateData};
 use super::types::{Extent, TensorType, Type};
 use std::collections::HashSet;
-use std::fmt;
 use std::ops::Deref;
 
 /// A module that keeps every rule of the tensor language.
@@ -31,41 +33,10 @@ impl Deref for Verified<'_> {
     }
 }
 
-/// A broken rule, and where.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct VerifyError {
-    /// The function's name.
-    pub function: Option<String>,
-    /// The instruction.
-    pub inst: Option<Inst>,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl VerifyError {
-    fn new(message: impl Into<String>) -> Self {
-        Self { function: None, inst: None, message: message.into() }
-    }
-}
-
-impl fmt::Display for VerifyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(function) = &self.function {
-            write!(f, "@{function}: ")?;
-        }
-        if let Some(inst) = self.inst {
-            write!(f, "{inst}: ")?;
-        }
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for VerifyError {}
-
 type Check = Result<(), VerifyError>;
 
-fn require(condition: bool, message: impl FnOnce() -> String) -> Check {
-    if condition { Ok(()) } else { Err(VerifyError::new(message())) }
+fn require(condition: bool, mistake: impl FnOnce() -> Mistake) -> Check {
+    if condition { Ok(()) } else { Err(VerifyError::new(mistake())) }
 }
 
 /// Checks every rule; the first broken one is the error.
@@ -74,67 +45,62 @@ fn require(condition: bool, message: impl FnOnce() -> String) -> Check {
 /// When a rule is broken.
 pub fn verify(module: &Module) -> Result<Verified<'_>, VerifyError> {
     for (id, constant) in module.constants.iter() {
-        check_constant(constant).map_err(|e| VerifyError::new(format!("{id}: {}", e.message)))?;
+        check_constant(constant).map_err(|e| e.within(Place::Constant(id)))?;
     }
     for (id, state) in module.states.iter() {
-        check_state(module, state).map_err(|e| VerifyError::new(format!("{id}: {}", e.message)))?;
+        check_state(module, state).map_err(|e| e.within(Place::State(id)))?;
     }
     let mut names = HashSet::new();
     for function in module.functions.values() {
-        let named = |mut e: VerifyError| {
-            e.function.get_or_insert_with(|| function.name.clone());
-            e
-        };
-        require(names.insert(&function.name), || "two functions have this name".into()).map_err(named)?;
+        let named = |e: VerifyError| e.within(Place::Function(function.name.clone()));
+        require(names.insert(&function.name), || Mistake::Name).map_err(named)?;
         function::check_structure(module, function).map_err(named)?;
     }
     // Rules of operators look at callees, whose structure is known to be sound from here on.
     calls::check_no_recursion(module)?;
     for function in module.functions.values() {
-        function::check_types(module, function).map_err(|mut e| {
-            e.function.get_or_insert_with(|| function.name.clone());
-            e
-        })?;
+        function::check_types(module, function).map_err(|e| e.within(Place::Function(function.name.clone())))?;
     }
     let mut names = HashSet::new();
     for method in &module.methods {
-        let error = |e: VerifyError| VerifyError::new(format!("method {:?}: {}", method.name, e.message));
-        require(names.insert(&method.name), || "comes twice".into()).map_err(error)?;
+        let error = |e: VerifyError| e.within(Place::Method(method.name.clone()));
+        require(names.insert(&method.name), || Mistake::Name).map_err(error)?;
         check_method(module, method).map_err(error)?;
     }
-    check_plan(module)?;
+    check_plan(module).map_err(|e| e.within(Place::Plan))?;
     Ok(Verified(module))
 }
 
 /// A shape of static extents whose bytes are countable.
 fn check_static(ty: &TensorType) -> Result<u64, VerifyError> {
-    let bytes = if ty.rank() <= super::infer::MAX_RANK { ty.static_bytes() } else { None };
-    bytes.ok_or_else(|| VerifyError::new(format!("{} of shape {:?} has no static size", ty.element, ty.shape)))
+    let bytes = if ty.rank() <= super::operators::MAX_RANK { ty.static_bytes() } else { None };
+    bytes.ok_or_else(|| VerifyError::new(Mistake::NoStaticSize(ty.clone())))
 }
 
 fn check_constant(constant: &ConstantData) -> Check {
-    let (want, have) = (check_static(&constant.ty)?, constant.data.bytes().len());
-    require(want == have as u64, || format!("has {have} bytes, its type takes {want}"))
+    let (expected, found) = (check_static(&constant.ty)?, constant.data.bytes().len());
+    require(expected == found as u64, || Mistake::Bytes { expected, found })
 }
 
 fn check_state(module: &Module, state: &StateData) -> Check {
     check_static(&state.ty)?;
     let Some(initial) = state.initial else { return Ok(()) };
-    let Some(constant) = module.constants.get(initial) else { return Err(VerifyError::new(format!("{initial} does not exist"))) };
-    require(constant.ty == state.ty, || format!("{initial} has another type"))
+    let missing = || VerifyError::new(Mistake::Missing(Entity::Constant(initial)));
+    let found = &module.constants.get(initial).ok_or_else(missing)?.ty;
+    require(*found == state.ty, || Mistake::InitialType { constant: initial, expected: state.ty.clone(), found: found.clone() })
 }
 
 fn check_method(module: &Module, method: &Method) -> Check {
-    let Some(function) = module.functions.get(method.function) else {
-        return Err(VerifyError::new(format!("{} does not exist", method.function)));
-    };
-    for (ports, values, what) in [(&method.inputs, &function.params, "inputs"), (&method.outputs, &function.results, "outputs")] {
+    let missing = || VerifyError::new(Mistake::Missing(Entity::Function(method.function)));
+    let function = module.functions.get(method.function).ok_or_else(missing)?;
+    for (ports, values, side) in [(&method.inputs, &function.params, Side::Inputs), (&method.outputs, &function.results, Side::Outputs)] {
         let types: Vec<&Type> = values.iter().map(|&v| &function.values[v].ty).collect();
         let data = types.iter().take_while(|ty| ***ty != Type::Effect).count();
-        require(types.len() <= data + 1, || format!("an effect token does not stand behind all {what}"))?;
-        require(ports.len() == data, || format!("presents {} {what}, @{} has {data}", ports.len(), function.name))?;
+        require(types.len() <= data + 1, || Mistake::TokenPlace(side))?;
+        let found = ports.len();
+        require(found == data, || Mistake::Ports { side, function: function.name.clone(), expected: data, found })?;
         for (i, (port, ty)) in ports.iter().zip(types).enumerate() {
-            check_port(port, ty).map_err(|e| VerifyError::new(format!("{what} {i}: {}", e.message)))?;
+            check_port(port, ty).map_err(|e| e.within(Place::Port(side, i)))?;
         }
     }
     Ok(())
@@ -144,28 +110,25 @@ fn check_port(port: &Port, ty: &Type) -> Check {
     let rank = ty.as_tensor().map_or(0, TensorType::rank);
     let bytes = ty.as_tensor().and_then(TensorType::static_bytes);
     let fits = |value: &super::Data| bytes == Some(value.bytes().len() as u64);
-    require(port.value.as_ref().is_none_or(fits), || "the only value does not fill the type".into())?;
-    require(port.dim_order.order().is_none_or(|order| order.len() == rank), || "the dimension order does not fit the rank".into())?;
+    require(port.value.as_ref().is_none_or(fits), || Mistake::PortValue)?;
+    port.dim_order.order().map_or(Ok(()), |order| function::check_order(rank, order.len()))?;
     let Some(quantization) = &port.quantization else { return Ok(()) };
     let (scales, zeros) = (quantization.scales.len(), quantization.zero_points.len());
-    require(scales >= 1 && scales == zeros, || format!("{scales} scales and {zeros} zero points"))?;
-    let along = || ty.as_tensor().and_then(|ty| ty.shape.get(quantization.axis)).copied();
-    require(scales == 1 || along() == Some(Extent::Static(scales as u64)), || format!("{scales} scales along axis {}", quantization.axis))
+    require(scales >= 1 && scales == zeros, || Mistake::Quantization { scales, zero_points: zeros })?;
+    let axis = quantization.axis;
+    let expected = ty.as_tensor().and_then(|ty| ty.shape.get(axis)).copied();
+    let fits = scales == 1 || expected == Some(Extent::Static(scales as u64));
+    require(fits, || Mistake::Scales { axis, expected, found: scales })
 }
 
 fn check_plan(module: &Module) -> Check {
     for method in module.imported_plan.iter().flat_map(|plan| &plan.methods) {
-        require(module.functions.is_valid(method.function), || format!("the imported plan names {}", method.function))?;
+        require(module.functions.is_valid(method.function), || Mistake::Missing(Entity::Function(method.function)))?;
         for placement in &method.placements {
             let value = module.functions.get(placement.function).and_then(|f| f.values.get(placement.value));
             let sound = value.is_some() && (placement.memory_id as usize) < method.area_bytes.len();
-            require(sound, || format!("the imported plan places {} of {} wrongly", placement.value, placement.function))?;
+            require(sound, || Mistake::Placement(placement.value))?;
         }
     }
     Ok(())
-}
-
-/// The functions that an instruction names.
-pub(super) fn callees(inst: &super::module::InstData) -> impl Iterator<Item = Func> + '_ {
-    inst.attributes.iter().filter_map(|a| if let super::Attribute::Function(f) = a { Some(*f) } else { None })
 }

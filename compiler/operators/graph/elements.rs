@@ -3,7 +3,7 @@
 
 use super::Graph;
 use super::ranges::{Range, apply};
-use crate::ir::{Attribute, Comparison, Constant, ElementType, Extent, InstData, Op, Scalar, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, Extent, InstData, Operation, Reduction, Scalar, ScalarOp, Value};
 use crate::operators::Error;
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;
@@ -74,14 +74,14 @@ impl Elements {
     }
 
     fn item_of(&mut self, g: &mut Graph<'_>, data: &InstData, position: u64, depth: usize) -> Result<Option<ListItem>, Error> {
-        match data.op {
-            Op::Constant => {
+        match &data.operation {
+            Operation::Constant(_) => {
                 let number = constant_element(g, data, position);
                 Ok(number.filter(|number| number.element().is_integer()).map(|number| ListItem::Number(number.as_i64())))
             }
-            Op::IndexTensor => Ok(Some(ListItem::Index(data.operands[0]))),
-            Op::Map => self.computed(g, data, position, depth),
-            Op::Reduce if data.word("reduction") == "product" => {
+            Operation::IndexTensor(_) => Ok(Some(ListItem::Index(data.operands[0]))),
+            Operation::Map(_) => self.computed(g, data, position, depth),
+            Operation::Reduce(reduce) if reduce.reduction == Reduction::Product => {
                 let shape = g.extents(data.operands[0]);
                 let [Extent::Static(count)] = shape[..] else { return Ok(None) };
                 let mut product = Extent::Static(1);
@@ -134,10 +134,10 @@ impl Elements {
     }
 
     fn range_of(&mut self, g: &Graph<'_>, data: &InstData, position: u64, depth: usize) -> Option<Range> {
-        match data.op {
-            Op::Constant => Range::exactly(constant_element(g, data, position)?),
-            Op::IndexTensor => Range::of(g.interval(Extent::Value(data.operands[0])))?.held(data.element("element")),
-            Op::Map => {
+        match &data.operation {
+            Operation::Constant(_) => Range::exactly(constant_element(g, data, position)?),
+            Operation::IndexTensor(tensor) => Range::of(g.interval(Extent::Value(data.operands[0])))?.held(tensor.element),
+            Operation::Map(_) => {
                 let expression = data.expression();
                 let mut ranges: Vec<Range> = Vec::new();
                 for node in expression.nodes.values() {
@@ -165,21 +165,18 @@ fn origin(g: &Graph<'_>, mut value: Value, mut position: u64) -> Option<(InstDat
     let function = g.function();
     for _ in 0..MAX_DEPTH {
         let data = &function.insts[function.defining_inst(value)?];
-        value = match data.op {
-            Op::Reshape => data.operands[0],
-            Op::Slice => {
-                let [Extent::Static(start)] = data.extents("start") else { return None };
-                let from = i64::try_from(*start).ok()?.checked_add(data.ints("stride")[0].saturating_mul(i64::try_from(position).ok()?))?;
+        value = match &data.operation {
+            Operation::Reshape(_) => data.operands[0],
+            Operation::Slice(slice) => {
+                let [Extent::Static(start)] = slice.start[..] else { return None };
+                let from = i64::try_from(start).ok()?.checked_add(slice.stride[0].saturating_mul(i64::try_from(position).ok()?))?;
                 position = u64::try_from(from).ok()?;
                 data.operands[0]
             }
-            Op::Concat => joined(g, data, &mut position)?,
-            Op::Gather if g.extents(data.operands[0]).len() == 1 => {
+            Operation::Concat(concat) => joined(g, data, concat.axis, &mut position)?,
+            Operation::Gather(_) if g.extents(data.operands[0]).len() == 1 => {
                 let (indices, at) = origin(g, data.operands[1], position)?;
-                position = match indices.op {
-                    Op::Constant => u64::try_from(constant_element(g, &indices, at)?.as_i64()).ok()?,
-                    _ => return None,
-                };
+                position = u64::try_from(constant_element(g, &indices, at)?.as_i64()).ok()?;
                 data.operands[0]
             }
             _ => return Some((data.clone(), position)),
@@ -189,8 +186,7 @@ fn origin(g: &Graph<'_>, mut value: Value, mut position: u64) -> Option<(InstDat
 }
 
 /// The tensor of some joined ones that holds a position, which is then that within it.
-fn joined(g: &Graph<'_>, data: &InstData, position: &mut u64) -> Option<Value> {
-    let axis = usize::try_from(data.int("axis")).ok()?;
+fn joined(g: &Graph<'_>, data: &InstData, axis: usize, position: &mut u64) -> Option<Value> {
     let known = |value: Value| g.extents(value).iter().map(|extent| extent.as_static()).collect::<Option<Vec<u64>>>();
     let shape = known(data.results[0])?;
     let inner = shape.get(axis + 1..)?.iter().product::<u64>();
@@ -219,9 +215,7 @@ fn place_of(g: &Graph<'_>, data: &InstData, input: usize, position: u64) -> Opti
 }
 
 fn constant_element(g: &Graph<'_>, data: &InstData, position: u64) -> Option<Scalar> {
-    let Some(Attribute::Constant(constant)) = data.attributes.first() else { return None };
-    let constant: Constant = *constant;
-    let data = &g.builder.module.constants[constant];
+    let data = &g.builder.module.constants[data.constant()?];
     let element = data.ty.element;
     let numbers = (element.is_integer() || element.is_float() || element == ElementType::Bool) && (8..=64).contains(&element.bits());
     let width = element.bits() as usize / 8;

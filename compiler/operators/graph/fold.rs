@@ -3,7 +3,7 @@
 //! and is evaluated when somebody asks for its numbers. Passes fold the rest.
 
 use crate::ir::interpret::Interpreter;
-use crate::ir::{Attribute, Constant, Func, FunctionBuilder, Inst, Module, Op, TensorType, Value};
+use crate::ir::{Constant, Func, FunctionBuilder, Inst, Module, Op, TensorType, Value};
 use std::collections::HashMap;
 
 /// The largest tensor that is folded unasked.
@@ -50,7 +50,7 @@ impl Evaluated {
                 continue;
             }
             let data = &function.insts[inst];
-            if !is_simple(data.op) {
+            if !is_simple(data.op()) {
                 return None;
             }
             for &result in &data.results {
@@ -82,7 +82,7 @@ pub(super) fn fold_from(builder: &mut FunctionBuilder<'_>, start: usize, results
     // Constants stay: they may be tensors that later operators read too.
     let computed = builder.function.body.split_off(start);
     let function = &mut builder.function;
-    function.body.extend(computed.into_iter().filter(|&inst| function.insts[inst].op == Op::Constant));
+    function.body.extend(computed.into_iter().filter(|&inst| function.insts[inst].op() == Op::Constant));
     constants.into_iter().map(|constant| builder.constant(constant).ok()).collect()
 }
 
@@ -127,7 +127,7 @@ fn copy(builder: &FunctionBuilder<'_>, insts: &[Inst], results: &[Value], scratc
             values.insert(*operand, known);
             operands.push(known);
         }
-        let computed = copy.inst(data.op, &operands, data.attributes.clone()).ok()?;
+        let computed = copy.repeat(data, &operands).ok()?;
         values.extend(data.results.iter().copied().zip(computed));
     }
     let results: Option<Vec<Value>> = results.iter().map(|value| values.get(value).copied()).collect();
@@ -136,9 +136,5 @@ fn copy(builder: &FunctionBuilder<'_>, insts: &[Inst], results: &[Value], scratc
 
 /// The constant that a value is defined as, if it is.
 pub(super) fn defining_constant(builder: &FunctionBuilder<'_>, value: Value) -> Option<Constant> {
-    let inst = &builder.function.insts[builder.function.defining_inst(value)?];
-    match inst.attributes.first() {
-        Some(Attribute::Constant(constant)) if inst.op == Op::Constant => Some(*constant),
-        _ => None,
-    }
+    builder.function.insts[builder.function.defining_inst(value)?].constant()
 }

@@ -1,39 +1,8 @@
 //! Arithmetic on extents, numbers where both operands are; extents of inputs that must be equal.
 
 use super::Graph;
-use crate::ir::{Attribute, Definition, ElementType, Extent, Function, Interval, Op, Type, Value, interval};
+use crate::ir::{Definition, ElementType, Extent, Function, IndexOperation, Interval, Op, Type, Value, interval};
 use crate::operators::Error;
-
-/// An operation on two indices, by its position in [`crate::ir::op::INDEX_OPERATIONS`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Operation {
-    /// The sum.
-    Add = 0,
-    /// The difference.
-    Subtract = 1,
-    /// The product.
-    Multiply = 2,
-    /// The quotient, rounded down.
-    FloorDivide = 3,
-    /// The quotient, rounded up.
-    CeilingDivide = 4,
-    /// The remainder that has the divisor's sign.
-    Modulo = 5,
-    /// The smaller one.
-    Minimum = 6,
-    /// The larger one.
-    Maximum = 7,
-}
-
-impl Operation {
-    const ALL: [Self; 8] =
-        [Self::Add, Self::Subtract, Self::Multiply, Self::FloorDivide, Self::CeilingDivide, Self::Modulo, Self::Minimum, Self::Maximum];
-
-    /// The operation at a position of the table.
-    pub fn from_word(word: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(word)).copied()
-    }
-}
 
 /// An extent, or why there is none.
 type Computed = Result<Extent, Error>;
@@ -44,37 +13,37 @@ impl Graph<'_> {
     /// # Errors
     /// [`Error::DimensionTooLarge`], here and below.
     pub fn add(&mut self, a: Extent, b: Extent) -> Computed {
-        self.combine(Operation::Add, a, b)
+        self.combine(IndexOperation::Add, a, b)
     }
 
     /// a − b, and 0 where b is more.
     pub fn sub(&mut self, a: Extent, b: Extent) -> Computed {
-        self.combine(Operation::Subtract, a, b)
+        self.combine(IndexOperation::Subtract, a, b)
     }
 
     /// a × b.
     pub fn mul(&mut self, a: Extent, b: Extent) -> Computed {
-        self.combine(Operation::Multiply, a, b)
+        self.combine(IndexOperation::Multiply, a, b)
     }
 
     /// ⌊a ÷ b⌋.
     pub fn floor_div(&mut self, a: Extent, b: Extent) -> Computed {
-        self.combine(Operation::FloorDivide, a, b)
+        self.combine(IndexOperation::FloorDivide, a, b)
     }
 
     /// ⌈a ÷ b⌉.
     pub fn ceil_div(&mut self, a: Extent, b: Extent) -> Computed {
-        self.combine(Operation::CeilingDivide, a, b)
+        self.combine(IndexOperation::CeilingDivide, a, b)
     }
 
     /// The smaller one.
     pub fn min(&mut self, a: Extent, b: Extent) -> Computed {
-        self.combine(Operation::Minimum, a, b)
+        self.combine(IndexOperation::Minimum, a, b)
     }
 
     /// The larger one.
     pub fn max(&mut self, a: Extent, b: Extent) -> Computed {
-        self.combine(Operation::Maximum, a, b)
+        self.combine(IndexOperation::Maximum, a, b)
     }
 
     /// The product of extents, 1 of none.
@@ -90,7 +59,7 @@ impl Graph<'_> {
         Ok(product)
     }
 
-    fn combine(&mut self, operation: Operation, a: Extent, b: Extent) -> Computed {
+    fn combine(&mut self, operation: IndexOperation, a: Extent, b: Extent) -> Computed {
         if let Some(&known) = self.combined.get(&(operation, a, b)) {
             return Ok(known);
         }
@@ -99,14 +68,13 @@ impl Graph<'_> {
         Ok(result)
     }
 
-    fn combine_new(&mut self, operation: Operation, a: Extent, b: Extent) -> Computed {
-        use Operation::{Add, CeilingDivide, FloorDivide, Maximum, Minimum, Multiply, Subtract};
-        let word = operation as u8;
+    fn combine_new(&mut self, operation: IndexOperation, a: Extent, b: Extent) -> Computed {
+        use IndexOperation::{Add, CeilingDivide, FloorDivide, Maximum, Minimum, Multiply, Subtract};
         match (operation, a.as_static(), b.as_static()) {
             (_, Some(a), Some(b)) => {
                 let numbers = i64::try_from(a).ok().zip(i64::try_from(b).ok());
                 let (a, b) = numbers.ok_or(Error::DimensionTooLarge)?;
-                return Ok(Extent::Static(interval::evaluate(word, a, b).max(0) as u64));
+                return Ok(Extent::Static(interval::evaluate(operation, a, b).max(0) as u64));
             }
             (Add | Subtract, _, Some(0)) | (Multiply | CeilingDivide | FloorDivide, _, Some(1)) => return Ok(a),
             (Minimum | Subtract, _, _) if a == b => return Ok(if operation == Minimum { a } else { Extent::Static(0) }),
@@ -128,10 +96,10 @@ impl Graph<'_> {
             _ => {}
         }
         let (a, b) = (self.index(a)?, self.index(b)?);
-        let mut index = self.builder.inst(Op::IndexBinary, &[a, b], vec![Attribute::Word(word)])?[0];
+        let mut index = self.builder.index_binary(operation, a, b)?;
         if self.interval(Extent::Value(index)).low < 0 {
             let zero = self.index(Extent::Static(0))?;
-            index = self.builder.inst(Op::IndexBinary, &[index, zero], vec![Attribute::Word(Operation::Maximum as u8)])?[0];
+            index = self.builder.index_binary(IndexOperation::Maximum, index, zero)?;
         }
         Ok(self.function().resolved(Extent::Value(index)))
     }
@@ -145,7 +113,7 @@ impl Graph<'_> {
             Extent::Value(index) => Ok(index),
             Extent::Static(n) => {
                 let n = i64::try_from(n).map_err(|_| Error::DimensionTooLarge)?;
-                Ok(self.builder.inst(Op::IndexConstant, &[], vec![Attribute::Int(n)])?[0])
+                Ok(self.builder.index_constant(n)?)
             }
         }
     }
@@ -160,7 +128,7 @@ impl Graph<'_> {
                 let n = i64::try_from(n).map_err(|_| Error::DimensionTooLarge)?;
                 self.scalar(crate::ir::Scalar::int(element, n))
             }
-            Extent::Value(index) => Ok(self.builder.inst(Op::IndexTensor, &[index], vec![Attribute::Element(element)])?[0]),
+            Extent::Value(index) => Ok(self.builder.index_tensor(index, element)?),
         }
     }
 
@@ -169,19 +137,12 @@ impl Graph<'_> {
     /// # Errors
     /// When the element type holds none.
     pub fn iota(&mut self, count: Extent, element: ElementType) -> Result<Value, Error> {
-        let attributes = vec![Attribute::Extents(vec![count]), Attribute::Int(0), Attribute::Element(element)];
-        Ok(self.builder.inst(Op::Iota, &[], attributes)?[0])
+        Ok(self.builder.iota(vec![count], 0, element)?)
     }
 
     /// Makes a dimension of a parameter an extent that is known only at run time, within an interval.
     pub fn measure(&mut self, parameter: Value, dimension: usize, interval: Interval) -> Value {
-        let (function, axis) = (&mut self.builder.function, Attribute::Int(dimension as i64));
-        let inst = function.append(Op::ExtentOf, vec![parameter], vec![axis], vec![Type::Index(interval)], None);
-        let index = function.insts[inst].results[0];
-        if let Type::Tensor(ty) = &mut function.values[parameter].ty {
-            ty.shape[dimension] = Extent::Value(index);
-        }
-        index
+        self.builder.measure(parameter, dimension, interval)
     }
 
     /// Makes extents that must be equal for operands to broadcast one extent. Those of inputs are then checked by the compiled code when it
@@ -241,7 +202,7 @@ impl Graph<'_> {
 fn is_measured(function: &Function, index: Value) -> bool {
     let Some(inst) = function.defining_inst(index) else { return false };
     let data = &function.insts[inst];
-    data.op == Op::ExtentOf && matches!(function.values[data.operands[0]].definition, Definition::Param(_))
+    data.op() == Op::ExtentOf && matches!(function.values[data.operands[0]].definition, Definition::Param(_))
 }
 
 /// Makes one index another one wherever a function names it.
@@ -263,10 +224,6 @@ fn replace_index(function: &mut Function, from: Value, to: Value) {
                 *operand = to;
             }
         }
-        for attribute in &mut data.attributes {
-            if let Attribute::Extents(extents) = attribute {
-                extents.iter_mut().for_each(replace);
-            }
-        }
+        data.operation.each_extent(replace);
     }
 }

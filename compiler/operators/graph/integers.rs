@@ -1,8 +1,7 @@
 //! Integers that are known only at run time and may be negative: positions, and what programs compute from sizes.
 
 use super::Graph;
-use super::indices::Operation;
-use crate::ir::{Attribute, Extent, Function, Interval, Op, Value, interval};
+use crate::ir::{Extent, Function, IndexOperation, Interval, Operation, Value, interval};
 use crate::operators::Error;
 use std::collections::BTreeMap;
 
@@ -12,7 +11,7 @@ impl Graph<'_> {
     /// # Errors
     /// Never.
     pub fn integer(&mut self, n: i64) -> Result<Value, Error> {
-        Ok(self.builder.inst(Op::IndexConstant, &[], vec![Attribute::Int(n)])?[0])
+        Ok(self.builder.index_constant(n)?)
     }
 
     /// The integer that a tensor of one element holds; the call ends with an error where it is outside the interval.
@@ -20,24 +19,24 @@ impl Graph<'_> {
     /// # Errors
     /// When the tensor holds no integer.
     pub fn load_integer(&mut self, tensor: Value, interval: Interval) -> Result<Value, Error> {
-        Ok(self.builder.inst(Op::IndexLoad, &[tensor], vec![Attribute::Interval(interval)])?[0])
+        Ok(self.builder.index_load(tensor, interval)?)
     }
 
     /// An operation on two integers. Unlike that of extents, a difference may be negative.
     ///
     /// # Errors
     /// Never.
-    pub fn compute_integer(&mut self, operation: Operation, a: Value, b: Value) -> Result<Value, Error> {
+    pub fn compute_integer(&mut self, operation: IndexOperation, a: Value, b: Value) -> Result<Value, Error> {
         let [x, y] = [a, b].map(|index| self.interval(Extent::Value(index)));
         if x.low == x.high && y.low == y.high {
-            return self.integer(interval::evaluate(operation as u8, x.low, y.low));
+            return self.integer(interval::evaluate(operation, x.low, y.low));
         }
-        if operation == Operation::Subtract
+        if operation == IndexOperation::Subtract
             && let Some(difference) = self.difference(Extent::Value(a), Extent::Value(b))
         {
             return self.index(difference);
         }
-        Ok(self.builder.inst(Op::IndexBinary, &[a, b], vec![Attribute::Word(operation as u8)])?[0])
+        Ok(self.builder.index_binary(operation, a, b)?)
     }
 
     /// a − b, where what is known only at run time cancels so that a number or one extent is left.
@@ -79,10 +78,10 @@ impl Graph<'_> {
 }
 
 /// The operation that defines an index, and its operands.
-pub fn operation_of(function: &Function, index: Value) -> Option<(Operation, [Value; 2])> {
+pub fn operation_of(function: &Function, index: Value) -> Option<(IndexOperation, [Value; 2])> {
     let data = &function.insts[function.defining_inst(index)?];
-    match (data.op, data.attributes.first()) {
-        (Op::IndexBinary, Some(Attribute::Word(word))) => Some((Operation::from_word(*word)?, [data.operands[0], data.operands[1]])),
+    match &data.operation {
+        Operation::IndexBinary(binary) => Some((binary.operation, [data.operands[0], data.operands[1]])),
         _ => None,
     }
 }
@@ -124,10 +123,10 @@ impl Sum {
         };
         self.followed += 1;
         let [x, y] = match (operation, number(function, a), number(function, b)) {
-            (Operation::Add, _, _) => [factor, factor],
-            (Operation::Subtract, _, _) => [factor, factor.checked_neg()?],
-            (Operation::Multiply, _, Some(n)) => return self.add(function, Extent::Value(a), factor.checked_mul(n)?),
-            (Operation::Multiply, Some(n), _) => return self.add(function, Extent::Value(b), factor.checked_mul(n)?),
+            (IndexOperation::Add, _, _) => [factor, factor],
+            (IndexOperation::Subtract, _, _) => [factor, factor.checked_neg()?],
+            (IndexOperation::Multiply, _, Some(n)) => return self.add(function, Extent::Value(a), factor.checked_mul(n)?),
+            (IndexOperation::Multiply, Some(n), _) => return self.add(function, Extent::Value(b), factor.checked_mul(n)?),
             _ => return self.term(index, factor),
         };
         self.add(function, Extent::Value(a), x)?;

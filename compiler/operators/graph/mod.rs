@@ -18,8 +18,7 @@ mod tests;
 
 use super::Error;
 use super::terms::Terms;
-use crate::ir::{ElementType, Expression, Extent, Func, Function, FunctionBuilder, Interval, Module, Node, Value};
-pub use indices::Operation;
+use crate::ir::{ElementType, Expression, Extent, Func, Function, FunctionBuilder, IndexOperation, Interval, Module, Node, Value};
 pub use movement::{inverse, permuted_constant};
 use std::collections::HashMap;
 
@@ -29,7 +28,7 @@ pub struct Graph<'m> {
     pub builder: FunctionBuilder<'m>,
     evaluated: fold::Evaluated,
     /// Extents that were computed before.
-    combined: HashMap<(Operation, Extent, Extent), Extent>,
+    combined: HashMap<(IndexOperation, Extent, Extent), Extent>,
 }
 
 /// Numbers as extents.

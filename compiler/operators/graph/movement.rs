@@ -3,7 +3,7 @@
 
 use super::{Graph, extents};
 use crate::ir::tensor::permute_bytes;
-use crate::ir::{Attribute, ConstantData, Extent, InstData, Op, Scalar, TensorType, Value};
+use crate::ir::{ConstantData, Extent, InstData, Op, Operation, Scalar, TensorType, Value};
 use crate::operators::Error;
 
 /// The permutation that undoes another.
@@ -27,7 +27,14 @@ impl Graph<'_> {
     /// The instruction that defines a value, if it is this operator.
     fn defined_by(&self, value: Value, op: Op) -> Option<&InstData> {
         let data = &self.function().insts[self.function().defining_inst(value)?];
-        (data.op == op).then_some(data)
+        (data.op() == op).then_some(data)
+    }
+
+    /// The operand and the permutation of a value that is a transpose.
+    fn transposed(&self, value: Value) -> Option<(Value, &[usize])> {
+        let data = self.defined_by(value, Op::Transpose)?;
+        let Operation::Transpose(transpose) = &data.operation else { return None };
+        Some((data.operands[0], &transpose.permutation))
     }
 
     /// The same elements under another shape.
@@ -49,15 +56,14 @@ impl Graph<'_> {
     /// # Errors
     /// When the permutation does not fit.
     pub fn transpose(&mut self, value: Value, permutation: &[usize]) -> Result<Value, Error> {
-        if let Some(data) = self.defined_by(value, Op::Transpose) {
-            let (source, inner) = (data.operands[0], data.ints("permutation"));
-            let combined: Option<Vec<usize>> = permutation.iter().map(|&p| inner.get(p).map(|&p| p as usize)).collect();
+        if let Some((source, inner)) = self.transposed(value) {
+            let combined: Option<Vec<usize>> = permutation.iter().map(|&p| inner.get(p).copied()).collect();
             return self.transpose(source, &combined.ok_or(Error::Permutation)?);
         }
         if permutation.len() == self.rank(value) && permutation.iter().enumerate().all(|(i, &p)| i == p) {
             return Ok(value);
         }
-        Ok(self.builder.transpose(value, permutation.iter().map(|&p| p as i64).collect())?)
+        Ok(self.builder.transpose(value, permutation.to_vec())?)
     }
 
     /// Repetition along new dimensions and those of extent 1.
@@ -68,7 +74,7 @@ impl Graph<'_> {
         if self.extents(value) == shape {
             return Ok(value);
         }
-        Ok(self.builder.inst(Op::Broadcast, &[value], vec![Attribute::Extents(shape.to_vec())])?[0])
+        Ok(self.builder.broadcast(value, shape.to_vec())?)
     }
 
     /// A strided box of a tensor.
@@ -142,7 +148,7 @@ impl Graph<'_> {
     /// # Errors
     /// When positions are no integers.
     pub fn gather(&mut self, value: Value, positions: Value, axis: usize) -> Result<Value, Error> {
-        Ok(self.builder.inst(Op::Gather, &[value, positions], vec![Attribute::Int(axis as i64), Attribute::Int(0)])?[0])
+        Ok(self.builder.gather(value, positions, axis, 0)?)
     }
 
     /// A transpose of a constant as a constant in the new order, so that filters are transposed once, when the model is read. Other values stay.
@@ -150,10 +156,9 @@ impl Graph<'_> {
     /// # Errors
     /// Never for sound constants.
     pub fn settle_transpose(&mut self, value: Value) -> Result<Value, Error> {
-        let Some(data) = self.defined_by(value, Op::Transpose) else { return Ok(value) };
-        let permutation: Vec<usize> = data.ints("permutation").iter().map(|&p| p as usize).collect();
-        let Some(constant) = self.constant_of(data.operands[0]) else { return Ok(value) };
-        match permuted_constant(&self.builder.module.constants[constant], &permutation) {
+        let Some((source, permutation)) = self.transposed(value) else { return Ok(value) };
+        let Some(constant) = self.constant_of(source) else { return Ok(value) };
+        match permuted_constant(&self.builder.module.constants[constant], permutation) {
             Some(moved) => {
                 let constant = self.builder.module.add_constant(moved.ty, moved.data);
                 Ok(self.builder.constant(constant)?)

@@ -1,7 +1,7 @@
 //! Graphs: what is folded, what changes nothing, what must be equal.
 
-use super::{Graph, Operation, extents, inverse, permuted_constant};
-use crate::ir::{ConstantData, ElementType, Extent, Interval, Module, Op, TensorType, Type, Value};
+use super::{Graph, extents, inverse, permuted_constant};
+use crate::ir::{ConstantData, ElementType, Extent, IndexOperation, Interval, Module, Op, TensorType, Type, Value};
 use crate::operators::Error;
 
 fn parameter(g: &mut Graph<'_>, shape: &[u64]) -> Value {
@@ -16,7 +16,7 @@ fn dynamic(g: &mut Graph<'_>, most: u64, shape: &[u64]) -> Value {
 }
 
 fn count(g: &Graph<'_>, op: Op) -> usize {
-    g.function().body.iter().filter(|&&inst| g.function().insts[inst].op == op).count()
+    g.function().body.iter().filter(|&&inst| g.function().insts[inst].op() == op).count()
 }
 
 #[test]
@@ -164,8 +164,8 @@ fn what_cancels_in_a_difference_is_no_instruction() {
     let at = g.convert(at, ElementType::I64).unwrap();
     let at = g.load_integer(at, Interval { low: i64::MIN, high: i64::MAX }).unwrap();
     let Extent::Value(extent) = s else { panic!("the extent is known") };
-    let end = g.compute_integer(Operation::Add, at, extent).unwrap();
-    assert_eq!(g.compute_integer(Operation::Subtract, end, at).unwrap(), extent);
+    let end = g.compute_integer(IndexOperation::Add, at, extent).unwrap();
+    assert_eq!(g.compute_integer(IndexOperation::Subtract, end, at).unwrap(), extent);
 }
 
 #[test]

@@ -100,7 +100,7 @@ impl<'a> Levels<'a> {
         for &inst in &cx.group.insts {
             let data = &cx.function.insts[inst];
             let level = data.operands.iter().filter_map(|v| levels.get(v)).copied().max().unwrap_or(0);
-            let is_reduction = data.op == Op::Reduce;
+            let is_reduction = data.op() == Op::Reduce;
             for &result in &data.results {
                 levels.insert(result, level + usize::from(is_reduction));
                 if !is_reduction && cx.function.tensor(result).shape == rows.shape {
@@ -118,12 +118,12 @@ impl<'a> Levels<'a> {
     /// The map of the group that computes a value.
     fn map(&self, value: Value) -> Option<Inst> {
         let inst = self.cx.function.defining_inst(value).filter(|_| self.levels.contains_key(&value))?;
-        (self.cx.function.insts[inst].op == Op::Map).then_some(inst)
+        (self.cx.function.insts[inst].op() == Op::Map).then_some(inst)
     }
 
     /// The reductions, and the pass of each.
     fn reductions(&self) -> impl Iterator<Item = (Inst, usize)> + '_ {
-        let insts = self.cx.group.insts.iter().copied().filter(|&inst| self.cx.function.insts[inst].op == Op::Reduce);
+        let insts = self.cx.group.insts.iter().copied().filter(|&inst| self.cx.function.insts[inst].op() == Op::Reduce);
         insts.map(|inst| (inst, self.level(self.cx.function.insts[inst].operands[0])))
     }
 
@@ -180,7 +180,7 @@ impl<'a> Levels<'a> {
         let mut follows = HashSet::from([value]);
         for &inst in &self.cx.group.insts {
             let data = &self.cx.function.insts[inst];
-            if data.operands.iter().any(|v| follows.contains(v)) && data.op == Op::Map {
+            if data.operands.iter().any(|v| follows.contains(v)) && data.op() == Op::Map {
                 follows.extend(&data.results);
                 last = data.results.iter().map(|&v| self.level(v)).fold(last, usize::max);
             }

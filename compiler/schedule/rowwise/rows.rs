@@ -2,7 +2,7 @@
 
 use super::passes::{Passes, weight_of};
 use crate::fuse::Rowwise;
-use crate::ir::Value as Tensor;
+use crate::ir::{Operation, Value as Tensor};
 use crate::schedule::quantity::Quantity;
 use crate::schedule::reduction::Reduction;
 use crate::schedule::{Context, Unsupported};
@@ -41,7 +41,8 @@ impl<'a> RowwiseSchedule<'a> {
     /// The reduction of an instruction.
     pub(super) fn reduction(&self, inst: crate::ir::Inst) -> Result<Reduction, Unsupported> {
         let data = &self.cx.function.insts[inst];
-        Reduction::new(data.word("reduction"), self.cx.element(data.operands[0]))
+        let Operation::Reduce(reduce) = &data.operation else { return Err(Unsupported::new(format!("reductions by {}", data.op()))) };
+        Reduction::new(reduce.reduction, self.cx.element(data.operands[0]))
     }
 
     /// The tensor read and the tensor written that may share memory: of each row, all of the one is read before the other is written, or

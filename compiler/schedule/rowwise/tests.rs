@@ -4,7 +4,7 @@ use super::RowwiseSchedule;
 use super::passes::{Keeper, Passes};
 use crate::fuse::{Fusions, Node, flow, group};
 use crate::ir::builder::FunctionBuilder;
-use crate::ir::{ElementType, ExpressionBuilder, Method, Module, Port, ScalarOp, TensorType, Type, Value};
+use crate::ir::{ElementType, ExpressionBuilder, Method, Module, Port, Reduction, ScalarOp, TensorType, Type, Value, verify};
 use crate::machine::MACHINES;
 use crate::schedule::{Context, PackedWeights, Schedule};
 
@@ -18,7 +18,7 @@ fn check(build: impl FnOnce(&mut FunctionBuilder<'_>, Value) -> Vec<Value>, chec
     let count = results.len();
     let function = builder.finish(results);
     module.methods.push(Method { name: "main".into(), function, inputs: ports(1), outputs: ports(count) });
-    let grouped = group(flow::unroll(&module, function).expect("no control flow"), &module, &Fusions::All);
+    let grouped = group(flow::unroll(verify(&module).expect("sound"), function).expect("no control flow"), &module, &Fusions::All);
     let [Node::Group(group)] = &grouped.nodes[..] else { panic!("one group: {:?}", grouped.nodes) };
     let rows = group.rowwise.as_ref().expect("rows");
     let (machine, packed) = (&MACHINES[0], PackedWeights::default());
@@ -34,15 +34,15 @@ fn map(builder: &mut FunctionBuilder<'_>, op: ScalarOp, operands: &[Value]) -> V
     builder.map(operands, e.finish(vec![result])).expect("shapes that broadcast")
 }
 
-fn reduced(builder: &mut FunctionBuilder<'_>, kind: &str, value: Value) -> Value {
+fn reduced(builder: &mut FunctionBuilder<'_>, kind: Reduction, value: Value) -> Value {
     builder.reduce(value, kind, vec![1]).expect("two dimensions")
 }
 
 fn softmax(builder: &mut FunctionBuilder<'_>, x: Value) -> Value {
-    let greatest = reduced(builder, "max", x);
+    let greatest = reduced(builder, Reduction::Max, x);
     let x = map(builder, ScalarOp::Sub, &[x, greatest]);
     let x = map(builder, ScalarOp::Exp, &[x]);
-    let sum = reduced(builder, "sum", x);
+    let sum = reduced(builder, Reduction::Sum, x);
     map(builder, ScalarOp::Div, &[x, sum])
 }
 
@@ -63,10 +63,10 @@ fn a_softmax_keeps_its_powers_where_the_result_is_to_be() {
 #[test]
 fn what_is_cheap_is_computed_anew() {
     let build = |builder: &mut FunctionBuilder<'_>, x: Value| {
-        let mean = reduced(builder, "sum", x);
+        let mean = reduced(builder, Reduction::Sum, x);
         let x = map(builder, ScalarOp::Sub, &[x, mean]);
         let squares = map(builder, ScalarOp::Mul, &[x, x]);
-        let variance = reduced(builder, "sum", squares);
+        let variance = reduced(builder, Reduction::Sum, squares);
         let deviation = map(builder, ScalarOp::Sqrt, &[variance]);
         vec![map(builder, ScalarOp::Div, &[x, deviation])]
     };
@@ -93,7 +93,7 @@ fn an_input_that_is_read_again_keeps_its_memory() {
 #[test]
 fn results_of_a_row_are_written_behind_its_last_reduction() {
     let build = |builder: &mut FunctionBuilder<'_>, x: Value| {
-        let (greatest, least) = (reduced(builder, "max", x), reduced(builder, "min", x));
+        let (greatest, least) = (reduced(builder, Reduction::Max, x), reduced(builder, Reduction::Min, x));
         vec![map(builder, ScalarOp::Sub, &[greatest, least]), greatest]
     };
     check(build, |schedule, _| {

@@ -4,8 +4,7 @@ use super::super::fault::Fault;
 use super::super::registers::Number;
 use super::Translate;
 use super::call::{Call, Whole};
-use crate::ir::{ElementType, Extent, Scalar, ScalarOp};
-use crate::operators::graph::Operation;
+use crate::ir::{ElementType, Extent, IndexOperation, Scalar, ScalarOp};
 
 type Outcome = Result<(), Fault>;
 
@@ -87,7 +86,7 @@ fn range_of_integers(c: &mut Call<'_, '_, '_>, start: Option<usize>, end: usize,
     let first = start.map_or(Ok(Whole::Known(0)), |index| c.whole(index))?;
     let last = c.whole(end)?;
     let (from, to) = (c.index(first)?, c.index(last)?);
-    let length = c.graph().compute_integer(Operation::Subtract, to, from)?;
+    let length = c.graph().compute_integer(IndexOperation::Subtract, to, from)?;
     let length = c.extent(Whole::Index(length))?;
     let count = c.graph().ceil_div(length, Extent::Static(divisor))?;
     let positions = c.graph().iota(count, ElementType::I64)?;

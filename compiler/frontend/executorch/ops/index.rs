@@ -4,7 +4,7 @@ use super::super::fault::Fault;
 use super::super::registers::Register;
 use super::Translate;
 use super::call::Call;
-use crate::ir::{Attribute, Comparison, ElementType, ExpressionBuilder, Extent, Node, Op, Scalar, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, ExpressionBuilder, Extent, Node, Scalar, ScalarOp, Value};
 use crate::operators::extents;
 use crate::operators::graph::inverse;
 
@@ -25,8 +25,7 @@ const MAX_INDICES: u64 = 1 << 22;
 
 /// Slices of `data` along `axis`, picked by integers; the first `batch` dimensions of both are common.
 fn pick(c: &mut Call<'_, '_, '_>, data: Value, indices: Value, axis: usize, batch: usize) -> Result<Value, Fault> {
-    let attributes = vec![Attribute::Int(axis as i64), Attribute::Int(batch as i64)];
-    Ok(c.builder().inst(Op::Gather, &[data, indices], attributes)?[0])
+    Ok(c.builder().gather(data, indices, axis, batch)?)
 }
 
 /// Slices along an axis, picked by indices known at compile time.

@@ -4,9 +4,8 @@ use super::super::fault::Fault;
 use super::super::tensors::shape_text;
 use super::Translate;
 use super::call::{Call, Whole};
-use crate::ir::{Extent, Value};
+use crate::ir::{Extent, IndexOperation, Value};
 use crate::operators::extents;
-use crate::operators::graph::Operation;
 
 type Outcome = Result<(), Fault>;
 
@@ -92,11 +91,11 @@ fn counted(c: &mut Call<'_, '_, '_>, position: Value, extent: Extent) -> Result<
     }
     // 1 below zero, and 0 from there on.
     let (zero, one, extent) = (c.graph().integer(0)?, c.graph().integer(1)?, c.graph().index(extent)?);
-    let below = c.graph().compute_integer(Operation::Subtract, zero, position)?;
-    let below = c.graph().compute_integer(Operation::Maximum, below, zero)?;
-    let below = c.graph().compute_integer(Operation::Minimum, below, one)?;
-    let moved = c.graph().compute_integer(Operation::Multiply, below, extent)?;
-    Ok(c.graph().compute_integer(Operation::Add, position, moved)?)
+    let below = c.graph().compute_integer(IndexOperation::Subtract, zero, position)?;
+    let below = c.graph().compute_integer(IndexOperation::Maximum, below, zero)?;
+    let below = c.graph().compute_integer(IndexOperation::Minimum, below, one)?;
+    let moved = c.graph().compute_integer(IndexOperation::Multiply, below, extent)?;
+    Ok(c.graph().compute_integer(IndexOperation::Add, position, moved)?)
 }
 
 /// Start and number of elements of a slice whose start, end and step are the arguments from `first` on.
@@ -153,7 +152,7 @@ fn position(c: &mut Call<'_, '_, '_>, x: Value, axis: usize, index: Whole, end_a
         (Whole::Known(index), _) if index >= 0 => return Ok(Extent::Static(index as u64)),
         (Whole::Known(index), extent) => {
             let (extent, index) = (c.graph().index(extent)?, c.graph().integer(index)?);
-            c.graph().compute_integer(Operation::Add, extent, index)?
+            c.graph().compute_integer(IndexOperation::Add, extent, index)?
         }
         (Whole::Index(index), extent) => counted(c, index, extent)?,
     };
@@ -326,7 +325,7 @@ fn repeat(c: &mut Call<'_, '_, '_>) -> Outcome {
         spread.extend([count, extent]);
         joined.push(c.graph().mul(count, extent)?);
     }
-    if split.len() > crate::ir::infer::MAX_RANK {
+    if split.len() > crate::ir::operators::MAX_RANK {
         return Err(Fault::unsupported("too many dimensions to repeat"));
     }
     let x = c.reshape_to(x, &split)?;

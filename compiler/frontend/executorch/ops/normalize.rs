@@ -4,7 +4,7 @@ use super::super::fault::Fault;
 use super::Translate;
 use super::call::{Call, compute_type, float_type};
 use super::reduce::{moments, reduce};
-use crate::ir::{Scalar, ScalarOp, Value};
+use crate::ir::{Reduction, Scalar, ScalarOp, Value};
 use crate::operators::terms::softmax_power;
 
 type Outcome = Result<(), Fault>;
@@ -25,12 +25,12 @@ fn softmax(c: &mut Call<'_, '_, '_>, logarithm: bool) -> Outcome {
     let axes: Vec<usize> = (axis < rank).then_some(axis).into_iter().collect();
     let ty = float_type(c.element(x));
     let x = c.cast(x, ty)?;
-    let largest = reduce(c, x, "max", &axes, true)?;
+    let largest = reduce(c, x, Reduction::Max, &axes, true)?;
     let powers = c.map(&[x, largest], |b, n| {
         let difference = b.op(ScalarOp::Sub, n)?;
         Ok(softmax_power(b, difference)?)
     })?;
-    let sum = reduce(c, powers, "sum", &axes, true)?;
+    let sum = reduce(c, powers, Reduction::Sum, &axes, true)?;
     let y = if logarithm {
         c.map(&[x, largest, sum], |b, n| {
             let difference = b.op(ScalarOp::Sub, &[n[0], n[1]])?;

@@ -6,9 +6,8 @@ use super::super::program::Form;
 use super::super::registers::{Number, Register};
 use super::Translate;
 use super::call::Call;
-use crate::ir::{Comparison, ElementType, ExpressionBuilder, Extent, Interval, Node, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, ExpressionBuilder, Extent, IndexOperation, Interval, Node, ScalarOp, Value};
 use crate::operators::extents;
-use crate::operators::graph::Operation;
 
 type Outcome = Result<(), Fault>;
 
@@ -42,13 +41,13 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("executorch_prim::et_copy_index.tensor", copy_index),
 ];
 
-const ADD: Arithmetic = Arithmetic { whole: i64::checked_add, real: |a, b| a + b, index: Operation::Add };
-const SUB: Arithmetic = Arithmetic { whole: i64::checked_sub, real: |a, b| a - b, index: Operation::Subtract };
-const MUL: Arithmetic = Arithmetic { whole: i64::checked_mul, real: |a, b| a * b, index: Operation::Multiply };
-const FLOORDIV: Arithmetic = Arithmetic { whole: floor_divide, real: |a, b| (a / b).floor(), index: Operation::FloorDivide };
-const MOD: Arithmetic = Arithmetic { whole: modulo, real: |a, b| a - b * (a / b).floor(), index: Operation::Modulo };
-const MAX: Arithmetic = Arithmetic { whole: |a, b| Some(a.max(b)), real: f64::max, index: Operation::Maximum };
-const MIN: Arithmetic = Arithmetic { whole: |a, b| Some(a.min(b)), real: f64::min, index: Operation::Minimum };
+const ADD: Arithmetic = Arithmetic { whole: i64::checked_add, real: |a, b| a + b, index: IndexOperation::Add };
+const SUB: Arithmetic = Arithmetic { whole: i64::checked_sub, real: |a, b| a - b, index: IndexOperation::Subtract };
+const MUL: Arithmetic = Arithmetic { whole: i64::checked_mul, real: |a, b| a * b, index: IndexOperation::Multiply };
+const FLOORDIV: Arithmetic = Arithmetic { whole: floor_divide, real: |a, b| (a / b).floor(), index: IndexOperation::FloorDivide };
+const MOD: Arithmetic = Arithmetic { whole: modulo, real: |a, b| a - b * (a / b).floor(), index: IndexOperation::Remainder };
+const MAX: Arithmetic = Arithmetic { whole: |a, b| Some(a.max(b)), real: f64::max, index: IndexOperation::Maximum };
+const MIN: Arithmetic = Arithmetic { whole: |a, b| Some(a.min(b)), real: f64::min, index: IndexOperation::Minimum };
 
 /// Sets the register of an argument to a number.
 fn set(c: &mut Call<'_, '_, '_>, index: usize, number: Number) -> Outcome {
@@ -114,7 +113,7 @@ fn modulo(a: i64, b: i64) -> Option<i64> {
 struct Arithmetic {
     whole: fn(i64, i64) -> Option<i64>,
     real: fn(f64, f64) -> f64,
-    index: Operation,
+    index: IndexOperation,
 }
 
 fn integers_or_floats(c: &mut Call<'_, '_, '_>, arithmetic: &Arithmetic) -> Outcome {
@@ -202,7 +201,7 @@ fn negative(c: &mut Call<'_, '_, '_>) -> Outcome {
         let whole = c.whole(0)?;
         let index = c.index(whole)?;
         let zero = c.graph().integer(0)?;
-        let result = c.graph().compute_integer(Operation::Subtract, zero, index)?;
+        let result = c.graph().compute_integer(IndexOperation::Subtract, zero, index)?;
         return set_index(c, 1, result);
     }
     let number = match c.number(0)? {

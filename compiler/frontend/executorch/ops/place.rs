@@ -5,8 +5,7 @@ use super::super::tensors::shape_text;
 use super::Translate;
 use super::call::Call;
 use super::index::{Indexed, flattened, indexed};
-use crate::ir::op::COMBINATIONS;
-use crate::ir::{Attribute, ElementType, Extent, Op, Value};
+use crate::ir::{Combination, ElementType, Extent, Order, Scatter, Value};
 use crate::operators::extents;
 use crate::operators::graph::inverse;
 
@@ -14,17 +13,16 @@ type Outcome = Result<(), Fault>;
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::index_put.out", index_put),
-    ("aten::scatter.src_out", |c| scatter_elements(c, "set")),
+    ("aten::scatter.src_out", |c| scatter_elements(c, Combination::Set)),
     ("aten::scatter.value_out", scatter_number),
-    ("aten::scatter_add.out", |c| scatter_elements(c, "sum")),
+    ("aten::scatter_add.out", |c| scatter_elements(c, Combination::Sum)),
     ("aten::topk.values", top_k),
 ];
 
 /// Slices of `data` along `axis` combined with `updates` where `positions` say.
-fn place(c: &mut Call<'_, '_, '_>, [data, positions, updates]: [Value; 3], axis: usize, combination: &str) -> Result<Value, Fault> {
-    let word = COMBINATIONS.iter().position(|w| *w == combination).unwrap_or(0) as u8;
-    let attributes = vec![Attribute::Int(axis as i64), Attribute::Int(0), Attribute::Word(word), Attribute::Bool(false)];
-    Ok(c.builder().inst(Op::Scatter, &[data, positions, updates], attributes)?[0])
+fn place(c: &mut Call<'_, '_, '_>, [data, positions, updates]: [Value; 3], axis: usize, combination: Combination) -> Result<Value, Fault> {
+    let scatter = Scatter { axis, batch: 0, combination, skips_negative: false };
+    Ok(c.builder().scatter([data, positions, updates], scatter)?)
 }
 
 /// index_put: elements named as `index` names them, set or added to.
@@ -39,7 +37,7 @@ fn index_put(c: &mut Call<'_, '_, '_>) -> Outcome {
     let element = c.element(data);
     let values = c.cast(values, element)?;
     let values = c.expand_to(values, &shape)?;
-    let placed = place(c, [data, positions, values], axis, if accumulate { "sum" } else { "set" })?;
+    let placed = place(c, [data, positions, values], axis, if accumulate { Combination::Sum } else { Combination::Set })?;
     let whole = c.tensor(0)?;
     let shape = c.extents(whole);
     let placed = c.reshape_to(placed, &shape)?;
@@ -48,7 +46,7 @@ fn index_put(c: &mut Call<'_, '_, '_>) -> Outcome {
 
 /// Elements of a tensor that the index tensor names along one dimension, and by its own coordinates in the others; each takes the update
 /// of the same coordinates.
-fn placed_elements(c: &mut Call<'_, '_, '_>, updates: Value, combination: &str) -> Outcome {
+fn placed_elements(c: &mut Call<'_, '_, '_>, updates: Value, combination: Combination) -> Outcome {
     let (data, index) = (c.tensor(0)?, c.tensor(2)?);
     let (shape, target) = (c.extents(data), c.extents(index));
     let axis = c.axis(c.int(1)?, shape.len())?;
@@ -64,8 +62,7 @@ fn placed_elements(c: &mut Call<'_, '_, '_>, updates: Value, combination: &str) 
         }
         let mut along = vec![Extent::Static(1); shape.len()];
         along[d] = target[d];
-        let attributes = vec![Attribute::Extents(along), Attribute::Int(d as i64), Attribute::Element(ElementType::I64)];
-        coordinates.push(c.builder().inst(Op::Iota, &[], attributes)?[0]);
+        coordinates.push(c.builder().iota(along, d, ElementType::I64)?);
     }
     let along = if shape.is_empty() { vec![Extent::Static(1)] } else { shape.clone() };
     let coordinates = if shape.is_empty() { vec![index] } else { coordinates };
@@ -78,7 +75,7 @@ fn placed_elements(c: &mut Call<'_, '_, '_>, updates: Value, combination: &str) 
     c.finish(placed)
 }
 
-fn scatter_elements(c: &mut Call<'_, '_, '_>, combination: &str) -> Outcome {
+fn scatter_elements(c: &mut Call<'_, '_, '_>, combination: Combination) -> Outcome {
     let (data, index, source) = (c.tensor(0)?, c.tensor(2)?, c.tensor(3)?);
     let (target, available) = (c.extents(index), c.extents(source));
     let is_less = |(have, want): (&Extent, &Extent)| have.as_static().zip(want.as_static()).is_some_and(|(have, want)| have < want);
@@ -98,7 +95,7 @@ fn scatter_number(c: &mut Call<'_, '_, '_>) -> Outcome {
     let target = c.extents(index);
     let one = c.graph().numbers(element, &[], &[number.to_scalar(element)])?;
     let updates = c.expand_to(one, &target)?;
-    placed_elements(c, updates, "set")
+    placed_elements(c, updates, Combination::Set)
 }
 
 /// topk: the largest or smallest elements of a dimension and their positions, in order.
@@ -113,7 +110,7 @@ fn top_k(c: &mut Call<'_, '_, '_>) -> Outcome {
     permutation.push(axis);
     let moved = c.transpose(line, &permutation)?;
     let count = u64::try_from(count).map_err(|_| Fault::invalid("a count is negative").expected("0 or more", count.to_string()))?;
-    let results = c.builder().top_k(moved, if largest { "largest" } else { "smallest" }, Extent::Static(count))?;
+    let results = c.builder().top_k(moved, if largest { Order::Largest } else { Order::Smallest }, Extent::Static(count))?;
     for (index, result) in [(5, results[0]), (6, results[1])] {
         let mut result = c.transpose(result, &inverse(&permutation))?;
         if is_scalar {

@@ -4,7 +4,7 @@ use super::super::fault::Fault;
 use super::Translate;
 use super::call::{Call, compute_type};
 use super::convolution::channels_last;
-use crate::ir::{Scalar, ScalarOp, Value, WindowGeometry};
+use crate::ir::{Reduction, Scalar, ScalarOp, Value, WindowGeometry};
 use crate::operators::graph::inverse;
 
 type Outcome = Result<(), Fault>;
@@ -125,7 +125,7 @@ fn max_pool(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (dilation, ceil) = (two(c, 4)?, c.flag(5)?);
     let window = Window::new(c, &shape, dilation, ceil)?;
     let x = c.transpose(input, &channels_last(4))?;
-    let y = c.builder().window(x, "max", window.size.to_vec(), window.geometry())?;
+    let y = c.builder().window(x, Reduction::Max, window.size.to_vec(), window.geometry())?;
     let y = restored(c, y, added)?;
     c.define(6, y)?;
     let indices = c.register(7)?;
@@ -160,7 +160,7 @@ fn average(c: &mut Call<'_, '_, '_>, input: Value, window: &Window, divisors: [V
     }
     let x = c.transpose(input, &channels_last(4))?;
     let x = c.cast(x, ty)?;
-    let sum = c.builder().window(x, "sum", window.size.to_vec(), window.geometry())?;
+    let sum = c.builder().window(x, Reduction::Sum, window.size.to_vec(), window.geometry())?;
     if let [Some(rows), Some(columns)] = [0, 1].map(|d| uniform(&divisors[d])) {
         return c.map(&[sum], |b, n| {
             let divisor = b.constant(Scalar::float(ty, (rows * columns) as f64));

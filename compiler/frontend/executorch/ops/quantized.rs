@@ -3,7 +3,7 @@
 use super::super::fault::Fault;
 use super::Translate;
 use super::call::{Call, Operand};
-use crate::ir::{ElementType, ExpressionBuilder, NanRule, Node, Scalar, ScalarOp, Value};
+use crate::ir::{ElementType, ExpressionBuilder, NanRule, Node, Reduction, Scalar, ScalarOp, Value};
 
 type Outcome = Result<(), Fault>;
 type Built = Result<Node, Fault>;
@@ -116,7 +116,8 @@ fn choose_parameters(c: &mut Call<'_, '_, '_>) -> Outcome {
     let ty = ElementType::F32;
     let x = c.cast(x, ty)?;
     let axes: Vec<usize> = (0..c.rank(x)).collect();
-    let (smallest, largest) = (super::reduce::reduce(c, x, "min", &axes, false)?, super::reduce::reduce(c, x, "max", &axes, false)?);
+    let (smallest, largest) =
+        (super::reduce::reduce(c, x, Reduction::Min, &axes, false)?, super::reduce::reduce(c, x, Reduction::Max, &axes, false)?);
     let scale = c.map(&[smallest, largest], |b, n| {
         let zero = b.constant(Scalar::f32(0.0));
         let (bottom, top) =

@@ -4,8 +4,7 @@ use super::super::fault::Fault;
 use super::super::registers::Number;
 use super::Translate;
 use super::call::{Call, compute_type, float_type};
-use crate::ir::op::SEARCHES;
-use crate::ir::{Attribute, ElementType, Extent, NanRule, Op, Scalar, ScalarOp, Value};
+use crate::ir::{ElementType, Extent, NanRule, Reduction, Scalar, ScalarOp, Search, Value};
 
 type Outcome = Result<(), Fault>;
 
@@ -13,21 +12,21 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::sum.IntList_out", |c| total(c, false)),
     ("aten::mean.out", |c| total(c, true)),
     ("aten::mean.dtype_out", mean_of_all),
-    ("aten::prod.int_out", |c| along(c, "product", None)),
-    ("aten::prod.out", |c| of_all(c, "product", None)),
-    ("aten::amax.out", |c| over_list(c, "max", None)),
-    ("aten::amin.out", |c| over_list(c, "min", None)),
-    ("aten::max.unary_out", |c| of_all(c, "max", None)),
-    ("aten::min.unary_out", |c| of_all(c, "min", None)),
-    ("aten::any.out", |c| along(c, "any", Some(ElementType::Bool))),
-    ("aten::any.all_out", |c| of_all(c, "any", Some(ElementType::Bool))),
-    ("aten::any.dims_out", |c| over_list(c, "any", Some(ElementType::Bool))),
-    ("aten::all.out", |c| along(c, "all", Some(ElementType::Bool))),
-    ("aten::all.all_out", |c| of_all(c, "all", Some(ElementType::Bool))),
-    ("aten::argmax.out", |c| search(c, "max")),
-    ("aten::argmin.out", |c| search(c, "min")),
-    ("aten::max.dim_max", |c| extreme_and_position(c, "max")),
-    ("aten::min.dim_min", |c| extreme_and_position(c, "min")),
+    ("aten::prod.int_out", |c| along(c, Reduction::Product, None)),
+    ("aten::prod.out", |c| of_all(c, Reduction::Product, None)),
+    ("aten::amax.out", |c| over_list(c, Reduction::Max, None)),
+    ("aten::amin.out", |c| over_list(c, Reduction::Min, None)),
+    ("aten::max.unary_out", |c| of_all(c, Reduction::Max, None)),
+    ("aten::min.unary_out", |c| of_all(c, Reduction::Min, None)),
+    ("aten::any.out", |c| along(c, Reduction::Any, Some(ElementType::Bool))),
+    ("aten::any.all_out", |c| of_all(c, Reduction::Any, Some(ElementType::Bool))),
+    ("aten::any.dims_out", |c| over_list(c, Reduction::Any, Some(ElementType::Bool))),
+    ("aten::all.out", |c| along(c, Reduction::All, Some(ElementType::Bool))),
+    ("aten::all.all_out", |c| of_all(c, Reduction::All, Some(ElementType::Bool))),
+    ("aten::argmax.out", |c| search(c, Search::Max)),
+    ("aten::argmin.out", |c| search(c, Search::Min)),
+    ("aten::max.dim_max", |c| extreme_and_position(c, Reduction::Max, Search::Max)),
+    ("aten::min.dim_min", |c| extreme_and_position(c, Reduction::Min, Search::Min)),
     ("aten::var.correction_out", |c| variance_of(c, 3, correction)),
     ("aten::var.out", |c| variance_of(c, 3, |c| Ok(f64::from(u8::from(c.flag(2)?))))),
     ("aten::var_mean.correction_out", variance_and_mean),
@@ -44,8 +43,8 @@ fn axes(c: &Call<'_, '_, '_>, index: usize, rank: usize) -> Result<Vec<usize>, F
 }
 
 /// A reduction; the axes keep extent 1 or are left out.
-pub(super) fn reduce(c: &mut Call<'_, '_, '_>, x: Value, reduction: &str, axes: &[usize], keep: bool) -> Result<Value, Fault> {
-    let y = if axes.is_empty() { x } else { c.builder().reduce(x, reduction, axes.iter().map(|&a| a as i64).collect())? };
+pub(super) fn reduce(c: &mut Call<'_, '_, '_>, x: Value, reduction: Reduction, axes: &[usize], keep: bool) -> Result<Value, Fault> {
+    let y = if axes.is_empty() { x } else { c.builder().reduce(x, reduction, axes.to_vec())? };
     without(c, y, axes, keep)
 }
 
@@ -75,7 +74,7 @@ fn sum_or_mean(c: &mut Call<'_, '_, '_>, x: Value, axes: &[usize], keep: bool, m
     let ty = compute_type(c.out_form(c.out())?.element);
     let divisor = count(c, x, axes)?;
     let x = c.cast(x, ty)?;
-    let y = reduce(c, x, "sum", axes, keep)?;
+    let y = reduce(c, x, Reduction::Sum, axes, keep)?;
     if mean { divided(c, y, divisor, 0.0) } else { Ok(y) }
 }
 
@@ -108,7 +107,7 @@ fn prepared(c: &mut Call<'_, '_, '_>, ty: Option<ElementType>) -> Result<Value, 
 }
 
 /// (self, dim, keepdim, …).
-fn along(c: &mut Call<'_, '_, '_>, reduction: &str, ty: Option<ElementType>) -> Outcome {
+fn along(c: &mut Call<'_, '_, '_>, reduction: Reduction, ty: Option<ElementType>) -> Outcome {
     let x = prepared(c, ty)?;
     let rank = c.rank(x);
     let axis = c.axis(c.int(1)?, rank)?;
@@ -119,7 +118,7 @@ fn along(c: &mut Call<'_, '_, '_>, reduction: &str, ty: Option<ElementType>) -> 
 }
 
 /// (self, dims, keepdim).
-fn over_list(c: &mut Call<'_, '_, '_>, reduction: &str, ty: Option<ElementType>) -> Outcome {
+fn over_list(c: &mut Call<'_, '_, '_>, reduction: Reduction, ty: Option<ElementType>) -> Outcome {
     let x = prepared(c, ty)?;
     let axes = axes(c, 1, c.rank(x))?;
     let keep = c.flag(2)?;
@@ -127,7 +126,7 @@ fn over_list(c: &mut Call<'_, '_, '_>, reduction: &str, ty: Option<ElementType>)
     c.finish(y)
 }
 
-fn of_all(c: &mut Call<'_, '_, '_>, reduction: &str, ty: Option<ElementType>) -> Outcome {
+fn of_all(c: &mut Call<'_, '_, '_>, reduction: Reduction, ty: Option<ElementType>) -> Outcome {
     let x = prepared(c, ty)?;
     let axes: Vec<usize> = (0..c.rank(x)).collect();
     let y = reduce(c, x, reduction, &axes, false)?;
@@ -135,7 +134,7 @@ fn of_all(c: &mut Call<'_, '_, '_>, reduction: &str, ty: Option<ElementType>) ->
 }
 
 /// The first position of the extreme element; without a dimension, of all elements in order.
-fn search(c: &mut Call<'_, '_, '_>, search: &str) -> Outcome {
+fn search(c: &mut Call<'_, '_, '_>, search: Search) -> Outcome {
     let x = c.tensor(0)?;
     let shape = c.extents(x);
     let (dim, keep) = (c.optional_int(1)?, c.flag(2)?);
@@ -158,22 +157,20 @@ fn search(c: &mut Call<'_, '_, '_>, search: &str) -> Outcome {
     c.finish(y)
 }
 
-fn position(c: &mut Call<'_, '_, '_>, x: Value, search: &str, axis: usize) -> Result<Value, Fault> {
-    let word = SEARCHES.iter().position(|word| *word == search).unwrap_or(0) as u8;
-    let attributes = vec![Attribute::Word(word), Attribute::Int(axis as i64), Attribute::Element(ElementType::I64)];
-    Ok(c.builder().inst(Op::ArgReduce, &[x], attributes)?[0])
+fn position(c: &mut Call<'_, '_, '_>, x: Value, search: Search, axis: usize) -> Result<Value, Fault> {
+    Ok(c.builder().arg_reduce(x, search, axis, ElementType::I64)?)
 }
 
 /// (self, dim, keepdim, values, indices).
-fn extreme_and_position(c: &mut Call<'_, '_, '_>, which: &str) -> Outcome {
+fn extreme_and_position(c: &mut Call<'_, '_, '_>, extreme: Reduction, search: Search) -> Outcome {
     let x = c.tensor(0)?;
     let rank = c.rank(x);
     let (axis, keep) = (c.axis(c.int(1)?, rank)?, c.flag(2)?);
     if rank == 0 {
         return Err(Fault::unsupported("a scalar has no dimension to search"));
     }
-    let values = reduce(c, x, which, &[axis], keep)?;
-    let indices = position(c, x, which, axis)?;
+    let values = reduce(c, x, extreme, &[axis], keep)?;
+    let indices = position(c, x, search, axis)?;
     let target = c.extents(values);
     let indices = c.reshape_to(indices, &target)?;
     c.define(3, values)?;
@@ -189,13 +186,13 @@ fn correction(c: &Call<'_, '_, '_>) -> Result<f64, Fault> {
 /// subtracted from the number of elements.
 pub(super) fn moments(c: &mut Call<'_, '_, '_>, x: Value, axes: &[usize], correction: f64) -> Result<(Value, Value), Fault> {
     let elements = count(c, x, axes)?;
-    let sum = reduce(c, x, "sum", axes, true)?;
+    let sum = reduce(c, x, Reduction::Sum, axes, true)?;
     let mean = divided(c, sum, elements, 0.0)?;
     let squares = c.map(&[x, mean], |b, n| {
         let difference = b.op(ScalarOp::Sub, n)?;
         Ok(b.op(ScalarOp::Mul, &[difference, difference])?)
     })?;
-    let sum = reduce(c, squares, "sum", axes, true)?;
+    let sum = reduce(c, squares, Reduction::Sum, axes, true)?;
     let variance = divided(c, sum, elements, correction)?;
     Ok((mean, variance))
 }

@@ -3,7 +3,7 @@
 use super::super::fault::Fault;
 use super::Translate;
 use super::call::{Call, compute_type};
-use crate::ir::{Attribute, Op};
+use crate::ir::{Reduction, Scan};
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[("aten::cumsum.out", cumsum)];
 
@@ -18,7 +18,6 @@ fn cumsum(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
     if rank == 0 {
         return c.finish(x);
     }
-    let attributes = vec![Attribute::Word(0), Attribute::Int(axis as i64), Attribute::Bool(false), Attribute::Bool(false)];
-    let sums = c.builder().inst(Op::Scan, &[x], attributes)?[0];
+    let sums = c.builder().scan(x, Scan { reduction: Reduction::Sum, axis, exclusive: false, reverse: false })?;
     c.finish(sums)
 }

@@ -6,7 +6,7 @@ use super::matrix::Matrix;
 use super::sequence::{Step, Stepped, sequence};
 use super::{columns, expect_element, expect_shape};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{ElementType, FunctionBuilder, Node, ScalarOp, Value};
+use crate::ir::{ElementType, FunctionBuilder, Node, Reduction, ScalarOp, Value};
 use crate::operators::terms::{Term, Terms};
 use ElementType::{F32, I8};
 
@@ -238,14 +238,14 @@ impl<'c> FloatCell<'c> {
 /// Layer normalization over the cells: `(x − mean) ÷ √(variance + 10⁻⁸) × coefficients + bias`.
 fn normalized(builder: &mut FunctionBuilder<'_>, value: Value, cells: u64, [coefficients, bias]: [Value; 2]) -> Result<Value, Diagnostic> {
     let count = cells as f32;
-    let total = builder.reduce(value, "sum", vec![1])?;
+    let total = builder.reduce(value, Reduction::Sum, vec![1])?;
     let difference = map(builder, &[value, total], |terms, x| {
         let count = terms.f32(count);
         let mean = terms.div(x[1], count)?;
         terms.sub(x[0], mean)
     })?;
     let squares = map(builder, &[difference], |terms, x| terms.mul(x[0], x[0]))?;
-    let squares = builder.reduce(squares, "sum", vec![1])?;
+    let squares = builder.reduce(squares, Reduction::Sum, vec![1])?;
     map(builder, &[difference, squares, coefficients, bias], |terms, x| {
         let (count, guard, one) = (terms.f32(count), terms.f32(1e-8), terms.f32(1.0));
         let variance = terms.div(x[1], count)?;

@@ -11,7 +11,7 @@ use super::lstm::{Cell, Gate};
 use super::sequence::{Step, Stepped, sequence};
 use super::{columns, expect_element, stacked};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Comparison, ElementType, FunctionBuilder, Node, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, FunctionBuilder, Node, Reduction, ScalarOp, Value};
 use crate::operators::quantization::Multiplier;
 use crate::operators::terms::{Term, Terms};
 use ElementType::{I8, I16, I32, I64};
@@ -419,7 +419,7 @@ impl Norm {
         let x = terms.input_as(0, I64);
         let square = terms.mul(x, x)?;
         let wide = builder.map_many(&[value], terms.finish_many(vec![x, square]))?;
-        let (sum, squares) = (builder.reduce(wide[0], "sum", vec![1])?, builder.reduce(wide[1], "sum", vec![1])?);
+        let (sum, squares) = (builder.reduce(wide[0], Reduction::Sum, vec![1])?, builder.reduce(wide[1], Reduction::Sum, vec![1])?);
         let (mut terms, count) = (Terms::new(&[I64, I64]), cells as i64);
         let (sum_term, squares_term) = (terms.input(0), terms.input(1));
         let (resolution, count_term) = (terms.i64(1 << 10), terms.i64(count));

@@ -7,7 +7,7 @@ use super::super::requantize::filter_scales;
 use super::sequence::Step;
 use super::stacked;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{ElementType, FunctionBuilder, Value};
+use crate::ir::{ElementType, FunctionBuilder, Reduction, Value};
 use crate::operators::terms::Terms;
 use ElementType::{F32, I8, I32};
 
@@ -92,6 +92,6 @@ fn row_sums(builder: &mut FunctionBuilder<'_>, weights: Value) -> Result<Value, 
     let mut terms = Terms::new(&[I8]);
     let wide = terms.input_as(0, I32);
     let wide = builder.map(&[weights], terms.finish(wide))?;
-    let sums = builder.reduce(wide, "sum", vec![1])?;
+    let sums = builder.reduce(wide, Reduction::Sum, vec![1])?;
     Ok(builder.reshape(sums, super::super::operator::extents(&[rows]))?)
 }

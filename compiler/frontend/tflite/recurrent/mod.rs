@@ -86,7 +86,7 @@ fn columns(builder: &mut FunctionBuilder<'_>, value: Value, start: u64, size: u6
 /// `[A, B, …]` and `[B, A, …]`: between the orders of batches and steps.
 fn swapped(builder: &mut FunctionBuilder<'_>, value: Value) -> Result<Value, Diagnostic> {
     let shape = builder.tensor(value).shape.clone();
-    let mut permutation: Vec<i64> = (0..shape.len() as i64).collect();
+    let mut permutation: Vec<usize> = (0..shape.len()).collect();
     permutation.swap(0, 1);
     if shape[..2].contains(&Extent::Static(1)) {
         let mut swapped = shape;

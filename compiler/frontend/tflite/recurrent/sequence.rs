@@ -4,8 +4,7 @@
 
 use super::super::operator::{Operator, extents, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::ir::op::COMBINATIONS;
-use crate::ir::{Attribute, Comparison, ElementType, Extent, Func, Function, FunctionBuilder, Op, TensorType, Type, Value};
+use crate::ir::{Combination, Comparison, ElementType, Extent, Func, Function, FunctionBuilder, Scatter, TensorType, Type, Value};
 use crate::operators::terms::Terms;
 use ElementType::I32;
 
@@ -28,9 +27,9 @@ impl Step<'_, '_> {
         if let Some((_, inside)) = self.known.iter().find(|(outside, _)| *outside == value) {
             return Ok(*inside);
         }
-        let constant = outer.defining_inst(value).map(|inst| &outer.insts[inst]);
-        let inside = match constant.map(|inst| (inst.op, inst.attributes.first())) {
-            Some((Op::Constant, Some(Attribute::Constant(constant)))) => self.builder.constant(*constant)?,
+        let constant = outer.defining_inst(value).and_then(|inst| outer.insts[inst].constant());
+        let inside = match constant {
+            Some(constant) => self.builder.constant(constant)?,
             _ => {
                 let mut ty = outer.values[value].ty.clone();
                 if let Type::Tensor(tensor) = &mut ty {
@@ -122,7 +121,7 @@ fn count(builder: &mut FunctionBuilder<'_>, steps: Extent) -> Result<Value, Diag
         let n = steps.as_static().and_then(|n| i32::try_from(n).ok()).unwrap_or(i32::MAX);
         return Ok(builder.literal(TensorType::of(I32, &[1]), n.to_le_bytes().to_vec())?);
     };
-    let number = builder.inst(Op::IndexTensor, &[index], vec![Attribute::Element(I32)])?[0];
+    let number = builder.index_tensor(index, I32)?;
     Ok(builder.reshape(number, extents(&[1]))?)
 }
 
@@ -161,7 +160,7 @@ fn looped(
     let mut inputs_now = Vec::new();
     for &input in inputs {
         let whole = step.value(input)?;
-        let now = step.builder.inst(Op::Gather, &[whole, number], vec![Attribute::Int(0), Attribute::Int(0)])?[0];
+        let now = step.builder.gather(whole, number, 0, 0)?;
         inputs_now.push(without_time(step.builder, now)?);
     }
     let (output, new_states) = build(&mut step, &inputs_now, &carried)?;
@@ -171,9 +170,8 @@ fn looped(
     whole_type.shape.insert(0, steps_inside);
     let whole = builder.param(Type::Tensor(whole_type.clone()), "outputs".to_owned());
     let row = with_time(&mut builder, output)?;
-    let set = COMBINATIONS.iter().position(|word| *word == "set").unwrap_or_default() as u8;
-    let attributes = vec![Attribute::Int(0), Attribute::Int(0), Attribute::Word(set), Attribute::Bool(false)];
-    let written = builder.inst(Op::Scatter, &[whole, number, row], attributes)?[0];
+    let scatter = Scatter { axis: 0, batch: 0, combination: Combination::Set, skips_negative: false };
+    let written = builder.scatter([whole, number, row], scatter)?;
     let next = of_step_number(&mut builder, number, |terms, x| {
         let increment = terms.i32(increment);
         terms.add(x, increment)
@@ -187,10 +185,9 @@ fn looped(
     let condition = condition(operator, &params, condition_name, steps_inside, backward)?;
     let zero = operator.constant(whole_type.element, &[], vec![0; whole_type.element.alignment() as usize])?;
     whole_type.shape[0] = steps;
-    let blank = operator.inst(Op::Broadcast, &[zero], vec![Attribute::Extents(whole_type.shape)])?;
+    let blank = operator.builder().broadcast(zero, whole_type.shape)?;
     let operands = [given, vec![blank]].concat();
-    let attributes = vec![Attribute::Function(condition), Attribute::Function(body)];
-    let results = operator.builder().inst(Op::While, &operands, attributes)?;
+    let results = operator.builder().while_loop(&operands, condition, body)?;
     let output = results[results.len() - 1];
     Ok((output, results[1..=states.len()].to_vec()))
 }

@@ -7,7 +7,7 @@ use super::super::requantize::multiplier;
 use super::matrix::Matrix;
 use super::{CellActivation, expect_shape};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{ElementType, Extent, Node, Value};
+use crate::ir::{ElementType, Extent, Node, Reduction, Value};
 use crate::operators::terms::{Term, Terms};
 use ElementType::{F32, I8, I16, I32};
 
@@ -72,10 +72,10 @@ impl Svdf {
         let (state, weight) = (terms.input(0), terms.input(1));
         let product = product(&mut terms, state, weight)?;
         let products = operator.map(&[memory, self.time_weights.value], terms.finish(product))?;
-        let sums = operator.builder().reduce(products, "sum", vec![2])?;
+        let sums = operator.builder().reduce(products, Reduction::Sum, vec![2])?;
         let rank = self.filters / self.units;
         let sums = operator.reshape(sums, &[self.batch, self.units, rank])?;
-        let sums = if rank == 1 { sums } else { operator.builder().reduce(sums, "sum", vec![2])? };
+        let sums = if rank == 1 { sums } else { operator.builder().reduce(sums, Reduction::Sum, vec![2])? };
         operator.reshape(sums, &[self.batch, self.units])
     }
 

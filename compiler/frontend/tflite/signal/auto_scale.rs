@@ -4,7 +4,7 @@ use super::super::operator::{Lowered, Operator, extents};
 use super::common::{check_types, integers, number, vector};
 use crate::diagnostic::Diagnostic;
 use crate::ir::ElementType::{I16, I32};
-use crate::ir::{Comparison, ScalarOp, Value};
+use crate::ir::{Comparison, Reduction, ScalarOp, Value};
 use crate::operators::terms::Terms;
 
 /// The number that has no positive counterpart.
@@ -46,7 +46,7 @@ fn largest(operator: &mut Operator<'_, '_, '_>, samples: Value, length: u64) -> 
         let is_lowest = terms.compare(Comparison::Equal, sample, lowest)?;
         let place = terms.select(is_lowest, position, before)?;
         let places = operator.map(&[samples, positions], terms.finish(place))?;
-        operator.builder().reduce(places, "max", vec![0])?
+        operator.builder().reduce(places, Reduction::Max, vec![0])?
     };
     let first_counted = {
         let earlier = operator.builder().slice(samples, extents(&[0]), extents(&[length.saturating_sub(1)]), vec![1])?;
@@ -65,7 +65,7 @@ fn largest(operator: &mut Operator<'_, '_, '_>, samples: Value, length: u64) -> 
         let counts_all = terms.compare(Comparison::Less, lowest, none)?;
         let place = terms.select(counts_all, none, place)?;
         let places = operator.map(&[samples, earlier, positions, last_lowest], terms.finish(place))?;
-        operator.builder().reduce(places, "min", vec![0])?
+        operator.builder().reduce(places, Reduction::Min, vec![0])?
     };
     let mut terms = Terms::new(&[I16, I32, I32]);
     let (sample, position, first) = (terms.input_as(0, I32), terms.input(1), terms.input(2));
@@ -73,5 +73,5 @@ fn largest(operator: &mut Operator<'_, '_, '_>, samples: Value, length: u64) -> 
     let counts = terms.compare(Comparison::GreaterEqual, position, first)?;
     let size = terms.select(counts, size, zero)?;
     let sizes = operator.map(&[samples, positions, first_counted], terms.finish(size))?;
-    Ok(operator.builder().reduce(sizes, "max", vec![0])?)
+    Ok(operator.builder().reduce(sizes, Reduction::Max, vec![0])?)
 }

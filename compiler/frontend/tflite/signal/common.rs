@@ -2,8 +2,7 @@
 
 use super::super::operator::{Operand, Operator, extents, invalid};
 use crate::diagnostic::Diagnostic;
-use crate::ir::op::SCANS;
-use crate::ir::{Attribute, ElementType, Node, Op, Scalar, ScalarOp, Value};
+use crate::ir::{ElementType, Node, Reduction, Scalar, ScalarOp, Scan, Value};
 use crate::operators::terms::{Term, Terms};
 
 /// Samples that a state may hold.
@@ -55,8 +54,7 @@ pub(super) fn columns(operator: &mut Operator<'_, '_, '_>, matrix: Value, start:
 
 /// The sums of all elements of a list before each.
 pub(super) fn sums_before(operator: &mut Operator<'_, '_, '_>, list: Value) -> Result<Value, Diagnostic> {
-    let sum = SCANS.iter().position(|word| *word == "sum").unwrap_or_default() as u8;
-    operator.inst(Op::Scan, &[list], vec![Attribute::Word(sum), Attribute::Int(0), Attribute::Bool(true), Attribute::Bool(false)])
+    Ok(operator.builder().scan(list, Scan { reduction: Reduction::Sum, axis: 0, exclusive: true, reverse: false })?)
 }
 
 /// A constant of one integer type.

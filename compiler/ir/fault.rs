@@ -1,0 +1,426 @@
+//! Why an instruction cannot be typed.
+
+use super::operators::{Arity, Op};
+use super::types::{ElementType, Extent, Interval, TensorType, Type};
+use std::fmt;
+
+/// An operator whose operands and fields do not fit each other.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{operator}: {misfit}")]
+pub struct TypeError {
+    /// The operator.
+    pub operator: Op,
+    /// What does not fit.
+    pub misfit: Box<Misfit>,
+}
+
+/// Which value or field of an instruction a misfit is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// An operand by its number.
+    Operand(usize),
+    /// A field by its name.
+    Field(&'static str),
+    /// The result.
+    Result,
+}
+
+/// What a value must be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ValueKind {
+    /// A tensor.
+    Tensor,
+    /// An index.
+    Index,
+    /// An effect token.
+    Effect,
+}
+
+/// The element types that are taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Elements {
+    /// One of some.
+    Among(Vec<ElementType>),
+    /// Any but one.
+    AllBut(ElementType),
+    /// Any integer.
+    Integers,
+    /// Any number that is not complex.
+    Numbers,
+    /// Any of whole bytes.
+    WholeBytes,
+}
+
+/// A rank that is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ranks {
+    /// This one.
+    Exactly(usize),
+    /// This one or more.
+    AtLeast(usize),
+    /// This one or fewer.
+    AtMost(usize),
+}
+
+/// What does not fit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Misfit {
+    /// The number of operands.
+    Operands {
+        /// How many the operator takes.
+        expected: Arity,
+        /// How many there are.
+        found: usize,
+    },
+    /// A value that is no tensor, no index or no token.
+    Kind {
+        /// The operand.
+        operand: usize,
+        /// What it must be.
+        expected: ValueKind,
+        /// Its type.
+        found: Type,
+    },
+    /// An element type.
+    Element {
+        /// Whose.
+        subject: Subject,
+        /// Those that are taken.
+        expected: Elements,
+        /// The one there is.
+        found: ElementType,
+    },
+    /// Products that cannot be summed in the type that is asked for.
+    Accumulator {
+        /// The operands' element types.
+        factors: [ElementType; 2],
+        /// The type of the sums.
+        found: ElementType,
+    },
+    /// The number of dimensions, or of items of a list that has one for each.
+    Rank {
+        /// Whose.
+        subject: Subject,
+        /// Those that are taken.
+        expected: Ranks,
+        /// The one there is.
+        found: usize,
+    },
+    /// An axis that the tensor does not have, or that comes twice.
+    Axis {
+        /// The field that names it.
+        field: &'static str,
+        /// Dimensions to name, each once.
+        rank: usize,
+        /// The axis.
+        found: usize,
+    },
+    /// A number outside of what a field takes.
+    Number {
+        /// The field.
+        field: &'static str,
+        /// The dimension, where the field has a number for each.
+        dimension: Option<usize>,
+        /// The smallest number.
+        least: i128,
+        /// The largest number.
+        most: i128,
+        /// The number there is.
+        found: i128,
+    },
+    /// A number that must not be zero.
+    Zero {
+        /// The field.
+        field: &'static str,
+        /// The dimension.
+        dimension: usize,
+    },
+    /// An extent.
+    Extent {
+        /// Whose.
+        subject: Subject,
+        /// The dimension.
+        dimension: usize,
+        /// The extent that it must have.
+        expected: Extent,
+        /// The one it has.
+        found: Extent,
+    },
+    /// An extent that must divide by a number, or be a power of two.
+    Multiple {
+        /// The operand.
+        operand: usize,
+        /// The dimension.
+        dimension: usize,
+        /// What it must be a multiple of; a power of two where there is nothing.
+        of: Option<u64>,
+        /// The extent.
+        found: Extent,
+    },
+    /// An interval of numbers outside of another one.
+    Interval {
+        /// The field.
+        field: &'static str,
+        /// The dimension.
+        dimension: usize,
+        /// What it must be within.
+        expected: Interval,
+        /// What it is.
+        found: Interval,
+    },
+    /// An extent that is known only when the program runs, where it must be known, or given by a field.
+    Dynamic {
+        /// The operand.
+        operand: usize,
+        /// The dimension.
+        dimension: usize,
+        /// The field that may give the extent of the result.
+        field: Option<&'static str>,
+    },
+    /// Shapes that do not broadcast to one.
+    Broadcast {
+        /// The shapes.
+        found: Vec<Vec<Extent>>,
+    },
+    /// The number of elements of a tensor.
+    Count {
+        /// Whose.
+        subject: Subject,
+        /// How many there must be.
+        expected: u64,
+        /// How many there are.
+        found: Option<u64>,
+    },
+    /// A box that leaves its tensor.
+    Outside {
+        /// The dimension.
+        dimension: usize,
+        /// The first element.
+        start: u64,
+        /// How many.
+        size: u64,
+        /// From one to the next.
+        stride: i64,
+        /// Elements there are.
+        extent: u64,
+    },
+    /// A size beyond what any tensor has.
+    TooLarge {
+        /// Whose.
+        subject: Subject,
+    },
+    /// A field that names what the module or function does not have.
+    Missing {
+        /// The field.
+        field: &'static str,
+    },
+    /// A scalar expression without a result.
+    NoResult,
+    /// A field that does not fit what the operator says of it.
+    Malformed {
+        /// The field.
+        field: &'static str,
+        /// What it must be.
+        expected: &'static str,
+        /// What it is.
+        found: String,
+    },
+    /// A value that does not fit the parameter or state that it is for.
+    Argument {
+        /// The operand.
+        operand: usize,
+        /// The function's name, or the state's.
+        of: String,
+        /// The type that is taken.
+        expected: Type,
+        /// The type there is.
+        found: Type,
+    },
+    /// A function that takes another number of arguments than it is given.
+    Arguments {
+        /// The function's name.
+        function: String,
+        /// How many it takes.
+        expected: usize,
+        /// How many it is given.
+        found: usize,
+    },
+    /// A function whose results are not what its place asks for.
+    Results {
+        /// The function's name.
+        function: String,
+        /// What it must return.
+        expected: ResultsExpected,
+        /// What it returns.
+        found: Vec<Type>,
+    },
+}
+
+/// What a function that an instruction calls must return.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ResultsExpected {
+    /// Shapes that the caller can name.
+    VisibleShapes,
+    /// One truth value.
+    Truth,
+    /// Values of these types.
+    Types(Vec<Type>),
+    /// The extents that it was given.
+    SameExtents,
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Operand(number) => write!(f, "operand {number}"),
+            Self::Field(name) => f.write_str(name),
+            Self::Result => f.write_str("the result"),
+        }
+    }
+}
+
+impl fmt::Display for ValueKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tensor => "a tensor",
+            Self::Index => "an index",
+            Self::Effect => "an effect token",
+        })
+    }
+}
+
+impl fmt::Display for Elements {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Among(list) => f.write_str(&list.iter().map(|element| element.name()).collect::<Vec<_>>().join(" or ")),
+            Self::AllBut(element) => write!(f, "anything but {element}"),
+            Self::Integers => f.write_str("an integer type"),
+            Self::Numbers => f.write_str("an integer or floating-point type"),
+            Self::WholeBytes => f.write_str("a type of whole bytes and not bool"),
+        }
+    }
+}
+
+impl fmt::Display for Ranks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exactly(rank) => write!(f, "{rank}"),
+            Self::AtLeast(rank) => write!(f, "{rank} or more"),
+            Self::AtMost(rank) => write!(f, "at most {rank}"),
+        }
+    }
+}
+
+/// A type as the text form has it, but for the names of values.
+pub(super) fn shown(ty: &Type) -> String {
+    match ty {
+        Type::Tensor(TensorType { element, shape, .. }) => format!("{element}{}", shown_shape(shape)),
+        Type::Index(interval) => format!("index {}..={}", interval.low, interval.high),
+        Type::Effect => "effect".into(),
+    }
+}
+
+fn shown_extent(extent: Extent) -> String {
+    match extent {
+        Extent::Static(n) => n.to_string(),
+        Extent::Value(value) => value.to_string(),
+    }
+}
+
+fn shown_shape(shape: &[Extent]) -> String {
+    format!("[{}]", shape.iter().map(|&extent| shown_extent(extent)).collect::<Vec<_>>().join(", "))
+}
+
+fn shown_types(types: &[Type]) -> String {
+    types.iter().map(shown).collect::<Vec<_>>().join(", ")
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Operands { expected, found } => write!(f, "takes {expected} operands, {found} are given"),
+            Self::Kind { operand, expected, found } => write!(f, "operand {operand} must be {expected}, it is {}", shown(found)),
+            Self::Element { subject, expected, found } => write!(f, "{subject} is {found}, it must be {expected}"),
+            Self::Accumulator { factors: [left, right], found } => write!(f, "{left} × {right} cannot be summed in {found}"),
+            Self::Rank { subject: Subject::Field(field), expected, found } => {
+                write!(f, "{field} has {found} numbers for {expected} dimensions")
+            }
+            Self::Rank { subject, expected, found } => write!(f, "{subject} has {found} dimensions, there must be {expected}"),
+            Self::Axis { field, rank, found } => write!(f, "{field}: axis {found} is outside rank {rank}, or comes twice"),
+            Self::Number { field, dimension, least, most, found } => {
+                write!(f, "{field} is {found}")?;
+                dimension.map_or(Ok(()), |dimension| write!(f, " in dimension {dimension}"))?;
+                write!(f, ", it must be {least} to {most}")
+            }
+            Self::Zero { field, dimension } => write!(f, "{field} is zero in dimension {dimension}"),
+            Self::Extent { subject, dimension, expected, found } => {
+                write!(f, "{subject} has extent {} in dimension {dimension}, it must be {}", shown_extent(*found), shown_extent(*expected))
+            }
+            Self::Multiple { operand, dimension, of, found } => {
+                write!(f, "operand {operand} has extent {} in dimension {dimension}, it must be ", shown_extent(*found))?;
+                match of {
+                    Some(of) => write!(f, "a multiple of {of}"),
+                    None => f.write_str("a power of two"),
+                }
+            }
+            Self::Interval { field, dimension, expected, found } => write!(
+                f,
+                "{field} is {}..={} in dimension {dimension}, it must be within {}..={}",
+                found.low, found.high, expected.low, expected.high
+            ),
+            Self::Dynamic { operand, dimension, field: None } => write!(f, "dimension {dimension} of operand {operand} must be static"),
+            Self::Dynamic { operand, dimension, field: Some(field) } => {
+                write!(f, "dimension {dimension} of operand {operand} is dynamic, and {field} does not give its extent")
+            }
+            Self::Broadcast { found } => {
+                let shapes: Vec<String> = found.iter().map(|shape| shown_shape(shape)).collect();
+                write!(f, "the shapes {} do not broadcast", shapes.join(" and "))
+            }
+            Self::Count { subject, expected, found } => {
+                let found = found.map_or("a number of elements that is not known".to_owned(), |n| format!("{n} elements"));
+                write!(f, "{subject} has {found}, there must be {expected}")
+            }
+            Self::Outside { dimension, start, size, stride, extent } => {
+                write!(f, "dimension {dimension}: {size} elements from {start} by {stride} leave {extent}")
+            }
+            Self::TooLarge { subject } => write!(f, "{subject} is too large"),
+            Self::Missing { field } => write!(f, "{field} names nothing that there is"),
+            Self::NoResult => f.write_str("the expression has no result"),
+            Self::Malformed { field, expected, found } => write!(f, "{field} is {found}, it must be {expected}"),
+            Self::Argument { operand, of, expected, found } => {
+                write!(f, "operand {operand} is {}, {of} takes {}", shown(found), shown(expected))
+            }
+            Self::Arguments { function, expected, found } => write!(f, "@{function} takes {expected} operands, {found} are given"),
+            Self::Results { function, expected, found } => {
+                let found = shown_types(found);
+                match expected {
+                    ResultsExpected::VisibleShapes => write!(f, "@{function} returns {found}, whose extents only it knows"),
+                    ResultsExpected::Truth => write!(f, "@{function} returns {found}, it must return one truth value"),
+                    ResultsExpected::Types(types) => write!(f, "@{function} returns {found}, it must return {}", shown_types(types)),
+                    ResultsExpected::SameExtents => write!(f, "@{function} returns {found}, with other extents than it takes"),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{FunctionBuilder, Module};
+
+    #[test]
+    fn an_error_says_which_operator_what_is_wrong_and_what_must_be() {
+        let mut module = Module::default();
+        let mut b = FunctionBuilder::new(&mut module, "main");
+        let x = b.param(Type::Tensor(TensorType::of(ElementType::F32, &[2, 3])), None);
+        let error = b.transpose(x, vec![0]).expect_err("the permutation is too short");
+        let expected = Misfit::Rank { subject: Subject::Field("permutation"), expected: Ranks::Exactly(2), found: 1 };
+        assert_eq!(error, TypeError { operator: Op::Transpose, misfit: Box::new(expected) });
+        assert_eq!(error.to_string(), "transpose: permutation has 1 numbers for 2 dimensions");
+        let error = b.concat(&[], 0).expect_err("there is nothing to join");
+        assert_eq!(error.to_string(), "concat: takes 1 or more operands, 0 are given");
+        let error = b.reshape(x, vec![Extent::Static(7)]).expect_err("there are six elements");
+        assert_eq!(error.to_string(), "reshape: operand 0 has 6 elements, there must be 7");
+    }
+}

@@ -1,0 +1,45 @@
+//! `constant`: a constant tensor.
+
+use super::field::fields;
+use super::{Arity, Axes, Context, Operator, Proposal, Types};
+use crate::ir::fault::Misfit;
+use crate::ir::interpret::{Evaluation, Slot, Step};
+use crate::ir::module;
+use crate::ir::random::Generator;
+use crate::ir::types::{TensorType, Type};
+
+/// A constant tensor.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Constant {
+    /// The constant of the module.
+    pub data: module::Constant,
+}
+
+impl Operator for Constant {
+    const NAME: &'static str = "constant";
+    const OPERANDS: Arity = Arity::Exactly(0);
+    const MEANING: &'static str = "A constant tensor.";
+
+    fields! { "data" => data }
+
+    fn infer(&self, cx: &Context<'_>) -> Types {
+        let data = cx.module.constants.get(self.data).ok_or_else(|| cx.error(Misfit::Missing { field: "data" }))?;
+        Ok(vec![Type::Tensor(data.ty.clone())])
+    }
+
+    fn evaluate<'m>(&self, cx: &Evaluation<'_, 'm>) -> Step<Vec<Slot<'m>>> {
+        cx.constant(self.data).map(Slot::one)
+    }
+
+    fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
+        let (element, shape) = (generator.element(), generator.shape());
+        let tensor = generator.tensor(element, &shape);
+        let data = generator.b.module.add_constant(TensorType::of(element, &shape), tensor.bytes.into());
+        Some((vec![], Self { data }))
+    }
+
+    fn axes(&self, cx: &Context<'_>) -> Axes {
+        let rank = cx.module.constants.get(self.data).map_or(0, |data| data.ty.rank());
+        Axes { counted: (0..rank).collect(), ..Axes::default() }
+    }
+}

@@ -1,0 +1,55 @@
+//! `reshape`: the same elements under another shape.
+
+use super::field::fields;
+use super::{Arity, Axes, Context, Operator, Proposal, Types};
+use crate::ir::axes::Axis;
+use crate::ir::fault::{Misfit, Subject};
+use crate::ir::interpret::movement;
+use crate::ir::interpret::{Evaluation, Slot, Step};
+use crate::ir::random::Generator;
+use crate::ir::types::{Extent, TensorType, Type};
+
+/// The same elements in row-major order under another shape.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reshape {
+    /// The shape.
+    pub shape: Vec<Extent>,
+}
+
+impl Operator for Reshape {
+    const NAME: &'static str = "reshape";
+    const OPERANDS: Arity = Arity::Exactly(1);
+    const MEANING: &'static str = "The same elements in row-major order under another shape of as many elements.";
+
+    fields! { "shape" => shape }
+
+    fn infer(&self, cx: &Context<'_>) -> Types {
+        let input = cx.tensor(0)?;
+        let result = TensorType::new(input.element, cx.shape(Subject::Field("shape"), &self.shape)?);
+        if let (Some(found), Some(expected)) = (input.static_elements(), result.static_elements()) {
+            cx.require(found == expected, || Misfit::Count { subject: Subject::Operand(0), expected, found: Some(found) })?;
+        }
+        Ok(vec![Type::Tensor(result)])
+    }
+
+    fn evaluate<'m>(&self, cx: &Evaluation<'_, 'm>) -> Step<Vec<Slot<'m>>> {
+        movement::reshape(cx.tensor(0)?, cx.shape(&self.shape)?).map(Slot::one)
+    }
+
+    fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
+        let (input, shape) = generator.reshape()?;
+        Some((vec![input], Self { shape }))
+    }
+
+    /// An axis is kept where as many elements lie behind each of its slices before and after, and as many slices there are.
+    fn axes(&self, cx: &Context<'_>) -> Axes {
+        let Ok(input) = cx.tensor(0) else { return Axes::opaque(cx) };
+        let same = |axis: usize, result: usize| {
+            let (own, other) = (cx.function.resolved(input.shape[axis]), cx.function.resolved(self.shape[result]));
+            let behind = || (cx.function.size(&input.shape[axis + 1..]), cx.function.size(&self.shape[result + 1..]));
+            own == other && own != Extent::Static(1) && matches!(behind(), (Some(a), Some(b)) if a == b && a.known > 0)
+        };
+        let along = |axis: usize| (0..self.shape.len()).find(|&result| same(axis, result)).map_or(Axis::Opaque, Axis::Kept);
+        Axes { operands: vec![(0..input.rank()).map(along).collect()], in_order: true, ..Axes::default() }
+    }
+}

@@ -1,0 +1,62 @@
+//! `scan`: partial results of a reduction.
+
+use super::Reduction;
+use super::Word;
+use super::field::fields;
+use super::{Arity, Axes, Context, Operator, Proposal, Types};
+use crate::ir::axes::Axis;
+use crate::ir::fault::{Elements, Misfit};
+use crate::ir::interpret::scan;
+use crate::ir::interpret::{Evaluation, Slot, Step};
+use crate::ir::random::Generator;
+use crate::ir::types::ElementType;
+
+/// Partial results of a reduction along an axis.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scan {
+    /// One of [`SCANS`].
+    pub reduction: Reduction,
+    /// The axis.
+    pub axis: usize,
+    /// Whether each element is left out of its own result.
+    pub exclusive: bool,
+    /// Whether it goes from the end.
+    pub reverse: bool,
+}
+
+/// The reductions that `scan` knows.
+const SCANS: &[Reduction] = &[Reduction::Sum, Reduction::Product, Reduction::Max, Reduction::Min];
+
+impl Operator for Scan {
+    const NAME: &'static str = "scan";
+    const OPERANDS: Arity = Arity::Exactly(1);
+    const MEANING: &'static str = "The reduction of all elements up to each one along an axis, that one left out if `exclusive`, from the end if `reverse`; integers wrap.";
+
+    fields! { "reduction" => reduction, "axis" => axis, "exclusive" => exclusive, "reverse" => reverse }
+
+    fn infer(&self, cx: &Context<'_>) -> Types {
+        let input = cx.tensor(0)?;
+        cx.axis("axis", self.axis, input.rank())?;
+        cx.operand_element(0, Elements::AllBut(ElementType::C64))?;
+        let found = || self.reduction.word().to_owned();
+        let expected = "sum, product, max or min";
+        cx.require(SCANS.contains(&self.reduction), || Misfit::Malformed { field: "reduction", expected, found: found() })?;
+        cx.one(input.element, input.shape.clone())
+    }
+
+    fn evaluate<'m>(&self, cx: &Evaluation<'_, 'm>) -> Step<Vec<Slot<'m>>> {
+        scan::scan(cx.tensor(0)?, self).map(Slot::one)
+    }
+
+    fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
+        let input = generator.tensor_where(|ty| ty.rank() > 0 && ty.element != ElementType::C64)?;
+        let axis = generator.random.below(generator.b.tensor(input).rank());
+        let [exclusive, reverse] = [generator.random.one_in(2), generator.random.one_in(2)];
+        Some((vec![input], Self { reduction: *generator.random.pick(SCANS), axis, exclusive, reverse }))
+    }
+
+    fn axes(&self, cx: &Context<'_>) -> Axes {
+        let rank = cx.tensor(0).map_or(0, |ty| ty.rank());
+        Axes::kept(rank, |axis| (axis == self.axis).then_some(Axis::Opaque))
+    }
+}

@@ -1,0 +1,187 @@
+//! `window`: reductions over a sliding window, and the geometry of such windows.
+
+use super::Reduction;
+use super::field::fields;
+use super::{Arity, Axes, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axis, Taps};
+use crate::ir::fault::{Elements, Misfit, Ranks, Subject, TypeError};
+use crate::ir::interpret::{Evaluation, Slot, Step};
+use crate::ir::interpret::{contract, reduce};
+use crate::ir::random::Generator;
+use crate::ir::types::{ElementType, Extent, Interval};
+
+/// The geometry of a sliding window; one number a spatial dimension.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WindowGeometry {
+    /// Steps between windows.
+    pub strides: Vec<i64>,
+    /// Steps between taps.
+    pub dilation: Vec<i64>,
+    /// Padding before the first element.
+    pub padding_low: Vec<i64>,
+    /// Padding behind the last element.
+    pub padding_high: Vec<i64>,
+    /// How many windows there are, where that is known only when the program runs, and else nothing. Then there is as much padding
+    /// behind the last element as they need.
+    pub positions: Vec<Extent>,
+    /// How much padding is not there before the first element; nothing where `positions` is.
+    pub shift: Vec<Extent>,
+}
+
+impl WindowGeometry {
+    /// Checks the lists against a window of `size`.
+    pub(super) fn check(&self, cx: &Context<'_>, size: &[u64]) -> Result<(), TypeError> {
+        let (n, most) = (size.len(), i64::from(i32::MAX));
+        for (field, list, least) in [
+            ("strides", &self.strides, 1),
+            ("dilation", &self.dilation, 1),
+            ("padding_low", &self.padding_low, 0),
+            ("padding_high", &self.padding_high, 0),
+        ] {
+            cx.rank(Subject::Field(field), list.len(), Ranks::Exactly(n))?;
+            cx.numbers(field, list, least, most)?;
+        }
+        for (d, &taps) in size.iter().enumerate() {
+            cx.number("size", Some(d), i64::try_from(taps).unwrap_or(i64::MAX), 1, most)?;
+        }
+        self.check_run_time(cx, n)
+    }
+
+    /// What is known only when the program runs: a number of windows and a shift for each dimension, or none.
+    fn check_run_time(&self, cx: &Context<'_>, n: usize) -> Result<(), TypeError> {
+        let wanted = if self.positions.is_empty() && self.shift.is_empty() { 0 } else { n };
+        for (field, list) in [("positions", &self.positions), ("shift", &self.shift)] {
+            cx.rank(Subject::Field(field), list.len(), Ranks::Exactly(wanted))?;
+            cx.shape(Subject::Field(field), list)?;
+        }
+        // A shift is within the padding.
+        for (dimension, (&shift, &high)) in self.shift.iter().zip(&self.padding_low).enumerate() {
+            let (found, expected) = (cx.function.interval(shift), Interval { low: 0, high });
+            let within = found.low >= 0 && found.high <= high;
+            cx.require(within, || Misfit::Interval { field: "shift", dimension, expected, found })?;
+        }
+        Ok(())
+    }
+
+    /// Positions of a window of `size` taps along spatial dimension `d` of an input of `extent`.
+    pub(super) fn positions(&self, cx: &Context<'_>, d: usize, size: u64, extent: Extent) -> Result<Extent, TypeError> {
+        let too_large = |field| cx.error(Misfit::TooLarge { subject: Subject::Field(field) });
+        let reach = (size - 1).checked_mul(self.dilation[d] as u64).and_then(|n| n.checked_add(1));
+        let reach = reach.ok_or_else(|| too_large("dilation"))?;
+        if let Some(&positions) = self.positions.get(d) {
+            return Ok(cx.function.resolved(positions));
+        }
+        let Extent::Static(n) = extent else {
+            return Err(cx.error(Misfit::Dynamic { operand: 0, dimension: d + 1, field: Some("positions") }));
+        };
+        let padded = n.checked_add(self.padding_low[d] as u64 + self.padding_high[d] as u64).ok_or_else(|| too_large("padding_high"))?;
+        let room = padded.checked_sub(reach);
+        Ok(Extent::Static(room.map_or(0, |room| room / self.strides[d] as u64 + 1)))
+    }
+
+    /// What becomes of spatial dimension `d` of an input, of which there are so many elements before and positions behind, for a window of
+    /// `size` taps.
+    pub(super) fn axis(&self, cx: &Context<'_>, d: usize, size: u64, extent: Extent) -> Axis {
+        let result = self.positions(cx, d, size, extent).ok();
+        let is_single = size == 1 && self.strides[d] == 1 && self.padding_low[d] == 0;
+        if is_single && result.map(|result| cx.function.resolved(result)) == Some(cx.function.resolved(extent)) {
+            return Axis::Kept(d + 1);
+        }
+        if !self.positions.is_empty() {
+            return Axis::Opaque;
+        }
+        Axis::Windowed(d + 1, Taps { size, stride: self.strides[d], dilation: self.dilation[d], low: self.padding_low[d] })
+    }
+
+    /// The geometry with other padding along an axis of the tensor; nothing where that is no spatial axis, or windows are counted.
+    pub(super) fn part(&self, axis: usize, low: i64, high: i64) -> Option<Self> {
+        let mut part = self.clone();
+        let d = axis.checked_sub(1)?;
+        (*part.padding_low.get_mut(d)?, *part.padding_high.get_mut(d)?) = (low, high);
+        self.positions.is_empty().then_some(part)
+    }
+
+    /// What is known when the program runs.
+    pub(super) fn run_time(&self, cx: &Evaluation<'_, '_>) -> Step<contract::RunTime> {
+        Ok(contract::RunTime { positions: cx.shape(&self.positions)?, shift: cx.shape(&self.shift)? })
+    }
+}
+
+/// A reduction over a sliding window, channels last.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Window {
+    /// What elements are combined by.
+    pub reduction: Reduction,
+    /// Taps in each spatial dimension.
+    pub size: Vec<i64>,
+    /// Where the windows are.
+    pub geometry: WindowGeometry,
+}
+
+impl Operator for Window {
+    const NAME: &'static str = "window";
+    const OPERANDS: Arity = Arity::Exactly(1);
+    const MEANING: &'static str = "A reduction over each position of a sliding window on [N, spatial…, C]; padded taps are left out. `positions` and `shift` as `conv` has them.";
+
+    fields! {
+        "reduction" => reduction,
+        "size" => size,
+        "strides" => geometry.strides,
+        "dilation" => geometry.dilation,
+        "padding_low" => geometry.padding_low,
+        "padding_high" => geometry.padding_high,
+        "positions" => geometry.positions,
+        "shift" => geometry.shift,
+    }
+
+    fn infer(&self, cx: &Context<'_>) -> Types {
+        let input = cx.tensor(0)?;
+        cx.operand_element(0, Elements::AllBut(ElementType::C128))?;
+        cx.numbers("size", &self.size, 1, i32::MAX.into())?;
+        let size: Vec<u64> = self.size.iter().map(|&n| n as u64).collect();
+        self.geometry.check(cx, &size)?;
+        cx.rank(Subject::Operand(0), input.rank(), Ranks::Exactly(size.len() + 2))?;
+        let mut shape = input.shape.clone();
+        for (d, &taps) in size.iter().enumerate() {
+            shape[d + 1] = self.geometry.positions(cx, d, taps, input.shape[d + 1])?;
+        }
+        cx.one(input.element, shape)
+    }
+
+    fn evaluate<'m>(&self, cx: &Evaluation<'_, 'm>) -> Step<Vec<Slot<'m>>> {
+        reduce::window(cx.tensor(0)?, self.reduction, &self.size, &self.geometry, &self.geometry.run_time(cx)?).map(Slot::one)
+    }
+
+    fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
+        let input = generator.image()?;
+        let (element, spatial) = (generator.b.tensor(input).element, generator.b.tensor(input).rank() - 2);
+        let (reduction, size) = (generator.reduction(element), generator.ints(spatial, 1, 3));
+        Some((vec![input], Self { reduction, size, geometry: generator.geometry(input)? }))
+    }
+
+    fn axes(&self, cx: &Context<'_>) -> Axes {
+        let Ok(input) = cx.tensor(0) else { return Axes::opaque(cx) };
+        let spatial = |axis: usize| axis.checked_sub(1).filter(|&d| d < self.size.len());
+        Axes::kept(input.rank(), |axis| spatial(axis).map(|d| self.geometry.axis(cx, d, self.size[d] as u64, input.shape[axis])))
+    }
+
+    fn part(&self, axis: usize, low: i64, high: i64) -> Option<Self> {
+        Some(Self { geometry: self.geometry.part(axis, low, high)?, ..self.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_has_its_own_border_along_one_axis() {
+        let ones = || vec![1, 1];
+        let geometry =
+            WindowGeometry { strides: ones(), dilation: ones(), padding_low: ones(), padding_high: ones(), ..WindowGeometry::default() };
+        let window = Window { reduction: Reduction::Max, size: vec![3, 3], geometry };
+        let part = window.part(1, 0, 2).expect("axis 1 is spatial");
+        assert_eq!((part.geometry.padding_low, part.geometry.padding_high), (vec![0, 1], vec![2, 1]));
+        assert_eq!((window.part(0, 0, 0), window.part(3, 0, 0)), (None, None));
+    }
+}

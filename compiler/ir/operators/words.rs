@@ -1,0 +1,164 @@
+//! The choices that operators offer, each with its word in the text form.
+
+/// A choice whose values have words in the text form.
+pub trait Word: Copy + PartialEq + 'static {
+    /// Every value, in the order of the declaration.
+    const ALL: &'static [Self];
+    /// The words, in the same order.
+    const WORDS: &'static [&'static str];
+
+    /// The word of a value.
+    fn word(self) -> &'static str {
+        Self::WORDS[self.position()]
+    }
+
+    /// The position of a value among all.
+    fn position(self) -> usize {
+        // Every value is in the list: a test of this module checks each choice.
+        Self::ALL.iter().position(|other| *other == self).unwrap_or_default()
+    }
+
+    /// The value of a word.
+    fn from_word(word: &str) -> Option<Self> {
+        Self::WORDS.iter().position(|other| *other == word).map(|position| Self::ALL[position])
+    }
+}
+
+/// What elements are combined by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Reduction {
+    /// Their sum; integers wrap.
+    #[default]
+    Sum,
+    /// The largest.
+    Max,
+    /// The smallest.
+    Min,
+    /// Their product; integers wrap.
+    Product,
+    /// Whether any is not zero.
+    Any,
+    /// Whether none is zero.
+    All,
+}
+
+impl Word for Reduction {
+    const ALL: &'static [Self] = &[Self::Sum, Self::Max, Self::Min, Self::Product, Self::Any, Self::All];
+    const WORDS: &'static [&'static str] = &["sum", "max", "min", "product", "any", "all"];
+}
+
+/// What `scatter` does with an element and its update.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Combination {
+    /// The update takes the element's place.
+    #[default]
+    Set,
+    /// Their sum; integers wrap.
+    Sum,
+    /// Their product; integers wrap.
+    Product,
+    /// The larger.
+    Max,
+    /// The smaller.
+    Min,
+}
+
+impl Combination {
+    /// The reduction of an element and its update; nothing where the update takes the element's place.
+    pub fn reduction(self) -> Option<Reduction> {
+        match self {
+            Self::Set => None,
+            Self::Sum => Some(Reduction::Sum),
+            Self::Product => Some(Reduction::Product),
+            Self::Max => Some(Reduction::Max),
+            Self::Min => Some(Reduction::Min),
+        }
+    }
+}
+
+impl Word for Combination {
+    const ALL: &'static [Self] = &[Self::Set, Self::Sum, Self::Product, Self::Max, Self::Min];
+    const WORDS: &'static [&'static str] = &["set", "sum", "product", "max", "min"];
+}
+
+/// What `arg_reduce` looks for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Search {
+    /// The largest element.
+    #[default]
+    Max,
+    /// The smallest element.
+    Min,
+}
+
+impl Word for Search {
+    const ALL: &'static [Self] = &[Self::Max, Self::Min];
+    const WORDS: &'static [&'static str] = &["max", "min"];
+}
+
+/// Which elements `top_k` gives first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Order {
+    /// The largest.
+    #[default]
+    Largest,
+    /// The smallest.
+    Smallest,
+}
+
+impl Word for Order {
+    const ALL: &'static [Self] = &[Self::Largest, Self::Smallest];
+    const WORDS: &'static [&'static str] = &["largest", "smallest"];
+}
+
+/// Arithmetic on index values. Sums, differences and products saturate; division and remainder floor, and a zero divisor gives zero.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum IndexOperation {
+    /// a + b.
+    #[default]
+    Add,
+    /// a − b.
+    Subtract,
+    /// a × b.
+    Multiply,
+    /// a ÷ b, towards −∞.
+    FloorDivide,
+    /// a ÷ b, towards +∞.
+    CeilingDivide,
+    /// a − ⌊a ÷ b⌋ × b.
+    Remainder,
+    /// The smaller.
+    Minimum,
+    /// The larger.
+    Maximum,
+}
+
+impl Word for IndexOperation {
+    const ALL: &'static [Self] =
+        &[Self::Add, Self::Subtract, Self::Multiply, Self::FloorDivide, Self::CeilingDivide, Self::Remainder, Self::Minimum, Self::Maximum];
+    const WORDS: &'static [&'static str] = &["add", "sub", "mul", "floordiv", "ceildiv", "mod", "min", "max"];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<W: Word + std::fmt::Debug>(last: W) {
+        assert_eq!(W::ALL.len(), W::WORDS.len());
+        assert_eq!(W::ALL.last(), Some(&last), "a value of the declaration is missing");
+        for (position, &value) in W::ALL.iter().enumerate() {
+            assert_eq!(value.position(), position);
+            assert_eq!(W::from_word(value.word()), Some(value));
+        }
+        assert_eq!(W::from_word("nothing"), None);
+    }
+
+    #[test]
+    fn every_value_has_a_word_of_its_own() {
+        check(Reduction::All);
+        check(Combination::Min);
+        check(Search::Min);
+        check(Order::Smallest);
+        check(IndexOperation::Maximum);
+    }
+}

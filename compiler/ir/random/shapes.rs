@@ -1,0 +1,82 @@
+//! Shapes that the proposals of operators which move elements need.
+
+use super::Generator;
+use crate::ir::*;
+
+impl Generator<'_> {
+    /// A shape of as many elements, from the prime factors in random places.
+    pub(in crate::ir) fn reshape(&mut self) -> Option<(Value, Vec<Extent>)> {
+        let input = self.tensor_where(|_| true)?;
+        if self.b.tensor(input).static_shape().is_none() {
+            return self.reshape_in_other_words(input);
+        }
+        let mut rest = self.shape_of(input).iter().product::<u64>();
+        let mut shape = vec![1; self.random.below(5)];
+        if shape.is_empty() && rest != 1 {
+            shape.push(1);
+        }
+        let mut factor = 2;
+        while rest > 1 {
+            if rest.is_multiple_of(factor) {
+                let place = self.random.below(shape.len());
+                shape[place] *= factor;
+                rest /= factor;
+            } else {
+                factor += 1;
+            }
+        }
+        if rest == 0 {
+            let place = self.random.below(shape.len());
+            shape[place] = 0;
+        }
+        Some((input, shape.into_iter().map(Extent::Static).collect()))
+    }
+
+    /// All elements in one dimension; or the shape there is, its extents doubled and halved, so that nobody knows that they are the same.
+    fn reshape_in_other_words(&mut self, input: Value) -> Option<(Value, Vec<Extent>)> {
+        let shape = self.b.tensor(input).shape.clone();
+        let index = |b: &mut FunctionBuilder<'_>, extent: Extent| match extent {
+            Extent::Value(index) => Some(index),
+            Extent::Static(n) => b.index_constant(n as i64).ok(),
+        };
+        let mut wanted = Vec::new();
+        if self.random.one_in(2) {
+            let mut product = index(&mut self.b, Extent::Static(1))?;
+            for extent in shape {
+                let factor = index(&mut self.b, extent)?;
+                product = self.b.index_binary(IndexOperation::Multiply, product, factor).ok()?;
+            }
+            wanted.push(Extent::Value(product));
+        } else {
+            let two = index(&mut self.b, Extent::Static(2))?;
+            for extent in shape {
+                let Extent::Value(n) = extent else {
+                    wanted.push(extent);
+                    continue;
+                };
+                let doubled = self.b.index_binary(IndexOperation::Multiply, n, two).ok()?;
+                wanted.push(Extent::Value(self.b.index_binary(IndexOperation::FloorDivide, doubled, two).ok()?));
+            }
+        }
+        Some((input, wanted))
+    }
+
+    /// The extents of a shape with a border, where some are known only when the program runs; else nothing.
+    pub(in crate::ir) fn padded(&mut self, shape: &[Extent], low: &[i64], high: &[i64]) -> Option<Vec<Extent>> {
+        if shape.iter().all(|extent| extent.as_static().is_some()) {
+            return Some(vec![]);
+        }
+        let mut padded = Vec::new();
+        for (d, &extent) in shape.iter().enumerate() {
+            let amount = low[d] + high[d];
+            padded.push(match extent {
+                Extent::Static(n) => Extent::Static(u64::try_from(n as i64 + amount).ok()?),
+                Extent::Value(index) => {
+                    let amount = self.b.index_constant(amount).ok()?;
+                    Extent::Value(self.b.index_binary(IndexOperation::Add, index, amount).ok()?)
+                }
+            });
+        }
+        Some(padded)
+    }
+}

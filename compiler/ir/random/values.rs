@@ -1,0 +1,155 @@
+//! Values and numbers that the proposals of several operators need.
+
+use super::Generator;
+use crate::ir::*;
+
+impl Generator<'_> {
+    pub(in crate::ir) fn shape_of(&self, value: Value) -> Vec<u64> {
+        self.b.tensor(value).static_shape().unwrap_or_default()
+    }
+
+    /// A shape that broadcasts to another.
+    pub(in crate::ir) fn narrowed(&mut self, shape: &[Extent]) -> Vec<u64> {
+        let skip = if self.random.one_in(2) { self.random.below(shape.len() + 1) } else { 0 };
+        shape[skip..].iter().map(|e| e.as_static().filter(|_| !self.random.one_in(3)).unwrap_or(1)).collect()
+    }
+
+    pub(in crate::ir) fn accumulator(&mut self, element: ElementType) -> Option<ElementType> {
+        match element {
+            ElementType::F64 => Some(ElementType::F64),
+            e if e.is_float() => Some(ElementType::F32),
+            ElementType::I64 => Some(ElementType::I64),
+            e if e.is_integer() => Some(ElementType::I32),
+            _ => None,
+        }
+    }
+
+    pub(in crate::ir) fn zero_point(&mut self, element: ElementType) -> i64 {
+        let low = if element.is_signed_integer() { -5 } else { 0 };
+        if element.is_integer() { self.random.between(low, 5) } else { 0 }
+    }
+
+    pub(in crate::ir) fn ints(&mut self, count: usize, low: i64, high: i64) -> Vec<i64> {
+        (0..count).map(|_| self.random.between(low, high)).collect()
+    }
+
+    /// A tensor of rank 3 or 4 with no extent of 0, whose last one is known.
+    pub(in crate::ir) fn image(&mut self) -> Option<Value> {
+        let channels = |ty: &TensorType| ty.shape.last().and_then(|extent| extent.as_static());
+        let fits = |ty: &TensorType| {
+            (3..=4).contains(&ty.rank()) && channels(ty).is_some() && ty.shape.iter().all(|extent| *extent != Extent::Static(0))
+        };
+        match self.tensor_where(fits) {
+            Some(value) if !self.random.one_in(3) => Some(value),
+            _ => {
+                let element = self.element();
+                let rank = self.random.between(3, 4);
+                let shape: Vec<u64> = (0..rank).map(|_| self.random.between(1, 5) as u64).collect();
+                self.leaf(element, &shape)
+            }
+        }
+    }
+
+    /// The right operand of a contraction: mostly constant.
+    pub(in crate::ir) fn weights(&mut self, element: ElementType, shape: &[u64]) -> Option<Value> {
+        if self.random.one_in(3) {
+            return self.leaf(element, shape);
+        }
+        if self.random.one_in(3) {
+            return self.widened(element, shape);
+        }
+        let mut tensor = self.tensor(element, shape);
+        if !self.random.one_in(4) {
+            return self.b.literal(TensorType::of(element, shape), tensor.bytes).ok();
+        }
+        // A file may leave out what is zero.
+        for element in tensor.bytes.chunks_mut((element.bits() as usize).div_ceil(8)) {
+            if !self.random.one_in(6) {
+                element.fill(0);
+            }
+        }
+        let constant = self.b.module.add_constant(TensorType::of(element, shape), Data::sparse(tensor.bytes));
+        self.b.constant(constant).ok()
+    }
+
+    /// Weights as some formats store them: narrow, and with their dimensions in another order.
+    pub(in crate::ir) fn widened(&mut self, element: ElementType, shape: &[u64]) -> Option<Value> {
+        let stored: Vec<u64> = shape.iter().rev().copied().collect();
+        let tensor = self.tensor(ElementType::I8, &stored);
+        let narrow = self.b.literal(TensorType::of(ElementType::I8, &stored), tensor.bytes).ok()?;
+        let mut e = ExpressionBuilder::new(&[ElementType::I8]);
+        let x = e.input(0);
+        let wide = e.convert(x, element);
+        let wide = self.b.map(&[narrow], e.finish(vec![wide])).ok()?;
+        self.b.transpose(wide, (0..shape.len()).rev().collect()).ok()
+    }
+
+    /// An image with a spatial border, often of its zero point.
+    pub(in crate::ir) fn bordered(&mut self, image: Value, zero_point: i64) -> Option<Value> {
+        let (element, rank) = (self.b.tensor(image).element, self.b.tensor(image).rank());
+        let mut amounts = [self.ints(rank, 0, 2), self.ints(rank, 0, 2)];
+        for list in &mut amounts {
+            (list[0], list[rank - 1]) = (0, 0);
+        }
+        let zero = Scalar::int(element, zero_point);
+        let value = if self.random.one_in(3) { self.scalar(element) } else { zero };
+        let [low, high] = amounts;
+        self.b.pad(image, low, high, value).ok()
+    }
+
+    /// The geometry of windows over an image. Their number is given where it does not follow from the image's extents, and sometimes
+    /// where it does: any number is as good.
+    pub(in crate::ir) fn geometry(&mut self, image: Value) -> Option<WindowGeometry> {
+        let shape = self.b.tensor(image).shape.clone();
+        let spatial = shape.len() - 2;
+        let [strides, dilation, padding_low, padding_high] =
+            [(1, 2), (1, 2), (0, 2), (0, 2)].map(|(low, high)| self.ints(spatial, low, high));
+        let (mut positions, mut shift) = (Vec::new(), Vec::new());
+        if shape[1..=spatial].iter().any(|extent| extent.as_static().is_none()) || self.random.one_in(8) {
+            for (extent, &low) in shape[1..=spatial].iter().zip(&padding_low) {
+                positions.push(match self.random.below(4) {
+                    0 if self.options.dynamic => Extent::Value(self.dynamic_index(6)?),
+                    1 => Extent::Static(self.random.below(7) as u64),
+                    _ => *extent,
+                });
+                let is_dynamic = self.options.dynamic && self.random.one_in(3);
+                let n = self.random.between(0, low) as u64;
+                shift.push(if is_dynamic { Extent::Value(self.dynamic_index(low)?) } else { Extent::Static(n) });
+            }
+        }
+        Some(WindowGeometry { strides, dilation, padding_low, padding_high, positions, shift })
+    }
+
+    pub(in crate::ir) fn reduction(&mut self, element: ElementType) -> Reduction {
+        let all = if element == ElementType::C64 { &[Reduction::Sum, Reduction::Product][..] } else { Reduction::ALL };
+        *self.random.pick(all)
+    }
+
+    /// Floats of which a multiple of `parts` are a row of a power of two.
+    pub(in crate::ir) fn transformed(&mut self, parts: u64) -> Option<Value> {
+        let mut shape = if self.random.one_in(2) { vec![self.random.between(1, 3) as u64] } else { vec![] };
+        shape.push(1 << self.random.below(7));
+        if parts == 2 {
+            shape.push(2);
+        }
+        // An infinite number makes all of its transform unknown.
+        self.finite = true;
+        let input = self.leaf(ElementType::F32, &shape);
+        self.finite = false;
+        input
+    }
+
+    pub(in crate::ir) fn index(&mut self) -> Option<Value> {
+        let is_index = |v: &&Value| matches!(self.b.function.values[**v].ty, Type::Index(_));
+        let values: Vec<Value> = self.pool.iter().filter(is_index).copied().collect();
+        if values.is_empty() { self.dynamic_index(5) } else { Some(*self.random.pick(&values)) }
+    }
+
+    /// An index from 0 to `bound` that is known only when the program runs.
+    pub(in crate::ir) fn dynamic_index(&mut self, bound: i64) -> Option<Value> {
+        let n = self.random.between(0, bound);
+        let tensor = Tensor { element: ElementType::I32, shape: vec![], bytes: (n as i32).to_le_bytes().to_vec() };
+        let value = self.parameter(tensor);
+        self.b.index_load(value, Interval { low: 0, high: bound }).ok()
+    }
+}
