@@ -10,7 +10,7 @@ use crate::ir::interpret::Interpreter;
 use crate::ir::{Func, Inst, Module, Source, Tensor};
 use crate::jit::{Jit, JitOptions};
 use crate::machine::Machine;
-use crate::program::{Program, Written};
+use crate::program::{Program, Written, calls};
 use std::collections::{HashMap, HashSet};
 
 /// A kernel call whose results differ.
@@ -53,7 +53,7 @@ struct Expected {
 
 impl Expected {
     fn of(program: &Program) -> Self {
-        let calls = program.methods.iter().flat_map(|method| crate::codegen::driver::calls(&method.steps));
+        let calls = program.methods.iter().flat_map(|method| calls(&method.steps));
         let wanted = calls.flat_map(|call| call.origin.results.iter().filter_map(|written| written.definition)).collect();
         Self { wanted, values: HashMap::new() }
     }
@@ -88,7 +88,7 @@ pub fn first_difference(
         let mut trace = |function, inst, results: &[Tensor]| expected.note(module, function, inst, results);
         interpreter.run_with_trace(*method, inputs, &mut trace).map_err(|error| interpreter_failed(&error))?;
         instance.call_tensors(*method, inputs)?;
-        let steps = crate::codegen::driver::calls(&program.methods[*method].steps);
+        let steps = crate::program::calls(&program.methods[*method].steps);
         let mut seen: HashMap<(Source, u32), usize> = HashMap::new();
         for observation in instance.observations() {
             let call = steps[observation.call];

@@ -270,3 +270,23 @@ impl Compiled {
 pub fn is_library(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "a" || extension == "lib")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The driver of one of the repository's models.
+    fn driver(compiler: Compiler, model: &str) -> String {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(model);
+        compiler.name("net").compile_file(path).unwrap().files.driver
+    }
+
+    #[test]
+    fn drivers_are_printed() {
+        let bare = || Compiler::new().target("aarch64-none-elf");
+        insta::assert_snapshot!("driver_of_a_branch", driver(bare(), "tests/models/if_plain.tflite"));
+        insta::assert_snapshot!("driver_of_a_dynamic_batch", driver(bare().bound(0, 0, 4), "tests/models/composite.tflite"));
+        let levels = Compiler::new().target("x86_64-unknown-linux-gnu").cpu("x86-64-v3,x86-64-v2");
+        insta::assert_snapshot!("driver_of_levels_and_a_state", driver(levels, "tests/models/if_var.tflite"));
+    }
+}

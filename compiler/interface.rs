@@ -3,8 +3,12 @@
 //! The driver generates code for it, the header declares it, the JIT calls through it; so it is worked out in one place.
 
 mod footprint;
+mod layout;
+mod state;
 
 pub use footprint::Footprint;
+pub use layout::{CONFIG, Config, Layout, TENSOR, Tensor};
+pub use state::{Part, RECORD_BYTES, StateParts, record};
 
 use crate::ir::ElementType;
 use crate::program::{ALIGNMENT, E_INDEX, Method, Port, Program};
@@ -13,11 +17,6 @@ use std::collections::BTreeSet;
 
 /// The number of the application binary interface; part of every versioned symbol.
 pub const ABI: u32 = 1;
-/// Bytes of the runtime's own record at the start of the state.
-pub const RECORD_BYTES: u64 = 64;
-/// Bytes of `modelc_config` in ABI 1.
-pub const CONFIG_BYTES: u64 = 88;
-
 /// Status codes of ABI 1, never renumbered.
 pub const STATUSES: &[(&str, i32, &str)] = &[
     ("MODELC_OK", 0, "good"),
@@ -55,27 +54,6 @@ pub const E_CUSTOM: i32 = -10;
 /// `MODELC_E_ABORTED`.
 pub const E_ABORTED: i32 = -11;
 
-/// Bytes of `modelc_tensor` in ABI 1.
-pub const TENSOR_BYTES: u32 = 40;
-
-/// Offsets in `modelc_tensor`.
-pub mod tensor {
-    /// `void *data`.
-    pub const DATA: i32 = 0;
-    /// `size_t bytes`.
-    pub const BYTES: i32 = 8;
-    /// `const size_t *shape`.
-    pub const SHAPE: i32 = 16;
-    /// `uint32_t rank`.
-    pub const RANK: i32 = 24;
-    /// `uint32_t type`.
-    pub const TYPE: i32 = 28;
-    /// `float scale`.
-    pub const SCALE: i32 = 32;
-    /// `int32_t zero_point`.
-    pub const ZERO_POINT: i32 = 36;
-}
-
 /// The element types of ABI 1 in `modelc_tensor`, never renumbered.
 pub const ELEMENTS: &[(&str, ElementType, u32)] = &[
     ("MODELC_BOOL", ElementType::Bool, 1),
@@ -107,7 +85,11 @@ pub struct Interface {
     pub name: String,
     /// The methods, in the program's order.
     pub methods: Vec<MethodInterface>,
-    /// Record and variables, a multiple of the alignment.
+    /// How the target lays out structs.
+    pub layout: Layout,
+    /// What is where in the state.
+    pub state: StateParts,
+    /// All parts of the state, a multiple of the alignment.
     pub state_bytes: u64,
     /// The largest scratch of any method, a multiple of the alignment.
     pub scratch_bytes: u64,
@@ -137,14 +119,17 @@ pub struct Field {
 
 impl Interface {
     /// The interface of a program under a name, which is made an identifier.
-    pub fn new(program: &Program, name: &str) -> Self {
+    pub fn new(program: &Program, name: &str, layout: Layout) -> Self {
         let mut taken: BTreeSet<String> = ["init", "reset", "deinit", "info"].map(String::from).into();
-        let methods = program.methods.iter().map(|method| MethodInterface::new(method, &mut taken)).collect();
+        let methods = program.methods.iter().map(|method| MethodInterface::new(method, &mut taken, layout)).collect();
         let scratch = program.methods.iter().map(|m| m.scratch_bytes).max().unwrap_or(0);
+        let state = StateParts::new(program);
         let mut interface = Self {
             name: identifier(name),
             methods,
-            state_bytes: RECORD_BYTES + program.variable_bytes.next_multiple_of(ALIGNMENT),
+            layout,
+            state,
+            state_bytes: state.variables.end(),
             scratch_bytes: scratch.next_multiple_of(ALIGNMENT),
             abi_hash: 0,
         };
@@ -191,13 +176,14 @@ impl Interface {
 }
 
 impl MethodInterface {
-    fn new(method: &Method, taken: &mut BTreeSet<String>) -> Self {
-        Self { identifier: unique(&identifier(&method.name), taken), inputs: fields(&method.inputs), outputs: fields(&method.outputs) }
+    fn new(method: &Method, taken: &mut BTreeSet<String>, layout: Layout) -> Self {
+        let [inputs, outputs] = [&method.inputs, &method.outputs].map(|ports| fields(ports, layout));
+        Self { identifier: unique(&identifier(&method.name), taken), inputs, outputs }
     }
 }
 
-/// Offsets as C lays a struct out on every 64-bit target here.
-fn fields(ports: &[Port]) -> Vec<Field> {
+/// Offsets as C lays a struct out.
+fn fields(ports: &[Port], Layout { pointer }: Layout) -> Vec<Field> {
     let mut end = 0;
     let mut place = |bytes: u64, alignment: u64| {
         let offset = u64::next_multiple_of(end, alignment);
@@ -207,10 +193,10 @@ fn fields(ports: &[Port]) -> Vec<Field> {
     ports
         .iter()
         .map(|port| {
-            let bytes = if port.scalar { element_bytes(port.element) } else { 8 };
-            let alignment = if port.scalar { port.element.alignment() } else { 8 };
+            let bytes = if port.scalar { element_bytes(port.element) } else { pointer };
+            let alignment = if port.scalar { port.element.alignment() } else { pointer };
             let offset = place(bytes, alignment);
-            let shape_offset = has_shape(port).then(|| place(8 * port.shape.len() as u64, 8));
+            let shape_offset = has_shape(port).then(|| place(pointer * port.shape.len() as u64, pointer));
             Field { offset, shape_offset }
         })
         .collect()
@@ -379,7 +365,8 @@ mod tests {
             port(ElementType::I64, true, false),
             port(ElementType::I8, false, false),
         ];
-        let offsets: Vec<_> = fields(&ports).iter().map(|f| (f.offset, f.shape_offset)).collect();
-        assert_eq!(offsets, [(0, None), (8, Some(16)), (32, None), (40, None), (48, None)]);
+        let offsets = |pointer| fields(&ports, Layout { pointer }).iter().map(|f| (f.offset, f.shape_offset)).collect::<Vec<_>>();
+        assert_eq!(offsets(8), [(0, None), (8, Some(16)), (32, None), (40, None), (48, None)]);
+        assert_eq!(offsets(4), [(0, None), (4, Some(8)), (16, None), (24, None), (32, None)]);
     }
 }

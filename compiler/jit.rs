@@ -8,13 +8,13 @@ pub mod memory;
 pub mod peaks;
 mod threads;
 
-use crate::codegen::clif::{Optimise, isa_for};
+use crate::codegen::clif::{Optimise, code, isa_for};
 use crate::codegen::compile::{CompiledFunction, CompiledModel, compile};
 use crate::codegen::{Code, DriverOptions, RelocationTarget};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use crate::interface::{Footprint, Interface};
 use crate::machine::Machine;
-use crate::program::{ALIGNMENT, Level, Method, Program};
+use crate::program::{Level, Method, Program};
 use crate::target::{self, Target};
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{DataDescription, FuncId, Linkage, Module, ModuleError, ModuleReloc, ModuleRelocTarget};
@@ -31,7 +31,7 @@ pub struct JitOptions {
     pub profile: bool,
     /// Where the caller's buffers lie; with guards, state and scratch memory lie against guards too.
     pub placement: Placement,
-    /// After each kernel call, in the order of [`crate::codegen::driver::calls`], the scratch bytes still needed, a list a
+    /// After each kernel call, in the order of [`crate::program::calls`], the scratch bytes still needed, a list a
     /// method. All others are overwritten.
     pub live: Option<Vec<LiveRanges>>,
     /// The functions of custom operators, by symbol. Their first argument is not for them to use: no application is there to set it.
@@ -202,7 +202,8 @@ fn check_host(host: &Target, machine: &Machine) -> Result<(), Diagnostic> {
 fn reserved_bytes(compiled: &CompiledModel) -> usize {
     const PAGE: usize = 1 << 16;
     let code: usize = compiled.functions.iter().map(|f| f.code.bytes.len() + 32 * f.code.relocations.len() + 2 * PAGE).sum();
-    code + compiled.constants.bytes as usize + (16 + compiled.externals.len()) * PAGE
+    let data: u64 = compiled.data.iter().map(|section| section.bytes(&compiled.constants)).sum();
+    code + data as usize + (16 + compiled.data.len() + compiled.imports.len()) * PAGE
 }
 
 fn place(module: &mut JITModule, program: &Program, compiled: &CompiledModel, forwards: &[Code]) -> Result<Vec<FuncId>, Box<ModuleError>> {
@@ -218,20 +219,24 @@ fn place(module: &mut JITModule, program: &Program, compiled: &CompiledModel, fo
         module.define_function_bytes(id, code.alignment, &code.bytes, &[])?;
         forwarded.push(id);
     }
-    let weights = module.declare_data("weights", Linkage::Local, false, false)?;
-    let mut data = DataDescription::new();
-    data.define(compiled.constants.contents(program).into_boxed_slice());
-    data.set_align(ALIGNMENT);
-    module.define_data(weights, &data)?;
+    let mut sections = Vec::with_capacity(compiled.data.len());
+    for section in &compiled.data {
+        let id = module.declare_data(section.name, Linkage::Local, false, false)?;
+        let mut data = DataDescription::new();
+        data.define(section.to_vec(&compiled.constants, program).into_boxed_slice());
+        data.set_align(section.alignment);
+        module.define_data(id, &data)?;
+        sections.push(id);
+    }
     for (function, &id) in compiled.functions.iter().zip(&functions) {
         let target = |target| match target {
             RelocationTarget::Function(number) => ModuleRelocTarget::from(functions[number as usize]),
             RelocationTarget::External(number) => ModuleRelocTarget::from(forwarded[number as usize]),
-            RelocationTarget::Data(_) => ModuleRelocTarget::from(weights),
+            RelocationTarget::Data(number) => ModuleRelocTarget::from(sections[number as usize]),
             RelocationTarget::Here(offset) => ModuleRelocTarget::FunctionOffset(id, offset),
         };
         let relocations: Vec<_> = (function.code.relocations.iter())
-            .map(|r| ModuleReloc { offset: r.offset, kind: r.kind, name: target(r.target), addend: r.addend })
+            .map(|r| ModuleReloc { offset: r.offset, kind: code::reloc(r.kind), name: target(r.target), addend: r.addend })
             .collect();
         module.define_function_bytes(id, function.code.alignment, &function.code.bytes, &relocations)?;
     }

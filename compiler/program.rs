@@ -3,6 +3,10 @@
 //! This is the contract between planning and code generation. Schedules and the planner write it; the driver generator, the
 //! object writer, the header writer, the JIT and the reports read it. It knows no file format and nothing of instructions.
 
+mod walk;
+
+pub use walk::{Visit, Walk, calls, change_calls, externals, walk};
+
 use crate::ir::{Data, ElementType, Quantization, Source};
 use crate::kernel::Kernel;
 use crate::machine::Machine;

@@ -1,7 +1,6 @@
 //! Finding faults: a wrong kernel is found by name, and inner tensors are what the interpreter computes.
 
 use modelc::bisect::{first_difference, separate_sources};
-use modelc::codegen::driver::calls;
 use modelc::compare::{Difference, Tolerance, compare};
 use modelc::frontend::{self, LoadOptions};
 use modelc::ir::interpret::Interpreter;
@@ -10,7 +9,7 @@ use modelc::kernel::{Inst, Kernel, Region, Statement, Value};
 use modelc::lower::{self, Options, PlanSource};
 use modelc::npz::Archive;
 use modelc::plan::Effort;
-use modelc::program::Program;
+use modelc::program::{Program, calls};
 use modelc::{pipeline, target};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -3,13 +3,13 @@
 mod handmade;
 
 use handmade::LENGTH;
-use modelc::codegen::driver::calls;
 use modelc::ir::text::parse_module;
 use modelc::jit::custom::{CustomOperator, CustomTensor};
 use modelc::jit::memory::Placement;
 use modelc::jit::{Jit, JitOptions};
 use modelc::lower::{Lowered, Options, PlanSource};
 use modelc::plan::Effort;
+use modelc::program::calls;
 use modelc::target::host_machine;
 use modelc::{ir, pipeline};
 

@@ -192,7 +192,7 @@ fn merged_graphs_compute_what_the_interpreter_computes() {
         let lowered = |options| pipeline::lower(&module, "random", options).unwrap_or_else(|e| panic!("{e}"));
         let (merged, chains) = (lowered(own), lowered(apart));
         assert!(merged.plans[0].arena_bytes <= chains.plans[0].arena_bytes, "{}", explain("a larger arena".into()));
-        let calls = |lowered: &Lowered| modelc::codegen::driver::calls(&lowered.program.methods[0].steps).len();
+        let calls = |lowered: &Lowered| modelc::program::calls(&lowered.program.methods[0].steps).len();
         fewer += u64::from(calls(&merged) < calls(&chains));
         rows += u64::from(merged.program.kernels.iter().any(|kernel| kernel.name.contains("rows")));
     }

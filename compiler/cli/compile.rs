@@ -23,7 +23,7 @@ pub struct Arguments {
     /// The object file to write; its header is written beside it. `-` is standard output
     #[arg(short, long, value_name = "OUT.o")]
     output: Option<String>,
-    /// Write something else too, or instead: object, archive, weights, header, json, html, ir, kernels, clif, asm, plan, depfile
+    /// Write something else too, or instead: object, archive, weights, header, json, html, ir, kernels, driver, clif, asm, plan, depfile
     #[arg(long = "emit", value_name = "KIND[=PATH]")]
     emit: Vec<String>,
     /// Where to write the header
@@ -162,6 +162,7 @@ fn output(compiled: &Compiled, (model, data): (&str, &[String]), request: &Reque
             .collect::<String>()
             .into_bytes()
             .into(),
+        OutputKind::Driver => files.driver.clone().into_bytes().into(),
         OutputKind::Clif => listing(Listing::Cranelift)?.into_bytes().into(),
         OutputKind::Asm => listing(Listing::Machine)?.into_bytes().into(),
         OutputKind::Plan => {

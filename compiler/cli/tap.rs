@@ -7,11 +7,11 @@ use super::engine::Engine;
 use super::io::Model;
 use super::output::usage;
 use crate::bisect::interpreter_failed;
-use crate::codegen::driver::calls;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::frontend;
 use crate::ir::interpret::Interpreter;
 use crate::ir::{Func, Inst, Module, Op, Tensor};
+use crate::program::calls;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How a value was come by.

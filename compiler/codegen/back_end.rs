@@ -4,10 +4,10 @@
 //! a pointer for each of [`Kernel::pointer_params`] and then its integers. It returns a 32-bit status, 0 when good; it calls nothing and
 //! refers to nothing.
 
+use super::driver::language::{Function, KernelConvention};
 use super::{Code, CodegenError};
+use crate::interface::Layout;
 use crate::kernel::Kernel;
-use cranelift_codegen::ir;
-use cranelift_codegen::isa::TargetIsa;
 
 /// Makes machine code for one machine on one target.
 pub trait BackEnd: Sync {
@@ -21,14 +21,14 @@ pub trait BackEnd: Sync {
     /// By which convention the kernels are called.
     fn kernel_convention(&self) -> KernelConvention;
 
-    /// What functions of the driver are written for.
-    fn driver_isa(&self) -> &dyn TargetIsa;
+    /// How the target lays out data.
+    fn layout(&self) -> Layout;
 
     /// The code of a function of the driver, which keeps to the C convention of the target.
     ///
     /// # Errors
     /// [`CodegenError::Bug`] when the function breaks a rule of its language.
-    fn driver(&self, function: ir::Function) -> Result<Code, CodegenError>;
+    fn driver(&self, function: &Function) -> Result<Code, CodegenError>;
 
     /// A kernel as text.
     ///
@@ -43,15 +43,6 @@ pub trait BackEnd: Sync {
     /// A C function without parameters that returns the bits of [`crate::target::FEATURES`] of the CPU that runs it, where instructions
     /// can ask for them.
     fn features(&self) -> Option<Code>;
-}
-
-/// How arguments reach a kernel.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum KernelConvention {
-    /// As C passes them on the target.
-    Target,
-    /// As the System V convention passes them, on every target.
-    SystemV,
 }
 
 /// What of a kernel to show.

@@ -1,10 +1,9 @@
 //! A last look at a lowered program: every number in range, every kernel's memory inside what it is given. A mistake in a
 //! schedule or in the planner ends here as an error naming the operator, and not in somebody's memory.
 
-use super::driver::{calls, externals};
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::kernel::BufferKind;
-use crate::program::{Address, Call, Method, Program, Step};
+use crate::program::{Address, Call, Method, Program, Visit, calls, externals, walk};
 
 /// Steps nest no deeper than this.
 const DEEPEST: usize = 200;
@@ -30,7 +29,7 @@ pub fn check(program: &Program) -> Result<(), Diagnostic> {
 
 fn check_method(program: &Program, method: &Method) -> Result<(), Diagnostic> {
     check_extents(program, method)?;
-    check_conditions(program, method, &method.steps, 0)?;
+    check_conditions(program, method)?;
     for external in externals(&method.steps) {
         for (tensor, written) in external.inputs.iter().map(|t| (t, false)).chain(external.outputs.iter().map(|t| (t, true))) {
             let fits = room(program, method, tensor.address).is_some_and(|(room, _)| room >= tensor.bytes);
@@ -79,21 +78,21 @@ fn is_cell(program: &Program, method: &Method, address: Address) -> bool {
     room(program, method, address).is_some_and(|(room, alignment)| room >= 8 && alignment >= 8)
 }
 
-fn check_conditions(program: &Program, method: &Method, steps: &[Step], depth: usize) -> Result<(), Diagnostic> {
-    if depth > DEEPEST {
-        return Err(Diagnostic::new(493, Kind::Unsupported, format!("control flow is nested deeper than {DEEPEST} levels")));
-    }
-    for step in steps {
-        let (condition, inner) = match step {
-            Step::Call(_) | Step::External(_) => continue,
-            Step::If { condition, then, otherwise } => (condition, [then, otherwise]),
-            Step::While { head, condition, body } => (condition, [head, body]),
-        };
-        if room(program, method, *condition).is_none_or(|(room, _)| room == 0) {
-            return Err(bug(format!("condition outside memory: {condition:?}")));
+fn check_conditions(program: &Program, method: &Method) -> Result<(), Diagnostic> {
+    let mut depth = 0;
+    for visit in walk(&method.steps) {
+        match visit {
+            Visit::If(_) | Visit::While => depth += 1,
+            Visit::End => depth -= 1,
+            _ => {}
         }
-        for steps in inner {
-            check_conditions(program, method, steps, depth + 1)?;
+        if depth > DEEPEST {
+            return Err(Diagnostic::new(493, Kind::Unsupported, format!("control flow is nested deeper than {DEEPEST} levels")));
+        }
+        if let Visit::If(condition) | Visit::Do(condition) = visit
+            && room(program, method, condition).is_none_or(|(room, _)| room == 0)
+        {
+            return Err(bug(format!("condition outside memory: {condition:?}")));
         }
     }
     Ok(())

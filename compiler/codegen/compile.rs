@@ -2,20 +2,22 @@
 
 use super::check::check;
 use super::constants::ConstantLayout;
-use super::driver::{Context, DriverOptions, LevelKernels, Numbers, calls, externals};
+use super::driver::language::Function;
+use super::driver::language::text::Names;
+use super::driver::{self, Context, DriverOptions, Import, LevelKernels, Numbers};
 use super::failure::{self, guarded};
+use super::section::Section;
 use super::select::back_end;
 use super::weights::{Topology, WeightsHeader};
 use super::{BackEnd, Code, CodegenError};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interface::{ABI, Footprint, Interface};
 use crate::parallel;
-use crate::program::{Call, Level, Program};
+use crate::program::{Call, Level, Program, calls, externals};
 use crate::target::Target;
-use cranelift_codegen::ir;
 use sha2::{Digest, Sha256};
 
-/// A model in machine code, without addresses. Functions are numbered by their position; data 0 is the weights.
+/// A model in machine code, without addresses. Functions, data and imports are numbered by their position.
 #[derive(Clone, Debug)]
 pub struct CompiledModel {
     /// What C sees.
@@ -26,8 +28,10 @@ pub struct CompiledModel {
     pub levels: Vec<&'static str>,
     /// Where each constant of the program is in the weights.
     pub constants: ConstantLayout,
-    /// Names of the application's functions, which relocations number.
-    pub externals: Vec<String>,
+    /// Read-only data, which relocations number: the weights, unless they are a file of their own.
+    pub data: Vec<Section>,
+    /// The application's functions, which relocations number.
+    pub imports: Vec<Import>,
     /// With weights in a file of their own: what the file starts with, and what models must do for their weights to fit.
     pub external: Option<(WeightsHeader, Topology)>,
     /// The most stack that any entry needs, from its caller's stack pointer on, callbacks not counted.
@@ -52,6 +56,16 @@ impl CompiledModel {
             level_code_bytes: (0..self.levels.len()).rev().map(|level| self.code_bytes(Some(level))).collect(),
         }
     }
+
+    /// The driver's functions as text.
+    pub fn driver_text(&self) -> String {
+        let functions: Vec<String> = self.functions.iter().map(|function| function.name.clone()).collect();
+        let imports: Vec<String> = self.imports.iter().map(|import| import.symbol.clone()).collect();
+        let data: Vec<String> = self.data.iter().map(|section| section.name.to_owned()).collect();
+        let names = Names { functions: &functions, imports: &imports, data: &data };
+        let text = |function: &CompiledFunction| Some(function.written.as_ref()?.text(&function.name, names));
+        self.functions.iter().filter_map(text).collect::<Vec<_>>().join("\n")
+    }
 }
 
 /// A function with its name.
@@ -65,6 +79,8 @@ pub struct CompiledFunction {
     pub level: Option<usize>,
     /// What it does.
     pub code: Code,
+    /// How it was written, if it is one of the driver's.
+    pub written: Option<Function>,
 }
 
 /// Compiles a program for one target and some CPU levels, the preferred one first. `model` is the SHA-256 of the model file. The
@@ -97,7 +113,7 @@ pub(crate) fn compile_with(
     if !options.external_weights {
         constants.check_size()?;
     }
-    let interface = Interface::new(program, &options.name);
+    let interface = Interface::new(program, &options.name, back_end.layout());
     let external = options.external_weights.then(|| {
         let topology = Topology::new(levels);
         (WeightsHeader::new(&topology, &interface, &constants), topology)
@@ -110,28 +126,29 @@ pub(crate) fn compile_with(
         let kernels = level.program.kernels.iter().zip(codes);
         functions.extend(kernels.map(|(kernel, code)| {
             let name = format!("{}{}", kernel.name, level_suffix(levels, number));
-            CompiledFunction { name, entry: false, level: Some(number), code }
+            Body::from(code).into_function(name, false, Some(number))
         }));
     }
-    let externals = external_symbols(program);
+    let imports = imports(program);
+    let embedded = !options.external_weights && constants.bytes > 0;
+    let data = embedded.then(Section::weights).into_iter().collect();
     let features = back_end.features();
     let context = Context {
         program,
         levels: &level_kernels,
-        externals: &externals,
+        imports: &imports,
         interface: &interface,
         constants: &constants,
-        isa: back_end.driver_isa(),
         options,
         model_hash: model_hash(program, model, &interface),
         weights_file: external.as_ref().map(|(header, _)| *header),
         numbers: Numbers { cpu: features.is_some().then_some(functions.len() as u32) },
     };
     let below_init = features.as_ref().map_or(0, |code| u64::from(code.stack_bytes));
-    functions.extend(features.map(|code| CompiledFunction { name: "cpu".into(), entry: false, level: None, code }));
+    functions.extend(features.map(|code| Body::from(code).into_function("cpu".into(), false, None)));
     let deepest = Driver { context: &context, back_end: &**back_end, functions: &mut functions }.entries(below_init)?;
     let levels = levels.iter().map(|level| level.machine.level).collect();
-    Ok(CompiledModel { functions, levels, stack_bytes: deepest, interface, constants, externals, external })
+    Ok(CompiledModel { functions, levels, stack_bytes: deepest, interface, constants, data, imports, external })
 }
 
 /// What names of functions of a level end in, where there are several.
@@ -140,15 +157,15 @@ fn level_suffix(levels: &[Level<'_>], number: usize) -> String {
     if levels.len() > 1 { format!("_{}", plain(levels[number].machine.level)) } else { String::new() }
 }
 
-/// The names of the application's functions, each once, in the order of first use.
-fn external_symbols(program: &Program) -> Vec<String> {
-    let mut symbols: Vec<String> = Vec::new();
+/// The application's functions, each once, in the order of first use.
+fn imports(program: &Program) -> Vec<Import> {
+    let mut imports: Vec<Import> = Vec::new();
     for external in program.methods.iter().flat_map(|method| externals(&method.steps)) {
-        if !symbols.contains(&external.symbol) {
-            symbols.push(external.symbol.clone());
+        if imports.iter().all(|import| import.symbol != external.symbol) {
+            imports.push(Import { symbol: external.symbol.clone(), signature: driver::external::signature() });
         }
     }
-    symbols
+    imports
 }
 
 /// States of another model, of another plan or of another version of modelc are told apart by this.
@@ -175,19 +192,19 @@ impl Driver<'_> {
     fn entries(&mut self, below_init: u64) -> Result<u64, Diagnostics> {
         let context = self.context;
         let mut deepest = 0;
-        for (name, function) in guarded("the lifecycle", || Ok(context.lifecycle()))? {
-            let code = self.compile(name, || function)?;
-            deepest = deepest.max(below_init + u64::from(code.stack_bytes));
-            self.functions.push(CompiledFunction { name: name.into(), entry: true, level: None, code });
+        for (name, function) in guarded("the lifecycle", || Ok(driver::lifecycle(context)))? {
+            let body = self.compile(name, || function)?;
+            deepest = deepest.max(below_init + u64::from(body.code.stack_bytes));
+            self.functions.push(body.into_function(name.into(), true, None));
         }
         let mut first_call = 0;
         for (number, interface) in context.interface.methods.iter().enumerate() {
             let name = &interface.identifier;
             let (split, below) = self.split(number, first_call)?;
-            let whole = self.compile(name, || context.whole(self.functions.len() as u32))?;
-            deepest = deepest.max(u64::from(split.stack_bytes) + u64::from(whole.stack_bytes) + below);
-            self.functions.push(CompiledFunction { name: format!("{name}_split"), entry: true, level: None, code: split });
-            self.functions.push(CompiledFunction { name: name.clone(), entry: true, level: None, code: whole });
+            let whole = self.compile(name, || driver::whole(context, self.functions.len() as u32))?;
+            deepest = deepest.max(u64::from(split.code.stack_bytes) + u64::from(whole.code.stack_bytes) + below);
+            self.functions.push(split.into_function(format!("{name}_split"), true, None));
+            self.functions.push(whole.into_function(name.clone(), true, None));
             first_call += calls(&context.program.methods[number].steps).len() as u32;
         }
         Ok(deepest)
@@ -195,7 +212,7 @@ impl Driver<'_> {
 
     /// The split entry of a method, and the most stack of what it calls. With several levels the entry calls the steps of one of them,
     /// which are functions of their own.
-    fn split(&mut self, method: usize, first_call: u32) -> Result<(Code, u64), Diagnostics> {
+    fn split(&mut self, method: usize, first_call: u32) -> Result<(Body, u64), Diagnostics> {
         let context = self.context;
         let levels: Vec<Level<'_>> = context.levels.iter().map(|kernels| kernels.level).collect();
         let name = &context.interface.methods[method].identifier;
@@ -204,36 +221,36 @@ impl Driver<'_> {
         for (number, kernels) in context.levels.iter().enumerate() {
             let called = calls(&kernels.level.program.methods[method].steps);
             let (parts, of_parts) = self.parts(number, &called)?;
-            let code = self.compile(name, || context.split(number, method, first_call, &parts))?;
+            let body = self.compile(name, || driver::split(context, number, method, first_call, &parts))?;
             let of_kernels = called.iter().map(|call| self.functions[kernels.first as usize + call.kernel].code.stack_bytes).max();
             let below = of_kernels.unwrap_or(0) + of_parts;
-            deepest = deepest.max(u64::from(code.stack_bytes) + u64::from(below));
-            bodies.push(code);
+            deepest = deepest.max(u64::from(body.code.stack_bytes) + u64::from(below));
+            bodies.push(body);
         }
         if bodies.len() == 1 {
             let body = bodies.remove(0);
-            let below = deepest - u64::from(body.stack_bytes);
-            return Ok(self.guarded_code(body, below, |_| format!("{name}_steps"), None));
+            let below = deepest - u64::from(body.code.stack_bytes);
+            return Ok(self.guarded_body(body, below, |_| format!("{name}_steps"), None));
         }
         let first = self.functions.len() as u32;
-        for (number, code) in bodies.into_iter().enumerate() {
+        for (number, body) in bodies.into_iter().enumerate() {
             let name = format!("{name}_steps{}", level_suffix(&levels, number));
-            self.functions.push(CompiledFunction { name, entry: false, level: Some(number), code });
+            self.functions.push(body.into_function(name, false, Some(number)));
         }
-        let choice = self.compile(name, || context.by_level(first))?;
-        Ok(self.guarded_code(choice, deepest, |_| format!("{name}_levels"), None))
+        let choice = self.compile(name, || driver::by_level(context, first))?;
+        Ok(self.guarded_body(choice, deepest, |_| format!("{name}_levels"), None))
     }
 
     /// Code that C may call in place of code that runs kernels, and the most stack of what it calls: the code itself, or the back end's
     /// guard around it. The code is then a function of its own, which `name` names by its number.
-    fn guarded_code(&mut self, code: Code, below: u64, name: impl FnOnce(u32) -> String, level: Option<usize>) -> (Code, u64) {
+    fn guarded_body(&mut self, body: Body, below: u64, name: impl FnOnce(u32) -> String, level: Option<usize>) -> (Body, u64) {
         let number = self.functions.len() as u32;
         match self.back_end.guard(number) {
-            None => (code, below),
+            None => (body, below),
             Some(guard) => {
-                let below = below + u64::from(code.stack_bytes);
-                self.functions.push(CompiledFunction { name: name(number), entry: false, level, code });
-                (guard, below)
+                let below = below + u64::from(body.code.stack_bytes);
+                self.functions.push(body.into_function(name(number), false, level));
+                (guard.into(), below)
             }
         }
     }
@@ -245,18 +262,40 @@ impl Driver<'_> {
         for call in called {
             let Some(parts) = &call.parts else { continue };
             let kernel = self.functions[(context.levels[level].first as usize) + call.kernel].name.clone();
-            let code = self.compile(&kernel, || context.part(level, call, parts))?;
-            let (code, below) = self.guarded_code(code, 0, |number| format!("{kernel}_work{number}"), Some(level));
-            deepest = deepest.max(code.stack_bytes + below as u32);
+            let body = self.compile(&kernel, || driver::part(context, level, call, parts))?;
+            let (body, below) = self.guarded_body(body, 0, |number| format!("{kernel}_work{number}"), Some(level));
+            deepest = deepest.max(body.code.stack_bytes + below as u32);
             let number = self.functions.len() as u32;
-            self.functions.push(CompiledFunction { name: format!("{kernel}_part{number}"), entry: false, level: Some(level), code });
+            self.functions.push(body.into_function(format!("{kernel}_part{number}"), false, Some(level)));
             numbers.push(number);
         }
         Ok((numbers, deepest))
     }
 
-    fn compile(&self, name: &str, write: impl FnOnce() -> ir::Function) -> Result<Code, Diagnostic> {
-        guarded(name, || self.back_end.driver(write())).map_err(|diagnostic| diagnostic.in_function(name))
+    fn compile(&self, name: &str, write: impl FnOnce() -> Function) -> Result<Body, Diagnostic> {
+        let body = || {
+            let written = write();
+            Ok(Body { code: self.back_end.driver(&written)?, written: Some(written) })
+        };
+        guarded(name, body).map_err(|diagnostic| diagnostic.in_function(name))
+    }
+}
+
+/// Code that has no name yet, and how it was written.
+struct Body {
+    code: Code,
+    written: Option<Function>,
+}
+
+impl From<Code> for Body {
+    fn from(code: Code) -> Self {
+        Self { code, written: None }
+    }
+}
+
+impl Body {
+    fn into_function(self, name: String, entry: bool, level: Option<usize>) -> CompiledFunction {
+        CompiledFunction { name, entry, level, code: self.code, written: self.written }
     }
 }
 
@@ -299,13 +338,14 @@ fn at_operator(program: &Program, kernel: usize, mut diagnostic: Diagnostic) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::back_end::{KernelConvention, Listing};
+    use crate::codegen::back_end::Listing;
     use crate::codegen::clif::Cranelift;
+    use crate::codegen::driver::language::KernelConvention;
     use crate::diagnostic::Kind;
+    use crate::interface::Layout;
     use crate::kernel::Kernel;
     use crate::program::{Call, MemoryMap, Method, Origin, Step};
     use crate::target::{level, target};
-    use cranelift_codegen::isa::TargetIsa;
 
     fn program() -> Program {
         let kernel = |name: &str| Kernel { name: name.into(), ..Kernel::default() };
@@ -340,11 +380,11 @@ mod tests {
             self.0.kernel_convention()
         }
 
-        fn driver_isa(&self) -> &dyn TargetIsa {
-            self.0.driver_isa()
+        fn layout(&self) -> Layout {
+            self.0.layout()
         }
 
-        fn driver(&self, function: ir::Function) -> Result<Code, CodegenError> {
+        fn driver(&self, function: &Function) -> Result<Code, CodegenError> {
             self.0.driver(function)
         }
 

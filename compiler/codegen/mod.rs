@@ -17,12 +17,13 @@ mod fold;
 pub mod listing;
 mod own;
 mod riscv64;
+pub mod section;
 mod select;
 pub mod weights;
 pub mod x86;
 
 pub use back_end::BackEnd;
-pub use code::{Code, Relocation, RelocationTarget};
+pub use code::{Code, Relocation, RelocationKind, RelocationTarget};
 pub use compile::{CompiledFunction, CompiledModel, compile};
 pub use constants::ConstantLayout;
 pub use driver::DriverOptions;

@@ -2,8 +2,7 @@
 //! counts it among the registers that a call may change. Among its own functions that is consistent, but what a C program calls
 //! must keep the register, so an entry that runs kernels is called through this code.
 
-use super::{Code, Relocation, RelocationTarget};
-use cranelift_codegen::binemit::Reloc;
+use super::{Code, Relocation, RelocationKind, RelocationTarget};
 
 /// Where the call is in [`KEEP_FS1`].
 const CALL: u32 = 12;
@@ -27,7 +26,7 @@ pub fn keep_fs1(body: u32) -> Code {
     Code {
         bytes: KEEP_FS1.iter().flat_map(|instruction| instruction.to_le_bytes()).collect(),
         alignment: 4,
-        relocations: vec![Relocation { offset: CALL, kind: Reloc::RiscvCallPlt, target, addend: 0 }],
+        relocations: vec![Relocation { offset: CALL, kind: RelocationKind::RiscvCall, target, addend: 0 }],
         stack_bytes: 16,
     }
 }

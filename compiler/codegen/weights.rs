@@ -3,7 +3,7 @@
 
 use super::constants::ConstantLayout;
 use crate::interface::Interface;
-use crate::program::{Address, Call, External, Level, Program, Step};
+use crate::program::{Address, Call, External, Level, Program, Step, Visit, walk};
 use sha2::{Digest, Sha256};
 
 /// Bytes of the header; the payload begins behind them, at a multiple of the alignment of all constants.
@@ -131,22 +131,15 @@ impl Walk<'_> {
     }
 
     fn steps(&mut self, method: &str, steps: &[Step]) {
-        for step in steps {
-            match step {
-                Step::Call(call) => self.call(method, call),
-                Step::External(external) => self.external(method, external),
-                Step::If { condition, then, otherwise } => {
-                    self.mark(&format!("if {condition:?}"));
-                    self.steps(method, then);
-                    self.mark("else");
-                    self.steps(method, otherwise);
-                }
-                Step::While { head, condition, body } => {
-                    self.mark("while");
-                    self.steps(method, head);
-                    self.mark(&format!("do {condition:?}"));
-                    self.steps(method, body);
-                }
+        for visit in walk(steps) {
+            match visit {
+                Visit::Call(call) => self.call(method, call),
+                Visit::External(external) => self.external(method, external),
+                Visit::If(condition) => self.mark(&format!("if {condition:?}")),
+                Visit::Else => ["end", "else"].iter().for_each(|text| self.mark(text)),
+                Visit::While => self.mark("while"),
+                Visit::Do(condition) => ["end".to_string(), format!("do {condition:?}")].iter().for_each(|text| self.mark(text)),
+                Visit::End => self.mark("end"),
             }
         }
         self.mark("end");

@@ -1,11 +1,10 @@
 //! What differs between object file formats: names of sections, and how relocations are written.
 
-use crate::codegen::Relocation;
+use crate::codegen::RelocationKind;
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::target::{ObjectFormat, Platform, Target};
-use cranelift_codegen::binemit::Reloc;
 use object::write::{MachOBuildVersion, Object};
-use object::{BinaryFormat, RelocationEncoding as Encoding, RelocationFlags as Flags, RelocationKind, SectionKind, elf, macho};
+use object::{BinaryFormat, RelocationEncoding as Encoding, RelocationFlags as Flags, SectionKind, elf, macho};
 
 /// Where something goes in a file.
 pub struct Place {
@@ -87,45 +86,44 @@ pub fn set_platform(object: &mut Object<'_>, target: &Target) {
     object.set_macho_build_version(version);
 }
 
-/// How a relocation is written; `None` for one that position-independent code without a global offset table does not need.
-pub fn relocation(format: ObjectFormat, relocation: &Relocation) -> Option<Flags> {
+/// How a relocation is written; `None` for one that the format has not, since it is of an instruction set without such objects.
+pub fn relocation(format: ObjectFormat, kind: RelocationKind) -> Option<Flags> {
     match format {
-        ObjectFormat::Elf => elf_relocation(relocation.kind).map(|r_type| Flags::Elf { r_type }),
-        ObjectFormat::Coff => pc_relative(relocation.kind),
-        ObjectFormat::MachO => macho_relocation(relocation.kind),
+        ObjectFormat::Elf => Some(Flags::Elf { r_type: elf_relocation(kind) }),
+        ObjectFormat::Coff => x86_relocation(kind),
+        ObjectFormat::MachO => macho_relocation(kind),
     }
 }
 
-fn elf_relocation(kind: Reloc) -> Option<u32> {
-    Some(match kind {
-        Reloc::X86PCRel4 => elf::R_X86_64_PC32,
-        Reloc::X86CallPCRel4 => elf::R_X86_64_PLT32,
-        Reloc::Arm64Call => elf::R_AARCH64_CALL26,
-        Reloc::Aarch64AdrPrelPgHi21 => elf::R_AARCH64_ADR_PREL_PG_HI21,
-        Reloc::Aarch64AddAbsLo12Nc => elf::R_AARCH64_ADD_ABS_LO12_NC,
-        Reloc::RiscvCallPlt => elf::R_RISCV_CALL_PLT,
-        Reloc::RiscvPCRelHi20 => elf::R_RISCV_PCREL_HI20,
-        Reloc::RiscvPCRelLo12I => elf::R_RISCV_PCREL_LO12_I,
-        _ => return None,
-    })
+fn elf_relocation(kind: RelocationKind) -> u32 {
+    match kind {
+        RelocationKind::X86Relative => elf::R_X86_64_PC32,
+        RelocationKind::X86Call => elf::R_X86_64_PLT32,
+        RelocationKind::Aarch64Call => elf::R_AARCH64_CALL26,
+        RelocationKind::Aarch64Page => elf::R_AARCH64_ADR_PREL_PG_HI21,
+        RelocationKind::Aarch64PageOffset => elf::R_AARCH64_ADD_ABS_LO12_NC,
+        RelocationKind::RiscvCall => elf::R_RISCV_CALL_PLT,
+        RelocationKind::RiscvHigh => elf::R_RISCV_PCREL_HI20,
+        RelocationKind::RiscvLow => elf::R_RISCV_PCREL_LO12_I,
+    }
 }
 
 /// The two of x86-64.
-fn pc_relative(kind: Reloc) -> Option<Flags> {
+fn x86_relocation(kind: RelocationKind) -> Option<Flags> {
     let encoding = match kind {
-        Reloc::X86PCRel4 => Encoding::X86RipRelative,
-        Reloc::X86CallPCRel4 => Encoding::X86Branch,
+        RelocationKind::X86Relative => Encoding::X86RipRelative,
+        RelocationKind::X86Call => Encoding::X86Branch,
         _ => return None,
     };
-    Some(Flags::Generic { kind: RelocationKind::Relative, encoding, size: 32 })
+    Some(Flags::Generic { kind: object::RelocationKind::Relative, encoding, size: 32 })
 }
 
-fn macho_relocation(kind: Reloc) -> Option<Flags> {
+fn macho_relocation(kind: RelocationKind) -> Option<Flags> {
     // The length is that of an instruction: 2² bytes.
     Some(match kind {
-        Reloc::Arm64Call => Flags::MachO { r_type: macho::ARM64_RELOC_BRANCH26, r_pcrel: true, r_length: 2 },
-        Reloc::Aarch64AdrPrelPgHi21 => Flags::MachO { r_type: macho::ARM64_RELOC_PAGE21, r_pcrel: true, r_length: 2 },
-        Reloc::Aarch64AddAbsLo12Nc => Flags::MachO { r_type: macho::ARM64_RELOC_PAGEOFF12, r_pcrel: false, r_length: 2 },
-        other => return pc_relative(other),
+        RelocationKind::Aarch64Call => Flags::MachO { r_type: macho::ARM64_RELOC_BRANCH26, r_pcrel: true, r_length: 2 },
+        RelocationKind::Aarch64Page => Flags::MachO { r_type: macho::ARM64_RELOC_PAGE21, r_pcrel: true, r_length: 2 },
+        RelocationKind::Aarch64PageOffset => Flags::MachO { r_type: macho::ARM64_RELOC_PAGEOFF12, r_pcrel: false, r_length: 2 },
+        other => return x86_relocation(other),
     })
 }

@@ -162,14 +162,14 @@ fn external_weights(text: &mut String, upper: &str, header: &WeightsHeader) {
 
 /// The functions that the application defines.
 fn custom_operators(text: &mut String, compiled: &CompiledModel) {
-    if compiled.externals.is_empty() {
+    if compiled.imports.is_empty() {
         return;
     }
     text.push_str(
         "/* Custom operators, which your program defines. They get modelc_config.user and the bytes of their options; what is not 0\n   \
          ends the call with MODELC_E_CUSTOM. */\n",
     );
-    for name in &compiled.externals {
+    for name in compiled.imports.iter().map(|import| &import.symbol) {
         let _ = writeln!(
             text,
             "int {name}(void *user, const modelc_tensor *in, uint32_t n_in, modelc_tensor *out, uint32_t n_out, const void *options, size_t \

@@ -24,6 +24,8 @@ pub enum OutputKind {
     Ir,
     /// The kernel language.
     Kernels,
+    /// The driver's language.
+    Driver,
     /// Cranelift's language.
     Clif,
     /// Machine code as text.
@@ -59,6 +61,7 @@ const ROWS: &[Row] = &[
     Row { kind: OutputKind::Html, name: "html", what: "a page", suffixes: &["html", "htm"] },
     Row { kind: OutputKind::Ir, name: "ir", what: "a text of the tensor language", suffixes: &["ir"] },
     Row { kind: OutputKind::Kernels, name: "kernels", what: "a text of the kernel language", suffixes: &["kernels"] },
+    Row { kind: OutputKind::Driver, name: "driver", what: "a text of the driver's language", suffixes: &["driver"] },
     Row { kind: OutputKind::Clif, name: "clif", what: "a text of Cranelift's language", suffixes: &["clif"] },
     Row { kind: OutputKind::Asm, name: "asm", what: "a listing of machine code", suffixes: &["s", "asm"] },
     Row { kind: OutputKind::Plan, name: "plan", what: "a summary of memory plans", suffixes: &["plan"] },

@@ -157,6 +157,8 @@ pub struct ObjectFiles {
     pub symbols: Vec<String>,
     /// What the object's record says.
     pub record: ModelRecord,
+    /// The functions of the driver in the driver's language.
+    pub driver: String,
 }
 
 /// Makes an object file, its header and its report, for the machine of the options.
@@ -217,5 +219,31 @@ pub(crate) fn write_files(
         weights,
         symbols,
         record,
+        driver: compiled.driver_text(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codegen::section::{Contents, Section};
+    use crate::target::target;
+    use object::{Object, ObjectSection, ObjectSymbol};
+
+    #[test]
+    fn every_section_of_data_has_its_place_and_its_symbol() {
+        let (target, program) = (target("aarch64-none-elf").unwrap(), Program::default());
+        let options = ObjectOptions::new("net", target, crate::target::level(target, None).unwrap());
+        let levels = [Level { machine: options.machine, program: &program }];
+        let model = ModelInfo { sha256: [0; 32], file: String::new() };
+        let mut compiled = compile(&levels, &model.sha256, target, &DriverOptions { name: "net".into(), ..Default::default() }).unwrap();
+        assert_eq!(compiled.data, [], "a model without constants has no weights");
+        compiled.data.push(Section { name: "table", alignment: 16, contents: Contents::Bytes(vec![1, 2, 3]) });
+        let bytes = write_files(&levels, &model, &options, &compiled).unwrap().object.to_vec();
+        let file = object::File::parse(&*bytes).unwrap();
+        let section = file.section_by_name(".rodata.net_table").unwrap();
+        assert_eq!((section.data().unwrap(), section.align()), (&[1, 2, 3][..], 16));
+        let symbol = file.symbols().find(|symbol| symbol.name() == Ok("net_table")).unwrap();
+        assert_eq!((symbol.section_index(), symbol.size()), (Some(section.index()), 3));
+    }
 }

@@ -9,7 +9,7 @@ use super::writer::constants;
 use crate::codegen::ConstantLayout;
 use crate::codegen::weights::{CallTopology, Topology, WeightsHeader};
 use crate::diagnostic::{Diagnostic, Kind};
-use crate::interface::Interface;
+use crate::interface::{Interface, Layout};
 use crate::program::{Level, Port, Program};
 use serde::{Deserialize, Serialize};
 
@@ -128,7 +128,8 @@ pub struct NewWeights {
 /// When the programs do not do what the object does; the message names the first operator that differs.
 pub fn weights_for(levels: &[Level<'_>], record: &TopologyRecord) -> Result<NewWeights, Diagnostic> {
     let Some(&Level { program, .. }) = levels.first() else { return Err(differs("CPU levels")) };
-    let interface = Interface::new(program, &record.name);
+    // The layout of structs is no part of what is compared.
+    let interface = Interface::new(program, &record.name, Layout { pointer: 8 });
     let (topology, layout) = (Topology::new(levels), ConstantLayout::new(program));
     let header = WeightsHeader::new(&topology, &interface, &layout);
     if let Some(diagnostic) = difference(&topology, record) {

@@ -5,6 +5,8 @@ use super::image::Image;
 use super::info::ModelRecord;
 use super::object::ObjectOptions;
 use super::riscv;
+use crate::codegen::driver::Import;
+use crate::codegen::section::Contents;
 use crate::codegen::{CompiledFunction, CompiledModel, ConstantLayout, Relocation, RelocationTarget};
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::Data;
@@ -25,17 +27,27 @@ pub struct Writer<'a> {
     sections: BTreeMap<(&'static str, String), SectionId>,
     /// The section of each function, its offset there, and the symbol that calls name.
     functions: Vec<(SectionId, u64, SymbolId)>,
-    weights: Option<Weights>,
+    /// The sections of data, by their number.
+    data: Vec<Placed>,
+    /// Of the weights, if they are in the object.
+    room: Option<Room>,
     /// The application's functions.
-    externals: Vec<SymbolId>,
+    imports: Vec<SymbolId>,
     symbols: Vec<String>,
 }
 
-/// Room for the weights: zeros that nobody has touched, and so take no memory, until the constants are put in their place.
-struct Weights {
+/// Where a section of data is.
+#[derive(Clone, Copy)]
+struct Placed {
     section: SectionId,
+    /// Where it starts there.
+    offset: u64,
     symbol: SymbolId,
-    room: *const u8,
+}
+
+/// Room for the weights: zeros that nobody has touched, and so take no memory, until the constants are put in their place.
+struct Room {
+    start: *const u8,
     bytes: usize,
 }
 
@@ -62,8 +74,9 @@ impl<'a> Writer<'a> {
             object,
             sections: BTreeMap::new(),
             functions: vec![],
-            weights: None,
-            externals: vec![],
+            data: vec![],
+            room: None,
+            imports: vec![],
             symbols: vec![],
         }
     }
@@ -73,10 +86,8 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// A bug's diagnostic when the parts do not fit the format.
     pub fn write(mut self, program: &Program, record: &ModelRecord, note: Option<Vec<u8>>) -> Result<(Image, Vec<String>), Diagnostic> {
-        if self.compiled.external.is_none() {
-            self.weights()?;
-        }
-        self.externals()?;
+        self.data()?;
+        self.imports()?;
         self.functions()?;
         self.record(record)?;
         if let Some(note) = note {
@@ -92,9 +103,9 @@ impl<'a> Writer<'a> {
             // The stack need not be executable.
             self.object.add_section(vec![], b".note.GNU-stack".to_vec(), SectionKind::Other);
         }
-        let hole = self.weights.as_ref().map(|weights| Hole {
-            room: weights.room,
-            bytes: weights.bytes,
+        let hole = self.room.as_ref().map(|room| Hole {
+            room: room.start,
+            bytes: room.bytes,
             contents: constants(&self.compiled.constants, program),
         });
         let mut recorder = Recorder { image: Image::default(), pending: vec![], length: 0, hole };
@@ -120,26 +131,36 @@ impl<'a> Writer<'a> {
         section
     }
 
-    fn weights(&mut self) -> Result<(), Diagnostic> {
-        let size = self.compiled.constants.bytes;
-        if size == 0 {
-            return Ok(());
+    fn data(&mut self) -> Result<(), Diagnostic> {
+        for data in &self.compiled.data {
+            let name = format!("{}_{}", self.name(), data.name);
+            let (section, offset) = match &data.contents {
+                Contents::Constants => (self.weights(&name, data.alignment)?, 0),
+                Contents::Bytes(bytes) => {
+                    let section = self.section(format::data(self.format, &name));
+                    (section, self.object.append_section_data(section, bytes, data.alignment))
+                }
+            };
+            let size = data.bytes(&self.compiled.constants);
+            let symbol = self.object.add_symbol(symbol(name, section, offset, size, SymbolKind::Data, SymbolScope::Compilation));
+            self.data.push(Placed { section, offset, symbol });
         }
-        let name = format!("{}_weights", self.name());
-        let place = format::weights(self.format, &name, self.options.weights_section.as_deref())?;
-        // Not shared with what is written first: the room is the whole section.
-        let section = self.object.add_section(place.segment.into(), place.section.into_bytes(), place.kind);
-        let room = vec![0; size as usize];
-        let (address, bytes) = (room.as_ptr(), room.len());
-        self.object.set_section_data(section, room, ALIGNMENT);
-        let symbol = self.object.add_symbol(symbol(name, section, 0, size, SymbolKind::Data, SymbolScope::Compilation));
-        self.weights = Some(Weights { section, symbol, room: address, bytes });
         Ok(())
     }
 
+    /// A section with room for the weights. It is not shared with what is written first: the room is the whole section.
+    fn weights(&mut self, name: &str, alignment: u64) -> Result<SectionId, Diagnostic> {
+        let place = format::weights(self.format, name, self.options.weights_section.as_deref())?;
+        let section = self.object.add_section(place.segment.into(), place.section.into_bytes(), place.kind);
+        let room = vec![0; self.compiled.constants.bytes as usize];
+        self.room = Some(Room { start: room.as_ptr(), bytes: room.len() });
+        self.object.set_section_data(section, room, alignment);
+        Ok(section)
+    }
+
     /// Symbols that the application defines.
-    fn externals(&mut self) -> Result<(), Diagnostic> {
-        for name in &self.compiled.externals {
+    fn imports(&mut self) -> Result<(), Diagnostic> {
+        for Import { symbol: name, .. } in &self.compiled.imports {
             let own = |function: &CompiledFunction| *name == format!("{}_{}", self.name(), function.name);
             if self.compiled.functions.iter().any(own) || *name == format!("{}_info", self.name()) {
                 let message = format!("the custom operator's function {name} has the name of one of the object's own");
@@ -156,7 +177,7 @@ impl<'a> Writer<'a> {
                 section,
                 flags: SymbolFlags::None,
             };
-            self.externals.push(self.object.add_symbol(symbol));
+            self.imports.push(self.object.add_symbol(symbol));
         }
         Ok(())
     }
@@ -215,40 +236,40 @@ impl<'a> Writer<'a> {
                     self.functions.get(number as usize).ok_or_else(|| bug(format!("no function {number}")))?.2
                 }
                 RelocationTarget::External(number) => {
-                    *self.externals.get(number as usize).ok_or_else(|| bug(format!("no external function {number}")))?
+                    *self.imports.get(number as usize).ok_or_else(|| bug(format!("no external function {number}")))?
                 }
-                RelocationTarget::Data(_) => self.constant(relocation, &mut addend, &mut labels)?,
-                RelocationTarget::Here(at) => *labels.entry(u64::from(at)).or_insert_with(|| {
+                RelocationTarget::Data(number) => self.data_symbol(number, relocation, &mut addend, &mut labels)?,
+                RelocationTarget::Here(at) => *labels.entry((None, u64::from(at))).or_insert_with(|| {
                     let name = format!(".L{index}_{at}");
                     let value = start + u64::from(at);
                     self.object.add_symbol(symbol(name, section, value, 0, SymbolKind::Label, SymbolScope::Compilation))
                 }),
             };
-            let flags = format::relocation(self.format, relocation)
+            let flags = format::relocation(self.format, relocation.kind)
                 .ok_or_else(|| bug(format!("the code has a relocation {:?}", relocation.kind)))?;
             self.add_relocation(section, write::Relocation { offset, symbol: target, addend, flags })?;
         }
         Ok(())
     }
 
-    /// What a reference into the weights names. Mach-O on aarch64 has 24 bits for what is added to a symbol, so there the place
+    /// What a reference into a section of data names. Mach-O on aarch64 has 24 bits for what is added to a symbol, so there the place
     /// itself gets a symbol.
-    fn constant(
+    fn data_symbol(
         &mut self,
+        number: u32,
         relocation: &Relocation,
         addend: &mut i64,
-        labels: &mut BTreeMap<u64, SymbolId>,
+        labels: &mut BTreeMap<(Option<u32>, u64), SymbolId>,
     ) -> Result<SymbolId, Diagnostic> {
-        let weights = self.weights.as_ref().ok_or_else(|| bug("there are no weights".into()))?;
+        let Placed { section, offset, symbol: whole } = *self.data.get(number as usize).ok_or_else(|| bug(format!("no data {number}")))?;
         if self.format != ObjectFormat::MachO || self.options.target.isa != Isa::Aarch64 {
-            return Ok(weights.symbol);
+            return Ok(whole);
         }
-        let section = weights.section;
-        let at = u64::try_from(std::mem::take(addend)).map_err(|_| bug(format!("a reference before the weights: {relocation:?}")))?;
-        // Labels of the function itself are below its length; those of weights are told apart by the top bit.
-        Ok(*labels.entry(at | 1 << 63).or_insert_with(|| {
-            let name = format!("L{}_weights{at}", self.compiled.interface.name);
-            self.object.add_symbol(symbol(name, section, at, 0, SymbolKind::Data, SymbolScope::Compilation))
+        let at = u64::try_from(std::mem::take(addend)).map_err(|_| bug(format!("a reference before its data: {relocation:?}")))?;
+        let of = self.compiled.data[number as usize].name;
+        Ok(*labels.entry((Some(number), at)).or_insert_with(|| {
+            let name = format!("L{}_{of}{at}", self.compiled.interface.name);
+            self.object.add_symbol(symbol(name, section, offset + at, 0, SymbolKind::Data, SymbolScope::Compilation))
         }))
     }
 

@@ -1,10 +1,10 @@
 //! Custom operators in the JIT: functions of this process that stand for those of an application.
 
-use crate::codegen::driver::{external, externals};
+use crate::codegen::clif::driver::compile_driver;
+use crate::codegen::driver::{Import, external};
 use crate::codegen::{Code, CompiledModel};
 use crate::diagnostic::{Diagnostic, Kind};
-use crate::interface::TENSOR_BYTES;
-use crate::program::Program;
+use crate::program::{Program, externals};
 use cranelift_codegen::isa::TargetIsa;
 
 /// `modelc_tensor`: a tensor as a custom operator sees it.
@@ -26,8 +26,6 @@ pub struct CustomTensor {
     /// See `scale`.
     pub zero_point: i32,
 }
-
-const _: () = assert!(size_of::<CustomTensor>() == TENSOR_BYTES as usize);
 
 macro_rules! custom_operator {
     ($abi:literal) => {
@@ -52,11 +50,14 @@ pub(super) fn forwards(
     registered: &[(String, CustomOperator)],
     isa: &dyn TargetIsa,
 ) -> Result<Vec<Code>, Diagnostic> {
-    let code = |symbol: &String| match registered.iter().find(|(name, _)| name == symbol) {
-        Some((_, function)) => Code::compile(external::forward(isa, *function as usize as u64), isa).map_err(|error| super::failed(&error)),
+    let code = |Import { symbol, signature }: &Import| match registered.iter().find(|(name, _)| name == symbol) {
+        Some((_, function)) => {
+            let forward = external::forward(compiled.interface.layout, signature, *function as usize as u64);
+            compile_driver(&forward, isa).map_err(|error| super::failed(&error))
+        }
         None => Err(unregistered(program, symbol)),
     };
-    compiled.externals.iter().map(code).collect()
+    compiled.imports.iter().map(code).collect()
 }
 
 fn unregistered(program: &Program, symbol: &str) -> Diagnostic {
@@ -67,5 +68,19 @@ fn unregistered(program: &Program, symbol: &str) -> Diagnostic {
     match called.and_then(|external| external.origin.operators.first()) {
         Some((index, name)) => diagnostic.at_operator(*index, name),
         None => diagnostic,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CustomTensor;
+    use crate::interface::{Layout, TENSOR, Tensor};
+
+    #[test]
+    fn tensors_are_laid_out_as_the_driver_writes_them() {
+        let here = Layout { pointer: size_of::<usize>() as u64 };
+        assert_eq!(size_of::<CustomTensor>() as u64, TENSOR.bytes(here));
+        assert_eq!(std::mem::offset_of!(CustomTensor, shape) as i32, TENSOR.offset(Tensor::Shape, here));
+        assert_eq!(std::mem::offset_of!(CustomTensor, zero_point) as i32, TENSOR.offset(Tensor::ZeroPoint, here));
     }
 }

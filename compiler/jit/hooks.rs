@@ -3,8 +3,8 @@
 
 use super::JitOptions;
 use super::threads::{Part, Threads};
-use crate::codegen::driver::{AFTER, BEFORE, calls};
-use crate::program::{Address, Method};
+use crate::codegen::driver::{AFTER, BEFORE};
+use crate::program::{Address, Method, calls};
 use std::ffi::c_void;
 use std::ops::Range;
 use std::time::Instant;

@@ -5,7 +5,7 @@ use super::hooks::{self, Hooks};
 use super::memory::{Memory, Placement};
 use super::{Loaded, failed};
 use crate::diagnostic::{Diagnostic, Kind};
-use crate::interface::{CONFIG_BYTES, Field, STATUSES, has_shape};
+use crate::interface::{CONFIG, Config, Field, Layout, STATUSES, has_shape};
 use crate::ir::Tensor;
 use crate::program::{ALIGNMENT, Port};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl Instance {
         let mut state = Memory::new(model.interface.state_bytes as usize, alignment, placement)?;
         let scratch = Memory::new(model.interface.scratch_bytes as usize, alignment, placement)?;
         let mut hooks = Box::new(Hooks::new(&model.methods, &model.options, threads));
-        let config = config_bytes(&mut hooks, threads);
+        let config = config_bytes(model.interface.layout, &mut hooks, threads);
         // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
         let init: Init = unsafe { std::mem::transmute(model.init) };
         // SAFETY: state has state_bytes bytes; the configuration has the size it says; both outlive the call, and the hooks, which
@@ -222,15 +222,15 @@ fn fits(port: &Port, bytes: &[u8], shape: Option<&[u64]>) -> bool {
 }
 
 /// A `modelc_config` with the hooks.
-fn config_bytes(hooks: &mut Hooks, threads: u32) -> [u8; CONFIG_BYTES as usize] {
-    use crate::codegen::driver::config;
-    let mut bytes = [0; CONFIG_BYTES as usize];
-    let mut set = |offset: i32, value: u64| bytes[offset as usize..][..8].copy_from_slice(&value.to_le_bytes());
-    set(config::STRUCT_SIZE, CONFIG_BYTES);
-    set(config::ON_KERNEL, hooks.callback());
-    set(config::PARALLEL_FOR, hooks.parallel_for());
-    set(config::THREADS, threads.into());
-    set(config::USER, std::ptr::from_mut(hooks) as u64);
+fn config_bytes(layout: Layout, hooks: &mut Hooks, threads: u32) -> Vec<u8> {
+    let mut bytes = vec![0; CONFIG.bytes(layout) as usize];
+    let mut set = |member: Config, value: u64| bytes[CONFIG.offset(member, layout) as usize..][..8].copy_from_slice(&value.to_le_bytes());
+    // The members behind the two shorter ones are 0.
+    set(Config::StructSize, CONFIG.bytes(layout));
+    set(Config::Threads, threads.into());
+    set(Config::OnKernel, hooks.callback());
+    set(Config::ParallelFor, hooks.parallel_for());
+    set(Config::User, std::ptr::from_mut(hooks) as u64);
     bytes
 }
 

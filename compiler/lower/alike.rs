@@ -5,7 +5,7 @@ use super::pool::Pool;
 use crate::ir::Data;
 use crate::kernel::{Bounds, Buffer, BufferData, BufferKind, Inst, Kernel, Lane, Region, Statement, Type, Value};
 use crate::machine::Machine;
-use crate::program::{Address, Call, Step};
+use crate::program::{Address, Step, change_calls};
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use std::collections::HashMap;
@@ -55,7 +55,7 @@ pub(super) fn join(level: usize, machine: &Machine, steps: Vec<&mut [Step]>, poo
         left += usize::from(joined.into == i);
     }
     for steps in steps {
-        for_each_call(steps, &mut |call| {
+        change_calls(steps, &mut |call| {
             let Joined { into, arguments } = &joined[call.kernel];
             call.kernel = places[*into];
             call.arguments.extend(arguments);
@@ -87,19 +87,6 @@ fn classes(outlines: &[(Kernel, Vec<Number>)]) -> Vec<Vec<usize>> {
     }
     classes.retain(|class| class.len() > 1);
     classes
-}
-
-fn for_each_call(steps: &mut [Step], change: &mut impl FnMut(&mut Call)) {
-    for step in steps {
-        match step {
-            Step::Call(call) => change(call),
-            Step::External(_) => {}
-            Step::If { then: first, otherwise: second, .. } | Step::While { head: first, body: second, .. } => {
-                for_each_call(first, change);
-                for_each_call(second, change);
-            }
-        }
-    }
 }
 
 /// A kernel without its name and its numbers, and these in the order of the statements. Sizes of buffers are numbers too, for kernels of

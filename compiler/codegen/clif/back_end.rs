@@ -1,12 +1,14 @@
 //! Cranelift as a back end.
 
+use super::driver::compile_driver;
 use super::{Optimise, compile_kernel, isa_for, listing, lower};
-use crate::codegen::back_end::{BackEnd, KernelConvention, Listing};
+use crate::codegen::back_end::{BackEnd, Listing};
+use crate::codegen::driver::language::{Function, KernelConvention};
 use crate::codegen::{Code, CodegenError, cpu, riscv64};
+use crate::interface::Layout;
 use crate::kernel::Kernel;
 use crate::machine::{Isa, Machine, Unit};
-use cranelift_codegen::ir;
-use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
+use cranelift_codegen::isa::OwnedTargetIsa;
 use target_lexicon::Triple;
 
 /// Cranelift for a machine on a target.
@@ -36,12 +38,12 @@ impl BackEnd for Cranelift<'_> {
         KernelConvention::Target
     }
 
-    fn driver_isa(&self) -> &dyn TargetIsa {
-        &*self.drivers
+    fn layout(&self) -> Layout {
+        Layout { pointer: self.drivers.pointer_bytes().into() }
     }
 
-    fn driver(&self, function: ir::Function) -> Result<Code, CodegenError> {
-        Code::compile(function, &*self.drivers).map_err(CodegenError::Bug)
+    fn driver(&self, function: &Function) -> Result<Code, CodegenError> {
+        compile_driver(function, &*self.drivers)
     }
 
     fn listing(&self, kernel: &Kernel, what: Listing) -> Result<String, CodegenError> {

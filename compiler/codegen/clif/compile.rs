@@ -1,5 +1,6 @@
 //! A kernel on its way through Cranelift.
 
+use super::code;
 use super::lower::lower;
 use crate::codegen::{Code, CodegenError, riscv64};
 use crate::kernel::Kernel;
@@ -23,7 +24,7 @@ pub fn compile_kernel(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -
     verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
     let function = lower(kernel, isa, machine)?;
     let rounds = machine.isa() == Some(Isa::Riscv64) && uses(&function, Opcode::SqmulRoundSat);
-    let mut code = Code::compile(function, isa).map_err(bug)?;
+    let mut code = code::compile(function, isa).map_err(bug)?;
     if rounds {
         code = riscv64::round_half_up(code);
     }

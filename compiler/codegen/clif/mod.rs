@@ -3,10 +3,12 @@
 mod address;
 mod arithmetic;
 mod back_end;
+pub mod code;
 mod compile;
 mod control;
 mod convert;
 mod dot;
+pub mod driver;
 mod fields;
 mod fixed;
 mod half;

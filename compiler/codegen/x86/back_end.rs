@@ -1,13 +1,13 @@
 //! This code generation as a back end. Cranelift compiles the driver.
 
 use super::{compile_kernel, listing};
-use crate::codegen::back_end::{BackEnd, KernelConvention, Listing};
+use crate::codegen::back_end::{BackEnd, Listing};
 use crate::codegen::clif::Cranelift;
+use crate::codegen::driver::language::{Function, KernelConvention};
 use crate::codegen::{Code, CodegenError};
+use crate::interface::Layout;
 use crate::kernel::Kernel;
 use crate::machine::{Isa, Machine, Unit};
-use cranelift_codegen::ir;
-use cranelift_codegen::isa::TargetIsa;
 
 /// Kernels with vectors of more than 128 bits on x86-64.
 pub struct Wide<'a> {
@@ -36,11 +36,11 @@ impl BackEnd for Wide<'_> {
         KernelConvention::SystemV
     }
 
-    fn driver_isa(&self) -> &dyn TargetIsa {
-        self.driver.driver_isa()
+    fn layout(&self) -> Layout {
+        self.driver.layout()
     }
 
-    fn driver(&self, function: ir::Function) -> Result<Code, CodegenError> {
+    fn driver(&self, function: &Function) -> Result<Code, CodegenError> {
         self.driver.driver(function)
     }
 

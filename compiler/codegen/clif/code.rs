@@ -1,0 +1,103 @@
+//! From a function in Cranelift's language to [`Code`]: names and relocations of Cranelift become ours.
+
+use crate::codegen::{Code, Relocation, RelocationKind, RelocationTarget};
+use cranelift_codegen::binemit::Reloc;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{self, ExternalName};
+use cranelift_codegen::isa::TargetIsa;
+use cranelift_codegen::{Context, FinalizedRelocTarget};
+
+/// The namespace of functions in names inside Cranelift's functions; the index is the function's number.
+pub const FUNCTIONS: u32 = 0;
+/// The namespace of data in names inside Cranelift's functions; the index is the data's number.
+pub const DATA: u32 = 1;
+/// The namespace of functions of the application; the index is the function's number among them.
+pub const EXTERNALS: u32 = 2;
+/// Return address and saved frame pointer, above what a frame layout counts; every instruction set here saves at most two words.
+const FRAME_HEAD: u32 = 16;
+
+/// Compiles one function.
+///
+/// # Errors
+/// With Cranelift's sentence when it cannot compile the function; or when the code would need a run-time library, or an address that is
+/// no distance.
+pub fn compile(function: ir::Function, isa: &dyn TargetIsa) -> Result<Code, String> {
+    let mut context = Context::for_function(function);
+    context.compile(isa, &mut ControlPlane::default()).map_err(|error| error.inner.to_string())?;
+    let compiled = context.take_compiled_code().ok_or("no code came out")?;
+    let buffer = &compiled.buffer;
+    let frame = buffer.frame_layout().map_or(0, |layout| layout.frame_to_fp_offset);
+    let relocations = buffer
+        .relocs()
+        .iter()
+        .map(|reloc| {
+            let target = match &reloc.target {
+                FinalizedRelocTarget::ExternalName(name) => external(name, &context.func)?,
+                FinalizedRelocTarget::Func(offset) => RelocationTarget::Here(*offset),
+            };
+            let kind = relocation_kind(reloc.kind).ok_or_else(|| format!("the code has a relocation {:?}", reloc.kind))?;
+            Ok(Relocation { offset: reloc.offset, kind, target, addend: reloc.addend })
+        })
+        .collect::<Result<_, String>>()?;
+    Ok(Code {
+        bytes: buffer.data().to_vec(),
+        alignment: u64::from(buffer.alignment).max(isa.symbol_alignment()),
+        relocations,
+        stack_bytes: frame + FRAME_HEAD,
+    })
+}
+
+fn external(name: &ExternalName, function: &ir::Function) -> Result<RelocationTarget, String> {
+    match name {
+        ExternalName::User(reference) => {
+            let name = &function.params.user_named_funcs()[*reference];
+            match name.namespace {
+                FUNCTIONS => Ok(RelocationTarget::Function(name.index)),
+                DATA => Ok(RelocationTarget::Data(name.index)),
+                EXTERNALS => Ok(RelocationTarget::External(name.index)),
+                other => Err(format!("an external name of namespace {other}")),
+            }
+        }
+        // Objects are self-contained: a call into libc or libm would be an undefined symbol.
+        other => Err(format!("the code wants {other:?} from a run-time library")),
+    }
+}
+
+/// The relocations that code without a global offset table has, in Cranelift's names and in ours.
+const KINDS: &[(Reloc, RelocationKind)] = &[
+    (Reloc::X86PCRel4, RelocationKind::X86Relative),
+    (Reloc::X86CallPCRel4, RelocationKind::X86Call),
+    (Reloc::Arm64Call, RelocationKind::Aarch64Call),
+    (Reloc::Aarch64AdrPrelPgHi21, RelocationKind::Aarch64Page),
+    (Reloc::Aarch64AddAbsLo12Nc, RelocationKind::Aarch64PageOffset),
+    (Reloc::RiscvCallPlt, RelocationKind::RiscvCall),
+    (Reloc::RiscvPCRelHi20, RelocationKind::RiscvHigh),
+    (Reloc::RiscvPCRelLo12I, RelocationKind::RiscvLow),
+];
+
+/// Our name of a relocation; none for one that code here does not need.
+fn relocation_kind(reloc: Reloc) -> Option<RelocationKind> {
+    KINDS.iter().find(|(theirs, _)| *theirs == reloc).map(|(_, ours)| *ours)
+}
+
+/// Cranelift's name of a relocation, for its JIT.
+///
+/// # Panics
+/// Never: a test finds a row for each kind.
+pub fn reloc(kind: RelocationKind) -> Reloc {
+    KINDS.iter().find(|(_, ours)| *ours == kind).expect("each kind has a row").0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_one_name_in_cranelift() {
+        use RelocationKind::*;
+        for kind in [X86Relative, X86Call, Aarch64Call, Aarch64Page, Aarch64PageOffset, RiscvCall, RiscvHigh, RiscvLow] {
+            assert_eq!(relocation_kind(reloc(kind)), Some(kind));
+        }
+        assert_eq!(relocation_kind(Reloc::X86GOTPCRel4), None);
+    }
+}

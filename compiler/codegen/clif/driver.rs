@@ -1,0 +1,344 @@
+//! Functions of the driver through Cranelift, with its whole mid-end.
+
+use super::code::{self, DATA, EXTERNALS, FUNCTIONS};
+use crate::codegen::driver::language::verify::verify;
+use crate::codegen::driver::language::{
+    BinaryOp, Callee, CompareOp, End, Function, Inst, KernelConvention, Operand, Region, Signature, Statement, Value, Width,
+};
+use crate::codegen::{Code, CodegenError};
+use crate::interface::Layout;
+use cranelift_codegen::ir::{
+    self, AbiParam, Block, BlockArg, ExtFuncData, ExternalName, FuncRef, GlobalValueData, InstBuilder, MemFlagsData, StackSlotData,
+    StackSlotKind, Type, UserExternalName, UserFuncName, condcodes::IntCC, types,
+};
+use cranelift_codegen::isa::{CallConv, TargetIsa};
+use cranelift_entity::SecondaryMap;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+
+/// Compiles a function of the driver to one of the target's C calling convention. `isa` comes from [`super::isa_for`] with
+/// [`super::Optimise::Driver`].
+///
+/// # Errors
+/// [`CodegenError::Bug`] when the function breaks a rule of its language or would need a symbol from outside.
+pub fn compile_driver(function: &Function, isa: &dyn TargetIsa) -> Result<Code, CodegenError> {
+    verify(function, Layout { pointer: u64::from(isa.pointer_bytes()) }).map_err(CodegenError::Bug)?;
+    code::compile(lower(function, isa), isa).map_err(CodegenError::Bug)
+}
+
+/// A verified function in Cranelift's language.
+fn lower(function: &Function, isa: &dyn TargetIsa) -> ir::Function {
+    let mut own = signature(isa, &function.signature, isa.default_call_conv());
+    for result in &mut own.returns {
+        // Some conventions ask for it.
+        *result = result.sext();
+    }
+    let mut lowered = ir::Function::with_name_signature(UserFuncName::default(), own);
+    let mut context = FunctionBuilderContext::new();
+    let mut builder = FunctionBuilder::new(&mut lowered, &mut context);
+    let entry = builder.create_block();
+    builder.append_block_params_for_function_params(entry);
+    builder.switch_to_block(entry);
+    let exit = builder.create_block();
+    let result = function.signature.result.map(|width| builder.append_block_param(exit, ty(isa, width)));
+    let mut values = SecondaryMap::new();
+    for (&value, &parameter) in function.parameters.iter().zip(builder.block_params(entry)) {
+        values[value] = Some(parameter);
+    }
+    let mut lowering = Lowering { builder, isa, function, exit, values };
+    lowering.arm(&function.body, &[], exit);
+    let mut builder = lowering.builder;
+    builder.switch_to_block(exit);
+    builder.ins().return_(result.as_slice());
+    builder.seal_all_blocks();
+    builder.finalize(isa.frontend_config());
+    lowered
+}
+
+/// The signature in Cranelift's terms. riscv64 passes 32-bit numbers sign-extended, unsigned ones too; the other conventions do not look at
+/// the upper half. What a callee leaves above its result is not looked at.
+fn signature(isa: &dyn TargetIsa, signature: &Signature, convention: CallConv) -> ir::Signature {
+    let mut result = ir::Signature::new(convention);
+    let parameter = |&width: &Width| match width {
+        Width::Word => AbiParam::new(isa.pointer_type()),
+        other => AbiParam::new(ty(isa, other)).sext(),
+    };
+    result.params = signature.parameters.iter().map(parameter).collect();
+    result.returns = signature.result.iter().map(|&width| AbiParam::new(ty(isa, width))).collect();
+    result
+}
+
+fn ty(isa: &dyn TargetIsa, width: Width) -> Type {
+    match width {
+        Width::Byte => types::I8,
+        Width::Half => types::I16,
+        Width::Single => types::I32,
+        Width::Word | Width::Cell => isa.pointer_type(),
+    }
+}
+
+/// One function on its way to Cranelift. The builder's current block is where instructions go.
+struct Lowering<'a, 'b> {
+    builder: FunctionBuilder<'b>,
+    isa: &'a dyn TargetIsa,
+    function: &'a Function,
+    /// Takes the result that the function returns, if it returns one.
+    exit: Block,
+    values: SecondaryMap<Value, Option<ir::Value>>,
+}
+
+impl Lowering<'_, '_> {
+    fn ty(&self, width: Width) -> Type {
+        ty(self.isa, width)
+    }
+
+    fn type_of(&self, value: Value) -> Type {
+        self.ty(self.function.widths[value])
+    }
+
+    fn value(&self, value: Value) -> ir::Value {
+        self.values[value].expect("verified functions define values before they use them")
+    }
+
+    fn operand(&mut self, operand: Operand, ty: Type) -> ir::Value {
+        match operand {
+            Operand::Value(value) => self.value(value),
+            // Cranelift wants no bits above the type's.
+            Operand::Number(number) => {
+                let bits = number & (u64::MAX >> (64 - ty.bits()));
+                self.builder.ins().iconst(ty, bits as i64)
+            }
+        }
+    }
+
+    /// Two operands of one type.
+    fn pair(&mut self, a: Operand, b: Operand) -> (ir::Value, ir::Value) {
+        let ty = match (a, b) {
+            (Operand::Value(value), _) | (_, Operand::Value(value)) => self.type_of(value),
+            _ => self.isa.pointer_type(),
+        };
+        (self.operand(a, ty), self.operand(b, ty))
+    }
+
+    fn block_arguments(&mut self, operands: &[Operand], values: &[Value]) -> Vec<BlockArg> {
+        operands.iter().zip(values).map(|(&operand, &value)| self.operand(operand, self.type_of(value)).into()).collect()
+    }
+
+    /// Lowers a region and ends its last block: with a jump to `after`, which takes what the region yields for `results`, or to the exit.
+    fn arm(&mut self, region: &Region, results: &[Value], after: Block) {
+        if let (Some((last, others)), End::Yield(yields)) = (region.statements.split_last(), &region.end)
+            && let Inst::If { truth, then, otherwise } = &last.inst
+            && yields.iter().copied().eq(last.results.iter().map(|&value| Operand::Value(value)))
+        {
+            // The arms of a branch that ends a region end the region.
+            others.iter().for_each(|statement| self.statement(statement));
+            return self.branch(*truth, [then, otherwise], &last.results, after);
+        }
+        region.statements.iter().for_each(|statement| self.statement(statement));
+        match &region.end {
+            End::Yield(yields) => {
+                let arguments = self.block_arguments(yields, results);
+                self.builder.ins().jump(after, &arguments);
+            }
+            End::Leave(status) => {
+                let arguments = self.exit_arguments(*status);
+                self.builder.ins().jump(self.exit, &arguments);
+            }
+        }
+    }
+
+    fn exit_arguments(&mut self, status: Option<Operand>) -> Vec<BlockArg> {
+        let parameter = self.builder.block_params(self.exit).first().copied();
+        let argument = status.zip(parameter).map(|(status, parameter)| {
+            let ty = self.builder.func.dfg.value_type(parameter);
+            self.operand(status, ty).into()
+        });
+        argument.into_iter().collect()
+    }
+
+    /// Branches to two regions, which both end in `after`, or in the exit.
+    fn branch(&mut self, truth: Value, regions: [&Region; 2], results: &[Value], after: Block) {
+        let truth = self.value(truth);
+        // A region that only yields a value needs no block. Several numbers are not to take registers across the branch.
+        let targets = regions.map(|region| match &region.end {
+            End::Yield(yields) if region.statements.is_empty() && yields.len() <= 1 => (after, self.block_arguments(yields, results), None),
+            _ => (self.builder.create_block(), vec![], Some(region)),
+        });
+        let [(then, then_arguments, _), (otherwise, other_arguments, _)] = &targets;
+        self.builder.ins().brif(truth, *then, then_arguments, *otherwise, other_arguments);
+        for (block, _, region) in targets {
+            if let Some(region) = region {
+                self.builder.switch_to_block(block);
+                self.arm(region, results, after);
+            }
+        }
+    }
+
+    fn repeat(&mut self, carried: &[Value], initial: &[Operand], head: &Region, body: &Region) {
+        let [start, inside, after] = [(); 3].map(|()| self.builder.create_block());
+        for &value in carried {
+            self.values[value] = Some(self.builder.append_block_param(start, ty(self.isa, self.function.widths[value])));
+        }
+        let initial = self.block_arguments(initial, carried);
+        self.builder.ins().jump(start, &initial);
+        self.builder.switch_to_block(start);
+        head.statements.iter().for_each(|statement| self.statement(statement));
+        let End::Yield(truth) = &head.end else { unreachable!("the head of a loop yields") };
+        let truth = self.operand(truth[0], types::I8);
+        self.builder.ins().brif(truth, inside, &[], after, &[]);
+        self.builder.switch_to_block(inside);
+        self.arm(body, carried, start);
+        self.builder.switch_to_block(after);
+    }
+
+    /// Leaves with a status if a value is not 0.
+    fn leave_if(&mut self, truth: Value, status: Operand) {
+        let truth = self.value(truth);
+        let arguments = self.exit_arguments(Some(status));
+        let next = self.builder.create_block();
+        self.builder.ins().brif(truth, self.exit, &arguments, next, &[]);
+        self.builder.switch_to_block(next);
+    }
+
+    fn statement(&mut self, Statement { results, inst }: &Statement) {
+        let value = match inst {
+            Inst::If { truth, then, otherwise } => {
+                let after = self.builder.create_block();
+                for &value in results {
+                    self.values[value] = Some(self.builder.append_block_param(after, ty(self.isa, self.function.widths[value])));
+                }
+                self.branch(*truth, [then, otherwise], results, after);
+                self.builder.switch_to_block(after);
+                return;
+            }
+            Inst::Repeat { carried, initial, head, body } => return self.repeat(carried, initial, head, body),
+            Inst::LeaveIf { truth, status } => return self.leave_if(*truth, Operand::Number(u64::from(*status as u32))),
+            Inst::LeaveWith { status } => return self.leave_if(*status, Operand::Value(*status)),
+            Inst::Store { width, value, base, offset } => return self.store(*width, *value, *base, *offset),
+            Inst::Call { callee, signature, arguments } => self.call(*callee, signature, arguments),
+            inst => Some(self.compute(inst)),
+        };
+        if let (Some(&result), Some(value)) = (results.first(), value) {
+            self.values[result] = Some(value);
+        }
+    }
+
+    /// An instruction that only has a value.
+    fn compute(&mut self, inst: &Inst) -> ir::Value {
+        match inst {
+            Inst::Data { data, offset } => self.data(*data, *offset),
+            Inst::Function(number) => {
+                let function = self.declare(FUNCTIONS, *number, &Signature::new(&[], None), self.isa.default_call_conv());
+                self.builder.ins().func_addr(self.isa.pointer_type(), function)
+            }
+            Inst::Memory { bytes } => {
+                let slot = self.builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, *bytes, 3));
+                self.builder.ins().stack_addr(self.isa.pointer_type(), slot, 0)
+            }
+            Inst::Load { width, base, offset } => {
+                let (ty, base) = (self.ty(*width), self.value(*base));
+                self.builder.ins().load(ty, flags(), base, *offset)
+            }
+            Inst::Binary { op, a, b } => {
+                let (a, b) = self.pair(*a, *b);
+                let ins = self.builder.ins();
+                match op {
+                    BinaryOp::Add => ins.iadd(a, b),
+                    BinaryOp::Sub => ins.isub(a, b),
+                    BinaryOp::Mul => ins.imul(a, b),
+                    BinaryOp::Div => ins.udiv(a, b),
+                    BinaryOp::And => ins.band(a, b),
+                    BinaryOp::Or => ins.bor(a, b),
+                    BinaryOp::Xor => ins.bxor(a, b),
+                }
+            }
+            Inst::Compare { op, a, b } => {
+                let (a, b) = self.pair(*a, *b);
+                self.builder.ins().icmp(condition(*op), a, b)
+            }
+            Inst::Select { truth, a, b } => {
+                let truth = self.value(*truth);
+                let (a, b) = self.pair(*a, *b);
+                self.builder.ins().select(truth, a, b)
+            }
+            Inst::Extend { width, value } => {
+                let (to, value) = (self.ty(*width), self.value(*value));
+                let same = self.builder.func.dfg.value_type(value) == to;
+                if same { value } else { self.builder.ins().uextend(to, value) }
+            }
+            Inst::Differs { base, offset, bits } => {
+                let base = self.value(*base);
+                let found = self.builder.ins().load(types::I64, flags(), base, *offset);
+                let bits = self.builder.ins().iconst(types::I64, *bits as i64);
+                self.builder.ins().icmp(IntCC::NotEqual, found, bits)
+            }
+            other => unreachable!("{other:?} has more than a value"),
+        }
+    }
+
+    fn store(&mut self, width: Width, value: Operand, base: Value, offset: i32) {
+        let (ty, base) = (self.ty(width), self.value(base));
+        let value = self.operand(value, ty);
+        self.builder.ins().store(flags(), value, base, offset);
+        if width == Width::Cell && ty.bytes() < 8 {
+            let zero = self.builder.ins().iconst(ty, 0);
+            self.builder.ins().store(flags(), zero, base, offset + 4);
+        }
+    }
+
+    /// The address of a byte of data.
+    fn data(&mut self, data: u32, offset: u64) -> ir::Value {
+        let name = self.builder.func.declare_imported_user_function(UserExternalName { namespace: DATA, index: data });
+        let symbol = self.builder.create_global_value(GlobalValueData::Symbol {
+            name: ExternalName::user(name),
+            offset: (offset as i64).into(),
+            colocated: true,
+            tls: false,
+        });
+        self.builder.ins().symbol_value(self.isa.pointer_type(), symbol)
+    }
+
+    fn declare(&mut self, namespace: u32, number: u32, declared: &Signature, convention: CallConv) -> FuncRef {
+        let signature = self.builder.import_signature(signature(self.isa, declared, convention));
+        let name = self.builder.func.declare_imported_user_function(UserExternalName { namespace, index: number });
+        self.builder.import_function(ExtFuncData { name: ExternalName::user(name), signature, colocated: true, patchable: false })
+    }
+
+    fn call(&mut self, callee: Callee, called: &Signature, arguments: &[Operand]) -> Option<ir::Value> {
+        let target = self.isa.default_call_conv();
+        let declared = match callee {
+            Callee::Kernel(number, KernelConvention::SystemV) => Ok((FUNCTIONS, number, CallConv::SystemV)),
+            Callee::Kernel(number, KernelConvention::Target) | Callee::Function(number) => Ok((FUNCTIONS, number, target)),
+            Callee::Import(number) => Ok((EXTERNALS, number, target)),
+            Callee::Pointer(address) => Err(address),
+        };
+        let arguments: Vec<ir::Value> =
+            arguments.iter().zip(&called.parameters).map(|(&argument, &width)| self.operand(argument, self.ty(width))).collect();
+        let call = match declared {
+            Ok((namespace, number, convention)) => {
+                let function = self.declare(namespace, number, called, convention);
+                self.builder.ins().call(function, &arguments)
+            }
+            Err(address) => {
+                let address = self.operand(address, self.isa.pointer_type());
+                let signature = self.builder.import_signature(signature(self.isa, called, target));
+                self.builder.ins().call_indirect(signature, address, &arguments)
+            }
+        };
+        self.builder.inst_results(call).first().copied()
+    }
+}
+
+fn condition(op: CompareOp) -> IntCC {
+    match op {
+        CompareOp::Equal => IntCC::Equal,
+        CompareOp::NotEqual => IntCC::NotEqual,
+        CompareOp::Less => IntCC::UnsignedLessThan,
+        CompareOp::Greater => IntCC::UnsignedGreaterThan,
+        CompareOp::GreaterOrEqual => IntCC::UnsignedGreaterThanOrEqual,
+    }
+}
+
+/// No trap is expected; moving above a check is not allowed.
+fn flags() -> MemFlagsData {
+    MemFlagsData::trusted()
+}

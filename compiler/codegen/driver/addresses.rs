@@ -1,0 +1,29 @@
+//! Where things are while a method runs.
+
+use super::context::Context;
+use super::language::{Builder, Value};
+use crate::program::Address;
+
+/// What addresses of the program begin at.
+pub struct Addresses<'a> {
+    pub(super) context: &'a Context<'a>,
+    pub(super) state: Value,
+    pub(super) scratch: Value,
+    /// Of a file of their own.
+    pub(super) weights: Option<Value>,
+    pub(super) inputs: Vec<Value>,
+    pub(super) outputs: Vec<Value>,
+}
+
+impl Addresses<'_> {
+    /// An address of the program as a value.
+    pub fn address(&self, e: &mut Builder, address: Address) -> Value {
+        match address {
+            Address::Scratch(offset) => e.at(self.scratch, offset),
+            Address::Variable(offset) => e.at(self.state, self.context.interface.state.variables.offset + offset),
+            Address::Input(port, offset) => e.at(self.inputs[port as usize], offset),
+            Address::Output(port, offset) => e.at(self.outputs[port as usize], offset),
+            Address::Constant(constant, offset) => e.constant(self.weights, self.context.constants.offsets[constant as usize] + offset),
+        }
+    }
+}

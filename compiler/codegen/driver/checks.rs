@@ -1,0 +1,49 @@
+//! What the driver's functions have in common: checks of pointers and of the state, addresses of constants.
+
+use super::context::Numbers;
+use super::language::{BinaryOp, Builder, CompareOp, Value, Width};
+use crate::codegen::weights::HEADER_BYTES;
+use crate::interface::{E_ALIGN, E_NULL, E_STATE, record};
+use crate::program::ALIGNMENT;
+
+impl Builder {
+    /// Returns `MODELC_E_NULL` if the pointer is NULL.
+    pub fn leave_if_null(&mut self, pointer: Value) {
+        let null = self.compare(CompareOp::Equal, pointer, 0);
+        self.leave_if(null, E_NULL);
+    }
+
+    /// Returns `MODELC_E_ALIGN` if the pointer is no multiple of `alignment`.
+    pub fn leave_if_misaligned(&mut self, pointer: Value, alignment: u64) {
+        let low = self.binary(BinaryOp::And, pointer, alignment - 1);
+        self.leave_if(low, E_ALIGN);
+    }
+
+    /// NULL, alignment, magic and model hash of a state.
+    pub fn check_state(&mut self, state: Value, model_hash: u64) {
+        self.leave_if_null(state);
+        self.leave_if_misaligned(state, ALIGNMENT);
+        for (offset, bits) in [(record::MAGIC, record::INITIALISED), (record::HASH, model_hash)] {
+            let wrong = self.differs(state, offset, bits);
+            self.leave_if(wrong, E_STATE);
+        }
+    }
+
+    /// Writes 64 bits, in words.
+    pub fn store_long(&mut self, bits: u64, base: Value, offset: i32) {
+        if self.layout.pointer == 8 {
+            self.store(Width::Word, bits, base, offset);
+        } else {
+            self.store(Width::Single, u64::from(bits as u32), base, offset);
+            self.store(Width::Single, bits >> 32, base, offset + 4);
+        }
+    }
+
+    /// The address of a byte of the constants: of the object's data, or of the file of weights at an address.
+    pub fn constant(&mut self, weights: Option<Value>, offset: u64) -> Value {
+        match weights {
+            Some(weights) => self.at(weights, HEADER_BYTES + offset),
+            None => self.data(Numbers::WEIGHTS, offset),
+        }
+    }
+}

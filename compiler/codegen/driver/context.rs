@@ -1,0 +1,63 @@
+//! What the functions of the driver are written from.
+
+use super::language::{KernelConvention, Signature};
+use crate::codegen::constants::ConstantLayout;
+use crate::codegen::weights::WeightsHeader;
+use crate::interface::Interface;
+use crate::program::{Level, Program};
+
+/// What the driver is to be like.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DriverOptions {
+    /// Prefix of every name; it is made an identifier.
+    pub name: String,
+    /// Whether `on_kernel` is called around every kernel. Without it the code has no trace of it.
+    pub profile_hooks: bool,
+    /// Whether `init` is given the weights, which are then no data of the object.
+    pub external_weights: bool,
+}
+
+/// Numbers of functions and data in names inside code.
+pub(in crate::codegen) struct Numbers {
+    /// The function that asks the CPU for its features, if there is one.
+    pub(in crate::codegen) cpu: Option<u32>,
+}
+
+impl Numbers {
+    /// The weights.
+    pub(in crate::codegen) const WEIGHTS: u32 = 0;
+}
+
+/// A CPU level, and the number of the first of its kernels.
+pub(in crate::codegen) struct LevelKernels<'a> {
+    pub(in crate::codegen) level: Level<'a>,
+    pub(in crate::codegen) convention: KernelConvention,
+    pub(in crate::codegen) first: u32,
+}
+
+/// A function that the object's code calls and the application defines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// Its symbol.
+    pub symbol: String,
+    /// How it is called.
+    pub signature: Signature,
+}
+
+/// What writing the driver needs to know.
+pub(in crate::codegen) struct Context<'a> {
+    /// The program of the preferred level, for what all have in common.
+    pub(in crate::codegen) program: &'a Program,
+    /// The preferred level first.
+    pub(in crate::codegen) levels: &'a [LevelKernels<'a>],
+    pub(in crate::codegen) interface: &'a Interface,
+    pub(in crate::codegen) constants: &'a ConstantLayout,
+    pub(in crate::codegen) options: &'a DriverOptions,
+    /// What the state carries, so that one model's state is refused by another.
+    pub(in crate::codegen) model_hash: u64,
+    /// The header of the weights, where they are a file of their own.
+    pub(in crate::codegen) weights_file: Option<WeightsHeader>,
+    pub(in crate::codegen) numbers: Numbers,
+    /// The functions of the application, by number.
+    pub(in crate::codegen) imports: &'a [Import],
+}

@@ -1,0 +1,180 @@
+//! The steps of a method: kernel calls, whole, over slices or in parts; calls of the application; branches and loops.
+
+use super::addresses::Addresses;
+use super::context::LevelKernels;
+use super::language::{BinaryOp, Builder, Callee, CompareOp, Operand, Region, Signature, Value, Width};
+use super::{external, parts};
+use crate::interface::{E_ABORTED, record};
+use crate::program::{Address, Call, Parts, Slices, Step};
+
+/// `phase` of `on_kernel` before a kernel runs.
+pub const BEFORE: u32 = 0;
+/// `phase` of `on_kernel` after a kernel has run.
+pub const AFTER: u32 = 1;
+
+/// What the steps of a method refer to.
+pub struct Body<'a> {
+    pub(super) addresses: Addresses<'a>,
+    pub(super) level: &'a LevelKernels<'a>,
+    /// `on_kernel` and `user`.
+    pub(super) hooks: Option<(Value, Value)>,
+    /// The number of the next kernel call.
+    pub(super) call: u32,
+    /// The functions that do parts of the calls that follow.
+    pub(super) parts: std::slice::Iter<'a, u32>,
+    /// Where calls in parts leave what the parts share.
+    pub(super) shared: Option<Value>,
+}
+
+impl Body<'_> {
+    /// Steps in their order.
+    pub fn steps(&mut self, e: &mut Builder, steps: &[Step]) {
+        for step in steps {
+            match step {
+                Step::Call(call) => self.call(e, call),
+                Step::External(external) => external::call(&self.addresses, e, external),
+                Step::If { condition, then, otherwise } => {
+                    let condition = self.truth(e, *condition);
+                    let [then, otherwise] = [then, otherwise].map(|steps| self.region(e, steps));
+                    e.branch(condition, &[], then, otherwise);
+                }
+                Step::While { head, condition, body } => self.repeat(e, head, *condition, body),
+            }
+        }
+    }
+
+    fn region(&mut self, e: &mut Builder, steps: &[Step]) -> Region {
+        e.region(|e| {
+            self.steps(e, steps);
+            vec![]
+        })
+    }
+
+    fn repeat(&mut self, e: &mut Builder, head: &[Step], condition: Address, body: &[Step]) {
+        let rounds = self.addresses.context.program.max_iterations.map(|limit| (limit, e.value(Width::Word)));
+        let head = e.region(|e| {
+            self.steps(e, head);
+            vec![self.truth(e, condition).into()]
+        });
+        let body = e.region(|e| {
+            let next = rounds.map(|(limit, rounds)| {
+                let enough = e.compare(CompareOp::Equal, rounds, limit);
+                e.leave_if(enough, E_ABORTED);
+                e.add(rounds, 1).into()
+            });
+            self.steps(e, body);
+            next.into_iter().collect()
+        });
+        let carried: Vec<(Value, Operand)> = rounds.iter().map(|&(_, rounds)| (rounds, Operand::Number(0))).collect();
+        e.repeat(&carried, head, body);
+    }
+
+    fn truth(&self, e: &mut Builder, address: Address) -> Value {
+        let address = self.addresses.address(e, address);
+        e.load(Width::Byte, address, 0)
+    }
+
+    fn call(&mut self, e: &mut Builder, call: &Call) {
+        let number = self.call;
+        self.call += 1;
+        self.notify(e, number, BEFORE);
+        let arguments: Vec<_> = call.arguments.iter().map(|&address| self.addresses.address(e, address)).collect();
+        match &call.slices {
+            None => self.whole(e, call, &arguments),
+            Some(slices) => self.slices(e, call, slices, &arguments),
+        }
+        self.notify(e, number, AFTER);
+    }
+
+    /// Calls a kernel once, or in parts.
+    fn whole(&mut self, e: &mut Builder, call: &Call, arguments: &[Value]) {
+        let status = match (&call.parts, self.shared) {
+            (Some(parts), Some(shared)) => {
+                let part = *self.parts.next().expect("each call that may be cut has a function for its parts");
+                self.call_in_parts(e, (call, arguments), (parts, part), shared)
+            }
+            _ => self.kernel(e, call, arguments),
+        };
+        e.leave_with(status);
+    }
+
+    /// The status of a kernel.
+    fn kernel(&self, e: &mut Builder, call: &Call, arguments: &[Value]) -> Value {
+        let pointers = arguments.iter().copied().map(Operand::Value);
+        let arguments: Vec<Operand> = pointers.chain(call.integers.iter().map(|&n| Operand::Number(n as u64))).collect();
+        let callee = Callee::Kernel(self.level.first + call.kernel as u32, self.level.convention);
+        e.call(callee, Signature::status(arguments.len()), arguments)
+    }
+
+    /// Calls a kernel for one block of slices after the other, as long as whole blocks are left.
+    fn slices(&self, e: &mut Builder, call: &Call, slices: &Slices, arguments: &[Value]) {
+        let mut count = Operand::Number(1);
+        for &extent in &slices.extents {
+            let cell = self.addresses.address(e, extent);
+            let extent = e.load(Width::Cell, cell, 0);
+            count = e.mul(count, extent).into();
+        }
+        let first = match slices.behind_blocks_of {
+            Some(size) => {
+                let whole = e.binary(BinaryOp::Div, count, size);
+                e.mul(whole, size).into()
+            }
+            None => Operand::Number(0),
+        };
+        let rest = e.binary(BinaryOp::Sub, count, first);
+        let count = e.binary(BinaryOp::Div, rest, slices.block);
+        e.each(count, 1, |e, block| {
+            let slice = e.mul(block, slices.block);
+            let slice = e.add(slice, first);
+            let at = |(&argument, &stride): (&Value, &u64)| {
+                if stride == 0 {
+                    return argument;
+                }
+                let offset = e.mul(slice, stride);
+                e.add(argument, offset)
+            };
+            let arguments: Vec<Value> = arguments.iter().zip(&slices.strides).map(at).collect();
+            let status = self.kernel(e, call, &arguments);
+            e.leave_with(status);
+        });
+    }
+
+    /// The status of a call by `parallel_for` if the configuration has one, else straight.
+    fn call_in_parts(&self, e: &mut Builder, (call, pointers): (&Call, &[Value]), (parts, part): (&Parts, u32), shared: Value) -> Value {
+        let parallel_for = e.load(Width::Word, self.addresses.state, record::PARALLEL_FOR);
+        let together = e.region(|e| {
+            let threads = e.load(Width::Single, self.addresses.state, record::THREADS);
+            let told = e.compare(CompareOp::NotEqual, threads, 0);
+            let threads = e.select(told, threads, parts::USUAL_THREADS);
+            let most = u64::from(parts.most);
+            let fewer = e.compare(CompareOp::Less, threads, most);
+            let count = e.select(fewer, threads, most);
+            e.store(Width::Single, 0, shared, parts::shared::STATUS);
+            e.store(Width::Single, count, shared, parts::shared::PARTS);
+            let second: Vec<Value> = parts.working.iter().map(|&(_, offset)| e.at(self.addresses.scratch, offset)).collect();
+            for (number, &pointer) in pointers.iter().chain(&second).enumerate() {
+                e.store(Width::Word, pointer, shared, parts::argument(number, e.layout));
+            }
+            let user = e.load(Width::Word, self.addresses.state, record::USER);
+            let part = e.function_address(part);
+            let arguments = [user, count, part, shared].map(Operand::Value).to_vec();
+            e.call_only(Callee::Pointer(parallel_for.into()), parts::parallel_for_signature(), arguments);
+            vec![e.load(Width::Single, shared, parts::shared::STATUS).into()]
+        });
+        let alone = e.region(|e| vec![self.kernel(e, call, pointers).into()]);
+        e.branch(parallel_for, &[Width::Single], together, alone)[0]
+    }
+
+    /// Tells the profiler, where there is one; it may stop the call. `int on_kernel(void *user, uint32_t call, uint32_t phase)`.
+    fn notify(&self, e: &mut Builder, call: u32, phase: u32) {
+        let Some((callback, user)) = self.hooks else {
+            return;
+        };
+        e.when(callback, |e| {
+            let signature = Signature::new(&[Width::Word, Width::Single, Width::Single], Some(Width::Single));
+            let arguments = vec![user.into(), u64::from(call).into(), u64::from(phase).into()];
+            let stop = e.call(Callee::Pointer(callback.into()), signature, arguments);
+            e.leave_if(stop, E_ABORTED);
+        });
+    }
+}

@@ -1,0 +1,282 @@
+//! The driver's functions, run by the interpreter of their language with pointers of 32 and of 64 bits.
+
+use super::context::{Context, DriverOptions, LevelKernels, Numbers};
+use super::language::interpret::{Answer, FUNCTIONS, Machine, START};
+use super::language::text::Names;
+use super::language::verify::verify;
+use super::language::{Callee, Function, KernelConvention, Operand};
+use super::lifecycle::{self, init};
+use super::{split, whole};
+use crate::codegen::constants::ConstantLayout;
+use crate::interface::{CONFIG, Config, E_ABI, E_ALIGN, E_ARENA, E_CPU, E_NULL, E_SHAPE, E_STATE, Interface, Layout, record};
+use crate::ir::{Data, ElementType};
+use crate::machine::machine;
+use crate::program::{Address, Blob, Call, Level, MemoryMap, Method, Origin, Parts, Port, PortExtent, Program, Slices, Step, Variable};
+
+const LAYOUTS: [Layout; 2] = [Layout { pointer: 4 }, Layout { pointer: 8 }];
+const HASH: u64 = 0x1122_3344_5566_7788;
+/// Where tests have the arena, a configuration and the weights.
+const ARENA: u64 = START;
+const CONFIGURATION: u64 = START + 0x1000;
+const WEIGHTS: u64 = START + 0x2000;
+/// Structs of arguments, and a buffer.
+const INPUTS: u64 = START + 0x3000;
+const OUTPUTS: u64 = START + 0x3100;
+const BUFFER: u64 = START + 0x3200;
+
+/// A method whose input has a dynamic extent, which the kernel of one call is given in blocks of four slices, and which another call may
+/// do in parts.
+fn program() -> Program {
+    let port = Port {
+        name: "x".into(),
+        element: ElementType::F32,
+        shape: vec![16, 2],
+        dynamic: vec![true, false],
+        bytes: 128,
+        quantization: None,
+        scalar: false,
+        value: None,
+    };
+    let extent = PortExtent { port: 0, dimension: 0, low: 2, cell: Address::Scratch(0) };
+    let slices = Slices { extents: vec![Address::Scratch(0)], most: 16, block: 4, behind_blocks_of: None, strides: vec![8, 8] };
+    let call = Call {
+        kernel: 0,
+        arguments: vec![Address::Input(0, 0), Address::Output(0, 0)],
+        integers: vec![],
+        slices: Some(slices),
+        parts: None,
+        origin: Origin::default(),
+    };
+    let parts = Parts { most: 3, working: vec![(1, 192)], step: 64 };
+    let cut = Call {
+        kernel: 1,
+        arguments: vec![Address::Constant(1, 8), Address::Scratch(64)],
+        integers: vec![0, 100],
+        slices: None,
+        parts: Some(parts),
+        origin: Origin::default(),
+    };
+    let method = Method {
+        name: "run".into(),
+        inputs: vec![port.clone()],
+        outputs: vec![port],
+        input_extents: vec![extent.clone()],
+        output_extents: vec![extent],
+        steps: vec![Step::Call(call), Step::Call(cut)],
+        scratch_bytes: 320,
+        lower_bound: 0,
+        optimal: true,
+        memory_map: MemoryMap::default(),
+    };
+    let blob = |bytes: Vec<u8>| Blob { name: String::new(), data: Data::from(bytes) };
+    let variable = |offset, bytes, initial| Variable { name: String::new(), offset, bytes, initial };
+    Program {
+        constants: vec![blob((1..=75).collect()), blob(vec![0; 16])],
+        variables: vec![variable(0, 75, Some(0)), variable(80, 9, None)],
+        variable_bytes: 89,
+        methods: vec![method],
+        ..Program::default()
+    }
+}
+
+/// Calls `test` with the driver of a program for each pointer size and a machine that has its memory.
+fn on_each(levels: &[&str], answer: &Answer, test: impl Fn(&Context<'_>, &mut Machine<'_>)) {
+    for layout in LAYOUTS {
+        let program = program();
+        let interface = Interface::new(&program, "net", layout);
+        let constants = ConstantLayout::new(&program);
+        let level = |name: &&str| LevelKernels {
+            level: Level { machine: machine(name).unwrap(), program: &program },
+            convention: KernelConvention::Target,
+            first: 0,
+        };
+        let detects = levels.len() > 1;
+        let levels: Vec<LevelKernels<'_>> = levels.iter().map(level).collect();
+        let context = Context {
+            program: &program,
+            levels: &levels,
+            interface: &interface,
+            constants: &constants,
+            options: &DriverOptions::default(),
+            model_hash: HASH,
+            weights_file: None,
+            numbers: Numbers { cpu: detects.then_some(9) },
+            imports: &[],
+        };
+        let mut memory = vec![0x5a; 0x4000];
+        memory[(WEIGHTS - START) as usize..][..75].copy_from_slice(program.constants[0].data.bytes());
+        let mut machine = Machine { layout, memory, data: vec![WEIGHTS], calls: vec![], answer };
+        test(&context, &mut machine);
+    }
+}
+
+/// A configuration of zeros but for its size, and what `set` says.
+fn configure(machine: &mut Machine<'_>, set: &[(Config, u64)]) {
+    let layout = machine.layout;
+    let start = (CONFIGURATION - START) as usize;
+    machine.memory[start..start + 256].fill(0);
+    machine.write(CONFIGURATION, 4, CONFIG.bytes(layout));
+    for &(member, number) in set {
+        machine.write(CONFIGURATION + CONFIG.offset(member, layout) as u64, 4, number);
+    }
+}
+
+fn check(function: &Function, layout: Layout) {
+    verify(function, layout).unwrap_or_else(|error| panic!("{error}\n{}", function.text("f", Names::default())));
+}
+
+#[test]
+fn init_writes_the_record_and_the_variables() {
+    on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
+        let init = init(context);
+        check(&init, machine.layout);
+        let (state_bytes, arena_bytes) = (context.interface.state_bytes, context.interface.arena_bytes());
+        assert_eq!(machine.status(&init, &[0, arena_bytes, 0]), E_NULL);
+        assert_eq!(machine.status(&init, &[ARENA + 32, arena_bytes, 0]), E_ALIGN);
+        assert_eq!(machine.status(&init, &[ARENA, state_bytes - 1, 0]), E_ARENA);
+        assert_eq!(machine.read(ARENA, 8), 0x5a5a_5a5a_5a5a_5a5a, "nothing is written by a call that fails");
+        assert_eq!(machine.status(&init, &[ARENA, state_bytes, 0]), 0);
+        assert_eq!(machine.read(ARENA + record::WHOLE as u64, 2), 0);
+        configure(machine, &[(Config::Threads, 3), (Config::User, 0x7000)]);
+        assert_eq!(machine.status(&init, &[ARENA, arena_bytes, CONFIGURATION]), 0);
+        let field = |offset: i32, bytes| machine.read(ARENA + offset as u64, bytes);
+        assert_eq!((field(record::MAGIC, 8), field(record::HASH, 8)), (record::INITIALISED, HASH));
+        assert_eq!((field(record::WHOLE, 2), field(record::LEVEL, 2), field(record::THREADS, 4)), (1, 0, 3));
+        assert_eq!((field(record::USER, 8), field(record::WEIGHTS, 8)), (0x7000, 0));
+        let variables = (ARENA + context.interface.state.variables.offset - START) as usize;
+        let initial = context.program.constants[0].data.bytes();
+        assert_eq!(&machine.memory[variables..][..75], initial);
+        assert_eq!(machine.memory[variables + 80..][..9], [0; 9]);
+        assert_eq!(machine.memory[variables + 89], 0x5a);
+    });
+}
+
+#[test]
+fn configurations_of_another_abi_are_refused() {
+    on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
+        let init = init(context);
+        let (arena, bytes) = ([ARENA, context.interface.arena_bytes(), CONFIGURATION], CONFIG.bytes(machine.layout));
+        for (size, status) in [(bytes - 4, E_ABI), (bytes, 0), (bytes + 8, 0), (5000, E_ABI), (0, E_ABI)] {
+            configure(machine, &[(Config::StructSize, size)]);
+            assert_eq!(machine.status(&init, &arena), status, "{size} bytes");
+        }
+        configure(machine, &[(Config::Flags, 1)]);
+        assert_eq!(machine.status(&init, &arena), E_ABI);
+        configure(machine, &[(Config::StructSize, bytes + 8)]);
+        machine.write(CONFIGURATION + bytes + 7, 1, 1);
+        assert_eq!(machine.status(&init, &arena), E_ABI, "there is something behind the members that are known");
+    });
+}
+
+#[test]
+fn the_first_level_that_the_cpu_has_is_chosen() {
+    let detect = |_: &mut Vec<u8>, callee: Callee, _: &[u64]| if callee == Callee::Function(9) { 1 } else { 0 };
+    on_each(&["x86-64-v4", "x86-64-v3", "x86-64-v2"], &detect, |context, machine| {
+        let init = init(context);
+        check(&init, machine.layout);
+        let arena = [ARENA, context.interface.arena_bytes(), CONFIGURATION];
+        for (features, level) in [(0, 2), (1, 2), (3, 1), (7, 1), (15, 0), (31, 0)] {
+            configure(machine, &[(Config::CpuFeatures, features)]);
+            assert_eq!(machine.status(&init, &arena), 0);
+            assert_eq!(machine.read(ARENA + record::LEVEL as u64, 2), level, "features {features}");
+        }
+        configure(machine, &[(Config::CpuFeatures, 2)]);
+        assert_eq!(machine.status(&init, &arena), E_CPU);
+    });
+}
+
+#[test]
+fn a_state_is_that_of_its_model_until_it_ends() {
+    on_each(&["aarch64"], &|_, _, _| 7, |context, machine| {
+        let [(_, init), (_, reset), (_, deinit)] = lifecycle::lifecycle(context);
+        let whole = whole(context, 5);
+        for function in [&init, &reset, &deinit, &whole] {
+            check(function, machine.layout);
+        }
+        assert_eq!(machine.status(&reset, &[ARENA]), E_STATE);
+        assert_eq!(machine.status(&init, &[ARENA, context.interface.state_bytes, 0]), 0);
+        assert_eq!(machine.status(&reset, &[ARENA]), 0);
+        assert_eq!(machine.status(&whole, &[ARENA, INPUTS, OUTPUTS]), E_ARENA, "the scratch memory does not follow");
+        assert_eq!(machine.status(&init, &[ARENA, context.interface.arena_bytes(), 0]), 0);
+        assert_eq!(machine.status(&whole, &[ARENA, INPUTS, OUTPUTS]), 7);
+        let (callee, arguments) = machine.calls.last().unwrap();
+        assert_eq!((*callee, &arguments[..]), (Callee::Function(5), &[ARENA, ARENA + context.interface.state_bytes, INPUTS, OUTPUTS][..]));
+        machine.write(ARENA + record::HASH as u64 + 7, 1, 0);
+        assert_eq!(machine.status(&reset, &[ARENA]), E_STATE, "the hash is compared to its last byte");
+        machine.write(ARENA + record::HASH as u64, 8, HASH);
+        assert_eq!(machine.run(&deinit, &[ARENA]), None);
+        assert_eq!(machine.status(&reset, &[ARENA]), E_STATE);
+        assert_eq!(machine.run(&deinit, &[0]), None);
+    });
+}
+
+/// A state with a configuration, and structs of arguments with a first extent.
+fn prepare(context: &Context<'_>, machine: &mut Machine<'_>, set: &[(Config, u64)], extent: u64) {
+    configure(machine, set);
+    assert_eq!(machine.status(&init(context), &[ARENA, context.interface.arena_bytes(), CONFIGURATION]), 0);
+    let pointer = machine.layout.pointer;
+    for record in [INPUTS, OUTPUTS] {
+        for (number, word) in (0..).zip([BUFFER, extent, 2]) {
+            machine.write(record + pointer * number, pointer, word);
+        }
+    }
+    machine.calls.clear();
+}
+
+#[test]
+fn slices_are_given_in_blocks_and_shapes_come_back() {
+    on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
+        let split = split(context, 0, 0, 0, &[20]);
+        check(&split, machine.layout);
+        let (scratch, pointer) = (ARENA + context.interface.state_bytes, machine.layout.pointer);
+        let arguments = [ARENA, scratch, INPUTS, OUTPUTS];
+        prepare(context, machine, &[], 11);
+        for dimension in [1, 2] {
+            machine.write(OUTPUTS + pointer * dimension, pointer, 0);
+        }
+        assert_eq!(machine.status(&split, &arguments), 0);
+        let kernel = |number| Callee::Kernel(number, KernelConvention::Target);
+        let constant = WEIGHTS + context.constants.offsets[1] + 8;
+        let calls = [
+            (kernel(0), vec![BUFFER, BUFFER]),
+            (kernel(0), vec![BUFFER + 32, BUFFER + 32]),
+            (kernel(1), vec![constant, scratch + 64, 0, 100]),
+        ];
+        assert_eq!(machine.calls, calls);
+        assert_eq!(machine.read(scratch, 8), 11, "the extent is an i64");
+        assert_eq!([1, 2].map(|n| machine.read(OUTPUTS + pointer * n, pointer)), [11, 2]);
+        for extent in [1, 17, 0] {
+            prepare(context, machine, &[], extent);
+            assert_eq!(machine.status(&split, &arguments), E_SHAPE, "extent {extent}");
+            assert!(machine.calls.is_empty());
+        }
+        prepare(context, machine, &[], 4);
+        machine.write(INPUTS, pointer, BUFFER + 2);
+        assert_eq!(machine.status(&split, &arguments), E_ALIGN);
+        machine.write(INPUTS, pointer, 0);
+        assert_eq!(machine.status(&split, &arguments), E_NULL);
+    });
+}
+
+#[test]
+fn parts_cover_the_whole_range() {
+    on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
+        let split = split(context, 0, 0, 0, &[20]);
+        let scratch = ARENA + context.interface.state_bytes;
+        prepare(context, machine, &[(Config::ParallelFor, 0xe000), (Config::User, 0xd000)], 2);
+        assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);
+        let (callee, arguments) = machine.calls.pop().unwrap();
+        assert_eq!(callee, Callee::Pointer(Operand::Number(0xe000)));
+        let [user, count, part, shared] = arguments[..] else { panic!("{arguments:?}") };
+        assert_eq!((user, count, part), (0xd000, 3, FUNCTIONS + 20));
+        let Step::Call(call) = &context.program.methods[0].steps[1] else { panic!("a call") };
+        let part = super::part(context, 0, call, call.parts.as_ref().unwrap());
+        check(&part, machine.layout);
+        machine.calls.clear();
+        for number in 0..count {
+            assert_eq!(machine.run(&part, &[shared, number]), None);
+        }
+        let found: Vec<_> = machine.calls.iter().map(|(_, arguments)| (arguments[1] - scratch, arguments[2], arguments[3])).collect();
+        assert_eq!(found, [(64, 0, 33), (192, 33, 66), (256, 66, 100)]);
+    });
+}

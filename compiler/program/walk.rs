@@ -1,0 +1,128 @@
+//! One walk over the steps of a method and all steps inside them.
+
+use super::{Address, Call, External, Step};
+
+/// What a walk over steps comes to, in the order in which it stands.
+#[derive(Clone, Copy, Debug)]
+pub enum Visit<'a> {
+    /// A kernel call.
+    Call(&'a Call),
+    /// A custom operator.
+    External(&'a External),
+    /// A branch on the byte at an address begins, with its steps when true.
+    If(Address),
+    /// The steps of the branch when false.
+    Else,
+    /// A loop begins, with its head.
+    While,
+    /// The steps of a round, which runs while the byte at the address is not 0.
+    Do(Address),
+    /// The branch or the loop ends.
+    End,
+}
+
+/// A walk over steps and all steps inside them.
+pub fn walk(steps: &[Step]) -> Walk<'_> {
+    Walk { open: vec![OpenList { steps: steps.iter(), second: None }] }
+}
+
+/// The kernel calls in steps, each once however often it runs.
+pub fn calls(steps: &[Step]) -> Vec<&Call> {
+    let call = |visit| if let Visit::Call(call) = visit { Some(call) } else { None };
+    walk(steps).filter_map(call).collect()
+}
+
+/// The calls of functions of the application in steps.
+pub fn externals(steps: &[Step]) -> Vec<&External> {
+    let external = |visit| if let Visit::External(external) = visit { Some(external) } else { None };
+    walk(steps).filter_map(external).collect()
+}
+
+/// Changes every kernel call in steps.
+pub fn change_calls(steps: &mut [Step], change: &mut impl FnMut(&mut Call)) {
+    for step in steps {
+        match step {
+            Step::Call(call) => change(call),
+            Step::External(_) => {}
+            Step::If { then: first, otherwise: second, .. } | Step::While { head: first, body: second, .. } => {
+                change_calls(first, change);
+                change_calls(second, change);
+            }
+        }
+    }
+}
+
+/// See [`walk`].
+#[derive(Clone, Debug)]
+pub struct Walk<'a> {
+    /// The lists that the walk is in, the innermost last.
+    open: Vec<OpenList<'a>>,
+}
+
+#[derive(Clone, Debug)]
+struct OpenList<'a> {
+    steps: std::slice::Iter<'a, Step>,
+    /// The other list of the same branch or loop, and what it is.
+    second: Option<(Visit<'a>, &'a [Step])>,
+}
+
+impl<'a> Iterator for Walk<'a> {
+    type Item = Visit<'a>;
+
+    fn next(&mut self) -> Option<Visit<'a>> {
+        match self.open.last_mut()?.steps.next() {
+            Some(Step::Call(call)) => Some(Visit::Call(call)),
+            Some(Step::External(external)) => Some(Visit::External(external)),
+            Some(Step::If { condition, then, otherwise }) => {
+                self.open.push(OpenList { steps: then.iter(), second: Some((Visit::Else, otherwise)) });
+                Some(Visit::If(*condition))
+            }
+            Some(Step::While { head, condition, body }) => {
+                self.open.push(OpenList { steps: head.iter(), second: Some((Visit::Do(*condition), body)) });
+                Some(Visit::While)
+            }
+            None => match self.open.pop()?.second {
+                Some((visit, second)) => {
+                    self.open.push(OpenList { steps: second.iter(), second: None });
+                    Some(visit)
+                }
+                // What has been walked over is a branch, a loop, or everything.
+                None => (!self.open.is_empty()).then_some(Visit::End),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::Origin;
+
+    fn call(kernel: usize) -> Step {
+        Step::Call(Call { kernel, arguments: vec![], integers: vec![], slices: None, parts: None, origin: Origin::default() })
+    }
+
+    /// A loop in a branch between two calls.
+    fn nested() -> Vec<Step> {
+        let inner = Step::While { head: vec![call(1)], condition: Address::Scratch(4), body: vec![call(2), call(3)] };
+        vec![call(0), Step::If { condition: Address::Scratch(0), then: vec![], otherwise: vec![inner] }, call(4)]
+    }
+
+    #[test]
+    fn a_walk_comes_to_everything_in_order() {
+        let text = |visit: Visit<'_>| match visit {
+            Visit::Call(call) => call.kernel.to_string(),
+            other => format!("{other:?}"),
+        };
+        let found: Vec<String> = walk(&nested()).map(text).collect();
+        assert_eq!(found, ["0", "If(Scratch(0))", "Else", "While", "1", "Do(Scratch(4))", "2", "3", "End", "End", "4"]);
+        assert!(walk(&[]).next().is_none());
+    }
+
+    #[test]
+    fn every_call_can_be_changed() {
+        let mut steps = nested();
+        change_calls(&mut steps, &mut |call| call.kernel += 10);
+        assert_eq!(calls(&steps).iter().map(|call| call.kernel).collect::<Vec<_>>(), [10, 11, 12, 13, 14]);
+    }
+}
