@@ -109,11 +109,17 @@ fn choose_level(e: &mut Builder, context: &Context<'_>, given: Value) -> Operand
     if needs[0] == 0 {
         return Operand::Number(0);
     }
-    let detected = e.region(|e| match context.numbers.cpu {
-        Some(cpu) => vec![e.call(Callee::Function(cpu), Signature::new(&[], Some(Width::Word)), vec![]).into()],
+    let last = needs.len() - 1;
+    let detected = match context.numbers.cpu {
+        Some(cpu) => e.region(|e| vec![e.call(Callee::Function(cpu), Signature::new(&[], Some(Width::Word)), vec![]).into()]),
         // No instruction can ask. The caller is trusted with the only level, and does not ask for more than the least of several.
-        None => vec![needs[needs.len() - 1].into()],
-    });
+        None if needs[last] == 0 => return first_level(e, given, 0, &needs).into(),
+        None => {
+            let told = e.region(|e| vec![first_level(e, given, 0, &needs).into()]);
+            let least = e.region(|_| vec![(last as u64).into()]);
+            return e.branch(given, &[Width::Half], told, least)[0].into();
+        }
+    };
     let told = e.region(|_| vec![given.into()]);
     let features = e.branch(given, &[Width::Word], told, detected)[0];
     first_level(e, features, 0, &needs).into()
