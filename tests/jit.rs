@@ -584,3 +584,28 @@ method "main" = @main {
         assert_eq!(instance.call_tensors(0, &inputs).unwrap(), interpreter.run(0, &inputs).unwrap(), "call {call}");
     }
 }
+
+/// A result's extent that comes from a number and not from an operand: there are no slices to go by.
+#[test]
+fn top_k_takes_its_count_from_a_number() {
+    let text = r#"func @main(v0: f32[6], v1: i32[]) {
+  v2 = index_load v1 { interval = 0..=6 }
+  v3, v4 = top_k v0 { order = largest, count = [v2] }
+  return v3, v4
+}
+method "main" = @main {
+  input "x"
+  input "count"
+  output "largest"
+  output "positions"
+}
+"#;
+    let (module, lowered) = lowered_text(text);
+    let jit = Jit::new(&lowered.program, host_machine().unwrap()).unwrap();
+    let (mut instance, mut interpreter) = (jit.instance().unwrap(), ir::interpret::Interpreter::new(&module));
+    for count in [0i32, 1, 4, 6] {
+        let count = ir::Tensor { element: ir::ElementType::I32, shape: vec![], bytes: count.to_le_bytes().to_vec() };
+        let inputs = [numbers(&[6], 3), count];
+        assert_eq!(instance.call_tensors(0, &inputs).unwrap(), interpreter.run(0, &inputs).unwrap());
+    }
+}

@@ -266,20 +266,26 @@ impl Shapes<'_, '_> {
     }
 
     /// Whether each slice of an operator's results follows from the slices of its operands with the same number, and from operands that
-    /// have none. All tensors with slices have the same ones.
+    /// have none. All tensors with slices have the same ones; those of a result come from an operand, and not from a field.
     fn keeps_slices_apart(&self, data: &InstData) -> bool {
         let axes = data.axes(self.cx.module, self.cx.function);
-        let mut operands = data.operands.iter().zip(&axes.operands).map(|(&operand, axes)| (self.shape(operand), axes));
+        let operands: Vec<(Vec<Extent>, &Vec<Axis>)> =
+            data.operands.iter().zip(&axes.operands).map(|(&operand, axes)| (self.shape(operand), axes)).collect();
         let results: Vec<Vec<Extent>> = data.results.iter().map(|&result| self.shape(result)).collect();
-        let is_dynamic = |shape: &[Extent], axis: usize| shape.get(axis).is_some_and(|extent| extent.as_static().is_none());
-        let counted = axes.counted.iter().any(|&axis| results.iter().any(|shape| is_dynamic(shape, axis)));
-        let kept = |(shape, axes): (Vec<Extent>, &Vec<Axis>)| {
-            shape.iter().zip(axes).filter(|(extent, _)| extent.as_static().is_none()).all(|(extent, axis)| match *axis {
-                Axis::Kept(at) => results.iter().all(|shape| shape.get(at) == Some(extent)),
-                _ => false,
-            })
+        let is_kept = |extent: &Extent, axis: &Axis| match *axis {
+            Axis::Kept(at) => results.iter().all(|shape| shape.get(at) == Some(extent)),
+            _ => false,
         };
-        !counted && operands.all(kept)
+        let comes_from_operand = |at: usize, extent: &Extent| {
+            let mut kept = operands.iter().flat_map(|(shape, axes)| shape.iter().zip(*axes));
+            !axes.counted.contains(&at) && kept.any(|(have, axis)| have == extent && *axis == Axis::Kept(at))
+        };
+        let is_dynamic = |extent: &Extent| extent.as_static().is_none();
+        operands.iter().flat_map(|(shape, axes)| shape.iter().zip(*axes)).all(|(extent, axis)| !is_dynamic(extent) || is_kept(extent, axis))
+            && results
+                .iter()
+                .flat_map(|shape| shape.iter().enumerate())
+                .all(|(at, extent)| !is_dynamic(extent) || comes_from_operand(at, extent))
     }
 
     /// Slices of a block: enough for full vectors and register tiles, none where a slice alone is.
