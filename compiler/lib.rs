@@ -12,7 +12,8 @@
 //! The **back end** ([`codegen`]) turns kernels into machine code and writes the driver that calls them. The same code becomes an
 //! object with its header ([`emit`]) or runs in this process ([`jit`]), so what is measured is what ships.
 //!
-//! [`Compiler`] does all of it for a program that uses this library; [`pipeline`] is this page as code. `docs/ARCHITECTURE.md` has the reasons and the figures.
+//! [`Compiler`] does all of it for a program that uses this library; [`pipeline`] is this page as code. `docs/ARCHITECTURE.md` has the reasons, the
+//! READMEs of the folders the figures.
 
 pub mod bisect;
 pub mod cli;
