@@ -32,7 +32,7 @@ pub enum Difference {
     Elements {
         /// How many.
         count: usize,
-        /// Of so many.
+        /// Of this many.
         of: usize,
         /// The first one's position, value and expected value.
         first: (usize, f64, f64),

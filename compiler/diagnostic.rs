@@ -49,7 +49,7 @@ pub struct Location {
 /// shapes, `MC04xx` unsupported, `MC05xx` data files (npz), `MC06xx` planning and requirements, `MC07xx` targets and output, `MC09xx` bugs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
-    /// The number behind `MC`.
+    /// The number after `MC`.
     pub code: u16,
     /// Whose fault it is.
     pub kind: Kind,

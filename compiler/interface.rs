@@ -314,7 +314,7 @@ pub fn identifier(name: &str) -> String {
     result
 }
 
-/// A number behind a name that is taken. A method takes its own name and those derived from it.
+/// A number after a name that is taken. A method takes its own name and those derived from it.
 fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
     // Macros are in capitals, so names that differ only in case are one name.
     let derived = |name: &str| ["", "_split", "_inputs", "_outputs"].map(|suffix| format!("{name}{suffix}").to_ascii_lowercase());

@@ -74,7 +74,7 @@ pub struct Symbol {
     pub bytes: u64,
 }
 
-// SAFETY: the pointers lead to code, which nobody writes after it is placed; the module behind them is only touched on drop.
+// SAFETY: the pointers lead to code, which nobody writes after it is placed; the module that owns them is only touched on drop.
 unsafe impl Send for Loaded {}
 // SAFETY: as above; nothing in it changes.
 unsafe impl Sync for Loaded {}
@@ -180,7 +180,7 @@ impl Jit {
         self.instance_on(self.model.options.threads)
     }
 
-    /// A new instance that runs kernels on so many threads, whatever the options say.
+    /// A new instance that runs kernels on this many threads, whatever the options say.
     ///
     /// # Errors
     /// As [`Jit::instance`].

@@ -2,7 +2,7 @@
 //!
 //! A model goes one way, once. A **front end** ([`frontend`]) turns a file into the **tensor language** ([`ir`]): SSA over tensors, a closed
 //! table of operators, element-wise work as scalar expressions inside `map`, quantized arithmetic written out with its rounding
-//! named. The verifier is the gate behind it; the interpreter says what a module means, and everything below is compared with it.
+//! named. The verifier is the gate; the interpreter says what a module means, and everything below is compared with it.
 //!
 //! **Rewrites** ([`passes`]) simplify the module. **Grouping** ([`fuse`]) decides what becomes one kernel. A **schedule** ([`schedule`]) is
 //! chosen for each group and says what memory it needs; the **planner** ([`plan`]) places every tensor and proves how good the plan is;

@@ -101,7 +101,7 @@ pub struct Machine {
     pub splits_bytes: bool,
     /// Whether loading binary16 as binary32 is one instruction.
     pub widens_halves: bool,
-    /// Instructions that interleave two vectors work within blocks of so many bytes.
+    /// Instructions that interleave two vectors work within blocks of this many bytes.
     pub interleaved_bytes: u16,
     /// Level 1 data cache in bytes.
     pub l1_bytes: u64,
@@ -190,7 +190,7 @@ pub const MACHINES: &[Machine] = &[
     cranelift(Isa::Aarch64, "aarch64"),
     Machine { dot: DotProduct::Signed8, ..cranelift(Isa::Aarch64, "aarch64+dotprod") },
     Machine { registers: Registers::Words(32), vector_bits: 32, interleaved_bytes: 4, ..cranelift(Isa::Riscv64, "riscv64") },
-    // Registers may be longer than 128 bits: code asks for so many lanes, and no instruction depends on what lies behind them.
+    // Registers may be longer than 128 bits: code asks for this many lanes, and no instruction depends on what lies after them.
     cranelift(Isa::Riscv64, "rv64gcv"),
 ];
 

@@ -20,7 +20,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 /// The code of the diagnostic for an array of another type than an input's.
 pub const OTHER_TYPE: u16 = 503;
 
-/// Deflate makes of one byte at most so many.
+/// Deflate makes of one byte at most this many.
 const MOST_EXPANSION: u64 = 1032;
 
 /// The contents of an `.npz` file.

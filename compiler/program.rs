@@ -21,7 +21,7 @@ pub struct Program {
     pub kernels: Vec<Kernel>,
     /// Read-only data: packed weights, tables, initial contents of variables.
     pub constants: Vec<Blob>,
-    /// Variables that live from call to call, placed in the state behind the runtime's own record.
+    /// Variables that live from call to call, placed in the state after the runtime's own record.
     pub variables: Vec<Variable>,
     /// Bytes of all variables with their padding; offsets are relative to a multiple of [`ALIGNMENT`].
     pub variable_bytes: u64,
@@ -261,7 +261,7 @@ pub struct Slices {
     pub most: u64,
     /// Slices of a block.
     pub block: u64,
-    /// Another call took the slices before, as far as they fill blocks of so many.
+    /// Another call took the slices before, as far as they fill blocks of this many.
     pub behind_blocks_of: Option<u64>,
     /// For each argument the bytes from one slice to the next; 0 where all slices have the same.
     pub strides: Vec<u64>,
@@ -329,7 +329,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// The address so many bytes further on.
+    /// The address this many bytes further on.
     pub fn plus(self, bytes: u64) -> Self {
         match self {
             Self::Scratch(offset) => Self::Scratch(offset + bytes),

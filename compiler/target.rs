@@ -186,7 +186,7 @@ pub fn host() -> Result<&'static Target, Diagnostic> {
     Ok(TARGETS.iter().find(|t| t.isa == isa && t.platform == Platform::Linux).expect("each instruction set has a hosted row"))
 }
 
-/// `aarch64-linux-android24` is `aarch64-linux-android` with the API level behind it, and `arm64-apple-macos13.1` has a version.
+/// `aarch64-linux-android24` is `aarch64-linux-android` with the API level after it, and `arm64-apple-macos13.1` has a version.
 fn without_api_level(spelling: &str) -> String {
     let trimmed = spelling.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let versioned = ["android", "macos", "macosx", "darwin", "ios"].iter().any(|system| trimmed.ends_with(system));

@@ -146,7 +146,7 @@ fn models(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     models
 }
 
-/// Checks models, so many in one program, on all cores. Gives what was refused as unsupported, and why.
+/// Checks models, this many in one program, on all cores. Gives what was refused as unsupported, and why.
 fn check_all(models: &[PathBuf], in_one_program: usize, tools: Tools) -> Vec<String> {
     let (failures, refused) = outcomes(models, in_one_program, tools);
     assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));

@@ -166,7 +166,7 @@ fn what_cannot_be_is_refused_before_anything_is_written() {
     let (three, two) = (inputs("llama_tiny_dyn", 3, 0, &mut random), inputs("llama_tiny_dyn", 2, 0, &mut random));
     refused(&mut instance, &[three[0].clone(), two[1].clone()], "MODELC_E_SHAPE");
     refused(&mut instance, &inputs("llama_tiny_dyn", 128, 0, &mut random), "MODELC_E_SHAPE");
-    // A position behind the cache.
+    // A position after the cache.
     refused(&mut instance, &inputs("llama_tiny_dyn", 2, 127, &mut random), "MODELC_E_INDEX");
 
     let Some((_, module)) = sound("etllama_dyn", &LoadOptions::default()) else { return };

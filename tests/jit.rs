@@ -69,7 +69,7 @@ fn bad_calls_are_errors() {
     assert_eq!(outputs, [[1, 2]]);
 }
 
-/// `count_to` counts in a loop of so many rounds.
+/// `count_to` counts in a loop of this many rounds.
 #[test]
 fn a_loop_beyond_its_limit_is_aborted() {
     let program = modelc::program::Program { max_iterations: Some(4), ..handmade::program() };
@@ -455,7 +455,7 @@ fn computes_what_the_interpreter_does(text: &str, shapes: &[&[&[u64]]]) {
     }
 }
 
-/// A convolution, a pooling, a dense layer and a normalization of so many images as come.
+/// A convolution, a pooling, a dense layer and a normalization of as many images as come.
 const BATCH: &str = include_str!("link/batch.mt");
 
 #[test]
@@ -479,7 +479,7 @@ fn wrong_shapes_are_refused() {
     assert_eq!(found.iter().map(|t| t.shape.clone()).collect::<Vec<_>>(), [[2, 2], [2, 3], [2, 3]]);
 }
 
-/// Attention over a sequence of so many elements as come, in a batch of so many: reshapes, transposes, products of matrices all of whose
+/// Attention over a sequence and a batch of any length: reshapes, transposes, products of matrices all of whose
 /// extents are dynamic, a softmax over a dynamic extent, the last element of each sequence.
 const SEQUENCE: &str = include_str!("link/sequence.mt");
 

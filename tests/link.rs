@@ -527,7 +527,7 @@ fn assert_self_contained(files: &ObjectFiles) {
 /// Where the weights of [`large_model`] begin, and their bytes.
 const LARGE: (u64, u64) = (4096, 9216 * 8192 * 4);
 
-/// A fully connected layer of 300 MB, the weights behind the FlatBuffer, where large models have them.
+/// A fully connected layer of 300 MB, the weights after the FlatBuffer, where large models have them.
 fn large_model(path: &Path) {
     use flatbuffers::FlatBufferBuilder;
     use modelc::schema::tflite::*;

@@ -61,7 +61,7 @@ pub struct Common {
     /// Leave a custom operator to a function of the application, which has its name unless another is given
     #[arg(long = "custom", value_name = "NAME[=SYMBOL]")]
     customs: Vec<String>,
-    /// End a call with MODELC_E_ABORTED after so many rounds of a loop
+    /// End a call with MODELC_E_ABORTED after this many rounds of a loop
     #[arg(long = "max-iterations", value_name = "N")]
     pub max_iterations: Option<u64>,
     /// How messages are printed
@@ -213,7 +213,7 @@ fn parse_value(text: &str) -> Result<(&str, Vec<Number>), Diagnostic> {
     parse().ok_or_else(|| usage(format!("--value {text} is not understood")).expected("in1=2,3", text))
 }
 
-/// A name, and what is behind the last `=`.
+/// A name, and what is after the last `=`.
 fn named(text: &str) -> Option<(&str, &str)> {
     text.rsplit_once('=').filter(|(name, _)| !name.is_empty())
 }

@@ -33,7 +33,7 @@ pub fn plan(plan: &Plan) -> String {
     format!("scratch {} B{}", grouped(whole(plan.arena_bytes)), proof(plan))
 }
 
-/// The part of [`plan`] behind the number.
+/// The part of [`plan`] after the number.
 pub fn proof(plan: &Plan) -> String {
     let bound = grouped(whole(plan.lower_bound));
     if plan.arena_bytes == plan.lower_bound {

@@ -135,7 +135,7 @@ pub fn in_order(values: Values, source: &Module) -> Vec<(String, (Way, Vec<Tenso
 }
 
 /// Names in an archive: the tensor's own; with several calls, the call's number before it; of a tensor computed repeatedly, the
-/// turn's number behind it.
+/// turn's number after it.
 pub fn entry_name(name: &str, call: Option<usize>, turn: Option<usize>) -> String {
     let call = call.map_or(String::new(), |call| format!("call{call}/"));
     let turn = turn.map_or(String::new(), |turn| format!("#{turn}"));

@@ -3,7 +3,7 @@
 /// Machine code of one function.
 #[derive(Clone, Debug)]
 pub struct Code {
-    /// Instructions, and constants behind them.
+    /// Instructions, and constants after them.
     pub bytes: Vec<u8>,
     /// Alignment of the first byte.
     pub alignment: u64,
@@ -38,7 +38,7 @@ pub enum RelocationKind {
     Aarch64Call,
     /// aarch64: the distance in pages of ADRP.
     Aarch64Page,
-    /// aarch64: the low twelve bits of the address, for the ADD behind an ADRP.
+    /// aarch64: the low twelve bits of the address, for the ADD after an ADRP.
     Aarch64PageOffset,
     /// riscv64: the distance of the pair AUIPC, JALR.
     RiscvCall,

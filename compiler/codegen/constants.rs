@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::program::{ALIGNMENT, Program};
 
-/// The constants of a program, one behind the other, each aligned.
+/// The constants of a program, one after the other, each aligned.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ConstantLayout {
     /// Offset of each constant.

@@ -6,7 +6,7 @@ use crate::interface::Interface;
 use crate::program::{Address, Call, External, Level, Program, Step, Visit, walk};
 use sha2::{Digest, Sha256};
 
-/// Bytes of the header; the payload begins behind them, at a multiple of the alignment of all constants.
+/// Bytes of the header; the payload begins after them, at a multiple of the alignment of all constants.
 pub const HEADER_BYTES: u64 = 64;
 /// What a file starts with.
 pub const MAGIC: [u8; 8] = *b"modelcwt";
@@ -25,7 +25,7 @@ pub struct WeightsHeader {
     pub interface: u32,
     /// Hash of all that the code does.
     pub topology: u64,
-    /// Bytes behind the header.
+    /// Bytes after the header.
     pub payload_bytes: u64,
 }
 

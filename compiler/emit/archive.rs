@@ -61,7 +61,7 @@ fn bsd(member: &str, object: &Image, symbols: &[String]) -> Image {
     archive
 }
 
-/// A name with zeros behind it, so long that the object behind it is aligned.
+/// A name with zeros after it, so long that the object after it is aligned.
 fn bsd_name(name: &str) -> Vec<u8> {
     let mut bytes = name.as_bytes().to_vec();
     bytes.resize(bytes.len().next_multiple_of(8), 0);

@@ -154,7 +154,7 @@ fn prepare(output: &Output) -> std::io::Result<Option<(NamedTempFile, PathBuf)>>
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Diagnostic {
-    // The temporary file's name, which is another each time and which tempfile puts behind the cause, is left out.
+    // The temporary file's name, which is another each time and which tempfile puts after the cause, is left out.
     let text = error.to_string();
     let cause = text.split(" at path ").next().unwrap_or(&text);
     Diagnostic::new(710, Kind::Io, format!("cannot write {}: {cause}", path.display()))

@@ -7,7 +7,7 @@
 //! 56  u32 ABI hash, u32 zero
 //! 64  u64 state, scratch, stack, weights: bytes
 //! 96  modelc's version, target, CPU levels with commas, the model's name, bytes of code that each level has for itself, with
-//!     commas, bytes of all code: strings with a zero behind each
+//!     commas, bytes of all code: strings with a zero after each
 //! ```
 
 use crate::interface::{ABI, Footprint};

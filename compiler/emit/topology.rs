@@ -1,6 +1,6 @@
 //! What an object without weights remembers of the model it was made of, so that other weights can be made for it later.
 //!
-//! The record is JSON behind a magic, in a section that is not loaded. It holds the settings of the compilation, the kernel calls
+//! The record is JSON after a magic, in a section that is not loaded. It holds the settings of the compilation, the kernel calls
 //! with a hash of what each does, and the scales of inputs and outputs, which the header of the object tells.
 
 use super::image::Image;

@@ -56,7 +56,7 @@ impl Member {
         }
     }
 
-    /// Where it lies behind what ends at `end`.
+    /// Where it lies after what ends at `end`.
     fn place(self, end: u64, layout: Layout) -> u64 {
         end.next_multiple_of(self.bytes(layout))
     }

@@ -1,4 +1,4 @@
-//! A model that runs: its memory, its calls, and what they leave behind.
+//! A model that runs: its memory, its calls, and what they leave.
 
 use super::arguments::{Arguments, Side};
 use super::hooks::{self, Hooks};
@@ -225,7 +225,7 @@ fn fits(port: &Port, bytes: &[u8], shape: Option<&[u64]>) -> bool {
 fn config_bytes(layout: Layout, hooks: &mut Hooks, threads: u32) -> Vec<u8> {
     let mut bytes = vec![0; CONFIG.bytes(layout) as usize];
     let mut set = |member: Config, value: u64| bytes[CONFIG.offset(member, layout) as usize..][..8].copy_from_slice(&value.to_le_bytes());
-    // The members behind the two shorter ones are 0.
+    // The members after the two shorter ones are 0.
     set(Config::StructSize, CONFIG.bytes(layout));
     set(Config::Threads, threads.into());
     set(Config::OnKernel, hooks.callback());

@@ -9,7 +9,7 @@ pub enum Placement {
     /// At the start of a page.
     #[default]
     Aligned,
-    /// Ending where an inaccessible page begins: a byte read or written behind the end stops the program.
+    /// Ending where an inaccessible page begins: a byte read or written after the end stops the program.
     AgainstGuard,
     /// At the natural alignment of the elements and no more: one byte past a cache line for bytes.
     Odd,

@@ -126,7 +126,7 @@ fn number_of(kernel: &Kernel, statement: &Statement, machine: &Machine) -> Optio
     }
 }
 
-/// Calls `change` for all statements, those of regions behind the one that holds them.
+/// Calls `change` for all statements, those of regions after the one that holds them.
 fn for_each_statement(region: &mut Region, change: &mut impl FnMut(&mut Statement)) {
     for statement in &mut region.statements {
         change(statement);
@@ -196,7 +196,7 @@ impl Slots {
         starts.map(|offset| Address::Constant(constant, offset)).collect()
     }
 
-    /// The numbers of a kernel, buffer behind buffer.
+    /// The numbers of a kernel, buffer after buffer.
     fn contents(&self, numbers: &[Number]) -> Data {
         let mut bytes: Vec<u8> = Vec::new();
         for (lane, list) in &self.places {
@@ -267,7 +267,7 @@ impl<'a, N: Iterator<Item = (&'a Number, &'a Option<usize>)>> Reader<'_, N> {
         region.statements = statements;
     }
 
-    /// The instruction that gives a number in so many lanes, which may be more than a place has.
+    /// The instruction that gives a number in this many lanes, which may be more than a place has.
     fn read(&mut self, statements: &mut Vec<Statement>, lane: Lane, place: usize, lanes: u16) -> Inst {
         let per_place = (self.stored / lane.bytes()) as u16;
         let mut held = lanes.min(per_place);

@@ -10,10 +10,10 @@ use crate::ir::{self, Function, Module, Value};
 use crate::plan::{self, Place, Plan, PlanError, Request};
 use std::collections::{BTreeMap, HashMap};
 
-/// The areas of the file lie one behind the other, each from such a multiple on.
+/// The areas of the file are adjacent, each from such a multiple on.
 const AREA_ALIGNMENT: u64 = 64;
 
-/// Results of an operator of the file that have so many bytes.
+/// Results of an operator of the file that have this many bytes.
 type Key = (u32, u64);
 
 /// Where tensors that groups write lie in the plan of the file, by the tensor that owns the memory.
@@ -44,7 +44,7 @@ pub(super) fn places<'a>(
     places
 }
 
-/// The offsets that the file gives the results of each operator, in order, areas one behind the other.
+/// The offsets that the file gives the results of each operator, in order, areas one after the other.
 fn in_file(module: &Module, method: &ir::Method) -> BTreeMap<Key, Vec<u64>> {
     let mut known: BTreeMap<Key, Vec<u64>> = BTreeMap::new();
     let plans = module.imported_plan.iter().flat_map(|plan| &plan.methods);

@@ -315,7 +315,7 @@ fn choose_places(work: &[Work<'_>], needs: &Needs, outside: &Outside<'_>, parts:
                 let apart = |read: Value| !inputs.iter().any(|&v| root(v) != root(read) && base(v) == base(read));
                 let pairs = needs.iter().flat_map(|needs| &needs.may_share).filter(|(read, _)| apart(*read));
                 point.may_share = pairs.map(|&(read, written)| (root(read), root(written))).collect();
-                // A part lies behind the start of what it is a part of, so what may start below it may take the whole's place.
+                // A part lies after the start of what it is a part of, so what may start below it may take the whole's place.
                 let slides = needs.iter().flat_map(|needs| &needs.may_slide);
                 let alone = |whole: &Value| point.reads.iter().filter(|&read| read == whole).count() == 1;
                 let slides = slides.map(|&(read, written)| (base(read), root(written))).filter(|(whole, _)| alone(whole));
@@ -327,7 +327,7 @@ fn choose_places(work: &[Work<'_>], needs: &Needs, outside: &Outside<'_>, parts:
                 point.writes = point.moves.iter().map(|m| m.to).collect();
             }
             Work::Test(condition) | Work::Check(condition) => point.reads = vec![base(*condition)],
-            // What a branch or a round has handed on is needed behind what follows here.
+            // What a branch or a round has handed on is needed after what follows here.
             Work::Else(moves) | Work::Repeat(moves) => point.reads = moves.iter().map(|m| m.to).collect(),
             Work::Leave => point.reads = ends.read().map(root).chain(states.iter().map(StatePlace::last)).collect(),
             Work::End | Work::Loop => {}
@@ -390,7 +390,7 @@ fn steps_of(work: &[Work<'_>], needs: &Needs, tensors: &mut Tensors<'_>, states:
     for (item, needs) in work.iter().zip(needs) {
         let step = match item {
             Work::Group(group) => tensors.group_step(group, &needs.clone().unwrap_or_default()),
-            // Its function may have effects: what comes before and behind it stays there.
+            // Its function may have effects: what comes before and after it stays there.
             Work::External(group) => plan::Step { barrier: true, ..tensors.group_step(group, &Requirements::default()) },
             Work::Enter => {
                 let entered = states.iter().map(|s| s.flow.entry).chain(ends.entered.iter().copied());

@@ -1,5 +1,5 @@
 //! Tensors that are parts of others: slices that are runs of their operand's bytes, and what is joined into a tensor that is its
-//! operands' bytes one behind the other. Neither costs a kernel: a slice is read where it lies, and an operand of a concatenation is
+//! operands' bytes one after the other. Neither costs a kernel: a slice is read where it lies, and an operand of a concatenation is
 //! written where it is to be.
 
 use super::tensors::{duplicate, root_of};

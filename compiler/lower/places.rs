@@ -1,5 +1,5 @@
 //! Values that share one place in memory, so that moving the one to the other costs nothing: what goes round in a loop and
-//! what comes round, what leaves a branch and what stands for it behind, what a state holds at the end and the state itself.
+//! what comes round, what leaves a branch and what stands for it afterwards, what a state holds at the end and the state itself.
 //!
 //! Two values can have one place if never both are needed. When a value is needed is told by times: position *p* of the list reads at
 //! time 2p and writes at time 2p + 1. A value is alive from each write of it to the last read before the next one; in a loop that it
@@ -29,9 +29,9 @@ pub(super) struct Point {
 /// What a value's place may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Holder {
-    /// Anywhere; so many bytes.
+    /// Anywhere; this many bytes.
     Anywhere(u64),
-    /// In a state or a caller's buffer for a result; so many bytes.
+    /// In a state or a caller's buffer for a result; this many bytes.
     Pinned(u64),
     /// Memory that nobody writes.
     ReadOnly,

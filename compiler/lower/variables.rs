@@ -1,4 +1,4 @@
-//! Where states are: one behind the other in the instance's own memory, alike for all methods.
+//! Where states are: one after the other in the instance's own memory, alike for all methods.
 
 use super::pool::Pool;
 use crate::diagnostic::{Diagnostic, Kind};

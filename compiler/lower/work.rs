@@ -1,4 +1,4 @@
-//! A method's nodes as one list: what the planner sees as steps, one behind the other.
+//! A method's nodes as one list: what the planner sees as steps, one after the other.
 
 use crate::fuse::{Group, Move, Node};
 use crate::ir::{Function, Op, Value};

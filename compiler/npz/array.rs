@@ -1,4 +1,4 @@
-//! NumPy's `.npy` files: one array each, its bytes behind a header.
+//! NumPy's `.npy` files: one array each, its bytes after a header.
 
 use super::header::{self, Header, Type};
 use super::{OTHER_TYPE, invalid};
@@ -90,7 +90,7 @@ fn unpacked(tensor: &Tensor) -> Tensor {
     Tensor { element: ElementType::I8, shape: tensor.shape.clone(), bytes }
 }
 
-/// All that is behind a header: `count` bytes, as its type and shape say, where the file has `left`.
+/// All that is after a header: `count` bytes, as its type and shape say, where the file has `left`.
 fn contents(reader: &mut dyn Read, count: u64, left: u64) -> Result<Vec<u8>, Diagnostic> {
     let differs = |found: u64| {
         let message = if found < count { "the array is shorter than its header says" } else { "the array is longer than its header says" };

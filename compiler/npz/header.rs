@@ -22,7 +22,7 @@ pub(super) enum Type {
     Other(String),
 }
 
-/// Strings of so many characters, those behind the end being zeros.
+/// Strings of this many characters, those after the end being zeros.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Text {
     characters: u64,
@@ -37,7 +37,7 @@ impl Text {
         self.characters.saturating_mul(self.width as u64)
     }
 
-    /// The string of so many bytes.
+    /// The string of this many bytes.
     pub fn decode(self, bytes: &[u8]) -> String {
         let code = |character: &[u8]| {
             let digit = |code: u32, &byte: &u8| code << 8 | u32::from(byte);
@@ -161,7 +161,7 @@ impl Header {
     }
 }
 
-/// The first item of a Python literal, up to the `:` or `,` behind it, and what follows. Brackets and quoted texts stay whole.
+/// The first item of a Python literal, up to the `:` or `,` after it, and what follows. Brackets and quoted texts stay whole.
 fn item(text: &str) -> Option<(&str, &str)> {
     let (mut depth, mut quote) = (0usize, None);
     for (at, character) in text.char_indices() {
@@ -190,7 +190,7 @@ fn truth(item: &str) -> Option<bool> {
     }
 }
 
-/// A tuple of extents; Python 2 wrote some with an `L` behind them.
+/// A tuple of extents; Python 2 wrote some with an `L` after them.
 fn extents(item: &str) -> Option<Vec<u64>> {
     let list = item.strip_prefix('(')?.strip_suffix(')')?.trim();
     let list = list.strip_suffix(',').unwrap_or(list);

@@ -61,7 +61,7 @@ fn damaged_files_are_errors() {
 #[test]
 fn another_checksum_is_an_error() {
     let mut bytes = of_one("in0", tensor(ElementType::U8, &[64], (0..64).collect())).to_bytes().unwrap();
-    // The central directory has the checksum 16 bytes behind its signature.
+    // The central directory has the checksum 16 bytes after its signature.
     let at = bytes.windows(4).position(|window| window == b"PK\x01\x02").unwrap() + 16;
     bytes[at] ^= 1;
     let error = Archive::parse(&bytes).unwrap_err();

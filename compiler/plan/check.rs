@@ -2,7 +2,7 @@
 //!
 //! Two memories are kept side by side. In the *ideal* memory every storage (the tensor at the root of a chain of views, and each one that
 //! takes a place over) has bytes of its own. In the *arena* a tensor is where the plan puts it; variables and the caller's buffers for
-//! results lie behind it. Both hold, instead of values, who wrote a byte: every write of a tensor by a
+//! results lie after it. Both hold, instead of values, who wrote a byte: every write of a tensor by a
 //! step is a new *mark*, and the byte `i` it writes is `(mark, i)`. A plan is right if every read sees in the arena what it would see in
 //! the ideal memory, and
 //!
@@ -378,7 +378,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Places for storages that are written but not in the arena: behind it, one after another.
+/// Places for storages that are written but not in the arena: after it, one after another.
 fn lay_out_outside(request: &Request, arena_bytes: u64) -> Result<Vec<Option<u64>>, CheckError> {
     let mut end = arena_bytes;
     let mut outside = Vec::with_capacity(request.tensors.len());

@@ -105,7 +105,7 @@ impl Lifetimes {
         self.pieces[root.index()].iter().map(|piece| piece.bytes.end - piece.bytes.start)
     }
 
-    /// Which of the pieces of its storage a tensor of so many bytes lies on.
+    /// Which of the pieces of its storage a tensor of this many bytes lies on.
     pub(super) fn pieces_under(&self, tensor: TensorId, bytes: u64) -> Range<usize> {
         let home = self.home(tensor);
         let pieces = &self.pieces[home.root.index()];

@@ -9,7 +9,7 @@ use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{ElementType, Extent, Inst, Reduction as Kind, Search, Value as Tensor, operators};
 use crate::kernel::{Buffer, BufferKind, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 
-/// The numbers of a kernel: the dimensions before, at and behind the axis, and the elements of the last two.
+/// The numbers of a kernel: the dimensions before, at and after the axis, and the elements of the last two.
 #[derive(Clone, Copy)]
 struct Counts {
     outer: Number,
@@ -18,7 +18,7 @@ struct Counts {
     line: Number,
 }
 
-/// A search along rows of the input by so many lanes, whose numbers are 0, 1, …
+/// A search along rows of the input by this many lanes, whose numbers are 0, 1, …
 struct Line {
     input: Buffer,
     lanes: u16,
@@ -30,7 +30,7 @@ struct Line {
 pub struct ArgReduceSchedule<'a> {
     cx: Context<'a>,
     operand: Tensor,
-    /// Products of the dimensions before, at and behind the axis.
+    /// Products of the dimensions before, at and after the axis.
     shape: [Quantity; 3],
     /// Truth values are compared as bytes.
     element: ElementType,

@@ -476,7 +476,7 @@ fn product(numbers: &[u64]) -> u64 {
     numbers.iter().fold(1, |product, &n| product.saturating_mul(n))
 }
 
-/// How much padding windows need behind so many elements.
+/// How much padding windows need after this many elements.
 fn needed_behind(elements: u64, windows: u64, stride: u64, (taps, dilation): (u64, u64)) -> u64 {
     let reach = windows.saturating_sub(1).saturating_mul(stride).saturating_add((taps - 1) * dilation + 1);
     reach.saturating_sub(elements)

@@ -29,7 +29,7 @@ pub struct Tile {
 /// Windows of more rows, planes counted, are no real model's.
 const MAX_WINDOW_ROWS: u64 = 4096;
 
-/// Up to so many segments are unrolled; more are a loop over a table of where they start.
+/// At most this many segments are unrolled; more are a loop over a table of where they start.
 const UNROLLED_SEGMENTS: u64 = 32;
 
 /// See the module.
@@ -49,9 +49,9 @@ pub struct DirectSchedule<'a> {
 /// What kernels for threads are cut by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ranges {
-    /// Rows of windows, so many.
+    /// A number of rows of windows.
     Rows(u64),
-    /// Panels, so many.
+    /// A number of panels.
     Panels(u64),
 }
 
@@ -186,7 +186,7 @@ impl<'a> DirectSchedule<'a> {
         self.cuts().widths()
     }
 
-    /// The vectors of a panel of so many lanes: their number, and the lanes of each.
+    /// The vectors of a panel of this many lanes: their number, and the lanes of each.
     pub(super) fn vectors_of(&self, lanes: u64) -> (u64, u64) {
         let vector = self.lanes.min(lanes);
         (lanes / vector, vector)

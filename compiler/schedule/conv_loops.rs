@@ -17,7 +17,7 @@ use std::cell::RefCell;
 /// The kernel under construction.
 pub(super) struct Lowering<'a> {
     pub schedule: &'a DirectSchedule<'a>,
-    /// What is cut, the first of it and the first behind the last, where they are parameters.
+    /// What is cut, the first of it and the first after the last, where they are parameters.
     range: Option<(Ranges, Value, Value)>,
     numbers: Numbers,
     arguments: Vec<Argument>,
@@ -187,7 +187,7 @@ impl<'a> Lowering<'a> {
         Image { work: &self.schedule.work, numbers: &self.numbers }
     }
 
-    /// What is loaded before the loops for panels of so many lanes.
+    /// What is loaded before the loops for panels of this many lanes.
     pub fn hoisted(&self, lanes: u64) -> &[Option<Hoisted>] {
         self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[], |(_, hoisted)| hoisted)
     }
@@ -250,7 +250,7 @@ impl<'a> Lowering<'a> {
         whole.map_or(0, |_| work.phases[1].reach())
     }
 
-    /// Every row of windows, with what it reads staged, of which so many rows are there already.
+    /// Every row of windows, with what it reads staged, of which this many rows are there already.
     fn rows(&self, b: &mut KernelBuilder, bases: Bases, staged: u64, mut body: impl FnMut(&mut KernelBuilder, &WindowRow)) {
         let (work, numbers) = (&self.schedule.work, &self.numbers);
         let image_elements = numbers.plane_elements.times(b, work.planes.input);

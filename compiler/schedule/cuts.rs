@@ -8,10 +8,10 @@ use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cuts {
     outputs: u64,
-    /// The panels of full width that lie in strips of full width: their lanes, and behind which channel they end.
+    /// The panels of full width that lie in strips of full width: their lanes, and after which channel they end.
     whole: Width,
     end: u64,
-    /// Those behind them.
+    /// Those after them.
     rest: Vec<Width>,
 }
 
@@ -95,7 +95,7 @@ impl Cuts {
         }
     }
 
-    /// Every panel: those of full width in a loop, the others behind it.
+    /// Every panel: those of full width in a loop, the others after it.
     pub fn for_each(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, Cut)) {
         let width = self.whole;
         b.for_range(0, self.end as i64, width.lanes as i64, |b, first| body(b, Cut { first, width, active: width.lanes }));
@@ -108,7 +108,7 @@ impl Cuts {
     }
 }
 
-/// The panels of a strip, of so many lanes at most. Each has a channel, for a strip is less than half empty.
+/// The panels of a strip, of this many lanes at most. Each has a channel, for a strip is less than half empty.
 fn parts(strip: u64, lanes: u64) -> impl Iterator<Item = Width> {
     let lanes = lanes.min(strip);
     (0..strip / lanes).map(move |_| Width { lanes, strip })

@@ -18,10 +18,10 @@ use crate::ir::{ElementType, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value, orders};
 use std::cell::RefCell;
 
-/// Windows with more taps are not unrolled here. Sums of so many products of 16 and 8 bits fit 32 bits.
+/// Windows with more taps are not unrolled here. Sums of this many products of 16 and 8 bits fit 32 bits.
 pub const MAX_TAPS: u64 = 64;
 
-/// Pixels that are computed together: of two vectors each, so many fused sums hide their own latency; integers have other work beside them.
+/// Pixels that are computed together: of two vectors each, this many fused sums hide their own latency; integers have other work beside them.
 const FLOAT_PIXELS: u64 = 4;
 const INTEGER_PIXELS: u64 = 2;
 
@@ -147,7 +147,7 @@ struct Lowering<'a> {
     element_wise: ElementWise<'a>,
     /// What is loaded before the loops, for each number of lanes that blocks have.
     hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
-    /// The first output row and the first behind the last, where they are parameters.
+    /// The first output row and the first after the last, where they are parameters.
     range: Option<(Value, Value)>,
     failure: RefCell<Option<Unsupported>>,
 }

@@ -154,7 +154,7 @@ impl Panels {
         }
     }
 
-    /// Elements of a tensor as the panel holds them; behind the first `count` are zeros.
+    /// Elements of a tensor as the panel holds them; after the first `count` are zeros.
     fn converted(&self, b: &mut KernelBuilder, raw: Value, count: u16) -> Value {
         let Storage::Computed { element, zero_point } = self.storage else { return raw };
         match element {

@@ -159,7 +159,7 @@ impl Writer<'_> {
         });
     }
 
-    /// a + b and (a − b) × factor of the numbers at `index` and half the length behind.
+    /// a + b and (a − b) × factor of the numbers at `index` and half the length further on.
     fn butterfly(&self, b: &mut KernelBuilder, pass: u32, row: Value, index: Value, factor: Option<Complex>) -> (Complex, Complex) {
         let half = (self.schedule.length / 2) as i64;
         let (first, second) = if pass == 0 {

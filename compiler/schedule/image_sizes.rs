@@ -48,7 +48,7 @@ impl Sizes {
     pub fn of(cx: &Context<'_>, data: &InstData, geometry: &WindowGeometry) -> Result<Option<Self>, Unsupported> {
         let (input, output) = (cx.quantities(data.operands[0]), cx.quantities(data.results[0]));
         let mut shift: Vec<Quantity> = geometry.shift.iter().map(|&extent| Quantity::of(cx.function.resolved(extent))).collect();
-        // Where windows are counted, nothing says how much padding is behind.
+        // Where windows are counted, nothing says how much padding comes last.
         let counted = !geometry.positions.is_empty();
         if !counted && shift.iter().all(|n| n.is(0)) && input.iter().chain(&output).all(|n| n.as_known().is_some()) {
             return Ok(None);
@@ -74,7 +74,7 @@ impl Sizes {
         Self { batch: known(batch), input: input.map(known), output: output.map(known), shift: [0, 0].map(known) }
     }
 
-    /// The sizes in a kernel, for images of so many channels. To stand before all loops.
+    /// The sizes in a kernel, for images of this many channels. To stand before all loops.
     pub fn load(&self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>, channels: u64) -> Numbers {
         let mut cells = Cells::default();
         let all = [&self.batch].into_iter().chain(&self.input).chain(&self.output).chain(&self.shift);

@@ -10,7 +10,7 @@ use crate::kernel::{Buffer, BufferKind, ConvertOp, KernelBuilder, Lane, Value};
 /// See the module.
 pub struct IotaSchedule<'a> {
     cx: Context<'a>,
-    /// Products of the dimensions before, at and behind the axis.
+    /// Products of the dimensions before, at and after the axis.
     shape: [Quantity; 3],
     lane: Lane,
 }

@@ -123,7 +123,7 @@ impl<'a> MirrorPadSchedule<'a> {
     }
 }
 
-/// The last dimension: its elements, and before and behind them some backwards.
+/// The last dimension: its elements, and before and after them some backwards.
 fn row(b: &mut KernelBuilder, dimension: &Counted, skip: i64, buffers: (Buffer, Buffer), from: Value, to: Value) {
     let Counted { extent, low, high, lanes, .. } = *dimension;
     let reversed = |b: &mut KernelBuilder, count: i64, (from, source): (Value, i64), (to, target): (Value, i64)| {

@@ -76,7 +76,7 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// Lanes of the strips in which the packed weights of a kernel lie whose panels have so many.
+    /// Lanes of the strips in which the packed weights of a kernel lie whose panels have this many.
     pub fn strip(&self, panel: u64, weights: &Weights) -> u64 {
         let is_alone = self.levels.len() == 1 || matches!(weights, Weights::Computed { .. });
         if is_alone { panel } else { strips::COMMON }
@@ -137,7 +137,7 @@ impl<'a> Context<'a> {
         self.function.stored_type(value).element
     }
 
-    /// The constant behind a value, seen through reshapes.
+    /// The constant that a value is, seen through reshapes.
     pub fn constant(&self, mut value: Value) -> Option<Constant> {
         loop {
             let data = &self.function.insts[self.function.defining_inst(value)?];
@@ -149,7 +149,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The bytes of the constant behind a value.
+    /// The bytes of the constant that a value is.
     pub fn constant_data(&self, value: Value) -> Option<&'a Data> {
         self.constant(value).map(|c| &self.module.constants[c].data)
     }
@@ -161,7 +161,7 @@ pub struct Requirements {
     /// Bytes of each scratch buffer, aligned to a cache line.
     pub scratch: Vec<u64>,
     /// A tensor read and a tensor written that may start at the same address if the one read dies here: the schedule reads
-    /// every byte before it, or anything behind it, is written.
+    /// every byte before it, or anything after it, is written.
     pub may_share: Vec<(Value, Value)>,
     /// A tensor read and a tensor written that may start at the same address, or at a lower one, if the one read dies here: byte *i* of it
     /// is read before byte *i* is written.
@@ -216,7 +216,7 @@ pub trait Schedule {
     fn lower(&self, shared: &[(Value, Value)]) -> Result<Lowered, Unsupported>;
 
     /// The extent of what may be cut to ranges, for each of which the kernel runs by itself: it then has two integers, the first of a range and
-    /// the first behind it. None where the work is too little, or a part would read what another writes.
+    /// the first after it. None where the work is too little, or a part would read what another writes.
     fn extent(&self, _shared: &[(Value, Value)]) -> Option<u64> {
         None
     }

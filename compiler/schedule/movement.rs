@@ -181,7 +181,7 @@ fn starts(cx: &Context<'_>, data: &InstData, slice: &operators::Slice, parts: i6
     for (d, extent) in slice.start.iter().enumerate() {
         let Extent::Value(index) = *extent else { continue };
         let inside = |(size, extent): (i64, i64)| {
-            // The last element is that far behind the first, or before it.
+            // The last element is that far after the first, or before it.
             let reach = (size - 1).saturating_mul(slice.stride[d]);
             Interval { low: reach.saturating_neg().max(0), high: (extent - 1).saturating_sub(reach.max(0)) }
         };
@@ -455,7 +455,7 @@ struct Mover {
     input: Buffer,
     output: Buffer,
     lane: Lane,
-    /// Elements that are copied at a time where they lie one behind the other on both sides.
+    /// Elements that are copied at a time where they are adjacent on both sides.
     lanes: u16,
 }
 

@@ -39,7 +39,7 @@ pub struct Picked {
 /// Where the slices of a dimension begin, in what is around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Starts {
-    /// One behind the other.
+    /// One after the other.
     Each(i64),
     /// Slices that are picked.
     At(Vec<i64>),

@@ -1,5 +1,5 @@
 //! Outermost extents that are known only when the program runs: the kernel is that of a block of slices of static shape, and the
-//! driver calls it as often as there are blocks; slices behind the last whole block take a kernel of one slice.
+//! driver calls it as often as there are blocks; slices after the last whole block take a kernel of one slice.
 //!
 //! This holds for every schedule whose operator does not mix slices. `Context::shape` gives the shapes of a block to the schedule,
 //! which therefore knows nothing of all this.
@@ -37,7 +37,7 @@ pub struct PieceSlices {
     pub most: u64,
     /// Slices of a block.
     pub block: u64,
-    /// Another piece takes the slices before, as far as they fill blocks of so many.
+    /// Another piece takes the slices before, as far as they fill blocks of this many.
     pub behind_blocks_of: Option<u64>,
     /// Bytes from one slice to the next, an argument each.
     pub strides: Vec<u64>,
@@ -250,7 +250,7 @@ impl Shapes<'_, '_> {
         operand.iter().zip(&output[offset..]).all(|(have, want)| *have == Extent::Static(1) || have == want)
     }
 
-    /// What is done element by element before and behind the root.
+    /// What is done element by element before and after the root.
     fn check_expressions(&self) -> Result<(), Unsupported> {
         let group = self.cx.group;
         let output = self.shape(group.outputs[0]);

@@ -27,7 +27,7 @@ struct Packing {
     panels: Vec<(Extents, Storage, bool)>,
 }
 
-/// The panels of all parts, one behind the other.
+/// The panels of all parts, one after the other.
 #[derive(Clone)]
 enum Packed {
     All(Data),
@@ -94,7 +94,7 @@ impl Panels {
             return None;
         }
         let mut bytes = Vec::with_capacity(self.packed_bytes());
-        // An element of so many bytes as it is in the file.
+        // An element of this many bytes as it is in the file.
         let mut copied = |data: &Data, size: usize| {
             let file = data.bytes();
             self.visit(|i| match i {

@@ -68,7 +68,7 @@ impl Extents {
         self.segment_taps * self.per_tap
     }
 
-    /// Where a segment begins in the k of an output of the right operand, if its taps lie there one behind the other.
+    /// Where a segment begins in the k of an output of the right operand, if its taps lie there one after the other.
     pub fn start(&self, segment: u64) -> u64 {
         self.taps[(segment * self.segment_taps) as usize] * self.per_tap
     }
@@ -160,7 +160,7 @@ impl Panels {
         self.extents.segments() * self.padded()
     }
 
-    /// Elements of a panel of so many lanes.
+    /// Elements of a panel of this many lanes.
     pub fn elements_of(&self, lanes: u64) -> u64 {
         self.lane_elements() * lanes
     }
@@ -175,7 +175,7 @@ impl Panels {
         self.elements_of(self.extents.strips.total())
     }
 
-    /// Elements of the buffer that so many elements are.
+    /// Elements of the buffer that this many elements are.
     pub fn in_buffer(&self, elements: u64) -> i64 {
         (elements / self.joined) as i64
     }
@@ -266,7 +266,7 @@ impl Panels {
         b.sub(wide, zero_point)
     }
 
-    /// How far the panels of another part of the same weights are behind these: elements as the model holds them; lanes, if it leaves out
+    /// How far the panels of another part of the same weights are after these: elements as the model holds them; lanes, if it leaves out
     /// zeros.
     pub fn stored_extent(&self) -> u64 {
         if self.sparse {

@@ -17,7 +17,7 @@ pub struct Axis {
     pub input_dilation: u64,
     /// Padding before the dilated input.
     pub padding_low: u64,
-    /// Padding behind the dilated input.
+    /// Padding after the dilated input.
     pub padding_high: u64,
 }
 
@@ -45,7 +45,7 @@ pub struct Phases {
     pub dilation: u64,
     /// Padding before the input.
     pub padding_low: u64,
-    /// Padding behind the input.
+    /// Padding after the input.
     pub padding_high: u64,
 }
 

@@ -227,7 +227,7 @@ impl Number {
         }
     }
 
-    /// A loop over so many elements by `step`, then the rest one by one, or all at once where their number is known.
+    /// A loop over this many elements by `step`, then the rest one by one, or all at once where their number is known.
     pub fn tiles(self, b: &mut KernelBuilder, step: u64, mut body: impl FnMut(&mut KernelBuilder, Value, u64)) {
         let by = i64::try_from(step).unwrap_or(i64::MAX);
         match self {
@@ -260,7 +260,7 @@ impl Number {
         b.for_values(start, end, step, body);
     }
 
-    /// A loop over so many rounds.
+    /// A loop over this many rounds.
     pub fn repeat(self, b: &mut KernelBuilder, body: impl FnOnce(&mut KernelBuilder, Value)) {
         match self {
             Self::Known(n) => b.for_range(0, n, 1, body),
@@ -271,13 +271,13 @@ impl Number {
         }
     }
 
-    /// A loop over so many elements by `lanes`, then the rest with fewer active lanes: all at once where their number is known, else one
+    /// A loop over this many elements by `lanes`, then the rest with fewer active lanes: all at once where their number is known, else one
     /// at a time.
     pub fn row(self, b: &mut KernelBuilder, lanes: u16, body: impl FnMut(&mut KernelBuilder, Value, u16)) {
         self.row_of(b, lanes, 1, body);
     }
 
-    /// The same for elements that come in units of so many.
+    /// The same for elements that come in units of this many.
     pub fn row_of(self, b: &mut KernelBuilder, lanes: u16, unit: u16, mut body: impl FnMut(&mut KernelBuilder, Value, u16)) {
         match self {
             Self::Known(n) => row(b, u64::try_from(n).unwrap_or(0), lanes, body),

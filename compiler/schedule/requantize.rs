@@ -2,7 +2,7 @@
 //!
 //! Behind a requantization stands a clamp to a few hundred integers, from `low` to `high`. The rule's result never falls as the sum grows, so for
 //! each of these integers there is one sum from which on it is reached: a **threshold**. Any other function that never falls and has the same
-//! thresholds gives the same integers behind the clamp, whatever it rounds inside. So parameters are searched for which a cheap sequence has
+//! thresholds gives the same integers after the clamp, whatever it rounds inside. So parameters are searched for which a cheap sequence has
 //! the thresholds of the rule: by bounds that are exact where one product and one sum are rounded, by computing both sides of every threshold
 //! elsewhere. Only thresholds that sums reach count: the many dead channels of trained models, whose scales are tiny and whose biases are huge, have
 //! none, and their result is a constant. These are tried:
@@ -59,7 +59,7 @@ pub struct Problem {
     pub toward_zero: bool,
 }
 
-/// A sequence of instructions. The operands of each behind the sum are tables with a number a channel.
+/// A sequence of instructions. The operands of each after the sum are tables with a number a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Requantizer {
     /// `trunc(sum · scale + c)`: scale and c as the bits of binary32. If `signed`, c has the sign of the sum.
@@ -76,7 +76,7 @@ pub enum Requantizer {
     },
 }
 
-/// How a product with a scale and the sum behind it are computed.
+/// How a product with a scale and the sum after it are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Precision {
     /// Rounded to nearest.
@@ -149,7 +149,7 @@ struct Stairs {
     sums: Vec<i64>,
     /// The magnitudes of these sums.
     magnitudes: Vec<f64>,
-    /// The results next to them that are told apart and not reached, as if they were reached right behind the last sum on their side.
+    /// The results next to them that are told apart and not reached, as if they were reached right after the last sum on their side.
     beyond: Vec<Threshold>,
 }
 
@@ -200,7 +200,7 @@ impl Stairs {
         Some(stairs)
     }
 
-    /// The one result, behind the clamp, of a channel that has no other.
+    /// The one result, after the clamp, of a channel that has no other.
     fn constant(&self) -> Option<i64> {
         self.sums.is_empty().then_some(self.first - 1)
     }

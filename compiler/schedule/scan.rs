@@ -13,7 +13,7 @@ use crate::kernel::{BufferKind, KernelBuilder, Lane};
 pub struct ScanSchedule<'a> {
     cx: Context<'a>,
     operand: Tensor,
-    /// Products of the dimensions before, at and behind the axis.
+    /// Products of the dimensions before, at and after the axis.
     shape: [Quantity; 3],
     element: ElementType,
     lane: Lane,

@@ -65,7 +65,7 @@ impl<'a> ScatterSchedule<'a> {
 
 impl Schedule for ScatterSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        // What is read behind the first write must not lie where is written.
+        // What is read after the first write must not lie where is written.
         let storage = |value| viewed(self.cx.function, value);
         let alone = [self.indices, self.updates].iter().all(|&other| storage(other) != storage(self.target));
         let may_share = if alone { vec![(self.target, self.cx.group.outputs[0])] } else { vec![] };

@@ -73,7 +73,7 @@ pub struct Slice {
 }
 
 impl Slices {
-    /// The slices of an instruction's operand 0 that its operand 1 names along an axis behind `batch` common dimensions.
+    /// The slices of an instruction's operand 0 that its operand 1 names along an axis after `batch` common dimensions.
     ///
     /// # Errors
     /// For dynamic shapes.

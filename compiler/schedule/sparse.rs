@@ -14,15 +14,15 @@ const FARTHEST: usize = u8::MAX as usize;
 /// The elements of panels that are not zero.
 #[derive(Default)]
 pub struct Entries {
-    /// The elements, so many bytes each.
+    /// The elements, this many bytes each.
     pub elements: Vec<u8>,
     /// How far each is from the one before it in its strip, or from the strip's start.
     distances: Vec<u8>,
-    /// For each lane of each strip, and behind the last: the entries before the strip that it is in.
+    /// For each lane of each strip, and after the last: the entries before the strip that it is in.
     starts: Vec<u32>,
 }
 
-/// Bytes of so many elements that are not zero, `size` bytes each, in panels of so many lanes, if no distance is too long.
+/// Bytes of this many elements that are not zero, `size` bytes each, in panels of this many lanes, if no distance is too long.
 pub fn bytes(elements: u64, size: u64, lanes: u64) -> u64 {
     elements * (size + 1) + 4 * (lanes + 1)
 }
@@ -44,7 +44,7 @@ pub struct Places {
 }
 
 impl Entries {
-    /// Adds a strip of so many lanes. `elements` has its elements in order, `size` bytes each.
+    /// Adds a strip of this many lanes. `elements` has its elements in order, `size` bytes each.
     pub fn push(&mut self, elements: &[u8], size: usize, lanes: u64) {
         let entries = self.distances.len() as u32;
         self.starts.extend((0..lanes).map(|_| entries));
@@ -84,7 +84,7 @@ impl Packed {
     }
 }
 
-/// Fills a strip from an element of `to` on, of so many lanes and `count` elements. `lane` is the number of its first lane among those of
+/// Fills a strip from an element of `to` on, of this many lanes and `count` elements. `lane` is the number of its first lane among those of
 /// all panels; what is cleared is cleared a `vector` at a time.
 pub fn fill(
     b: &mut KernelBuilder,

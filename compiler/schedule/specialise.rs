@@ -206,7 +206,7 @@ impl<'a> Rewriter<'a> {
         self.old.results.iter().map(|n| moved[n.index()]).collect()
     }
 
-    /// The constants behind a node: one number, or one a channel.
+    /// The constants that a node is: one number, or one a channel.
     fn numbers(&self, node: Node) -> Option<Vec<i64>> {
         match self.old.nodes[node].op {
             ScalarOp::Constant(value) => Some(vec![value.as_i64()]),
@@ -371,7 +371,7 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Rounding division by 2^right, ties away from zero, of values proven small enough. The half that is added before the
-    /// division is the same in every channel behind the multiplication, except where nothing is divided.
+    /// division is the same in every channel after the multiplication, except where nothing is divided.
     fn divide(&mut self, product: Node, right: &[i64], largest: i64) -> Node {
         let thirty_one = self.builder.constant(Scalar::i32(31));
         let mut sign = self.op(ScalarOp::ShiftRight, &[product, thirty_one]);

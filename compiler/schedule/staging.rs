@@ -36,9 +36,9 @@ pub struct Staging {
     pub repeat: u64,
     /// Elements of a row that are staged at a time, if not all.
     pub chunk: Option<u64>,
-    /// Elements of 16 bits that are staged in the order of [`orders::spread`], each so many of a pixel for themselves.
+    /// Elements of 16 bits that are staged in the order of [`orders::spread`], each this many of a pixel for themselves.
     pub spread: Option<u16>,
-    /// Elements behind the last row that reads of whole vectors may touch.
+    /// Elements after the last row that reads of whole vectors may touch.
     pub slack: u64,
     /// Bytes of a vector.
     vector_bytes: u16,
@@ -242,7 +242,7 @@ impl Staging {
         });
     }
 
-    /// Stages so many elements that lie side by side.
+    /// Stages this many elements that lie side by side.
     pub fn copy(
         &self,
         b: &mut KernelBuilder,
@@ -372,7 +372,7 @@ struct Plane {
     inside: Option<Value>,
 }
 
-/// The plane so many behind where the window of an output row is at.
+/// The plane this many after the one that the window of an output row is at.
 fn plane_of(b: &mut KernelBuilder, Image { work, numbers }: Image<'_>, at: &RowPlace, ring: u64, offset: u64) -> Plane {
     let phases = &work.phases[0];
     let plane = b.scale_index(at.plane, work.planes.stride as i64, offset as i64 - phases.padding_low as i64);

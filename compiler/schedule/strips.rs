@@ -7,14 +7,14 @@ pub const NARROWEST: u64 = 2;
 /// Lanes of a strip that all CPU levels of an object read: a vector of 512 bits has as many sums, and shorter vectors fill it.
 pub const COMMON: u64 = 16;
 
-/// The strips of so many output channels.
+/// The strips of this many output channels.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Strips {
     /// Output channels.
     pub outputs: u64,
     /// Lanes of a strip of full width: a power of two.
     pub lanes: u64,
-    /// Lanes of those behind them.
+    /// Lanes of those after them.
     rest: Vec<u64>,
 }
 
@@ -29,7 +29,7 @@ impl Strips {
         self.behind(0)
     }
 
-    /// The lanes of the strips behind so many channels, which are whole strips of full width.
+    /// The lanes of the strips after this many channels, which are whole strips of full width.
     pub fn behind(&self, channels: u64) -> impl Iterator<Item = u64> + '_ {
         (channels / self.lanes..self.outputs / self.lanes).map(|_| self.lanes).chain(self.rest.iter().copied())
     }

@@ -58,7 +58,7 @@ impl<'a> SuppressSchedule<'a> {
         (column * self.padded) as i64
     }
 
-    /// Corners to columns, once for all rows; lanes behind the last box have no area.
+    /// Corners to columns, once for all rows; lanes after the last box have no area.
     fn prepare(&self, b: &mut KernelBuilder, parts: &Parts) {
         b.for_range(0, self.boxes as i64, 1, |b, i| {
             let first = b.scale_index(i, 4, 0);

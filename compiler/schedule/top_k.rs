@@ -58,7 +58,7 @@ impl<'a> TopKSchedule<'a> {
         b.binary(BinaryOp::Or, less, beyond)
     }
 
-    /// Whether x comes behind y; of equal elements the later one does.
+    /// Whether x comes after y; of equal elements the later one does.
     fn worse(&self, b: &mut KernelBuilder, x: Entry, y: Entry) -> Value {
         let by_value = self.better(b, y.value, x.value);
         let better = self.better(b, x.value, y.value);
@@ -138,7 +138,7 @@ struct Counts {
     rows: Number,
     extent: Number,
     count: Number,
-    /// Elements behind the first `count`.
+    /// Elements after the first `count`.
     rest: Number,
 }
 
@@ -174,7 +174,7 @@ impl TopKSchedule<'_> {
         });
     }
 
-    /// Elements behind the first, of which those better than the root take its place.
+    /// Elements after the first, of which those better than the root take its place.
     fn rest(&self, b: &mut KernelBuilder, input: Buffer, base: Value, heap: &Heap, counts: &Counts, lanes: u16) {
         let offer = |b: &mut KernelBuilder, i: Value| {
             let zero = b.index(0);

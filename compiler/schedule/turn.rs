@@ -35,7 +35,7 @@ pub struct Matrix {
     pub stride: Number,
 }
 
-/// Writes a matrix of `rows` × `columns` elements as its transpose. In both, the elements of a row lie one behind the other.
+/// Writes a matrix of `rows` × `columns` elements as its transpose. In both, the elements of a row are adjacent.
 pub fn transpose(b: &mut KernelBuilder, lane: Lane, (rows, columns): (u64, u64), from: Matrix, to: Matrix) {
     // Instructions interleave vectors of 16 bytes.
     let size = (16 / lane.bytes()) as u16;

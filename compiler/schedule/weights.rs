@@ -128,7 +128,7 @@ impl Integers {
         })
     }
 
-    /// The magnitudes of all, so many of which belong to one output.
+    /// The magnitudes of all, of which a number belong to one output.
     fn magnitudes(&self, per_output: usize) -> Arc<Magnitudes> {
         let zero_point = self.zero_point as i16;
         let find = || match self.stored {
@@ -239,7 +239,7 @@ impl Weights {
         }
     }
 
-    /// The magnitudes of integers, so many of which belong to one output; `None` for floats.
+    /// The magnitudes of integers, of which a number belong to one output; `None` for floats.
     pub fn magnitudes(&self, per_output: u64) -> Option<Arc<Magnitudes>> {
         match self {
             Self::Integers(integers) => Some(integers.magnitudes(usize::try_from(per_output.max(1)).ok()?)),
@@ -266,7 +266,7 @@ pub struct Magnitudes {
 }
 
 impl Magnitudes {
-    /// Those of numbers of which so many in a row belong to one output. All weights of a model are read for it, so its loops are ones that become
+    /// Those of numbers of which a number in a row belong to one output. All weights of a model are read for it, so its loops are ones that become
     /// vector code.
     fn of<T>(numbers: &[T], per_output: usize, magnitude: impl Fn(&T) -> u16) -> Self {
         /// So many magnitudes of 16 bits add up within 32.

@@ -123,7 +123,7 @@ fn mentions(tokens: &[TokenTree], name: &str) -> bool {
     })
 }
 
-/// The place behind an item: behind the first `;` or `{ … }`.
+/// The place after an item: after the first `;` or `{ … }`.
 fn behind_item(tokens: &[TokenTree], from: usize) -> usize {
     let ends = |at: &usize| is_punct(tokens.get(*at), ';') || group(tokens.get(*at), Delimiter::Brace).is_some();
     (from..tokens.len()).find(ends).map_or(tokens.len(), |at| at + 1)
@@ -151,7 +151,7 @@ fn read_use(tokens: &[TokenTree], at: usize, scope: &mut Scope) -> usize {
     end
 }
 
-/// A tree of imports behind a prefix: `a::{self, b::c as d, e::*}`.
+/// A tree of imports after a prefix: `a::{self, b::c as d, e::*}`.
 fn read_tree(tokens: &[TokenTree], prefix: &[String], uses: &mut Vec<Use>) {
     let mut path = prefix.to_vec();
     let mut at = 0;

@@ -103,7 +103,7 @@ impl Graph<'_> {
         narrowed(&mut self.builder, &[sums])
     }
 
-    /// The mean of some tensors or, now and then, of floats what it is behind an operation that takes long.
+    /// The mean of some tensors or, now and then, of floats what it is after an operation that takes long.
     fn map(&mut self, operands: &[Value]) -> Value {
         if !self.is_float {
             return narrowed(&mut self.builder, operands);

@@ -12,7 +12,7 @@ use modelc::target::target;
 /// What a loop computes.
 #[derive(Clone, Copy, Debug)]
 enum Work {
-    /// A convolution with a square window, in groups of so many channels.
+    /// A convolution with a square window, in groups of this many channels.
     Conv { window: u64, channels: u64, outputs: u64, groups: u64 },
     /// A product of matrices.
     Matmul { rows: u64, inner: u64, outputs: u64 },
@@ -28,7 +28,7 @@ fn bytes(ty: &TensorType) -> Vec<u8> {
     }
 }
 
-/// A square window of so many taps a side, an odd number, that gives images of the size they have.
+/// A square window of this many taps a side, an odd number, that gives images of the size they have.
 pub fn same_size(window: u64) -> WindowGeometry {
     let padding = vec![window as i64 / 2; 2];
     WindowGeometry {

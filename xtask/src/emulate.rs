@@ -116,7 +116,7 @@ fn settings(cylinders: usize) -> String {
     )
 }
 
-/// Runs the emulated computer to its end and prints what the program prints, which begins behind the debugger's prompt.
+/// Runs the emulated computer to its end and prints what the program prints, which begins after the debugger's prompt.
 fn execute(session: &Path) -> Outcome {
     let mut command = Command::new("bochs-bin");
     command.current_dir(session).args(["-q", "-f", "settings"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());

@@ -46,7 +46,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Numbers of so many bits in every 32-bit lane, as one register of `ty`. Products take the numbers, with their signs in 32 bits,
+    /// Numbers of this many bits in every 32-bit lane, as one register of `ty`. Products take the numbers, with their signs in 32 bits,
     /// themselves.
     pub fn splat_fields(&mut self, ty: ir::Type, bits: u32, signed: Vec<ir::Value>) -> ir::Value {
         let field = (1 << bits) - 1;

@@ -21,7 +21,7 @@ impl Lowering<'_> {
     }
 
     /// A full register. Instructions before AVX want memory operands aligned, which Cranelift forgets in some places (vector
-    /// comparisons): there a load is hidden behind a bitcast, so that it stays an instruction of its own.
+    /// comparisons): there a load is hidden by a bitcast, so that it stays an instruction of its own.
     fn load_register(&mut self, ty: ir::Type, address: Address, further: u32) -> ir::Value {
         if !self.features.x86() || self.features.fma {
             return self.load_at(ty, address, further);
@@ -90,7 +90,7 @@ impl Lowering<'_> {
         Ok(shape.with_lane(integer_lane(2 * shape.lane.bits()), parts))
     }
 
-    /// 1 to 15 bytes in the low end of a register, zeros behind them; nothing beyond them is read.
+    /// 1 to 15 bytes in the low end of a register, zeros after them; nothing beyond them is read.
     fn load_bytes(&mut self, address: Address, at: u32, bytes: u32) -> ir::Value {
         if bytes <= 8 {
             let low = self.load_word(address, at, bytes);

@@ -140,7 +140,7 @@ impl Lowering<'_> {
         let shape = self.shape(ty);
         let per_part = a.part_lanes();
         if !shape.scalar && !a.scalar && first.is_multiple_of(per_part) {
-            // The lanes behind those that count may be anything, so a low part of a register is the register.
+            // The lanes after those that count may be anything, so a low part of a register is the register.
             let from = usize::from(first / per_part);
             let count = super::held::part_count(a.lane, ty.lanes, false);
             return shape.with_lane(a.lane, a.parts[from..from + count].to_vec());

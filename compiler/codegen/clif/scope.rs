@@ -44,7 +44,7 @@ impl Address {
     }
 }
 
-/// Which fields: of a register, so many bits each, with or without a sign.
+/// Which fields: of a register, this many bits each, with or without a sign.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct FieldsOf {
     /// The register.

@@ -84,7 +84,7 @@ fn read_config(e: &mut Builder, config: Value) -> ConfigFields {
     ConfigFields { threads: values[0], cpu_features: values[1], weights_bytes: values[2], pointers }
 }
 
-/// The size is that of ABI 1 or larger with zeros behind, and no flag is set that nobody knows.
+/// The size is that of ABI 1 or larger with zeros after that, and no flag is set that nobody knows.
 fn check_config(e: &mut Builder, config: Value) {
     let bytes = CONFIG.bytes(e.layout);
     let size = e.load(Width::Single, config, CONFIG.offset(Config::StructSize, e.layout));

@@ -67,7 +67,7 @@ pub fn part(context: &Context<'_>, level: usize, call: &Call, parts: &Parts) -> 
     })
 }
 
-/// The first part works where the call would; those behind it one behind the other in another place.
+/// The first part works where the call would, the others side by side in another place.
 fn working_memory(e: &mut Builder, first: Value, second: Value, number: Value, step: u64) -> Value {
     let behind = e.add(number, -1);
     let offset = e.mul(behind, step);

@@ -23,7 +23,7 @@ pub fn buffers(e: &mut Builder, base: Value, ports: &[Port], fields: &[Field]) -
     ports.iter().zip(fields).map(buffer).collect()
 }
 
-/// Returns `MODELC_E_SHAPE` if a buffer of elements of so many bytes has other contents. The code has them as numbers, so that they hold
+/// Returns `MODELC_E_SHAPE` if a buffer of elements of this many bytes has other contents. The code has them as numbers, so that they hold
 /// whatever weights it is given.
 pub fn leave_if_different(e: &mut Builder, buffer: Value, bytes: &[u8], size: u64) {
     let (width, size) = match size.min(e.layout.pointer) {

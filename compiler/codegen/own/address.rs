@@ -11,7 +11,7 @@ pub enum Base {
     Locals,
     /// The caller's arguments on the stack.
     Arguments,
-    /// The constants behind the code.
+    /// The constants after the code.
     Pool,
 }
 
@@ -32,7 +32,7 @@ impl Address {
         Self { base: Base::Register(register), index: None, displacement: 0 }
     }
 
-    /// A constant behind the code.
+    /// A constant after the code.
     pub fn pool(offset: u32) -> Self {
         Self { base: Base::Pool, index: None, displacement: offset as i32 }
     }

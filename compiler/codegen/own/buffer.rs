@@ -1,6 +1,6 @@
 //! Code as it grows.
 
-/// Bytes of code, and the places in them where constants behind the code are named.
+/// Bytes of code, and the places in them where constants after the code are named.
 #[derive(Debug)]
 pub struct Buffer<R> {
     /// The bytes so far.
@@ -15,7 +15,7 @@ pub(super) struct Named<R> {
     pub at: usize,
     /// How the instruction names it.
     pub reference: R,
-    /// The constant's offset behind the code.
+    /// The constant's offset after the code.
     pub offset: u32,
 }
 
@@ -26,7 +26,7 @@ impl<R> Default for Buffer<R> {
 }
 
 impl<R> Buffer<R> {
-    /// Notes that the field at `at` names the constant at an offset behind the code.
+    /// Notes that the field at `at` names the constant at an offset after the code.
     pub fn name_constant(&mut self, at: usize, reference: R, offset: u32) {
         self.references.push(Named { at, reference, offset });
     }

@@ -141,7 +141,7 @@ impl<S: Select> Lowering<'_, S> {
         self.jump(out.0, out.1);
     }
 
-    /// Goes on behind a loop.
+    /// Goes on after a loop.
     fn finish_loop(&mut self, head: Block, exit: Block, inner_loops: usize, results: &[Value]) {
         self.close();
         self.function.at(head).hot = self.inner_loops == 0;

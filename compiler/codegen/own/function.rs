@@ -49,7 +49,7 @@ pub struct Function<I> {
     pub order: Vec<Block>,
     /// Number of virtual registers.
     pub registers: usize,
-    /// Constants behind the code.
+    /// Constants after the code.
     pub pool: Vec<u8>,
     /// Bytes of the kernel's stack arrays.
     pub local_bytes: u32,
@@ -95,7 +95,7 @@ impl<I> Function<I> {
         places
     }
 
-    /// The offset of a constant behind the code, aligned to its size; equal constants are one.
+    /// The offset of a constant after the code, aligned to its size; equal constants are one.
     pub fn constant(&mut self, bytes: &[u8]) -> u32 {
         let alignment = bytes.len().next_power_of_two().min(64);
         let known = (0..self.pool.len()).step_by(alignment).find(|&at| self.pool[at..].starts_with(bytes));

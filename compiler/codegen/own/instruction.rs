@@ -72,10 +72,10 @@ pub trait InstructionSet {
     type Frame;
     /// What a jump depends on: flags, or registers that it compares itself.
     type Condition: Copy;
-    /// How an instruction names a constant behind the code.
+    /// How an instruction names a constant after the code.
     type Reference: Copy;
 
-    /// Alignment of the code and of the constants behind it, a power of two.
+    /// Alignment of the code and of the constants after it, a power of two.
     const ALIGNMENT: usize;
     /// Alignment of the heads of innermost loops, a power of two.
     const LOOP_ALIGNMENT: usize;

@@ -1,5 +1,5 @@
 //! From allocated registers to bytes: instructions and moves in the order of the blocks, jumps in the shortest encoding that reaches,
-//! constants behind the code.
+//! constants after the code.
 
 use super::allocate::Flat;
 use super::buffer::Buffer;
@@ -114,7 +114,7 @@ fn threads<I: Instruction>(flat: &Flat<'_, I>, output: &Output, places: &[usize]
     threads
 }
 
-/// Puts the constants behind the code and fills in the distances to them.
+/// Puts the constants after the code and fills in the distances to them.
 fn finish<S: InstructionSet>(
     set: &S,
     mut code: Buffer<S::Reference>,

@@ -43,7 +43,7 @@ pub trait Select: Sized {
     fn load_address(to: VReg, address: Address) -> Self::Inst;
     /// The shift of an index in an address, where it may be multiplied by the factor.
     fn index_shift(factor: i64) -> Option<u8>;
-    /// The displacement of an address, where there is one of so many bytes; a vector's parts behind the first may be further on.
+    /// The displacement of an address, where there is one of this many bytes; a vector's parts after the first may be further on.
     fn displacement(bytes: i64) -> Option<i32>;
 
     /// To the block of its edge.

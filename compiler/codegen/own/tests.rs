@@ -1,4 +1,4 @@
-//! A small instruction set, made here and executed here: four registers, jumps of two lengths, constants behind the code.
+//! A small instruction set, made here and executed here: four registers, jumps of two lengths, constants after the code.
 
 use super::allocate::Flat;
 use super::check::check;
@@ -231,7 +231,7 @@ fn execute(code: &[u8]) -> i64 {
     }
 }
 
-/// Numbers 1 to `live` are kept over a loop of ten rounds, each of which adds 100,000 and `padding` ones, and added behind it.
+/// Numbers 1 to `live` are kept over a loop of ten rounds, each of which adds 100,000 and `padding` ones, and added after it.
 fn looping(live: i8, padding: usize) -> (Function<Toy>, i64) {
     let mut function = Function::default();
     let [entry, head, latch, exit] = [0; 4].map(|_| function.block());

@@ -17,7 +17,7 @@ pub(super) enum Place {
         /// Bytes.
         displacement: i32,
     },
-    /// An offset in the constants behind the code.
+    /// An offset in the constants after the code.
     Pool(u32),
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Fields {
 /// Code as it grows.
 pub(super) type Assembler = Buffer<Tail>;
 
-/// How an instruction names a constant: by its distance from the instruction's end, which is so many bytes behind the field's first.
+/// How an instruction names a constant: by its distance from the instruction's end, which is this many bytes after the field's first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tail(pub u8);
 
@@ -198,7 +198,7 @@ impl Assembler {
         None
     }
 
-    /// A general-purpose instruction of 64 bits, or of 32 if not `wide`: `opcode` of one to three bytes behind an optional prefix.
+    /// A general-purpose instruction of 64 bits, or of 32 if not `wide`: `opcode` of one to three bytes after an optional prefix.
     pub fn general(&mut self, prefix: Option<u8>, wide: bool, opcode: &[u8], reg: u8, rm: Rm, immediate: &[u8]) {
         self.sized(prefix, wide, false, opcode, reg, rm, immediate);
     }
@@ -249,7 +249,7 @@ impl Assembler {
         }
     }
 
-    /// Instructions of so many bytes that do nothing.
+    /// Instructions of this many bytes that do nothing.
     pub fn pad(&mut self, mut missing: usize) {
         const NOPS: [&[u8]; 9] = [
             &[0x90],

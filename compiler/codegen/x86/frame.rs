@@ -15,7 +15,7 @@ pub(super) struct Frame {
     /// Bytes of spilled registers, above which the stack arrays are.
     pub slot_bytes: u32,
     bytes: u32,
-    /// Where the caller's MXCSR is kept, and behind it ours, if floats are rounded towards zero.
+    /// Where the caller's MXCSR is kept, and after it ours, if floats are rounded towards zero.
     control: Option<i32>,
 }
 

@@ -160,7 +160,7 @@ impl Instruction for Inst {
         let tied = self.args.iter().position(|arg| matches!(arg, Arg::Tied(_)));
         for (i, arg) in self.args.iter().enumerate() {
             match *arg {
-                // The tied operand stands right behind the definition.
+                // The tied operand stands right after the definition.
                 Arg::Def(v) if tied == Some(i + 1) => list.push(Operand::reg_reuse_def(v, list.len() + 1 - start)),
                 Arg::Def(v) => list.push(Operand::reg_def(v)),
                 Arg::Use(v) | Arg::Tied(v) | Arg::Masked(v) => list.push(Operand::reg_use(v)),

@@ -157,14 +157,14 @@ impl Lowering<'_> {
         if mask.bytes > bytes { self.narrow(mask, bytes, true) } else { mask.clone() }
     }
 
-    /// A mask with so many lanes in each register, a power of two up to 64; AVX-512.
+    /// A mask with this many lanes in each register, a power of two up to 64; AVX-512.
     pub fn bits_at(&mut self, bits: &Bits, per: u16) -> Bits {
         let count = bits.lanes.div_ceil(per);
         let parts = (0..count).map(|i| self.bits_from(bits, i * per, per)).collect();
         Bits { lanes: bits.lanes, per, parts }
     }
 
-    /// Lanes from one on; what is behind them in the register may be anything.
+    /// Lanes from one on; what is after them in the register may be anything.
     fn bits_from(&mut self, bits: &Bits, first: u16, count: u16) -> VReg {
         let (mut result, mut done) = (None, 0);
         while done < count && first + done < bits.lanes {

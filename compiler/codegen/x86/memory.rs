@@ -70,7 +70,7 @@ impl Lowering<'_> {
         result
     }
 
-    /// Some bytes in the low end of a register, zeros behind them.
+    /// Some bytes in the low end of a register, zeros after them.
     fn load_partly(&mut self, place: Address, bytes: u32, lane: u32, length: Length) -> VReg {
         if self.set.avx512 {
             let row = masked_rows(lane).0;

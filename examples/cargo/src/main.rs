@@ -30,7 +30,7 @@ unsafe extern "C" {
 #[repr(C, align(64))]
 struct Arena([u8; digits::ARENA_BYTES]);
 
-/// The numbers of a C array: those between the braces behind its name.
+/// The numbers of a C array: those between the braces after its name.
 fn numbers(name: &str) -> Vec<u8> {
     let header = include_str!("../../digits/images.h");
     let start = header.find(&format!(" {name}[")).expect("the images are there");

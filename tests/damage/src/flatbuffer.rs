@@ -91,7 +91,7 @@ fn float(file: &[u8], site: Site, random: &mut dyn FnMut(usize) -> usize) -> u64
     }
 }
 
-/// The distance to what another field of the same kind refers to. Distances are unsigned, so that must lie behind.
+/// The distance to what another field of the same kind refers to. Distances are unsigned, so that must lie further on.
 fn offset(file: &[u8], site: Site, sites: &[Site], random: &mut dyn FnMut(usize) -> usize) -> u64 {
     let target = |other: Site| other.at as u64 + read(file, other);
     let candidates = (0..64).map(|_| sites[random(sites.len())]);

@@ -6,7 +6,7 @@ const LEFT: f64 = 330.0;
 const WIDTH: f64 = 900.0;
 const ROW: f64 = 22.0;
 const TOP: f64 = 64.0;
-/// The scale runs from one part in so many to so many.
+/// The scale runs from one part in this many to this many.
 const LIMIT: f64 = 16.0;
 const COLOURS: [&str; 2] = ["#c06c2b", "#3d6fb0"];
 

@@ -125,7 +125,7 @@ fn bytes_of(memory: &mut [u128]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast::<u8>(), length) }
 }
 
-/// Runs cases in one process of the emulator: `runner.c` gives each buffer its own pages with an inaccessible page right behind
+/// Runs cases in one process of the emulator: `runner.c` gives each buffer its own pages with an inaccessible page right after
 /// its last byte, so that reads beyond the end are caught too.
 fn run_emulated(machine: &Machine, cases: &[&Case], codes: &[Code]) {
     for &processor in processors(machine) {

@@ -286,7 +286,7 @@ fn fused_multiply_add() {
     check(&cases);
 }
 
-/// The mode of the processor is set for it, and is the caller's again behind it.
+/// The mode of the processor is set for it, and is the caller's again after it.
 #[test]
 fn fused_products_towards_zero() {
     let mut random = Random(11);

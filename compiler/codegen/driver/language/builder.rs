@@ -113,7 +113,7 @@ impl Builder {
         self.binary(BinaryOp::Mul, a, b)
     }
 
-    /// An address so many bytes further on.
+    /// An address this many bytes further on.
     pub fn at(&mut self, base: Value, offset: u64) -> Value {
         if offset == 0 { base } else { self.add(base, offset) }
     }

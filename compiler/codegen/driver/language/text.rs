@@ -16,7 +16,7 @@
 //! }
 //! ```
 //!
-//! A loop prints its head before `while`, with what the head yields, and its body behind it. `leave 0` ends the function; `leave %5 if not 0`
+//! A loop prints its head before `while`, with what the head yields, and its body after it. `leave 0` ends the function; `leave %5 if not 0`
 //! ends it where the status is not good.
 
 use super::types::{BinaryOp, Callee, CompareOp, End, Function, Inst, KernelConvention, Operand, Region, Signature, Value, Width};

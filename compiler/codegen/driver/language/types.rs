@@ -105,7 +105,7 @@ impl Signature {
         Self { parameters: parameters.to_vec(), result }
     }
 
-    /// The signature of `int f(…)` with so many pointers.
+    /// The signature of `int f(…)` with this many pointers.
     pub fn status(pointers: usize) -> Self {
         Self { parameters: vec![Width::Word; pointers], result: Some(Width::Single) }
     }
@@ -156,7 +156,7 @@ pub enum Inst {
         width: Width,
         /// An address.
         base: Value,
-        /// Bytes behind it.
+        /// Bytes after it.
         offset: i32,
     },
     /// Writes to memory.
@@ -167,7 +167,7 @@ pub enum Inst {
         value: Operand,
         /// An address.
         base: Value,
-        /// Bytes behind it.
+        /// Bytes after it.
         offset: i32,
     },
     /// Arithmetic.
@@ -208,7 +208,7 @@ pub enum Inst {
     Differs {
         /// An address.
         base: Value,
-        /// Bytes behind it.
+        /// Bytes after it.
         offset: i32,
         /// The bits.
         bits: u64,
@@ -232,7 +232,7 @@ pub enum Inst {
         otherwise: Region,
     },
     /// A loop: the head yields one operand; while that is not 0, the body runs, which yields what the carried values are next, and the
-    /// head again. Carried values can be used behind the loop too.
+    /// head again. Carried values can be used after the loop too.
     Repeat {
         /// What changes from round to round.
         carried: Vec<Value>,
@@ -271,7 +271,7 @@ pub struct Statement {
 pub struct Region {
     /// The statements.
     pub statements: Vec<Statement>,
-    /// What is behind the last.
+    /// What is after the last.
     pub end: End,
 }
 
