@@ -27,11 +27,11 @@ pub struct Output {
 /// A usage diagnostic where a file would be lost: an input, another output, or one that modelc did not make; and where a name
 /// promises something else.
 pub fn check_places(outputs: &[(&Path, OutputKind)], inputs: &[&Path]) -> Result<(), Diagnostic> {
-    let inputs: Vec<(Place, &Path)> = inputs.iter().filter_map(|path| Some((Place::new(path)?, *path))).collect();
-    let mut taken: Vec<(Place, &Path)> = Vec::new();
+    let inputs: Vec<(FileIdentity, &Path)> = inputs.iter().filter_map(|path| Some((FileIdentity::new(path)?, *path))).collect();
+    let mut taken: Vec<(FileIdentity, &Path)> = Vec::new();
     for &(path, kind) in outputs {
         kind.check_suffix(path)?;
-        let Some(place) = Place::new(path) else { continue };
+        let Some(place) = FileIdentity::new(path) else { continue };
         if let Some((_, input)) = inputs.iter().find(|(other, _)| other.is(&place)) {
             return Err(Diagnostic::new(712, Kind::Usage, format!("{} would replace {}, which is read", path.display(), input.display()))
                 .help("choose another name for the output"));
@@ -58,13 +58,13 @@ pub fn check_places(outputs: &[(&Path, OutputKind)], inputs: &[&Path]) -> Result
 }
 
 /// Where a file is, or will be.
-struct Place {
+struct FileIdentity {
     /// Device and number, of a file that exists, where the system has them: links to it have the same.
     file: Option<(u64, u64)>,
     path: PathBuf,
 }
 
-impl Place {
+impl FileIdentity {
     /// The place of a path; nothing for a device or a pipe, which is never replaced.
     fn new(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok();

@@ -7,7 +7,7 @@ use object::write::{MachOBuildVersion, Object};
 use object::{BinaryFormat, RelocationEncoding as Encoding, RelocationFlags as Flags, SectionKind, elf, macho};
 
 /// Where something goes in a file.
-pub struct Place {
+pub struct SectionPlace {
     /// The segment's name, which Mach-O has.
     pub segment: &'static str,
     /// The section's name.
@@ -26,32 +26,32 @@ pub fn binary_format(format: ObjectFormat) -> BinaryFormat {
 }
 
 /// The section of a function. Where names are long, each function has its own; Mach-O counts no more than 255 sections.
-pub fn text(format: ObjectFormat, symbol: &str) -> Place {
+pub fn text(format: ObjectFormat, symbol: &str) -> SectionPlace {
     let (segment, section) = match format {
         ObjectFormat::Elf => ("", format!(".text.{symbol}")),
         ObjectFormat::Coff => ("", format!(".text${symbol}")),
         ObjectFormat::MachO => ("__TEXT", "__text".into()),
     };
-    Place { segment, section, kind: SectionKind::Text }
+    SectionPlace { segment, section, kind: SectionKind::Text }
 }
 
 /// The section of read-only data.
-pub fn data(format: ObjectFormat, symbol: &str) -> Place {
+pub fn data(format: ObjectFormat, symbol: &str) -> SectionPlace {
     let (segment, section) = match format {
         ObjectFormat::Elf => ("", format!(".rodata.{symbol}")),
         ObjectFormat::Coff => ("", format!(".rdata${symbol}")),
         ObjectFormat::MachO => ("__TEXT", "__const".into()),
     };
-    Place { segment, section, kind: SectionKind::ReadOnlyData }
+    SectionPlace { segment, section, kind: SectionKind::ReadOnlyData }
 }
 
 /// The section of the weights; `chosen` is the user's name for it.
 ///
 /// # Errors
 /// A usage diagnostic for a name that the format cannot hold.
-pub fn weights(format: ObjectFormat, symbol: &str, chosen: Option<&str>) -> Result<Place, Diagnostic> {
+pub fn weights(format: ObjectFormat, symbol: &str, chosen: Option<&str>) -> Result<SectionPlace, Diagnostic> {
     let own = match format {
-        ObjectFormat::MachO => Place { section: "__modelc_weights".into(), ..data(format, symbol) },
+        ObjectFormat::MachO => SectionPlace { section: "__modelc_weights".into(), ..data(format, symbol) },
         _ => data(format, symbol),
     };
     let Some(chosen) = chosen else { return Ok(own) };
@@ -60,15 +60,15 @@ pub fn weights(format: ObjectFormat, symbol: &str, chosen: Option<&str>) -> Resu
         return Err(Diagnostic::new(707, Kind::Usage, format!("no section can be called {chosen:?}"))
             .expected(format!("a name of up to {longest} bytes"), format!("{} bytes", chosen.len())));
     }
-    Ok(Place { section: chosen.to_owned(), ..own })
+    Ok(SectionPlace { section: chosen.to_owned(), ..own })
 }
 
 /// The section of what tools read and programs do not: it is not loaded.
-pub fn note(format: ObjectFormat, symbol: &str) -> Place {
+pub fn note(format: ObjectFormat, symbol: &str) -> SectionPlace {
     match format {
-        ObjectFormat::Elf => Place { segment: "", section: format!(".modelc.{symbol}"), kind: SectionKind::Other },
-        ObjectFormat::Coff => Place { segment: "", section: format!(".modelc${symbol}"), kind: SectionKind::Linker },
-        ObjectFormat::MachO => Place { segment: "__DWARF", section: "__modelc".into(), kind: SectionKind::Debug },
+        ObjectFormat::Elf => SectionPlace { segment: "", section: format!(".modelc.{symbol}"), kind: SectionKind::Other },
+        ObjectFormat::Coff => SectionPlace { segment: "", section: format!(".modelc${symbol}"), kind: SectionKind::Linker },
+        ObjectFormat::MachO => SectionPlace { segment: "__DWARF", section: "__modelc".into(), kind: SectionKind::Debug },
     }
 }
 

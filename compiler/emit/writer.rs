@@ -1,6 +1,6 @@
 //! Writing an object: sections, symbols, relocations, in every format. Nothing is undefined but the custom operators.
 
-use super::format::{self, Place};
+use super::format::{self, SectionPlace};
 use super::image::Image;
 use super::info::ModelRecord;
 use super::object::ObjectOptions;
@@ -121,7 +121,7 @@ impl<'a> Writer<'a> {
         &self.compiled.interface.name
     }
 
-    fn section(&mut self, place: Place) -> SectionId {
+    fn section(&mut self, place: SectionPlace) -> SectionId {
         let key = (place.segment, place.section.clone());
         if let Some(&known) = self.sections.get(&key) {
             return known;

@@ -5,7 +5,7 @@ use super::contraction::Form;
 use super::conv_direct::{Part, unroll};
 use super::conv_loops::{Lowering, Segments, TilePlace};
 use super::cuts::Width;
-use super::operands::Place;
+use super::operands::OutputPosition;
 use super::quantity::Number;
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
@@ -58,7 +58,7 @@ impl Lowering<'_> {
                 accumulator = b.convert(ConvertOp::SignExtend, accumulator, Lane::I64);
             }
             let pixel_offset = (pixel * schedule.work.phases[2].step) as i64;
-            let at = Place { pixel: place.pixel, pixel_offset, channel: place.channel, channel_offset: 0, flat };
+            let at = OutputPosition { pixel: place.pixel, pixel_offset, channel: place.channel, channel_offset: 0, flat };
             let lanes = b.ty(accumulator).lanes;
             self.element_wise.emit(b, &at, Some(accumulator), self.hoisted(lanes.into()), lanes, place.active as u16)?;
         }

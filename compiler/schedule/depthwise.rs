@@ -8,7 +8,7 @@ use super::conv_tile::join;
 use super::cuts::{Cut, Cuts, Width};
 use super::filling::{Filled, Stored};
 use super::image_sizes::Numbers;
-use super::operands::{ElementWise, Hoisted, Place};
+use super::operands::{ElementWise, Hoisted, OutputPosition};
 use super::packing;
 use super::panels::{Extents, Panels};
 use super::staging::{self, Image, Ring, RowPlace, Staging};
@@ -226,7 +226,7 @@ impl Lowering<'_> {
             if work.accumulator == ElementType::I64 {
                 sum = b.convert(ConvertOp::SignExtend, sum, Lane::I64);
             }
-            let place = Place { pixel, pixel_offset: p as i64, channel, channel_offset: 0, flat };
+            let place = OutputPosition { pixel, pixel_offset: p as i64, channel, channel_offset: 0, flat };
             let emitted = self.element_wise.emit(b, &place, Some(sum), hoisted, lanes as u16, active as u16);
             if let Err(error) = emitted {
                 self.failure.borrow_mut().get_or_insert(error);

@@ -1,6 +1,6 @@
 //! Element-wise kernels: one pass over the output, every operand read once.
 
-use super::operands::{Access, ElementWise, Place};
+use super::operands::{Access, ElementWise, OutputPosition};
 use super::quantity::{Cells, Number, Quantity, product};
 use super::{Argument, CUT_FROM, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::Value as Tensor;
@@ -65,7 +65,7 @@ impl Schedule for MapSchedule<'_> {
             let base = channels.scale(b, pixel);
             let vector = |b: &mut KernelBuilder, channel: Value, active: u16| {
                 let flat = b.add(base, channel);
-                let place = Place { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
+                let place = OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
                 if let Err(error) = work.emit(b, &place, None, &hoisted, lanes, active) {
                     failure = Err(error);
                 }

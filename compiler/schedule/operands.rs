@@ -104,7 +104,7 @@ fn is_same_in_channels(strides: &[Quantity]) -> bool {
 
 /// A position in the output: pixel × channels + channel, in values plus constant offsets.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct OutputPosition {
     /// Number of the pixel: all dimensions but the last, row major.
     pub pixel: Value,
     /// Added to it.
@@ -477,7 +477,7 @@ impl<'a> ElementWise<'a> {
     pub fn emit(
         &self,
         b: &mut KernelBuilder,
-        place: &Place,
+        place: &OutputPosition,
         accumulator: Option<Value>,
         hoisted: &[Option<Hoisted>],
         lanes: u16,
@@ -491,7 +491,7 @@ impl<'a> ElementWise<'a> {
         Ok(())
     }
 
-    fn flat_offset(&self, place: &Place) -> i64 {
+    fn flat_offset(&self, place: &OutputPosition) -> i64 {
         // Tiles of pixels are of known channels.
         let channels = self.shape.last().map_or(Some(1), Quantity::as_known).unwrap_or(0);
         place.pixel_offset * channels + place.channel_offset
@@ -504,7 +504,7 @@ impl<'a> ElementWise<'a> {
     pub fn values(
         &self,
         b: &mut KernelBuilder,
-        place: &Place,
+        place: &OutputPosition,
         given: &[Value],
         hoisted: &[Option<Hoisted>],
         lanes: u16,
@@ -527,7 +527,7 @@ impl<'a> ElementWise<'a> {
         self.compute(b, &inputs, lanes)
     }
 
-    fn load(&self, b: &mut KernelBuilder, i: usize, place: &Place, flat_offset: i64, lanes: u16, active: u16) -> Value {
+    fn load(&self, b: &mut KernelBuilder, i: usize, place: &OutputPosition, flat_offset: i64, lanes: u16, active: u16) -> Value {
         let operand = &self.operands[i];
         let buffer = operand.buffer.expect("declared");
         let raw = match &operand.access {
@@ -544,7 +544,7 @@ impl<'a> ElementWise<'a> {
     }
 
     /// Elements of an operand whose element in channel 0 has an index.
-    fn load_strided(&self, b: &mut KernelBuilder, i: usize, first: Value, place: &Place, (lanes, active): (u16, u16)) -> Value {
+    fn load_strided(&self, b: &mut KernelBuilder, i: usize, first: Value, place: &OutputPosition, (lanes, active): (u16, u16)) -> Value {
         let operand = &self.operands[i];
         let buffer = operand.buffer.expect("declared");
         if let Access::Strided(strides) = &operand.access
@@ -557,7 +557,7 @@ impl<'a> ElementWise<'a> {
     }
 
     /// The index of the element in channel 0 of a pixel, from the pixel's number by division.
-    fn first_of_row(&self, b: &mut KernelBuilder, strides: &[Number], place: &Place) -> Value {
+    fn first_of_row(&self, b: &mut KernelBuilder, strides: &[Number], place: &OutputPosition) -> Value {
         let offset = b.index(place.pixel_offset);
         let mut rest = b.add(place.pixel, offset);
         let mut first = b.index(0);

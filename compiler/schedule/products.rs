@@ -3,7 +3,7 @@
 //! vectors leave is done one by one.
 
 use super::expression::widen;
-use super::operands::{ElementWise, Hoisted, Place};
+use super::operands::{ElementWise, Hoisted, OutputPosition};
 use super::quantity::{Cells, Number, Quantity, product, strides};
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{ElementType, Inst, Value as Tensor, operators};
@@ -220,7 +220,7 @@ impl Lowering<'_> {
             let (pixel, channel) = (b.add(tile.pixel, row), b.add(tile.channel, column));
             let base = self.columns.scale(b, pixel);
             let flat = b.add(base, channel);
-            let place = Place { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
+            let place = OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
             self.writer.emit(b, &place, Some(sum), &self.hoisted, 1, 1)?;
         }
         Ok(())

@@ -2,7 +2,7 @@
 //! result where it is reduced, unless their order matters.
 
 use super::map::lanes_for;
-use super::operands::{ElementWise, Hoisted, Place};
+use super::operands::{ElementWise, Hoisted, OutputPosition};
 use super::quantity::{Cells, Number, Quantity};
 use super::reduction::Reduction;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
@@ -139,7 +139,7 @@ impl Lowering<'_> {
             let neutral = self.schedule.reduction.neutral(b, 1);
             let result = self.rows(b, &self.inner, input, &hoisted.0, neutral).and_then(|total| {
                 let zero = b.index(0);
-                let place = Place { pixel: output, pixel_offset: 0, channel: zero, channel_offset: 0, flat: output };
+                let place = OutputPosition { pixel: output, pixel_offset: 0, channel: zero, channel_offset: 0, flat: output };
                 self.writer.emit(b, &place, Some(total), &hoisted.1, 1, 1)
             });
             if result.is_err() {
@@ -206,7 +206,7 @@ impl Lowering<'_> {
                     total = self.schedule.reduction.combine(b, total, sum);
                 }
                 let zero = b.index(0);
-                let place = Place { pixel: output, pixel_offset: 0, channel: zero, channel_offset: 0, flat: output };
+                let place = OutputPosition { pixel: output, pixel_offset: 0, channel: zero, channel_offset: 0, flat: output };
                 self.writer.emit(b, &place, Some(total), &hoisted, 1, 1)?;
                 Ok(total)
             };
@@ -217,10 +217,10 @@ impl Lowering<'_> {
         outcome
     }
 
-    fn place(&self, b: &mut KernelBuilder, pixel: Value, channel: Value) -> Place {
+    fn place(&self, b: &mut KernelBuilder, pixel: Value, channel: Value) -> OutputPosition {
         let base = self.channels.scale(b, pixel);
         let flat = b.add(base, channel);
-        Place { pixel, pixel_offset: 0, channel, channel_offset: 0, flat }
+        OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat }
     }
 
     /// The partial result over the reduced dimensions but the last, from an input pixel on.

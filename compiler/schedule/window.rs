@@ -2,7 +2,7 @@
 
 use super::image_sizes::{Numbers, Sizes};
 use super::map::{lanes_for, row};
-use super::operands::{ElementWise, Hoisted, Place};
+use super::operands::{ElementWise, Hoisted, OutputPosition};
 use super::reduction::Reduction;
 use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{Inst, Value as Tensor, operators};
@@ -88,7 +88,7 @@ impl Schedule for WindowSchedule<'_> {
                     let result = self.reduce(b, &numbers, &reader, &hoisted.0, at, lanes, active).and_then(|sum| {
                         let base = b.scale_index(pixel, self.channels as i64, 0);
                         let flat = b.add(base, channel);
-                        let place = Place { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
+                        let place = OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
                         writer.emit(b, &place, Some(sum), &hoisted.1, lanes, active)
                     });
                     if result.is_err() {
@@ -137,7 +137,7 @@ impl WindowSchedule<'_> {
                     let pixel = b.add(line, column);
                     let base = b.scale_index(pixel, self.channels as i64, 0);
                     let flat = b.add(base, channel);
-                    let place = Place { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
+                    let place = OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
                     match reader.values(b, &place, &[], hoisted, lanes, active) {
                         Ok(values) => vec![self.reduction.combine(b, sum[0], values[0])],
                         Err(error) => {

@@ -3,9 +3,9 @@
 mod address;
 mod arithmetic;
 mod back_end;
+mod blocks;
 pub mod code;
 mod compile;
-mod control;
 mod convert;
 mod dot;
 pub mod driver;

@@ -8,13 +8,13 @@ mod allocate;
 mod assemble;
 mod buffer;
 mod check;
-mod control;
 mod function;
 mod indices;
 mod instruction;
 mod layout;
 mod linear;
 mod lowering;
+mod regions;
 mod tidy;
 mod vector;
 

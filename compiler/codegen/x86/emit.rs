@@ -1,6 +1,6 @@
 //! Instructions with allocated registers to bytes: each operand in its field.
 
-use super::encode::{Assembler, Fields, Place, Rm};
+use super::encode::{Assembler, Fields, MemoryOperand, Rm};
 use super::frame::Frame;
 use super::inst::{Arg, Arithmetic, Inst, Op, Width};
 use super::length::Length;
@@ -18,20 +18,20 @@ pub(super) struct Emitter<'a> {
 }
 
 impl Emitter<'_> {
-    fn address(&self, address: &Address, allocations: &mut impl Iterator<Item = u8>) -> Result<Place, String> {
+    fn address(&self, address: &Address, allocations: &mut impl Iterator<Item = u8>) -> Result<MemoryOperand, String> {
         let mut next = || allocations.next().ok_or("an address without registers");
         let (base, offset) = match address.base {
             Base::Register(_) => (next()?, 0),
             Base::Locals => (RSP, self.frame.slot_bytes as i32),
             // Above the frame pointer are the caller's rbp and the return address.
             Base::Arguments => (RBP, 16),
-            Base::Pool => return Ok(Place::Pool(address.displacement as u32)),
+            Base::Pool => return Ok(MemoryOperand::Pool(address.displacement as u32)),
         };
         let index = match address.index {
             Some((_, shift)) => Some((next()?, shift)),
             None => None,
         };
-        Ok(Place::Sum { base, index, displacement: address.displacement + offset })
+        Ok(MemoryOperand::Sum { base, index, displacement: address.displacement + offset })
     }
 
     /// An instruction whose registers are given in the order of its operands.
@@ -208,7 +208,7 @@ impl Emitter<'_> {
 #[derive(Clone, Copy)]
 enum Explicit {
     Register(PReg),
-    Memory(Place),
+    Memory(MemoryOperand),
 }
 
 impl Explicit {

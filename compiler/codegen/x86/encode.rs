@@ -7,7 +7,7 @@ use crate::codegen::own::Buffer;
 
 /// A place in memory, in registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum MemoryOperand {
     /// `[base + index << shift + displacement]`.
     Sum {
         /// Number of the base register.
@@ -27,7 +27,7 @@ pub(super) enum Rm {
     /// A register.
     Register(u8),
     /// Memory.
-    Memory(Place),
+    Memory(MemoryOperand),
 }
 
 /// The operands of a vector instruction in their fields.
@@ -168,13 +168,13 @@ impl Assembler {
         let reg = (reg & 7) << 3;
         match rm {
             Rm::Register(number) => self.bytes.push(0xC0 | reg | number & 7),
-            Rm::Memory(Place::Pool(offset)) => {
+            Rm::Memory(MemoryOperand::Pool(offset)) => {
                 self.bytes.push(reg | 5);
                 let at = self.bytes.len();
                 self.bytes.extend([0; 4]);
                 return Some((at, offset));
             }
-            Rm::Memory(Place::Sum { base, index, displacement }) => {
+            Rm::Memory(MemoryOperand::Sum { base, index, displacement }) => {
                 let unit = unit.unwrap_or(1) as i32;
                 let short = i8::try_from(displacement / unit).ok().filter(|_| displacement % unit == 0);
                 // Base registers 5 and 13 have no form without a displacement.
@@ -274,7 +274,7 @@ impl Assembler {
 fn extensions(rm: Rm) -> (u8, u8) {
     match rm {
         Rm::Register(number) => (0, number >> 3 & 1),
-        Rm::Memory(Place::Sum { base, index, .. }) => (index.map_or(0, |(n, _)| n >> 3 & 1), base >> 3 & 1),
-        Rm::Memory(Place::Pool(_)) => (0, 0),
+        Rm::Memory(MemoryOperand::Sum { base, index, .. }) => (index.map_or(0, |(n, _)| n >> 3 & 1), base >> 3 & 1),
+        Rm::Memory(MemoryOperand::Pool(_)) => (0, 0),
     }
 }

@@ -1,6 +1,6 @@
 //! The stack of a kernel, and the code that makes room on it.
 
-use super::encode::{Assembler, Place, Rm};
+use super::encode::{Assembler, MemoryOperand, Rm};
 use super::registers::{GENERAL, RAX, RBP, RSP, SAVED};
 use crate::codegen::own::Need;
 use regalloc2::PReg;
@@ -56,7 +56,7 @@ impl Frame {
         }
         if let Some(place) = self.control {
             // No parameter arrives in eax.
-            let [kept, ours] = [0, 4].map(|behind| Rm::Memory(Place::Sum { base: RSP, index: None, displacement: place + behind }));
+            let [kept, ours] = [0, 4].map(|behind| Rm::Memory(MemoryOperand::Sum { base: RSP, index: None, displacement: place + behind }));
             code.general(None, false, STMXCSR.0, STMXCSR.1, kept, &[]);
             code.general(None, false, &[0x8B], RAX, kept, &[]);
             code.general(None, false, &[0x81], 1, Rm::Register(RAX), &ROUNDING.to_le_bytes());
@@ -68,11 +68,11 @@ impl Frame {
     /// Takes the frame away, up to the return.
     pub fn leave(&self, code: &mut Assembler) {
         if let Some(displacement) = self.control {
-            code.general(None, false, LDMXCSR.0, LDMXCSR.1, Rm::Memory(Place::Sum { base: RSP, index: None, displacement }), &[]);
+            code.general(None, false, LDMXCSR.0, LDMXCSR.1, Rm::Memory(MemoryOperand::Sum { base: RSP, index: None, displacement }), &[]);
         }
         if self.bytes > 0 {
             let displacement = -8 * self.saved.len() as i32;
-            code.general(None, true, &[0x8D], RSP, Rm::Memory(Place::Sum { base: RBP, index: None, displacement }), &[]);
+            code.general(None, true, &[0x8D], RSP, Rm::Memory(MemoryOperand::Sum { base: RBP, index: None, displacement }), &[]);
         }
         for &register in self.saved.iter().rev() {
             code.push_pop(0x58, register);

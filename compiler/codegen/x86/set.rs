@@ -1,7 +1,7 @@
 //! x86-64 with AVX2 or AVX-512 as an instruction set of [`crate::codegen::own`]: registers, moves, jumps.
 
 use super::emit::{Emitter, compare, general};
-use super::encode::{Assembler, Condition, Fields, Place, Rm, Tail};
+use super::encode::{Assembler, Condition, Fields, MemoryOperand, Rm, Tail};
 use super::frame::Frame;
 use super::inst::{Inst, Op};
 use super::length::Length;
@@ -44,7 +44,7 @@ impl X86 {
 
     fn spill(&self, register: PReg, slot: Allocation, store: bool, code: &mut Assembler) -> Result<(), String> {
         let slot = slot.as_stack().ok_or("a spill to no slot")?;
-        let place = Rm::Memory(Place::Sum { base: RSP, index: None, displacement: 8 * slot.index() as i32 });
+        let place = Rm::Memory(MemoryOperand::Sum { base: RSP, index: None, displacement: 8 * slot.index() as i32 });
         let (number, whole) = (register.hw_enc() as u8, Length::of(self.vector_bytes));
         match (register.class(), store) {
             (RegClass::Int, true) => code.general(None, true, &[0x89], number, place, &[]),

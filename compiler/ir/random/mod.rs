@@ -3,8 +3,8 @@
 //! The same seed and options give the same module and inputs. The modules verify, and run without an error: indices stay in range
 //! and loops end. A few numbers are infinite or NaN, and sums of floats may depend on their order.
 
-mod control;
 mod expression;
+mod functions;
 mod numbers;
 mod shapes;
 mod values;

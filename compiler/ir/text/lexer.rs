@@ -31,12 +31,12 @@ impl Token {
 
 /// Where a token starts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Position {
     pub line: usize,
     pub column: usize,
 }
 
-impl Place {
+impl Position {
     /// An error here.
     pub fn error(self, message: impl Into<String>) -> ParseError {
         ParseError { line: self.line, column: self.column, message: message.into() }
@@ -46,8 +46,8 @@ impl Place {
 const MARKS: &[&str] = &["..=", "..", "(", ")", "[", "]", "{", "}", ",", ":", "=", "@"];
 
 /// Splits a text; the last token is [`Token::End`].
-pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Place)>, ParseError> {
-    let mut lexer = Lexer { rest: text, place: Place { line: 1, column: 1 } };
+pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Position)>, ParseError> {
+    let mut lexer = Lexer { rest: text, place: Position { line: 1, column: 1 } };
     let mut tokens = Vec::new();
     loop {
         lexer.skip_blanks();
@@ -63,7 +63,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Place)>, ParseError> {
 
 struct Lexer<'t> {
     rest: &'t str,
-    place: Place,
+    place: Position,
 }
 
 impl<'t> Lexer<'t> {
@@ -71,7 +71,7 @@ impl<'t> Lexer<'t> {
         let (taken, rest) = self.rest.split_at(bytes);
         for c in taken.chars() {
             if c == '\n' {
-                self.place = Place { line: self.place.line + 1, column: 1 };
+                self.place = Position { line: self.place.line + 1, column: 1 };
             } else {
                 self.place.column += 1;
             }

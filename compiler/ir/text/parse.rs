@@ -1,6 +1,6 @@
 //! Text to modules: what stands outside of functions, and the small pieces that all of them share.
 
-use super::lexer::{Place, Token, tokens};
+use super::lexer::{Position, Token, tokens};
 use super::{ParseError, number};
 use crate::ir::*;
 use cranelift_entity::EntityRef;
@@ -37,7 +37,7 @@ pub fn parse_tensor(text: &str) -> Result<Tensor, ParseError> {
 }
 
 pub(super) struct Parser {
-    tokens: Vec<(Token, Place)>,
+    tokens: Vec<(Token, Position)>,
     position: usize,
     pub module: Module,
     /// Functions may be named before they are defined, so their names are collected first.
@@ -54,7 +54,7 @@ impl Parser {
         &self.tokens[self.position].0
     }
 
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> Position {
         self.tokens[self.position].1
     }
 

@@ -1,13 +1,13 @@
 //! Scalar expressions: order, arity and types of nodes.
 
-use super::{Check, Mistake, Place, require};
+use super::{Check, Mistake, Site, require};
 use crate::ir::module::{Constant, Module};
 use crate::ir::scalar::{Expression, Node, NodeData, ScalarOp, result_type};
 use crate::ir::types::ElementType;
 
 pub(super) fn check(module: &Module, expression: &Expression) -> Check {
     for (node, data) in expression.nodes.iter() {
-        check_node(module, expression, node, data).map_err(|e| e.within(Place::Node(node)))?;
+        check_node(module, expression, node, data).map_err(|e| e.within(Site::Node(node)))?;
     }
     let sound = !expression.results.is_empty() && expression.results.iter().all(|&n| expression.nodes.is_valid(n));
     require(sound, || Mistake::ExpressionResult)

@@ -1,6 +1,6 @@
 //! One function: entities, order of definitions, types.
 
-use super::{Check, Entity, Mistake, Place, VerifyError, expression, require};
+use super::{Check, Entity, Mistake, Site, VerifyError, expression, require};
 use crate::ir::module::{Definition, Function, Inst, InstData, Module, Value};
 use crate::ir::operators::{Context, MAX_RANK, Operation, Reference};
 use crate::ir::types::{Extent, TensorType, Type};
@@ -18,7 +18,7 @@ pub(super) fn check_structure(module: &Module, function: &Function) -> Check {
     for &inst in &function.body {
         require(function.insts.is_valid(inst), || Mistake::Missing(Entity::Inst(inst)))?;
         require(seen.insert(inst), || Mistake::Twice(inst))?;
-        check_inst(module, function, inst, &mut defined).map_err(|e| e.within(Place::Inst(inst)))?;
+        check_inst(module, function, inst, &mut defined).map_err(|e| e.within(Site::Inst(inst)))?;
     }
     for &result in &function.results {
         require(defined.contains(result), || Mistake::Undefined(result))?;
@@ -40,7 +40,7 @@ fn check_inst(module: &Module, function: &Function, inst: Inst, defined: &mut En
         require(matches!(function.values[index].ty, Type::Index(_)), || Mistake::NoIndex(index))?;
     }
     for (name, reference) in data.operation.references() {
-        check_reference(module, reference).map_err(|e| e.within(Place::Field(name)))?;
+        check_reference(module, reference).map_err(|e| e.within(Site::Field(name)))?;
     }
     for (i, &result) in data.results.iter().enumerate() {
         let sound = function.values.get(result).is_some_and(|v| v.definition == Definition::Result(inst, i as u32));
@@ -102,7 +102,7 @@ pub(super) fn check_types(module: &Module, function: &Function) -> Check {
     }
     for &inst in &function.body {
         let data = &function.insts[inst];
-        check_inst_types(module, function, data).map_err(|e| e.within(Place::Inst(inst)))?;
+        check_inst_types(module, function, data).map_err(|e| e.within(Site::Inst(inst)))?;
     }
     Ok(())
 }

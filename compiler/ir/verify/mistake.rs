@@ -11,14 +11,14 @@ use std::fmt;
 #[derive(Clone, PartialEq, Debug)]
 pub struct VerifyError {
     /// Where, from the outside in.
-    pub place: Vec<Place>,
+    pub place: Vec<Site>,
     /// What is wrong.
     pub mistake: Box<Mistake>,
 }
 
 /// A place in a module.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum Site {
     /// A constant.
     Constant(Constant),
     /// A state.
@@ -216,7 +216,7 @@ impl VerifyError {
 
     /// The same within a place.
     #[must_use]
-    pub(super) fn within(mut self, place: Place) -> Self {
+    pub(super) fn within(mut self, place: Site) -> Self {
         self.place.insert(0, place);
         self
     }
@@ -231,7 +231,7 @@ impl fmt::Display for VerifyError {
 
 impl std::error::Error for VerifyError {}
 
-impl fmt::Display for Place {
+impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Constant(id) => id.fmt(f),
@@ -324,8 +324,8 @@ mod tests {
     #[test]
     fn a_sentence_says_where_from_the_outside_in() {
         let mistake = Mistake::ScalarOperands { operation: "add", expected: 2, found: 1 };
-        let error = VerifyError::new(mistake).within(Place::Node(Node::from_u32(1))).within(Place::Field("expression"));
-        let error = error.within(Place::Inst(Inst::from_u32(4))).within(Place::Function("main".into()));
+        let error = VerifyError::new(mistake).within(Site::Node(Node::from_u32(1))).within(Site::Field("expression"));
+        let error = error.within(Site::Inst(Inst::from_u32(4))).within(Site::Function("main".into()));
         assert_eq!(error.to_string(), "@main: inst4: expression: n1: add has 1 operands, it takes 2");
     }
 }

@@ -8,7 +8,7 @@ mod expression;
 mod function;
 mod mistake;
 
-pub use mistake::{Entity, Mistake, Place, Side, VerifyError};
+pub use mistake::{Entity, Mistake, Side, Site, VerifyError};
 
 use super::module::{ConstantData, Method, Module, Port, StateData};
 use super::types::{Extent, TensorType, Type};
@@ -45,29 +45,29 @@ fn require(condition: bool, mistake: impl FnOnce() -> Mistake) -> Check {
 /// When a rule is broken.
 pub fn verify(module: &Module) -> Result<Verified<'_>, VerifyError> {
     for (id, constant) in module.constants.iter() {
-        check_constant(constant).map_err(|e| e.within(Place::Constant(id)))?;
+        check_constant(constant).map_err(|e| e.within(Site::Constant(id)))?;
     }
     for (id, state) in module.states.iter() {
-        check_state(module, state).map_err(|e| e.within(Place::State(id)))?;
+        check_state(module, state).map_err(|e| e.within(Site::State(id)))?;
     }
     let mut names = HashSet::new();
     for function in module.functions.values() {
-        let named = |e: VerifyError| e.within(Place::Function(function.name.clone()));
+        let named = |e: VerifyError| e.within(Site::Function(function.name.clone()));
         require(names.insert(&function.name), || Mistake::Name).map_err(named)?;
         function::check_structure(module, function).map_err(named)?;
     }
     // Rules of operators look at callees, whose structure is known to be sound from here on.
     calls::check_no_recursion(module)?;
     for function in module.functions.values() {
-        function::check_types(module, function).map_err(|e| e.within(Place::Function(function.name.clone())))?;
+        function::check_types(module, function).map_err(|e| e.within(Site::Function(function.name.clone())))?;
     }
     let mut names = HashSet::new();
     for method in &module.methods {
-        let error = |e: VerifyError| e.within(Place::Method(method.name.clone()));
+        let error = |e: VerifyError| e.within(Site::Method(method.name.clone()));
         require(names.insert(&method.name), || Mistake::Name).map_err(error)?;
         check_method(module, method).map_err(error)?;
     }
-    check_plan(module).map_err(|e| e.within(Place::Plan))?;
+    check_plan(module).map_err(|e| e.within(Site::Plan))?;
     Ok(Verified(module))
 }
 
@@ -100,7 +100,7 @@ fn check_method(module: &Module, method: &Method) -> Check {
         let found = ports.len();
         require(found == data, || Mistake::Ports { side, function: function.name.clone(), expected: data, found })?;
         for (i, (port, ty)) in ports.iter().zip(types).enumerate() {
-            check_port(port, ty).map_err(|e| e.within(Place::Port(side, i)))?;
+            check_port(port, ty).map_err(|e| e.within(Site::Port(side, i)))?;
         }
     }
     Ok(())

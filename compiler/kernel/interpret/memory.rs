@@ -12,10 +12,10 @@ pub struct Memory<'k, 'b> {
     params: &'b mut [Vec<u8>],
     locals: Vec<Vec<u8>>,
     /// Where each buffer is, by its number.
-    places: Vec<Place>,
+    places: Vec<Backing>,
 }
 
-enum Place {
+enum Backing {
     Param(usize),
     Local(usize),
 }
@@ -27,7 +27,7 @@ impl<'k, 'b> Memory<'k, 'b> {
         for data in &kernel.buffers {
             let bytes = bytes_of(data).ok_or_else(|| wrong(kernel, format!("buffer {} is too large", data.name)))?;
             if data.kind == BufferKind::Local {
-                places.push(Place::Local(locals.len()));
+                places.push(Backing::Local(locals.len()));
                 locals.push(vec![UNDEFINED; bytes]);
                 continue;
             }
@@ -36,7 +36,7 @@ impl<'k, 'b> Memory<'k, 'b> {
                 Some(param) if param.len() < bytes => {
                     return Err(wrong(kernel, format!("{} bytes for {}, which needs {bytes}", param.len(), data.name)));
                 }
-                Some(_) => places.push(Place::Param(count)),
+                Some(_) => places.push(Backing::Param(count)),
             }
             count += 1;
         }
@@ -50,8 +50,8 @@ impl<'k, 'b> Memory<'k, 'b> {
     pub fn load(&self, buffer: Buffer, first: i64, count: usize) -> Result<Vec<u64>, InterpretError> {
         let range = self.range(buffer, first, count, "a load")?;
         let bytes = match self.places[buffer.index()] {
-            Place::Param(i) => &self.params[i],
-            Place::Local(i) => &self.locals[i],
+            Backing::Param(i) => &self.params[i],
+            Backing::Local(i) => &self.locals[i],
         };
         let width = self.kernel.buffer(buffer).lane.bytes() as usize;
         let element = |chunk: &[u8]| chunk.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
@@ -66,8 +66,8 @@ impl<'k, 'b> Memory<'k, 'b> {
         }
         let range = self.range(buffer, first, lanes.len(), "a store")?;
         let bytes = match self.places[buffer.index()] {
-            Place::Param(i) => &mut self.params[i],
-            Place::Local(i) => &mut self.locals[i],
+            Backing::Param(i) => &mut self.params[i],
+            Backing::Local(i) => &mut self.locals[i],
         };
         let width = data.lane.bytes() as usize;
         for (chunk, bits) in bytes[range].chunks_exact_mut(width).zip(lanes) {

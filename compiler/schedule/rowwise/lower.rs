@@ -6,7 +6,7 @@ use crate::ir::{ElementType, Inst, Value as Tensor};
 use crate::kernel::{Buffer, BufferKind, KernelBuilder, Value};
 use crate::schedule::expression::{Unsupported, memory_lane, narrow, widen};
 use crate::schedule::map::{lanes_for, nest};
-use crate::schedule::operands::{ElementWise, Hoisted, Place};
+use crate::schedule::operands::{ElementWise, Hoisted, OutputPosition};
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::reduction::Reduction;
 use crate::schedule::{Argument, Lowered, Requirements, Schedule};
@@ -228,7 +228,7 @@ impl<'a> Kernel<'_, 'a> {
     ) -> Result<(), Unsupported> {
         let hoisted = numbers.work.hoist_pixel(b, row, digits, hoisted, 1);
         let channel = b.index(0);
-        let place = Place { pixel: row, pixel_offset: 0, channel, channel_offset: 0, flat: row };
+        let place = OutputPosition { pixel: row, pixel_offset: 0, channel, channel_offset: 0, flat: row };
         let given: Vec<Value> = numbers.given.iter().map(|v| known[v]).collect();
         let values = numbers.work.values(b, &place, &given, &hoisted, 1, 1)?;
         for (&result, value) in numbers.results.iter().zip(values) {
@@ -320,7 +320,7 @@ impl<'a> Kernel<'_, 'a> {
     /// Computes a vector of elements, and writes those that are written or kept.
     fn elements(&self, b: &mut KernelBuilder, walk: &Walk<'a>, at: &Row, channel: Value, active: u16) -> Result<Vec<Value>, Unsupported> {
         let flat = b.add(at.base, channel);
-        let place = Place { pixel: at.row, pixel_offset: 0, channel, channel_offset: 0, flat };
+        let place = OutputPosition { pixel: at.row, pixel_offset: 0, channel, channel_offset: 0, flat };
         let kept = |b: &mut KernelBuilder, tensor: Tensor| {
             let (buffer, index) = self.keeper(tensor, channel, flat);
             let raw = b.load_active(buffer, index, 0, walk.lanes, active);

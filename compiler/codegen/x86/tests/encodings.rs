@@ -1,6 +1,6 @@
 //! Every row in every form it has, decoded by `iced-x86`.
 
-use crate::codegen::x86::encode::{Assembler, Fields, Place, Rm};
+use crate::codegen::x86::encode::{Assembler, Fields, MemoryOperand, Rm};
 use crate::codegen::x86::length::Length;
 use crate::codegen::x86::rows::{ALL, Feature, File, Memory, Row, Shape};
 use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind, Register};
@@ -100,7 +100,7 @@ fn rows_decode_to_their_memory() {
         let high = row.evex.is_some() && row.shape != Shape::Rvmr && row.reg == File::Vector;
         let registers = if high { vec![3, 17] } else { vec![3] };
         for (register, displacement) in registers.into_iter().flat_map(|r| [0, 2, 48, 128, 1000].map(|d| (r, d))) {
-            let place = Place::Sum { base: 13, index: Some((9, 2)), displacement };
+            let place = MemoryOperand::Sum { base: 13, index: Some((9, 2)), displacement };
             let decoded = decode(row, &fields(row, length, register, 7, Rm::Memory(place)));
             let found = (decoded.memory_base(), decoded.memory_index(), decoded.memory_index_scale());
             assert_eq!(found, (Register::R13, Register::R9, 4), "{}", row.name);
