@@ -14,6 +14,7 @@ use modelc::plan::Effort;
 use modelc::{pipeline, target};
 use std::path::PathBuf;
 use std::sync::Arc;
+use support::harness::{self, Needs};
 
 /// Sums are taken in another order than PyTorch's; the rest is rounding of the mathematical functions.
 const FLOAT_TOLERANCE: f64 = 1e-5;
@@ -29,8 +30,8 @@ const VARYING: [(&str, Varying); 4] = [
     ("llama_tiny_dyn", &[(0, 1, 127), (1, 0, 127)]),
 ];
 
-fn program(name: &str) -> Option<PathBuf> {
-    Some(support::corpus("executorch")?.join(format!("{name}.portable.pte")))
+fn program(name: &str) -> PathBuf {
+    support::corpus("executorch").expect("tests that need it are skipped without it").join(format!("{name}.portable.pte"))
 }
 
 fn load(path: &PathBuf, options: &LoadOptions) -> Result<Module, modelc::diagnostic::Diagnostics> {
@@ -43,17 +44,16 @@ fn lowered(module: &Module, machine: &'static Machine) -> Lowered {
     pipeline::lower(module, "program", options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn sound(name: &str, options: &LoadOptions) -> Option<(PathBuf, Module)> {
-    let path = program(name)?;
+fn sound(name: &str, options: &LoadOptions) -> (PathBuf, Module) {
+    let path = program(name);
     let module = load(&path, options).unwrap_or_else(|error| panic!("{name}: {error}"));
     modelc::ir::verify::verify(&module).unwrap_or_else(|error| panic!("{name}: {error}"));
-    Some((path, module))
+    (path, module)
 }
 
-#[test]
 fn only_what_varies_is_left_open() {
     for (name, expected) in VARYING {
-        let Some((_, module)) = sound(name, &LoadOptions::default()) else { return };
+        let (_, module) = sound(name, &LoadOptions::default());
         let function = &module.functions[module.methods[0].function];
         let mut varying = Vec::new();
         for (input, &param) in function.params.iter().take(module.methods[0].inputs.len()).enumerate() {
@@ -67,10 +67,9 @@ fn only_what_varies_is_left_open() {
     }
 }
 
-#[test]
 fn every_recorded_size_matches_in_the_interpreter_and_in_the_jit() {
     for (name, _) in VARYING {
-        let Some((path, module)) = sound(name, &LoadOptions::default()) else { return };
+        let (path, module) = sound(name, &LoadOptions::default());
         let runs = support::interpreted(&path, &module).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(runs.len() >= 3, "{name} has several calls");
         support::check_runs(&path, &module, &runs, FLOAT_TOLERANCE).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -116,11 +115,10 @@ fn tensor(shape: &[u64], numbers: impl IntoIterator<Item = Scalar>) -> Tensor {
     Tensor { element: numbers[0].element(), shape: shape.to_vec(), bytes }
 }
 
-#[test]
 fn random_sizes_within_the_bound_match_the_interpreter() {
     let machine = target::host_machine().expect("the host has a machine description");
     for (name, varying) in VARYING {
-        let Some((_, module)) = sound(name, &LoadOptions::default()) else { return };
+        let (_, module) = sound(name, &LoadOptions::default());
         let lowered = lowered(&module, machine);
         let jit = Jit::new(&lowered.program, machine).unwrap_or_else(|error| panic!("{error}"));
         let (mut random, most) = (Random::new(7), varying[0].2 as usize);
@@ -154,10 +152,9 @@ fn refused(instance: &mut Instance, inputs: &[Tensor], word: &str) {
     assert!(error.code == 511 || error.message.contains(word), "{error}");
 }
 
-#[test]
 fn what_cannot_be_is_refused_before_anything_is_written() {
     let machine = target::host_machine().expect("the host has a machine description");
-    let Some((_, module)) = sound("llama_tiny_dyn", &LoadOptions::default()) else { return };
+    let (_, module) = sound("llama_tiny_dyn", &LoadOptions::default());
     let lowered_one = lowered(&module, machine);
     let jit = Jit::new(&lowered_one.program, machine).unwrap_or_else(|error| panic!("{error}"));
     let mut instance = jit.instance().unwrap_or_else(|error| panic!("{error}"));
@@ -169,7 +166,7 @@ fn what_cannot_be_is_refused_before_anything_is_written() {
     // A position after the cache.
     refused(&mut instance, &inputs("llama_tiny_dyn", 2, 127, &mut random), "MODELC_E_INDEX");
 
-    let Some((_, module)) = sound("etllama_dyn", &LoadOptions::default()) else { return };
+    let (_, module) = sound("etllama_dyn", &LoadOptions::default());
     let lowered_two = lowered(&module, machine);
     let jit = Jit::new(&lowered_two.program, machine).unwrap_or_else(|error| panic!("{error}"));
     let mut instance = jit.instance().unwrap_or_else(|error| panic!("{error}"));
@@ -180,12 +177,11 @@ fn what_cannot_be_is_refused_before_anything_is_written() {
     instance.call_tensors(0, &last).unwrap_or_else(|error| panic!("the last two positions: {error}"));
 }
 
-#[test]
 fn bounds_narrow_and_shapes_fix() {
     let bound = |port, dimension, most| Bound { is_output: false, port, dimension, most };
     let narrow = LoadOptions { bounds: vec![bound(0, 1, 16)], ..LoadOptions::default() };
     // The other input is as long: its bound follows.
-    let Some((path, module)) = sound("llama_tiny_dyn", &narrow) else { return };
+    let (path, module) = sound("llama_tiny_dyn", &narrow);
     let function = &module.functions[module.methods[0].function];
     let highs: Vec<i64> =
         function.params.iter().take(2).map(|&p| function.interval(*function.tensor(p).shape.last().unwrap()).high).collect();
@@ -196,9 +192,24 @@ fn bounds_narrow_and_shapes_fix() {
         assert!(error.0.iter().all(|d| d.kind == Kind::Usage), "{error}");
     }
     let fixed = LoadOptions { shapes: vec![(0, vec![1, 5]), (1, vec![5])], ..LoadOptions::default() };
-    let Some((_, module)) = sound("llama_tiny_dyn", &fixed) else { return };
+    let (_, module) = sound("llama_tiny_dyn", &fixed);
     let function = &module.functions[module.methods[0].function];
     assert!(function.params.iter().take(2).all(|&p| function.tensor(p).static_shape().is_some()));
     let different = LoadOptions { shapes: vec![(0, vec![1, 5]), (1, vec![4])], ..LoadOptions::default() };
     assert!(load(&path, &different).is_err(), "five tokens at four positions");
+}
+
+fn main() -> std::process::ExitCode {
+    let corpus = Needs::Corpus("executorch");
+    harness::run(&[
+        ("only_what_varies_is_left_open", corpus, only_what_varies_is_left_open),
+        (
+            "every_recorded_size_matches_in_the_interpreter_and_in_the_jit",
+            corpus,
+            every_recorded_size_matches_in_the_interpreter_and_in_the_jit,
+        ),
+        ("random_sizes_within_the_bound_match_the_interpreter", corpus, random_sizes_within_the_bound_match_the_interpreter),
+        ("what_cannot_be_is_refused_before_anything_is_written", corpus, what_cannot_be_is_refused_before_anything_is_written),
+        ("bounds_narrow_and_shapes_fix", corpus, bounds_narrow_and_shapes_fix),
+    ])
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Small files with all that the front end reads: branches, loops, states, dimension orders, several methods, quantization.
-const FILES: [&str; 10] = [
+const FILES: [&str; 11] = [
     "addmul.portable.pte",
     "cond.portable.pte",
     "map.portable.pte",
@@ -23,6 +23,7 @@ const FILES: [&str; 10] = [
     "intbool.portable.pte",
     "math.portable.pte",
     "addmul_q8.portable.pte",
+    "dyn_seq.portable.pte",
 ];
 
 /// Programs of this repository, which are always there.

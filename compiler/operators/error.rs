@@ -1,7 +1,7 @@
 //! What can be wrong with the operands of an operator: variants with their data, of which a front end makes its diagnostic.
 
 use crate::ir::scalar::ExpressionError;
-use crate::ir::{Extent, TypeError};
+use crate::ir::{ElementType, Extent, TypeError};
 
 /// Why an operator cannot be built.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
@@ -40,17 +40,141 @@ pub enum Error {
         /// The other one.
         b: Extent,
     },
+    /// A step between windows or their taps that is not positive.
+    #[error("strides and dilation must be positive")]
+    WindowStep {
+        /// The step.
+        step: i64,
+    },
+    /// A window, or its padding, that does not fit the image.
+    #[error("the window does not fit the input")]
+    WindowMisfit {
+        /// Elements of the image.
+        extent: u64,
+        /// Taps of the window.
+        size: u64,
+    },
+    /// A window that reaches further than 64 bits count.
+    #[error("the window is too large")]
+    WindowTooLarge,
+    /// A window without a tap in the image.
+    #[error("a window of the pool lies outside the image")]
+    WindowOutside,
+    /// Windows that are counted one by one, and are too many for it.
+    #[error("there are too many windows")]
+    TooManyWindows {
+        /// How many there may be.
+        most: u64,
+    },
+    /// A mean whose sum is to be divided by zero.
+    #[error("the divisor is zero")]
+    ZeroDivisor,
+    /// An image or a filter of a transposed convolution that reaches further than 64 bits count.
+    #[error("the image or the filter is too large")]
+    ImageTooLarge,
+    /// A transposed convolution of so many phases.
+    #[error("strides so large are not supported where the image is known only when the model runs")]
+    TooManyPhases {
+        /// The product of the strides.
+        phases: u64,
+        /// How many there may be.
+        most: u64,
+    },
+    /// A transposed convolution of which some results have no tap.
+    #[error("a stride beyond the filter is not supported where the image is known only when the model runs")]
+    PhaseWithoutTaps {
+        /// Step between the taps' results.
+        stride: u64,
+        /// Taps.
+        size: u64,
+    },
+    /// A ratio of scales that is no finite number.
+    #[error("the ratio of the scales is out of range")]
+    ScaleRatio {
+        /// The ratio.
+        ratio: f64,
+    },
+    /// A scale on which the bounds of an activation are no integers of 32 bits.
+    #[error("the output's scale is too small for its activation")]
+    ActivationScale {
+        /// The scale.
+        scale: f32,
+    },
+    /// A product of so many quantized elements.
+    #[error("products of so many quantized elements are not supported")]
+    TooManyFactors {
+        /// How many there may be.
+        most: u64,
+        /// How many there are.
+        factors: u64,
+    },
+    /// A scale of a softmax's operand on which no difference is a fixed-point number.
+    #[error("the input's scale times beta is out of range")]
+    ScaleTimesBeta {
+        /// The scale.
+        scale: f32,
+        /// The factor.
+        beta: f32,
+    },
+    /// A type that holds no quantized numbers.
+    #[error("{element} is no quantized output")]
+    NotQuantized {
+        /// The type.
+        element: ElementType,
+    },
+    /// A tensor that is to be a matrix, or several.
+    #[error("the tensor must be a matrix")]
+    NoMatrix {
+        /// Its dimensions.
+        rank: usize,
+    },
+    /// Groups of channels where activations are quantized by their images.
+    #[error("grouped convolutions of floats with one int8 filter scale are not supported")]
+    DynamicRangeGroups,
+    /// Groups that do not divide the channels.
+    #[error("{channels} channels do not divide into {groups} groups")]
+    Groups {
+        /// Channels.
+        channels: u64,
+        /// Groups.
+        groups: u64,
+    },
 }
 
 impl Error {
     /// Whether the operands are sound, and it is the compiler that does not go so far.
     pub fn is_limit(&self) -> bool {
-        matches!(self, Self::Expression(_) | Self::DynamicExtent | Self::FixedExtent { .. } | Self::UnrelatedExtents { .. })
+        matches!(
+            self,
+            Self::Expression(_)
+                | Self::DynamicExtent
+                | Self::FixedExtent { .. }
+                | Self::UnrelatedExtents { .. }
+                | Self::TooManyWindows { .. }
+                | Self::TooManyFactors { .. }
+                | Self::TooManyPhases { .. }
+                | Self::PhaseWithoutTaps { .. }
+                | Self::NotQuantized { .. }
+                | Self::DynamicRangeGroups
+        )
     }
 
     /// What the operator takes, and what it was given, where a number or a word says it.
     pub fn expectation(&self) -> Option<(String, String)> {
-        None
+        let pair = |expected: String, found: String| Some((expected, found));
+        match self {
+            Self::WindowStep { step } => pair("1 or more".into(), step.to_string()),
+            Self::WindowMisfit { extent, size } => pair(format!("1 to {extent}"), size.to_string()),
+            Self::ScaleTimesBeta { scale, beta } => pair("above 2^-26".into(), format!("{scale} × {beta}")),
+            Self::TooManyFactors { most, factors } => pair(format!("1 to {most}"), factors.to_string()),
+            Self::TooManyWindows { most } => pair(format!("at most {most}"), "more".into()),
+            Self::TooManyPhases { phases, most } => pair(format!("a product of at most {most}"), phases.to_string()),
+            Self::PhaseWithoutTaps { stride, size } => pair(format!("at most {size}"), stride.to_string()),
+            Self::ScaleRatio { ratio } => pair("a finite number".into(), ratio.to_string()),
+            Self::ActivationScale { scale } => pair("a larger one".into(), scale.to_string()),
+            Self::NoMatrix { rank } => pair("rank 2 or more".into(), rank.to_string()),
+            _ => None,
+        }
     }
 
     /// What a user may do.

@@ -10,11 +10,24 @@
 //! - Channels are last, as the tensor language has them. A front end whose format has them elsewhere transposes.
 //! - Errors are variants with their data ([`Error`]). Whose fault it is, and at which tensor, is the front end's to say.
 
+pub mod activation;
+pub mod contraction;
 pub mod error;
+pub mod fixed;
 pub mod fixed_point;
 pub mod graph;
+pub mod norms;
+pub mod pooling;
 pub mod quantization;
+pub mod quantize;
+pub mod reduction;
+pub mod resize;
+pub mod softmax;
+pub mod tables;
 pub mod terms;
+#[cfg(test)]
+pub mod testing;
+pub mod windows;
 
 pub use error::Error;
 pub use graph::{Graph, extents};

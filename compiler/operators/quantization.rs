@@ -1,6 +1,24 @@
-//! Affine quantization shared by the front ends: multipliers in fixed point, ranges of activations.
+//! Affine quantization of all front ends: multipliers in fixed point, ranges of activations.
 
+use super::Error;
 use crate::ir::ElementType;
+
+/// One scale and one zero point: `real = scale × (integer − zero point)`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Affine {
+    /// Real value of one step; above zero.
+    pub scale: f32,
+    /// The integer that stands for zero.
+    pub zero_point: i32,
+}
+
+/// The multiplier of a ratio of scales.
+///
+/// # Errors
+/// [`Error::ScaleRatio`] where it is not finite.
+pub fn multiplier(ratio: f64) -> Result<Multiplier, Error> {
+    Multiplier::from_real(ratio).ok_or(Error::ScaleRatio { ratio })
+}
 
 /// A real factor as TFLite holds it: `mantissa × 2^(shift − 31)`, with |mantissa| in 2³⁰..2³¹ or zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -129,6 +129,20 @@ impl Terms {
         self.0.op(ScalarOp::RoundAway, &[x])
     }
 
+    /// A quotient of integers, halves away from zero; the divisor is positive.
+    ///
+    /// # Errors
+    /// Where they are no integers of one type.
+    pub fn half_away_quotient(&mut self, x: Node, divisor: Node) -> Term {
+        let element = self.ty(x);
+        let (zero, two) = (self.constant(Scalar::int(element, 0)), self.constant(Scalar::int(element, 2)));
+        let half = self.div(divisor, two)?;
+        let (above, below) = (self.add(x, half)?, self.sub(x, half)?);
+        let positive = self.compare(Comparison::Greater, x, zero)?;
+        let nudged = self.select(positive, above, below)?;
+        self.div(nudged, divisor)
+    }
+
     /// TFLite's multiplication by a fixed-point factor, with two roundings.
     pub fn requantize(&mut self, x: Node, mantissa: Node, shift: Node) -> Term {
         self.0.op(ScalarOp::Requantize(RequantizeRule::TfliteDouble), &[x, mantissa, shift])

@@ -34,7 +34,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// Floors without circles of files.
-const WITHOUT_CIRCLES: &[&str] = &["codegen", "frontend", "lower", "schedule"];
+const WITHOUT_CIRCLES: &[&str] = &["codegen", "frontend", "lower", "operators", "schedule"];
 
 /// Files through which these floors still have circles; every circle leads through one of them. The list only becomes shorter: a file
 /// that is in no circle but those of the others is struck.
@@ -44,10 +44,8 @@ const STILL_IN_CIRCLES: &[&str] = &[
     "frontend/executorch/ops/mod.rs",
     "frontend/tflite/arithmetic.rs",
     "frontend/tflite/convolution.rs",
-    "frontend/tflite/hybrid.rs",
     "frontend/tflite/mod.rs",
     "frontend/tflite/operator.rs",
-    "frontend/tflite/quantized_product.rs",
     "frontend/tflite/recurrent/lstm.rs",
     "frontend/tflite/recurrent/mod.rs",
     "frontend/tflite/registry.rs",

@@ -15,7 +15,7 @@
 use super::fault::Fault;
 use super::program::Form;
 use crate::ir::{Extent, Value};
-use crate::operators::graph::inverse;
+use crate::operators::graph::movement::inverse;
 use crate::operators::{Graph, extents};
 use std::collections::BTreeMap;
 use std::rc::Rc;

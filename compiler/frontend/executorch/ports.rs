@@ -9,7 +9,7 @@ use super::translate::Translator;
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::{ElementType, Extent, Interval, Port, Scalar, TensorType, Type, Value};
 use crate::operators::extents;
-use crate::operators::graph::inverse;
+use crate::operators::graph::movement::inverse;
 
 fn port(index: usize, kept: usize, scalar: bool, form: Option<&Form<Extent>>) -> Port {
     Port {

@@ -6,7 +6,7 @@ use super::reader::File;
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::{Constant, ConstantData, Data, Interval, Module, TensorType};
-use crate::operators::graph::{inverse, permuted_constant};
+use crate::operators::graph::movement::{inverse, permuted_constant};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// See [`Shared::most_steps`].

@@ -1,5 +1,7 @@
 //! Small programs on inputs of run-time extents: what PyTorch gives for each size, the interpreter gives.
 
+mod images;
+
 use super::program::{EValue, Form, Instruction, Plan, Storage, TensorMeta};
 use super::shared::Shared;
 use super::{reader, translate};

@@ -1,11 +1,12 @@
 //! Operators on two tensors: ADD, SUB, MUL, MAXIMUM, MINIMUM, SQUARED_DIFFERENCE, POW, ATAN2, bitwise ones.
 
-use super::activation::Activation;
 use super::operator::{Affine, Lowered, Operand, Operator, invalid};
-use super::requantize::multiplier;
+use super::options;
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp, Value};
+use crate::operators::activation::Activation;
+use crate::operators::quantization::multiplier;
 use crate::operators::terms::{Term, Terms};
 use ElementType::{Bf16, Bool, C64, F16, F32, F64, I8, I16, I32, I64, U8, U32};
 use std::rc::Rc;
@@ -79,14 +80,14 @@ pub(super) fn clamp_plain(terms: &mut Terms, x: Node, activation: Activation) ->
 /// ADD
 pub(super) fn add(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_add_options();
-    let activation = options.map_or(Ok(Activation::NONE), |o| Activation::from_code(o.fused_activation_function()))?;
+    let activation = options.map_or(Ok(Activation::NONE), |o| options::activation(o.fused_activation_function()))?;
     sum(operator, activation, options.is_none_or(|o| o.pot_scale_int16()), ScalarOp::Add)
 }
 
 /// SUB
 pub(super) fn sub(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_sub_options();
-    let activation = options.map_or(Ok(Activation::NONE), |o| Activation::from_code(o.fused_activation_function()))?;
+    let activation = options.map_or(Ok(Activation::NONE), |o| options::activation(o.fused_activation_function()))?;
     sum(operator, activation, options.is_none_or(|o| o.pot_scale_int16()), ScalarOp::Sub)
 }
 
@@ -193,7 +194,7 @@ fn shifted_sum(
 /// MUL
 pub(super) fn mul(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_mul_options();
-    let activation = options.map_or(Ok(Activation::NONE), |o| Activation::from_code(o.fused_activation_function()))?;
+    let activation = options.map_or(Ok(Activation::NONE), |o| options::activation(o.fused_activation_function()))?;
     let binary = Binary::new(operator)?;
     match binary.types() {
         [F16 | F32, _, F16 | F32] | [I32 | I64 | U32, _, I32 | I64 | U32] if uniform(binary.types()) => {

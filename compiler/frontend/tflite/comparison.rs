@@ -3,9 +3,9 @@
 use super::arithmetic::Binary;
 use super::complex;
 use super::operator::{Lowered, Operand, Operator, invalid};
-use super::requantize::multiplier;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Comparison, ElementType, Extent, ScalarOp, Value};
+use crate::operators::quantization::multiplier;
 use crate::operators::terms::Terms;
 use ElementType::{Bf16, Bool, C64, F16, F32, I8, I16, I32, I64, U8};
 

@@ -173,7 +173,7 @@ pub(super) fn bitcast_operator(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let value = if output.element == ElementType::Bool {
         // Every byte but zero is true.
         let bytes = bitcast(operator, input.value, ElementType::U8)?;
-        super::pooling::widen(operator, bytes, ElementType::Bool)?
+        operator.graph().convert(bytes, ElementType::Bool)?
     } else {
         bitcast(operator, input.value, output.element)?
     };

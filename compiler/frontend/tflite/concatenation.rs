@@ -2,10 +2,10 @@
 
 use super::convolution::missing_options;
 use super::operator::{Affine, Lowered, Operand, Operator, invalid, unsupported};
-use super::quantize::at_zero_point;
 use super::slicing::slice;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{ElementType, Extent, Value};
+use crate::operators::quantize::at_zero_point;
 use crate::operators::terms::Terms;
 use crate::schema::tflite::ActivationFunctionType;
 use ElementType::{F32, I4, I8, I16, U8};

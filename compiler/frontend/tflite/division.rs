@@ -1,18 +1,19 @@
 //! DIV, FLOOR_DIV and FLOOR_MOD.
 
-use super::activation::Activation;
 use super::arithmetic::{Binary, clamp_plain};
-use super::fixed;
 use super::operator::{Lowered, Operator, invalid};
-use super::requantize::multiplier;
+use super::options;
 use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp};
+use crate::operators::activation::Activation;
+use crate::operators::fixed;
+use crate::operators::quantization::multiplier;
 use crate::operators::terms::{Term, Terms};
 use ElementType::{F32, I8, I16, I32, I64, U8};
 
 /// DIV: floats, integers towards zero, and integers on quantized scales.
 pub(super) fn div(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_div_options();
-    let activation = options.map_or(Ok(Activation::NONE), |o| Activation::from_code(o.fused_activation_function()))?;
+    let activation = options.map_or(Ok(Activation::NONE), |o| options::activation(o.fused_activation_function()))?;
     let binary = Binary::new(operator)?;
     match binary.types() {
         [F32, F32, F32] | [I32, I32, I32] => binary.bind(operator, |terms, a, b| {

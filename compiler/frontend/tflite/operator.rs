@@ -5,6 +5,7 @@ use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::{Constant, ElementType, Expression, Extent, FunctionBuilder, Scalar, Value};
 pub(super) use crate::operators::extents;
+pub(super) use crate::operators::quantization::Affine;
 use crate::operators::{Error, Graph};
 use crate::schema::tflite as schema;
 use std::ops::RangeInclusive;
@@ -43,15 +44,6 @@ impl Operand {
     }
 }
 
-/// One scale and one zero point.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Affine {
-    /// Real value of one step; above zero.
-    pub scale: f32,
-    /// The integer that stands for zero.
-    pub zero_point: i32,
-}
-
 /// One operator of a subgraph on its way into the tensor language.
 pub(super) struct Operator<'l, 'a, 'm> {
     pub(super) lowering: &'l mut Lowering<'a, 'm>,
@@ -73,13 +65,20 @@ pub(super) fn unsupported(message: impl Into<String>) -> Diagnostic {
 
 impl From<Error> for Diagnostic {
     fn from(error: Error) -> Self {
-        let (kind, code) = match &error {
+        let code = match &error {
             Error::Type(error) => return error.clone().into(),
             Error::Expression(error) => return error.clone().into(),
-            Error::DimensionTooLarge | Error::TooManyElements => (Kind::Invalid, 302),
-            Error::Permutation => (Kind::Invalid, 310),
-            Error::DynamicExtent | Error::FixedExtent { .. } | Error::UnrelatedExtents { .. } => (Kind::Unsupported, 402),
+            _ if error.is_limit() => 402,
+            Error::DimensionTooLarge | Error::TooManyElements | Error::ImageTooLarge => 302,
+            Error::ScaleRatio { .. } | Error::ActivationScale { .. } | Error::ScaleTimesBeta { .. } => 304,
+            Error::Groups { .. } => 311,
+            Error::NoMatrix { .. } => 314,
+            Error::WindowStep { .. } | Error::WindowMisfit { .. } | Error::WindowTooLarge | Error::WindowOutside | Error::ZeroDivisor => {
+                312
+            }
+            _ => 310,
         };
+        let kind = if error.is_limit() { Kind::Unsupported } else { Kind::Invalid };
         let diagnostic = Self::new(code, kind, error.to_string());
         let diagnostic = match error.expectation() {
             Some((expected, found)) => diagnostic.expected(expected, found),
@@ -240,11 +239,6 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
     /// A constant of binary32.
     pub fn constant_f32(&mut self, shape: &[u64], values: &[f32]) -> Result<Value, Diagnostic> {
         Ok(self.graph().constant_f32(shape, values)?)
-    }
-
-    /// A constant of binary64.
-    pub fn constant_f64(&mut self, shape: &[u64], values: &[f64]) -> Result<Value, Diagnostic> {
-        Ok(self.graph().constant_f64(shape, values)?)
     }
 
     /// A table for `lut`.

@@ -1,25 +1,19 @@
 //! MEAN, SUM, REDUCE_MAX and their like, ARG_MAX and ARG_MIN.
 
-use super::operator::{Affine, Lowered, Operand, Operator, invalid, unsupported};
-use super::pooling::widen;
+use super::operator::{Lowered, Operand, Operator, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{ElementType, Extent, Reduction as Reduce, Scalar, Search, Value};
-use crate::operators::quantization::{Multiplier, integer_range};
-use crate::operators::terms::Terms;
+use crate::ir::{ElementType, Reduction as Reduce, Scalar, Search};
+use crate::operators::reduction::{self, Axes, Rescaling};
 use ElementType::{Bool, F32, I8, I16, I32, I64, U8};
 
 /// A reduction as the file has it.
-pub(super) struct Reduction {
+struct Reduction {
     /// What is reduced.
-    pub input: Operand,
+    input: Operand,
     /// Along which dimensions, ascending.
-    pub axes: Vec<usize>,
-    /// Elements that each result combines, or their bound.
-    pub count: u64,
-    /// The extents whose product that number is.
-    reduced: Vec<Extent>,
-    /// The result's shape.
-    shape: Vec<Extent>,
+    axes: Vec<usize>,
+    /// Whether they keep extent 1.
+    shape: Axes,
 }
 
 fn reduction(operator: &mut Operator<'_, '_, '_>) -> Result<Reduction, Diagnostic> {
@@ -33,12 +27,21 @@ fn reduction(operator: &mut Operator<'_, '_, '_>) -> Result<Reduction, Diagnosti
             reduced[operator.axis(axis, input.rank())?] = true;
         }
     }
-    let axes: Vec<usize> = (0..input.rank()).filter(|&d| reduced[d]).collect();
-    let count = axes.iter().map(|&d| input.shape[d]).product();
-    let extent = |d: usize| if reduced[d] { keep.then_some(Extent::Static(1)) } else { Some(input.extents[d]) };
-    let shape = (0..input.rank()).filter_map(extent).collect();
-    let reduced = axes.iter().map(|&d| input.extents[d]).collect();
-    Ok(Reduction { input, axes, count, reduced, shape })
+    let axes = (0..input.rank()).filter(|&d| reduced[d]).collect();
+    Ok(Reduction { input, axes, shape: if keep { Axes::Kept } else { Axes::Dropped } })
+}
+
+impl Reduction {
+    /// Elements that each result combines, or their bound.
+    fn most(&self) -> u64 {
+        self.axes.iter().map(|&d| self.input.shape[d]).product()
+    }
+
+    /// Operand and result on their scales.
+    fn rescaling(&self, operator: &Operator<'_, '_, '_>) -> Result<Rescaling, Diagnostic> {
+        let output = operator.output(0)?;
+        Ok(Rescaling { from: operator.affine(&self.input.info)?, to: operator.affine(&output)?, element: output.element })
+    }
 }
 
 /// SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_ANY, REDUCE_ALL. Quantized extremes are those of the integers, on one scale;
@@ -55,75 +58,36 @@ pub(super) fn reduce(operator: &mut Operator<'_, '_, '_>, kind: Reduce) -> Lower
         return Err(operator.type_error(&[element]));
     }
     let quantized = reduction.input.info.quantization.is_some() && output.quantization.is_some() && matches!(element, I8 | U8 | I16);
-    let value = if quantized {
-        let (from, to) = (operator.affine(&reduction.input.info)?, operator.affine(&output)?);
-        match kind {
-            Reduce::Sum => {
-                known_count(&reduction)?;
-                rescaled_sum(operator, &reduction, (from, to))?
-            }
-            Reduce::Product => {
-                known_count(&reduction)?;
-                super::quantized_product::reduce(operator, &reduction, (from, to))?
-            }
-            _ if from == to => reduced(operator, &reduction, reduction.input.value, kind)?,
-            _ => {
-                let message = "the output's scale or zero point differs from the input's";
-                return Err(invalid(304, message).about_tensor(&output.name).expected(format!("{from:?}"), format!("{to:?}")));
-            }
+    let (input, axes) = (reduction.input.value, &reduction.axes[..]);
+    let value = match kind {
+        Reduce::Sum | Reduce::Product if quantized => {
+            let rescaling = reduction.rescaling(operator)?;
+            let combine = if kind == Reduce::Sum { reduction::quantized_sum } else { reduction::quantized_product };
+            combine(operator.graph(), input, axes, &rescaling)?
         }
-    } else {
-        let kind = match (element, kind) {
-            (Bool, Reduce::Max | Reduce::Sum) => Reduce::Any,
-            (Bool, Reduce::Min | Reduce::Product) => Reduce::All,
-            _ => kind,
-        };
-        reduced(operator, &reduction, reduction.input.value, kind)?
+        _ => {
+            if quantized {
+                let Rescaling { from, to, .. } = reduction.rescaling(operator)?;
+                if from != to {
+                    let message = "the output's scale or zero point differs from the input's";
+                    return Err(invalid(304, message).about_tensor(&output.name).expected(format!("{from:?}"), format!("{to:?}")));
+                }
+            }
+            reduction::reduce(operator.graph(), input, kind, axes, Axes::Kept)?
+        }
     };
-    let value = operator.reshape_to(value, &reduction.shape)?;
-    operator.bind(0, value)
+    reduction.bind(operator, value)
 }
 
-/// A sum on another scale, in fixed point. (The reference takes signed integers for unsigned ones here; this is what is meant.)
-fn rescaled_sum(operator: &mut Operator<'_, '_, '_>, reduction: &Reduction, (from, to): (Affine, Affine)) -> Result<Value, Diagnostic> {
-    let element = reduction.input.element();
-    let wide = widen(operator, reduction.input.value, I32)?;
-    let sums = reduced(operator, reduction, wide, Reduce::Sum)?;
-    let factor = super::requantize::multiplier(f64::from(from.scale) / f64::from(to.scale))?;
-    rescaled(operator, sums, (i64::from(from.zero_point) * reduction.count as i64) as i32, factor, (to, element))
-}
-
-fn reduced(operator: &mut Operator<'_, '_, '_>, reduction: &Reduction, value: Value, kind: Reduce) -> Result<Value, Diagnostic> {
-    if reduction.axes.is_empty() {
-        return Ok(value);
+impl Reduction {
+    /// Binds a value whose axes have extent 1, or are not there.
+    fn bind(&self, operator: &mut Operator<'_, '_, '_>, value: crate::ir::Value) -> Lowered {
+        let value = match self.shape {
+            Axes::Kept => value,
+            Axes::Dropped => reduction::without(operator.graph(), value, &self.axes)?,
+        };
+        operator.bind(0, value)
     }
-    let element = operator.builder().tensor(value).element;
-    if matches!(kind, Reduce::Sum | Reduce::Product) && matches!(element, I8 | U8 | I16) {
-        // What wraps at the end is what had wrapped on the way.
-        let wide = widen(operator, value, I32)?;
-        let wide = operator.builder().reduce(wide, kind, reduction.axes.clone())?;
-        return widen(operator, wide, element);
-    }
-    Ok(operator.builder().reduce(value, kind, reduction.axes.clone())?)
-}
-
-/// `(x − offset) × factor + zero point` of 32-bit integers, clamped to the element.
-fn rescaled(
-    operator: &mut Operator<'_, '_, '_>,
-    value: Value,
-    offset: i32,
-    factor: Multiplier,
-    (to, element): (Affine, ElementType),
-) -> Result<Value, Diagnostic> {
-    let bounds = integer_range(element).ok_or_else(|| unsupported("no such quantized type"))?;
-    let mut terms = Terms::new(&[I32]);
-    let (x, offset, zero_point) = (terms.input(0), terms.i32(offset), terms.i32(to.zero_point));
-    let x = terms.sub(x, offset)?;
-    let x = terms.requantize_by(x, factor)?;
-    let x = terms.add(x, zero_point)?;
-    let x = terms.clamp_i32(x, bounds)?;
-    let x = terms.convert(x, element);
-    operator.map(&[value], terms.finish(x))
 }
 
 /// MEAN: floats and integers divide the sum; on quantized tensors the count goes into the multiplier.
@@ -131,78 +95,28 @@ pub(super) fn mean(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let reduction = reduction(operator)?;
     let output = operator.output(0)?;
     let types = [reduction.input.element(), output.element];
-    if reduction.count > 1 << 31 {
+    let count = reduction.most();
+    if count > 1 << 31 {
         return Err(unsupported("means of more than 2^31 elements are not supported"));
     }
+    let (input, axes) = (reduction.input.value, &reduction.axes[..]);
     let value = match types {
         // Nothing divided by its number.
-        [from, to] if reduction.count == 0 && from == to => {
-            let nothing = Scalar::float(to, f64::NAN);
-            let constant = operator.constant(to, &[], nothing.to_bytes())?;
-            operator.broadcast_to(constant, &reduction.shape)?
+        [from, to] if count == 0 && from == to => {
+            let nothing = operator.graph().scalar(Scalar::float(to, f64::NAN))?;
+            let mut shape = reduction.input.extents.clone();
+            axes.iter().for_each(|&axis| shape[axis] = crate::ir::Extent::Static(1));
+            operator.broadcast_to(nothing, &shape)?
         }
-        [F32, F32] => {
-            let sum = reduced(operator, &reduction, reduction.input.value, Reduce::Sum)?;
-            let count = counted(operator, &reduction, F32)?;
-            let mut terms = Terms::new(&[F32, F32][..1 + usize::from(count.is_some())]);
-            let divisor = if count.is_some() { terms.input(1) } else { terms.f32(reduction.count as f32) };
-            let sum_term = terms.input(0);
-            let mean = terms.div(sum_term, divisor)?;
-            let operands: Vec<Value> = [Some(sum), count].into_iter().flatten().collect();
-            operator.map(&operands, terms.finish(mean))?
-        }
-        [I32, I32] | [I64, I64] => {
-            known_count(&reduction)?;
-            let wide = widen(operator, reduction.input.value, I64)?;
-            let sum = reduced(operator, &reduction, wide, Reduce::Sum)?;
-            let mut terms = Terms::new(&[I64]);
-            let (sum_term, count) = (terms.input(0), terms.i64(reduction.count as i64));
-            let mean = terms.div(sum_term, count)?;
-            let mean = terms.convert(mean, output.element);
-            operator.map(&[sum], terms.finish(mean))?
-        }
+        [F32, F32] => reduction::mean(operator.graph(), input, axes, Axes::Kept)?,
+        [I32, I32] | [I64, I64] => reduction::integer_mean(operator.graph(), input, axes, Axes::Kept)?,
         [I8, I8] | [U8, U8] | [I16, I16] => {
-            known_count(&reduction)?;
-            let (from, to) = (operator.affine(&reduction.input.info)?, operator.affine(&output)?);
-            let wide = widen(operator, reduction.input.value, I32)?;
-            let sum = reduced(operator, &reduction, wide, Reduce::Sum)?;
-            quantized_mean(operator, sum, reduction.count, (from, to), output.element)?
+            let rescaling = reduction.rescaling(operator)?;
+            reduction::quantized_mean(operator.graph(), input, axes, &rescaling)?
         }
         _ => return Err(operator.type_error(&types)),
     };
-    let value = operator.reshape_to(value, &reduction.shape)?;
-    operator.bind(0, value)
-}
-
-/// Refuses a number of elements that is known only when the model runs.
-fn known_count(reduction: &Reduction) -> Lowered {
-    if reduction.reduced.iter().all(|e| e.as_static().is_some()) { Ok(()) } else { Err(super::extents::dynamic()) }
-}
-
-/// The number of elements that each result combines, where it is known only when the model runs.
-fn counted(operator: &mut Operator<'_, '_, '_>, reduction: &Reduction, element: ElementType) -> Result<Option<Value>, Diagnostic> {
-    if known_count(reduction).is_ok() {
-        return Ok(None);
-    }
-    let count = operator.graph().product(&reduction.reduced)?;
-    let count = operator.graph().index(count)?;
-    let count = operator.builder().index_tensor(count, I64)?;
-    Ok(Some(widen(operator, count, element)?))
-}
-
-/// The multiplier takes 1 ÷ count in: its mantissa is shifted up as far as the count has bits, then divided.
-fn quantized_mean(
-    operator: &mut Operator<'_, '_, '_>,
-    sum: Value,
-    count: u64,
-    (from, to): (Affine, Affine),
-    element: ElementType,
-) -> Result<Value, Diagnostic> {
-    let ratio = super::requantize::multiplier(f64::from(from.scale) / f64::from(to.scale))?;
-    let shift = (63 - count.leading_zeros() as i32).min(32).min(31 + ratio.shift).max(0);
-    let mantissa = (i64::from(ratio.mantissa) << shift) / count as i64;
-    let factor = Multiplier { mantissa: mantissa as i32, shift: ratio.shift - shift };
-    rescaled(operator, sum, (i64::from(from.zero_point) * count as i64) as i32, factor, (to, element))
+    reduction.bind(operator, value)
 }
 
 /// ARG_MAX and ARG_MIN: the first position of the extreme element.
@@ -216,9 +130,6 @@ pub(super) fn arg_extreme(operator: &mut Operator<'_, '_, '_>, search: Search) -
     {
         return Err(operator.type_error(&[input.element(), output.element]));
     }
-    let value = operator.builder().arg_reduce(input.value, search, axis, output.element)?;
-    let mut shape = input.extents.clone();
-    shape.remove(axis);
-    let value = operator.reshape_to(value, &shape)?;
+    let value = reduction::position(operator.graph(), input.value, search, axis, output.element)?;
     operator.bind(0, value)
 }

@@ -1,16 +1,16 @@
 //! The table of supported operators.
 
-use super::activation::Activation;
 use super::operator::{Lowered, Operator};
 use super::unary::{self, exp_f32};
 use super::{
-    OperatorCode, arithmetic, blocks, comparison, complex, concatenation, control, convolution, convolution_3d, custom, division,
-    fully_connected, indexing, matrix, normalization, ordering, padding, pooling, quantize, recurrent, reduce_window, reduction, resize,
-    segments, selection, shape, slicing, softmax, sparse, stablehlo_indexing, tables, variables,
+    OperatorCode, arithmetic, blocks, comparison, complex, concatenation, control, convolution, custom, division, fully_connected,
+    indexing, matrix, normalization, ordering, padding, pooling, quantize, recurrent, reduce_window, reduction, resize, segments,
+    selection, shape, slicing, sparse, stablehlo_indexing, tables, variables,
 };
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::ElementType::{I8, I16};
 use crate::ir::{Combination, Comparison, NanRule, Reduction, ScalarOp, Search};
+use crate::operators::activation::Activation;
 use crate::schema::tflite::BuiltinOperator as Code;
 
 /// Turns one operator into instructions.
@@ -42,8 +42,8 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::COMPLEX_ABS, complex::magnitude),
     (Code::CONCATENATION, concatenation::concatenation),
     (Code::CONV_2D, convolution::conv_2d),
-    (Code::CONV_3D, convolution_3d::conv_3d),
-    (Code::CONV_3D_TRANSPOSE, convolution_3d::conv_3d_transpose),
+    (Code::CONV_3D, convolution::conv_3d),
+    (Code::CONV_3D_TRANSPOSE, convolution::conv_3d_transpose),
     (Code::COS, |o| unary::float(o, ScalarOp::Cos)),
     (Code::CUMSUM, ordering::cumsum),
     (Code::DEPTH_TO_SPACE, blocks::depth_to_space),
@@ -137,7 +137,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::SIGN, unary::sign),
     (Code::SIN, |o| unary::float(o, ScalarOp::Sin)),
     (Code::SLICE, slicing::slice_box),
-    (Code::SOFTMAX, softmax::softmax),
+    (Code::SOFTMAX, normalization::softmax),
     (Code::SPACE_TO_BATCH_ND, blocks::space_to_batch),
     (Code::SPACE_TO_DEPTH, blocks::space_to_depth),
     (Code::SPARSE_TO_DENSE, indexing::sparse_to_dense),
@@ -165,7 +165,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::TILE, shape::tile),
     (Code::TOPK_V2, ordering::top_k),
     (Code::TRANSPOSE, shape::transpose),
-    (Code::TRANSPOSE_CONV, matrix::transpose_conv),
+    (Code::TRANSPOSE_CONV, convolution::transpose_conv),
     (Code::UNIDIRECTIONAL_SEQUENCE_LSTM, recurrent::unidirectional_sequence_lstm),
     (Code::UNIDIRECTIONAL_SEQUENCE_RNN, recurrent::unidirectional_sequence_rnn),
     (Code::UNIQUE, selection::unique),

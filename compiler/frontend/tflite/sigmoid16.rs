@@ -1,6 +1,6 @@
 //! LOGISTIC and TANH of 16-bit integers: one table of the logistic function with 24 steps to a unit, lines between its points.
 
-use super::convolution::symmetric;
+use super::filter::symmetric;
 use super::operator::{Lowered, Operand, Operator};
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;

@@ -1,12 +1,18 @@
 //! Tensors of a TFLite file: type, shape, quantization and constant bytes, all checked.
 
-use super::blockwise::Blocks;
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::ir::data::Bytes;
 use crate::ir::{Data, ElementType, Quantization, TensorType};
 use crate::schema::tflite as schema;
 use schema::TensorType as Code;
 use std::sync::Arc;
+
+/// Blocks of so many elements along the last dimension of a tensor; one scale each in another tensor of the file. The zero points are 0.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blocks {
+    pub size: u64,
+    pub scales: usize,
+}
 
 /// A tensor of a subgraph.
 #[derive(Clone, Debug)]

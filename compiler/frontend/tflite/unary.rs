@@ -1,15 +1,17 @@
 //! Operators on one tensor, element by element.
 
-use super::activation::Activation;
-use super::lookup;
+use super::filter::symmetric;
 use super::operator::{Lowered, Operand, Operator, invalid};
-use super::requantize::multiplier;
 use super::sigmoid16;
 use super::tensor::TensorInfo;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp};
+use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp, Value};
+use crate::operators::activation::Activation;
 use crate::operators::quantization::integer_range;
+use crate::operators::quantization::multiplier;
+use crate::operators::tables::{self, Scales};
 use crate::operators::terms::{Term, Terms};
+use crate::operators::{Error, Graph};
 use ElementType::{Bf16, Bool, F16, F32, F64, I8, I16, I32, I64, U8};
 use std::rc::Rc;
 
@@ -64,7 +66,7 @@ pub(super) fn by_table(operator: &mut Operator<'_, '_, '_>, op: ScalarOp, functi
         [F32, F32] | [F16, F16] | [Bf16, Bf16] if op != ScalarOp::Exp || types[0] == F32 => {
             bind(operator, &input, |terms, x| terms.op(op, &[x]))
         }
-        [from, to] if from == to && tables.contains(&from) => lookup::bind_function(operator, &input, &output, function),
+        [from, to] if from == to && tables.contains(&from) => tabulated(operator, &input, &output, function),
         _ => Err(operator.type_error(&types)),
     }
 }
@@ -100,7 +102,7 @@ pub(super) fn log(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             let to = operator.affine(&output)?;
             let lowest = integer_range(output.element).map_or(0, |range| range.0);
             let least = (lowest - to.zero_point) as f32 * to.scale;
-            lookup::bind_function(operator, &input, &output, |x| if x <= 0.0 { least } else { libm::log(f64::from(x)) as f32 })
+            tabulated(operator, &input, &output, |x| if x <= 0.0 { least } else { libm::log(f64::from(x)) as f32 })
         }
         types => Err(operator.type_error(&types)),
     }
@@ -111,10 +113,10 @@ pub(super) fn rsqrt(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (input, output) = unary(operator)?;
     match [input.element(), output.element] {
         [F32, F32] => bind(operator, &input, |terms, x| terms.op(ScalarOp::Rsqrt, &[x])),
-        [I8, I8] => lookup::inverse_root(operator, &input, &output),
+        [I8, I8] => bind_table(operator, &input, &output, tables::inverse_root),
         [I16, I16] => {
             let most = 32767.0 * operator.affine(&output)?.scale;
-            lookup::bind_function(operator, &input, &output, |x| if x <= 0.0 { most } else { 1.0 / libm::sqrtf(x) })
+            tabulated(operator, &input, &output, |x| if x <= 0.0 { most } else { 1.0 / libm::sqrtf(x) })
         }
         types => Err(operator.type_error(&types)),
     }
@@ -150,7 +152,7 @@ pub(super) fn signed(operator: &mut Operator<'_, '_, '_>, op: ScalarOp) -> Lower
     let (input, output) = unary(operator)?;
     match [input.element(), output.element] {
         [F32, F32] | [I32, I32] => bind(operator, &input, |terms, x| terms.op(op, &[x])),
-        [I8, I8] if op == ScalarOp::Abs => lookup::abs(operator, &input, &output),
+        [I8, I8] if op == ScalarOp::Abs => bind_table(operator, &input, &output, tables::abs),
         [I16, I16] if op == ScalarOp::Abs && input.info.quantization.is_some() => rescaled_abs(operator, &input, &output),
         [I16, I16] if op == ScalarOp::Abs => bind(operator, &input, |terms, x| terms.op(op, &[x])),
         [F16, F16] | [Bf16, Bf16] | [I8, I8] | [I16, I16] | [I64, I64] if op == ScalarOp::Neg => {
@@ -208,7 +210,7 @@ pub(super) fn hard_swish(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             let product = terms.mul(x, gate)?;
             terms.div(product, six)
         }),
-        [I8, I8] | [U8, U8] => lookup::hard_swish(operator, &input, &output),
+        [I8, I8] | [U8, U8] => bind_table(operator, &input, &output, tables::hard_swish),
         types => Err(operator.type_error(&types)),
     }
 }
@@ -239,9 +241,7 @@ pub(super) fn gelu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (input, output) = unary(operator)?;
     match [input.element(), output.element] {
         [F32, F32] | [F16, F16] => bind(operator, &input, |terms, x| gelu_terms(terms, x, approximate)),
-        [I8, I8] | [U8, U8] | [I16, I16] => {
-            lookup::bind_function(operator, &input, &output, if approximate { approximate_gelu_f32 } else { gelu_f32 })
-        }
+        [I8, I8] | [U8, U8] | [I16, I16] => tabulated(operator, &input, &output, if approximate { approximate_gelu_f32 } else { gelu_f32 }),
         types => Err(operator.type_error(&types)),
     }
 }
@@ -378,4 +378,30 @@ pub(super) fn zeros_like(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         }
         types => Err(operator.type_error(&types)),
     }
+}
+
+/// Operand and result on their scales.
+fn scales(operator: &Operator<'_, '_, '_>, input: &Operand, output: &TensorInfo) -> Result<Scales, Diagnostic> {
+    Ok(Scales { from: operator.affine(&input.info)?, to: operator.affine(output)?, element: output.element })
+}
+
+/// Binds a function of a quantized tensor by its table.
+fn bind_table(
+    operator: &mut Operator<'_, '_, '_>,
+    input: &Operand,
+    output: &TensorInfo,
+    table: impl FnOnce(&mut Graph<'_>, Value, &Scales) -> Result<Value, Error>,
+) -> Lowered {
+    let scales = scales(operator, input, output)?;
+    let value = table(operator.graph(), input.value, &scales)?;
+    operator.bind(0, value)
+}
+
+/// Binds a function of real numbers on quantized tensors; those of 16 bits have no zero points.
+fn tabulated(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &TensorInfo, function: impl Fn(f32) -> f32) -> Lowered {
+    let Scales { from, to, .. } = scales(operator, input, output)?;
+    if input.element() == I16 && output.element == I16 {
+        symmetric(from, to)?;
+    }
+    bind_table(operator, input, output, |g, value, scales| tables::function(g, value, scales, function))
 }

@@ -3,15 +3,15 @@
 //! There are two definitions, told apart by the type of the positions: MediaPipe's are f32 and count taps of the window
 //! (row × window width + column, plus 0.1), those of TFLite's perception kernels are i32 and count elements of the image.
 
-use super::activation::Activation;
-use super::convolution::Spatial;
-use super::external;
 use super::indexing::{filled, positions};
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
+use super::{external, options};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Combination, Comparison, ElementType, Node, Scalar, ScalarOp, Scatter, Value};
+use crate::operators::activation::Activation;
 use crate::operators::terms::Terms;
-use crate::schema::tflite::{ActivationFunctionType, Padding};
+use crate::operators::windows::{Padding, Windows};
+use crate::schema::tflite::ActivationFunctionType;
 use ElementType::{F32, I32};
 
 /// Windows of more taps are no real model's.
@@ -33,8 +33,8 @@ impl Pool {
         let numbers: Vec<i32> = bytes.chunks_exact(4).map(|b| i32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
         let [padding, stride_width, stride_height, width, height, activation] = numbers[..] else { return Err(missing()) };
         let padding = match padding {
-            1 => Padding::SAME,
-            2 => Padding::VALID,
+            1 => Padding::Same,
+            2 => Padding::Valid,
             other => return Err(invalid(313, "unknown padding").expected("1 (same) or 2 (valid)", other.to_string())),
         };
         let activation = match activation {
@@ -49,16 +49,17 @@ impl Pool {
             let found = format!("{height}x{width}, strides {stride_height}x{stride_width}");
             return Err(unsupported(format!("a window of {found} is not supported")));
         }
-        let activation = Activation::from_code(activation)?;
+        let activation = options::activation(activation)?;
         Ok(Self { padding, strides: [stride_height, stride_width], size: [height, width], activation })
     }
 
-    fn spatial(&self) -> Spatial {
-        Spatial { padding: self.padding, strides: self.strides, dilation: [1, 1] }
-    }
-
-    fn window(&self) -> [u64; 2] {
-        self.size.map(|n| n as u64)
+    fn windows(&self) -> Windows {
+        Windows {
+            size: self.size.map(|n| n as u64).to_vec(),
+            strides: self.strides.map(i64::from).to_vec(),
+            dilation: vec![1; 2],
+            padding: self.padding.clone(),
+        }
     }
 }
 
@@ -81,7 +82,7 @@ pub(super) fn max_pool_with_positions(operator: &mut Operator<'_, '_, '_>) -> Lo
     if [input.element(), output.element] != [F32, F32] || !matches!(places.element, F32 | I32) {
         return Err(operator.type_error(&[input.element(), output.element, places.element]));
     }
-    let geometry = pool.spatial().geometry([h, w], pool.window())?;
+    let geometry = pool.windows().known_geometry(&[h, w])?;
     let count = |d: usize, extent: u64| {
         let padded = extent as i64 + geometry.padding_low[d] + geometry.padding_high[d];
         ((padded - i64::from(pool.size[d])) / i64::from(pool.strides[d]) + 1).max(0) as u64
@@ -195,9 +196,9 @@ pub(super) fn max_unpool(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let counts_taps = places.element() == F32;
     let side = |d: usize, extent: u64| {
         let (window, stride) = (pool.size[d] as u64, pool.strides[d] as u64);
-        match (counts_taps, pool.padding) {
+        match (counts_taps, &pool.padding) {
             (true, _) => extent.checked_mul(window),
-            (false, Padding::SAME) => extent.checked_mul(stride),
+            (false, Padding::Same) => extent.checked_mul(stride),
             _ => extent.saturating_sub(1).checked_mul(stride).and_then(|n| n.checked_add(window)),
         }
     };

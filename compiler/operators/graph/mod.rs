@@ -11,7 +11,7 @@ pub mod elements;
 mod fold;
 mod indices;
 pub mod integers;
-mod movement;
+pub mod movement;
 mod ranges;
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,6 @@ mod tests;
 use super::Error;
 use super::terms::Terms;
 use crate::ir::{ElementType, Expression, Extent, Func, Function, FunctionBuilder, IndexOperation, Interval, Module, Node, Value};
-pub use movement::{inverse, permuted_constant};
 use std::collections::HashMap;
 
 /// A function being built.
@@ -57,6 +56,11 @@ impl<'m> Graph<'m> {
     /// The function so far.
     pub fn function(&self) -> &Function {
         &self.builder.function
+    }
+
+    /// Gives a value the name of another that it stands for.
+    pub fn name_after(&mut self, value: Value, other: Value) {
+        self.builder.function.values[value].name = self.function().values[other].name.clone();
     }
 
     /// The element type of a tensor.

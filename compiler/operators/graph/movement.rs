@@ -3,7 +3,7 @@
 
 use super::{Graph, extents};
 use crate::ir::tensor::permute_bytes;
-use crate::ir::{ConstantData, Extent, InstData, Op, Operation, Scalar, TensorType, Value};
+use crate::ir::{ConstantData, ElementType, Extent, InstData, Op, Operation, Scalar, TensorType, Value};
 use crate::operators::Error;
 
 /// The permutation that undoes another.
@@ -75,6 +75,14 @@ impl Graph<'_> {
             return Ok(value);
         }
         Ok(self.builder.broadcast(value, shape.to_vec())?)
+    }
+
+    /// The same memory read as another element type; the last dimension follows its size.
+    ///
+    /// # Errors
+    /// When the last dimension does not divide.
+    pub fn bitcast(&mut self, value: Value, element: ElementType) -> Result<Value, Error> {
+        Ok(self.builder.bitcast(value, element)?)
     }
 
     /// A strided box of a tensor.

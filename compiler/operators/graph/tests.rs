@@ -1,6 +1,7 @@
 //! Graphs: what is folded, what changes nothing, what must be equal.
 
-use super::{Graph, extents, inverse, permuted_constant};
+use super::movement::{inverse, permuted_constant};
+use super::{Graph, extents};
 use crate::ir::{ConstantData, ElementType, Extent, IndexOperation, Interval, Module, Op, TensorType, Type, Value};
 use crate::operators::Error;
 

@@ -6,7 +6,7 @@ use super::Translate;
 use super::call::Call;
 use crate::ir::{Comparison, ElementType, ExpressionBuilder, Extent, Node, Scalar, ScalarOp, Value};
 use crate::operators::extents;
-use crate::operators::graph::inverse;
+use crate::operators::graph::movement::inverse;
 
 type Outcome = Result<(), Fault>;
 

@@ -4,7 +4,10 @@ use super::super::fault::Fault;
 use super::Translate;
 use super::binary::scaled;
 use super::call::{Call, compute_type};
-use crate::ir::{ElementType, Extent, ScalarOp, Value};
+use crate::ir::{ElementType, ScalarOp, Value};
+use crate::operators::activation::Activation;
+use crate::operators::contraction::Numerics;
+use crate::operators::contraction::products::{self, matmul, swapped};
 
 type Outcome = Result<(), Fault>;
 
@@ -26,22 +29,20 @@ pub(super) fn accumulator(element: ElementType) -> Result<ElementType, Fault> {
     }
 }
 
+/// Sums of an accumulator's type as results of another.
+pub(super) fn plain(accumulator: ElementType, result: ElementType) -> Numerics {
+    Numerics::Plain { accumulator, activation: Activation::NONE, result }
+}
+
 /// [… M, K] × [… K, N].
 fn multiply(c: &mut Call<'_, '_, '_>, left: Value, right: Value) -> Result<Value, Fault> {
-    let rank = c.rank(right);
-    if rank < 2 || rank != c.rank(left) {
+    let sum = accumulator(c.element(left))?;
+    let g = c.graph();
+    if g.rank(right) < 2 || g.rank(right) != g.rank(left) {
         return Err(Fault::invalid("the operands are no matrices"));
     }
-    let (l, r) = (c.extents(left), c.extents(right));
-    let pairs = l[..rank - 2].iter().zip(&r[..rank - 2]).chain([(&l[rank - 1], &r[rank - 2])]);
-    for (&a, &b) in pairs.filter(|(a, b)| a.as_static().is_none() || b.as_static().is_none()) {
-        c.translator.equate(a, b)?;
-    }
-    let mut permutation: Vec<usize> = (0..rank).collect();
-    permutation.swap(rank - 2, rank - 1);
-    let right = c.transpose(right, &permutation)?;
-    let sum = accumulator(c.element(left))?;
-    Ok(c.builder().matmul(left, right, (0, 0), sum)?)
+    let right = swapped(g, right)?;
+    Ok(matmul(g, left, right, None, &plain(sum, sum))?)
 }
 
 fn product(c: &mut Call<'_, '_, '_>) -> Outcome {
@@ -73,30 +74,7 @@ fn addmm(c: &mut Call<'_, '_, '_>) -> Outcome {
 /// input × weightᵀ + bias.
 fn linear(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (input, weight, bias) = (c.tensor(0)?, c.tensor(1)?, c.optional_tensor(2)?);
-    let sum = accumulator(c.element(input))?;
-    let shape = c.extents(input);
-    let Some((&depth, rows)) = shape.split_last() else { return Err(Fault::invalid("the input has no dimension")) };
-    if let (Extent::Value(_), Some(&wanted)) = (depth, c.extents(weight).last()) {
-        c.translator.equate(depth, wanted)?;
-    }
-    let count = c.graph().product(rows)?;
-    let flat = c.reshape_to(input, &[count, depth])?;
-    let y = c.builder().matmul(flat, weight, (0, 0), sum)?;
-    let mut result = rows.to_vec();
-    result.push(c.extents(y)[1]);
-    let mut y = c.reshape_to(y, &result)?;
-    if let Some(bias) = bias {
-        y = add_bias(c, y, bias)?;
-    }
+    let numerics = plain(accumulator(c.element(input))?, c.out_form(c.out())?.element);
+    let y = products::linear(c.graph(), input, weight, bias, &numerics)?;
     c.finish(y)
-}
-
-/// Adds a vector along the last dimension, in the type of the sums, and converts to the result's type.
-pub(super) fn add_bias(c: &mut Call<'_, '_, '_>, y: Value, bias: Value) -> Result<Value, Fault> {
-    let (ty, out) = (c.element(y), c.out_form(c.out())?.element);
-    c.map(&[y, bias], |b, n| {
-        let bias = b.convert(n[1], ty);
-        let sum = b.op(ScalarOp::Add, &[n[0], bias])?;
-        Ok(b.convert(sum, out))
-    })
 }

@@ -7,7 +7,7 @@ use super::call::Call;
 use super::index::{Indexed, flattened, indexed};
 use crate::ir::{Combination, ElementType, Extent, Order, Scatter, Value};
 use crate::operators::extents;
-use crate::operators::graph::inverse;
+use crate::operators::graph::movement::inverse;
 
 type Outcome = Result<(), Fault>;
 

@@ -205,9 +205,9 @@ pub(in super::super) fn unidirectional_sequence_lstm(operator: &mut Operator<'_,
     let input = sequence_input(operator, 0)?;
     let time_major = options.time_major();
     known_batch(operator, &input, time_major)?;
-    let rows = if time_major { input.value } else { swapped(operator.builder(), input.value)? };
+    let rows = if time_major { input.value } else { swapped(operator.graph(), input.value)? };
     let output = run(operator, &FORWARD, &input, rows, None, settings, false)?;
-    let output = if time_major { output } else { swapped(operator.builder(), output)? };
+    let output = if time_major { output } else { swapped(operator.graph(), output)? };
     operator.bind(0, output)
 }
 
@@ -323,7 +323,7 @@ pub(in super::super) fn bidirectional_sequence_lstm(operator: &mut Operator<'_, 
     }
     let second = operator.optional_input(39)?;
     second.iter().try_for_each(|second| same_sequence(operator, second, &input))?;
-    let mut ordered = |operand: &Operand| if time_major { Ok(operand.value) } else { swapped(operator.builder(), operand.value) };
+    let mut ordered = |operand: &Operand| if time_major { Ok(operand.value) } else { swapped(operator.graph(), operand.value) };
     let rows = ordered(&input)?;
     let second_rows = second.as_ref().map(&mut ordered).transpose()?;
     let cross_linked = operator.optional_input(40 + 1)?.is_some();

@@ -5,7 +5,6 @@
 
 use super::super::arithmetic::exponent;
 use super::super::operator::{Lowered, Operand, Operator, invalid, unsupported};
-use super::super::requantize::multiplier;
 use super::fixed;
 use super::lstm::Settings;
 use super::lstm_float::{clip, map, sum};
@@ -13,6 +12,7 @@ use super::{columns, expect_shape};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{ElementType, Node, ScalarOp, Value};
 use crate::operators::quantization::Multiplier;
+use crate::operators::quantization::multiplier;
 use crate::operators::terms::{Term, Terms};
 use ElementType::{F32, I16, I32, U8};
 
@@ -51,7 +51,7 @@ impl Basic {
 
     /// The sums of each gate.
     fn gates(&self, operator: &mut Operator<'_, '_, '_>, sums: Value) -> Result<[Value; 4], Diagnostic> {
-        let mut gate = |number: u64| columns(operator.builder(), sums, number * self.width, self.width);
+        let mut gate = |number: u64| columns(operator.graph(), sums, number * self.width, self.width);
         Ok([gate(0)?, gate(1)?, gate(2)?, gate(3)?])
     }
 }
@@ -78,19 +78,19 @@ pub(super) fn basic(operator: &mut Operator<'_, '_, '_>, settings: Settings) -> 
 
 fn float(operator: &mut Operator<'_, '_, '_>, basic: &Basic, settings: Settings) -> Result<[Value; 4], Diagnostic> {
     let joined = basic.joined(operator)?;
-    let builder = operator.builder();
-    let product = builder.matmul(joined, basic.weights.value, (0, 0), F32)?;
-    let sums = sum(builder, &[product, basic.bias.value])?;
+    let g = operator.graph();
+    let product = g.builder.matmul(joined, basic.weights.value, (0, 0), F32)?;
+    let sums = sum(g, &[product, basic.bias.value])?;
     let [input, candidate, forget, output] = basic.gates(operator, sums)?;
-    let builder = operator.builder();
-    let after = map(builder, &[input, candidate, forget, basic.before.value], |terms, x| {
+    let g = operator.graph();
+    let after = map(g, &[input, candidate, forget, basic.before.value], |terms, x| {
         let (input, forget) = (terms.op(ScalarOp::Logistic, &[x[0]])?, terms.op(ScalarOp::Logistic, &[x[2]])?);
         let candidate = terms.op(ScalarOp::Tanh, &[x[1]])?;
         let (new, kept) = (terms.mul(input, candidate)?, terms.mul(forget, x[3])?);
         let after = terms.add(new, kept)?;
         clip(terms, after, settings.cell_clip)
     })?;
-    let output = map(builder, &[output, after], |terms, x| {
+    let output = map(g, &[output, after], |terms, x| {
         let (gate, shown) = (terms.op(ScalarOp::Logistic, &[x[0]])?, terms.op(ScalarOp::Tanh, &[x[1]])?);
         terms.mul(gate, shown)
     })?;

@@ -6,7 +6,8 @@ use super::matrix::Matrix;
 use super::sequence::{Step, Stepped, sequence};
 use super::{columns, expect_element, expect_shape};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{ElementType, FunctionBuilder, Node, Reduction, ScalarOp, Value};
+use crate::ir::{ElementType, Node, Reduction, ScalarOp, Value};
+use crate::operators::Graph;
 use crate::operators::terms::{Term, Terms};
 use ElementType::{F32, I8};
 
@@ -80,14 +81,14 @@ impl InputProducts {
             sums.push(step.value(bias)?);
         }
         for (weights, &input) in [&self.weights].into_iter().chain(&self.auxiliary).zip(inputs) {
-            sums.push(weights.in_step(step)?.product(step.builder, input)?);
+            sums.push(weights.in_step(step)?.product(step.graph, input)?);
         }
-        sum(step.builder, &sums)
+        sum(step.graph, &sums)
     }
 }
 
 /// The sum of tensors, from the first on.
-pub(super) fn sum(builder: &mut FunctionBuilder<'_>, values: &[Value]) -> Result<Value, Diagnostic> {
+pub(super) fn sum(g: &mut Graph<'_>, values: &[Value]) -> Result<Value, Diagnostic> {
     if let [only] = values {
         return Ok(*only);
     }
@@ -97,19 +98,15 @@ pub(super) fn sum(builder: &mut FunctionBuilder<'_>, values: &[Value]) -> Result
         let next = terms.input(index);
         total = terms.add(total, next)?;
     }
-    Ok(builder.map(values, terms.finish(total))?)
+    Ok(g.map(values, terms.finish(total))?)
 }
 
 /// One map over tensors of f32.
-pub(super) fn map(
-    builder: &mut FunctionBuilder<'_>,
-    operands: &[Value],
-    build: impl FnOnce(&mut Terms, &[Node]) -> Term,
-) -> Result<Value, Diagnostic> {
+pub(super) fn map(g: &mut Graph<'_>, operands: &[Value], build: impl FnOnce(&mut Terms, &[Node]) -> Term) -> Result<Value, Diagnostic> {
     let mut terms = Terms::new(&vec![F32; operands.len()]);
     let inputs: Vec<Node> = (0..operands.len()).map(|index| terms.input(index)).collect();
     let result = build(&mut terms, &inputs)?;
-    Ok(builder.map(operands, terms.finish(result))?)
+    Ok(g.map(operands, terms.finish(result))?)
 }
 
 /// Between −bound and bound.
@@ -168,16 +165,16 @@ impl<'c> FloatCell<'c> {
     fn step(&self, step: &mut Step<'_, '_>, inputs: &[Value], states: &[Value]) -> Stepped {
         let (hidden, before) = (states[0], states[1]);
         let Settings { activation, cell_clip, projection_clip, .. } = self.cell.settings;
-        let recurrent = self.recurrent.in_step(step)?.product(step.builder, hidden)?;
+        let recurrent = self.recurrent.in_step(step)?.product(step.graph, hidden)?;
         let input = self.input.sums(step, inputs)?;
-        let sums = sum(step.builder, &[input, recurrent])?;
+        let sums = sum(step.graph, &[input, recurrent])?;
         let forget = self.gate(step, &self.forget_gate, sums, before)?;
         let candidate = self.gate(step, &self.cell_gate, sums, before)?;
         let mut operands = vec![forget, candidate, before];
         if let Some(gate) = &self.input_gate {
             operands.push(self.gate(step, gate, sums, before)?);
         }
-        let after = map(step.builder, &operands, |terms, x| {
+        let after = map(step.graph, &operands, |terms, x| {
             let forget = terms.op(ScalarOp::Logistic, &[x[0]])?;
             let candidate = activation.apply(terms, x[1])?;
             let input = match x.get(3) {
@@ -193,19 +190,19 @@ impl<'c> FloatCell<'c> {
             clip(terms, after, cell_clip)
         })?;
         let output = self.gate(step, &self.output_gate, sums, after)?;
-        let output = map(step.builder, &[output, after], |terms, x| {
+        let output = map(step.graph, &[output, after], |terms, x| {
             let gate = terms.op(ScalarOp::Logistic, &[x[0]])?;
             let shown = activation.apply(terms, x[1])?;
             terms.mul(gate, shown)
         })?;
         let output = match &self.projection {
             Some((weights, bias)) => {
-                let product = weights.in_step(step)?.product(step.builder, output)?;
+                let product = weights.in_step(step)?.product(step.graph, output)?;
                 let mut operands = vec![product];
                 if let Some(bias) = bias {
                     operands.push(step.value(*bias)?);
                 }
-                map(step.builder, &operands, |terms, x| {
+                map(step.graph, &operands, |terms, x| {
                     let sum = if let Some(&bias) = x.get(1) { terms.add(bias, x[0])? } else { x[0] };
                     clip(terms, sum, projection_clip)
                 })?
@@ -217,10 +214,10 @@ impl<'c> FloatCell<'c> {
 
     /// A gate's sum before its activation.
     fn gate(&self, step: &mut Step<'_, '_>, gate: &GateParts, sums: Value, cell_state: Value) -> Result<Value, Diagnostic> {
-        let mut value = columns(step.builder, sums, gate.start, self.cell.cells)?;
+        let mut value = columns(step.graph, sums, gate.start, self.cell.cells)?;
         if let Some(peephole) = gate.peephole {
             let peephole = step.value(peephole)?;
-            value = map(step.builder, &[value, peephole, cell_state], |terms, x| {
+            value = map(step.graph, &[value, peephole, cell_state], |terms, x| {
                 let product = terms.mul(x[1], x[2])?;
                 terms.add(x[0], product)
             })?;
@@ -228,7 +225,7 @@ impl<'c> FloatCell<'c> {
         match gate.norm {
             Some((coefficients, bias)) => {
                 let (coefficients, bias) = (step.value(coefficients)?, step.value(bias)?);
-                normalized(step.builder, value, self.cell.cells, [coefficients, bias])
+                normalized(step.graph, value, self.cell.cells, [coefficients, bias])
             }
             None => Ok(value),
         }
@@ -236,17 +233,17 @@ impl<'c> FloatCell<'c> {
 }
 
 /// Layer normalization over the cells: `(x − mean) ÷ √(variance + 10⁻⁸) × coefficients + bias`.
-fn normalized(builder: &mut FunctionBuilder<'_>, value: Value, cells: u64, [coefficients, bias]: [Value; 2]) -> Result<Value, Diagnostic> {
+fn normalized(g: &mut Graph<'_>, value: Value, cells: u64, [coefficients, bias]: [Value; 2]) -> Result<Value, Diagnostic> {
     let count = cells as f32;
-    let total = builder.reduce(value, Reduction::Sum, vec![1])?;
-    let difference = map(builder, &[value, total], |terms, x| {
+    let total = g.builder.reduce(value, Reduction::Sum, vec![1])?;
+    let difference = map(g, &[value, total], |terms, x| {
         let count = terms.f32(count);
         let mean = terms.div(x[1], count)?;
         terms.sub(x[0], mean)
     })?;
-    let squares = map(builder, &[difference], |terms, x| terms.mul(x[0], x[0]))?;
-    let squares = builder.reduce(squares, Reduction::Sum, vec![1])?;
-    map(builder, &[difference, squares, coefficients, bias], |terms, x| {
+    let squares = map(g, &[difference], |terms, x| terms.mul(x[0], x[0]))?;
+    let squares = g.builder.reduce(squares, Reduction::Sum, vec![1])?;
+    map(g, &[difference, squares, coefficients, bias], |terms, x| {
         let (count, guard, one) = (terms.f32(count), terms.f32(1e-8), terms.f32(1.0));
         let variance = terms.div(x[1], count)?;
         let variance = terms.add(variance, guard)?;

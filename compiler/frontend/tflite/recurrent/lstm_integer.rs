@@ -3,16 +3,17 @@
 //!
 //! Each gate's products are brought to 16 bits one after the other, input first, and added with saturation.
 
-use super::super::fixed::inverse_root;
 use super::super::operator::{Operand, Operator, invalid, unsupported};
-use super::super::requantize::multiplier;
 use super::fixed;
 use super::lstm::{Cell, Gate};
 use super::sequence::{Step, Stepped, sequence};
 use super::{columns, expect_element, stacked};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Comparison, ElementType, FunctionBuilder, Node, Reduction, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, Node, Reduction, ScalarOp, Value};
+use crate::operators::Graph;
+use crate::operators::fixed::inverse_root;
 use crate::operators::quantization::Multiplier;
+use crate::operators::quantization::multiplier;
 use crate::operators::terms::{Term, Terms};
 use ElementType::{I8, I16, I32, I64};
 
@@ -221,9 +222,9 @@ impl<'c> IntegerCell<'c> {
         if let Some(gate) = &self.input_gate {
             operands.push(self.gate(step, gate, sums, before)?);
         }
-        let after = self.new_cell(step.builder, &operands)?;
+        let after = self.new_cell(step.graph, &operands)?;
         let output = self.gate(step, &self.output_gate, sums, after)?;
-        let output = self.new_hidden(step.builder, output, after)?;
+        let output = self.new_hidden(step.graph, output, after)?;
         let output = match &self.projection {
             Some(projection) => self.projected(step, projection, output)?,
             None => output,
@@ -235,7 +236,7 @@ impl<'c> IntegerCell<'c> {
     fn input_products(&self, step: &mut Step<'_, '_>, inputs: Value) -> Result<Value, Diagnostic> {
         let Products { weights, zero_point, mantissas, shifts } = &self.input;
         let (weights, mantissas, shifts) = (step.value(*weights)?, step.value(*mantissas)?, step.value(*shifts)?);
-        let sums = step.builder.matmul(inputs, weights, (*zero_point, 0), I32)?;
+        let sums = step.graph.builder.matmul(inputs, weights, (*zero_point, 0), I32)?;
         let mut operands = vec![sums, mantissas, shifts];
         if let Some(bias) = self.bias {
             operands.push(step.value(bias)?);
@@ -249,14 +250,14 @@ impl<'c> IntegerCell<'c> {
         let x = terms.requantize(sum, mantissa, shift)?;
         let x = clamp_16(&mut terms, x)?;
         let x = terms.convert(x, I16);
-        Ok(step.builder.map(&operands, terms.finish(x))?)
+        Ok(step.graph.map(&operands, terms.finish(x))?)
     }
 
     /// The sums of all gates, i16.
     fn recurrent_products(&self, step: &mut Step<'_, '_>, inputs: Value, hidden: Value) -> Result<Value, Diagnostic> {
         let Products { weights, zero_point, mantissas, shifts } = &self.recurrent;
         let (weights, mantissas, shifts) = (step.value(*weights)?, step.value(*mantissas)?, step.value(*shifts)?);
-        let sums = step.builder.matmul(hidden, weights, (*zero_point, 0), I32)?;
+        let sums = step.graph.builder.matmul(hidden, weights, (*zero_point, 0), I32)?;
         let mut terms = Terms::new(&[I32, I32, I32, I16]);
         let (sum, mantissa, shift) = (terms.input(0), terms.input(1), terms.input(2));
         let x = terms.requantize(sum, mantissa, shift)?;
@@ -264,12 +265,12 @@ impl<'c> IntegerCell<'c> {
         let x = terms.add(x, input)?;
         let x = clamp_16(&mut terms, x)?;
         let x = terms.convert(x, I16);
-        Ok(step.builder.map(&[sums, mantissas, shifts, inputs], terms.finish(x))?)
+        Ok(step.graph.map(&[sums, mantissas, shifts, inputs], terms.finish(x))?)
     }
 
     /// A gate's sum before its function, i16.
     fn gate(&self, step: &mut Step<'_, '_>, gate: &GateParts, sums: Value, cell_state: Value) -> Result<Value, Diagnostic> {
-        let mut value = columns(step.builder, sums, gate.start, self.cell.cells)?;
+        let mut value = columns(step.graph, sums, gate.start, self.cell.cells)?;
         if let Some((weights, factor)) = &gate.peephole {
             let weights = step.value(*weights)?;
             let mut terms = Terms::new(&[I16, I16, I16]);
@@ -279,7 +280,7 @@ impl<'c> IntegerCell<'c> {
             let x = terms.add(product, x)?;
             let x = clamp_16(&mut terms, x)?;
             let x = terms.convert(x, I16);
-            value = step.builder.map(&[value, weights, cell_state], terms.finish(x))?;
+            value = step.graph.map(&[value, weights, cell_state], terms.finish(x))?;
         }
         match &gate.norm {
             Some(norm) => norm.apply(step, value, self.cell.cells),
@@ -288,7 +289,7 @@ impl<'c> IntegerCell<'c> {
     }
 
     /// The new cell state from forget gate, candidate, old state and, if there is one, input gate: all i16.
-    fn new_cell(&self, builder: &mut FunctionBuilder<'_>, operands: &[Value]) -> Result<Value, Diagnostic> {
+    fn new_cell(&self, g: &mut Graph<'_>, operands: &[Value]) -> Result<Value, Diagnostic> {
         let mut terms = Terms::new(&vec![I16; operands.len()]);
         let (forget, candidate, before) = (terms.input_as(0, I32), terms.input_as(1, I32), terms.input_as(2, I32));
         let forget = fixed::logistic(&mut terms, forget)?;
@@ -308,11 +309,11 @@ impl<'c> IntegerCell<'c> {
             after = terms.clamp_i32(after, (-self.cell_clip, self.cell_clip))?;
         }
         let after = terms.convert(after, I16);
-        Ok(builder.map(operands, terms.finish(after))?)
+        Ok(g.map(operands, terms.finish(after))?)
     }
 
     /// What the cell shows, i8: the output gate times the tangent of the state.
-    fn new_hidden(&self, builder: &mut FunctionBuilder<'_>, gate: Value, state: Value) -> Result<Value, Diagnostic> {
+    fn new_hidden(&self, g: &mut Graph<'_>, gate: Value, state: Value) -> Result<Value, Diagnostic> {
         let mut terms = Terms::new(&[I16, I16]);
         let (gate_term, state_term) = (terms.input_as(0, I32), terms.input_as(1, I32));
         let gate_term = fixed::logistic(&mut terms, gate_term)?;
@@ -323,12 +324,12 @@ impl<'c> IntegerCell<'c> {
         let x = terms.add(product, zero_point)?;
         let x = terms.clamp_i32(x, (-128, 127))?;
         let x = terms.convert(x, I8);
-        Ok(builder.map(&[gate, state], terms.finish(x))?)
+        Ok(g.map(&[gate, state], terms.finish(x))?)
     }
 
     fn projected(&self, step: &mut Step<'_, '_>, projection: &Projection, hidden: Value) -> Result<Value, Diagnostic> {
         let weights = step.value(projection.weights)?;
-        let sums = step.builder.matmul(hidden, weights, (i64::from(self.hidden_zero_point), 0), I32)?;
+        let sums = step.graph.builder.matmul(hidden, weights, (i64::from(self.hidden_zero_point), 0), I32)?;
         let mut operands = vec![sums];
         if let Some(bias) = projection.bias {
             operands.push(step.value(bias)?);
@@ -347,7 +348,7 @@ impl<'c> IntegerCell<'c> {
             x = terms.clamp_i32(x, (-projection.clip, projection.clip))?;
         }
         let x = terms.convert(x, I8);
-        Ok(step.builder.map(&operands, terms.finish(x))?)
+        Ok(step.graph.map(&operands, terms.finish(x))?)
     }
 }
 
@@ -414,12 +415,12 @@ impl Norm {
     /// `(x − mean) ÷ deviation × coefficients + bias` over the cells, in fixed point with ten more fraction bits on the way.
     fn apply(&self, step: &mut Step<'_, '_>, value: Value, cells: u64) -> Result<Value, Diagnostic> {
         let (coefficients, bias) = (step.value(self.coefficients)?, step.value(self.bias)?);
-        let builder = &mut *step.builder;
+        let g = &mut *step.graph;
         let mut terms = Terms::new(&[I16]);
         let x = terms.input_as(0, I64);
         let square = terms.mul(x, x)?;
-        let wide = builder.map_many(&[value], terms.finish_many(vec![x, square]))?;
-        let (sum, squares) = (builder.reduce(wide[0], Reduction::Sum, vec![1])?, builder.reduce(wide[1], Reduction::Sum, vec![1])?);
+        let wide = g.map_many(&[value], terms.finish_many(vec![x, square]))?;
+        let (sum, squares) = (g.builder.reduce(wide[0], Reduction::Sum, vec![1])?, g.builder.reduce(wide[1], Reduction::Sum, vec![1])?);
         let (mut terms, count) = (Terms::new(&[I64, I64]), cells as i64);
         let (sum_term, squares_term) = (terms.input(0), terms.input(1));
         let (resolution, count_term) = (terms.i64(1 << 10), terms.i64(count));
@@ -428,7 +429,7 @@ impl Norm {
         let mean = terms.convert(mean, I32);
         let variance = self.variance(&mut terms, squares_term, mean, count)?;
         let (mantissa, shift) = inverse_root(&mut terms, variance)?;
-        let parameters = builder.map_many(&[sum, squares], terms.finish_many(vec![mean, mantissa, shift]))?;
+        let parameters = g.map_many(&[sum, squares], terms.finish_many(vec![mean, mantissa, shift]))?;
 
         let mut terms = Terms::new(&[I16, I32, I32, I32, I16, I32]);
         let x = terms.input_as(0, I32);
@@ -445,7 +446,7 @@ impl Norm {
         let x = clamp_16(&mut terms, x)?;
         let x = terms.convert(x, I16);
         let operands = [value, parameters[0], parameters[1], parameters[2], coefficients, bias];
-        Ok(builder.map(&operands, terms.finish(x))?)
+        Ok(g.map(&operands, terms.finish(x))?)
     }
 
     /// The variance from the sum of squares and 1024 times the mean; the guard where it is below 1.

@@ -6,13 +6,15 @@
 
 use super::super::arithmetic::exponent;
 use super::super::operator::{Affine, Operand, Operator, invalid, unsupported};
-use super::super::requantize::{multiplier, scale_wide};
 use super::super::sigmoid16::{self, Steps};
 use super::lstm::Cell;
 use super::sequence::{Step, Stepped, sequence};
 use super::{CellActivation, columns, expect_element, stacked};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Constant, ElementType, FunctionBuilder, Node, Value};
+use crate::ir::{Constant, ElementType, Node, Value};
+use crate::operators::Graph;
+use crate::operators::contraction::scale_wide;
+use crate::operators::quantization::multiplier;
 use crate::operators::quantization::{Multiplier, integer_range};
 use crate::operators::terms::{Term, Terms};
 use ElementType::{I8, I16, I32, I64};
@@ -167,13 +169,13 @@ impl MicroCell {
         let (hidden, before) = (states[0], states[1]);
         let inputs = self.input_products(step, inputs)?;
         let sums = self.sums(step, inputs, hidden)?;
-        let builder = &mut *step.builder;
+        let g = &mut *step.graph;
         let mut gates = Vec::new();
         for gate in 0..4 {
-            gates.push(columns(builder, sums, gate * self.cells, self.cells)?);
+            gates.push(columns(g, sums, gate * self.cells, self.cells)?);
         }
-        let after = self.new_cell(builder, &[gates[0], gates[1], gates[2], before])?;
-        let output = self.new_hidden(builder, gates[3], after)?;
+        let after = self.new_cell(g, &[gates[0], gates[1], gates[2], before])?;
+        let output = self.new_hidden(g, gates[3], after)?;
         Ok((output, vec![output, after]))
     }
 
@@ -181,20 +183,20 @@ impl MicroCell {
     fn input_products(&self, step: &mut Step<'_, '_>, inputs: Value) -> Result<Value, Diagnostic> {
         let Products { weights, zero_points, mantissas, shifts } = &self.input;
         let [weights, mantissas, shifts, bias] = [*weights, *mantissas, *shifts, self.bias].map(|value| step.value(value));
-        let sums = step.builder.matmul(inputs, weights?, *zero_points, self.accumulator)?;
+        let sums = step.graph.builder.matmul(inputs, weights?, *zero_points, self.accumulator)?;
         let mut terms = Terms::new(&[self.accumulator, I32, I32, self.accumulator]);
         let [sum, mantissa, shift, bias_term] = [0, 1, 2, 3].map(|index| terms.input(index));
         let sum = terms.add(sum, bias_term)?;
         let x = at_gate_scale(&mut terms, sum, mantissa, shift)?;
         let x = terms.convert(x, I16);
-        Ok(step.builder.map(&[sums, mantissas?, shifts?, bias?], terms.finish(x))?)
+        Ok(step.graph.map(&[sums, mantissas?, shifts?, bias?], terms.finish(x))?)
     }
 
     /// The sums of all gates, i16.
     fn sums(&self, step: &mut Step<'_, '_>, inputs: Value, hidden: Value) -> Result<Value, Diagnostic> {
         let Products { weights, zero_points, mantissas, shifts } = &self.recurrent;
         let (weights, mantissas, shifts) = (step.value(*weights)?, step.value(*mantissas)?, step.value(*shifts)?);
-        let sums = step.builder.matmul(hidden, weights, *zero_points, self.accumulator)?;
+        let sums = step.graph.builder.matmul(hidden, weights, *zero_points, self.accumulator)?;
         let mut terms = Terms::new(&[self.accumulator, I32, I32, I16]);
         let (sum, mantissa, shift) = (terms.input(0), terms.input(1), terms.input(2));
         let x = at_gate_scale(&mut terms, sum, mantissa, shift)?;
@@ -202,7 +204,7 @@ impl MicroCell {
         let x = terms.add(x, input)?;
         let x = terms.clamp_i32(x, RANGE_16)?;
         let x = terms.convert(x, I16);
-        Ok(step.builder.map(&[sums, mantissas, shifts, inputs], terms.finish(x))?)
+        Ok(step.graph.map(&[sums, mantissas, shifts, inputs], terms.finish(x))?)
     }
 
     /// σ of a gate's sum.
@@ -212,7 +214,7 @@ impl MicroCell {
     }
 
     /// The new cell state from the sums of input gate, forget gate and candidate, and the old state: all i16.
-    fn new_cell(&self, builder: &mut FunctionBuilder<'_>, operands: &[Value; 4]) -> Result<Value, Diagnostic> {
+    fn new_cell(&self, g: &mut Graph<'_>, operands: &[Value; 4]) -> Result<Value, Diagnostic> {
         let mut terms = Terms::new(&[I16; 4]);
         let (input, forget) = (self.open(&mut terms, 0)?, self.open(&mut terms, 1)?);
         let candidate = terms.input(2);
@@ -224,18 +226,18 @@ impl MicroCell {
         let bound = self.cell_clip.map_or(RANGE_16, |clip| (-clip, clip));
         let after = terms.clamp_i32(sum, bound)?;
         let after = terms.convert(after, I16);
-        Ok(builder.map(operands, terms.finish(after))?)
+        Ok(g.map(operands, terms.finish(after))?)
     }
 
     /// What the cell shows: the output gate times the tangent of the state.
-    fn new_hidden(&self, builder: &mut FunctionBuilder<'_>, gate: Value, state: Value) -> Result<Value, Diagnostic> {
+    fn new_hidden(&self, g: &mut Graph<'_>, gate: Value, state: Value) -> Result<Value, Diagnostic> {
         let mut terms = Terms::new(&[I16, I16]);
         let gate_term = self.open(&mut terms, 0)?;
         let state_term = terms.input(1);
         let shown = sigmoid16::tanh_of(&mut terms, self.table, Steps::of_power(self.cell_exponent), state_term)?;
         let x = scaled_product(&mut terms, shown, gate_term, self.hidden, self.output.zero_point, self.range)?;
         let x = terms.convert(x, self.element);
-        Ok(builder.map(&[gate, state], terms.finish(x))?)
+        Ok(g.map(&[gate, state], terms.finish(x))?)
     }
 }
 

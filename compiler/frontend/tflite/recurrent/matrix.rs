@@ -1,13 +1,14 @@
 //! Products of rows of floats with constant matrices: floats, or int8 with a scale each row, for which the rows are quantized while
 //! the program runs.
 
-use super::super::hybrid::{asymmetric_rows, symmetric_rows};
+use super::super::filter::filter_scales;
 use super::super::operator::{Operand, Operator};
-use super::super::requantize::filter_scales;
 use super::sequence::Step;
 use super::stacked;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{ElementType, FunctionBuilder, Reduction, Value};
+use crate::ir::{ElementType, Reduction, Value};
+use crate::operators::Graph;
+use crate::operators::contraction::dynamic_range::{asymmetric_rows, symmetric_rows};
 use crate::operators::terms::Terms;
 use ElementType::{F32, I8, I32};
 
@@ -44,7 +45,7 @@ impl Matrix {
             scales.extend((0..rows as usize).map(|row| own[if own.len() == 1 { 0 } else { row }]));
         }
         let scales = operator.constant_f32(&[scales.len() as u64], &scales)?;
-        let sums = if asymmetric { Some(row_sums(operator.builder(), weights)?) } else { None };
+        let sums = if asymmetric { Some(row_sums(operator.graph(), weights)?) } else { None };
         Ok(Self { weights, quantized: Some(Quantized { scales, sums }) })
     }
 
@@ -60,12 +61,12 @@ impl Matrix {
     }
 
     /// `rows [M, depth] × matrixᵀ`, f32.
-    pub fn product(&self, builder: &mut FunctionBuilder<'_>, rows: Value) -> Result<Value, Diagnostic> {
+    pub fn product(&self, g: &mut Graph<'_>, rows: Value) -> Result<Value, Diagnostic> {
         let Some(Quantized { scales, sums: row_sums }) = &self.quantized else {
-            return Ok(builder.matmul(rows, self.weights, (0, 0), F32)?);
+            return Ok(g.builder.matmul(rows, self.weights, (0, 0), F32)?);
         };
-        let rows = if row_sums.is_some() { asymmetric_rows(builder, rows, &[1])? } else { symmetric_rows(builder, rows, &[1])? };
-        let sums = builder.matmul(rows.integers, self.weights, (0, 0), I32)?;
+        let rows = if row_sums.is_some() { asymmetric_rows(g, rows, &[1])? } else { symmetric_rows(g, rows, &[1])? };
+        let sums = g.builder.matmul(rows.integers, self.weights, (0, 0), I32)?;
         let mut operands = vec![sums, rows.scales, *scales];
         let mut types = vec![I32, F32, F32];
         if let Some((offsets, row_sums)) = rows.offsets.zip(*row_sums) {
@@ -82,16 +83,16 @@ impl Matrix {
         let sum = terms.convert(sum, F32);
         let factor = terms.mul(row_scale, scale)?;
         let result = terms.mul(sum, factor)?;
-        Ok(builder.map(&operands, terms.finish(result))?)
+        Ok(g.map(&operands, terms.finish(result))?)
     }
 }
 
 /// The sum of each row, `[rows]`.
-fn row_sums(builder: &mut FunctionBuilder<'_>, weights: Value) -> Result<Value, Diagnostic> {
-    let rows = builder.tensor(weights).static_shape().and_then(|shape| shape.first().copied()).unwrap_or(0);
+fn row_sums(g: &mut Graph<'_>, weights: Value) -> Result<Value, Diagnostic> {
+    let rows = g.builder.tensor(weights).static_shape().and_then(|shape| shape.first().copied()).unwrap_or(0);
     let mut terms = Terms::new(&[I8]);
     let wide = terms.input_as(0, I32);
-    let wide = builder.map(&[weights], terms.finish(wide))?;
-    let sums = builder.reduce(wide, Reduction::Sum, vec![1])?;
-    Ok(builder.reshape(sums, super::super::operator::extents(&[rows]))?)
+    let wide = g.map(&[weights], terms.finish(wide))?;
+    let sums = g.builder.reduce(wide, Reduction::Sum, vec![1])?;
+    Ok(g.builder.reshape(sums, super::super::operator::extents(&[rows]))?)
 }

@@ -15,10 +15,11 @@ pub(super) use lstm::{bidirectional_sequence_lstm, lstm, unidirectional_sequence
 pub(super) use rnn::{bidirectional_sequence_rnn, rnn, unidirectional_sequence_rnn};
 pub(super) use svdf::svdf;
 
-use super::activation::Activation;
 use super::operator::{Operand, Operator, invalid, unsupported};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{ElementType, Extent, FunctionBuilder, Node, ScalarOp, Value};
+use crate::ir::{ElementType, Extent, Node, ScalarOp, Value};
+use crate::operators::Graph;
+use crate::operators::activation::Activation;
 use crate::operators::terms::{Term, Terms};
 use crate::schema::tflite::ActivationFunctionType as Code;
 
@@ -40,7 +41,7 @@ enum CellActivation {
 
 impl CellActivation {
     fn from_code(code: Code) -> Result<Self, Diagnostic> {
-        if code == Code::TANH { Ok(Self::Tanh) } else { Activation::from_code(code).map(Self::Clamp) }
+        if code == Code::TANH { Ok(Self::Tanh) } else { super::options::activation(code).map(Self::Clamp) }
     }
 
     fn apply(self, terms: &mut Terms, x: Node) -> Term {
@@ -70,8 +71,8 @@ fn stacked(operator: &mut Operator<'_, '_, '_>, operands: &[&Operand]) -> Result
 }
 
 /// Elements `start..start + size` along the last of two dimensions.
-fn columns(builder: &mut FunctionBuilder<'_>, value: Value, start: u64, size: u64) -> Result<Value, Diagnostic> {
-    let shape = builder.tensor(value).static_shape().unwrap_or_default();
+fn columns(g: &mut Graph<'_>, value: Value, start: u64, size: u64) -> Result<Value, Diagnostic> {
+    let shape = g.builder.tensor(value).static_shape().unwrap_or_default();
     if shape.last() == Some(&size) {
         return Ok(value);
     }
@@ -80,20 +81,20 @@ fn columns(builder: &mut FunctionBuilder<'_>, value: Value, start: u64, size: u6
     let last = shape.len() - 1;
     extents[last] = Extent::Static(size);
     starts[last] = Extent::Static(start);
-    Ok(builder.slice(value, starts, extents, vec![1; shape.len()])?)
+    Ok(g.builder.slice(value, starts, extents, vec![1; shape.len()])?)
 }
 
 /// `[A, B, …]` and `[B, A, …]`: between the orders of batches and steps.
-fn swapped(builder: &mut FunctionBuilder<'_>, value: Value) -> Result<Value, Diagnostic> {
-    let shape = builder.tensor(value).shape.clone();
+fn swapped(g: &mut Graph<'_>, value: Value) -> Result<Value, Diagnostic> {
+    let shape = g.builder.tensor(value).shape.clone();
     let mut permutation: Vec<usize> = (0..shape.len()).collect();
     permutation.swap(0, 1);
     if shape[..2].contains(&Extent::Static(1)) {
         let mut swapped = shape;
         swapped.swap(0, 1);
-        return Ok(builder.reshape(value, swapped)?);
+        return Ok(g.builder.reshape(value, swapped)?);
     }
-    Ok(builder.transpose(value, permutation)?)
+    Ok(g.builder.transpose(value, permutation)?)
 }
 
 /// The error for an operand that is no floating-point tensor where the others are.

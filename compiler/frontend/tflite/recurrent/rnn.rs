@@ -7,7 +7,8 @@ use super::matrix::Matrix;
 use super::sequence::sequence;
 use super::{CellActivation, expect_element, expect_shape, swapped};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{ElementType, FunctionBuilder, Value};
+use crate::ir::{ElementType, Value};
+use crate::operators::Graph;
 use crate::operators::terms::Terms;
 use ElementType::F32;
 
@@ -25,7 +26,7 @@ struct Places {
 }
 
 /// The sum of tensors of f32, through an activation.
-fn activated(builder: &mut FunctionBuilder<'_>, operands: &[Value], activation: CellActivation) -> Result<Value, Diagnostic> {
+fn activated(g: &mut Graph<'_>, operands: &[Value], activation: CellActivation) -> Result<Value, Diagnostic> {
     let mut terms = Terms::new(&vec![F32; operands.len()]);
     let mut sum = terms.input(0);
     for index in 1..operands.len() {
@@ -33,7 +34,7 @@ fn activated(builder: &mut FunctionBuilder<'_>, operands: &[Value], activation: 
         sum = terms.add(sum, next)?;
     }
     let result = activation.apply(&mut terms, sum)?;
-    Ok(builder.map(operands, terms.finish(result))?)
+    Ok(g.map(operands, terms.finish(result))?)
 }
 
 /// The weights of an input of `rows [steps, batch, inputs]`.
@@ -80,10 +81,10 @@ fn run(
     let (output, states) = sequence(operator, &inputs, &[before], backward, |step, inputs, states| {
         let mut sums = vec![step.value(bias.value)?];
         for (matrix, &input) in matrices.iter().zip(inputs) {
-            sums.push(matrix.in_step(step)?.product(step.builder, input)?);
+            sums.push(matrix.in_step(step)?.product(step.graph, input)?);
         }
-        sums.push(recurrent.in_step(step)?.product(step.builder, states[0])?);
-        let output = activated(step.builder, &sums, settings.activation)?;
+        sums.push(recurrent.in_step(step)?.product(step.graph, states[0])?);
+        let output = activated(step.graph, &sums, settings.activation)?;
         Ok((output, vec![output]))
     })?;
     operator.update_variable(places.weights + 3, states[0])?;
@@ -131,9 +132,9 @@ pub(in super::super) fn unidirectional_sequence_rnn(operator: &mut Operator<'_, 
     };
     let input = float_input(operator, 0, 3)?;
     known_batch(operator, &input, options.time_major())?;
-    let rows = if options.time_major() { input.value } else { swapped(operator.builder(), input.value)? };
+    let rows = if options.time_major() { input.value } else { swapped(operator.graph(), input.value)? };
     let output = run(operator, &SINGLE, rows, None, settings, false)?;
-    let output = if options.time_major() { output } else { swapped(operator.builder(), output)? };
+    let output = if options.time_major() { output } else { swapped(operator.graph(), output)? };
     operator.bind(0, output)
 }
 
@@ -151,7 +152,7 @@ pub(in super::super) fn bidirectional_sequence_rnn(operator: &mut Operator<'_, '
     let second_input = if operator.inputs.get(9).is_some_and(Option::is_some) { Some(float_input(operator, 9, 3)?) } else { None };
     known_batch(operator, &input, time_major)?;
     second_input.iter().try_for_each(|second| super::lstm::same_sequence(operator, second, &input))?;
-    let mut rows = |input: &Operand| if time_major { Ok(input.value) } else { swapped(operator.builder(), input.value) };
+    let mut rows = |input: &Operand| if time_major { Ok(input.value) } else { swapped(operator.graph(), input.value) };
     let first = rows(&input)?;
     let second = second_input.as_ref().map(rows).transpose()?;
     let cross_linked = operator.inputs.get(10).is_some_and(Option::is_some);
@@ -170,13 +171,13 @@ pub(in super::super) fn bidirectional_sequence_rnn(operator: &mut Operator<'_, '
 pub(super) fn bind_directions(operator: &mut Operator<'_, '_, '_>, outputs: [Value; 2], time_major: bool, merged: bool) -> Lowered {
     let expected = if merged { 1 } else { 2 };
     operator.arity(0..=usize::MAX, expected..=expected)?;
-    let builder = operator.builder();
+    let g = operator.graph();
     let mut results = outputs.to_vec();
     if merged {
-        results = vec![builder.concat(&outputs, 2)?];
+        results = vec![g.builder.concat(&outputs, 2)?];
     }
     if !time_major {
-        results = results.into_iter().map(|output| swapped(builder, output)).collect::<Result<_, _>>()?;
+        results = results.into_iter().map(|output| swapped(g, output)).collect::<Result<_, _>>()?;
     }
     for (index, result) in results.into_iter().enumerate() {
         operator.bind(index, result)?;

@@ -5,13 +5,14 @@
 use super::super::operator::{Operator, extents, unsupported};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Combination, Comparison, ElementType, Extent, Func, Function, FunctionBuilder, Scatter, TensorType, Type, Value};
+use crate::operators::Graph;
 use crate::operators::terms::Terms;
 use ElementType::I32;
 
 /// Where the instructions of a step go: the body of a loop, or the operator's own function when there is only one step.
 pub(super) struct Step<'b, 'm> {
-    /// The builder of that function.
-    pub builder: &'b mut FunctionBuilder<'m>,
+    /// That function.
+    pub graph: &'b mut Graph<'m>,
     /// The function around the loop.
     outer: Option<&'b Function>,
     /// Values of the function around the loop and what they are called here.
@@ -29,7 +30,7 @@ impl Step<'_, '_> {
         }
         let constant = outer.defining_inst(value).and_then(|inst| outer.insts[inst].constant());
         let inside = match constant {
-            Some(constant) => self.builder.constant(constant)?,
+            Some(constant) => self.graph.builder.constant(constant)?,
             _ => {
                 let mut ty = outer.values[value].ty.clone();
                 if let Type::Tensor(tensor) = &mut ty {
@@ -38,7 +39,7 @@ impl Step<'_, '_> {
                     }
                 }
                 self.given.push(value);
-                self.builder.param(ty, outer.values[value].name.clone())
+                self.graph.builder.param(ty, outer.values[value].name.clone())
             }
         };
         self.known.push((value, inside));
@@ -69,7 +70,7 @@ pub(super) fn sequence(
     let steps = inputs.first().and_then(|&input| operator.extents_of(input).first().copied()).unwrap_or(Extent::Static(0));
     match steps {
         Extent::Static(0) => Err(unsupported("a sequence without steps is not supported")),
-        Extent::Static(1) => single(operator.builder(), inputs, states, build),
+        Extent::Static(1) => single(operator.graph(), inputs, states, build),
         Extent::Static(n) if i32::try_from(n).is_err() => Err(unsupported("a sequence of so many steps is not supported")),
         _ => looped(operator, steps, inputs, states, backward, build),
     }
@@ -77,26 +78,26 @@ pub(super) fn sequence(
 
 /// The only step.
 fn single(
-    builder: &mut FunctionBuilder<'_>,
+    g: &mut Graph<'_>,
     inputs: &[Value],
     states: &[Value],
     build: impl FnOnce(&mut Step<'_, '_>, &[Value], &[Value]) -> Stepped,
 ) -> Stepped {
-    let mut step = Step { builder, outer: None, known: Vec::new(), given: Vec::new() };
-    let inputs = inputs.iter().map(|&input| without_time(step.builder, input)).collect::<Result<Vec<Value>, _>>()?;
+    let mut step = Step { graph: g, outer: None, known: Vec::new(), given: Vec::new() };
+    let inputs = inputs.iter().map(|&input| without_time(step.graph, input)).collect::<Result<Vec<Value>, _>>()?;
     let (output, states) = build(&mut step, &inputs, states)?;
-    Ok((with_time(step.builder, output)?, states))
+    Ok((with_time(step.graph, output)?, states))
 }
 
-fn without_time(builder: &mut FunctionBuilder<'_>, value: Value) -> Result<Value, Diagnostic> {
-    let shape = builder.tensor(value).static_shape().unwrap_or_default();
-    Ok(builder.reshape(value, extents(&shape[1..]))?)
+fn without_time(g: &mut Graph<'_>, value: Value) -> Result<Value, Diagnostic> {
+    let shape = g.builder.tensor(value).static_shape().unwrap_or_default();
+    Ok(g.builder.reshape(value, extents(&shape[1..]))?)
 }
 
-fn with_time(builder: &mut FunctionBuilder<'_>, value: Value) -> Result<Value, Diagnostic> {
-    let mut shape = builder.tensor(value).static_shape().unwrap_or_default();
+fn with_time(g: &mut Graph<'_>, value: Value) -> Result<Value, Diagnostic> {
+    let mut shape = g.builder.tensor(value).static_shape().unwrap_or_default();
     shape.insert(0, 1);
-    Ok(builder.reshape(value, extents(&shape))?)
+    Ok(g.builder.reshape(value, extents(&shape))?)
 }
 
 fn step_number_type() -> Type {
@@ -105,24 +106,24 @@ fn step_number_type() -> Type {
 
 /// One map of the step number.
 fn of_step_number(
-    builder: &mut FunctionBuilder<'_>,
+    g: &mut Graph<'_>,
     number: Value,
     term: impl FnOnce(&mut Terms, crate::ir::Node) -> crate::operators::terms::Term,
 ) -> Result<Value, Diagnostic> {
     let mut terms = Terms::new(&[I32]);
     let x = terms.input(0);
     let x = term(&mut terms, x)?;
-    Ok(builder.map(&[number], terms.finish(x))?)
+    Ok(g.map(&[number], terms.finish(x))?)
 }
 
 /// A number of steps as one integer.
-fn count(builder: &mut FunctionBuilder<'_>, steps: Extent) -> Result<Value, Diagnostic> {
+fn count(g: &mut Graph<'_>, steps: Extent) -> Result<Value, Diagnostic> {
     let Extent::Value(index) = steps else {
         let n = steps.as_static().and_then(|n| i32::try_from(n).ok()).unwrap_or(i32::MAX);
-        return Ok(builder.literal(TensorType::of(I32, &[1]), n.to_le_bytes().to_vec())?);
+        return Ok(g.builder.literal(TensorType::of(I32, &[1]), n.to_le_bytes().to_vec())?);
     };
-    let number = builder.index_tensor(index, I32)?;
-    Ok(builder.reshape(number, extents(&[1]))?)
+    let number = g.builder.index_tensor(index, I32)?;
+    Ok(g.builder.reshape(number, extents(&[1]))?)
 }
 
 fn looped(
@@ -134,8 +135,8 @@ fn looped(
     build: impl FnOnce(&mut Step<'_, '_>, &[Value], &[Value]) -> Stepped,
 ) -> Stepped {
     let (first, increment) = if backward {
-        let steps = count(operator.builder(), steps)?;
-        let first = of_step_number(operator.builder(), steps, |terms, x| {
+        let steps = count(operator.graph(), steps)?;
+        let first = of_step_number(operator.graph(), steps, |terms, x| {
             let one = terms.i32(1);
             terms.sub(x, one)
         })?;
@@ -147,41 +148,41 @@ fn looped(
     let condition_name = operator.lowering.shared.function_name("more_steps");
     let FunctionBuilder { module, function: outer, source } = operator.builder();
     let outer = &*outer;
-    let mut builder = FunctionBuilder::new(module, body_name);
-    builder.source = *source;
-    let number = builder.param(step_number_type(), "step_number".to_owned());
-    let mut step = Step { builder: &mut builder, outer: Some(outer), known: Vec::new(), given: vec![first] };
+    let mut body = Graph::new(module, body_name);
+    body.builder.source = *source;
+    let number = body.builder.param(step_number_type(), "step_number".to_owned());
+    let mut step = Step { graph: &mut body, outer: Some(outer), known: Vec::new(), given: vec![first] };
     let mut carried = Vec::new();
     for &state in states {
         // States are no constants here even where they begin as one.
-        carried.push(step.builder.param(outer.values[state].ty.clone(), outer.values[state].name.clone()));
+        carried.push(step.graph.builder.param(outer.values[state].ty.clone(), outer.values[state].name.clone()));
         step.given.push(state);
     }
     let mut inputs_now = Vec::new();
     for &input in inputs {
         let whole = step.value(input)?;
-        let now = step.builder.gather(whole, number, 0, 0)?;
-        inputs_now.push(without_time(step.builder, now)?);
+        let now = step.graph.builder.gather(whole, number, 0, 0)?;
+        inputs_now.push(without_time(step.graph, now)?);
     }
     let (output, new_states) = build(&mut step, &inputs_now, &carried)?;
     let steps_inside = step.extent(steps)?;
     let Step { given, known, .. } = step;
-    let mut whole_type = builder.tensor(output).clone();
+    let mut whole_type = body.builder.tensor(output).clone();
     whole_type.shape.insert(0, steps_inside);
-    let whole = builder.param(Type::Tensor(whole_type.clone()), "outputs".to_owned());
-    let row = with_time(&mut builder, output)?;
+    let whole = body.builder.param(Type::Tensor(whole_type.clone()), "outputs".to_owned());
+    let row = with_time(&mut body, output)?;
     let scatter = Scatter { axis: 0, batch: 0, combination: Combination::Set, skips_negative: false };
-    let written = builder.scatter([whole, number, row], scatter)?;
-    let next = of_step_number(&mut builder, number, |terms, x| {
+    let written = body.builder.scatter([whole, number, row], scatter)?;
+    let next = of_step_number(&mut body, number, |terms, x| {
         let increment = terms.i32(increment);
         terms.add(x, increment)
     })?;
-    let unchanged = builder.function.params[1 + states.len()..builder.function.params.len() - 1].to_vec();
+    let unchanged = body.builder.function.params[1 + states.len()..body.function().params.len() - 1].to_vec();
     debug_assert!(unchanged.iter().all(|param| known.iter().any(|(_, inside)| inside == param)));
     let params: Vec<(Value, Type)> =
-        builder.function.params.iter().map(|&param| (param, builder.function.values[param].ty.clone())).collect();
+        body.builder.function.params.iter().map(|&param| (param, body.builder.function.values[param].ty.clone())).collect();
     let results = [vec![next], new_states, unchanged, vec![written]].concat();
-    let body = builder.finish(results);
+    let body = body.finish(results);
     let condition = condition(operator, &params, condition_name, steps_inside, backward)?;
     let zero = operator.constant(whole_type.element, &[], vec![0; whole_type.element.alignment() as usize])?;
     whole_type.shape[0] = steps;
@@ -200,7 +201,7 @@ fn condition(
     steps: Extent,
     backward: bool,
 ) -> Result<Func, Diagnostic> {
-    let mut builder = FunctionBuilder::new(operator.builder().module, name);
+    let mut test = Graph::new(operator.builder().module, name);
     let mut own: Vec<Value> = Vec::new();
     // An index parameter stands before the tensors whose extent it is.
     let named = |own: &[Value], extent: Extent| match extent {
@@ -214,19 +215,19 @@ fn condition(
         if let Type::Tensor(tensor) = &mut ty {
             tensor.shape.iter_mut().for_each(|extent| *extent = named(&own, *extent));
         }
-        own.push(builder.param(ty, None));
+        own.push(test.builder.param(ty, None));
     }
     let more = if backward {
-        of_step_number(&mut builder, own[0], |terms, x| {
+        of_step_number(&mut test, own[0], |terms, x| {
             let end = terms.i32(0);
             terms.compare(Comparison::GreaterEqual, x, end)
         })?
     } else {
-        let steps = count(&mut builder, named(&own, steps))?;
+        let steps = count(&mut test, named(&own, steps))?;
         let mut terms = Terms::new(&[I32, I32]);
         let (x, end) = (terms.input(0), terms.input(1));
         let more = terms.compare(Comparison::Less, x, end)?;
-        builder.map(&[own[0], steps], terms.finish(more))?
+        test.map(&[own[0], steps], terms.finish(more))?
     };
-    Ok(builder.finish(vec![more]))
+    Ok(test.finish(vec![more]))
 }

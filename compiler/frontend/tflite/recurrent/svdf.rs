@@ -3,11 +3,11 @@
 
 use super::super::convolution::missing_options;
 use super::super::operator::{Lowered, Operand, Operator, extents, invalid};
-use super::super::requantize::multiplier;
 use super::matrix::Matrix;
 use super::{CellActivation, expect_shape};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{ElementType, Extent, Node, Reduction, Value};
+use crate::operators::quantization::multiplier;
 use crate::operators::terms::{Term, Terms};
 use ElementType::{F32, I8, I16, I32};
 
@@ -55,9 +55,9 @@ impl Svdf {
         }
         let state = operator.reshape(self.state.value, &shape)?;
         let start = [0, 0, 1].map(Extent::Static).to_vec();
-        let builder = operator.builder();
-        let kept = builder.slice(state, start, extents(&[self.batch, self.filters, self.memory - 1]), vec![1; 3])?;
-        Ok(builder.concat(&[kept, newest], 2)?)
+        let g = operator.graph();
+        let kept = g.builder.slice(state, start, extents(&[self.batch, self.filters, self.memory - 1]), vec![1; 3])?;
+        Ok(g.builder.concat(&[kept, newest], 2)?)
     }
 
     /// The products of memory and weights over time, added over time and over the filters of a unit: `[batch, units]`.
@@ -82,7 +82,7 @@ impl Svdf {
     /// Floats, with weights of f32 or int8.
     fn float(&self, operator: &mut Operator<'_, '_, '_>, activation: CellActivation, asymmetric: bool) -> Result<Value, Diagnostic> {
         let matrix = Matrix::new(operator, &[&self.feature_weights], asymmetric)?;
-        let features = matrix.product(operator.builder(), self.input.value)?;
+        let features = matrix.product(operator.graph(), self.input.value)?;
         let memory = self.remember(operator, features)?;
         operator.update_variable(4, memory)?;
         let weights_element = self.time_weights.element();

@@ -1,23 +1,23 @@
 //! gemmlowp's fixed-point functions as terms, for values that are only known when the program runs. A number with *n* integer bits holds
 //! its value times 2^(31−n) in 32 bits; a product of two has as many integer bits as both together.
 
+use super::terms::{Term, Terms};
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{Comparison, ElementType, Node, ScalarOp};
-use crate::operators::terms::{Term, Terms};
 
 /// a × b, rounded and saturating.
-pub(super) fn multiply(terms: &mut Terms, a: Node, b: Node) -> Term {
+pub fn multiply(terms: &mut Terms, a: Node, b: Node) -> Term {
     terms.op(ScalarOp::SaturatingRoundingDoublingHighMul, &[a, b])
 }
 
 /// x ÷ 2^count to nearest, halves away from zero.
-pub(super) fn divide(terms: &mut Terms, x: Node, count: i32) -> Term {
+pub fn divide(terms: &mut Terms, x: Node, count: i32) -> Term {
     let count = terms.i32(count);
     terms.op(ScalarOp::RoundingDivideByPowerOfTwo, &[x, count])
 }
 
 /// x × 2^count, saturating.
-pub(super) fn shift_left(terms: &mut Terms, x: Node, count: i32) -> Term {
+pub fn shift_left(terms: &mut Terms, x: Node, count: i32) -> Term {
     let limit = (1 << (31 - count)) - 1;
     let (above, below, count) = (terms.i32(limit), terms.i32(-limit), terms.i32(count));
     let (largest, smallest) = (terms.i32(i32::MAX), terms.i32(i32::MIN));
@@ -29,7 +29,7 @@ pub(super) fn shift_left(terms: &mut Terms, x: Node, count: i32) -> Term {
 }
 
 /// x × 2^count for a count that varies and is not negative, saturating.
-pub(super) fn shift_left_by(terms: &mut Terms, x: Node, count: Node) -> Term {
+pub fn shift_left_by(terms: &mut Terms, x: Node, count: Node) -> Term {
     let (wide, count) = (terms.convert(x, ElementType::I64), terms.convert(count, ElementType::I64));
     let shifted = terms.op(ScalarOp::ShiftLeft, &[wide, count])?;
     Ok(terms.saturate(shifted, ElementType::I32))
@@ -45,7 +45,7 @@ fn half_sum(terms: &mut Terms, a: Node, b: Node) -> Term {
 }
 
 /// 1 ÷ (1 + x) for x in 0..1 without integer bits, by three Newton steps from 48⁄17 − 32⁄17 · d with d = (1 + x) ÷ 2.
-pub(super) fn one_over_one_plus(terms: &mut Terms, x: Node) -> Term {
+pub fn one_over_one_plus(terms: &mut Terms, x: Node) -> Term {
     const FORTY_EIGHT_SEVENTEENTHS: i32 = 1_515_870_810;
     const MINUS_THIRTY_TWO_SEVENTEENTHS: i32 = -1_010_580_540;
     let one = terms.i32(i32::MAX);
@@ -65,7 +65,7 @@ pub(super) fn one_over_one_plus(terms: &mut Terms, x: Node) -> Term {
 
 /// 1 ÷ √x of a whole number x as a multiplier: mantissa and shift (TFLite's `GetInvSqrtQuantizedMultiplierExp`, by five Newton steps
 /// from 1). Numbers below 2 give the largest mantissa.
-pub(super) fn inverse_root(terms: &mut Terms, x: Node) -> Result<(Node, Node), ExpressionError> {
+pub fn inverse_root(terms: &mut Terms, x: Node) -> Result<(Node, Node), ExpressionError> {
     const HALF_ROOT_OF_TWO: i32 = 1_518_500_250;
     let (one, two, eleven) = (terms.i32(1), terms.i32(2), terms.i32(11));
     // Brought to 2²⁷..2²⁹ by an even number of bits.
@@ -110,7 +110,7 @@ pub(super) fn inverse_root(terms: &mut Terms, x: Node) -> Result<(Node, Node), E
 
 /// The natural logarithm of x ≥ 1 with `from` integer bits, with `to` integer bits (TFLite's
 /// `log_x_for_x_greater_than_or_equal_to_1_impl`): x is split into a power of two and a rest near √½, of two candidates the one nearer.
-pub(super) fn logarithm(terms: &mut Terms, x: Node, from: i32, to: i32) -> Term {
+pub fn logarithm(terms: &mut Terms, x: Node, from: i32, to: i32) -> Term {
     const LN_2: i32 = 1_488_522_236;
     const ROOT_OF_ROOT_OF_HALF: i32 = 1_805_811_301;
     const ROOT_OF_HALF: i32 = 1_518_500_250;

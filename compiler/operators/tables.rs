@@ -1,50 +1,63 @@
 //! Functions of one quantized tensor as tables: one entry for each 8-bit integer, or 513 points with interpolation for 16 bits.
 
-use super::operator::{Affine, Lowered, Operand, Operator, invalid};
-use super::requantize::multiplier;
-use super::tensor::TensorInfo;
-use crate::ir::{Constant, ElementType};
-use crate::operators::fixed_point::{divide_by_power_of_two, inverse_root_of, multiply_high};
-use crate::operators::quantization::{Multiplier, integer_range};
-use crate::operators::terms::Terms;
+use super::fixed_point::{divide_by_power_of_two, inverse_root_of, multiply_high};
+use super::quantization::{Affine, Multiplier, integer_range, multiplier};
+use super::terms::{Term, Terms};
+use super::{Error, Graph};
+use crate::ir::{Constant, ElementType, Node, ScalarOp, Value};
 use ElementType::{I16, I32};
 
-/// Binds an 8-bit function of an 8-bit tensor by its value at every integer.
-fn bind_table(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &TensorInfo, entry: impl Fn(i32) -> i32) -> Lowered {
-    let range = integer_range(input.element())
-        .zip(integer_range(output.element))
-        .filter(|_| input.element().bits() == 8 && output.element.bits() == 8);
-    let ((first, last), (lowest, highest)) = range.ok_or_else(|| operator.type_error(&[input.element(), output.element]))?;
-    let table = operator.table(output.element, (first..=last).map(|x| entry(x).clamp(lowest, highest) as u8).collect());
-    let mut terms = Terms::new(&[input.element()]);
+/// A function from one scale to another.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Scales {
+    /// The operand's.
+    pub from: Affine,
+    /// The result's.
+    pub to: Affine,
+    /// Type of the result.
+    pub element: ElementType,
+}
+
+/// An 8-bit function of an 8-bit tensor by its value at every integer.
+///
+/// # Errors
+/// [`Error::NotQuantized`] of other types.
+fn by_entry(g: &mut Graph<'_>, input: Value, scales: &Scales, entry: impl Fn(i32) -> i32) -> Result<Value, Error> {
+    let (from, to) = (g.element(input), scales.element);
+    let range = |element: ElementType| integer_range(element).filter(|_| element.bits() == 8).ok_or(Error::NotQuantized { element });
+    let ((first, last), (lowest, highest)) = (range(from)?, range(to)?);
+    let table = g.table(to, (first..=last).map(|x| entry(x).clamp(lowest, highest) as u8).collect());
+    let mut terms = Terms::new(&[from]);
     let (x, first) = (terms.input_as(0, I32), terms.i32(-first));
     let index = terms.add(x, first)?;
-    let x = terms.lut(table, output.element, index);
-    let value = operator.map(&[input.value], terms.finish(x))?;
-    operator.bind(0, value)
+    let x = terms.lut(table, to, index);
+    g.map(&[input], terms.finish(x))
 }
 
 /// A function of real numbers at each integer of the input's scale, on the output's scale, rounded half away from zero; all in
-/// binary32 as the reference computes its tables.
-pub(super) fn bind_function(
-    operator: &mut Operator<'_, '_, '_>,
-    input: &Operand,
-    output: &TensorInfo,
-    function: impl Fn(f32) -> f32,
-) -> Lowered {
-    let (from, to) = (operator.affine(&input.info)?, operator.affine(output)?);
-    if input.element() == I16 && output.element == I16 {
-        return interpolated(operator, input, (from, to), &function);
+/// binary32 as the reference computes its tables. Between 16-bit integers, whose zero points are 0, lines are drawn.
+///
+/// # Errors
+/// [`Error::NotQuantized`] of other types than 8 bits, or 16 on both sides.
+pub fn function(g: &mut Graph<'_>, input: Value, scales: &Scales, function: impl Fn(f32) -> f32) -> Result<Value, Error> {
+    let Scales { from, to, element } = *scales;
+    if g.element(input) == I16 && element == I16 {
+        let bytes = points((from.scale, 0), to.scale, &function).iter().flat_map(|n| n.to_le_bytes()).collect();
+        let table = g.table(I16, bytes);
+        let mut terms = Terms::new(&[I16]);
+        let x = terms.input_as(0, I32);
+        let x = interpolate(&mut terms, x, table)?;
+        return g.map(&[input], terms.finish(x));
     }
     let inverse = 1.0 / to.scale;
-    bind_table(operator, input, output, |x| {
+    by_entry(g, input, scales, |x| {
         let real = function(from.scale * (x - from.zero_point) as f32);
         (libm::roundf(real * inverse) + to.zero_point as f32) as i32
     })
 }
 
 /// 513 points over the range of 16 bits; between them lines, each point moved by half the error in the middle of its line.
-pub(super) fn points((from, zero_point): (f32, i32), to: f32, function: &dyn Fn(f32) -> f32) -> Vec<i16> {
+pub fn points((from, zero_point): (f32, i32), to: f32, function: &dyn Fn(f32) -> f32) -> Vec<i16> {
     const STEPS: i32 = 512;
     let (first, last) = (from * (-32768 - zero_point) as f32, from * (32767 - zero_point) as f32);
     let step = (last - first) / STEPS as f32;
@@ -64,25 +77,12 @@ pub(super) fn points((from, zero_point): (f32, i32), to: f32, function: &dyn Fn(
     (0..STEPS).map(point).chain([end]).collect()
 }
 
-fn interpolated(
-    operator: &mut Operator<'_, '_, '_>,
-    input: &Operand,
-    (from, to): (Affine, Affine),
-    function: &dyn Fn(f32) -> f32,
-) -> Lowered {
-    super::convolution::symmetric(from, to)?;
-    let bytes = points((from.scale, 0), to.scale, function).iter().flat_map(|n| n.to_le_bytes()).collect();
-    let table = operator.table(I16, bytes);
-    let mut terms = Terms::new(&[I16]);
-    let x = terms.input_as(0, I32);
-    let x = interpolate(&mut terms, x, table)?;
-    let value = operator.map(&[input.value], terms.finish(x))?;
-    operator.bind(0, value)
-}
-
 /// The table's value at a 16-bit integer: the high nine bits choose the line, the low seven the place on it.
-pub(super) fn interpolate(terms: &mut Terms, x: crate::ir::Node, table: Constant) -> crate::operators::terms::Term {
-    use crate::ir::ScalarOp::{And, ShiftRight};
+///
+/// # Errors
+/// Where x is no integer of 32 bits.
+pub fn interpolate(terms: &mut Terms, x: Node, table: Constant) -> Term {
+    use ScalarOp::{And, ShiftRight};
     let (seven, first, one, mask, half) = (terms.i32(7), terms.i32(256), terms.i32(1), terms.i32(127), terms.i32(64));
     let line = terms.op(ShiftRight, &[x, seven])?;
     let line = terms.add(line, first)?;
@@ -106,23 +106,29 @@ fn rescale(x: i32, factor: Multiplier) -> i32 {
 }
 
 /// ABS on 8-bit integers; rescaled only where the scales differ.
-pub(super) fn abs(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &TensorInfo) -> Lowered {
-    let (from, to) = (operator.affine(&input.info)?, operator.affine(output)?);
+///
+/// # Errors
+/// When types are not of 8 bits, or scales are out of range.
+pub fn abs(g: &mut Graph<'_>, input: Value, scales: &Scales) -> Result<Value, Error> {
+    let Scales { from, to, .. } = *scales;
     let factor = (from.scale != to.scale).then(|| multiplier(f64::from(from.scale / to.scale))).transpose()?;
-    bind_table(operator, input, output, |x| {
+    by_entry(g, input, scales, |x| {
         let magnitude = (x - from.zero_point).abs();
         factor.map_or(magnitude, |factor| rescale(magnitude, factor)).saturating_add(to.zero_point)
     })
 }
 
 /// RSQRT on 8-bit integers: a multiplier from the root in fixed point; zero gives the largest output.
-pub(super) fn inverse_root(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &TensorInfo) -> Lowered {
+///
+/// # Errors
+/// When types are not of 8 bits, or scales are out of range.
+pub fn inverse_root(g: &mut Graph<'_>, input: Value, scales: &Scales) -> Result<Value, Error> {
     // Bits that keep the reciprocal whole.
     const KEPT: i32 = 20;
-    let (from, to) = (operator.affine(&input.info)?, operator.affine(output)?);
+    let Scales { from, to, .. } = *scales;
     // The reference takes the root in binary64 of a binary32 scale.
     let factor = multiplier(1.0 / (libm::sqrt(f64::from(from.scale)) * f64::from(to.scale)))?;
-    bind_table(operator, input, output, |x| {
+    by_entry(g, input, scales, |x| {
         let distance = x - from.zero_point;
         if distance <= 0 {
             return i32::MAX;
@@ -134,17 +140,20 @@ pub(super) fn inverse_root(operator: &mut Operator<'_, '_, '_>, input: &Operand,
 }
 
 /// HARD_SWISH on 8-bit integers: 16-bit fixed point, where x is clamped to −3..3 and brought to 0..1 on the way.
-pub(super) fn hard_swish(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &TensorInfo) -> Lowered {
-    let (from, to) = (operator.affine(&input.info)?, operator.affine(output)?);
+///
+/// # Errors
+/// When types are not of 8 bits, or scales are out of range.
+pub fn hard_swish(g: &mut Graph<'_>, input: Value, scales: &Scales) -> Result<Value, Error> {
+    let Scales { from, to, .. } = *scales;
     let fine_scale = (1.0 / 128.0) * from.scale;
     let to_output = multiplier(f64::from(fine_scale / to.scale))?;
     let to_gate = multiplier(f64::from(fine_scale / (3.0 / 32768.0)))?;
     if to_output.shift > 0 || to_gate.shift > 15 {
-        return Err(invalid(304, "the scales are out of range for this operator").about_tensor(&output.name));
+        return Err(Error::ScaleRatio { ratio: f64::from(fine_scale / to.scale) });
     }
     let narrow = |m: Multiplier| (m.mantissa.saturating_add(1 << 15) >> 16) as i16;
     let (output_factor, gate_factor) = (narrow(to_output), narrow(to_gate));
-    bind_table(operator, input, output, |x| {
+    by_entry(g, input, scales, |x| {
         let fine = ((x - from.zero_point) << 7) as i16;
         let scaled = multiply_high_16(fine, output_factor);
         let mut gate = fine;

@@ -1,28 +1,29 @@
 //! SOFTMAX of 16-bit integers: exponentials and the reciprocal of their sum by interpolated tables.
 
-use super::lookup::{interpolate, points};
-use super::operator::{Operand, Operator};
-use super::requantize::multiplier;
-use crate::diagnostic::Diagnostic;
 use crate::ir::{Constant, ElementType, Node, Reduction, ScalarOp, Value};
+use crate::operators::quantization::multiplier;
+use crate::operators::tables::{interpolate, points};
 use crate::operators::terms::{Term, Terms};
+use crate::operators::{Error, Graph};
 use ElementType::{I16, I32, I64};
 
 /// A table of a function over `from × (x − zero point)` whose results count in steps of 2 ÷ 65535.
-fn table(operator: &mut Operator<'_, '_, '_>, from: f32, zero_point: i32, function: fn(f32) -> f32) -> Constant {
+fn table(g: &mut Graph<'_>, from: f32, zero_point: i32, function: fn(f32) -> f32) -> Constant {
     let points = points((from, zero_point), 2.0 / 65535.0, &function);
-    operator.table(I16, points.iter().flat_map(|n| n.to_le_bytes()).collect())
+    g.table(I16, points.iter().flat_map(|n| n.to_le_bytes()).collect())
 }
 
 /// SOFTMAX over the last dimension. Differences from the row's maximum down to −10 are spread over 16 bits.
-pub(super) fn softmax(operator: &mut Operator<'_, '_, '_>, input: &Operand, beta: f32) -> Result<Value, Diagnostic> {
+///
+/// # Errors
+/// When the scale is out of range.
+pub fn softmax(g: &mut Graph<'_>, input: Value, scale: f32, beta: f32) -> Result<Value, Error> {
     const RANGE: f64 = 10.0 / 65535.0;
-    let scale = operator.affine(&input.info)?.scale;
     let factor = multiplier(f64::from(scale) * f64::from(beta) / RANGE)?;
-    let exponentials = table(operator, (10.0 / 65535.0) as f32, 32767, |x| libm::exp(f64::from(x)) as f32);
-    let reciprocals = table(operator, (1.0 / 65535.0) as f32, -32768, |x| 1.0 / (1.0 + x));
-    let axis = vec![operator.axis(-1, input.rank())?];
-    let largest = operator.builder().reduce(input.value, Reduction::Max, axis.clone())?;
+    let exponentials = table(g, (10.0 / 65535.0) as f32, 32767, |x| libm::exp(f64::from(x)) as f32);
+    let reciprocals = table(g, (1.0 / 65535.0) as f32, -32768, |x| 1.0 / (1.0 + x));
+    let axis = vec![g.rank(input).saturating_sub(1)];
+    let largest = g.builder.reduce(input, Reduction::Max, axis.clone())?;
     let mut terms = Terms::new(&[I16, I16]);
     let (x, top) = (terms.input_as(0, I32), terms.input_as(1, I32));
     let difference = terms.sub(x, top)?;
@@ -32,18 +33,18 @@ pub(super) fn softmax(operator: &mut Operator<'_, '_, '_>, input: &Operand, beta
     let place = terms.clamp_i32(place, (-32768, 32767))?;
     let power = interpolate(&mut terms, place, exponentials)?;
     let power = terms.convert(power, I32);
-    let powers = operator.map(&[input.value, largest], terms.finish(power))?;
-    let sum = operator.builder().reduce(powers, Reduction::Sum, axis)?;
+    let powers = g.map(&[input, largest], terms.finish(power))?;
+    let sum = g.builder.reduce(powers, Reduction::Sum, axis)?;
     let mut terms = Terms::new(&[I32]);
     let (reciprocal, shift) = reciprocal(&mut terms, reciprocals)?;
-    let row = operator.builder().map_many(&[sum], terms.finish_many(vec![reciprocal, shift]))?;
+    let row = g.map_many(&[sum], terms.finish_many(vec![reciprocal, shift]))?;
     let mut terms = Terms::new(&[I32, I32, I32]);
     let result = quotient(&mut terms)?;
-    operator.map(&[powers, row[0], row[1]], terms.finish(result))
+    g.map(&[powers, row[0], row[1]], terms.finish(result))
 }
 
 /// One over the sum of exponentials (input 0), and the shift to the right that a product with it needs.
-fn reciprocal(terms: &mut Terms, table: Constant) -> Result<(Node, Node), Diagnostic> {
+fn reciprocal(terms: &mut Terms, table: Constant) -> Result<(Node, Node), Error> {
     let sum = terms.input(0);
     let zeros = terms.op(ScalarOp::CountLeadingZeros, &[sum])?;
     let (one, fourteen, most) = (terms.i32(1), terms.i64(14), terms.i32(31));

@@ -1,0 +1,106 @@
+//! Filters and biases of contractions, as files have them.
+
+use super::operator::{Affine, Operand, Operator, invalid, unsupported};
+use super::tensor::{Blocks, TensorInfo};
+use crate::diagnostic::Diagnostic;
+use crate::ir::{ElementType, TensorType, Value};
+use crate::operators::contraction::blockwise;
+use ElementType::{F16, I8, U8};
+use std::rc::Rc;
+
+/// The scales of the filter, one or one a channel; a scale of zero is a channel without weights.
+pub(super) fn filter_scales(filter: &Operand, axis: usize, channels: u64) -> Result<Vec<f32>, Diagnostic> {
+    let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&filter.info.name);
+    let Some(quantization) = &filter.info.quantization else {
+        return Err(at(invalid(309, "the tensor has no quantization").expected("scales", "none")));
+    };
+    let scales = &quantization.scales;
+    if scales.len() == 1 {
+        return Ok(scales.clone());
+    }
+    if quantization.axis != axis || scales.len() as u64 != channels {
+        let found = format!("{} scales along dimension {}", scales.len(), quantization.axis);
+        return Err(at(
+            invalid(305, "the filter's scales do not fit its channels").expected(format!("{channels} along dimension {axis}"), found)
+        ));
+    }
+    if quantization.zero_points.iter().any(|&zero_point| zero_point != 0) {
+        return Err(at(invalid(306, "zero points of a filter with a scale for each channel must be 0")));
+    }
+    Ok(scales.clone())
+}
+
+/// A bias as a value of shape `[channels]`, its type among `types`.
+pub(super) fn bias(
+    operator: &mut Operator<'_, '_, '_>,
+    index: usize,
+    channels: u64,
+    types: &[ElementType],
+) -> Result<Option<(Value, ElementType)>, Diagnostic> {
+    let Some(bias) = operator.optional_input(index)? else { return Ok(None) };
+    let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&bias.info.name);
+    if bias.elements() != channels {
+        return Err(at(
+            invalid(311, "the bias does not fit the output channels").expected(format!("{channels} elements"), bias.elements().to_string())
+        ));
+    }
+    if !types.contains(&bias.element()) {
+        let expected: Vec<_> = types.iter().map(|element| element.name()).collect();
+        return Err(at(unsupported("the bias has a type that is not supported").expected(expected.join(" or "), bias.element().name())));
+    }
+    Ok(Some((operator.reshape(bias.value, &[channels])?, bias.element())))
+}
+
+/// A filter of bytes without a sign holds int8: the files of old converters call them uint8.
+pub(super) fn signed_filter(operator: &mut Operator<'_, '_, '_>, filter: Operand) -> Result<Operand, Diagnostic> {
+    if filter.element() != U8 {
+        return Ok(filter);
+    }
+    let info = Rc::new(TensorInfo { element: I8, ..(*filter.info).clone() });
+    let value = match operator.graph().constant_of(filter.value) {
+        Some(constant) => {
+            let module = &mut *operator.builder().module;
+            let data = module.constants[constant].data.clone();
+            let constant = module.add_constant(TensorType::of(I8, &filter.shape), data);
+            operator.builder().constant(constant)?
+        }
+        None => operator.graph().bitcast(filter.value, I8)?,
+    };
+    Ok(Operand { value, info, ..filter })
+}
+
+/// The filter of a product in blocks.
+pub(super) fn blocks(
+    operator: &Operator<'_, '_, '_>,
+    filter: &Operand,
+    Blocks { size, scales }: Blocks,
+) -> Result<blockwise::Filter, Diagnostic> {
+    let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&filter.info.name);
+    let [units, depth] = filter.shape[..] else { return Err(at(invalid(314, "the filter must have two dimensions"))) };
+    if size == 0 || !size.is_multiple_of(2) || !depth.is_multiple_of(size) {
+        let error = invalid(305, "the filter's rows do not divide into its blocks");
+        return Err(at(error.expected("an even size that divides the depth", format!("{size} of {depth}"))));
+    }
+    let blocks = depth / size;
+    let info = operator.tensor(scales)?;
+    let values = info.data.as_ref().filter(|_| info.element == F16).map(|data| halves(data.bytes()));
+    let values = values.filter(|list| list.len() as u64 == units * blocks).ok_or_else(|| {
+        let error = invalid(305, "the scales do not fit the filter's blocks").about_tensor(&info.name);
+        error.expected(format!("{} constants of f16", units * blocks), format!("{} {:?}", info.element.name(), info.shape))
+    })?;
+    let stored = operator.constant_bytes(filter).ok_or_else(|| at(invalid(309, "a filter in blocks must be a constant")))?;
+    Ok(blockwise::Filter::new(stored, values, units, size))
+}
+
+fn halves(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks_exact(2).map(|pair| half::f16::from_le_bytes([pair[0], pair[1]]).to_f32()).collect()
+}
+
+/// 16-bit quantization has no zero points.
+pub(super) fn symmetric(input: Affine, output: Affine) -> Result<(), Diagnostic> {
+    if (input.zero_point, output.zero_point) == (0, 0) {
+        return Ok(());
+    }
+    let found = format!("{} and {}", input.zero_point, output.zero_point);
+    Err(invalid(306, "zero points of 16-bit tensors must be 0").expected("0", found))
+}

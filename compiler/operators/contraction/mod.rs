@@ -1,0 +1,20 @@
+//! Convolutions and products of matrices: sums of products, and what becomes of the sums.
+//!
+//! - `convolution.rs`: grouped, depthwise, dilated, of any number of spatial dimensions; `transposed.rs`, `phases.rs`: their transposes;
+//! - `products.rs`: products of matrices, wide ones among them;
+//! - `output.rs`: the numerics: bias, scale, zero point, activation;
+//! - `dynamic_range.rs`, `blockwise.rs`: floats quantized row by row when the program runs, against integer weights.
+
+pub mod blockwise;
+mod convolution;
+pub mod dynamic_range;
+mod output;
+mod phases;
+pub mod products;
+#[cfg(test)]
+mod tests;
+mod transposed;
+
+pub use convolution::{Convolution, Crop, Transposed, depthwise_filter};
+pub use output::{IntegerOutput, Numerics, Scaling, scale_wide};
+pub use transposed::transposed_filter;

@@ -1,0 +1,228 @@
+//! Normalization of rows and channels; [`super::reduction::normalized`] brings any axes to mean 0 and variance 1.
+
+use super::reduction::normalized;
+use super::terms::Terms;
+use super::{Error, Graph, fixed};
+use crate::ir::{ElementType, Extent, Reduction, Scalar, ScalarOp, Value, WindowGeometry};
+use ElementType::{F32, I8, I32};
+
+/// Rows of f32, the last dimension, each divided by its length, or by 10⁻⁶ if that is more.
+///
+/// # Errors
+/// When elements are no floats.
+pub fn l2(g: &mut Graph<'_>, input: Value) -> Result<Value, Error> {
+    let axis = vec![g.rank(input).saturating_sub(1)];
+    let mut terms = Terms::new(&[F32]);
+    let x = terms.input(0);
+    let square = terms.mul(x, x)?;
+    let squares = g.map(&[input], terms.finish(square))?;
+    let sums = g.builder.reduce(squares, Reduction::Sum, axis)?;
+    let mut terms = Terms::new(&[F32, F32]);
+    let (x, sum, least) = (terms.input(0), terms.input(1), terms.f32(1e-6));
+    let length = terms.op(ScalarOp::Sqrt, &[sum])?;
+    let length = terms.max(length, least)?;
+    let x = terms.div(x, length)?;
+    g.map(&[input, sums], terms.finish(x))
+}
+
+/// The same of 8-bit integers. The output counts in 128ths; int8 multiplies by 128 in the shift, uint8 before it.
+///
+/// # Errors
+/// When elements are no integers of 8 bits.
+pub fn quantized_l2(g: &mut Graph<'_>, input: Value, zero_point: i32) -> Result<Value, Error> {
+    let element = g.element(input);
+    let axis = vec![g.rank(input).saturating_sub(1)];
+    let mut terms = Terms::new(&[element]);
+    let (x, zero) = (terms.input_as(0, I32), terms.i32(zero_point));
+    let x = terms.sub(x, zero)?;
+    let square = terms.mul(x, x)?;
+    let squares = g.map(&[input], terms.finish(square))?;
+    let sums = g.builder.reduce(squares, Reduction::Sum, axis)?;
+    let mut terms = Terms::new(&[I32]);
+    let sum = terms.input(0);
+    let (mantissa, shift) = fixed::inverse_root(&mut terms, sum)?;
+    let row = g.map_many(&[sums], terms.finish_many(vec![mantissa, shift]))?;
+    let mut terms = Terms::new(&[element, I32, I32]);
+    let (x, zero, mantissa, shift) = (terms.input_as(0, I32), terms.i32(zero_point), terms.input(1), terms.input(2));
+    let (seven, centre) = (terms.i32(7), terms.i32(128));
+    let x = terms.sub(x, zero)?;
+    let x = if element == I8 {
+        let shift = terms.add(shift, seven)?;
+        let x = terms.requantize(x, mantissa, shift)?;
+        terms.clamp_i32(x, (-128, 127))?
+    } else {
+        let x = terms.mul(x, centre)?;
+        let x = terms.requantize(x, mantissa, shift)?;
+        let x = terms.add(x, centre)?;
+        terms.clamp_i32(x, (0, 255))?
+    };
+    let x = terms.convert(x, element);
+    g.map(&[input, row[0], row[1]], terms.finish(x))
+}
+
+/// What a local response normalization computes with.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LocalResponse {
+    /// Channels before each one.
+    pub radius: u64,
+    /// Added to the sum of squares.
+    pub bias: f32,
+    /// Factor of the sum of squares.
+    pub alpha: f32,
+    /// Exponent.
+    pub beta: f32,
+}
+
+/// Each element of f32 times (bias + alpha × the sum of squares)^−beta, over the channels, the last dimension, from one radius before it to one less
+/// than a radius after it.
+///
+/// # Errors
+/// When elements are no floats.
+pub fn local_response(g: &mut Graph<'_>, input: Value, numerics: &LocalResponse) -> Result<Value, Error> {
+    let LocalResponse { radius, bias, alpha, beta } = *numerics;
+    let channels = g.bounds(input).last().copied().unwrap_or(1);
+    // A window that reaches beyond all channels sees no more than one that reaches them all.
+    let radius = radius.min(channels) as i64;
+    let mut terms = Terms::new(&[F32]);
+    let x = terms.input(0);
+    let square = terms.mul(x, x)?;
+    let squares = g.map(&[input], terms.finish(square))?;
+    // The channels as the one spatial dimension of an image.
+    let shape = g.extents(input);
+    let Some((&along, outer)) = shape.split_last() else { return Err(Error::NoMatrix { rank: 0 }) };
+    let pixels = g.product(outer)?;
+    let squares = g.reshape(squares, &[pixels, along, Extent::Static(1)])?;
+    let behind = (radius - 1).max(0);
+    let mut geometry = WindowGeometry {
+        strides: vec![1],
+        dilation: vec![1],
+        padding_low: vec![radius],
+        padding_high: vec![behind],
+        ..WindowGeometry::default()
+    };
+    if along.as_static().is_none() {
+        (geometry.positions, geometry.shift) = (vec![along], vec![Extent::Static(0)]);
+    }
+    let sums = g.builder.window(squares, Reduction::Sum, vec![radius + behind + 1], geometry)?;
+    let sums = g.reshape(sums, &shape)?;
+    let mut terms = Terms::new(&[F32, F32]);
+    let (x, sum) = (terms.input(0), terms.input(1));
+    // A radius of zero takes nothing, not even the element itself.
+    let alpha = if radius == 0 { 0.0 } else { alpha };
+    let (bias, alpha, exponent) = (terms.f32(bias), terms.f32(alpha), terms.f32(-beta));
+    let scaled = terms.mul(alpha, sum)?;
+    let base = terms.add(bias, scaled)?;
+    let factor = terms.op(ScalarOp::Pow, &[base, exponent])?;
+    let x = terms.mul(x, factor)?;
+    g.map(&[input, sums], terms.finish(x))
+}
+
+/// A vector over one dimension, shaped to broadcast over a tensor of a rank, in a type.
+///
+/// # Errors
+/// When elements leave 64 bits.
+pub fn over_dimension(g: &mut Graph<'_>, vector: Value, dimension: usize, rank: usize, element: ElementType) -> Result<Value, Error> {
+    let mut shape = vec![Extent::Static(1); rank];
+    let own = g.extents(vector);
+    shape[dimension] = g.product(&own)?;
+    let vector = g.reshape(vector, &shape)?;
+    g.convert(vector, element)
+}
+
+/// Vectors over the channels of a batch normalization.
+#[derive(Clone, Copy, Debug)]
+pub struct Channels {
+    /// Factor, 1 where it is missing.
+    pub weight: Option<Value>,
+    /// What is added, 0 where it is missing.
+    pub bias: Option<Value>,
+    /// Mean.
+    pub mean: Value,
+    /// Variance.
+    pub variance: Value,
+}
+
+/// With known mean and variance x·a + b for a = weight ÷ √(variance + epsilon) and b = bias − mean·a over one dimension, in a type, the result in x's.
+/// Both are computed apart, so that they fold for constants.
+///
+/// # Errors
+/// When the vectors do not fit the dimension.
+pub fn batch_norm(
+    g: &mut Graph<'_>,
+    x: Value,
+    channels: Channels,
+    (dimension, ty): (usize, ElementType),
+    epsilon: f64,
+) -> Result<Value, Error> {
+    let (rank, element) = (g.rank(x), g.element(x));
+    let Channels { weight, bias, mean, variance } = channels;
+    let mut vectors = [variance, mean].to_vec();
+    vectors.extend(weight.into_iter().chain(bias));
+    for vector in &mut vectors {
+        *vector = over_dimension(g, *vector, dimension, rank, ty)?;
+    }
+    let scale_inputs = [vec![vectors[0]], weight.map(|_| vectors[2]).into_iter().collect()].concat();
+    let scale = g.compute(&scale_inputs, |t, n| {
+        let epsilon = t.constant(Scalar::float(ty, epsilon));
+        let sum = t.add(n[0], epsilon)?;
+        let root = t.op(ScalarOp::Sqrt, &[sum])?;
+        let one = t.constant(Scalar::float(ty, 1.0));
+        let numerator = n.get(1).copied().unwrap_or(one);
+        Ok::<_, Error>(t.div(numerator, root)?)
+    })?;
+    let offset_inputs = [vec![vectors[1], scale], bias.and(vectors.last().copied()).into_iter().collect()].concat();
+    let offset = g.compute(&offset_inputs, |t, n| {
+        let product = t.mul(n[0], n[1])?;
+        let zero = t.constant(Scalar::float(ty, 0.0));
+        let bias = n.get(2).copied().unwrap_or(zero);
+        Ok::<_, Error>(t.sub(bias, product)?)
+    })?;
+    g.compute(&[x, scale, offset], |t, n| {
+        let x = t.convert(n[0], ty);
+        let product = t.mul(x, n[1])?;
+        let sum = t.add(product, n[2])?;
+        Ok(t.convert(sum, element))
+    })
+}
+
+/// x·weight + bias, either of which may be missing; both are converted to x's type.
+///
+/// # Errors
+/// When they do not broadcast.
+pub fn scaled_and_moved(g: &mut Graph<'_>, x: Value, weight: Option<Value>, bias: Option<Value>) -> Result<Value, Error> {
+    let ty = g.element(x);
+    let operands: Vec<Value> = [Some(x), weight, bias].into_iter().flatten().collect();
+    g.compute(&operands, |t, n| {
+        let mut rest = n[1..].iter();
+        let mut y = n[0];
+        for (present, operation) in [(weight.is_some(), ScalarOp::Mul), (bias.is_some(), ScalarOp::Add)] {
+            if let (true, Some(&vector)) = (present, rest.as_slice().first()) {
+                rest.next();
+                let vector = t.convert(vector, ty);
+                y = t.op(operation, &[y, vector])?;
+            }
+        }
+        Ok(y)
+    })
+}
+
+/// Groups of neighbours along dimension 1, each with all later dimensions brought to mean 0 and variance 1; then the means and the inverses of the
+/// deviations, `[N, groups, 1]`.
+///
+/// # Errors
+/// [`Error::Groups`], and where extents behind the batch are not known.
+pub fn group_norm(g: &mut Graph<'_>, x: Value, groups: u64, epsilon: f64) -> Result<[Value; 3], Error> {
+    let shape = g.extents(x);
+    let channels = shape.get(1).and_then(|extent| extent.as_static()).ok_or(Error::DynamicExtent)?;
+    if groups == 0 || !channels.is_multiple_of(groups) {
+        return Err(Error::Groups { channels, groups });
+    }
+    let of_group = [&[Extent::Static(channels / groups)], &shape[2..]].concat();
+    let of_group = g.product(&of_group)?;
+    let split = g.reshape(x, &[shape[0], Extent::Static(groups), of_group])?;
+    let [y, mean, inverse] = normalized(g, split, &[2], epsilon)?;
+    Ok([g.reshape(y, &shape)?, mean, inverse])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,312 @@
+//! Pooling over windows, channels last.
+
+use super::activation::Activation;
+use super::terms::{Term, Terms};
+use super::windows::{Padding, Windows};
+use super::{Error, Graph};
+use crate::ir::{ElementType, Extent, Node, Reduction, Scalar, ScalarOp, Value, WindowGeometry};
+
+/// Borders with more positions than this are no real model's.
+const MOST_POSITIONS: u64 = 1 << 24;
+
+/// The largest element of each window; padding takes no part.
+///
+/// # Errors
+/// When the windows do not fit.
+pub fn max(g: &mut Graph<'_>, input: Value, windows: &Windows) -> Result<Value, Error> {
+    let geometry = windows.geometry(g, &spatial(g, input))?;
+    Ok(g.builder.window(input, Reduction::Max, windows.signed_size()?, geometry)?)
+}
+
+/// How means are taken.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Means {
+    /// What sums are held in.
+    pub accumulator: ElementType,
+    /// What they are divided by.
+    pub divisor: Divisor,
+    /// How the divisors are held where they differ.
+    pub counts: Counts,
+    /// How they are divided.
+    pub quotient: Quotient,
+    /// Type of the result.
+    pub result: ElementType,
+}
+
+/// What the sum of a window is divided by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Divisor {
+    /// Its taps inside the image.
+    Inside,
+    /// Its taps inside the image or the padding that was asked for.
+    Padded,
+    /// A number.
+    Number(i64),
+}
+
+/// How divisors are held that differ from window to window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Counts {
+    /// One for each window: fewest operations.
+    Table,
+    /// One for each row and each column of windows: fewest bytes.
+    Sides,
+}
+
+/// How a sum becomes a mean.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Quotient {
+    /// In floats, clamped.
+    Float(Activation),
+    /// In integers, halves away from zero, between two bounds.
+    Integer(Option<(i32, i32)>),
+}
+
+/// The mean of each window.
+///
+/// # Errors
+/// When the windows do not fit, or one has no divisor.
+pub fn average(g: &mut Graph<'_>, input: Value, windows: &Windows, means: &Means) -> Result<Value, Error> {
+    let geometry = windows.geometry(g, &spatial(g, input))?;
+    let wide = g.convert(input, means.accumulator)?;
+    let sums = g.builder.window(wide, Reduction::Sum, windows.signed_size()?, geometry.clone())?;
+    let divisors = Divisors { input, sums, windows, geometry: &geometry, element: means.accumulator };
+    let divisors = divisors.of(g, means.divisor, means.counts)?;
+    divided(g, sums, divisors, means)
+}
+
+/// The root of the mean of the squares of each window's taps inside the image, of f32.
+///
+/// # Errors
+/// When the windows do not fit.
+pub fn root_mean_square(g: &mut Graph<'_>, input: Value, windows: &Windows, activation: Activation) -> Result<Value, Error> {
+    let element = g.element(input);
+    let geometry = windows.geometry(g, &spatial(g, input))?;
+    let mut terms = Terms::new(&[element]);
+    let x = terms.input(0);
+    let square = terms.mul(x, x)?;
+    let squares = g.map(&[input], terms.finish(square))?;
+    let sums = g.builder.window(squares, Reduction::Sum, windows.signed_size()?, geometry.clone())?;
+    let divisors = Divisors { input, sums, windows, geometry: &geometry, element };
+    let counts = match divisors.of(g, Divisor::Inside, Counts::Table)? {
+        Found::All(count) => g.scalar(number(element, count))?,
+        Found::Each(counts) => counts[0],
+    };
+    let mut terms = Terms::new(&[element, element]);
+    let (sum, count) = (terms.input(0), terms.input(1));
+    let mean = terms.div(sum, count)?;
+    let root = terms.op(ScalarOp::Sqrt, &[mean])?;
+    let x = activation.clamp_float(&mut terms, root)?;
+    g.map(&[sums, counts], terms.finish(x))
+}
+
+/// The spatial extents of an image.
+fn spatial(g: &Graph<'_>, image: Value) -> Vec<Extent> {
+    let shape = g.extents(image);
+    shape.get(1..shape.len().saturating_sub(1)).unwrap_or_default().to_vec()
+}
+
+fn number(element: ElementType, number: i64) -> Scalar {
+    if element.is_float() { Scalar::float(element, number as f64) } else { Scalar::int(element, number) }
+}
+
+fn divided(g: &mut Graph<'_>, sums: Value, divisors: Found, means: &Means) -> Result<Value, Error> {
+    let mut operands = vec![sums];
+    if let Found::Each(counts) = &divisors {
+        operands.extend(counts);
+    }
+    let mut terms = Terms::new(&vec![means.accumulator; operands.len()]);
+    let sum = terms.input(0);
+    let divisor = match divisors {
+        Found::All(count) => terms.constant(number(means.accumulator, count)),
+        Found::Each(counts) if counts.len() == 1 => terms.input(1),
+        Found::Each(_) => {
+            let (rows, columns) = (terms.input(1), terms.input(2));
+            terms.mul(rows, columns)?
+        }
+    };
+    let mean = means.quotient.of(&mut terms, sum, divisor)?;
+    let mean = terms.convert(mean, means.result);
+    g.map(&operands, terms.finish(mean))
+}
+
+impl Quotient {
+    fn of(self, terms: &mut Terms, sum: Node, divisor: Node) -> Term {
+        match self {
+            Self::Float(activation) => {
+                let mean = terms.div(sum, divisor)?;
+                activation.clamp_float(terms, mean)
+            }
+            Self::Integer(bounds) => {
+                let mean = terms.half_away_quotient(sum, divisor)?;
+                // A mean is within the type; bounds are an activation's.
+                bounds.map_or(Ok(mean), |bounds| terms.clamp_i32(mean, bounds))
+            }
+        }
+    }
+}
+
+/// The divisors of all windows.
+enum Found {
+    /// The same for all.
+    All(i64),
+    /// A tensor that broadcasts to the sums, or two whose products do.
+    Each(Vec<Value>),
+}
+
+/// Where the divisors of windows follow from.
+struct Divisors<'w> {
+    input: Value,
+    sums: Value,
+    windows: &'w Windows,
+    geometry: &'w WindowGeometry,
+    element: ElementType,
+}
+
+impl Divisors<'_> {
+    fn of(&self, g: &mut Graph<'_>, divisor: Divisor, counts: Counts) -> Result<Found, Error> {
+        if let Divisor::Number(n) = divisor {
+            return if n == 0 { Err(Error::ZeroDivisor) } else { Ok(Found::All(n)) };
+        }
+        let whole = self.windows.size.iter().try_fold(1i64, |product, &n| product.checked_mul(i64::try_from(n).ok()?));
+        let (sums, input) = (spatial(g, self.sums), spatial(g, self.input));
+        let numbers = |list: &[Extent]| list.iter().map(|extent| extent.as_static()).collect::<Option<Vec<u64>>>();
+        match (numbers(&sums), numbers(&input), whole) {
+            (_, _, Some(whole)) if !self.is_padded() && whole <= i64::from(i32::MAX) => Ok(Found::All(whole)),
+            (Some(positions), Some(extents), _) if self.geometry.positions.is_empty() => {
+                self.known(g, &positions, &extents, divisor, counts)
+            }
+            _ => Ok(Found::Each(vec![self.run_time(g, &input, divisor)?])),
+        }
+    }
+
+    /// Whether windows may reach beyond the image.
+    fn is_padded(&self) -> bool {
+        let is_padded = self.geometry.padding_low.iter().chain(&self.geometry.padding_high).any(|&n| n != 0);
+        is_padded || !self.geometry.positions.is_empty() && self.windows.padding != Padding::Valid
+    }
+
+    /// The padding that counts: none, or what was asked for.
+    fn counted(&self, d: usize, divisor: Divisor) -> i64 {
+        match (&self.windows.padding, divisor) {
+            (Padding::Symmetric { elements, .. }, Divisor::Padded) => elements[d],
+            _ => 0,
+        }
+    }
+
+    fn known(&self, g: &mut Graph<'_>, positions: &[u64], extents: &[u64], divisor: Divisor, counts: Counts) -> Result<Found, Error> {
+        let windows = positions.iter().try_fold(1u64, |product, &n| product.checked_mul(n)).filter(|&n| n <= MOST_POSITIONS);
+        if windows.is_none() {
+            return Err(Error::TooManyWindows { most: MOST_POSITIONS });
+        }
+        let mut sides = Vec::new();
+        for (d, &positions) in positions.iter().enumerate() {
+            let padding = self.counted(d, divisor);
+            let size = i64::try_from(self.windows.size[d]).map_err(|_| Error::WindowTooLarge)?;
+            let taps = |position: u64| {
+                let start = position as i64 * self.geometry.strides[d] - self.geometry.padding_low[d];
+                (start + size).min(extents[d] as i64 + padding) - start.max(-padding)
+            };
+            let side: Vec<i64> = (0..positions).map(taps).collect();
+            if side.iter().any(|&n| n < 1) {
+                return Err(Error::WindowOutside);
+            }
+            sides.push(side);
+        }
+        let mut table = vec![1i64];
+        for side in &sides {
+            table = table.iter().flat_map(|&n| side.iter().map(move |&m| n.saturating_mul(m))).collect();
+        }
+        if table.iter().any(|&n| n > i64::from(i32::MAX)) {
+            return Err(Error::WindowTooLarge);
+        }
+        match table[..] {
+            [first, ref rest @ ..] if rest.iter().all(|&n| n == first) => return Ok(Found::All(first)),
+            _ => {}
+        }
+        let list = |numbers: &[i64]| numbers.iter().map(|&n| number(self.element, n)).collect::<Vec<Scalar>>();
+        if counts == Counts::Table || sides.len() != 2 {
+            let shape = [&[1], positions, &[1]].concat();
+            return Ok(Found::Each(vec![g.numbers(self.element, &shape, &list(&table))?]));
+        }
+        let mut factors = Vec::new();
+        for (d, side) in sides.iter().enumerate() {
+            let mut shape = vec![1; sides.len() + 2];
+            shape[d + 1] = side.len() as u64;
+            factors.push(g.numbers(self.element, &shape, &list(side))?);
+        }
+        Ok(Found::Each(factors))
+    }
+
+    /// Those of an image whose size is known only at run time: those along its sides, each the sum of ones under windows of one
+    /// dimension, multiplied.
+    fn run_time(&self, g: &mut Graph<'_>, extents: &[Extent], divisor: Divisor) -> Result<Value, Error> {
+        let one = g.scalar(number(self.element, 1))?;
+        let rank = extents.len() + 2;
+        let mut along = Vec::new();
+        for (d, &extent) in extents.iter().enumerate() {
+            let only = |list: &[i64]| list.get(d).copied().into_iter().collect::<Vec<i64>>();
+            let of_extent = |list: &[Extent]| list.get(d).copied().into_iter().collect::<Vec<Extent>>();
+            let counted = self.counted(d, divisor);
+            let low = self.geometry.padding_low.get(d).map_or(0, |low| low - counted);
+            let geometry = WindowGeometry {
+                strides: only(&self.geometry.strides),
+                dilation: only(&self.geometry.dilation),
+                padding_low: vec![low],
+                padding_high: only(&self.geometry.padding_high),
+                positions: of_extent(&self.geometry.positions),
+                shift: of_extent(&self.geometry.shift),
+            };
+            let counted = g.add(extent, Extent::Static(2 * counted.unsigned_abs()))?;
+            let ones = g.broadcast(one, &[Extent::Static(1), counted, Extent::Static(1)])?;
+            let counts = g.builder.window(ones, Reduction::Sum, vec![self.windows.signed_size()?[d]], geometry)?;
+            let mut shape = vec![Extent::Static(1); rank];
+            shape[d + 1] = g.extents(counts)[1];
+            along.push(g.reshape(counts, &shape)?);
+        }
+        let mut product = along[0];
+        for &other in &along[1..] {
+            let mut terms = Terms::new(&[self.element, self.element]);
+            let (rows, columns) = (terms.input(0), terms.input(1));
+            let term = terms.mul(rows, columns)?;
+            product = g.map(&[product, other], terms.finish(term))?;
+        }
+        Ok(product)
+    }
+}
+
+/// Means over parts of some axes, of floats: part i of n goes from ⌊i·extent ÷ n⌋ to ⌈(i + 1)·extent ÷ n⌉. As a product with a matrix for each
+/// axis: the mean over a box is that of means along its sides.
+///
+/// # Errors
+/// Where an extent is not known or empty.
+pub fn average_parts(g: &mut Graph<'_>, input: Value, parts: &[(usize, u64)]) -> Result<Value, Error> {
+    let mut x = input;
+    for &(axis, parts) in parts.iter().rev() {
+        let element = g.element(x);
+        let extent = g.extents(x)[axis].as_static().ok_or(Error::DynamicExtent)?;
+        if extent == 0 || parts == 0 {
+            return Err(Error::WindowMisfit { extent, size: parts });
+        }
+        if extent.saturating_mul(parts) > MOST_POSITIONS {
+            return Err(Error::TooManyWindows { most: MOST_POSITIONS });
+        }
+        let (extent, count) = (extent as usize, parts as usize);
+        let mut matrix = vec![Scalar::float(element, 0.0); extent * count];
+        for part in 0..count {
+            let (start, end) = (part * extent / count, ((part + 1) * extent).div_ceil(count));
+            matrix[part * extent + start..part * extent + end].fill(Scalar::float(element, 1.0 / (end - start) as f64));
+        }
+        let mut last: Vec<usize> = (0..g.rank(x)).filter(|&d| d != axis).collect();
+        last.push(axis);
+        x = g.transpose(x, &last)?;
+        let matrix = g.numbers(element, &[parts, extent as u64], &matrix)?;
+        let numerics = super::contraction::Numerics::plain(element, Activation::NONE);
+        x = super::contraction::products::linear(g, x, matrix, None, &numerics)?;
+        x = g.transpose(x, &super::graph::movement::inverse(&last))?;
+    }
+    Ok(x)
+}
+
+#[cfg(test)]
+mod tests;

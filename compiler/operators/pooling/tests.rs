@@ -1,0 +1,110 @@
+//! Pools against windows written out, of known and of run-time extents.
+
+use super::{Counts, Divisor, Means, Quotient, average, average_parts, max, root_mean_square};
+use crate::ir::{ElementType, Module, TensorType, Type};
+use crate::operators::activation::Activation;
+use crate::operators::testing::{Floats, run, run_with};
+use crate::operators::windows::{Padding, Windows};
+use crate::operators::{Error, Graph};
+
+fn windows(padding: &Padding) -> Windows {
+    Windows { size: vec![3, 2], strides: vec![2, 2], dilation: vec![1; 2], padding: padding.clone() }
+}
+
+fn means(divisor: Divisor, counts: Counts) -> Means {
+    let (element, quotient) = (ElementType::F32, Quotient::Float(Activation::NONE));
+    Means { accumulator: element, divisor, counts, quotient, result: element }
+}
+
+/// Pools `[1, h, w, 1]`: for each window its taps, and how many lie inside the image or its padding.
+fn pooled(input: &Floats, padding: &Padding, combine: impl Fn(&[f32], usize) -> f32) -> Floats {
+    let (h, w) = (input.shape[1], input.shape[2]);
+    let geometry = windows(padding).known_geometry(&[h, w]).unwrap();
+    let count = |d: usize, n: u64, size: i64| (n as i64 + geometry.padding_low[d] + geometry.padding_high[d] - size) / 2 + 1;
+    let counted = if let Padding::Symmetric { elements, .. } = padding { elements.clone() } else { vec![0; 2] };
+    let (rows, columns) = (count(0, h, 3), count(1, w, 2));
+    let mut numbers = Vec::new();
+    for (row, column) in (0..rows).flat_map(|y| (0..columns).map(move |x| (y, x))) {
+        let (mut taps, mut padded) = (Vec::new(), 0);
+        for (dy, dx) in (0..3).flat_map(|y| (0..2).map(move |x| (y, x))) {
+            let (y, x) = (row * 2 - geometry.padding_low[0] + dy, column * 2 - geometry.padding_low[1] + dx);
+            let within = |n: i64, extent: u64, border: i64| (-border..extent as i64 + border).contains(&n);
+            if within(y, h, 0) && within(x, w, 0) {
+                taps.push(input.numbers[(y * w as i64 + x) as usize]);
+            }
+            if within(y, h, counted[0]) && within(x, w, counted[1]) {
+                padded += 1;
+            }
+        }
+        numbers.push(combine(&taps, padded));
+    }
+    Floats::new(&[1, rows as u64, columns as u64, 1], numbers)
+}
+
+fn paddings() -> [Padding; 4] {
+    let symmetric = |partial| Padding::Symmetric { elements: vec![1, 1], partial };
+    [Padding::Same, Padding::Valid, symmetric(false), symmetric(true)]
+}
+
+#[test]
+fn largest_elements_of_windows() {
+    for extents in [[5, 6], [6, 5], [7, 7]] {
+        let input = Floats::varied(&[1, extents[0], extents[1], 1]);
+        for padding in paddings() {
+            let expected = pooled(&input, &padding, |taps, _| taps.iter().copied().fold(f32::NEG_INFINITY, f32::max));
+            assert_eq!(run(&[&input], &|g, v| max(g, v[0], &windows(&padding))), expected, "{padding:?}");
+            let open = run_with(&[&input], &[(0, 1), (0, 2)], &|g, v| max(g, v[0], &windows(&padding)));
+            assert_eq!(open, expected, "at run time, {padding:?}");
+        }
+    }
+}
+
+#[test]
+fn means_of_windows_by_every_divisor() {
+    for extents in [[5, 6], [6, 5], [7, 7]] {
+        let input = Floats::varied(&[1, extents[0], extents[1], 1]);
+        for padding in paddings() {
+            for divisor in [Divisor::Inside, Divisor::Padded, Divisor::Number(4)] {
+                let expected = pooled(&input, &padding, |taps, padded| {
+                    let by = match divisor {
+                        Divisor::Inside => taps.len(),
+                        Divisor::Padded => padded,
+                        Divisor::Number(n) => n as usize,
+                    };
+                    taps.iter().sum::<f32>() / by as f32
+                });
+                for counts in [Counts::Table, Counts::Sides] {
+                    let mean = |g: &mut Graph<'_>, v: &[crate::ir::Value]| average(g, v[0], &windows(&padding), &means(divisor, counts));
+                    assert_eq!(run(&[&input], &mean), expected, "{padding:?} {divisor:?} {counts:?}");
+                    assert_eq!(run_with(&[&input], &[(0, 1), (0, 2)], &mean), expected, "at run time, {padding:?} {divisor:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn roots_of_mean_squares() {
+    let input = Floats::varied(&[1, 5, 6, 1]);
+    let expected = pooled(&input, &Padding::Same, |taps, _| (taps.iter().map(|n| n * n).sum::<f32>() / taps.len() as f32).sqrt());
+    let root = |g: &mut Graph<'_>, v: &[crate::ir::Value]| root_mean_square(g, v[0], &windows(&Padding::Same), Activation::NONE);
+    assert_eq!(run(&[&input], &root), expected);
+    assert_eq!(run_with(&[&input], &[(0, 1)], &root), expected);
+}
+
+#[test]
+fn parts_of_uneven_size() {
+    // Parts of 5 in 2: elements 0 to 2 and 2 to 4.
+    let input = Floats::new(&[1, 5], vec![1.0, 2.0, 6.0, 7.0, 8.0]);
+    assert_eq!(run(&[&input], &|g, v| average_parts(g, v[0], &[(1, 2)])), Floats::new(&[1, 2], vec![3.0, 7.0]));
+}
+
+#[test]
+fn what_has_no_divisor_is_refused() {
+    let mut module = Module::default();
+    let mut g = Graph::new(&mut module, "f");
+    let image = g.builder.param(Type::Tensor(TensorType::of(ElementType::F32, &[1, 5, 5, 1])), None);
+    let zero = means(Divisor::Number(0), Counts::Table);
+    assert_eq!(average(&mut g, image, &windows(&Padding::Valid), &zero), Err(Error::ZeroDivisor));
+    assert!(matches!(average_parts(&mut g, image, &[(1, 0)]), Err(Error::WindowMisfit { .. })));
+}

@@ -1,0 +1,225 @@
+//! From real numbers to integers of a scale and back, and from one scale to another.
+//!
+//! Formats differ in how they round ([`Rounding`]): whether the scale divides or its inverse multiplies, where halves go, and whether the zero point
+//! is added to an integer or to a float.
+
+use super::quantization::{Affine, integer_range, multiplier};
+use super::terms::{Term, Terms};
+use super::{Error, Graph};
+use crate::ir::{ElementType, NanRule, Node, Reduction, Scalar, ScalarOp, Value};
+use ElementType::{F32, I32};
+
+/// A scale or a zero point.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Parameter {
+    /// One number.
+    Number(f64),
+    /// A tensor that broadcasts over the quantized one.
+    Tensor(Value),
+}
+
+/// How integers stand for real numbers: `real = scale × (integer − zero point)`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Scale {
+    /// Real value of one step.
+    pub scale: Parameter,
+    /// The integer that stands for zero.
+    pub zero_point: Parameter,
+}
+
+/// How a real number becomes an integer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rounding {
+    /// TFLite: x ÷ scale, halves away from zero; the zero point is added in integers.
+    Away,
+    /// PyTorch: x × (1 ÷ scale), halves to the even number; the zero point is added in floats.
+    Even,
+}
+
+impl Scale {
+    /// The parameters that are tensors.
+    fn tensors(&self) -> impl Iterator<Item = Value> {
+        [self.scale, self.zero_point].into_iter().filter_map(|p| if let Parameter::Tensor(value) = p { Some(value) } else { None })
+    }
+
+    /// An expression over a tensor, converted first where a type is given, and the parameters, which come as terms of the other types.
+    fn map(
+        &self,
+        g: &mut Graph<'_>,
+        x: Value,
+        (ty, [scale_type, zero_point_type]): (Option<ElementType>, [ElementType; 2]),
+        build: impl FnOnce(&mut Terms, Node, [Node; 2]) -> Term,
+    ) -> Result<Value, Error> {
+        let operands: Vec<Value> = std::iter::once(x).chain(self.tensors()).collect();
+        let elements: Vec<ElementType> = operands.iter().map(|&value| g.element(value)).collect();
+        let mut terms = Terms::new(&elements);
+        let mut x = terms.input(0);
+        if let Some(ty) = ty {
+            x = terms.convert(x, ty);
+        }
+        let mut next = 1;
+        let mut parameter = |terms: &mut Terms, parameter: Parameter, ty: ElementType| match parameter {
+            Parameter::Number(number) if ty.is_float() => terms.constant(Scalar::float(ty, number)),
+            Parameter::Number(number) => terms.constant(Scalar::int(ty, number as i64)),
+            Parameter::Tensor(_) => {
+                next += 1;
+                terms.input_as(next - 1, ty)
+            }
+        };
+        let parameters = [parameter(&mut terms, self.scale, scale_type), parameter(&mut terms, self.zero_point, zero_point_type)];
+        let result = build(&mut terms, x, parameters)?;
+        g.map(&operands, terms.finish(result))
+    }
+}
+
+/// Integers of a type, between two bounds, for floats.
+///
+/// # Errors
+/// When parameters do not broadcast.
+pub fn quantize(
+    g: &mut Graph<'_>,
+    x: Value,
+    scale: &Scale,
+    (low, high): (i64, i64),
+    rounding: Rounding,
+    result: ElementType,
+) -> Result<Value, Error> {
+    match rounding {
+        Rounding::Away => {
+            let bound = |n: i64| i32::try_from(n).map_err(|_| Error::NotQuantized { element: result });
+            let bounds = (bound(low)?, bound(high)?);
+            scale.map(g, x, (None, [F32, I32]), |terms, x, [scale, zero_point]| {
+                let x = terms.div(x, scale)?;
+                let x = at_zero_point(terms, x, zero_point, bounds)?;
+                Ok(terms.convert(x, result))
+            })
+        }
+        Rounding::Even => {
+            // A number's inverse is taken here, in binary64.
+            let inverse = if let Parameter::Number(number) = scale.scale { Some(1.0 / number) } else { None };
+            scale.map(g, x, (None, [F32, F32]), |terms, x, [scale, zero_point]| {
+                let one = terms.f32(1.0);
+                let factor = match inverse {
+                    Some(inverse) => terms.constant(Scalar::float(F32, inverse)),
+                    None => terms.div(one, scale)?,
+                };
+                let x = terms.convert(x, F32);
+                let scaled = terms.mul(x, factor)?;
+                let rounded = terms.op(ScalarOp::RoundEven, &[scaled])?;
+                let moved = terms.add(rounded, zero_point)?;
+                let (low, high) = (terms.constant(Scalar::int(F32, low)), terms.constant(Scalar::int(F32, high)));
+                let above = terms.max(moved, low)?;
+                let limited = terms.min(above, high)?;
+                Ok(terms.convert(limited, result))
+            })
+        }
+    }
+}
+
+/// `clamp(round(x) + zero point)` of a binary32 in steps of the scale, halves away from zero; beyond the range, and beyond 32 bits, to the nearer end.
+///
+/// # Errors
+/// Where x is no float.
+pub fn at_zero_point(terms: &mut Terms, x: Node, zero_point: Node, bounds: (i32, i32)) -> Term {
+    let x = terms.round_away(x)?;
+    let x = terms.convert(x, I32);
+    // Numbers this large are out of range with any zero point, and adding one must not wrap.
+    let x = terms.clamp_i32(x, (-(1 << 20), 1 << 20))?;
+    let x = terms.add(x, zero_point)?;
+    terms.clamp_i32(x, bounds)
+}
+
+/// `scale × (integer − zero point)` in a float type. The difference is taken in integers where halves are rounded away, and else in binary32; the
+/// product of an integer of few bits and a binary32 is rounded once either way.
+///
+/// # Errors
+/// When parameters do not broadcast.
+pub fn dequantize(g: &mut Graph<'_>, x: Value, scale: &Scale, rounding: Rounding, result: ElementType) -> Result<Value, Error> {
+    let (first, ty) = if rounding == Rounding::Away { (Some(I32), I32) } else { (None, F32) };
+    scale.map(g, x, (first, [F32, ty]), |terms, x, [scale, zero_point]| {
+        let x = terms.convert(x, ty);
+        let x = terms.sub(x, zero_point)?;
+        let x = terms.convert(x, F32);
+        let x = terms.mul(x, scale)?;
+        Ok(terms.convert(x, result))
+    })
+}
+
+/// Integers on another scale, in fixed point with two roundings.
+///
+/// # Errors
+/// When the ratio of the scales is out of range, or the result's type holds no quantized numbers.
+pub fn requantize(g: &mut Graph<'_>, x: Value, (from, to): (Affine, Affine), result: ElementType) -> Result<Value, Error> {
+    let factor = multiplier(f64::from(from.scale) / f64::from(to.scale))?;
+    // What has 32 bits is clamped to them by its type.
+    let bounds = if result == I32 { Some((i32::MIN, i32::MAX)) } else { integer_range(result) };
+    let bounds = bounds.ok_or(Error::NotQuantized { element: result })?;
+    let mut terms = Terms::new(&[g.element(x)]);
+    let term = terms.input_as(0, I32);
+    let (from_zero, to_zero) = (terms.i32(from.zero_point), terms.i32(to.zero_point));
+    let term = terms.sub(term, from_zero)?;
+    let term = terms.requantize_by(term, factor)?;
+    let term = terms.add(term, to_zero)?;
+    let term = terms.clamp_i32(term, bounds)?;
+    let term = terms.convert(term, result);
+    g.map(&[x], terms.finish(term))
+}
+
+/// Floats rounded to the steps of a quantized scale of some bits over a range, which is moved a little so that zero is one of them.
+///
+/// # Errors
+/// When elements are no binary32.
+pub fn round_to_steps(g: &mut Graph<'_>, x: Value, (low, high): (f32, f32), (first, last): (f32, f32)) -> Result<Value, Error> {
+    let scale = (high - low) / (last - first);
+    let zero = (first - low / scale).clamp(first, last);
+    let zero = libm::roundf(zero);
+    let (low, high) = ((first - zero) * scale, (last - zero) * scale);
+    let mut terms = Terms::new(&[F32]);
+    let term = terms.input(0);
+    let (low_term, high_term, scale_term, inverse) = (terms.f32(low), terms.f32(high), terms.f32(scale), terms.f32(1.0 / scale));
+    let term = terms.max(term, low_term)?;
+    let term = terms.min(term, high_term)?;
+    let term = terms.sub(term, low_term)?;
+    let term = terms.mul(term, inverse)?;
+    let term = terms.round_away(term)?;
+    let term = terms.mul(term, scale_term)?;
+    let term = terms.add(term, low_term)?;
+    g.map(&[x], terms.finish(term))
+}
+
+/// The scale at which floats, with zero among them, span the integers from `low` to `high`, at least `least`, and the integer that zero becomes; both
+/// of shape `[]`, in binary32.
+///
+/// # Errors
+/// When elements are no binary32.
+pub fn spanning(g: &mut Graph<'_>, x: Value, (low, high): (i64, i64), least: f64) -> Result<[Value; 2], Error> {
+    use super::reduction::{Axes, reduce};
+    let axes: Vec<usize> = (0..g.rank(x)).collect();
+    let smallest = reduce(g, x, Reduction::Min, &axes, Axes::Dropped)?;
+    let largest = reduce(g, x, Reduction::Max, &axes, Axes::Dropped)?;
+    let propagate_min = |terms: &mut Terms, a: Node, b: Node| terms.op(ScalarOp::Min(NanRule::Propagate), &[a, b]);
+    let propagate_max = |terms: &mut Terms, a: Node, b: Node| terms.op(ScalarOp::Max(NanRule::Propagate), &[a, b]);
+    let scale = g.compute::<Error>(&[smallest, largest], |terms, x| {
+        let zero = terms.f32(0.0);
+        let (bottom, top) = (propagate_min(terms, x[0], zero)?, propagate_max(terms, x[1], zero)?);
+        let span = terms.sub(top, bottom)?;
+        let steps = terms.constant(Scalar::float(F32, high.saturating_sub(low) as f64));
+        let scale = terms.div(span, steps)?;
+        let least = terms.constant(Scalar::float(F32, least));
+        Ok(propagate_max(terms, scale, least)?)
+    })?;
+    let zero_point = g.compute::<Error>(&[smallest, scale], |terms, x| {
+        let zero = terms.f32(0.0);
+        let bottom = propagate_min(terms, x[0], zero)?;
+        let steps = terms.div(bottom, x[1])?;
+        let rounded = terms.op(ScalarOp::RoundEven, &[steps])?;
+        let (low, high) = (terms.constant(Scalar::float(F32, low as f64)), terms.constant(Scalar::float(F32, high as f64)));
+        let point = terms.sub(low, rounded)?;
+        let above = terms.max(point, low)?;
+        Ok(terms.min(above, high)?)
+    })?;
+    Ok([scale, zero_point])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! Reductions along axes of numbers without scales.
+
+use crate::ir::{ElementType, Extent, Reduction, Scalar, ScalarOp, Search, Value};
+use crate::operators::{Error, Graph};
+use ElementType::{Bool, I8, I16, I32, I64, U8};
+
+/// What becomes of the axes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Axes {
+    /// They keep extent 1.
+    Kept,
+    /// They are left out.
+    Dropped,
+}
+
+/// A reduction along axes; along none it is the operand. Truth values count as 0 and 1. Sums and products
+/// of narrow integers wrap: what wraps at the end is what had wrapped on the way.
+///
+/// # Errors
+/// When the reduction is not defined on the type, or an axis is out of range.
+pub fn reduce(g: &mut Graph<'_>, input: Value, reduction: Reduction, axes: &[usize], shape: Axes) -> Result<Value, Error> {
+    let element = g.element(input);
+    let reduction = match (element, reduction) {
+        (Bool, Reduction::Max | Reduction::Sum) => Reduction::Any,
+        (Bool, Reduction::Min | Reduction::Product) => Reduction::All,
+        _ => reduction,
+    };
+    let value = if axes.is_empty() {
+        input
+    } else if matches!(reduction, Reduction::Sum | Reduction::Product) && matches!(element, I8 | U8 | I16) {
+        let wide = g.convert(input, I32)?;
+        let wide = g.builder.reduce(wide, reduction, axes.to_vec())?;
+        g.convert(wide, element)?
+    } else {
+        g.builder.reduce(input, reduction, axes.to_vec())?
+    };
+    if shape == Axes::Kept { Ok(value) } else { without(g, value, axes) }
+}
+
+/// A tensor without some axes of extent 1.
+///
+/// # Errors
+/// When one has another extent.
+pub fn without(g: &mut Graph<'_>, value: Value, axes: &[usize]) -> Result<Value, Error> {
+    let shape = g.extents(value);
+    let kept: Vec<Extent> = shape.into_iter().enumerate().filter(|(d, _)| !axes.contains(d)).map(|(_, extent)| extent).collect();
+    g.reshape(value, &kept)
+}
+
+/// The number of elements that go into one result.
+///
+/// # Errors
+/// [`Error::TooManyElements`].
+pub fn count(g: &mut Graph<'_>, input: Value, axes: &[usize]) -> Result<Extent, Error> {
+    let shape = g.extents(input);
+    let reduced: Vec<Extent> = axes.iter().filter_map(|&axis| shape.get(axis).copied()).collect();
+    g.product(&reduced)
+}
+
+/// Sums of floats over a number of elements, less `correction`, and at least 0; the number may be known at run time only.
+fn divided(g: &mut Graph<'_>, sums: Value, count: Extent, correction: f64) -> Result<Value, Error> {
+    let element = g.element(sums);
+    match count {
+        Extent::Static(n) => g.compute(&[sums], |terms, x| {
+            let divisor = terms.constant(Scalar::float(element, (n as f64 - correction).max(0.0)));
+            Ok(terms.div(x[0], divisor)?)
+        }),
+        Extent::Value(_) => {
+            let count = g.extent_tensor(count, I64)?;
+            let count = g.convert(count, element)?;
+            g.compute(&[sums, count], |terms, x| {
+                let mut divisor = x[1];
+                if correction != 0.0 {
+                    let (less, none) = (terms.constant(Scalar::float(element, correction)), terms.constant(Scalar::float(element, 0.0)));
+                    divisor = terms.sub(divisor, less)?;
+                    divisor = terms.max(divisor, none)?;
+                }
+                Ok(terms.div(x[0], divisor)?)
+            })
+        }
+    }
+}
+
+/// The mean of floats along axes: their sum over their number. NaN of none.
+///
+/// # Errors
+/// When elements are no floats, or an axis is out of range.
+pub fn mean(g: &mut Graph<'_>, input: Value, axes: &[usize], shape: Axes) -> Result<Value, Error> {
+    let count = count(g, input, axes)?;
+    let sums = reduce(g, input, Reduction::Sum, axes, shape)?;
+    divided(g, sums, count, 0.0)
+}
+
+/// The mean of integers along axes, summed in 64 bits, without its fraction.
+///
+/// # Errors
+/// When the number of elements is not known.
+pub fn integer_mean(g: &mut Graph<'_>, input: Value, axes: &[usize], shape: Axes) -> Result<Value, Error> {
+    let element = g.element(input);
+    let count = count(g, input, axes)?.as_static().and_then(|n| i64::try_from(n).ok()).ok_or(Error::DynamicExtent)?;
+    let wide = g.convert(input, I64)?;
+    let sums = reduce(g, wide, Reduction::Sum, axes, shape)?;
+    g.compute(&[sums], |terms, x| {
+        let count = terms.i64(count);
+        let mean = terms.div(x[0], count)?;
+        Ok(terms.convert(mean, element))
+    })
+}
+
+/// Mean and variance of floats along axes, which keep extent 1. The variance is the sum of squared differences from the mean over the number of
+/// elements less `correction`.
+///
+/// # Errors
+/// When elements are no floats, or an axis is out of range.
+pub fn moments(g: &mut Graph<'_>, input: Value, axes: &[usize], correction: f64) -> Result<(Value, Value), Error> {
+    let count = count(g, input, axes)?;
+    let sums = reduce(g, input, Reduction::Sum, axes, Axes::Kept)?;
+    let mean = divided(g, sums, count, 0.0)?;
+    let squares = g.compute(&[input, mean], |terms, x| {
+        let difference = terms.sub(x[0], x[1])?;
+        Ok::<_, Error>(terms.mul(difference, difference)?)
+    })?;
+    let sums = reduce(g, squares, Reduction::Sum, axes, Axes::Kept)?;
+    Ok((mean, divided(g, sums, count, correction)?))
+}
+
+/// (x − mean) ÷ √(variance + epsilon) along axes, the mean, and the inverse of the root.
+///
+/// # Errors
+/// When elements are no floats, or an axis is out of range.
+pub fn normalized(g: &mut Graph<'_>, input: Value, axes: &[usize], epsilon: f64) -> Result<[Value; 3], Error> {
+    let element = g.element(input);
+    let (mean, variance) = moments(g, input, axes, 0.0)?;
+    let inverse = g.compute(&[variance], |terms, x| {
+        let epsilon = terms.constant(Scalar::float(element, epsilon));
+        let sum = terms.add(x[0], epsilon)?;
+        Ok::<_, Error>(terms.op(ScalarOp::Rsqrt, &[sum])?)
+    })?;
+    let normalized = g.compute(&[input, mean, inverse], |terms, x| {
+        let difference = terms.sub(x[0], x[1])?;
+        Ok::<_, Error>(terms.mul(difference, x[2])?)
+    })?;
+    Ok([normalized, mean, inverse])
+}
+
+/// The first position of the extreme along an axis, which is left out.
+///
+/// # Errors
+/// When elements have no order, or the axis is out of range.
+pub fn position(g: &mut Graph<'_>, input: Value, search: Search, axis: usize, result: ElementType) -> Result<Value, Error> {
+    let positions = g.builder.arg_reduce(input, search, axis, result)?;
+    let mut shape = g.extents(input);
+    shape.remove(axis);
+    g.reshape(positions, &shape)
+}

@@ -1,0 +1,12 @@
+//! Reductions along axes: sums, extremes, means, moments, positions of extremes. `axes.rs` has those of plain numbers, `quantized.rs` and
+//! `quantized_product.rs` those on quantized scales.
+
+mod axes;
+mod quantized;
+mod quantized_product;
+#[cfg(test)]
+mod tests;
+
+pub use axes::{Axes, count, integer_mean, mean, moments, normalized, position, reduce, without};
+pub use quantized::{Rescaling, quantized_mean, quantized_sum};
+pub use quantized_product::quantized_product;

@@ -1,0 +1,152 @@
+//! Softmax and its logarithm of 8-bit integers in fixed point, as TFLite's reference has them: exponentials from a table of the 256 differences
+//! from the row's maximum.
+
+use crate::ir::{Comparison, Constant, ElementType, Node, Reduction, ScalarOp, Value};
+use crate::operators::fixed;
+use crate::operators::fixed_point::{divide_by_power_of_two, exp_of_negative, multiply_high};
+use crate::operators::quantization::{Multiplier, integer_range};
+use crate::operators::terms::{Term, Terms};
+use crate::operators::{Error, Graph};
+use ElementType::I32;
+
+/// Integer bits of a scaled difference from the row's maximum.
+const DIFFERENCE_BITS: u32 = 5;
+/// Integer bits of the sum of exponentials.
+const SUM_BITS: u32 = 12;
+
+/// Exponentials of `difference × scale × beta` for differences from −255 to 0, without integer bits; zero where the reference
+/// leaves them out.
+fn exponentials(scale: f32, beta: f32) -> Option<Vec<i32>> {
+    let factor = difference_factor(scale, beta)?;
+    let smallest = smallest_difference(factor);
+    let exponential = |difference: i32| if difference < smallest { 0 } else { exp_of_negative(scaled_difference(difference, factor)) };
+    Some((-255..=0).map(exponential).collect())
+}
+
+/// What brings a difference to [`DIFFERENCE_BITS`] integer bits; `None` when that is not above 1.
+fn difference_factor(scale: f32, beta: f32) -> Option<Multiplier> {
+    let real = (f64::from(beta) * f64::from(scale) * f64::from(1 << (31 - DIFFERENCE_BITS))).min(f64::from(u32::MAX >> 1));
+    Multiplier::from_real(real).filter(|_| real > 1.0)
+}
+
+/// The smallest difference that still fits.
+fn smallest_difference(factor: Multiplier) -> i32 {
+    let largest = f64::from((1 << DIFFERENCE_BITS) - 1) * f64::from(1 << (31 - DIFFERENCE_BITS)) / (1u64 << factor.shift) as f64;
+    -(largest as i32)
+}
+
+/// A difference with [`DIFFERENCE_BITS`] integer bits.
+fn scaled_difference(difference: i32, factor: Multiplier) -> i32 {
+    multiply_high(difference.wrapping_shl(factor.shift as u32), factor.mantissa)
+}
+
+/// Softmax of the last dimension of 8-bit integers on a scale, times `beta`, in 8 or 16 bits; differences are below 32.
+///
+/// # Errors
+/// [`Error::ScaleTimesBeta`] where no difference fits.
+pub fn softmax(g: &mut Graph<'_>, input: Value, scale: f32, beta: f32, output: ElementType) -> Result<Value, Error> {
+    let error = || Error::ScaleTimesBeta { scale, beta };
+    let table = exponentials(scale, beta).filter(|_| beta.is_finite()).ok_or_else(error)?;
+    let bytes = |entry: fn(i32) -> i32| table.iter().flat_map(|&n| entry(n).to_le_bytes()).collect::<Vec<u8>>();
+    let exponentials = g.table(I32, bytes(|n| n));
+    let addends = g.table(I32, bytes(|n| divide_by_power_of_two(n, SUM_BITS)));
+
+    let element = g.element(input);
+    let axis = vec![g.rank(input).saturating_sub(1)];
+    let largest = g.builder.reduce(input, Reduction::Max, axis.clone())?;
+    let mut terms = Terms::new(&[element, element]);
+    let addend = look_up(&mut terms, addends)?;
+    let addends = g.map(&[input, largest], terms.finish(addend))?;
+    let sum = g.builder.reduce(addends, Reduction::Sum, axis)?;
+
+    let mut terms = Terms::new(&[I32]);
+    let (reciprocal, exponent) = reciprocal(&mut terms, output)?;
+    let row = g.map_many(&[sum], terms.finish_many(vec![reciprocal, exponent]))?;
+
+    let (lowest, highest) = integer_range(output).ok_or_else(error)?;
+    let mut terms = Terms::new(&[element, element, I32, I32]);
+    let exponential = look_up(&mut terms, exponentials)?;
+    let (scale, exponent) = (terms.input(2), terms.input(3));
+    let product = terms.op(ScalarOp::SaturatingRoundingDoublingHighMul, &[scale, exponential])?;
+    let quotient = terms.op(ScalarOp::RoundingDivideByPowerOfTwo, &[product, exponent])?;
+    let lowest_term = terms.i32(lowest);
+    let shifted = terms.add(quotient, lowest_term)?;
+    let clamped = terms.clamp_i32(shifted, (lowest, highest))?;
+    let result = terms.convert(clamped, output);
+    g.map(&[input, largest, row[0], row[1]], terms.finish(result))
+}
+
+/// The table's entry at input 0 − input 1 + 255.
+fn look_up(terms: &mut Terms, table: Constant) -> Term {
+    let (x, largest) = (terms.input_as(0, I32), terms.input_as(1, I32));
+    let difference = terms.sub(x, largest)?;
+    let last = terms.i32(255);
+    let index = terms.add(difference, last)?;
+    Ok(terms.lut(table, I32, index))
+}
+
+/// One over the sum (input 0), without integer bits, and the shift that brings a product with it to the output's range.
+fn reciprocal(terms: &mut Terms, output: ElementType) -> Result<(Node, Node), Error> {
+    let sum = terms.input(0);
+    let headroom = terms.op(ScalarOp::CountLeadingZeros, &[sum])?;
+    let normalised = terms.op(ScalarOp::ShiftLeft, &[sum, headroom])?;
+    // Taking away 2³¹ clears the top bit: what is left is the fraction of a sum in 1..2.
+    let top = terms.i32(i32::MIN);
+    let fraction = terms.sub(normalised, top)?;
+    let reciprocal = fixed::one_over_one_plus(terms, fraction)?;
+    let base = terms.i32(SUM_BITS as i32 + 31 - output.bits() as i32);
+    let exponent = terms.sub(base, headroom)?;
+    Ok((reciprocal, exponent))
+}
+
+/// Results count in sixteenths down from the largest integer: differences from the row's maximum less the logarithm, with four integer
+/// bits. Differences that would leave the range with the logarithm give the smallest integer.
+///
+/// # Errors
+/// [`Error::ScaleTimesBeta`] where no difference fits.
+pub fn log_softmax(g: &mut Graph<'_>, input: Value, scale: f32) -> Result<Value, Error> {
+    const RESULT_BITS: i32 = 4;
+    let element = g.element(input);
+    let axis = vec![g.rank(input).saturating_sub(1)];
+    let error = || Error::ScaleTimesBeta { scale, beta: 1.0 };
+    let factor = difference_factor(scale, 1.0).ok_or_else(error)?;
+    let table = exponentials(scale, 1.0).ok_or_else(error)?;
+    let bytes = |list: &[i32]| list.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
+    let addends: Vec<i32> = table.iter().map(|&n| divide_by_power_of_two(n, SUM_BITS)).collect();
+    let addends = g.table(I32, bytes(&addends));
+    let scaled: Vec<i32> = (-255..=0).map(|difference| scaled_difference(difference, factor)).collect();
+    let scaled = g.table(I32, bytes(&scaled));
+
+    let largest = g.builder.reduce(input, Reduction::Max, axis.clone())?;
+    let mut terms = Terms::new(&[element, element]);
+    let addend = look_up(&mut terms, addends)?;
+    let addends = g.map(&[input, largest], terms.finish(addend))?;
+    let sums = g.builder.reduce(addends, Reduction::Sum, axis)?;
+
+    // The smallest difference that the row's logarithm leaves room for.
+    let inverse = Multiplier::from_real(2f64.powi(31 - factor.shift) / f64::from(factor.mantissa)).ok_or_else(error)?;
+    let mut terms = Terms::new(&[I32]);
+    let sum = terms.input(0);
+    let logarithm = fixed::logarithm(&mut terms, sum, SUM_BITS as i32, DIFFERENCE_BITS as i32)?;
+    let lowest = terms.i32(i32::MIN);
+    let room = terms.add(logarithm, lowest)?;
+    let least = terms.requantize_by(room, inverse)?;
+    let bound = terms.i32(smallest_difference(factor) - 1);
+    let least = terms.max(bound, least)?;
+    let row = g.map_many(&[sums], terms.finish_many(vec![logarithm, least]))?;
+
+    let (lowest, highest) = integer_range(element).ok_or_else(error)?;
+    let mut terms = Terms::new(&[element, element, I32, I32]);
+    let (x, top, logarithm, least) = (terms.input_as(0, I32), terms.input_as(1, I32), terms.input(2), terms.input(3));
+    let difference = terms.sub(x, top)?;
+    let scaled = look_up(&mut terms, scaled)?;
+    let result = terms.sub(scaled, logarithm)?;
+    let result = fixed::divide(&mut terms, result, 31 - DIFFERENCE_BITS as i32 - RESULT_BITS)?;
+    let zero = terms.i32(highest);
+    let result = terms.add(result, zero)?;
+    let result = terms.clamp_i32(result, (lowest, highest))?;
+    let (fits, smallest) = (terms.compare(Comparison::Greater, difference, least)?, terms.i32(lowest));
+    let result = terms.select(fits, result, smallest)?;
+    let result = terms.convert(result, element);
+    g.map(&[input, largest, row[0], row[1]], terms.finish(result))
+}

@@ -1,0 +1,217 @@
+//! Where windows stand along the spatial dimensions of an image, of known extents and of others.
+
+use super::{Error, Graph};
+use crate::ir::{Extent, WindowGeometry};
+
+/// Windows over any number of spatial dimensions; the lists have an entry for each.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Windows {
+    /// Taps of a window.
+    pub size: Vec<u64>,
+    /// Steps between windows.
+    pub strides: Vec<i64>,
+    /// Steps between taps.
+    pub dilation: Vec<i64>,
+    /// What lies around the image.
+    pub padding: Padding,
+}
+
+/// What lies around an image.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Padding {
+    /// As much as ⌈extent ÷ stride⌉ windows need; the larger half of an odd number lies after the last element.
+    Same,
+    /// Nothing.
+    Valid,
+    /// As much on either side of each dimension.
+    Symmetric {
+        /// Elements on one side.
+        elements: Vec<i64>,
+        /// Whether a last window may reach beyond the padding, if it begins before it.
+        partial: bool,
+    },
+}
+
+impl Windows {
+    /// The taps as the tensor language takes them.
+    ///
+    /// # Errors
+    /// [`Error::WindowTooLarge`].
+    pub fn signed_size(&self) -> Result<Vec<i64>, Error> {
+        self.size.iter().map(|&n| i64::try_from(n).map_err(|_| Error::WindowTooLarge)).collect()
+    }
+
+    /// The geometry over an image of these spatial extents. Where one is known only at run time, so are the numbers of windows.
+    ///
+    /// # Errors
+    /// When strides, dilations or windows are out of range, or a window that may not reach beyond the image does.
+    pub fn geometry(&self, g: &mut Graph<'_>, extents: &[Extent]) -> Result<WindowGeometry, Error> {
+        let known: Option<Vec<u64>> = extents.iter().map(|extent| extent.as_static()).collect();
+        if let Some(known) = known {
+            return self.known_geometry(&known);
+        }
+        let mut geometry = WindowGeometry::default();
+        for (d, &extent) in extents.iter().enumerate() {
+            // What must hold of the numbers is checked for the largest image; the padding of a dimension that is known follows from it.
+            let largest = self.along(d, g.bound(extent))?;
+            let (low, positions, shift) = self.run_time(g, d, extent, largest.low)?;
+            geometry.strides.push(self.strides[d]);
+            geometry.dilation.push(self.dilation[d]);
+            geometry.padding_low.push(low);
+            geometry.padding_high.push(0);
+            geometry.positions.push(positions);
+            geometry.shift.push(shift);
+        }
+        Ok(geometry)
+    }
+
+    /// The geometry over an image of known extents.
+    ///
+    /// # Errors
+    /// As of [`Self::geometry`].
+    pub fn known_geometry(&self, extents: &[u64]) -> Result<WindowGeometry, Error> {
+        let mut geometry = WindowGeometry::default();
+        for (d, &extent) in extents.iter().enumerate() {
+            let Borders { low, high } = self.along(d, extent)?;
+            geometry.strides.push(self.strides[d]);
+            geometry.dilation.push(self.dilation[d]);
+            geometry.padding_low.push(low);
+            geometry.padding_high.push(high);
+        }
+        Ok(geometry)
+    }
+
+    /// Padding along a dimension of a known extent.
+    fn along(&self, d: usize, extent: u64) -> Result<Borders, Error> {
+        let (stride, dilation) = (self.strides[d], self.dilation[d]);
+        if stride < 1 || dilation < 1 {
+            return Err(Error::WindowStep { step: stride.min(dilation) });
+        }
+        let misfit = || Error::WindowMisfit { extent, size: self.size[d] };
+        let small = |n: u64| i64::try_from(n).ok().filter(|n| (1..1 << 31).contains(n)).ok_or_else(misfit);
+        let (extent, taps) = (small(extent)?, small(self.size[d])?);
+        let reach =
+            (taps - 1).checked_mul(dilation).and_then(|n| n.checked_add(1)).filter(|&n| n < 1 << 61).ok_or(Error::WindowTooLarge)?;
+        match &self.padding {
+            Padding::Same => {
+                let total = ((extent - 1) / stride * stride + reach - extent).max(0);
+                Ok(Borders { low: total / 2, high: total - total / 2 })
+            }
+            Padding::Valid if reach <= extent => Ok(Borders { low: 0, high: 0 }),
+            Padding::Valid => Err(misfit()),
+            Padding::Symmetric { elements, partial } => {
+                let low = elements[d];
+                let room = Some(low).filter(|low| (0..1 << 31).contains(low)).map(|low| extent + 2 * low - reach);
+                let room = room.filter(|&n| n >= 0).ok_or_else(misfit)?;
+                if !partial {
+                    return Ok(Borders { low, high: low });
+                }
+                let positions = ((room + stride - 1) / stride + 1).min((extent + low + stride - 1) / stride);
+                Ok(Borders { low, high: ((positions - 1) * stride + reach - extent - low).max(0) })
+            }
+        }
+    }
+
+    /// Padding before the first element, the number of windows, and how much less padding there is, along a dimension.
+    fn run_time(&self, g: &mut Graph<'_>, d: usize, extent: Extent, low: i64) -> Result<(i64, Extent, Extent), Error> {
+        let along = Along::new(self.strides[d], self.size[d], self.dilation[d])?;
+        let none = Extent::Static(0);
+        match &self.padding {
+            Padding::Same => {
+                let positions = along.same(g, extent)?;
+                match extent {
+                    Extent::Static(_) => Ok((low, positions, none)),
+                    Extent::Value(_) => {
+                        let (low, shift) = along.padding(g, extent, positions)?;
+                        Ok((low, positions, shift))
+                    }
+                }
+            }
+            Padding::Valid => Ok((0, along.valid(g, extent)?, none)),
+            Padding::Symmetric { partial, .. } => {
+                let before = Extent::Static(low.unsigned_abs());
+                let (padded, begun) = (g.add(extent, Extent::Static(2 * low.unsigned_abs()))?, g.add(extent, before)?);
+                let positions = along.valid(g, padded)?;
+                if !partial {
+                    return Ok((low, positions, none));
+                }
+                let room = g.sub(padded, Extent::Static(along.reach))?;
+                let steps = g.ceil_div(room, Extent::Static(along.stride))?;
+                let (partial, begun) = (g.add(steps, Extent::Static(1))?, g.ceil_div(begun, Extent::Static(along.stride))?);
+                Ok((low, g.min(partial, begun)?, none))
+            }
+        }
+    }
+
+    /// The padding before the first element of a dimension of some extent.
+    ///
+    /// # Errors
+    /// When the window is too large.
+    pub fn padding_before(&self, g: &mut Graph<'_>, d: usize, extent: Extent) -> Result<Extent, Error> {
+        match &self.padding {
+            Padding::Valid => Ok(Extent::Static(0)),
+            Padding::Symmetric { elements, .. } => Ok(Extent::Static(u64::try_from(elements[d]).unwrap_or(0))),
+            Padding::Same => {
+                let along = Along::new(self.strides[d], self.size[d], self.dilation[d])?;
+                let positions = along.same(g, extent)?;
+                let (most, less) = along.padding(g, extent, positions)?;
+                let most = u64::try_from(most).map_err(|_| Error::WindowTooLarge)?;
+                g.sub(Extent::Static(most), less)
+            }
+        }
+    }
+}
+
+/// Padding on both sides of a dimension.
+struct Borders {
+    low: i64,
+    high: i64,
+}
+
+/// Windows along one dimension.
+struct Along {
+    stride: u64,
+    /// Elements from the first tap of a window to its last.
+    reach: u64,
+}
+
+impl Along {
+    fn new(stride: i64, taps: u64, dilation: i64) -> Result<Self, Error> {
+        let reach = taps.checked_sub(1).and_then(|steps| steps.checked_mul(u64::try_from(dilation).ok()?)?.checked_add(1));
+        let stride = u64::try_from(stride).ok().filter(|&n| n > 0).ok_or(Error::WindowStep { step: stride })?;
+        Ok(Self { stride, reach: reach.ok_or(Error::WindowTooLarge)? })
+    }
+
+    /// ⌈extent ÷ stride⌉ windows.
+    fn same(&self, g: &mut Graph<'_>, extent: Extent) -> Result<Extent, Error> {
+        g.ceil_div(extent, Extent::Static(self.stride))
+    }
+
+    /// As many windows as fit: ⌊(extent − reach + stride) ÷ stride⌋, none where none fits.
+    fn valid(&self, g: &mut Graph<'_>, extent: Extent) -> Result<Extent, Error> {
+        let room = match self.stride.checked_sub(self.reach) {
+            Some(more) => g.add(extent, Extent::Static(more))?,
+            None => g.sub(extent, Extent::Static(self.reach - self.stride))?,
+        };
+        g.floor_div(room, Extent::Static(self.stride))
+    }
+
+    /// The most padding that SAME puts before the first element, and how much less it is for this extent: half of what the windows
+    /// reach over beyond the extent, which is less than the reach of one.
+    fn padding(&self, g: &mut Graph<'_>, extent: Extent, positions: Extent) -> Result<(i64, Extent), Error> {
+        let most = (self.reach - 1) / 2;
+        let low = i64::try_from(most).map_err(|_| Error::WindowTooLarge)?;
+        if self.stride == 1 {
+            return Ok((low, Extent::Static(0)));
+        }
+        let end = g.mul(positions, Extent::Static(self.stride))?;
+        let end = g.add(end, Extent::Static(self.reach))?;
+        let beyond = g.sub(end, extent)?;
+        let beyond = g.sub(beyond, Extent::Static(self.stride))?;
+        let before = g.floor_div(beyond, Extent::Static(2))?;
+        Ok((low, g.sub(Extent::Static(most), before)?))
+    }
+}
+
+#[cfg(test)]
+mod tests;
