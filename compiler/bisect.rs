@@ -5,7 +5,7 @@
 //! interpreter's value of that instruction is what it should be.
 
 use crate::compare::{Difference, Tolerance, compare};
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::ir::interpret::Interpreter;
 use crate::ir::{Func, Inst, Module, Source, Tensor};
 use crate::jit::{Jit, JitOptions};
@@ -126,5 +126,5 @@ fn difference(written: &Written, bytes: Vec<u8>, expected: &Tensor, tolerance: T
 
 /// An error of the interpreter as a diagnostic.
 pub fn interpreter_failed(error: &crate::ir::interpret::InterpretError) -> Diagnostic {
-    Diagnostic::new(514, Kind::Invalid, format!("the model cannot be interpreted on these inputs: {error}"))
+    Diagnostic::new(codes::INTERPRETER_FAILED, format!("the model cannot be interpreted on these inputs: {error}"))
 }

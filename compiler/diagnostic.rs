@@ -1,11 +1,14 @@
 //! Diagnostics: what is wrong, where in the model, what was expected, and what to do about it.
 
+pub mod codes;
+
+pub use codes::Code;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
 
 /// Whose fault it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
     /// The model or data file breaks its own format or contradicts itself.
     Invalid,
@@ -45,14 +48,11 @@ pub struct Location {
     pub tensor: Option<String>,
 }
 
-/// One diagnostic. Codes are stable: `MC01xx` files and containers, `MC02xx` graph structure, `MC03xx` operator attributes and
-/// shapes, `MC04xx` unsupported, `MC05xx` data files (npz), `MC06xx` planning and requirements, `MC07xx` targets and output, `MC09xx` bugs.
+/// One diagnostic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
-    /// The number after `MC`.
-    pub code: u16,
-    /// Whose fault it is.
-    pub kind: Kind,
+    /// One of [`codes`], which says whose fault it is.
+    pub code: Code,
     /// What is wrong, in one sentence without a full stop.
     pub message: String,
     /// Where.
@@ -69,8 +69,13 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// A diagnostic without a place yet.
-    pub fn new(code: u16, kind: Kind, message: impl Into<String>) -> Self {
-        Self { code, kind, message: message.into(), location: Box::default(), expected: None, found: None, help: None, places: 1 }
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), location: Box::default(), expected: None, found: None, help: None, places: 1 }
+    }
+
+    /// Whose fault it is.
+    pub fn kind(&self) -> Kind {
+        self.code.kind()
     }
 
     /// With what was expected and what was found.
@@ -113,7 +118,7 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error[MC{:04}]: {}", self.code, self.message)?;
+        write!(f, "error[{}]: {}", self.code, self.message)?;
         let mut place = Vec::new();
         place.extend(self.location.file.clone());
         place.extend(self.location.function.as_ref().map(|function| format!("in {function}")));
@@ -140,7 +145,7 @@ impl fmt::Display for Diagnostic {
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
 /// What makes two diagnostics one: code, message, operator's name, what was expected and found.
-type Same = (u16, String, [Option<String>; 3]);
+type Same = (Code, String, [Option<String>; 3]);
 
 impl Diagnostics {
     /// What is unsupported in the same way at several operators of one name becomes one diagnostic, in the place of the first, that
@@ -149,7 +154,7 @@ impl Diagnostics {
         let mut groups: Vec<Diagnostic> = Vec::new();
         let mut known: HashMap<Same, usize> = HashMap::new();
         for diagnostic in self.0 {
-            if diagnostic.kind != Kind::Unsupported {
+            if diagnostic.kind() != Kind::Unsupported {
                 groups.push(diagnostic);
                 continue;
             }

@@ -1,6 +1,6 @@
 //! Model files, mapped into memory.
 
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::frontend::foreign;
 use std::fs::File;
 use std::path::Path;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// # Errors
 /// When it cannot be opened or mapped.
 pub fn map(path: &Path) -> Result<Arc<memmap2::Mmap>, Diagnostic> {
-    let unreadable = |message: String| Diagnostic::new(102, Kind::Io, message).in_file(path.display().to_string());
+    let unreadable = |message: String| Diagnostic::new(codes::UNREADABLE_FILE, message).in_file(path.display().to_string());
     let failed = |error: std::io::Error| unreadable(format!("the file cannot be read: {error}"));
     let file = File::open(path).map_err(failed)?;
     if file.metadata().map_err(failed)?.is_dir() {

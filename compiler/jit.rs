@@ -11,7 +11,7 @@ mod threads;
 use crate::codegen::clif::{Optimise, code, isa_for};
 use crate::codegen::compile::{CompiledFunction, CompiledModel, compile};
 use crate::codegen::{Code, DriverOptions, RelocationTarget};
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::interface::{Footprint, Interface};
 use crate::machine::Machine;
 use crate::program::{Level, Method, Program};
@@ -195,7 +195,7 @@ fn check_host(host: &Target, machine: &Machine) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let message = format!("this computer cannot run code for CPU level {}", machine.level);
-    Err(Diagnostic::new(704, Kind::Usage, message).help("leave --cpu out, or use `--cpu native`"))
+    Err(Diagnostic::new(codes::OTHER_CPU, message).help("leave --cpu out, or use `--cpu native`"))
 }
 
 /// Address space for code and data in one piece, so that code reaches everything; only what is used becomes memory.
@@ -245,6 +245,6 @@ fn place(module: &mut JITModule, program: &Program, compiled: &CompiledModel, fo
 }
 
 fn failed(error: &dyn std::fmt::Display) -> Diagnostic {
-    Diagnostic::new(904, Kind::Bug, format!("the code could not be placed in memory: {error}"))
+    Diagnostic::new(codes::PLACEMENT, format!("the code could not be placed in memory: {error}"))
         .help("this is a mistake in modelc; please report it with the model")
 }

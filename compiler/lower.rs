@@ -15,7 +15,7 @@ mod tensors;
 mod variables;
 mod work;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::ir::Verified;
 use crate::machine::Machine;
 use crate::plan::{Effort, Plan};
@@ -145,5 +145,5 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
 
 /// A mistake of ours, found by a check.
 fn bug(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(901, Kind::Bug, message).help("please report this, with the model if you can share it")
+    Diagnostic::new(codes::OWN_CHECK, message).help("please report this, with the model if you can share it")
 }

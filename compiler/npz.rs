@@ -6,7 +6,7 @@
 mod array;
 mod header;
 
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Tensor;
 use array::{Array, MAX_BYTES};
 pub use array::{conform, parse_npy, to_npy};
@@ -16,9 +16,6 @@ use std::path::Path;
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
-
-/// The code of the diagnostic for an array of another type than an input's.
-pub const OTHER_TYPE: u16 = 503;
 
 /// Deflate makes of one byte at most this many.
 const MOST_EXPANSION: u64 = 1032;
@@ -35,7 +32,7 @@ pub struct Archive {
 }
 
 fn invalid(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(501, Kind::Invalid, message)
+    Diagnostic::new(codes::DAMAGED_ARCHIVE, message)
 }
 
 impl Archive {
@@ -46,7 +43,7 @@ impl Archive {
     pub fn read(path: &Path) -> Result<Self, Diagnostic> {
         let name = path.display().to_string();
         let bytes = std::fs::read(path)
-            .map_err(|error| Diagnostic::new(500, Kind::Io, format!("the file cannot be read: {error}")).in_file(&name))?;
+            .map_err(|error| Diagnostic::new(codes::DATA_FILE, format!("the file cannot be read: {error}")).in_file(&name))?;
         Self::parse(&bytes).map_err(|diagnostic| diagnostic.in_file(name))
     }
 
@@ -89,7 +86,7 @@ impl Archive {
         let texts = self.texts.iter().map(|(name, text)| (name, text_to_npy(text)));
         let written = tensors.chain(texts).try_for_each(|(name, npy)| add_file(&mut zip, &format!("{name}.npy"), &npy));
         let bytes = written.and_then(|()| zip.finish());
-        let bytes = bytes.map_err(|error| Diagnostic::new(500, Kind::Io, format!("the archive cannot be written: {error}")))?;
+        let bytes = bytes.map_err(|error| Diagnostic::new(codes::DATA_FILE, format!("the archive cannot be written: {error}")))?;
         Ok(bytes.into_inner())
     }
 

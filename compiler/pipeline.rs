@@ -1,6 +1,6 @@
 //! The way of a model, on one screen: bytes → tensor language → rewrites → groups, schedules and plan → program.
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::frontend;
 use crate::ir::data::Bytes;
 use crate::ir::{Module, Verified, verify};
@@ -43,6 +43,6 @@ pub fn lower_levels(module: &Module, file: &str, options: lower::Options, others
 fn gate<'m>(module: &'m Module, who: &str) -> Result<Verified<'m>, Diagnostics> {
     verify::verify(module).map_err(|error| {
         let message = format!("{who} made code that breaks the rules of the tensor language: {error}");
-        Diagnostic::new(902, Kind::Bug, message).help("please report this, with the model if you can share it").into()
+        Diagnostic::new(codes::OWN_CHECK, message).help("please report this, with the model if you can share it").into()
     })
 }

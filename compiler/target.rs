@@ -1,7 +1,7 @@
 //! Targets: the spellings of GCC, Rust and the Android NDK, one name each; CPU levels and the bits that stand for them in
 //! `modelc_config`. Everything is checked here, before a back end sees it.
 
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::machine::{Isa, MACHINES, Machine, default_machine};
 use target_lexicon::Triple;
 
@@ -209,16 +209,16 @@ fn unknown(spelling: &str) -> Diagnostic {
     let here = TARGETS.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
     let plain = without_vendor(&lower);
     if let Some((_, why)) = MISSING.iter().find(|(start, _)| lower.starts_with(start) || plain.starts_with(start)) {
-        return Diagnostic::new(701, Kind::Usage, format!("target {spelling} is not there yet: {why}"))
+        return Diagnostic::new(codes::TARGET_NOT_YET, format!("target {spelling} is not there yet: {why}"))
             .help(format!("targets that are: {here}"));
     }
     // `arm64…` and `x86-64…` are misspelled 64-bit targets, not 32-bit ones.
     let narrow = NARROW.iter().any(|prefix| lower.starts_with(prefix)) && !lower.starts_with("arm64") && !lower.starts_with("x86-64");
     if narrow {
-        return Diagnostic::new(701, Kind::Usage, format!("target {spelling} is not there yet: only 64-bit targets are"))
+        return Diagnostic::new(codes::TARGET_NOT_YET, format!("target {spelling} is not there yet: only 64-bit targets are"))
             .help(format!("targets that are: {here}"));
     }
-    Diagnostic::new(702, Kind::Usage, format!("unknown target {spelling}")).help("`modelc targets` lists targets and their spellings")
+    Diagnostic::new(codes::UNKNOWN_TARGET, format!("unknown target {spelling}")).help("`modelc targets` lists targets and their spellings")
 }
 
 /// The machine of a CPU level for a target: the level named, `native` for the best of this computer, or the default.
@@ -271,7 +271,7 @@ fn preference(machine: &Machine) -> (u16, u32) {
 fn native(target: &Target) -> Result<&'static Machine, Diagnostic> {
     if host_isa() != Some(target.isa) {
         let message = format!("--cpu native asks for the CPU of this computer, which is not one of {}", target.name);
-        return Err(Diagnostic::new(704, Kind::Usage, message).help("name a CPU level: `modelc targets` lists them"));
+        return Err(Diagnostic::new(codes::OTHER_CPU, message).help("name a CPU level: `modelc targets` lists them"));
     }
     best_here(target.isa)
 }
@@ -296,7 +296,7 @@ fn best_here(isa: Isa) -> Result<&'static Machine, Diagnostic> {
 }
 
 fn too_old() -> Diagnostic {
-    Diagnostic::new(704, Kind::Usage, "this computer's CPU is below the lowest level that is generated for")
+    Diagnostic::new(codes::OTHER_CPU, "this computer's CPU is below the lowest level that is generated for")
         .help("`modelc targets` lists the levels; x86-64-v2 needs SSE4.2 and POPCNT")
 }
 
@@ -307,7 +307,7 @@ fn unknown_level(target: &Target, name: &str) -> Diagnostic {
         (_, Some(_)) => format!("CPU level {name} is not one of {}", target.name),
         _ => format!("unknown CPU level {name}"),
     };
-    Diagnostic::new(703, Kind::Usage, message).expected(format!("one of {known}"), name)
+    Diagnostic::new(codes::UNKNOWN_LEVEL, message).expected(format!("one of {known}"), name)
 }
 
 /// Bits of `modelc_config.cpu_features`. The names are those of the generated header.
@@ -435,17 +435,17 @@ mod tests {
             ["thumbv7em-none-eabi", "armv7-unknown-linux-gnueabihf", "riscv32imac-unknown-none-elf", "i686-linux-gnu", "arm-none-eabi"]
         {
             let error = target(spelling).unwrap_err();
-            assert_eq!(error.code, 701, "{error}");
+            assert_eq!(error.code, codes::TARGET_NOT_YET, "{error}");
             assert!(error.message.contains("not there yet"), "{error}");
         }
         for spelling in ["aarch64-pc-windows-msvc", "arm64-windows", "arm64e-apple-darwin", "aarch64-unknown-uefi"] {
             let error = target(spelling).unwrap_err();
-            assert!(error.code == 701 && error.message.contains("not there yet"), "{error}");
+            assert!(error.code == codes::TARGET_NOT_YET && error.message.contains("not there yet"), "{error}");
         }
         let error = target("x86_65-linux-gnu").unwrap_err();
-        assert!(error.code == 702 && error.help.unwrap().contains("modelc targets"));
-        assert_eq!(target("").unwrap_err().code, 702);
-        assert_eq!(target("arm64-nonsense").unwrap_err().code, 702);
+        assert!(error.code == codes::UNKNOWN_TARGET && error.help.unwrap().contains("modelc targets"));
+        assert_eq!(target("").unwrap_err().code, codes::UNKNOWN_TARGET);
+        assert_eq!(target("arm64-nonsense").unwrap_err().code, codes::UNKNOWN_TARGET);
     }
 
     #[test]
@@ -455,16 +455,16 @@ mod tests {
         assert_eq!(level(x86, Some("x86-64-v2")).unwrap().level, "x86-64-v2");
         for (name, word) in [("x86-64", "below"), ("aarch64", "not one of"), ("pentium", "unknown")] {
             let error = level(x86, Some(name)).unwrap_err();
-            assert!(error.code == 703 && error.message.contains(word), "{error}");
+            assert!(error.code == codes::UNKNOWN_LEVEL && error.message.contains(word), "{error}");
         }
         let riscv64 = target("riscv64").unwrap();
         for (spelling, name) in [("rv64gc", "riscv64"), ("riscv64+v", "rv64gcv"), ("rv64gcv_zvl256b", "rv64gcv"), ("rv64gcv", "rv64gcv")] {
             assert_eq!(level(riscv64, Some(spelling)).unwrap().level, name);
         }
         assert_eq!(level(riscv64, None).unwrap().level, "riscv64");
-        assert_eq!(level(riscv64, Some("rv64gcv_zvl64b")).unwrap_err().code, 703);
+        assert_eq!(level(riscv64, Some("rv64gcv_zvl64b")).unwrap_err().code, codes::UNKNOWN_LEVEL);
         let other = target(if cfg!(target_arch = "riscv64") { "aarch64" } else { "riscv64" }).unwrap();
-        assert_eq!(level(other, Some("native")).unwrap_err().code, 704);
+        assert_eq!(level(other, Some("native")).unwrap_err().code, codes::OTHER_CPU);
     }
 
     #[test]
@@ -478,7 +478,7 @@ mod tests {
         assert_eq!(names("aarch64", None), ["aarch64"]);
         assert_eq!(names("aarch64", Some("aarch64,aarch64+dotprod")), ["aarch64+dotprod", "aarch64"]);
         assert_eq!(names("riscv64", Some("rv64gc,rv64gcv_zvl256b,rv64gcv")), ["rv64gcv", "riscv64"]);
-        assert_eq!(levels(super::target("x86_64").unwrap(), Some("x86-64-v2,")).unwrap_err().code, 703);
+        assert_eq!(levels(super::target("x86_64").unwrap(), Some("x86-64-v2,")).unwrap_err().code, codes::UNKNOWN_LEVEL);
     }
 
     #[test]

@@ -44,7 +44,7 @@ fn constants_of_a_file_beside_the_program_are_found() {
         frontend::load(bytes, "mlp", &LoadOptions { data, ..LoadOptions::default() })
     };
     let error = load(vec![]).expect_err("constants are missing");
-    assert!(error.0.iter().all(|d| d.code == 413 && d.help.as_deref().is_some_and(|help| help.contains("--data"))), "{error}");
+    assert!(error.0.iter().all(|d| d.code.number() == 413 && d.help.as_deref().is_some_and(|help| help.contains("--data"))), "{error}");
     let bytes = std::fs::read(&tensors).expect("the tensors can be read");
     let module = load(vec![("mlp.ptd".into(), bytes.clone().into())]).unwrap_or_else(|error| panic!("{error}"));
     let (inputs, expected) = (support::recorded(&program, "inputs.npz").unwrap(), support::recorded(&program, "expected.npz").unwrap());

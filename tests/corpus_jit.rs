@@ -38,7 +38,7 @@ impl From<String> for Failure {
 
 impl From<Diagnostics> for Failure {
     fn from(error: Diagnostics) -> Self {
-        let unsupported = error.0.iter().all(|d| d.kind == Kind::Unsupported);
+        let unsupported = error.0.iter().all(|d| d.kind() == Kind::Unsupported);
         if unsupported { Self::Unsupported(error.0[0].message.clone()) } else { Self::Other(error.to_string()) }
     }
 }

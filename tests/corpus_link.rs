@@ -208,7 +208,7 @@ fn check(models: &[PathBuf], tools: Tools, (failures, refused): &mut (Vec<String
                 failures.extend(too_much_code(&case));
                 cases.push(case);
             }
-            Err(error) if error.0.iter().all(|d| d.kind == Kind::Unsupported) => refused.push(format!("{}: {error}", model.display())),
+            Err(error) if error.0.iter().all(|d| d.kind() == Kind::Unsupported) => refused.push(format!("{}: {error}", model.display())),
             Err(error) => failures.push(format!("{}: {error}", model.display())),
         }
     }

@@ -160,7 +160,7 @@ enum Outcome {
 
 fn outcome(model: &Path) -> Outcome {
     match support::load(model) {
-        Err(error) if error.0.iter().all(|d| d.kind == Kind::Unsupported) => Outcome::Unsupported(error.0[0].message.clone()),
+        Err(error) if error.0.iter().all(|d| d.kind() == Kind::Unsupported) => Outcome::Unsupported(error.0[0].message.clone()),
         Err(error) => Outcome::Failed(error.to_string()),
         Ok(_) => support::check_interpreted(model, FLOAT_TOLERANCE).map_or_else(Outcome::Failed, |_| Outcome::Passed),
     }

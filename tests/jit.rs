@@ -59,12 +59,12 @@ fn bad_calls_are_errors() {
     let mut instance = jit.instance().unwrap();
     let (bytes, _) = inputs();
     let mut outputs = vec![];
-    assert_eq!(instance.call(0, &[&bytes], &mut outputs).unwrap_err().code, 510);
-    assert_eq!(instance.call(0, &[&bytes, &bytes], &mut outputs).unwrap_err().code, 511);
-    assert_eq!(instance.call(9, &[], &mut outputs).unwrap_err().code, 512);
+    assert_eq!(instance.call(0, &[&bytes], &mut outputs).unwrap_err().code.number(), 510);
+    assert_eq!(instance.call(0, &[&bytes, &bytes], &mut outputs).unwrap_err().code.number(), 511);
+    assert_eq!(instance.call(9, &[], &mut outputs).unwrap_err().code.number(), 512);
     let check = jit.method("check").unwrap();
     let error = instance.call(check, &[&[1, 255]], &mut outputs).unwrap_err();
-    assert!(error.code == 513 && error.message.contains("MODELC_E_INDEX"), "{error}");
+    assert!(error.code.number() == 513 && error.message.contains("MODELC_E_INDEX"), "{error}");
     instance.call(check, &[&[1, 2]], &mut outputs).unwrap();
     assert_eq!(outputs, [[1, 2]]);
 }
@@ -79,7 +79,7 @@ fn a_loop_beyond_its_limit_is_aborted() {
     instance.call(1, &[&4i64.to_le_bytes()], &mut outputs).unwrap();
     assert_eq!(outputs, [4i64.to_le_bytes()]);
     let error = instance.call(1, &[&9i64.to_le_bytes()], &mut outputs).unwrap_err();
-    assert!(error.code == 513 && error.message.contains("MODELC_E_ABORTED"), "{error}");
+    assert!(error.code.number() == 513 && error.message.contains("MODELC_E_ABORTED"), "{error}");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_custom_operator_is_a_function_that_is_registered() {
     let options = modelc::lower::Options { machine, effort: modelc::plan::Effort::Normal, plan: modelc::lower::PlanSource::Own };
     let program = modelc::pipeline::lower(&module, "external", options).unwrap().program;
     let error = Jit::new(&program, machine).err().unwrap().0.remove(0);
-    assert_eq!((error.code, error.location.operator), (514, Some((4, "CUSTOM:Scale".into()))));
+    assert_eq!((error.code.number(), error.location.operator), (514, Some((4, "CUSTOM:Scale".into()))));
     let customs = vec![("app_scale".to_string(), app_scale as CustomOperator)];
     for placement in [Placement::Aligned, Placement::AgainstGuard, Placement::Odd] {
         let jit =
@@ -329,7 +329,7 @@ method "main" = @main {
     }
     for half in [-6i64, -1, 3, 100, 101, i64::MIN, i64::MAX] {
         let error = instance.call(0, &[&input, &half.to_le_bytes()], &mut outputs).unwrap_err();
-        assert!(error.code == 513 && error.message.contains("MODELC_E_INDEX"), "{half}: {error}");
+        assert!(error.code.number() == 513 && error.message.contains("MODELC_E_INDEX"), "{half}: {error}");
     }
 }
 
@@ -373,7 +373,7 @@ fn indices_of_the_data_are_checked_before_anything_is_written() {
     assert_eq!(call([2, 2]).unwrap(), [bytes(&[30.0, 40.0, 30.0, 40.0]), bytes(&[52.0, 68.0])]);
     for rows in [[0, 4], [-1, 0], [i32::MAX, 0], [1, i32::MIN]] {
         let error = call(rows).unwrap_err();
-        assert!(error.code == 513 && error.message.contains("MODELC_E_INDEX"), "{rows:?}: {error}");
+        assert!(error.code.number() == 513 && error.message.contains("MODELC_E_INDEX"), "{rows:?}: {error}");
     }
 }
 
@@ -402,7 +402,7 @@ method "main" = @main {
             let mut other = sizes.clone();
             other[position] ^= 1 << (position % 8);
             let error = instance.call(0, &[&other, &x], &mut outputs).unwrap_err();
-            assert!(error.code == 513 && error.message.contains("MODELC_E_SHAPE"), "{error}");
+            assert!(error.code.number() == 513 && error.message.contains("MODELC_E_SHAPE"), "{error}");
         }
     }
     let module = parse_module(text).unwrap();
@@ -473,7 +473,7 @@ fn wrong_shapes_are_refused() {
     let mut instance = Jit::new(&lowered.program, host_machine().unwrap()).unwrap().instance().unwrap();
     for (first, second) in [([41, 4, 4, 2], [41, 3]), ([2, 4, 4, 2], [3, 3]), ([2, 4, 2, 4], [2, 3]), ([0, 4, 4, 2], [0, 3])] {
         let error = instance.call_tensors(0, &[numbers(&first, 0), numbers(&second, 1)]).unwrap_err();
-        assert!(error.code == 511 || error.message.contains("MODELC_E_SHAPE"), "{error}");
+        assert!(error.code.number() == 511 || error.message.contains("MODELC_E_SHAPE"), "{error}");
     }
     let found = instance.call_tensors(0, &[numbers(&[2, 4, 4, 2], 0), numbers(&[2, 3], 1)]).unwrap();
     assert_eq!(found.iter().map(|t| t.shape.clone()).collect::<Vec<_>>(), [[2, 2], [2, 3], [2, 3]]);

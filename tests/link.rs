@@ -334,7 +334,7 @@ fn a_custom_operator_is_a_function_of_the_program() {
         assert_eq!(files.report["custom_operators"][0], "app_scale");
         // The object's own names are taken.
         let error = build_error(program, &ObjectOptions { name: "app".into(), ..options.clone() }, "app_init");
-        assert_eq!(error.code, 708, "{error}");
+        assert_eq!(error.code.number(), 708, "{error}");
     });
 }
 
@@ -386,7 +386,7 @@ fn weights_of_a_file_are_checked_and_used() {
     let mut changed = handmade::program();
     changed.kernels[1] = changed.kernels[8].clone();
     let error = modelc::emit::weights_for(&[level_of(&changed)], &record).unwrap_err();
-    assert_eq!((error.code, error.location.operator), (605, Some((1, "OP_1".into()))));
+    assert_eq!((error.code.number(), error.location.operator), (605, Some((1, "OP_1".into()))));
     let mut rescaled = handmade::program();
     rescaled.methods[0].inputs[0].quantization.as_mut().unwrap().scales[0] = 0.25;
     let new = modelc::emit::weights_for(&[level_of(&rescaled)], &record).unwrap();
@@ -492,7 +492,7 @@ fn a_mistake_in_a_program_is_an_error_that_names_the_operator() {
         |call| call.kernel = 99,
     ] {
         let error = break_call(edit);
-        assert_eq!(error.kind, Kind::Bug, "{error}");
+        assert_eq!(error.kind(), Kind::Bug, "{error}");
         assert_eq!(error.location.operator, Some((1, "OP_1".into())), "{error}");
     }
 }

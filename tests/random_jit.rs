@@ -39,7 +39,7 @@ fn compiled_with(module: &Module, inputs: &[Tensor], options: lower::Options) ->
     let machine = options.machine;
     let lowered = match pipeline::lower(module, "random", options) {
         Ok(lowered) => lowered,
-        Err(diagnostics) if diagnostics.0.iter().all(|d| d.kind == Kind::Unsupported) => return Ok(None),
+        Err(diagnostics) if diagnostics.0.iter().all(|d| d.kind() == Kind::Unsupported) => return Ok(None),
         Err(diagnostics) => return Err(diagnostics.to_string()),
     };
     let results = called(&lowered, inputs, machine, JitOptions::default())?;

@@ -6,7 +6,7 @@
 use super::io::{Inputs, Model, read_model_for};
 use super::options::Common;
 use super::run::Methods;
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::ir::Tensor;
 
 /// A call with its inputs as the model takes them.
@@ -52,7 +52,7 @@ pub fn batches(path: &str, common: &Common, methods: &Methods, inputs: &Inputs) 
     }
     if batches.len() > 1 && batches.iter().any(|batch| !batch.model.module.states.is_empty()) {
         let message = "calls of other shapes or values need another model, and this one keeps state from call to call";
-        return Err(Diagnostic::new(508, Kind::Invalid, message).help("give these calls apart").into());
+        return Err(Diagnostic::new(codes::STATE_BETWEEN_MODELS, message).help("give these calls apart").into());
     }
     Ok(batches)
 }

@@ -9,7 +9,7 @@ use super::options::Common;
 use super::output::{grouped, table};
 use super::run::Calls;
 use super::sizes;
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostics, codes};
 use crate::emit::OutputKind;
 use crate::jit::peaks::{self, Peaks};
 use crate::jit::{JitOptions, Symbol};
@@ -162,12 +162,7 @@ fn measure(
         let status = engine.instance.run(method)?;
         times.push(start.elapsed().as_nanos() as f64);
         if status != 0 {
-            return Err(crate::diagnostic::Diagnostic::new(
-                513,
-                crate::diagnostic::Kind::Invalid,
-                format!("the method ended with status {status}"),
-            )
-            .into());
+            return Err(crate::diagnostic::Diagnostic::new(codes::CALL_FAILED, format!("the method ended with status {status}")).into());
         }
         if delay > Duration::ZERO {
             std::thread::sleep(delay);

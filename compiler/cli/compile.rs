@@ -9,7 +9,7 @@ use super::output::{grouped, usage};
 use super::sizes;
 use crate::codegen::listing::{Listing, listing};
 use crate::compile::is_library;
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::emit::{self, Image, Output, OutputKind};
 use crate::{Compiled, Compiler, ir};
 use clap::Args;
@@ -195,5 +195,5 @@ fn summary(requests: &[Request], compiled: &Compiled) {
 
 /// A limit that the model does not keep.
 pub fn exceeded(message: String) -> Diagnostic {
-    Diagnostic::new(602, Kind::Invalid, message)
+    Diagnostic::new(codes::REQUIREMENT, message)
 }

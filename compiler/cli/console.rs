@@ -3,7 +3,7 @@
 //! A reader that goes away (`modelc ops | head -1`) ends the printing and nothing else: files are written, and the exit status is
 //! what it would have been. Standard error is written to as far as possible.
 
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::emit::Image;
 use std::io::{self, ErrorKind, Write};
 
@@ -38,7 +38,7 @@ fn to_standard_output(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> R
 fn heard(written: io::Result<()>) -> Result<(), Diagnostic> {
     match written {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Diagnostic::new(710, Kind::Io, format!("cannot write to standard output: {error}")))
+            Err(Diagnostic::new(codes::CANNOT_WRITE, format!("cannot write to standard output: {error}")))
         }
         _ => Ok(()),
     }
@@ -51,6 +51,6 @@ mod tests {
     #[test]
     fn only_a_reader_that_went_away_is_no_error() {
         assert_eq!(heard(Err(ErrorKind::BrokenPipe.into())), Ok(()));
-        assert_eq!(heard(Err(ErrorKind::StorageFull.into())).map_err(|error| error.code), Err(710));
+        assert_eq!(heard(Err(ErrorKind::StorageFull.into())).map_err(|error| error.code), Err(codes::CANNOT_WRITE));
     }
 }

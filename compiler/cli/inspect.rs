@@ -74,7 +74,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
             Ok(Outcome::Done)
         }
         // A mistake on the command line says nothing of the model.
-        Err(errors) if errors.0.iter().any(|error| error.kind == Kind::Usage) => Err(errors),
+        Err(errors) if errors.0.iter().any(|error| error.kind() == Kind::Usage) => Err(errors),
         Err(errors) => {
             // Of a file that is no sound model nothing can be listed, and the errors say why.
             if let Ok(listing) = listing(&errors) {

@@ -4,7 +4,7 @@ use super::options::Common;
 use super::output::usage;
 use super::ports::Ports;
 use super::quantize;
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::frontend::given::Sample;
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::random::Random;
@@ -166,7 +166,7 @@ impl Inputs {
                 }
             };
             let given = given.ok_or_else(|| {
-                Diagnostic::new(503, Kind::Invalid, format!("the inputs hold no {name}"))
+                Diagnostic::new(codes::ARRAY_MISSING, format!("the inputs hold no {name}"))
                     .expected(format!("{} {:?}, {:?}", ty.element, shape_of(function, ty, None), method.inputs[index].name), "nothing")
             })?;
             // An array of another rank stays as it is, for `conform` to refuse.
@@ -178,7 +178,7 @@ impl Inputs {
             let given = npz::conform(&given, ty.element, &shape, &name).map_err(|error| offer(error, &given, scales))?;
             if port.value.as_ref().is_some_and(|value| value.bytes() != given.bytes) {
                 let message = "the array does not have the value that the model is compiled for";
-                return Err(Diagnostic::new(507, Kind::Invalid, message).about_tensor(name));
+                return Err(Diagnostic::new(codes::KNOWN_VALUE, message).about_tensor(name));
             }
             inputs.push(given);
         }
@@ -188,7 +188,7 @@ impl Inputs {
 
 /// An error about an array of floats for a quantized input says how these can be given.
 fn offer(error: Diagnostic, given: &Tensor, scales: Option<&Quantization>) -> Diagnostic {
-    let Some(scales) = scales.filter(|_| given.element == ElementType::F32 && error.code == npz::OTHER_TYPE) else { return error };
+    let Some(scales) = scales.filter(|_| given.element == ElementType::F32 && error.code == codes::ARRAY_TYPE) else { return error };
     let by = match (&scales.scales[..], &scales.zero_points[..]) {
         ([scale], [zero_point]) => format!("scale, {scale}, and zero point, {zero_point}"),
         _ => "scales and zero points".into(),

@@ -24,7 +24,7 @@ mod tap;
 mod verify;
 mod weights;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind, codes};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -86,7 +86,7 @@ pub fn main() -> ExitCode {
         Ok(Ok(Outcome::Differs)) => ExitCode::from(DIFFERS),
         Ok(Err(diagnostics)) => report(&diagnostics, format),
         Err(_) => {
-            let bug = Diagnostic::new(900, Kind::Bug, "modelc stopped unexpectedly");
+            let bug = Diagnostic::new(codes::STOPPED, "modelc stopped unexpectedly");
             report(&bug.help("please report this, with the message above and the model if you can share it").into(), format)
         }
     }
@@ -131,7 +131,7 @@ fn mistyped() -> Option<Diagnostic> {
 fn misused(error: &clap::Error) -> Diagnostic {
     let text = error.to_string();
     let sentence = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-    Diagnostic::new(800, Kind::Usage, sentence).help("`modelc --help` lists the arguments")
+    Diagnostic::new(codes::COMMAND_LINE, sentence).help("`modelc --help` lists the arguments")
 }
 
 fn execute(arguments: CommandLine) -> Result<Outcome, Diagnostics> {
@@ -155,7 +155,7 @@ fn report(diagnostics: &Diagnostics, format: options::MessageFormat) -> ExitCode
             options::MessageFormat::Json => console::note(&output::diagnostic_json(diagnostic)),
         }
     }
-    let has = |kind| diagnostics.0.iter().any(|d| d.kind == kind);
+    let has = |kind| diagnostics.0.iter().any(|d| d.kind() == kind);
     ExitCode::from(if has(Kind::Bug) {
         BUG
     } else if has(Kind::Usage) {

@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(parse_custom("Decode").unwrap(), ("Decode".into(), "Decode".into()));
         assert_eq!(parse_custom("de-code=decode").unwrap(), ("de-code".into(), "decode".into()));
         for wrong in ["de-code", "", "a=", "a=int", "=b"] {
-            assert_eq!(parse_custom(wrong).unwrap_err().kind, Kind::Usage, "{wrong}");
+            assert_eq!(parse_custom(wrong).unwrap_err().kind(), Kind::Usage, "{wrong}");
         }
     }
 
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(parse_bound("in0.1=128").unwrap(), ("in0", 1, 128));
         assert_eq!(parse_bound("a.b=c:0.2=7").unwrap(), ("a.b=c:0", 2, 7));
         for wrong in ["in0=1", ".1=2", "in0.1", "in0.1=0", "in0.x=1", "out0.-1=1"] {
-            assert_eq!(parse_bound(wrong).unwrap_err().kind, Kind::Usage, "{wrong}");
+            assert_eq!(parse_bound(wrong).unwrap_err().kind(), Kind::Usage, "{wrong}");
         }
     }
 
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(parse_value("axes:0=0.5,true").unwrap(), ("axes:0", vec![Number::Float(0.5), Number::Integer(1)]));
         assert_eq!(parse_value("in0=").unwrap(), ("in0", vec![]));
         for wrong in ["=2", "in1", "in1=2,,3", "in1=x", "in1=2 3"] {
-            assert_eq!(parse_value(wrong).unwrap_err().kind, Kind::Usage, "{wrong}");
+            assert_eq!(parse_value(wrong).unwrap_err().kind(), Kind::Usage, "{wrong}");
         }
     }
 
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(parse_shape("in2=1x8").unwrap(), ("in2", vec![1, 8]));
         assert_eq!(parse_shape("serving_default_x:0=").unwrap(), ("serving_default_x:0", vec![]));
         for wrong in ["=1x8", "in0", "in0=1xx2", "in0=-1"] {
-            assert_eq!(parse_shape(wrong).unwrap_err().kind, Kind::Usage, "{wrong}");
+            assert_eq!(parse_shape(wrong).unwrap_err().kind(), Kind::Usage, "{wrong}");
         }
     }
 }

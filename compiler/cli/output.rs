@@ -1,6 +1,6 @@
 //! How things are printed: numbers with thousands separators, aligned tables, diagnostics as JSON.
 
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 pub use crate::plan::thousands as grouped;
 use serde_json::json;
 
@@ -33,7 +33,7 @@ pub fn table(rows: &[Vec<String>], right: &[usize]) -> String {
 
 /// A mistake on the command line.
 pub fn usage(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(801, Kind::Usage, message)
+    Diagnostic::new(codes::OPTION, message)
 }
 
 /// A diagnostic as one line of JSON, schema `modelc.diagnostic/1`.
@@ -42,8 +42,8 @@ pub fn diagnostic_json(diagnostic: &Diagnostic) -> String {
     json!({
         "schema": "modelc.diagnostic/1",
         "severity": "error",
-        "code": format!("MC{:04}", diagnostic.code),
-        "kind": diagnostic.kind.name(),
+        "code": diagnostic.code.to_string(),
+        "kind": diagnostic.kind().name(),
         "message": diagnostic.message,
         "file": location.file,
         "function": location.function,

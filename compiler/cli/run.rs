@@ -10,7 +10,7 @@ use super::options::Common;
 use super::output::{grouped, table, usage};
 use super::ports::Ports;
 use super::tap::{Taps, Way, entry_name, in_order, source_module};
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::emit::OutputKind;
 use crate::ir::interpret::Interpreter;
 use crate::ir::{ElementType, Module, Scalar, Tensor};
@@ -98,7 +98,7 @@ impl Methods {
         }
         let calls = inputs.calls();
         if calls > MOST_CALLS {
-            let error = Diagnostic::new(503, Kind::Invalid, "the inputs are of more calls than can be made");
+            let error = Diagnostic::new(codes::CALL_COUNT, "the inputs are of more calls than can be made");
             return Err(error.expected(format!("at most {MOST_CALLS}"), calls.to_string()));
         }
         let given = |call| self.method.as_deref().or_else(|| inputs.method(call)).map(str::to_owned);

@@ -9,7 +9,7 @@ use super::options::Common;
 use super::output::{grouped, usage};
 use super::run::Methods;
 use crate::compare::{Difference, Tolerance, compare};
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::frontend::{Format, bundled};
 use crate::ir::Tensor;
 use crate::ir::data::Bytes;
@@ -82,7 +82,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         differing += found.1;
     }
     if compared == 0 {
-        return Err(Diagnostic::new(504, Kind::Invalid, "the expected outputs hold none of the model's outputs").into());
+        return Err(Diagnostic::new(codes::NOTHING_TO_COMPARE, "the expected outputs hold none of the model's outputs").into());
     }
     if differing > 0 {
         print(&format!("{differing} of {} differ\n", counted(compared, "output")))?;
@@ -195,8 +195,7 @@ fn bundled_cases(model: &Model) -> Result<Vec<Case>, Diagnostics> {
     for suite in suites {
         let Some(method) = model.module.methods.iter().position(|m| m.name == suite.method) else {
             return Err(Diagnostic::new(
-                505,
-                Kind::Invalid,
+                codes::BUNDLED_METHOD,
                 format!("the bundle tests a method {:?} that the program has not", suite.method),
             )
             .into());
@@ -208,7 +207,7 @@ fn bundled_cases(model: &Model) -> Result<Vec<Case>, Diagnostics> {
             for (index, (port, &param)) in ports.iter().zip(&function.params).enumerate() {
                 let name = format!("input {} of case {number}", port.position(index));
                 let Some(Some(tensor)) = case.inputs.get(port.position(index)) else {
-                    return Err(Diagnostic::new(503, Kind::Invalid, format!("the bundle has no {name} of {:?}", suite.method)).into());
+                    return Err(Diagnostic::new(codes::ARRAY_MISSING, format!("the bundle has no {name} of {:?}", suite.method)).into());
                 };
                 let ty = function.tensor(param);
                 let tensor = port.to_buffer(tensor).unwrap_or_else(|| tensor.clone());

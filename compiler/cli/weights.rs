@@ -6,7 +6,7 @@ use super::files::Files;
 use super::io::map;
 use super::options::MessageFormat;
 use super::output::grouped;
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::emit::{OutputKind, TopologyRecord, weights_for};
 use crate::{Compiler, Settings};
 use clap::Args;
@@ -41,14 +41,14 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let in_object = |diagnostic: Diagnostic| diagnostic.in_file(&arguments.like);
     let record = TopologyRecord::find(&object).ok_or_else(|| {
         let message = "the file says nothing of a model whose weights are a file of their own";
-        in_object(Diagnostic::new(606, Kind::Invalid, message).expected("an object made with --weights external", "none"))
+        in_object(Diagnostic::new(codes::NO_RECORD, message).expected("an object made with --weights external", "none"))
     })?;
     if record.version != env!("CARGO_PKG_VERSION") {
         let message = "the object was made by another version of modelc, which may arrange weights otherwise";
-        let diagnostic = Diagnostic::new(607, Kind::Invalid, message).expected(env!("CARGO_PKG_VERSION"), &record.version);
+        let diagnostic = Diagnostic::new(codes::OTHER_VERSION, message).expected(env!("CARGO_PKG_VERSION"), &record.version);
         return Err(in_object(diagnostic).into());
     }
-    let mut settings = settings(&record).ok_or_else(|| in_object(Diagnostic::new(606, Kind::Invalid, "the object's record is damaged")))?;
+    let mut settings = settings(&record).ok_or_else(|| in_object(Diagnostic::new(codes::NO_RECORD, "the object's record is damaged")))?;
     settings.data.clone_from(&arguments.data);
     let (_, lowered) = Compiler { settings }.lower(map(&arguments.model)?, &arguments.model)?;
     let weights = weights_for(&lowered.levels(), &record).map_err(|diagnostic| diagnostic.in_file(&arguments.model))?;

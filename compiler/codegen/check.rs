@@ -1,7 +1,7 @@
 //! A last look at a lowered program: every number in range, every kernel's memory inside what it is given. A mistake in a
 //! schedule or in the planner ends here as an error naming the operator, and not in somebody's memory.
 
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::kernel::BufferKind;
 use crate::program::{Address, Call, Method, Program, Visit, calls, externals, walk};
 
@@ -87,7 +87,7 @@ fn check_conditions(program: &Program, method: &Method) -> Result<(), Diagnostic
             _ => {}
         }
         if depth > DEEPEST {
-            return Err(Diagnostic::new(493, Kind::Unsupported, format!("control flow is nested deeper than {DEEPEST} levels")));
+            return Err(Diagnostic::new(codes::CONTROL_DEPTH, format!("control flow is nested deeper than {DEEPEST} levels")));
         }
         if let Visit::If(condition) | Visit::Do(condition) = visit
             && room(program, method, condition).is_none_or(|(room, _)| room == 0)
@@ -151,5 +151,5 @@ fn room(program: &Program, method: &Method, address: Address) -> Option<(u64, u6
 }
 
 fn bug(what: String) -> Diagnostic {
-    Diagnostic::new(902, Kind::Bug, what).help("this is a mistake in modelc; please report it with the model")
+    Diagnostic::new(codes::OWN_CHECK, what).help("this is a mistake in modelc; please report it with the model")
 }

@@ -87,8 +87,8 @@ pub struct CompiledFunction {
 /// result does not depend on the machine that compiles nor on its number of processors.
 ///
 /// # Errors
-/// [`Kind::Unsupported`] when the target cannot do a kernel, [`Kind::Bug`] naming the operator when something is wrong with the
-/// program or with code generation itself.
+/// A diagnostic of kind `unsupported` when the target cannot do a kernel, and of kind `bug`, naming the operator, when something is wrong
+/// with the program or with code generation itself.
 pub fn compile(levels: &[Level<'_>], model: &[u8; 32], target: &Target, options: &DriverOptions) -> Result<CompiledModel, Diagnostics> {
     let back_ends = levels.iter().map(|level| back_end(level.machine, target)).collect::<Result<Vec<_>, _>>();
     let back_ends = back_ends.map_err(|error| failure::diagnostic(&error, "the target"))?;
@@ -341,7 +341,7 @@ mod tests {
     use crate::codegen::back_end::Listing;
     use crate::codegen::clif::Cranelift;
     use crate::codegen::driver::language::KernelConvention;
-    use crate::diagnostic::Kind;
+    use crate::diagnostic::codes;
     use crate::interface::Layout;
     use crate::kernel::Kernel;
     use crate::program::{Call, MemoryMap, Method, Origin, Step};
@@ -421,10 +421,13 @@ mod tests {
             _ => Ok(code(1)),
         })
         .unwrap_err();
-        let found: Vec<_> = error.0.iter().map(|d| (d.kind, d.code, d.location.operator.clone(), d.message.clone())).collect();
+        let found: Vec<_> = error.0.iter().map(|d| (d.code, d.location.operator.clone(), d.message.clone())).collect();
         let wrong = "code generation for a went wrong: index out of range".to_string();
         let missing = "no machine code for b: no such instruction".to_string();
-        assert_eq!(found, [(Kind::Bug, 901, Some((40, "OP0".into())), wrong), (Kind::Unsupported, 490, Some((41, "OP1".into())), missing)]);
+        assert_eq!(
+            found,
+            [(codes::CODE_GENERATION, Some((40, "OP0".into())), wrong), (codes::NO_MACHINE_CODE, Some((41, "OP1".into())), missing)]
+        );
         let stack = |kernel| compile_by(kernel).unwrap().stack_bytes;
         assert_eq!(stack(|_| Ok(code(1001))), stack(|_| Ok(code(1))) + 1000);
     }

@@ -1,6 +1,6 @@
 //! Where the constants of a program are in its weights.
 
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::program::{ALIGNMENT, Program};
 
 /// The constants of a program, one after the other, each aligned.
@@ -45,13 +45,13 @@ impl ConstantLayout {
     /// Whether an object can hold them.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] beyond what code can reach.
+    /// [`codes::WEIGHTS_TOO_LARGE`] beyond what code can reach.
     pub(super) fn check_size(&self) -> Result<(), Diagnostic> {
         if self.bytes <= Self::MOST_BYTES {
             return Ok(());
         }
         let message = format!("{} bytes of weights do not fit into an object", self.bytes);
-        Err(Diagnostic::new(491, Kind::Unsupported, message)
+        Err(Diagnostic::new(codes::WEIGHTS_TOO_LARGE, message)
             .expected(format!("at most {} bytes", Self::MOST_BYTES), self.bytes.to_string())
             .help("keep the weights in a file of their own: `--weights external`"))
     }

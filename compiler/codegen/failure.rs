@@ -1,14 +1,14 @@
 //! Failures of code generation, as diagnostics.
 
 use super::CodegenError;
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The diagnostic of why there is no code for `what`.
 pub(super) fn diagnostic(error: &CodegenError, what: &str) -> Diagnostic {
     match error {
-        CodegenError::Unsupported(why) => Diagnostic::new(490, Kind::Unsupported, format!("no machine code for {what}: {why}")),
-        CodegenError::Bug(why) => Diagnostic::new(901, Kind::Bug, format!("code generation for {what} went wrong: {why}"))
+        CodegenError::Unsupported(why) => Diagnostic::new(codes::NO_MACHINE_CODE, format!("no machine code for {what}: {why}")),
+        CodegenError::Bug(why) => Diagnostic::new(codes::CODE_GENERATION, format!("code generation for {what} went wrong: {why}"))
             .help("this is a mistake in modelc; please report it with the model"),
     }
 }
@@ -28,11 +28,11 @@ mod tests {
 
     #[test]
     fn errors_and_panics_say_whose_fault_they_are() {
-        let of = |work: fn() -> Result<(), CodegenError>| guarded("k", work).map_err(|d| (d.kind, d.code, d.message));
+        let of = |work: fn() -> Result<(), CodegenError>| guarded("k", work).map_err(|d| (d.code, d.message));
         assert_eq!(of(|| Ok(())), Ok(()));
-        let missing = (Kind::Unsupported, 490, "no machine code for k: no such instruction".to_string());
+        let missing = (codes::NO_MACHINE_CODE, "no machine code for k: no such instruction".to_string());
         assert_eq!(of(|| Err(CodegenError::Unsupported("no such instruction".into()))), Err(missing));
-        let wrong = (Kind::Bug, 901, "code generation for k went wrong: 3 of 2".to_string());
+        let wrong = (codes::CODE_GENERATION, "code generation for k went wrong: 3 of 2".to_string());
         assert_eq!(of(|| panic!("{} of 2", 3)), Err(wrong));
     }
 }

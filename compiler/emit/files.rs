@@ -4,7 +4,7 @@
 
 use super::image::Image;
 use super::kind::OutputKind;
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -33,20 +33,22 @@ pub fn check_places(outputs: &[(&Path, OutputKind)], inputs: &[&Path]) -> Result
         kind.check_suffix(path)?;
         let Some(place) = FileIdentity::new(path) else { continue };
         if let Some((_, input)) = inputs.iter().find(|(other, _)| other.is(&place)) {
-            return Err(Diagnostic::new(712, Kind::Usage, format!("{} would replace {}, which is read", path.display(), input.display()))
-                .help("choose another name for the output"));
+            return Err(Diagnostic::new(
+                codes::OUTPUT_IS_INPUT,
+                format!("{} would replace {}, which is read", path.display(), input.display()),
+            )
+            .help("choose another name for the output"));
         }
         if let Some((_, other)) = taken.iter().find(|(other, _)| other.is(&place)) {
             return Err(Diagnostic::new(
-                713,
-                Kind::Usage,
+                codes::OUTPUTS_COLLIDE,
                 format!("two outputs would be one file: {} and {}", other.display(), path.display()),
             )
             .help("choose another name for one of them"));
         }
         if kind.beginning().is_some_and(|beginning| is_another(path, beginning)) {
             let what = if kind == OutputKind::Header { "header" } else { "file of weights" };
-            let error = Diagnostic::new(714, Kind::Usage, format!("{} is there, and is no {what} that modelc made", path.display()));
+            let error = Diagnostic::new(codes::FOREIGN_FILE, format!("{} is there, and is no {what} that modelc made", path.display()));
             return Err(match kind {
                 OutputKind::Header => error.help("say where the header goes: --header PATH.h"),
                 _ => error.help("choose another name, or move the file away"),
@@ -157,7 +159,7 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Diagnostic {
     // The temporary file's name, which is another each time and which tempfile puts after the cause, is left out.
     let text = error.to_string();
     let cause = text.split(" at path ").next().unwrap_or(&text);
-    Diagnostic::new(710, Kind::Io, format!("cannot write {}: {cause}", path.display()))
+    Diagnostic::new(codes::CANNOT_WRITE, format!("cannot write {}: {cause}", path.display()))
 }
 
 #[cfg(test)]

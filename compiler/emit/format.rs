@@ -1,7 +1,7 @@
 //! What differs between object file formats: names of sections, and how relocations are written.
 
 use crate::codegen::RelocationKind;
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::target::{ObjectFormat, Platform, Target};
 use object::write::{MachOBuildVersion, Object};
 use object::{BinaryFormat, RelocationEncoding as Encoding, RelocationFlags as Flags, SectionKind, elf, macho};
@@ -57,7 +57,7 @@ pub fn weights(format: ObjectFormat, symbol: &str, chosen: Option<&str>) -> Resu
     let Some(chosen) = chosen else { return Ok(own) };
     let longest = if format == ObjectFormat::MachO { 16 } else { 255 };
     if chosen.is_empty() || chosen.len() > longest || chosen.contains('\0') {
-        return Err(Diagnostic::new(707, Kind::Usage, format!("no section can be called {chosen:?}"))
+        return Err(Diagnostic::new(codes::SECTION_NAME, format!("no section can be called {chosen:?}"))
             .expected(format!("a name of up to {longest} bytes"), format!("{} bytes", chosen.len())));
     }
     Ok(SectionPlace { section: chosen.to_owned(), ..own })

@@ -2,7 +2,7 @@
 
 use super::header;
 use crate::codegen::weights;
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use std::path::Path;
 
 /// What an output holds.
@@ -150,7 +150,7 @@ impl OutputKind {
             return Ok(());
         };
         let message = format!("the name {} promises {promised}, and what is written is {}", path.display(), self.row().what);
-        let error = Diagnostic::new(715, Kind::Usage, message).expected(format!(".{}", self.suffix()), format!(".{suffix}"));
+        let error = Diagnostic::new(codes::SUFFIX, message).expected(format!(".{}", self.suffix()), format!(".{suffix}"));
         Err(match help {
             Some(help) => error.help(help),
             None => error,
@@ -186,10 +186,10 @@ mod tests {
         for path in
             ["net.c", "net.so", "libnet.so.1.2", "net.DLL", "net.exe", "net.h", "net.a", "net.json", "net.s", "net.tflite", "net.txt"]
         {
-            assert_eq!(check(OutputKind::Object, path), Some(715), "{path}");
+            assert_eq!(check(OutputKind::Object, path), Some(codes::SUFFIX), "{path}");
         }
         assert_eq!(check(OutputKind::Html, "page.html").or(check(OutputKind::Plan, "plan.txt")).or(check(OutputKind::Asm, "net.S")), None);
-        assert_eq!(check(OutputKind::Header, "net.c").and(check(OutputKind::Arrays, "out.npy")), Some(715));
+        assert_eq!(check(OutputKind::Header, "net.c").and(check(OutputKind::Arrays, "out.npy")), Some(codes::SUFFIX));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::topology::TopologyRecord;
 use super::writer::{Writer, constants};
 use crate::codegen::driver::DriverOptions;
 use crate::codegen::{CompiledModel, compile};
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::interface::ABI;
 use crate::machine::{Isa, Machine};
 use crate::program::{Level, Program};
@@ -55,7 +55,7 @@ impl RiscvAbi {
             "lp64" => Ok(Self::Lp64),
             "lp64f" => Ok(Self::Lp64f),
             "lp64d" => Ok(Self::Lp64d),
-            _ => Err(Diagnostic::new(705, Kind::Usage, format!("unknown ABI {name}")).expected("lp64, lp64f or lp64d", name)),
+            _ => Err(Diagnostic::new(codes::ABI, format!("unknown ABI {name}")).expected("lp64, lp64f or lp64d", name)),
         }
     }
 
@@ -68,7 +68,7 @@ impl RiscvAbi {
         if target.isa == Isa::Riscv64 {
             return Ok(abi);
         }
-        Err(Diagnostic::new(705, Kind::Usage, format!("--abi {name} is for riscv64, and {} is not", target.name)))
+        Err(Diagnostic::new(codes::ABI, format!("--abi {name} is for riscv64, and {} is not", target.name)))
     }
 
     /// The mark in `e_flags`.
@@ -100,7 +100,7 @@ impl WeightsPlace {
         match name {
             "embed" => Ok(Self::Embedded),
             "external" => Ok(Self::External),
-            _ => Err(Diagnostic::new(706, Kind::Usage, format!("unknown place of weights {name}")).expected("embed or external", name)),
+            _ => Err(Diagnostic::new(codes::WEIGHTS_PLACE, format!("unknown place of weights {name}")).expected("embed or external", name)),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::object::ObjectOptions;
 use super::writer::constants;
 use crate::codegen::ConstantLayout;
 use crate::codegen::weights::{CallTopology, Topology, WeightsHeader};
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::interface::{Interface, Layout};
 use crate::program::{Level, Port, Program};
 use serde::{Deserialize, Serialize};
@@ -172,8 +172,7 @@ fn difference(topology: &Topology, record: &TopologyRecord) -> Option<Diagnostic
 
 fn differs(what: &str) -> Diagnostic {
     Diagnostic::new(
-        605,
-        Kind::Invalid,
+        codes::OTHER_MODEL,
         format!("the weights do not fit the object: the model has other {what} than the one it was made of"),
     )
     .help("compile the model to an object of its own")

@@ -8,7 +8,7 @@ use super::riscv;
 use crate::codegen::driver::Import;
 use crate::codegen::section::Contents;
 use crate::codegen::{CompiledFunction, CompiledModel, ConstantLayout, Relocation, RelocationTarget};
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Data;
 use crate::machine::Isa;
 use crate::program::{ALIGNMENT, Program};
@@ -164,7 +164,7 @@ impl<'a> Writer<'a> {
             let own = |function: &CompiledFunction| *name == format!("{}_{}", self.name(), function.name);
             if self.compiled.functions.iter().any(own) || *name == format!("{}_info", self.name()) {
                 let message = format!("the custom operator's function {name} has the name of one of the object's own");
-                return Err(Diagnostic::new(708, Kind::Usage, message).help("give the object another name: --name"));
+                return Err(Diagnostic::new(codes::SYMBOL_NAME, message).help("give the object another name: --name"));
             }
             let (name, section) = (name.clone().into_bytes(), SymbolSection::Undefined);
             let symbol = Symbol {
@@ -366,6 +366,6 @@ fn symbol(name: String, section: SectionId, value: u64, size: u64, kind: SymbolK
 }
 
 fn bug(what: String) -> Diagnostic {
-    Diagnostic::new(903, Kind::Bug, format!("the object cannot be written: {what}"))
+    Diagnostic::new(codes::OBJECT, format!("the object cannot be written: {what}"))
         .help("this is a mistake in modelc; please report it with the model")
 }

@@ -1,7 +1,7 @@
 //! Bundled ExecuTorch programs (`.bpte`): a whole `.pte` file, with inputs of its methods and the outputs they should give.
 
 use super::executorch::program::{element_type, form};
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::ir::data::Bytes;
 use crate::ir::{Data, ElementType, Scalar, Tensor};
 use crate::schema::{bundled_program as schema, flatbuffer_part, verifier_options};
@@ -26,7 +26,7 @@ pub struct TestCase {
 }
 
 fn invalid(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(111, Kind::Invalid, message)
+    Diagnostic::new(codes::DAMAGED_BUNDLE, message)
 }
 
 /// Reads a bundle: the program's bytes, which `executorch` loads, and the test cases.

@@ -1,6 +1,6 @@
 //! Files that are no models of ours: what they are, as their first bytes tell, and what to do next.
 
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use std::io::Cursor;
 use std::path::Path;
 use zip::ZipArchive;
@@ -105,14 +105,14 @@ const ENTRIES: &[(&str, Finding)] = &[
 pub fn unknown_format(bytes: &[u8], file: &str) -> Diagnostic {
     let expected = "the identifier TFL3 (.tflite), ET12 (.pte) or BP08 (.bpte) at byte 4";
     if let Some((what, next)) = recognize(bytes) {
-        let error = Diagnostic::new(101, Kind::Invalid, "the file is no model in a format that is read");
+        let error = Diagnostic::new(codes::UNKNOWN_FORMAT, "the file is no model in a format that is read");
         return error.expected(expected, what).help(next.replace("FILE", file));
     }
     let found = match bytes.get(4..8) {
         Some(identifier) => format!("\"{}\"", identifier.escape_ascii()),
         None => format!("a file of {} bytes", bytes.len()),
     };
-    Diagnostic::new(101, Kind::Invalid, "the file is no model in a known format").expected(expected, found)
+    Diagnostic::new(codes::UNKNOWN_FORMAT, "the file is no model in a known format").expected(expected, found)
 }
 
 /// What a folder that is given as a model is, with the next step.
@@ -236,7 +236,10 @@ mod tests {
         ];
         for (bytes, what) in files {
             let error = unknown_format(bytes, "net.bin");
-            assert!(error.code == 101 && error.found.as_deref().is_some_and(|found| found.contains(what)), "{what}: {error}");
+            assert!(
+                error.code == codes::UNKNOWN_FORMAT && error.found.as_deref().is_some_and(|found| found.contains(what)),
+                "{what}: {error}"
+            );
             let help = error.help.unwrap_or_default();
             assert!(!help.is_empty() && !help.contains("FILE"), "{what}: {help}");
         }
@@ -248,7 +251,7 @@ mod tests {
             [&b""[..], b"T", b"\x1C\0\0\0TFL2 and more", b"\x08\x80\x01", b"\x0A\xFF\xFF\xFF\xFF\xFF", b"\x0A\x02\x0A\0", &[0; 300]]
         {
             let error = unknown_format(bytes, "net.bin");
-            assert_eq!((error.code, error.help.is_none()), (101, true), "{error}");
+            assert_eq!((error.code, error.help.is_none()), (codes::UNKNOWN_FORMAT, true), "{error}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! What users say about inputs: numbers of their values, and arrays of a call to come.
 
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Scalar, Tensor};
 use serde::{Deserialize, Serialize};
 
@@ -52,11 +52,12 @@ impl Sample {
 /// A usage diagnostic when the type does not hold one of them, or no number can be written as it.
 pub fn elements(numbers: &[Number], element: ElementType) -> Result<Vec<u8>, Diagnostic> {
     if element.bits() < 8 || element.part() != element {
-        return Err(Diagnostic::new(321, Kind::Usage, format!("a value of type {element} cannot be given")));
+        return Err(Diagnostic::new(codes::VALUE_GIVEN, format!("a value of type {element} cannot be given")));
     }
     let mut bytes = Vec::with_capacity(numbers.len() * element.bits() as usize / 8);
     for number in numbers {
-        let error = || Diagnostic::new(321, Kind::Usage, "a number does not fit the input").expected(element.name(), format!("{number:?}"));
+        let error =
+            || Diagnostic::new(codes::VALUE_GIVEN, "a number does not fit the input").expected(element.name(), format!("{number:?}"));
         bytes.extend(number.element(element).ok_or_else(error)?.to_bytes());
     }
     Ok(bytes)
@@ -75,7 +76,7 @@ mod tests {
         for (numbers, element) in
             [(&numbers[..], ElementType::U8), (&numbers[1..], ElementType::Bool), (&[Number::Float(0.5)], ElementType::I32)]
         {
-            assert_eq!(elements(numbers, element).unwrap_err().code, 321, "{element}");
+            assert_eq!(elements(numbers, element).unwrap_err().code, codes::VALUE_GIVEN, "{element}");
         }
     }
 }

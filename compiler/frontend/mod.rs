@@ -7,7 +7,7 @@ pub mod given;
 pub mod survey;
 pub mod tflite;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::ir::data::Bytes;
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{Data, Module, TypeError};
@@ -123,12 +123,12 @@ pub fn operators() -> [(&'static str, Vec<String>); 2] {
 
 impl From<TypeError> for Diagnostic {
     fn from(error: TypeError) -> Self {
-        Self::new(307, Kind::Invalid, format!("the operands do not fit each other ({error})"))
+        Self::new(codes::OPERAND_TYPES, format!("the operands do not fit each other ({error})"))
     }
 }
 
 impl From<ExpressionError> for Diagnostic {
     fn from(error: ExpressionError) -> Self {
-        Self::new(403, Kind::Unsupported, format!("the arithmetic is not defined on these types ({error})"))
+        Self::new(codes::ARITHMETIC_UNSUPPORTED, format!("the arithmetic is not defined on these types ({error})"))
     }
 }

@@ -3,7 +3,7 @@
 use crate::codegen::clif::driver::compile_driver;
 use crate::codegen::driver::{Import, external};
 use crate::codegen::{Code, CompiledModel};
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::program::{Program, externals};
 use cranelift_codegen::isa::TargetIsa;
 
@@ -62,7 +62,7 @@ pub(super) fn forwards(
 
 fn unregistered(program: &Program, symbol: &str) -> Diagnostic {
     let message = format!("the custom operator's function {symbol} is not here, so the model cannot run in this process");
-    let diagnostic = Diagnostic::new(514, Kind::Unsupported, message)
+    let diagnostic = Diagnostic::new(codes::CUSTOM_FUNCTION, message)
         .help("compile the model to an object and link it with the function, or register one in JitOptions::customs");
     let called = program.methods.iter().flat_map(|method| externals(&method.steps)).find(|external| external.symbol == symbol);
     match called.and_then(|external| external.origin.operators.first()) {

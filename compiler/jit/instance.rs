@@ -4,7 +4,7 @@ use super::arguments::{Arguments, Side};
 use super::hooks::{self, Hooks};
 use super::memory::{Memory, Placement};
 use super::{Loaded, failed};
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::interface::{CONFIG, Config, Field, Layout, STATUSES, has_shape};
 use crate::ir::Tensor;
 use crate::program::{ALIGNMENT, Port};
@@ -100,7 +100,7 @@ impl Instance {
         self.prepare(method)?;
         let description = &self.model.methods[method];
         if inputs.len() != description.inputs.len() {
-            return Err(Diagnostic::new(510, Kind::Invalid, format!("method {} takes another number of inputs", description.name))
+            return Err(Diagnostic::new(codes::INPUT_COUNT, format!("method {} takes another number of inputs", description.name))
                 .expected(description.inputs.len().to_string(), inputs.len().to_string()));
         }
         let Some(arguments) = &mut self.arguments[method] else {
@@ -109,7 +109,7 @@ impl Instance {
         for (index, (port, &(bytes, shape))) in description.inputs.iter().zip(inputs).enumerate() {
             let shape = shape.filter(|_| has_shape(port));
             if !fits(port, bytes, shape) {
-                return Err(Diagnostic::new(511, Kind::Invalid, format!("input {index} of {} has the wrong size", description.name))
+                return Err(Diagnostic::new(codes::INPUT_SIZE, format!("input {index} of {} has the wrong size", description.name))
                     .about_tensor(&port.name)
                     .expected(format!("{} bytes", port.bytes), format!("{} bytes", bytes.len())));
             }
@@ -188,7 +188,7 @@ impl Instance {
 
     fn prepare(&mut self, method: usize) -> Result<(), Diagnostic> {
         let Some(description) = self.model.methods.get(method) else {
-            return Err(Diagnostic::new(512, Kind::Usage, format!("there is no method {method}")));
+            return Err(Diagnostic::new(codes::METHOD_INDEX, format!("there is no method {method}")));
         };
         if self.arguments[method].is_none() {
             let fields = &self.model.interface.methods[method];
@@ -208,7 +208,7 @@ impl Instance {
             return Ok(());
         }
         let name = &self.model.methods[method].name;
-        Err(Diagnostic::new(905, Kind::Bug, format!("method {name} wrote before the start of a buffer"))
+        Err(Diagnostic::new(codes::WROTE_OUTSIDE, format!("method {name} wrote before the start of a buffer"))
             .help("this is a mistake in modelc; please report it with the model"))
     }
 }
@@ -239,5 +239,5 @@ fn check_status(what: &str, status: i32) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let (name, meaning) = STATUSES.iter().find(|s| s.1 == status).map_or(("an unknown status", ""), |s| (s.0, s.2));
-    Err(Diagnostic::new(513, Kind::Invalid, format!("{what} ended with {name} ({status}): {meaning}")))
+    Err(Diagnostic::new(codes::CALL_FAILED, format!("{what} ended with {name} ({status}): {meaning}")))
 }

@@ -1,6 +1,6 @@
 //! Memory for calls: whole pages, where wished with inaccessible pages on both sides and the contents against the last one.
 
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use region::{Allocation, Protection};
 
 /// Where contents lie in their pages.
@@ -87,7 +87,7 @@ impl Memory {
 }
 
 fn no_memory(error: region::Error) -> Diagnostic {
-    Diagnostic::new(711, Kind::Io, format!("no memory to run the model: {error}"))
+    Diagnostic::new(codes::NO_MEMORY, format!("no memory to run the model: {error}"))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::tensors::{Outside, StatePlace, Tensors, duplicate, outputs_of, root_o
 use super::variables::Variables;
 use super::work::{self, Work};
 use super::{LiveRanges, Options, Peak, PlanSource, bands, bug, fusions, imported};
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::fuse::flow::{self, Flow, FlowError};
 use crate::fuse::{self, Fusions, Group, Grouped, Move, Node};
 use crate::ir::{self, Function, Module, Type, Value, Verified};
@@ -428,7 +428,7 @@ fn moves_step(moves: &[Move], tensors: &mut Tensors<'_>) -> plan::Step {
 }
 
 fn flow_diagnostic(module: &Module, method: &ir::Method, error: &FlowError) -> Diagnostic {
-    let mut diagnostic = Diagnostic::new(402, Kind::Unsupported, error.to_string()).in_function(&method.name);
+    let mut diagnostic = Diagnostic::new(codes::USE_UNSUPPORTED, error.to_string()).in_function(&method.name);
     if let FlowError::StoringCondition(Some(source)) = error {
         let source = &module.sources[*source];
         diagnostic = diagnostic.at_operator(source.operator, &source.operator_name);
@@ -442,7 +442,7 @@ pub(super) fn choose<'a>(cx: Context<'a>) -> Result<Choice<'a>, (Unsupported, &'
 }
 
 pub(super) fn unsupported(module: &Module, function: &Function, method: &ir::Method, group: &Group, error: &Unsupported) -> Diagnostic {
-    let mut diagnostic = Diagnostic::new(401, Kind::Unsupported, error.to_string());
+    let mut diagnostic = Diagnostic::new(codes::OPERATOR_UNSUPPORTED, error.to_string());
     let source = group.insts.iter().find_map(|&inst| function.insts[inst].source);
     if let Some(source) = source {
         let source = &module.sources[source];
@@ -457,7 +457,7 @@ fn ports(function: &Function, values: &[Value], ports: &[ir::Port]) -> Result<Ve
         let Type::Tensor(ty) = &function.values[value].ty else { return Err(bug("a port is no tensor")) };
         let high = |e: &ir::Extent| u64::try_from(function.interval(*e).high).unwrap_or(0);
         let bytes = function.bound_bytes(ty).ok_or_else(|| {
-            Diagnostic::new(601, Kind::Unsupported, format!("tensor {:?} has no bound on its size", port.name))
+            Diagnostic::new(codes::PORT_WITHOUT_BOUND, format!("tensor {:?} has no bound on its size", port.name))
                 .help("give one with --bound in0.DIMENSION=N")
         })?;
         Ok(Port {

@@ -1,7 +1,7 @@
 //! Where states are: one after the other in the instance's own memory, alike for all methods.
 
 use super::pool::Pool;
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::fuse::flow;
 use crate::ir::{Module, State};
 use crate::program::Variable;
@@ -33,7 +33,7 @@ impl Variables {
             let end = |offset: u64| Some((offset, offset.checked_add(data.ty.static_bytes()?)?));
             let place = variables.bytes.checked_next_multiple_of(ALIGNMENT).and_then(end);
             let Some((offset, end)) = place.filter(|(_, end)| *end <= i64::MAX as u64 / 2) else {
-                return Err(Diagnostic::new(404, Kind::Unsupported, "a variable of dynamic size").about_tensor(&data.name));
+                return Err(Diagnostic::new(codes::VARIABLE_EXTENT, "a variable of dynamic size").about_tensor(&data.name));
             };
             let initial = data.initial.map(|constant| &module.constants[constant].data);
             // Memory is zero without first contents; what open constants hold does not count.

@@ -1,8 +1,8 @@
 //! NumPy's `.npy` files: one array each, its bytes after a header.
 
 use super::header::{self, Header, Type};
-use super::{OTHER_TYPE, invalid};
-use crate::diagnostic::{Diagnostic, Kind};
+use super::invalid;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Tensor, TensorType};
 use std::io::Read;
 
@@ -65,7 +65,7 @@ pub fn to_npy(tensor: &Tensor) -> Vec<u8> {
 /// When element type or shape differ.
 pub fn conform(array: &Tensor, element: ElementType, shape: &[u64], name: &str) -> Result<Tensor, Diagnostic> {
     if array.shape != shape {
-        let error = Diagnostic::new(502, Kind::Invalid, "the array does not have the input's shape").about_tensor(name);
+        let error = Diagnostic::new(codes::ARRAY_SHAPE, "the array does not have the input's shape").about_tensor(name);
         return Err(error.expected(format!("{shape:?}"), format!("{:?}", array.shape)));
     }
     match (array.element, element) {
@@ -73,7 +73,7 @@ pub fn conform(array: &Tensor, element: ElementType, shape: &[u64], name: &str) 
         (ElementType::U16, ElementType::Bf16) => Ok(Tensor { element, ..array.clone() }),
         (ElementType::I8, ElementType::I4) => Ok(packed(array)),
         (have, want) => {
-            let error = Diagnostic::new(OTHER_TYPE, Kind::Invalid, "the array does not have the input's type").about_tensor(name);
+            let error = Diagnostic::new(codes::ARRAY_TYPE, "the array does not have the input's type").about_tensor(name);
             Err(error.expected(header::description(want), header::description(have)))
         }
     }
@@ -197,7 +197,7 @@ mod tests {
         let array = tensor(ElementType::F32, &[2], vec![0; 8]);
         let shape = conform(&array, ElementType::F32, &[1, 2], "in0").unwrap_err();
         let element = conform(&array, ElementType::I8, &[2], "in0").unwrap_err();
-        assert_eq!((shape.code, element.code), (502, 503));
+        assert_eq!((shape.code, element.code), (codes::ARRAY_SHAPE, codes::ARRAY_TYPE));
         assert!(element.to_string().contains("|i1") && element.to_string().contains("<f4"), "{element}");
     }
 
@@ -206,10 +206,13 @@ mod tests {
         for (extents, bytes) in [(vec![u64::MAX, u64::MAX], 0), (vec![1 << 29], 16), (vec![4], 15), (vec![4], 17), (vec![1 << 61], 0)] {
             let mut file = header::write("<f4", &extents);
             file.extend(vec![0; bytes]);
-            assert_eq!(parse_npy(&file).unwrap_err().code, 501, "{extents:?}");
+            assert_eq!(parse_npy(&file).unwrap_err().code, codes::DAMAGED_ARCHIVE, "{extents:?}");
         }
         let empty = header::write("<f4", &[0, u64::from(u32::MAX)]);
         assert_eq!(parse_npy(&empty).unwrap().shape, [0, u64::from(u32::MAX)]);
-        assert_eq!(parse_npy(&file(1, "{'descr': '<U3', 'fortran_order': False, 'shape': (), }", &[0; 12])).unwrap_err().code, 501);
+        assert_eq!(
+            parse_npy(&file(1, "{'descr': '<U3', 'fortran_order': False, 'shape': (), }", &[0; 12])).unwrap_err().code,
+            codes::DAMAGED_ARCHIVE
+        );
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Panics unless the diagnostics say why, and that it is not our fault.
 fn refused(diagnostics: &Diagnostics) {
     assert!(!diagnostics.0.is_empty(), "refused without a reason");
-    assert!(diagnostics.0.iter().all(|d| d.kind != Kind::Bug), "{diagnostics}");
+    assert!(diagnostics.0.iter().all(|d| d.kind() != Kind::Bug), "{diagnostics}");
 }
 
 /// Loops of programs that never end are given up early: they would be most of what runs.

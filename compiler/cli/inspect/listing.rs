@@ -93,7 +93,7 @@ impl Listing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::{Diagnostic, Kind};
+    use crate::diagnostic::{Diagnostic, codes};
     use crate::frontend::survey::MethodNames;
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
         let operator = |name: &str, count, is_known| OperatorCount { name: name.into(), count, is_known };
         let method = MethodNames { name: "forward".into(), inputs: vec!["x".into()], outputs: vec![] };
         let operators = vec![operator("CONV_2D", 3, true), operator("CUSTOM:Odd", 2, false), operator("ADD", 1, true)];
-        let mut error = Diagnostic::new(404, Kind::Unsupported, "not so").at_operator(1, "CONV_2D");
+        let mut error = Diagnostic::new(codes::VARIABLE_EXTENT, "not so").at_operator(1, "CONV_2D");
         error.places = 2;
         let listing = Listing::new("m", b"\x1C\0\0\0TFL3", Survey { methods: vec![method], operators }, &error.into());
         let text = "m: tflite, 8 B\n\noperator    uses  compiles\nCONV_2D        3  not at 2\nCUSTOM:Odd     2  no\nADD            1  yes\n\nforward\n  in0  \"x\"\n";

@@ -1,4 +1,5 @@
 use super::*;
+use crate::diagnostic::{Kind, codes};
 
 fn output(path: PathBuf, contents: &[u8], kind: OutputKind) -> Output {
     Output { path, contents: contents.to_vec().into(), kind }
@@ -18,12 +19,12 @@ fn all_files_are_written_or_none() {
     let (good, bad) = (folder.path().join("a.o"), folder.path().join("missing/b.o"));
     let outputs = [object(good.clone(), b"1"), object(bad.clone(), b"2")];
     let error = write_all(&outputs, &[]).unwrap_err();
-    assert!(error.code == 710 && error.message.contains("b.o") && !error.message.contains(".modelc-"), "{error}");
+    assert!(error.code == codes::CANNOT_WRITE && error.message.contains("b.o") && !error.message.contains(".modelc-"), "{error}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     fs::create_dir(bad.parent().unwrap()).unwrap();
     write_all(&outputs, &[]).unwrap();
     assert_eq!((fs::read(&good).unwrap(), fs::read(&bad).unwrap()), (b"1".to_vec(), b"2".to_vec()));
-    assert_eq!(write_all(&[object(folder.path().into(), b"")], &[]).unwrap_err().kind, Kind::Io);
+    assert_eq!(write_all(&[object(folder.path().into(), b"")], &[]).unwrap_err().kind(), Kind::Io);
 }
 
 #[test]
@@ -46,7 +47,7 @@ fn a_header_of_the_user_stays() {
     let path = folder.path().join("main.h");
     fs::write(&path, "#pragma once\n").unwrap();
     let outputs = [object(folder.path().join("main.o"), b"1"), header(path.clone(), "1")];
-    assert_eq!(write_all(&outputs, &[]).unwrap_err().code, 714);
+    assert_eq!(write_all(&outputs, &[]).unwrap_err().code, codes::FOREIGN_FILE);
     assert_eq!(fs::read(&path).unwrap(), b"#pragma once\n");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     // An empty file holds nothing that could be lost.
@@ -55,7 +56,7 @@ fn a_header_of_the_user_stays() {
     let weights = output(path, b"modelcwt", OutputKind::Weights);
     assert_eq!(check_places(&[(&weights.path.with_extension("bin"), weights.kind)], &[]), Ok(()));
     fs::write(weights.path.with_extension("bin"), "mine").unwrap();
-    assert_eq!(check_places(&[(&weights.path.with_extension("bin"), weights.kind)], &[]).unwrap_err().code, 714);
+    assert_eq!(check_places(&[(&weights.path.with_extension("bin"), weights.kind)], &[]).unwrap_err().code, codes::FOREIGN_FILE);
 }
 
 #[test]
@@ -65,13 +66,16 @@ fn inputs_and_other_outputs_are_not_replaced() {
     fs::write(at("model"), "model").unwrap();
     fs::create_dir(at("sub")).unwrap();
     let check = |output: PathBuf| check_places(&[(&output, OutputKind::Object)], &[&at("model")]).err().map(|error| error.code);
-    assert_eq!([at("model"), at("sub/../model"), at("./model")].map(check), [Some(712); 3]);
+    assert_eq!([at("model"), at("sub/../model"), at("./model")].map(check), [Some(codes::OUTPUT_IS_INPUT); 3]);
     assert_eq!(check(at("sub/model")), None);
     let two = |a: &str, b: &str| {
         let outputs = [(&*at(a), OutputKind::Object), (&*at(b), OutputKind::Json)];
         check_places(&outputs, &[]).err().map(|error| error.code)
     };
-    assert_eq!((two("net", "sub/../net"), two("net", "sub/net"), two("nowhere/net", "nowhere/net")), (Some(713), None, Some(713)));
+    assert_eq!(
+        (two("net", "sub/../net"), two("net", "sub/net"), two("nowhere/net", "nowhere/net")),
+        (Some(codes::OUTPUTS_COLLIDE), None, Some(codes::OUTPUTS_COLLIDE))
+    );
     assert_eq!(check_places(&[(Path::new("/dev/null"), OutputKind::Object); 2], &[Path::new("/dev/null")]), Ok(()));
 }
 
@@ -86,7 +90,7 @@ fn links_are_the_files_they_lead_to() {
     fs::hard_link(at("model"), at("hard")).unwrap();
     for (output, input) in [("soft", "model"), ("hard", "model"), ("model", "soft"), ("soft", "hard")] {
         let error = check_places(&[(&at(output), OutputKind::Object)], &[&at(input)]).unwrap_err();
-        assert_eq!(error.code, 712, "{output} {input}");
+        assert_eq!(error.code, codes::OUTPUT_IS_INPUT, "{output} {input}");
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::effects::{Effects, effects, range_in_file};
 use super::program::{EValue, Instruction, Plan};
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 
 /// The blocks of a method. Block number `starts.len()` stands for the end of the method.
 pub struct Flow {
@@ -28,7 +28,7 @@ impl Flow {
     pub fn of(plan: &Plan, kept: &[usize]) -> Result<Self, Diagnostic> {
         let starts = leaders(plan);
         if starts.len() as u64 * plan.values.len() as u64 > MAX_LIVE_BITS {
-            return Err(Diagnostic::new(421, Kind::Unsupported, "the method has too many branches").in_function(&plan.name));
+            return Err(Diagnostic::new(codes::TOO_MANY_BRANCHES, "the method has too many branches").in_function(&plan.name));
         }
         let known = known_conditions(plan);
         let mut flow = Self { length: plan.instructions.len(), successors: Vec::new(), join: Vec::new(), live: Vec::new(), starts };

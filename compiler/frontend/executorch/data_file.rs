@@ -1,7 +1,7 @@
 //! Files of named tensors that a program refers to (`.ptd`).
 
 use super::program::{Form, element_type};
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Data, ElementType};
 use crate::schema::{flat_tensor as schema, flatbuffer_part, verifier_options};
 use std::collections::HashMap;
@@ -96,5 +96,5 @@ fn layout(record: schema::TensorLayout<'_>) -> Result<Layout, Diagnostic> {
 }
 
 fn invalid(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(123, Kind::Invalid, message)
+    Diagnostic::new(codes::DAMAGED_DATA_FILE, message)
 }

@@ -1,6 +1,6 @@
 //! What goes wrong while an instruction is translated.
 
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{Extent, TypeError};
 use crate::operators::Error;
@@ -19,12 +19,12 @@ pub enum Fault {
 impl Fault {
     /// The program contradicts itself.
     pub fn invalid(message: impl Into<String>) -> Self {
-        Self::Reported(Diagnostic::new(310, Kind::Invalid, message))
+        Self::Reported(Diagnostic::new(codes::ARGUMENTS, message))
     }
 
     /// The program is sound but uses what is not done.
     pub fn unsupported(message: impl Into<String>) -> Self {
-        Self::Reported(Diagnostic::new(420, Kind::Unsupported, message))
+        Self::Reported(Diagnostic::new(codes::PROGRAM_UNSUPPORTED, message))
     }
 
     /// With what was expected and what was found.

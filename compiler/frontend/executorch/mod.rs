@@ -32,7 +32,7 @@ mod tests;
 mod translate;
 
 use super::{Bound, LoadOptions};
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind, codes};
 use crate::ir::data::Bytes;
 use crate::ir::{Data, ImportedPlan, Module};
 use program::{EValue, Instruction, Plan};
@@ -53,7 +53,7 @@ pub fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Dia
 fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec<Diagnostic>> {
     if let Some((input, _)) = options.values.first() {
         let message = format!("a value is given for input {input}: programs of this format take theirs when they run");
-        return Err(vec![Diagnostic::new(321, Kind::Usage, message)]);
+        return Err(vec![Diagnostic::new(codes::VALUE_GIVEN, message)]);
     }
     let file = reader::File::open(bytes).map_err(|fault| vec![fault])?;
     let plans = program::plans(&file)?;
@@ -65,7 +65,7 @@ fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec
     let mut shared = shared::Shared::new(file, options, data);
     check_bounds(&shared.bounds, &plans)?;
     let (module, more) = translate(&mut shared, &plans).map_err(|fault| vec![fault])?;
-    faults.extend(more.into_iter().filter(|fault| all_known || fault.kind == Kind::Unsupported));
+    faults.extend(more.into_iter().filter(|fault| all_known || fault.kind() == Kind::Unsupported));
     if faults.is_empty() { Ok(module) } else { Err(faults) }
 }
 
@@ -86,7 +86,7 @@ fn translate(shared: &mut shared::Shared, plans: &[Plan]) -> Result<(Module, Vec
         }
     }
     let message = "the extents of the inputs depend on each other in too many ways";
-    Err(Diagnostic::new(420, Kind::Unsupported, message).help("give the shapes of the inputs: --shape in0=…"))
+    Err(Diagnostic::new(codes::PROGRAM_UNSUPPORTED, message).help("give the shapes of the inputs: --shape in0=…"))
 }
 
 fn translate_once(shared: &mut shared::Shared, plans: &[Plan]) -> (Module, Vec<Diagnostic>) {
@@ -115,7 +115,7 @@ fn check_bounds(bounds: &[Bound], plans: &[Plan]) -> Result<(), Vec<Diagnostic>>
     let takes = |bound: &Bound| !bound.is_output && plans.iter().any(|plan| is_dynamic(plan, bound.port));
     let refused = bounds.iter().filter(|bound| !takes(bound)).map(|bound| {
         let port = format!("{}{}", if bound.is_output { "output " } else { "input " }, bound.port);
-        Diagnostic::new(320, Kind::Usage, format!("a bound is given for {port}, whose shape the program does not leave open"))
+        Diagnostic::new(codes::SHAPE_GIVEN, format!("a bound is given for {port}, whose shape the program does not leave open"))
     });
     let refused: Vec<Diagnostic> = refused.collect();
     if refused.is_empty() { Ok(()) } else { Err(refused) }
@@ -127,12 +127,14 @@ fn unknown_operators(plans: &[Plan]) -> Vec<Diagnostic> {
     for plan in plans {
         for (pc, instruction) in plan.instructions.iter().enumerate() {
             let (code, what) = match instruction {
-                Instruction::Kernel { operator, .. } if ops::find(&plan.operators[*operator]).is_none() => (401, "the operator"),
-                Instruction::Delegate { .. } => (402, "the back end"),
+                Instruction::Kernel { operator, .. } if ops::find(&plan.operators[*operator]).is_none() => {
+                    (codes::OPERATOR_UNSUPPORTED, "the operator")
+                }
+                Instruction::Delegate { .. } => (codes::USE_UNSUPPORTED, "the back end"),
                 _ => continue,
             };
             let name = plan.instruction_name(pc);
-            let fault = Diagnostic::new(code, Kind::Unsupported, format!("{what} {name} is not supported"));
+            let fault = Diagnostic::new(code, format!("{what} {name} is not supported"));
             faults.push(fault.in_function(&plan.name).at_operator(pc as u32, name));
         }
     }

@@ -6,7 +6,7 @@ use super::memory::{Area, ByteRange};
 use super::program::{EValue, Form, TensorMeta};
 use super::registers::{Measured, Number, Register};
 use super::translate::Translator;
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Interval, Port, Scalar, TensorType, Type, Value};
 use crate::operators::extents;
 use crate::operators::graph::movement::inverse;
@@ -80,11 +80,12 @@ fn intervals(t: &Translator<'_, '_>, input: usize, meta: &TensorMeta) -> Result<
     for bound in t.shared.bounds.iter().filter(|bound| !bound.is_output && bound.port == input && meta.dynamic) {
         let most = bounds.get(bound.dimension).copied().ok_or_else(|| {
             let message = format!("a bound is given for dimension {} of input {input}", bound.dimension);
-            Diagnostic::new(320, Kind::Usage, message).expected(format!("a dimension below {}", bounds.len()), bound.dimension.to_string())
+            Diagnostic::new(codes::SHAPE_GIVEN, message)
+                .expected(format!("a dimension below {}", bounds.len()), bound.dimension.to_string())
         })?;
         if !(1..=most).contains(&bound.most) {
             let message = format!("the bound of dimension {} of input {input} is not within the program's", bound.dimension);
-            return Err(Diagnostic::new(320, Kind::Usage, message).expected(format!("1 to {most}"), bound.most.to_string()).into());
+            return Err(Diagnostic::new(codes::SHAPE_GIVEN, message).expected(format!("1 to {most}"), bound.most.to_string()).into());
         }
         intervals[bound.dimension] = Interval { low: 1, high: number(bound.most) };
     }

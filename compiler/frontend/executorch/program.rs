@@ -1,7 +1,7 @@
 //! A program as plain data: methods with their values, instructions and memory areas, every index and size checked.
 
 use super::reader::File;
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::operators::MAX_RANK;
 use crate::ir::{ElementType, Extent, Layout};
 use crate::operators::extents;
@@ -179,7 +179,7 @@ pub enum Instruction {
 }
 
 fn invalid(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(210, Kind::Invalid, message)
+    Diagnostic::new(codes::PROGRAM_STRUCTURE, message)
 }
 
 /// The element type of a scalar type of the file.
@@ -204,7 +204,7 @@ pub fn element_type(scalar: ScalarType) -> Result<ElementType, Diagnostic> {
         ScalarType::UINT64 => E::U64,
         other => {
             return Err(match other.variant_name() {
-                Some(name) => Diagnostic::new(410, Kind::Unsupported, format!("tensors of type {name} are not supported")),
+                Some(name) => Diagnostic::new(codes::TENSOR_UNSUPPORTED, format!("tensors of type {name} are not supported")),
                 None => invalid(format!("unknown scalar type {}", other.0)),
             });
         }
@@ -370,14 +370,14 @@ fn read_tensor(tensor: schema::Tensor<'_>, areas: &[u64]) -> Result<TensorMeta, 
     let order = tensor.dim_order().map_or(&[][..], |order| order.bytes());
     let form = form(element_type(tensor.scalar_type())?, &sizes, order)?;
     if tensor.storage_offset() != 0 {
-        return Err(Diagnostic::new(411, Kind::Unsupported, "tensors with a storage offset are not supported")
+        return Err(Diagnostic::new(codes::STORAGE_OFFSET, "tensors with a storage offset are not supported")
             .expected("0", tensor.storage_offset().to_string()));
     }
     let dynamic = match tensor.shape_dynamism() {
         schema::TensorShapeDynamism::STATIC => false,
         schema::TensorShapeDynamism::DYNAMIC_BOUND => true,
         schema::TensorShapeDynamism::DYNAMIC_UNBOUND => {
-            return Err(Diagnostic::new(412, Kind::Unsupported, "tensors without a bound on their shape are not supported"));
+            return Err(Diagnostic::new(codes::SHAPE_WITHOUT_BOUND, "tensors without a bound on their shape are not supported"));
         }
         other => return Err(invalid(format!("unknown kind of shape {}", other.0))),
     };

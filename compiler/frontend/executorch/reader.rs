@@ -10,7 +10,7 @@
 //! | 24 | 8 | position of the first segment, 0 for none |
 //! | 32 | 8 | bytes of all segments, if the header is longer than 24 |
 
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Data;
 use crate::ir::data::Bytes;
 use crate::schema::{flatbuffer_part, program as schema, verifier_options};
@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 fn invalid(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(110, Kind::Invalid, message)
+    Diagnostic::new(codes::DAMAGED_MODEL, message)
 }
 
 /// What the extended header says, checked against the file's length.

@@ -3,7 +3,7 @@
 use super::data_file::DataFile;
 use super::program::Form;
 use super::reader::File;
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::{Constant, ConstantData, Data, Interval, Module, TensorType};
 use crate::operators::graph::movement::{inverse, permuted_constant};
@@ -91,7 +91,7 @@ impl Shared {
             }
         }
         let message = format!("the constant {name:?} is in another file (.ptd)");
-        Err(Diagnostic::new(413, Kind::Invalid, message).help("name the file that has it: --data W.ptd"))
+        Err(Diagnostic::new(codes::CONSTANT_ELSEWHERE, message).help("name the file that has it: --data W.ptd"))
     }
 
     /// A name for a function that no other has, close to the one wanted.

@@ -3,7 +3,7 @@
 use super::operator::{Affine, Lowered, Operand, Operator, invalid};
 use super::options;
 use super::tensor::TensorInfo;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp, Value};
 use crate::operators::activation::Activation;
 use crate::operators::quantization::multiplier;
@@ -103,7 +103,7 @@ fn sum(operator: &mut Operator<'_, '_, '_>, activation: Activation, power_of_two
         [I16, I16, I16] if binary.is_quantized() => {
             let quantizations = binary.quantizations(operator)?;
             if quantizations.iter().any(|q| q.zero_point != 0) {
-                return Err(invalid(306, "zero points of 16-bit tensors must be 0"));
+                return Err(invalid(codes::ZERO_POINT, "zero points of 16-bit tensors must be 0"));
             }
             match quantizations.map(|q| exponent(q.scale)) {
                 [Some(left), Some(right), Some(output)] if power_of_two_scales => {
@@ -144,7 +144,9 @@ fn quantized_sum(
     ];
     if factors[2].shift > 0 {
         let found = format!("{} from {} and {}", output.scale, left.scale, right.scale);
-        return Err(invalid(304, "the output's scale is too small for the inputs'").about_tensor(&binary.output.name).expected("", found));
+        return Err(invalid(codes::SCALE, "the output's scale is too small for the inputs'")
+            .about_tensor(&binary.output.name)
+            .expected("", found));
     }
     let bounds = activation.integer_bounds(binary.output.element, output)?;
     binary.bind(operator, |terms, a, b| {
@@ -175,7 +177,7 @@ fn shifted_sum(
 ) -> Lowered {
     if !shifts.iter().all(|shift| (-31..=0).contains(shift)) || !shifts.contains(&0) {
         let found = format!("2^{} and 2^{} of it", shifts[0], shifts[1]);
-        return Err(invalid(304, "power-of-two scales do not fit the output's").expected("one equal, the other smaller", found));
+        return Err(invalid(codes::SCALE, "power-of-two scales do not fit the output's").expected("one equal, the other smaller", found));
     }
     let [_, _, output] = binary.quantizations(operator)?;
     let bounds = activation.integer_bounds(I16, output)?;
@@ -217,7 +219,7 @@ pub(super) fn mul(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 fn quantized_product(operator: &mut Operator<'_, '_, '_>, binary: &Binary, activation: Activation) -> Lowered {
     let [left, right, output] = binary.quantizations(operator)?;
     if binary.output.element == I16 && [left, right, output].iter().any(|q| q.zero_point != 0) {
-        return Err(invalid(306, "zero points of 16-bit tensors must be 0"));
+        return Err(invalid(codes::ZERO_POINT, "zero points of 16-bit tensors must be 0"));
     }
     // The reference computes this ratio in binary32.
     let factor = multiplier(f64::from(left.scale * right.scale / output.scale))?;
@@ -278,7 +280,7 @@ fn quantized_squared_difference(operator: &mut Operator<'_, '_, '_>, binary: &Bi
         multiplier(twice_larger * twice_larger / f64::from((1 << 14) as f32 * output.scale))?,
     ];
     if factors[2].shift > 0 {
-        return Err(invalid(304, "the output's scale is too small for the inputs'").about_tensor(&binary.output.name));
+        return Err(invalid(codes::SCALE, "the output's scale is too small for the inputs'").about_tensor(&binary.output.name));
     }
     let bounds = Activation::NONE.integer_bounds(binary.output.element, output)?;
     binary.bind(operator, |terms, a, b| {

@@ -3,26 +3,27 @@
 use super::borders::around;
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, extents, invalid};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Scalar};
 
 fn image_and_block(operator: &mut Operator<'_, '_, '_>, block: i32) -> Result<(Operand, u64), Diagnostic> {
     operator.arity(1..=1, 1..=1)?;
     let input = operator.any_input(0)?;
     if input.rank() != 4 {
-        return Err(invalid(314, "the input must have four dimensions")
+        return Err(invalid(codes::RANK, "the input must have four dimensions")
             .about_tensor(&input.info.name)
             .expected("rank 4", format!("{:?}", input.shape)));
     }
     let block = u64::try_from(block)
         .ok()
         .filter(|&b| b >= 1)
-        .ok_or_else(|| invalid(312, "the block size must be positive").expected("1 or more", block.to_string()))?;
+        .ok_or_else(|| invalid(codes::OPTION_RANGE, "the block size must be positive").expected("1 or more", block.to_string()))?;
     Ok((input, block))
 }
 
 fn misfit(what: &str, extent: u64, divisor: u64) -> Diagnostic {
-    invalid(311, format!("{what} does not divide into blocks")).expected(format!("a multiple of {divisor}"), extent.to_string())
+    invalid(codes::SHAPES_DIFFER, format!("{what} does not divide into blocks"))
+        .expected(format!("a multiple of {divisor}"), extent.to_string())
 }
 
 /// An extent divided by a block. One that is known only when the model runs, and then does not divide, is an error where the elements are
@@ -77,10 +78,10 @@ fn blocks(operator: &mut Operator<'_, '_, '_>) -> Result<Blocks, Diagnostic> {
     let spatial = sizes.len();
     if !(3..=4).contains(&input.rank()) || spatial + 2 != input.rank() {
         let found = format!("{spatial} sizes, {:?}", input.shape);
-        return Err(invalid(311, "the blocks do not fit the input").expected("one size a spatial dimension", found));
+        return Err(invalid(codes::SHAPES_DIFFER, "the blocks do not fit the input").expected("one size a spatial dimension", found));
     }
     if !sizes.iter().all(|n| (1..=i64::from(i32::MAX)).contains(n)) {
-        return Err(invalid(312, "a block size is out of range").expected("1 to 2147483647", format!("{sizes:?}")));
+        return Err(invalid(codes::OPTION_RANGE, "a block size is out of range").expected("1 to 2147483647", format!("{sizes:?}")));
     }
     let [before, after] = operator.amounts(&amounts, spatial)?;
     Ok(Blocks { input, blocks: sizes.iter().map(|&n| n as u64).collect(), before, after })
@@ -136,7 +137,7 @@ pub(super) fn batch_to_space(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         let cropped = operator.graph().add(before[d], after[d])?;
         let (least, most) = (operator.interval(cropped).low, operator.interval(whole).high);
         if least > most {
-            return Err(invalid(315, "the crops leave nothing").expected(format!("at most {most}"), least.to_string()));
+            return Err(invalid(codes::SLICE_RANGE, "the crops leave nothing").expected(format!("at most {most}"), least.to_string()));
         }
         joined.push(whole);
         starts.push(before[d]);

@@ -2,7 +2,7 @@
 
 use super::extents::ListItem;
 use super::operator::{Operand, Operator, extents, invalid};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Extent, Scalar, TensorType, Value};
 
 impl Operator<'_, '_, '_> {
@@ -10,16 +10,17 @@ impl Operator<'_, '_, '_> {
     pub fn amounts(&mut self, operand: &Operand, rank: usize) -> Result<[Vec<Extent>; 2], Diagnostic> {
         let items = self.extent_list(operand, "paddings", &[])?;
         if items.len() != 2 * rank {
-            return Err(invalid(311, "the paddings do not fit the rank").expected((2 * rank).to_string(), items.len().to_string()));
+            return Err(
+                invalid(codes::SHAPES_DIFFER, "the paddings do not fit the rank").expected((2 * rank).to_string(), items.len().to_string())
+            );
         }
         let mut lists = [Vec::new(), Vec::new()];
         for (position, &item) in items.iter().enumerate() {
             let small = |extent: &Extent| self.interval(*extent).high <= i64::from(i32::MAX);
             let found = |item: ListItem| if let ListItem::Number(n) = item { n.to_string() } else { "more".into() };
-            let amount = item
-                .extent()
-                .filter(small)
-                .ok_or_else(|| invalid(312, "a padding is negative or too large").expected("0 to 2147483647", found(item)))?;
+            let amount = item.extent().filter(small).ok_or_else(|| {
+                invalid(codes::OPTION_RANGE, "a padding is negative or too large").expected("0 to 2147483647", found(item))
+            })?;
             lists[position % 2].push(amount);
         }
         Ok(lists)
@@ -65,7 +66,7 @@ impl Operator<'_, '_, '_> {
         }
         for (extent, (&low, &high)) in extents.iter_mut().zip(low.iter().zip(high)) {
             let amount = low.checked_add(high).and_then(|amount| u64::try_from(amount).ok());
-            let amount = amount.ok_or_else(|| invalid(312, "a padding is negative or too large"))?;
+            let amount = amount.ok_or_else(|| invalid(codes::OPTION_RANGE, "a padding is negative or too large"))?;
             *extent = self.graph().add(*extent, Extent::Static(amount))?;
         }
         Ok(extents)

@@ -2,7 +2,7 @@
 
 use super::operator::{invalid, unsupported};
 use super::subgraph::{Lowering, Slot};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Constant, Func, TensorType, Type, Value};
 
 /// What a subgraph is given for one of its inputs when it becomes a function.
@@ -97,10 +97,12 @@ impl<'a> Lowering<'a, '_> {
         let inputs = self.indices(self.subgraph.record.inputs())?;
         if inputs.len() != given.len() {
             let found = given.len().to_string();
-            return Err(invalid(203, "the subgraph takes another number of inputs").expected(inputs.len().to_string(), found));
+            return Err(
+                invalid(codes::OPERAND_COUNT, "the subgraph takes another number of inputs").expected(inputs.len().to_string(), found)
+            );
         }
         for (tensor, &slot) in inputs.into_iter().zip(given) {
-            let tensor = tensor.ok_or_else(|| invalid(205, "an input of the subgraph is missing"))?;
+            let tensor = tensor.ok_or_else(|| invalid(codes::TENSOR_INDEX, "an input of the subgraph is missing"))?;
             if let Slot::Value(value) = slot {
                 self.check_element(tensor, value)?;
             }
@@ -117,14 +119,14 @@ impl<'a> Lowering<'a, '_> {
             return Ok(());
         }
         let message = "an input of the subgraph has another type than it is given";
-        Err(invalid(308, message).about_tensor(&info.name).expected(info.element.name(), element.name()))
+        Err(invalid(codes::ELEMENT_TYPE, message).about_tensor(&info.name).expected(info.element.name(), element.name()))
     }
 
     /// The contents of the outputs.
     fn outputs(&mut self) -> Result<Vec<Slot>, Diagnostic> {
         let mut slots = Vec::new();
         for tensor in self.indices(self.subgraph.record.outputs())? {
-            let tensor = tensor.ok_or_else(|| invalid(205, "an output of the subgraph is missing"))?;
+            let tensor = tensor.ok_or_else(|| invalid(codes::TENSOR_INDEX, "an output of the subgraph is missing"))?;
             slots.push(match self.slots[tensor] {
                 Slot::Variable(variable) => Slot::Variable(variable),
                 Slot::Poisoned => Slot::Poisoned,

@@ -3,7 +3,7 @@
 use super::arithmetic::Binary;
 use super::complex;
 use super::operator::{Lowered, Operand, Operator, invalid};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Extent, ScalarOp, Value};
 use crate::operators::quantization::multiplier;
 use crate::operators::terms::Terms;
@@ -33,7 +33,7 @@ fn quantized_comparison(operator: &mut Operator<'_, '_, '_>, binary: &Binary, co
     let affines = [operator.affine(&binary.left.info)?, operator.affine(&binary.right.info)?];
     let factors = [multiplier(f64::from(affines[0].scale))?, multiplier(f64::from(affines[1].scale))?];
     if factors.iter().any(|factor| factor.shift > 0) {
-        return Err(invalid(304, "the scales of compared tensors must be below 1"));
+        return Err(invalid(codes::SCALE, "the scales of compared tensors must be below 1"));
     }
     binary.bind(operator, |terms, a, b| {
         let mut scaled = Vec::new();
@@ -98,7 +98,7 @@ fn chosen(operator: &mut Operator<'_, '_, '_>, condition: &Operand, [a, b]: [&Op
             || condition.rank() > 1
             || (condition.rank() == 1 && condition.shape[0] != 1 && condition.shape.first() != a.shape.first())
         {
-            return Err(invalid(311, "the condition does not fit the operands")
+            return Err(invalid(codes::SHAPES_DIFFER, "the condition does not fit the operands")
                 .expected(format!("{:?}", a.shape), format!("{:?}", condition.shape)));
         }
         let mut shape = vec![Extent::Static(1); a.rank().max(1)];

@@ -2,7 +2,7 @@
 
 use super::arithmetic::Binary;
 use super::operator::{Lowered, Operand, Operator, extents, invalid};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Node, Scalar, ScalarOp, Value};
 use crate::operators::terms::{Term, Terms};
 use ElementType::{C64, C128, F32, F64};
@@ -142,7 +142,8 @@ pub(super) fn real_fourier(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let sound = lengths.len() == 2 && rank >= 2 && lengths.iter().all(|n| (1..=1 << 24).contains(n) && (*n as u64).is_power_of_two());
     if !sound {
         let found = format!("{lengths:?} for {:?}", input.shape);
-        return Err(invalid(312, "the lengths of the transform do not fit").expected("two powers of two for two dimensions or more", found));
+        return Err(invalid(codes::OPTION_RANGE, "the lengths of the transform do not fit")
+            .expected("two powers of two for two dimensions or more", found));
     }
     let mut value = input.value;
     let missing: Vec<i64> = (0..2).map(|d| lengths[d] - input.shape[rank - 2 + d] as i64).collect();

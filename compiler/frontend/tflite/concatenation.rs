@@ -3,7 +3,7 @@
 use super::convolution::missing_options;
 use super::operator::{Affine, Lowered, Operand, Operator, invalid, unsupported};
 use super::slicing::slice;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Value};
 use crate::operators::quantize::at_zero_point;
 use crate::operators::terms::Terms;
@@ -41,7 +41,9 @@ pub(super) fn concatenation(operator: &mut Operator<'_, '_, '_>) -> Lowered {
                 let differs = if input.element() == I16 { from.zero_point != 0 || to.zero_point != 0 } else { from != to };
                 if differs {
                     let message = "the scale or zero point of an input differs from the output's";
-                    return Err(invalid(304, message).about_tensor(&input.info.name).expected(format!("{to:?}"), format!("{from:?}")));
+                    return Err(invalid(codes::SCALE, message)
+                        .about_tensor(&input.info.name)
+                        .expected(format!("{to:?}"), format!("{from:?}")));
                 }
                 input.value
             }
@@ -99,7 +101,7 @@ pub(super) fn pack(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     for input in &inputs {
         if input.shape != inputs[0].shape {
             let expected = format!("{:?}", inputs[0].shape);
-            return Err(invalid(311, "packed tensors differ in shape")
+            return Err(invalid(codes::SHAPES_DIFFER, "packed tensors differ in shape")
                 .about_tensor(&input.info.name)
                 .expected(expected, format!("{:?}", input.shape)));
         }
@@ -123,7 +125,8 @@ pub(super) fn unpack(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let input = operator.any_input(0)?;
     let axis = operator.axis(i64::from(options.axis()), input.rank())?;
     if input.extents[axis] != Extent::Static(count as u64) {
-        return Err(invalid(203, "there are not as many outputs as slices").expected(input.shape[axis].to_string(), count.to_string()));
+        return Err(invalid(codes::OPERAND_COUNT, "there are not as many outputs as slices")
+            .expected(input.shape[axis].to_string(), count.to_string()));
     }
     let mut shape = input.extents.clone();
     shape.remove(axis);

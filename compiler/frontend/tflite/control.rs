@@ -4,7 +4,7 @@ use super::calls::{Argument, Callee, Returned};
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operator, invalid, unsupported};
 use super::subgraph::Slot;
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, Kind, codes};
 use crate::ir::{ElementType, Module, Op, Type, Value};
 
 /// Rounds of a loop that are written out where it cannot stay one.
@@ -14,7 +14,7 @@ const MAX_INSTRUCTIONS: usize = 1 << 16;
 
 /// The number of a subgraph in a signed option.
 fn subgraph_index(index: i32) -> Result<usize, Diagnostic> {
-    usize::try_from(index).map_err(|_| invalid(209, "there is no such subgraph").expected("0 or more", index.to_string()))
+    usize::try_from(index).map_err(|_| invalid(codes::SUBGRAPH_INDEX, "there is no such subgraph").expected("0 or more", index.to_string()))
 }
 
 /// CALL
@@ -49,7 +49,9 @@ pub(super) fn if_else(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let condition = operator.input(0)?;
     if condition.element() != ElementType::Bool || condition.elements() != 1 {
         let found = format!("{}{:?}", condition.element(), condition.shape);
-        return Err(invalid(308, "the condition must be one truth value").about_tensor(&condition.info.name).expected("bool[]", found));
+        return Err(invalid(codes::ELEMENT_TYPE, "the condition must be one truth value")
+            .about_tensor(&condition.info.name)
+            .expected("bool[]", found));
     }
     let operands = operator.slots(1)?;
     if let Some(bytes) = operator.constant_bytes(&condition) {
@@ -80,14 +82,16 @@ pub(super) fn if_else(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 fn same_outputs(then: &Callee, otherwise: &Callee) -> Result<(), Diagnostic> {
     if then.outputs.len() != otherwise.outputs.len() {
         let found = otherwise.outputs.len().to_string();
-        return Err(invalid(203, "the branches differ in their number of outputs").expected(then.outputs.len().to_string(), found));
+        return Err(
+            invalid(codes::OPERAND_COUNT, "the branches differ in their number of outputs").expected(then.outputs.len().to_string(), found)
+        );
     }
     for (index, pair) in then.outputs.iter().zip(&otherwise.outputs).enumerate() {
         match pair {
             (Returned::Value(a), Returned::Value(b)) if a == b => {}
             (Returned::Variable(a), Returned::Variable(b)) if a == b => {}
             (Returned::Value(a), Returned::Value(b)) if a.element != b.element => {
-                let error = invalid(308, format!("output {index} has another type in the other branch"));
+                let error = invalid(codes::ELEMENT_TYPE, format!("output {index} has another type in the other branch"));
                 return Err(error.expected(a.element.name(), b.element.name()));
             }
             _ => return Err(unsupported(format!("output {index} has a shape or a variable that depends on the branch taken"))),
@@ -157,7 +161,9 @@ pub(super) fn while_loop(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let operands = operator.slots(0)?;
     if operator.output_count() != operands.len() {
         let expected = operands.len().to_string();
-        return Err(invalid(203, "a loop has as many outputs as inputs").expected(expected, operator.output_count().to_string()));
+        return Err(
+            invalid(codes::OPERAND_COUNT, "a loop has as many outputs as inputs").expected(expected, operator.output_count().to_string())
+        );
     }
     let first = operator.lowering.diagnostics.len();
     let looped = as_loop(operator, condition, body, &operands);
@@ -166,7 +172,7 @@ pub(super) fn while_loop(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     // What was wrong is told unless writing the loop out goes better.
     let kept = operator.lowering.diagnostics.split_off(first);
-    let only_unsupported = kept.iter().chain(looped.as_ref().err()).all(|diagnostic| diagnostic.kind == Kind::Unsupported);
+    let only_unsupported = kept.iter().chain(looped.as_ref().err()).all(|diagnostic| diagnostic.kind() == Kind::Unsupported);
     if only_unsupported {
         if let Ok(Some(slots)) = written_out(operator, condition, body, &operands) {
             return operator.bind_slots(&slots);
@@ -223,7 +229,9 @@ fn as_loop(operator: &mut Operator<'_, '_, '_>, condition: usize, body: usize, o
 fn keeps_types(arguments: &[Argument], body: &Callee) -> Result<(), Diagnostic> {
     if body.outputs.len() != arguments.len() {
         let found = body.outputs.len().to_string();
-        return Err(invalid(203, "a loop's body has as many outputs as inputs").expected(arguments.len().to_string(), found));
+        return Err(
+            invalid(codes::OPERAND_COUNT, "a loop's body has as many outputs as inputs").expected(arguments.len().to_string(), found)
+        );
     }
     for (index, (argument, output)) in arguments.iter().zip(&body.outputs).enumerate() {
         let fits = match (argument, output) {

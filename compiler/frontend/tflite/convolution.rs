@@ -4,7 +4,7 @@ use super::filter::{bias, filter_scales, signed_filter, symmetric};
 use super::operator::{Lowered, Operand, Operator, invalid, unsupported};
 use super::options::{activation, padding};
 use super::shape::output_bounds;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::dynamic_range::{self, ConvolutionRule};
@@ -64,7 +64,7 @@ pub(super) fn depthwise_conv_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered 
     let (channels, groups) = (filter.shape[3], input.shape[3]);
     if filter.shape[0] != 1 || groups == 0 || channels % groups != 0 {
         let expected = format!("1 and a multiple of {groups}");
-        return Err(invalid(311, "the filter's channels are no multiple of the input's")
+        return Err(invalid(codes::SHAPES_DIFFER, "the filter's channels are no multiple of the input's")
             .expected(expected, format!("{} and {channels}", filter.shape[0])));
     }
     let weights = depthwise_filter(operator.graph(), filter.value)?;
@@ -75,7 +75,7 @@ pub(super) fn depthwise_conv_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered 
 }
 
 pub(super) fn missing_options() -> Diagnostic {
-    invalid(211, "the operator's options are missing")
+    invalid(codes::OPTIONS_MISSING, "the operator's options are missing")
 }
 
 fn image_and_filter(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, Operand), Diagnostic> {
@@ -93,7 +93,7 @@ fn require_rank(operand: &Operand, rank: usize, word: &str) -> Lowered {
     if operand.rank() == rank {
         return Ok(());
     }
-    let error = invalid(314, format!("the tensor must have {word} dimensions")).about_tensor(&operand.info.name);
+    let error = invalid(codes::RANK, format!("the tensor must have {word} dimensions")).about_tensor(&operand.info.name);
     Err(error.expected(format!("rank {rank}"), format!("{:?}", operand.shape)))
 }
 
@@ -102,7 +102,9 @@ fn groups(input: &Operand, of_group: u64) -> Result<u64, Diagnostic> {
     let channels = input.shape.last().copied().unwrap_or(0);
     if of_group == 0 || !channels.is_multiple_of(of_group) {
         let expected = format!("a divisor of {channels}");
-        return Err(invalid(311, "the filter's channels do not divide the input's").expected(expected, of_group.to_string()));
+        return Err(
+            invalid(codes::SHAPES_DIFFER, "the filter's channels do not divide the input's").expected(expected, of_group.to_string())
+        );
     }
     Ok(channels / of_group)
 }
@@ -156,7 +158,7 @@ impl Operands {
             return Err(unsupported("uint8 filters with a scale for each channel are not supported"));
         }
         if !legacy && filter_zero_point != 0 {
-            return Err(invalid(306, "the zero point of an int8 filter must be 0").about_tensor(&self.filter.info.name));
+            return Err(invalid(codes::ZERO_POINT, "the zero point of an int8 filter must be 0").about_tensor(&self.filter.info.name));
         }
         let scaling = if legacy { Scaling::fixed_point_of_product } else { Scaling::fixed_point };
         let numerics = Numerics::Integer {
@@ -181,7 +183,7 @@ impl Operands {
             return Err(unsupported("a 32-bit bias of a 16-bit convolution needs quantized_bias_type INT32"));
         }
         if matches!(&scaling, Scaling::FixedPoint(list) if list.iter().any(|m| m.shift >= 8)) {
-            return Err(invalid(304, "the ratio of the scales is out of range").expected("below 2^7", "more"));
+            return Err(invalid(codes::SCALE, "the ratio of the scales is out of range").expected("below 2^7", "more"));
         }
         let output = IntegerOutput { element: output.element, affine: to, activation: self.activation };
         Ok((bias.map(|(value, _)| value), Numerics::Integer { zero_points: (0, 0), accumulator, scaling, output }))
@@ -197,7 +199,7 @@ pub(super) fn transpose_conv(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.require_known(&input, 3)?;
     let bounds = output_bounds(operator);
     let wanted: Option<Vec<Extent>> = operator.extent_list(&list, "shapes", &bounds)?.into_iter().map(|item| item.extent()).collect();
-    let wanted = wanted.ok_or_else(|| invalid(301, "a dimension is negative"))?;
+    let wanted = wanted.ok_or_else(|| invalid(codes::NEGATIVE_DIMENSION, "a dimension is negative"))?;
     // What is known only when the model runs stands here with its bound, as in the input's shape.
     let largest: Vec<u64> = wanted.iter().map(|&extent| operator.graph().bound(extent)).collect();
     if wanted.len() != 4
@@ -208,7 +210,7 @@ pub(super) fn transpose_conv(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         || filter.shape[3] != input.shape[3]
     {
         let found = format!("{largest:?} from {:?} with {:?}", input.shape, filter.shape);
-        return Err(invalid(311, "shapes of result, input and filter do not fit")
+        return Err(invalid(codes::SHAPES_DIFFER, "shapes of result, input and filter do not fit")
             .expected("[N, H, W, O] from [N, h, w, C] with [O, kh, kw, C]", found));
     }
     let windows = Windows {
@@ -286,11 +288,11 @@ pub(super) fn conv_3d_transpose(operator: &mut Operator<'_, '_, '_>) -> Lowered 
     let list = operator.input(0)?;
     let (input, filter) = volumes(operator, 2)?;
     let wanted: Result<Vec<u64>, _> = operator.integers(&list, "shapes")?.into_iter().map(u64::try_from).collect();
-    let wanted = wanted.map_err(|_| invalid(301, "a dimension is negative"))?;
+    let wanted = wanted.map_err(|_| invalid(codes::NEGATIVE_DIMENSION, "a dimension is negative"))?;
     if wanted.len() != 5 || wanted[0] != input.shape[0] || wanted[4] != filter.shape[3] || filter.shape[4] != input.shape[4] {
         let found = format!("{wanted:?} from {:?} with {:?}", input.shape, filter.shape);
         let expected = "[N, D, H, W, O] from [N, d, h, w, C] with [kd, kh, kw, O, C]";
-        return Err(invalid(311, "shapes of result, input and filter do not fit").expected(expected, found));
+        return Err(invalid(codes::SHAPES_DIFFER, "shapes of result, input and filter do not fit").expected(expected, found));
     }
     let windows = windows_3d(&options, &filter.shape[..3])?;
     let weights = operator.graph().transpose(filter.value, &[3, 0, 1, 2, 4])?;
@@ -312,15 +314,17 @@ pub(super) fn transpose_bias(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     if input.rank() != 4 || filter.rank() != 4 || filter.shape[3] != input.shape[3] {
         let found = format!("{:?} with {:?}", input.shape, filter.shape);
-        return Err(invalid(311, "shapes of input and filter do not fit").expected("[N, h, w, C] with [O, kh, kw, C]", found));
+        return Err(
+            invalid(codes::SHAPES_DIFFER, "shapes of input and filter do not fit").expected("[N, h, w, C] with [O, kh, kw, C]", found)
+        );
     }
     let padding = match code {
         1 => Padding::Same,
         2 => Padding::Valid,
-        other => return Err(invalid(313, "unknown padding").expected("1 or 2", other.to_string())),
+        other => return Err(invalid(codes::OPTION_CHOICE, "unknown padding").expected("1 or 2", other.to_string())),
     };
     let strides = [stride_height, stride_width].map(i64::from);
-    let too_large = || invalid(312, "strides and windows must be positive and small");
+    let too_large = || invalid(codes::OPTION_RANGE, "strides and windows must be positive and small");
     let (mut wanted, mut cut) = (vec![], vec![]);
     for (d, &stride) in strides.iter().enumerate() {
         let (extent, taps) = (input.shape[d + 1] as i64, filter.shape[d + 1] as i64);
@@ -350,6 +354,7 @@ pub(super) fn transpose_bias(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 fn transpose_bias_options(operator: &Operator<'_, '_, '_>) -> Result<[i32; 3], Diagnostic> {
     let bytes = operator.record.custom_options().map(|options| options.bytes()).unwrap_or_default();
     let number = |i: usize| Some(i32::from_le_bytes(bytes.get(4 * i..4 * i + 4)?.try_into().ok()?));
-    let short = || invalid(211, "the operator's options are too short").expected("12 bytes", format!("{} bytes", bytes.len()));
+    let short =
+        || invalid(codes::OPTIONS_MISSING, "the operator's options are too short").expected("12 bytes", format!("{} bytes", bytes.len()));
     Ok([number(0).ok_or_else(short)?, number(1).ok_or_else(short)?, number(2).ok_or_else(short)?])
 }

@@ -4,7 +4,7 @@ use super::external;
 use super::flexbuffer::Options;
 use super::indexing::positions;
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Extent, Order, Reduction, Scalar, ScalarOp, Value};
 use crate::operators::terms::Terms;
 use ElementType::{F32, F64, I32, U8};
@@ -25,13 +25,15 @@ struct Settings {
 
 impl Settings {
     fn read(bytes: &[u8]) -> Result<Self, Diagnostic> {
-        let options = Options::read(bytes).ok_or_else(|| invalid(212, "the options are no map of numbers"))?;
+        let options = Options::read(bytes).ok_or_else(|| invalid(codes::OPTIONS_UNREADABLE, "the options are no map of numbers"))?;
         // What is not there is 0, as the format's own reader has it.
         let number = |name: &str| options.number(name).unwrap_or(0.0);
         let count = |name: &str, default: f64| {
             let found = options.number(name).unwrap_or(default);
             let whole = (0.0..=65536.0).contains(&found).then_some(found as u64);
-            whole.ok_or_else(|| invalid(312, format!("the option {name} is out of range")).expected("0 to 65536", found.to_string()))
+            whole.ok_or_else(|| {
+                invalid(codes::OPTION_RANGE, format!("the option {name} is out of range")).expected("0 to 65536", found.to_string())
+            })
         };
         let settings = Self {
             detections: count("max_detections", 0.0)?,
@@ -45,11 +47,11 @@ impl Settings {
         };
         let counts = [settings.detections, settings.classes_per_detection, settings.detections_per_class, settings.classes];
         if counts.contains(&0) {
-            return Err(invalid(312, "a count among the options is zero"));
+            return Err(invalid(codes::OPTION_RANGE, "a count among the options is zero"));
         }
         if !(settings.overlap_threshold > 0.0 && settings.overlap_threshold <= 1.0) {
             let found = settings.overlap_threshold.to_string();
-            return Err(invalid(312, "the overlap threshold is out of range").expected("above 0, at most 1", found));
+            return Err(invalid(codes::OPTION_RANGE, "the overlap threshold is out of range").expected("above 0, at most 1", found));
         }
         Ok(settings)
     }
@@ -154,13 +156,13 @@ pub(super) fn post_process(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (boxes, scores, anchors) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
     let ([1, count, width], [1, scored, classes], [anchored, 4]) = (&boxes.shape[..], &scores.shape[..], &anchors.shape[..]) else {
         let found = format!("{:?}, {:?}, {:?}", boxes.shape, scores.shape, anchors.shape);
-        return Err(invalid(314, "boxes, scores and anchors have wrong shapes").expected("[1, N, 4], [1, N, C] and [N, 4]", found));
+        return Err(invalid(codes::RANK, "boxes, scores and anchors have wrong shapes").expected("[1, N, 4], [1, N, C] and [N, 4]", found));
     };
     let background = classes.checked_sub(settings.classes).filter(|&extra| extra <= 1);
     let (Some(background), true) = (background, scored == count && anchored == count && *width >= 4) else {
         let found = format!("{:?}, {:?}, {:?}", boxes.shape, scores.shape, anchors.shape);
         let expected = format!("as many of each, {} classes with or without background", settings.classes);
-        return Err(invalid(311, "boxes, scores and anchors do not fit").expected(expected, found));
+        return Err(invalid(codes::SHAPES_DIFFER, "boxes, scores and anchors do not fit").expected(expected, found));
     };
     if *count == 0 {
         return Err(unsupported("detection without boxes is not supported"));

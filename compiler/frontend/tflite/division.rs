@@ -3,6 +3,7 @@
 use super::arithmetic::{Binary, clamp_plain};
 use super::operator::{Lowered, Operator, invalid};
 use super::options;
+use crate::diagnostic::codes;
 use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp};
 use crate::operators::activation::Activation;
 use crate::operators::fixed;
@@ -30,7 +31,7 @@ pub(super) fn div(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 fn quantized_quotient(operator: &mut Operator<'_, '_, '_>, binary: &Binary, activation: Activation) -> Lowered {
     let [left, right, output] = binary.quantizations(operator)?;
     if binary.output.element == I16 && [left, right, output].iter().any(|q| q.zero_point != 0) {
-        return Err(invalid(306, "zero points of 16-bit tensors must be 0"));
+        return Err(invalid(codes::ZERO_POINT, "zero points of 16-bit tensors must be 0"));
     }
     // The reference computes this ratio in binary32.
     let factor = multiplier(f64::from(left.scale / (right.scale * output.scale)))?;

@@ -5,7 +5,7 @@
 
 use super::operator::{Operand, Operator, invalid, unsupported};
 use super::tensor::TensorInfo;
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::frontend::Bound;
 use crate::ir::{ElementType, Extent, Interval, Value};
 use crate::operators::graph::elements::Elements;
@@ -26,10 +26,11 @@ pub(super) fn bound_input(graph: &mut Graph<'_>, input: Value, bounds: &[Bound])
         if bound.dimension >= rank {
             let message = format!("a bound is given for dimension {} of input {}", bound.dimension, bound.port);
             return Err(
-                Diagnostic::new(320, Kind::Usage, message).expected(format!("a dimension below {rank}"), bound.dimension.to_string())
+                Diagnostic::new(codes::SHAPE_GIVEN, message).expected(format!("a dimension below {rank}"), bound.dimension.to_string())
             );
         }
-        let most = i64::try_from(bound.most).map_err(|_| invalid(302, "the shape has too many dimensions or elements"))?;
+        let most =
+            i64::try_from(bound.most).map_err(|_| invalid(codes::TOO_MANY_ELEMENTS, "the shape has too many dimensions or elements"))?;
         graph.measure(input, bound.dimension, Interval { low: 1, high: most });
     }
     Ok(())
@@ -39,7 +40,7 @@ impl Operator<'_, '_, '_> {
     /// Operand number `index`, which must be there; its extents may be dynamic.
     pub fn any_input(&mut self, index: usize) -> Result<Operand, Diagnostic> {
         let found = self.any_optional_input(index)?;
-        found.ok_or_else(|| invalid(203, format!("input {index} is missing")))
+        found.ok_or_else(|| invalid(codes::OPERAND_COUNT, format!("input {index} is missing")))
     }
 
     /// Operand number `index`, if it is there; its extents may be dynamic.
@@ -115,7 +116,7 @@ impl Operator<'_, '_, '_> {
     /// A number from `least` to `bound` that is read when the model runs.
     fn loaded(&mut self, operand: &Operand, position: u64, what: &str, (least, bound): (i64, Option<u64>)) -> Result<ListItem, Diagnostic> {
         if !matches!(operand.element(), ElementType::I16 | ElementType::I32 | ElementType::I64) {
-            return Err(invalid(308, format!("{what} must be integers")).about_tensor(&operand.info.name));
+            return Err(invalid(codes::ELEMENT_TYPE, format!("{what} must be integers")).about_tensor(&operand.info.name));
         }
         let Some(bound) = bound.and_then(|bound| i64::try_from(bound).ok()) else {
             let message = format!("{what} that are computed when the model runs need a bound");

@@ -2,7 +2,7 @@
 
 use super::operator::{Lowered, Operator, invalid, unsupported};
 use super::tensor::TensorInfo;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, External, TensorType, Type};
 
 /// An operator that becomes a call of `symbol`.
@@ -61,5 +61,5 @@ pub(super) fn options(operator: &Operator<'_, '_, '_>) -> Result<Vec<u8>, Diagno
     }
     let range = usize::try_from(offset).ok().zip(offset.checked_add(size).and_then(|end| usize::try_from(end).ok()));
     let bytes = range.and_then(|(start, end)| operator.lowering.shared.file.buffers.bytes.get(start..end));
-    bytes.map(<[u8]>::to_vec).ok_or_else(|| invalid(211, "the options of the custom operator lie outside the file"))
+    bytes.map(<[u8]>::to_vec).ok_or_else(|| invalid(codes::OPTIONS_UNREADABLE, "the options of the custom operator lie outside the file"))
 }

@@ -2,7 +2,7 @@
 
 use super::operator::{Affine, Operand, Operator, invalid, unsupported};
 use super::tensor::{Blocks, TensorInfo};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, TensorType, Value};
 use crate::operators::contraction::blockwise;
 use ElementType::{F16, I8, U8};
@@ -12,7 +12,7 @@ use std::rc::Rc;
 pub(super) fn filter_scales(filter: &Operand, axis: usize, channels: u64) -> Result<Vec<f32>, Diagnostic> {
     let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&filter.info.name);
     let Some(quantization) = &filter.info.quantization else {
-        return Err(at(invalid(309, "the tensor has no quantization").expected("scales", "none")));
+        return Err(at(invalid(codes::QUANTIZATION_MISSING, "the tensor has no quantization").expected("scales", "none")));
     };
     let scales = &quantization.scales;
     if scales.len() == 1 {
@@ -20,12 +20,11 @@ pub(super) fn filter_scales(filter: &Operand, axis: usize, channels: u64) -> Res
     }
     if quantization.axis != axis || scales.len() as u64 != channels {
         let found = format!("{} scales along dimension {}", scales.len(), quantization.axis);
-        return Err(at(
-            invalid(305, "the filter's scales do not fit its channels").expected(format!("{channels} along dimension {axis}"), found)
-        ));
+        return Err(at(invalid(codes::SCALE_COUNT, "the filter's scales do not fit its channels")
+            .expected(format!("{channels} along dimension {axis}"), found)));
     }
     if quantization.zero_points.iter().any(|&zero_point| zero_point != 0) {
-        return Err(at(invalid(306, "zero points of a filter with a scale for each channel must be 0")));
+        return Err(at(invalid(codes::ZERO_POINT, "zero points of a filter with a scale for each channel must be 0")));
     }
     Ok(scales.clone())
 }
@@ -40,9 +39,8 @@ pub(super) fn bias(
     let Some(bias) = operator.optional_input(index)? else { return Ok(None) };
     let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&bias.info.name);
     if bias.elements() != channels {
-        return Err(at(
-            invalid(311, "the bias does not fit the output channels").expected(format!("{channels} elements"), bias.elements().to_string())
-        ));
+        return Err(at(invalid(codes::SHAPES_DIFFER, "the bias does not fit the output channels")
+            .expected(format!("{channels} elements"), bias.elements().to_string())));
     }
     if !types.contains(&bias.element()) {
         let expected: Vec<_> = types.iter().map(|element| element.name()).collect();
@@ -76,19 +74,20 @@ pub(super) fn blocks(
     Blocks { size, scales }: Blocks,
 ) -> Result<blockwise::Filter, Diagnostic> {
     let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&filter.info.name);
-    let [units, depth] = filter.shape[..] else { return Err(at(invalid(314, "the filter must have two dimensions"))) };
+    let [units, depth] = filter.shape[..] else { return Err(at(invalid(codes::RANK, "the filter must have two dimensions"))) };
     if size == 0 || !size.is_multiple_of(2) || !depth.is_multiple_of(size) {
-        let error = invalid(305, "the filter's rows do not divide into its blocks");
+        let error = invalid(codes::SCALE_COUNT, "the filter's rows do not divide into its blocks");
         return Err(at(error.expected("an even size that divides the depth", format!("{size} of {depth}"))));
     }
     let blocks = depth / size;
     let info = operator.tensor(scales)?;
     let values = info.data.as_ref().filter(|_| info.element == F16).map(|data| halves(data.bytes()));
     let values = values.filter(|list| list.len() as u64 == units * blocks).ok_or_else(|| {
-        let error = invalid(305, "the scales do not fit the filter's blocks").about_tensor(&info.name);
+        let error = invalid(codes::SCALE_COUNT, "the scales do not fit the filter's blocks").about_tensor(&info.name);
         error.expected(format!("{} constants of f16", units * blocks), format!("{} {:?}", info.element.name(), info.shape))
     })?;
-    let stored = operator.constant_bytes(filter).ok_or_else(|| at(invalid(309, "a filter in blocks must be a constant")))?;
+    let stored =
+        operator.constant_bytes(filter).ok_or_else(|| at(invalid(codes::QUANTIZATION_MISSING, "a filter in blocks must be a constant")))?;
     Ok(blockwise::Filter::new(stored, values, units, size))
 }
 
@@ -102,5 +101,5 @@ pub(super) fn symmetric(input: Affine, output: Affine) -> Result<(), Diagnostic>
         return Ok(());
     }
     let found = format!("{} and {}", input.zero_point, output.zero_point);
-    Err(invalid(306, "zero points of 16-bit tensors must be 0").expected("0", found))
+    Err(invalid(codes::ZERO_POINT, "zero points of 16-bit tensors must be 0").expected("0", found))
 }

@@ -5,7 +5,7 @@ use super::filter::{self, bias, filter_scales, signed_filter, symmetric};
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use super::options::activation;
 use super::tensor::Blocks;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Scalar, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::dynamic_range::{self, RowRule};
@@ -40,7 +40,7 @@ pub(super) fn fully_connected(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     let [units, depth] = filter.shape[..] else {
         let found = format!("{:?}", filter.shape);
-        return Err(invalid(314, "the filter must have two dimensions").about_tensor(&filter.info.name).expected("rank 2", found));
+        return Err(invalid(codes::RANK, "the filter must have two dimensions").about_tensor(&filter.info.name).expected("rank 2", found));
     };
     if depth == 0 && input.shape.last() == Some(&0) {
         operator.require_known(&input, 0)?;
@@ -49,12 +49,14 @@ pub(super) fn fully_connected(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let rows = if units == 0 { None } else { rows_of_depth(operator.graph(), input.value, depth)? };
     let Some((count, rows)) = rows else {
         let message = "the input does not divide into rows as long as the filter's";
-        return Err(invalid(311, message).expected(format!("a multiple of {depth} elements"), format!("{:?}", input.shape)));
+        return Err(
+            invalid(codes::SHAPES_DIFFER, message).expected(format!("a multiple of {depth} elements"), format!("{:?}", input.shape))
+        );
     };
     let mut shape = vec![count, Extent::Static(units)];
     if options.keep_num_dims() {
         if input.extents.last() != Some(&Extent::Static(depth)) {
-            return Err(invalid(311, "the input's last dimension does not fit the filter")
+            return Err(invalid(codes::SHAPES_DIFFER, "the input's last dimension does not fit the filter")
                 .expected(depth.to_string(), format!("{:?}", input.shape)));
         }
         shape = input.extents.clone();

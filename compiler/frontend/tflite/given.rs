@@ -2,7 +2,7 @@
 
 use super::operator::unsupported;
 use super::tensor::{TensorInfo, checked_bytes};
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::frontend::given::{Sample, elements};
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::{Data, ElementType};
@@ -52,7 +52,7 @@ impl<'a> Given<'a> {
         if let Some(wanted) = given {
             if wanted.len() != info.shape.len() && info.has_rank {
                 let message = format!("the shape given for input {input} has another number of dimensions");
-                return Err(Diagnostic::new(320, Kind::Usage, message).expected(format!("{:?}", info.shape), format!("{wanted:?}")));
+                return Err(Diagnostic::new(codes::SHAPE_GIVEN, message).expected(format!("{:?}", info.shape), format!("{wanted:?}")));
             }
             checked_bytes(info.element, wanted)?;
             return Ok(wanted.clone());
@@ -76,7 +76,7 @@ impl<'a> Given<'a> {
             let wanted: u64 = shape.iter().product();
             if numbers.len() as u64 != wanted {
                 let message = format!("the value given for input {input} has another number of elements");
-                return Err(Diagnostic::new(321, Kind::Usage, message).expected(format!("{wanted}"), numbers.len().to_string()));
+                return Err(Diagnostic::new(codes::VALUE_GIVEN, message).expected(format!("{wanted}"), numbers.len().to_string()));
             }
             elements(numbers, element)?
         } else if self.bound.contains(&(subgraph, input))
@@ -89,7 +89,7 @@ impl<'a> Given<'a> {
         };
         if self.bounds((subgraph, input)).next().is_some() {
             let message = format!("input {input} has an extent that is not known, and cannot have a value that is");
-            return Err(Diagnostic::new(321, Kind::Usage, message));
+            return Err(Diagnostic::new(codes::VALUE_GIVEN, message));
         }
         if bytes.len() as u64 > MAX_BYTES {
             let error = unsupported("an input whose value must be known is too large");

@@ -2,7 +2,7 @@
 
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Combination, Comparison, ElementType, Extent, Reduction, Scalar, Scatter, Value};
 use crate::operators::terms::Terms;
 use ElementType::{I4, I16, I32, I64};
@@ -37,7 +37,7 @@ pub(super) fn scatter(
 /// The product of extents that belong to one shape of the file.
 fn product(extents: &[u64]) -> Result<u64, Diagnostic> {
     let product = extents.iter().try_fold(1u64, |n, &d| n.checked_mul(d));
-    product.ok_or_else(|| invalid(302, "a shape has too many elements"))
+    product.ok_or_else(|| invalid(codes::TOO_MANY_ELEMENTS, "a shape has too many elements"))
 }
 
 /// Integers as `i32` or `i64`.
@@ -87,7 +87,7 @@ fn components(indices: &Operand, rank: usize) -> Result<usize, Diagnostic> {
     let found = indices.shape.last().copied().and_then(|n| usize::try_from(n).ok()).filter(|&n| n <= rank);
     found.ok_or_else(|| {
         let expected = format!("a last dimension of at most {rank}");
-        invalid(311, "the indices do not fit the rank").expected(expected, format!("{:?}", indices.shape))
+        invalid(codes::SHAPES_DIFFER, "the indices do not fit the rank").expected(expected, format!("{:?}", indices.shape))
     })
 }
 
@@ -113,7 +113,11 @@ pub(super) fn gather_nd(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 fn constant_shape(operator: &mut Operator<'_, '_, '_>, list: &Operand) -> Result<Vec<u64>, Diagnostic> {
     let numbers = operator.integers(list, "shapes")?;
     let shape: Result<Vec<u64>, _> = numbers.iter().map(|&n| u64::try_from(n)).collect();
-    shape.map_err(|_| invalid(301, "a dimension is negative").about_tensor(&list.info.name).expected("0 or more", format!("{numbers:?}")))
+    shape.map_err(|_| {
+        invalid(codes::NEGATIVE_DIMENSION, "a dimension is negative")
+            .about_tensor(&list.info.name)
+            .expected("0 or more", format!("{numbers:?}"))
+    })
 }
 
 /// SCATTER_ND: updates that meet are added.
@@ -130,7 +134,7 @@ pub(super) fn scatter_nd(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let wanted = [&indices.shape[..indices.rank() - 1], rest].concat();
     if updates.shape != wanted {
         let expected = format!("{wanted:?}");
-        return Err(invalid(311, "the updates do not fit the indices").expected(expected, format!("{:?}", updates.shape)));
+        return Err(invalid(codes::SHAPES_DIFFER, "the updates do not fit the indices").expected(expected, format!("{:?}", updates.shape)));
     }
     let positions = flat_positions(operator, &indices, named)?;
     let slices = [product(&indices.shape[..indices.rank() - 1])?, product(rest)?];
@@ -159,7 +163,9 @@ pub(super) fn sparse_to_dense(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let fits = indices.rank() == 2 && indices.shape[1] == shape.len() as u64 && default.elements() == 1;
     if !fits || !(values.rank() == 0 || values.shape == [indices.shape[0]]) {
         let found = format!("indices {:?}, values {:?}", indices.shape, values.shape);
-        return Err(invalid(311, "indices and values do not fit the result").expected(format!("those of {shape:?}"), found));
+        return Err(
+            invalid(codes::SHAPES_DIFFER, "indices and values do not fit the result").expected(format!("those of {shape:?}"), found)
+        );
     }
     let positions = flat_positions(operator, &indices, &shape)?;
     let background = operator.reshape(default.value, &[1])?;
@@ -181,7 +187,9 @@ pub(super) fn dynamic_update_slice(operator: &mut Operator<'_, '_, '_>) -> Lower
     let inside = update.rank() == rank && update.shape.iter().zip(&input.shape).all(|(small, large)| small <= large);
     if !inside || start.shape != [rank as u64] {
         let found = format!("{:?} at {} numbers in {:?}", update.shape, start.elements(), input.shape);
-        return Err(invalid(311, "the box does not fit the tensor").expected("a box of at most the tensor's extents", found));
+        return Err(
+            invalid(codes::SHAPES_DIFFER, "the box does not fit the tensor").expected("a box of at most the tensor's extents", found)
+        );
     }
     // Trailing dimensions that the box covers are written as slices; the position in the others is one index.
     let covered = (0..rank).rev().take_while(|&d| update.shape[d] == input.shape[d]).count();
@@ -238,7 +246,7 @@ pub(super) fn reverse_sequence(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     if sequence == batch || lengths.shape != [input.shape[batch]] {
         let found = format!("dimensions {batch} and {sequence}, lengths {:?}", lengths.shape);
-        return Err(invalid(311, "the sequences do not fit the input").expected("a length for each sequence", found));
+        return Err(invalid(codes::SHAPES_DIFFER, "the sequences do not fit the input").expected("a length for each sequence", found));
     }
     let (count, extent) = (input.shape[batch], input.shape[sequence]);
     if i32::try_from(extent).is_err() {

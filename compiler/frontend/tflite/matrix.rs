@@ -3,6 +3,7 @@
 use super::convolution::missing_options;
 use super::filter::symmetric;
 use super::operator::{Lowered, Operator, invalid};
+use crate::diagnostic::codes;
 use crate::ir::{ElementType, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::products::{matmul, swapped, wide_matmul};
@@ -18,7 +19,9 @@ pub(super) fn batch_matmul(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     for operand in [&left, &right] {
         if operand.rank() < 2 {
             let found = format!("{:?}", operand.shape);
-            return Err(invalid(314, "the tensor must be a matrix").about_tensor(&operand.info.name).expected("rank 2 or more", found));
+            return Err(invalid(codes::RANK, "the tensor must be a matrix")
+                .about_tensor(&operand.info.name)
+                .expected("rank 2 or more", found));
         }
     }
     let types = [left.element(), right.element(), output.element];

@@ -53,7 +53,7 @@ mod unpooling;
 mod variables;
 
 use super::{Bound, LoadOptions};
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind, codes};
 use crate::ir::data::Bytes;
 use crate::ir::{Method, Module, Port};
 use crate::schema::{flatbuffer_part, tflite as schema, verifier_options};
@@ -152,11 +152,11 @@ pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Modu
 /// The root of a file.
 fn open(bytes: &[u8]) -> Result<schema::Model<'_>, Diagnostic> {
     let model = schema::root_as_model_with_opts(&verifier_options(bytes.len()), flatbuffer_part(bytes)).map_err(|error| {
-        Diagnostic::new(110, Kind::Invalid, "the file is no sound TFLite model").expected("a verified FlatBuffer", verification(&error))
+        Diagnostic::new(codes::DAMAGED_MODEL, "the file is no sound TFLite model").expected("a verified FlatBuffer", verification(&error))
     })?;
     if model.version() != 3 {
         return Err(
-            Diagnostic::new(111, Kind::Unsupported, "the schema version is not supported").expected("3", model.version().to_string())
+            Diagnostic::new(codes::SCHEMA_VERSION, "the schema version is not supported").expected("3", model.version().to_string())
         );
     }
     Ok(model)
@@ -164,14 +164,14 @@ fn open(bytes: &[u8]) -> Result<schema::Model<'_>, Diagnostic> {
 
 /// The error for what is given for an input or output that no method has.
 fn unused(module: &Module, options: &LoadOptions) -> Option<Diagnostic> {
-    let given = options.shapes.iter().map(|(input, _)| (320, "shape", false, *input));
-    let given = given.chain(options.values.iter().map(|(input, _)| (321, "value", false, *input)));
-    let mut given = given.chain(options.bounds.iter().map(|bound| (320, "bound", bound.is_output, bound.port)));
+    let given = options.shapes.iter().map(|(input, _)| (codes::SHAPE_GIVEN, "shape", false, *input));
+    let given = given.chain(options.values.iter().map(|(input, _)| (codes::VALUE_GIVEN, "value", false, *input)));
+    let mut given = given.chain(options.bounds.iter().map(|bound| (codes::SHAPE_GIVEN, "bound", bound.is_output, bound.port)));
     let count = |method: &Method, is_output: bool| if is_output { method.outputs.len() } else { method.inputs.len() };
     let unused = given.find(|(_, _, is_output, port)| module.methods.iter().all(|method| count(method, *is_output) <= *port));
     unused.map(|(code, what, is_output, port)| {
         let side = if is_output { "output" } else { "input" };
-        Diagnostic::new(code, Kind::Usage, format!("a {what} is given for {side} {port}, which the model does not have"))
+        Diagnostic::new(code, format!("a {what} is given for {side} {port}, which the model does not have"))
     })
 }
 
@@ -224,7 +224,8 @@ fn operator_code(record: schema::OperatorCode<'_>) -> OperatorCode {
 fn entries(model: &schema::Model<'_>, subgraphs: usize) -> Result<Vec<Entry>, Diagnostic> {
     let signatures: Vec<schema::SignatureDef<'_>> = model.signature_defs().into_iter().flatten().collect();
     let in_range = |index: usize| {
-        let error = || invalid(209, "there is no such subgraph").expected(format!("below {subgraphs}"), index.to_string());
+        let error =
+            || invalid(codes::SUBGRAPH_INDEX, "there is no such subgraph").expected(format!("below {subgraphs}"), index.to_string());
         if index < subgraphs { Ok(index) } else { Err(error()) }
     };
     if signatures.is_empty() {
@@ -240,7 +241,7 @@ fn entries(model: &schema::Model<'_>, subgraphs: usize) -> Result<Vec<Entry>, Di
     for signature in signatures {
         let name = signature.signature_key().filter(|key| several && !key.is_empty()).unwrap_or("forward").to_owned();
         if entries.iter().any(|entry| entry.name == name) {
-            return Err(invalid(210, format!("two signatures are called {name:?}")));
+            return Err(invalid(codes::SIGNATURE_NAME, format!("two signatures are called {name:?}")));
         }
         let subgraph = in_range(signature.subgraph_index() as usize)?;
         entries.push(Entry { name, subgraph, input_names: names(signature.inputs()), output_names: names(signature.outputs()) });
@@ -254,7 +255,7 @@ fn read_subgraph<'a>(record: schema::SubGraph<'a>, index: usize, buffers: &Buffe
     for (position, tensor) in record.tensors().into_iter().flatten().enumerate() {
         let read = tensor::read(tensor, position, buffers).map(Rc::new);
         match read {
-            Err(diagnostic) if diagnostic.kind != Kind::Unsupported => return Err(diagnostic.in_function(name)),
+            Err(diagnostic) if diagnostic.kind() != Kind::Unsupported => return Err(diagnostic.in_function(name)),
             other => tensors.push(other),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, invalid};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType;
 use crate::operators::norms::{self, LocalResponse};
 use crate::operators::softmax;
@@ -13,9 +13,8 @@ fn rows(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, [ElementType; 2
     operator.arity(1..=1, 1..=1)?;
     let (input, output) = (operator.any_input(0)?, operator.output(0)?);
     if input.rank() == 0 || input.shape.last() == Some(&0) {
-        return Err(
-            invalid(314, "the input must have a last dimension that is not empty").expected("rank 1 or more", format!("{:?}", input.shape))
-        );
+        return Err(invalid(codes::RANK, "the input must have a last dimension that is not empty")
+            .expected("rank 1 or more", format!("{:?}", input.shape)));
     }
     let types = [input.element(), output.element];
     Ok((input, types))
@@ -81,7 +80,8 @@ pub(super) fn local_response(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(operator.type_error(&types));
     }
     let radius = options.radius();
-    let radius = u64::try_from(radius).map_err(|_| invalid(312, "the radius is negative").expected("0 or more", radius.to_string()))?;
+    let radius = u64::try_from(radius)
+        .map_err(|_| invalid(codes::OPTION_RANGE, "the radius is negative").expected("0 or more", radius.to_string()))?;
     let numerics = LocalResponse { radius, bias: options.bias(), alpha: options.alpha(), beta: options.beta() };
     let value = norms::local_response(operator.graph(), input.value, &numerics)?;
     operator.bind(0, value)

@@ -2,7 +2,7 @@
 
 use super::subgraph::{Lowering, Slot};
 use super::tensor::TensorInfo;
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{self, Diagnostic, codes};
 use crate::ir::{Constant, ElementType, Expression, Extent, FunctionBuilder, Scalar, Value};
 pub(super) use crate::operators::extents;
 pub(super) use crate::operators::quantization::Affine;
@@ -54,13 +54,13 @@ pub(super) struct Operator<'l, 'a, 'm> {
 }
 
 /// A mistake in the file.
-pub(super) fn invalid(code: u16, message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(code, Kind::Invalid, message)
+pub(super) fn invalid(code: diagnostic::Code, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(code, message)
 }
 
 /// A sound use that is not compiled.
 pub(super) fn unsupported(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(402, Kind::Unsupported, message)
+    Diagnostic::new(codes::USE_UNSUPPORTED, message)
 }
 
 impl From<Error> for Diagnostic {
@@ -68,18 +68,17 @@ impl From<Error> for Diagnostic {
         let code = match &error {
             Error::Type(error) => return error.clone().into(),
             Error::Expression(error) => return error.clone().into(),
-            _ if error.is_limit() => 402,
-            Error::DimensionTooLarge | Error::TooManyElements | Error::ImageTooLarge => 302,
-            Error::ScaleRatio { .. } | Error::ActivationScale { .. } | Error::ScaleTimesBeta { .. } => 304,
-            Error::Groups { .. } => 311,
-            Error::NoMatrix { .. } => 314,
+            _ if error.is_limit() => codes::USE_UNSUPPORTED,
+            Error::DimensionTooLarge | Error::TooManyElements | Error::ImageTooLarge => codes::TOO_MANY_ELEMENTS,
+            Error::ScaleRatio { .. } | Error::ActivationScale { .. } | Error::ScaleTimesBeta { .. } => codes::SCALE,
+            Error::Groups { .. } => codes::SHAPES_DIFFER,
+            Error::NoMatrix { .. } => codes::RANK,
             Error::WindowStep { .. } | Error::WindowMisfit { .. } | Error::WindowTooLarge | Error::WindowOutside | Error::ZeroDivisor => {
-                312
+                codes::OPTION_RANGE
             }
-            _ => 310,
+            _ => codes::AXIS,
         };
-        let kind = if error.is_limit() { Kind::Unsupported } else { Kind::Invalid };
-        let diagnostic = Self::new(code, kind, error.to_string());
+        let diagnostic = Self::new(code, error.to_string());
         let diagnostic = match error.expectation() {
             Some((expected, found)) => diagnostic.expected(expected, found),
             None => diagnostic,
@@ -118,7 +117,9 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
                 } else {
                     format!("{} to {}", allowed.start(), allowed.end())
                 };
-                return Err(invalid(203, format!("the operator has a wrong number of {what}")).expected(range, found.to_string()));
+                return Err(
+                    invalid(codes::OPERAND_COUNT, format!("the operator has a wrong number of {what}")).expected(range, found.to_string())
+                );
             }
         }
         Ok(())
@@ -127,7 +128,7 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
     /// Operand number `index`, which must be there and have a known shape.
     pub fn input(&mut self, index: usize) -> Result<Operand, Diagnostic> {
         let found = self.optional_input(index)?;
-        found.ok_or_else(|| invalid(203, format!("input {index} is missing")))
+        found.ok_or_else(|| invalid(codes::OPERAND_COUNT, format!("input {index} is missing")))
     }
 
     /// Operand number `index`, if it is there; it must have a known shape.
@@ -141,14 +142,16 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
     pub fn tensor(&self, index: usize) -> Result<Rc<TensorInfo>, Diagnostic> {
         let count = self.lowering.subgraph.tensors.len();
         if index >= count {
-            return Err(invalid(205, "a tensor index is out of range").expected(format!("below {count}"), index.to_string()));
+            return Err(
+                invalid(codes::TENSOR_INDEX, "a tensor index is out of range").expected(format!("below {count}"), index.to_string())
+            );
         }
         self.lowering.info(index)
     }
 
     /// What the file says of result number `index`.
     pub fn output(&self, index: usize) -> Result<Rc<TensorInfo>, Diagnostic> {
-        let tensor = self.outputs.get(index).ok_or_else(|| invalid(203, format!("output {index} is missing")))?;
+        let tensor = self.outputs.get(index).ok_or_else(|| invalid(codes::OPERAND_COUNT, format!("output {index} is missing")))?;
         self.lowering.info(*tensor)
     }
 
@@ -158,7 +161,7 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         let element = self.lowering.graph.builder.tensor(value).element;
         if element != info.element {
             let message = "the result's type is not the one that the operator computes";
-            return Err(invalid(308, message).about_tensor(&info.name).expected(element.name(), info.element.name()));
+            return Err(invalid(codes::ELEMENT_TYPE, message).about_tensor(&info.name).expected(element.name(), info.element.name()));
         }
         self.lowering.write(self.outputs[index], value);
         Ok(())
@@ -173,8 +176,9 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
 
     /// The variable that operand number `index` is a handle of.
     pub fn variable(&self, index: usize) -> Result<usize, Diagnostic> {
-        let tensor = self.inputs.get(index).copied().flatten().ok_or_else(|| invalid(203, format!("input {index} is missing")))?;
-        self.lowering.variable(tensor).ok_or_else(|| invalid(316, format!("input {index} is no handle of a variable")))
+        let tensor =
+            self.inputs.get(index).copied().flatten().ok_or_else(|| invalid(codes::OPERAND_COUNT, format!("input {index} is missing")))?;
+        self.lowering.variable(tensor).ok_or_else(|| invalid(codes::VARIABLE, format!("input {index} is no handle of a variable")))
     }
 
     /// The contents of the operands from number `first` on: values, or handles of variables.
@@ -182,7 +186,7 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         let operands = self.inputs.get(first..).unwrap_or_default().to_vec();
         let mut slots = Vec::new();
         for (index, tensor) in operands.into_iter().enumerate() {
-            let tensor = tensor.ok_or_else(|| invalid(203, format!("input {} is missing", first + index)))?;
+            let tensor = tensor.ok_or_else(|| invalid(codes::OPERAND_COUNT, format!("input {} is missing", first + index)))?;
             slots.push(match self.lowering.variable(tensor) {
                 Some(variable) => Slot::Variable(variable),
                 None => Slot::Value(self.lowering.read(tensor)?),
@@ -198,7 +202,7 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
             match *slot {
                 Slot::Value(value) => self.bind(index, value)?,
                 Slot::Variable(variable) => self.bind_variable(index, variable),
-                Slot::Unwritten | Slot::Poisoned => return Err(invalid(203, "a result has no contents")),
+                Slot::Unwritten | Slot::Poisoned => return Err(invalid(codes::OPERAND_COUNT, "a result has no contents")),
             }
         }
         Ok(())
@@ -298,7 +302,7 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
             ElementType::I64 => {
                 Ok(bytes.chunks_exact(8).map(|b| i64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]])).collect())
             }
-            other => Err(at(invalid(308, format!("{what} must be integers")).expected("i16, i32 or i64", other.name()))),
+            other => Err(at(invalid(codes::ELEMENT_TYPE, format!("{what} must be integers")).expected("i16, i32 or i64", other.name()))),
         }
     }
 
@@ -306,7 +310,9 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
     pub fn affine(&self, info: &TensorInfo) -> Result<Affine, Diagnostic> {
         let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&info.name);
         let Some(quantization) = &info.quantization else {
-            return Err(at(invalid(309, "the tensor has no quantization").expected("a scale and a zero point", "none")));
+            return Err(at(
+                invalid(codes::QUANTIZATION_MISSING, "the tensor has no quantization").expected("a scale and a zero point", "none")
+            ));
         };
         if quantization.scales.len() != 1 {
             let found = format!("{} scales", quantization.scales.len());
@@ -314,10 +320,11 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         }
         let scale = quantization.scales[0];
         if scale <= 0.0 {
-            return Err(at(invalid(304, "a quantization scale is no positive number").expected("above 0", scale.to_string())));
+            return Err(at(invalid(codes::SCALE, "a quantization scale is no positive number").expected("above 0", scale.to_string())));
         }
         // The zero point was checked against the element's range; only 64-bit tensors could exceed 32 bits.
-        let zero_point = i32::try_from(quantization.zero_points[0]).map_err(|_| at(invalid(306, "a zero point does not fit 32 bits")))?;
+        let zero_point =
+            i32::try_from(quantization.zero_points[0]).map_err(|_| at(invalid(codes::ZERO_POINT, "a zero point does not fit 32 bits")))?;
         Ok(Affine { scale, zero_point })
     }
 
@@ -331,6 +338,8 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
     pub fn axis(&self, axis: i64, rank: usize) -> Result<usize, Diagnostic> {
         let counted = if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
         let found = usize::try_from(counted).ok().filter(|&a| a < rank);
-        found.ok_or_else(|| invalid(310, "an axis is out of range").expected(format!("-{rank} to {}", rank as i64 - 1), axis.to_string()))
+        found.ok_or_else(|| {
+            invalid(codes::AXIS, "an axis is out of range").expected(format!("-{rank} to {}", rank as i64 - 1), axis.to_string())
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! Activations fused into operators, and paddings, by their codes in the file.
 
 use super::operator::{invalid, unsupported};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::operators::activation::Activation;
 use crate::operators::windows::Padding;
 use crate::schema::tflite::{ActivationFunctionType, Padding as PaddingCode};
@@ -22,6 +22,6 @@ pub(super) fn padding(code: PaddingCode) -> Result<Padding, Diagnostic> {
     match code {
         PaddingCode::SAME => Ok(Padding::Same),
         PaddingCode::VALID => Ok(Padding::Valid),
-        other => Err(invalid(313, "unknown padding").expected("SAME or VALID", format!("{other:?}"))),
+        other => Err(invalid(codes::OPTION_CHOICE, "unknown padding").expected("SAME or VALID", format!("{other:?}"))),
     }
 }

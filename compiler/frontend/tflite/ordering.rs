@@ -2,7 +2,7 @@
 
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, invalid};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Extent, Order, Reduction, ScalarOp, Scan, Value};
 use crate::operators::terms::Terms;
 use ElementType::{Bool, C64, F32, F64, I4, I16, I32, I64};
@@ -11,7 +11,7 @@ use ElementType::{Bool, C64, F32, F64, I4, I16, I32, I64};
 fn one_number(operator: &mut Operator<'_, '_, '_>, operand: &Operand, what: &str) -> Result<i64, Diagnostic> {
     match operator.integers(operand, what)?[..] {
         [number] => Ok(number),
-        ref list => Err(invalid(311, format!("{what} must be one number each")).expected("1", list.len().to_string())),
+        ref list => Err(invalid(codes::SHAPES_DIFFER, format!("{what} must be one number each")).expected("1", list.len().to_string())),
     }
 }
 
@@ -23,7 +23,7 @@ fn asked(operator: &mut Operator<'_, '_, '_>, operand: &Operand, bound: Option<u
     };
     let small = |count: &Extent| operator.interval(*count).high <= i64::from(i32::MAX);
     count.filter(small).ok_or_else(|| {
-        invalid(312, "there must be one count, neither negative nor too large")
+        invalid(codes::OPTION_RANGE, "there must be one count, neither negative nor too large")
             .about_tensor(&operand.info.name)
             .expected("0 to 2147483647", "others")
     })
@@ -51,12 +51,13 @@ pub(super) fn top_k(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if matches!(input.element(), Bool | I4 | C64) || !matches!(output.element, I16 | I32) {
         return Err(operator.type_error(&[input.element(), output.element]));
     }
-    let Some(last) = input.rank().checked_sub(1) else { return Err(invalid(314, "the input must have a dimension")) };
+    let Some(last) = input.rank().checked_sub(1) else { return Err(invalid(codes::RANK, "the input must have a dimension")) };
     let bounds = super::shape::output_bounds(operator);
     let count = asked(operator, &count, bounds.get(last).copied().flatten())?;
     let (fewest, most) = (operator.interval(count).low, operator.interval(input.extents[last]).high);
     if fewest > most {
-        return Err(invalid(311, "more elements are asked for than there are").expected(format!("at most {most}"), fewest.to_string()));
+        return Err(invalid(codes::SHAPES_DIFFER, "more elements are asked for than there are")
+            .expected(format!("at most {most}"), fewest.to_string()));
     }
     let results = operator.builder().top_k(input.value, Order::Largest, count)?;
     let positions = match output.element {
@@ -87,7 +88,7 @@ pub(super) fn bucketize(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         other => return Err(operator.type_error(&[other])),
     };
     if boundaries.windows(2).any(|pair| pair[0] > pair[1]) {
-        return Err(invalid(312, "the boundaries of the buckets fall"));
+        return Err(invalid(codes::OPTION_RANGE, "the boundaries of the buckets fall"));
     }
     let list = operator.constant_f32(&[boundaries.len() as u64], &boundaries)?;
     let column = operator.reshape(input.value, &[input.elements(), 1])?;
@@ -115,7 +116,7 @@ pub(super) fn non_max_suppression(operator: &mut Operator<'_, '_, '_>, is_soft: 
     }
     if scores.rank() != 1 || boxes.shape != [scores.shape[0], 4] {
         let found = format!("boxes {:?}, scores {:?}", boxes.shape, scores.shape);
-        return Err(invalid(311, "boxes and scores do not fit").expected("four numbers and one score for each box", found));
+        return Err(invalid(codes::SHAPES_DIFFER, "boxes and scores do not fit").expected("four numbers and one score for each box", found));
     }
     let rows = operator.reshape(scores.value, &[1, scores.shape[0]])?;
     // An overlap and a score; a sigma of 0 where there is none.
@@ -124,7 +125,9 @@ pub(super) fn non_max_suppression(operator: &mut Operator<'_, '_, '_>, is_soft: 
         let number = operator.input(index)?;
         if number.element() != F32 || number.elements() != 1 {
             let found = format!("{}{:?}", number.element(), number.shape);
-            return Err(invalid(311, "a threshold must be one number").about_tensor(&number.info.name).expected("f32[]", found));
+            return Err(invalid(codes::SHAPES_DIFFER, "a threshold must be one number")
+                .about_tensor(&number.info.name)
+                .expected("f32[]", found));
         }
         thresholds.push(operator.reshape(number.value, &[])?);
     }

@@ -5,7 +5,7 @@ use super::complex;
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, extents, invalid};
 use super::tensor::TensorInfo;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Scalar, Value};
 use crate::operators::terms::Terms;
 use crate::schema::tflite::MirrorPadMode;
@@ -26,7 +26,7 @@ pub(super) fn pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         None => zero,
         Some(given) if given.element() != element || given.elements() != 1 => {
             let message = "the number to pad with must be one of the input's type";
-            return Err(invalid(313, message).about_tensor(&given.info.name));
+            return Err(invalid(codes::OPTION_CHOICE, message).about_tensor(&given.info.name));
         }
         Some(given) => match operator.number(&given) {
             Some(number) => number,
@@ -116,7 +116,7 @@ pub(super) fn stablehlo_pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let small = |n: &i64| n.unsigned_abs() <= 1 << 31;
     if [&low, &high, &between].iter().any(|list| list.len() != rank || !list.iter().all(small)) {
         let found = format!("{low:?}, {high:?}, {between:?}");
-        return Err(invalid(312, "the paddings do not fit the input").expected(format!("{rank} numbers each"), found));
+        return Err(invalid(codes::OPTION_RANGE, "the paddings do not fit the input").expected(format!("{rank} numbers each"), found));
     }
     let steps: Vec<i64> = between.iter().map(|n| n + 1).collect();
     let input = spread(operator, &input, &steps, &number)?;
@@ -129,7 +129,7 @@ pub(super) fn spread(operator: &mut Operator<'_, '_, '_>, input: &Operand, steps
     let element = input.element();
     if steps.len() != input.rank() || steps.iter().any(|step| !(1..=i64::from(i32::MAX)).contains(step)) {
         let expected = format!("{} numbers above 0", input.rank());
-        return Err(invalid(312, "the dilations do not fit the input").expected(expected, format!("{steps:?}")));
+        return Err(invalid(codes::OPTION_RANGE, "the dilations do not fit the input").expected(expected, format!("{steps:?}")));
     }
     if number.element() != element || number.elements() != 1 || element == ElementType::C128 || element.bits() < 8 {
         return Err(operator.type_error(&[element, number.element()]));
@@ -139,7 +139,7 @@ pub(super) fn spread(operator: &mut Operator<'_, '_, '_>, input: &Operand, steps
     for (&extent, &step) in input.shape.iter().zip(steps) {
         apart.extend([extent, 1]);
         gaps.extend([0, step - 1]);
-        joined.push(extent.checked_mul(step as u64).ok_or_else(|| invalid(302, "the result has too many elements"))?);
+        joined.push(extent.checked_mul(step as u64).ok_or_else(|| invalid(codes::TOO_MANY_ELEMENTS, "the result has too many elements"))?);
     }
     let kept: Vec<u64> = joined.iter().zip(steps).map(|(&whole, &step)| whole.saturating_sub(step as u64 - 1)).collect();
     let value = operator.reshape(input.value, &apart)?;
@@ -159,7 +159,7 @@ pub(super) fn mirror_pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let edge = match options.mode() {
         MirrorPadMode::REFLECT => false,
         MirrorPadMode::SYMMETRIC => true,
-        other => return Err(invalid(313, "unknown mode").expected("REFLECT or SYMMETRIC", format!("{other:?}"))),
+        other => return Err(invalid(codes::OPTION_CHOICE, "unknown mode").expected("REFLECT or SYMMETRIC", format!("{other:?}"))),
     };
     let list = operator.input(1)?;
     let [low, high] = operator.amounts(&list, input.rank())?;

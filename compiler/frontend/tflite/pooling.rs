@@ -3,7 +3,7 @@
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use super::options::{activation, padding};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType;
 use crate::operators::activation::Activation;
 use crate::operators::pooling::{self, Counts, Divisor, Means, Quotient};
@@ -22,7 +22,7 @@ fn pool(operator: &mut Operator<'_, '_, '_>) -> Result<Pool, Diagnostic> {
     let options = operator.record.builtin_options_as_pool2d_options().ok_or_else(missing_options)?;
     let input = operator.any_input(0)?;
     if input.rank() != 4 {
-        return Err(invalid(314, "the input must have four dimensions")
+        return Err(invalid(codes::RANK, "the input must have four dimensions")
             .about_tensor(&input.info.name)
             .expected("rank 4", format!("{:?}", input.shape)));
     }

@@ -4,7 +4,7 @@ use super::extents::bound_input;
 use super::given::{Given, Input};
 use super::operator::invalid;
 use super::subgraph::{Lowering, Slot};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::frontend::Bound;
 use crate::ir::{Data, Quantization, TensorType, Type, Value};
 use std::collections::BTreeSet;
@@ -37,9 +37,9 @@ impl Lowering<'_, '_> {
         }
         let mut ports = Vec::new();
         for (position, tensor) in list.into_iter().enumerate() {
-            let tensor = tensor.ok_or_else(|| invalid(205, "an input of the subgraph is missing"))?;
+            let tensor = tensor.ok_or_else(|| invalid(codes::TENSOR_INDEX, "an input of the subgraph is missing"))?;
             if matches!(self.slots[tensor], Slot::Value(_)) {
-                return Err(invalid(206, "a tensor is an input twice").about_tensor(self.info(tensor)?.name.clone()));
+                return Err(invalid(codes::INPUT_TWICE, "a tensor is an input twice").about_tensor(self.info(tensor)?.name.clone()));
             }
             let info = self.info(tensor)?;
             let input = (subgraph, position);
@@ -67,7 +67,7 @@ impl Lowering<'_, '_> {
         let mut values = Vec::new();
         let mut ports = Vec::new();
         for tensor in self.indices(self.subgraph.record.outputs())? {
-            let tensor = tensor.ok_or_else(|| invalid(205, "an output of the subgraph is missing"))?;
+            let tensor = tensor.ok_or_else(|| invalid(codes::TENSOR_INDEX, "an output of the subgraph is missing"))?;
             values.push(self.read(tensor)?);
             ports.push(self.port(tensor, None)?);
         }

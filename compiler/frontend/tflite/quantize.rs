@@ -3,7 +3,7 @@
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operator, invalid, unsupported};
 use super::tensor::TensorInfo;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Scalar, Value};
 use crate::operators::quantization::integer_range;
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};
@@ -78,7 +78,7 @@ pub(super) fn fake_quant(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let has_zero = low <= 0.0 && high >= 0.0 && low < high;
     if !((2..=16).contains(&bits) && has_zero) {
         let found = format!("{bits} bits from {low} to {high}");
-        return Err(invalid(312, "the quantized range is not sound").expected("2 to 16 bits, zero within the range", found));
+        return Err(invalid(codes::OPTION_RANGE, "the quantized range is not sound").expected("2 to 16 bits, zero within the range", found));
     }
     let (first, last) = (f32::from(u8::from(options.narrow_range())), ((1 << bits) - 1) as f32);
     let value = quantize::round_to_steps(operator.graph(), input.value, (low, high), (first, last))?;

@@ -7,7 +7,7 @@ use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, invalid, unsupported};
 use super::padding::{padded, spread};
 use super::stablehlo_indexing::body;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, NanRule, Reduction, Scalar, ScalarOp, Value, WindowGeometry};
 use crate::operators::terms::{Term, Terms};
 use crate::schema::tflite::{BuiltinOperator as Code, ReduceWindowFunction as Function};
@@ -28,7 +28,7 @@ impl Windows {
             return Ok(());
         }
         let expected = format!("{rank} numbers above 0 each");
-        Err(invalid(312, "the windows do not fit the input").expected(expected, format!("{lists:?}")))
+        Err(invalid(codes::OPTION_RANGE, "the windows do not fit the input").expected(expected, format!("{lists:?}")))
     }
 
     /// The reductions along every dimension.
@@ -45,7 +45,7 @@ impl Windows {
             let reach = (size - 1).saturating_mul(self.dilation[d] as u64).saturating_add(1);
             let Some(room) = shape[d].checked_sub(reach) else {
                 let message = format!("the window does not fit dimension {d}");
-                return Err(invalid(312, message).expected(format!("at least {reach} elements"), shape[d].to_string()));
+                return Err(invalid(codes::OPTION_RANGE, message).expected(format!("at least {reach} elements"), shape[d].to_string()));
             };
             if (size, stride) != (1, 1) {
                 let around = [&shape[..d], &shape[d + 1..]].map(|extents| extents.iter().product::<u64>());
@@ -173,7 +173,8 @@ pub(super) fn stablehlo_reduce_window(operator: &mut Operator<'_, '_, '_>) -> Lo
     };
     let (between, amounts) = (list(options.base_dilations(), 1, rank), list(options.padding(), 0, 2 * rank));
     if amounts.len() != 2 * rank || amounts.iter().any(|n| n.unsigned_abs() > 1 << 31) {
-        return Err(invalid(312, "the paddings do not fit the input").expected(format!("{} numbers", 2 * rank), format!("{amounts:?}")));
+        return Err(invalid(codes::OPTION_RANGE, "the paddings do not fit the input")
+            .expected(format!("{} numbers", 2 * rank), format!("{amounts:?}")));
     }
     let input = spread(operator, &input, &between, &first)?;
     let (low, high) = (amounts.iter().step_by(2).copied().collect(), amounts.iter().skip(1).step_by(2).copied().collect());

@@ -1,7 +1,7 @@
 //! MEAN, SUM, REDUCE_MAX and their like, ARG_MAX and ARG_MIN.
 
 use super::operator::{Lowered, Operand, Operator, invalid, unsupported};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Reduction as Reduce, Scalar, Search};
 use crate::operators::reduction::{self, Axes, Rescaling};
 use ElementType::{Bool, F32, I8, I16, I32, I64, U8};
@@ -70,7 +70,7 @@ pub(super) fn reduce(operator: &mut Operator<'_, '_, '_>, kind: Reduce) -> Lower
                 let Rescaling { from, to, .. } = reduction.rescaling(operator)?;
                 if from != to {
                     let message = "the output's scale or zero point differs from the input's";
-                    return Err(invalid(304, message).about_tensor(&output.name).expected(format!("{from:?}"), format!("{to:?}")));
+                    return Err(invalid(codes::SCALE, message).about_tensor(&output.name).expected(format!("{from:?}"), format!("{to:?}")));
                 }
             }
             reduction::reduce(operator.graph(), input, kind, axes, Axes::Kept)?
@@ -124,7 +124,7 @@ pub(super) fn arg_extreme(operator: &mut Operator<'_, '_, '_>, search: Search) -
     operator.arity(2..=2, 1..=1)?;
     let (input, list, output) = (operator.any_input(0)?, operator.input(1)?, operator.output(0)?);
     let axes = operator.integers(&list, "axes")?;
-    let [axis] = axes[..] else { return Err(invalid(310, "there must be one axis").expected("1", axes.len().to_string())) };
+    let [axis] = axes[..] else { return Err(invalid(codes::AXIS, "there must be one axis").expected("1", axes.len().to_string())) };
     let axis = operator.axis(axis, input.rank())?;
     if !matches!(input.element(), F32 | I8 | U8 | I16 | I32 | I64 | Bool) || !matches!(output.element, I32 | I64) || input.shape[axis] == 0
     {

@@ -7,7 +7,7 @@ use super::{
     indexing, matrix, normalization, ordering, padding, pooling, quantize, recurrent, reduce_window, reduction, resize, segments,
     selection, shape, slicing, sparse, stablehlo_indexing, tables, variables,
 };
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType::{I8, I16};
 use crate::ir::{Combination, Comparison, NanRule, Reduction, ScalarOp, Search};
 use crate::operators::activation::Activation;
@@ -205,7 +205,7 @@ pub(super) fn lowering(code: &OperatorCode) -> Result<Lower, Diagnostic> {
     let error = || {
         let reason = REFUSED.iter().find(|(refused, _)| *refused == code.code).map_or(String::new(), |(_, reason)| format!(": {reason}"));
         let message = format!("the operator {} is not supported{reason}", code.name);
-        let diagnostic = Diagnostic::new(401, Kind::Unsupported, message);
+        let diagnostic = Diagnostic::new(codes::OPERATOR_UNSUPPORTED, message);
         match code.name.strip_prefix(CUSTOM) {
             Some(name) => diagnostic.help(format!("`--custom {name}` leaves it to a function of that name in your program")),
             None => diagnostic.help("`modelc ops tflite` lists the operators that are"),

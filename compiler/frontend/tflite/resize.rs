@@ -3,7 +3,7 @@
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use super::shape::output_bounds;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent};
 use crate::operators::resize::{self, Along, Blend, Grid};
 use ElementType::{F32, I8, I16, U8};
@@ -19,10 +19,10 @@ fn image_and_sides(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, [Alo
     let bounds = output_bounds(operator);
     let sizes = operator.extent_list(&list, "sizes", &bounds[1..3])?;
     let [height, width] = sizes[..] else {
-        return Err(invalid(311, "there must be a height and a width").expected("2 sizes", sizes.len().to_string()));
+        return Err(invalid(codes::SHAPES_DIFFER, "there must be a height and a width").expected("2 sizes", sizes.len().to_string()));
     };
     if input.rank() != 4 {
-        return Err(invalid(314, "the input must have four dimensions")
+        return Err(invalid(codes::RANK, "the input must have four dimensions")
             .about_tensor(&input.info.name)
             .expected("rank 4", format!("{:?}", input.shape)));
     }
@@ -30,7 +30,8 @@ fn image_and_sides(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, [Alo
     let extents = [wanted[0], wanted[1], input.extents[1], input.extents[2]];
     let largest = extents.map(|extent| operator.graph().bound(extent));
     if largest.iter().any(|n| !(1..=MAX_EXTENT).contains(n)) {
-        return Err(invalid(312, "a height or width is out of range").expected(format!("1 to {MAX_EXTENT}"), format!("{largest:?}")));
+        return Err(invalid(codes::OPTION_RANGE, "a height or width is out of range")
+            .expected(format!("1 to {MAX_EXTENT}"), format!("{largest:?}")));
     }
     let sides = [0, 1].map(|d| Along { dimension: d + 1, from: input.extents[d + 1], to: wanted[d] });
     Ok((input, sides))
@@ -50,7 +51,7 @@ pub(super) fn bilinear(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_resize_bilinear_options().ok_or_else(missing_options)?;
     let grid = Grid { align_corners: options.align_corners(), half_pixel_centers: options.half_pixel_centers() };
     if grid.align_corners && grid.half_pixel_centers {
-        return Err(invalid(313, "align_corners and half_pixel_centers exclude each other"));
+        return Err(invalid(codes::OPTION_CHOICE, "align_corners and half_pixel_centers exclude each other"));
     }
     let (input, sides) = image_and_sides(operator)?;
     let blend = match input.element() {

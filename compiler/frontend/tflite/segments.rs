@@ -2,6 +2,7 @@
 
 use super::indexing::{filled, scatter};
 use super::operator::{Lowered, Operand, Operator, invalid};
+use crate::diagnostic::codes;
 use crate::ir::{Combination, ElementType, Scalar};
 use ElementType::{F32, I32};
 
@@ -31,7 +32,9 @@ fn combined(
     }
     let Some(rest) = data.shape.strip_prefix(ids.shape.as_slice()) else {
         let expected = format!("{:?} and more dimensions", ids.shape);
-        return Err(invalid(311, "the segment numbers do not fit the data").expected(expected, format!("{:?}", data.shape)));
+        return Err(
+            invalid(codes::SHAPES_DIFFER, "the segment numbers do not fit the data").expected(expected, format!("{:?}", data.shape))
+        );
     };
     let (slices, row) = (ids.elements(), rest.iter().product::<u64>());
     let shape = [&[count], rest].concat();
@@ -49,10 +52,9 @@ pub(super) fn unsorted(operator: &mut Operator<'_, '_, '_>, combination: Combina
     operator.arity(3..=3, 1..=1)?;
     let (data, ids, count) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
     let count = match operator.integers(&count, "numbers of segments")?[..] {
-        [count] => {
-            u64::try_from(count).map_err(|_| invalid(312, "the number of segments is negative").expected("0 or more", count.to_string()))
-        }
-        ref list => Err(invalid(311, "there must be one number of segments").expected("1", list.len().to_string())),
+        [count] => u64::try_from(count)
+            .map_err(|_| invalid(codes::OPTION_RANGE, "the number of segments is negative").expected("0 or more", count.to_string())),
+        ref list => Err(invalid(codes::SHAPES_DIFFER, "there must be one number of segments").expected("1", list.len().to_string())),
     }?;
     combined(operator, &data, &ids, count, combination, true)
 }
@@ -62,12 +64,12 @@ pub(super) fn segment_sum(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let (data, ids) = (operator.input(0)?, operator.input(1)?);
     if ids.rank() != 1 {
-        return Err(invalid(314, "the segment numbers must be a list").expected("rank 1", format!("{:?}", ids.shape)));
+        return Err(invalid(codes::RANK, "the segment numbers must be a list").expected("rank 1", format!("{:?}", ids.shape)));
     }
     let numbers = operator.integers(&ids, "segment numbers")?;
     let rises = numbers.first().is_none_or(|&first| first >= 0) && numbers.windows(2).all(|pair| pair[0] <= pair[1]);
     if !rises {
-        return Err(invalid(312, "segment numbers must not be negative, nor fall").about_tensor(&ids.info.name));
+        return Err(invalid(codes::OPTION_RANGE, "segment numbers must not be negative, nor fall").about_tensor(&ids.info.name));
     }
     let count = numbers.last().map_or(0, |&last| last as u64 + 1);
     combined(operator, &data, &ids, count, Combination::Sum, false)

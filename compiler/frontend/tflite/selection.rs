@@ -2,7 +2,7 @@
 
 use super::indexing::{filled, positions, scatter};
 use super::operator::{Lowered, Operator, invalid, unsupported};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Combination, Comparison, ElementType, Extent, Interval, Reduction, Scalar, Scan, Search, Value};
 use crate::operators::terms::Terms;
 use ElementType::{Bool, F32, I8, I16, I32, I64, U8, U32};
@@ -93,7 +93,7 @@ pub(super) fn unique(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(operator.type_error(&[element, output.element]));
     }
     let [count] = input.shape[..] else {
-        return Err(invalid(314, "the input must have one dimension").expected("rank 1", format!("{:?}", input.shape)));
+        return Err(invalid(codes::RANK, "the input must have one dimension").expected("rank 1", format!("{:?}", input.shape)));
     };
     if count > MOST_COMPARED {
         return Err(unsupported(format!("distinct elements of more than {MOST_COMPARED} are not supported")));

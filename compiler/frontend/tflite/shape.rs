@@ -4,7 +4,7 @@
 use super::convolution::missing_options;
 use super::extents::ListItem;
 use super::operator::{Lowered, Operand, Operator, extents, invalid};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::size::Size;
 use crate::ir::{ElementType, Extent, Scalar, Value};
 use crate::operators::terms::Terms;
@@ -32,7 +32,7 @@ pub(super) fn reshape(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let all = count(operator, &input.extents);
     let error = || {
         let expected = format!("{} elements", input.elements());
-        invalid(311, "the elements do not fill the new shape").expected(expected, format!("{wanted:?}"))
+        invalid(codes::SHAPES_DIFFER, "the elements do not fill the new shape").expected(expected, format!("{wanted:?}"))
     };
     if open.len() > 1 || (0..wanted.len()).any(|d| wanted[d].extent().is_none() && !open.contains(&d)) {
         return Err(error());
@@ -89,7 +89,8 @@ pub(super) fn squeeze(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     for axis in list {
         let axis = operator.axis(i64::from(axis), input.rank())?;
         if input.extents[axis] != Extent::Static(1) {
-            return Err(invalid(311, format!("dimension {axis} cannot be dropped")).expected("extent 1", input.shape[axis].to_string()));
+            return Err(invalid(codes::SHAPES_DIFFER, format!("dimension {axis} cannot be dropped"))
+                .expected("extent 1", input.shape[axis].to_string()));
         }
         dropped[axis] = true;
     }
@@ -102,7 +103,7 @@ pub(super) fn expand_dims(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let (input, list) = (operator.any_input(0)?, operator.input(1)?);
     let axes = operator.integers(&list, "axes")?;
-    let [axis] = axes[..] else { return Err(invalid(310, "there must be one axis").expected("1", axes.len().to_string())) };
+    let [axis] = axes[..] else { return Err(invalid(codes::AXIS, "there must be one axis").expected("1", axes.len().to_string())) };
     let axis = operator.axis(axis, input.rank() + 1)?;
     let mut shape = input.extents.clone();
     shape.insert(axis, Extent::Static(1));
@@ -127,7 +128,8 @@ pub(super) fn tile(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let times = operator.extent_list(&list, "multiples", &bounds)?;
     let factors: Option<Vec<Extent>> = times.iter().map(|n| n.extent()).collect();
     let Some(factors) = factors.filter(|list| list.len() == input.rank()) else {
-        return Err(invalid(311, "the multiples do not fit the rank").expected(format!("{} numbers", input.rank()), format!("{times:?}")));
+        return Err(invalid(codes::SHAPES_DIFFER, "the multiples do not fit the rank")
+            .expected(format!("{} numbers", input.rank()), format!("{times:?}")));
     };
     // [a, b] repeated (x, y) times is [1, a, 1, b] broadcast to [x, a, y, b], then [x·a, y·b].
     let (mut apart, mut repeated, mut joined) = (Vec::new(), Vec::new(), Vec::new());
@@ -146,7 +148,9 @@ pub(super) fn tile(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 fn shape_list(operator: &mut Operator<'_, '_, '_>, index: usize) -> Result<Vec<u64>, Diagnostic> {
     let list = operator.input(index)?;
     let numbers = operator.integers(&list, "shapes")?;
-    let extent = |&n: &i64| u64::try_from(n).map_err(|_| invalid(301, "a dimension is negative").expected("0 or more", n.to_string()));
+    let extent = |&n: &i64| {
+        u64::try_from(n).map_err(|_| invalid(codes::NEGATIVE_DIMENSION, "a dimension is negative").expected("0 or more", n.to_string()))
+    };
     numbers.iter().map(extent).collect()
 }
 
@@ -155,8 +159,10 @@ fn extent_list(operator: &mut Operator<'_, '_, '_>, index: usize) -> Result<Vec<
     let list = operator.input(index)?;
     let bounds = output_bounds(operator);
     let items = operator.extent_list(&list, "shapes", &bounds)?;
-    let extent =
-        |item: &ListItem| item.extent().ok_or_else(|| invalid(301, "a dimension is negative").expected("0 or more", format!("{item:?}")));
+    let extent = |item: &ListItem| {
+        item.extent()
+            .ok_or_else(|| invalid(codes::NEGATIVE_DIMENSION, "a dimension is negative").expected("0 or more", format!("{item:?}")))
+    };
     items.iter().map(extent).collect()
 }
 
@@ -175,7 +181,7 @@ pub(super) fn fill(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let shape = extent_list(operator, 0)?;
     let input = operator.input(1)?;
     if input.rank() != 0 {
-        return Err(invalid(314, "the number to fill with must be a scalar").expected("rank 0", format!("{:?}", input.shape)));
+        return Err(invalid(codes::RANK, "the number to fill with must be a scalar").expected("rank 0", format!("{:?}", input.shape)));
     }
     let value = operator.broadcast_to(input.value, &shape)?;
     operator.bind(0, value)
@@ -234,7 +240,9 @@ pub(super) fn broadcast_args(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let element = operator.output(0)?.element;
     let (left, right) = (shape_list(operator, 0)?, shape_list(operator, 1)?);
     let (left, right) = (extents(&left), extents(&right));
-    let error = || invalid(311, "the shapes do not broadcast").expected("equal dimensions, or 1", format!("{left:?} and {right:?}"));
+    let error = || {
+        invalid(codes::SHAPES_DIFFER, "the shapes do not broadcast").expected("equal dimensions, or 1", format!("{left:?} and {right:?}"))
+    };
     let joined = crate::ir::operators::broadcast_shapes(&[&left, &right]).ok_or_else(error)?;
     let numbers: Vec<u64> = joined.iter().filter_map(|extent| extent.as_static()).collect();
     let value = integer_constant(operator, element, &[numbers.len() as u64], &numbers)?;
@@ -256,7 +264,9 @@ pub(super) fn range(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     let known = |item: &ListItem| if let ListItem::Number(n) = *item { Some(n) } else { None };
     let Some(numbers) = items.iter().map(known).collect::<Option<Vec<i64>>>() else { return dynamic_range(operator, &items) };
-    let [start, limit, step] = numbers[..] else { return Err(invalid(311, "start, limit and step must be one number each")) };
+    let [start, limit, step] = numbers[..] else {
+        return Err(invalid(codes::SHAPES_DIFFER, "start, limit and step must be one number each"));
+    };
     let distance = if step > 0 { limit.checked_sub(start) } else { start.checked_sub(limit) };
     let count = distance.filter(|_| step != 0 && step != i64::MIN).map(|d| d.max(0) / step.abs() + i64::from(d > 0 && d % step.abs() != 0));
     let count = checked_count(count.map(|count| count as f64), || format!("{numbers:?}"))?;
@@ -296,7 +306,9 @@ fn float_range(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         let Some(number) = operator.number(&operand) else { return Err(operator.unknown(&operand, "numbers of a range")) };
         numbers.push(number.as_f64() as f32);
     }
-    let [start, limit, step] = numbers[..] else { return Err(invalid(311, "start, limit and step must be one number each")) };
+    let [start, limit, step] = numbers[..] else {
+        return Err(invalid(codes::SHAPES_DIFFER, "start, limit and step must be one number each"));
+    };
     let steps = libm::ceilf(libm::fabsf((limit - start) / step));
     let runs = (step > 0.0 && limit >= start) || (step < 0.0 && limit <= start);
     let count = checked_count(runs.then_some(f64::from(steps)), || format!("{numbers:?}"))?;
@@ -309,6 +321,6 @@ fn float_range(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 fn checked_count(count: Option<f64>, numbers: impl Fn() -> String) -> Result<i64, Diagnostic> {
     const MOST: f64 = (1 << 20) as f64;
     let count = count.filter(|count| (0.0..=MOST).contains(count));
-    let error = || invalid(312, "the range is endless or too long").expected(format!("at most {MOST} numbers"), numbers());
+    let error = || invalid(codes::OPTION_RANGE, "the range is endless or too long").expected(format!("at most {MOST} numbers"), numbers());
     Ok(count.ok_or_else(error)? as i64)
 }

@@ -4,7 +4,7 @@ use super::given::Input;
 use super::operator::{invalid, unsupported};
 use super::variables::Variables;
 use super::{File, Subgraph};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
@@ -50,10 +50,11 @@ impl<'a> Shared<'a> {
     pub fn open(&mut self, index: usize) -> Result<Rc<Subgraph<'a>>, Diagnostic> {
         let count = self.subgraphs.len();
         if index >= count {
-            return Err(invalid(209, "there is no such subgraph").expected(format!("below {count}"), index.to_string()));
+            return Err(invalid(codes::SUBGRAPH_INDEX, "there is no such subgraph").expected(format!("below {count}"), index.to_string()));
         }
         if self.open.contains(&index) {
-            return Err(invalid(211, "a subgraph calls itself").expected("an order of calls without circles", format!("subgraph {index}")));
+            return Err(invalid(codes::RECURSION, "a subgraph calls itself")
+                .expected("an order of calls without circles", format!("subgraph {index}")));
         }
         if self.open.len() >= MAX_DEPTH {
             return Err(unsupported("subgraphs call each other too deeply").expected(format!("at most {MAX_DEPTH} levels"), "more"));

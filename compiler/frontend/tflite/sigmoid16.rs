@@ -3,7 +3,7 @@
 use super::filter::symmetric;
 use super::operator::{Lowered, Operand, Operator};
 use super::tensor::TensorInfo;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, Constant, ElementType, Node, ScalarOp};
 use crate::operators::terms::{Term, Terms};
 use ElementType::{I16, I32, U16};
@@ -137,7 +137,7 @@ fn bind(
 }
 
 fn fixed_scale(output: &TensorInfo, found: f32) -> Diagnostic {
-    let error = super::operator::invalid(304, "the output's scale is fixed for this operator");
+    let error = super::operator::invalid(codes::SCALE, "the output's scale is fixed for this operator");
     error.about_tensor(&output.name).expected("2^-15", found.to_string())
 }
 

@@ -3,7 +3,7 @@
 use super::convolution::missing_options;
 use super::extents::ListItem;
 use super::operator::{Lowered, Operand, Operator, invalid};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Value};
 use crate::schema::tflite::StridedSliceOptions;
 use ElementType::I4;
@@ -32,7 +32,7 @@ pub(super) fn slice_box(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (begin, size) = (operator.integers(&begin, "positions")?, operator.integers(&size, "sizes")?);
     if begin.len() != input.rank() || size.len() != input.rank() {
         let found = format!("{} and {}", begin.len(), size.len());
-        return Err(invalid(311, "positions and sizes do not fit the rank").expected(input.rank().to_string(), found));
+        return Err(invalid(codes::SHAPES_DIFFER, "positions and sizes do not fit the rank").expected(input.rank().to_string(), found));
     }
     let (mut starts, mut sizes) = (Vec::new(), Vec::new());
     for d in 0..input.rank() {
@@ -40,7 +40,7 @@ pub(super) fn slice_box(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         let count = if size[d] == -1 { extent.saturating_sub(begin[d]) } else { size[d] };
         if begin[d] < 0 || begin[d] > extent || count < 0 || count > extent - begin[d] {
             let found = format!("{count} from {}", begin[d]);
-            return Err(invalid(315, format!("the slice leaves dimension {d}")).expected(format!("within {extent}"), found));
+            return Err(invalid(codes::SLICE_RANGE, format!("the slice leaves dimension {d}")).expected(format!("within {extent}"), found));
         }
         starts.push(Extent::Static(begin[d] as u64));
         sizes.push(Extent::Static(count as u64));
@@ -55,15 +55,15 @@ fn dynamic_slice_box(operator: &mut Operator<'_, '_, '_>, input: &Operand, begin
     let (begin, size) = (operator.extent_list(begin, "positions", &bounds)?, operator.index_list(size, "sizes", -1, &bounds)?);
     if begin.len() != input.rank() || size.len() != input.rank() {
         let found = format!("{} and {}", begin.len(), size.len());
-        return Err(invalid(311, "positions and sizes do not fit the rank").expected(input.rank().to_string(), found));
+        return Err(invalid(codes::SHAPES_DIFFER, "positions and sizes do not fit the rank").expected(input.rank().to_string(), found));
     }
     let (mut starts, mut sizes) = (Vec::new(), Vec::new());
     for d in 0..input.rank() {
-        let start = begin[d].extent().ok_or_else(|| invalid(315, format!("the slice leaves dimension {d}")))?;
+        let start = begin[d].extent().ok_or_else(|| invalid(codes::SLICE_RANGE, format!("the slice leaves dimension {d}")))?;
         let size = match size[d] {
             ListItem::Number(-1) => operator.graph().sub(input.extents[d], start)?,
             ListItem::Index(size) => counted_or_rest(operator, size, input.extents[d], start)?,
-            size => size.extent().ok_or_else(|| invalid(315, format!("the slice leaves dimension {d}")))?,
+            size => size.extent().ok_or_else(|| invalid(codes::SLICE_RANGE, format!("the slice leaves dimension {d}")))?,
         };
         sizes.push(size);
         starts.push(start);
@@ -121,7 +121,7 @@ pub(super) fn strided_slice(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         lists.push(operator.extent_list(&operand, what, &bounds)?);
     }
     if lists.iter().any(|list| list.len() != lists[0].len()) || lists[0].len() > 31 {
-        return Err(invalid(311, "positions, ends and strides differ in number"));
+        return Err(invalid(codes::SHAPES_DIFFER, "positions, ends and strides differ in number"));
     }
     let positions: Vec<[ListItem; 3]> = (0..lists[0].len()).map(|i| [lists[0][i], lists[1][i], lists[2][i]]).collect();
     let cuts = cuts(operator, &input.extents, &positions, &options)?;
@@ -147,12 +147,12 @@ fn cuts(
     let is_new = |index: usize| bit(options.new_axis_mask(), index) && !is_ellipsis(index);
     let indices = 0..positions.len();
     if indices.clone().filter(|&i| is_ellipsis(i)).count() > 1 {
-        return Err(invalid(313, "there is more than one ellipsis"));
+        return Err(invalid(codes::OPTION_CHOICE, "there is more than one ellipsis"));
     }
     let consumed = indices.filter(|&i| !is_ellipsis(i) && !is_new(i)).count();
     let Some(free) = shape.len().checked_sub(consumed) else {
         let expected = format!("at most {}", shape.len());
-        return Err(invalid(311, "the slice has more dimensions than the input").expected(expected, consumed.to_string()));
+        return Err(invalid(codes::SHAPES_DIFFER, "the slice has more dimensions than the input").expected(expected, consumed.to_string()));
     };
     let mut dimensions = shape.iter().copied();
     let mut cuts = Vec::new();
@@ -179,9 +179,9 @@ fn cuts(
 /// The cut of a dimension by begin, end and stride; `masks` say whether begin and end are open and whether the dimension is dropped.
 fn cut(extent: u64, [begin, end, stride]: [i64; 3], [open_begin, open_end, dropped]: [bool; 3], offset: bool) -> Result<Cut, Diagnostic> {
     let whole = Cut::whole(Extent::Static(extent));
-    let extent = i64::try_from(extent).map_err(|_| invalid(302, "the dimension is too large"))?;
+    let extent = i64::try_from(extent).map_err(|_| invalid(codes::TOO_MANY_ELEMENTS, "the dimension is too large"))?;
     if stride == 0 || i32::try_from(stride).is_err() {
-        return Err(invalid(312, "a stride is zero or too large").expected("", stride.to_string()));
+        return Err(invalid(codes::OPTION_RANGE, "a stride is zero or too large").expected("", stride.to_string()));
     }
     let (lowest, highest) = if stride > 0 { (0, extent) } else { (-1, extent - 1) };
     let from_end = |position: i64| if position < 0 { position.saturating_add(extent) } else { position };
@@ -192,7 +192,9 @@ fn cut(extent: u64, [begin, end, stride]: [i64; 3], [open_begin, open_end, dropp
     };
     if dropped {
         if !(0..extent).contains(&start) {
-            return Err(invalid(315, "a position is outside its dimension").expected(format!("below {extent}"), begin.to_string()));
+            return Err(
+                invalid(codes::SLICE_RANGE, "a position is outside its dimension").expected(format!("below {extent}"), begin.to_string())
+            );
         }
         return Ok(Cut { start: Extent::Static(start as u64), count: Extent::Static(1), dropped: true, ..whole });
     }
@@ -263,7 +265,8 @@ pub(super) fn split(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     known_axis(&input, axis)?;
     if input.shape[axis] % parts as u64 != 0 {
         let expected = format!("a multiple of {parts}");
-        return Err(invalid(311, "the dimension does not divide into the outputs").expected(expected, input.shape[axis].to_string()));
+        return Err(invalid(codes::SHAPES_DIFFER, "the dimension does not divide into the outputs")
+            .expected(expected, input.shape[axis].to_string()));
     }
     let size = input.shape[axis] / parts as u64;
     for part in 0..parts {
@@ -281,7 +284,7 @@ fn known_axis(input: &Operand, axis: usize) -> Lowered {
 fn one_axis(operator: &mut Operator<'_, '_, '_>, list: &Operand, rank: usize) -> Result<usize, Diagnostic> {
     match operator.integers(list, "axes")?[..] {
         [axis] => operator.axis(axis, rank),
-        ref other => Err(invalid(310, "there must be one axis").expected("1", other.len().to_string())),
+        ref other => Err(invalid(codes::AXIS, "there must be one axis").expected("1", other.len().to_string())),
     }
 }
 
@@ -302,7 +305,7 @@ pub(super) fn split_v(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         || sizes.iter().any(|&size| size < 0)
         || sizes.iter().fold(0, |sum: i64, &size| sum.saturating_add(size)) != extent
     {
-        return Err(invalid(311, "the sizes do not add up to the dimension")
+        return Err(invalid(codes::SHAPES_DIFFER, "the sizes do not add up to the dimension")
             .expected(format!("{parts} sizes, {extent} together"), format!("{sizes:?}")));
     }
     let mut start = 0;

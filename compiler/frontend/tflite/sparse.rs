@@ -5,7 +5,7 @@
 //! there are, cut into segments, one for each position of the level before.
 
 use super::operator::{Lowered, Operator};
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::schema::tflite as schema;
 
 /// Larger dense forms are refused: a small file could ask for any amount of memory.
@@ -14,11 +14,11 @@ const LARGEST_DENSE: u64 = 256 << 20;
 const SMALL: usize = 1 << 20;
 
 fn invalid(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(317, Kind::Invalid, message)
+    Diagnostic::new(codes::SPARSE_CONSTANT, message)
 }
 
 fn unsupported(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(410, Kind::Unsupported, message)
+    Diagnostic::new(codes::TENSOR_UNSUPPORTED, message)
 }
 
 /// DENSIFY: constants are dense since they were read.

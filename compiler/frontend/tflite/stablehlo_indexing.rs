@@ -5,7 +5,7 @@
 
 use super::convolution::missing_options;
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{Combination, Comparison, ElementType, Expression, Node, Scalar, ScalarOp, Scatter, Value};
 use crate::operators::terms::{Term, Terms};
@@ -16,7 +16,7 @@ type List<'a> = Option<flatbuffers::Vector<'a, i64>>;
 
 /// The error for options that do not fit the operands.
 fn misfit(what: &str, expected: impl Into<String>, found: &impl std::fmt::Debug) -> Diagnostic {
-    invalid(312, format!("{what} do not fit")).expected(expected, format!("{found:?}"))
+    invalid(codes::OPTION_RANGE, format!("{what} do not fit")).expected(expected, format!("{found:?}"))
 }
 
 /// Dimension numbers below `rank`, none of them twice; in rising order where that is asked for.
@@ -292,14 +292,15 @@ pub(super) fn gather(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 pub(super) fn body(operator: &Operator<'_, '_, '_>, index: i32) -> Result<Option<Code>, Diagnostic> {
     let file = operator.lowering.shared.file;
     let record = usize::try_from(index).ok().and_then(|index| file.records.get(index));
-    let record = record
-        .ok_or_else(|| invalid(209, "there is no such subgraph").expected(format!("below {}", file.records.len()), index.to_string()))?;
+    let record = record.ok_or_else(|| {
+        invalid(codes::SUBGRAPH_INDEX, "there is no such subgraph").expected(format!("below {}", file.records.len()), index.to_string())
+    })?;
     let operators: Vec<u32> = record.operators().into_iter().flatten().map(|operator| operator.opcode_index()).collect();
     match operators[..] {
         [] => Ok(None),
         [code] => {
             let code = usize::try_from(code).ok().and_then(|code| file.codes.get(code));
-            Ok(Some(code.ok_or_else(|| invalid(205, "there is no such operator code"))?.code))
+            Ok(Some(code.ok_or_else(|| invalid(codes::OPERATOR_CODE, "there is no such operator code"))?.code))
         }
         _ => Err(unsupported("a computation of several operators is not supported here")),
     }

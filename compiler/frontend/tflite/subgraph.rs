@@ -6,7 +6,7 @@ use super::ports::Port;
 use super::shared::Shared;
 use super::tensor::TensorInfo;
 use super::{Subgraph, external, registry};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Func, Module, SourceData, TensorType, Type, Value};
 use crate::operators::Graph;
 use crate::schema::tflite as schema;
@@ -155,7 +155,9 @@ impl<'a> Lowering<'a, '_> {
         let data = match &info.data {
             Some(data) => data.clone(),
             None if ty.static_elements() == Some(0) => Vec::new().into(),
-            None => return Err(invalid(204, "the tensor is read before anything writes it").about_tensor(&info.name)),
+            None => {
+                return Err(invalid(codes::READ_BEFORE_WRITTEN, "the tensor is read before anything writes it").about_tensor(&info.name));
+            }
         };
         let constant = self.graph.builder.module.add_constant(ty, data);
         let value = self.graph.builder.constant(constant)?;
@@ -178,7 +180,7 @@ impl<'a> Lowering<'a, '_> {
         let check = |index: i32| match usize::try_from(index) {
             Ok(index) if index < count => Ok(Some(index)),
             _ if index == -1 => Ok(None),
-            _ => Err(invalid(205, "a tensor index is out of range").expected(format!("below {count}"), index.to_string())),
+            _ => Err(invalid(codes::TENSOR_INDEX, "a tensor index is out of range").expected(format!("below {count}"), index.to_string())),
         };
         list.into_iter().flatten().map(check).collect()
     }
@@ -208,7 +210,7 @@ impl<'a> Lowering<'a, '_> {
     fn operator(&mut self, index: usize, record: schema::Operator<'a>) -> Result<(), Diagnostic> {
         let codes = &self.shared.file.codes;
         let code = codes.get(record.opcode_index() as usize).ok_or_else(|| {
-            invalid(207, "the operator's code is out of range")
+            invalid(codes::OPERATOR_CODE, "the operator's code is out of range")
                 .expected(format!("below {}", codes.len()), record.opcode_index().to_string())
         })?;
         self.shared.spend()?;
@@ -235,7 +237,7 @@ impl<'a> Lowering<'a, '_> {
         }
         self.fold(start, &outputs);
         match outputs.iter().find(|&&tensor| matches!(self.slots[tensor], Slot::Unwritten)) {
-            Some(_) => Err(invalid(203, "the operator has more outputs than it computes")),
+            Some(_) => Err(invalid(codes::OPERAND_COUNT, "the operator has more outputs than it computes")),
             None => Ok(()),
         }
     }
@@ -255,11 +257,11 @@ impl<'a> Lowering<'a, '_> {
     fn unwritten_outputs(&self, record: schema::Operator<'a>) -> Result<Vec<usize>, Diagnostic> {
         let mut outputs: Vec<usize> = Vec::new();
         for tensor in self.indices(record.outputs())? {
-            let tensor = tensor.ok_or_else(|| invalid(205, "an output of the operator is missing"))?;
+            let tensor = tensor.ok_or_else(|| invalid(codes::TENSOR_INDEX, "an output of the operator is missing"))?;
             let constant = matches!(&self.subgraph.tensors[tensor], Ok(info) if info.data.is_some());
             if constant || outputs.contains(&tensor) || matches!(self.slots[tensor], Slot::Value(_) | Slot::Variable(_)) {
                 let name = self.info(tensor).map_or_else(|_| format!("#{tensor}"), |info| info.name.clone());
-                return Err(invalid(208, "the operator writes a tensor that has a value already").about_tensor(name));
+                return Err(invalid(codes::WRITTEN_TWICE, "the operator writes a tensor that has a value already").about_tensor(name));
             }
             outputs.push(tensor);
         }

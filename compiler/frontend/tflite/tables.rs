@@ -3,7 +3,7 @@
 use super::convolution::missing_options;
 use super::indexing::positions;
 use super::operator::{Lowered, Operand, Operator, invalid};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Extent, Reduction, Scalar, Search, Value};
 use crate::operators::terms::Terms;
 use ElementType::{Bool, F32, I4, I8, I32, I64, U8};
@@ -17,11 +17,13 @@ pub(super) fn one_hot(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(operator.type_error(&[indices.element(), on.element(), off.element()]));
     }
     let depth = match operator.integers(&depth, "depths")?[..] {
-        [depth] => u64::try_from(depth).map_err(|_| invalid(312, "the depth is negative").expected("0 or more", depth.to_string())),
-        ref list => Err(invalid(311, "there must be one depth").expected("1", list.len().to_string())),
+        [depth] => {
+            u64::try_from(depth).map_err(|_| invalid(codes::OPTION_RANGE, "the depth is negative").expected("0 or more", depth.to_string()))
+        }
+        ref list => Err(invalid(codes::SHAPES_DIFFER, "there must be one depth").expected("1", list.len().to_string())),
     }?;
     if on.elements() != 1 || off.elements() != 1 {
-        return Err(invalid(311, "the numbers on and off must be one each"));
+        return Err(invalid(codes::SHAPES_DIFFER, "the numbers on and off must be one each"));
     }
     let axis = operator.axis(i64::from(options.axis()), indices.rank() + 1)?;
     let mut column = indices.extents.clone();
@@ -55,18 +57,21 @@ pub(super) fn embedding_lookup(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     if ids.rank() != 1 || table.rank() < 2 {
         let found = format!("{:?} of {:?}", ids.shape, table.shape);
-        return Err(invalid(314, "numbers and table do not fit").expected("a list, and a table of rows", found));
+        return Err(invalid(codes::RANK, "numbers and table do not fit").expected("a list, and a table of rows", found));
     }
     let rows = gather_rows(operator, table.value, ids.value)?;
     if plain {
         return operator.bind(0, rows);
     }
     let scales = table.info.quantization.as_ref().map(|q| (q.scales.clone(), q.axis));
-    let missing = || invalid(309, "the tensor has no quantization").about_tensor(&table.info.name).expected("scales", "none");
+    let missing =
+        || invalid(codes::QUANTIZATION_MISSING, "the tensor has no quantization").about_tensor(&table.info.name).expected("scales", "none");
     let (scales, axis) = scales.ok_or_else(missing)?;
     if scales.len() > 1 && (axis != 0 || scales.len() as u64 != table.shape[0]) {
         let found = format!("{} scales along dimension {axis}", scales.len());
-        return Err(invalid(305, "the scales do not fit the rows").about_tensor(&table.info.name).expected("one, or one a row", found));
+        return Err(invalid(codes::SCALE_COUNT, "the scales do not fit the rows")
+            .about_tensor(&table.info.name)
+            .expected("one, or one a row", found));
     }
     let mut column = vec![Extent::Static(1); table.rank()];
     let list = operator.constant_f32(&[scales.len() as u64], &scales)?;
@@ -94,7 +99,7 @@ pub(super) fn hashtable_lookup(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let count = keys.elements();
     if wanted.rank() != 1 || keys.rank() != 1 || table.shape.first() != Some(&count) || count == 0 {
         let found = format!("{:?} among {:?} for {:?}", wanted.shape, keys.shape, table.shape);
-        return Err(invalid(314, "keys and table do not fit").expected("lists, and a row for each key", found));
+        return Err(invalid(codes::RANK, "keys and table do not fit").expected("lists, and a row for each key", found));
     }
     let column = operator.reshape(wanted.value, &[wanted.elements(), 1])?;
     let mut terms = Terms::new(&[I32, I32]);
@@ -143,7 +148,7 @@ pub(super) fn matrix_diag(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
     let input = operator.input(0)?;
     let Some((&extent, outer)) = input.shape.split_last() else {
-        return Err(invalid(314, "the input must have a dimension").about_tensor(&input.info.name));
+        return Err(invalid(codes::RANK, "the input must have a dimension").about_tensor(&input.info.name));
     };
     if input.element() == I4 {
         return Err(operator.type_error(&[input.element()]));
@@ -158,7 +163,7 @@ pub(super) fn matrix_set_diag(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let (input, diagonal) = (operator.input(0)?, operator.input(1)?);
     let [outer @ .., rows, columns] = input.shape.as_slice() else {
-        return Err(invalid(314, "the input must be matrices")
+        return Err(invalid(codes::RANK, "the input must be matrices")
             .about_tensor(&input.info.name)
             .expected("rank 2", format!("{:?}", input.shape)));
     };
@@ -169,7 +174,7 @@ pub(super) fn matrix_set_diag(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let wanted = [outer, &[length]].concat();
     if diagonal.shape != wanted {
         let found = format!("{:?}", diagonal.shape);
-        return Err(invalid(311, "the diagonal does not fit the matrices").expected(format!("{wanted:?}"), found));
+        return Err(invalid(codes::SHAPES_DIFFER, "the diagonal does not fit the matrices").expected(format!("{wanted:?}"), found));
     }
     // Along the shorter side, so that its position names the element.
     let shape = if rows <= columns { [outer, &[length, 1]].concat() } else { [outer, &[1, length]].concat() };

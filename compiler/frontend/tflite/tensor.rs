@@ -1,6 +1,6 @@
 //! Tensors of a TFLite file: type, shape, quantization and constant bytes, all checked.
 
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{self, Diagnostic, codes};
 use crate::ir::data::Bytes;
 use crate::ir::{Data, ElementType, Quantization, TensorType};
 use crate::schema::tflite as schema;
@@ -47,12 +47,12 @@ pub(super) struct Buffers<'a> {
     pub table: Option<flatbuffers::Vector<'a, flatbuffers::ForwardsUOffset<schema::Buffer<'a>>>>,
 }
 
-fn invalid(code: u16, message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(code, Kind::Invalid, message)
+fn invalid(code: diagnostic::Code, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(code, message)
 }
 
 fn unsupported(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(410, Kind::Unsupported, message)
+    Diagnostic::new(codes::TENSOR_UNSUPPORTED, message)
 }
 
 /// The element type of a type code.
@@ -91,7 +91,10 @@ pub(super) fn read(record: schema::Tensor<'_>, index: usize, buffers: &Buffers<'
 fn read_named(record: schema::Tensor<'_>, name: String, buffers: &Buffers<'_>) -> Result<TensorInfo, Diagnostic> {
     let mut shape = Vec::new();
     for extent in record.shape().into_iter().flatten() {
-        shape.push(u64::try_from(extent).map_err(|_| invalid(301, "a dimension is negative").expected("0 or more", extent.to_string()))?);
+        shape.push(
+            u64::try_from(extent)
+                .map_err(|_| invalid(codes::NEGATIVE_DIMENSION, "a dimension is negative").expected("0 or more", extent.to_string()))?,
+        );
     }
     let element =
         element_of(record.type_()).ok_or_else(|| unsupported(format!("tensors of type {:?} are not supported", record.type_())))?;
@@ -119,7 +122,7 @@ pub(super) fn checked_bytes(element: ElementType, shape: &[u64]) -> Result<u64, 
     let fits = elements.is_some_and(|n| n <= crate::ir::operators::MAX_ELEMENTS) && shape.len() <= crate::ir::operators::MAX_RANK;
     TensorType::of(element, shape).static_bytes().filter(|_| fits).ok_or_else(|| {
         let expected = format!("at most {} dimensions and 2^40 elements", crate::ir::operators::MAX_RANK);
-        invalid(302, "the shape has too many dimensions or elements").expected(expected, format!("{shape:?}"))
+        invalid(codes::TOO_MANY_ELEMENTS, "the shape has too many dimensions or elements").expected(expected, format!("{shape:?}"))
     })
 }
 
@@ -132,7 +135,7 @@ fn sparse_constant(
     buffers: &Buffers<'_>,
 ) -> Result<Option<Data>, Diagnostic> {
     let Some(range) = stored_range(record, buffers)? else { return Ok(None) };
-    let stored = buffers.bytes.get(range).ok_or_else(|| invalid(202, "the constant reaches past the end of the file"))?;
+    let stored = buffers.bytes.get(range).ok_or_else(|| invalid(codes::BUFFER_RANGE, "the constant reaches past the end of the file"))?;
     let dense = super::sparse::dense(sparsity, shape, element.bits() as usize / 8, stored)?;
     Ok(Some(Data::sparse(dense)))
 }
@@ -142,10 +145,12 @@ fn constant(record: &schema::Tensor<'_>, bytes: u64, buffers: &Buffers<'_>) -> R
     let Some(range) = stored_range(record, buffers)? else { return Ok(None) };
     let available = (range.end - range.start) as u64;
     if available < bytes {
-        return Err(invalid(303, "the constant is shorter than its shape").expected(format!("{bytes} bytes"), format!("{available} bytes")));
+        return Err(invalid(codes::SHORT_CONSTANT, "the constant is shorter than its shape")
+            .expected(format!("{bytes} bytes"), format!("{available} bytes")));
     }
     let range = range.start..range.start + bytes as usize;
-    let data = Data::range_of(buffers.owner.clone(), range).ok_or_else(|| invalid(202, "the constant reaches past the end of the file"))?;
+    let data = Data::range_of(buffers.owner.clone(), range)
+        .ok_or_else(|| invalid(codes::BUFFER_RANGE, "the constant reaches past the end of the file"))?;
     Ok(Some(data))
 }
 
@@ -160,7 +165,7 @@ fn stored_range(record: &schema::Tensor<'_>, buffers: &Buffers<'_>) -> Result<Op
         return Ok(None);
     }
     if index >= count {
-        return Err(invalid(201, "the buffer index is out of range").expected(format!("below {count}"), index.to_string()));
+        return Err(invalid(codes::BUFFER_INDEX, "the buffer index is out of range").expected(format!("below {count}"), index.to_string()));
     }
     let Some(buffer) = buffers.table.map(|table| table.get(index)) else { return Ok(None) };
     byte_range(&buffer, buffers.bytes)
@@ -179,7 +184,7 @@ fn byte_range(buffer: &schema::Buffer<'_>, file: &[u8]) -> Result<Option<std::op
     let end = buffer.offset().checked_add(buffer.size()).filter(|&end| end <= file.len() as u64);
     let end = end.ok_or_else(|| {
         let found = format!("{} bytes at {}", buffer.size(), buffer.offset());
-        invalid(202, "a buffer reaches past the end of the file").expected(format!("at most {} bytes", file.len()), found)
+        invalid(codes::BUFFER_RANGE, "a buffer reaches past the end of the file").expected(format!("at most {} bytes", file.len()), found)
     })?;
     Ok(Some(buffer.offset() as usize..end as usize))
 }
@@ -204,7 +209,9 @@ fn quantization(
         return Ok(None);
     }
     if let Some(scale) = scales.iter().find(|scale| !scale.is_finite() || **scale < 0.0) {
-        return Err(invalid(304, "a quantization scale is no positive number").expected("a finite number above 0", scale.to_string()));
+        return Err(
+            invalid(codes::SCALE, "a quantization scale is no positive number").expected("a finite number above 0", scale.to_string())
+        );
     }
     let mut zero_points: Vec<i64> = record.zero_point().into_iter().flatten().collect();
     if zero_points.is_empty() {
@@ -212,12 +219,16 @@ fn quantization(
     }
     if zero_points.len() != scales.len() {
         let expected = format!("{} zero points", scales.len());
-        return Err(invalid(305, "scales and zero points differ in number").expected(expected, zero_points.len().to_string()));
+        return Err(
+            invalid(codes::SCALE_COUNT, "scales and zero points differ in number").expected(expected, zero_points.len().to_string())
+        );
     }
     let axis = if scales.len() == 1 { 0 } else { quantized_axis(record.quantized_dimension(), scales.len(), shape)? };
     let (low, high) = element.integer_range().unwrap_or((0, 0));
     if let Some(zero_point) = zero_points.iter().find(|z| !(low..=high).contains(&i128::from(**z))) {
-        return Err(invalid(306, "a zero point does not fit the type").expected(format!("{low} to {high}"), zero_point.to_string()));
+        return Err(
+            invalid(codes::ZERO_POINT, "a zero point does not fit the type").expected(format!("{low} to {high}"), zero_point.to_string())
+        );
     }
     Ok(Some(Quantization { scales, zero_points, axis }))
 }
@@ -230,7 +241,9 @@ fn quantized_axis(axis: i32, scales: usize, shape: &[u64]) -> Result<usize, Diag
     let extent = usize::try_from(axis).ok().and_then(|axis| shape.get(axis));
     if extent != Some(&(scales as u64)) {
         let found = format!("{scales} scales along dimension {axis} of {shape:?}");
-        return Err(invalid(305, "the number of scales does not fit the quantized dimension").expected("one scale a slice", found));
+        return Err(
+            invalid(codes::SCALE_COUNT, "the number of scales does not fit the quantized dimension").expected("one scale a slice", found)
+        );
     }
     Ok(axis as usize)
 }

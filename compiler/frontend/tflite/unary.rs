@@ -4,7 +4,7 @@ use super::filter::symmetric;
 use super::operator::{Lowered, Operand, Operator, invalid};
 use super::sigmoid16;
 use super::tensor::TensorInfo;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp, Value};
 use crate::operators::activation::Activation;
 use crate::operators::quantization::integer_range;
@@ -79,7 +79,9 @@ pub(super) fn logistic(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     if matches!(output.element, I8 | U8) && operator.affine(&output)?.scale != 1.0 / 256.0 {
         let found = operator.affine(&output)?.scale.to_string();
-        return Err(invalid(304, "the output's scale is fixed for this operator").about_tensor(&output.name).expected("0.00390625", found));
+        return Err(invalid(codes::SCALE, "the output's scale is fixed for this operator")
+            .about_tensor(&output.name)
+            .expected("0.00390625", found));
     }
     by_table(operator, ScalarOp::Logistic, logistic_f32, &[I8, U8])
 }

@@ -6,7 +6,7 @@
 use super::indexing::{filled, positions};
 use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
 use super::{external, options};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Combination, Comparison, ElementType, Node, Scalar, ScalarOp, Scatter, Value};
 use crate::operators::activation::Activation;
 use crate::operators::terms::Terms;
@@ -28,14 +28,15 @@ struct Pool {
 
 impl Pool {
     fn read(options: &[u8]) -> Result<Self, Diagnostic> {
-        let missing = || invalid(212, "the options are too short").expected("at least 24 bytes", options.len().to_string());
+        let missing =
+            || invalid(codes::OPTIONS_UNREADABLE, "the options are too short").expected("at least 24 bytes", options.len().to_string());
         let bytes = options.get(..24).ok_or_else(missing)?;
         let numbers: Vec<i32> = bytes.chunks_exact(4).map(|b| i32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
         let [padding, stride_width, stride_height, width, height, activation] = numbers[..] else { return Err(missing()) };
         let padding = match padding {
             1 => Padding::Same,
             2 => Padding::Valid,
-            other => return Err(invalid(313, "unknown padding").expected("1 (same) or 2 (valid)", other.to_string())),
+            other => return Err(invalid(codes::OPTION_CHOICE, "unknown padding").expected("1 (same) or 2 (valid)", other.to_string())),
         };
         let activation = match activation {
             0 => ActivationFunctionType::NONE,
@@ -67,7 +68,7 @@ fn image(operator: &mut Operator<'_, '_, '_>, index: usize) -> Result<(Operand, 
     let input = operator.input(index)?;
     match input.shape[..] {
         [n, h, w, c] => Ok((input, [n, h, w, c])),
-        _ => Err(invalid(314, "the input must have four dimensions")
+        _ => Err(invalid(codes::RANK, "the input must have four dimensions")
             .about_tensor(&input.info.name)
             .expected("rank 4", format!("{:?}", input.shape))),
     }
@@ -191,7 +192,7 @@ pub(super) fn max_unpool(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     if found != [n, h, w, c] {
         let expected = format!("{:?}", input.shape);
-        return Err(invalid(311, "the positions do not fit the input").expected(expected, format!("{found:?}")));
+        return Err(invalid(codes::SHAPES_DIFFER, "the positions do not fit the input").expected(expected, format!("{found:?}")));
     }
     let counts_taps = places.element() == F32;
     let side = |d: usize, extent: u64| {
@@ -202,7 +203,7 @@ pub(super) fn max_unpool(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             _ => extent.saturating_sub(1).checked_mul(stride).and_then(|n| n.checked_add(window)),
         }
     };
-    let too_large = || invalid(302, "the image has too many elements");
+    let too_large = || invalid(codes::TOO_MANY_ELEMENTS, "the image has too many elements");
     let shape = [n, side(0, h).ok_or_else(too_large)?, side(1, w).ok_or_else(too_large)?, c];
     small(&shape[1..])?;
     let place = if counts_taps { unpooled_taps(operator, &pool, &places, shape)? } else { places.value };

@@ -4,7 +4,7 @@
 use super::operator::{Lowered, Operand, Operator, invalid, unsupported};
 use super::subgraph::{Lowering, initialise};
 use super::tensor::TensorInfo;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Constant, ElementType, Module, State, StateData, TensorType, Value};
 use std::collections::{HashMap, HashSet};
 
@@ -51,7 +51,7 @@ impl Variables {
         });
         if module.states[state].ty != *ty {
             let (want, have) = (format!("{:?}", module.states[state].ty), format!("{ty:?}"));
-            return Err(invalid(316, format!("the variable {:?} changes its type", variable.name)).expected(want, have));
+            return Err(invalid(codes::VARIABLE, format!("the variable {:?} changes its type", variable.name)).expected(want, have));
         }
         Ok(state)
     }
@@ -105,8 +105,9 @@ pub(super) fn call_once(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(unsupported("CALL_ONCE within a subgraph that initialises is not supported"));
     }
     let index = usize::try_from(options.init_subgraph_index());
-    let index =
-        index.map_err(|_| invalid(209, "there is no such subgraph").expected("0 or more", options.init_subgraph_index().to_string()))?;
+    let index = index.map_err(|_| {
+        invalid(codes::SUBGRAPH_INDEX, "there is no such subgraph").expected("0 or more", options.init_subgraph_index().to_string())
+    })?;
     if !lowering.shared.variables.initialised.insert(index) {
         return Ok(());
     }
@@ -183,7 +184,7 @@ impl Operator<'_, '_, '_> {
         let found = &self.lowering.graph.builder.module.states[state].ty;
         if *found != ty {
             let message = "an operator that keeps something from call to call is called with inputs of several shapes";
-            return Err(invalid(316, message).about_tensor(&name).expected(format!("{found:?}"), format!("{ty:?}")));
+            return Err(invalid(codes::VARIABLE, message).about_tensor(&name).expected(format!("{found:?}"), format!("{ty:?}")));
         }
         Ok(state)
     }
@@ -203,18 +204,21 @@ impl Operator<'_, '_, '_> {
         let operand = self.input(index)?;
         let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&operand.info.name);
         if !operand.info.is_variable {
-            return Err(at(invalid(316, format!("input {index} must be a variable tensor"))));
+            return Err(at(invalid(codes::VARIABLE, format!("input {index} must be a variable tensor"))));
         }
         if operand.elements() != elements {
             let found = format!("{:?}", operand.shape);
-            return Err(at(invalid(311, "the state has a wrong number of elements").expected(elements.to_string(), found)));
+            return Err(
+                at(invalid(codes::SHAPES_DIFFER, "the state has a wrong number of elements").expected(elements.to_string(), found)),
+            );
         }
         Ok(operand)
     }
 
     /// New contents of operand number `index`, a variable tensor; their shape may be another one.
     pub(super) fn update_variable(&mut self, index: usize, value: Value) -> Lowered {
-        let tensor = self.inputs.get(index).copied().flatten().ok_or_else(|| invalid(203, format!("input {index} is missing")))?;
+        let tensor =
+            self.inputs.get(index).copied().flatten().ok_or_else(|| invalid(codes::OPERAND_COUNT, format!("input {index} is missing")))?;
         let info = self.lowering.info(tensor)?;
         let value = self.reshape(value, &info.shape)?;
         self.lowering.store_variable_tensor(tensor, &info, value)

@@ -3,7 +3,7 @@
 use super::super::convolution::missing_options;
 use super::super::operator::{Lowered, Operand, Operator, invalid, unsupported};
 use super::{CellActivation, expect_element, expect_shape, lstm_basic, lstm_float, lstm_integer, lstm_micro, stacked, swapped};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Value};
 use crate::schema::tflite::LSTMKernelType;
 use ElementType::{F32, I8, I16};
@@ -96,7 +96,7 @@ impl Cell {
     fn read(operator: &mut Operator<'_, '_, '_>, places: &Places, inputs: u64, settings: Settings) -> Result<Self, Diagnostic> {
         for clip in [settings.cell_clip, settings.projection_clip] {
             if clip.is_nan() || clip < 0.0 {
-                return Err(invalid(312, "a clip is no positive number").expected("0 or more", clip.to_string()));
+                return Err(invalid(codes::OPTION_RANGE, "a clip is no positive number").expected("0 or more", clip.to_string()));
             }
         }
         let output_weights = operator.input(places.recurrent_weights + 3)?;
@@ -106,11 +106,13 @@ impl Cell {
         };
         if cells == 0 || outputs == 0 || inputs == 0 {
             let found = format!("{cells} cells, {inputs} inputs, {outputs} outputs");
-            return Err(invalid(311, "the cell is empty").about_tensor(&output_weights.info.name).expected("1 or more of each", found));
+            return Err(invalid(codes::SHAPES_DIFFER, "the cell is empty")
+                .about_tensor(&output_weights.info.name)
+                .expected("1 or more of each", found));
         }
         let mut gate = |index: usize| Self::read_gate(operator, places, index, [cells, inputs, outputs]);
         let (input_gate, forget, cell, output) = (gate(0)?, gate(1)?, gate(2)?, gate(3)?);
-        let missing = || invalid(203, "the weights of a gate are missing");
+        let missing = || invalid(codes::OPERAND_COUNT, "the weights of a gate are missing");
         let (forget_gate, cell_gate) = (forget.ok_or_else(missing)?, cell.ok_or_else(missing)?);
         let output_gate = output.ok_or_else(missing)?;
         let projection = operator.optional_input(places.projection)?;
@@ -123,7 +125,7 @@ impl Cell {
             }
             None if bias.is_some() || outputs != cells => {
                 let message = "a cell without projection has as many outputs as cells";
-                return Err(invalid(311, message).expected(cells.to_string(), outputs.to_string()));
+                return Err(invalid(codes::SHAPES_DIFFER, message).expected(cells.to_string(), outputs.to_string()));
             }
             None => None,
         };
@@ -182,7 +184,7 @@ impl Cell {
                 && gate.norm.is_some() == first.norm.is_some()
                 && (is_cell_gate || gate.peephole.is_some() == first.peephole.is_some());
             if !alike {
-                return Err(invalid(203, "gates have a bias, and peepholes and layer normalization all or none"));
+                return Err(invalid(codes::OPERAND_COUNT, "gates have a bias, and peepholes and layer normalization all or none"));
             }
         }
         Ok(())
@@ -217,7 +219,7 @@ pub(super) fn same_sequence(operator: &Operator<'_, '_, '_>, second: &Operand, f
     if second.rank() == 3 && second.extents[..2] == first.extents[..2] {
         return Ok(());
     }
-    let error = invalid(311, "the second input has other steps or batches than the first").about_tensor(&second.info.name);
+    let error = invalid(codes::SHAPES_DIFFER, "the second input has other steps or batches than the first").about_tensor(&second.info.name);
     Err(error.expected(format!("{:?}", first.shape), format!("{:?}", second.shape)))
 }
 
@@ -241,7 +243,7 @@ pub(super) fn known_batch(operator: &Operator<'_, '_, '_>, input: &Operand, time
 }
 
 fn wrong_rank(input: &Operand, rank: usize) -> Diagnostic {
-    let error = invalid(314, format!("the input must have {rank} dimensions")).about_tensor(&input.info.name);
+    let error = invalid(codes::RANK, format!("the input must have {rank} dimensions")).about_tensor(&input.info.name);
     error.expected(format!("rank {rank}"), format!("{:?}", input.shape))
 }
 
@@ -285,7 +287,7 @@ fn run(
     let mut values = Vec::new();
     let mut operands = Vec::new();
     for (place, width) in states {
-        let elements = batch.checked_mul(width).ok_or_else(|| invalid(302, "the state has too many elements"))?;
+        let elements = batch.checked_mul(width).ok_or_else(|| invalid(codes::TOO_MANY_ELEMENTS, "the state has too many elements"))?;
         let state = operator.variable_input(place, elements)?;
         values.push(operator.reshape(state.value, &[batch, width])?);
         operands.push(state);

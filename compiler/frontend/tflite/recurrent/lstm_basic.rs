@@ -9,7 +9,7 @@ use super::fixed;
 use super::lstm::Settings;
 use super::lstm_float::{clip, map, sum};
 use super::{columns, expect_shape};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Node, ScalarOp, Value};
 use crate::operators::quantization::Multiplier;
 use crate::operators::quantization::multiplier;
@@ -36,7 +36,7 @@ impl Basic {
         let [input, hidden, weights, bias, before] = [0, 1, 2, 3, 4].map(|index| operator.input(index));
         let (input, hidden, weights, bias, before) = (input?, hidden?, weights?, bias?, before?);
         let ([batch, depth], [_, width]) = (matrix_shape(&input)?, matrix_shape(&hidden)?);
-        let rows = width.checked_mul(4).ok_or_else(|| invalid(302, "the weights have too many rows"))?;
+        let rows = width.checked_mul(4).ok_or_else(|| invalid(codes::TOO_MANY_ELEMENTS, "the weights have too many rows"))?;
         expect_shape(&hidden, &[batch, width])?;
         expect_shape(&before, &[batch, width])?;
         expect_shape(&weights, &[rows, depth.saturating_add(width)])?;
@@ -57,7 +57,7 @@ impl Basic {
 }
 
 fn matrix_shape(operand: &Operand) -> Result<[u64; 2], Diagnostic> {
-    let error = || invalid(314, "the operand must be a matrix").about_tensor(&operand.info.name);
+    let error = || invalid(codes::RANK, "the operand must be a matrix").about_tensor(&operand.info.name);
     <[u64; 2]>::try_from(operand.shape.clone()).map_err(|_| error().expected("rank 2", format!("{:?}", operand.shape)))
 }
 

@@ -5,7 +5,7 @@ use super::lstm::{Cell, Gate, Settings};
 use super::matrix::Matrix;
 use super::sequence::{Step, Stepped, sequence};
 use super::{columns, expect_element, expect_shape};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Node, Reduction, ScalarOp, Value};
 use crate::operators::Graph;
 use crate::operators::terms::{Term, Terms};
@@ -64,7 +64,7 @@ impl InputProducts {
         let auxiliary = match auxiliary {
             Some(auxiliary) => {
                 let weights: Option<Vec<&Operand>> = gates.iter().map(|gate| gate.auxiliary_weights.as_ref()).collect();
-                let weights = weights.ok_or_else(|| invalid(203, "auxiliary weights of a gate are missing"))?;
+                let weights = weights.ok_or_else(|| invalid(codes::OPERAND_COUNT, "auxiliary weights of a gate are missing"))?;
                 let depth = operator.graph().bounds(auxiliary)[2];
                 weights.iter().try_for_each(|weights| expect_shape(weights, &[cell.cells, depth]))?;
                 Some(Matrix::new(operator, &weights, asymmetric)?)

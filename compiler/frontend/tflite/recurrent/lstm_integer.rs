@@ -8,7 +8,7 @@ use super::fixed;
 use super::lstm::{Cell, Gate};
 use super::sequence::{Step, Stepped, sequence};
 use super::{columns, expect_element, stacked};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Node, Reduction, ScalarOp, Value};
 use crate::operators::Graph;
 use crate::operators::fixed::inverse_root;
@@ -84,7 +84,7 @@ impl Scales {
             return Err(unsupported("an integer cell with other inner scales is not supported").expected("5 intermediate tensors", found));
         }
         let affine = |index: usize| {
-            let tensor = list[index].ok_or_else(|| invalid(205, "an intermediate tensor is missing"))?;
+            let tensor = list[index].ok_or_else(|| invalid(codes::TENSOR_INDEX, "an intermediate tensor is missing"))?;
             operator.affine(&*operator.lowering.info(tensor)?)
         };
         let mut gates = [1.0 / 4096.0; 4];
@@ -159,7 +159,7 @@ fn exponent_of_two(operator: &Operator<'_, '_, '_>, operand: &Operand) -> Result
     let exponent = libm::roundf(libm::log2f(scale));
     let is_power = libm::fabsf(libm::log2f(scale) - exponent) < 1e-3;
     if !is_power || !(-15.0..=-9.0).contains(&exponent) {
-        let error = invalid(304, "the scale of the cell state must be a power of two").about_tensor(&operand.info.name);
+        let error = invalid(codes::SCALE, "the scale of the cell state must be a power of two").about_tensor(&operand.info.name);
         return Err(error.expected("2^-15 to 2^-9", scale.to_string()));
     }
     Ok(exponent as i32)
@@ -383,7 +383,7 @@ fn norm(operator: &mut Operator<'_, '_, '_>, gate: &Gate) -> Result<Option<Norm>
     // The result has twelve fraction bits more.
     let scale_to_gate = Multiplier { shift: factor.shift + 12, ..factor };
     if scale_to_gate.shift > 30 {
-        return Err(invalid(304, "the scale of the normalization is out of range").about_tensor(&coefficients.info.name));
+        return Err(invalid(codes::SCALE, "the scale of the normalization is out of range").about_tensor(&coefficients.info.name));
     }
     Ok(Some(Norm { coefficients: coefficients.value, bias: bias.value, scale: scale_to_gate, guard: ((10000.0 * scale) as i32).max(1) }))
 }

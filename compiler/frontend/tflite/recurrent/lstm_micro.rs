@@ -10,7 +10,7 @@ use super::super::sigmoid16::{self, Steps};
 use super::lstm::Cell;
 use super::sequence::{Step, Stepped, sequence};
 use super::{CellActivation, columns, expect_element, stacked};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Constant, ElementType, Node, Value};
 use crate::operators::Graph;
 use crate::operators::contraction::scale_wide;
@@ -107,7 +107,7 @@ impl Products {
             }
             let factor = multiplier(f64::from(affine.scale * own.scale) / f64::from(GATE_SCALE))?;
             if factor.shift > 14 {
-                return Err(invalid(304, "the scales are too large for a gate").about_tensor(&weights.info.name));
+                return Err(invalid(codes::SCALE, "the scales are too large for a gate").about_tensor(&weights.info.name));
             }
             mantissas.extend(std::iter::repeat_n(factor.mantissa, cells as usize));
             shifts.extend(std::iter::repeat_n(factor.shift, cells as usize));
@@ -141,7 +141,7 @@ impl MicroCell {
         let recurrent = Products::new(operator, cell.cells, &weights, output_state)?;
         let (cell_scale, output) = (operator.affine(&cell_state.info)?.scale, operator.affine(&output_state.info)?);
         let cell_exponent = exponent(cell_scale).filter(|exponent| CELL_EXPONENTS.contains(exponent)).ok_or_else(|| {
-            let error = invalid(304, "the scale of the cell state must be a power of two").about_tensor(&cell_state.info.name);
+            let error = invalid(codes::SCALE, "the scale of the cell state must be a power of two").about_tensor(&cell_state.info.name);
             error.expected(format!("2^{} to 2^{}", CELL_EXPONENTS.start(), CELL_EXPONENTS.end()), cell_scale.to_string())
         })?;
         let clip = f64::from(cell.settings.cell_clip) / f64::from(cell_scale);

@@ -16,7 +16,7 @@ pub(super) use rnn::{bidirectional_sequence_rnn, rnn, unidirectional_sequence_rn
 pub(super) use svdf::svdf;
 
 use super::operator::{Operand, Operator, invalid, unsupported};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Node, ScalarOp, Value};
 use crate::operators::Graph;
 use crate::operators::activation::Activation;
@@ -28,7 +28,7 @@ fn expect_shape(operand: &Operand, shape: &[u64]) -> Result<(), Diagnostic> {
     if operand.shape == shape {
         return Ok(());
     }
-    let error = invalid(311, "the operand's shape does not fit the others").about_tensor(&operand.info.name);
+    let error = invalid(codes::SHAPES_DIFFER, "the operand's shape does not fit the others").about_tensor(&operand.info.name);
     Err(error.expected(format!("{shape:?}"), format!("{:?}", operand.shape)))
 }
 

@@ -6,7 +6,7 @@ use super::lstm::known_batch;
 use super::matrix::Matrix;
 use super::sequence::sequence;
 use super::{CellActivation, expect_element, expect_shape, swapped};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Value};
 use crate::operators::Graph;
 use crate::operators::terms::Terms;
@@ -66,7 +66,7 @@ fn run(
     let bias = operator.input(places.weights + 2)?;
     expect_shape(&bias, &[units])?;
     expect_element(&bias, F32)?;
-    let elements = batch.checked_mul(units).ok_or_else(|| invalid(302, "the state has too many elements"))?;
+    let elements = batch.checked_mul(units).ok_or_else(|| invalid(codes::TOO_MANY_ELEMENTS, "the state has too many elements"))?;
     let state = operator.variable_input(places.weights + 3, elements)?;
     expect_element(&state, F32)?;
     let before = operator.reshape(state.value, &[batch, units])?;
@@ -98,7 +98,7 @@ fn float_input(operator: &mut Operator<'_, '_, '_>, index: usize, rank: usize) -
         return Err(operator.type_error(&[input.element()]));
     }
     if input.rank() != rank {
-        let error = invalid(314, format!("the input must have {rank} dimensions")).about_tensor(&input.info.name);
+        let error = invalid(codes::RANK, format!("the input must have {rank} dimensions")).about_tensor(&input.info.name);
         return Err(error.expected(format!("rank {rank}"), format!("{:?}", input.shape)));
     }
     Ok(input)

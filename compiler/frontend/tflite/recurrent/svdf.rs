@@ -5,7 +5,7 @@ use super::super::convolution::missing_options;
 use super::super::operator::{Lowered, Operand, Operator, extents, invalid};
 use super::matrix::Matrix;
 use super::{CellActivation, expect_shape};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Node, Reduction, Value};
 use crate::operators::quantization::multiplier;
 use crate::operators::terms::{Term, Terms};
@@ -34,13 +34,17 @@ impl Svdf {
         let ([batch, depth], [filters, memory]) = (two(&input)?, two(&time_weights)?);
         expect_shape(&feature_weights, &[filters, depth])?;
         let rank = u64::try_from(rank).ok().filter(|&rank| rank > 0 && filters % rank == 0);
-        let rank = rank.ok_or_else(|| invalid(312, "the rank does not divide the filters").expected("a divisor", filters.to_string()))?;
+        let rank = rank.ok_or_else(|| {
+            invalid(codes::OPTION_RANGE, "the rank does not divide the filters").expected("a divisor", filters.to_string())
+        })?;
         if memory == 0 || filters == 0 {
-            return Err(invalid(311, "there are no filters, or they remember nothing").about_tensor(&time_weights.info.name));
+            return Err(
+                invalid(codes::SHAPES_DIFFER, "there are no filters, or they remember nothing").about_tensor(&time_weights.info.name)
+            );
         }
         let units = filters / rank;
         bias.iter().try_for_each(|bias| expect_shape(bias, &[units]))?;
-        let error = || invalid(302, "the state has too many elements");
+        let error = || invalid(codes::TOO_MANY_ELEMENTS, "the state has too many elements");
         let elements = batch.checked_mul(filters).and_then(|n| n.checked_mul(memory)).ok_or_else(error)?;
         let state = operator.variable_input(4, elements)?;
         Ok(Self { input, feature_weights, time_weights, bias, state, batch, filters, memory, units })
@@ -157,7 +161,7 @@ impl Svdf {
 }
 
 fn two(operand: &Operand) -> Result<[u64; 2], Diagnostic> {
-    let error = || invalid(314, "the operand must be a matrix").about_tensor(&operand.info.name);
+    let error = || invalid(codes::RANK, "the operand must be a matrix").about_tensor(&operand.info.name);
     <[u64; 2]>::try_from(operand.shape.clone()).map_err(|_| error().expected("rank 2", format!("{:?}", operand.shape)))
 }
 

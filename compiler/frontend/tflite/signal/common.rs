@@ -1,7 +1,7 @@
 //! What signal operators share: checks of their operands, integer arithmetic, columns of samples.
 
 use super::super::operator::{Operand, Operator, extents, invalid};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Node, Reduction, Scalar, ScalarOp, Scan, Value};
 use crate::operators::terms::{Term, Terms};
 
@@ -25,7 +25,9 @@ pub(super) fn vector(operator: &mut Operator<'_, '_, '_>, index: usize) -> Resul
     let input = operator.input(index)?;
     if input.rank() != 1 {
         let found = format!("{:?}", input.shape);
-        return Err(invalid(314, format!("input {index} must have one dimension")).about_tensor(&input.info.name).expected("[N]", found));
+        return Err(invalid(codes::RANK, format!("input {index} must have one dimension"))
+            .about_tensor(&input.info.name)
+            .expected("[N]", found));
     }
     Ok(input)
 }
@@ -36,14 +38,14 @@ pub(super) fn lines(input: &Operand) -> Result<(u64, u64), Diagnostic> {
         Some((&last, outer)) if last > 0 => Ok((outer.iter().product(), last)),
         _ => {
             let found = format!("{:?}", input.shape);
-            Err(invalid(314, "the input has no samples").about_tensor(&input.info.name).expected("a last dimension", found))
+            Err(invalid(codes::RANK, "the input has no samples").about_tensor(&input.info.name).expected("a last dimension", found))
         }
     }
 }
 
 /// The error for a number that does not fit the shapes.
 pub(super) fn misfit(message: &str, expected: impl std::fmt::Display, found: impl std::fmt::Display) -> Diagnostic {
-    invalid(311, message).expected(expected.to_string(), found.to_string())
+    invalid(codes::SHAPES_DIFFER, message).expected(expected.to_string(), found.to_string())
 }
 
 /// Columns `start..start + count` of a matrix.

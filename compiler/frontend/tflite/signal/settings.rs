@@ -3,7 +3,7 @@
 use super::super::external;
 use super::super::flexbuffer::Options;
 use super::super::operator::{Operator, invalid};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType;
 use crate::schema::tflite::TensorType;
 use std::ops::RangeInclusive;
@@ -20,13 +20,14 @@ impl Settings {
         let bytes = external::options(operator)?;
         match Options::read(&bytes) {
             Some(_) => Ok(Self(bytes)),
-            None => Err(invalid(212, "the options of the operator cannot be read").expected("a FlexBuffer that is a map", "other bytes")),
+            None => Err(invalid(codes::OPTIONS_UNREADABLE, "the options of the operator cannot be read")
+                .expected("a FlexBuffer that is a map", "other bytes")),
         }
     }
 
     fn number(&self, name: &str) -> Result<f64, Diagnostic> {
         let number = Options::read(&self.0).and_then(|options| options.number(name));
-        number.ok_or_else(|| invalid(212, format!("the option `{name}` of the operator is missing")))
+        number.ok_or_else(|| invalid(codes::OPTIONS_UNREADABLE, format!("the option `{name}` of the operator is missing")))
     }
 
     /// An integer in a range.
@@ -40,7 +41,8 @@ impl Settings {
             return Ok(integer);
         }
         let expected = format!("an integer from {} to {}", range.start(), range.end());
-        Err(invalid(312, format!("the option `{name}` of the operator is out of range")).expected(expected, number.to_string()))
+        Err(invalid(codes::OPTION_RANGE, format!("the option `{name}` of the operator is out of range"))
+            .expected(expected, number.to_string()))
     }
 
     /// A truth value.
@@ -65,7 +67,7 @@ impl Settings {
         if number == i64::from(wanted.0) {
             return Ok(());
         }
-        Err(invalid(308, "the option `T` of the operator is another type than its input's")
+        Err(invalid(codes::ELEMENT_TYPE, "the option `T` of the operator is another type than its input's")
             .expected(wanted.0.to_string(), number.to_string()))
     }
 }

@@ -1,0 +1,68 @@
+//! The registry: numbers, sentences, the page made of it, and that nothing in it is unused.
+
+use super::{CODES, Code};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+fn page() -> String {
+    let mut text = String::from(
+        "# Diagnostics\n\nMade from `compiler/diagnostic/codes.rs`; a test compares. Every diagnostic has one of these codes. \
+         Its message says more of the case, and often a nearer remedy.\n\n\
+         | code | kind | meaning | what to do |\n|---|---|---|---|\n",
+    );
+    for (_, code) in CODES {
+        let _ = writeln!(text, "| {code} | {} | {} | {} |", code.kind().name(), code.meaning(), code.remedy());
+    }
+    text
+}
+
+#[test]
+fn the_page_is_what_the_registry_says() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/DIAGNOSTICS.md");
+    let wanted = page();
+    if std::env::var_os("MODELC_BLESS").is_some() {
+        std::fs::write(&path, &wanted).expect("the page can be written");
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == wanted, "docs/DIAGNOSTICS.md is out of date: run MODELC_BLESS=1 cargo test --lib codes");
+}
+
+#[test]
+fn numbers_rise_and_sentences_end() {
+    assert!(CODES.windows(2).all(|pair| pair[0].1.number() < pair[1].1.number()));
+    let is_sentence = |text: &str| text.ends_with('.') && !text.contains('|') && text.len() < 130;
+    let wrong: Vec<&Code> = CODES.iter().map(|(_, code)| code).filter(|c| !is_sentence(c.meaning()) || !is_sentence(c.remedy())).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
+fn every_meaning_is_of_one_code() {
+    for (position, (name, code)) in CODES.iter().enumerate() {
+        let same = CODES[..position].iter().find(|(_, other)| other.meaning() == code.meaning());
+        assert!(same.is_none(), "{name} means what {same:?} means");
+    }
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("the folder can be read") {
+        let path = entry.expect("the folder can be read").path();
+        match path.extension() {
+            None if path.is_dir() => sources(&path, found),
+            Some(extension) if extension == "rs" => found.push(path),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn every_code_is_used() {
+    let mut paths = Vec::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("compiler"), &mut paths);
+    let text: String = paths.iter().map(|path| std::fs::read_to_string(path).expect("the file can be read")).collect();
+    let is_used = |name: &str| {
+        text.match_indices(&format!("codes::{name}"))
+            .any(|(at, found)| !text[at + found.len()..].starts_with(|next: char| next.is_alphanumeric() || next == '_'))
+    };
+    let unused: Vec<&str> = CODES.iter().map(|(name, _)| *name).filter(|name| !is_used(name)).collect();
+    assert!(unused.is_empty(), "{unused:?}");
+}
