@@ -198,6 +198,18 @@ fn random_graphs_match_the_tensor_interpreter() {
     }
 }
 
+/// What is combined before it is stored is combined as if it were stored.
+#[test]
+fn extremes_of_what_saturates_match_on_every_machine() {
+    for (name, module, input) in chains::extremes::modules() {
+        modelc::ir::verify(&module).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for machines in objects() {
+            let result = check(&module, std::slice::from_ref(&input), &machines);
+            assert_eq!(result, Ok(Ok(())), "{name}, on {}", names(&machines));
+        }
+    }
+}
+
 #[test]
 fn fourier_transforms_of_every_length_match_on_every_machine() {
     for (op, length) in (0..10).flat_map(|n| [(Op::Fourier, 1u64 << n), (Op::RealFourier, 1 << n)]) {

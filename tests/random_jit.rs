@@ -168,6 +168,18 @@ fn picked_images_compute_what_the_interpreter_computes() {
     assert!(unwritten * 4 > seeds(), "hardly anything is read where it lies: {unwritten}");
 }
 
+/// What is combined before it is stored is combined as if it were stored.
+#[test]
+fn extremes_of_what_saturates_are_those_of_the_interpreter() {
+    let machine = target::host_machine().expect("the host has a machine description");
+    let options = lower::Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    for (name, module, input) in chains::extremes::modules() {
+        let inputs = [input];
+        let found = compiled_with(&module, &inputs, options).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(found, Some(interpreted(&module, &inputs)), "{name}");
+    }
+}
+
 /// Graphs of element-wise work are merged into few kernels, which compute what the chains they are made of compute, to the bit.
 #[test]
 fn merged_graphs_compute_what_the_interpreter_computes() {

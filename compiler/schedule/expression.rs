@@ -91,6 +91,15 @@ pub fn narrow(b: &mut KernelBuilder, value: Value, element: ElementType) -> Valu
     }
 }
 
+/// A result of [`Evaluator::run`] as others than a store read it.
+pub fn exact(b: &mut KernelBuilder, value: Value, element: ElementType) -> Value {
+    if !element.is_integer() || element.bits() >= 32 {
+        return value;
+    }
+    let stored = narrow(b, value, element);
+    widen(b, stored, element)
+}
+
 /// Evaluates expressions on vectors of a number of lanes.
 pub struct Evaluator<'a> {
     /// The expression.
@@ -113,7 +122,8 @@ struct State {
 }
 
 impl Evaluator<'_> {
-    /// The results on the given inputs, which are in their register form.
+    /// The results on the given inputs, which are in their register form. Narrow integers are as a store takes them: it saturates them. Whoever reads
+    /// them otherwise does that itself, by [`exact`].
     ///
     /// # Errors
     /// When an operation is not defined on its types in any back end.

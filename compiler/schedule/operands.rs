@@ -262,6 +262,13 @@ impl<'a> ElementWise<'a> {
         self.accesses().any(|access| matches!(access, Access::Strided(_) | Access::Picked(_)))
     }
 
+    /// Whether a result of [`Self::values`] may lie outside its narrow type until it is stored: see [`Evaluator::run`].
+    pub fn saturates(&self, result: usize) -> bool {
+        let expression = &self.special.expression;
+        let data = &expression.nodes[expression.results[result]];
+        matches!(data.op, ir::ScalarOp::Convert | ir::ScalarOp::ConvertSaturating)
+    }
+
     /// Operations for each element.
     pub fn operations(&self) -> u64 {
         self.special.expression.nodes.len() as u64

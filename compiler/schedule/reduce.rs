@@ -119,6 +119,7 @@ impl Lowering<'_> {
             self.channels.row(b, self.lanes, |b, channel, active| {
                 let neutral = self.schedule.reduction.neutral(b, self.lanes);
                 let result = self.sum(b, &self.inner, input, channel, &hoisted.0, self.lanes, active, neutral).and_then(|sum| {
+                    let sum = self.finish(b, sum);
                     let place = self.place(b, output, channel);
                     self.writer.emit(b, &place, Some(sum), &hoisted.1, self.lanes, active)
                 });
@@ -138,6 +139,7 @@ impl Lowering<'_> {
         nest(b, &self.kept, zero, zero, &mut |b, input, output| {
             let neutral = self.schedule.reduction.neutral(b, 1);
             let result = self.rows(b, &self.inner, input, &hoisted.0, neutral).and_then(|total| {
+                let total = self.finish(b, total);
                 let zero = b.index(0);
                 let place = OutputPosition { pixel: output, pixel_offset: 0, channel: zero, channel_offset: 0, flat: output };
                 self.writer.emit(b, &place, Some(total), &hoisted.1, 1, 1)
@@ -205,6 +207,7 @@ impl Lowering<'_> {
                     let sum = self.schedule.reduction.horizontal(b, sums[0]);
                     total = self.schedule.reduction.combine(b, total, sum);
                 }
+                let total = self.finish(b, total);
                 let zero = b.index(0);
                 let place = OutputPosition { pixel: output, pixel_offset: 0, channel: zero, channel_offset: 0, flat: output };
                 self.writer.emit(b, &place, Some(total), &hoisted, 1, 1)?;
@@ -215,6 +218,12 @@ impl Lowering<'_> {
             }
         });
         outcome
+    }
+
+    /// A result as the epilogue reads it.
+    fn finish(&self, b: &mut KernelBuilder, total: Value) -> Value {
+        let is_stored = self.schedule.cx.group.epilogue.is_none();
+        if is_stored { total } else { self.schedule.reduction.finish(b, &self.reader, 0, total) }
     }
 
     fn place(&self, b: &mut KernelBuilder, pixel: Value, channel: Value) -> OutputPosition {

@@ -1,6 +1,7 @@
 //! The reductions that windows and whole-axis reductions share: neutral element and combination, in registers.
 
-use super::expression::{Unsupported, narrow, register_lane};
+use super::expression::{Unsupported, exact, narrow, register_lane};
+use super::operands::ElementWise;
 use crate::ir::{ElementType, Reduction as Kind, Word};
 use crate::kernel::{BinaryOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 
@@ -73,7 +74,7 @@ impl Reduction {
     /// Two partial results combined.
     pub fn combine(&self, b: &mut KernelBuilder, a: Value, x: Value) -> Value {
         let float = self.lane.is_float();
-        let unsigned = self.element.is_unsigned_integer();
+        let unsigned = self.is_unsigned();
         let op = match self.kind {
             Kind::Sum => BinaryOp::Add,
             Kind::Product => BinaryOp::Mul,
@@ -89,12 +90,24 @@ impl Reduction {
         b.binary(op, a, x)
     }
 
+    /// Whether registers hold elements that are compared without sign. Narrow ones are extended, and compared with sign: they may be negative
+    /// there until a store saturates them.
+    fn is_unsigned(&self) -> bool {
+        self.element.is_unsigned_integer() && self.element.bits() >= 32
+    }
+
+    /// What everything combines to, as others than a store read it. Work on the elements leaves it to the store to saturate what is narrow. That
+    /// keeps the order of elements, so the extreme of what saturates is the extreme saturated.
+    pub fn finish(&self, b: &mut KernelBuilder, work: &ElementWise<'_>, result: usize, value: Value) -> Value {
+        if work.saturates(result) { exact(b, value, self.element) } else { value }
+    }
+
     /// All lanes of a partial result combined to one.
     pub fn horizontal(&self, b: &mut KernelBuilder, a: Value) -> Value {
         let op = match self.kind {
             Kind::Sum => Some(HorizontalOp::Add),
-            Kind::Max if !self.element.is_unsigned_integer() => Some(HorizontalOp::Max),
-            Kind::Min if !self.element.is_unsigned_integer() => Some(HorizontalOp::Min),
+            Kind::Max if !self.is_unsigned() => Some(HorizontalOp::Max),
+            Kind::Min if !self.is_unsigned() => Some(HorizontalOp::Min),
             _ => None,
         };
         if let Some(op) = op {

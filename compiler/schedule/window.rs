@@ -86,6 +86,8 @@ impl Schedule for WindowSchedule<'_> {
                 row(b, self.channels, lanes, |b, channel, active| {
                     let at = (image, y, x, channel);
                     let result = self.reduce(b, &numbers, &reader, &hoisted.0, at, lanes, active).and_then(|sum| {
+                        let is_stored = self.cx.group.epilogue.is_none();
+                        let sum = if is_stored { sum } else { self.reduction.finish(b, &reader, 0, sum) };
                         let base = b.scale_index(pixel, self.channels as i64, 0);
                         let flat = b.add(base, channel);
                         let place = OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };

@@ -1,6 +1,8 @@
-//! Random chains of operators that work row by row, regions that work batch by batch, images that are picked from, and graphs of element-wise work.
+//! Random chains of operators that work row by row, regions that work batch by batch, images that are picked from, graphs of element-wise
+//! work, and extremes of what saturates.
 
 pub mod batches;
+pub mod extremes;
 pub mod graphs;
 pub mod picked;
 

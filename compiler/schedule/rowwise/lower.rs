@@ -4,7 +4,7 @@ use super::passes::{Keeper, Pass};
 use super::rows::RowwiseSchedule;
 use crate::ir::{ElementType, Inst, Value as Tensor};
 use crate::kernel::{Buffer, BufferKind, KernelBuilder, Value};
-use crate::schedule::expression::{Unsupported, memory_lane, narrow, widen};
+use crate::schedule::expression::{Unsupported, exact, memory_lane, narrow, widen};
 use crate::schedule::map::{lanes_for, nest};
 use crate::schedule::operands::{ElementWise, Hoisted, OutputPosition};
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
@@ -212,7 +212,9 @@ impl<'a> Kernel<'_, 'a> {
         for (walk, hoisted) in walks.iter().zip(of_walks) {
             let totals = self.walk(b, rows, walk, hoisted, known)?;
             for (known, totals) in known.iter_mut().zip(totals) {
-                known.extend(walk.reduced.iter().map(|(_, _, result)| *result).zip(totals));
+                for ((element, reduction, result), total) in walk.reduced.iter().zip(totals) {
+                    known.insert(*result, reduction.finish(b, &walk.work, *element, total));
+                }
             }
         }
         Ok(())
@@ -327,10 +329,7 @@ impl<'a> Kernel<'_, 'a> {
             widen(b, raw, self.schedule.cx.element(tensor))
         };
         let given: Vec<Value> = walk.given.iter().zip(&at.given).map(|(&tensor, known)| known.unwrap_or_else(|| kept(b, tensor))).collect();
-        let mut values = walk.work.values(b, &place, &given, &at.hoisted, walk.lanes, active)?;
-        for (element, _, result) in &walk.reduced {
-            values[*element] = exact(b, values[*element], self.schedule.cx.element(*result));
-        }
+        let values = walk.work.values(b, &place, &given, &at.hoisted, walk.lanes, active)?;
         for &(element, tensor) in &walk.written {
             let stored = narrow(b, values[element], self.schedule.cx.element(tensor));
             let (buffer, index) = self.keeper(tensor, channel, flat);
@@ -346,15 +345,6 @@ impl<'a> Kernel<'_, 'a> {
             Keeper::Scratch(number) => (self.rows.scratch[number], channel),
         }
     }
-}
-
-/// A result of an expression as others read it. Expressions leave it to the store to saturate what is narrow.
-fn exact(b: &mut KernelBuilder, value: Value, element: ElementType) -> Value {
-    if !element.is_integer() || element.bits() >= 32 {
-        return value;
-    }
-    let stored = narrow(b, value, element);
-    widen(b, stored, element)
 }
 
 /// A row, and what is known before its elements are walked over.
