@@ -8,6 +8,7 @@ mod fusions;
 mod imported;
 mod memory_map;
 mod method;
+mod needs;
 mod parts;
 mod places;
 mod pool;

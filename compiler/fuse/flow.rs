@@ -12,7 +12,7 @@ use crate::ir::{
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A method's body.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Flow {
     /// Holds every value and instruction of the method and of what it calls. Its results are the method's outputs.
     pub function: Function,

@@ -5,7 +5,7 @@ use super::{gathered, widened_constant};
 use crate::ir::{Expression, Extent, Function, Inst, Op, Value};
 
 /// What becomes one kernel.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Group {
     /// The instruction that gives the loop structure; `None` for element-wise work alone.
     pub root: Option<Inst>,
@@ -24,7 +24,7 @@ pub struct Group {
 }
 
 /// An expression over tensors of the group.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Epilogue {
     /// Input *i* of the expression reads `operands[i]`; the root's result stands for itself.
     pub operands: Vec<Value>,

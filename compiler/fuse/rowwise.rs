@@ -11,7 +11,7 @@ const LONGEST: u64 = 8192;
 const SHORT: u64 = 16;
 
 /// What a group does with each row.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Rowwise {
     /// The shape of what is reduced along its last dimension.
     pub shape: Vec<Extent>,

@@ -400,7 +400,7 @@ pub struct NodeData {
 }
 
 /// A scalar expression with several inputs and results.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Expression {
     /// The element type of each input.
     pub inputs: Vec<ElementType>,

@@ -1,12 +1,24 @@
 //! Which operators of a method are computed part by part: as many as make the arena smaller, tried in the planner.
 
+use super::needs::KnownNeeds;
 use super::{Options, PlanSource};
 use crate::diagnostic::Diagnostics;
 use crate::fuse::bands::{self, Cut};
 use crate::fuse::flow::Flow;
 use crate::ir::{Module, Value};
 use crate::plan::Effort;
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+
+/// A method with some of the cuts.
+#[derive(Default)]
+pub(super) struct Candidate {
+    pub flow: Flow,
+    /// The values that are parts of others.
+    pub parts: HashSet<Value>,
+    /// What is known of its groups.
+    pub known: KnownNeeds,
+}
 
 /// What cuts must save, and what they may cost.
 struct Terms {
@@ -31,7 +43,7 @@ const NEARLY: f64 = 1.02;
 /// Chains that are tried at all; regions, one a layer of a transformer, cost nothing when the model runs.
 const MOST_CHAINS: usize = 24;
 
-/// The method with the cuts that are worth it, and the values that are parts of others. `arena` plans a method and gives its size.
+/// The method with the cuts that are worth it. `arena` plans a method and gives its size.
 ///
 /// # Errors
 /// As `arena` on the method as it is.
@@ -39,32 +51,39 @@ pub(super) fn choose(
     module: &Module,
     flow: Flow,
     options: Options,
-    arena: impl Fn(Flow) -> Result<u64, Diagnostics>,
-) -> Result<(Flow, HashSet<Value>), Diagnostics> {
-    let (candidates, work) = bands::candidates(module, &flow);
+    arena: impl Fn(&Candidate) -> Result<u64, Diagnostics>,
+) -> Result<Candidate, Diagnostics> {
+    let (cuts, work) = bands::candidates(module, &flow);
+    let whole = Candidate { flow, ..Candidate::default() };
     // The plan of the file is one for whole tensors.
-    if candidates.is_empty() || options.plan == PlanSource::Program {
-        return Ok((flow, HashSet::new()));
+    if cuts.is_empty() || options.plan == PlanSource::Program {
+        return Ok(whole);
     }
-    let cut = |count: usize| {
-        let mut flow = flow.clone();
-        let parts = bands::apply(module, &mut flow, &candidates[..count]);
-        (flow, parts)
-    };
+    let bytes = arena(&whole)?;
     let terms = Terms::of(options);
-    let whole = arena(flow.clone())?;
     let allowed = (terms.extra * work as f64) as u64;
     let (mut chains, mut extra) = (0, 0u64);
-    let is_allowed = |candidate: &&Cut| {
-        chains += usize::from(matches!(candidate, Cut::Rows(_)));
-        extra = extra.saturating_add(candidate.extra_work());
+    let is_allowed = |cut: &&Cut| {
+        chains += usize::from(matches!(cut, Cut::Rows(_)));
+        extra = extra.saturating_add(cut.extra_work());
         chains <= MOST_CHAINS && extra <= allowed
     };
-    let most = candidates.iter().take_while(is_allowed).count();
+    let most = cuts.iter().take_while(is_allowed).count();
+    let tried = RefCell::new(HashMap::new());
     // What has no schedule part by part is not cut.
-    let (chosen, best) = fewest(most, |count| if count == 0 { whole } else { arena(cut(count).0).unwrap_or(u64::MAX) });
-    let is_worth_it = best as f64 <= terms.size * whole as f64;
-    Ok(cut(if is_worth_it { chosen } else { 0 }))
+    let (chosen, best) = fewest(most, |count| {
+        if count == 0 {
+            return bytes;
+        }
+        let mut candidate = Candidate { flow: whole.flow.clone(), ..Candidate::default() };
+        candidate.parts = bands::apply(module, &mut candidate.flow, &cuts[..count]);
+        let bytes = arena(&candidate).unwrap_or(u64::MAX);
+        tried.borrow_mut().insert(count, candidate);
+        bytes
+    });
+    let is_worth_it = best as f64 <= terms.size * bytes as f64;
+    let chosen = if is_worth_it { tried.into_inner().remove(&chosen) } else { None };
+    Ok(chosen.unwrap_or(whole))
 }
 
 /// The fewest cuts, up to `most`, whose arena is nearly the smallest that was tried, and its size. They come in the order of what they save, so

@@ -1,8 +1,10 @@
 //! One method: its groups in order, the places of its values, the planner's request, and the steps with their addresses.
 
+use super::bands::Candidate;
 use super::emission::{self, Emission};
 use super::extents::{Ends, check_bounds, measured, port_extents};
 use super::memory_map::{memory_map, peak};
+use super::needs::Needs;
 use super::parts::{Parts, Pinned};
 use super::places::{self, Places, Point};
 use super::pool::Pool;
@@ -11,11 +13,11 @@ use super::variables::Variables;
 use super::work::{self, Work};
 use super::{LiveRanges, Options, Peak, PlanSource, bands, bug, fusions, imported};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
-use crate::fuse::flow::{self, Flow, FlowError};
+use crate::fuse::flow::{self, FlowError};
 use crate::fuse::{self, Fusions, Group, Grouped, Move, Node};
 use crate::ir::{self, Function, Module, Type, Value, Verified};
 use crate::machine::Machine;
-use crate::parallel;
+use crate::parallel::Memo;
 use crate::plan::{self, Effort, Plan};
 use crate::program::{Method, Port};
 use crate::schedule::outer::Choice;
@@ -48,20 +50,21 @@ pub(super) fn lower(
     let module = verified.module();
     let flow = flow::unroll(verified, method.function).map_err(|error| flow_diagnostic(module, method, &error))?;
     let packed = &PackedWeights::default();
-    let frame = Frame { module, method, options, machines, variables, packed };
+    let plans = &Memo::default();
+    let frame = Frame { module, method, options, machines, variables, packed, plans };
     let trial = Frame { options: Options { effort: Effort::Trial, ..options }, ..frame };
-    let (flow, bands) = bands::choose(module, flow, options, |flow| trial.arena(flow, &Fusions::none()))?;
+    let candidate = bands::choose(module, flow, options, |candidate| trial.arena(candidate, &Fusions::none()))?;
     let merges = match options.plan {
         // The plan of the file is one for the tensors of the file.
         PlanSource::Program => vec![],
-        PlanSource::Own | PlanSource::Smallest => fuse::group(flow.clone(), module, &Fusions::All).merges,
+        PlanSource::Own | PlanSource::Smallest => fuse::group(candidate.flow.clone(), module, &Fusions::All).merges,
     };
-    let mut fusions = fusions::choose(&merges, |fusions| trial.arena(flow.clone(), fusions))?;
+    let mut fusions = fusions::choose(&merges, |fusions| trial.arena(&candidate, fusions))?;
     // The trials look less far than the plan that is used.
-    if !fusions.is_empty() && frame.arena(flow.clone(), &fusions)? > frame.arena(flow.clone(), &Fusions::none())? {
-        fusions = fusions::choose(&merges, |fusions| frame.arena(flow.clone(), fusions))?;
+    if !fusions.is_empty() && frame.arena(&candidate, &fusions)? > frame.arena(&candidate, &Fusions::none())? {
+        fusions = fusions::choose(&merges, |fusions| frame.arena(&candidate, fusions))?;
     }
-    frame.planned(flow, &fusions, |planned| frame.written(&planned, &bands, pool))
+    frame.planned(&candidate, &fusions, |planned| frame.written(&planned, &candidate.parts, pool))
 }
 
 /// What a method is lowered from and for.
@@ -73,7 +76,11 @@ struct Frame<'a> {
     machines: &'a [&'static Machine],
     variables: &'a Variables,
     packed: &'a PackedWeights,
+    plans: &'a Plans,
 }
+
+/// The plans that were made, with the order of their steps, or why there is none.
+type Plans = Memo<plan::Request, Result<(Vec<usize>, Plan), String>>;
 
 /// A method with a place for everything.
 struct Planned<'a> {
@@ -87,19 +94,19 @@ struct Planned<'a> {
 
 impl Frame<'_> {
     /// The bytes of the arena of a method with some merges of its groups.
-    fn arena(&self, flow: Flow, fusions: &Fusions) -> Result<u64, Diagnostics> {
-        self.planned(flow, fusions, |planned| Ok(planned.plan.arena_bytes))
+    fn arena(&self, candidate: &Candidate, fusions: &Fusions) -> Result<u64, Diagnostics> {
+        self.planned(candidate, fusions, |planned| Ok(planned.plan.arena_bytes))
     }
 
     /// Cuts a method into groups, asks their schedules what they need, and plans its memory.
     fn planned<R>(
         &self,
-        flow: Flow,
+        candidate: &Candidate,
         fusions: &Fusions,
         then: impl FnOnce(Planned<'_>) -> Result<R, Diagnostics>,
     ) -> Result<R, Diagnostics> {
         let (module, options) = (self.module, self.options);
-        let prepared = Prepared::new(fuse::group(flow, module, fusions), self.method);
+        let prepared = Prepared::new(fuse::group(candidate.flow.clone(), module, fusions), self.method);
         let Prepared { grouped, outputs, states, spares, parts } = &prepared;
         let function = &grouped.function;
         check_bounds(module, self.method, function, &grouped.nodes)?;
@@ -108,7 +115,7 @@ impl Frame<'_> {
         let work = work::of_method(function, &grouped.nodes);
         let levels = self.machines;
         let context = |group, machine| Context { module, function, group, machine, block: None, levels, packed: self.packed };
-        let needs = needs_of(&work, levels, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?;
+        let needs = candidate.known.of(&work, levels, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?;
         let outside = Outside::new(module, function, self.variables, states, self.method.inputs.len(), outputs);
         let inputs = &function.params[..self.method.inputs.len()];
         let ends = Ends { entered: measured(function, inputs), left: measured(function, outputs), outputs };
@@ -116,15 +123,16 @@ impl Frame<'_> {
         let copies = copies_of(&work, &places, function, spares);
         let (work, is_copy) = with_copies(&work, &copies);
         let copied: Vec<Work> = work.iter().zip(&is_copy).filter(|(_, copy)| **copy).map(|(work, _)| *work).collect();
-        let mut copied = needs_of(&copied, levels, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?.into_iter();
+        let copied = candidate.known.of(&copied, levels, context);
+        let mut copied = copied.map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?.into_iter();
         let mut originals = needs.into_iter();
         let needs: Vec<_> = is_copy.iter().map(|&copy| if copy { copied.next() } else { originals.next() }.flatten()).collect();
 
         let mut tensors = Tensors::new(&outside, &places, parts);
         let steps = steps_of(&work, &needs, &mut tensors, states, &ends);
         let mut request = plan::Request { tensors: tensors.list.clone(), steps, effort: options.effort };
-        let planned = match options.plan {
-            PlanSource::Own | PlanSource::Smallest => plan::plan_reordered(&request),
+        let found = match options.plan {
+            PlanSource::Own | PlanSource::Smallest => self.plans.get(&request, || planned(&request)),
             // The plan of the file holds for the order of the file.
             PlanSource::Program => {
                 let groups = work.iter().filter_map(|item| if let Work::Group(group) = item { Some(*group) } else { None });
@@ -133,13 +141,13 @@ impl Frame<'_> {
                         request.tensors[id.index()].fixed = Some(offset);
                     }
                 }
-                imported::plan_with_places(&mut request).map(|plan| ((0..work.len()).collect(), plan))
+                let plan = imported::plan_with_places(&mut request).map_err(refused);
+                plan.and_then(|plan| checked(&request, (0..work.len()).collect(), plan))
             }
         };
-        let (order, plan) = planned.map_err(|error| bug(format!("the memory planner refused its request: {error}")))?;
+        let (order, plan) = found.map_err(bug)?;
         let request = request.reordered(&order);
         let work = order.iter().map(|&i| work[i]).collect();
-        plan::check(&request, &plan).map_err(|error| bug(format!("the memory plan does not pass its check: {error}")))?;
         then(Planned { prepared: &prepared, tensors, work, request, plan })
     }
 
@@ -191,6 +199,22 @@ impl Frame<'_> {
         let levels = steps.into_iter().map(|steps| Method { steps, ..lowered.clone() }).collect();
         Ok(LoweredMethod { levels, plan: plan.clone(), live, peak })
     }
+}
+
+/// A plan of a request, with the order of its steps.
+fn planned(request: &plan::Request) -> Result<(Vec<usize>, Plan), String> {
+    let (order, plan) = plan::plan_reordered(request).map_err(refused)?;
+    checked(&request.reordered(&order), order, plan)
+}
+
+fn refused(error: plan::PlanError) -> String {
+    format!("the memory planner refused its request: {error}")
+}
+
+/// A plan of a request whose steps are in an order, if it passes its check.
+fn checked(request: &plan::Request, order: Vec<usize>, plan: Plan) -> Result<(Vec<usize>, Plan), String> {
+    plan::check(request, &plan).map_err(|error| format!("the memory plan does not pass its check: {error}"))?;
+    Ok((order, plan))
 }
 
 /// A method cut into groups, and values for what lies outside the arena.
@@ -268,32 +292,6 @@ fn moved(nodes: &[Node], function: &Function, list: &mut HashSet<Value>) {
             }
         }
     }
-}
-
-/// What the schedule of each group needs; other work has none.
-type Needs = Vec<Option<Requirements>>;
-
-/// What the schedules of all groups need on any of the machines, or all groups without one. A schedule holds the weights of its group, so
-/// it is dropped here and chosen anew when its kernel is written: one is alive at a time, or two on two threads.
-fn needs_of<'a>(
-    work: &[Work<'a>],
-    machines: &[&'static Machine],
-    context: impl Fn(&'a Group, &'static Machine) -> Context<'a> + Sync,
-) -> Result<Needs, Vec<(Unsupported, &'a Group)>> {
-    let found = parallel::map(work, |item| {
-        let Work::Group(group) = item else { return Ok(None) };
-        let of_machine = |&machine| choose(context(group, machine)).map(|schedule| schedule.requirements());
-        let all = machines.iter().map(of_machine).collect::<Result<Vec<_>, _>>()?;
-        Ok(all.into_iter().reduce(Requirements::of_both))
-    });
-    let (mut needs, mut failures) = (Vec::new(), Vec::new());
-    for result in found {
-        match result {
-            Ok(needed) => needs.push(needed),
-            Err(failure) => failures.push(failure),
-        }
-    }
-    if failures.is_empty() { Ok(needs) } else { Err(failures) }
 }
 
 /// Which values have one place.

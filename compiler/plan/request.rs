@@ -14,7 +14,7 @@ impl TensorId {
 }
 
 /// Where the bytes of a tensor live.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// In the arena: the planner chooses where.
     Arena,
@@ -29,7 +29,7 @@ pub enum Place {
 }
 
 /// One tensor, as a range of bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Tensor {
     /// Its size. Zero is allowed.
     pub bytes: u64,
@@ -48,7 +48,7 @@ pub struct Tensor {
 }
 
 /// Scratch memory a step needs while it runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Scratch {
     /// Its size.
     pub bytes: u64,
@@ -57,7 +57,7 @@ pub struct Scratch {
 }
 
 /// One kernel call. A step reads and writes in any order: what it reads and what it writes are live together.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Step {
     /// Tensors it reads. A tensor that is only partly overwritten is read too.
     pub reads: Vec<TensorId>,
@@ -80,7 +80,7 @@ pub struct Step {
 }
 
 /// How much work the exact search may do. Both limits count explored nodes, never time: a plan does not depend on the load of the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Effort {
     /// Greedy packings only, to compare what could be planned.
     Trial,
@@ -92,7 +92,7 @@ pub enum Effort {
 }
 
 /// A planning problem: tensors, and the steps that use them, in order.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Request {
     /// The tensors.
     pub tensors: Vec<Tensor>,
