@@ -502,6 +502,55 @@ fn requantization_by_a_factor_an_element_matches_on_every_machine() {
     }
 }
 
+/// All pairs of bytes, scaled, added or subtracted, and scaled again, as quantized additions do it.
+#[test]
+fn sums_of_scaled_bytes_match_on_every_machine() {
+    let shape = [256, 256];
+    let cases = [(ScalarOp::Add, 1_623_821_475, -128), (ScalarOp::Add, 1_907_000_001, 17), (ScalarOp::Sub, 1_262_626_262, -3)];
+    for (op, multiplier, zero_point) in cases {
+        let mut module = Module::default();
+        let mut builder = FunctionBuilder::new(&mut module, "main");
+        let ty = TensorType::of(ElementType::I8, &shape);
+        let inputs = [0, 1].map(|_| builder.param(Type::Tensor(ty.clone()), None));
+        let mut e = ExpressionBuilder::new(&[ElementType::I8; 2]);
+        let scale = |e: &mut ExpressionBuilder, x, multiplier, shift| {
+            let [multiplier, shift] = [multiplier, shift].map(|n| e.constant(Scalar::i32(n)));
+            e.op(ScalarOp::Requantize(RequantizeRule::TfliteDouble), &[x, multiplier, shift]).expect("numbers of 32 bits")
+        };
+        let number = |e: &mut ExpressionBuilder, op, x, n| {
+            let number = e.constant(Scalar::i32(n));
+            e.op(op, &[x, number]).expect("numbers of 32 bits")
+        };
+        let terms = [(0, zero_point, multiplier, -2), (1, 4, 1 << 30, 0)].map(|(input, zero_point, multiplier, shift)| {
+            let x = e.input(input);
+            let wide = e.convert(x, ElementType::I32);
+            let moved = number(&mut e, ScalarOp::Sub, wide, zero_point);
+            let shifted = number(&mut e, ScalarOp::ShiftLeft, moved, 20);
+            scale(&mut e, shifted, multiplier, shift)
+        });
+        let sum = e.op(op, &terms).expect("numbers of 32 bits");
+        let scaled = scale(&mut e, sum, 1_098_017_566, -17);
+        let moved = number(&mut e, ScalarOp::Add, scaled, zero_point);
+        let above = number(&mut e, ScalarOp::Max(NanRule::First), moved, -128);
+        let clamped = number(&mut e, ScalarOp::Min(NanRule::First), above, 127);
+        let narrow = e.convert(clamped, ElementType::I8);
+        let result = builder.map(&inputs, e.finish(vec![narrow])).expect("tensors of one shape");
+        let function = builder.finish(vec![result]);
+        let (inputs, outputs) = (vec![Port::default(); 2], vec![Port::default()]);
+        module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs, outputs });
+        let bytes = |value: fn(u32) -> u32| (0..1 << 16).map(|i| value(i) as u8).collect();
+        let inputs = [bytes(|i| i >> 8), bytes(|i| i)].map(|bytes| Tensor { element: ElementType::I8, shape: shape.to_vec(), bytes });
+        for machine in MACHINES {
+            assert_eq!(check(&module, &inputs, &[machine]), Ok(Ok(())), "{op:?} by {multiplier} on {}", machine.level);
+            let options = lower::Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+            let lowered = pipeline::lower(&module, "module", options).expect("a map has a schedule");
+            let is_fitted = machine.requantize == modelc::machine::Requantize::Fitted;
+            let multiplies = lowered.program.kernels.iter().any(|kernel| kernel.to_string().contains("fma"));
+            assert_eq!(multiplies, is_fitted, "{op:?} by {multiplier} on {}", machine.level);
+        }
+    }
+}
+
 /// What overflows before a zero comes is no number, and what vanishes stays zero, however many lanes there are.
 #[test]
 fn products_of_floats_are_taken_in_order_on_every_machine() {

@@ -41,6 +41,7 @@ pub mod sparse;
 pub mod specialise;
 pub mod staging;
 pub mod strips;
+mod sum_of_two;
 pub mod suppress;
 pub mod top_k;
 mod turn;

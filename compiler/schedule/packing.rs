@@ -4,6 +4,7 @@ use super::filling::Stored;
 use super::panels::{Extents, Panels, Storage};
 use super::requantize::Solved;
 use super::sparse::{self, Entries};
+use super::sum_of_two::Fits;
 use super::weights::{Found, Source, Weights};
 use super::{Argument, Context};
 use crate::ir::Data;
@@ -18,6 +19,8 @@ pub struct PackedWeights {
     found: Memo<Source, Arc<Found>>,
     /// Requantizations.
     pub solved: Solved,
+    /// Requantized sums of two.
+    pub fits: Fits,
 }
 
 /// Which weights are packed, and how: the panels of all parts, and whether without zeros.

@@ -74,10 +74,16 @@ pub enum Requantizer {
         /// Whether there is a pivot.
         signed: bool,
     },
+    /// `trunc(a · scale + (b · scale + c)) + constant`: see [`super::sum_of_two`]. Operands are a, b, the scales and c as the bits of binary32,
+    /// and the constant.
+    SumOfTwo {
+        /// How both products and sums round.
+        precision: Precision,
+    },
 }
 
 /// How a product with a scale and the sum after it are computed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Precision {
     /// Rounded to nearest.
     Nearest,
@@ -133,6 +139,8 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
                 stairs.iter().map(|stairs| float_channel(stairs, least_of(stairs), precision)).collect::<Option<_>>()
             }
             Requantizer::HighProduct { signed } => stairs.iter().map(|stairs| product_channel(stairs, signed)).collect(),
+            // That is of two sums.
+            Requantizer::SumOfTwo { .. } => None,
         }?;
         let tables = (0..channels[0].numbers.len()).map(|i| channels.iter().map(|channel| channel.numbers[i]).collect()).collect();
         Some(Solution { requantizer, tables, offsets: channels.iter().map(|channel| channel.offset).collect() })
@@ -332,6 +340,10 @@ fn float_channel(stairs: &Stairs, least: &[f64], precision: Precision) -> Option
 const MOST_EXACT: i64 = 1 << 24;
 
 impl Precision {
+    fn rounding(self) -> Rounding {
+        if self == Self::Nearest { Rounding::Nearest } else { Rounding::TowardZero }
+    }
+
     /// What the magnitude of `sum · slope + c` must be at least for a result.
     fn least(self, result: i64) -> f64 {
         let magnitude = if result > 0 { result } else { 1 - result };
@@ -371,7 +383,7 @@ fn unit_below(integer: i64) -> f64 {
 }
 
 /// 0, 1, −1, 2, −2, …
-fn neighbour(number: i64) -> i64 {
+pub(super) fn neighbour(number: i64) -> i64 {
     if number % 2 == 1 { number / 2 + 1 } else { -(number / 2) }
 }
 
@@ -458,10 +470,13 @@ fn product_channel(stairs: &Stairs, signed: bool) -> Option<Channel> {
 impl Requantizer {
     /// How it rounds floats, if it has any.
     pub fn precision(self) -> Option<Precision> {
-        if let Self::Float { precision, .. } = self { Some(precision) } else { None }
+        match self {
+            Self::Float { precision, .. } | Self::SumOfTwo { precision } => Some(precision),
+            Self::HighProduct { .. } => None,
+        }
     }
 
-    /// The instructions. Operands are the sum, with its offset, and the tables, in lanes of 32 bits.
+    /// The instructions. Operands are the sum, with its offset, and the tables, in lanes of 32 bits, but for [`Self::SumOfTwo`].
     pub fn emit(self, b: &mut KernelBuilder, operands: &[Value]) -> Value {
         let sum = operands[0];
         match self {
@@ -473,7 +488,7 @@ impl Requantizer {
                     let sign = b.binary(BinaryOp::And, sum, top);
                     c = b.binary(BinaryOp::Or, sign, c);
                 }
-                let rounding = if precision == Precision::Nearest { Rounding::Nearest } else { Rounding::TowardZero };
+                let rounding = precision.rounding();
                 let mut scaled = b.convert(ConvertOp::Bitcast, c, Lane::F32);
                 let float = b.convert(ConvertOp::SignedToFloat, sum, Lane::F32);
                 // What the scale lacks first.
@@ -493,6 +508,14 @@ impl Requantizer {
                 let [shift, constant] = [operands[operands.len() - 2], operands[operands.len() - 1]];
                 let quotient = b.binary(BinaryOp::ShiftRightUnsigned, high, shift);
                 b.add(quotient, constant)
+            }
+            Self::SumOfTwo { precision } => {
+                let [first, second] = [0, 1].map(|i| b.convert(ConvertOp::SignedToFloat, operands[i], Lane::F32));
+                let [outer, inner, c] = [2, 3, 4].map(|i| b.convert(ConvertOp::Bitcast, operands[i], Lane::F32));
+                let sum = b.fma_rounded(second, inner, c, precision.rounding());
+                let sum = b.fma_rounded(first, outer, sum, precision.rounding());
+                let whole = b.convert(ConvertOp::FloatToSignedInRange, sum, Lane::I32);
+                b.add(whole, operands[5])
             }
         }
     }
@@ -516,6 +539,7 @@ mod tests {
                     Precision::TowardZeroTwice => fma_toward_zero(sum, numbers[0], fma_toward_zero(sum, numbers[1], c)) as i64,
                 }
             }
+            Requantizer::SumOfTwo { .. } => unreachable!("no solution for one sum"),
             Requantizer::HighProduct { signed } => {
                 let sum = (sum + i64::from(solution.offsets[channel])) as u64;
                 let mut high = (sum * u64::from(number(0) as u32)) >> 32;
@@ -566,6 +590,7 @@ mod tests {
                 Requantizer::Float { precision: Precision::TowardZero, .. } => 1,
                 Requantizer::Float { precision: Precision::TowardZeroTwice, .. } => 2,
                 Requantizer::HighProduct { .. } => 3,
+                Requantizer::SumOfTwo { .. } => unreachable!("no solution for one sum"),
             }] += 1;
             for (channel, scale) in scales.iter().enumerate() {
                 let (first, last) = scale.sums;

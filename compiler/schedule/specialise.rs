@@ -13,6 +13,7 @@
 use super::Context;
 use super::ranges::{Range, ranges, type_range};
 use super::requantize::{Precision, Problem, Requantizer, Scale, Solution, Solved};
+use super::sum_of_two::{Fits, SumOfTwo};
 use crate::fuse::Epilogue;
 use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Node, RequantizeRule, Scalar, ScalarOp, Value};
 use crate::machine::Requantize;
@@ -105,6 +106,7 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
             .and_then(|accumulator| Some((epilogue.operands.iter().position(|&v| v == accumulator.value)?, accumulator))),
         toward_zero,
         solved: &cx.packed.solved,
+        fits: &cx.packed.fits,
         requantizers: HashMap::new(),
         offsets: vec![],
         merged: HashSet::new(),
@@ -174,6 +176,7 @@ struct Rewriter<'a> {
     /// Whether the kernel may round floats towards zero.
     toward_zero: bool,
     solved: &'a Solved,
+    fits: &'a Fits,
     requantizers: HashMap<Node, Requantizer>,
     offsets: Vec<i32>,
     /// Additions of a number to a requantization that its own constant takes with it.
@@ -192,7 +195,7 @@ impl<'a> Rewriter<'a> {
                 },
                 ScalarOp::Requantize(rule) => {
                     let proven = match self.requantize {
-                        Requantize::Fitted => self.proven(rule, node, operands[0]),
+                        Requantize::Fitted => self.sum_of_two(node, &moved).or_else(|| self.proven(rule, node, operands[0])),
                         Requantize::ByRule => None,
                     };
                     let new = proven.or_else(|| self.requantize(rule, node, operands[0]));
@@ -272,6 +275,34 @@ impl<'a> Rewriter<'a> {
         (low, high)
     }
 
+    /// The sum of two scaled bytes, scaled to a byte, by two products; `moved` are the new nodes of those before it.
+    fn sum_of_two(&mut self, node: Node, moved: &[Node]) -> Option<Node> {
+        let sum = SumOfTwo::of(self.old, &self.node_ranges, node)?;
+        // A kernel rounds in one way.
+        let precision = match self.requantizers.values().find_map(|requantizer| requantizer.precision()) {
+            None | Some(Precision::Nearest) => Precision::Nearest,
+            Some(Precision::TowardZero | Precision::TowardZeroTwice) => Precision::TowardZero,
+        };
+        let fit = self.fits.fit(&sum, self.told_apart(node), precision)?;
+        let [a, b] = sum.terms.map(|term| moved[term.node.index()]);
+        let mut constant = fit.least;
+        if let Some((reader, number)) = self.added(node) {
+            constant = constant.checked_add(i32::try_from(number).ok()?)?;
+            self.merged.insert(reader);
+        }
+        let numbers = fit.numbers().into_iter().chain([constant]).map(|number| self.builder.constant(Scalar::i32(number)));
+        let operands = if fit.swapped { [b, a] } else { [a, b] }.into_iter().chain(numbers).collect();
+        let new = self.builder.raw(self.old.nodes[node].op, operands, ElementType::I32);
+        self.requantizers.insert(new, Requantizer::SumOfTwo { precision });
+        Some(new)
+    }
+
+    /// What alone reads a node, if that adds a number, and the number.
+    fn added(&self, node: Node) -> Option<(Node, i64)> {
+        let reader = self.only_reader(node).filter(|&reader| self.old.nodes[reader].op == ScalarOp::Add)?;
+        Some((reader, self.number_beside(reader, node)?))
+    }
+
     /// The shortest sequence that is proven to give the same results.
     fn proven(&mut self, rule: RequantizeRule, node: Node, sum: Node) -> Option<Node> {
         let old = self.old.nodes[node].operands.clone();
@@ -289,9 +320,7 @@ impl<'a> Rewriter<'a> {
         let problem = Problem { rule, results: self.told_apart(node), toward_zero: self.toward_zero };
         let Solution { requantizer, mut tables, offsets } = Solution::clone(&*self.solved.solve(problem, scales)?);
         if let Requantizer::HighProduct { .. } = requantizer
-            && let Some(reader) = self.only_reader(node)
-            && self.old.nodes[reader].op == ScalarOp::Add
-            && let Some(number) = self.number_beside(reader, node)
+            && let Some((reader, number)) = self.added(node)
         {
             let constants = tables.last_mut()?;
             *constants = constants.iter().map(|&c| i32::try_from(i64::from(c) + number).ok()).collect::<Option<_>>()?;

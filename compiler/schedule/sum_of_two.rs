@@ -1,0 +1,264 @@
+//! Sums of two scaled bytes, as quantized additions and subtractions take them, by two fused multiply-adds.
+//!
+//! The rule scales each operand to a number of about 28 bits, adds these, and scales the sum to a byte: three requantizations. An operand has
+//! 256 values, so there are 65,536 results, and any other function with the same ones is equal. `trunc(a · scale + (b · scale + c))` in
+//! binary32 is such a function for the scales of almost all models: parameters are searched for, and tried on all pairs.
+
+use super::ranges::Range;
+use super::requantize::{Precision, neighbour};
+use crate::ir::interpret::integer::requantize;
+use crate::ir::{Expression, Node, RequantizeRule, ScalarOp};
+use crate::kernel::interpret::fma_toward_zero;
+use crate::parallel::Memo;
+use cranelift_entity::EntityRef;
+
+/// Values of an operand at most.
+const MOST_VALUES: usize = 256;
+/// Results that are told apart, less one, at most.
+const MOST_RESULTS: i64 = 255;
+/// Neighbours of each scale that are tried. Random scales need six at most.
+const NEIGHBOURS: i64 = 8;
+
+/// An operand: a node with few values, and what each of them is scaled to.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Term {
+    /// The node.
+    pub node: Node,
+    /// The least value.
+    least: i32,
+    /// What that and those that follow it are scaled to.
+    scaled: Vec<i32>,
+}
+
+/// A requantization of the sum of two terms.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct SumOfTwo {
+    /// The terms.
+    pub terms: [Term; 2],
+    rule: RequantizeRule,
+    multiplier: i32,
+    shift: i32,
+}
+
+/// What was searched for so far.
+#[derive(Default)]
+pub struct Fits(Memo<(SumOfTwo, (i64, i64), Precision), Option<Fit>>);
+
+impl Fits {
+    /// What [`SumOfTwo::fit`] gives, searched for once.
+    pub fn fit(&self, sum: &SumOfTwo, results: (i64, i64), precision: Precision) -> Option<Fit> {
+        self.0.get(&(sum.clone(), results, precision), || sum.fit(results, precision))
+    }
+}
+
+/// Binary32 numbers with which [`SumOfTwo`] is computed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Fit {
+    /// The factors of the two terms, that of the outer product first.
+    scales: [f32; 2],
+    c: f32,
+    /// Whether the outer product is of the second term.
+    pub swapped: bool,
+    /// What is added to the truncated sum.
+    pub least: i32,
+}
+
+impl Fit {
+    /// The numbers in the order of the operands: the scales, and c.
+    pub fn numbers(&self) -> [i32; 3] {
+        [self.scales[0], self.scales[1], self.c].map(|number| number.to_bits() as i32)
+    }
+
+    fn inner(&self, value: i32, precision: Precision) -> f32 {
+        multiply_add(value, self.scales[1], self.c, precision)
+    }
+
+    fn outer(&self, value: i32, inner: f32, precision: Precision) -> i64 {
+        multiply_add(value, self.scales[0], inner, precision) as i64
+    }
+}
+
+fn multiply_add(value: i32, scale: f32, c: f32, precision: Precision) -> f32 {
+    let value = value as f32;
+    if precision == Precision::Nearest { value.mul_add(scale, c) } else { fma_toward_zero(value, scale, c) }
+}
+
+impl SumOfTwo {
+    /// What a node of an expression computes, if it is of this kind. `ranges` are those of the nodes.
+    pub fn of(expression: &Expression, ranges: &[Range], node: Node) -> Option<Self> {
+        let (rule, sum, multiplier, shift) = requantization(expression, node)?;
+        let data = &expression.nodes[sum];
+        let is_difference = data.op == ScalarOp::Sub;
+        if !is_difference && data.op != ScalarOp::Add {
+            return None;
+        }
+        let first = Term::of(expression, ranges, data.operands[0])?;
+        let mut second = Term::of(expression, ranges, data.operands[1])?;
+        if is_difference {
+            second.scaled.iter_mut().for_each(|value| *value = value.wrapping_neg());
+        }
+        Some(Self { terms: [first, second], rule, multiplier, shift })
+    }
+
+    /// Numbers that give the results of all pairs, of which `results.0` and all below are one, and `results.1` and all above.
+    pub fn fit(&self, results: (i64, i64), precision: Precision) -> Option<Fit> {
+        let (low, high) = results;
+        if !(1..=MOST_RESULTS).contains(&(high - low)) || low.abs() > 2 * MOST_RESULTS {
+            return None;
+        }
+        [false, true].into_iter().find_map(|swapped| {
+            let [outer, inner] = if swapped { [&self.terms[1], &self.terms[0]] } else { [&self.terms[0], &self.terms[1]] };
+            let table = Table::new(self, outer, inner, results);
+            let nearest = [outer, inner].map(|term| (term.slope() * self.scale()) as f32);
+            (0..NEIGHBOURS * NEIGHBOURS).find_map(|number| {
+                let scales = [(nearest[0], number % NEIGHBOURS), (nearest[1], number / NEIGHBOURS)];
+                let scales = scales.map(|(scale, number)| f32::from_bits((i64::from(scale.to_bits()) + neighbour(number)).max(0) as u32));
+                let c = table.middle(scales)? as f32;
+                let fit = Fit { scales, c, swapped, least: low as i32 };
+                table.is_met(&fit, precision).then_some(fit)
+            })
+        })
+    }
+
+    fn scale(&self) -> f64 {
+        f64::from(self.multiplier) / f64::from(1u32 << 31) * 2f64.powi(self.shift)
+    }
+}
+
+/// The rule, the sum, the multiplier and the shift of a requantization by numbers.
+fn requantization(expression: &Expression, node: Node) -> Option<(RequantizeRule, Node, i32, i32)> {
+    let data = &expression.nodes[node];
+    let ScalarOp::Requantize(rule) = data.op else { return None };
+    let [sum, multiplier, shift] = data.operands[..] else { return None };
+    Some((rule, sum, constant(expression, multiplier)?, constant(expression, shift)?))
+}
+
+fn constant(expression: &Expression, node: Node) -> Option<i32> {
+    let ScalarOp::Constant(value) = expression.nodes[node].op else { return None };
+    i32::try_from(value.as_i64()).ok()
+}
+
+impl Term {
+    fn of(expression: &Expression, ranges: &[Range], node: Node) -> Option<Self> {
+        let (rule, mut node, multiplier, shift) = requantization(expression, node)?;
+        // What is done to the operand before, the last first.
+        let mut steps = Vec::new();
+        while let [first, second] = expression.nodes[node].operands[..] {
+            let (op, numbers) = (expression.nodes[node].op, [first, second].map(|n| constant(expression, n)));
+            let (operand, number) = match (op, numbers) {
+                (ScalarOp::Add, [Some(number), None]) => (second, number),
+                (ScalarOp::Add | ScalarOp::Sub, [None, Some(number)]) => (first, number),
+                (ScalarOp::ShiftLeft, [None, Some(number)]) if (0..32).contains(&number) => (first, number),
+                _ => break,
+            };
+            steps.push((op, number));
+            node = operand;
+        }
+        let (least, most) = ranges[node.index()];
+        let values = i32::try_from(least).ok()?..=i32::try_from(most).ok()?;
+        if values.is_empty() || most - least >= MOST_VALUES as i128 {
+            return None;
+        }
+        let step = |value: i32, &(op, number): &(ScalarOp, i32)| match op {
+            ScalarOp::Add => value.wrapping_add(number),
+            ScalarOp::Sub => value.wrapping_sub(number),
+            _ => value << number,
+        };
+        let scaled = |value: i32| requantize(rule, steps.iter().rev().fold(value, step), multiplier, shift);
+        Some(Self { node, least: *values.start(), scaled: values.map(scaled).collect() })
+    }
+
+    /// How much what it is scaled to grows from one value to the next.
+    fn slope(&self) -> f64 {
+        let steps = (self.scaled.len() - 1).max(1);
+        let [first, last] = [0, self.scaled.len() - 1].map(|i| f64::from(self.scaled[i]));
+        (last - first) / steps as f64
+    }
+
+    fn values(&self) -> impl Iterator<Item = i32> {
+        (self.least..).take(self.scaled.len())
+    }
+}
+
+/// The results of all pairs, counted from the least that is told apart: a row for each value of the inner term.
+struct Table<'a> {
+    outer: &'a Term,
+    inner: &'a Term,
+    results: Vec<i64>,
+    /// The greatest result.
+    top: i64,
+}
+
+impl<'a> Table<'a> {
+    fn new(sum: &SumOfTwo, outer: &'a Term, inner: &'a Term, (low, high): (i64, i64)) -> Self {
+        let result = |sum_of_both: i32| i64::from(requantize(sum.rule, sum_of_both, sum.multiplier, sum.shift)).clamp(low, high) - low;
+        let row = |&b: &i32| outer.scaled.iter().map(move |&a| result(a.wrapping_add(b)));
+        Self { outer, inner, results: inner.scaled.iter().flat_map(row).collect(), top: high - low }
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (i32, &[i64])> {
+        self.inner.values().zip(self.results.chunks_exact(self.outer.scaled.len()))
+    }
+
+    /// The middle of the numbers c with which exact sums have all results, if there are any.
+    fn middle(&self, scales: [f32; 2]) -> Option<f64> {
+        let [outer, inner] = scales.map(f64::from);
+        let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+        for (b, row) in self.rows() {
+            for (a, &result) in self.outer.values().zip(row) {
+                let missing = result as f64 - (f64::from(a) * outer + f64::from(b) * inner);
+                // Below the least result, and above the greatest, is what follows clamps.
+                low = if result > 0 && missing > low { missing } else { low };
+                high = if result < self.top && missing + 1.0 < high { missing + 1.0 } else { high };
+            }
+        }
+        (low < high && low.is_finite() && high.is_finite()).then_some((low + high) / 2.0)
+    }
+
+    fn is_met(&self, fit: &Fit, precision: Precision) -> bool {
+        self.rows().all(|(b, row)| {
+            let inner = fit.inner(b, precision);
+            self.outer.values().zip(row).all(|(a, &result)| fit.outer(a, inner, precision).clamp(0, self.top) == result)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn term(zero_point: i32, multiplier: i32, shift: i32) -> Term {
+        let scaled = |value: i32| requantize(RequantizeRule::TfliteDouble, (value - zero_point) << 20, multiplier, shift);
+        Term { node: Node::new(0), least: -128, scaled: (-128..128).map(scaled).collect() }
+    }
+
+    /// The additions of a residual network (resnet8 of MLPerf Tiny), and the subtraction of the same numbers.
+    #[test]
+    fn numbers_are_found_that_give_all_results() {
+        for sign in [1, -1] {
+            let mut second = term(4, 1 << 30, 0);
+            second.scaled.iter_mut().for_each(|value| *value *= sign);
+            let terms = [term(-128, 1_623_821_475, -2), second];
+            let sum = SumOfTwo { terms, rule: RequantizeRule::TfliteDouble, multiplier: 1_098_017_566, shift: -17 };
+            for (precision, results) in [(Precision::Nearest, (0, 255)), (Precision::TowardZero, (-100, 155))] {
+                let fit = sum.fit(results, precision).expect("scales of a model");
+                let [outer, inner] = if fit.swapped { [1, 0] } else { [0, 1] }.map(|i: usize| &sum.terms[i]);
+                for (b, &scaled_b) in inner.values().zip(&inner.scaled) {
+                    for (a, &scaled_a) in outer.values().zip(&outer.scaled) {
+                        let expected = requantize(sum.rule, scaled_a + scaled_b, sum.multiplier, sum.shift);
+                        let found = fit.outer(a, fit.inner(b, precision), precision) + i64::from(fit.least);
+                        assert_eq!(found.clamp(results.0, results.1), i64::from(expected).clamp(results.0, results.1), "{a} and {b}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn more_results_than_a_byte_has_are_not_fitted() {
+        let terms = [term(0, 1 << 30, 0), term(0, 1 << 30, 0)];
+        let sum = SumOfTwo { terms, rule: RequantizeRule::TfliteDouble, multiplier: 1 << 30, shift: -16 };
+        assert_eq!(sum.fit((-1000, 1000), Precision::Nearest), None);
+        assert_eq!(sum.fit((5, 5), Precision::Nearest), None);
+    }
+}
