@@ -14,9 +14,8 @@ use modelc::ir::{
 use modelc::ir::{FunctionBuilder, WindowGeometry};
 use modelc::jit::peaks::{self, Peaks};
 use modelc::jit::{Instance, Jit};
-use modelc::lower::{Lowered, Options, PlanSource};
+use modelc::lower::{Lowered, Options};
 use modelc::machine::{Machine, machine};
-use modelc::plan::Effort;
 use modelc::{passes, pipeline, target};
 use std::time::Instant;
 
@@ -176,7 +175,7 @@ fn requantized(builder: &mut FunctionBuilder<'_>, sums: Value, channels: u64, (r
 }
 
 fn lowered(work: Work, machine: &'static Machine) -> Lowered {
-    let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let options = Options::new(machine);
     pipeline::lower(&work.module(), "peaks", options).unwrap_or_else(|error| panic!("{error}"))
 }
 

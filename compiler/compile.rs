@@ -14,7 +14,7 @@ use crate::frontend::given::Number;
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::data::Bytes;
 use crate::ir::{Data, Module};
-use crate::lower::{self, Lowered, PlanSource};
+use crate::lower::{self, Goal, Lowered, PlanSource};
 use crate::machine::Machine;
 use crate::plan::Effort;
 use crate::target::{self, Target};
@@ -44,6 +44,9 @@ pub struct Settings {
     pub keep_plan: bool,
     /// Whether the planner searches further.
     pub search_longer: bool,
+    /// Whether the code is to be small rather than fast.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub small: bool,
     /// Shapes that replace the file's, by input number.
     pub shapes: Vec<(usize, Vec<u64>)>,
     /// Extents that are known only when the model runs.
@@ -99,6 +102,13 @@ impl Compiler {
     #[must_use]
     pub fn external_weights(mut self) -> Self {
         self.settings.external_weights = true;
+        self
+    }
+
+    /// Small code, which takes longer.
+    #[must_use]
+    pub fn small(mut self) -> Self {
+        self.settings.small = true;
         self
     }
 
@@ -221,7 +231,8 @@ impl Settings {
     pub fn lower_options(&self, machine: &'static Machine) -> lower::Options {
         let plan = if self.keep_plan { PlanSource::Program } else { PlanSource::Own };
         let effort = if self.search_longer { Effort::Max } else { Effort::Normal };
-        lower::Options { machine, effort, plan }
+        let goal = if self.small { Goal::Size } else { Goal::Speed };
+        lower::Options { machine, effort, plan, goal }
     }
 }
 

@@ -21,6 +21,7 @@ use crate::ir::Verified;
 use crate::machine::Machine;
 use crate::plan::{Effort, Plan};
 use crate::program::{Level, Method, Program};
+pub use crate::schedule::Goal;
 use pool::Pool;
 use variables::Variables;
 
@@ -33,6 +34,15 @@ pub struct Options {
     pub effort: Effort,
     /// Which plan is used.
     pub plan: PlanSource,
+    /// What the code is to be like.
+    pub goal: Goal,
+}
+
+impl Options {
+    /// Fast code for a machine, with a plan of our own and no long search for it.
+    pub fn new(machine: &'static Machine) -> Self {
+        Self { machine, effort: Effort::Normal, plan: PlanSource::Own, goal: Goal::Speed }
+    }
 }
 
 /// Whose memory plan is used.

@@ -61,7 +61,7 @@ fn offsets(path: &Path, plan: PlanSource) -> (u64, Vec<u64>) {
     let bytes = std::fs::read(path).expect("the program can be read");
     let module = pipeline::read(Arc::new(bytes), "model.pte", &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     let machine = target::host_machine().expect("the host has a machine description");
-    let options = Options { machine, effort: Effort::Normal, plan };
+    let options = Options { plan, ..Options::new(machine) };
     let lowered = pipeline::lower(&module, "model.pte", options).unwrap_or_else(|error| panic!("{error}"));
     (lowered.plans[0].arena_bytes, lowered.plans[0].offset.iter().flatten().copied().collect())
 }

@@ -6,9 +6,8 @@ mod support;
 
 use modelc::jit::memory::Placement;
 use modelc::jit::{Jit, JitOptions};
-use modelc::lower::{Lowered, Options, PlanSource};
+use modelc::lower::{Lowered, Options};
 use modelc::machine::Machine;
-use modelc::plan::Effort;
 use modelc::{pipeline, target};
 use std::path::Path;
 use std::sync::Arc;
@@ -59,7 +58,7 @@ fn answers(lowered: &Lowered, machine: &Machine, options: JitOptions) -> Result<
 fn check(model: &Path, machine: &'static Machine) -> Result<bool, String> {
     let bytes = std::fs::read(model).map_err(|error| error.to_string())?;
     let Ok(module) = pipeline::read(Arc::new(bytes), "model", &modelc::frontend::LoadOptions::default()) else { return Ok(false) };
-    let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let options = Options::new(machine);
     let Ok(lowered) = pipeline::lower(&module, "model", options) else { return Ok(false) };
     if lowered.program.methods.iter().flat_map(|m| m.inputs.iter().chain(&m.outputs)).any(|port| port.dynamic.contains(&true)) {
         return Ok(false);

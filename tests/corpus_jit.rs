@@ -4,9 +4,8 @@ mod support;
 
 use modelc::diagnostic::{Diagnostics, Kind};
 use modelc::jit::Jit;
-use modelc::lower::{Options, PlanSource};
+use modelc::lower::Options;
 use modelc::machine::Machine;
-use modelc::plan::Effort;
 use modelc::{passes, pipeline, target};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,7 +45,7 @@ impl From<Diagnostics> for Failure {
 fn check(model: &Path, machine: &'static Machine, tolerance: f64) -> Result<Report, Failure> {
     let mut module = support::load(model)?;
     passes::run_all(&mut module);
-    let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let options = Options::new(machine);
     let lowered = pipeline::lower(&module, "model", options)?;
     let jit = Jit::new(&lowered.program, machine).map_err(|e| e.to_string())?;
     let mut instance = jit.instance().map_err(|e| e.to_string())?;
@@ -221,7 +220,7 @@ fn weights_are_as_small_as_stored() {
         let stored = stored_bytes(&file);
         let Ok(module) = pipeline::read(Arc::new(file), "model", &modelc::frontend::LoadOptions::default()) else { continue };
         for machines in objects {
-            let options = Options { machine: machines[0], effort: Effort::Normal, plan: PlanSource::Own };
+            let options = Options::new(machines[0]);
             let Ok(lowered) = pipeline::lower_levels(&module, "model", options, &machines[1..]) else { continue };
             let embedded: u64 = lowered.program.constants.iter().map(|blob| blob.data.bytes().len() as u64).sum();
             let report = format!("{embedded} B of {stored} B stored ({:.3})", embedded as f64 / stored as f64);

@@ -10,10 +10,9 @@ use modelc::frontend::given::Number;
 use modelc::interface::has_shape;
 use modelc::ir::{ElementType, Scalar};
 use modelc::jit::Jit;
-use modelc::lower::{self, Lowered, PlanSource};
+use modelc::lower::{self, Lowered};
 use modelc::machine::machine;
 use modelc::npz;
-use modelc::plan::Effort;
 use modelc::program::{Level, Method};
 use modelc::target::{host_features, required_features};
 use modelc::{Compiled, Compiler, Settings, pipeline};
@@ -337,7 +336,7 @@ fn equal_to_jit(case: &Case<'_>, outputs: &Calls, tools: Tools, way: Way) -> Res
     }
     let Compiled { lowered, module, .. } = &case.compiled;
     let machine = machine(chosen(lowered, way.features).machine.level).expect("every level has a machine");
-    let options = lower::Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let options = lower::Options::new(machine);
     let alone = pipeline::lower(module, "model", options).map_err(|e| text(&e))?;
     let jit = Jit::new(&alone.program, machine).map_err(|e| text(&e))?;
     same_as_jit(&jit, &case.calls, outputs).map_err(|error| format!("{}: {error}", machine.level))

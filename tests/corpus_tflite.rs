@@ -7,8 +7,7 @@ use modelc::frontend::{Bound, LoadOptions};
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::{Module, Tensor};
 use modelc::jit::Jit;
-use modelc::lower::{Options, PlanSource};
-use modelc::plan::Effort;
+use modelc::lower::Options;
 use modelc::{passes, pipeline, target};
 use std::path::{Path, PathBuf};
 use support::engines;
@@ -68,7 +67,7 @@ fn loaded(model: &Path, options: LoadOptions) -> Module {
 fn called(mut module: Module, calls: &[&[Tensor]]) -> Vec<Vec<Tensor>> {
     passes::run_all(&mut module);
     let machine = target::host_machine().expect("the host has a machine description");
-    let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let options = Options::new(machine);
     let lowered = pipeline::lower(&module, "model", options).unwrap_or_else(|error| panic!("{error}"));
     let jit = Jit::new(&lowered.program, machine).unwrap_or_else(|error| panic!("{error}"));
     let call = |arguments: &&[Tensor]| jit.instance().and_then(|mut instance| instance.call_tensors(0, arguments));

@@ -8,9 +8,8 @@ use modelc::ir::interpret::Interpreter;
 use modelc::ir::random::Random;
 use modelc::ir::{Extent, Module, Scalar, Tensor};
 use modelc::jit::{Instance, Jit};
-use modelc::lower::{Lowered, Options, PlanSource};
+use modelc::lower::{Lowered, Options};
 use modelc::machine::Machine;
-use modelc::plan::Effort;
 use modelc::{pipeline, target};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,7 +39,7 @@ fn load(path: &PathBuf, options: &LoadOptions) -> Result<Module, modelc::diagnos
 }
 
 fn lowered(module: &Module, machine: &'static Machine) -> Lowered {
-    let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let options = Options::new(machine);
     pipeline::lower(module, "program", options).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -6,9 +6,8 @@ use modelc::frontend::{self, LoadOptions};
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::{Module, Op, Tensor};
 use modelc::kernel::{Inst, Kernel, Region, Statement, Value};
-use modelc::lower::{self, Options, PlanSource};
+use modelc::lower::{self, Options};
 use modelc::npz::Archive;
-use modelc::plan::Effort;
 use modelc::program::{Program, calls};
 use modelc::{pipeline, target};
 use std::collections::BTreeMap;
@@ -35,7 +34,7 @@ fn lowered() -> (Module, Program) {
     let mut module = pipeline::read(Arc::new(bytes()), "digits", &LoadOptions::default()).expect("the example is sound");
     separate_sources(&mut module);
     let machine = target::host_machine().expect("this computer has a machine description");
-    let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let options = Options::new(machine);
     let lowered: lower::Lowered = pipeline::lower(&module, "digits", options).expect("the example compiles");
     (module, lowered.program)
 }

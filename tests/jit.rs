@@ -7,8 +7,7 @@ use modelc::ir::text::parse_module;
 use modelc::jit::custom::{CustomOperator, CustomTensor};
 use modelc::jit::memory::Placement;
 use modelc::jit::{Jit, JitOptions};
-use modelc::lower::{Lowered, Options, PlanSource};
-use modelc::plan::Effort;
+use modelc::lower::{Goal, Lowered, Options};
 use modelc::program::calls;
 use modelc::target::host_machine;
 use modelc::{ir, pipeline};
@@ -158,7 +157,7 @@ custom! {
 fn a_custom_operator_is_a_function_that_is_registered() {
     let module = modelc::ir::text::parse_module(include_str!("files/external.mt").split(";! ---").next().unwrap()).unwrap();
     let machine = host_machine().unwrap();
-    let options = modelc::lower::Options { machine, effort: modelc::plan::Effort::Normal, plan: modelc::lower::PlanSource::Own };
+    let options = modelc::lower::Options::new(machine);
     let program = modelc::pipeline::lower(&module, "external", options).unwrap().program;
     let error = Jit::new(&program, machine).err().unwrap().0.remove(0);
     assert_eq!((error.code.number(), error.location.operator), (514, Some((4, "CUSTOM:Scale".into()))));
@@ -180,7 +179,7 @@ fn a_custom_operator_is_a_function_that_is_registered() {
 fn lowered(text: &str) -> Lowered {
     let module = parse_module(text).unwrap_or_else(|error| panic!("{error}"));
     ir::verify(&module).unwrap_or_else(|error| panic!("{error}"));
-    let options = Options { machine: host_machine().unwrap(), effort: Effort::Normal, plan: PlanSource::Own };
+    let options = Options::new(host_machine().unwrap());
     pipeline::lower(&module, "text", options).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -425,7 +424,7 @@ fn a_table_that_dies_is_updated_in_place() {
 fn lowered_text(text: &str) -> (ir::Module, Lowered) {
     let module = parse_module(text).unwrap_or_else(|error| panic!("{error}"));
     ir::verify(&module).unwrap_or_else(|error| panic!("{error}"));
-    let options = Options { machine: host_machine().unwrap(), effort: Effort::Normal, plan: PlanSource::Own };
+    let options = Options::new(host_machine().unwrap());
     let lowered = pipeline::lower(&module, "text", options).unwrap_or_else(|error| panic!("{error}"));
     (module, lowered)
 }
@@ -546,7 +545,7 @@ method "main" = @main {{
             },
             ir::Tensor { element: ty, shape: vec![3, 12], bytes: numbers(36) },
         ];
-        let options = Options { machine: host_machine().unwrap(), effort: Effort::Normal, plan: PlanSource::Own };
+        let options = Options::new(host_machine().unwrap());
         let lowered = pipeline::lower(&module, "text", options).unwrap_or_else(|error| panic!("{error}"));
         let found = Jit::new(&lowered.program, options.machine).unwrap().instance().unwrap().call_tensors(0, &inputs).unwrap();
         let expected = ir::interpret::Interpreter::new(&module).run(0, &inputs).unwrap();
@@ -608,4 +607,29 @@ method "main" = @main {
         let inputs = [numbers(&[6], 3), count];
         assert_eq!(instance.call_tensors(0, &inputs).unwrap(), interpreter.run(0, &inputs).unwrap());
     }
+}
+
+/// Small code is smaller on every target, takes no more memory, and computes the same integers.
+#[test]
+fn small_code_computes_the_same() {
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/digits/digits_int8.tflite");
+    let compiler = |target: &str| modelc::Compiler::new().target(target);
+    for target in ["x86_64-unknown-linux-gnu", "aarch64-none-elf", "riscv64-none-elf"] {
+        let [fast, small] = [compiler(target), compiler(target).small()].map(|it| it.compile_file(model).unwrap().files.record.footprint);
+        assert!(small.code_bytes < fast.code_bytes, "{target}: {} and {} bytes of code", small.code_bytes, fast.code_bytes);
+        assert!(small.scratch_bytes <= fast.scratch_bytes, "{target}: {} and {} bytes", small.scratch_bytes, fast.scratch_bytes);
+    }
+    let machine = host_machine().unwrap();
+    let bytes: std::sync::Arc<Vec<u8>> = std::sync::Arc::new(std::fs::read(model).unwrap());
+    let module = modelc::pipeline::read(bytes, "digits", &Default::default()).unwrap();
+    let input: Vec<u8> = (0..28 * 28u32).map(|i| (i * 37 % 256) as u8).collect();
+    let mut results = vec![];
+    for goal in [Goal::Speed, Goal::Size] {
+        let program = modelc::pipeline::lower(&module, "digits", Options { goal, ..Options::new(machine) }).unwrap().program;
+        let mut outputs = vec![];
+        let bytes = program.methods[0].inputs[0].bytes as usize;
+        Jit::new(&program, machine).unwrap().instance().unwrap().call(0, &[&input[..bytes]], &mut outputs).unwrap();
+        results.push(outputs);
+    }
+    assert_eq!(results[0], results[1]);
 }

@@ -15,9 +15,8 @@ use modelc::ir::{NanRule, Reduction, RequantizeRule, Scalar};
 use modelc::kernel::BufferKind;
 use modelc::kernel::interpret::interpret;
 use modelc::kernel::verify::verify;
-use modelc::lower::{self, PlanSource};
+use modelc::lower::{self};
 use modelc::machine::{Isa, MACHINES, Machine};
-use modelc::plan::Effort;
 use modelc::program::{Address, Call, Method, Program, Step};
 use modelc::{passes, pipeline};
 use std::collections::BTreeMap;
@@ -122,7 +121,7 @@ fn names(machines: &[&Machine]) -> String {
 
 /// The module lowered for the levels of an object, each against the tensor interpreter. `Ok(Err(…))` says why it has no lowering.
 fn check(module: &Module, inputs: &[Tensor], machines: &[&'static Machine]) -> Result<Result<(), String>, String> {
-    let options = lower::Options { machine: machines[0], effort: Effort::Normal, plan: PlanSource::Own };
+    let options = lower::Options::new(machines[0]);
     let lowered = match pipeline::lower_levels(module, "module", options, &machines[1..]) {
         Ok(lowered) => lowered,
         Err(diagnostics) => return Ok(Err(diagnostics.to_string())),
@@ -285,7 +284,7 @@ fn sparse_weights_stay_sparse_on_every_machine() {
             for machines in objects() {
                 let what = format!("{stored} in {groups} groups, dilated by {input_dilation}, on {}", names(&machines));
                 assert_eq!(check(&module, &inputs, &machines), Ok(Ok(())), "{what}");
-                let options = lower::Options { machine: machines[0], effort: Effort::Normal, plan: PlanSource::Own };
+                let options = lower::Options::new(machines[0]);
                 let lowered = pipeline::lower(&module, "module", options).expect("a convolution has a schedule");
                 let embedded: usize = lowered.program.constants.iter().map(|blob| blob.data.bytes().len()).sum();
                 let dense: usize = module.constants.values().map(|constant| constant.data.bytes().len()).sum();
@@ -330,7 +329,7 @@ fn weights_that_one_window_reads_are_widened_as_they_are_loaded() {
     passes::run_all(&mut module);
     for machines in objects() {
         assert_eq!(check(&module, std::slice::from_ref(&image), &machines), Ok(Ok(())), "on {}", names(&machines));
-        let options = lower::Options { machine: machines[0], effort: Effort::Normal, plan: PlanSource::Own };
+        let options = lower::Options::new(machines[0]);
         let lowered = pipeline::lower_levels(&module, "module", options, &machines[1..]).expect("a convolution has a schedule");
         for level in lowered.levels() {
             let Step::Call(call) = &level.program.methods[0].steps[0] else { panic!("a call") };
@@ -467,7 +466,7 @@ fn kernels_that_differ_in_numbers_are_one() {
     for machines in objects() {
         let result = check(&module, std::slice::from_ref(&image), &machines);
         assert_eq!(result, Ok(Ok(())), "on {}", names(&machines));
-        let options = lower::Options { machine: machines[0], effort: Effort::Normal, plan: PlanSource::Own };
+        let options = lower::Options::new(machines[0]);
         let lowered = pipeline::lower_levels(&module, "module", options, &machines[1..]).expect("convolutions have schedules");
         for level in lowered.levels() {
             let kernels: Vec<_> = level.program.kernels.iter().map(|kernel| &kernel.name).collect();

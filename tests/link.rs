@@ -314,8 +314,7 @@ fn on_each_machine(module: &modelc::ir::Module, check: impl Fn(&Bench, &Program,
     for (triple, tools) in tools {
         let Some(tools) = tools else { continue };
         let options = options("net", triple);
-        let plan =
-            modelc::lower::Options { machine: options.machine, effort: modelc::plan::Effort::Normal, plan: modelc::lower::PlanSource::Own };
+        let plan = modelc::lower::Options::new(options.machine);
         let program = modelc::pipeline::lower(module, "net", plan).unwrap().program;
         check(&Bench::new(tools), &program, &options);
     }

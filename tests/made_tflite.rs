@@ -8,8 +8,7 @@ use modelc::frontend::LoadOptions;
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::{ElementType, Module, Tensor};
 use modelc::jit::Jit;
-use modelc::lower::{Options, PlanSource};
-use modelc::plan::Effort;
+use modelc::lower::Options;
 use modelc::schema::tflite::{BuiltinOperator, TensorType};
 use modelc::{passes, pipeline, target};
 use std::path::{Path, PathBuf};
@@ -25,7 +24,7 @@ fn load(model: Vec<u8>) -> Result<Module, String> {
 fn compiled(module: &mut Module) -> Jit {
     passes::run_all(module);
     let machine = target::host_machine().expect("the host has a machine description");
-    let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let options = Options::new(machine);
     let lowered = pipeline::lower(module, "model", options).unwrap_or_else(|error| panic!("{error}"));
     Jit::new(&lowered.program, machine).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -2,8 +2,7 @@
 
 use modelc::emit::{self, ModelInfo, ObjectOptions};
 use modelc::frontend::LoadOptions;
-use modelc::lower::{Options, PlanSource};
-use modelc::plan::Effort;
+use modelc::lower::Options;
 use modelc::{pipeline, target};
 use serde_json::Value;
 use std::path::Path;
@@ -17,7 +16,7 @@ fn report() -> Value {
     let module = pipeline::read(Arc::new(bytes), "digits", &LoadOptions::default()).expect("the example is sound");
     let target = target::target("aarch64-linux-gnu").expect("a target");
     let machine = target::level(target, None).expect("its default level");
-    let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let options = Options::new(machine);
     let lowered = pipeline::lower(&module, "digits", options).expect("the example compiles");
     let info = ModelInfo { sha256: [0x5a; 32], file: "folder/digits_int8.tflite".into() };
     emit::object(&lowered.program, &info, &ObjectOptions::new("net", target, machine)).expect("the example compiles").report

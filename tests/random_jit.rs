@@ -10,9 +10,8 @@ use modelc::ir::text::{Constants, print_module};
 use modelc::ir::{ElementType, Module, Tensor};
 use modelc::jit::memory::Placement;
 use modelc::jit::{Jit, JitOptions};
-use modelc::lower::{self, Lowered, PlanSource};
+use modelc::lower::{self, Goal, Lowered, PlanSource};
 use modelc::machine::{self, Machine};
-use modelc::plan::Effort;
 use modelc::{passes, pipeline, target};
 
 /// Only sums of floats are not exact here, and they may be taken in another order; their terms are small numbers. The worst is a
@@ -31,7 +30,7 @@ fn variable(name: &str) -> Option<u64> {
 /// What the JIT computes in two calls of one instance; none when something in the module is not compiled yet. With all memory against
 /// guard pages and what is dead overwritten, it is the same to the bit.
 fn compiled(module: &Module, inputs: &[Tensor], machine: &'static Machine) -> Result<Option<Vec<Tensor>>, String> {
-    let options = lower::Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let options = lower::Options::new(machine);
     compiled_with(module, inputs, options)
 }
 
@@ -74,7 +73,10 @@ fn check(seed: u64, options: &Options, machine: &'static Machine) -> Result<bool
     let (mut module, inputs) = module(seed, options);
     passes::run_all(&mut module);
     let explain = |error: String| format!("seed {seed} on {}: {error}\n{}", machine.level, print_module(&module, Constants::Whole));
-    let Some(found) = compiled(&module, &inputs, machine).map_err(explain)? else { return Ok(false) };
+    // Every fourth is small code.
+    let goal = if seed % 4 == 3 { Goal::Size } else { Goal::Speed };
+    let options = lower::Options { goal, ..lower::Options::new(machine) };
+    let Some(found) = compiled_with(&module, &inputs, options).map_err(explain)? else { return Ok(false) };
     for (index, (found, expected)) in found.iter().zip(&interpreted(&module, &inputs)).enumerate() {
         support::compare(found, expected, TOLERANCE).map_err(|error| explain(format!("output {index}: {error}")))?;
     }
@@ -150,7 +152,7 @@ fn batches_one_by_one_compute_what_the_interpreter_computes() {
 #[test]
 fn picked_images_compute_what_the_interpreter_computes() {
     let machine = target::host_machine().expect("the host has a machine description");
-    let options = lower::Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let options = lower::Options::new(machine);
     let mut unwritten = 0;
     let first = variable("MODELC_FIRST_SEED").unwrap_or(0);
     for seed in first..first + seeds() {
@@ -192,7 +194,7 @@ fn merged_graphs_compute_what_the_interpreter_computes() {
         passes::run_all(&mut module);
         let explain = |error: String| format!("seed {seed}: {error}\n{}", print_module(&module, Constants::Whole));
         let machine = if seed % 2 == 0 { host } else { machine::default_machine(host.isa().expect("a CPU")) };
-        let own = lower::Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+        let own = lower::Options::new(machine);
         // Nothing is merged for a plan of the file; this file has none.
         let apart = lower::Options { plan: PlanSource::Program, ..own };
         let found = compiled_with(&module, &inputs, own).unwrap_or_else(|error| panic!("{}", explain(error)));
@@ -215,7 +217,7 @@ fn merged_graphs_compute_what_the_interpreter_computes() {
 /// Compares modules computed part by part with the interpreter. Gives how many take less memory than as a whole.
 fn compare_in_parts(generate: impl Fn(u64) -> (Module, Vec<Tensor>)) -> u64 {
     let machine = target::host_machine().expect("the host has a machine description");
-    let own = lower::Options { machine, effort: Effort::Normal, plan: PlanSource::Smallest };
+    let own = lower::Options { plan: PlanSource::Smallest, ..lower::Options::new(machine) };
     // Nothing is cut for a plan of the file; this file has none.
     let whole = lower::Options { plan: PlanSource::Program, ..own };
     let mut smaller = 0;

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::emit::WeightsPlace;
 use crate::frontend::given::Number;
 use crate::frontend::{Bound, LoadOptions};
-use crate::lower::{self, PlanSource};
+use crate::lower::{self, Goal, PlanSource};
 use crate::machine::Machine;
 use crate::plan::Effort;
 use clap::{Args, ValueEnum};
@@ -34,6 +34,13 @@ enum EffortArgument {
     Max,
 }
 
+/// `--optimize`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum GoalArgument {
+    Speed,
+    Size,
+}
+
 /// Options of every command that compiles.
 #[derive(Args)]
 pub struct Common {
@@ -46,6 +53,9 @@ pub struct Common {
     /// How far to search for a smaller plan
     #[arg(long = "plan-effort", value_enum, default_value = "normal")]
     plan_effort: EffortArgument,
+    /// Make the code fast, or small
+    #[arg(long, value_enum, default_value = "speed")]
+    optimize: GoalArgument,
     /// Give an input, by number or name, another shape: in0=1x224x224x3
     #[arg(long = "shape", value_name = "INPUT=SHAPE")]
     shapes: Vec<String>,
@@ -106,6 +116,7 @@ impl Common {
             cpu: self.cpu.clone(),
             keep_plan: self.plan == PlanArgument::Program,
             search_longer: self.plan_effort == EffortArgument::Max,
+            small: self.optimize == GoalArgument::Size,
             max_iterations: self.max_iterations,
             shapes: self.shapes.iter().map(shape).collect::<Result<_, Diagnostics>>()?,
             bounds: self.bounds.iter().map(bound).collect::<Result<_, Diagnostics>>()?,
@@ -120,7 +131,8 @@ impl Common {
     pub fn lower_options(&self, machine: &'static Machine) -> lower::Options {
         let plan = if self.plan == PlanArgument::Program { PlanSource::Program } else { PlanSource::Own };
         let effort = if self.plan_effort == EffortArgument::Max { Effort::Max } else { Effort::Normal };
-        lower::Options { machine, effort, plan }
+        let goal = if self.optimize == GoalArgument::Size { Goal::Size } else { Goal::Speed };
+        lower::Options { machine, effort, plan, goal }
     }
 }
 

@@ -114,7 +114,8 @@ impl Frame<'_> {
 
         let work = work::of_method(function, &grouped.nodes);
         let levels = self.machines;
-        let context = |group, machine| Context { module, function, group, machine, block: None, levels, packed: self.packed };
+        let context =
+            |group, machine| Context { module, function, group, machine, block: None, levels, packed: self.packed, goal: options.goal };
         let needs = candidate.known.of(&work, levels, context).map_err(|list| Diagnostics(list.into_iter().map(fail).collect()))?;
         let outside = Outside::new(module, function, self.variables, states, self.method.inputs.len(), outputs);
         let inputs = &function.params[..self.method.inputs.len()];
@@ -169,6 +170,7 @@ impl Frame<'_> {
                 block: None,
                 levels: self.machines,
                 packed: self.packed,
+                goal: self.options.goal,
             };
             let kernels = emission::kernels(work, context, |pair| tensors.shares(plan, pair)).map_err(fail)?;
             let items = work.iter().copied().zip(kernels).collect::<Vec<_>>().into_iter().enumerate();

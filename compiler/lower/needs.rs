@@ -87,7 +87,16 @@ mod tests {
             let function = &grouped.function;
             let context = |group, machine| {
                 chosen.fetch_add(1, Ordering::Relaxed);
-                Context { module: &module, function, group, machine, block: None, levels: &machines, packed: &packed }
+                Context {
+                    module: &module,
+                    function,
+                    group,
+                    machine,
+                    block: None,
+                    levels: &machines,
+                    packed: &packed,
+                    goal: crate::schedule::Goal::Speed,
+                }
             };
             let needs = known.of(&of_method(function, &grouped.nodes), &machines, context).expect("floats");
             (needs, chosen.swap(0, Ordering::Relaxed))

@@ -13,7 +13,7 @@ use super::phases::Phase;
 use super::staging::{Staging, keeps_rows, requirements};
 use super::strips::{NARROWEST, Strips};
 use super::weights::Weights;
-use super::{CUT_FROM, Context, Lowered, Requirements, Schedule, Unsupported, conv_loops};
+use super::{CUT_FROM, Context, Goal, Lowered, Requirements, Schedule, Unsupported, conv_loops};
 use crate::ir::Value as Tensor;
 use crate::machine::{DotProduct, Machine};
 
@@ -99,7 +99,7 @@ impl<'a> DirectSchedule<'a> {
         }
         let staging = staged.then(|| Staging::new(cx.machine, &work, form, 1)).transpose()?;
         let lanes = lanes_of(cx.machine, form);
-        let tile = choose_tile(cx.machine, &work, form, cx.block.is_some());
+        let tile = choose_tile(&cx, &work, form, cx.block.is_some());
         let in_32_bits = work.products_in_32_bits();
         let mut schedule = Self { cx, work, form, staging, tile, lanes, parts: vec![], in_32_bits };
         schedule.parts = schedule.all_parts();
@@ -147,7 +147,7 @@ impl<'a> DirectSchedule<'a> {
             panels = panels.read_once();
         }
         let chunk = self.staging.as_ref().and_then(|staging| staging.chunk);
-        let unroll = unroll(self.cx.machine, chunk.unwrap_or(panels.padded()) / step, self.form.products());
+        let unroll = unroll(&self.cx, chunk.unwrap_or(panels.padded()) / step, self.form.products());
         let round = (step * unroll).max(1);
         let chunk = self.in_32_bits.map(|products| (products / round).max(1) * round);
         Part { axes: axes.map(Clone::clone), panels, base, initial: 0, unroll, chunk }
@@ -234,17 +234,22 @@ fn fold_pixels(work: &mut Contraction, staged: bool) {
 }
 
 /// Segments of a window up to which they are unrolled. Where vectors are words each is so many instructions that a table of starts costs less.
-pub(super) fn unrolled_segments(machine: &Machine) -> u64 {
-    if machine.has_vector_registers() { UNROLLED_SEGMENTS } else { 2 }
+pub(super) fn unrolled_segments(cx: &Context<'_>) -> u64 {
+    if cx.writes_out() { UNROLLED_SEGMENTS } else { 2 }
 }
 
 /// The register tile. `in_blocks` says that another kernel computes more pixels with the same weights, which must then lie alike for both.
-fn choose_tile(machine: &Machine, work: &Contraction, form: Form, in_blocks: bool) -> Tile {
+fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_blocks: bool) -> Tile {
+    let machine = cx.machine;
     let lanes = lanes_of(machine, form);
     let outputs = work.outputs / work.groups;
     let width = work.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0).max(1);
     if !machine.has_vector_registers() {
-        return Tile { pixels: width.min(2), vectors: NARROWEST.div_ceil(lanes) };
+        let pixels = if cx.goal == Goal::Size { 1 } else { width.min(2) };
+        return Tile { pixels, vectors: NARROWEST.div_ceil(lanes) };
+    }
+    if cx.goal == Goal::Size {
+        return small_tile(outputs.max(NARROWEST).div_ceil(lanes), width);
     }
     if machine.sums_in_place {
         return in_place_tile(machine, form, outputs / lanes, (width, in_blocks));
@@ -261,6 +266,12 @@ fn choose_tile(machine: &Machine, work: &Contraction, form: Form, in_blocks: boo
         _ => 2,
     };
     Tile { pixels: pixels.min(width), vectors }
+}
+
+/// The tile of small code: each pixel and each vector has an epilogue of its own, and so have the pixels that are left of a row.
+fn small_tile(vectors: u64, width: u64) -> Tile {
+    let pixels = if width.is_multiple_of(2) { 2 } else { 1 };
+    Tile { pixels, vectors: vectors.min(2) }
 }
 
 /// The tile of a machine whose products add in place: registers hold sums, the weights of a step, one pixel's operand, and the
@@ -281,8 +292,8 @@ fn in_place_tile(machine: &Machine, form: Form, full: u64, (width, in_blocks): (
 }
 
 /// Groups of k in a round of the innermost loop over `groups`, each with `products` of a vector.
-pub(super) fn unroll(machine: &Machine, groups: u64, products: u64) -> u64 {
-    if !machine.has_vector_registers() {
+pub(super) fn unroll(cx: &Context<'_>, groups: u64, products: u64) -> u64 {
+    if !cx.writes_out() {
         return 1;
     }
     let fits = |u: &u64| groups.is_multiple_of(*u) && u * products <= 5;

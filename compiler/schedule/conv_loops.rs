@@ -157,8 +157,7 @@ impl<'a> Lowering<'a> {
             None => stored.elements,
         };
         let segments = schedule.parts.iter().map(|part| part.panels.extents.segments()).max().unwrap_or(0);
-        let starts =
-            (segments > unrolled_segments(schedule.cx.machine)).then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
+        let starts = (segments > unrolled_segments(&schedule.cx)).then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
         element_wise.declare(b, &mut arguments, shared)?;
         let cuts = schedule.cuts();
         let hoisted = hoisted(b, &element_wise, &widths);

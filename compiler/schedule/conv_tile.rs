@@ -152,13 +152,7 @@ impl Lowering<'_> {
             return sums;
         }
         let groups = (channels - whole).div_ceil(form.group());
-        products(
-            b,
-            end,
-            channels - whole,
-            &Part { unroll: unroll(self.schedule.cx.machine, groups, form.products()), ..part.clone() },
-            &sums,
-        )
+        products(b, end, channels - whole, &Part { unroll: unroll(&self.schedule.cx, groups, form.products()), ..part.clone() }, &sums)
     }
 
     /// Adds the products of a range of a segment, or of all of it, to sums of the width that products have.

@@ -13,7 +13,7 @@ use super::packing;
 use super::panels::{Extents, Panels};
 use super::staging::{self, Image, Ring, RowPlace, Staging};
 use super::strips::Strips;
-use super::{Argument, CUT_FROM, Context, Lowered, Requirements, Schedule, Unsupported};
+use super::{Argument, CUT_FROM, Context, Goal, Lowered, Requirements, Schedule, Unsupported};
 use crate::ir::{ElementType, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value, orders};
 use std::cell::RefCell;
@@ -77,6 +77,9 @@ impl<'a> DepthwiseSchedule<'a> {
     /// Pixels of a tile: as many as the registers have sums for, and so that the last tile of a row is hardly smaller.
     fn pixels(&self) -> u64 {
         let most = if self.form == Form::Float && self.cx.machine.sums_in_place { FLOAT_PIXELS } else { INTEGER_PIXELS };
+        if self.cx.goal == Goal::Size {
+            return 1;
+        }
         let width = self.work.output_size[1].max(1);
         width.div_ceil(width.div_ceil(most))
     }

@@ -74,9 +74,26 @@ pub struct Context<'a> {
     pub levels: &'a [&'static Machine],
     /// Weights that were packed before.
     pub packed: &'a PackedWeights,
+    /// What the code is to be like.
+    pub goal: Goal,
+}
+
+/// What the code of kernels is to be like.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Goal {
+    /// As fast as it can be.
+    #[default]
+    Speed,
+    /// Small: loops stay loops, and tiles are as small as keeps vectors busy. Results are the same, bit for bit, wherever sums are of integers.
+    Size,
 }
 
 impl<'a> Context<'a> {
+    /// Whether short loops are written out: where vectors are registers, and code may be as long as is fast.
+    pub fn writes_out(&self) -> bool {
+        self.machine.has_vector_registers() && self.goal == Goal::Speed
+    }
+
     /// Lanes of the strips in which the packed weights of a kernel lie whose panels have this many.
     pub fn strip(&self, panel: u64, weights: &Weights) -> u64 {
         let is_alone = self.levels.len() == 1 || matches!(weights, Weights::Computed { .. });

@@ -7,9 +7,8 @@ use modelc::frontend::{self, LoadOptions};
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::text::{Constants, parse_module, print_module};
 use modelc::ir::{Module, Operation, Tensor, verify};
-use modelc::lower::{Options, PlanSource};
+use modelc::lower::Options;
 use modelc::machine::{MACHINES, Machine};
-use modelc::plan::Effort;
 use modelc::{kernel, passes, pipeline, target};
 use std::sync::Arc;
 
@@ -50,7 +49,7 @@ pub fn lower(bytes: &[u8]) {
 
 fn kernels(bytes: &[u8], machine: &'static Machine) -> Result<(), Diagnostics> {
     let module = pipeline::read(Arc::new(bytes.to_vec()), "fuzzed", &options())?;
-    let lowered = pipeline::lower(&module, "fuzzed", Options { machine, effort: Effort::Normal, plan: PlanSource::Own })?;
+    let lowered = pipeline::lower(&module, "fuzzed", Options::new(machine))?;
     for kernel in &lowered.program.kernels {
         if let Err(error) = kernel::verify::verify(kernel) {
             panic!("{error}\n{kernel}");
@@ -68,7 +67,7 @@ fn object(bytes: &[u8]) -> Result<(), Diagnostics> {
     let module = pipeline::read(Arc::new(bytes.to_vec()), "fuzzed", &options())?;
     let target = target::host()?;
     let machine = target::level(target, None)?;
-    let lowered = pipeline::lower(&module, "fuzzed", Options { machine, effort: Effort::Normal, plan: PlanSource::Own })?;
+    let lowered = pipeline::lower(&module, "fuzzed", Options::new(machine))?;
     let options = ObjectOptions::new("net", target, machine);
     let files = emit::object(&lowered.program, &ModelInfo { sha256: [0; 32], file: "fuzzed".into() }, &options)?;
     assert!(!files.object.is_empty());

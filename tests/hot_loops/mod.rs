@@ -3,10 +3,9 @@
 use modelc::codegen::listing::{Listing, listing};
 use modelc::ir::WindowGeometry;
 use modelc::ir::{ElementType, ExpressionBuilder, FunctionBuilder, Method, Module, Port, ScalarOp, TensorType, Type, Value};
-use modelc::lower::{self, PlanSource};
+use modelc::lower::{self};
 use modelc::machine::machine;
 use modelc::pipeline;
-use modelc::plan::Effort;
 use modelc::target::target;
 
 /// What a loop computes.
@@ -113,7 +112,7 @@ fn innermost_loops_of_schedules_stay_in_registers() {
         for element in [ElementType::F32, ElementType::I8] {
             for work in [pointwise, window, depthwise, matmul, row, Work::Map] {
                 let what = format!("{work:?} of {element} on {level}");
-                let options = lower::Options { machine: machine(level).expect("a level"), effort: Effort::Normal, plan: PlanSource::Own };
+                let options = lower::Options::new(machine(level).expect("a level"));
                 let lowered = pipeline::lower(&module(work, element), "module", options).unwrap_or_else(|error| panic!("{what}: {error}"));
                 let target = target("x86_64-unknown-linux-gnu").expect("a target");
                 let text = listing(&lowered.levels()[0], target, Listing::Machine).expect("instructions");

@@ -3,8 +3,7 @@
 use super::harness;
 use modelc::ir::Module;
 use modelc::jit::Jit;
-use modelc::lower::{Options, PlanSource};
-use modelc::plan::Effort;
+use modelc::lower::Options;
 use modelc::{passes, pipeline, target};
 use std::path::{Path, PathBuf};
 
@@ -39,7 +38,7 @@ fn both_engines(model: &Path) -> Result<(f64, f64), String> {
 /// How far the JIT is from what the interpreter computed.
 fn compiled(module: &Module, runs: &[super::Run]) -> Result<f64, String> {
     let machine = target::host_machine().map_err(|error| error.to_string())?;
-    let options = Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let options = Options::new(machine);
     let lowered = pipeline::lower(module, "model", options).map_err(|error| error.to_string())?;
     let jit = Jit::new(&lowered.program, machine).map_err(|error| error.to_string())?;
     let mut instance = jit.instance().map_err(|error| error.to_string())?;
