@@ -29,12 +29,7 @@ fn variable(name: &str) -> Option<u64> {
 
 /// What the JIT computes in two calls of one instance; none when something in the module is not compiled yet. With all memory against
 /// guard pages and what is dead overwritten, it is the same to the bit.
-fn compiled(module: &Module, inputs: &[Tensor], machine: &'static Machine) -> Result<Option<Vec<Tensor>>, String> {
-    let options = lower::Options::new(machine);
-    compiled_with(module, inputs, options)
-}
-
-fn compiled_with(module: &Module, inputs: &[Tensor], options: lower::Options) -> Result<Option<Vec<Tensor>>, String> {
+fn compiled(module: &Module, inputs: &[Tensor], options: lower::Options) -> Result<Option<Vec<Tensor>>, String> {
     let machine = options.machine;
     let lowered = match pipeline::lower(module, "random", options) {
         Ok(lowered) => lowered,
@@ -76,7 +71,7 @@ fn check(seed: u64, options: &Options, machine: &'static Machine) -> Result<bool
     // Every fourth is small code.
     let goal = if seed % 4 == 3 { Goal::Size } else { Goal::Speed };
     let options = lower::Options { goal, ..lower::Options::new(machine) };
-    let Some(found) = compiled_with(&module, &inputs, options).map_err(explain)? else { return Ok(false) };
+    let Some(found) = compiled(&module, &inputs, options).map_err(explain)? else { return Ok(false) };
     for (index, (found, expected)) in found.iter().zip(&interpreted(&module, &inputs)).enumerate() {
         support::compare(found, expected, TOLERANCE).map_err(|error| explain(format!("output {index}: {error}")))?;
     }
@@ -160,7 +155,7 @@ fn picked_images_compute_what_the_interpreter_computes() {
         modelc::ir::verify(&module).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         passes::run_all(&mut module);
         let explain = |error: String| format!("seed {seed}: {error}\n{}", print_module(&module, Constants::Whole));
-        let found = compiled_with(&module, &inputs, options).unwrap_or_else(|error| panic!("{}", explain(error)));
+        let found = compiled(&module, &inputs, options).unwrap_or_else(|error| panic!("{}", explain(error)));
         assert_eq!(found, Some(interpreted(&module, &inputs)), "{}", explain("other outputs".into()));
         let program = pipeline::lower(&module, "random", options).unwrap_or_else(|e| panic!("{e}")).program;
         unwritten += u64::from(program.kernels.iter().all(|kernel| !kernel.name.contains("gather")));
@@ -197,8 +192,8 @@ fn merged_graphs_compute_what_the_interpreter_computes() {
         let own = lower::Options::new(machine);
         // Nothing is merged for a plan of the file; this file has none.
         let apart = lower::Options { plan: PlanSource::Program, ..own };
-        let found = compiled_with(&module, &inputs, own).unwrap_or_else(|error| panic!("{}", explain(error)));
-        let expected = compiled_with(&module, &inputs, apart).unwrap_or_else(|error| panic!("{}", explain(error)));
+        let found = compiled(&module, &inputs, own).unwrap_or_else(|error| panic!("{}", explain(error)));
+        let expected = compiled(&module, &inputs, apart).unwrap_or_else(|error| panic!("{}", explain(error)));
         assert_eq!(found, expected, "{}", explain("other outputs than without merges".into()));
         for (found, expected) in found.iter().flatten().zip(&interpreted(&module, &inputs)) {
             support::compare(found, expected, TOLERANCE).unwrap_or_else(|error| panic!("{}", explain(error)));
@@ -228,7 +223,7 @@ fn compare_in_parts(generate: impl Fn(u64) -> (Module, Vec<Tensor>)) -> u64 {
         modelc::ir::verify(&module).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         passes::run_all(&mut module);
         let explain = |error: String| format!("seed {seed}: {error}\n{}", print_module(&module, Constants::Whole));
-        let found = compiled_with(&module, &inputs, own).unwrap_or_else(|error| panic!("{}", explain(error)));
+        let found = compiled(&module, &inputs, own).unwrap_or_else(|error| panic!("{}", explain(error)));
         assert_eq!(found, Some(interpreted(&module, &inputs)), "{}", explain("other outputs".into()));
         let arena = |options| pipeline::lower(&module, "random", options).map(|l| l.plans[0].arena_bytes).unwrap_or_else(|e| panic!("{e}"));
         smaller += u64::from(arena(own) < arena(whole));
