@@ -4,7 +4,6 @@ mod support;
 
 use modelc::frontend::{LoadOptions, bundled};
 use modelc::lower::{Options, PlanSource};
-use modelc::plan::Effort;
 use modelc::{pipeline, target};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
