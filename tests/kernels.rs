@@ -541,7 +541,7 @@ fn sums_of_scaled_bytes_match_on_every_machine() {
         let inputs = [bytes(|i| i >> 8), bytes(|i| i)].map(|bytes| Tensor { element: ElementType::I8, shape: shape.to_vec(), bytes });
         for machine in MACHINES {
             assert_eq!(check(&module, &inputs, &[machine]), Ok(Ok(())), "{op:?} by {multiplier} on {}", machine.level);
-            let options = lower::Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+            let options = lower::Options::new(machine);
             let lowered = pipeline::lower(&module, "module", options).expect("a map has a schedule");
             let is_fitted = machine.requantize == modelc::machine::Requantize::Fitted;
             let multiplies = lowered.program.kernels.iter().any(|kernel| kernel.to_string().contains("fma"));

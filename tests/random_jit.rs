@@ -169,7 +169,7 @@ fn picked_images_compute_what_the_interpreter_computes() {
 #[test]
 fn extremes_of_what_saturates_are_those_of_the_interpreter() {
     let machine = target::host_machine().expect("the host has a machine description");
-    let options = lower::Options { machine, effort: Effort::Normal, plan: PlanSource::Own };
+    let options = lower::Options::new(machine);
     for (name, module, input) in chains::extremes::modules() {
         let inputs = [input];
         let found = compiled_with(&module, &inputs, options).unwrap_or_else(|error| panic!("{name}: {error}"));
