@@ -128,6 +128,76 @@ pub enum Error {
         /// Its dimensions.
         rank: usize,
     },
+    /// An extent that blocks do not divide.
+    #[error("{what} does not divide into blocks")]
+    NoBlocks {
+        /// What it is.
+        what: &'static str,
+        /// The extent.
+        extent: u64,
+        /// What must divide it.
+        divisor: u64,
+    },
+    /// A tensor that is to be an image.
+    #[error("the tensor must be an image")]
+    NoImage {
+        /// Its dimensions.
+        rank: usize,
+    },
+    /// Crops of more than there is.
+    #[error("the crops leave nothing")]
+    Crops {
+        /// The least that is cut off.
+        least: i64,
+        /// The most that there is.
+        most: i64,
+    },
+    /// A transform whose length has a factor that there is no butterfly for.
+    #[error("a transform whose length has other prime factors than 2, 3 and 5 is not supported")]
+    Radix {
+        /// The factor.
+        radix: u64,
+    },
+    /// A transform of a type that it is not defined on.
+    #[error("transforms of {element} are not supported")]
+    NotTransformed {
+        /// The type.
+        element: ElementType,
+    },
+    /// A sequence without steps.
+    #[error("a sequence without steps is not supported")]
+    NoSteps,
+    /// A sequence of more steps than 32 bits count.
+    #[error("a sequence of so many steps is not supported")]
+    TooManySteps {
+        /// How many.
+        steps: u64,
+    },
+    /// Gates whose weights have different zero points.
+    #[error("gates whose weights have different zero points are not supported")]
+    GateZeroPoints,
+    /// A factor of a gate that leaves its range.
+    #[error("the scales are too large for a gate")]
+    GateScale {
+        /// The factor.
+        scale: f64,
+    },
+    /// A scale of a cell state that is no power of two, or none within bounds.
+    #[error("the scale of the cell state must be a power of two")]
+    CellScale {
+        /// The scale.
+        scale: f32,
+        /// The least exponent.
+        least: i32,
+        /// The largest exponent.
+        most: i32,
+    },
+    /// A scale of a layer normalization that leaves its range.
+    #[error("the scale of the normalization is out of range")]
+    NormScale {
+        /// The scale.
+        scale: f32,
+    },
     /// Groups of channels where activations are quantized by their images.
     #[error("grouped convolutions of floats with one int8 filter scale are not supported")]
     DynamicRangeGroups,
@@ -156,6 +226,11 @@ impl Error {
                 | Self::PhaseWithoutTaps { .. }
                 | Self::NotQuantized { .. }
                 | Self::DynamicRangeGroups
+                | Self::NoSteps
+                | Self::Radix { .. }
+                | Self::NotTransformed { .. }
+                | Self::TooManySteps { .. }
+                | Self::GateZeroPoints
         )
     }
 
@@ -172,6 +247,12 @@ impl Error {
             Self::PhaseWithoutTaps { stride, size } => pair(format!("at most {size}"), stride.to_string()),
             Self::ScaleRatio { ratio } => pair("a finite number".into(), ratio.to_string()),
             Self::ActivationScale { scale } => pair("a larger one".into(), scale.to_string()),
+            Self::NoBlocks { extent, divisor, .. } => pair(format!("a multiple of {divisor}"), extent.to_string()),
+            Self::NoImage { rank } => pair("rank 3 or more".into(), rank.to_string()),
+            Self::Crops { least, most } => pair(format!("at most {most}"), least.to_string()),
+            Self::Radix { radix } => pair("factors of 2, 3, 4 and 5".into(), format!("a factor of {radix}")),
+            Self::GateScale { scale } => pair("below 2^14".into(), scale.to_string()),
+            Self::CellScale { scale, least, most } => pair(format!("2^{least} to 2^{most}"), scale.to_string()),
             Self::NoMatrix { rank } => pair("rank 2 or more".into(), rank.to_string()),
             _ => None,
         }

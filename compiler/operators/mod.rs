@@ -11,18 +11,24 @@
 //! - Errors are variants with their data ([`Error`]). Whose fault it is, and at which tensor, is the front end's to say.
 
 pub mod activation;
+pub mod blocks;
 pub mod contraction;
 pub mod error;
 pub mod fixed;
 pub mod fixed_point;
+pub mod fourier;
 pub mod graph;
+pub mod logarithm;
 pub mod norms;
 pub mod pooling;
 pub mod quantization;
 pub mod quantize;
+pub mod recurrent;
 pub mod reduction;
 pub mod resize;
+pub mod sigmoid16;
 pub mod softmax;
+pub mod square_root;
 pub mod tables;
 pub mod terms;
 #[cfg(test)]

@@ -20,6 +20,13 @@ pub fn multiplier(ratio: f64) -> Result<Multiplier, Error> {
     Multiplier::from_real(ratio).ok_or(Error::ScaleRatio { ratio })
 }
 
+/// The exponent of a scale that is a power of two, within the tolerance that the reference has.
+pub fn exponent(scale: f32) -> Option<i32> {
+    let logarithm = libm::logf(scale) * (1.0 / libm::logf(2.0));
+    let rounded = libm::roundf(logarithm);
+    ((logarithm - rounded).abs() < 1e-3).then_some(rounded as i32)
+}
+
 /// A real factor as TFLite holds it: `mantissa × 2^(shift − 31)`, with |mantissa| in 2³⁰..2³¹ or zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Multiplier {

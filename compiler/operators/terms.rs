@@ -189,6 +189,29 @@ pub fn softmax_power(builder: &mut ExpressionBuilder, x: Node) -> Term {
     builder.op(ScalarOp::Select, &[vanishes, zero, power])
 }
 
+/// An integer of a type.
+pub fn number(terms: &mut Terms, element: ElementType, value: i64) -> Node {
+    terms.constant(Scalar::int(element, value))
+}
+
+/// x << count, of numbers of one type.
+///
+/// # Errors
+/// When they are no integers.
+pub fn shifted_left(terms: &mut Terms, x: Node, count: i64) -> Term {
+    let count = number(terms, terms.ty(x), count);
+    terms.op(ScalarOp::ShiftLeft, &[x, count])
+}
+
+/// x >> count, of numbers of one type.
+///
+/// # Errors
+/// When they are no integers.
+pub fn shifted_right(terms: &mut Terms, x: Node, count: i64) -> Term {
+    let count = number(terms, terms.ty(x), count);
+    terms.op(ScalarOp::ShiftRight, &[x, count])
+}
+
 #[cfg(test)]
 mod tests {
     use super::LEAST_NORMAL_EXPONENT;

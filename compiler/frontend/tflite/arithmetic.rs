@@ -6,6 +6,7 @@ use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp, Value};
 use crate::operators::activation::Activation;
+use crate::operators::quantization::exponent;
 use crate::operators::quantization::multiplier;
 use crate::operators::terms::{Term, Terms};
 use ElementType::{Bf16, Bool, C64, F16, F32, F64, I8, I16, I32, I64, U8, U32};
@@ -118,13 +119,6 @@ fn sum(operator: &mut Operator<'_, '_, '_>, activation: Activation, power_of_two
         }),
         types => Err(operator.type_error(&types)),
     }
-}
-
-/// The exponent of a scale that is a power of two, within the tolerance that the reference has.
-pub(super) fn exponent(scale: f32) -> Option<i32> {
-    let logarithm = libm::logf(scale) * (1.0 / libm::logf(2.0));
-    let rounded = libm::roundf(logarithm);
-    ((logarithm - rounded).abs() < 1e-3).then_some(rounded as i32)
 }
 
 /// Operands on integer scales: both are shifted left, brought to twice the larger scale, combined, and brought to the output's.

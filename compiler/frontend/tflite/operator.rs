@@ -3,7 +3,7 @@
 use super::subgraph::{Lowering, Slot};
 use super::tensor::TensorInfo;
 use crate::diagnostic::{self, Diagnostic, codes};
-use crate::ir::{Constant, ElementType, Expression, Extent, FunctionBuilder, Scalar, Value};
+use crate::ir::{ElementType, Expression, Extent, FunctionBuilder, Scalar, Value};
 pub(super) use crate::operators::extents;
 pub(super) use crate::operators::quantization::Affine;
 use crate::operators::{Error, Graph};
@@ -70,9 +70,15 @@ impl From<Error> for Diagnostic {
             Error::Expression(error) => return error.clone().into(),
             _ if error.is_limit() => codes::USE_UNSUPPORTED,
             Error::DimensionTooLarge | Error::TooManyElements | Error::ImageTooLarge => codes::TOO_MANY_ELEMENTS,
-            Error::ScaleRatio { .. } | Error::ActivationScale { .. } | Error::ScaleTimesBeta { .. } => codes::SCALE,
-            Error::Groups { .. } => codes::SHAPES_DIFFER,
-            Error::NoMatrix { .. } => codes::RANK,
+            Error::ScaleRatio { .. }
+            | Error::ActivationScale { .. }
+            | Error::ScaleTimesBeta { .. }
+            | Error::GateScale { .. }
+            | Error::CellScale { .. }
+            | Error::NormScale { .. } => codes::SCALE,
+            Error::Groups { .. } | Error::NoBlocks { .. } => codes::SHAPES_DIFFER,
+            Error::NoMatrix { .. } | Error::NoImage { .. } => codes::RANK,
+            Error::Crops { .. } => codes::SLICE_RANGE,
             Error::WindowStep { .. } | Error::WindowMisfit { .. } | Error::WindowTooLarge | Error::WindowOutside | Error::ZeroDivisor => {
                 codes::OPTION_RANGE
             }
@@ -243,11 +249,6 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
     /// A constant of binary32.
     pub fn constant_f32(&mut self, shape: &[u64], values: &[f32]) -> Result<Value, Diagnostic> {
         Ok(self.graph().constant_f32(shape, values)?)
-    }
-
-    /// A table for `lut`.
-    pub fn table(&mut self, element: ElementType, bytes: Vec<u8>) -> Constant {
-        self.graph().table(element, bytes)
     }
 
     /// The bytes of an operand that is a constant.

@@ -2,11 +2,10 @@
 
 use super::super::fault::Fault;
 use super::super::registers::{Place, Register};
-use super::super::tensors::shape_text;
 use super::Translate;
 use super::call::{Call, Whole};
 use crate::ir::{Extent, Value};
-use crate::operators::{Error, extents};
+use crate::operators::{Error, Graph, blocks, extents};
 
 type Outcome = Result<(), Fault>;
 
@@ -20,8 +19,8 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::transpose_copy.int_out", swap),
     ("aten::t_copy.out", turn),
     ("aten::expand_copy.out", expand),
-    ("aten::pixel_shuffle.out", pixel_shuffle),
-    ("aten::pixel_unshuffle.out", pixel_unshuffle),
+    ("aten::pixel_shuffle.out", |c| shuffle(c, blocks::pixel_shuffle)),
+    ("aten::pixel_unshuffle.out", |c| shuffle(c, blocks::pixel_unshuffle)),
     ("aten::clone.out", same),
     ("aten::alias_copy.out", same),
     ("aten::detach_copy.out", same),
@@ -173,51 +172,13 @@ fn expand(c: &mut Call<'_, '_, '_>) -> Outcome {
     c.finish(y)
 }
 
-/// [… C·r², H, W] to [… C, H·r, W·r].
-fn pixel_shuffle(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let x = c.tensor(0)?;
-    let (lead, [channels, height, width], r) = image(c)?;
-    let channels = channels.as_static().ok_or(Error::DynamicExtent)?;
-    if channels % (r * r) != 0 {
-        return Err(Fault::invalid("the channels do not divide").expected(format!("a multiple of {}", r * r), channels.to_string()));
-    }
-    let count = c.graph().product(&lead)?;
-    let (kept, r) = (Extent::Static(channels / (r * r)), Extent::Static(r));
-    let split = c.reshape_to(x, &[count, kept, r, r, height, width])?;
-    let moved = c.transpose(split, &[0, 1, 4, 2, 5, 3])?;
-    let (height, width) = (c.graph().mul(height, r)?, c.graph().mul(width, r)?);
-    let y = c.reshape_to(moved, &[lead, vec![kept, height, width]].concat())?;
-    c.finish(y)
-}
-
-/// [… C, H·r, W·r] to [… C·r², H, W].
-fn pixel_unshuffle(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let x = c.tensor(0)?;
-    let (lead, [channels, height, width], r) = image(c)?;
-    if [height, width].iter().any(|side| side.as_static().is_some_and(|side| side % r != 0)) {
-        let found = shape_text(&[height, width]);
-        return Err(Fault::invalid("the image does not divide").expected(format!("multiples of {r}"), found));
-    }
-    let count = c.graph().product(&lead)?;
-    let (r, squared) = (Extent::Static(r), Extent::Static(r * r));
-    let (height, width) = (c.graph().floor_div(height, r)?, c.graph().floor_div(width, r)?);
-    let split = c.reshape_to(x, &[count, channels, height, r, width, r])?;
-    let moved = c.transpose(split, &[0, 1, 3, 5, 2, 4])?;
-    let channels = c.graph().mul(channels, squared)?;
-    let y = c.reshape_to(moved, &[lead, vec![channels, height, width]].concat())?;
-    c.finish(y)
-}
-
-/// The extents before channels, those of the image, and the factor.
-fn image(c: &mut Call<'_, '_, '_>) -> Result<(Vec<Extent>, [Extent; 3], u64), Fault> {
-    let x = c.tensor(0)?;
-    let shape = c.extents(x);
-    let factor = u64::try_from(c.int(1)?).ok().filter(|r| (1..1 << 16).contains(r));
+/// Pixels from channels, and channels from pixels: of a tensor and a factor.
+fn shuffle(c: &mut Call<'_, '_, '_>, build: fn(&mut Graph<'_>, Value, u64) -> Result<Value, Error>) -> Outcome {
+    let (x, factor) = (c.tensor(0)?, c.int(1)?);
+    let factor = u64::try_from(factor).ok().filter(|r| (1..1 << 16).contains(r));
     let factor = factor.ok_or_else(|| Fault::invalid("the factor must be positive"))?;
-    match shape[..] {
-        [ref lead @ .., channels, height, width] => Ok((lead.to_vec(), [channels, height, width], factor)),
-        _ => Err(Fault::invalid("needs an image").expected("3 dimensions or more", shape.len().to_string())),
-    }
+    let y = build(c.graph(), x, factor)?;
+    c.finish(y)
 }
 
 /// Argument `source` broadcast to the shape of argument 0.

@@ -2,50 +2,40 @@
 
 use super::super::convolution::missing_options;
 use super::super::operator::{Lowered, Operand, Operator, invalid, unsupported};
-use super::{CellActivation, expect_element, expect_shape, lstm_basic, lstm_float, lstm_integer, lstm_micro, stacked, swapped};
+use super::{Part, activation, build, expect_alike, expect_element, expect_shape, lstm_basic, swapped, weights};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Value};
+use crate::operators::recurrent::{self, CellActivation, InnerScales, Scales, Settings};
 use crate::schema::tflite::LSTMKernelType;
-use ElementType::{F32, I8, I16};
+use ElementType::{F32, I8, I16, I32, I64};
 
 /// One gate: `W x + R h + P ∘ c`, normalized, plus bias.
-pub(super) struct Gate {
+struct Gate {
     /// W, `[cells, inputs]`.
-    pub input_weights: Operand,
+    input_weights: Operand,
     /// W of the auxiliary input.
-    pub auxiliary_weights: Option<Operand>,
+    auxiliary_weights: Option<Operand>,
     /// R, `[cells, outputs]`.
-    pub recurrent_weights: Operand,
+    recurrent_weights: Operand,
     /// P, `[cells]`: the peephole.
-    pub peephole: Option<Operand>,
+    peephole: Option<Operand>,
     /// `[cells]`
-    pub bias: Option<Operand>,
+    bias: Option<Operand>,
     /// Coefficients of layer normalization, `[cells]`.
-    pub norm: Option<Operand>,
+    norm: Option<Operand>,
 }
 
 /// A cell. Without an input gate it is one minus the forget gate.
-pub(super) struct Cell {
-    pub input_gate: Option<Gate>,
-    pub forget_gate: Gate,
-    pub cell_gate: Gate,
-    pub output_gate: Gate,
+struct Cell {
+    input_gate: Option<Gate>,
+    forget_gate: Gate,
+    cell_gate: Gate,
+    output_gate: Gate,
     /// `[outputs, cells]`, with a bias of `[outputs]`.
-    pub projection: Option<(Operand, Option<Operand>)>,
-    pub cells: u64,
-    pub outputs: u64,
-    pub settings: Settings,
-}
-
-/// The options of an operator.
-#[derive(Clone, Copy)]
-pub(super) struct Settings {
-    pub activation: CellActivation,
-    /// Bounds of the cell state and of the projection; 0 for none.
-    pub cell_clip: f32,
-    pub projection_clip: f32,
-    /// Whether rows quantized at run time have an offset.
-    pub asymmetric: bool,
+    projection: Option<(Operand, Option<Operand>)>,
+    cells: u64,
+    outputs: u64,
+    settings: Settings,
 }
 
 /// The numbers of a cell's first operands of each kind: gates are in the order input, forget, cell, output.
@@ -89,7 +79,7 @@ const BIDIRECTIONAL: [Places; 2] = [
 
 impl Cell {
     /// The gates in the order of the file that are there.
-    pub fn gates(&self) -> Vec<&Gate> {
+    fn gates(&self) -> Vec<&Gate> {
         self.input_gate.iter().chain([&self.forget_gate, &self.cell_gate, &self.output_gate]).collect()
     }
 
@@ -161,18 +151,70 @@ impl Cell {
         Ok(Some(Gate { input_weights, auxiliary_weights, recurrent_weights, peephole, bias, norm }))
     }
 
-    /// The biases of all gates, of type `element`: `[gates × cells]`.
-    pub fn stacked_bias(&self, operator: &mut Operator<'_, '_, '_>, element: ElementType) -> Result<Value, Diagnostic> {
-        let gates = self.gates();
-        let biases: Vec<&Operand> = gates.iter().filter_map(|gate| gate.bias.as_ref()).collect();
-        biases.iter().try_for_each(|bias| expect_element(bias, element))?;
-        stacked(operator, &biases)
+    /// The cell as the library takes it: of integers, or of floats. Biases have one type.
+    fn ready(&self, operator: &Operator<'_, '_, '_>, integer: bool, bias: ElementType) -> Result<recurrent::Cell, Diagnostic> {
+        let optional = |operand: &Option<Operand>, part| operand.as_ref().map(|o| weights(operator, o, part, integer)).transpose();
+        let gate = |gate: &Gate| {
+            let own_bias = gate.bias.as_ref().ok_or_else(|| invalid(codes::OPERAND_COUNT, "a gate has no bias"))?;
+            expect_element(own_bias, bias)?;
+            Ok::<_, Diagnostic>(recurrent::Gate {
+                input_weights: weights(operator, &gate.input_weights, Part::Matrix, integer)?,
+                auxiliary_weights: optional(&gate.auxiliary_weights, Part::Matrix)?,
+                recurrent_weights: weights(operator, &gate.recurrent_weights, Part::Matrix, integer)?,
+                peephole: optional(&gate.peephole, Part::Peephole)?,
+                bias: own_bias.value,
+                norm: optional(&gate.norm, Part::Norm)?,
+            })
+        };
+        let projection = match &self.projection {
+            Some((matrix, own_bias)) => {
+                own_bias.iter().try_for_each(|own| expect_element(own, bias))?;
+                Some((weights(operator, matrix, Part::Matrix, integer)?, own_bias.as_ref().map(|own| own.value)))
+            }
+            None => None,
+        };
+        Ok(recurrent::Cell {
+            input_gate: self.input_gate.as_ref().map(gate).transpose()?,
+            forget_gate: gate(&self.forget_gate)?,
+            cell_gate: gate(&self.cell_gate)?,
+            output_gate: gate(&self.output_gate)?,
+            projection,
+            cells: self.cells,
+            settings: self.settings,
+        })
     }
 
-    /// The biases that the sums of products begin with: with layer normalization there are none, for it adds them afterwards.
-    pub fn bias_of_products(&self, operator: &mut Operator<'_, '_, '_>, element: ElementType) -> Result<Option<Value>, Diagnostic> {
-        let normalized = self.output_gate.norm.is_some();
-        if normalized { Ok(None) } else { self.stacked_bias(operator, element).map(Some) }
+    /// A cell of floats, with weights of the auxiliary input if there is one.
+    fn float(&mut self, operator: &mut Operator<'_, '_, '_>, auxiliary: Option<Value>) -> Result<recurrent::Cell, Diagnostic> {
+        if auxiliary.is_none() {
+            let gates = [&mut self.forget_gate, &mut self.cell_gate, &mut self.output_gate];
+            gates.into_iter().chain(&mut self.input_gate).for_each(|gate| gate.auxiliary_weights = None);
+        }
+        let gates = self.gates();
+        expect_alike(operator, &gates.iter().map(|gate| &gate.input_weights).collect::<Vec<_>>())?;
+        if let Some(auxiliary) = auxiliary {
+            let weights: Option<Vec<&Operand>> = gates.iter().map(|gate| gate.auxiliary_weights.as_ref()).collect();
+            let weights = weights.ok_or_else(|| invalid(codes::OPERAND_COUNT, "auxiliary weights of a gate are missing"))?;
+            let depth = operator.graph().bounds(auxiliary)[2];
+            weights.iter().try_for_each(|weights| expect_shape(weights, &[self.cells, depth]))?;
+            expect_alike(operator, &weights)?;
+        }
+        expect_alike(operator, &gates.iter().map(|gate| &gate.recurrent_weights).collect::<Vec<_>>())?;
+        self.ready(operator, false, F32)
+    }
+
+    /// A cell of integers as TFLite for microcontrollers computes them: the four gates alone.
+    fn micro(&self, operator: &Operator<'_, '_, '_>, element: ElementType) -> Result<recurrent::Cell, Diagnostic> {
+        let has_more = self.projection.is_some() || self.gates().iter().any(|gate| gate.peephole.is_some() || gate.norm.is_some());
+        if has_more || self.input_gate.is_none() {
+            let message =
+                "an integer cell of this kind with projection, peepholes or layer normalization, or without input gate, is not supported";
+            return Err(unsupported(message).expected("the four gates alone", "a variant"));
+        }
+        if self.settings.activation != CellActivation::Tanh {
+            return Err(unsupported("an integer cell with another activation than TANH is not supported"));
+        }
+        self.ready(operator, true, if element == I16 { I64 } else { I32 })
     }
 
     /// All gates have peepholes, layer normalization and a bias, or none has.
@@ -199,7 +241,7 @@ pub(in super::super) fn unidirectional_sequence_lstm(operator: &mut Operator<'_,
         return Err(unsupported("diagonal recurrent weights are not supported"));
     }
     let settings = Settings {
-        activation: CellActivation::from_code(options.fused_activation_function())?,
+        activation: activation(options.fused_activation_function())?,
         cell_clip: options.cell_clip(),
         projection_clip: options.proj_clip(),
         asymmetric: options.asymmetric_quantize_inputs(),
@@ -251,7 +293,7 @@ fn wrong_rank(input: &Operand, rank: usize) -> Diagnostic {
 pub(in super::super) fn lstm(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_lstm_options().ok_or_else(missing_options)?;
     let settings = Settings {
-        activation: CellActivation::from_code(options.fused_activation_function())?,
+        activation: activation(options.fused_activation_function())?,
         cell_clip: options.cell_clip(),
         projection_clip: options.proj_clip(),
         asymmetric: options.asymmetric_quantize_inputs(),
@@ -270,38 +312,92 @@ pub(in super::super) fn lstm(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, output)
 }
 
+/// Scales of inner values that the file gives, or the 2⁻¹² of the gates.
+fn inner_scales(operator: &Operator<'_, '_, '_>, normalized: bool) -> Result<InnerScales, Diagnostic> {
+    let list = operator.lowering.indices(operator.record.intermediates())?;
+    if list.len() != 5 {
+        let found = list.len().to_string();
+        return Err(unsupported("an integer cell with other inner scales is not supported").expected("5 intermediate tensors", found));
+    }
+    let affine = |index: usize| {
+        let tensor = list[index].ok_or_else(|| invalid(codes::TENSOR_INDEX, "an intermediate tensor is missing"))?;
+        operator.affine(&*operator.lowering.info(tensor)?)
+    };
+    let mut gates = [1.0 / 4096.0; 4];
+    if normalized {
+        for (index, scale) in gates.iter_mut().enumerate() {
+            *scale = affine(index)?.scale;
+        }
+    }
+    Ok(InnerScales { gates, hidden: affine(4)? })
+}
+
+/// The scales of a cell of integers whose states have these types.
+fn scales(
+    operator: &Operator<'_, '_, '_>,
+    input: &Operand,
+    states: [&Operand; 2],
+    elements: [ElementType; 2],
+) -> Result<Scales, Diagnostic> {
+    for (state, element) in states.into_iter().zip(elements) {
+        expect_element(state, element)?;
+    }
+    let result = operator.output(0)?;
+    Ok(Scales {
+        input: operator.affine(&input.info)?,
+        output: operator.affine(&states[0].info)?,
+        cell: operator.affine(&states[1].info)?.scale,
+        result: operator.affine(&result)?.scale,
+    })
+}
+
+/// Whether a cell of integers is one of TFLite for microcontrollers: by its type, or since it does not say which inner scales it has. No other
+/// runtime takes 16-bit activations.
+fn is_micro(operator: &Operator<'_, '_, '_>, input: &Operand) -> Result<bool, Diagnostic> {
+    Ok(input.element() == I16 || operator.lowering.indices(operator.record.intermediates())?.is_empty())
+}
+
 /// One direction of a sequence, time first: reads the cell, runs it, and keeps the states.
 fn run(
     operator: &mut Operator<'_, '_, '_>,
     places: &Places,
     input: &Operand,
     rows: Value,
-    auxiliary: Option<(&Operand, Value)>,
+    auxiliary: Option<Value>,
     settings: Settings,
     backward: bool,
 ) -> Result<Value, Diagnostic> {
     let shape = operator.graph().bounds(rows);
-    let cell = Cell::read(operator, places, shape[2], settings)?;
+    let mut cell = Cell::read(operator, places, shape[2], settings)?;
     let batch = shape[1];
-    let states = [(places.output_state, cell.outputs), (places.cell_state, cell.cells)];
-    let mut values = Vec::new();
+    let mut values = [rows; 2];
     let mut operands = Vec::new();
-    for (place, width) in states {
+    for (i, (place, width)) in [(places.output_state, cell.outputs), (places.cell_state, cell.cells)].into_iter().enumerate() {
         let elements = batch.checked_mul(width).ok_or_else(|| invalid(codes::TOO_MANY_ELEMENTS, "the state has too many elements"))?;
         let state = operator.variable_input(place, elements)?;
-        values.push(operator.reshape(state.value, &[batch, width])?);
+        values[i] = operator.reshape(state.value, &[batch, width])?;
         operands.push(state);
     }
-    let elements = cell.gates().iter().map(|gate| gate.input_weights.element()).collect::<Vec<_>>();
-    let (output, states) = match (input.element(), elements[0]) {
-        (F32, F32 | I8) => lstm_float::run(operator, &cell, rows, auxiliary.map(|(_, value)| value), &values, backward)?,
-        (I8 | I16, I8) if lstm_micro::is_meant(operator, input)? => {
-            lstm_micro::run(operator, &cell, input, rows, [&operands[0], &operands[1]], &values)?
+    let states = [&operands[0], &operands[1]];
+    let (element, weights) = (input.element(), cell.gates()[0].input_weights.element());
+    let (output, after) = match (element, weights) {
+        (F32, F32 | I8) => {
+            let cell = cell.float(operator, auxiliary)?;
+            build(operator, |place| recurrent::float_lstm(place, &cell, rows, auxiliary, values, backward))?
         }
-        (I8, I8) if auxiliary.is_none() => lstm_integer::run(operator, &cell, input, rows, [&operands[0], &operands[1]], &values)?,
+        (I8 | I16, I8) if is_micro(operator, input)? => {
+            let (cell, scales) = (cell.micro(operator, element)?, scales(operator, input, states, [element, I16])?);
+            build(operator, |place| recurrent::micro_lstm(place, &cell, rows, values, &scales))?
+        }
+        (I8, I8) if auxiliary.is_none() => {
+            let scales = scales(operator, input, states, [I8, I16])?;
+            let inner = inner_scales(operator, cell.output_gate.norm.is_some())?;
+            let cell = cell.ready(operator, true, I32)?;
+            build(operator, |place| recurrent::integer_lstm(place, &cell, rows, values, &scales, &inner))?
+        }
         types => return Err(operator.type_error(&[types.0, types.1])),
     };
-    for (place, state) in [places.output_state, places.cell_state].into_iter().zip(states) {
+    for (place, state) in [places.output_state, places.cell_state].into_iter().zip(after) {
         operator.update_variable(place, state)?;
     }
     Ok(output)
@@ -313,7 +409,7 @@ pub(in super::super) fn bidirectional_sequence_lstm(operator: &mut Operator<'_, 
     operator.arity(48..=48, 1..=2)?;
     let options = operator.record.builtin_options_as_bidirectional_sequence_lstm_options().ok_or_else(missing_options)?;
     let settings = Settings {
-        activation: CellActivation::from_code(options.fused_activation_function())?,
+        activation: activation(options.fused_activation_function())?,
         cell_clip: options.cell_clip(),
         projection_clip: options.proj_clip(),
         asymmetric: options.asymmetric_quantize_inputs(),
@@ -329,7 +425,7 @@ pub(in super::super) fn bidirectional_sequence_lstm(operator: &mut Operator<'_, 
     let rows = ordered(&input)?;
     let second_rows = second.as_ref().map(&mut ordered).transpose()?;
     let cross_linked = operator.optional_input(40 + 1)?.is_some();
-    let auxiliary = second.as_ref().zip(second_rows).filter(|_| cross_linked);
+    let auxiliary = second_rows.filter(|_| cross_linked);
     let (backward_input, backward_rows) = match second.as_ref().zip(second_rows) {
         Some((operand, value)) if !cross_linked => (operand, value),
         _ => (&input, rows),

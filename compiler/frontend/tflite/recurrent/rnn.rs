@@ -3,14 +3,10 @@
 use super::super::convolution::missing_options;
 use super::super::operator::{Lowered, Operand, Operator, invalid, unsupported};
 use super::lstm::known_batch;
-use super::matrix::Matrix;
-use super::sequence::sequence;
-use super::{CellActivation, expect_element, expect_shape, swapped};
+use super::{Part, activation, build, expect_alike, expect_element, expect_shape, swapped, weights};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{ElementType, Value};
-use crate::operators::Graph;
-use crate::operators::terms::Terms;
-use ElementType::F32;
+use crate::ir::{ElementType::F32, Value};
+use crate::operators::recurrent::{self, CellActivation, Rnn, Weights};
 
 /// The options of an operator.
 #[derive(Clone, Copy)]
@@ -25,29 +21,12 @@ struct Places {
     auxiliary_weights: Option<usize>,
 }
 
-/// The sum of tensors of f32, through an activation.
-fn activated(g: &mut Graph<'_>, operands: &[Value], activation: CellActivation) -> Result<Value, Diagnostic> {
-    let mut terms = Terms::new(&vec![F32; operands.len()]);
-    let mut sum = terms.input(0);
-    for index in 1..operands.len() {
-        let next = terms.input(index);
-        sum = terms.add(sum, next)?;
-    }
-    let result = activation.apply(&mut terms, sum)?;
-    Ok(g.map(operands, terms.finish(result))?)
-}
-
 /// The weights of an input of `rows [steps, batch, inputs]`.
-fn input_weights(
-    operator: &mut Operator<'_, '_, '_>,
-    place: usize,
-    units: u64,
-    rows: Value,
-    asymmetric: bool,
-) -> Result<Matrix, Diagnostic> {
-    let (weights, depth) = (operator.input(place)?, operator.graph().bounds(rows)[2]);
-    expect_shape(&weights, &[units, depth])?;
-    Matrix::new(operator, &[&weights], asymmetric)
+fn input_weights(operator: &mut Operator<'_, '_, '_>, place: usize, units: u64, rows: Value) -> Result<Weights, Diagnostic> {
+    let (matrix, depth) = (operator.input(place)?, operator.graph().bounds(rows)[2]);
+    expect_shape(&matrix, &[units, depth])?;
+    expect_alike(operator, &[&matrix])?;
+    weights(operator, &matrix, Part::Matrix, false)
 }
 
 /// One cell over a sequence, time first.
@@ -70,23 +49,21 @@ fn run(
     let state = operator.variable_input(places.weights + 3, elements)?;
     expect_element(&state, F32)?;
     let before = operator.reshape(state.value, &[batch, units])?;
-    let asymmetric = settings.asymmetric;
     let mut inputs = vec![rows];
-    let mut matrices = vec![input_weights(operator, places.weights, units, rows, asymmetric)?];
+    let mut matrices = vec![input_weights(operator, places.weights, units, rows)?];
     if let (Some(place), Some(auxiliary)) = (places.auxiliary_weights, auxiliary) {
         inputs.push(auxiliary);
-        matrices.push(input_weights(operator, place, units, auxiliary, asymmetric)?);
+        matrices.push(input_weights(operator, place, units, auxiliary)?);
     }
-    let recurrent = Matrix::new(operator, &[&recurrent], asymmetric)?;
-    let (output, states) = sequence(operator, &inputs, &[before], backward, |step, inputs, states| {
-        let mut sums = vec![step.value(bias.value)?];
-        for (matrix, &input) in matrices.iter().zip(inputs) {
-            sums.push(matrix.in_step(step)?.product(step.graph, input)?);
-        }
-        sums.push(recurrent.in_step(step)?.product(step.graph, states[0])?);
-        let output = activated(step.graph, &sums, settings.activation)?;
-        Ok((output, vec![output]))
-    })?;
+    expect_alike(operator, &[&recurrent])?;
+    let cell = Rnn {
+        input_weights: matrices,
+        recurrent_weights: weights(operator, &recurrent, Part::Matrix, false)?,
+        bias: bias.value,
+        activation: settings.activation,
+        asymmetric: settings.asymmetric,
+    };
+    let (output, states) = build(operator, |place| recurrent::rnn(place, &cell, &inputs, before, backward))?;
     operator.update_variable(places.weights + 3, states[0])?;
     Ok(output)
 }
@@ -110,10 +87,8 @@ const SINGLE: Places = Places { weights: 1, auxiliary_weights: None };
 pub(in super::super) fn rnn(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(5..=5, 1..=1)?;
     let options = operator.record.builtin_options_as_rnn_options().ok_or_else(missing_options)?;
-    let settings = Settings {
-        activation: CellActivation::from_code(options.fused_activation_function())?,
-        asymmetric: options.asymmetric_quantize_inputs(),
-    };
+    let settings =
+        Settings { activation: activation(options.fused_activation_function())?, asymmetric: options.asymmetric_quantize_inputs() };
     let input = float_input(operator, 0, 2)?;
     let rows = operator.reshape(input.value, &[1, input.shape[0], input.shape[1]])?;
     let output = run(operator, &SINGLE, rows, None, settings, false)?;
@@ -126,10 +101,8 @@ pub(in super::super) fn rnn(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 pub(in super::super) fn unidirectional_sequence_rnn(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(5..=5, 1..=1)?;
     let options = operator.record.builtin_options_as_sequence_rnn_options().ok_or_else(missing_options)?;
-    let settings = Settings {
-        activation: CellActivation::from_code(options.fused_activation_function())?,
-        asymmetric: options.asymmetric_quantize_inputs(),
-    };
+    let settings =
+        Settings { activation: activation(options.fused_activation_function())?, asymmetric: options.asymmetric_quantize_inputs() };
     let input = float_input(operator, 0, 3)?;
     known_batch(operator, &input, options.time_major())?;
     let rows = if options.time_major() { input.value } else { swapped(operator.graph(), input.value)? };
@@ -143,10 +116,8 @@ pub(in super::super) fn unidirectional_sequence_rnn(operator: &mut Operator<'_, 
 pub(in super::super) fn bidirectional_sequence_rnn(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(12..=12, 1..=2)?;
     let options = operator.record.builtin_options_as_bidirectional_sequence_rnn_options().ok_or_else(missing_options)?;
-    let settings = Settings {
-        activation: CellActivation::from_code(options.fused_activation_function())?,
-        asymmetric: options.asymmetric_quantize_inputs(),
-    };
+    let settings =
+        Settings { activation: activation(options.fused_activation_function())?, asymmetric: options.asymmetric_quantize_inputs() };
     let time_major = options.time_major();
     let input = float_input(operator, 0, 3)?;
     let second_input = if operator.inputs.get(9).is_some_and(Option::is_some) { Some(float_input(operator, 9, 3)?) } else { None };

@@ -2,8 +2,9 @@
 
 use super::super::operator::{Operand, Operator, extents, invalid};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{ElementType, Node, Reduction, Scalar, ScalarOp, Scan, Value};
-use crate::operators::terms::{Term, Terms};
+use crate::ir::{ElementType, Reduction, Scalar, Scan, Value};
+use crate::operators::terms::Terms;
+pub(super) use crate::operators::terms::{number, shifted_left, shifted_right};
 
 /// Samples that a state may hold.
 pub(super) const MOST_SAMPLES: i64 = 1 << 24;
@@ -68,23 +69,6 @@ pub(super) fn integers(
 ) -> Result<Value, Diagnostic> {
     let bytes = numbers.iter().flat_map(|&n| Scalar::int(element, n).to_bytes()).collect();
     operator.constant(element, shape, bytes)
-}
-
-/// An integer of a type.
-pub(super) fn number(terms: &mut Terms, element: ElementType, value: i64) -> Node {
-    terms.constant(Scalar::int(element, value))
-}
-
-/// x << count, of numbers of one type.
-pub(super) fn shifted_left(terms: &mut Terms, x: Node, count: i64) -> Term {
-    let count = number(terms, terms.ty(x), count);
-    terms.op(ScalarOp::ShiftLeft, &[x, count])
-}
-
-/// x >> count, of numbers of one type.
-pub(super) fn shifted_right(terms: &mut Terms, x: Node, count: i64) -> Term {
-    let count = number(terms, terms.ty(x), count);
-    terms.op(ScalarOp::ShiftRight, &[x, count])
 }
 
 /// The samples where `valid` holds, and else zeros.

@@ -2,10 +2,10 @@
 
 use super::super::operator::{Lowered, Operator, extents};
 use super::common::{check_types, misfit, vector};
-use super::fourier::Format;
 use super::settings::Settings;
 use crate::ir::ElementType::{I16, U32};
 use crate::ir::Scalar;
+use crate::operators::fourier::Format;
 use crate::operators::terms::Terms;
 
 /// SignalEnergy: real² + imaginary² of the numbers from `start_index` to before `end_index`, zeros elsewhere.
@@ -20,7 +20,7 @@ pub(in super::super) fn energy(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let settings = Settings::read(operator)?;
     let end = settings.integer("end_index", 0..=count as i64)?;
     let start = settings.integer("start_index", 0..=end)?;
-    let [numbers] = Format::Fixed16.split(operator, input.value, [1, count])?[..] else { unreachable!("fixed point is packed") };
+    let [numbers] = Format::Fixed16.split(operator.graph(), input.value, [1, count])?[..] else { unreachable!("fixed point is packed") };
     let range = operator.builder().slice(numbers, extents(&[start as u64, 0]), extents(&[(end - start) as u64, 1]), vec![1; 2])?;
     let mut terms = Terms::new(&[Format::Fixed16.packed()]);
     let energy = {

@@ -4,18 +4,15 @@
 //! number in fixed point is one integer of twice the width, real part low, which its bytes are anyway: splitting and joining pairs costs
 //! nothing. Complex numbers of binary32 are two tensors.
 
-use super::super::super::complex::bitcast;
-use super::super::super::operator::{Operator, extents};
-use super::super::common::{number, shifted_left, shifted_right};
-use crate::diagnostic::Diagnostic;
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{ElementType, Node, Scalar, ScalarOp, Value};
-use crate::operators::terms::{Term, Terms};
+use crate::operators::terms::{Term, Terms, number, shifted_left, shifted_right};
+use crate::operators::{Error, Graph, extents};
 use ElementType::{F32, I16, I32, I64};
 
 /// See the module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in super::super) enum Format {
+pub enum Format {
     /// 15 bits behind the point.
     Fixed16,
     /// 31 bits behind the point.
@@ -26,7 +23,7 @@ pub(in super::super) enum Format {
 
 /// A complex number in an expression.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Complex {
+pub struct Complex {
     /// Real part.
     pub re: Node,
     /// Imaginary part.
@@ -34,7 +31,7 @@ pub(in super::super) struct Complex {
 }
 
 /// A complex number, or the mistake of combining types that do not fit.
-pub(in super::super) type ComplexTerm = Result<Complex, ExpressionError>;
+pub type ComplexTerm = Result<Complex, ExpressionError>;
 
 impl Format {
     /// The format of an element type.
@@ -71,37 +68,37 @@ impl Format {
     }
 
     /// Pairs, one row of `count` behind the other, as complex numbers `[count, rows]`.
-    pub fn split(self, operator: &mut Operator<'_, '_, '_>, value: Value, [rows, count]: [u64; 2]) -> Result<Vec<Value>, Diagnostic> {
-        let pairs = operator.reshape(value, &[rows, count, 2])?;
+    pub fn split(self, g: &mut Graph<'_>, value: Value, [rows, count]: [u64; 2]) -> Result<Vec<Value>, Error> {
+        let pairs = g.reshape(value, &extents(&[rows, count, 2]))?;
         if self != Self::Float {
-            let packed = bitcast(operator, pairs, self.packed())?;
-            return Ok(vec![turned(operator, packed, [rows, count])?]);
+            let packed = g.bitcast(pairs, self.packed())?;
+            return Ok(vec![turned(g, packed, [rows, count])?]);
         }
-        let planes = operator.builder().transpose(pairs, vec![2, 1, 0])?;
+        let planes = g.builder.transpose(pairs, vec![2, 1, 0])?;
         let mut parts = Vec::new();
         for part in 0..2 {
-            let plane = operator.builder().slice(planes, extents(&[part, 0, 0]), extents(&[1, count, rows]), vec![1; 3])?;
-            parts.push(operator.reshape(plane, &[count, rows])?);
+            let plane = g.builder.slice(planes, extents(&[part, 0, 0]), extents(&[1, count, rows]), vec![1; 3])?;
+            parts.push(g.reshape(plane, &extents(&[count, rows]))?);
         }
         Ok(parts)
     }
 
     /// Complex numbers `[count, rows]` as pairs `[rows, count, 2]`.
-    pub fn join(self, operator: &mut Operator<'_, '_, '_>, parts: &[Value], [count, rows]: [u64; 2]) -> Result<Value, Diagnostic> {
+    pub fn join(self, g: &mut Graph<'_>, parts: &[Value], [count, rows]: [u64; 2]) -> Result<Value, Error> {
         if let [packed] = *parts {
-            let turned = turned(operator, packed, [count, rows])?;
-            return bitcast(operator, turned, self.element());
+            let turned = turned(g, packed, [count, rows])?;
+            return g.bitcast(turned, self.element());
         }
         let mut planes = Vec::new();
         for &part in parts {
-            planes.push(operator.reshape(part, &[1, count, rows])?);
+            planes.push(g.reshape(part, &extents(&[1, count, rows]))?);
         }
-        let planes = operator.builder().concat(&planes, 0)?;
-        Ok(operator.builder().transpose(planes, vec![2, 1, 0])?)
+        let planes = g.builder.concat(&planes, 0)?;
+        Ok(g.builder.transpose(planes, vec![2, 1, 0])?)
     }
 
     /// A constant list of complex numbers: one tensor a part.
-    pub fn constants(self, operator: &mut Operator<'_, '_, '_>, shape: &[u64], numbers: &[[f64; 2]]) -> Result<Vec<Value>, Diagnostic> {
+    pub fn constants(self, g: &mut Graph<'_>, shape: &[u64], numbers: &[[f64; 2]]) -> Result<Vec<Value>, Error> {
         let mut constants = Vec::new();
         for part in 0..self.parts() {
             let bytes = numbers.iter().flat_map(|&parts| match self {
@@ -109,7 +106,7 @@ impl Format {
                 _ => parts.iter().flat_map(|&x| Scalar::int(self.element(), self.rounded(x)).to_bytes()).collect(),
             });
             let bytes = bytes.collect();
-            constants.push(operator.constant(self.packed(), shape, bytes)?);
+            constants.push(g.constant(self.packed(), shape, bytes)?);
         }
         Ok(constants)
     }
@@ -256,11 +253,11 @@ impl Format {
 }
 
 /// A matrix the other way round.
-fn turned(operator: &mut Operator<'_, '_, '_>, value: Value, [rows, columns]: [u64; 2]) -> Result<Value, Diagnostic> {
+fn turned(g: &mut Graph<'_>, value: Value, [rows, columns]: [u64; 2]) -> Result<Value, Error> {
     if rows == 1 || columns == 1 {
-        return operator.reshape(value, &[columns, rows]);
+        return g.reshape(value, &extents(&[columns, rows]));
     }
-    Ok(operator.builder().transpose(value, vec![1, 0])?)
+    Ok(g.builder.transpose(value, vec![1, 0])?)
 }
 
 #[cfg(test)]

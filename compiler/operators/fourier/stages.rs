@@ -4,12 +4,11 @@
 //! need no copies. The first factor is taken from the input as it is, and each has as its results the digits of the output that come before
 //! those known already. Between two factors the next digit of the input is brought to the front.
 
-use super::super::super::operator::{Operator, extents, unsupported};
 use super::butterfly::{Butterfly, RADICES};
 use super::format::Format;
-use crate::diagnostic::Diagnostic;
 use crate::ir::Value;
 use crate::operators::terms::Terms;
+use crate::operators::{Error, Graph, extents};
 use std::f64::consts::PI;
 
 /// A transform.
@@ -66,30 +65,27 @@ impl Transform {
     ///
     /// # Errors
     /// For lengths with other prime factors than the runtime takes.
-    pub fn new(format: Format, length: u64, rows: u64, inverse: bool) -> Result<Self, Diagnostic> {
+    pub fn new(format: Format, length: u64, rows: u64, inverse: bool) -> Result<Self, Error> {
         let factors = factors(length);
         match factors.iter().find(|radix| !RADICES.contains(radix)) {
-            Some(other) => {
-                let message = "a transform whose length has other prime factors than 2, 3 and 5 is not supported";
-                Err(unsupported(message).expected("factors of 2, 3, 4 and 5", format!("a factor of {other}")))
-            }
+            Some(&radix) => Err(Error::Radix { radix }),
             None => Ok(Self { format, length, rows, inverse, factors }),
         }
     }
 
     /// The transform of numbers, which are one tensor a part.
-    pub fn apply(&self, operator: &mut Operator<'_, '_, '_>, mut parts: Vec<Value>) -> Result<Vec<Value>, Diagnostic> {
+    pub fn apply(&self, g: &mut Graph<'_>, mut parts: Vec<Value>) -> Result<Vec<Value>, Error> {
         let mut known = 1;
         for &radix in self.factors.iter().rev() {
             let rest = self.length / known / radix;
             let stage = Stage { radix, known, rest };
             for part in &mut parts {
-                *part = stage.brought_forward(operator, *part, self.rows)?;
+                *part = stage.brought_forward(g, *part, self.rows)?;
             }
-            parts = self.butterflies(operator, &stage, &parts)?;
+            parts = self.butterflies(g, &stage, &parts)?;
             known *= radix;
         }
-        parts.iter().map(|&part| operator.reshape(part, &[self.length, self.rows])).collect()
+        parts.iter().map(|&part| g.reshape(part, &extents(&[self.length, self.rows]))).collect()
     }
 
     /// The shape of what one operand of a butterfly is: one run for a single transform, so that stages of one radix are one kernel.
@@ -99,7 +95,7 @@ impl Transform {
     }
 
     /// The factors of operand number `digit`, as that shape or with one column.
-    fn twiddles(&self, operator: &mut Operator<'_, '_, '_>, stage: &Stage, digit: u64) -> Result<Vec<Value>, Diagnostic> {
+    fn twiddles(&self, g: &mut Graph<'_>, stage: &Stage, digit: u64) -> Result<Vec<Value>, Error> {
         let mut numbers = Vec::new();
         for known in 0..stage.known {
             let number = root(digit * known * stage.rest % self.length, self.length, self.inverse);
@@ -109,22 +105,22 @@ impl Transform {
         if let Some(rows) = shape.get_mut(1) {
             *rows = 1;
         }
-        self.format.constants(operator, &shape, &numbers)
+        self.format.constants(g, &shape, &numbers)
     }
 
     /// All butterflies of a stage, for operands `[radix, …]`.
-    fn butterflies(&self, operator: &mut Operator<'_, '_, '_>, stage: &Stage, parts: &[Value]) -> Result<Vec<Value>, Diagnostic> {
+    fn butterflies(&self, g: &mut Graph<'_>, stage: &Stage, parts: &[Value]) -> Result<Vec<Value>, Error> {
         let (radix, width) = (stage.radix, self.format.parts());
         let run = self.run(stage);
         let mut operands = Vec::new();
         for digit in 0..radix {
             for &part in parts {
-                let one = first_dimension(operator, part, digit, 1)?;
-                operands.push(operator.reshape(one, &run)?);
+                let one = first_dimension(g, part, digit, 1)?;
+                operands.push(g.reshape(one, &extents(&run))?);
             }
         }
         for digit in 1..radix {
-            operands.extend(self.twiddles(operator, stage, digit)?);
+            operands.extend(self.twiddles(g, stage, digit)?);
         }
         let mut terms = Terms::new(&vec![self.format.packed(); operands.len()]);
         let mut numbers = Vec::new();
@@ -139,15 +135,15 @@ impl Transform {
         for &result in &results {
             nodes.extend(self.format.pack(&mut terms, result)?);
         }
-        let values = operator.builder().map_many(&operands, terms.finish_many(nodes))?;
+        let values = g.builder.map_many(&operands, terms.finish_many(nodes))?;
         let one = [&[1], &run[..]].concat();
         let mut joined = Vec::new();
         for part in 0..width {
             let mut list = Vec::new();
             for &value in values.iter().skip(part).step_by(width) {
-                list.push(operator.reshape(value, &one)?);
+                list.push(g.reshape(value, &extents(&one))?);
             }
-            joined.push(operator.builder().concat(&list, 0)?);
+            joined.push(g.builder.concat(&list, 0)?);
         }
         Ok(joined)
     }
@@ -155,23 +151,23 @@ impl Transform {
 
 impl Stage {
     /// Numbers `[known, radix, rest]` with the radix in front.
-    fn brought_forward(&self, operator: &mut Operator<'_, '_, '_>, value: Value, rows: u64) -> Result<Value, Diagnostic> {
+    fn brought_forward(&self, g: &mut Graph<'_>, value: Value, rows: u64) -> Result<Value, Error> {
         let mut value = value;
         if self.known > 1 {
-            value = operator.reshape(value, &[self.known, self.radix, self.rest * rows])?;
-            value = operator.builder().transpose(value, vec![1, 0, 2])?;
+            value = g.reshape(value, &extents(&[self.known, self.radix, self.rest * rows]))?;
+            value = g.builder.transpose(value, vec![1, 0, 2])?;
         }
-        operator.reshape(value, &[self.radix, self.known * self.rest * rows])
+        g.reshape(value, &extents(&[self.radix, self.known * self.rest * rows]))
     }
 }
 
 /// Some elements along the first dimension.
-pub(super) fn first_dimension(operator: &mut Operator<'_, '_, '_>, value: Value, start: u64, count: u64) -> Result<Value, Diagnostic> {
-    let mut shape = operator.shape(value)?;
+pub(super) fn first_dimension(g: &mut Graph<'_>, value: Value, start: u64, count: u64) -> Result<Value, Error> {
+    let mut shape = g.shape(value)?;
     let mut starts = vec![0; shape.len()];
     (starts[0], shape[0]) = (start, count);
     let strides = vec![1; shape.len()];
-    Ok(operator.builder().slice(value, extents(&starts), extents(&shape), strides)?)
+    Ok(g.builder.slice(value, extents(&starts), extents(&shape), strides)?)
 }
 
 #[cfg(test)]

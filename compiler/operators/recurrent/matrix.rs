@@ -1,15 +1,12 @@
 //! Products of rows of floats with constant matrices: floats, or int8 with a scale each row, for which the rows are quantized while
 //! the program runs.
 
-use super::super::filter::filter_scales;
-use super::super::operator::{Operand, Operator};
+use super::cell::{Weights, stacked};
 use super::sequence::Step;
-use super::stacked;
-use crate::diagnostic::Diagnostic;
-use crate::ir::{ElementType, Reduction, Value};
-use crate::operators::Graph;
+use crate::ir::{ElementType, Reduction, Scalar, Value};
 use crate::operators::contraction::dynamic_range::{asymmetric_rows, symmetric_rows};
 use crate::operators::terms::Terms;
+use crate::operators::{Error, Graph, extents};
 use ElementType::{F32, I8, I32};
 
 /// `[rows, depth]` matrices of the same depth, one below the other.
@@ -27,30 +24,27 @@ struct Quantized {
 }
 
 impl Matrix {
-    /// Matrices that are all of f32, or all of i8.
-    pub fn new(operator: &mut Operator<'_, '_, '_>, parts: &[&Operand], asymmetric: bool) -> Result<Self, Diagnostic> {
-        let types: Vec<ElementType> = parts.iter().map(|part| part.element()).collect();
-        let integer = types.first() == Some(&I8);
-        if types.iter().any(|&element| element != if integer { I8 } else { F32 }) {
-            return Err(operator.type_error(&types));
-        }
-        let weights = stacked(operator, parts)?;
-        if !integer {
+    /// Matrices that are all of f32, or all of i8 with a scale or one each row.
+    ///
+    /// # Errors
+    /// When they do not fit each other.
+    pub fn new(g: &mut Graph<'_>, parts: &[&Weights], asymmetric: bool) -> Result<Self, Error> {
+        let weights = stacked(g, &parts.iter().map(|part| part.value).collect::<Vec<_>>())?;
+        if g.element(weights) != I8 {
             return Ok(Self { weights, quantized: None });
         }
         let mut scales = Vec::new();
         for part in parts {
-            let rows = part.shape[0];
-            let own = filter_scales(part, 0, rows)?;
-            scales.extend((0..rows as usize).map(|row| own[if own.len() == 1 { 0 } else { row }]));
+            let rows = g.shape(part.value)?.first().copied().unwrap_or(0) as usize;
+            scales.extend((0..rows).map(|row| Scalar::f32(part.scales[if part.scales.len() == 1 { 0 } else { row }])));
         }
-        let scales = operator.constant_f32(&[scales.len() as u64], &scales)?;
-        let sums = if asymmetric { Some(row_sums(operator.graph(), weights)?) } else { None };
+        let scales = g.numbers(F32, &[scales.len() as u64], &scales)?;
+        let sums = if asymmetric { Some(row_sums(g, weights)?) } else { None };
         Ok(Self { weights, quantized: Some(Quantized { scales, sums }) })
     }
 
     /// The same matrix in a step.
-    pub fn in_step(&self, step: &mut Step<'_, '_>) -> Result<Self, Diagnostic> {
+    pub fn in_step(&self, step: &mut Step<'_, '_>) -> Result<Self, Error> {
         let quantized = match &self.quantized {
             Some(Quantized { scales, sums }) => {
                 Some(Quantized { scales: step.value(*scales)?, sums: sums.map(|sums| step.value(sums)).transpose()? })
@@ -61,7 +55,7 @@ impl Matrix {
     }
 
     /// `rows [M, depth] × matrixᵀ`, f32.
-    pub fn product(&self, g: &mut Graph<'_>, rows: Value) -> Result<Value, Diagnostic> {
+    pub fn product(&self, g: &mut Graph<'_>, rows: Value) -> Result<Value, Error> {
         let Some(Quantized { scales, sums: row_sums }) = &self.quantized else {
             return Ok(g.builder.matmul(rows, self.weights, (0, 0), F32)?);
         };
@@ -83,16 +77,16 @@ impl Matrix {
         let sum = terms.convert(sum, F32);
         let factor = terms.mul(row_scale, scale)?;
         let result = terms.mul(sum, factor)?;
-        Ok(g.map(&operands, terms.finish(result))?)
+        g.map(&operands, terms.finish(result))
     }
 }
 
 /// The sum of each row, `[rows]`.
-fn row_sums(g: &mut Graph<'_>, weights: Value) -> Result<Value, Diagnostic> {
+fn row_sums(g: &mut Graph<'_>, weights: Value) -> Result<Value, Error> {
     let rows = g.builder.tensor(weights).static_shape().and_then(|shape| shape.first().copied()).unwrap_or(0);
     let mut terms = Terms::new(&[I8]);
     let wide = terms.input_as(0, I32);
     let wide = g.map(&[weights], terms.finish(wide))?;
     let sums = g.builder.reduce(wide, Reduction::Sum, vec![1])?;
-    Ok(g.builder.reshape(sums, super::super::operator::extents(&[rows]))?)
+    Ok(g.builder.reshape(sums, extents(&[rows]))?)
 }

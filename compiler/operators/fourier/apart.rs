@@ -1,12 +1,11 @@
 //! Transforms of real numbers from complex ones of half their length, forwards and back: numbers `k` and `n − k` belong together.
 
-use super::super::super::operator::{Operator, extents};
 use super::format::{Complex, Format};
 use super::stages::first_dimension;
-use crate::diagnostic::Diagnostic;
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{Extent, Value};
 use crate::operators::terms::Terms;
+use crate::operators::{Error, Graph, extents};
 use std::f64::consts::PI;
 
 /// The step between a complex transform of `half` numbers and a real one of twice as many.
@@ -31,30 +30,30 @@ impl Apart {
     }
 
     /// The factors of the pairs.
-    fn factors(&self, operator: &mut Operator<'_, '_, '_>) -> Result<Vec<Value>, Diagnostic> {
+    fn factors(&self, g: &mut Graph<'_>) -> Result<Vec<Value>, Error> {
         let factor = |index: u64| {
             let phase = -PI * ((index + 1) as f64 / self.half as f64 + 0.5);
             let phase = if self.inverse { -phase } else { phase };
             [libm::cos(phase), libm::sin(phase)]
         };
         let numbers: Vec<[f64; 2]> = (0..self.pairs()).map(factor).collect();
-        self.format.constants(operator, &[self.pairs(), 1], &numbers)
+        self.format.constants(g, &[self.pairs(), 1], &numbers)
     }
 
     /// One expression over the pairs and their factors. Gives the lower numbers, and the upper ones backwards.
     fn over_pairs(
         &self,
-        operator: &mut Operator<'_, '_, '_>,
+        g: &mut Graph<'_>,
         parts: &[Value],
         expression: impl Fn(&mut Terms, [Complex; 2], Complex) -> Pair,
-    ) -> Result<[Vec<Value>; 2], Diagnostic> {
+    ) -> Result<[Vec<Value>; 2], Error> {
         let (format, width) = (self.format, self.format.parts());
         let (mut lower, mut upper) = (Vec::new(), Vec::new());
         for &part in parts {
-            lower.push(first_dimension(operator, part, 1, self.pairs())?);
-            upper.push(backwards(operator, part, self.half - 1, self.pairs())?);
+            lower.push(first_dimension(g, part, 1, self.pairs())?);
+            upper.push(backwards(g, part, self.half - 1, self.pairs())?);
         }
-        let operands = [lower, upper, self.factors(operator)?].concat();
+        let operands = [lower, upper, self.factors(g)?].concat();
         let mut terms = Terms::new(&vec![format.packed(); operands.len()]);
         let x = [format.unpack(&mut terms, 0)?, format.unpack(&mut terms, width)?];
         let factor = format.unpack(&mut terms, 2 * width)?;
@@ -62,7 +61,7 @@ impl Apart {
         for result in expression(&mut terms, x, factor)? {
             nodes.extend(format.pack(&mut terms, result)?);
         }
-        let values = operator.builder().map_many(&operands, terms.finish_many(nodes))?;
+        let values = g.builder.map_many(&operands, terms.finish_many(nodes))?;
         let (lower, upper) = values.split_at(width);
         Ok([lower.to_vec(), upper.to_vec()])
     }
@@ -70,34 +69,34 @@ impl Apart {
     /// The first numbers, the lower and upper ones of all pairs, and the last numbers, in one. A number that is its own partner is an upper one.
     fn joined(
         &self,
-        operator: &mut Operator<'_, '_, '_>,
+        g: &mut Graph<'_>,
         firsts: Vec<Value>,
         pairs: Option<[Vec<Value>; 2]>,
         lasts: Option<Vec<Value>>,
-    ) -> Result<Vec<Value>, Diagnostic> {
+    ) -> Result<Vec<Value>, Error> {
         let mut parts = Vec::new();
         for (part, first) in firsts.into_iter().enumerate() {
             let mut list = vec![first];
             if let Some([lower, upper]) = &pairs {
                 let own = u64::from(self.half.is_multiple_of(2));
                 if self.pairs() > own {
-                    list.push(first_dimension(operator, lower[part], 0, self.pairs() - own)?);
+                    list.push(first_dimension(g, lower[part], 0, self.pairs() - own)?);
                 }
-                list.push(backwards(operator, upper[part], self.pairs() - 1, self.pairs())?);
+                list.push(backwards(g, upper[part], self.pairs() - 1, self.pairs())?);
             }
             list.extend(lasts.as_ref().map(|lasts| lasts[part]));
-            parts.push(if list.len() == 1 { list[0] } else { operator.builder().concat(&list, 0)? });
+            parts.push(if list.len() == 1 { list[0] } else { g.builder.concat(&list, 0)? });
         }
         Ok(parts)
     }
 }
 
 /// The spectrum of real numbers, `[half + 1, rows]`, from the transform of their pairs.
-pub(super) fn take_apart(operator: &mut Operator<'_, '_, '_>, apart: &Apart, parts: &[Value]) -> Result<Vec<Value>, Diagnostic> {
+pub(super) fn take_apart(g: &mut Graph<'_>, apart: &Apart, parts: &[Value]) -> Result<Vec<Value>, Error> {
     let format = apart.format;
     let mut firsts = Vec::new();
     for &part in parts {
-        firsts.push(first_dimension(operator, part, 0, 1)?);
+        firsts.push(first_dimension(g, part, 0, 1)?);
     }
     let mut terms = Terms::new(&vec![format.packed(); format.parts()]);
     let x = format.unpack(&mut terms, 0)?;
@@ -105,12 +104,12 @@ pub(super) fn take_apart(operator: &mut Operator<'_, '_, '_>, apart: &Apart, par
     let (sum, difference, zero) = (terms.add(x.re, x.im)?, terms.sub(x.re, x.im)?, format.node(&mut terms, 0.0));
     let mut nodes = format.pack(&mut terms, Complex { re: sum, im: zero })?;
     nodes.extend(format.pack(&mut terms, Complex { re: difference, im: zero })?);
-    let ends = operator.builder().map_many(&firsts, terms.finish_many(nodes))?;
+    let ends = g.builder.map_many(&firsts, terms.finish_many(nodes))?;
     let (first, last) = ends.split_at(format.parts());
     let pairs = if apart.pairs() == 0 {
         None
     } else {
-        Some(apart.over_pairs(operator, parts, |terms, [x, y], factor| {
+        Some(apart.over_pairs(g, parts, |terms, [x, y], factor| {
             let y = Complex { re: y.re, im: format.negated(terms, y.im)? };
             let (x, y) = (format.divided_complex(terms, x, 2)?, format.divided_complex(terms, y, 2)?);
             let (sum, difference) = (format.add(terms, x, y)?, format.sub(terms, x, y)?);
@@ -121,16 +120,16 @@ pub(super) fn take_apart(operator: &mut Operator<'_, '_, '_>, apart: &Apart, par
             Ok([lower?, upper?])
         })?)
     };
-    apart.joined(operator, first.to_vec(), pairs, Some(last.to_vec()))
+    apart.joined(g, first.to_vec(), pairs, Some(last.to_vec()))
 }
 
 /// The numbers `[half, rows]` whose inverse transform is the pairs of real numbers of a spectrum.
-pub(super) fn combine(operator: &mut Operator<'_, '_, '_>, apart: &Apart, parts: &[Value]) -> Result<Vec<Value>, Diagnostic> {
+pub(super) fn combine(g: &mut Graph<'_>, apart: &Apart, parts: &[Value]) -> Result<Vec<Value>, Error> {
     let format = apart.format;
     let mut ends = Vec::new();
     for position in [0, apart.half] {
         for &part in parts {
-            ends.push(first_dimension(operator, part, position, 1)?);
+            ends.push(first_dimension(g, part, position, 1)?);
         }
     }
     let mut terms = Terms::new(&vec![format.packed(); ends.len()]);
@@ -139,11 +138,11 @@ pub(super) fn combine(operator: &mut Operator<'_, '_, '_>, apart: &Apart, parts:
     let number = Complex { re: format.kept(&mut terms, sum), im: format.kept(&mut terms, difference) };
     let number = format.divided_complex(&mut terms, number, 2)?;
     let nodes = format.pack(&mut terms, number)?;
-    let firsts = operator.builder().map_many(&ends, terms.finish_many(nodes))?;
+    let firsts = g.builder.map_many(&ends, terms.finish_many(nodes))?;
     let pairs = if apart.pairs() == 0 {
         None
     } else {
-        Some(apart.over_pairs(operator, parts, |terms, [x, y], factor| {
+        Some(apart.over_pairs(g, parts, |terms, [x, y], factor| {
             let y = Complex { re: y.re, im: format.negated(terms, y.im)? };
             let (x, y) = (format.divided_complex(terms, x, 2)?, format.divided_complex(terms, y, 2)?);
             let (even, difference) = (format.add(terms, x, y)?, format.sub(terms, x, y)?);
@@ -152,14 +151,14 @@ pub(super) fn combine(operator: &mut Operator<'_, '_, '_>, apart: &Apart, parts:
             Ok([lower, Complex { re: upper.re, im: format.negated(terms, upper.im)? }])
         })?)
     };
-    apart.joined(operator, firsts, pairs, None)
+    apart.joined(g, firsts, pairs, None)
 }
 
 /// Some elements along the first dimension from `start` on backwards.
-fn backwards(operator: &mut Operator<'_, '_, '_>, value: Value, start: u64, count: u64) -> Result<Value, Diagnostic> {
-    let mut shape = operator.shape(value)?;
+fn backwards(g: &mut Graph<'_>, value: Value, start: u64, count: u64) -> Result<Value, Error> {
+    let mut shape = g.shape(value)?;
     let mut starts = vec![Extent::Static(0); shape.len()];
     let mut strides = vec![1; shape.len()];
     (starts[0], shape[0], strides[0]) = (Extent::Static(start), count, -1);
-    Ok(operator.builder().slice(value, starts, extents(&shape), strides)?)
+    Ok(g.builder.slice(value, starts, extents(&shape), strides)?)
 }

@@ -4,20 +4,15 @@
 //!
 //! Each gate is two FULLY_CONNECTED operators, input and state, whose 16-bit results are added with saturation.
 
-use super::super::arithmetic::exponent;
-use super::super::operator::{Affine, Operand, Operator, invalid, unsupported};
-use super::super::sigmoid16::{self, Steps};
-use super::lstm::Cell;
-use super::sequence::{Step, Stepped, sequence};
-use super::{CellActivation, columns, expect_element, stacked};
-use crate::diagnostic::{Diagnostic, codes};
+use super::cell::{Cell, Scales, Weights, columns, stacked};
+use super::sequence::{Place, Step, Stepped, sequence};
 use crate::ir::{Constant, ElementType, Node, Value};
-use crate::operators::Graph;
 use crate::operators::contraction::scale_wide;
-use crate::operators::quantization::multiplier;
-use crate::operators::quantization::{Multiplier, integer_range};
+use crate::operators::quantization::{Affine, Multiplier, exponent, integer_range, multiplier};
+use crate::operators::sigmoid16::{self, Steps};
 use crate::operators::terms::{Term, Terms};
-use ElementType::{I8, I16, I32, I64};
+use crate::operators::{Error, Graph};
+use ElementType::{I16, I32, I64};
 
 /// The scale of sums of gates: three integer bits.
 const GATE_SCALE: f32 = 1.0 / 4096.0;
@@ -61,63 +56,42 @@ struct MicroCell {
     range: (i32, i32),
 }
 
-/// Whether an integer cell is one of this runtime: by its type, or since it does not say which inner scales it has.
-pub(super) fn is_meant(operator: &Operator<'_, '_, '_>, input: &Operand) -> Result<bool, Diagnostic> {
-    Ok(input.element() == I16 || operator.lowering.indices(operator.record.intermediates())?.is_empty())
-}
-
-/// Runs a cell over `rows [steps, batch, inputs]`; gives the outputs and the new states.
-pub(super) fn run(
-    operator: &mut Operator<'_, '_, '_>,
-    cell: &Cell,
-    input: &Operand,
-    rows: Value,
-    [output_state, cell_state]: [&Operand; 2],
-    states: &[Value],
-) -> Stepped {
-    let has_more = cell.projection.is_some() || cell.gates().iter().any(|gate| gate.peephole.is_some() || gate.norm.is_some());
-    if has_more || cell.input_gate.is_none() {
-        let message =
-            "an integer cell of this kind with projection, peepholes or layer normalization, or without input gate, is not supported";
-        return Err(unsupported(message).expected("the four gates alone", "a variant"));
-    }
-    if !matches!(cell.settings.activation, CellActivation::Tanh) {
-        return Err(unsupported("an integer cell with another activation than TANH is not supported"));
-    }
-    expect_element(output_state, input.element())?;
-    expect_element(cell_state, I16)?;
-    let accumulator = if input.element() == I16 { I64 } else { I32 };
-    let weights: Vec<&Operand> = cell.gates().iter().map(|gate| &gate.input_weights).collect();
-    let products = Products::new(operator, cell.cells, &weights, input)?;
-    let ready = MicroCell::new(operator, cell, products, [output_state, cell_state], accumulator)?;
-    sequence(operator, &[rows], states, false, |step, inputs, states| ready.step(step, inputs[0], states))
+/// Runs a cell over `rows [steps, batch, inputs]` of 8 or 16 bits with a cell state of 16; gives the outputs and the new states. There is an
+/// input gate, and neither peepholes nor layer normalization nor a projection; the activation is the hyperbolic tangent.
+///
+/// # Errors
+/// When operands do not fit each other, or scales are out of range.
+pub fn micro_lstm((g, names): Place<'_, '_>, cell: &Cell, rows: Value, states: [Value; 2], scales: &Scales) -> Stepped {
+    let element = g.element(rows);
+    let accumulator = if element == I16 { I64 } else { I32 };
+    let weights: Vec<&Weights> = cell.gates().iter().map(|gate| &gate.input_weights).collect();
+    let products = Products::new(g, cell.cells, &weights, scales.input)?;
+    let ready = MicroCell::new(g, cell, products, scales, (element, accumulator))?;
+    sequence((g, names), &[rows], &states, false, |step, inputs, states| ready.step(step, inputs[0], states))
 }
 
 impl Products {
-    fn new(operator: &mut Operator<'_, '_, '_>, cells: u64, weights: &[&Operand], factor: &Operand) -> Result<Self, Diagnostic> {
-        let affine = operator.affine(&factor.info)?;
-        let (mut mantissas, mut shifts, mut weights_zero_point) = (Vec::new(), Vec::new(), None);
+    fn new(g: &mut Graph<'_>, cells: u64, weights: &[&Weights], factor: Affine) -> Result<Self, Error> {
+        let (mut mantissas, mut shifts) = (Vec::new(), Vec::new());
+        let zero_point = weights.first().map_or(0, |weights| weights.zero_point);
         for weights in weights {
-            expect_element(weights, I8)?;
-            let own = operator.affine(&weights.info)?;
-            if *weights_zero_point.get_or_insert(own.zero_point) != own.zero_point {
-                return Err(
-                    unsupported("gates whose weights have different zero points are not supported").about_tensor(&weights.info.name)
-                );
+            if weights.zero_point != zero_point {
+                return Err(Error::GateZeroPoints);
             }
-            let factor = multiplier(f64::from(affine.scale * own.scale) / f64::from(GATE_SCALE))?;
-            if factor.shift > 14 {
-                return Err(invalid(codes::SCALE, "the scales are too large for a gate").about_tensor(&weights.info.name));
+            let scale = f64::from(factor.scale * weights.scale()) / f64::from(GATE_SCALE);
+            let multiplier = multiplier(scale)?;
+            if multiplier.shift > 14 {
+                return Err(Error::GateScale { scale });
             }
-            mantissas.extend(std::iter::repeat_n(factor.mantissa, cells as usize));
-            shifts.extend(std::iter::repeat_n(factor.shift, cells as usize));
+            mantissas.extend(std::iter::repeat_n(multiplier.mantissa, cells as usize));
+            shifts.extend(std::iter::repeat_n(multiplier.shift, cells as usize));
         }
         let count = mantissas.len() as u64;
         Ok(Self {
-            weights: stacked(operator, weights)?,
-            zero_points: (i64::from(affine.zero_point), i64::from(weights_zero_point.unwrap_or(0))),
-            mantissas: operator.constant_i32(&[count], &mantissas)?,
-            shifts: operator.constant_i32(&[count], &shifts)?,
+            weights: stacked(g, &weights.iter().map(|weights| weights.value).collect::<Vec<_>>())?,
+            zero_points: (i64::from(factor.zero_point), i64::from(zero_point)),
+            mantissas: g.constant_i32(&[count], &mantissas)?,
+            shifts: g.constant_i32(&[count], &shifts)?,
         })
     }
 }
@@ -130,37 +104,35 @@ fn at_gate_scale(terms: &mut Terms, sum: Node, mantissa: Node, shift: Node) -> T
 
 impl MicroCell {
     fn new(
-        operator: &mut Operator<'_, '_, '_>,
+        g: &mut Graph<'_>,
         cell: &Cell,
         input: Products,
-        [output_state, cell_state]: [&Operand; 2],
-        accumulator: ElementType,
-    ) -> Result<Self, Diagnostic> {
-        let bias = cell.stacked_bias(operator, accumulator)?;
-        let weights: Vec<&Operand> = cell.gates().iter().map(|gate| &gate.recurrent_weights).collect();
-        let recurrent = Products::new(operator, cell.cells, &weights, output_state)?;
-        let (cell_scale, output) = (operator.affine(&cell_state.info)?.scale, operator.affine(&output_state.info)?);
-        let cell_exponent = exponent(cell_scale).filter(|exponent| CELL_EXPONENTS.contains(exponent)).ok_or_else(|| {
-            let error = invalid(codes::SCALE, "the scale of the cell state must be a power of two").about_tensor(&cell_state.info.name);
-            error.expected(format!("2^{} to 2^{}", CELL_EXPONENTS.start(), CELL_EXPONENTS.end()), cell_scale.to_string())
-        })?;
-        let clip = f64::from(cell.settings.cell_clip) / f64::from(cell_scale);
-        let (function_scale, cell_scale) = (FUNCTION_SCALE, f64::from(cell_scale));
+        scales: &Scales,
+        (element, accumulator): (ElementType, ElementType),
+    ) -> Result<Self, Error> {
+        let bias = cell.stacked_bias(g)?;
+        let weights: Vec<&Weights> = cell.gates().iter().map(|gate| &gate.recurrent_weights).collect();
+        let recurrent = Products::new(g, cell.cells, &weights, scales.output)?;
+        let (least, most) = (*CELL_EXPONENTS.start(), *CELL_EXPONENTS.end());
+        let cell_exponent = exponent(scales.cell).filter(|exponent| CELL_EXPONENTS.contains(exponent));
+        let cell_exponent = cell_exponent.ok_or(Error::CellScale { scale: scales.cell, least, most })?;
+        let clip = f64::from(cell.settings.cell_clip) / f64::from(scales.cell);
+        let (function_scale, cell_scale) = (FUNCTION_SCALE, f64::from(scales.cell));
         Ok(Self {
             input,
             bias,
             recurrent,
             accumulator,
-            table: sigmoid16::table(operator),
+            table: sigmoid16::table(g),
             cells: cell.cells,
             cell_exponent,
             cell_clip: (cell.settings.cell_clip > 0.0).then(|| clip.min(32767.0) as i32),
             kept: multiplier(function_scale * cell_scale / cell_scale)?,
             new: multiplier(function_scale * function_scale / cell_scale)?,
-            hidden: multiplier(function_scale * function_scale / f64::from(output.scale))?,
-            output,
-            element: output_state.element(),
-            range: integer_range(output_state.element()).ok_or_else(|| operator.type_error(&[output_state.element()]))?,
+            hidden: multiplier(function_scale * function_scale / f64::from(scales.output.scale))?,
+            output: scales.output,
+            element,
+            range: integer_range(element).ok_or(Error::NotQuantized { element })?,
         })
     }
 
@@ -180,7 +152,7 @@ impl MicroCell {
     }
 
     /// The input's products of all gates with the bias, i16.
-    fn input_products(&self, step: &mut Step<'_, '_>, inputs: Value) -> Result<Value, Diagnostic> {
+    fn input_products(&self, step: &mut Step<'_, '_>, inputs: Value) -> Result<Value, Error> {
         let Products { weights, zero_points, mantissas, shifts } = &self.input;
         let [weights, mantissas, shifts, bias] = [*weights, *mantissas, *shifts, self.bias].map(|value| step.value(value));
         let sums = step.graph.builder.matmul(inputs, weights?, *zero_points, self.accumulator)?;
@@ -189,11 +161,11 @@ impl MicroCell {
         let sum = terms.add(sum, bias_term)?;
         let x = at_gate_scale(&mut terms, sum, mantissa, shift)?;
         let x = terms.convert(x, I16);
-        Ok(step.graph.map(&[sums, mantissas?, shifts?, bias?], terms.finish(x))?)
+        step.graph.map(&[sums, mantissas?, shifts?, bias?], terms.finish(x))
     }
 
     /// The sums of all gates, i16.
-    fn sums(&self, step: &mut Step<'_, '_>, inputs: Value, hidden: Value) -> Result<Value, Diagnostic> {
+    fn sums(&self, step: &mut Step<'_, '_>, inputs: Value, hidden: Value) -> Result<Value, Error> {
         let Products { weights, zero_points, mantissas, shifts } = &self.recurrent;
         let (weights, mantissas, shifts) = (step.value(*weights)?, step.value(*mantissas)?, step.value(*shifts)?);
         let sums = step.graph.builder.matmul(hidden, weights, *zero_points, self.accumulator)?;
@@ -204,7 +176,7 @@ impl MicroCell {
         let x = terms.add(x, input)?;
         let x = terms.clamp_i32(x, RANGE_16)?;
         let x = terms.convert(x, I16);
-        Ok(step.graph.map(&[sums, mantissas, shifts, inputs], terms.finish(x))?)
+        step.graph.map(&[sums, mantissas, shifts, inputs], terms.finish(x))
     }
 
     /// σ of a gate's sum.
@@ -214,7 +186,7 @@ impl MicroCell {
     }
 
     /// The new cell state from the sums of input gate, forget gate and candidate, and the old state: all i16.
-    fn new_cell(&self, g: &mut Graph<'_>, operands: &[Value; 4]) -> Result<Value, Diagnostic> {
+    fn new_cell(&self, g: &mut Graph<'_>, operands: &[Value; 4]) -> Result<Value, Error> {
         let mut terms = Terms::new(&[I16; 4]);
         let (input, forget) = (self.open(&mut terms, 0)?, self.open(&mut terms, 1)?);
         let candidate = terms.input(2);
@@ -226,18 +198,18 @@ impl MicroCell {
         let bound = self.cell_clip.map_or(RANGE_16, |clip| (-clip, clip));
         let after = terms.clamp_i32(sum, bound)?;
         let after = terms.convert(after, I16);
-        Ok(g.map(operands, terms.finish(after))?)
+        g.map(operands, terms.finish(after))
     }
 
     /// What the cell shows: the output gate times the tangent of the state.
-    fn new_hidden(&self, g: &mut Graph<'_>, gate: Value, state: Value) -> Result<Value, Diagnostic> {
+    fn new_hidden(&self, g: &mut Graph<'_>, gate: Value, state: Value) -> Result<Value, Error> {
         let mut terms = Terms::new(&[I16, I16]);
         let gate_term = self.open(&mut terms, 0)?;
         let state_term = terms.input(1);
         let shown = sigmoid16::tanh_of(&mut terms, self.table, Steps::of_power(self.cell_exponent), state_term)?;
         let x = scaled_product(&mut terms, shown, gate_term, self.hidden, self.output.zero_point, self.range)?;
         let x = terms.convert(x, self.element);
-        Ok(g.map(&[gate, state], terms.finish(x))?)
+        g.map(&[gate, state], terms.finish(x))
     }
 }
 

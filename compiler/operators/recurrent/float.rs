@@ -1,14 +1,11 @@
 //! LSTM cells of floats, with weights of f32 or int8.
 
-use super::super::operator::{Operand, Operator, invalid};
-use super::lstm::{Cell, Gate, Settings};
+use super::cell::{Cell, Gate, Settings, Weights, columns};
 use super::matrix::Matrix;
-use super::sequence::{Step, Stepped, sequence};
-use super::{columns, expect_element, expect_shape};
-use crate::diagnostic::{Diagnostic, codes};
+use super::sequence::{Place, Step, Stepped, sequence};
 use crate::ir::{ElementType, Node, Reduction, ScalarOp, Value};
-use crate::operators::Graph;
 use crate::operators::terms::{Term, Terms};
+use crate::operators::{Error, Graph};
 use ElementType::{F32, I8};
 
 /// What a gate has for itself, as values of the function around the loop.
@@ -40,42 +37,38 @@ struct FloatCell<'c> {
     projection: Option<(Matrix, Option<Value>)>,
 }
 
-/// Runs a cell over `rows [steps, batch, inputs]`; gives the outputs and the new states.
-pub(super) fn run(
-    operator: &mut Operator<'_, '_, '_>,
+/// Runs a cell of floats over `rows [steps, batch, inputs]`, and the auxiliary input if gates have weights of it, from the last step to the first if
+/// `backward`. Gives the outputs and the new states. Rows are quantized when the program runs where weights are int8.
+///
+/// # Errors
+/// When operands do not fit each other.
+pub fn float_lstm(
+    (g, names): Place<'_, '_>,
     cell: &Cell,
     rows: Value,
     auxiliary: Option<Value>,
-    states: &[Value],
+    states: [Value; 2],
     backward: bool,
 ) -> Stepped {
-    let input = InputProducts::new(operator, cell, auxiliary)?;
-    let ready = FloatCell::new(operator, cell, input)?;
+    let input = InputProducts::new(g, cell)?;
+    let ready = FloatCell::new(g, cell, input)?;
     let inputs: Vec<Value> = [rows].into_iter().chain(auxiliary).collect();
-    sequence(operator, &inputs, states, backward, |step, inputs, states| ready.step(step, inputs, states))
+    sequence((g, names), &inputs, &states, backward, |step, inputs, states| ready.step(step, inputs, states))
 }
 
 impl InputProducts {
-    fn new(operator: &mut Operator<'_, '_, '_>, cell: &Cell, auxiliary: Option<Value>) -> Result<Self, Diagnostic> {
+    fn new(g: &mut Graph<'_>, cell: &Cell) -> Result<Self, Error> {
         let gates = cell.gates();
         let asymmetric = cell.settings.asymmetric;
-        let weights: Vec<&Operand> = gates.iter().map(|gate| &gate.input_weights).collect();
-        let weights = Matrix::new(operator, &weights, asymmetric)?;
-        let auxiliary = match auxiliary {
-            Some(auxiliary) => {
-                let weights: Option<Vec<&Operand>> = gates.iter().map(|gate| gate.auxiliary_weights.as_ref()).collect();
-                let weights = weights.ok_or_else(|| invalid(codes::OPERAND_COUNT, "auxiliary weights of a gate are missing"))?;
-                let depth = operator.graph().bounds(auxiliary)[2];
-                weights.iter().try_for_each(|weights| expect_shape(weights, &[cell.cells, depth]))?;
-                Some(Matrix::new(operator, &weights, asymmetric)?)
-            }
-            None => None,
-        };
-        Ok(Self { weights, auxiliary, bias: cell.bias_of_products(operator, F32)? })
+        let weights: Vec<&Weights> = gates.iter().map(|gate| &gate.input_weights).collect();
+        let weights = Matrix::new(g, &weights, asymmetric)?;
+        let auxiliary: Option<Vec<&Weights>> = gates.iter().map(|gate| gate.auxiliary_weights.as_ref()).collect();
+        let auxiliary = auxiliary.map(|weights| Matrix::new(g, &weights, asymmetric)).transpose()?;
+        Ok(Self { weights, auxiliary, bias: cell.bias_of_products(g)? })
     }
 
     /// The sums of all gates over a step's inputs: the reference begins with the bias.
-    fn sums(&self, step: &mut Step<'_, '_>, inputs: &[Value]) -> Result<Value, Diagnostic> {
+    fn sums(&self, step: &mut Step<'_, '_>, inputs: &[Value]) -> Result<Value, Error> {
         let mut sums = Vec::new();
         if let Some(bias) = self.bias {
             sums.push(step.value(bias)?);
@@ -88,7 +81,7 @@ impl InputProducts {
 }
 
 /// The sum of tensors, from the first on.
-pub(super) fn sum(g: &mut Graph<'_>, values: &[Value]) -> Result<Value, Diagnostic> {
+pub(super) fn sum(g: &mut Graph<'_>, values: &[Value]) -> Result<Value, Error> {
     if let [only] = values {
         return Ok(*only);
     }
@@ -98,15 +91,15 @@ pub(super) fn sum(g: &mut Graph<'_>, values: &[Value]) -> Result<Value, Diagnost
         let next = terms.input(index);
         total = terms.add(total, next)?;
     }
-    Ok(g.map(values, terms.finish(total))?)
+    g.map(values, terms.finish(total))
 }
 
 /// One map over tensors of f32.
-pub(super) fn map(g: &mut Graph<'_>, operands: &[Value], build: impl FnOnce(&mut Terms, &[Node]) -> Term) -> Result<Value, Diagnostic> {
+pub(super) fn map(g: &mut Graph<'_>, operands: &[Value], build: impl FnOnce(&mut Terms, &[Node]) -> Term) -> Result<Value, Error> {
     let mut terms = Terms::new(&vec![F32; operands.len()]);
     let inputs: Vec<Node> = (0..operands.len()).map(|index| terms.input(index)).collect();
     let result = build(&mut terms, &inputs)?;
-    Ok(g.map(operands, terms.finish(result))?)
+    g.map(operands, terms.finish(result))
 }
 
 /// Between −bound and bound.
@@ -120,42 +113,33 @@ pub(super) fn clip(terms: &mut Terms, x: Node, bound: f32) -> Term {
 }
 
 /// A peephole as floats: integers are multiplied by their scale.
-fn peephole(operator: &mut Operator<'_, '_, '_>, gate: &Gate) -> Result<Option<Value>, Diagnostic> {
+fn peephole(g: &mut Graph<'_>, gate: &Gate) -> Result<Option<Value>, Error> {
     let Some(weights) = &gate.peephole else { return Ok(None) };
-    if weights.element() != I8 {
-        expect_element(weights, F32)?;
+    if g.element(weights.value) != I8 {
         return Ok(Some(weights.value));
     }
-    let scale = operator.affine(&weights.info)?.scale;
     let mut terms = Terms::new(&[I8]);
-    let (x, scale) = (terms.input_as(0, F32), terms.f32(scale));
+    let (x, scale) = (terms.input_as(0, F32), terms.f32(weights.scale()));
     let x = terms.mul(scale, x)?;
-    operator.map(&[weights.value], terms.finish(x)).map(Some)
+    g.map(&[weights.value], terms.finish(x)).map(Some)
 }
 
 impl<'c> FloatCell<'c> {
-    fn new(operator: &mut Operator<'_, '_, '_>, cell: &'c Cell, input: InputProducts) -> Result<Self, Diagnostic> {
+    fn new(g: &mut Graph<'_>, cell: &'c Cell, input: InputProducts) -> Result<Self, Error> {
         let asymmetric = cell.settings.asymmetric;
-        let weights: Vec<&Operand> = cell.gates().iter().map(|gate| &gate.recurrent_weights).collect();
-        let recurrent = Matrix::new(operator, &weights, asymmetric)?;
+        let weights: Vec<&Weights> = cell.gates().iter().map(|gate| &gate.recurrent_weights).collect();
+        let recurrent = Matrix::new(g, &weights, asymmetric)?;
         let mut start = 0;
-        let mut parts = |gate: &Gate| -> Result<GateParts, Diagnostic> {
-            let norm = gate.norm.as_ref().zip(gate.bias.as_ref());
-            if let Some((coefficients, bias)) = norm {
-                expect_element(coefficients, F32)?;
-                expect_element(bias, F32)?;
-            }
-            let parts = GateParts { start, peephole: peephole(operator, gate)?, norm: norm.map(|(norm, bias)| (norm.value, bias.value)) };
+        let mut parts = |gate: &Gate| -> Result<GateParts, Error> {
+            let norm = gate.norm.as_ref().map(|norm| (norm.value, gate.bias));
+            let parts = GateParts { start, peephole: peephole(g, gate)?, norm };
             start += cell.cells;
             Ok(parts)
         };
         let input_gate = cell.input_gate.as_ref().map(&mut parts).transpose()?;
         let (forget_gate, cell_gate, output_gate) = (parts(&cell.forget_gate)?, parts(&cell.cell_gate)?, parts(&cell.output_gate)?);
         let projection = match &cell.projection {
-            Some((weights, bias)) => {
-                bias.iter().try_for_each(|bias| expect_element(bias, F32))?;
-                Some((Matrix::new(operator, &[weights], asymmetric)?, bias.as_ref().map(|bias| bias.value)))
-            }
+            Some((weights, bias)) => Some((Matrix::new(g, &[weights], asymmetric)?, *bias)),
             None => None,
         };
         Ok(Self { cell, input, recurrent, input_gate, forget_gate, cell_gate, output_gate, projection })
@@ -213,7 +197,7 @@ impl<'c> FloatCell<'c> {
     }
 
     /// A gate's sum before its activation.
-    fn gate(&self, step: &mut Step<'_, '_>, gate: &GateParts, sums: Value, cell_state: Value) -> Result<Value, Diagnostic> {
+    fn gate(&self, step: &mut Step<'_, '_>, gate: &GateParts, sums: Value, cell_state: Value) -> Result<Value, Error> {
         let mut value = columns(step.graph, sums, gate.start, self.cell.cells)?;
         if let Some(peephole) = gate.peephole {
             let peephole = step.value(peephole)?;
@@ -233,7 +217,7 @@ impl<'c> FloatCell<'c> {
 }
 
 /// Layer normalization over the cells: `(x − mean) ÷ √(variance + 10⁻⁸) × coefficients + bias`.
-fn normalized(g: &mut Graph<'_>, value: Value, cells: u64, [coefficients, bias]: [Value; 2]) -> Result<Value, Diagnostic> {
+fn normalized(g: &mut Graph<'_>, value: Value, cells: u64, [coefficients, bias]: [Value; 2]) -> Result<Value, Error> {
     let count = cells as f32;
     let total = g.builder.reduce(value, Reduction::Sum, vec![1])?;
     let difference = map(g, &[value, total], |terms, x| {

@@ -3,18 +3,14 @@
 //!
 //! Each gate's products are brought to 16 bits one after the other, input first, and added with saturation.
 
-use super::super::operator::{Operand, Operator, invalid, unsupported};
+use super::cell::{Cell, Gate, Scales, Weights, columns, stacked};
 use super::fixed;
-use super::lstm::{Cell, Gate};
-use super::sequence::{Step, Stepped, sequence};
-use super::{columns, expect_element, stacked};
-use crate::diagnostic::{Diagnostic, codes};
+use super::sequence::{Place, Step, Stepped, sequence};
 use crate::ir::{Comparison, ElementType, Node, Reduction, ScalarOp, Value};
-use crate::operators::Graph;
 use crate::operators::fixed::inverse_root;
-use crate::operators::quantization::Multiplier;
-use crate::operators::quantization::multiplier;
+use crate::operators::quantization::{Affine, Multiplier, multiplier};
 use crate::operators::terms::{Term, Terms};
+use crate::operators::{Error, Graph};
 use ElementType::{I8, I16, I32, I64};
 
 /// Layer normalization of a gate.
@@ -69,51 +65,31 @@ struct IntegerCell<'c> {
     projection: Option<Projection>,
 }
 
-/// Scales of inner values that the file gives, or the 2⁻¹² of the gates.
-struct Scales {
-    gates: [f32; 4],
-    hidden: f32,
-    hidden_zero_point: i32,
+/// Scales of inner values, by which results are rounded on the way.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct InnerScales {
+    /// Of the sums of the gates: input, forget, cell, output.
+    pub gates: [f32; 4],
+    /// Of what the cell shows before projection.
+    pub hidden: Affine,
 }
 
-impl Scales {
-    fn read(operator: &Operator<'_, '_, '_>, normalized: bool) -> Result<Self, Diagnostic> {
-        let list = operator.lowering.indices(operator.record.intermediates())?;
-        if list.len() != 5 {
-            let found = list.len().to_string();
-            return Err(unsupported("an integer cell with other inner scales is not supported").expected("5 intermediate tensors", found));
-        }
-        let affine = |index: usize| {
-            let tensor = list[index].ok_or_else(|| invalid(codes::TENSOR_INDEX, "an intermediate tensor is missing"))?;
-            operator.affine(&*operator.lowering.info(tensor)?)
-        };
-        let mut gates = [1.0 / 4096.0; 4];
-        if normalized {
-            for (index, scale) in gates.iter_mut().enumerate() {
-                *scale = affine(index)?.scale;
-            }
-        }
-        let hidden = affine(4)?;
-        Ok(Self { gates, hidden: hidden.scale, hidden_zero_point: hidden.zero_point })
-    }
-}
-
-/// Runs a cell over `rows [steps, batch, inputs]`; gives the outputs and the new states.
-pub(super) fn run(
-    operator: &mut Operator<'_, '_, '_>,
+/// Runs a cell of int8 over `rows [steps, batch, inputs]` with a cell state of 16 bits; gives the outputs and the new states.
+///
+/// # Errors
+/// When operands do not fit each other, or scales are out of range.
+pub fn integer_lstm(
+    (g, names): Place<'_, '_>,
     cell: &Cell,
-    input: &Operand,
     rows: Value,
-    [output_state, cell_state]: [&Operand; 2],
-    states: &[Value],
+    states: [Value; 2],
+    scales: &Scales,
+    inner: &InnerScales,
 ) -> Stepped {
-    expect_element(output_state, I8)?;
-    expect_element(cell_state, I16)?;
-    let scales = Scales::read(operator, cell.output_gate.norm.is_some())?;
-    let weights: Vec<&Operand> = cell.gates().iter().map(|gate| &gate.input_weights).collect();
-    let products = Products::new(operator, cell, &weights, input, &scales)?;
-    let ready = IntegerCell::new(operator, cell, products, [output_state, cell_state], &scales)?;
-    sequence(operator, &[rows], states, false, |step, inputs, states| ready.step(step, inputs[0], states))
+    let weights: Vec<&Weights> = cell.gates().iter().map(|gate| &gate.input_weights).collect();
+    let products = Products::new(g, cell, &weights, scales.input, inner)?;
+    let ready = IntegerCell::new(g, cell, products, scales, inner)?;
+    sequence((g, names), &[rows], &states, false, |step, inputs, states| ready.step(step, inputs[0], states))
 }
 
 /// The numbers of the gates that are there, in the order of the file.
@@ -122,28 +98,20 @@ fn gate_numbers(cell: &Cell) -> Vec<usize> {
 }
 
 impl Products {
-    fn new(
-        operator: &mut Operator<'_, '_, '_>,
-        cell: &Cell,
-        weights: &[&Operand],
-        factor: &Operand,
-        scales: &Scales,
-    ) -> Result<Self, Diagnostic> {
-        let affine = operator.affine(&factor.info)?;
+    fn new(g: &mut Graph<'_>, cell: &Cell, weights: &[&Weights], factor: Affine, inner: &InnerScales) -> Result<Self, Error> {
         let (mut mantissas, mut shifts) = (Vec::new(), Vec::new());
         for (weights, number) in weights.iter().zip(gate_numbers(cell)) {
-            expect_element(weights, I8)?;
-            let scale = operator.affine(&weights.info)?.scale * affine.scale / scales.gates[number];
-            let factor = multiplier(f64::from(scale))?;
-            mantissas.extend(std::iter::repeat_n(factor.mantissa, cell.cells as usize));
-            shifts.extend(std::iter::repeat_n(factor.shift, cell.cells as usize));
+            let scale = weights.scale() * factor.scale / inner.gates[number];
+            let multiplier = multiplier(f64::from(scale))?;
+            mantissas.extend(std::iter::repeat_n(multiplier.mantissa, cell.cells as usize));
+            shifts.extend(std::iter::repeat_n(multiplier.shift, cell.cells as usize));
         }
         let count = mantissas.len() as u64;
         Ok(Self {
-            weights: stacked(operator, weights)?,
-            zero_point: i64::from(affine.zero_point),
-            mantissas: operator.constant_i32(&[count], &mantissas)?,
-            shifts: operator.constant_i32(&[count], &shifts)?,
+            weights: stacked(g, &weights.iter().map(|weights| weights.value).collect::<Vec<_>>())?,
+            zero_point: i64::from(factor.zero_point),
+            mantissas: g.constant_i32(&[count], &mantissas)?,
+            shifts: g.constant_i32(&[count], &shifts)?,
         })
     }
 }
@@ -153,46 +121,34 @@ fn clamp_16(terms: &mut Terms, x: Node) -> Term {
     terms.clamp_i32(x, (-32768, 32767))
 }
 
-/// The exponent of a scale that is a power of two.
-fn exponent_of_two(operator: &Operator<'_, '_, '_>, operand: &Operand) -> Result<i32, Diagnostic> {
-    let scale = operator.affine(&operand.info)?.scale;
+/// The exponent of the scale of a cell state.
+fn exponent_of_two(scale: f32) -> Result<i32, Error> {
     let exponent = libm::roundf(libm::log2f(scale));
     let is_power = libm::fabsf(libm::log2f(scale) - exponent) < 1e-3;
     if !is_power || !(-15.0..=-9.0).contains(&exponent) {
-        let error = invalid(codes::SCALE, "the scale of the cell state must be a power of two").about_tensor(&operand.info.name);
-        return Err(error.expected("2^-15 to 2^-9", scale.to_string()));
+        return Err(Error::CellScale { scale, least: -15, most: -9 });
     }
     Ok(exponent as i32)
 }
 
 impl<'c> IntegerCell<'c> {
-    fn new(
-        operator: &mut Operator<'_, '_, '_>,
-        cell: &'c Cell,
-        input: Products,
-        [output_state, cell_state]: [&Operand; 2],
-        scales: &Scales,
-    ) -> Result<Self, Diagnostic> {
-        let bias = cell.bias_of_products(operator, I32)?;
-        let weights: Vec<&Operand> = cell.gates().iter().map(|gate| &gate.recurrent_weights).collect();
-        let recurrent = Products::new(operator, cell, &weights, output_state, scales)?;
-        let cell_exponent = exponent_of_two(operator, cell_state)?;
+    fn new(g: &mut Graph<'_>, cell: &'c Cell, input: Products, scales: &Scales, inner: &InnerScales) -> Result<Self, Error> {
+        let bias = cell.bias_of_products(g)?;
+        let weights: Vec<&Weights> = cell.gates().iter().map(|gate| &gate.recurrent_weights).collect();
+        let recurrent = Products::new(g, cell, &weights, scales.output, inner)?;
+        let cell_exponent = exponent_of_two(scales.cell)?;
         let mut start = 0;
         let mut parts = |gate: &Gate, number: usize| {
-            let parts =
-                GateParts { start, peephole: peephole(operator, gate, cell_exponent, scales.gates[number])?, norm: norm(operator, gate)? };
+            let parts = GateParts { start, peephole: peephole(gate, cell_exponent, inner.gates[number])?, norm: norm(gate)? };
             start += cell.cells;
-            Ok::<GateParts, Diagnostic>(parts)
+            Ok::<GateParts, Error>(parts)
         };
         let input_gate = cell.input_gate.as_ref().map(|gate| parts(gate, 0)).transpose()?;
         let (forget_gate, cell_gate) = (parts(&cell.forget_gate, 1)?, parts(&cell.cell_gate, 2)?);
         let output_gate = parts(&cell.output_gate, 3)?;
-        let hidden = (2f64.powi(-15) / f64::from(scales.hidden) * 2f64.powi(-15)) as f32;
-        let projection = match &cell.projection {
-            Some((weights, bias)) => Some(projection(operator, cell, weights, bias.as_ref(), output_state, scales)?),
-            None => None,
-        };
-        let clip = cell.settings.cell_clip / operator.affine(&cell_state.info)?.scale;
+        let hidden = (2f64.powi(-15) / f64::from(inner.hidden.scale) * 2f64.powi(-15)) as f32;
+        let projection = cell.projection.as_ref().map(|(weights, bias)| projection(cell, weights, *bias, scales, inner)).transpose()?;
+        let clip = cell.settings.cell_clip / scales.cell;
         Ok(Self {
             cell,
             input,
@@ -206,7 +162,7 @@ impl<'c> IntegerCell<'c> {
             cell_clip: clip.clamp(0.0, 32767.0) as i32,
             hidden: multiplier(f64::from(hidden))?,
             // The reference turns the sign of what is projected; that shows where it saturates.
-            hidden_zero_point: if projection.is_some() { -scales.hidden_zero_point } else { scales.hidden_zero_point },
+            hidden_zero_point: if projection.is_some() { -inner.hidden.zero_point } else { inner.hidden.zero_point },
             projection,
         })
     }
@@ -233,7 +189,7 @@ impl<'c> IntegerCell<'c> {
     }
 
     /// The input's products of all gates in 16 bits, with the bias.
-    fn input_products(&self, step: &mut Step<'_, '_>, inputs: Value) -> Result<Value, Diagnostic> {
+    fn input_products(&self, step: &mut Step<'_, '_>, inputs: Value) -> Result<Value, Error> {
         let Products { weights, zero_point, mantissas, shifts } = &self.input;
         let (weights, mantissas, shifts) = (step.value(*weights)?, step.value(*mantissas)?, step.value(*shifts)?);
         let sums = step.graph.builder.matmul(inputs, weights, (*zero_point, 0), I32)?;
@@ -250,11 +206,11 @@ impl<'c> IntegerCell<'c> {
         let x = terms.requantize(sum, mantissa, shift)?;
         let x = clamp_16(&mut terms, x)?;
         let x = terms.convert(x, I16);
-        Ok(step.graph.map(&operands, terms.finish(x))?)
+        step.graph.map(&operands, terms.finish(x))
     }
 
     /// The sums of all gates, i16.
-    fn recurrent_products(&self, step: &mut Step<'_, '_>, inputs: Value, hidden: Value) -> Result<Value, Diagnostic> {
+    fn recurrent_products(&self, step: &mut Step<'_, '_>, inputs: Value, hidden: Value) -> Result<Value, Error> {
         let Products { weights, zero_point, mantissas, shifts } = &self.recurrent;
         let (weights, mantissas, shifts) = (step.value(*weights)?, step.value(*mantissas)?, step.value(*shifts)?);
         let sums = step.graph.builder.matmul(hidden, weights, (*zero_point, 0), I32)?;
@@ -265,11 +221,11 @@ impl<'c> IntegerCell<'c> {
         let x = terms.add(x, input)?;
         let x = clamp_16(&mut terms, x)?;
         let x = terms.convert(x, I16);
-        Ok(step.graph.map(&[sums, mantissas, shifts, inputs], terms.finish(x))?)
+        step.graph.map(&[sums, mantissas, shifts, inputs], terms.finish(x))
     }
 
     /// A gate's sum before its function, i16.
-    fn gate(&self, step: &mut Step<'_, '_>, gate: &GateParts, sums: Value, cell_state: Value) -> Result<Value, Diagnostic> {
+    fn gate(&self, step: &mut Step<'_, '_>, gate: &GateParts, sums: Value, cell_state: Value) -> Result<Value, Error> {
         let mut value = columns(step.graph, sums, gate.start, self.cell.cells)?;
         if let Some((weights, factor)) = &gate.peephole {
             let weights = step.value(*weights)?;
@@ -289,7 +245,7 @@ impl<'c> IntegerCell<'c> {
     }
 
     /// The new cell state from forget gate, candidate, old state and, if there is one, input gate: all i16.
-    fn new_cell(&self, g: &mut Graph<'_>, operands: &[Value]) -> Result<Value, Diagnostic> {
+    fn new_cell(&self, g: &mut Graph<'_>, operands: &[Value]) -> Result<Value, Error> {
         let mut terms = Terms::new(&vec![I16; operands.len()]);
         let (forget, candidate, before) = (terms.input_as(0, I32), terms.input_as(1, I32), terms.input_as(2, I32));
         let forget = fixed::logistic(&mut terms, forget)?;
@@ -309,11 +265,11 @@ impl<'c> IntegerCell<'c> {
             after = terms.clamp_i32(after, (-self.cell_clip, self.cell_clip))?;
         }
         let after = terms.convert(after, I16);
-        Ok(g.map(operands, terms.finish(after))?)
+        g.map(operands, terms.finish(after))
     }
 
     /// What the cell shows, i8: the output gate times the tangent of the state.
-    fn new_hidden(&self, g: &mut Graph<'_>, gate: Value, state: Value) -> Result<Value, Diagnostic> {
+    fn new_hidden(&self, g: &mut Graph<'_>, gate: Value, state: Value) -> Result<Value, Error> {
         let mut terms = Terms::new(&[I16, I16]);
         let (gate_term, state_term) = (terms.input_as(0, I32), terms.input_as(1, I32));
         let gate_term = fixed::logistic(&mut terms, gate_term)?;
@@ -324,10 +280,10 @@ impl<'c> IntegerCell<'c> {
         let x = terms.add(product, zero_point)?;
         let x = terms.clamp_i32(x, (-128, 127))?;
         let x = terms.convert(x, I8);
-        Ok(g.map(&[gate, state], terms.finish(x))?)
+        g.map(&[gate, state], terms.finish(x))
     }
 
-    fn projected(&self, step: &mut Step<'_, '_>, projection: &Projection, hidden: Value) -> Result<Value, Diagnostic> {
+    fn projected(&self, step: &mut Step<'_, '_>, projection: &Projection, hidden: Value) -> Result<Value, Error> {
         let weights = step.value(projection.weights)?;
         let sums = step.graph.builder.matmul(hidden, weights, (i64::from(self.hidden_zero_point), 0), I32)?;
         let mut operands = vec![sums];
@@ -348,7 +304,7 @@ impl<'c> IntegerCell<'c> {
             x = terms.clamp_i32(x, (-projection.clip, projection.clip))?;
         }
         let x = terms.convert(x, I8);
-        Ok(step.graph.map(&operands, terms.finish(x))?)
+        step.graph.map(&operands, terms.finish(x))
     }
 }
 
@@ -361,59 +317,39 @@ fn scaled_product(terms: &mut Terms, a: Node, b: Node, exponent: i32) -> Term {
     Ok(terms.convert(narrow, I32))
 }
 
-fn peephole(
-    operator: &mut Operator<'_, '_, '_>,
-    gate: &Gate,
-    cell_exponent: i32,
-    gate_scale: f32,
-) -> Result<Option<(Value, Multiplier)>, Diagnostic> {
+fn peephole(gate: &Gate, cell_exponent: i32, gate_scale: f32) -> Result<Option<(Value, Multiplier)>, Error> {
     let Some(weights) = &gate.peephole else { return Ok(None) };
-    expect_element(weights, I16)?;
-    let scale = operator.affine(&weights.info)?.scale;
-    let real = (2f64.powi(cell_exponent) * f64::from(scale) / f64::from(gate_scale)) as f32;
+    let real = (2f64.powi(cell_exponent) * f64::from(weights.scale()) / f64::from(gate_scale)) as f32;
     Ok(Some((weights.value, multiplier(f64::from(real))?)))
 }
 
-fn norm(operator: &mut Operator<'_, '_, '_>, gate: &Gate) -> Result<Option<Norm>, Diagnostic> {
-    let Some((coefficients, bias)) = gate.norm.as_ref().zip(gate.bias.as_ref()) else { return Ok(None) };
-    expect_element(coefficients, I16)?;
-    expect_element(bias, I32)?;
-    let scale = operator.affine(&coefficients.info)?.scale;
+fn norm(gate: &Gate) -> Result<Option<Norm>, Error> {
+    let Some(coefficients) = &gate.norm else { return Ok(None) };
+    let scale = coefficients.scale();
     let factor = multiplier(f64::from(scale))?;
     // The result has twelve fraction bits more.
     let scale_to_gate = Multiplier { shift: factor.shift + 12, ..factor };
     if scale_to_gate.shift > 30 {
-        return Err(invalid(codes::SCALE, "the scale of the normalization is out of range").about_tensor(&coefficients.info.name));
+        return Err(Error::NormScale { scale });
     }
-    Ok(Some(Norm { coefficients: coefficients.value, bias: bias.value, scale: scale_to_gate, guard: ((10000.0 * scale) as i32).max(1) }))
+    Ok(Some(Norm { coefficients: coefficients.value, bias: gate.bias, scale: scale_to_gate, guard: ((10000.0 * scale) as i32).max(1) }))
 }
 
-fn projection(
-    operator: &mut Operator<'_, '_, '_>,
-    cell: &Cell,
-    weights: &Operand,
-    bias: Option<&Operand>,
-    output_state: &Operand,
-    scales: &Scales,
-) -> Result<Projection, Diagnostic> {
-    expect_element(weights, I8)?;
-    bias.iter().try_for_each(|bias| expect_element(bias, I32))?;
-    let affine = operator.affine(&output_state.info)?;
-    let output = operator.output(0)?;
-    let real = operator.affine(&weights.info)?.scale * scales.hidden / affine.scale;
-    let clip = cell.settings.projection_clip / operator.affine(&output)?.scale;
+fn projection(cell: &Cell, weights: &Weights, bias: Option<Value>, scales: &Scales, inner: &InnerScales) -> Result<Projection, Error> {
+    let real = weights.scale() * inner.hidden.scale / scales.output.scale;
+    let clip = cell.settings.projection_clip / scales.result;
     Ok(Projection {
         weights: weights.value,
-        bias: bias.map(|bias| bias.value),
+        bias,
         factor: multiplier(f64::from(real))?,
-        zero_point: affine.zero_point,
+        zero_point: scales.output.zero_point,
         clip: clip.clamp(0.0, 127.0) as i32,
     })
 }
 
 impl Norm {
     /// `(x − mean) ÷ deviation × coefficients + bias` over the cells, in fixed point with ten more fraction bits on the way.
-    fn apply(&self, step: &mut Step<'_, '_>, value: Value, cells: u64) -> Result<Value, Diagnostic> {
+    fn apply(&self, step: &mut Step<'_, '_>, value: Value, cells: u64) -> Result<Value, Error> {
         let (coefficients, bias) = (step.value(self.coefficients)?, step.value(self.bias)?);
         let g = &mut *step.graph;
         let mut terms = Terms::new(&[I16]);
@@ -446,7 +382,7 @@ impl Norm {
         let x = clamp_16(&mut terms, x)?;
         let x = terms.convert(x, I16);
         let operands = [value, parameters[0], parameters[1], parameters[2], coefficients, bias];
-        Ok(g.map(&operands, terms.finish(x))?)
+        g.map(&operands, terms.finish(x))
     }
 
     /// The variance from the sum of squares and 1024 times the mean; the guard where it is below 1.

@@ -2,15 +2,13 @@
 //! step at a time. The products of the inputs do not depend on the state and could be taken before the loop, of all steps at once; but that is
 //! as much memory as all gates have in all steps, and the loop needs none of it.
 
-use super::super::operator::{Operator, extents, unsupported};
-use crate::diagnostic::Diagnostic;
-use crate::ir::{Combination, Comparison, ElementType, Extent, Func, Function, FunctionBuilder, Scatter, TensorType, Type, Value};
-use crate::operators::Graph;
-use crate::operators::terms::Terms;
+use crate::ir::{Combination, Comparison, ElementType, Extent, Func, Function, FunctionBuilder, Scalar, Scatter, TensorType, Type, Value};
+use crate::operators::terms::{Term, Terms};
+use crate::operators::{Error, Graph, extents};
 use ElementType::I32;
 
 /// Where the instructions of a step go: the body of a loop, or the operator's own function when there is only one step.
-pub(super) struct Step<'b, 'm> {
+pub struct Step<'b, 'm> {
     /// That function.
     pub graph: &'b mut Graph<'m>,
     /// The function around the loop.
@@ -23,7 +21,10 @@ pub(super) struct Step<'b, 'm> {
 
 impl Step<'_, '_> {
     /// A value of the function around the loop. Constants are made again; others become parameters that no step changes.
-    pub fn value(&mut self, value: Value) -> Result<Value, Diagnostic> {
+    ///
+    /// # Errors
+    /// When the function that is built cannot take it.
+    pub fn value(&mut self, value: Value) -> Result<Value, Error> {
         let Some(outer) = self.outer else { return Ok(value) };
         if let Some((_, inside)) = self.known.iter().find(|(outside, _)| *outside == value) {
             return Ok(*inside);
@@ -47,7 +48,7 @@ impl Step<'_, '_> {
     }
 
     /// An extent of the function around the loop.
-    fn extent(&mut self, extent: Extent) -> Result<Extent, Diagnostic> {
+    fn extent(&mut self, extent: Extent) -> Result<Extent, Error> {
         match extent {
             Extent::Static(n) => Ok(Extent::Static(n)),
             Extent::Value(index) => Ok(Extent::Value(self.value(index)?)),
@@ -55,24 +56,30 @@ impl Step<'_, '_> {
     }
 }
 
+/// Where a sequence is built: the function, and names for those of its loop that no other function has.
+pub type Place<'p, 'm> = (&'p mut Graph<'m>, &'p mut dyn FnMut(&str) -> String);
+
 /// What a step gives: its output, and the new states.
-pub(super) type Stepped = Result<(Value, Vec<Value>), Diagnostic>;
+pub type Stepped = Result<(Value, Vec<Value>), Error>;
 
 /// Runs `build` over the steps of `inputs`, whose first dimension is time, from the last step to the first if `backward`. Gives the
 /// outputs of all steps, time first, and the states after the last.
-pub(super) fn sequence(
-    operator: &mut Operator<'_, '_, '_>,
+///
+/// # Errors
+/// [`Error::NoSteps`], [`Error::TooManySteps`], and those of `build`.
+pub fn sequence(
+    (g, names): Place<'_, '_>,
     inputs: &[Value],
     states: &[Value],
     backward: bool,
     build: impl FnOnce(&mut Step<'_, '_>, &[Value], &[Value]) -> Stepped,
 ) -> Stepped {
-    let steps = inputs.first().and_then(|&input| operator.extents_of(input).first().copied()).unwrap_or(Extent::Static(0));
+    let steps = inputs.first().and_then(|&input| g.extents(input).first().copied()).unwrap_or(Extent::Static(0));
     match steps {
-        Extent::Static(0) => Err(unsupported("a sequence without steps is not supported")),
-        Extent::Static(1) => single(operator.graph(), inputs, states, build),
-        Extent::Static(n) if i32::try_from(n).is_err() => Err(unsupported("a sequence of so many steps is not supported")),
-        _ => looped(operator, steps, inputs, states, backward, build),
+        Extent::Static(0) => Err(Error::NoSteps),
+        Extent::Static(1) => single(g, inputs, states, build),
+        Extent::Static(n) if i32::try_from(n).is_err() => Err(Error::TooManySteps { steps: n }),
+        _ => looped((g, names), steps, inputs, states, backward, build),
     }
 }
 
@@ -89,12 +96,12 @@ fn single(
     Ok((with_time(step.graph, output)?, states))
 }
 
-fn without_time(g: &mut Graph<'_>, value: Value) -> Result<Value, Diagnostic> {
+fn without_time(g: &mut Graph<'_>, value: Value) -> Result<Value, Error> {
     let shape = g.builder.tensor(value).static_shape().unwrap_or_default();
     Ok(g.builder.reshape(value, extents(&shape[1..]))?)
 }
 
-fn with_time(g: &mut Graph<'_>, value: Value) -> Result<Value, Diagnostic> {
+fn with_time(g: &mut Graph<'_>, value: Value) -> Result<Value, Error> {
     let mut shape = g.builder.tensor(value).static_shape().unwrap_or_default();
     shape.insert(0, 1);
     Ok(g.builder.reshape(value, extents(&shape))?)
@@ -105,19 +112,15 @@ fn step_number_type() -> Type {
 }
 
 /// One map of the step number.
-fn of_step_number(
-    g: &mut Graph<'_>,
-    number: Value,
-    term: impl FnOnce(&mut Terms, crate::ir::Node) -> crate::operators::terms::Term,
-) -> Result<Value, Diagnostic> {
+fn of_step_number(g: &mut Graph<'_>, number: Value, term: impl FnOnce(&mut Terms, crate::ir::Node) -> Term) -> Result<Value, Error> {
     let mut terms = Terms::new(&[I32]);
     let x = terms.input(0);
     let x = term(&mut terms, x)?;
-    Ok(g.map(&[number], terms.finish(x))?)
+    g.map(&[number], terms.finish(x))
 }
 
 /// A number of steps as one integer.
-fn count(g: &mut Graph<'_>, steps: Extent) -> Result<Value, Diagnostic> {
+fn count(g: &mut Graph<'_>, steps: Extent) -> Result<Value, Error> {
     let Extent::Value(index) = steps else {
         let n = steps.as_static().and_then(|n| i32::try_from(n).ok()).unwrap_or(i32::MAX);
         return Ok(g.builder.literal(TensorType::of(I32, &[1]), n.to_le_bytes().to_vec())?);
@@ -127,7 +130,7 @@ fn count(g: &mut Graph<'_>, steps: Extent) -> Result<Value, Diagnostic> {
 }
 
 fn looped(
-    operator: &mut Operator<'_, '_, '_>,
+    (g, names): Place<'_, '_>,
     steps: Extent,
     inputs: &[Value],
     states: &[Value],
@@ -135,18 +138,17 @@ fn looped(
     build: impl FnOnce(&mut Step<'_, '_>, &[Value], &[Value]) -> Stepped,
 ) -> Stepped {
     let (first, increment) = if backward {
-        let steps = count(operator.graph(), steps)?;
-        let first = of_step_number(operator.graph(), steps, |terms, x| {
+        let steps = count(g, steps)?;
+        let first = of_step_number(g, steps, |terms, x| {
             let one = terms.i32(1);
             terms.sub(x, one)
         })?;
         (first, -1)
     } else {
-        (operator.constant_i32(&[1], &[0])?, 1)
+        (g.numbers(I32, &[1], &[Scalar::int(I32, 0)])?, 1)
     };
-    let body_name = operator.lowering.shared.function_name("step");
-    let condition_name = operator.lowering.shared.function_name("more_steps");
-    let FunctionBuilder { module, function: outer, source } = operator.builder();
+    let [body_name, condition_name] = ["step", "more_steps"].map(names);
+    let FunctionBuilder { module, function: outer, source } = &mut g.builder;
     let outer = &*outer;
     let mut body = Graph::new(module, body_name);
     body.builder.source = *source;
@@ -183,25 +185,19 @@ fn looped(
         body.builder.function.params.iter().map(|&param| (param, body.builder.function.values[param].ty.clone())).collect();
     let results = [vec![next], new_states, unchanged, vec![written]].concat();
     let body = body.finish(results);
-    let condition = condition(operator, &params, condition_name, steps_inside, backward)?;
-    let zero = operator.constant(whole_type.element, &[], vec![0; whole_type.element.alignment() as usize])?;
+    let condition = condition(g, &params, condition_name, steps_inside, backward)?;
+    let zero = g.constant(whole_type.element, &[], vec![0; whole_type.element.alignment() as usize])?;
     whole_type.shape[0] = steps;
-    let blank = operator.builder().broadcast(zero, whole_type.shape)?;
+    let blank = g.builder.broadcast(zero, whole_type.shape)?;
     let operands = [given, vec![blank]].concat();
-    let results = operator.builder().while_loop(&operands, condition, body)?;
+    let results = g.builder.while_loop(&operands, condition, body)?;
     let output = results[results.len() - 1];
     Ok((output, results[1..=states.len()].to_vec()))
 }
 
 /// Whether there is a step of the number that the loop has come to. `params` are those of the loop's body.
-fn condition(
-    operator: &mut Operator<'_, '_, '_>,
-    params: &[(Value, Type)],
-    name: String,
-    steps: Extent,
-    backward: bool,
-) -> Result<Func, Diagnostic> {
-    let mut test = Graph::new(operator.builder().module, name);
+fn condition(g: &mut Graph<'_>, params: &[(Value, Type)], name: String, steps: Extent, backward: bool) -> Result<Func, Error> {
+    let mut test = Graph::new(g.builder.module, name);
     let mut own: Vec<Value> = Vec::new();
     // An index parameter stands before the tensors whose extent it is.
     let named = |own: &[Value], extent: Extent| match extent {

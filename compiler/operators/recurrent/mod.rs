@@ -1,0 +1,26 @@
+//! Recurrent layers: LSTM and RNN cells over sequences, and SVDF.
+//!
+//! Inputs have time first, `[steps, batch, depth]`; states are `[batch, width]`, given and handed back. The order of operations is that of the
+//! reference kernels, which decides how sums round.
+
+mod basic;
+mod cell;
+mod fixed;
+mod float;
+mod integer;
+mod matrix;
+mod micro;
+mod rnn;
+mod sequence;
+mod svdf;
+#[cfg(test)]
+mod tests;
+
+pub use basic::{Basic, float_basic, integer_basic};
+pub use cell::{Cell, CellActivation, Gate, Scales, Settings, Weights, swapped};
+pub use float::float_lstm;
+pub use integer::{InnerScales, integer_lstm};
+pub use micro::micro_lstm;
+pub use rnn::{Rnn, rnn};
+pub use sequence::Place;
+pub use svdf::{Memory, Svdf};
