@@ -33,7 +33,7 @@ pub use module::*;
 pub use operators::{
     Combination, External, IndexOperation, OPS, Op, OpRow, Operation, Order, Reduction, Scan, Scatter, Search, WindowGeometry, Word,
 };
-pub use scalar::{Comparison, Expression, ExpressionBuilder, NanRule, Node, NodeData, RequantizeRule, Scalar, ScalarOp};
+pub use scalar::{Comparison, Exactness, Expression, ExpressionBuilder, NanRule, Node, NodeData, RequantizeRule, Scalar, ScalarOp};
 pub use tensor::Tensor;
 pub use types::{ElementType, Extent, Interval, Layout, TensorType, Type};
 pub use verify::{Verified, VerifyError, verify};

@@ -6,7 +6,8 @@
 use super::ranges::{Range, ranges, raw_range, type_range, within};
 use super::requantize::Requantizer;
 use super::scalar_operations::{Call, round_to};
-use crate::ir::{ElementType, Expression, Node, ScalarOp};
+use crate::ir::scalar::row::Operands;
+use crate::ir::{ElementType, Exactness, Expression, Node, ScalarOp};
 use crate::kernel::{BinaryOp, Bounds, Buffer, CompareOp, ConvertOp, KernelBuilder, Lane, Value, mathematics};
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;
@@ -212,8 +213,8 @@ impl Evaluator<'_> {
             data.operands.iter().map(|n| state.values[n.index()].expect("operands of a needed node are computed")).collect();
         let types: Vec<ElementType> = data.operands.iter().map(|&n| self.expression.nodes[n].ty).collect();
         let operand = |i: usize| state.ranges[data.operands[i].index()];
-        let raw = raw_range(data.op, data.ty, &operand, |i| types[i]);
         let ranges: Vec<Range> = (0..data.operands.len()).map(operand).collect();
+        let raw = raw_range(data.op, &Operands { ty: data.ty, types: &types, ranges: &ranges });
         let call = Call { at: self, ty: data.ty, types: &types, ranges: &ranges, arguments: &arguments };
         let value = match data.op {
             ScalarOp::Constant(value) => call.constant(b, value)?,
@@ -233,14 +234,10 @@ impl Evaluator<'_> {
         Ok(match data.op {
             // These give values of their type already.
             ScalarOp::Constant(_) | ScalarOp::Lut(_) | ScalarOp::Convert | ScalarOp::ConvertSaturating => value,
-            _ if matches!(data.ty, ElementType::F16 | ElementType::Bf16) && !is_exact(data.op) => round_to(b, value, data.ty),
+            _ if matches!(data.ty, ElementType::F16 | ElementType::Bf16) && data.op.row().exactness != Exactness::Exact => {
+                round_to(b, value, data.ty)
+            }
             _ => self.wrap(b, value, data.ty, raw),
         })
     }
-}
-
-/// Whether an operation on 16-bit floats gives one of them without rounding.
-fn is_exact(op: ScalarOp) -> bool {
-    use ScalarOp as S;
-    matches!(op, S::Neg | S::Abs | S::Min(_) | S::Max(_) | S::Select | S::Floor | S::Ceil | S::Trunc | S::RoundEven | S::RoundAway | S::Rem)
 }

@@ -18,7 +18,7 @@
 //!   one unit before the shift: 1 is subtracted below a pivot. Sums can begin with the offset, so it takes no instruction.
 
 use crate::ir::RequantizeRule;
-use crate::ir::interpret::integer::requantize;
+use crate::ir::scalar::integer::requantize;
 use crate::kernel::interpret::fma_toward_zero;
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Rounding, Value};
 use crate::parallel::Memo;

@@ -6,7 +6,7 @@
 
 use super::ranges::Range;
 use super::requantize::{Precision, neighbour};
-use crate::ir::interpret::integer::requantize;
+use crate::ir::scalar::integer::requantize;
 use crate::ir::{Expression, Node, RequantizeRule, ScalarOp};
 use crate::kernel::interpret::fma_toward_zero;
 use crate::parallel::Memo;

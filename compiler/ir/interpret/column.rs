@@ -7,7 +7,7 @@ use half::{bf16, f16};
 /// Numbers of one element type.
 #[derive(Clone, Debug)]
 pub(super) enum Column {
-    /// Any integer or truth value, see [`super::integer`].
+    /// Any integer or truth value, see [`crate::ir::scalar::integer`].
     Int(Vec<i64>),
     /// Binary32, and the 16-bit floats, which are computed in binary32 and rounded after every operation.
     F32(Vec<f32>),
@@ -18,6 +18,16 @@ pub(super) enum Column {
 }
 
 impl Column {
+    /// The numbers, where they are binary32 or narrower floats.
+    pub fn singles(&self) -> Option<&[f32]> {
+        if let Self::F32(numbers) = self { Some(numbers) } else { None }
+    }
+
+    /// The numbers, where they are binary64.
+    pub fn doubles(&self) -> Option<&[f64]> {
+        if let Self::F64(numbers) = self { Some(numbers) } else { None }
+    }
+
     /// `count` zeros of a type.
     pub fn zeros(element: ElementType, count: usize) -> Self {
         match element {

@@ -6,11 +6,11 @@
 use super::array::{Array, elements};
 use super::column::Column;
 use super::error::{Step, fail};
-use super::float::{Real, round_storage};
-use super::integer;
 use super::movement;
 use crate::ir::module::Module;
-use crate::ir::scalar::{Comparison, Expression, NodeData, ScalarOp};
+use crate::ir::scalar::float::{Reals, round_storage};
+use crate::ir::scalar::integer::{self, Integers};
+use crate::ir::scalar::{Comparison, Expression, NodeData, Row, ScalarOp};
 use crate::ir::types::ElementType;
 use cranelift_entity::EntityRef;
 
@@ -160,65 +160,57 @@ fn evaluate(expression: &Expression, data: &NodeData, earlier: &[Column], out: &
         ScalarOp::ConvertSaturating => convert(ty, data.ty, operand(0), out, count, true),
         ScalarOp::Select => select(operand(0), operand(1), operand(2), out, count),
         ScalarOp::Compare(comparison) => compare(comparison, ty, operand(0), operand(1), out, count),
-        op => match (data.operands.len(), operand(0), out) {
-            (1, Column::Int(a), Column::Int(out)) => try_unary(out, a, count, |x| integer::unary(op, ty, x)),
-            (1, Column::F32(a), Column::F32(out)) => try_unary(out, a, count, |x| Some(round_storage(ty, f32::unary(op, x)?))),
-            (1, Column::F64(a), Column::F64(out)) => try_unary(out, a, count, |x| f64::unary(op, x)),
-            (2, a, out) => two_operands(op, ty, a, operand(1), out, count),
-            (3, a, out) => three_operands(op, ty, (a, operand(1), operand(2)), out, count),
-            _ => false,
-        },
+        op => {
+            let columns: Vec<&Column> = (0..data.operands.len()).map(operand).collect();
+            compute(&op.row(), ty, &columns, out, count)
+        }
     };
     if done { Ok(()) } else { fail(format!("scalar operation {} is not defined on {ty}", data.op.name())) }
 }
 
-fn two_operands(op: ScalarOp, ty: ElementType, a: &Column, b: &Column, out: &mut Column, count: usize) -> bool {
-    match (a, b, out) {
-        (Column::Int(a), Column::Int(b), Column::Int(out)) => try_binary(out, a, b, count, |x, y| integer::binary(op, ty, x, y)),
-        (Column::F32(a), Column::F32(b), Column::F32(out)) => {
-            try_binary(out, a, b, count, |x, y| Some(round_storage(ty, f32::binary(op, x, y)?)))
+/// What a row says of operands of one type; false when it says nothing of theirs.
+fn compute(row: &Row, ty: ElementType, operands: &[&Column], out: &mut Column, count: usize) -> bool {
+    match (operands, out) {
+        (&[Column::Int(a)], Column::Int(out)) => {
+            let Integers::Unary(f) = row.integers else { return false };
+            unary(out, a, count, |x| integer::wrap(ty, f(ty, x)));
         }
-        (Column::F64(a), Column::F64(b), Column::F64(out)) => try_binary(out, a, b, count, |x, y| f64::binary(op, x, y)),
-        (Column::C64(a), Column::C64(b), Column::C64(out)) => try_binary(out, a, b, count, |x, y| complex(op, x, y)),
-        _ => false,
-    }
-}
-
-fn three_operands(op: ScalarOp, ty: ElementType, operands: (&Column, &Column, &Column), out: &mut Column, count: usize) -> bool {
-    match (op, operands, out) {
-        (ScalarOp::Fma, (Column::F32(a), Column::F32(b), Column::F32(c)), Column::F32(out)) => {
-            ternary(out, (a, b, c), count, |x, y, z| round_storage(ty, f32::fma(x, y, z)));
+        (&[Column::Int(a), Column::Int(b)], Column::Int(out)) => {
+            let Integers::Binary(f) = row.integers else { return false };
+            binary(out, a, b, count, |x, y| integer::wrap(ty, f(ty, x, y)));
         }
-        (ScalarOp::Fma, (Column::F64(a), Column::F64(b), Column::F64(c)), Column::F64(out)) => ternary(out, (a, b, c), count, f64::fma),
-        (ScalarOp::Requantize(rule), (Column::Int(a), Column::Int(b), Column::Int(c)), Column::Int(out)) => {
-            ternary(out, (a, b, c), count, |x, y, z| i64::from(integer::requantize(rule, x as i32, y as i32, z as i32)));
+        (&[Column::Int(a), Column::Int(b), Column::Int(c)], Column::Int(out)) => {
+            let Integers::Ternary(f) = row.integers else { return false };
+            ternary(out, (a, b, c), count, |x, y, z| integer::wrap(ty, f(ty, x, y, z)));
         }
+        (&[Column::C64(a), Column::C64(b)], Column::C64(out)) => {
+            let Some(f) = row.complex else { return false };
+            binary(out, a, b, count, f);
+        }
+        (operands, Column::F32(out)) => return reals(row.singles, operands, Column::singles, out, count, |x| round_storage(ty, x)),
+        (operands, Column::F64(out)) => return reals(row.doubles, operands, Column::doubles, out, count, |x| x),
         _ => return false,
     }
     true
 }
 
-fn try_unary<T: Copy>(out: &mut [T], a: &[T], count: usize, f: impl Fn(T) -> Option<T>) -> bool {
-    let mut defined = true;
-    unary(out, a, count, |x| f(x).unwrap_or(x));
-    if let Some(&x) = a.first() {
-        defined = f(x).is_some();
+/// What an operation does to floats, each result then rounded to the type of which it is.
+fn reals<T: Copy>(
+    meaning: Reals<T>,
+    operands: &[&Column],
+    floats: fn(&Column) -> Option<&[T]>,
+    out: &mut [T],
+    count: usize,
+    rounded: impl Fn(T) -> T,
+) -> bool {
+    let Some(operands) = operands.iter().map(|column| floats(column)).collect::<Option<Vec<&[T]>>>() else { return false };
+    match (meaning, &operands[..]) {
+        (Reals::Unary(f), &[a]) => unary(out, a, count, |x| rounded(f(x))),
+        (Reals::Binary(f), &[a, b]) => binary(out, a, b, count, |x, y| rounded(f(x, y))),
+        (Reals::Ternary(f), &[a, b, c]) => ternary(out, (a, b, c), count, |x, y, z| rounded(f(x, y, z))),
+        _ => return false,
     }
-    defined
-}
-
-fn try_binary<T: Copy>(out: &mut [T], a: &[T], b: &[T], count: usize, f: impl Fn(T, T) -> Option<T>) -> bool {
-    binary(out, a, b, count, |x, y| f(x, y).unwrap_or(x));
-    a.first().zip(b.first()).is_none_or(|(&x, &y)| f(x, y).is_some())
-}
-
-fn complex(op: ScalarOp, (a, b): (f32, f32), (c, d): (f32, f32)) -> Option<(f32, f32)> {
-    match op {
-        ScalarOp::Add => Some((a + c, b + d)),
-        ScalarOp::Sub => Some((a - c, b - d)),
-        ScalarOp::Mul => Some((a * c - b * d, a * d + b * c)),
-        _ => None,
-    }
+    true
 }
 
 fn select(condition: &Column, a: &Column, b: &Column, out: &mut Column, count: usize) -> bool {

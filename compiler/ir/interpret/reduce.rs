@@ -8,8 +8,8 @@ use super::array::{Array, elements, strides, walk};
 use super::column::Column;
 use super::contract::{RunTime, Slid, floats};
 use super::error::{Step, fail};
-use super::integer;
 use crate::ir::operators::{Reduction, Search, WindowGeometry, Word};
+use crate::ir::scalar::integer;
 use crate::ir::scalar::{Comparison, Scalar};
 use crate::ir::types::ElementType;
 

@@ -3,8 +3,8 @@
 use super::array::{Array, elements, u32_at, width};
 use super::column::Column;
 use super::error::{Step, fail};
-use super::integer;
 use crate::ir::scalar::Comparison;
+use crate::ir::scalar::integer;
 use crate::ir::types::ElementType;
 use std::cmp::Ordering;
 

@@ -46,9 +46,7 @@ impl Options {
     /// The scalar operations that every engine rounds alike. What random chains of the others make of one unit in the last place may
     /// be any number: the sine of a large product, the power of a power.
     pub fn exact_operations() -> Vec<ScalarOp> {
-        use ScalarOp::*;
-        let rounded = |op: &ScalarOp| matches!(op, Rsqrt | Exp | Log | Tanh | Logistic | Erf | Erfc | Sin | Cos | Pow | Atan2);
-        ScalarOp::PLAIN.iter().copied().filter(|op| !rounded(op)).collect()
+        ScalarOp::PLAIN.iter().copied().filter(|op| op.row().exactness != Exactness::Near).collect()
     }
 
     /// The operators but for transforms, which add in another order: integers made of their results would show it.

@@ -2,7 +2,7 @@
 
 use super::{Check, Mistake, Site, require};
 use crate::ir::module::{Constant, Module};
-use crate::ir::scalar::{Expression, Node, NodeData, ScalarOp, result_type};
+use crate::ir::scalar::{Expression, Node, NodeData, ScalarOp};
 use crate::ir::types::ElementType;
 
 pub(super) fn check(module: &Module, expression: &Expression) -> Check {
@@ -23,7 +23,7 @@ fn check_node(module: &Module, expression: &Expression, node: Node, data: &NodeD
         ScalarOp::Convert => true,
         ScalarOp::ConvertSaturating => data.ty.is_integer() && types[0] != ElementType::C64,
         ScalarOp::Lut(table) => types[0].is_integer() && is_table(module, table, data.ty),
-        op => result_type(op, &types) == Some(data.ty),
+        op => op.result_type(&types) == Some(data.ty),
     };
     require(sound, || Mistake::ScalarType { operation, operands: types, result: data.ty })
 }

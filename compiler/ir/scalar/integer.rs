@@ -1,8 +1,33 @@
 //! Integer semantics. A number of any integer type travels as an `i64`: sign- or zero-extended from its type, and for
 //! `u64` the same 64 bits. Truth values are 0 and 1.
 
-use crate::ir::scalar::{Comparison, RequantizeRule, ScalarOp};
+use super::operations::{Comparison, RequantizeRule};
 use crate::ir::types::ElementType;
+
+/// What an operation does to integers, as numbers of their type; the result is still to be wrapped to it.
+#[derive(Clone, Copy)]
+pub enum Integers {
+    /// It is not one of integers, or one whose operands are of other types.
+    Undefined,
+    /// To one.
+    Unary(fn(ElementType, i64) -> i64),
+    /// To two.
+    Binary(fn(ElementType, i64, i64) -> i64),
+    /// To three.
+    Ternary(fn(ElementType, i64, i64, i64) -> i64),
+}
+
+impl Integers {
+    /// Number of operands.
+    pub fn arity(&self) -> Option<usize> {
+        match self {
+            Self::Undefined => None,
+            Self::Unary(_) => Some(1),
+            Self::Binary(_) => Some(2),
+            Self::Ternary(_) => Some(3),
+        }
+    }
+}
 
 /// The low bits of `value` as a number of the type.
 pub fn wrap(ty: ElementType, value: i64) -> i64 {
@@ -52,59 +77,37 @@ pub fn compare(comparison: Comparison, ty: ElementType, a: i64, b: i64) -> bool 
     }
 }
 
-/// A binary operation on two numbers of a type; `None` when it is not one of integers.
-pub fn binary(op: ScalarOp, ty: ElementType, a: i64, b: i64) -> Option<i64> {
-    let wide = is_wide_unsigned(ty);
-    let less = |x, y| compare(Comparison::Less, ty, x, y);
-    let value = match op {
-        ScalarOp::Add => a.wrapping_add(b),
-        ScalarOp::Sub => a.wrapping_sub(b),
-        ScalarOp::Mul => a.wrapping_mul(b),
-        ScalarOp::Div | ScalarOp::Rem if b == 0 => 0,
-        ScalarOp::Div if wide => (a as u64 / b as u64) as i64,
-        ScalarOp::Div => a.wrapping_div(b),
-        ScalarOp::Rem if wide => (a as u64 % b as u64) as i64,
-        ScalarOp::Rem => a.wrapping_rem(b),
-        ScalarOp::Min(_) => {
-            if less(b, a) {
-                b
-            } else {
-                a
-            }
-        }
-        ScalarOp::Max(_) => {
-            if less(a, b) {
-                b
-            } else {
-                a
-            }
-        }
-        ScalarOp::And => a & b,
-        ScalarOp::Or => a | b,
-        ScalarOp::Xor => a ^ b,
-        ScalarOp::ShiftLeft => shift_left(ty, a, b),
-        ScalarOp::ShiftRight => shift_right(ty, a, b),
-        ScalarOp::Pow => power(a, b),
-        ScalarOp::SaturatingRoundingDoublingHighMul => i64::from(saturating_rounding_doubling_high_mul(a as i32, b as i32)),
-        ScalarOp::RoundingDivideByPowerOfTwo => i64::from(rounding_divide_by_power_of_two(a as i32, b)),
-        _ => return None,
-    };
-    Some(wrap(ty, value))
+/// The truncated quotient; 0 for a zero divisor.
+pub fn quotient(ty: ElementType, a: i64, b: i64) -> i64 {
+    match b {
+        0 => 0,
+        _ if is_wide_unsigned(ty) => (a as u64 / b as u64) as i64,
+        _ => a.wrapping_div(b),
+    }
+}
+
+/// The remainder of the truncated quotient; 0 for a zero divisor.
+pub fn remainder(ty: ElementType, a: i64, b: i64) -> i64 {
+    match b {
+        0 => 0,
+        _ if is_wide_unsigned(ty) => (a as u64 % b as u64) as i64,
+        _ => a.wrapping_rem(b),
+    }
 }
 
 /// Counts outside the width, negative ones too, give zero.
-fn shift_left(ty: ElementType, a: i64, count: i64) -> i64 {
+pub fn shift_left(ty: ElementType, a: i64, count: i64) -> i64 {
     if (0..i64::from(ty.bits())).contains(&count) { a << count } else { 0 }
 }
 
 /// Counts outside the width, negative ones too, leave only the sign.
-fn shift_right(ty: ElementType, a: i64, count: i64) -> i64 {
+pub fn shift_right(ty: ElementType, a: i64, count: i64) -> i64 {
     let inside = (0..i64::from(ty.bits())).contains(&count);
     if is_wide_unsigned(ty) { if inside { (a as u64 >> count) as i64 } else { 0 } } else { a >> if inside { count } else { 63 } }
 }
 
 /// aᵇ by squaring, wrapping; a negative exponent gives the truncated reciprocal power (0 unless |a| = 1, and 0 for a = 0).
-fn power(a: i64, b: i64) -> i64 {
+pub fn power(a: i64, b: i64) -> i64 {
     if b < 0 {
         return match a {
             1 => 1,
@@ -123,20 +126,10 @@ fn power(a: i64, b: i64) -> i64 {
     result
 }
 
-/// A unary operation on a number of a type; `None` when it is not one of integers.
-pub fn unary(op: ScalarOp, ty: ElementType, a: i64) -> Option<i64> {
-    let value = match op {
-        ScalarOp::Neg => a.wrapping_neg(),
-        ScalarOp::Abs => a.wrapping_abs(),
-        ScalarOp::Not if ty == ElementType::Bool => a ^ 1,
-        ScalarOp::Not => !a,
-        ScalarOp::CountLeadingZeros => {
-            let bits = (a as u64) << (64 - ty.bits());
-            i64::from(if bits == 0 { ty.bits() } else { bits.leading_zeros() })
-        }
-        _ => return None,
-    };
-    Some(wrap(ty, value))
+/// How many of the type's bits are zero above the highest that is not.
+pub fn leading_zeros(ty: ElementType, a: i64) -> i64 {
+    let bits = (a as u64) << (64 - ty.bits());
+    i64::from(if bits == 0 { ty.bits() } else { bits.leading_zeros() })
 }
 
 /// gemmlowp's high multiplication: `round(a × b ÷ 2³¹)`, ties upwards, saturated in its one overflow.
@@ -176,6 +169,7 @@ pub fn requantize(rule: RequantizeRule, accumulator: i32, multiplier: i32, shift
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::scalar::ScalarOp;
 
     /// gemmlowp's own wording: the nudge follows the sign and the division truncates.
     fn gemmlowp_high_mul(a: i32, b: i32) -> i32 {
@@ -230,15 +224,24 @@ mod tests {
         }
     }
 
+    fn row_of(op: ScalarOp, ty: ElementType, operands: &[i64]) -> Option<i64> {
+        let value = match (op.row().integers, operands) {
+            (Integers::Unary(f), &[a]) => f(ty, a),
+            (Integers::Binary(f), &[a, b]) => f(ty, a, b),
+            _ => return None,
+        };
+        Some(wrap(ty, value))
+    }
+
     #[test]
     fn operations_stay_inside_their_type() {
-        assert_eq!(binary(ScalarOp::Div, ElementType::I8, -128, -1), Some(-128));
-        assert_eq!(binary(ScalarOp::Add, ElementType::U8, 255, 1), Some(0));
-        assert_eq!(binary(ScalarOp::ShiftRight, ElementType::I8, -2, 9), Some(-1));
-        assert_eq!(binary(ScalarOp::Max(crate::ir::NanRule::First), ElementType::U64, -1, 1), Some(-1));
-        assert_eq!(unary(ScalarOp::CountLeadingZeros, ElementType::I16, 1), Some(15));
-        assert_eq!(unary(ScalarOp::CountLeadingZeros, ElementType::I8, 0), Some(8));
-        assert_eq!(unary(ScalarOp::CountLeadingZeros, ElementType::I8, -1), Some(0));
-        assert_eq!(binary(ScalarOp::Pow, ElementType::I32, -3, 3), Some(-27));
+        assert_eq!(row_of(ScalarOp::Div, ElementType::I8, &[-128, -1]), Some(-128));
+        assert_eq!(row_of(ScalarOp::Add, ElementType::U8, &[255, 1]), Some(0));
+        assert_eq!(row_of(ScalarOp::ShiftRight, ElementType::I8, &[-2, 9]), Some(-1));
+        assert_eq!(row_of(ScalarOp::Max(crate::ir::NanRule::First), ElementType::U64, &[-1, 1]), Some(-1));
+        assert_eq!(row_of(ScalarOp::CountLeadingZeros, ElementType::I16, &[1]), Some(15));
+        assert_eq!(row_of(ScalarOp::CountLeadingZeros, ElementType::I8, &[0]), Some(8));
+        assert_eq!(row_of(ScalarOp::CountLeadingZeros, ElementType::I8, &[-1]), Some(0));
+        assert_eq!(row_of(ScalarOp::Pow, ElementType::I32, &[-3, 3]), Some(-27));
     }
 }
