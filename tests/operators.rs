@@ -11,7 +11,7 @@ Of the operators that are compiled, these combinations of types, which the refer
 - 16-bit activations with a 32-bit bias whose options do not say so (`quantized_bias_type`): the reference reads such a bias as 64-bit numbers.\n\
 - PRELU with 16-bit slopes: the reference reads them as bytes. With 8-bit slopes it is compiled.\n\
 - Integers without scales where the operator is defined by them: the reference divides by zero.\n\
-- LSTM with 12 inner scales (8-bit gates): the reference reads behind the end of its own table of scales.\n\
+- LSTM with 12 inner scales (8-bit gates): the reference reads past the end of its own table of scales.\n\
 - complex128 in operators that move slices by index.\n";
 
 fn document() -> String {

@@ -1,4 +1,4 @@
-//! A method as one body: calls, branches and loops are unrolled into one function's value space, so that everything behind this
+//! A method as one body: calls, branches and loops are unrolled into one function's value space, so that everything after this
 //! point sees a tree of straight-line pieces over one set of values.
 //!
 //! States become values too. What a state holds when the method begins is one value; a store makes its operand what the state
@@ -42,7 +42,7 @@ pub enum Item {
     If {
         /// One truth value.
         condition: Value,
-        /// The values that stand for the results behind it.
+        /// The values that stand for the results after it.
         results: Vec<Value>,
         /// Body when true, and the values it hands on.
         then: (Vec<Item>, Vec<Value>),
@@ -51,7 +51,7 @@ pub enum Item {
     },
     /// `head`, then while `condition` is true: `body`, `head` again.
     While {
-        /// What goes from round to round. It can be read in `head`, in `body`, and behind the loop.
+        /// What goes from round to round. It can be read in `head`, in `body`, and after the loop.
         carried: Vec<Carried>,
         /// Computes the condition.
         head: Vec<Item>,
@@ -65,7 +65,7 @@ pub enum Item {
 /// A value that a loop carries from round to round.
 #[derive(Clone, Copy, Debug)]
 pub struct Carried {
-    /// What stands for it in all rounds and behind the loop.
+    /// What stands for it in all rounds and after the loop.
     pub value: Value,
     /// What it is in the first round.
     pub initial: Value,
@@ -109,7 +109,7 @@ pub fn unroll(module: Verified<'_>, function: ir::Func) -> Result<Flow, FlowErro
     }
     let mut entries = Vec::new();
     for state in states(module, function) {
-        // Like a parameter, it has no instruction; its number is behind those of all parameters.
+        // Like a parameter, it has no instruction; its number is after those of all parameters.
         let data = &module.states[state];
         let definition = Definition::Param((unroller.into.params.len() + entries.len()) as u32);
         let ty = Type::Tensor(data.ty.clone());
@@ -175,7 +175,7 @@ struct Unroller<'m> {
 }
 
 impl Unroller<'_> {
-    /// The extents that types of parameters name. They come first, for what comes behind has such types too.
+    /// The extents that types of parameters name. They come first, for what comes after has such types too.
     fn measures(&mut self, callee: &Function, names: &mut Names) -> Vec<Item> {
         let mut items = Vec::new();
         let named = callee.params.iter().filter_map(|&v| callee.values[v].ty.as_tensor()).flat_map(|ty| &ty.shape);
@@ -330,7 +330,7 @@ impl Unroller<'_> {
         value
     }
 
-    /// What a state holds behind control flow.
+    /// What a state holds after control flow.
     fn state_value(&mut self, inst: Inst, state: State) -> Value {
         let data = &self.module.states[state];
         self.result(inst, Type::Tensor(data.ty.clone()), Some(data.name.clone()))

@@ -36,7 +36,7 @@ fn gather_of(function: &Function, inst: Inst) -> Option<&operators::Gather> {
     if let Operation::Gather(gather) = &function.insts[inst].operation { Some(gather) } else { None }
 }
 
-/// The integers behind an operand.
+/// The integers after an operand.
 pub fn integers(module: &Module, constant: Constant) -> Option<Vec<i64>> {
     let data = &module.constants[constant];
     let bytes = data.data.bytes();

@@ -1,4 +1,4 @@
-//! Two groups as one: element-wise work behind or beside other such work, epilogues, rows.
+//! Two groups as one: element-wise work after or beside other such work, epilogues, rows.
 
 use super::compose::composed;
 use super::line::{Line, Number};
@@ -8,7 +8,7 @@ use crate::ir::{Inst, Value};
 use std::collections::HashMap;
 
 impl Line<'_> {
-    /// Element-wise work behind other such work, or as the epilogue of a root.
+    /// Element-wise work after other such work, or as the epilogue of a root.
     pub(super) fn elements(&self, first: Number, second: Number) -> Option<Group> {
         let (one, other) = (self.group(first), self.group(second));
         let root_takes = one.root.is_none_or(|root| takes_epilogue(self.function.insts[root].op()) && !other.picks(self.function));

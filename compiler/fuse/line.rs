@@ -237,7 +237,7 @@ impl<'a> Line<'a> {
         Some(between)
     }
 
-    /// Puts a merged group behind those of `between`. Gives its place in the order.
+    /// Puts a merged group after those of `between`. Gives its place in the order.
     fn put(&mut self, joined: Group, first: Number, second: Number, between: Vec<Number>) -> usize {
         let (start, end) = (self.position[first], self.position[second]);
         (self.groups[first], self.groups[second]) = (Some(joined), None);

@@ -28,7 +28,7 @@ pub fn part_of(function: &Function, inst: Inst) -> Option<u64> {
     }
     let shape = row_major(function, data.operands[0])?;
     let size = row_major(function, data.results[0])?;
-    // All dimensions in front of the outermost one that is cut have one position, and all behind it are whole.
+    // All dimensions in front of the outermost one that is cut have one position, and all after it are whole.
     let outermost = size.iter().position(|&n| n != 1).map_or(size.len(), |d| d + 1);
     if size.iter().zip(&shape).skip(outermost).any(|(n, whole)| n != whole) {
         return None;

@@ -5,7 +5,7 @@ use super::flow::Item;
 use crate::ir::{ElementType, Function, Inst, Op, ScalarOp, Value};
 use std::collections::{HashMap, HashSet};
 
-/// The binary16 constant behind a value that is its conversion to binary32.
+/// The binary16 constant after a value that is its conversion to binary32.
 pub fn widened_constant(function: &Function, value: Value) -> Option<Value> {
     let data = &function.insts[function.defining_inst(value)?];
     if data.op() != Op::Map {

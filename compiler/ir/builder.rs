@@ -249,7 +249,7 @@ impl<'m> FunctionBuilder<'m> {
         self.single(operators::IndexTensor { element }, &[index])
     }
 
-    /// One of two functions called on the operands behind the first, which is the condition.
+    /// One of two functions called on the operands after the first, which is the condition.
     pub fn if_else(&mut self, operands: &[Value], then: Func, otherwise: Func) -> Result<Vec<Value>, TypeError> {
         self.inst(operators::If { then, otherwise }, operands)
     }

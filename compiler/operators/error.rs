@@ -72,7 +72,7 @@ pub enum Error {
     /// An image or a filter of a transposed convolution that reaches further than 64 bits count.
     #[error("the image or the filter is too large")]
     ImageTooLarge,
-    /// A transposed convolution of so many phases.
+    /// A transposed convolution of this many phases.
     #[error("strides so large are not supported where the image is known only when the model runs")]
     TooManyPhases {
         /// The product of the strides.
@@ -100,7 +100,7 @@ pub enum Error {
         /// The scale.
         scale: f32,
     },
-    /// A product of so many quantized elements.
+    /// A product of this many quantized elements.
     #[error("products of so many quantized elements are not supported")]
     TooManyFactors {
         /// How many there may be.

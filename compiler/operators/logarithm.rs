@@ -1,4 +1,4 @@
-//! Logarithms in fixed point, with 16 bits behind the point.
+//! Logarithms in fixed point, with 16 bits after the point.
 
 use super::Graph;
 use super::terms::{Term, Terms, number, shifted_left, shifted_right};
@@ -17,7 +17,7 @@ pub fn table(g: &mut Graph<'_>) -> Constant {
     g.table(U16, corrections().iter().flat_map(|n| n.to_le_bytes()).collect())
 }
 
-/// What the binary logarithm of 1 + i/128 is above i/128, in 16 bits; once more the last one, for the segment behind the last.
+/// What the binary logarithm of 1 + i/128 is above i/128, in 16 bits; once more the last one, for the segment after the last.
 fn corrections() -> Vec<u16> {
     let segments = f64::from(1u32 << SEGMENTS);
     let correction = |i: u32| {
@@ -37,7 +37,7 @@ pub fn rounded(terms: &mut Terms, x: Node) -> Term {
     shifted_right(terms, sum, FRACTION)
 }
 
-/// The natural logarithm of a number above 0 with 16 bits behind the point, from its binary one and the [`table`].
+/// The natural logarithm of a number above 0 with 16 bits after the point, from its binary one and the [`table`].
 ///
 /// # Errors
 /// When x is no integer of 32 bits without a sign.

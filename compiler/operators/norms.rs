@@ -210,7 +210,7 @@ pub fn scaled_and_moved(g: &mut Graph<'_>, x: Value, weight: Option<Value>, bias
 /// deviations, `[N, groups, 1]`.
 ///
 /// # Errors
-/// [`Error::Groups`], and where extents behind the batch are not known.
+/// [`Error::Groups`], and where extents after the batch are not known.
 pub fn group_norm(g: &mut Graph<'_>, x: Value, groups: u64, epsilon: f64) -> Result<[Value; 3], Error> {
     let shape = g.extents(x);
     let channels = shape.get(1).and_then(|extent| extent.as_static()).ok_or(Error::DynamicExtent)?;

@@ -161,7 +161,7 @@ impl Along {
     }
 }
 
-/// A position as an integer, from 0 to the last of so many.
+/// A position as an integer, from 0 to the last of this many.
 fn within(terms: &mut Terms, position: Node, count: Node) -> Term {
     let (position, zero, one) = (terms.convert(position, I32), terms.i32(0), terms.i32(1));
     let last = terms.sub(count, one)?;

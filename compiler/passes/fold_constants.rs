@@ -7,7 +7,7 @@
 use super::edit::{Edit, Visit, rewrite};
 use crate::ir::*;
 
-/// Results of up to so many bytes may be larger than what they are made from.
+/// Results of up to this many bytes may be larger than what they are made from.
 const SMALL: u64 = 4096;
 /// No constant that is made is larger.
 const LARGEST: u64 = 64 << 20;

@@ -91,7 +91,7 @@ fn store(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     Some(vec![fold_constants::constant(edit, tensor)?])
 }
 
-/// The index behind a load, when it can only be inside the load's interval.
+/// The index after a load, when it can only be inside the load's interval.
 fn load(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let Operation::IndexLoad(operators::IndexLoad { interval: wanted }) = data.operation else { return None };

@@ -1,6 +1,6 @@
 //! Transposes move towards the results until they meet their inverse.
 //!
-//! Contract: a transpose in front of a map, pad, slice, reduction or concat moves behind it, when at least as many transposes
+//! Contract: a transpose in front of a map, pad, slice, reduction or concat moves after it, when at least as many transposes
 //! go as come. Other operands must be transposed alike, have one element, or be constants, which are then transposed backwards. Where two meet,
 //! `simplify` makes them one or none.
 

@@ -6,14 +6,14 @@
 use super::fault::Fault;
 use super::graph;
 use super::memory::{Area, ByteRange, Content, Piece};
-use super::registers::{Environment, Handle, Number, Place, Register};
+use super::registers::{Environment, Handle, Number, Register, TensorPlace};
 use super::translate::{Scope, Translator};
 use crate::ir::{Definition, ElementType, Func, Function, Placement, Type, Value, ValueData};
 
 /// How deep branches may nest.
 const MAX_DEPTH: usize = 32;
 
-/// A function whose instructions have run, and the registers and memory behind them.
+/// A function whose instructions have run, and the registers and memory after them.
 struct Way {
     function: Function,
     scope: Scope,
@@ -21,15 +21,15 @@ struct Way {
     results: Vec<Value>,
 }
 
-/// A register that differs behind the two ways.
+/// A register that differs after the two ways.
 struct Merge {
     register: usize,
-    /// The handle behind the branch.
+    /// The handle after the branch.
     handle: Handle,
 }
 
 impl Translator<'_, '_> {
-    /// The instruction behind a jump.
+    /// The instruction after a jump.
     ///
     /// # Errors
     /// When the condition is no truth value, or the jump belongs to a loop on data.
@@ -114,7 +114,7 @@ impl Translator<'_, '_> {
             if let (Some(x), Some(y)) = (self.read_in(first, register), self.read_in(second, register)) {
                 first.results.push(x);
                 second.results.push(y);
-                let handle = if a == b { a } else { Handle { place: Place::Memory(Area::Private(register), 0), ..a } };
+                let handle = if a == b { a } else { Handle { place: TensorPlace::Memory(Area::Private(register), 0), ..a } };
                 merges.push(Merge { register, handle });
             }
         }

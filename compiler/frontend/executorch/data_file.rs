@@ -78,7 +78,7 @@ impl DataFile {
     }
 }
 
-/// Where segments begin: in the header behind the identifier.
+/// Where segments begin: in the header after the identifier.
 fn segment_base(bytes: &[u8]) -> Option<u64> {
     if bytes.get(8..12)? != b"FH01" {
         return None;

@@ -36,7 +36,7 @@ pub struct ByteRange {
     pub area: Area,
     /// The first byte.
     pub start: u64,
-    /// The byte behind the last.
+    /// The byte after the last.
     pub end: u64,
 }
 

@@ -6,7 +6,7 @@ use super::graph;
 use super::memory::{Area, ByteRange, Content, Definition};
 use super::ports::{inputs, outputs};
 use super::program::{EValue, Form, Plan, Storage, TensorMeta};
-use super::registers::{Handle, Place, Register};
+use super::registers::{Handle, Register, TensorPlace};
 use super::shared::{Shared, add_row_major};
 use super::translate::Translator;
 use crate::diagnostic::Diagnostic;
@@ -175,7 +175,7 @@ fn store_state(t: &mut Translator<'_, '_>, variable: &Variable, effect: Value) -
         return Ok(effect);
     }
     t.environment.registers[variable.register] = Register::Tensor(Handle {
-        place: Place::Memory(variable.range.area, variable.range.start),
+        place: TensorPlace::Memory(variable.range.area, variable.range.start),
         form: variable.form.on_extents(),
         bytes: variable.form.bytes(),
     });

@@ -11,11 +11,11 @@
 //! instructions once, at compile time, following each byte to the definition that reaches it; what it meets on the way is SSA.
 
 mod branch;
-mod control;
 mod data_file;
 mod effects;
 mod extents;
 mod fault;
+mod flow;
 mod graph;
 mod memory;
 mod method;

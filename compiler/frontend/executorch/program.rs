@@ -22,7 +22,7 @@ pub struct Plan {
     pub operators: Vec<String>,
     /// Names of the back ends of delegates.
     pub delegates: Vec<String>,
-    /// All chains one behind the other.
+    /// All chains one after the other.
     pub instructions: Vec<Instruction>,
     /// Bytes of each memory area; area 0 has none.
     pub area_bytes: Vec<u64>,

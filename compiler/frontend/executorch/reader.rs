@@ -1,4 +1,4 @@
-//! The container of a `.pte` file: a FlatBuffer, an extended header inside it, and segments of data behind it.
+//! The container of a `.pte` file: a FlatBuffer, an extended header inside it, and segments of data after it.
 //!
 //! | offset | bytes | what |
 //! |---|---|---|

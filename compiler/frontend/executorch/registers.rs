@@ -20,7 +20,7 @@ pub enum Number {
 
 /// Where a tensor register's bytes are.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Place {
+pub enum TensorPlace {
     /// In memory, from a byte on.
     Memory(Area, u64),
     /// A constant of the module, row major.
@@ -33,7 +33,7 @@ pub enum Place {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Handle {
     /// Where.
-    pub place: Place,
+    pub place: TensorPlace,
     /// How.
     pub form: Form<Extent>,
     /// The bytes that it spans, at its bound where extents are known only when the program runs.
@@ -44,7 +44,7 @@ impl Handle {
     /// The bytes in memory; `None` of constants.
     pub fn range(&self) -> Option<ByteRange> {
         match self.place {
-            Place::Memory(area, start) => Some(ByteRange { area, start, end: start.saturating_add(self.bytes) }),
+            TensorPlace::Memory(area, start) => Some(ByteRange { area, start, end: start.saturating_add(self.bytes) }),
             _ => None,
         }
     }
@@ -95,15 +95,15 @@ pub fn initial_register(shared: &mut Shared, module: &mut Module, index: usize, 
         EValue::Double(x) => Register::Number(Number::Double(*x)),
         EValue::Tensor(meta) => {
             let place = match &meta.storage {
-                Storage::Planned { memory_id, offset, .. } => Place::Memory(Area::Planned(*memory_id), *offset),
-                Storage::Unplanned => Place::Memory(Area::Private(index), 0),
+                Storage::Planned { memory_id, offset, .. } => TensorPlace::Memory(Area::Planned(*memory_id), *offset),
+                Storage::Unplanned => TensorPlace::Memory(Area::Private(index), 0),
                 Storage::Constant(buffer) => match shared.constant(module, *buffer, &meta.form) {
-                    Ok(constant) => Place::Constant(constant),
-                    Err(diagnostic) => Place::Missing(diagnostic.about_tensor(format!("value {index}")).into()),
+                    Ok(constant) => TensorPlace::Constant(constant),
+                    Err(diagnostic) => TensorPlace::Missing(diagnostic.about_tensor(format!("value {index}")).into()),
                 },
                 Storage::External(name) => match shared.external(module, name, &meta.form) {
-                    Ok(constant) => Place::Constant(constant),
-                    Err(diagnostic) => Place::Missing(diagnostic.about_tensor(name).into()),
+                    Ok(constant) => TensorPlace::Constant(constant),
+                    Err(diagnostic) => TensorPlace::Missing(diagnostic.about_tensor(name).into()),
                 },
             };
             Register::Tensor(Handle { place, form: meta.form.on_extents(), bytes: meta.form.bytes() })

@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use super::memory::{self, Area, ByteRange, Content, Definition, Part};
 use super::program::{EValue, Form};
-use super::registers::{Handle, Place, Register};
+use super::registers::{Handle, Register, TensorPlace};
 use super::translate::Translator;
 use crate::ir::{Extent, Type, Value};
 use std::rc::Rc;
@@ -53,9 +53,9 @@ impl Translator<'_, '_> {
 
     fn read_handle(&mut self, handle: &Handle) -> Result<Value, Fault> {
         match &handle.place {
-            Place::Constant(constant) => return Ok(self.graph.builder.constant(*constant)?),
-            Place::Missing(fault) => return Err(fault.clone()),
-            Place::Memory(..) => {}
+            TensorPlace::Constant(constant) => return Ok(self.graph.builder.constant(*constant)?),
+            TensorPlace::Missing(fault) => return Err(fault.clone()),
+            TensorPlace::Memory(..) => {}
         }
         let range = handle.range().ok_or(Fault::Consequence)?;
         let known = handle.form.known();
@@ -177,7 +177,7 @@ impl Translator<'_, '_> {
         Ok(())
     }
 
-    /// Notes where the file's plan puts a value, of which it may take so many bytes.
+    /// Notes where the file's plan puts a value, of which it may take this many bytes.
     pub fn place(&mut self, value: Value, memory_id: u32, offset: u64, bytes: u64) {
         let function = self.graph.function();
         let needed = match &function.values[value].ty {

@@ -95,7 +95,7 @@ fn run(module: &Module, inputs: &[Tensor]) -> Result<Tensor, String> {
     Interpreter::new(module).run(0, inputs).map(|mut outputs| outputs.remove(0)).map_err(|error| error.to_string())
 }
 
-/// What Python's slices take of so many elements.
+/// What Python's slices take of this many elements.
 fn sliced(count: i64, start: Option<i64>, end: Option<i64>, step: i64) -> Vec<i64> {
     let clip = |n: i64| (if n < 0 { n + count } else { n }).clamp(0, count);
     let (start, end) = (clip(start.unwrap_or(0)), clip(end.unwrap_or(count)));

@@ -3,9 +3,9 @@
 //! Registers that hold numbers known at compile time stay numbers, so shape arithmetic and counted loops (`map`, `scan`) run here and
 //! leave no trace but the kernels of each turn. A jump on a value only known when the program runs is a branch: see `branch.rs`.
 
-use super::control::Flow;
 use super::effects::effects;
 use super::fault::Fault;
+use super::flow::Flow;
 use super::memory::{Content, Memory};
 use super::ops;
 use super::program::{Instruction, Plan};

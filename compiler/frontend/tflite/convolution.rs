@@ -97,7 +97,7 @@ fn require_rank(operand: &Operand, rank: usize, word: &str) -> Lowered {
     Err(error.expected(format!("rank {rank}"), format!("{:?}", operand.shape)))
 }
 
-/// The groups of an input whose filter reads so many channels.
+/// The groups of an input whose filter reads this many channels.
 fn groups(input: &Operand, of_group: u64) -> Result<u64, Diagnostic> {
     let channels = input.shape.last().copied().unwrap_or(0);
     if of_group == 0 || !channels.is_multiple_of(of_group) {

@@ -85,7 +85,7 @@ fn reciprocal(terms: &mut Terms, x: Node) -> Result<(Node, Node), crate::ir::sca
     Ok((fixed::one_over_one_plus(terms, fraction)?, terms.sub(most, zeros)?))
 }
 
-/// The number of bits behind the sign that repeat it.
+/// The number of bits after the sign that repeat it.
 fn sign_bits(terms: &mut Terms, x: Node) -> Term {
     let (all, one) = (terms.i32(31), terms.i32(1));
     let sign = terms.op(ScalarOp::ShiftRight, &[x, all])?;

@@ -50,7 +50,7 @@ fn affine(operator: &Operator<'_, '_, '_>, info: &TensorInfo) -> (f32, i32) {
     operator.affine(info).map_or((0.0, 0), |affine| (affine.scale, affine.zero_point))
 }
 
-/// The bytes of the operator's options: in the operator, or, in large files, behind the FlatBuffer.
+/// The bytes of the operator's options: in the operator, or, in large files, after the FlatBuffer.
 pub(super) fn options(operator: &Operator<'_, '_, '_>) -> Result<Vec<u8>, Diagnostic> {
     if let Some(options) = operator.record.custom_options() {
         return Ok(options.bytes().to_vec());

@@ -253,7 +253,7 @@ pub(super) fn reverse_sequence(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(unsupported("sequences of 2^31 elements and more are not supported"));
     }
     let order = reversed_order(operator, &lengths, count, extent)?;
-    // Sequences stand in dimension 1 behind their number, as `gather` wants them.
+    // Sequences stand in dimension 1 after their number, as `gather` wants them.
     let rest = (0..input.rank()).filter(|&d| d != batch && d != sequence);
     let permutation: Vec<usize> = [batch, sequence].into_iter().chain(rest).collect();
     let mut inverse = vec![0; permutation.len()];

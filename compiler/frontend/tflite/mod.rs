@@ -5,11 +5,11 @@
 mod arithmetic;
 mod blocks;
 mod borders;
+mod branches;
 mod calls;
 mod comparison;
 mod complex;
 mod concatenation;
-mod control;
 mod convolution;
 mod custom;
 mod detection;
@@ -195,7 +195,7 @@ fn load_with(file: &File<'_>, entries: &[Entry], given: &Given<'_>) -> (Result<M
     if errors.is_empty() {
         return (Ok(module), shared.asked);
     }
-    // What an operator could do without may be what another one behind it cannot.
+    // What an operator could do without may be what another one after it cannot.
     shared.asked.extend(shared.wished);
     (Err(Diagnostics(errors)), shared.asked)
 }

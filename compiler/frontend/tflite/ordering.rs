@@ -103,7 +103,7 @@ pub(super) fn bucketize(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, counts)
 }
 
-/// NON_MAX_SUPPRESSION_V4 and, with a sigma and scores, _V5; as many results as the third operand says, zeros behind the last.
+/// NON_MAX_SUPPRESSION_V4 and, with a sigma and scores, _V5; as many results as the third operand says, zeros after the last.
 pub(super) fn non_max_suppression(operator: &mut Operator<'_, '_, '_>, is_soft: bool) -> Lowered {
     let (inputs, outputs) = if is_soft { (6, 3) } else { (5, 2) };
     operator.arity(inputs..=inputs, outputs..=outputs)?;

@@ -95,7 +95,7 @@ fn pad_with(
     operator.map(&[inside, padded, number], terms.finish(result))
 }
 
-/// DILATE: so many elements less one of a number between neighbours in each dimension.
+/// DILATE: this many elements less one of a number between neighbours in each dimension.
 pub(super) fn dilate(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(3..=3, 1..=1)?;
     let (input, list, number) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
@@ -124,7 +124,7 @@ pub(super) fn stablehlo_pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, value)
 }
 
-/// A tensor with so many elements less one of a number between neighbours in each dimension.
+/// A tensor with this many elements less one of a number between neighbours in each dimension.
 pub(super) fn spread(operator: &mut Operator<'_, '_, '_>, input: &Operand, steps: &[i64], number: &Operand) -> Result<Operand, Diagnostic> {
     let element = input.element();
     if steps.len() != input.rank() || steps.iter().any(|step| !(1..=i64::from(i32::MAX)).contains(step)) {
@@ -134,7 +134,7 @@ pub(super) fn spread(operator: &mut Operator<'_, '_, '_>, input: &Operand, steps
     if number.element() != element || number.elements() != 1 || element == ElementType::C128 || element.bits() < 8 {
         return Err(operator.type_error(&[element, number.element()]));
     }
-    // A dimension of gaps behind each dimension; then both are one, less the gap behind the last element.
+    // A dimension of gaps after each dimension; then both are one, less the gap after the last element.
     let (mut apart, mut gaps, mut joined) = (vec![], vec![], vec![]);
     for (&extent, &step) in input.shape.iter().zip(steps) {
         apart.extend([extent, 1]);

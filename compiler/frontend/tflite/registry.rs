@@ -3,7 +3,7 @@
 use super::operator::{Lowered, Operator};
 use super::unary::{self, exp_f32};
 use super::{
-    OperatorCode, arithmetic, blocks, comparison, complex, concatenation, control, convolution, custom, division, fully_connected,
+    OperatorCode, arithmetic, blocks, branches, comparison, complex, concatenation, convolution, custom, division, fully_connected,
     indexing, matrix, normalization, ordering, padding, pooling, quantize, recurrent, reduce_window, reduction, resize, segments,
     selection, shape, slicing, sparse, stablehlo_indexing, tables, variables,
 };
@@ -35,7 +35,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::BROADCAST_ARGS, shape::broadcast_args),
     (Code::BROADCAST_TO, shape::broadcast_to),
     (Code::BUCKETIZE, ordering::bucketize),
-    (Code::CALL, control::call),
+    (Code::CALL, branches::call),
     (Code::CALL_ONCE, variables::call_once),
     (Code::CAST, quantize::cast),
     (Code::CEIL, |o| unary::float(o, ScalarOp::Ceil)),
@@ -71,7 +71,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::GREATER_EQUAL, |o| comparison::compare(o, Comparison::GreaterEqual)),
     (Code::HARD_SWISH, unary::hard_swish),
     (Code::HASHTABLE_LOOKUP, tables::hashtable_lookup),
-    (Code::IF, control::if_else),
+    (Code::IF, branches::if_else),
     (Code::IMAG, |o| complex::one_part(o, 1)),
     (Code::L2_NORMALIZATION, normalization::l2),
     (Code::L2_POOL_2D, pooling::l2_pool_2d),
@@ -148,7 +148,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::SQUARED_DIFFERENCE, arithmetic::squared_difference),
     (Code::SQUEEZE, shape::squeeze),
     (Code::STABLEHLO_ADD, |o| arithmetic::plain(o, ScalarOp::Add)),
-    (Code::STABLEHLO_COMPOSITE, control::composite),
+    (Code::STABLEHLO_COMPOSITE, branches::composite),
     (Code::STABLEHLO_GATHER, stablehlo_indexing::gather),
     (Code::STABLEHLO_MAXIMUM, |o| arithmetic::plain(o, ScalarOp::Max(NanRule::First))),
     (Code::STABLEHLO_MINIMUM, |o| arithmetic::plain(o, ScalarOp::Min(NanRule::First))),
@@ -176,7 +176,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::UNSORTED_SEGMENT_SUM, |o| segments::unsorted(o, Combination::Sum)),
     (Code::VAR_HANDLE, variables::handle),
     (Code::WHERE, selection::where_not_zero),
-    (Code::WHILE, control::while_loop),
+    (Code::WHILE, branches::while_loop),
     (Code::ZEROS_LIKE, unary::zeros_like),
 ];
 

@@ -18,7 +18,7 @@ fn neutral(combination: Combination, element: ElementType) -> Scalar {
     }
 }
 
-/// Slices of `data` behind the dimensions of `ids` combined into `count` segments.
+/// Slices of `data` after the dimensions of `ids` combined into `count` segments.
 fn combined(
     operator: &mut Operator<'_, '_, '_>,
     data: &Operand,

@@ -112,7 +112,7 @@ pub(super) fn strided_slice(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(4..=4, 1..=1)?;
     let options = operator.record.builtin_options_as_strided_slice_options().ok_or_else(missing_options)?;
     let input = operator.any_input(0)?;
-    // Positions behind the end are the end.
+    // Positions after the end are the end.
     let most = Some(i32::MAX as u64);
     let mut lists = Vec::new();
     for (index, what) in [(1, "positions"), (2, "ends"), (3, "strides")] {
@@ -135,7 +135,7 @@ pub(super) fn strided_slice(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, value)
 }
 
-/// The cuts of all dimensions, new ones of extent 1 among them: an ellipsis, and what comes behind the list, is taken whole.
+/// The cuts of all dimensions, new ones of extent 1 among them: an ellipsis, and what comes after the list, is taken whole.
 fn cuts(
     operator: &mut Operator<'_, '_, '_>,
     shape: &[Extent],

@@ -220,7 +220,7 @@ fn starts(
     Ok(starts)
 }
 
-/// The dimension along which the numbers of a vector lie, behind the last one if each vector is a single number; there must be as many as
+/// The dimension along which the numbers of a vector lie, after the last one if each vector is a single number; there must be as many as
 /// dimensions that they are for.
 fn vector_dimension(indices: &Operand, dimension: i64, numbers: usize) -> Result<usize, Diagnostic> {
     let found = usize::try_from(dimension).ok().filter(|&d| d <= indices.rank());

@@ -7,7 +7,7 @@ use crate::schema::tflite as schema;
 use schema::TensorType as Code;
 use std::sync::Arc;
 
-/// Blocks of so many elements along the last dimension of a tensor; one scale each in another tensor of the file. The zero points are 0.
+/// Blocks of this many elements along the last dimension of a tensor; one scale each in another tensor of the file. The zero points are 0.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blocks {
     pub size: u64,
@@ -171,7 +171,7 @@ fn stored_range(record: &schema::Tensor<'_>, buffers: &Buffers<'_>) -> Result<Op
     byte_range(&buffer, buffers.bytes)
 }
 
-/// Where a buffer lies in the file; `None` for an empty one. Large files keep buffers behind the FlatBuffer, by offset and size.
+/// Where a buffer lies in the file; `None` for an empty one. Large files keep buffers after the FlatBuffer, by offset and size.
 fn byte_range(buffer: &schema::Buffer<'_>, file: &[u8]) -> Result<Option<std::ops::Range<usize>>, Diagnostic> {
     if let Some(inline) = buffer.data().filter(|data| !data.is_empty()) {
         let start = inline.bytes().as_ptr() as usize - file.as_ptr() as usize;

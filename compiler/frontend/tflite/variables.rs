@@ -199,7 +199,7 @@ impl Operator<'_, '_, '_> {
         self.lowering.store_state(state, value)
     }
 
-    /// Operand number `index`, which must be a variable tensor with so many elements.
+    /// Operand number `index`, which must be a variable tensor with this many elements.
     pub(super) fn variable_input(&mut self, index: usize, elements: u64) -> Result<Operand, Diagnostic> {
         let operand = self.input(index)?;
         let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&operand.info.name);

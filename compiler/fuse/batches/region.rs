@@ -24,7 +24,7 @@ pub struct Region {
 const MOST_BATCHES: u64 = 64;
 /// Operators of all batches of all regions: each has a place in plans, and what a plan takes grows with their square (3,000 take a second).
 const MOST_OPERATORS: u64 = 1 << 12;
-/// Operators of a region, and instructions behind its first that are looked at: attention has some dozen.
+/// Operators of a region, and instructions after its first that are looked at: attention has some dozen.
 const MOST_OF_REGION: usize = 1 << 6;
 const FARTHEST: usize = 1 << 10;
 /// A batch of this many bytes stays in the cache of a core while it is worked on: half of what the smallest ones of today have.
@@ -65,7 +65,7 @@ fn counts(function: &Function, matmul: Inst) -> Vec<u64> {
     cached.into_iter().chain(larger).collect()
 }
 
-/// How many leading dimensions have so many positions.
+/// How many leading dimensions have this many positions.
 fn leading(shape: &[u64], count: u64) -> Option<usize> {
     (1..=shape.len()).find(|&leading| shape[..leading].iter().product::<u64>() == count)
 }
@@ -88,7 +88,7 @@ impl Growth<'_> {
             if !insts.is_empty() && !reads {
                 continue;
             }
-            // Who reads a result but does not belong to the region comes behind all of it.
+            // Who reads a result but does not belong to the region comes after all of it.
             let Some((result, dimensions)) = self.result(inst, &leading).filter(|_| !taken.contains(&inst)) else { break };
             leading.insert(result, dimensions);
             insts.push(inst);
@@ -140,11 +140,11 @@ impl Growth<'_> {
         works.then_some((result, dimensions))
     }
 
-    /// Whether an operand can be cut where a result is that has so many dimensions, of which some lead.
+    /// Whether an operand can be cut where a result is that has this many dimensions, of which some lead.
     fn follows(&self, operand: Value, axes: &[Axis], rank: usize, dimensions: usize, known: &HashMap<Value, usize>) -> bool {
         let Some(own) = row_major(self.function, operand) else { return false };
         let Some(new) = rank.checked_sub(own.len()) else { return false };
-        // Dimensions that lead stay where they are, counted from the last, and the others stay behind them.
+        // Dimensions that lead stay where they are, counted from the last, and the others stay after them.
         let stays = |(d, axis): (usize, &Axis)| match *axis {
             Axis::Kept(at) | Axis::Broadcast(at) if d + new < dimensions || at < dimensions => at == d + new,
             Axis::Kept(_) | Axis::Broadcast(_) | Axis::Reduced => d + new >= dimensions,

@@ -126,7 +126,7 @@ impl Writer<'_> {
         value
     }
 
-    /// Makes an output the concatenation of its batches: along the innermost of its leading dimensions first, whose parts then lie one behind the
+    /// Makes an output the concatenation of its batches: along the innermost of its leading dimensions first, whose parts then lie one after the
     /// other.
     fn join(&mut self, output: Value, mut list: Vec<Value>) {
         let extents = self.function.tensor(output).shape.clone();

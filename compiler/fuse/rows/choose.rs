@@ -136,13 +136,13 @@ impl<'a> Cutter<'a> {
         (1..places.len()).map(move |i| (places[i - 1], places[i]))
     }
 
-    /// Bytes of so many rows of two values, of which the second is written over the first where it fits.
+    /// Bytes of this many rows of two values, of which the second is written over the first where it fits.
     fn pair_bytes(&self, (read, written): (usize, usize), rows: &[Range<u64>]) -> u64 {
         let bytes = |i: usize| (rows[i].end - rows[i].start).saturating_mul(self.row_bytes[i]);
         if bytes(written) <= bytes(read) { bytes(read) } else { bytes(read).saturating_add(bytes(written)) }
     }
 
-    /// Bytes that a part in bands of so many rows needs at once, and its additional work. `None` where a band sees only border.
+    /// Bytes that a part in bands of this many rows needs at once, and its additional work. `None` where a band sees only border.
     fn in_bands(&self, start: usize, end: usize, rows: u64) -> Option<(u64, u64)> {
         let mut needed: Vec<Range<u64>> = vec![0..0; self.rows.len()];
         let (mut computed, mut most) = (0u64, 0);

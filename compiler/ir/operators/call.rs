@@ -43,7 +43,7 @@ pub(super) fn callee<'a>(cx: &Context<'a>, field: &'static str, function: Func) 
     cx.module.functions.get(function).ok_or_else(|| cx.error(Misfit::Missing { field }))
 }
 
-/// Checks the operands behind the first `skip` against a callee's parameters; only element types and ranks must agree where extents are
+/// Checks the operands after the first `skip` against a callee's parameters; only element types and ranks must agree where extents are
 /// dynamic.
 pub(super) fn check_arguments(cx: &Context<'_>, callee: &Function, skip: usize) -> Result<(), TypeError> {
     let operands = &cx.operands[skip..];
@@ -76,7 +76,7 @@ pub(super) fn compatible(want: &Type, have: &Type) -> bool {
     }
 }
 
-/// The result types of a callee as the caller sees them; the callee's operands are those behind the first `skip`. An extent that is an index
+/// The result types of a callee as the caller sees them; the callee's operands are those after the first `skip`. An extent that is an index
 /// parameter is the operand given for it; extents that are other index values of the callee are not visible outside.
 pub(super) fn results_of(cx: &Context<'_>, callee: &Function, skip: usize) -> Types {
     let outside = |extent: &Extent| match callee.resolved(*extent) {

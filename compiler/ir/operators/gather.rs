@@ -68,7 +68,7 @@ impl Operator for Gather {
     }
 }
 
-/// Where an axis of what is picked from goes, when so many dimensions take the place of `picked_along`.
+/// Where an axis of what is picked from goes, when this many dimensions take the place of `picked_along`.
 fn source_axis(axis: usize, picked_along: usize, picked: usize) -> Axis {
     match axis {
         axis if axis < picked_along => Axis::Kept(axis),

@@ -21,7 +21,7 @@ pub struct If {
 impl Operator for If {
     const NAME: &'static str = "if";
     const OPERANDS: Arity = Arity::AtLeast(1);
-    const MEANING: &'static str = "One of two functions called on the operands behind the condition, a one-element truth value.";
+    const MEANING: &'static str = "One of two functions called on the operands after the condition, a one-element truth value.";
 
     fields! { "then" => then, "otherwise" => otherwise }
 

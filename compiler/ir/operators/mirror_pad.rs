@@ -14,7 +14,7 @@ use crate::ir::types::Extent;
 pub struct MirrorPad {
     /// Positions before the first element in each dimension.
     pub low: Vec<i64>,
-    /// Positions behind the last element.
+    /// Positions after the last element.
     pub high: Vec<i64>,
     /// Whether the edge element itself is repeated.
     pub edge: bool,

@@ -93,7 +93,7 @@ use std::fmt;
 /// How many operands an instruction has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arity {
-    /// Exactly so many.
+    /// Exactly this many.
     Exactly(usize),
     /// That many or more.
     AtLeast(usize),
@@ -159,8 +159,8 @@ pub(super) trait Operator: Clone + Default {
         None
     }
 
-    /// The operator that computes a part of the result along an axis from the part of operand 0 that it needs, with so many positions of
-    /// border before and behind that; nothing where fields depend on extents in another way.
+    /// The operator that computes a part of the result along an axis from the part of operand 0 that it needs, with this many positions of
+    /// border before and after that; nothing where fields depend on extents in another way.
     fn part(&self, _axis: usize, _low: i64, _high: i64) -> Option<Self> {
         None
     }
@@ -366,8 +366,8 @@ macro_rules! operators {
                 }
             }
 
-            /// The operator that computes a part of the result along an axis from the part of operand 0 that it needs, with so many
-            /// positions of border before and behind that; nothing where fields depend on extents in another way.
+            /// The operator that computes a part of the result along an axis from the part of operand 0 that it needs, with this many
+            /// positions of border before and after that; nothing where fields depend on extents in another way.
             pub fn part(&self, axis: usize, low: i64, high: i64) -> Option<Self> {
                 match self {
                     $(Self::$kind(operator) => operator.part(axis, low, high).map(Self::$kind),)*

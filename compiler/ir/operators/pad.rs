@@ -16,7 +16,7 @@ use crate::ir::types::{ElementType, Extent};
 pub struct Pad {
     /// Positions before the first element in each dimension; a negative amount crops.
     pub low: Vec<i64>,
-    /// Positions behind the last element.
+    /// Positions after the last element.
     pub high: Vec<i64>,
     /// The value.
     pub value: Scalar,

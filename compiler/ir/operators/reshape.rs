@@ -41,7 +41,7 @@ impl Operator for Reshape {
         Some((vec![input], Self { shape }))
     }
 
-    /// An axis is kept where as many elements lie behind each of its slices before and after, and as many slices there are.
+    /// An axis is kept where as many elements lie after each of its slices before and after, and as many slices there are.
     fn axes(&self, cx: &Context<'_>) -> Axes {
         let Ok(input) = cx.tensor(0) else { return Axes::opaque(cx) };
         let same = |axis: usize, result: usize| {

@@ -19,10 +19,10 @@ pub struct WindowGeometry {
     pub dilation: Vec<i64>,
     /// Padding before the first element.
     pub padding_low: Vec<i64>,
-    /// Padding behind the last element.
+    /// Padding after the last element.
     pub padding_high: Vec<i64>,
     /// How many windows there are, where that is known only when the program runs, and else nothing. Then there is as much padding
-    /// behind the last element as they need.
+    /// after the last element as they need.
     pub positions: Vec<Extent>,
     /// How much padding is not there before the first element; nothing where `positions` is.
     pub shift: Vec<Extent>,
@@ -79,7 +79,7 @@ impl WindowGeometry {
         Ok(Extent::Static(room.map_or(0, |room| room / self.strides[d] as u64 + 1)))
     }
 
-    /// What becomes of spatial dimension `d` of an input, of which there are so many elements before and positions behind, for a window of
+    /// What becomes of spatial dimension `d` of an input, of which there are this many elements before and positions after, for a window of
     /// `size` taps.
     pub(super) fn axis(&self, cx: &Context<'_>, d: usize, size: u64, extent: Extent) -> Axis {
         let result = self.positions(cx, d, size, extent).ok();

@@ -251,7 +251,7 @@ impl Generator<'_> {
     }
 }
 
-/// Moves the effect token behind all other parameters.
+/// Moves the effect token after all other parameters.
 fn token_last(function: &mut Function) {
     let values = &mut function.values;
     function.params.sort_by_key(|&v| values[v].ty == Type::Effect);

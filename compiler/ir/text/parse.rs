@@ -189,7 +189,7 @@ impl Parser {
         Ok(bytes)
     }
 
-    /// The bytes behind `hex`.
+    /// The bytes after `hex`.
     fn hexadecimal(&mut self) -> Parsed<Vec<u8>> {
         let place = self.place();
         let digits = self.text()?;

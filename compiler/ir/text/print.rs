@@ -6,7 +6,7 @@ use cranelift_entity::EntityRef;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// Constants and tensors of up to so many elements are printed as numbers.
+/// Constants and tensors of up to this many elements are printed as numbers.
 const SHORT: usize = 16;
 
 /// How long constants are printed.
@@ -89,7 +89,7 @@ pub fn print_tensor(tensor: &Tensor) -> String {
     format!("{} = {}", static_type(tensor.element, &tensor.shape), contents(tensor.element, &tensor.bytes, Constants::Whole))
 }
 
-/// A function's name behind its `@`, quoted unless it is a plain word.
+/// A function's name after its `@`, quoted unless it is a plain word.
 fn function_name(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let is_word = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(plain);

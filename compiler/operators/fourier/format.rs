@@ -13,9 +13,9 @@ use ElementType::{F32, I16, I32, I64};
 /// See the module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
-    /// 15 bits behind the point.
+    /// 15 bits after the point.
     Fixed16,
-    /// 31 bits behind the point.
+    /// 31 bits after the point.
     Fixed32,
     /// Binary32.
     Float,
@@ -67,7 +67,7 @@ impl Format {
         if self == Self::Float { 2 } else { 1 }
     }
 
-    /// Pairs, one row of `count` behind the other, as complex numbers `[count, rows]`.
+    /// Pairs, one row of `count` after the other, as complex numbers `[count, rows]`.
     pub fn split(self, g: &mut Graph<'_>, value: Value, [rows, count]: [u64; 2]) -> Result<Vec<Value>, Error> {
         let pairs = g.reshape(value, &extents(&[rows, count, 2]))?;
         if self != Self::Float {

@@ -8,7 +8,7 @@ use crate::operators::Error;
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;
 
-/// Elements are followed through so many operators.
+/// Elements are followed through this many operators.
 const MAX_DEPTH: usize = 64;
 
 type Place = (Value, u64);

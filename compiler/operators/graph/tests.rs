@@ -160,7 +160,7 @@ fn what_cancels_in_a_difference_is_no_instruction() {
     let twice = g.mul(s, Extent::Static(2)).unwrap();
     assert_eq!(g.sub(twice, s).unwrap(), s);
     assert_eq!(g.add(s, three).unwrap(), more, "what was computed before");
-    // A position that a tensor holds, and as much behind it as there is.
+    // A position that a tensor holds, and as much after it as there is.
     let at = parameter(&mut g, &[]);
     let at = g.convert(at, ElementType::I64).unwrap();
     let at = g.load_integer(at, Interval { low: i64::MIN, high: i64::MAX }).unwrap();

@@ -40,7 +40,7 @@ pub struct Memory {
 }
 
 impl Svdf {
-    /// The memory with the features `[batch, filters]` behind the others and the oldest gone, `[batch, filters, memory]`.
+    /// The memory with the features `[batch, filters]` after the others and the oldest gone, `[batch, filters, memory]`.
     fn remember(&self, g: &mut Graph<'_>, features: Value) -> Result<Value, Error> {
         let Memory { batch, filters, features: count, .. } = self.memory;
         let newest = g.reshape(features, &extents(&[batch, filters, 1]))?;

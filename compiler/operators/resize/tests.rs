@@ -5,7 +5,7 @@ use crate::ir::{Extent, Value};
 use crate::operators::Graph;
 use crate::operators::testing::{Build, Floats, run, run_with};
 
-/// Rows of an image `[1, h, 1, 1]` to so many; the one column stays.
+/// Rows of an image `[1, h, 1, 1]` to this many; the one column stays.
 fn rows(g: &Graph<'_>, image: Value, to: u64) -> [Along; 2] {
     let shape = g.extents(image);
     [Along { dimension: 1, from: shape[1], to: Extent::Static(to) }, Along { dimension: 2, from: shape[2], to: Extent::Static(1) }]

@@ -245,7 +245,7 @@ impl<'a> Kernel<'_, 'a> {
     }
 
     /// Walks over some rows side by side and gives the results of the reductions of each: the lanes of a vector that runs along whole
-    /// vectors, then the elements behind them one by one.
+    /// vectors, then the elements after them one by one.
     fn walk(
         &self,
         b: &mut KernelBuilder,

@@ -9,7 +9,7 @@ use crate::fuse::{Epilogue, Rowwise};
 use crate::ir::{ElementType, Expression, ExpressionBuilder, Inst, Node, Op, ScalarOp, Value};
 use std::collections::{HashMap, HashSet};
 
-/// From this weight on an element is kept rather than computed anew: a vector is stored and read in about so many additions.
+/// From this weight on an element is kept rather than computed anew: a vector is stored and read in about this many additions.
 const KEPT_FROM: u64 = 6;
 
 /// What happens to a row, in order.
@@ -63,7 +63,7 @@ impl Passes {
             levels.keep_for(pass);
         }
         let mut list: Vec<Pass> = (0..count).map(|pass| levels.pass(pass)).collect();
-        // What comes behind the last reduction may be numbers alone.
+        // What comes after the last reduction may be numbers alone.
         let last = levels.numbers(count);
         if last.is_some() {
             let work = Epilogue { operands: vec![], expression: Expression::default() };

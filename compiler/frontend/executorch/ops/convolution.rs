@@ -1,4 +1,4 @@
-//! Convolution. Programs hold channels behind the batch, the tensor language has them last: transposes stand around each one, and the filter is
+//! Convolution. Programs hold channels after the batch, the tensor language has them last: transposes stand around each one, and the filter is
 //! transposed when the model is read.
 
 use super::super::fault::Fault;
@@ -21,7 +21,7 @@ struct Geometry {
     groups: u64,
 }
 
-/// Channels from behind the batch to the end.
+/// Channels from after the batch to the end.
 pub(super) fn channels_last(rank: usize) -> Vec<usize> {
     let mut permutation: Vec<usize> = (0..rank).filter(|&d| d != 1).collect();
     permutation.push(1);

@@ -312,7 +312,7 @@ fn flip(c: &mut Call<'_, '_, '_>) -> Outcome {
     c.finish(y)
 }
 
-/// The tensor set side by side so many times along each dimension.
+/// The tensor set side by side this many times along each dimension.
 fn repeat(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
     let (shape, repeats) = (c.extents(x), c.wholes(1)?);

@@ -1,7 +1,7 @@
 //! The same elements under another shape, order, or element type.
 
 use super::super::fault::Fault;
-use super::super::registers::{Place, Register};
+use super::super::registers::{Register, TensorPlace};
 use super::Translate;
 use super::call::{Call, Whole};
 use crate::ir::{Extent, Value};
@@ -99,7 +99,7 @@ fn alias(c: &mut Call<'_, '_, '_>) -> Outcome {
     }
     let from = c.shape_of(0)?;
     let shape = target(c, &list, &from)?;
-    if let Place::Constant(_) = handle.place {
+    if let TensorPlace::Constant(_) = handle.place {
         let x = c.tensor(0)?;
         let y = c.reshape_to(x, &shape)?;
         return c.define(2, y);

@@ -68,7 +68,7 @@ fn run(
     Ok(output)
 }
 
-/// The input, which must be floats of so many dimensions. Of those of a sequence the steps may be known only when the model runs.
+/// The input, which must be floats of this many dimensions. Of those of a sequence the steps may be known only when the model runs.
 fn float_input(operator: &mut Operator<'_, '_, '_>, index: usize, rank: usize) -> Result<Operand, Diagnostic> {
     let input = if rank == 3 { operator.any_input(index)? } else { operator.input(index)? };
     if input.element() != F32 {

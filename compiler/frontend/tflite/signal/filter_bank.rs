@@ -63,7 +63,7 @@ pub(in super::super) fn filter_bank(operator: &mut Operator<'_, '_, '_>) -> Lowe
         taps.extend(bank.taps(channel - 1, true, input.shape[0])?);
         ends.push(taps.len() as i64);
     }
-    // One product more, so that there is a sum behind the last one.
+    // One product more, so that there is a sum after the last one.
     taps.push((0, 0));
     let value = sums(operator, input.value, &taps, &ends)?;
     operator.bind(0, value)

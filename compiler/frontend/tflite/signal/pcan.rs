@@ -9,7 +9,7 @@ use crate::operators::terms::{Term, Terms};
 
 /// Entries of the table of gains: three for the numbers up to 2, and four for each further power of two.
 const GAINS: u64 = 125;
-/// Bits behind the point of the amplified signal, and of the result.
+/// Bits after the point of the amplified signal, and of the result.
 const SIGNAL_BITS: i64 = 12;
 const RESULT_BITS: i64 = 6;
 

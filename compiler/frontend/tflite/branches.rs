@@ -121,7 +121,7 @@ fn tensors(operands: &[Slot], arguments: &[Argument]) -> Vec<Value> {
     operands.iter().zip(arguments).filter_map(value).collect()
 }
 
-/// The results of a call as the contents of outputs; the token behind them goes on as this function's.
+/// The results of a call as the contents of outputs; the token after them goes on as this function's.
 fn finish(operator: &mut Operator<'_, '_, '_>, outputs: &[Returned], results: &[Value], has_effect: bool) -> Vec<Slot> {
     if has_effect {
         operator.lowering.effect = results.last().copied();

@@ -214,7 +214,7 @@ fn intersect(immediate: &[Option<usize>], number: &[Option<usize>], mut a: usize
     a
 }
 
-/// Blocks from which the end is reached, each behind all that it leads to on the reversed graph; the end is last.
+/// Blocks from which the end is reached, each after all that it leads to on the reversed graph; the end is last.
 fn postorder(end: usize, predecessors: &[Vec<usize>]) -> Vec<usize> {
     let mut seen = vec![false; predecessors.len()];
     let mut order = Vec::new();
