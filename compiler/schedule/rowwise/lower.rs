@@ -166,9 +166,9 @@ fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<
     let mut body = |b: &mut KernelBuilder, together: &[(Value, &[Value])]| {
         let mut known = vec![HashMap::new(); together.len()];
         for ((numbers, walks), (of_numbers, of_walks)) in steps.iter().zip(&hoisted) {
-            let done = kernel.step(b, together, (numbers, walks), (of_numbers, of_walks), &mut known);
-            if done.is_err() {
-                outcome = done;
+            // Later steps read what the one that failed did not compute.
+            if outcome.is_ok() {
+                outcome = kernel.step(b, together, (numbers, walks), (of_numbers, of_walks), &mut known);
             }
         }
     };

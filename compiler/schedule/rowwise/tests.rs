@@ -29,7 +29,8 @@ fn check(build: impl FnOnce(&mut FunctionBuilder<'_>, Value) -> Vec<Value>, chec
 }
 
 fn map(builder: &mut FunctionBuilder<'_>, op: ScalarOp, operands: &[Value]) -> Value {
-    let mut e = ExpressionBuilder::new(&vec![ElementType::F32; operands.len()]);
+    let types: Vec<ElementType> = operands.iter().map(|&operand| builder.tensor(operand).element).collect();
+    let mut e = ExpressionBuilder::new(&types);
     let inputs: Vec<_> = (0..operands.len()).map(|i| e.input(i)).collect();
     let result = e.op(op, &inputs).expect("floats");
     builder.map(operands, e.finish(vec![result])).expect("shapes that broadcast")
@@ -103,4 +104,17 @@ fn results_of_a_row_are_written_behind_its_last_reduction() {
         assert_eq!(list[1].numbers.as_ref().map(|(_, results)| results.len()), Some(2));
         assert!(list[1].elements.is_empty());
     });
+}
+
+/// There is no exponential of binary64, and nothing after it is looked at.
+#[test]
+fn what_has_no_lowering_is_said() {
+    let build = |builder: &mut FunctionBuilder<'_>, x: Value| {
+        let mut e = ExpressionBuilder::new(&[ElementType::F32]);
+        let x64 = e.input(0);
+        let x64 = e.convert(x64, ElementType::F64);
+        let x = builder.map(&[x], e.finish(vec![x64])).expect("one shape");
+        vec![softmax(builder, x)]
+    };
+    check(build, |schedule, _| assert!(schedule.lower(&[]).is_err()));
 }
