@@ -7,9 +7,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::emit::WeightsPlace;
 use crate::frontend::given::Number;
 use crate::frontend::{Bound, LoadOptions};
-use crate::lower::{self, Goal, PlanSource};
+use crate::lower;
 use crate::machine::Machine;
-use crate::plan::Effort;
 use clap::{Args, ValueEnum};
 use std::path::Path;
 
@@ -113,26 +112,30 @@ impl Common {
             Ok((ports.input(input)?, numbers))
         };
         Ok(Settings {
-            cpu: self.cpu.clone(),
-            keep_plan: self.plan == PlanArgument::Program,
-            search_longer: self.plan_effort == EffortArgument::Max,
-            small: self.optimize == GoalArgument::Size,
-            max_iterations: self.max_iterations,
             shapes: self.shapes.iter().map(shape).collect::<Result<_, Diagnostics>>()?,
             bounds: self.bounds.iter().map(bound).collect::<Result<_, Diagnostics>>()?,
             values: self.values.iter().map(value).collect::<Result<_, Diagnostics>>()?,
             data: self.data.clone(),
             customs: self.customs.iter().map(|text| parse_custom(text)).collect::<Result<_, _>>()?,
-            ..Settings::default()
+            ..self.general_settings()
         })
+    }
+
+    /// The settings that do not depend on the model.
+    fn general_settings(&self) -> Settings {
+        Settings {
+            cpu: self.cpu.clone(),
+            keep_plan: self.plan == PlanArgument::Program,
+            search_longer: self.plan_effort == EffortArgument::Max,
+            small: self.optimize == GoalArgument::Size,
+            max_iterations: self.max_iterations,
+            ..Settings::default()
+        }
     }
 
     /// What lowering is told, for a machine.
     pub fn lower_options(&self, machine: &'static Machine) -> lower::Options {
-        let plan = if self.plan == PlanArgument::Program { PlanSource::Program } else { PlanSource::Own };
-        let effort = if self.plan_effort == EffortArgument::Max { Effort::Max } else { Effort::Normal };
-        let goal = if self.optimize == GoalArgument::Size { Goal::Size } else { Goal::Speed };
-        lower::Options { machine, effort, plan, goal }
+        self.general_settings().lower_options(machine)
     }
 }
 

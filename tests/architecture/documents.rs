@@ -46,14 +46,9 @@ fn prose(text: &str) -> String {
 /// The sentences of prose that have more words than they may.
 fn too_long(prose: &str) -> Vec<&str> {
     let ends = |c: char| matches!(c, '.' | ';' | ':' | '?');
-    let sentences = prose.split_inclusive(ends).scan(0, |start, piece| {
-        let from = *start;
-        *start += piece.len();
-        Some((from, *start))
-    });
-    let mut long = vec![];
-    let mut first = 0;
-    for (_, end) in sentences {
+    let (mut long, mut first, mut end) = (vec![], 0, 0);
+    for piece in prose.split_inclusive(ends) {
+        end += piece.len();
         // A dot inside a name or a number ends nothing.
         if prose[end..].starts_with(|c: char| !c.is_whitespace() && c != '*') {
             continue;

@@ -11,7 +11,7 @@ use crate::operators::contraction::dynamic_range::{self, ConvolutionRule};
 use crate::operators::contraction::{Convolution, IntegerOutput, Numerics, Scaling, Transposed, depthwise_filter};
 use crate::operators::extents;
 use crate::operators::windows::{Padding, Windows};
-use crate::schema::tflite::{Conv3DOptions, TensorType as TypeCode};
+use crate::schema::tflite::{Conv3DOptions, Padding as PaddingCode, TensorType as TypeCode};
 use ElementType::{F32, I4, I8, I16, I32, I64, U8};
 
 /// What the numerics of a convolution follow from.
@@ -30,17 +30,19 @@ pub(super) struct Operands {
     pub bias_type: TypeCode,
 }
 
+/// The windows of a convolution of images whose filter is `[_, height, width, _]`.
+fn windows(filter: &Operand, strides: [i32; 2], dilation: [i32; 2], kind: PaddingCode) -> Result<Windows, Diagnostic> {
+    let [strides, dilation] = [strides, dilation].map(|numbers| numbers.map(i64::from).to_vec());
+    Ok(Windows { size: filter.shape[1..3].to_vec(), strides, dilation, padding: padding(kind)? })
+}
+
 /// CONV_2D
 pub(super) fn conv_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=3, 1..=1)?;
     let options = operator.record.builtin_options_as_conv2d_options().ok_or_else(missing_options)?;
     let (input, filter) = image_and_filter(operator)?;
-    let windows = Windows {
-        size: filter.shape[1..3].to_vec(),
-        strides: [options.stride_h(), options.stride_w()].map(i64::from).to_vec(),
-        dilation: [options.dilation_h_factor(), options.dilation_w_factor()].map(i64::from).to_vec(),
-        padding: padding(options.padding())?,
-    };
+    let (strides, dilation) = ([options.stride_h(), options.stride_w()], [options.dilation_h_factor(), options.dilation_w_factor()]);
+    let windows = windows(&filter, strides, dilation, options.padding())?;
     let geometry = windows.geometry(operator.graph(), &input.extents[1..3])?;
     let groups = groups(&input, filter.shape[3])?;
     let convolution = Convolution::new(input.value, filter.value, groups, geometry);
@@ -54,12 +56,8 @@ pub(super) fn depthwise_conv_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered 
     operator.arity(2..=3, 1..=1)?;
     let options = operator.record.builtin_options_as_depthwise_conv2d_options().ok_or_else(missing_options)?;
     let (input, filter) = image_and_filter(operator)?;
-    let windows = Windows {
-        size: filter.shape[1..3].to_vec(),
-        strides: [options.stride_h(), options.stride_w()].map(i64::from).to_vec(),
-        dilation: [options.dilation_h_factor(), options.dilation_w_factor()].map(i64::from).to_vec(),
-        padding: padding(options.padding())?,
-    };
+    let (strides, dilation) = ([options.stride_h(), options.stride_w()], [options.dilation_h_factor(), options.dilation_w_factor()]);
+    let windows = windows(&filter, strides, dilation, options.padding())?;
     let geometry = windows.geometry(operator.graph(), &input.extents[1..3])?;
     let (channels, groups) = (filter.shape[3], input.shape[3]);
     if filter.shape[0] != 1 || groups == 0 || channels % groups != 0 {
