@@ -4,7 +4,7 @@
 //! bytes ─ reader ─▶ header, segments, constants
 //!           └─ program ─▶ methods: registers, instructions, memory areas, all indices checked
 //!                └─ method, ports ─▶ parameters, states, results
-//!                     └─ translate, branch, control, memory, extents, ops ─▶ IR
+//!                     └─ translate, run, branch, memory, extents, ops ─▶ IR
 //! ```
 //!
 //! In a program values are memory: registers name bytes, kernels write where they are told, moves copy handles. The translator runs the
@@ -24,6 +24,7 @@ mod ports;
 pub mod program;
 pub mod reader;
 mod registers;
+mod run;
 mod shared;
 mod survey;
 mod tensors;

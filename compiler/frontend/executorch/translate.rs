@@ -1,18 +1,13 @@
-//! Running a method's instructions at compile time: numbers are computed, kernels become IR, memory is followed byte by byte.
-//!
-//! Registers that hold numbers known at compile time stay numbers, so shape arithmetic and counted loops (`map`, `scan`) run here and
-//! leave no trace but the kernels of each turn. A jump on a value only known when the program runs is a branch: see `branch.rs`.
+//! A method on its way to the tensor language: its registers, its memory, the function that is built, and what went wrong.
 
-use super::effects::effects;
 use super::fault::Fault;
 use super::flow::Flow;
 use super::memory::{Content, Memory};
-use super::ops;
-use super::program::{Instruction, Plan};
+use super::program::Plan;
 use super::registers::{Environment, Measured, Register, initial_register};
 use super::shared::Shared;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Function, Module, Placement, Source, SourceData, Value};
+use crate::ir::{Function, Module, Placement, Value};
 use crate::operators::Graph;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -51,7 +46,8 @@ pub struct Translator<'a, 'm> {
     /// Everything that went wrong.
     pub faults: Vec<Diagnostic>,
     flow: Option<Rc<Flow>>,
-    steps: usize,
+    /// Instructions that ran, and operands that they took.
+    pub steps: usize,
 }
 
 impl<'a, 'm> Translator<'a, 'm> {
@@ -89,55 +85,6 @@ impl<'a, 'm> Translator<'a, 'm> {
         self.flow.clone().ok_or(Fault::Consequence)
     }
 
-    /// Runs instructions from `from` on until `until` is reached.
-    ///
-    /// # Errors
-    /// When control cannot be followed any further. Faults of single instructions are reported and what they define is unavailable.
-    pub fn run(&mut self, from: usize, until: usize) -> Result<(), Fault> {
-        let plan = self.plan;
-        let mut pc = from;
-        while pc != until && pc < plan.instructions.len() {
-            let instruction = &plan.instructions[pc];
-            let touched = effects(plan, instruction);
-            self.steps += 1 + touched.uses.len();
-            if self.steps > self.shared.most_steps {
-                let fault = Fault::unsupported("the method runs through too many instructions: a loop that is long or never ends");
-                return Err(self.report(pc, fault));
-            }
-            self.graph.builder.source = Some(self.source(pc));
-            let next = match instruction {
-                Instruction::JumpFalse { condition, target } => self.jump(pc, *condition, *target).map_err(|f| self.report(pc, f))?,
-                _ => {
-                    if let Err(fault) = self.step(instruction) {
-                        let _ = self.report(pc, fault);
-                        for register in touched.defines.into_iter().chain(touched.updates) {
-                            self.forget(register);
-                        }
-                    }
-                    pc + 1
-                }
-            };
-            pc = next;
-        }
-        Ok(())
-    }
-
-    fn step(&mut self, instruction: &'a Instruction) -> Result<(), Fault> {
-        match instruction {
-            Instruction::Kernel { operator, args } => match ops::find(&self.plan.operators[*operator]) {
-                Some(translate) => translate(&mut ops::Call { translator: self, args }),
-                // Unknown operators are reported once a program, before any method is translated.
-                None => Err(Fault::Consequence),
-            },
-            Instruction::Move { from, to } => {
-                self.environment.registers[*to] = self.environment.registers[*from].clone();
-                Ok(())
-            }
-            Instruction::Delegate { .. } => Err(Fault::Consequence),
-            Instruction::Free | Instruction::JumpFalse { .. } => Ok(()),
-        }
-    }
-
     /// A fault that says what is to be done about it: extents that have to be equal are noted, if inputs can make them so.
     pub fn settled(&mut self, fault: Fault) -> Fault {
         match fault {
@@ -153,16 +100,6 @@ impl<'a, 'm> Translator<'a, 'm> {
             self.faults.push(placed);
         }
         Fault::Consequence
-    }
-
-    fn source(&mut self, pc: usize) -> Source {
-        let data = SourceData {
-            function: self.plan.name.clone(),
-            operator: pc as u32,
-            operator_name: self.plan.instruction_name(pc).to_owned(),
-            tensor: self.plan.result_of(pc).map(|register| self.plan.register_name(register)).unwrap_or_default(),
-        };
-        self.graph.builder.module.sources.push(data)
     }
 
     /// Makes a register and the bytes it names unavailable, silently.

@@ -1,58 +1,16 @@
 //! Operators on two tensors: ADD, SUB, MUL, MAXIMUM, MINIMUM, SQUARED_DIFFERENCE, POW, ATAN2, bitwise ones.
 
-use super::operator::{Affine, Lowered, Operand, Operator, invalid};
+use super::binary::Binary;
+use super::error::invalid;
+use super::operator::{Lowered, Operand, Operator};
 use super::options;
-use super::tensor::TensorInfo;
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::codes;
 use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp, Value};
 use crate::operators::activation::Activation;
 use crate::operators::quantization::exponent;
 use crate::operators::quantization::multiplier;
 use crate::operators::terms::{Term, Terms};
 use ElementType::{Bf16, Bool, C64, F16, F32, F64, I8, I16, I32, I64, U8, U32};
-use std::rc::Rc;
-
-/// The two operands and the result.
-pub(super) struct Binary {
-    /// Operand 0.
-    pub left: Operand,
-    /// Operand 1.
-    pub right: Operand,
-    /// What the file says of the result.
-    pub output: Rc<TensorInfo>,
-}
-
-impl Binary {
-    /// The operator's operands and result, which must be two and one.
-    pub fn new(operator: &mut Operator<'_, '_, '_>) -> Result<Self, Diagnostic> {
-        operator.arity(2..=2, 1..=1)?;
-        Ok(Self { left: operator.any_input(0)?, right: operator.any_input(1)?, output: operator.output(0)? })
-    }
-
-    /// Types of operands and result.
-    pub fn types(&self) -> [ElementType; 3] {
-        [self.left.element(), self.right.element(), self.output.element]
-    }
-
-    /// Scales and zero points of operands and result.
-    pub fn quantizations(&self, operator: &Operator<'_, '_, '_>) -> Result<[Affine; 3], Diagnostic> {
-        Ok([operator.affine(&self.left.info)?, operator.affine(&self.right.info)?, operator.affine(&self.output)?])
-    }
-
-    /// Whether operand 0 is on a quantized scale.
-    pub fn is_quantized(&self) -> bool {
-        self.left.info.quantization.is_some()
-    }
-
-    /// Appends an expression of both operands and binds it.
-    pub fn bind(&self, operator: &mut Operator<'_, '_, '_>, build: impl FnOnce(&mut Terms, Node, Node) -> Term) -> Lowered {
-        let mut terms = Terms::new(&[self.left.element(), self.right.element()]);
-        let (a, b) = (terms.input(0), terms.input(1));
-        let result = build(&mut terms, a, b)?;
-        let value = operator.map(&[self.left.value, self.right.value], terms.finish(result))?;
-        operator.bind(0, value)
-    }
-}
 
 /// Whether operands and result have one type.
 fn uniform([left, right, output]: [ElementType; 3]) -> bool {

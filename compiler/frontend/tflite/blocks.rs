@@ -1,8 +1,8 @@
 //! SPACE_TO_DEPTH, DEPTH_TO_SPACE, SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND: blocks of pixels moved into another dimension and back.
 
 use super::borders::around;
-use super::convolution::missing_options;
-use super::operator::{Lowered, Operand, Operator, invalid};
+use super::error::{invalid, missing_options};
+use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Scalar};
 use crate::operators::blocks as library;

@@ -1,7 +1,8 @@
 //! Borders of one value, around extents and by amounts that may be known only when the model runs.
 
+use super::error::invalid;
 use super::extents::ListItem;
-use super::operator::{Operand, Operator, extents, invalid};
+use super::operator::{Operand, Operator, extents};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Extent, Scalar, TensorType, Value};
 

@@ -1,8 +1,8 @@
 //! Control flow: IF, WHILE, CALL, and STABLEHLO_COMPOSITE by its decomposition.
 
 use super::calls::{Argument, Callee, Returned};
-use super::convolution::missing_options;
-use super::operator::{Lowered, Operator, invalid, unsupported};
+use super::error::{invalid, missing_options, unsupported};
+use super::operator::{Lowered, Operator};
 use super::subgraph::Slot;
 use crate::diagnostic::{Diagnostic, Kind, codes};
 use crate::ir::{ElementType, Module, Op, Type, Value};

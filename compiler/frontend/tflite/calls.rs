@@ -1,6 +1,6 @@
 //! Subgraphs within subgraphs: as functions of their own, or their operators in place.
 
-use super::operator::{invalid, unsupported};
+use super::error::{invalid, unsupported};
 use super::subgraph::{Lowering, Slot};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Constant, Func, TensorType, Type, Value};
@@ -90,6 +90,20 @@ impl<'a> Lowering<'a, '_> {
         let found = self.diagnostics.split_off(first);
         self.diagnostics.extend(found.into_iter().map(|diagnostic| diagnostic.in_function(&name)));
         outcome.map_err(|diagnostic| diagnostic.in_function(name))
+    }
+
+    /// Lowers subgraph number `index` for the first contents of variables alone; its function is dropped.
+    ///
+    /// # Errors
+    /// The first thing found wrong with it.
+    pub fn initialise(&mut self, index: usize) -> Result<(), Diagnostic> {
+        let subgraph = self.shared.open(index)?;
+        let mut inner = Lowering::new(subgraph, &mut *self.shared, &mut *self.graph.builder.module, true);
+        inner.operators();
+        let name = inner.subgraph.name.clone();
+        let first = inner.diagnostics.into_iter().next();
+        self.shared.close();
+        first.map_or(Ok(()), |diagnostic| Err(diagnostic.in_function(name)))
     }
 
     /// Gives the inputs of this subgraph their contents.

@@ -1,8 +1,9 @@
 //! Comparisons, logic and choice: EQUAL, LESS and their like, LOGICAL_AND, LOGICAL_OR, SELECT.
 
-use super::arithmetic::Binary;
+use super::binary::Binary;
 use super::complex;
-use super::operator::{Lowered, Operand, Operator, invalid};
+use super::error::invalid;
+use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Extent, ScalarOp, Value};
 use crate::operators::quantization::multiplier;

@@ -1,7 +1,8 @@
 //! Complex numbers, inside as pairs of floats in a last dimension: REAL, IMAG, COMPLEX_ABS, RFFT2D and products; BITCAST.
 
-use super::arithmetic::Binary;
-use super::operator::{Lowered, Operand, Operator, extents, invalid};
+use super::binary::Binary;
+use super::error::invalid;
+use super::operator::{Lowered, Operand, Operator, extents};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Node, Scalar, ScalarOp, Value};
 use crate::operators::terms::{Term, Terms};

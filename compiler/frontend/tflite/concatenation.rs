@@ -1,7 +1,7 @@
 //! CONCATENATION, PACK and UNPACK.
 
-use super::convolution::missing_options;
-use super::operator::{Affine, Lowered, Operand, Operator, invalid, unsupported};
+use super::error::{invalid, missing_options, unsupported};
+use super::operator::{Affine, Lowered, Operand, Operator};
 use super::slicing::slice;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Value};

@@ -1,7 +1,8 @@
 //! CONV_2D, DEPTHWISE_CONV_2D, CONV_3D and the transposed convolutions.
 
+use super::error::{invalid, missing_options, unsupported};
 use super::filter::{bias, filter_scales, signed_filter, symmetric};
-use super::operator::{Lowered, Operand, Operator, invalid, unsupported};
+use super::operator::{Lowered, Operand, Operator};
 use super::options::{activation, padding};
 use super::shape::output_bounds;
 use crate::diagnostic::{Diagnostic, codes};
@@ -70,10 +71,6 @@ pub(super) fn depthwise_conv_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered 
     let activation = activation(options.fused_activation_function())?;
     let operands = Operands { input, filter, channel_axis: 3, bias: 2, activation, bias_type: TypeCode::FLOAT32 };
     lower(operator, &convolution, &operands)
-}
-
-pub(super) fn missing_options() -> Diagnostic {
-    invalid(codes::OPTIONS_MISSING, "the operator's options are missing")
 }
 
 fn image_and_filter(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, Operand), Diagnostic> {

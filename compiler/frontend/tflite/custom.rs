@@ -1,6 +1,6 @@
 //! Custom operators that models in the wild have.
 
-use super::registry::Lower;
+use super::operator::Lower;
 use super::{convolution, detection, signal, unpooling};
 
 /// Every custom operator that is compiled, in the order of their names.

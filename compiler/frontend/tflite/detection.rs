@@ -1,9 +1,10 @@
 //! TFLite_Detection_PostProcess: boxes decoded from anchors, the best of those that overlap, and their classes.
 
+use super::error::{invalid, unsupported};
 use super::external;
 use super::flexbuffer::Options;
 use super::indexing::positions;
-use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
+use super::operator::{Lowered, Operand, Operator, extents};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Extent, Order, Reduction, Scalar, ScalarOp, Value};
 use crate::operators::terms::Terms;

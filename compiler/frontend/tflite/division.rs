@@ -1,7 +1,9 @@
 //! DIV, FLOOR_DIV and FLOOR_MOD.
 
-use super::arithmetic::{Binary, clamp_plain};
-use super::operator::{Lowered, Operator, invalid};
+use super::arithmetic::clamp_plain;
+use super::binary::Binary;
+use super::error::invalid;
+use super::operator::{Lowered, Operator};
 use super::options;
 use crate::diagnostic::codes;
 use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp};

@@ -3,7 +3,8 @@
 //! Operators that were written for known shapes ask for their operands by `input`, which refuses others. Those that ask by `any_input`
 //! work on the extents, or on dimensions that they have required to be known.
 
-use super::operator::{Operand, Operator, invalid, unsupported};
+use super::error::{invalid, unsupported};
+use super::operator::{Operand, Operator};
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::frontend::Bound;

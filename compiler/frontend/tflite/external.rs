@@ -1,6 +1,7 @@
 //! Custom operators that the application computes: their tensors are handed over as they are.
 
-use super::operator::{Lowered, Operator, invalid, unsupported};
+use super::error::{invalid, unsupported};
+use super::operator::{Lowered, Operator};
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, External, TensorType, Type};

@@ -1,6 +1,7 @@
 //! Filters and biases of contractions, as files have them.
 
-use super::operator::{Affine, Operand, Operator, invalid, unsupported};
+use super::error::{invalid, unsupported};
+use super::operator::{Affine, Operand, Operator};
 use super::tensor::{Blocks, TensorInfo};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, TensorType, Value};

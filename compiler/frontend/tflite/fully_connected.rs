@@ -1,8 +1,8 @@
 //! FULLY_CONNECTED.
 
-use super::convolution::missing_options;
+use super::error::{invalid, missing_options, unsupported};
 use super::filter::{self, bias, filter_scales, signed_filter, symmetric};
-use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
+use super::operator::{Lowered, Operand, Operator, extents};
 use super::options::activation;
 use super::tensor::Blocks;
 use crate::diagnostic::{Diagnostic, codes};

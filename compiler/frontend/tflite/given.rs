@@ -1,6 +1,6 @@
 //! What users say about the inputs of a method, for the subgraph that the method is.
 
-use super::operator::unsupported;
+use super::error::unsupported;
 use super::tensor::{TensorInfo, checked_bytes};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::frontend::given::{Sample, elements};

@@ -1,7 +1,7 @@
 //! GATHER_ND, SCATTER_ND, SPARSE_TO_DENSE, DYNAMIC_UPDATE_SLICE and REVERSE_SEQUENCE: elements at places that are computed.
 
-use super::convolution::missing_options;
-use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
+use super::error::{invalid, missing_options, unsupported};
+use super::operator::{Lowered, Operand, Operator, extents};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Combination, Comparison, ElementType, Extent, Reduction, Scalar, Scatter, Value};
 use crate::operators::terms::Terms;

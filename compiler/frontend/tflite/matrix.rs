@@ -1,8 +1,8 @@
 //! BATCH_MATMUL.
 
-use super::convolution::missing_options;
+use super::error::{invalid, missing_options};
 use super::filter::symmetric;
-use super::operator::{Lowered, Operator, invalid};
+use super::operator::{Lowered, Operator};
 use crate::diagnostic::codes;
 use crate::ir::{ElementType, Value};
 use crate::operators::activation::Activation;

@@ -3,6 +3,7 @@
 //! The results are those of LiteRT's reference kernels: integers bit for bit, floats up to the order of sums.
 
 mod arithmetic;
+mod binary;
 mod blocks;
 mod borders;
 mod branches;
@@ -12,10 +13,14 @@ mod complex;
 mod concatenation;
 mod convolution;
 mod custom;
+mod densify;
 mod detection;
 mod division;
+mod entries;
+mod error;
 mod extents;
 mod external;
+mod file;
 mod filter;
 mod flexbuffer;
 mod fully_connected;
@@ -44,6 +49,7 @@ mod signal;
 mod slicing;
 mod sparse;
 mod stablehlo_indexing;
+mod states;
 mod subgraph;
 mod survey;
 mod tables;
@@ -51,64 +57,21 @@ mod tensor;
 mod unary;
 mod unpooling;
 mod variables;
+mod walk;
 
-use super::{Bound, LoadOptions};
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind, codes};
+use super::LoadOptions;
+use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::ir::data::Bytes;
 use crate::ir::{Method, Module, Port};
-use crate::schema::{flatbuffer_part, tflite as schema, verifier_options};
+use entries::{Entry, entries};
+use file::{File, open, operator_code};
 use given::{Given, Input};
-use operator::invalid;
 use shared::Shared;
 use std::collections::BTreeSet;
-use std::rc::Rc;
 use std::sync::Arc;
-use subgraph::LoweredSubgraph;
 pub(super) use survey::survey;
-use tensor::{Buffers, TensorInfo};
-
-/// An entry of the file's table of operator codes.
-struct OperatorCode {
-    code: schema::BuiltinOperator,
-    /// The operator's name, `CUSTOM:` and its own name for a custom one.
-    name: String,
-}
-
-/// A subgraph with its tensors read.
-struct Subgraph<'a> {
-    /// Its number in the file.
-    index: usize,
-    record: schema::SubGraph<'a>,
-    name: String,
-    /// What the file says of each tensor, or why it cannot be used.
-    tensors: Vec<Result<Rc<TensorInfo>, Diagnostic>>,
-}
-
-/// The parts of a file that lowering reads.
-struct File<'a> {
-    codes: Vec<OperatorCode>,
-    buffers: Buffers<'a>,
-    records: Vec<schema::SubGraph<'a>>,
-    /// Custom operators that the application computes: their names, and those of its functions.
-    customs: &'a [(String, String)],
-    /// Extents that are known only when the model runs.
-    bounds: &'a [Bound],
-}
-
-impl<'a> File<'a> {
-    /// Reads the subgraph of a number that is in range.
-    fn subgraph(&self, index: usize) -> Result<Subgraph<'a>, Diagnostic> {
-        read_subgraph(self.records[index], index, &self.buffers)
-    }
-}
-
-/// What a user calls: a name, a subgraph, and names for its inputs and outputs.
-struct Entry {
-    name: String,
-    subgraph: usize,
-    input_names: Vec<(usize, String)>,
-    output_names: Vec<(usize, String)>,
-}
+use tensor::Buffers;
+use walk::LoweredSubgraph;
 
 /// The names of the operators that are compiled: built-in ones in alphabetical order, then custom ones.
 pub fn operators() -> impl Iterator<Item = &'static str> {
@@ -149,19 +112,6 @@ pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Modu
     }
 }
 
-/// The root of a file.
-fn open(bytes: &[u8]) -> Result<schema::Model<'_>, Diagnostic> {
-    let model = schema::root_as_model_with_opts(&verifier_options(bytes.len()), flatbuffer_part(bytes)).map_err(|error| {
-        Diagnostic::new(codes::DAMAGED_MODEL, "the file is no sound TFLite model").expected("a verified FlatBuffer", verification(&error))
-    })?;
-    if model.version() != 3 {
-        return Err(
-            Diagnostic::new(codes::SCHEMA_VERSION, "the schema version is not supported").expected("3", model.version().to_string())
-        );
-    }
-    Ok(model)
-}
-
 /// The error for what is given for an input or output that no method has.
 fn unused(module: &Module, options: &LoadOptions) -> Option<Diagnostic> {
     let given = options.shapes.iter().map(|(input, _)| (codes::SHAPE_GIVEN, "shape", false, *input));
@@ -183,7 +133,7 @@ fn load_with(file: &File<'_>, entries: &[Entry], given: &Given<'_>) -> (Result<M
     let mut errors = Vec::new();
     for entry in entries {
         if lowered[entry.subgraph].is_none() {
-            match subgraph::lower(entry.subgraph, given, &mut module, &mut shared) {
+            match walk::lower(entry.subgraph, given, &mut module, &mut shared) {
                 Ok(function) => lowered[entry.subgraph] = Some(function),
                 Err(diagnostics) => errors.extend(diagnostics),
             }
@@ -198,68 +148,6 @@ fn load_with(file: &File<'_>, entries: &[Entry], given: &Given<'_>) -> (Result<M
     // What an operator could do without may be what another one after it cannot.
     shared.asked.extend(shared.wished);
     (Err(Diagnostics(errors)), shared.asked)
-}
-
-/// The first line of a verifier's report.
-fn verification(error: &flatbuffers::InvalidFlatbuffer) -> String {
-    error.to_string().lines().next().unwrap_or_default().trim_end_matches('.').to_owned()
-}
-
-/// A name that every operator repeats, cut to a length that no sound model has.
-fn shortened(name: &str) -> String {
-    name.chars().take(256).collect()
-}
-
-fn operator_code(record: schema::OperatorCode<'_>) -> OperatorCode {
-    // Codes above 126 do not fit the old one-byte field, which then holds 127; files of either age are right about the larger one.
-    let code = schema::BuiltinOperator(record.builtin_code().0.max(i32::from(record.deprecated_builtin_code())));
-    let name = match (code, record.custom_code()) {
-        (schema::BuiltinOperator::CUSTOM, Some(custom)) => format!("CUSTOM:{}", shortened(custom)),
-        _ => code.variant_name().map_or_else(|| format!("number {}", code.0), str::to_owned),
-    };
-    OperatorCode { code, name }
-}
-
-/// The entry points: one a signature, named `forward` unless there are several; the first subgraph without signatures.
-fn entries(model: &schema::Model<'_>, subgraphs: usize) -> Result<Vec<Entry>, Diagnostic> {
-    let signatures: Vec<schema::SignatureDef<'_>> = model.signature_defs().into_iter().flatten().collect();
-    let in_range = |index: usize| {
-        let error =
-            || invalid(codes::SUBGRAPH_INDEX, "there is no such subgraph").expected(format!("below {subgraphs}"), index.to_string());
-        if index < subgraphs { Ok(index) } else { Err(error()) }
-    };
-    if signatures.is_empty() {
-        let entry = Entry { name: "forward".into(), subgraph: in_range(0)?, input_names: Vec::new(), output_names: Vec::new() };
-        return Ok(vec![entry]);
-    }
-    let several = signatures.len() > 1;
-    let names = |maps: Option<flatbuffers::Vector<'_, flatbuffers::ForwardsUOffset<schema::TensorMap<'_>>>>| {
-        let named = |map: schema::TensorMap<'_>| Some((map.tensor_index() as usize, map.name()?.to_owned()));
-        maps.into_iter().flatten().filter_map(named).collect()
-    };
-    let mut entries: Vec<Entry> = Vec::new();
-    for signature in signatures {
-        let name = signature.signature_key().filter(|key| several && !key.is_empty()).unwrap_or("forward").to_owned();
-        if entries.iter().any(|entry| entry.name == name) {
-            return Err(invalid(codes::SIGNATURE_NAME, format!("two signatures are called {name:?}")));
-        }
-        let subgraph = in_range(signature.subgraph_index() as usize)?;
-        entries.push(Entry { name, subgraph, input_names: names(signature.inputs()), output_names: names(signature.outputs()) });
-    }
-    Ok(entries)
-}
-
-fn read_subgraph<'a>(record: schema::SubGraph<'a>, index: usize, buffers: &Buffers<'a>) -> Result<Subgraph<'a>, Diagnostic> {
-    let name = record.name().filter(|name| !name.is_empty()).map_or_else(|| format!("subgraph{index}"), shortened);
-    let mut tensors = Vec::new();
-    for (position, tensor) in record.tensors().into_iter().flatten().enumerate() {
-        let read = tensor::read(tensor, position, buffers).map(Rc::new);
-        match read {
-            Err(diagnostic) if diagnostic.kind() != Kind::Unsupported => return Err(diagnostic.in_function(name)),
-            other => tensors.push(other),
-        }
-    }
-    Ok(Subgraph { index, record, name, tensors })
 }
 
 fn method(entry: &Entry, lowered: &LoweredSubgraph) -> Method {

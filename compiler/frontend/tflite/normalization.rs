@@ -1,7 +1,7 @@
 //! SOFTMAX, LOG_SOFTMAX and L2_NORMALIZATION over the last dimension, LOCAL_RESPONSE_NORMALIZATION.
 
-use super::convolution::missing_options;
-use super::operator::{Lowered, Operand, Operator, invalid};
+use super::error::{invalid, missing_options};
+use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType;
 use crate::operators::norms::{self, LocalResponse};

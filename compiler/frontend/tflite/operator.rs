@@ -1,18 +1,22 @@
 //! What the lowering of one operator sees: its operands, results and options, and the builder.
 
+use super::error::{invalid, unsupported};
 use super::subgraph::{Lowering, Slot};
 use super::tensor::TensorInfo;
-use crate::diagnostic::{self, Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Expression, Extent, FunctionBuilder, Scalar, Value};
+use crate::operators::Graph;
 pub(super) use crate::operators::extents;
 pub(super) use crate::operators::quantization::Affine;
-use crate::operators::{Error, Graph};
 use crate::schema::tflite as schema;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 /// The result of lowering an operator.
 pub(super) type Lowered = Result<(), Diagnostic>;
+
+/// Turns one operator into instructions.
+pub(super) type Lower = fn(&mut Operator<'_, '_, '_>) -> Lowered;
 
 /// An operand: its value, what the file says of it, and its shape as computed.
 #[derive(Clone)]
@@ -51,46 +55,6 @@ pub(super) struct Operator<'l, 'a, 'm> {
     pub record: schema::Operator<'a>,
     pub(super) inputs: Vec<Option<usize>>,
     pub(super) outputs: Vec<usize>,
-}
-
-/// A mistake in the file.
-pub(super) fn invalid(code: diagnostic::Code, message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(code, message)
-}
-
-/// A sound use that is not compiled.
-pub(super) fn unsupported(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(codes::USE_UNSUPPORTED, message)
-}
-
-impl From<Error> for Diagnostic {
-    fn from(error: Error) -> Self {
-        let code = match &error {
-            Error::Type(error) => return error.clone().into(),
-            Error::Expression(error) => return error.clone().into(),
-            _ if error.is_limit() => codes::USE_UNSUPPORTED,
-            Error::DimensionTooLarge | Error::TooManyElements | Error::ImageTooLarge => codes::TOO_MANY_ELEMENTS,
-            Error::ScaleRatio { .. }
-            | Error::ActivationScale { .. }
-            | Error::ScaleTimesBeta { .. }
-            | Error::GateScale { .. }
-            | Error::CellScale { .. }
-            | Error::NormScale { .. } => codes::SCALE,
-            Error::Groups { .. } | Error::NoBlocks { .. } => codes::SHAPES_DIFFER,
-            Error::NoMatrix { .. } | Error::NoImage { .. } => codes::RANK,
-            Error::Crops { .. } => codes::SLICE_RANGE,
-            Error::WindowStep { .. } | Error::WindowMisfit { .. } | Error::WindowTooLarge | Error::WindowOutside | Error::ZeroDivisor => {
-                codes::OPTION_RANGE
-            }
-            _ => codes::AXIS,
-        };
-        let diagnostic = Self::new(code, error.to_string());
-        let diagnostic = match error.expectation() {
-            Some((expected, found)) => diagnostic.expected(expected, found),
-            None => diagnostic,
-        };
-        error.help().map_or(diagnostic.clone(), |help| diagnostic.help(help))
-    }
 }
 
 impl<'a, 'm> Operator<'_, 'a, 'm> {

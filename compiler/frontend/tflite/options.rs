@@ -1,6 +1,6 @@
 //! Activations fused into operators, and paddings, by their codes in the file.
 
-use super::operator::{invalid, unsupported};
+use super::error::{invalid, unsupported};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::operators::activation::Activation;
 use crate::operators::windows::Padding;

@@ -1,7 +1,7 @@
 //! CUMSUM, TOPK_V2, BUCKETIZE, NON_MAX_SUPPRESSION_V4 and _V5.
 
-use super::convolution::missing_options;
-use super::operator::{Lowered, Operand, Operator, invalid};
+use super::error::{invalid, missing_options};
+use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Extent, Order, Reduction, ScalarOp, Scan, Value};
 use crate::operators::terms::Terms;

@@ -2,8 +2,8 @@
 
 use super::borders::numbers;
 use super::complex;
-use super::convolution::missing_options;
-use super::operator::{Lowered, Operand, Operator, extents, invalid};
+use super::error::{invalid, missing_options};
+use super::operator::{Lowered, Operand, Operator, extents};
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Scalar, Value};

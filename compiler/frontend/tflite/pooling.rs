@@ -1,7 +1,7 @@
 //! AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D.
 
-use super::convolution::missing_options;
-use super::operator::{Lowered, Operand, Operator, invalid};
+use super::error::{invalid, missing_options};
+use super::operator::{Lowered, Operand, Operator};
 use super::options::{activation, padding};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType;

@@ -1,8 +1,8 @@
 //! The inputs and outputs of a subgraph that is a method.
 
+use super::error::invalid;
 use super::extents::bound_input;
 use super::given::{Given, Input};
-use super::operator::invalid;
 use super::subgraph::{Lowering, Slot};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::frontend::Bound;

@@ -1,7 +1,7 @@
 //! QUANTIZE, DEQUANTIZE, FAKE_QUANT and CAST.
 
-use super::convolution::missing_options;
-use super::operator::{Lowered, Operator, invalid, unsupported};
+use super::error::{invalid, missing_options, unsupported};
+use super::operator::{Lowered, Operator};
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Scalar, Value};

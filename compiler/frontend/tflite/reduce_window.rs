@@ -3,8 +3,8 @@
 //! The reductions are associative, so that a window of several dimensions is one along each of them after the other. The reference
 //! begins with the first value; here it is combined with the result of each window in the end.
 
-use super::convolution::missing_options;
-use super::operator::{Lowered, Operand, Operator, invalid, unsupported};
+use super::error::{invalid, missing_options, unsupported};
+use super::operator::{Lowered, Operand, Operator};
 use super::padding::{padded, spread};
 use super::stablehlo_indexing::body;
 use crate::diagnostic::{Diagnostic, codes};

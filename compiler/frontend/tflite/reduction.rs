@@ -1,6 +1,7 @@
 //! MEAN, SUM, REDUCE_MAX and their like, ARG_MAX and ARG_MIN.
 
-use super::operator::{Lowered, Operand, Operator, invalid, unsupported};
+use super::error::{invalid, unsupported};
+use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Reduction as Reduce, Scalar, Search};
 use crate::operators::reduction::{self, Axes, Rescaling};

@@ -1,20 +1,18 @@
 //! The table of supported operators.
 
-use super::operator::{Lowered, Operator};
+use super::file::OperatorCode;
+use super::operator::Lower;
 use super::unary::{self, exp_f32};
 use super::{
-    OperatorCode, arithmetic, blocks, branches, comparison, complex, concatenation, convolution, custom, division, fully_connected,
-    indexing, matrix, normalization, ordering, padding, pooling, quantize, recurrent, reduce_window, reduction, resize, segments,
-    selection, shape, slicing, sparse, stablehlo_indexing, tables, variables,
+    arithmetic, blocks, branches, comparison, complex, concatenation, convolution, custom, densify, division, fully_connected, indexing,
+    matrix, normalization, ordering, padding, pooling, quantize, recurrent, reduce_window, reduction, resize, segments, selection, shape,
+    slicing, stablehlo_indexing, tables, variables,
 };
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType::{I8, I16};
 use crate::ir::{Combination, Comparison, NanRule, Reduction, ScalarOp, Search};
 use crate::operators::activation::Activation;
 use crate::schema::tflite::BuiltinOperator as Code;
-
-/// Turns one operator into instructions.
-pub(super) type Lower = fn(&mut Operator<'_, '_, '_>) -> Lowered;
 
 /// Every operator that is compiled, in the order of the schema's names.
 pub(super) const SUPPORTED: &[(Code, Lower)] = &[
@@ -47,7 +45,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::COS, |o| unary::float(o, ScalarOp::Cos)),
     (Code::CUMSUM, ordering::cumsum),
     (Code::DEPTH_TO_SPACE, blocks::depth_to_space),
-    (Code::DENSIFY, sparse::densify),
+    (Code::DENSIFY, densify::densify),
     (Code::DEPTHWISE_CONV_2D, convolution::depthwise_conv_2d),
     (Code::DEQUANTIZE, quantize::dequantize),
     (Code::DILATE, padding::dilate),

@@ -1,7 +1,7 @@
 //! RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR.
 
-use super::convolution::missing_options;
-use super::operator::{Lowered, Operand, Operator, invalid};
+use super::error::{invalid, missing_options};
+use super::operator::{Lowered, Operand, Operator};
 use super::shape::output_bounds;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent};

@@ -1,7 +1,8 @@
 //! SEGMENT_SUM and UNSORTED_SEGMENT_SUM, _PROD, _MAX, _MIN: rows combined by the number of their segment.
 
+use super::error::invalid;
 use super::indexing::{filled, scatter};
-use super::operator::{Lowered, Operand, Operator, invalid};
+use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::codes;
 use crate::ir::{Combination, ElementType, Scalar};
 use ElementType::{F32, I32};

@@ -1,7 +1,8 @@
 //! WHERE and UNIQUE: results as long as the values of their operand say. They are computed at their largest size, and cut.
 
+use super::error::{invalid, unsupported};
 use super::indexing::{filled, positions, scatter};
-use super::operator::{Lowered, Operator, invalid, unsupported};
+use super::operator::{Lowered, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Combination, Comparison, ElementType, Extent, Interval, Reduction, Scalar, Scan, Search, Value};
 use crate::operators::terms::Terms;

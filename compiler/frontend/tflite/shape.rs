@@ -1,9 +1,9 @@
 //! Operators that move or repeat elements: RESHAPE, SQUEEZE, EXPAND_DIMS, TRANSPOSE, TILE, BROADCAST_TO, FILL, SHAPE, RANK,
 //! BROADCAST_ARGS, RANGE.
 
-use super::convolution::missing_options;
+use super::error::{invalid, missing_options};
 use super::extents::ListItem;
-use super::operator::{Lowered, Operand, Operator, extents, invalid};
+use super::operator::{Lowered, Operand, Operator, extents};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::size::Size;
 use crate::ir::{ElementType, Extent, Scalar, Value};

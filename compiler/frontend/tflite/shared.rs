@@ -1,9 +1,10 @@
 //! What the subgraphs of one file share while they are lowered, and the bounds on how they nest.
 
+use super::error::{invalid, unsupported};
+use super::file::{File, Subgraph};
 use super::given::Input;
-use super::operator::{invalid, unsupported};
-use super::variables::Variables;
-use super::{File, Subgraph};
+use super::states::Variables;
+
 use crate::diagnostic::{Diagnostic, codes};
 use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;

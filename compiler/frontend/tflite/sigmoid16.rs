@@ -32,7 +32,7 @@ fn bind(
 }
 
 fn fixed_scale(output: &TensorInfo, found: f32) -> Diagnostic {
-    let error = super::operator::invalid(codes::SCALE, "the output's scale is fixed for this operator");
+    let error = super::error::invalid(codes::SCALE, "the output's scale is fixed for this operator");
     error.about_tensor(&output.name).expected("2^-15", found.to_string())
 }
 

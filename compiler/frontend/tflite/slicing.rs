@@ -1,8 +1,8 @@
 //! SLICE, STRIDED_SLICE, SPLIT, SPLIT_V, GATHER and REVERSE_V2.
 
-use super::convolution::missing_options;
+use super::error::{invalid, missing_options};
 use super::extents::ListItem;
-use super::operator::{Lowered, Operand, Operator, invalid};
+use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Value};
 use crate::schema::tflite::StridedSliceOptions;

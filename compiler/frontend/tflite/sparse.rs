@@ -4,7 +4,6 @@
 //! which is a part of a dimension. A dense level has every index; a compressed one has, as in the CSR format, the indices that
 //! there are, cut into segments, one for each position of the level before.
 
-use super::operator::{Lowered, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::schema::tflite as schema;
 
@@ -19,17 +18,6 @@ fn invalid(message: impl Into<String>) -> Diagnostic {
 
 fn unsupported(message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(codes::TENSOR_UNSUPPORTED, message)
-}
-
-/// DENSIFY: constants are dense since they were read.
-pub(super) fn densify(operator: &mut Operator<'_, '_, '_>) -> Lowered {
-    operator.arity(1..=1, 1..=1)?;
-    let (input, output) = (operator.input(0)?, operator.output(0)?);
-    if input.element() != output.element || input.shape != output.shape {
-        let found = format!("{} {:?}", output.element, output.shape);
-        return Err(invalid("the dense result has another type or shape").expected(format!("{} {:?}", input.element(), input.shape), found));
-    }
-    operator.bind(0, input.value)
 }
 
 /// A level of the traversal.

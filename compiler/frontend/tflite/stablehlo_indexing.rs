@@ -3,8 +3,8 @@
 //! Each element of a box has a number in the flat tensor, which is computed; `gather` and `scatter` then work on elements, or on rows of
 //! as many last dimensions as every box has whole.
 
-use super::convolution::missing_options;
-use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
+use super::error::{invalid, missing_options, unsupported};
+use super::operator::{Lowered, Operand, Operator, extents};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{Combination, Comparison, ElementType, Expression, Node, Scalar, ScalarOp, Scatter, Value};

@@ -1,6 +1,8 @@
 //! What a TFLite file holds, without lowering it.
 
-use super::{entries, open, operator_code, registry};
+use super::entries::entries;
+use super::file::{open, operator_code};
+use super::registry;
 use crate::diagnostic::Diagnostics;
 use crate::frontend::survey::{MethodNames, Survey};
 use crate::ir::data::Bytes;

@@ -1,8 +1,8 @@
 //! ONE_HOT, EMBEDDING_LOOKUP, HASHTABLE_LOOKUP, MATRIX_DIAG and MATRIX_SET_DIAG.
 
-use super::convolution::missing_options;
+use super::error::{invalid, missing_options};
 use super::indexing::positions;
-use super::operator::{Lowered, Operand, Operator, invalid};
+use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Extent, Reduction, Scalar, Search, Value};
 use crate::operators::terms::Terms;

@@ -1,7 +1,8 @@
 //! Operators on one tensor, element by element.
 
+use super::error::{invalid, missing_options};
 use super::filter::symmetric;
-use super::operator::{Lowered, Operand, Operator, invalid};
+use super::operator::{Lowered, Operand, Operator};
 use super::sigmoid16;
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, codes};
@@ -296,7 +297,7 @@ pub(super) fn elu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 
 /// LEAKY_RELU: x, or alpha · x below zero; on integers each side has its own factor.
 pub(super) fn leaky_relu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
-    let options = operator.record.builtin_options_as_leaky_relu_options().ok_or_else(super::convolution::missing_options)?;
+    let options = operator.record.builtin_options_as_leaky_relu_options().ok_or_else(missing_options)?;
     let alpha = options.alpha();
     let (input, output) = unary(operator)?;
     match [input.element(), output.element] {

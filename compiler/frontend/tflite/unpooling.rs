@@ -3,8 +3,9 @@
 //! There are two definitions, told apart by the type of the positions: MediaPipe's are f32 and count taps of the window
 //! (row × window width + column, plus 0.1), those of TFLite's perception kernels are i32 and count elements of the image.
 
+use super::error::{invalid, unsupported};
 use super::indexing::{filled, positions};
-use super::operator::{Lowered, Operand, Operator, extents, invalid, unsupported};
+use super::operator::{Lowered, Operand, Operator, extents};
 use super::{external, options};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Combination, Comparison, ElementType, Node, Scalar, ScalarOp, Scatter, Value};

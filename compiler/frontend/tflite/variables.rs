@@ -1,61 +1,15 @@
 //! What outlives a call: resource variables (VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE, and CALL_ONCE, whose subgraph gives them
 //! their first contents) and variable tensors, which recurrent operators update in place.
 
-use super::operator::{Lowered, Operand, Operator, invalid, unsupported};
-use super::subgraph::{Lowering, initialise};
+use super::error::{invalid, missing_options, unsupported};
+use super::operator::{Lowered, Operand, Operator};
+use super::subgraph::Lowering;
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{Constant, ElementType, Module, State, StateData, TensorType, Value};
-use std::collections::{HashMap, HashSet};
+use crate::ir::{Constant, ElementType, State, StateData, TensorType, Value};
 
 /// First contents that are made here and become a constant of the object. States of recurrent operators have some kilobytes.
 const MOST_FILLED: u64 = 1 << 26;
-
-/// The variables of a file, shared by its subgraphs.
-#[derive(Default)]
-pub(super) struct Variables {
-    numbers: HashMap<(String, String), usize>,
-    list: Vec<Variable>,
-    /// Subgraphs that have given first contents.
-    initialised: HashSet<usize>,
-    /// The states of variable tensors, by subgraph and tensor.
-    tensors: HashMap<(usize, usize), State>,
-    /// The states that operators have of their own, by subgraph, first result, and what they hold.
-    own: HashMap<(usize, usize, &'static str), State>,
-}
-
-struct Variable {
-    name: String,
-    /// Known from the first operator that reads or writes it.
-    state: Option<State>,
-}
-
-impl Variables {
-    /// The number of a variable by its container and name.
-    fn number(&mut self, container: &str, name: &str) -> usize {
-        let next = self.list.len();
-        let number = *self.numbers.entry((container.to_owned(), name.to_owned())).or_insert(next);
-        if number == next {
-            let name = if name.is_empty() { format!("variable{next}") } else { name.to_owned() };
-            self.list.push(Variable { name, state: None });
-        }
-        number
-    }
-
-    /// The state of a variable, made for this type if it is the first use.
-    fn state(&mut self, module: &mut Module, number: usize, ty: &TensorType) -> Result<State, Diagnostic> {
-        let variable = &mut self.list[number];
-        let state = *variable.state.get_or_insert_with(|| {
-            let data = StateData { name: variable.name.clone(), ty: ty.clone(), initial: None };
-            module.states.push(data)
-        });
-        if module.states[state].ty != *ty {
-            let (want, have) = (format!("{:?}", module.states[state].ty), format!("{ty:?}"));
-            return Err(invalid(codes::VARIABLE, format!("the variable {:?} changes its type", variable.name)).expected(want, have));
-        }
-        Ok(state)
-    }
-}
 
 /// VAR_HANDLE
 pub(super) fn handle(operator: &mut Operator<'_, '_, '_>) -> Lowered {
@@ -99,7 +53,7 @@ pub(super) fn assign(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 /// CALL_ONCE: the subgraph is lowered for the first contents that it assigns; nothing of it runs later.
 pub(super) fn call_once(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(0..=0, 0..=0)?;
-    let options = operator.record.builtin_options_as_call_once_options().ok_or_else(super::convolution::missing_options)?;
+    let options = operator.record.builtin_options_as_call_once_options().ok_or_else(missing_options)?;
     let lowering = &mut *operator.lowering;
     if lowering.is_initialising {
         return Err(unsupported("CALL_ONCE within a subgraph that initialises is not supported"));
@@ -111,7 +65,7 @@ pub(super) fn call_once(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if !lowering.shared.variables.initialised.insert(index) {
         return Ok(());
     }
-    initialise(index, lowering.graph.builder.module, lowering.shared)
+    lowering.initialise(index)
 }
 
 impl Lowering<'_, '_> {

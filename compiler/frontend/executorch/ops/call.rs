@@ -15,6 +15,9 @@ pub struct Call<'c, 'a, 'm> {
     pub args: &'c [usize],
 }
 
+/// Translates one call: reads its arguments, defines its results.
+pub type Translate = fn(&mut Call<'_, '_, '_>) -> Result<(), Fault>;
+
 /// An integer: of sizes, positions and axes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Whole {

@@ -1,8 +1,7 @@
 //! Comparisons and logic: truth values of two operands.
 
 use super::super::fault::Fault;
-use super::Translate;
-use super::call::Call;
+use super::call::{Call, Translate};
 use crate::ir::{Comparison, ElementType, ScalarOp};
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[

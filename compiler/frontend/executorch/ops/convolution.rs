@@ -2,8 +2,7 @@
 //! transposed when the model is read.
 
 use super::super::fault::Fault;
-use super::Translate;
-use super::call::Call;
+use super::call::{Call, Translate};
 use super::matrix::{accumulator, plain};
 use crate::ir::{Extent, Value};
 use crate::operators::contraction::{Convolution, Transposed, transposed_filter};

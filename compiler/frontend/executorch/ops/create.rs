@@ -2,8 +2,7 @@
 
 use super::super::fault::Fault;
 use super::super::registers::Number;
-use super::Translate;
-use super::call::{Call, Whole};
+use super::call::{Call, Translate, Whole};
 use crate::ir::{ElementType, Extent, IndexOperation, Scalar, ScalarOp};
 
 type Outcome = Result<(), Fault>;

@@ -2,8 +2,7 @@
 
 use super::super::fault::Fault;
 use super::super::registers::Register;
-use super::Translate;
-use super::call::Call;
+use super::call::{Call, Translate};
 use crate::ir::{Comparison, ElementType, ExpressionBuilder, Extent, Node, Scalar, ScalarOp, Value};
 use crate::operators::extents;
 use crate::operators::graph::movement::inverse;

@@ -1,9 +1,8 @@
 //! Matrix products.
 
 use super::super::fault::Fault;
-use super::Translate;
 use super::binary::scaled;
-use super::call::{Call, compute_type};
+use super::call::{Call, Translate, compute_type};
 use crate::ir::{ElementType, ScalarOp, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::Numerics;

@@ -23,12 +23,9 @@ mod unary;
 
 pub use call::Call;
 
-use super::fault::Fault;
+use call::Translate;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-
-/// Translates one call: reads its arguments, defines its results.
-pub type Translate = fn(&mut Call<'_, '_, '_>) -> Result<(), Fault>;
 
 /// A family: operator names with overload, and their translations.
 type Family = &'static [(&'static str, Translate)];

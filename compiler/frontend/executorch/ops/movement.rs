@@ -2,8 +2,7 @@
 
 use super::super::fault::Fault;
 use super::super::tensors::shape_text;
-use super::Translate;
-use super::call::{Call, Whole};
+use super::call::{Call, Translate, Whole};
 use crate::ir::{Extent, IndexOperation, Value};
 use crate::operators::extents;
 

@@ -4,8 +4,7 @@ use super::super::fault::Fault;
 use super::super::memory::{ByteRange, Content};
 use super::super::program::Form;
 use super::super::registers::{Number, Register};
-use super::Translate;
-use super::call::Call;
+use super::call::{Call, Translate};
 use crate::ir::{Comparison, ElementType, ExpressionBuilder, Extent, IndexOperation, Interval, Node, ScalarOp, Value};
 use crate::operators::extents;
 

@@ -2,8 +2,7 @@
 
 use super::super::fault::Fault;
 use super::super::tensors::shape_text;
-use super::Translate;
-use super::call::Call;
+use super::call::{Call, Translate};
 use super::index::{Indexed, flattened, indexed};
 use crate::ir::{Combination, ElementType, Extent, Order, Scatter, Value};
 use crate::operators::extents;

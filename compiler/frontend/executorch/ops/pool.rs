@@ -1,8 +1,7 @@
 //! Pooling.
 
 use super::super::fault::Fault;
-use super::Translate;
-use super::call::{Call, compute_type};
+use super::call::{Call, Translate, compute_type};
 use super::convolution::channels_last;
 use crate::ir::{ElementType, Extent, Value};
 use crate::operators::activation::Activation;

@@ -2,8 +2,7 @@
 
 use super::super::fault::Fault;
 use super::super::registers::Number;
-use super::Translate;
-use super::call::{Call, Operand};
+use super::call::{Call, Operand, Translate};
 use crate::ir::{ElementType, Value};
 use crate::operators::norms::over_dimension;
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};

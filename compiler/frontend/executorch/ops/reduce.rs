@@ -2,8 +2,7 @@
 
 use super::super::fault::Fault;
 use super::super::registers::Number;
-use super::Translate;
-use super::call::{Call, compute_type, float_type};
+use super::call::{Call, Translate, compute_type, float_type};
 use crate::ir::{ElementType, Extent, Reduction, Search, Value};
 use crate::operators::reduction::{self, Axes};
 

@@ -1,8 +1,7 @@
 //! Images under another size.
 
 use super::super::fault::Fault;
-use super::Translate;
-use super::call::{Call, compute_type};
+use super::call::{Call, Translate, compute_type};
 use crate::ir::{Extent, Value};
 use crate::operators::resize::{self, Along, Step};
 

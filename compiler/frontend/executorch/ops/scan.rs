@@ -1,8 +1,7 @@
 //! Running sums.
 
 use super::super::fault::Fault;
-use super::Translate;
-use super::call::{Call, compute_type};
+use super::call::{Call, Translate, compute_type};
 use crate::ir::{Reduction, Scan};
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[("aten::cumsum.out", cumsum)];

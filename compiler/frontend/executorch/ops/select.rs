@@ -1,8 +1,7 @@
 //! Elements chosen by truth values.
 
 use super::super::fault::Fault;
-use super::Translate;
-use super::call::{Call, Operand};
+use super::call::{Call, Operand, Translate};
 use crate::ir::{ElementType, ScalarOp, Value};
 
 type Outcome = Result<(), Fault>;

@@ -2,8 +2,7 @@
 
 use super::super::fault::Fault;
 use super::super::registers::{Register, TensorPlace};
-use super::Translate;
-use super::call::{Call, Whole};
+use super::call::{Call, Translate, Whole};
 use crate::ir::{Extent, Value};
 use crate::operators::{Error, Graph, blocks, extents};
 

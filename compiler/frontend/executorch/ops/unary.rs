@@ -2,8 +2,7 @@
 
 use super::super::fault::Fault;
 use super::super::registers::Number;
-use super::Translate;
-use super::call::{Call, Operand, compute_type, float_type};
+use super::call::{Call, Operand, Translate, compute_type, float_type};
 use crate::ir::{Comparison, ElementType, ExpressionBuilder, NanRule, Node, Scalar, ScalarOp};
 
 type Outcome = Result<(), Fault>;

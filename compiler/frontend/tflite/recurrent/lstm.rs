@@ -1,8 +1,10 @@
 //! LSTM operators: what their operands are, and the sequence around the cell.
 
-use super::super::convolution::missing_options;
-use super::super::operator::{Lowered, Operand, Operator, invalid, unsupported};
-use super::{Part, activation, build, expect_alike, expect_element, expect_shape, lstm_basic, swapped, weights};
+use super::super::error::{invalid, missing_options, unsupported};
+use super::super::operator::{Lowered, Operand, Operator};
+use super::common::{Part, activation, build, expect_alike, expect_element, expect_shape, swapped, weights};
+use super::lstm_basic;
+use super::sequence::{bind_directions, known_batch, same_sequence, sequence_input, wrong_rank};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Value};
 use crate::operators::recurrent::{self, CellActivation, InnerScales, Scales, Settings};
@@ -255,40 +257,6 @@ pub(in super::super) fn unidirectional_sequence_lstm(operator: &mut Operator<'_,
     operator.bind(0, output)
 }
 
-/// The second input of a bidirectional operator has the steps and batches of the first.
-pub(super) fn same_sequence(operator: &Operator<'_, '_, '_>, second: &Operand, first: &Operand) -> Result<(), Diagnostic> {
-    operator.require_known(second, 0)?;
-    if second.rank() == 3 && second.extents[..2] == first.extents[..2] {
-        return Ok(());
-    }
-    let error = invalid(codes::SHAPES_DIFFER, "the second input has other steps or batches than the first").about_tensor(&second.info.name);
-    Err(error.expected(format!("{:?}", first.shape), format!("{:?}", second.shape)))
-}
-
-/// An input `[batch, steps, depth]` or `[steps, batch, depth]` whose steps may be known only when the model runs.
-pub(super) fn sequence_input(operator: &mut Operator<'_, '_, '_>, index: usize) -> Result<Operand, Diagnostic> {
-    let input = operator.any_input(index)?;
-    if input.rank() != 3 {
-        return Err(wrong_rank(&input, 3));
-    }
-    Ok(input)
-}
-
-/// Variables hold the states of a known batch.
-pub(super) fn known_batch(operator: &Operator<'_, '_, '_>, input: &Operand, time_major: bool) -> Result<(), Diagnostic> {
-    let batch = input.extents[usize::from(time_major)];
-    if batch.as_static().is_none() {
-        let message = "a recurrent operator keeps its state from call to call, and a batch that is known only when the model runs has none";
-        return Err(unsupported(message).about_tensor(&input.info.name));
-    }
-    operator.require_known(input, 2)
-}
-
-fn wrong_rank(input: &Operand, rank: usize) -> Diagnostic {
-    let error = invalid(codes::RANK, format!("the input must have {rank} dimensions")).about_tensor(&input.info.name);
-    error.expected(format!("rank {rank}"), format!("{:?}", input.shape))
-}
-
 /// LSTM: one step.
 pub(in super::super) fn lstm(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_lstm_options().ok_or_else(missing_options)?;
@@ -432,5 +400,5 @@ pub(in super::super) fn bidirectional_sequence_lstm(operator: &mut Operator<'_, 
     };
     let forward = run(operator, &BIDIRECTIONAL[0], &input, rows, auxiliary, settings, false)?;
     let backward = run(operator, &BIDIRECTIONAL[1], backward_input, backward_rows, auxiliary, settings, true)?;
-    super::rnn::bind_directions(operator, [forward, backward], time_major, options.merge_outputs())
+    bind_directions(operator, [forward, backward], time_major, options.merge_outputs())
 }

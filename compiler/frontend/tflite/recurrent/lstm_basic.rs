@@ -1,8 +1,9 @@
 //! The basic LSTM cell: one matrix for input and output state side by side, with gates in the order input, cell, forget, output. It gives its
 //! output and its cell state, and shows the joined input and the sums of the gates.
 
-use super::super::operator::{Lowered, Operand, Operator, invalid, unsupported};
-use super::{expect_shape, matrix_shape};
+use super::super::error::{invalid, unsupported};
+use super::super::operator::{Lowered, Operand, Operator};
+use super::common::{expect_shape, matrix_shape};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType::{F32, I16, I32, U8};
 use crate::operators::quantization::exponent;

@@ -1,9 +1,9 @@
 //! Basic recurrent cells: `h ← activation(W x + R h + bias)`.
 
-use super::super::convolution::missing_options;
-use super::super::operator::{Lowered, Operand, Operator, invalid, unsupported};
-use super::lstm::known_batch;
-use super::{Part, activation, build, expect_alike, expect_element, expect_shape, swapped, weights};
+use super::super::error::{invalid, missing_options, unsupported};
+use super::super::operator::{Lowered, Operand, Operator};
+use super::common::{Part, activation, build, expect_alike, expect_element, expect_shape, swapped, weights};
+use super::sequence::{bind_directions, known_batch, same_sequence};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType::F32, Value};
 use crate::operators::recurrent::{self, CellActivation, Rnn, Weights};
@@ -122,7 +122,7 @@ pub(in super::super) fn bidirectional_sequence_rnn(operator: &mut Operator<'_, '
     let input = float_input(operator, 0, 3)?;
     let second_input = if operator.inputs.get(9).is_some_and(Option::is_some) { Some(float_input(operator, 9, 3)?) } else { None };
     known_batch(operator, &input, time_major)?;
-    second_input.iter().try_for_each(|second| super::lstm::same_sequence(operator, second, &input))?;
+    second_input.iter().try_for_each(|second| same_sequence(operator, second, &input))?;
     let mut rows = |input: &Operand| if time_major { Ok(input.value) } else { swapped(operator.graph(), input.value) };
     let first = rows(&input)?;
     let second = second_input.as_ref().map(rows).transpose()?;
@@ -136,22 +136,4 @@ pub(in super::super) fn bidirectional_sequence_rnn(operator: &mut Operator<'_, '
     let forward = run(operator, &place(1, 10), first, auxiliary, settings, false)?;
     let backward = run(operator, &place(5, 11), backward_rows, auxiliary, settings, true)?;
     bind_directions(operator, [forward, backward], time_major, options.merge_outputs())
-}
-
-/// Binds the outputs of two directions, time first: one beside the other in one result, or a result each.
-pub(super) fn bind_directions(operator: &mut Operator<'_, '_, '_>, outputs: [Value; 2], time_major: bool, merged: bool) -> Lowered {
-    let expected = if merged { 1 } else { 2 };
-    operator.arity(0..=usize::MAX, expected..=expected)?;
-    let g = operator.graph();
-    let mut results = outputs.to_vec();
-    if merged {
-        results = vec![g.builder.concat(&outputs, 2)?];
-    }
-    if !time_major {
-        results = results.into_iter().map(|output| swapped(g, output)).collect::<Result<_, _>>()?;
-    }
-    for (index, result) in results.into_iter().enumerate() {
-        operator.bind(index, result)?;
-    }
-    Ok(())
 }

@@ -1,9 +1,9 @@
 //! SVDF: a layer in two small factors. Each filter turns the input into one feature, remembers its last features, and weighs them
 //! over time; the filters of a unit are added.
 
-use super::super::convolution::missing_options;
-use super::super::operator::{Lowered, Operand, Operator, invalid};
-use super::{Part, activation, expect_shape, matrix_shape, weights};
+use super::super::error::{invalid, missing_options};
+use super::super::operator::{Lowered, Operand, Operator};
+use super::common::{Part, activation, expect_shape, matrix_shape, weights};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType::{F32, I8, I16, I32};
 use crate::operators::recurrent::{Memory, Svdf, Weights};

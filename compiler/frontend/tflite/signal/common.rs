@@ -1,6 +1,7 @@
 //! What signal operators share: checks of their operands, integer arithmetic, columns of samples.
 
-use super::super::operator::{Operand, Operator, extents, invalid};
+use super::super::error::invalid;
+use super::super::operator::{Operand, Operator, extents};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Reduction, Scalar, Scan, Value};
 use crate::operators::terms::Terms;

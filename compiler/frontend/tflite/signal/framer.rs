@@ -1,6 +1,7 @@
 //! SignalFramer: samples cut into frames that overlap.
 
-use super::super::operator::{Lowered, Operator, unsupported};
+use super::super::error::unsupported;
+use super::super::operator::{Lowered, Operator};
 use super::common::{MOST_SAMPLES, check_types, columns, integers, lines, misfit, number, valid_or_zero};
 use super::settings::Settings;
 use crate::diagnostic::Diagnostic;

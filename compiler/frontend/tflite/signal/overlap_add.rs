@@ -1,6 +1,7 @@
 //! SignalOverlapAdd: frames that overlap, added up to samples.
 
-use super::super::operator::{Lowered, Operator, unsupported};
+use super::super::error::unsupported;
+use super::super::operator::{Lowered, Operator};
 use super::common::{MOST_SAMPLES, columns, misfit};
 use super::settings::Settings;
 use crate::diagnostic::Diagnostic;

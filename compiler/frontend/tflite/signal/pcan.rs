@@ -1,6 +1,7 @@
 //! SignalPCAN: per-channel amplitude normalization, a gain that follows the noise.
 
-use super::super::operator::{Lowered, Operator, unsupported};
+use super::super::error::unsupported;
+use super::super::operator::{Lowered, Operator};
 use super::common::{check_types, misfit, number, shifted_left, shifted_right, vector};
 use super::settings::Settings;
 use crate::ir::ElementType::{I16, I32, U32, U64};

@@ -1,8 +1,9 @@
 //! The options of signal operators: integers and truth values by name.
 
+use super::super::error::invalid;
 use super::super::external;
 use super::super::flexbuffer::Options;
-use super::super::operator::{Operator, invalid};
+use super::super::operator::Operator;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType;
 use crate::schema::tflite::TensorType;
