@@ -158,7 +158,7 @@ fn output(compiled: &Compiled, (model, data): (&str, &[String]), request: &Reque
             .levels()
             .iter()
             .flat_map(|level| &level.program.kernels)
-            .map(|k| format!("{k:#?}\n"))
+            .map(|kernel| format!("{kernel}\n"))
             .collect::<String>()
             .into_bytes()
             .into(),

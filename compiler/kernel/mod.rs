@@ -8,7 +8,7 @@ pub mod builder;
 pub mod interpret;
 pub mod mathematics;
 pub mod orders;
-mod text;
+pub mod text;
 pub mod types;
 pub mod verify;
 mod visit;

@@ -85,6 +85,12 @@ impl Type {
     }
 }
 
+/// The bits of an integer lane as a signed number.
+pub(super) fn signed(lane: Lane, bits: u64) -> i64 {
+    let unused = 64 - 8 * lane.bytes().clamp(1, 8);
+    (bits << unused) as i64 >> unused
+}
+
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lane = match self.lane {
@@ -256,6 +262,16 @@ pub enum DotOp {
     Signed8,
     /// a and b: signed i16×2N.
     Signed16,
+}
+
+impl DotOp {
+    /// The type of both factors of a dot product of this many sums.
+    pub const fn operand_type(self, lanes: u16) -> Type {
+        match self {
+            Self::UnsignedSigned8 | Self::Signed8 => Type::vector(Lane::I8, lanes.saturating_mul(4)),
+            Self::Signed16 => Type::vector(Lane::I16, lanes.saturating_mul(2)),
+        }
+    }
 }
 
 /// Horizontal reductions of a vector to a scalar. Float sums are taken pairwise by halves: lane i with lane i + n/2.

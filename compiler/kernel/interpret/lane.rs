@@ -1,12 +1,6 @@
 //! What operations do to the bits of one lane.
 
-use crate::kernel::types::*;
-
-/// The bits of a lane as a signed number.
-pub fn signed(lane: Lane, bits: u64) -> i64 {
-    let unused = 64 - 8 * lane.bytes();
-    (bits << unused) as i64 >> unused
-}
+use crate::kernel::types::{signed, *};
 
 /// The low bits of a number, as many as the lane has.
 fn cut(lane: Lane, number: i128) -> u64 {

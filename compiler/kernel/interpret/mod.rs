@@ -12,9 +12,8 @@ pub use lane::fma_toward_zero;
 #[cfg(test)]
 mod tests;
 
-use super::types::*;
+use super::types::{signed, *};
 use cranelift_entity::EntityRef;
-use lane::signed;
 use memory::Memory;
 
 /// Why a kernel could not go on.

@@ -1,7 +1,7 @@
 //! Operations that go through wider numbers, or across lanes.
 
-use super::lane::{self, signed};
-use crate::kernel::types::*;
+use super::lane;
+use crate::kernel::types::{signed, *};
 
 fn product(a: u64, b: u64) -> i64 {
     signed(Lane::I32, a) * signed(Lane::I32, b)

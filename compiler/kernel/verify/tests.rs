@@ -150,7 +150,7 @@ fn operations_know_their_lanes() {
         })
     };
     assert_eq!(convert(ConvertOp::NarrowSigned, Lane::I32, Lane::I8), "good");
-    assert_eq!(convert(ConvertOp::SignExtend, Lane::I32, Lane::I8), "kernel k: SignExtend of i32 to i8, in `%1: i8 = sign_extend 1`");
+    assert_eq!(convert(ConvertOp::SignExtend, Lane::I32, Lane::I8), "kernel k: SignExtend of i32 to i8, in `%1: i8 = sign_extend 1: i32`");
     assert!(convert(ConvertOp::Bitcast, Lane::I32, Lane::F64).contains("Bitcast of i32 to f64"));
 }
 

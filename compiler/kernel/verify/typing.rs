@@ -73,10 +73,9 @@ impl Verifier<'_> {
                 require(ty.lane == Lane::I32, || format!("{ty}, where i32 lanes are wanted"))
             }
             Inst::Dot { op, accumulator, a, b } => {
-                let (lane, group) = if *op == DotOp::Signed16 { (Lane::I16, 2) } else { (Lane::I8, 4) };
                 self.is(*accumulator, Type::vector(Lane::I32, ty.lanes))?;
                 self.is(*accumulator, ty)?;
-                self.all(&[*a, *b], Type::vector(lane, ty.lanes.saturating_mul(group)))
+                self.all(&[*a, *b], op.operand_type(ty.lanes))
             }
             Inst::Horizontal { op, a } => {
                 let from = self.ty(*a)?;

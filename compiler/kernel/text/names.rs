@@ -1,0 +1,160 @@
+//! The words of the text: a variant's name in lower case with underscores.
+
+use crate::kernel::types::*;
+use std::collections::HashSet;
+use std::fmt::Debug;
+
+/// The name of a variant.
+pub(super) fn name(variant: &impl Debug) -> String {
+    let mut name = String::new();
+    for letter in format!("{variant:?}").chars() {
+        if letter.is_ascii_uppercase() && !name.is_empty() {
+            name.push('_');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
+}
+
+/// The variant of a list that has a name.
+pub(super) fn named<T: Debug + Copy>(list: &[T], word: &str) -> Option<T> {
+    list.iter().copied().find(|variant| name(variant) == word)
+}
+
+/// What buffers are called in the text, where each name is that of one buffer: others of the name have a number after it. Arrays come after
+/// parameters, as in the text.
+pub(super) fn buffer_names(buffers: &[BufferData]) -> Vec<String> {
+    let mut names = vec![String::new(); buffers.len()];
+    let mut taken = HashSet::new();
+    for is_local in [false, true] {
+        for (i, data) in buffers.iter().enumerate().filter(|(_, data)| (data.kind == BufferKind::Local) == is_local) {
+            let others = (2..).map(|number: u32| format!("{}.{number}", data.name));
+            let free = std::iter::once(data.name.clone()).chain(others).find(|name| !taken.contains(name));
+            names[i] = free.unwrap_or_default();
+            taken.insert(names[i].clone());
+        }
+    }
+    names
+}
+
+/// The type that a word is: a lane type, and the number of lanes after an `x` unless it is 1.
+pub(super) fn type_named(word: &str) -> Option<Type> {
+    let (lane, lanes) = match word.split_once('x') {
+        Some((lane, lanes)) => (lane, lanes.parse().ok().filter(|&lanes| lanes > 0)?),
+        None => (word, 1),
+    };
+    let lane = LANES.into_iter().find(|&candidate| Type::scalar(candidate).to_string() == lane)?;
+    Some(Type::vector(lane, lanes))
+}
+
+const LANES: [Lane; 7] = [Lane::Mask, Lane::I8, Lane::I16, Lane::I32, Lane::I64, Lane::F32, Lane::F64];
+
+/// All kinds of buffers.
+pub(super) const KINDS: [BufferKind; 4] = [BufferKind::Input, BufferKind::Output, BufferKind::Scratch, BufferKind::Local];
+
+/// All bounds of gathers.
+pub(super) const BOUNDS: [Bounds; 2] = [Bounds::Proven, Bounds::Clamp];
+
+/// All operations on two.
+pub(super) const BINARY: [BinaryOp; 26] = {
+    use BinaryOp::*;
+    [
+        Add,
+        Sub,
+        Mul,
+        FloatDiv,
+        SignedDiv,
+        UnsignedDiv,
+        SignedRem,
+        UnsignedRem,
+        And,
+        Or,
+        Xor,
+        ShiftLeft,
+        ShiftRightSigned,
+        ShiftRightUnsigned,
+        SignedMin,
+        SignedMax,
+        UnsignedMin,
+        UnsignedMax,
+        FloatMinFirst,
+        FloatMaxFirst,
+        FloatMinPropagate,
+        FloatMaxPropagate,
+        FloatMinIgnore,
+        FloatMaxIgnore,
+        SignedAddSaturating,
+        SignedSubSaturating,
+    ]
+};
+
+/// All operations on one.
+pub(super) const UNARY: [UnaryOp; 9] = {
+    use UnaryOp::*;
+    [Neg, Abs, Not, Sqrt, Floor, Ceil, Trunc, Nearest, CountLeadingZeros]
+};
+
+/// All conversions.
+pub(super) const CONVERT: [ConvertOp; 16] = {
+    use ConvertOp::*;
+    [
+        SignExtend,
+        ZeroExtend,
+        Wrap,
+        NarrowSigned,
+        NarrowUnsigned,
+        SignedToFloat,
+        UnsignedToFloat,
+        FloatToSigned,
+        FloatToUnsigned,
+        FloatToSignedInRange,
+        Promote,
+        Demote,
+        HalfToFloat,
+        FloatToHalf,
+        Bitcast,
+        MaskToInteger,
+    ]
+};
+
+/// All comparisons.
+pub(super) const COMPARE: [CompareOp; 8] = {
+    use CompareOp::*;
+    [Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, UnsignedLess, UnsignedLessEqual]
+};
+
+/// All dot products.
+pub(super) const DOT: [DotOp; 3] = [DotOp::UnsignedSigned8, DotOp::Signed8, DotOp::Signed16];
+
+/// All horizontal reductions.
+pub(super) const HORIZONTAL: [HorizontalOp; 3] = [HorizontalOp::Add, HorizontalOp::Max, HorizontalOp::Min];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_whole_and_in_order() {
+        assert!(BINARY.iter().enumerate().all(|(i, &op)| op as usize == i));
+        assert!(UNARY.iter().enumerate().all(|(i, &op)| op as usize == i));
+        assert!(CONVERT.iter().enumerate().all(|(i, &op)| op as usize == i));
+        assert!(COMPARE.iter().enumerate().all(|(i, &op)| op as usize == i));
+        assert_eq!(named(&BINARY, "signed_sub_saturating"), Some(BinaryOp::SignedSubSaturating));
+        assert_eq!(named(&DOT, "unsigned_signed8"), Some(DotOp::UnsignedSigned8));
+    }
+
+    #[test]
+    fn buffers_of_one_name_are_told_apart() {
+        let buffer = |name: &str, kind| BufferData { name: name.into(), kind, lane: Lane::I8, elements: 1, alignment: 1 };
+        let (local, input) = (BufferKind::Local, BufferKind::Input);
+        let buffers = [buffer("x", local), buffer("x", input), buffer("x.2", input), buffer("x", input), buffer("y", input)];
+        assert_eq!(buffer_names(&buffers), ["x.4", "x", "x.2", "x.3", "y"]);
+    }
+
+    #[test]
+    fn types_are_named() {
+        assert_eq!(type_named("maskx4"), Some(Type::vector(Lane::Mask, 4)));
+        assert_eq!(type_named("i64"), Some(Type::INDEX));
+        assert_eq!([type_named("f32x0"), type_named("f16"), type_named("i8x")], [None; 3]);
+    }
+}

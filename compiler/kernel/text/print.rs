@@ -1,0 +1,272 @@
+//! Kernels to text.
+
+use super::names::{buffer_names, name};
+use crate::kernel::types::{signed, *};
+use cranelift_entity::EntityRef;
+use std::fmt::{self, Display};
+
+impl Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&Printer::new(self).kernel())
+    }
+}
+
+/// The line of a statement, or the first line if it holds regions.
+pub(in crate::kernel) fn statement_line(kernel: &Kernel, statement: &Statement) -> String {
+    let mut printer = Printer::new(kernel);
+    printer.statement(statement);
+    printer.text.lines().next().unwrap_or_default().to_owned()
+}
+
+struct Printer<'k> {
+    kernel: &'k Kernel,
+    /// What buffers are called.
+    buffers: Vec<String>,
+    /// The numbers that constants are, by value.
+    constants: Vec<Option<u64>>,
+    depth: usize,
+    text: String,
+}
+
+impl<'k> Printer<'k> {
+    fn new(kernel: &'k Kernel) -> Self {
+        let mut constants = vec![None; kernel.types.len()];
+        find_constants(&kernel.body, &mut constants);
+        Self { kernel, buffers: buffer_names(&kernel.buffers), constants, depth: 0, text: String::new() }
+    }
+
+    fn kernel(mut self) -> String {
+        let pointers =
+            self.kernel.pointer_params().map(|(buffer, data)| format!("{}: {}", self.buffers[buffer.index()], buffer_type(data)));
+        let integers = self.kernel.body.params.iter().map(|&value| self.typed(value));
+        let params: Vec<_> = pointers.chain(integers).collect();
+        self.line(&format!("kernel @{}({}) {{", self.kernel.name, params.join(", ")));
+        self.depth += 1;
+        for (i, data) in self.kernel.buffers.iter().enumerate().filter(|(_, data)| data.kind == BufferKind::Local) {
+            self.line(&format!("{}: {}", self.buffers[i], buffer_type(data)));
+        }
+        self.depth -= 1;
+        self.region(&self.kernel.body, &[]);
+        self.line("}");
+        self.text
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text.extend(std::iter::repeat_n("  ", self.depth));
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    /// A region whose yields have types.
+    fn region(&mut self, region: &Region, types: &[Option<Type>]) {
+        self.depth += 1;
+        for statement in &region.statements {
+            // Constants are written where they are used; one without a use is not missed.
+            if !matches!(statement.inst, Inst::Constant { .. }) {
+                self.statement(statement);
+            }
+        }
+        if !region.yields.is_empty() {
+            let yields = region.yields.iter().enumerate().map(|(i, &value)| self.operand(value, types.get(i).copied().flatten()));
+            let yields = yields.collect::<Vec<_>>().join(", ");
+            self.line(&format!("yield {yields}"));
+        }
+        self.depth -= 1;
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        let results: Vec<_> = statement.results.iter().map(|&value| self.typed(value)).collect();
+        let results = if results.is_empty() { String::new() } else { format!("{} = ", results.join(", ")) };
+        let types: Vec<Option<Type>> = statement.results.iter().map(|&value| self.ty(value)).collect();
+        match &statement.inst {
+            Inst::For { start, end, step, carried, body } => {
+                let counter = body.params.first().map_or_else(|| "_".into(), |&value| self.counter(value));
+                let ty = body.params.first().and_then(|&value| self.ty(value));
+                let range = format!("{}..{} step {step}", self.operand(*start, ty), self.operand(*end, ty));
+                let carry = self.carry(body.params.get(1..).unwrap_or_default(), carried, &types);
+                self.line(&format!("{results}for {counter} in {range}{carry} {{"));
+                self.region(body, &types);
+                self.line("}");
+            }
+            Inst::Loop { carried, body } => {
+                let carry = self.carry(&body.params, carried, &types);
+                self.line(&format!("{results}loop{carry} {{"));
+                self.region(body, &[&[Some(MASK)], &types[..]].concat());
+                self.line("}");
+            }
+            Inst::If { condition, then, otherwise } => {
+                self.line(&format!("{results}if {} {{", self.operand(*condition, Some(MASK))));
+                self.region(then, &types);
+                if !otherwise.statements.is_empty() || !otherwise.yields.is_empty() {
+                    self.line("} else {");
+                    self.region(otherwise, &types);
+                }
+                self.line("}");
+            }
+            inst => self.line(&format!("{results}{}", self.inst(inst, statement.results.first().copied()))),
+        }
+    }
+
+    /// The counter of a loop; its type is written if it is not the usual one.
+    fn counter(&self, value: Value) -> String {
+        if self.ty(value) == Some(Type::INDEX) { value.to_string() } else { self.typed(value) }
+    }
+
+    /// The carried values of a loop: what they are called inside, and what they begin with.
+    fn carry(&self, params: &[Value], carried: &[Value], types: &[Option<Type>]) -> String {
+        let pair =
+            |(i, (param, &first)): (usize, (&Value, &Value))| format!("{param} = {}", self.operand(first, types.get(i).copied().flatten()));
+        let pairs: Vec<_> = params.iter().zip(carried).enumerate().map(pair).collect();
+        if pairs.is_empty() { String::new() } else { format!(" carry {}", pairs.join(", ")) }
+    }
+
+    /// An instruction without regions. Where a constant stands, the type that follows from the rest of the line is given: without one it is
+    /// written.
+    fn inst(&self, inst: &Inst, result: Option<Value>) -> String {
+        let ty = result.and_then(|value| self.ty(value));
+        let one = |name: &str, a: Value, ty: Option<Type>| format!("{name} {}", self.operand(a, ty));
+        let list = |name: &str, values: &[Value], ty: Option<Type>| {
+            let values: Vec<_> = values.iter().map(|&value| self.operand(value, ty)).collect();
+            format!("{name} {}", values.join(", "))
+        };
+        match inst {
+            Inst::Constant { bits } => format!("constant {}", number(ty.map_or(Lane::I64, |ty| ty.lane), *bits)),
+            // A shift by a number in the text is one of a constant count.
+            Inst::Binary { op: op @ (BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned), a, b } => {
+                format!("{}, {}", one(&name(op), *a, ty), self.operand(*b, None))
+            }
+            Inst::Binary { op, a, b } => list(&name(op), &[*a, *b], ty),
+            Inst::Unary { op, a } => one(&name(op), *a, ty),
+            Inst::ShiftConstant { op, a, count } => format!("{}, {count}", one(&name(op), *a, ty)),
+            Inst::Fma { a, b, c, rounding: Rounding::Nearest } => list("fma", &[*a, *b, *c], ty),
+            Inst::Fma { a, b, c, rounding: Rounding::TowardZero } => list("fma.toward_zero", &[*a, *b, *c], ty),
+            Inst::Compare { op, a, b } => {
+                format!("{}, {}", one(&name(op), *a, self.known(*b)), self.operand(*b, self.ty(*a)))
+            }
+            Inst::Select { mask, a, b } => {
+                format!("{}, {}", one("select", *mask, ty.map(|ty| ty.with_lane(Lane::Mask))), list("", &[*a, *b], ty).trim_start())
+            }
+            Inst::Convert { op, a } => one(&name(op), *a, None),
+            Inst::Splat { a } => one("splat", *a, ty.map(|ty| Type::scalar(ty.lane))),
+            Inst::Extract { a, lane } => format!("{}, {lane}", one("extract", *a, None)),
+            Inst::Join { a, b } => list("join", &[*a, *b], ty.map(|ty| Type::vector(ty.lane, ty.lanes / 2))),
+            Inst::Part { a, first } => format!("{}, {first}", one("part", *a, None)),
+            Inst::Shuffle { a, b, lanes } => {
+                format!("{}, {} {lanes:?}", one("shuffle", *a, self.known(*b)), self.operand(*b, self.ty(*a)))
+            }
+            Inst::MulHighUnsigned { a, b } => list("mul_high_unsigned", &[*a, *b], ty),
+            Inst::SaturatingRoundingDoublingHighMul { a, b, saturates: true } => {
+                list("saturating_rounding_doubling_high_mul", &[*a, *b], ty)
+            }
+            Inst::SaturatingRoundingDoublingHighMul { a, b, saturates: false } => list("rounding_doubling_high_mul", &[*a, *b], ty),
+            Inst::RoundingDivideByPowerOfTwo { a, b } => list("rounding_divide_by_power_of_two", &[*a, *b], ty),
+            Inst::Dot { op, accumulator, a, b } => {
+                let narrow = ty.map(|ty| op.operand_type(ty.lanes));
+                format!("{}, {}", one(&format!("dot_{}", name(op)), *accumulator, ty), list("", &[*a, *b], narrow).trim_start())
+            }
+            Inst::Horizontal { op, a } => one(&format!("horizontal_{}", name(op)), *a, None),
+            Inst::Load { buffer, index, offset, active } => {
+                format!("load {}{}", self.element(*buffer, *index, *offset), self.active(result, *active))
+            }
+            Inst::LoadSplat { buffer, index, offset } => format!("load_splat {}", self.element(*buffer, *index, *offset)),
+            Inst::LoadSplatGroup { buffer, index, offset, group } => {
+                format!("load_splat_group {} group {group}", self.element(*buffer, *index, *offset))
+            }
+            Inst::Gather { buffer, indices, offset, bounds } => {
+                format!("gather {} {}", self.element(*buffer, *indices, *offset), name(bounds))
+            }
+            Inst::Store { buffer, index, offset, active, value } => {
+                let scalar = self.kernel.buffers.get(buffer.index()).map(|data| Type::scalar(data.lane));
+                let (element, value, active) =
+                    (self.element(*buffer, *index, *offset), self.operand(*value, scalar), self.active(Some(*value), *active));
+                format!("store {element}, {value}{active}")
+            }
+            Inst::FailIf { condition, status } => format!("{}, {status}", one("fail_if", *condition, Some(MASK))),
+            Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } => String::new(),
+        }
+    }
+
+    fn ty(&self, value: Value) -> Option<Type> {
+        self.kernel.types.get(value.index()).copied()
+    }
+
+    /// A value where it is defined.
+    fn typed(&self, value: Value) -> String {
+        self.ty(value).map_or_else(|| value.to_string(), |ty| format!("{value}: {ty}"))
+    }
+
+    /// The type of a value that is no constant.
+    fn known(&self, value: Value) -> Option<Type> {
+        if self.constant(value).is_some() { None } else { self.ty(value) }
+    }
+
+    fn constant(&self, value: Value) -> Option<u64> {
+        self.constants.get(value.index()).copied().flatten()
+    }
+
+    /// A value where it is used. A constant whose type does not follow is written with it.
+    fn operand(&self, value: Value, follows: Option<Type>) -> String {
+        match (self.constant(value), self.ty(value)) {
+            (Some(bits), Some(ty)) if follows == Some(ty) => number(ty.lane, bits),
+            (Some(bits), Some(ty)) => format!("{}: {ty}", number(ty.lane, bits)),
+            _ => value.to_string(),
+        }
+    }
+
+    /// How many lanes are loaded or stored, if not all.
+    fn active(&self, value: Option<Value>, active: u16) -> String {
+        let all = value.and_then(|value| self.ty(value)).is_some_and(|ty| ty.lanes == active);
+        if all { String::new() } else { format!(" active {active}") }
+    }
+
+    fn element(&self, buffer: Buffer, index: Value, offset: i64) -> String {
+        let buffer = self.buffers.get(buffer.index()).cloned().unwrap_or_else(|| buffer.to_string());
+        let is_scalar = matches!(self.ty(index), Some(Type { lane: Lane::I32 | Lane::I64, lanes: 1 }));
+        let index_bits = self.constant(index).filter(|_| is_scalar);
+        match (index_bits, self.ty(index)) {
+            (Some(bits), Some(ty)) => format!("{buffer}[{}]", i128::from(signed(ty.lane, bits)) + i128::from(offset)),
+            _ if offset == 0 => format!("{buffer}[{}]", self.operand(index, None)),
+            _ if offset < 0 => format!("{buffer}[{} - {}]", self.operand(index, None), offset.unsigned_abs()),
+            _ => format!("{buffer}[{} + {offset}]", self.operand(index, None)),
+        }
+    }
+}
+
+/// What `yield`, `if` and `fail_if` take.
+const MASK: Type = Type::scalar(Lane::Mask);
+
+fn find_constants(region: &Region, constants: &mut [Option<u64>]) {
+    for statement in &region.statements {
+        match &statement.inst {
+            Inst::Constant { bits } => {
+                for value in &statement.results {
+                    if let Some(constant) = constants.get_mut(value.index()) {
+                        *constant = Some(*bits);
+                    }
+                }
+            }
+            Inst::For { body, .. } | Inst::Loop { body, .. } => find_constants(body, constants),
+            Inst::If { then, otherwise, .. } => {
+                find_constants(then, constants);
+                find_constants(otherwise, constants);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn buffer_type(data: &BufferData) -> String {
+    format!("{} {}[{}] align {}", name(&data.kind), Type::scalar(data.lane), data.elements, data.alignment)
+}
+
+/// The number that some bits are in a lane. NaN, of which there are many, is the usual one; others are written by their bits.
+fn number(lane: Lane, bits: u64) -> String {
+    match lane {
+        Lane::Mask => (bits != 0).to_string(),
+        Lane::I8 | Lane::I16 | Lane::I32 | Lane::I64 => signed(lane, bits).to_string(),
+        Lane::F32 if f32::from_bits(bits as u32).is_nan() && bits as u32 != f32::NAN.to_bits() => format!("{bits:#x}"),
+        Lane::F32 => format!("{:?}", f32::from_bits(bits as u32)),
+        Lane::F64 if f64::from_bits(bits).is_nan() && bits != f64::NAN.to_bits() => format!("{bits:#x}"),
+        Lane::F64 => format!("{:?}", f64::from_bits(bits)),
+    }
+}
