@@ -1,104 +1,47 @@
 //! From a module to a [`Program`]: groups, schedules, one memory plan a method, then kernels with every address decided.
 
+mod addresses;
 mod alike;
 mod bands;
+mod chosen;
+mod copies;
 mod emission;
 mod extents;
+mod frame;
 mod fusions;
+mod grouped;
 mod imported;
+mod lowered;
 mod memory_map;
 mod method;
 mod needs;
+mod options;
 mod parts;
+mod placed;
 mod places;
+mod planned;
 mod pool;
+mod resolver;
+mod steps;
 mod tensors;
+#[cfg(test)]
+mod testing;
+mod values;
 mod variables;
 mod work;
+mod written;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, codes};
+pub use crate::schedule::Goal;
+pub use lowered::{LiveRanges, Lowered, Peak};
+pub use options::{Options, PlanSource};
+
+use crate::diagnostic::Diagnostics;
 use crate::ir::Verified;
 use crate::machine::Machine;
-use crate::plan::{Effort, Plan};
-use crate::program::{Level, Method, Program};
-pub use crate::schedule::Goal;
+use crate::program::{Method, Program};
+use frame::bug;
 use pool::Pool;
 use variables::Variables;
-
-/// What lowering is asked for.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// The machine that schedules are chosen for.
-    pub machine: &'static Machine,
-    /// How far the planner searches.
-    pub effort: Effort,
-    /// Which plan is used.
-    pub plan: PlanSource,
-    /// What the code is to be like.
-    pub goal: Goal,
-}
-
-impl Options {
-    /// Fast code for a machine, with a plan of our own and no long search for it.
-    pub fn new(machine: &'static Machine) -> Self {
-        Self { machine, effort: Effort::Normal, plan: PlanSource::Own, goal: Goal::Speed }
-    }
-}
-
-/// Whose memory plan is used.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum PlanSource {
-    /// Ours.
-    #[default]
-    Own,
-    /// Ours, with chains in bands of rows and regions batch by batch wherever that saves anything, as with the greatest effort.
-    Smallest,
-    /// The one in the program file, for every tensor that survives fusion.
-    Program,
-}
-
-/// A lowered module with what the reports say about it.
-#[derive(Debug)]
-pub struct Lowered {
-    /// The machine that the program is for.
-    pub machine: &'static Machine,
-    /// The program.
-    pub program: Program,
-    /// The programs for the other machines of an object.
-    pub others: Vec<(&'static Machine, Program)>,
-    /// The plan of each method.
-    pub plans: Vec<Plan>,
-    /// For each method, the bytes of scratch memory that are live after each kernel call.
-    pub live: Vec<LiveRanges>,
-    /// For each method, what is live where most is.
-    pub peaks: Vec<Peak>,
-}
-
-impl Lowered {
-    /// The programs with their machines, in the order in which they were asked for.
-    pub fn levels(&self) -> Vec<Level<'_>> {
-        let others = self.others.iter().map(|(machine, program)| Level { machine, program });
-        std::iter::once(Level { machine: self.machine, program: &self.program }).chain(others).collect()
-    }
-
-    /// Bounds the rounds of every loop.
-    pub fn set_max_iterations(&mut self, rounds: Option<u64>) {
-        self.program.max_iterations = rounds;
-        self.others.iter_mut().for_each(|(_, program)| program.max_iterations = rounds);
-    }
-}
-
-/// Live byte ranges after each kernel call of a method.
-pub type LiveRanges = Vec<Vec<std::ops::Range<u64>>>;
-
-/// What is live at the step that needs most memory.
-#[derive(Clone, Debug)]
-pub struct Peak {
-    /// Live bytes.
-    pub bytes: u64,
-    /// The tensors, and the scratch memory of the kernel, with their sizes.
-    pub tensors: Vec<(String, u64)>,
-}
 
 /// Lowers every method for the machine of the options.
 ///
@@ -152,9 +95,4 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
     let program = programs.next().ok_or_else(|| bug("there is no machine to lower for"))?;
     let others = others.iter().copied().zip(programs).collect();
     Ok(Lowered { machine: options.machine, program, others, plans, live, peaks })
-}
-
-/// A mistake of ours, found by a check.
-fn bug(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(codes::OWN_CHECK, message).help("please report this, with the model if you can share it")
 }

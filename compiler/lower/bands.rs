@@ -1,7 +1,7 @@
 //! Which operators of a method are computed part by part: as many as make the arena smaller, tried in the planner.
 
 use super::needs::KnownNeeds;
-use super::{Options, PlanSource};
+use super::options::{Options, PlanSource};
 use crate::diagnostic::Diagnostics;
 use crate::fuse::bands::{self, Cut};
 use crate::fuse::flow::Flow;

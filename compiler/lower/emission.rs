@@ -1,69 +1,86 @@
 //! The steps of a method, in the order of the plan.
 
-use super::method::choose;
+use super::addresses::Addresses;
+use super::chosen::{Item, Scheduled};
 use super::pool::Pool;
-use super::tensors::{Tensors, root_of};
 use super::work::Work;
 use crate::fuse::Group;
-use crate::ir::{self, Definition, Op, Operation, Value};
+use crate::ir::{self, Definition, Module, Op, Operation, Value};
 use crate::parallel;
-use crate::plan::Plan;
-use crate::program::{ALIGNMENT, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parts, Slices, Step, Written};
+use crate::program::{self, ALIGNMENT, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parts, Slices, Step};
 use crate::schedule::outer::Piece;
-use crate::schedule::{Argument, Context, Requirements, Unsupported};
+use crate::schedule::{Argument, Unsupported};
 use std::collections::{HashMap, HashSet};
 
 /// More parts than this help nobody.
 const MOST_PARTS: u64 = 64;
 
+/// What the steps of a CPU level are written from.
+pub(super) struct Emission<'a> {
+    /// The number of the level.
+    pub level: usize,
+    pub module: &'a Module,
+    pub addresses: &'a Addresses<'a>,
+    /// What lies where in the scratch memory.
+    pub map: &'a MemoryMap,
+    /// Values that are bands of others.
+    pub bands: &'a HashSet<Value>,
+}
+
+/// The steps of a CPU level.
+pub(super) struct Written {
+    pub steps: Vec<Step>,
+    /// For each kernel call, in order, the position of its work, and whether it is the last of that.
+    pub calls: Vec<(usize, bool)>,
+}
+
+impl Emission<'_> {
+    /// Writes the steps of items in the order of the plan.
+    ///
+    /// # Errors
+    /// For the first group with an operation that has no lowering.
+    pub fn write<'s>(&self, items: &'s [Item<'s>], pool: &mut Pool) -> Result<Written, (Unsupported, &'s Group)> {
+        let kernels =
+            parallel::map(&items.iter().collect::<Vec<_>>(), |item| self.kernels(item)).into_iter().collect::<Result<Vec<_>, _>>()?;
+        let items = items.iter().map(|item| item.work).zip(kernels).collect::<Vec<_>>().into_iter().enumerate();
+        let unwritten = self.addresses.resolver.grouped.parts.counts();
+        let mut writer = Writer { from: self, pool, unwritten, items, calls: vec![] };
+        let steps = writer.steps()?;
+        Ok(Written { steps, calls: writer.calls })
+    }
+
+    /// The kernels of an item.
+    fn kernels<'s>(&self, item: &'s Item<'s>) -> Result<Kernels, (Unsupported, &'s Group)> {
+        let (Work::Group(group), Some(Scheduled { choice, needs })) = (item.work, item.schedules.get(self.level)) else {
+            return Ok(Kernels::default());
+        };
+        let pairs = needs.may_share.iter().chain(&needs.may_slide).copied();
+        let shared: Vec<_> = pairs.filter(|&pair| self.addresses.shares(pair)).collect();
+        let pieces = choice.pieces(&shared).map_err(|error| (error, group))?;
+        Ok(Kernels { pieces, scratch: needs.scratch.clone() })
+    }
+}
+
 /// The kernels of a group; none for other work.
 #[derive(Default)]
-pub(super) struct Kernels {
+struct Kernels {
     pieces: Vec<Piece>,
     /// The bytes of each scratch buffer.
     scratch: Vec<u64>,
 }
 
-/// The kernels of each piece of work. `shares` says which of two tensors that may share memory do.
-///
-/// # Errors
-/// For the first group that has no schedule.
-pub(super) fn kernels<'s>(
-    work: &[Work<'s>],
-    context: impl Fn(&'s Group) -> Context<'s> + Sync,
-    shares: impl Fn((Value, Value)) -> bool + Sync,
-) -> Result<Vec<Kernels>, (Unsupported, &'s Group)> {
-    let of_work = |work: &Work<'s>| {
-        let Work::Group(group) = *work else { return Ok(Kernels::default()) };
-        let choice = choose(context(group))?;
-        let Requirements { scratch, may_share, may_slide } = choice.requirements();
-        let shared: Vec<_> = may_share.into_iter().chain(may_slide).filter(|&pair| shares(pair)).collect();
-        let pieces = choice.pieces(&shared).map_err(|error| (error, group))?;
-        Ok(Kernels { pieces, scratch })
-    };
-    parallel::map(work, of_work).into_iter().collect()
-}
-
 /// Writes the steps.
-pub(super) struct Emission<'a, 's> {
-    /// The number of the CPU level whose steps they are.
-    pub level: usize,
-    pub tensors: &'a Tensors<'a>,
-    pub plan: &'a Plan,
-    pub pool: &'a mut Pool,
-    /// Values that are bands of others.
-    pub bands: &'a HashSet<Value>,
+struct Writer<'a, 's> {
+    from: &'a Emission<'a>,
+    pool: &'a mut Pool,
     /// How many parts of each concatenation are still to be written.
-    pub unwritten: HashMap<Value, usize>,
-    /// What lies where in the scratch memory.
-    pub map: &'a MemoryMap,
+    unwritten: HashMap<Value, usize>,
     /// Work in the order of the plan and its kernels, each with its position.
-    pub items: std::iter::Enumerate<std::vec::IntoIter<(Work<'s>, Kernels)>>,
-    /// For each kernel call, in order, the position of its work, and whether it is the last of that.
-    pub calls: Vec<(usize, bool)>,
+    items: std::iter::Enumerate<std::vec::IntoIter<(Work<'s>, Kernels)>>,
+    calls: Vec<(usize, bool)>,
 }
 
-impl<'a: 's, 's> Emission<'a, 's> {
+impl<'s> Writer<'_, 's> {
     /// The steps up to the end of the body at hand, or of the method.
     pub fn steps(&mut self) -> Result<Vec<Step>, (Unsupported, &'s Group)> {
         self.body().map(|(steps, _)| steps)
@@ -80,14 +97,14 @@ impl<'a: 's, 's> Emission<'a, 's> {
                 }
                 Work::External(group) => steps.push(Step::External(self.external(group).map_err(|error| (error, group))?)),
                 Work::Test(condition) => {
-                    let condition = self.tensors.address(self.plan, self.pool, condition);
+                    let condition = self.from.addresses.of(self.pool, condition);
                     let (then, otherwise) = (self.steps()?, self.steps()?);
                     steps.push(Step::If { condition, then, otherwise });
                 }
                 Work::Loop => {
                     let (head, end) = self.body()?;
                     let Work::Check(condition) = end else { unreachable!("the head of a loop ends with its check") };
-                    let condition = self.tensors.address(self.plan, self.pool, condition);
+                    let condition = self.from.addresses.of(self.pool, condition);
                     steps.push(Step::While { head, condition, body: self.steps()? });
                 }
                 Work::Enter | Work::Moves(_) => {}
@@ -113,14 +130,14 @@ impl<'a: 's, 's> Emission<'a, 's> {
         let mut arguments = Vec::new();
         for argument in &lowered.arguments {
             arguments.push(match argument {
-                Argument::Tensor(value) => self.tensors.address(self.plan, self.pool, *value),
+                Argument::Tensor(value) => self.from.addresses.of(self.pool, *value),
                 Argument::Data(data) => Address::Constant(self.pool.constant(data, || symbol.clone()), 0),
-                Argument::Scratch(i) => Address::Scratch(self.plan.scratch[position][*i]),
+                Argument::Scratch(i) => Address::Scratch(self.from.addresses.plan.scratch[position][*i]),
             });
         }
-        let kernel = self.pool.kernel(self.level, lowered.kernel, symbol);
+        let kernel = self.pool.kernel(self.from.level, lowered.kernel, symbol);
         let slices = slices.map(|slices| Slices {
-            extents: slices.extents.iter().map(|&extent| self.tensors.address(self.plan, self.pool, extent)).collect(),
+            extents: slices.extents.iter().map(|&extent| self.from.addresses.of(self.pool, extent)).collect(),
             most: slices.most,
             block: slices.block,
             behind_blocks_of: slices.behind_blocks_of,
@@ -145,7 +162,7 @@ impl<'a: 's, 's> Emission<'a, 's> {
             places.push((argument, step));
             step += bytes.next_multiple_of(ALIGNMENT);
         }
-        let gap = self.map.largest_gap(position);
+        let gap = self.from.map.largest_gap(position);
         let room = (gap.end - gap.start).checked_div(step).map_or(MOST_PARTS, |more| more + 1);
         let most = room.min(MOST_PARTS).min(extent) as u32;
         let working = places.into_iter().map(|(argument, offset)| (argument, gap.start + offset)).collect();
@@ -154,7 +171,7 @@ impl<'a: 's, 's> Emission<'a, 's> {
 
     fn external(&mut self, group: &Group) -> Result<External, Unsupported> {
         let missing = || Unsupported::new("a custom operator without a function");
-        let function = self.tensors.function();
+        let function = self.from.addresses.resolver.function();
         let data = group.root.map(|root| &function.insts[root]).ok_or_else(missing)?;
         let Operation::External(external) = &data.operation else { return Err(missing()) };
         let (scales, zero_points) = (self.module_constant(external.scales), self.module_constant(external.zero_points));
@@ -164,7 +181,7 @@ impl<'a: 's, 's> Emission<'a, 's> {
             let shape = ty.static_shape().ok_or_else(|| Unsupported::new("a custom operator on a tensor of dynamic shape"))?;
             let extents: Vec<u8> = shape.iter().flat_map(|extent| extent.to_le_bytes()).collect();
             tensors.push(ExternalTensor {
-                address: self.tensors.address(self.plan, self.pool, *value),
+                address: self.from.addresses.of(self.pool, *value),
                 bytes: ty.static_bytes().unwrap_or(0),
                 element: ty.element,
                 rank: shape.len() as u32,
@@ -174,20 +191,21 @@ impl<'a: 's, 's> Emission<'a, 's> {
             });
         }
         let outputs = tensors.split_off(data.operands.len());
-        let has_options = !self.tensors.module().constants[external.options].data.bytes().is_empty();
+        let has_options = !self.from.module.constants[external.options].data.bytes().is_empty();
         let options = has_options.then(|| self.module_constant(external.options));
         Ok(External { symbol: external.symbol.to_owned(), inputs: tensors, outputs, options, origin: self.origin(group) })
     }
 
     fn module_constant(&mut self, constant: ir::Constant) -> u32 {
-        self.pool.constant(&self.tensors.module().constants[constant].data, || constant.to_string())
+        self.pool.constant(&self.from.module.constants[constant].data, || constant.to_string())
     }
 
     /// An output, and what it is the last part of.
     fn complete(&mut self, output: Value) -> Vec<Value> {
         let mut complete = vec![output];
-        let mut part = root_of(self.tensors.function(), output);
-        while let Some((host, _)) = self.tensors.host(part) {
+        let resolver = self.from.addresses.resolver;
+        let mut part = resolver.root(output);
+        while let Some((host, _)) = resolver.host(part) {
             match self.unwritten.get_mut(&host) {
                 Some(left) if *left > 1 => {
                     *left -= 1;
@@ -202,24 +220,26 @@ impl<'a: 's, 's> Emission<'a, 's> {
 
     /// What a group leaves of an output, if that has static extents and lies as it is. What a branch or a loop hands on is left out: the
     /// value there stands for several, such as what a loop begins with and what each round makes of it.
-    fn written(&mut self, value: Value) -> Option<Written> {
-        let function = self.tensors.function();
+    fn written(&mut self, value: Value) -> Option<program::Written> {
+        let function = self.from.addresses.resolver.function();
         let data = &function.values[value];
         let ty = data.ty.as_tensor()?;
         let definition = match data.definition {
             Definition::Result(inst, _) if matches!(function.insts[inst].op(), Op::If | Op::While) => return None,
             // A band is not what its operator computes in the file.
-            Definition::Result(inst, number) if !self.bands.contains(&value) => function.insts[inst].source.map(|source| (source, number)),
+            Definition::Result(inst, number) if !self.from.bands.contains(&value) => {
+                function.insts[inst].source.map(|source| (source, number))
+            }
             Definition::Result(..) | Definition::Param(_) => None,
         };
         let (shape, bytes) = (ty.static_shape()?, ty.static_bytes()?);
-        let address = self.tensors.address(self.plan, self.pool, value);
+        let address = self.from.addresses.of(self.pool, value);
         let row_major = ty.layout.order().is_none();
-        row_major.then(|| Written { name: data.name.clone(), definition, element: ty.element, shape, bytes, address })
+        row_major.then(|| program::Written { name: data.name.clone(), definition, element: ty.element, shape, bytes, address })
     }
 
     fn origin(&self, group: &Group) -> Origin {
-        let (module, function) = (self.tensors.module(), self.tensors.function());
+        let (module, function) = (self.from.module, self.from.addresses.resolver.function());
         let mut origin = Origin::default();
         for &inst in &group.insts {
             let Some(source) = function.insts[inst].source else { continue };

@@ -1,9 +1,9 @@
 //! Extents that are known when the program runs: those that callers give and get, and the bounds that memory is planned for.
 
-use super::method::unsupported;
+use super::frame::Frame;
 use crate::diagnostic::Diagnostics;
 use crate::fuse::Node;
-use crate::ir::{self, Extent, Function, Module, Value};
+use crate::ir::{Extent, Function, Value};
 use crate::program::{Address, PortExtent};
 use crate::schedule::Unsupported;
 
@@ -52,7 +52,7 @@ pub(super) fn port_extents(function: &Function, ports: &[Value], mut cell: impl 
 }
 
 /// Every tensor has a largest size: memory is planned for it.
-pub(super) fn check_bounds(module: &Module, method: &ir::Method, function: &Function, nodes: &[Node]) -> Result<(), Diagnostics> {
+pub(super) fn check_bounds(frame: &Frame<'_>, function: &Function, nodes: &[Node]) -> Result<(), Diagnostics> {
     for node in nodes {
         let inner = match node {
             Node::Group(group) => {
@@ -63,7 +63,7 @@ pub(super) fn check_bounds(module: &Module, method: &ir::Method, function: &Func
                         let error = Unsupported::new("a tensor without a bound on its size");
                         let help =
                             "give an input's extent a bound with --bound in0.DIMENSION=N, or an output's with --bound out0.DIMENSION=N";
-                        return Err(unsupported(module, function, method, group, &error).help(help).into());
+                        return Err(frame.unsupported(function, group, &error).help(help).into());
                     }
                 }
                 continue;
@@ -72,7 +72,7 @@ pub(super) fn check_bounds(module: &Module, method: &ir::Method, function: &Func
             Node::If { then: first, otherwise: second, .. } | Node::While { head: first, body: second, .. } => [first, second],
         };
         for nodes in inner {
-            check_bounds(module, method, function, nodes)?;
+            check_bounds(frame, function, nodes)?;
         }
     }
     Ok(())

@@ -4,7 +4,7 @@
 //! operator's last kernels write, if it has the bytes of the operator's result, lies where the file puts that result. A tensor that
 //! lives longer than in the file may meet another there; the later one then goes where the planner likes.
 
-use super::tensors::root_of;
+use super::values::root_of;
 use crate::fuse::Group;
 use crate::ir::{self, Function, Module, Value};
 use crate::plan::{self, Place, Plan, PlanError, Request};

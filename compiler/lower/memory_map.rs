@@ -1,6 +1,6 @@
 //! What a plan puts where, as reports show it.
 
-use super::Peak;
+use super::lowered::Peak;
 use crate::plan::{Lifetimes, Plan, Request, TensorId};
 use crate::program::{MemoryMap, Occupant};
 

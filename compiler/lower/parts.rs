@@ -2,7 +2,7 @@
 //! operands' bytes one after the other. Neither costs a kernel: a slice is read where it lies, and an operand of a concatenation is
 //! written where it is to be.
 
-use super::tensors::{duplicate, root_of};
+use super::values::{duplicate, root_of};
 use crate::fuse::{Group, Grouped, Node, part_of, row_major};
 use crate::ir::{Function, Op, Operation, Value};
 use std::collections::{HashMap, HashSet};
@@ -35,15 +35,6 @@ impl Parts {
     /// The tensor that a value which owns memory is a part of, and where in it.
     pub fn host(&self, root: Value) -> Option<(Value, u64)> {
         self.hosts.get(&root).copied()
-    }
-
-    /// The value whose memory a value's bytes are in.
-    pub fn base(&self, function: &Function, value: Value) -> Value {
-        let mut root = root_of(function, value);
-        while let Some(&(host, _)) = self.hosts.get(&root) {
-            root = host;
-        }
-        root
     }
 
     /// How many parts make up each concatenation.

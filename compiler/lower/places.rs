@@ -178,3 +178,60 @@ impl<F: Fn(Value) -> Holder> Classes<'_, F> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cranelift_entity::EntityRef;
+
+    fn value(number: usize) -> Value {
+        Value::new(number)
+    }
+
+    /// A kernel that reads and writes values of these numbers, and may write over what it reads or not.
+    fn kernel(read: usize, written: usize, in_place: bool) -> Point {
+        let may_share = if in_place { vec![(value(read), value(written))] } else { vec![] };
+        Point { reads: vec![value(read)], writes: vec![value(written)], may_share, moves: vec![] }
+    }
+
+    fn moved(from: usize, to: usize) -> Point {
+        let (from, to) = (value(from), value(to));
+        Point { reads: vec![from], writes: vec![to], may_share: vec![], moves: vec![Move { from, to }] }
+    }
+
+    fn read(number: usize) -> Point {
+        Point { reads: vec![value(number)], ..Point::default() }
+    }
+
+    /// Value 0 goes into a loop as 1, and each round makes 2 of it.
+    fn round(in_place: bool, holder: impl Fn(Value) -> Holder) -> [bool; 2] {
+        let begin = Point { writes: vec![value(0)], ..Point::default() };
+        let points = [begin, moved(0, 1), Point::default(), kernel(1, 2, in_place), moved(2, 1), read(1), read(1)];
+        let places = choose(&points, std::slice::from_ref(&(2..6)), &[], holder);
+        [places.same(value(0), value(1)), places.same(value(2), value(1))]
+    }
+
+    #[test]
+    fn what_a_loop_carries_has_one_place_where_the_round_works_in_place() {
+        let anywhere = |_| Holder::Anywhere(16);
+        assert_eq!(round(true, anywhere), [true, true]);
+        assert_eq!(round(false, anywhere), [true, false]);
+    }
+
+    #[test]
+    fn places_that_nobody_writes_and_other_sizes_are_not_shared() {
+        let holder = |first: Holder| move |v: Value| if v == value(0) { first } else { Holder::Anywhere(16) };
+        assert_eq!(round(true, holder(Holder::ReadOnly)), [false, true]);
+        assert_eq!(round(true, holder(Holder::Anywhere(32))), [false, true]);
+        assert_eq!(round(true, holder(Holder::Pinned(16))), [true, true]);
+    }
+
+    #[test]
+    fn a_value_that_is_read_later_keeps_its_place() {
+        let begin = Point { writes: vec![value(0)], ..Point::default() };
+        let points = [begin, moved(0, 1), kernel(1, 1, true), read(0), read(1)];
+        assert!(!choose(&points, &[], &[], |_| Holder::Anywhere(16)).same(value(0), value(1)));
+        let together = choose(&points, &[], &[(value(1), value(5))], |_| Holder::Anywhere(16));
+        assert!(together.same(value(1), value(5)) && together.owner(value(5)) == value(1));
+    }
+}

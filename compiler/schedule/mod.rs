@@ -222,8 +222,8 @@ pub struct Lowered {
     pub multiply_accumulates: u64,
 }
 
-/// A way to compute a group.
-pub trait Schedule {
+/// A way to compute a group. It holds no copy of weights, so that all schedules of a method are kept at once.
+pub trait Schedule: Send + Sync {
     /// What the planner must provide.
     fn requirements(&self) -> Requirements;
 

@@ -1,0 +1,60 @@
+//! What a method is lowered from and for: what all stages read and none changes.
+
+use super::options::Options;
+use super::variables::Variables;
+use crate::diagnostic::{Diagnostic, codes};
+use crate::fuse::Group;
+use crate::ir::{Function, Method, Module};
+use crate::machine::Machine;
+use crate::parallel::Memo;
+use crate::plan::{Plan, Request};
+use crate::schedule::{Context, PackedWeights, Unsupported};
+
+/// See the module.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'a> {
+    pub module: &'a Module,
+    pub method: &'a Method,
+    pub options: Options,
+    /// The machines of the CPU levels.
+    pub machines: &'a [&'static Machine],
+    pub variables: &'a Variables,
+    pub packed: &'a PackedWeights,
+    pub plans: &'a Plans,
+}
+
+/// The plans that were made, with the order of their steps, or why there is none.
+pub(super) type Plans = Memo<Request, Result<(Vec<usize>, Plan), String>>;
+
+impl<'a> Frame<'a> {
+    /// What the schedule of a group sees.
+    pub fn context(&self, function: &'a Function, group: &'a Group, machine: &'static Machine) -> Context<'a> {
+        Context {
+            module: self.module,
+            function,
+            group,
+            machine,
+            block: None,
+            levels: self.machines,
+            packed: self.packed,
+            goal: self.options.goal,
+        }
+    }
+
+    /// The error for a group that has no schedule.
+    pub fn unsupported(&self, function: &Function, group: &Group, error: &Unsupported) -> Diagnostic {
+        let mut diagnostic = Diagnostic::new(codes::OPERATOR_UNSUPPORTED, error.to_string());
+        let source = group.insts.iter().find_map(|&inst| function.insts[inst].source);
+        if let Some(source) = source {
+            let source = &self.module.sources[source];
+            diagnostic =
+                diagnostic.at_operator(source.operator, &source.operator_name).about_tensor(&source.tensor).in_function(&source.function);
+        }
+        diagnostic.in_function(&self.method.name)
+    }
+}
+
+/// A mistake of ours, found by a check.
+pub(super) fn bug(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(codes::OWN_CHECK, message).help("please report this, with the model if you can share it")
+}

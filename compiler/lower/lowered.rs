@@ -1,0 +1,49 @@
+//! A lowered module with what the reports say about it.
+
+use crate::machine::Machine;
+use crate::plan::Plan;
+use crate::program::{Level, Program};
+use std::ops::Range;
+
+/// A lowered module with what the reports say about it.
+#[derive(Debug)]
+pub struct Lowered {
+    /// The machine that the program is for.
+    pub machine: &'static Machine,
+    /// The program.
+    pub program: Program,
+    /// The programs for the other machines of an object.
+    pub others: Vec<(&'static Machine, Program)>,
+    /// The plan of each method.
+    pub plans: Vec<Plan>,
+    /// For each method, the bytes of scratch memory that are live after each kernel call.
+    pub live: Vec<LiveRanges>,
+    /// For each method, what is live where most is.
+    pub peaks: Vec<Peak>,
+}
+
+impl Lowered {
+    /// The programs with their machines, in the order in which they were asked for.
+    pub fn levels(&self) -> Vec<Level<'_>> {
+        let others = self.others.iter().map(|(machine, program)| Level { machine, program });
+        std::iter::once(Level { machine: self.machine, program: &self.program }).chain(others).collect()
+    }
+
+    /// Bounds the rounds of every loop.
+    pub fn set_max_iterations(&mut self, rounds: Option<u64>) {
+        self.program.max_iterations = rounds;
+        self.others.iter_mut().for_each(|(_, program)| program.max_iterations = rounds);
+    }
+}
+
+/// Live byte ranges after each kernel call of a method.
+pub type LiveRanges = Vec<Vec<Range<u64>>>;
+
+/// What is live at the step that needs most memory.
+#[derive(Clone, Debug)]
+pub struct Peak {
+    /// Live bytes.
+    pub bytes: u64,
+    /// The tensors, and the scratch memory of the kernel, with their sizes.
+    pub tensors: Vec<(String, u64)>,
+}

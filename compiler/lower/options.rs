@@ -1,0 +1,37 @@
+//! What lowering is asked for.
+
+use crate::machine::Machine;
+use crate::plan::Effort;
+use crate::schedule::Goal;
+
+/// What lowering is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The machine that schedules are chosen for.
+    pub machine: &'static Machine,
+    /// How far the planner searches.
+    pub effort: Effort,
+    /// Which plan is used.
+    pub plan: PlanSource,
+    /// What the code is to be like.
+    pub goal: Goal,
+}
+
+impl Options {
+    /// Fast code for a machine, with a plan of our own and no long search for it.
+    pub fn new(machine: &'static Machine) -> Self {
+        Self { machine, effort: Effort::Normal, plan: PlanSource::Own, goal: Goal::Speed }
+    }
+}
+
+/// Whose memory plan is used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PlanSource {
+    /// Ours.
+    #[default]
+    Own,
+    /// Ours, with chains in bands of rows and regions batch by batch wherever that saves anything, as with the greatest effort.
+    Smallest,
+    /// The one in the program file, for every tensor that survives fusion.
+    Program,
+}

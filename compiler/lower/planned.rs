@@ -1,0 +1,88 @@
+//! The fourth stage: everything has an address.
+
+use super::addresses::Addresses;
+use super::chosen::{Item, Purpose};
+use super::frame::{Frame, bug};
+use super::imported;
+use super::options::PlanSource;
+use super::placed::Placed;
+use super::steps;
+use super::tensors::Tensors;
+use super::work::Work;
+use crate::diagnostic::Diagnostics;
+use crate::ir::Value;
+use crate::plan::{self, Plan, PlanError, Request, TensorId};
+use std::collections::HashMap;
+
+/// See the module.
+pub(super) struct Planned<'a> {
+    placed: &'a Placed<'a>,
+    /// In the order of the plan.
+    pub items: Vec<Item<'a>>,
+    pub request: Request,
+    pub plan: Plan,
+    /// The planner's tensor of each root.
+    ids: HashMap<Value, TensorId>,
+}
+
+impl<'a> Planned<'a> {
+    /// Plans the memory of a method.
+    ///
+    /// # Errors
+    /// A bug, if the planner refuses or its plan does not pass the checker; a copy without a schedule.
+    pub fn new(frame: &Frame<'a>, placed: &'a Placed<'a>, items: Vec<Item<'a>>, purpose: Purpose<'_>) -> Result<Self, Diagnostics> {
+        let items = placed.with_copies(frame, items, purpose)?;
+        let mut tensors = Tensors::new(&placed.resolver);
+        let steps = steps::of_list(&items, &mut tensors, &placed.ends);
+        let Tensors { list, ids, .. } = tensors;
+        let mut request = Request { tensors: list, steps, effort: frame.options.effort };
+        let found = match frame.options.plan {
+            PlanSource::Own | PlanSource::Smallest => frame.plans.get(&request, || own_plan(&request)),
+            PlanSource::Program => plan_of_file(frame, placed, &items, &ids, &mut request),
+        };
+        let (order, plan) = found.map_err(bug)?;
+        let request = request.reordered(&order);
+        let mut left: Vec<Option<Item<'a>>> = items.into_iter().map(Some).collect();
+        let items = order.iter().filter_map(|&i| left[i].take()).collect();
+        Ok(Self { placed, items, request, plan, ids })
+    }
+
+    /// Where its values are.
+    pub fn addresses(&'a self, frame: &Frame<'a>) -> Addresses<'a> {
+        Addresses { resolver: &self.placed.resolver, variables: frame.variables, ids: &self.ids, plan: &self.plan }
+    }
+}
+
+/// A plan of a request, with the order of its steps.
+fn own_plan(request: &Request) -> Result<(Vec<usize>, Plan), String> {
+    let (order, plan) = plan::plan_reordered(request).map_err(|error| refused(&error))?;
+    checked(&request.reordered(&order), order, plan)
+}
+
+/// The plan of the file, which holds for the order of the file.
+fn plan_of_file(
+    frame: &Frame<'_>,
+    placed: &Placed<'_>,
+    items: &[Item<'_>],
+    ids: &HashMap<Value, TensorId>,
+    request: &mut Request,
+) -> Result<(Vec<usize>, Plan), String> {
+    let groups = items.iter().filter_map(|item| if let Work::Group(group) = item.work { Some(group) } else { None });
+    for (root, offset) in imported::places(frame.module, frame.method, placed.resolver.function(), groups) {
+        if let Some(id) = ids.get(&root) {
+            request.tensors[id.index()].fixed = Some(offset);
+        }
+    }
+    let plan = imported::plan_with_places(request).map_err(|error| refused(&error))?;
+    checked(request, (0..items.len()).collect(), plan)
+}
+
+fn refused(error: &PlanError) -> String {
+    format!("the memory planner refused its request: {error}")
+}
+
+/// A plan of a request whose steps are in an order, if it passes its check.
+fn checked(request: &Request, order: Vec<usize>, plan: Plan) -> Result<(Vec<usize>, Plan), String> {
+    plan::check(request, &plan).map_err(|error| format!("the memory plan does not pass its check: {error}"))?;
+    Ok((order, plan))
+}

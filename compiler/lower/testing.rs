@@ -1,0 +1,52 @@
+//! For tests: methods of one function, cut into groups.
+
+use super::frame::Frame;
+use super::grouped::Grouped;
+use super::options::Options;
+use super::variables::Variables;
+use crate::fuse::{Fusions, flow};
+use crate::ir::builder::FunctionBuilder;
+use crate::ir::{ElementType, ExpressionBuilder, Function, Method, Module, Port, ScalarOp, TensorType, Type, Value, verify};
+use crate::machine::{MACHINES, Machine};
+use crate::parallel::Memo;
+use crate::schedule::PackedWeights;
+
+/// A parameter of floats.
+pub(super) fn input(builder: &mut FunctionBuilder<'_>, shape: &[u64]) -> Value {
+    builder.param(Type::Tensor(TensorType::of(ElementType::F32, shape)), None)
+}
+
+/// The negation of a tensor of floats.
+pub(super) fn negated(builder: &mut FunctionBuilder<'_>, operand: Value) -> Value {
+    let mut expression = ExpressionBuilder::new(&[ElementType::F32]);
+    let read = expression.input(0);
+    let result = expression.op(ScalarOp::Neg, &[read]).expect("floats");
+    builder.map(&[operand], expression.finish(vec![result])).expect("one operand")
+}
+
+/// The first operand of the instruction that defines a value.
+pub(super) fn operand(function: &Function, value: Value) -> Value {
+    function.insts[function.defining_inst(value).expect("no parameter")].operands[0]
+}
+
+/// Shows a method whose results `build` gives, without merged groups, for some machines.
+pub(super) fn with_groups(
+    machines: &[&'static Machine],
+    build: impl FnOnce(&mut FunctionBuilder<'_>) -> Vec<Value>,
+    check: impl FnOnce(&Frame<'_>, &Grouped),
+) {
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let results = build(&mut builder);
+    let count = results.len();
+    let function = builder.finish(results);
+    let inputs = vec![Port::default(); module.functions[function].params.len()];
+    module.methods.push(Method { name: "main".into(), function, inputs, outputs: vec![Port::default(); count] });
+    let flow = flow::unroll(verify(&module).expect("sound"), function).expect("no control flow");
+    let (variables, packed, plans) = (Variables::default(), PackedWeights::default(), Memo::default());
+    let options = Options::new(&MACHINES[0]);
+    let frame =
+        Frame { module: &module, method: &module.methods[0], options, machines, variables: &variables, packed: &packed, plans: &plans };
+    let grouped = Grouped::new(&frame, flow, &Fusions::none()).expect("static shapes");
+    check(&frame, &grouped);
+}
