@@ -5,7 +5,9 @@
 //! have more lanes than a register: the back end splits it, so the same kernel text serves 128, 256 and 512 bits.
 
 pub mod builder;
+pub mod indices;
 pub mod interpret;
+pub mod intervals;
 pub mod mathematics;
 pub mod orders;
 pub mod text;

@@ -3,108 +3,75 @@
 use super::lower::Lowering;
 use super::scope::{Address, Index, LOCAL_ALIGNMENT_SHIFT};
 use crate::codegen::CodegenError;
+use crate::kernel::indices::exponent;
 use crate::kernel::{BinaryOp, Buffer, BufferKind, Inst, Type, Value};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_entity::EntityRef;
 
-/// The largest power of two that divides a number, as an exponent.
-fn exponent(value: i64) -> u32 {
-    if value == 0 { 32 } else { value.trailing_zeros() }
-}
-
 impl Lowering<'_> {
     /// A scalar 64-bit integer as a root plus a number.
     pub fn index(&self, value: Value) -> Result<Index, CodegenError> {
-        match self.indices.get(&value) {
-            Some(&index) => Ok(index),
-            None => Ok(Index { root: Some(self.get_scalar(value)?), constant: 0 }),
-        }
+        let Some(sum) = self.indices.composed(value) else { return Ok(Index { root: Some(self.get_scalar(value)?), constant: 0 }) };
+        let root = if sum.terms.is_empty() { None } else { Some(self.root(value)?) };
+        Ok(Index { root, constant: sum.constant })
     }
 
-    /// Records how an index that has just been lowered is composed.
-    pub fn note_index(&mut self, inst: &Inst, result: Value) {
+    /// The root of a sum whose instruction has been lowered.
+    fn root(&self, value: Value) -> Result<ir::Value, CodegenError> {
+        self.roots.get(&value).map_or_else(|| self.bug(format_args!("{value} has no root")), |&root| Ok(root))
+    }
+
+    /// Makes the root of an index that has just been lowered: its terms without its number.
+    pub fn note_index(&mut self, inst: &Inst, result: Value) -> Result<(), CodegenError> {
         if self.ty(result) != Type::INDEX {
-            return;
+            return Ok(());
         }
-        let known = match *inst {
-            Inst::Constant { bits } => Some(Index { root: None, constant: bits as i64 }),
-            Inst::Binary { op, a, b } => self.combine(op, a, b),
-            Inst::ShiftConstant { op: BinaryOp::ShiftLeft, a, count } => self.index(a).ok().and_then(|a| self.scaled(a, 1 << count)),
-            _ => None,
+        let Some(sum) = self.indices.composed(result).filter(|sum| !sum.terms.is_empty()) else { return Ok(()) };
+        let terms = sum.terms.clone();
+        let known = self.scopes.iter().find_map(|scope| scope.roots.get(&terms)).copied();
+        let root = match (known, &terms[..]) {
+            (Some(known), _) => known,
+            (None, &[(term, 1)]) => self.get_scalar(term)?,
+            (None, _) => {
+                let root = self.combine(inst)?;
+                self.scope().roots.insert(terms, root);
+                root
+            }
         };
-        if let Some(index) = known {
-            self.indices.insert(result, index);
+        self.roots.insert(result, root);
+        Ok(())
+    }
+
+    /// The root of an instruction's result, of those of its operands.
+    fn combine(&mut self, inst: &Inst) -> Result<ir::Value, CodegenError> {
+        match *inst {
+            Inst::Binary { op, a, b } => {
+                let (a, b) = (self.index(a)?, self.index(b)?);
+                match (op, a.root, b.root) {
+                    (BinaryOp::Add, Some(x), Some(y)) => Ok(self.builder.ins().iadd(x, y)),
+                    (BinaryOp::Add, Some(x), None) | (BinaryOp::Add, None, Some(x)) | (BinaryOp::Sub, Some(x), None) => Ok(x),
+                    (BinaryOp::Sub, Some(x), Some(y)) => Ok(self.builder.ins().isub(x, y)),
+                    (BinaryOp::Sub, None, Some(y)) => Ok(self.builder.ins().ineg(y)),
+                    (BinaryOp::Mul, Some(x), None) => Ok(self.scaled(x, b.constant)),
+                    (BinaryOp::Mul, None, Some(y)) => Ok(self.scaled(y, a.constant)),
+                    _ => self.bug(format_args!("{op:?} as a sum")),
+                }
+            }
+            Inst::ShiftConstant { op: BinaryOp::ShiftLeft, a, count } => match self.index(a)?.root {
+                Some(root) => Ok(self.scaled(root, 1 << count)),
+                None => self.bug("a shifted number with terms"),
+            },
+            _ => self.bug("an instruction that is no sum"),
         }
     }
 
-    fn combine(&mut self, op: BinaryOp, a: Value, b: Value) -> Option<Index> {
-        let (a, b) = (self.index(a).ok()?, self.index(b).ok()?);
-        match op {
-            BinaryOp::Add => self.sum(a, b),
-            BinaryOp::Sub if b.root.is_none() => Some(Index { root: a.root, constant: a.constant.checked_sub(b.constant)? }),
-            BinaryOp::Mul if b.root.is_none() => self.scaled(a, b.constant),
-            BinaryOp::Mul if a.root.is_none() => self.scaled(b, a.constant),
-            _ => None,
-        }
-    }
-
-    fn sum(&mut self, a: Index, b: Index) -> Option<Index> {
-        let constant = a.constant.checked_add(b.constant)?;
-        let root = match (a.root, b.root) {
-            (Some(x), Some(y)) => Some(self.root_sum(x, y)),
-            (x, y) => x.or(y),
-        };
-        Some(Index { root, constant })
-    }
-
-    fn scaled(&mut self, a: Index, factor: i64) -> Option<Index> {
-        let constant = a.constant.checked_mul(factor)?;
-        let root = match a.root {
-            Some(root) if factor != 0 => Some(self.root_product(root, factor)),
-            _ => None,
-        };
-        Some(Index { root, constant })
-    }
-
-    fn root_sum(&mut self, x: ir::Value, y: ir::Value) -> ir::Value {
-        if let Some(&known) = self.scopes.iter().find_map(|s| s.sums.get(&(x, y))) {
-            return known;
-        }
-        let sum = self.builder.ins().iadd(x, y);
-        let multiple = self.multiple(x).min(self.multiple(y));
-        self.multiples.insert(sum, multiple);
-        self.scope().sums.insert((x, y), sum);
-        sum
-    }
-
-    fn root_product(&mut self, root: ir::Value, factor: i64) -> ir::Value {
-        if factor == 1 {
-            return root;
-        }
-        if let Some(&known) = self.scopes.iter().find_map(|s| s.products.get(&(root, factor))) {
-            return known;
-        }
+    fn scaled(&mut self, root: ir::Value, factor: i64) -> ir::Value {
         // A shift by up to three folds into x86 addressing modes; a multiplication never does.
-        let product = if factor > 0 && factor & (factor - 1) == 0 {
+        if factor > 0 && factor & (factor - 1) == 0 {
             self.builder.ins().ishl_imm_u(root, i64::from(factor.trailing_zeros()))
         } else {
             self.builder.ins().imul_imm_s(root, factor)
-        };
-        let multiple = self.multiple(root).saturating_add(exponent(factor));
-        self.multiples.insert(product, multiple);
-        self.scope().products.insert((root, factor), product);
-        product
-    }
-
-    /// The power of two known to divide a root, as an exponent.
-    fn multiple(&self, root: ir::Value) -> u32 {
-        self.multiples.get(&root).copied().unwrap_or(0)
-    }
-
-    /// The same for an index.
-    pub fn index_multiple(&self, index: Index) -> u32 {
-        let root = index.root.map_or(32, |root| self.multiple(root));
-        root.min(exponent(index.constant))
+        }
     }
 
     fn scope(&mut self) -> &mut super::scope::Scope {
@@ -113,6 +80,7 @@ impl Lowering<'_> {
 
     /// The address of `buffer[index + offset]`.
     pub fn address(&mut self, buffer: Buffer, index: Value, offset: i64) -> Result<Address, CodegenError> {
+        let multiple = self.indices.multiple_of_terms(index);
         let index = self.index(index)?;
         let data = self.kernel.buffer(buffer);
         let bytes = i64::from(data.lane.bytes());
@@ -122,7 +90,7 @@ impl Lowering<'_> {
         let buffer_alignment = if local { u32::from(LOCAL_ALIGNMENT_SHIFT) } else { exponent(i64::from(data.alignment.max(1))) };
         let constant = index.constant.checked_add(offset).and_then(|elements| elements.checked_mul(bytes));
         let Some(constant) = constant else { return self.bug(format_args!("offset {offset} in {}", self.kernel.buffer(buffer).name)) };
-        let root_multiple = index.root.map_or(32, |root| self.multiple(root).saturating_add(element));
+        let root_multiple = multiple.saturating_add(element);
         let alignment = buffer_alignment.min(root_multiple).min(exponent(constant)).max(element.min(buffer_alignment));
         let mut base = self.root_address(buffer, index.root, element);
         let displacement = match i32::try_from(constant) {

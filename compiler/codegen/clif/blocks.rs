@@ -5,7 +5,7 @@ use super::lower::Lowering;
 use crate::codegen::CodegenError;
 use crate::kernel::{Inst, Lane, Region, Value};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, Block, BlockArg, InstBuilder, types};
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, types};
 
 /// What a counted loop runs over.
 struct Counter {
@@ -54,8 +54,7 @@ impl Lowering<'_> {
     /// A loop whose test is at its end; a first test guards it where the bounds are not known to be in order.
     fn counted_loop(&mut self, counter: &Counter, carried: &[Value], body: &Region, results: &[Value]) -> Result<(), CodegenError> {
         let (start, end) = (self.get_scalar(counter.start)?, self.get_scalar(counter.end)?);
-        let known = |l: &Self, value: Value| l.index(value).ok().filter(|i| i.root.is_none()).map(|i| i.constant);
-        let certain = matches!((known(self, counter.start), known(self, counter.end)), (Some(s), Some(e)) if s < e);
+        let certain = matches!((self.indices.number(counter.start), self.indices.number(counter.end)), (Some(s), Some(e)) if s < e);
         let first = self.arguments(carried)?;
         let (head, exit) = (self.builder.create_block(), self.builder.create_block());
         let i = self.builder.append_block_param(head, types::I64);
@@ -69,7 +68,8 @@ impl Lowering<'_> {
             self.builder.ins().brif(some, head, &entry_arguments, exit, &first);
         }
         self.builder.switch_to_block(head);
-        self.define_counter(counter, body, i)?;
+        let Some(&index) = body.params.first() else { return self.bug("a counted loop without a counter") };
+        self.define(index, Held::of_scalar(types::I64, i));
         for (&param, held) in body.params.iter().skip(1).zip(inside) {
             self.define(param, held);
         }
@@ -83,15 +83,6 @@ impl Lowering<'_> {
         for (&result, held) in results.iter().zip(after) {
             self.define(result, held);
         }
-        Ok(())
-    }
-
-    fn define_counter(&mut self, counter: &Counter, body: &Region, i: ir::Value) -> Result<(), CodegenError> {
-        let Some(&index) = body.params.first() else { return self.bug("a counted loop without a counter") };
-        self.define(index, Held::of_scalar(types::I64, i));
-        let start = self.index(counter.start)?;
-        let multiple = self.index_multiple(start).min(counter.step.trailing_zeros());
-        self.multiples.insert(i, multiple);
         Ok(())
     }
 

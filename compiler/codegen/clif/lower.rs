@@ -1,9 +1,10 @@
 //! The walk over a kernel: one Cranelift function, one instruction after the other.
 
 use super::held::{Held, lane_type, part_count, part_type};
-use super::scope::{Address, Index, LOCAL_ALIGNMENT_SHIFT, Scope};
+use super::scope::{Address, LOCAL_ALIGNMENT_SHIFT, Scope};
 use crate::codegen::CodegenError;
 use crate::codegen::fold::{used_values, widened_loads};
+use crate::kernel::indices::Indices;
 use crate::kernel::{BufferKind, ConvertOp, Inst, Kernel, Region, Rounding, Type, Value};
 use crate::machine::{DotProduct, Isa, Machine, Unit};
 use cranelift_codegen::ir::{self, AbiParam, Block, Function, InstBuilder, Signature, StackSlot, StackSlotData, StackSlotKind, types};
@@ -52,10 +53,10 @@ pub(super) struct Lowering<'a> {
     pub builder: FunctionBuilder<'a>,
     /// What each kernel value is held in, once lowered.
     values: Vec<Option<Held>>,
-    /// Scalar 64-bit integers as a root plus a number.
-    pub indices: HashMap<Value, Index>,
-    /// Powers of two that divide index roots, as exponents.
-    pub multiples: HashMap<ir::Value, u32>,
+    /// What indices are sums of.
+    pub indices: Indices,
+    /// The terms of such sums, computed without their numbers.
+    pub roots: HashMap<Value, ir::Value>,
     /// Bits of values that are constants.
     pub constants: HashMap<Value, u64>,
     /// The address of each buffer's first element.
@@ -88,8 +89,8 @@ pub fn lower(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<
         features: Features::of(machine),
         builder: FunctionBuilder::new(&mut function, &mut context),
         values: vec![None; kernel.types.len()],
-        indices: HashMap::new(),
-        multiples: HashMap::new(),
+        indices: Indices::of(kernel, usize::MAX),
+        roots: HashMap::new(),
         constants: HashMap::new(),
         bases: vec![],
         scopes: vec![Scope::default()],
@@ -244,7 +245,7 @@ impl<'a> Lowering<'a> {
                     }
                     let held = self.value(inst, result)?;
                     self.define(result, held);
-                    self.note_index(inst, result);
+                    self.note_index(inst, result)?;
                 }
             }
         }

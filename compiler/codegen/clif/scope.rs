@@ -1,6 +1,6 @@
 //! What a lowering knows of a region: indices, addresses, and what has been computed of them.
 
-use crate::kernel::Buffer;
+use crate::kernel::{Buffer, Value};
 use cranelift_codegen::ir::{self, MemFlagsData};
 use std::collections::HashMap;
 
@@ -60,10 +60,8 @@ pub(super) struct FieldsOf {
 pub(super) struct Scope {
     /// Addresses of a buffer at an index root.
     pub addresses: HashMap<(Buffer, Option<ir::Value>), ir::Value>,
-    /// Index roots times a number.
-    pub products: HashMap<(ir::Value, i64), ir::Value>,
-    /// Sums of index roots.
-    pub sums: HashMap<(ir::Value, ir::Value), ir::Value>,
+    /// Roots of indices, by the terms of their sums.
+    pub roots: HashMap<Vec<(Value, i64)>, ir::Value>,
     /// Narrow lanes of a register, widened: `fields.rs`.
     pub fields: HashMap<FieldsOf, Vec<ir::Value>>,
 }

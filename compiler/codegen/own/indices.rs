@@ -1,11 +1,11 @@
-//! Scalar 64-bit integers as sums of multiples of registers, and addresses made of them. What does not change in a loop is computed
+//! Registers of indices, which are sums of multiples of registers, and addresses made of them. What does not change in a loop is computed
 //! before it: a part of a sum is computed in the region where its registers are defined.
 
 use super::address::{Address, Base};
-use super::linear::{Linear, Scope, Terms};
 use super::lowering::{Lowering, Select};
+use super::scope::{Linear, Scope, Terms};
 use crate::codegen::CodegenError;
-use crate::kernel::{BinaryOp, Buffer, Inst, Type, Value};
+use crate::kernel::{Buffer, Inst, Type, Value};
 use cranelift_entity::EntityRef;
 use regalloc2::VReg;
 
@@ -14,46 +14,25 @@ impl<S: Select> Lowering<'_, S> {
     pub fn note(&mut self, inst: &Inst, result: Value) -> bool {
         if let Inst::Constant { bits } = inst {
             self.constants.insert(result, *bits);
-            if self.ty(result) == Type::INDEX {
-                self.linear.insert(result, Linear { terms: vec![], constant: *bits as i64 });
-            }
             return true;
         }
-        if self.ty(result) != Type::INDEX {
-            return false;
-        }
-        let sum = match *inst {
-            Inst::Binary { op: BinaryOp::Add, a, b } => self.linear(a).zip(self.linear(b)).and_then(|(a, b)| a.plus(&b, 1)),
-            Inst::Binary { op: BinaryOp::Sub, a, b } => self.linear(a).zip(self.linear(b)).and_then(|(a, b)| a.plus(&b, -1)),
-            Inst::Binary { op: BinaryOp::Mul, a, b } => self.linear(a).zip(self.linear(b)).and_then(|(a, b)| match () {
-                () if b.terms.is_empty() => a.times(b.constant),
-                () if a.terms.is_empty() => b.times(a.constant),
-                () => None,
-            }),
-            Inst::ShiftConstant { op: BinaryOp::ShiftLeft, a, count } if count < 62 => self.linear(a).and_then(|a| a.times(1 << count)),
-            _ => None,
-        };
-        match sum {
-            Some(sum) => {
-                self.linear.insert(result, sum);
-                true
-            }
-            None => false,
-        }
+        self.is_composed(result)
     }
 
-    /// A scalar 64-bit integer as a sum.
+    /// Whether an index is a sum that is made of others, or a number.
+    pub(super) fn is_composed(&self, value: Value) -> bool {
+        self.ty(value) == Type::INDEX && self.indices.composed(value).is_some()
+    }
+
+    /// A scalar 64-bit integer as a sum of registers.
     pub fn linear(&mut self, value: Value) -> Option<Linear> {
-        if let Some(linear) = self.linear.get(&value) {
-            return Some(linear.clone());
-        }
-        let register = self.general(value).ok()?;
-        Some(Linear { terms: vec![(register, 1)], constant: 0 })
+        let sum = self.indices.sum(value);
+        sum.map(|term| self.general(term).ok())
     }
 
-    /// The number that a scalar is.
-    pub fn known(&mut self, value: Value) -> Option<i64> {
-        self.linear.get(&value).filter(|linear| linear.terms.is_empty()).map(|linear| linear.constant)
+    /// The number that a scalar 64-bit integer is.
+    pub fn known(&self, value: Value) -> Option<i64> {
+        if self.ty(value) == Type::INDEX { self.indices.number(value) } else { None }
     }
 
     /// An instruction in the region of some depth, at most the one that is written.
@@ -162,7 +141,7 @@ impl<S: Select> Lowering<'_, S> {
     pub fn address(&mut self, buffer: Buffer, (index, offset): (Value, i64)) -> Result<Address, CodegenError> {
         let bytes = i64::from(self.kernel.buffer(buffer).lane.bytes());
         let Some(linear) = self.linear(index) else { return self.bug(format_args!("{index} is no index")) };
-        let place = Linear { terms: vec![], constant: offset };
+        let place = Linear::number(offset);
         let Some(place) = linear.plus(&place, 1).and_then(|sum| sum.times(bytes)) else {
             return self.bug(format_args!("offset {offset} in {}", self.kernel.buffer(buffer).name));
         };

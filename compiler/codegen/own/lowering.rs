@@ -3,9 +3,10 @@
 use super::address::{Address, Base, Bound};
 use super::function::{Block, Edge, Function};
 use super::instruction::Instruction;
-use super::linear::{Linear, Scope};
+use super::scope::{MOST_TERMS, Scope};
 use crate::codegen::CodegenError;
 use crate::codegen::fold::used_once;
+use crate::kernel::indices::Indices;
 use crate::kernel::verify::is_toward_zero;
 use crate::kernel::{Inst, Kernel, Region, Type, Value};
 use cranelift_entity::{EntityRef, EntitySet};
@@ -106,8 +107,8 @@ pub struct Lowering<'a, S: Select> {
     /// Values that are used once.
     used_once: EntitySet<Value>,
     values: Vec<Option<S::Held>>,
-    /// Scalar 64-bit integers as sums; their register is made when it is wanted.
-    pub(super) linear: HashMap<Value, Linear>,
+    /// What indices are sums of. The register of such a sum is made when it is wanted.
+    pub(super) indices: Indices,
     /// How deep the region is in which the register of a scalar is defined.
     pub(super) depths: HashMap<VReg, usize>,
     pub(super) scopes: Vec<Scope>,
@@ -134,7 +135,7 @@ pub fn lower<S: Select>(kernel: &Kernel, set: S) -> Result<Function<S::Inst>, Co
         bases: vec![],
         used_once: used_once(kernel),
         values: vec![None; kernel.types.len()],
-        linear: HashMap::new(),
+        indices: Indices::of(kernel, MOST_TERMS),
         depths: HashMap::new(),
         scopes: vec![Scope::default()],
         failures: BTreeMap::new(),
@@ -219,7 +220,8 @@ impl<S: Select> Lowering<'_, S> {
         if let Some(held) = self.values.get(value.index()).cloned().flatten() {
             return Ok(held);
         }
-        if let Some(linear) = self.linear.get(&value).cloned() {
+        if self.is_composed(value) {
+            let Some(linear) = self.linear(value) else { return self.bug(format_args!("{value} is no sum of registers")) };
             return Ok(S::held_scalar(self.sum(&linear)));
         }
         if let Some(&bits) = self.constants.get(&value) {

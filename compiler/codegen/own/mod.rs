@@ -12,9 +12,9 @@ mod function;
 mod indices;
 mod instruction;
 mod layout;
-mod linear;
 mod lowering;
 mod regions;
+mod scope;
 mod tidy;
 mod vector;
 

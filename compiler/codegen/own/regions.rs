@@ -2,8 +2,8 @@
 
 use super::address::Bound;
 use super::function::{Block, Edge};
-use super::linear::Scope;
 use super::lowering::{Lowering, Select};
+use super::scope::Scope;
 use crate::codegen::CodegenError;
 use crate::kernel::{Inst, Region, Value};
 use regalloc2::VReg;

@@ -4,16 +4,15 @@
 //! Checked are: buffers; that every value is defined once, and before its uses, in the same region or one around it; the types of operands and
 //! results; what regions take and yield; that a kernel rounds in one way; and that accesses at constant places, or at sums of multiples of counters with constant bounds, stay inside their buffers.
 
-mod bounds;
 mod rounding;
 mod typing;
 
 #[cfg(test)]
 mod tests;
 
+use super::indices::Indices;
 use super::text::statement_line;
 use super::types::*;
-use bounds::Bound;
 use cranelift_entity::EntityRef;
 pub use rounding::is_toward_zero;
 
@@ -37,8 +36,8 @@ type Check<T = ()> = Result<T, String>;
 /// # Errors
 /// At the first broken rule.
 pub fn verify(kernel: &Kernel) -> Result<(), VerifyError> {
-    let mut verifier =
-        Verifier { kernel, states: vec![State::Unknown; kernel.types.len()], indices: bounds::Indices::new(kernel.types.len()) };
+    let states = vec![State::Unknown; kernel.types.len()];
+    let mut verifier = Verifier { kernel, states, indices: Indices::new(&kernel.types, usize::MAX), loops: 0 };
     verifier.kernel().map_err(|mistake| VerifyError { kernel: kernel.name.clone(), place: mistake.place, message: mistake.message })
 }
 
@@ -64,7 +63,9 @@ enum State {
 struct Verifier<'k> {
     kernel: &'k Kernel,
     states: Vec<State>,
-    indices: bounds::Indices,
+    indices: Indices,
+    /// The loops around the statement.
+    loops: usize,
 }
 
 impl Verifier<'_> {
@@ -125,7 +126,7 @@ impl Verifier<'_> {
                     let computed = self.plain(statement, certain);
                     computed.map_err(place)?;
                     // A failure may keep the following accesses from being reached with some value of a counter.
-                    certain &= !(matches!(inst, Inst::FailIf { .. }) && self.indices.in_loop());
+                    certain &= !(matches!(inst, Inst::FailIf { .. }) && self.loops > 0);
                 }
             }
         }
@@ -147,7 +148,7 @@ impl Verifier<'_> {
         self.inside(&statement.inst, declared, certain)?;
         if let (Some(value), Some(ty)) = (result, declared) {
             self.define(value, ty)?;
-            self.indices.define(value, &statement.inst);
+            self.indices.define(value, ty, &statement.inst);
         }
         Ok(())
     }
@@ -164,24 +165,24 @@ impl Verifier<'_> {
                     return Err(at(format!("a step of {step}")));
                 }
                 let types = self.types(carried).map_err(at)?;
-                let counter = self.indices.counter(*start, *end, *step);
                 let params = [&[Type::INDEX], &types[..]].concat();
                 // A loop that may not run at all, or to an end that is not known, proves nothing about what is inside.
-                let certain = certain && counter.is_some();
-                if let (Some(&param), Some(counter)) = (body.params.first(), counter) {
-                    self.indices.count(param, counter);
+                let counter = body.params.first().filter(|param| param.index() < kernel.types.len());
+                if let Some(&counter) = counter {
+                    self.indices.count(counter, *start, *end, *step);
                 }
-                self.indices.enter_loop();
+                let certain = certain && counter.is_some_and(|&counter| self.indices.takes_ends(counter));
+                self.loops += 1;
                 self.region(body, &params, &types, certain, &at)?;
-                self.indices.leave_loop();
+                self.loops -= 1;
                 self.results(statement, &types).map_err(at)?;
             }
             Inst::Loop { carried, body } => {
                 let types = self.types(carried).map_err(at)?;
                 let yields = [&[Type::scalar(Lane::Mask)], &types[..]].concat();
-                self.indices.enter_loop();
+                self.loops += 1;
                 self.region(body, &types, &yields, certain, &at)?;
-                self.indices.leave_loop();
+                self.loops -= 1;
                 self.results(statement, &types).map_err(at)?;
             }
             Inst::If { condition, then, otherwise } => {
@@ -245,11 +246,12 @@ impl Verifier<'_> {
         if result.is_none() && data.kind == BufferKind::Input {
             return Err(format!("a store to the input {}", data.name));
         }
-        let Some(Bound { low, high, constant }) = self.indices.bound(index) else { return Ok(()) };
-        if !certain && !constant {
+        // Both ends are taken, so an access that may leave its buffer by what is known does.
+        if !self.indices.takes_ends(index) || !certain && self.indices.number(index).is_none() {
             return Ok(());
         }
-        let (low, high) = (low + i128::from(offset), high + i128::from(offset) + i128::from(count) - 1);
+        let (first, offset) = (self.indices.interval(index), i128::from(offset));
+        let (low, high) = (i128::from(first.low) + offset, i128::from(first.high) + offset + i128::from(count) - 1);
         let outside = if low < 0 { low } else { high };
         if low < 0 || high >= i128::from(data.elements) {
             return Err(format!("element {outside} of {}, which has {}", data.name, data.elements));

@@ -1,0 +1,256 @@
+//! What indices are: sums of a number and of multiples of values that are no sums themselves, which are loop counters, parameters and all
+//! that is computed in another way. The verifier proves accesses by them, back ends make addresses of them.
+//!
+//! An index is a scalar integer of 64 bits, or of 32 where a machine wants that. A sum holds in the arithmetic of the kernel, which wraps. Where its numbers would not fit 64 bits a value is a sum of nothing but itself.
+
+use super::intervals::{self, Interval};
+use super::types::{signed, *};
+use cranelift_entity::EntityRef;
+
+/// What sums are made of.
+pub trait Term: Copy + Eq {
+    /// Its place in a sum.
+    fn order(self) -> usize;
+}
+
+impl Term for Value {
+    fn order(self) -> usize {
+        self.index()
+    }
+}
+
+/// A number plus multiples of terms, in order, none twice and no factor 0.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Sum<T> {
+    /// Terms with their factors.
+    pub terms: Vec<(T, i64)>,
+    /// The number.
+    pub constant: i64,
+}
+
+impl<T: Term> Sum<T> {
+    /// A number.
+    pub fn number(constant: i64) -> Self {
+        Self { terms: vec![], constant }
+    }
+
+    /// One term.
+    pub fn term(term: T) -> Self {
+        Self { terms: vec![(term, 1)], constant: 0 }
+    }
+
+    /// The number that it is, if it has no terms.
+    pub fn as_number(&self) -> Option<i64> {
+        self.terms.is_empty().then_some(self.constant)
+    }
+
+    /// This and another sum times a number, unless a number is beyond 64 bits.
+    pub fn plus(&self, other: &Self, factor: i64) -> Option<Self> {
+        let mut sum = self.clone();
+        sum.constant = sum.constant.checked_add(other.constant.checked_mul(factor)?)?;
+        for &(term, multiple) in &other.terms {
+            let multiple = multiple.checked_mul(factor)?;
+            match sum.terms.binary_search_by_key(&term.order(), |known| known.0.order()) {
+                Ok(i) => sum.terms[i].1 = sum.terms[i].1.checked_add(multiple)?,
+                Err(i) => sum.terms.insert(i, (term, multiple)),
+            }
+        }
+        sum.terms.retain(|term| term.1 != 0);
+        Some(sum)
+    }
+
+    /// This times a number.
+    pub fn times(&self, factor: i64) -> Option<Self> {
+        Self::number(0).plus(self, factor)
+    }
+
+    /// The same sum of other terms; two terms may become one.
+    pub fn map<U: Term>(&self, mut change: impl FnMut(T) -> Option<U>) -> Option<Sum<U>> {
+        let start = Some(Sum::number(self.constant));
+        self.terms.iter().fold(start, |sum, &(term, factor)| sum?.plus(&Sum::term(change(term)?), factor))
+    }
+}
+
+/// What is known of a value.
+#[derive(Clone, Debug)]
+struct Known {
+    /// The sum that a scalar index is, unless it is one of itself alone.
+    sum: Option<Sum<Value>>,
+    /// Between what a scalar integer lies, with its sign.
+    interval: Interval,
+    /// Whether both ends of the interval are taken, whatever other counters are: it is a counter with constant bounds.
+    takes_ends: bool,
+    /// The largest power of two known to divide it, as an exponent.
+    multiple: u32,
+}
+
+/// The exponent for 0, which every power divides.
+const OF_ZERO: u32 = 32;
+
+/// The indices of a kernel.
+pub struct Indices {
+    known: Vec<Known>,
+    most_terms: usize,
+}
+
+impl Indices {
+    /// Nothing is known of any value yet. A sum of more terms than `most_terms` counts as a term.
+    pub fn new(types: &[Type], most_terms: usize) -> Self {
+        let unknown = |ty: &Type| Known { sum: None, interval: Interval::of_type(*ty), takes_ends: false, multiple: 0 };
+        Self { known: types.iter().map(unknown).collect(), most_terms }
+    }
+
+    /// Those of a verified kernel.
+    pub fn of(kernel: &Kernel, most_terms: usize) -> Self {
+        Self::with_parameters(kernel, &[], most_terms)
+    }
+
+    /// Those of a verified kernel whose integer parameters lie in intervals. Parameters without one may be anything.
+    pub fn with_parameters(kernel: &Kernel, intervals: &[Interval], most_terms: usize) -> Self {
+        let mut indices = Self::new(&kernel.types, most_terms);
+        for (param, interval) in kernel.body.params.iter().zip(intervals) {
+            indices.known[param.index()].interval = *interval;
+        }
+        indices.region(&kernel.body, &kernel.types);
+        indices
+    }
+
+    fn region(&mut self, region: &Region, types: &[Type]) {
+        for Statement { results, inst } in &region.statements {
+            match (inst, &results[..]) {
+                (Inst::For { start, end, step, body, .. }, _) => {
+                    if let Some(&counter) = body.params.first() {
+                        self.count(counter, *start, *end, *step);
+                    }
+                    self.region(body, types);
+                }
+                (Inst::Loop { .. } | Inst::If { .. }, _) => {
+                    inst.regions().into_iter().for_each(|inner| self.region(inner, types));
+                    if let Inst::If { then, otherwise, .. } = inst {
+                        self.join(results, then, otherwise);
+                    }
+                }
+                (inst, &[result]) => self.define(result, types[result.index()], inst),
+                _ => {}
+            }
+        }
+    }
+
+    /// The results of a branch are what either side yields.
+    fn join(&mut self, results: &[Value], then: &Region, otherwise: &Region) {
+        for ((result, a), b) in results.iter().zip(&then.yields).zip(&otherwise.yields) {
+            self.known[result.index()].interval = self.interval(*a).union(self.interval(*b));
+        }
+    }
+
+    /// A value counts from one value to below another.
+    pub fn count(&mut self, counter: Value, start: Value, end: Value, step: i64) {
+        let (first, beyond) = (self.interval(start), self.interval(end));
+        let multiple = self.multiple(start).min(step.trailing_zeros());
+        let numbers = self.number(start).zip(self.number(end)).filter(|(start, end)| start < end);
+        let interval = match numbers {
+            Some((start, end)) => {
+                let steps = (i128::from(end) - 1 - i128::from(start)).div_euclid(i128::from(step));
+                // The last value is below the end.
+                Interval { low: start, high: (i128::from(start) + steps * i128::from(step)) as i64 }
+            }
+            None => Interval { low: first.low, high: beyond.high.saturating_sub(1).max(first.low) },
+        };
+        if let Some(known) = self.known.get_mut(counter.index()) {
+            *known = Known { sum: None, interval, takes_ends: numbers.is_some(), multiple };
+        }
+    }
+
+    /// A value of a type is the result of an instruction without regions.
+    pub fn define(&mut self, value: Value, ty: Type, inst: &Inst) {
+        if ty.lanes != 1 || !ty.lane.is_integer() {
+            return;
+        }
+        let wide = matches!(ty.lane, Lane::I32 | Lane::I64);
+        let sum = if wide { self.sum_of(inst, ty.lane).filter(|sum| sum.terms.len() <= self.most_terms) } else { None };
+        let interval = intervals::of_result(inst, ty.lane, |operand| self.interval(operand));
+        self.known[value.index()].interval = match &sum {
+            Some(sum) => self.interval_of(sum).filter(|interval| interval.fits(ty.lane)).unwrap_or(interval),
+            None => interval,
+        };
+        self.known[value.index()].sum = sum;
+    }
+
+    fn sum_of(&self, inst: &Inst, lane: Lane) -> Option<Sum<Value>> {
+        match *inst {
+            Inst::Constant { bits } => Some(Sum::number(signed(lane, bits))),
+            Inst::Binary { op: BinaryOp::Add, a, b } => self.sum(a).plus(&self.sum(b), 1),
+            Inst::Binary { op: BinaryOp::Sub, a, b } => self.sum(a).plus(&self.sum(b), -1),
+            Inst::Binary { op: BinaryOp::Mul, a, b } => match (self.number(a), self.number(b)) {
+                (_, Some(factor)) => self.sum(a).times(factor),
+                (Some(factor), _) => self.sum(b).times(factor),
+                _ => None,
+            },
+            Inst::ShiftConstant { op: BinaryOp::ShiftLeft, a, count } if count < 63 => self.sum(a).times(1 << count),
+            _ => None,
+        }
+    }
+
+    fn interval_of(&self, sum: &Sum<Value>) -> Option<Interval> {
+        let (mut low, mut high) = (i128::from(sum.constant), i128::from(sum.constant));
+        for &(term, factor) in &sum.terms {
+            let Interval { low: first, high: last } = self.interval(term);
+            let ends = [first, last].map(|end| i128::from(end) * i128::from(factor));
+            low = low.checked_add(ends[0].min(ends[1]))?;
+            high = high.checked_add(ends[0].max(ends[1]))?;
+        }
+        // A sum that wraps lies anywhere.
+        Some(Interval { low: low.try_into().ok()?, high: high.try_into().ok()? })
+    }
+
+    /// The sum that a scalar index is; at least one of itself.
+    pub fn sum(&self, value: Value) -> Sum<Value> {
+        self.composed(value).cloned().unwrap_or_else(|| Sum::term(value))
+    }
+
+    /// The sum that a scalar index is, if it is made of other values or a number.
+    pub fn composed(&self, value: Value) -> Option<&Sum<Value>> {
+        self.known[value.index()].sum.as_ref()
+    }
+
+    /// The number that a scalar index is.
+    pub fn number(&self, value: Value) -> Option<i64> {
+        self.composed(value).and_then(Sum::as_number)
+    }
+
+    /// Between what a scalar integer lies, with its sign.
+    pub fn interval(&self, value: Value) -> Interval {
+        self.known[value.index()].interval
+    }
+
+    /// Whether both ends of the interval of a scalar index are taken, if the loops around it run for all values of their counters.
+    pub fn takes_ends(&self, value: Value) -> bool {
+        match self.composed(value) {
+            Some(sum) => sum.terms.iter().all(|(term, _)| self.known[term.index()].takes_ends),
+            None => self.known[value.index()].takes_ends,
+        }
+    }
+
+    /// The largest power of two known to divide a scalar index, as an exponent; [`Indices::multiple_of_terms`] and the number.
+    pub fn multiple(&self, value: Value) -> u32 {
+        let constant = self.composed(value).map_or(0, |sum| sum.constant);
+        self.multiple_of_terms(value).min(exponent(constant))
+    }
+
+    /// The same without the number of its sum.
+    pub fn multiple_of_terms(&self, value: Value) -> u32 {
+        let of_term = |&(term, factor): &(Value, i64)| self.known[term.index()].multiple.saturating_add(exponent(factor));
+        match self.composed(value) {
+            Some(sum) => sum.terms.iter().map(of_term).min().unwrap_or(OF_ZERO),
+            None => self.known[value.index()].multiple,
+        }
+    }
+}
+
+/// The largest power of two that divides a number, as an exponent.
+pub fn exponent(value: i64) -> u32 {
+    if value == 0 { OF_ZERO } else { value.trailing_zeros() }
+}
+
+#[cfg(test)]
+mod tests;
