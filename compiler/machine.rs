@@ -85,6 +85,8 @@ pub struct Machine {
     pub vector_bits: u16,
     /// The registers that hold them.
     pub registers: Registers,
+    /// Bits of the registers that hold indices, 64 or 32. Schedules write indices of 64; where registers have fewer they are narrowed.
+    pub index_bits: u8,
     /// Whether a fused multiply-add is one instruction.
     pub fma: bool,
     /// The dot product to use for 8-bit products.
@@ -141,6 +143,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         level,
         vector_bits: 128,
         registers: Registers::Vectors(32),
+        index_bits: 64,
         fma: true,
         dot: DotProduct::Signed16,
         requantize: Requantize::ByRule,
@@ -161,6 +164,7 @@ const X86_64_V3: Machine = Machine {
     level: "x86-64-v3",
     vector_bits: 256,
     registers: Registers::Vectors(16),
+    index_bits: 64,
     fma: true,
     dot: DotProduct::Signed16,
     requantize: Requantize::Fitted,

@@ -1,16 +1,25 @@
 //! What holds for every kernel that schedules write, of the models of this repository and of random modules, for every machine: its text
-//! is read back.
+//! is read back, and passes leave what it computes.
+//!
+//! Each `tests/passes/*.kernel` holds a kernel, what is done to it (`; pass = NAME, …`, or `; narrow = LOW..HIGH, …` with intervals of the
+//! first integer parameters), and after `; ---` what becomes of it. `MODELC_BLESS=1` rewrites that.
 
 mod support;
 
 use modelc::ir::Module;
+use modelc::ir::Tensor;
 use modelc::ir::random::{self, Options};
 use modelc::kernel::Kernel;
+use modelc::kernel::intervals::Interval;
+use modelc::kernel::passes::{PASSES, narrow};
 use modelc::kernel::text::{canonical, parse_kernel, parse_kernels};
+use modelc::kernel::verify::verify;
 use modelc::lower;
 use modelc::machine::MACHINES;
+use modelc::program::Program;
 use modelc::{passes, pipeline};
 use std::collections::HashSet;
+use support::program::Memory;
 
 /// The different kernels that modules become.
 fn kernels(modules: impl Iterator<Item = (String, Module)>) -> Vec<Kernel> {
@@ -62,4 +71,120 @@ fn kernels_of_random_modules_parse() {
     let kernels = kernels(random_modules());
     assert!(kernels.len() > 200, "{} kernels", kernels.len());
     kernels.iter().for_each(check_text);
+}
+
+/// What is done to kernels, by name.
+type Change = (&'static str, Box<dyn Fn(&Kernel) -> Kernel>);
+
+/// Each pass, and all one after the other.
+fn changes() -> Vec<Change> {
+    let mut changes: Vec<Change> = vec![("narrow", Box::new(|kernel| narrow(kernel, &[])))];
+    for pass in PASSES {
+        changes.push((pass.name, Box::new(move |kernel| pass.of(kernel))));
+    }
+    let all = |kernel: &Kernel| PASSES.iter().fold(kernel.clone(), |kernel, pass| pass.of(&kernel));
+    changes.push(("all", Box::new(move |kernel| narrow(&all(kernel), &[]))));
+    changes
+}
+
+/// The outputs of two calls, to the bit.
+fn outputs(program: &Program, inputs: &[Tensor]) -> Result<Vec<Vec<Vec<u8>>>, String> {
+    let mut memory = Memory::new(program);
+    (0..2).map(|_| memory.call(&program.methods[0], inputs)).collect()
+}
+
+/// Changed kernels keep the rules, are read back from their text, and compute the same. Returns whether there is something to compare: extents
+/// are set by a driver, and random numbers may be no counts of shifts.
+fn check_changes(name: &str, module: &Module, inputs: &[Tensor], machine: &'static modelc::machine::Machine) -> bool {
+    let Ok(lowered) = pipeline::lower(module, name, lower::Options::new(machine)) else { return false };
+    let mut program = lowered.program;
+    let kernels = std::mem::take(&mut program.kernels);
+    let run = |program: &mut Program, kernels: Vec<Kernel>| {
+        program.kernels = kernels;
+        outputs(program, inputs)
+    };
+    let wanted = run(&mut program, kernels.clone());
+    for (change, apply) in changes() {
+        let changed: Vec<Kernel> = kernels.iter().map(&*apply).collect();
+        for (kernel, changed) in kernels.iter().zip(&changed) {
+            assert_eq!(verify(changed), Ok(()), "{change} of {name} on {}\n{kernel}\n{changed}", machine.level);
+            check_text(changed);
+        }
+        if wanted.is_ok() {
+            let found = run(&mut program, changed);
+            assert!(found == wanted, "{change} of {name} on {}: {found:?} instead of {wanted:?}", machine.level);
+        }
+    }
+    wanted.is_ok()
+}
+
+#[test]
+fn passes_leave_what_random_modules_compute() {
+    let options = Options::default();
+    let seeds = std::env::var("MODELC_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
+    let mut checked = 0;
+    for seed in 0..seeds {
+        let (mut module, inputs) = random::module(seed, &options);
+        passes::run_all(&mut module);
+        let machine = &MACHINES[seed as usize % MACHINES.len()];
+        checked += u64::from(check_changes(&format!("seed {seed}"), &module, &inputs, machine));
+    }
+    assert!(checked * 5 > seeds, "{checked} of {seeds} modules are compiled");
+}
+
+#[test]
+fn passes_leave_what_models_compute() {
+    let mut checked = 0;
+    let folders = [("tests/models", "tflite"), ("tests/models/executorch", "pte")];
+    let paths: Vec<_> = folders.into_iter().flat_map(|(folder, extension)| support::models_in(&support::own(folder), extension)).collect();
+    for (number, path) in paths.iter().enumerate() {
+        let Ok(mut module) = support::load(path) else { continue };
+        let Ok(recorded) = support::recorded(path, "inputs.npz") else { continue };
+        let Ok(inputs) = support::arguments(&module, &module.methods[0], &recorded, 0) else { continue };
+        passes::run_all(&mut module);
+        checked += usize::from(check_changes(&support::stem(path), &module, &inputs, &MACHINES[number % MACHINES.len()]));
+    }
+    assert!(checked > 40, "{checked} models");
+}
+
+#[test]
+fn passes_do_what_their_texts_say() {
+    let bless = std::env::var_os("MODELC_BLESS").is_some_and(|v| v == "1");
+    let mut failures = String::new();
+    for path in support::models_in(&support::own("tests/passes"), "kernel") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (test, expected) = text.split_once("; ---\n").unwrap_or((&text, ""));
+        let found = changed(test);
+        if bless {
+            std::fs::write(&path, format!("{test}; ---\n{found}")).unwrap();
+        } else if found != expected {
+            failures.push_str(&format!("{}:\n{found}", path.display()));
+        }
+    }
+    assert!(failures.is_empty(), "MODELC_BLESS=1 accepts what is found:\n{failures}");
+}
+
+/// What the directives of a test make of its kernel.
+fn changed(test: &str) -> String {
+    let mut kernel = parse_kernel(test).unwrap_or_else(|error| panic!("{error}\n{test}"));
+    verify(&kernel).unwrap_or_else(|error| panic!("{error}\n{test}"));
+    for (what, list) in test.lines().filter_map(|line| line.strip_prefix("; ")?.split_once(" = ")) {
+        let list = list.split(", ");
+        match what {
+            "pass" => {
+                for name in list {
+                    let pass = PASSES.iter().find(|pass| pass.name == name);
+                    kernel = pass.unwrap_or_else(|| panic!("there is no pass {name}")).of(&kernel);
+                }
+            }
+            "narrow" => {
+                let ends = list.map(|interval| interval.split_once("..").expect("an interval"));
+                let number = |end: &str| end.parse().expect("a number");
+                let intervals: Vec<Interval> = ends.map(|(low, high)| Interval { low: number(low), high: number(high) }).collect();
+                kernel = narrow(&kernel, &intervals);
+            }
+            _ => panic!("unknown directive {what}"),
+        }
+    }
+    kernel.to_string()
 }

@@ -12,98 +12,13 @@ use modelc::ir::random::{self, Options};
 use modelc::ir::text::{Constants, print_module};
 use modelc::ir::{Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Node, Op, Port, ScalarOp, Tensor, TensorType, Type};
 use modelc::ir::{NanRule, Reduction, RequantizeRule, Scalar};
-use modelc::kernel::BufferKind;
-use modelc::kernel::interpret::interpret;
 use modelc::kernel::verify::verify;
 use modelc::lower::{self};
 use modelc::machine::{Isa, MACHINES, Machine};
-use modelc::program::{Address, Call, Method, Program, Step};
+use modelc::program::{Program, Step};
 use modelc::{passes, pipeline};
 use std::collections::BTreeMap;
-
-/// Memory of one instance, and of one call.
-struct Memory<'p> {
-    program: &'p Program,
-    constants: Vec<Vec<u8>>,
-    variables: Vec<u8>,
-    scratch: Vec<u8>,
-    inputs: Vec<Vec<u8>>,
-    outputs: Vec<Vec<u8>>,
-}
-
-impl<'p> Memory<'p> {
-    fn new(program: &'p Program) -> Self {
-        let constants: Vec<Vec<u8>> = program.constants.iter().map(|blob| blob.data.bytes().to_vec()).collect();
-        let mut variables = vec![0; program.variable_bytes as usize];
-        for variable in &program.variables {
-            if let Some(initial) = variable.initial {
-                variables[variable.offset as usize..][..variable.bytes as usize].copy_from_slice(&constants[initial]);
-            }
-        }
-        Self { program, constants, variables, scratch: vec![], inputs: vec![], outputs: vec![] }
-    }
-
-    /// Calls a method. What may not be read before it is written holds other bytes than zeros.
-    fn call(&mut self, method: &Method, inputs: &[Tensor]) -> Result<Vec<Vec<u8>>, String> {
-        self.inputs = inputs.iter().map(|tensor| tensor.bytes.clone()).collect();
-        self.scratch = vec![0xa5; method.scratch_bytes as usize];
-        self.outputs = method.outputs.iter().map(|port| vec![0x5a; port.bytes as usize]).collect();
-        self.steps(&method.steps)?;
-        Ok(std::mem::take(&mut self.outputs))
-    }
-
-    fn steps(&mut self, steps: &[Step]) -> Result<(), String> {
-        for step in steps {
-            match step {
-                Step::Call(call) => self.kernel(call)?,
-                Step::External(external) => return Err(format!("{} is not here", external.symbol)),
-                Step::If { condition, then, otherwise } => {
-                    let taken = if self.at(*condition, 1)?[0] != 0 { then } else { otherwise };
-                    self.steps(taken)?;
-                }
-                Step::While { head, condition, body } => {
-                    self.steps(head)?;
-                    while self.at(*condition, 1)?[0] != 0 {
-                        self.steps(body)?;
-                        self.steps(head)?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn kernel(&mut self, call: &Call) -> Result<(), String> {
-        let kernel = &self.program.kernels[call.kernel];
-        let mut buffers = Vec::new();
-        for ((_, data), &address) in kernel.pointer_params().zip(&call.arguments) {
-            let bytes = (data.elements * u64::from(data.lane.bytes())) as usize;
-            buffers.push(self.at(address, bytes).map_err(|e| format!("{} of {}: {e}", data.name, kernel.name))?.to_vec());
-        }
-        let status = interpret(kernel, &mut buffers, &call.integers).map_err(|e| format!("{e}\n{kernel}"))?;
-        for (((_, data), &address), buffer) in kernel.pointer_params().zip(&call.arguments).zip(&buffers) {
-            if data.kind != BufferKind::Input {
-                self.at(address, buffer.len())?.copy_from_slice(buffer);
-            }
-        }
-        if status == 0 { Ok(()) } else { Err(format!("{} returns {status}", kernel.name)) }
-    }
-
-    /// Some bytes of an area.
-    fn at(&mut self, address: Address, bytes: usize) -> Result<&mut [u8], String> {
-        let (area, offset) = match address {
-            Address::Scratch(offset) => (&mut self.scratch, offset),
-            Address::Variable(offset) => (&mut self.variables, offset),
-            Address::Input(number, offset) => (&mut self.inputs[number as usize], offset),
-            Address::Output(number, offset) => (&mut self.outputs[number as usize], offset),
-            Address::Constant(number, offset) => (&mut self.constants[number as usize], offset),
-        };
-        let length = area.len();
-        let end = (offset as usize).checked_add(bytes);
-        let range = end.and_then(|end| area.get_mut(offset as usize..end));
-        range.ok_or_else(|| format!("{bytes} bytes at {address:?} of an area of {length}"))
-    }
-}
+use support::program::Memory;
 
 /// What objects are made for: each machine alone, and all levels of an instruction set in one object.
 fn objects() -> Vec<Vec<&'static Machine>> {

@@ -12,6 +12,7 @@ use super::weights::{Topology, WeightsHeader};
 use super::{BackEnd, Code, CodegenError};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interface::{ABI, Footprint, Interface};
+use crate::kernel::passes::narrow;
 use crate::parallel;
 use crate::program::{Call, Level, Program, calls, externals};
 use crate::target::Target;
@@ -305,7 +306,10 @@ fn compile_kernels(levels: &[Level<'_>], back_ends: &[Box<dyn BackEnd + '_>]) ->
     let places: Vec<(usize, usize)> = levels.iter().enumerate().flat_map(of_level).collect();
     let results = parallel::map(&places, |&(level, kernel)| {
         let kernel = &levels[level].program.kernels[kernel];
-        guarded(&kernel.name, || back_ends[level].kernel(kernel))
+        guarded(&kernel.name, || match levels[level].machine.index_bits {
+            64 => back_ends[level].kernel(kernel),
+            _ => back_ends[level].kernel(&narrow(kernel, &[])),
+        })
     });
     let mut codes = vec![Vec::new(); levels.len()];
     let mut failures = Vec::new();
@@ -343,7 +347,8 @@ mod tests {
     use crate::codegen::driver::language::KernelConvention;
     use crate::diagnostic::codes;
     use crate::interface::Layout;
-    use crate::kernel::Kernel;
+    use crate::kernel::{BufferKind, Kernel, KernelBuilder, Lane, Type};
+    use crate::machine::Machine;
     use crate::program::{Call, MemoryMap, Method, Origin, Step};
     use crate::target::{level, target};
 
@@ -411,6 +416,27 @@ mod tests {
 
     fn code(stack_bytes: u32) -> Code {
         Code { bytes: vec![0; 4], alignment: 4, relocations: vec![], stack_bytes }
+    }
+
+    #[test]
+    fn kernels_are_narrowed_where_registers_are() {
+        let target = target("riscv64-none-elf").unwrap();
+        let wide = level(target, None).unwrap();
+        let narrow = Machine { index_bits: 32, ..wide.clone() };
+        let mut program = program();
+        let mut b = KernelBuilder::new("a");
+        let ones = b.buffer("ones", BufferKind::Output, Lane::I8, 8, 1);
+        b.for_range(0, 8, 1, |b, i| {
+            let one = b.int(Type::scalar(Lane::I8), 1);
+            b.store(ones, i, 0, one);
+        });
+        program.kernels[0] = b.finish();
+        let compile = |machine: &Machine| {
+            let back_end = Cranelift::new(machine, &target.triple()).unwrap();
+            compile_kernels(&[Level { machine, program: &program }], &[Box::new(back_end)]).map_err(|error| error.to_string())
+        };
+        assert!(compile(wide).is_ok());
+        assert!(compile(&narrow).is_err_and(|error| error.contains("narrow indices on a machine of 64 bits")));
     }
 
     #[test]

@@ -1,6 +1,4 @@
-//! Instructions that become part of the one which alone uses them, and loads that nothing uses.
-//!
-//! Cranelift drops other instructions without a use, but keeps every load.
+//! Instructions that become part of the one which alone uses them.
 
 use crate::kernel::{BinaryOp, BufferKind, ConvertOp, Inst, Kernel, Lane, Region, Value};
 use cranelift_entity::EntitySet;
@@ -12,11 +10,6 @@ fn uses(kernel: &Kernel) -> impl Iterator<Item = Value> {
         let operands = region.statements.iter().flat_map(|statement| statement.inst.operands());
         region.yields.iter().copied().chain(operands)
     })
-}
-
-/// The values that instructions or yields use.
-pub(super) fn used_values(kernel: &Kernel) -> HashSet<Value> {
-    uses(kernel).collect()
 }
 
 /// The values that are used exactly once.

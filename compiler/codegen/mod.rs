@@ -14,6 +14,7 @@ pub mod driver;
 pub mod error;
 mod failure;
 mod fold;
+mod index;
 pub mod listing;
 mod own;
 mod riscv64;

@@ -10,6 +10,7 @@ pub mod interpret;
 pub mod intervals;
 pub mod mathematics;
 pub mod orders;
+pub mod passes;
 pub mod text;
 pub mod types;
 pub mod verify;

@@ -66,8 +66,13 @@ pub struct Type {
 }
 
 impl Type {
-    /// A 64-bit integer scalar: indices, counts.
+    /// A 64-bit integer scalar: indices, counts. Schedules write no others; where registers have 32 bits, a pass narrows them.
     pub const INDEX: Self = Self::scalar(Lane::I64);
+
+    /// Whether it is that of an index: a scalar integer of 64 bits, or of 32.
+    pub const fn is_index(self) -> bool {
+        self.lanes == 1 && matches!(self.lane, Lane::I32 | Lane::I64)
+    }
 
     /// A scalar.
     pub const fn scalar(lane: Lane) -> Self {

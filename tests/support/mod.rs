@@ -4,6 +4,7 @@
 
 pub mod engines;
 pub mod harness;
+pub mod program;
 
 use modelc::compare::{Difference, Tolerance};
 use modelc::diagnostic::{Diagnostic, Diagnostics};

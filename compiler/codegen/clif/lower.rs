@@ -3,15 +3,17 @@
 use super::held::{Held, lane_type, part_count, part_type};
 use super::scope::{Address, LOCAL_ALIGNMENT_SHIFT, Scope};
 use crate::codegen::CodegenError;
-use crate::codegen::fold::{used_values, widened_loads};
+use crate::codegen::fold::widened_loads;
+use crate::codegen::index;
 use crate::kernel::indices::Indices;
+use crate::kernel::passes::DEAD;
 use crate::kernel::{BufferKind, ConvertOp, Inst, Kernel, Region, Rounding, Type, Value};
 use crate::machine::{DotProduct, Isa, Machine, Unit};
 use cranelift_codegen::ir::{self, AbiParam, Block, Function, InstBuilder, Signature, StackSlot, StackSlotData, StackSlotKind, types};
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_entity::EntityRef;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 /// What the lowering asks of the machine.
 #[derive(Clone, Copy)]
@@ -64,8 +66,6 @@ pub(super) struct Lowering<'a> {
     pub scopes: Vec<Scope>,
     /// Blocks that return a non-zero status.
     failures: BTreeMap<i32, Block>,
-    /// Values that are used.
-    used: HashSet<Value>,
     /// Loads that the conversions which use them do.
     widened_loads: HashMap<Value, Inst>,
     /// A register's room on the stack, through which lanes are moved one by one.
@@ -78,6 +78,9 @@ pub(super) struct Lowering<'a> {
 /// [`CodegenError::Bug`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] when the machine has no
 /// way to do an instruction.
 pub fn lower(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<Function, CodegenError> {
+    index::check(kernel)?;
+    // Cranelift drops instructions without a use, but keeps every load.
+    let kernel = &DEAD.of(kernel);
     let mut signature = Signature::new(CallConv::triple_default(isa.triple()));
     let pointers = kernel.pointer_params().count();
     signature.params = vec![AbiParam::new(types::I64); pointers + kernel.integers];
@@ -95,7 +98,6 @@ pub fn lower(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<
         bases: vec![],
         scopes: vec![Scope::default()],
         failures: BTreeMap::new(),
-        used: used_values(kernel),
         widened_loads: if machine.has_vector_registers() { widened_loads(kernel) } else { HashMap::new() },
         spare: None,
     };
@@ -239,8 +241,7 @@ impl<'a> Lowering<'a> {
                     let [result] = statement.results[..] else {
                         return self.bug(format_args!("{} results of one instruction", statement.results.len()));
                     };
-                    let unused_load = inst.buffer().is_some() && !self.used.contains(&result);
-                    if unused_load || self.widened_loads.contains_key(&result) {
+                    if self.widened_loads.contains_key(&result) {
                         continue;
                     }
                     let held = self.value(inst, result)?;

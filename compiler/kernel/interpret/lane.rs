@@ -3,7 +3,7 @@
 use crate::kernel::types::{signed, *};
 
 /// The low bits of a number, as many as the lane has.
-fn cut(lane: Lane, number: i128) -> u64 {
+pub fn cut(lane: Lane, number: i128) -> u64 {
     match lane {
         Lane::Mask => number as u64 & 1,
         Lane::I64 | Lane::F64 => number as u64,

@@ -127,7 +127,7 @@ impl<'k> Machine<'k, '_> {
 
     /// A scalar index.
     fn index(&self, value: Value) -> i64 {
-        self.get(value)[0] as i64
+        signed(self.lane(value), self.get(value)[0])
     }
 
     fn truth(&self, value: Value) -> bool {
@@ -159,7 +159,7 @@ impl<'k> Machine<'k, '_> {
                 self.assign(results, carried);
                 while counter < end {
                     self.assign(&body.params[1..], results);
-                    self.set(body.params[0], vec![counter as u64]);
+                    self.set(body.params[0], vec![lane::cut(self.lane(body.params[0]), counter.into())]);
                     self.region(body)?;
                     self.assign(results, &body.yields);
                     counter = counter.saturating_add(*step);

@@ -221,7 +221,7 @@ impl<'k> Printer<'k> {
 
     fn element(&self, buffer: Buffer, index: Value, offset: i64) -> String {
         let buffer = self.buffers.get(buffer.index()).cloned().unwrap_or_else(|| buffer.to_string());
-        let is_scalar = matches!(self.ty(index), Some(Type { lane: Lane::I32 | Lane::I64, lanes: 1 }));
+        let is_scalar = self.ty(index).is_some_and(Type::is_index);
         let index_bits = self.constant(index).filter(|_| is_scalar);
         match (index_bits, self.ty(index)) {
             (Some(bits), Some(ty)) => format!("{buffer}[{}]", i128::from(signed(ty.lane, bits)) + i128::from(offset)),

@@ -160,12 +160,13 @@ impl Verifier<'_> {
         let at = |message: String| place(kernel, message);
         match &statement.inst {
             Inst::For { start, end, step, carried, body } => {
-                self.is(*start, Type::INDEX).and_then(|()| self.is(*end, Type::INDEX)).map_err(at)?;
+                let index = self.index(*start).map_err(at)?;
+                self.is(*end, index).map_err(at)?;
                 if *step < 1 {
                     return Err(at(format!("a step of {step}")));
                 }
                 let types = self.types(carried).map_err(at)?;
-                let params = [&[Type::INDEX], &types[..]].concat();
+                let params = [&[index], &types[..]].concat();
                 // A loop that may not run at all, or to an end that is not known, proves nothing about what is inside.
                 let counter = body.params.first().filter(|param| param.index() < kernel.types.len());
                 if let Some(&counter) = counter {

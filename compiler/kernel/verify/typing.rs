@@ -20,7 +20,7 @@ impl Verifier<'_> {
         match inst {
             Inst::Store { buffer, index, active, value, .. } => {
                 let ty = self.ty(*value)?;
-                self.is(*index, Type::INDEX)?;
+                self.index(*index)?;
                 self.element(*buffer, ty)?;
                 require((1..=ty.lanes).contains(active), || format!("{active} active lanes of {}", ty.lanes))
             }
@@ -130,16 +130,16 @@ impl Verifier<'_> {
     fn load(&self, inst: &Inst, ty: Type) -> Check {
         match inst {
             Inst::Load { buffer, index, active, .. } => {
-                self.is(*index, Type::INDEX)?;
+                self.index(*index)?;
                 self.element(*buffer, ty)?;
                 require((1..=ty.lanes).contains(active), || format!("{active} active lanes of {}", ty.lanes))
             }
             Inst::LoadSplat { buffer, index, .. } => {
-                self.is(*index, Type::INDEX)?;
+                self.index(*index)?;
                 self.element(*buffer, ty)
             }
             Inst::LoadSplatGroup { buffer, index, group, .. } => {
-                self.is(*index, Type::INDEX)?;
+                self.index(*index)?;
                 self.element(*buffer, ty)?;
                 let fits = group.is_power_of_two() && *group <= ty.lanes;
                 require(fits, || format!("a group of {group} for {ty}"))
@@ -158,6 +158,12 @@ impl Verifier<'_> {
     fn element(&self, buffer: Buffer, ty: Type) -> Check {
         let data = self.kernel.buffers.get(buffer.index()).ok_or_else(|| format!("{buffer} is no buffer"))?;
         require(data.lane == ty.lane, || format!("{ty} in buffer {} of {}", data.name, Type::scalar(data.lane)))
+    }
+
+    /// That a value is an index, and of which type.
+    pub(super) fn index(&self, value: Value) -> Check<Type> {
+        let ty = self.ty(value)?;
+        if ty.is_index() { Ok(ty) } else { Err(format!("{value} is {ty}, no index")) }
     }
 
     fn all(&self, values: &[Value], ty: Type) -> Check {

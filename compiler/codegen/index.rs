@@ -1,0 +1,44 @@
+//! What the back ends of 64-bit machines take for granted of indices.
+
+use super::CodegenError;
+use crate::kernel::{Inst, Kernel, Type};
+
+/// Checks that indices and counters have 64 bits.
+///
+/// # Errors
+/// [`CodegenError::Bug`] when one has 32: such kernels are for other machines.
+pub fn check(kernel: &Kernel) -> Result<(), CodegenError> {
+    let mut statements = kernel.regions().flat_map(|region| &region.statements);
+    let is_narrow = |inst: &Inst| match inst {
+        Inst::Load { index, .. } | Inst::LoadSplat { index, .. } | Inst::LoadSplatGroup { index, .. } | Inst::Store { index, .. } => {
+            kernel.ty(*index) != Type::INDEX
+        }
+        Inst::For { start, .. } => kernel.ty(*start) != Type::INDEX,
+        _ => false,
+    };
+    match statements.any(|statement| is_narrow(&statement.inst)) {
+        true => Err(CodegenError::Bug(format!("kernel {}: narrow indices on a machine of 64 bits", kernel.name))),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::passes::narrow;
+    use crate::kernel::{BufferKind, KernelBuilder, Lane};
+
+    #[test]
+    fn narrow_indices_are_refused() {
+        let mut b = KernelBuilder::new("k");
+        let x = b.buffer("x", BufferKind::Output, Lane::I8, 8, 1);
+        b.for_range(0, 8, 1, |b, i| {
+            let seven = b.int(Type::scalar(Lane::I8), 7);
+            b.store(x, i, 0, seven);
+        });
+        let kernel = b.finish();
+        assert_eq!(check(&kernel), Ok(()));
+        let error = check(&narrow(&kernel, &[])).map_err(|error| error.to_string());
+        assert!(error.is_err_and(|error| error.contains("narrow indices on a machine of 64 bits")));
+    }
+}

@@ -1,0 +1,80 @@
+//! An instruction that computes what one before it has computed, in the same region or one around it, is gone: its result is the other's.
+//! Loads are such instructions where nothing writes their buffer while the kernel runs. Constants stay where they are used; a back end knows
+//! best whether one costs a register.
+
+use crate::kernel::types::*;
+use cranelift_entity::EntityRef;
+use rustc_hash::FxHashMap;
+
+/// The pass.
+pub(super) fn run(kernel: &mut Kernel) {
+    let mut body = std::mem::take(&mut kernel.body);
+    let values: Vec<Value> = (0..kernel.types.len()).map(Value::new).collect();
+    Merge { kernel, scopes: vec![], constants: FxHashMap::default(), results: values.clone(), classes: values }.region(&mut body);
+    kernel.body = body;
+}
+
+struct Merge<'k> {
+    /// The kernel without its body.
+    kernel: &'k Kernel,
+    /// What has been computed in each open region.
+    scopes: Vec<FxHashMap<(Inst, Type), Value>>,
+    /// The first constant of a type and bits.
+    constants: FxHashMap<(Type, u64), Value>,
+    /// The value that takes each value's place.
+    results: Vec<Value>,
+    /// The first of the values that are equal to each value.
+    classes: Vec<Value>,
+}
+
+impl Merge<'_> {
+    fn region(&mut self, region: &mut Region) {
+        self.scopes.push(FxHashMap::default());
+        region.statements.retain_mut(|statement| self.keeps(statement));
+        region.yields.iter_mut().for_each(|value| *value = self.results[value.index()]);
+        self.scopes.pop();
+    }
+
+    /// Renames the operands of a statement, and says whether it stays.
+    fn keeps(&mut self, statement: &mut Statement) -> bool {
+        statement.inst.operands_mut().into_iter().for_each(|operand| *operand = self.results[operand.index()]);
+        statement.inst.regions_mut().into_iter().for_each(|inner| self.region(inner));
+        let &[result] = &statement.results[..] else { return true };
+        let ty = self.kernel.ty(result);
+        if let Inst::Constant { bits } = statement.inst {
+            self.classes[result.index()] = *self.constants.entry((ty, bits)).or_insert(result);
+            return true;
+        }
+        if !self.is_repeatable(&statement.inst) {
+            return true;
+        }
+        let key = (self.class_of(&statement.inst), ty);
+        if let Some(&known) = self.scopes.iter().find_map(|scope| scope.get(&key)) {
+            self.results[result.index()] = known;
+            return false;
+        }
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(key, result);
+        }
+        true
+    }
+
+    /// Whether an instruction gives the same result wherever it stands.
+    fn is_repeatable(&self, inst: &Inst) -> bool {
+        let is_constant = |buffer: Buffer| self.kernel.buffer(buffer).kind == BufferKind::Input;
+        !matches!(inst, Inst::FailIf { .. }) && inst.regions().is_empty() && inst.buffer().is_none_or(is_constant)
+    }
+
+    /// What equal instructions have in common. Operands of integers are in order where it does not matter; of floats a NaN may differ by it.
+    fn class_of(&self, inst: &Inst) -> Inst {
+        let mut class = inst.clone();
+        class.operands_mut().into_iter().for_each(|operand| *operand = self.classes[operand.index()]);
+        if let Inst::Binary { op: BinaryOp::Add | BinaryOp::Mul | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, a, b } = &mut class
+            && b < a
+            && !self.kernel.ty(*a).lane.is_float()
+        {
+            std::mem::swap(a, b);
+        }
+        class
+    }
+}

@@ -1,0 +1,47 @@
+//! From kernel to kernel: what every back end would do otherwise, once. Each pass has its file and states what it keeps.
+//!
+//! A pass takes a verified kernel and leaves a verified one, which computes the same bits; debug builds check the first.
+
+mod common;
+mod dead;
+mod invariants;
+mod narrow;
+
+pub use narrow::narrow;
+
+use super::types::Kernel;
+use super::verify::verify;
+
+/// A pass.
+pub struct Pass {
+    /// Its name, as tests of the text call it.
+    pub name: &'static str,
+    /// What it does.
+    pub run: fn(&mut Kernel),
+}
+
+/// All passes that need nothing but the kernel, in the order in which they are of use.
+pub const PASSES: [Pass; 3] = [COMMON, INVARIANTS, DEAD];
+
+/// Instructions that compute what another one has computed are gone.
+pub const COMMON: Pass = Pass { name: "common", run: common::run };
+
+/// What is the same in every round of a loop is computed before it.
+pub const INVARIANTS: Pass = Pass { name: "invariants", run: invariants::run };
+
+/// Instructions whose results nothing uses are gone.
+pub const DEAD: Pass = Pass { name: "dead", run: dead::run };
+
+impl Pass {
+    /// The kernel that a pass makes of a verified one.
+    ///
+    /// # Panics
+    /// In debug builds, if the pass breaks a rule of the language.
+    #[must_use]
+    pub fn of(&self, kernel: &Kernel) -> Kernel {
+        let mut changed = kernel.clone();
+        (self.run)(&mut changed);
+        debug_assert_eq!(verify(&changed), Ok(()), "{} of\n{kernel}\ngives\n{changed}", self.name);
+        changed
+    }
+}
