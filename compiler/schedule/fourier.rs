@@ -2,7 +2,10 @@
 //! vector of neighbours. Between passes real and imaginary parts lie in planes of scratch memory. A real transform is a complex one of half the
 //! length, whose result is taken apart at the end.
 
-use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported};
+use super::arguments::Argument;
+use super::context::Context;
+use super::interface::{Lowered, Requirements, Schedule};
+use super::unsupported::Unsupported;
 use crate::ir::{ElementType, Inst, Op, Value as Tensor};
 use crate::kernel::{Buffer, BufferKind, KernelBuilder, Lane, Type, Value};
 

@@ -4,9 +4,12 @@
 //! This holds for every schedule whose operator does not mix slices. `Context::shape` gives the shapes of a block to the schedule,
 //! which therefore knows nothing of all this.
 
-use super::products::ProductsSchedule;
-use super::{Argument, Context, Lowered, Requirements, Schedule, Unsupported, choose_whole};
-use crate::ir::{Axis, Extent, InstData, Op, Operation, Value};
+use super::arguments::Argument;
+use super::choose::{self, Extents, Row, choose_whole};
+use super::context::Context;
+use super::interface::{Lowered, Requirements, Schedule};
+use super::unsupported::Unsupported;
+use crate::ir::{Axis, Extent, InstData, Op, Value};
 
 /// The slices of a group.
 #[derive(Clone, Debug)]
@@ -67,17 +70,15 @@ impl<'a> Choice<'a> {
     /// # Errors
     /// When no schedule does this work.
     pub fn new(cx: Context<'a>) -> Result<Self, Unsupported> {
-        if !is_dynamic(&cx) || follows_extents(&cx) {
+        if !is_dynamic(&cx) || matches!(extents_of(&cx), Extents::Anywhere) {
             return Ok(Self::Whole(choose_whole(cx)?));
         }
-        let root = cx.group.root.map(|root| (root, &cx.function.insts[root].operation));
-        let outer = match (outer_of(&cx), root) {
-            (Ok(outer), _) => outer,
-            (Err(_), Some((root, Operation::Matmul(matmul)))) => {
-                return Ok(Self::Whole(Box::new(ProductsSchedule::new(cx, root, matmul)?)));
-            }
-            // A schedule that does not take such extents says so.
-            (Err(_), _) => return Ok(Self::Whole(choose_whole(cx)?)),
+        let Ok(outer) = outer_of(&cx) else {
+            return Ok(Self::Whole(match (cx.group.root, extents_of(&cx)) {
+                (Some(root), Extents::OutermostOr(make)) => make(cx, root)?,
+                // A schedule that does not take such extents says so.
+                _ => choose_whole(cx)?,
+            }));
         };
         let of_block = |slices: u64| choose_whole(Context { block: Some(slices), ..cx });
         let block = if outer.block > 1 { Some(of_block(outer.block)?) } else { None };
@@ -165,13 +166,13 @@ fn is_dynamic(cx: &Context<'_>) -> bool {
     cx.group.tensors(cx.function).iter().any(|&v| Shapes { cx }.is_dynamic(v))
 }
 
-/// Whether the group's schedule takes extents that are known when the kernel runs, wherever they stand.
-fn follows_extents(cx: &Context<'_>) -> bool {
-    let Some(root) = cx.group.root else { return true };
-    matches!(
-        cx.function.insts[root].op(),
-        Op::Reduce | Op::Reshape | Op::Slice | Op::Transpose | Op::Broadcast | Op::Concat | Op::Pad | Op::Bitcast | Op::Iota
-    )
+/// Where the group's schedule takes extents that are known when the kernel runs.
+fn extents_of(cx: &Context<'_>) -> Extents {
+    let Some(root) = cx.group.root else { return Extents::Anywhere };
+    match choose::row(cx.operation(root).op()) {
+        Some(Row::Root(_, extents)) => extents,
+        _ => Extents::Outermost,
+    }
 }
 
 /// The slices of a group some of whose tensors have extents that are known when the program runs.

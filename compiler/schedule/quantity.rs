@@ -1,9 +1,10 @@
 //! Extents, strides and offsets that may be known only when the kernel runs: sums of products of extents. What is known is a number, and
 //! kernels then have it as a constant, so that one schedule serves static and dynamic shapes.
 
-use super::map::row;
-use super::{Argument, Context, Unsupported};
-use crate::ir::{Extent, Value as Index};
+use super::arguments::Argument;
+use super::loops::row;
+use super::unsupported::Unsupported;
+use crate::ir::{Extent, Function, Value as Index};
 use crate::kernel::{BufferKind, KernelBuilder, Lane, Value};
 
 /// A polynomial in run-time extents with integer coefficients.
@@ -94,10 +95,10 @@ impl Quantity {
     ///
     /// # Errors
     /// When an extent has no bound, or the value is beyond 62 bits.
-    pub fn most(&self, cx: &Context<'_>) -> Result<u64, Unsupported> {
+    pub fn most(&self, function: &Function) -> Result<u64, Unsupported> {
         let largest = |factors: &[Index], n: i64| {
             factors.iter().try_fold(u64::try_from(n).ok()?, |product, &extent| {
-                let interval = cx.function.interval(Extent::Value(extent));
+                let interval = function.interval(Extent::Value(extent));
                 product.checked_mul(u64::try_from(interval.high).ok().filter(|_| interval.is_bounded())?)
             })
         };
@@ -302,4 +303,19 @@ impl Number {
             }
         }
     }
+}
+
+/// One loop a dimension, the first outermost. The body gets the position in each and the number of the pixel; both begin as given.
+pub fn nest(
+    b: &mut KernelBuilder,
+    dimensions: &[Number],
+    (digits, pixel): (&[Value], Value),
+    body: &mut dyn FnMut(&mut KernelBuilder, &[Value], Value),
+) {
+    let Some((first, rest)) = dimensions.split_first() else { return body(b, digits, pixel) };
+    let outer = first.scale(b, pixel);
+    first.repeat(b, |b, digit| {
+        let pixel = b.add(outer, digit);
+        nest(b, rest, (&[digits, &[digit]].concat(), pixel), body);
+    });
 }

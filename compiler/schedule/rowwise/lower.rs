@@ -4,12 +4,13 @@ use super::passes::{Keeper, Pass};
 use super::rows::RowwiseSchedule;
 use crate::ir::{ElementType, Inst, Value as Tensor};
 use crate::kernel::{Buffer, BufferKind, KernelBuilder, Value};
-use crate::schedule::expression::{Unsupported, exact, memory_lane, narrow, widen};
-use crate::schedule::map::{lanes_for, nest};
-use crate::schedule::operands::{ElementWise, Hoisted, OutputPosition};
-use crate::schedule::quantity::{Cells, Number, Quantity, product};
-use crate::schedule::reduction::Reduction;
-use crate::schedule::{Argument, Lowered, Requirements, Schedule};
+use crate::schedule::arguments::Argument;
+use crate::schedule::elementwise::lanes::{exact, memory_lane, narrow, widen};
+use crate::schedule::elementwise::operands::{ElementWise, Hoisted, OutputPosition};
+use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::quantity::{Cells, Number, Quantity, nest, product};
+use crate::schedule::reductions::reduction::Reduction;
+use crate::schedule::unsupported::Unsupported;
 use std::collections::HashMap;
 
 /// A walk over a row by vectors of some length. A pass is one walk, or several where reductions of one pass take vectors of different lengths.
@@ -67,7 +68,7 @@ impl<'a> RowwiseSchedule<'a> {
             memory_lane(self.cx.element(element))?;
         }
         let written = pass.elements.iter().map(|&v| self.cx.element(v).bits().div_ceil(8)).min().unwrap_or(4);
-        let lanes = lanes_for(self.cx, work.smallest_element().min(written), self.length);
+        let lanes = self.cx.lanes_for(work.smallest_element().min(written), self.length);
         Ok(Walk { work, given, lanes, written: vec![], reduced: vec![] })
     }
 
@@ -82,7 +83,7 @@ impl<'a> RowwiseSchedule<'a> {
         let readers = self.rows.readers.iter().find(|(inst, _)| *inst == reduction).map_or(&[][..], |(_, readers)| readers);
         let several = readers.iter().filter(|&&v| !self.cx.quantities(v).iter().all(|extent| extent.is(1)));
         let smallest = several.map(|&v| self.cx.element(v).bits().div_ceil(8)).min().unwrap_or(4);
-        lanes_for(self.cx, smallest, self.length)
+        self.cx.lanes_for(smallest, self.length)
     }
 
     /// The numbers that are computed before a pass.

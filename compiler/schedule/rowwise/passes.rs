@@ -4,9 +4,9 @@
 //! the result of a reduction has one more than what is reduced. Pass *k* reduces, and writes, what has level *k*; it computes anew
 //! what it needs of earlier passes, or reads it where an earlier pass has kept it.
 
-use super::super::Context;
 use crate::fuse::{Epilogue, Rowwise};
 use crate::ir::{ElementType, Expression, ExpressionBuilder, Inst, Node, Op, ScalarOp, Value};
+use crate::schedule::context::Context;
 use std::collections::{HashMap, HashSet};
 
 /// From this weight on an element is kept rather than computed anew: a vector is stored and read in about this many additions.

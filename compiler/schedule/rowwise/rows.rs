@@ -3,9 +3,10 @@
 use super::passes::{Passes, weight_of};
 use crate::fuse::Rowwise;
 use crate::ir::{Operation, Value as Tensor};
+use crate::schedule::context::Context;
 use crate::schedule::quantity::Quantity;
-use crate::schedule::reduction::Reduction;
-use crate::schedule::{Context, Unsupported};
+use crate::schedule::reductions::reduction::Reduction;
+use crate::schedule::unsupported::Unsupported;
 
 /// Work on an element that takes less, in additions, is written out for more rows.
 const SHORT_WORK: u64 = 24;

@@ -6,7 +6,9 @@ use crate::fuse::{Fusions, Node, flow, group};
 use crate::ir::builder::FunctionBuilder;
 use crate::ir::{ElementType, ExpressionBuilder, Method, Module, Port, Reduction, ScalarOp, TensorType, Type, Value, verify};
 use crate::machine::MACHINES;
-use crate::schedule::{Context, PackedWeights, Schedule};
+use crate::schedule::context::Context;
+use crate::schedule::contraction::packing::PackedWeights;
+use crate::schedule::interface::Schedule;
 
 /// Checks the schedule of a graph of floats, given its results, the first of which all tests look at.
 fn check(build: impl FnOnce(&mut FunctionBuilder<'_>, Value) -> Vec<Value>, check: impl FnOnce(&RowwiseSchedule<'_>, Value)) {

@@ -1,0 +1,144 @@
+//! What a schedule sees.
+
+use super::quantity::{Quantity, product};
+use super::unsupported::Unsupported;
+use crate::fuse::Group;
+use crate::ir::{Constant, Data, ElementType, Extent, Function, Inst, Module, Operation, Value};
+use crate::machine::Machine;
+use crate::schedule::contraction::packing::PackedWeights;
+use crate::schedule::contraction::strips::COMMON;
+use crate::schedule::contraction::weights::Weights;
+
+/// What a schedule sees.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// For constants.
+    pub module: &'a Module,
+    /// Holds the group's values.
+    pub function: &'a Function,
+    /// The work.
+    pub group: &'a Group,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Where the group is computed slice by slice, the slices of a block: see [`super::outer`].
+    pub block: Option<u64>,
+    /// The machines whose code reads the same packed weights, this one among them.
+    pub levels: &'a [&'static Machine],
+    /// Weights that were packed before.
+    pub packed: &'a PackedWeights,
+    /// What the code is to be like.
+    pub goal: Goal,
+}
+
+/// What the code of kernels is to be like.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Goal {
+    /// As fast as it can be.
+    #[default]
+    Speed,
+    /// Small: loops stay loops, and tiles are as small as keeps vectors busy. Results are the same, bit for bit, wherever sums are of integers.
+    Size,
+}
+
+impl<'a> Context<'a> {
+    /// Whether short loops are written out: where vectors are registers, and code may be as long as is fast.
+    pub fn writes_out(&self) -> bool {
+        self.machine.has_vector_registers() && self.goal == Goal::Speed
+    }
+
+    /// Lanes of the strips in which the packed weights of a kernel lie whose panels have this many.
+    pub fn strip(&self, panel: u64, weights: &Weights) -> u64 {
+        let is_alone = self.levels.len() == 1 || matches!(weights, Weights::Computed { .. });
+        if is_alone { panel } else { COMMON }
+    }
+
+    /// The operator with its fields of an instruction.
+    pub fn operation(&self, inst: Inst) -> &'a Operation {
+        &self.function.insts[inst].operation
+    }
+
+    /// The error for a root that a schedule does not take.
+    pub fn no_schedule(&self, root: Inst) -> Unsupported {
+        Unsupported::new(format!("operator {}", self.operation(root).op()))
+    }
+
+    /// The static shape of a tensor, or of a block of its slices; an index has none.
+    ///
+    /// # Errors
+    /// When an extent is dynamic and there are no blocks.
+    pub fn shape(&self, value: Value) -> Result<Vec<u64>, Unsupported> {
+        let extents = self.function.stored_type(value).shape;
+        let mut shape = Vec::with_capacity(extents.len());
+        let mut last = None;
+        for (d, &extent) in extents.iter().enumerate() {
+            let known = self.function.resolved(extent).as_static();
+            if known.is_none() {
+                last = Some(d);
+            }
+            shape.push(known.unwrap_or(1));
+        }
+        match (last, self.block) {
+            (Some(last), Some(block)) => shape[last] = block,
+            (Some(_), None) => return Err(Unsupported::new("a tensor of dynamic shape")),
+            (None, _) => {}
+        }
+        Ok(shape)
+    }
+
+    /// The shape of a tensor, or of a block of its slices.
+    pub fn quantities(&self, value: Value) -> Vec<Quantity> {
+        match self.shape(value) {
+            Ok(shape) => shape.into_iter().map(|n| Quantity::of(Extent::Static(n))).collect(),
+            Err(_) => {
+                let shape = self.function.stored_type(value).shape;
+                shape.into_iter().map(|extent| Quantity::of(self.function.resolved(extent))).collect()
+            }
+        }
+    }
+
+    /// The shape of a tensor, or of a block of its slices, at the bounds of what is not known.
+    ///
+    /// # Errors
+    /// Where there is no bound.
+    pub fn largest_shape(&self, value: Value) -> Result<Vec<u64>, Unsupported> {
+        self.quantities(value).iter().map(|extent| extent.most(self.function)).collect()
+    }
+
+    /// Elements of a tensor, at the bounds of what is not known.
+    ///
+    /// # Errors
+    /// Where there is no bound.
+    pub fn most_elements(&self, value: Value) -> Result<u64, Unsupported> {
+        product(&self.quantities(value)).most(self.function)
+    }
+
+    /// The element type of a tensor; an index is an `i64` in memory.
+    pub fn element(&self, value: Value) -> ElementType {
+        self.function.stored_type(value).element
+    }
+
+    /// The constant that a value is, seen through reshapes.
+    pub fn constant(&self, mut value: Value) -> Option<Constant> {
+        loop {
+            let data = &self.function.insts[self.function.defining_inst(value)?];
+            match &data.operation {
+                Operation::Constant(constant) => return Some(constant.data),
+                Operation::Reshape(_) | Operation::Bitcast(_) => value = data.operands[0],
+                _ => return None,
+            }
+        }
+    }
+
+    /// The bytes of the constant that a value is.
+    pub fn constant_data(&self, value: Value) -> Option<&'a Data> {
+        self.constant(value).map(|c| &self.module.constants[c].data)
+    }
+
+    /// Lanes for element-wise work on `channels` contiguous elements: full registers of the narrowest element, or fewer when
+    /// there are not so many.
+    pub fn lanes_for(&self, smallest_element: u32, channels: u64) -> u16 {
+        let full = self.machine.lanes(smallest_element).max(2 * self.machine.lanes(4));
+        let needed = u16::try_from(channels.next_power_of_two()).unwrap_or(u16::MAX);
+        full.min(needed).max(1)
+    }
+}

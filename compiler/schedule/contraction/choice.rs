@@ -1,0 +1,23 @@
+//! The choice among the schedules of contractions.
+
+use super::depthwise::{self, DepthwiseSchedule};
+use super::direct::DirectSchedule;
+use super::geometry::{Contraction, Planes};
+use crate::ir::Inst;
+use crate::schedule::context::Context;
+use crate::schedule::interface::Schedule;
+use crate::schedule::unsupported::Unsupported;
+
+/// The schedule of a `conv` or `matmul`.
+///
+/// # Errors
+/// For geometries and types without a schedule.
+pub fn choose<'a>(cx: Context<'a>, root: Inst) -> Result<Box<dyn Schedule + 'a>, Unsupported> {
+    let contraction = Contraction::new(&cx, root)?;
+    let multiplied = contraction.groups == contraction.channels && contraction.channels > 1;
+    let taps = contraction.window[0] * contraction.window[1];
+    if multiplied && taps <= depthwise::MAX_TAPS && contraction.planes == Planes::ONE && contraction.is_one_phase() {
+        return Ok(Box::new(DepthwiseSchedule::new(cx, contraction)?));
+    }
+    Ok(Box::new(DirectSchedule::new(cx, contraction)?))
+}

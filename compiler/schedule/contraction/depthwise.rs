@@ -1,0 +1,302 @@
+//! Depthwise convolution: every output channel reads one input channel. Vectors run along the channels; all taps of a window
+//! are unrolled, for a few pixels at a time, which share the loads of their weights. Integers take two taps at a time: their 16-bit
+//! elements are interleaved and multiplied in pairs.
+
+use super::cuts::{Cut, Cuts, Width};
+use super::filling::{Filled, Stored};
+use super::form::Form;
+use super::geometry::Contraction;
+use super::image_sizes::Numbers;
+use super::loops::hoisted;
+use super::packing;
+use super::panels::{Extents, Panels};
+use super::staging::{self, Image, Ring, RowPlace, Staging};
+use super::strips::Strips;
+use super::tile::join;
+use crate::ir::{ElementType, Value as Tensor};
+use crate::kernel::{BinaryOp, Buffer, BufferKind, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value, orders};
+use crate::schedule::arguments::Argument;
+use crate::schedule::context::{Context, Goal};
+use crate::schedule::elementwise::operands::{ElementWise, Hoisted, OutputPosition};
+use crate::schedule::interface::{CUT_FROM, Lowered, Requirements, Schedule};
+use crate::schedule::unsupported::Unsupported;
+use std::cell::RefCell;
+
+/// Windows with more taps are not unrolled here. Sums of this many products of 16 and 8 bits fit 32 bits.
+pub const MAX_TAPS: u64 = 64;
+
+/// Pixels that are computed together: of two vectors each, this many fused sums hide their own latency; integers have other work beside them.
+const FLOAT_PIXELS: u64 = 4;
+const INTEGER_PIXELS: u64 = 2;
+
+/// See the module.
+pub struct DepthwiseSchedule<'a> {
+    cx: Context<'a>,
+    work: Contraction,
+    form: Form,
+    staging: Option<Staging>,
+    /// A panel is all taps of a block of channels.
+    panels: Panels,
+    /// The blocks.
+    cuts: Cuts,
+}
+
+impl<'a> DepthwiseSchedule<'a> {
+    /// The schedule of a contraction with one input channel a group.
+    ///
+    /// # Errors
+    /// When the epilogue has no lowering, or a window reaches too far.
+    pub fn new(cx: Context<'a>, work: Contraction) -> Result<Self, Unsupported> {
+        let form = if work.weights.are_floats() { Form::Float } else { Form::Signed16 };
+        let repeat = work.outputs / work.channels;
+        let staged = form != Form::Float || work.is_padded() || repeat != 1;
+        ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
+        let step = if form == Form::Float { 1 } else { 2 };
+        let lanes = u64::from(cx.machine.lanes(2));
+        let mut staging = staged.then(|| Staging::new(cx.machine, &work, form, repeat)).transpose()?;
+        if let Some(staging) = &mut staging {
+            staging.slack = lanes.max(staging.slack);
+        }
+        let taps: Vec<u64> = (0..work.per_output()).collect();
+        let (filter_taps, segment_taps) = (work.per_output(), work.per_output());
+        let strips = Strips::new(work.outputs, cx.strip(lanes, &work.weights));
+        let cuts = Cuts::new(&strips, lanes);
+        if let Some(staging) = &mut staging {
+            // Instructions that interleave may work within less than a vector. Where every block of channels is a whole vector, its elements change places once,
+            // when they are staged, and not in every window that reads them.
+            let in_vectors = form != Form::Float && repeat == 1 && work.outputs.is_multiple_of(lanes);
+            let crosses = cx.machine.vector_bytes() > cx.machine.interleaved_bytes;
+            staging.spread = (in_vectors && crosses).then_some(lanes as u16);
+        }
+        let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step };
+        let panels = Panels::new(&work.weights, form, extents, cx.machine, work.open);
+        Ok(Self { cx, work, form, staging, panels, cuts })
+    }
+
+    fn taps(&self) -> Vec<(u64, u64)> {
+        let [rows, columns] = self.work.window;
+        (0..rows).flat_map(|y| (0..columns).map(move |x| (y, x))).collect()
+    }
+
+    /// Pixels of a tile: as many as the registers have sums for, and so that the last tile of a row is hardly smaller.
+    fn pixels(&self) -> u64 {
+        let most = if self.form == Form::Float && self.cx.machine.sums_in_place { FLOAT_PIXELS } else { INTEGER_PIXELS };
+        if self.cx.goal == Goal::Size {
+            return 1;
+        }
+        let width = self.work.output_size[1].max(1);
+        width.div_ceil(width.div_ceil(most))
+    }
+}
+
+impl Schedule for DepthwiseSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        staging::requirements(self.cx, &self.work, self.staging.as_ref(), true)
+    }
+
+    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let work = &self.work;
+        let [rows, columns] = work.window;
+        let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
+        let range = self.extent(shared).map(|_| (b.integer(), b.integer()));
+        let mut arguments = vec![Argument::Tensor(work.input)];
+        let input = staging::declare_input(&self.cx, &mut b, work, shared)?;
+        let stored = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
+        let mut element_wise = ElementWise::with_epilogue(self.cx, &work.epilogue, &work.sum_ranges())?;
+        let initial = (work.bias.is_some() || !element_wise.offsets().is_empty()).then(|| {
+            let channels = self.panels.extents.strips.total();
+            let sums = work.initial_sums(0, element_wise.offsets(), &[], (0..channels).map(|c| (c < work.outputs).then_some(c)));
+            arguments.push(Argument::Data(sums.into()));
+            b.buffer("initial", BufferKind::Input, Lane::I32, channels, 64)
+        });
+        let pixels = match &self.staging {
+            Some(staging) => staging.declare(&mut b, work, &mut arguments),
+            None => Ring::unstaged(input),
+        };
+        let weights = match self.panels.are_filled() {
+            true => b.buffer("panel", BufferKind::Local, self.panels.lane(), self.panels.filled_elements(&self.cuts.widths()), 64),
+            false => stored.elements,
+        };
+        element_wise.declare(&mut b, &mut arguments, shared)?;
+        let hoisted = hoisted(&mut b, &element_wise, &self.cuts.widths());
+        let numbers = work.numbers(&mut b, &mut arguments);
+        if let Some(staging) = &self.staging {
+            staging.prepare(&mut b, work, pixels);
+        }
+        let failure = RefCell::new(None);
+        let lowering = Lowering { schedule: self, numbers, input, pixels, stored, weights, initial, element_wise, hoisted, range, failure };
+        lowering.images(&mut b);
+        if let Some(error) = lowering.failure.into_inner() {
+            return Err(error);
+        }
+        let staged = if self.staging.is_some() { ", staged rows" } else { "" };
+        let description = format!("depthwise {:?} by {}{staged}", self.form, self.cuts);
+        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: work.multiply_accumulates() })
+    }
+
+    fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
+        let (work, rows) = (&self.work, self.work.output_size[0]);
+        // Windows read what another part would have overwritten.
+        let apart = shared.iter().all(|(read, _)| *read != work.input) && work.batch == 1 && work.sizes.is_none();
+        (apart && rows > 1 && work.multiply_accumulates() >= CUT_FROM).then_some(rows)
+    }
+}
+
+struct Lowering<'a> {
+    schedule: &'a DepthwiseSchedule<'a>,
+    numbers: Numbers,
+    input: Buffer,
+    pixels: Ring,
+    /// The weights as they are stored, and the panels that products read: the same, or one that is filled.
+    stored: Stored,
+    weights: Buffer,
+    initial: Option<Buffer>,
+    element_wise: ElementWise<'a>,
+    /// What is loaded before the loops, for each number of lanes that blocks have.
+    hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
+    /// The first output row and the first after the last, where they are parameters.
+    range: Option<(Value, Value)>,
+    failure: RefCell<Option<Unsupported>>,
+}
+
+/// What the pixels of a row share in a block of channels.
+struct Block {
+    /// The first element of each window row.
+    rows: Vec<Value>,
+    /// The first element in the panels.
+    weights: Value,
+    /// Where sums begin.
+    first: Value,
+    /// Its channels.
+    cut: Cut,
+}
+
+impl Lowering<'_> {
+    fn images(&self, b: &mut KernelBuilder) {
+        let (work, numbers) = (&self.schedule.work, &self.numbers);
+        let sized = Image { work, numbers };
+        numbers.batch.repeat(b, |b, image| {
+            let first = numbers.plane_elements.scale(b, image);
+            let zero = b.index(0);
+            let (start, end) = self.range.unwrap_or_else(|| (zero, numbers.output[0].value(b)));
+            b.for_carry(start, end, 1, &[zero], |b, y, staged| {
+                let at = RowPlace { image: first, plane: zero, y, staged: staged[0] };
+                let staging = self.schedule.staging.as_ref();
+                let staged = staging::stage(b, sized, staging, (self.input, self.pixels), &at);
+                let [planes, rows, _] = &work.phases;
+                let rows = staging::window_rows(b, sized, staging, &at, (&planes.list[0], &rows.list[0]));
+                let pixel = numbers.output[0].scale(b, image);
+                let pixel = b.add(pixel, y);
+                let pixel = numbers.output[1].scale(b, pixel);
+                self.row(b, &rows, pixel);
+                vec![staged]
+            });
+        });
+    }
+
+    fn row(&self, b: &mut KernelBuilder, rows: &[Value], first_pixel: Value) {
+        self.schedule.cuts.for_each(b, |b, cut| {
+            let weights = self.panel(b, cut);
+            let rows: Vec<Value> = rows.iter().map(|&r| b.add(r, cut.first)).collect();
+            let block = Block { rows, weights, first: self.first_sum(b, cut), cut };
+            let pixels = self.schedule.pixels();
+            self.numbers.output[1].tiles(b, pixels, |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels));
+        });
+    }
+
+    /// The first element of a block's panel.
+    fn panel(&self, b: &mut KernelBuilder, cut: Cut) -> Value {
+        let panels = &self.schedule.panels;
+        let (lane, element) = panels.start(b, cut);
+        if !panels.are_filled() {
+            let strips = b.scale_index(lane, panels.lane_elements() as i64, 0);
+            return b.add(strips, element);
+        }
+        let first = b.scale_index(cut.first, panels.per_output() as i64, 0);
+        let filled = Filled { lane, base: 0, first, width: cut.width, active: cut.active };
+        panels.fill(b, self.stored, self.weights, &filled);
+        element
+    }
+
+    /// Some pixels of a row from `x` on.
+    fn tile(&self, b: &mut KernelBuilder, block: &Block, first_pixel: Value, x: Value, pixels: u64) {
+        let work = &self.schedule.work;
+        let offset = b.scale_index(x, (work.strides[1] * work.outputs) as i64, 0);
+        let rows: Vec<Value> = block.rows.iter().map(|&r| b.add(r, offset)).collect();
+        let sums = self.sums(b, &rows, block, pixels);
+        let pixel = b.add(first_pixel, x);
+        let base = b.scale_index(pixel, work.outputs as i64, 0);
+        let Cut { first: channel, width: Width { lanes, .. }, active } = block.cut;
+        let flat = b.add(base, channel);
+        let hoisted = self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[][..], |(_, hoisted)| hoisted);
+        for (p, mut sum) in sums.into_iter().enumerate() {
+            if work.accumulator == ElementType::I64 {
+                sum = b.convert(ConvertOp::SignExtend, sum, Lane::I64);
+            }
+            let place = OutputPosition { pixel, pixel_offset: p as i64, channel, channel_offset: 0, flat };
+            let emitted = self.element_wise.emit(b, &place, Some(sum), hoisted, lanes as u16, active as u16);
+            if let Err(error) = emitted {
+                self.failure.borrow_mut().get_or_insert(error);
+            }
+        }
+    }
+
+    /// The element of a tap in every channel of the block, for the pixel of a number in the tile.
+    fn tap(&self, b: &mut KernelBuilder, rows: &[Value], (y, x): (u64, u64), pixel: u64, cut: Cut) -> Value {
+        let work = &self.schedule.work;
+        let offset = ((x * work.phases[2].dilation + pixel * work.strides[1]) * work.outputs) as i64;
+        // A staged row may be read past the channels: what is there is multiplied by zero weights, or not stored.
+        let active = if self.schedule.staging.is_some() { cut.width.lanes } else { cut.active };
+        b.load_active(self.pixels.rows, rows[y as usize], offset, cut.width.lanes as u16, active as u16)
+    }
+
+    /// Where the sums of a block begin.
+    fn first_sum(&self, b: &mut KernelBuilder, cut: Cut) -> Value {
+        let block = cut.width.lanes as u16;
+        match self.initial {
+            Some(buffer) => b.load(buffer, cut.first, 0, block),
+            None if self.schedule.form == Form::Float => b.float(Type::vector(Lane::F32, block), 0.0),
+            None => b.int(Type::vector(Lane::I32, block), 0),
+        }
+    }
+
+    /// The weights of a pair of taps, or of a tap, in the channels of a block.
+    fn weights_of(&self, b: &mut KernelBuilder, at: &Block, tap: u64) -> Value {
+        let (panels, width) = (&self.schedule.panels, at.cut.width);
+        let lanes = width.lanes.min(width.strip);
+        let mut strip = |lane: u64| {
+            let count = (lanes * panels.extents.step) as u16;
+            panels.load(b, (self.schedule.form, 0), self.weights, at.weights, panels.place(width, tap, lane), count)
+        };
+        let strips: Vec<Value> = (0..width.lanes).step_by(lanes as usize).map(&mut strip).collect();
+        join(b, &strips)
+    }
+
+    /// The sum of each pixel of a tile.
+    fn sums(&self, b: &mut KernelBuilder, rows: &[Value], at: &Block, pixels: u64) -> Vec<Value> {
+        let (panels, form, block) = (&self.schedule.panels, self.schedule.form, at.cut.width.lanes as u16);
+        let step = panels.extents.step as u16;
+        let is_spread = self.schedule.staging.as_ref().is_some_and(|staging| staging.spread.is_some());
+        let interleaved = if is_spread { orders::interleaved_of_spread(block) } else { orders::interleaved(block) };
+        let mut sums = vec![at.first; pixels as usize];
+        for (number, taps) in self.schedule.taps().chunks(step.into()).enumerate() {
+            let w = self.weights_of(b, at, number as u64 * panels.extents.step);
+            for (pixel, sum) in sums.iter_mut().enumerate() {
+                let x = self.tap(b, rows, taps[0], pixel as u64, at.cut);
+                *sum = match form {
+                    Form::Float if self.schedule.work.fuses(self.schedule.cx.machine) => b.fma(w, x, *sum),
+                    Form::Float => {
+                        let product = b.mul(x, w);
+                        b.binary(BinaryOp::Add, product, *sum)
+                    }
+                    _ => {
+                        let second = if taps.len() == 2 { self.tap(b, rows, taps[1], pixel as u64, at.cut) } else { x };
+                        let x = b.shuffle(x, second, interleaved.clone());
+                        b.dot(DotOp::Signed16, *sum, x, w)
+                    }
+                };
+            }
+        }
+        sums
+    }
+}

@@ -1,0 +1,333 @@
+//! Direct convolution and matrix products: register tiles of pixels × output channels, the right operand in panels, input rows
+//! staged where they need padding or conversion.
+//!
+//! A convolution of a dilated input is computed phase by phase. The k of an output is cut into segments: one a window row where the taps of a row are contiguous in the staged row (one group, no
+//! horizontal dilation), else one a tap. Panels that the kernel fills are the outermost loop, so that one is filled once for
+//! all pixels; panels that the model holds are the innermost, so that the input is staged once.
+
+use super::cuts::{Cuts, Width};
+use super::form::Form;
+use super::geometry::{Contraction, pointwise};
+use super::panels::{Extents, Panels};
+use super::phases::Phase;
+use super::staging::{Staging, keeps_rows};
+use super::strips::{NARROWEST, Strips};
+use super::weights::Weights;
+use crate::ir::Value as Tensor;
+use crate::machine::{DotProduct, Machine};
+use crate::schedule::context::{Context, Goal};
+use crate::schedule::elementwise::operands::ElementWise;
+use crate::schedule::interface::CUT_FROM;
+use crate::schedule::unsupported::Unsupported;
+
+/// A register tile: pixels × vectors of output channels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tile {
+    /// Pixels.
+    pub pixels: u64,
+    /// Vectors of output channels.
+    pub vectors: u64,
+}
+
+/// Windows of more rows, planes counted, are no real model's.
+const MAX_WINDOW_ROWS: u64 = 4096;
+
+/// At most this many segments are unrolled; more are a loop over a table of where they start.
+const UNROLLED_SEGMENTS: u64 = 32;
+
+/// See the module.
+pub struct DirectSchedule<'a> {
+    pub(super) cx: Context<'a>,
+    pub(super) work: Contraction,
+    pub(super) form: Form,
+    pub(super) staging: Option<Staging>,
+    pub(super) tile: Tile,
+    /// Output channels of an accumulator vector.
+    pub(super) lanes: u64,
+    pub(super) parts: Vec<Part>,
+    /// Products that 32-bit sums hold before they are added to 64-bit ones.
+    pub(super) in_32_bits: Option<u64>,
+}
+
+/// What kernels for threads are cut by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ranges {
+    /// A number of rows of windows.
+    Rows(u64),
+    /// A number of panels.
+    Panels(u64),
+}
+
+/// So many rows are enough for any number of threads that is worth it.
+const MANY_ROWS: u64 = 8;
+
+/// A phase of the convolution.
+#[derive(Clone)]
+pub(super) struct Part {
+    /// Phases along planes, rows and columns.
+    pub axes: [Phase; 3],
+    /// Its part of the right operand.
+    pub panels: Panels,
+    /// Where its panels begin in the packed ones.
+    pub base: u64,
+    /// Where its initial sums begin among all of them.
+    pub initial: u64,
+    /// Groups of k in a round of the innermost loop.
+    pub unroll: u64,
+    /// Elements of k before 32-bit sums are added to 64-bit ones.
+    pub chunk: Option<u64>,
+}
+
+impl Part {
+    /// Elements of k in a segment of a panel.
+    pub(super) fn run(&self) -> u64 {
+        self.panels.padded()
+    }
+}
+
+impl<'a> DirectSchedule<'a> {
+    /// The schedule of a contraction.
+    ///
+    /// # Errors
+    /// When the epilogue has no lowering, or a window is too large.
+    pub fn new(cx: Context<'a>, mut work: Contraction) -> Result<Self, Unsupported> {
+        let form = work.form(cx.machine, cx.levels);
+        let staged = form != Form::Float || work.is_padded();
+        if work.is_pointwise() && work.groups == 1 {
+            fold_pixels(&mut work, staged);
+        }
+        let window_rows = work.planes.window * work.window[0];
+        if window_rows > MAX_WINDOW_ROWS {
+            return Err(Unsupported::new(format!("a window of {window_rows} rows")));
+        }
+        let staging = staged.then(|| Staging::new(cx.machine, &work, form, 1)).transpose()?;
+        let lanes = lanes_of(cx.machine, form);
+        let tile = choose_tile(&cx, &work, form, cx.block.is_some());
+        let in_32_bits = work.products_in_32_bits();
+        let mut schedule = Self { cx, work, form, staging, tile, lanes, parts: vec![], in_32_bits };
+        schedule.parts = schedule.all_parts();
+        if schedule.form.has_excess() {
+            // Each part leaves out other taps, and with them their excess.
+            let lanes = schedule.initial_lanes();
+            schedule.parts.iter_mut().zip(0..).for_each(|(part, number)| part.initial = number * lanes);
+        }
+        ElementWise::with_epilogue(cx, &schedule.work.epilogue, &schedule.work.sum_ranges())?;
+        Ok(schedule)
+    }
+
+    fn all_parts(&self) -> Vec<Part> {
+        let mut parts: Vec<Part> = Vec::new();
+        let [planes, rows, columns] = &self.work.phases;
+        for plane in &planes.list {
+            for row in &rows.list {
+                for column in &columns.list {
+                    let base = parts.last().map_or(0, |part| part.base + part.panels.stored_extent());
+                    parts.push(self.part([plane, row, column], base));
+                }
+            }
+        }
+        parts
+    }
+
+    fn part(&self, axes: [&Phase; 3], base: u64) -> Part {
+        let work = &self.work;
+        let [planes, rows, columns] = axes;
+        let [height, width] = work.window;
+        let taps = planes.taps.iter().flat_map(|z| rows.taps.iter().map(move |y| (z * height + y) * width));
+        let taps: Vec<u64> = taps.flat_map(|row| columns.taps.iter().map(move |x| row + x)).collect();
+        let step = self.form.group();
+        let extents = Extents {
+            strips: self.strips(),
+            groups: work.groups,
+            per_tap: work.channels / work.groups,
+            filter_taps: work.planes.window * height * width,
+            segment_taps: if self.by_tap() { 1 } else { columns.taps.len() as u64 },
+            taps,
+            step,
+        };
+        let mut panels = Panels::new(&work.weights, self.form, extents, self.cx.machine, work.open).without_zeros(&work.weights, work.open);
+        if self.has_one_window() && self.cx.machine.widens_halves {
+            panels = panels.read_once();
+        }
+        let chunk = self.staging.as_ref().and_then(|staging| staging.chunk);
+        let unroll = unroll(&self.cx, chunk.unwrap_or(panels.padded()) / step, self.form.products());
+        let round = (step * unroll).max(1);
+        let chunk = self.in_32_bits.map(|products| (products / round).max(1) * round);
+        Part { axes: axes.map(Clone::clone), panels, base, initial: 0, unroll, chunk }
+    }
+
+    /// Whether there is one output pixel alone.
+    fn has_one_window(&self) -> bool {
+        let work = &self.work;
+        let is_one = work.batch * work.planes.output * work.output_size[0] * work.output_size[1] == 1;
+        is_one && work.matrices.is_empty() && work.sizes.is_none() && self.cx.block.is_none()
+    }
+
+    /// Whether a segment is a tap, and not a row of them that lie side by side both in the staged row and in the filter.
+    pub(super) fn by_tap(&self) -> bool {
+        let computed = matches!(self.work.weights, Weights::Computed { .. });
+        self.work.groups != 1 || self.work.phases[2].dilation != 1 || computed && !self.work.is_one_phase()
+    }
+
+    pub(super) fn are_filled(&self) -> bool {
+        self.parts.iter().any(|part| part.panels.are_filled())
+    }
+
+    /// The strips of a group.
+    fn strips(&self) -> Strips {
+        let panel = self.tile.vectors * self.lanes;
+        Strips::new(self.outputs_per_group(), self.cx.strip(panel, &self.work.weights))
+    }
+
+    /// The panels of a group.
+    pub(super) fn cuts(&self) -> Cuts {
+        Cuts::new(&self.strips(), self.tile.vectors * self.lanes)
+    }
+
+    /// The widths of panels.
+    pub(super) fn widths(&self) -> Vec<Width> {
+        self.cuts().widths()
+    }
+
+    /// The vectors of a panel of this many lanes: their number, and the lanes of each.
+    pub(super) fn vectors_of(&self, lanes: u64) -> (u64, u64) {
+        let vector = self.lanes.min(lanes);
+        (lanes / vector, vector)
+    }
+
+    pub(super) fn outputs_per_group(&self) -> u64 {
+        self.work.outputs / self.work.groups
+    }
+
+    /// The sums before the first product of every part: bias and offset, less what the staged form adds at the part's taps.
+    pub(super) fn initial_sums(&self, offsets: &[i32]) -> Vec<u8> {
+        let per_group = self.outputs_per_group();
+        let lanes = self.initial_lanes() / self.work.groups;
+        let channels = || (0..self.work.groups).flat_map(move |g| (0..lanes).map(move |l| (l < per_group).then_some(g * per_group + l)));
+        let sums = |part: &Part| self.work.initial_sums(self.excess(), offsets, &part.panels.extents.taps, channels());
+        if self.form.has_excess() { self.parts.iter().flat_map(sums).collect() } else { self.parts.first().map_or(vec![], sums) }
+    }
+
+    fn excess(&self) -> i64 {
+        self.staging.as_ref().map_or(0, |staging| staging.excess(&self.work))
+    }
+
+    /// Initial sums of a part: one a lane of every panel.
+    fn initial_lanes(&self) -> u64 {
+        self.work.groups * self.strips().total()
+    }
+}
+
+/// Output channels whose sums a vector has.
+fn lanes_of(machine: &Machine, form: Form) -> u64 {
+    u64::from(machine.lanes(4)) / form.sums()
+}
+
+/// Turns a pointwise contraction's pixels into rows of a length that keeps a staged row in the first-level cache and cuts the
+/// pixels without a rest.
+fn fold_pixels(work: &mut Contraction, staged: bool) {
+    let pixels = work.batch * work.input_size[0] * work.input_size[1];
+    let limit = if staged { (2048 / work.channels.max(1)).clamp(8, 64) } else { pixels };
+    let best = (1..=limit.min(pixels)).rev().find(|n| pixels.is_multiple_of(*n)).unwrap_or(1);
+    let width = if best < 4 && pixels <= 64 { pixels } else { best };
+    work.batch = 1;
+    work.input_size = [pixels / width.max(1), width];
+    work.output_size = work.input_size;
+    work.phases = [1, work.input_size[0], work.input_size[1]].map(pointwise);
+}
+
+/// Segments of a window up to which they are unrolled. Where vectors are words each is so many instructions that a table of starts costs less.
+pub(super) fn unrolled_segments(cx: &Context<'_>) -> u64 {
+    if cx.writes_out() { UNROLLED_SEGMENTS } else { 2 }
+}
+
+/// The register tile. `in_blocks` says that another kernel computes more pixels with the same weights, which must then lie alike for both.
+fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_blocks: bool) -> Tile {
+    let machine = cx.machine;
+    let lanes = lanes_of(machine, form);
+    let outputs = work.outputs / work.groups;
+    let width = work.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0).max(1);
+    if !machine.has_vector_registers() {
+        let pixels = if cx.goal == Goal::Size { 1 } else { width.min(2) };
+        return Tile { pixels, vectors: NARROWEST.div_ceil(lanes) };
+    }
+    if cx.goal == Goal::Size {
+        return small_tile(outputs.max(NARROWEST).div_ceil(lanes), width);
+    }
+    if machine.sums_in_place {
+        return in_place_tile(machine, form, outputs / lanes, (width, in_blocks));
+    }
+    let needed = outputs.max(NARROWEST).div_ceil(lanes).next_power_of_two();
+    let vectors = needed.min(if width == 1 && !in_blocks { 8 } else { 4 });
+    // Accumulators, the pixels' operands and one vector of weights must stay in registers, beside the copies that x86's fused
+    // operations need here: they overwrite a factor.
+    let pixels = match (form, vectors) {
+        (_, 1) => 6,
+        (_, 2) => 4,
+        (_, _) if machine.registers.count() >= 32 => 4,
+        (Form::Unsigned8, _) => 3,
+        _ => 2,
+    };
+    Tile { pixels: pixels.min(width), vectors }
+}
+
+/// The tile of small code: each pixel and each vector has an epilogue of its own, and so have the pixels that are left of a row.
+fn small_tile(vectors: u64, width: u64) -> Tile {
+    let pixels = if width.is_multiple_of(2) { 2 } else { 1 };
+    Tile { pixels, vectors: vectors.min(2) }
+}
+
+/// The tile of a machine whose products add in place: registers hold sums, the weights of a step, one pixel's operand, and the
+/// product itself where adding it is an instruction of its own. There are `full` vectors of output channels, and perhaps part of one.
+fn in_place_tile(machine: &Machine, form: Form, full: u64, (width, in_blocks): (u64, bool)) -> Tile {
+    let registers = u64::from(machine.registers.count());
+    let apart = u64::from(form.is_of_pairs() && machine.dot == DotProduct::Signed16);
+    // One pixel alone: its weights are read by the products themselves.
+    let most = match width {
+        1 if !in_blocks => registers / 2 - 2,
+        _ if registers >= 32 => 4,
+        _ => 2,
+    };
+    let vectors = [8, 4, 2].into_iter().find(|&v| v <= most && v <= full).unwrap_or(1);
+    // More than eight pixels hide no more latency, and their epilogues are long.
+    let most_pixels = ((registers - vectors - 1 - apart) / vectors).min(8);
+    Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }
+}
+
+/// Groups of k in a round of the innermost loop over `groups`, each with `products` of a vector.
+pub(super) fn unroll(cx: &Context<'_>, groups: u64, products: u64) -> u64 {
+    if !cx.writes_out() {
+        return 1;
+    }
+    let fits = |u: &u64| groups.is_multiple_of(*u) && u * products <= 5;
+    if groups * products <= 8 { groups } else { [4, 5, 3, 2].into_iter().find(fits).unwrap_or(1) }
+}
+
+impl DirectSchedule<'_> {
+    /// What the kernel may be cut by, if it is worth it: no part may read what another writes.
+    pub(super) fn ranges(&self, shared: &[(Tensor, Tensor)]) -> Option<Ranges> {
+        let work = &self.work;
+        let is_one_image = work.sizes.is_none() && work.matrices.is_empty() && work.batch * work.planes.output == 1;
+        if work.multiply_accumulates() < CUT_FROM || !is_one_image {
+            return None;
+        }
+        let overwrites = shared.iter().any(|(read, _)| *read == work.input);
+        let rows = work.phases[1].list.iter().map(|phase| phase.count).max().unwrap_or(0);
+        // Panels that are filled are the outermost loop.
+        let rows = if self.are_filled() || overwrites && !keeps_rows(self.cx, work) { 1 } else { rows };
+        let panels = if work.groups > 1 || overwrites { 1 } else { self.cuts().count() };
+        match (rows, panels) {
+            (MANY_ROWS.., _) => Some(Ranges::Rows(rows)),
+            (2.., _) if rows >= panels => Some(Ranges::Rows(rows)),
+            (_, 2..) => Some(Ranges::Panels(panels)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn name(&self) -> String {
+        let element = self.work.element.name();
+        let [rows, columns] = self.work.window;
+        let is_conv = self.cx.group.root.is_some_and(|r| self.cx.function.insts[r].op() == crate::ir::Op::Conv);
+        if is_conv { format!("conv_{rows}x{columns}_{element}") } else { format!("matmul_{element}") }
+    }
+}

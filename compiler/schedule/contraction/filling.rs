@@ -1,0 +1,175 @@
+//! Panels in scratch or local memory: a tensor that the program computes, and constants that products cannot widen as they load them,
+//! are brought into the order of the products one panel at a time.
+
+use super::cuts::Width;
+use super::panels::{Panels, Storage};
+use super::sparse::{self, Places};
+use crate::ir::ElementType;
+use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
+use crate::schedule::loops::row;
+use crate::schedule::movement::turn::turned;
+
+/// A panel to be filled.
+#[derive(Clone, Copy, Debug)]
+pub struct Filled {
+    /// Constants: the first lane of its strips among those of all panels.
+    pub lane: Value,
+    /// Constants: where the packed panels begin, see [`Panels::stored_extent`].
+    pub base: u64,
+    /// A tensor: where the panel's first output begins.
+    pub first: Value,
+    /// Its width.
+    pub width: Width,
+    /// Output channels that it has.
+    pub active: u64,
+}
+
+/// What the model or the program holds of the right operand, in a kernel.
+#[derive(Clone, Copy)]
+pub struct Stored {
+    /// Its elements, those that are not zero if there are places.
+    pub elements: Buffer,
+    /// See [`sparse`].
+    pub places: Option<Places>,
+}
+
+impl Panels {
+    /// Fills the strips of a panel at the start of `to`.
+    pub fn fill(&self, b: &mut KernelBuilder, stored: Stored, to: Buffer, panel: &Filled) {
+        let from = stored.elements;
+        if let Some(places) = stored.places {
+            return self.fill_from_entries(b, (from, to), places, panel);
+        }
+        match self.storage {
+            Storage::Computed { .. } => self.fill_from_tensor(b, (from, to), panel),
+            Storage::Nibbles => self.fill_from_nibbles(b, (from, to), panel),
+            Storage::Halves => self.fill_from_halves(b, (from, to), panel),
+            // What products read is what the model holds.
+            Storage::Floats | Storage::Bytes | Storage::Offset { .. } | Storage::Wide => {}
+        }
+    }
+
+    fn fill_from_entries(&self, b: &mut KernelBuilder, buffers: (Buffer, Buffer), places: Places, panel: &Filled) {
+        let Width { lanes, strip } = panel.width;
+        let vector = (self.machine_bytes / u64::from(self.lane.bytes())) as u16;
+        for first in (0..lanes.max(strip)).step_by(strip as usize) {
+            let lane = b.scale_index(panel.lane, 1, (panel.base + first) as i64);
+            let target = (first * self.lane_elements()) as i64;
+            sparse::fill(b, buffers, places, strip, (lane, target, self.elements_of(strip), vector));
+        }
+    }
+
+    fn fill_from_halves(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), panel: &Filled) {
+        let source = b.scale_index(panel.lane, self.lane_elements() as i64, panel.base as i64);
+        let lanes = (self.machine_bytes / 2) as u16;
+        row(b, self.filled_elements(&[panel.width]), lanes, |b, i, active| {
+            let index = b.add(source, i);
+            let raw = b.load_active(from, index, 0, lanes, active);
+            let value = b.convert(ConvertOp::HalfToFloat, raw, Lane::F32);
+            b.store_active(to, i, 0, value, active);
+        });
+    }
+
+    fn fill_from_nibbles(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), panel: &Filled) {
+        let strip = self.elements_of(panel.width.strip);
+        let source = b.scale_index(panel.lane, self.lane_elements() as i64, 0);
+        let source = b.shift(BinaryOp::ShiftRightSigned, source, 1);
+        let source = b.scale_index(source, 1, panel.base as i64);
+        let lanes = (self.machine_bytes / u64::from(self.lane.bytes())) as u16;
+        for first in (0..self.filled_elements(&[panel.width])).step_by(strip.max(1) as usize) {
+            row(b, strip / 2, lanes, |b, i, active| {
+                let index = b.add(source, i);
+                let raw = b.load_active(from, index, (first / 2) as i64, lanes, active);
+                let [fifteen, eight] = [15, 8].map(|number| b.int(Type::vector(Lane::I8, lanes), number));
+                let low = b.binary(BinaryOp::And, raw, fifteen);
+                let high = b.shift(BinaryOp::ShiftRightUnsigned, raw, 4);
+                for (nibble, offset) in [(low, first), (high, first + strip / 2)] {
+                    // The sign of four bits: 8 to 15 stand for −8 to −1.
+                    let turned = b.binary(BinaryOp::Xor, nibble, eight);
+                    let value = b.sub(turned, eight);
+                    let value = if self.lane == Lane::I8 { value } else { b.convert(ConvertOp::SignExtend, value, self.lane) };
+                    b.store_active(to, i, offset as i64, value, active);
+                }
+            });
+        }
+    }
+
+    /// A tensor's panels are strips, since no other machine reads them.
+    fn fill_from_tensor(&self, b: &mut KernelBuilder, buffers: (Buffer, Buffer), panel: &Filled) {
+        let extents = &self.extents;
+        let segment_elements = (self.padded() * panel.width.lanes) as i64;
+        let first = panel.first;
+        if extents.taps.iter().copied().eq(0..extents.filter_taps) {
+            b.for_range(0, extents.segments() as i64, 1, |b, s| {
+                let source = b.scale_index(s, extents.segment() as i64, 0);
+                let at = (b.add(source, first), b.scale_index(s, segment_elements, 0));
+                self.fill_segment(b, buffers, at, panel);
+            });
+            return;
+        }
+        for s in 0..extents.segments() {
+            let target = b.index(s as i64 * segment_elements);
+            let at = (b.scale_index(first, 1, extents.start(s) as i64), target);
+            self.fill_segment(b, buffers, at, panel);
+        }
+    }
+
+    /// Fills a segment of the panel from the elements of the first output, and of the others, from `source` on.
+    fn fill_segment(&self, b: &mut KernelBuilder, buffers: (Buffer, Buffer), (source, target): (Value, Value), panel: &Filled) {
+        let lanes = panel.width.lanes;
+        let (block, segment) = (self.vector.min(lanes) * self.extents.step, self.extents.segment());
+        let whole = segment / block * block;
+        b.for_range(0, whole as i64, block as i64, |b, k| {
+            let target_k = b.scale_index(k, lanes as i64, 0);
+            let at = (b.add(source, k), b.add(target, target_k));
+            self.turn(b, buffers, at, block, panel);
+        });
+        if segment > whole {
+            let at = (b.scale_index(source, 1, whole as i64), b.scale_index(target, 1, (whole * lanes) as i64));
+            self.turn(b, buffers, at, segment - whole, panel);
+        }
+    }
+
+    /// Brings `count` elements of k of every output into the order of the panel: squares of output channels × steps of k are turned
+    /// around their diagonal in registers.
+    fn turn(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), (source, target): (Value, Value), count: u64, panel: &Filled) {
+        let (step, lanes, active) = (self.extents.step, panel.width.lanes, panel.active);
+        let vector = self.vector.min(lanes);
+        let block = (vector * step) as u16;
+        for first in (0..lanes).step_by(vector as usize) {
+            let rows: Vec<Value> = (first..first + vector)
+                .map(|output| {
+                    if output >= active {
+                        let ty = Type::vector(self.lane, block);
+                        return if self.lane == Lane::F32 { b.float(ty, 0.0) } else { b.int(ty, 0) };
+                    }
+                    let raw = b.load_active(from, source, (output * self.per_output()) as i64, block, count as u16);
+                    self.converted(b, raw, count as u16)
+                })
+                .collect();
+            let columns = turned(b, rows, step as u16);
+            for (k, column) in columns.into_iter().enumerate().take(count.div_ceil(step) as usize) {
+                b.store(to, target, ((k as u64 * lanes + first) * step) as i64, column);
+            }
+        }
+    }
+
+    /// Elements of a tensor as the panel holds them; after the first `count` are zeros.
+    fn converted(&self, b: &mut KernelBuilder, raw: Value, count: u16) -> Value {
+        let Storage::Computed { element, zero_point } = self.storage else { return raw };
+        match element {
+            ElementType::F16 => b.convert(ConvertOp::HalfToFloat, raw, Lane::F32),
+            ElementType::F32 => raw,
+            _ => {
+                let wide = self.to_16_bits(b, raw);
+                let ty = b.ty(wide);
+                if zero_point == 0 || count == ty.lanes {
+                    return wide;
+                }
+                let zero = b.int(ty, 0);
+                let lanes = (0..ty.lanes).map(|lane| if lane < count { lane } else { ty.lanes + lane }).collect();
+                b.shuffle(wide, zero, lanes)
+            }
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Contractions: convolutions and matrix products in one geometry.
+
+use super::bias;
+use super::image_sizes::{Numbers, Sizes};
+use super::phases::{Axis, Phases};
+use super::right::read;
+use super::weights::Weights;
+use crate::fuse::Epilogue;
+use crate::ir::{ElementType, Expression, Inst, InstData, Operation, Value, operators};
+use crate::kernel::KernelBuilder;
+use crate::machine::Machine;
+use crate::schedule::arguments::Argument;
+use crate::schedule::context::Context;
+use crate::schedule::elementwise::epilogue::epilogue_of;
+use crate::schedule::unsupported::Unsupported;
+
+/// A convolution over [batch, planes, rows, width, channels]; a matrix product is one row with a 1×1 window.
+#[derive(Clone, Debug)]
+pub struct Contraction {
+    /// The tensor that slides.
+    pub input: Value,
+    /// Batch.
+    pub batch: u64,
+    /// The outermost of three spatial dimensions.
+    pub planes: Planes,
+    /// Loops over products of matrices, each with its own right operand; none where all rows meet the same one.
+    pub matrices: Vec<Matrices>,
+    /// Rows and width of the input.
+    pub input_size: [u64; 2],
+    /// Channels of the input.
+    pub channels: u64,
+    /// Rows and width of the output.
+    pub output_size: [u64; 2],
+    /// Channels of the output.
+    pub outputs: u64,
+    /// Rows and width of the window.
+    pub window: [u64; 2],
+    /// Batch and sizes where they are not all known; those above are then their bounds.
+    pub sizes: Option<Sizes>,
+    /// Strides.
+    pub strides: [u64; 2],
+    /// What the taps of planes, rows and columns are.
+    pub phases: [Phases; 3],
+    /// Groups.
+    pub groups: u64,
+    /// Element type of the input.
+    pub element: ElementType,
+    /// Zero point of the input.
+    pub input_zero_point: i64,
+    /// Whether zero point and weights may be others when the program runs: see [`crate::ir::Module::open_constants`].
+    pub open: bool,
+    /// The filter, [output, planes, rows, width, channels ÷ groups].
+    pub weights: Weights,
+    /// The type of the sums.
+    pub accumulator: ElementType,
+    /// The epilogue without its bias.
+    pub epilogue: Epilogue,
+    /// Where integer sums begin, an output channel each.
+    pub bias: Option<Vec<i32>>,
+}
+
+/// The outermost of three spatial dimensions; one plane where there are fewer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Planes {
+    /// Planes of the input.
+    pub input: u64,
+    /// Planes of the output.
+    pub output: u64,
+    /// Planes of the window.
+    pub window: u64,
+    /// Step between windows.
+    pub stride: u64,
+}
+
+impl Planes {
+    /// A plane alone.
+    pub const ONE: Self = Self { input: 1, output: 1, window: 1, stride: 1 };
+}
+
+/// A loop over matrix products.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Matrices {
+    /// Products.
+    pub count: u64,
+    /// Elements from one left matrix to the next; 0 where it repeats.
+    pub left: u64,
+    /// Elements from one right matrix to the next; 0 where it repeats.
+    pub right: u64,
+}
+
+/// Float contractions of fewer products are summed exactly as the reference does, without fused operations: they take no time,
+/// and in so small a model a rounding that cancellation magnifies is a visible part of the result.
+const REFERENCE_ROUNDING_BELOW: u64 = 4096;
+
+/// An input that is dilated so much has more phases than are worth code of their own.
+const MAX_PHASES: u64 = 256;
+
+/// A window of more taps is no real model's, and they are listed.
+const MAX_TAPS: u64 = 1 << 20;
+
+impl Contraction {
+    /// Reads a `conv` or `matmul`.
+    ///
+    /// # Errors
+    /// For geometries and types without a schedule.
+    pub fn new(cx: &Context<'_>, root: Inst) -> Result<Self, Unsupported> {
+        let data = &cx.function.insts[root];
+        let (input, filter) = (data.operands[0], data.operands[1]);
+        let filter_shape = cx.shape(filter)?;
+        let mut contraction = match &data.operation {
+            Operation::Conv(conv) => Self::of_conv(cx, data, conv, &cx.largest_shape(input)?, &filter_shape)?,
+            Operation::Matmul(matmul) => Self::of_matmul(cx, data, matmul, &cx.shape(input)?, &filter_shape)?,
+            other => return Err(Unsupported::new(format!("operator {}", other.op()))),
+        };
+        let accumulates = match contraction.element {
+            ElementType::F32 => contraction.weights.are_floats() && contraction.accumulator == ElementType::F32,
+            ElementType::I8 | ElementType::U8 | ElementType::I16 => {
+                !contraction.weights.are_floats() && matches!(contraction.accumulator, ElementType::I32 | ElementType::I64)
+            }
+            _ => false,
+        };
+        let whole = contraction.element != ElementType::I16 || contraction.input_zero_point == 0;
+        if !accumulates || !whole {
+            let (element, filter, sum) = (contraction.element, cx.element(filter), contraction.accumulator);
+            return Err(Unsupported::new(format!("{} of {element} and {filter} summed in {sum}", data.op())));
+        }
+        contraction.take_bias(cx);
+        Ok(contraction)
+    }
+
+    fn of_conv(cx: &Context<'_>, data: &InstData, conv: &operators::Conv, shape: &[u64], filter: &[u64]) -> Result<Self, Unsupported> {
+        let output = cx.largest_shape(data.results[0])?;
+        let (spatial, sizes) = (shape.len() - 2, Sizes::of(cx, data, &conv.geometry)?);
+        if spatial > 3 {
+            return Err(Unsupported::new(format!("convolution over {spatial} dimensions")));
+        }
+        // Fewer dimensions are a single row, and a single plane.
+        let three = |list: &[u64], one: u64| -> [u64; 3] {
+            let at = |d: usize| (d + spatial).checked_sub(3).map_or(one, |i| list[i]);
+            [at(0), at(1), at(2)]
+        };
+        let signed = |list: &[i64], one: u64| three(&list.iter().map(|&n| n as u64).collect::<Vec<_>>(), one);
+        let geometry = &conv.geometry;
+        let (input_size, output_size, window) = (three(&shape[1..], 1), three(&output[1..], 1), three(&filter[1..], 1));
+        if product(&window) > MAX_TAPS {
+            return Err(Unsupported::new(format!("a convolution with a window of {window:?}")));
+        }
+        let (strides, dilation) = (signed(&geometry.strides, 1), signed(&geometry.dilation, 1));
+        let (low, high) = (signed(&geometry.padding_low, 0), signed(&geometry.padding_high, 0));
+        let input_dilation = signed(&conv.input_dilation, 1);
+        if product(&input_dilation) > MAX_PHASES {
+            return Err(Unsupported::new(format!("convolution of an input dilated by {input_dilation:?}")));
+        }
+        if sizes.is_some() && input_dilation != [1; 3] {
+            return Err(Unsupported::new("convolution of a dilated input whose extents are known only when the program runs"));
+        }
+        let high = if sizes.is_some() {
+            [0, 1, 2].map(|d| needed_behind(input_size[d] + low[d], output_size[d], strides[d], (window[d], dilation[d])))
+        } else {
+            high
+        };
+        let phases = [0, 1, 2].map(|d| {
+            Phases::new(&Axis {
+                input: input_size[d],
+                output: output_size[d],
+                window: window[d],
+                dilation: dilation[d],
+                input_dilation: input_dilation[d],
+                padding_low: low[d],
+                padding_high: high[d],
+            })
+        });
+        let rows_and_width = |list: [u64; 3]| [list[1], list[2]];
+        Ok(Self {
+            input: data.operands[0],
+            batch: shape[0],
+            planes: Planes { input: input_size[0], output: output_size[0], window: window[0], stride: strides[0] },
+            matrices: vec![],
+            input_size: rows_and_width(input_size),
+            channels: shape[shape.len() - 1],
+            output_size: rows_and_width(output_size),
+            outputs: filter[0],
+            window: rows_and_width(window),
+            sizes,
+            strides: rows_and_width(strides),
+            phases,
+            groups: conv.groups,
+            element: cx.element(data.operands[0]),
+            input_zero_point: conv.input_zero_point,
+            open: cx.module.open_constants,
+            weights: read(cx, data.operands[1], conv.filter_zero_point, false)?,
+            accumulator: conv.accumulator,
+            epilogue: Epilogue { operands: vec![], expression: Expression::default() },
+            bias: None,
+        })
+    }
+
+    fn of_matmul(
+        cx: &Context<'_>,
+        data: &InstData,
+        matmul: &operators::Matmul,
+        shape: &[u64],
+        filter: &[u64],
+    ) -> Result<Self, Unsupported> {
+        let (inner, outputs) = (shape[shape.len() - 1], filter[filter.len() - 2]);
+        let shared = filter[..filter.len() - 2].iter().all(|&n| n == 1);
+        let matrices = if shared { vec![] } else { matrices(shape, filter, &cx.shape(data.results[0])?) };
+        let rows = if shared { shape[..shape.len() - 1].iter().product() } else { shape[shape.len() - 2] };
+        Ok(Self {
+            input: data.operands[0],
+            batch: 1,
+            planes: Planes::ONE,
+            matrices,
+            input_size: [1, rows],
+            channels: inner,
+            output_size: [1, rows],
+            outputs,
+            window: [1, 1],
+            sizes: None,
+            strides: [1, 1],
+            phases: [1, 1, rows].map(pointwise),
+            groups: 1,
+            element: cx.element(data.operands[0]),
+            input_zero_point: matmul.left_zero_point,
+            open: cx.module.open_constants,
+            weights: read(cx, data.operands[1], matmul.right_zero_point, !shared)?,
+            accumulator: matmul.accumulator,
+            epilogue: Epilogue { operands: vec![], expression: Expression::default() },
+            bias: None,
+        })
+    }
+
+    fn take_bias(&mut self, cx: &Context<'_>) {
+        if self.accumulator == ElementType::I64 {
+            self.epilogue = epilogue_of(cx);
+            return;
+        }
+        let biased = bias::take_bias(cx);
+        self.epilogue = biased.epilogue;
+        let word = |b: &[u8]| i32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+        self.bias = biased.bias.map(|bytes| bytes.chunks_exact(4).map(word).collect());
+    }
+
+    /// Where the sum of each listed output channel over some taps of the window begins, as bytes: the bias, less what the staged
+    /// form's `excess` over `input − zero point` adds at those taps, and the epilogue's offset ([`ElementWise::offsets`]). Channels that are
+    /// `None` pad.
+    ///
+    /// [`ElementWise::offsets`]: crate::schedule::elementwise::operands::ElementWise::offsets
+    pub fn initial_sums(&self, excess: i64, offsets: &[i32], taps: &[u64], channels: impl Iterator<Item = Option<u64>>) -> Vec<u8> {
+        let (per_output, per_tap) = (self.per_output(), self.channels / self.groups);
+        let sum = |channel: Option<u64>| -> [u8; 4] {
+            let Some(channel) = channel else { return [0; 4] };
+            let weights: i64 = match &self.weights {
+                Weights::Integers(integers) if excess != 0 => {
+                    let (reader, per_tap) = (integers.reader(), per_tap as usize);
+                    let firsts = taps.iter().map(|tap| (channel * per_output) as usize + *tap as usize * per_tap);
+                    firsts.map(|first| reader.sum(first..first + per_tap)).sum()
+                }
+                _ => 0,
+            };
+            let begin = self.bias.as_ref().map_or(0, |bias| i64::from(bias[channel as usize]));
+            let offset = if offsets.len() == 1 { offsets[0] } else { offsets.get(channel as usize).copied().unwrap_or(0) };
+            ((begin - excess * weights + i64::from(offset)) as i32).to_le_bytes()
+        };
+        channels.flat_map(sum).collect()
+    }
+
+    /// Products that one output element adds.
+    pub fn per_output(&self) -> u64 {
+        self.planes.window * self.window[0] * self.window[1] * (self.channels / self.groups)
+    }
+
+    /// Multiply-accumulate operations, padded taps counted.
+    pub fn multiply_accumulates(&self) -> u64 {
+        let [rows, width] = self.output_size;
+        let factors = [self.batch, self.planes.output, rows, width, self.outputs, self.per_output()];
+        self.matrices.iter().map(|m| m.count).chain(factors).fold(1, u64::saturating_mul)
+    }
+
+    /// Whether products are added with a fused operation on a machine.
+    pub fn fuses(&self, machine: &Machine) -> bool {
+        machine.fma && self.multiply_accumulates() >= REFERENCE_ROUNDING_BELOW
+    }
+
+    /// The sizes in a kernel. To stand before all loops.
+    pub fn numbers(&self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>) -> Numbers {
+        let sizes = self.sizes.clone().unwrap_or_else(|| Sizes::known(self.batch, self.input_size, self.output_size));
+        sizes.load(b, arguments, self.channels)
+    }
+
+    /// Whether taps fall outside the input, or may do so.
+    pub fn is_padded(&self) -> bool {
+        self.sizes.is_some() || self.phases.iter().any(|p| p.padding_low != 0 || p.padding_high != 0)
+    }
+
+    /// Whether neighbouring output positions meet the same taps of the filter.
+    pub fn is_one_phase(&self) -> bool {
+        self.phases.iter().all(|p| p.list.len() == 1 && p.step == 1)
+    }
+
+    /// Whether every output pixel reads its own input pixel alone.
+    pub fn is_pointwise(&self) -> bool {
+        self.planes.window == 1
+            && self.planes.stride == 1
+            && self.is_one_phase()
+            && self.window == [1, 1]
+            && self.strides == [1, 1]
+            && !self.is_padded()
+    }
+}
+
+/// The product of some numbers, or the largest number if it is larger.
+fn product(numbers: &[u64]) -> u64 {
+    numbers.iter().fold(1, |product, &n| product.saturating_mul(n))
+}
+
+/// How much padding windows need after this many elements.
+fn needed_behind(elements: u64, windows: u64, stride: u64, (taps, dilation): (u64, u64)) -> u64 {
+    let reach = windows.saturating_sub(1).saturating_mul(stride).saturating_add((taps - 1) * dilation + 1);
+    reach.saturating_sub(elements)
+}
+
+/// Phases of a dimension with a window of one tap.
+pub fn pointwise(extent: u64) -> Phases {
+    let axis = Axis { input: extent, output: extent, window: 1, dilation: 1, input_dilation: 1, padding_low: 0, padding_high: 0 };
+    Phases::new(&axis)
+}
+
+/// The loops over matrix products of broadcast leading dimensions, neighbours joined where one step does for both.
+fn matrices(left: &[u64], right: &[u64], output: &[u64]) -> Vec<Matrices> {
+    let rank = output.len() - 2;
+    let steps = |shape: &[u64]| -> Vec<u64> {
+        let (leading, matrix) = shape.split_at(shape.len() - 2);
+        let mut step = matrix.iter().product();
+        let mut steps = vec![0; rank];
+        for (d, &extent) in leading.iter().enumerate().rev() {
+            steps[rank - leading.len() + d] = if extent == 1 { 0 } else { step };
+            step *= extent;
+        }
+        steps
+    };
+    let (left, right) = (steps(left), steps(right));
+    let mut loops: Vec<Matrices> = Vec::new();
+    for d in (0..rank).rev().filter(|&d| output[d] != 1) {
+        let outer = Matrices { count: output[d], left: left[d], right: right[d] };
+        match loops.first_mut() {
+            Some(inner) if outer.left == inner.left * inner.count && outer.right == inner.right * inner.count => inner.count *= outer.count,
+            _ => loops.insert(0, outer),
+        }
+    }
+    loops
+}

@@ -1,0 +1,420 @@
+//! The loops of a direct convolution: products of matrices, rows of windows, parts, panels; and the buffers of its kernel.
+
+use super::cuts::{Cut, Cuts, Width};
+use super::direct::{DirectSchedule, Part, Ranges, unrolled_segments};
+use super::filling::{Filled, Stored};
+use super::geometry::Contraction;
+use super::image_sizes::Numbers;
+use super::packing;
+use super::staging::{self, Image, Ring, RowPlace};
+use crate::ir::Value as Tensor;
+use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
+use crate::schedule::arguments::Argument;
+use crate::schedule::elementwise::operands::{ElementWise, Hoisted};
+use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::quantity::Number;
+use crate::schedule::unsupported::Unsupported;
+use std::cell::RefCell;
+
+impl Schedule for DirectSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        let mut needs = staging::requirements(self.cx, &self.work, self.staging.as_ref(), !self.are_filled());
+        if self.are_filled() {
+            needs.scratch.push(self.parts.iter().map(|part| part.panels.filled_bytes(&self.widths())).max().unwrap_or(0));
+        }
+        needs
+    }
+
+    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        lower(self, shared)
+    }
+
+    fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
+        self.ranges(shared).map(|(Ranges::Rows(extent) | Ranges::Panels(extent))| extent)
+    }
+}
+
+/// The kernel under construction.
+pub(super) struct Lowering<'a> {
+    pub schedule: &'a DirectSchedule<'a>,
+    /// What is cut, the first of it and the first after the last, where they are parameters.
+    range: Option<(Ranges, Value, Value)>,
+    numbers: Numbers,
+    arguments: Vec<Argument>,
+    /// What the pixels are read from: the ring or the input itself.
+    pub pixels: Ring,
+    pub input: Buffer,
+    /// The right operand as it is stored, and the panels that products read: the same, or one that is filled.
+    stored: Stored,
+    pub weights: Buffer,
+    pub initial: Option<Buffer>,
+    /// Where the segments of a window start, if they are not unrolled.
+    starts: Option<Buffer>,
+    pub element_wise: ElementWise<'a>,
+    /// The panels of a group.
+    cuts: Cuts,
+    /// What is loaded before the loops, for each number of lanes that panels have.
+    hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
+    failure: RefCell<Option<Unsupported>>,
+}
+
+/// Where a product of matrices stands: first elements of the left and right operand, and the first output pixel.
+#[derive(Clone, Copy)]
+struct Bases {
+    left: Value,
+    right: Value,
+    pixel: Value,
+}
+
+/// The segments of a window, for the first pixel of a row.
+pub(super) enum Segments {
+    /// The first element of each window row.
+    Rows(Vec<Value>),
+    /// The first element of each segment, in memory.
+    Table(Buffer),
+}
+
+/// A row of windows.
+struct WindowRow {
+    place: RowPlace,
+    /// The first pixel of the image in the output.
+    pixel: Value,
+}
+
+/// An output row of a part.
+struct OutputRow {
+    segments: Segments,
+    /// Its first pixel in the output.
+    pixel: Value,
+}
+
+/// A panel of a group.
+#[derive(Clone, Copy)]
+struct PanelPlace {
+    group: Value,
+    cut: Cut,
+}
+
+/// Where a tile stands.
+pub(super) struct TilePlace<'a> {
+    pub part: &'a Part,
+    /// The width of the panel.
+    pub width: Width,
+    /// Output channels that it has.
+    pub active: u64,
+    pub segments: &'a Segments,
+    /// Added to the first elements of the segments.
+    pub offset: Value,
+    /// Number of the first pixel in the output.
+    pub pixel: Value,
+    /// First output channel of the panel in the output, and the panel's first element in the packed weights.
+    pub channel: Value,
+    pub weights: Value,
+    /// First lane of the panel in the initial sums.
+    pub initial: Value,
+}
+
+/// Lowers a schedule.
+pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    let mut b = KernelBuilder::new(schedule.name());
+    let range = schedule.ranges(shared).map(|ranges| (ranges, b.integer(), b.integer()));
+    let lowering = Lowering { range, ..Lowering::new(schedule, &mut b, shared)? };
+    if let Some(staging) = &schedule.staging {
+        staging.prepare(&mut b, &schedule.work, lowering.pixels);
+    }
+    lowering.matrices(&mut b);
+    if let Some(error) = lowering.failure.into_inner() {
+        return Err(error);
+    }
+    let staged = match schedule.staging.as_ref().map(|staging| staging.chunk) {
+        Some(Some(_)) => ", staged chunks",
+        Some(None) => ", staged rows",
+        None => "",
+    };
+    let panels = match (lowering.stored.places, schedule.are_filled()) {
+        (Some(_), _) => ", sparse panels",
+        (None, true) => ", filled panels",
+        (None, false) => "",
+    };
+    let description = format!(
+        "direct {} {}x{} unroll {}{}{}",
+        schedule.form,
+        schedule.tile.pixels,
+        lowering.cuts,
+        schedule.parts.first().map_or(0, |part| part.unroll),
+        staged,
+        panels
+    );
+    let multiply_accumulates = schedule.work.multiply_accumulates();
+    Ok(Lowered { kernel: b.finish(), arguments: lowering.arguments, description, multiply_accumulates })
+}
+
+impl<'a> Lowering<'a> {
+    fn new(schedule: &'a DirectSchedule<'a>, b: &mut KernelBuilder, shared: &[(Tensor, Tensor)]) -> Result<Self, Unsupported> {
+        let work = &schedule.work;
+        let input = staging::declare_input(&schedule.cx, b, work, shared)?;
+        let mut arguments = vec![Argument::Tensor(work.input)];
+        let stored = packing::declare(schedule.cx.packed, b, schedule.parts.iter().map(|part| &part.panels), &work.weights, &mut arguments);
+        let mut element_wise = ElementWise::with_epilogue(schedule.cx, &work.epilogue, &work.sum_ranges())?;
+        let biased = work.bias.is_some() || !element_wise.offsets().is_empty() || schedule.form.has_excess();
+        let initial = biased.then(|| {
+            let sums = schedule.initial_sums(element_wise.offsets());
+            let buffer = b.buffer("initial", BufferKind::Input, Lane::I32, sums.len() as u64 / 4, 64);
+            arguments.push(Argument::Data(sums.into()));
+            buffer
+        });
+        let pixels = match &schedule.staging {
+            Some(staging) => staging.declare(b, work, &mut arguments),
+            None => Ring::unstaged(input),
+        };
+        let filled = schedule.parts.iter().map(|part| &part.panels).filter(|panels| panels.are_filled());
+        let widths = schedule.widths();
+        let weights = match filled.max_by_key(|panels| panels.filled_elements(&widths)) {
+            Some(panels) => {
+                arguments.push(Argument::Scratch(usize::from(schedule.staging.is_some())));
+                b.buffer("panel", BufferKind::Scratch, panels.lane(), panels.filled_elements(&widths), 64)
+            }
+            None => stored.elements,
+        };
+        let segments = schedule.parts.iter().map(|part| part.panels.extents.segments()).max().unwrap_or(0);
+        let starts = (segments > unrolled_segments(&schedule.cx)).then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
+        element_wise.declare(b, &mut arguments, shared)?;
+        let cuts = schedule.cuts();
+        let hoisted = hoisted(b, &element_wise, &widths);
+        let failure = RefCell::new(None);
+        let range = None;
+        let numbers = work.numbers(b, &mut arguments);
+        Ok(Self {
+            schedule,
+            range,
+            numbers,
+            arguments,
+            pixels,
+            input,
+            stored,
+            weights,
+            initial,
+            starts,
+            element_wise,
+            cuts,
+            hoisted,
+            failure,
+        })
+    }
+
+    fn image(&self) -> Image<'_> {
+        Image { work: &self.schedule.work, numbers: &self.numbers }
+    }
+
+    /// What is loaded before the loops for panels of this many lanes.
+    pub fn hoisted(&self, lanes: u64) -> &[Option<Hoisted>] {
+        self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[], |(_, hoisted)| hoisted)
+    }
+
+    /// All products of matrices: one loop a broadcast dimension.
+    fn matrices(&self, b: &mut KernelBuilder) {
+        let zero = b.index(0);
+        self.matrix_loop(b, 0, Bases { left: zero, right: zero, pixel: zero });
+    }
+
+    fn matrix_loop(&self, b: &mut KernelBuilder, depth: usize, bases: Bases) {
+        let work = &self.schedule.work;
+        let Some(matrices) = work.matrices.get(depth) else { return self.product_of_matrices(b, bases) };
+        let inner: u64 = work.matrices[depth + 1..].iter().map(|m| m.count).product();
+        let pixels = inner * work.output_size[0] * work.output_size[1];
+        b.for_range(0, matrices.count as i64, 1, |b, i| {
+            let mut at = |base: Value, step: u64| {
+                let offset = b.scale_index(i, step as i64, 0);
+                b.add(base, offset)
+            };
+            let bases =
+                Bases { left: at(bases.left, matrices.left), right: at(bases.right, matrices.right), pixel: at(bases.pixel, pixels) };
+            self.matrix_loop(b, depth + 1, bases);
+        });
+    }
+
+    fn product_of_matrices(&self, b: &mut KernelBuilder, bases: Bases) {
+        let parts = &self.schedule.parts;
+        if !self.schedule.are_filled() {
+            return self.rows(b, bases, 0, |b, at| {
+                for part in parts {
+                    self.output_row(b, part, at, |b, row| self.all_panels(b, |b, panel| self.panel(b, part, row, panel)));
+                }
+            });
+        }
+        let staged = self.rows_of_all();
+        if staged > 0 {
+            self.rows(b, bases, 0, |_, _| {});
+        }
+        for part in parts {
+            self.all_panels(b, |b, panel| {
+                let channel = self.first_channel(b, panel);
+                let first = b.scale_index(channel, part.panels.per_output() as i64, 0);
+                let first = b.add(first, bases.right);
+                let (lane, _) = self.panel_start(b, part, panel);
+                let Cut { width, active, .. } = panel.cut;
+                let filled = Filled { lane, base: part.base, first, width, active };
+                part.panels.fill(b, self.stored, self.weights, &filled);
+                self.rows(b, bases, staged, |b, at| self.output_row(b, part, at, |b, row| self.panel(b, part, row, panel)));
+            });
+        }
+    }
+
+    /// The rows that all windows together read, where they are in one row, which then is staged once and not for each panel; else 0.
+    fn rows_of_all(&self) -> u64 {
+        let work = &self.schedule.work;
+        let is_one =
+            work.batch == 1 && positions(work, 0) == 1 && matches!(self.window_rows(), Number::Known(1)) && work.matrices.is_empty();
+        let whole = self.schedule.staging.as_ref().filter(|staging| is_one && staging.chunk.is_none());
+        whole.map_or(0, |_| work.phases[1].reach())
+    }
+
+    /// Every row of windows, with what it reads staged, of which this many rows are there already.
+    fn rows(&self, b: &mut KernelBuilder, bases: Bases, staged: u64, mut body: impl FnMut(&mut KernelBuilder, &WindowRow)) {
+        let (work, numbers) = (&self.schedule.work, &self.numbers);
+        let image_elements = numbers.plane_elements.times(b, work.planes.input);
+        let image_pixels = numbers.output_pixels.times(b, work.planes.output);
+        numbers.batch.repeat(b, |b, image| {
+            let first = image_elements.scale(b, image);
+            let first = b.add(first, bases.left);
+            let pixel = image_pixels.scale(b, image);
+            let pixel = b.add(pixel, bases.pixel);
+            b.for_range(0, positions(work, 0) as i64, 1, |b, plane| {
+                let zero = b.index(0);
+                let (start, end) = match self.range {
+                    Some((Ranges::Rows(_), first, end)) => (first, end),
+                    _ => (zero, self.window_rows().value(b)),
+                };
+                let staged = b.index(staged as i64);
+                b.for_carry(start, end, 1, &[staged], |b, y, staged| {
+                    let place = RowPlace { image: first, plane, y, staged: staged[0] };
+                    let staged = staging::stage(b, self.image(), self.schedule.staging.as_ref(), (self.input, self.pixels), &place);
+                    body(b, &WindowRow { place, pixel });
+                    vec![staged]
+                });
+            });
+        });
+    }
+
+    /// Rows of windows, of the phase that has most.
+    fn window_rows(&self) -> Number {
+        let work = &self.schedule.work;
+        if work.sizes.is_some() { self.numbers.output[0] } else { Number::Known(positions(work, 1) as i64) }
+    }
+
+    /// The output row of a part at a row of windows, where it has one.
+    fn output_row(&self, b: &mut KernelBuilder, part: &Part, at: &WindowRow, body: impl FnOnce(&mut KernelBuilder, &OutputRow)) {
+        let work = &self.schedule.work;
+        let [planes, rows, columns] = &part.axes;
+        let mut inside = None;
+        for (phase, d, number) in [(planes, 0, at.place.plane), (rows, 1, at.place.y)] {
+            if phase.count < positions(work, d) {
+                let count = b.index(phase.count as i64);
+                let within = b.compare(CompareOp::Less, number, count);
+                inside = Some(inside.map_or(within, |other| b.binary(BinaryOp::And, other, within)));
+            }
+        }
+        let row = |b: &mut KernelBuilder| {
+            let starts = staging::window_rows(b, self.image(), self.schedule.staging.as_ref(), &at.place, (planes, rows));
+            let segments = self.segments(b, part, starts);
+            let plane = b.scale_index(at.place.plane, work.phases[0].step as i64, planes.first as i64);
+            let row = self.numbers.output[0].scale(b, plane);
+            let row = b.scale_index(row, 1, rows.first as i64);
+            let y = b.scale_index(at.place.y, work.phases[1].step as i64, 0);
+            let row = b.add(row, y);
+            let pixel = self.numbers.output[1].scale(b, row);
+            let pixel = b.scale_index(pixel, 1, columns.first as i64);
+            let pixel = b.add(pixel, at.pixel);
+            body(b, &OutputRow { segments, pixel });
+            vec![]
+        };
+        match inside {
+            None => drop(row(b)),
+            Some(inside) => drop(b.if_else(inside, row, |_| vec![])),
+        }
+    }
+
+    /// Elements from one tap of a row to the next.
+    pub fn tap_step(&self) -> i64 {
+        (self.schedule.work.phases[2].dilation * self.schedule.work.channels) as i64
+    }
+
+    fn segments(&self, b: &mut KernelBuilder, part: &Part, rows: Vec<Value>) -> Segments {
+        let Some(table) = self.starts else { return Segments::Rows(rows) };
+        let taps = if self.schedule.by_tap() { part.axes[2].taps.len() as i64 } else { 1 };
+        for (number, row) in rows.into_iter().enumerate() {
+            b.for_range(0, taps, 1, |b, tap| {
+                let start = b.scale_index(tap, self.tap_step(), 0);
+                let start = b.add(start, row);
+                b.store(table, tap, number as i64 * taps, start);
+            });
+        }
+        Segments::Table(table)
+    }
+
+    /// Every panel of every group, or those of the range, of one group.
+    fn all_panels(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, PanelPlace)) {
+        if let Some((Ranges::Panels(_), first, end)) = self.range {
+            let group = b.index(0);
+            return self.cuts.for_range(b, (first, end), |b, cut| body(b, PanelPlace { group, cut }));
+        }
+        b.for_range(0, self.schedule.work.groups as i64, 1, |b, group| {
+            self.cuts.for_each(b, |b, cut| body(b, PanelPlace { group, cut }));
+        });
+    }
+
+    /// The first output channel of a panel.
+    fn first_channel(&self, b: &mut KernelBuilder, at: PanelPlace) -> Value {
+        let first = b.scale_index(at.group, self.schedule.outputs_per_group() as i64, 0);
+        b.add(first, at.cut.first)
+    }
+
+    /// The first lane of a panel's strips among those of a part, and where in the buffer the panel begins from where the strips begin.
+    fn panel_start(&self, b: &mut KernelBuilder, part: &Part, at: PanelPlace) -> (Value, Value) {
+        let group = b.scale_index(at.group, part.panels.extents.strips.total() as i64, 0);
+        let (strip, element) = part.panels.start(b, at.cut);
+        (b.add(group, strip), element)
+    }
+
+    /// One panel of a group, over all pixels of a row.
+    fn panel(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, at: PanelPlace) {
+        let schedule = self.schedule;
+        let work = &schedule.work;
+        let width = if work.sizes.is_some() { self.numbers.output[1] } else { Number::Known(part.axes[2].count as i64) };
+        let channel = self.first_channel(b, at);
+        let (lane, element) = self.panel_start(b, part, at);
+        let weights = if part.panels.are_filled() {
+            element
+        } else {
+            let strips = b.scale_index(lane, part.panels.in_buffer(part.panels.lane_elements()), part.panels.in_buffer(part.base));
+            b.add(strips, element)
+        };
+        let initial = b.scale_index(at.group, part.panels.extents.strips.total() as i64, part.initial as i64);
+        let initial = b.add(initial, at.cut.first);
+        let input_channel = b.scale_index(at.group, (work.channels / work.groups) as i64, (part.axes[2].lead * work.channels) as i64);
+        let body = |b: &mut KernelBuilder, x: Value, count: u64| {
+            let offset = b.scale_index(x, (work.strides[1] * work.channels) as i64, 0);
+            let offset = b.add(offset, input_channel);
+            let step = b.scale_index(x, work.phases[2].step as i64, 0);
+            let pixel = b.add(row.pixel, step);
+            let Cut { width, active, .. } = at.cut;
+            let place = TilePlace { part, width, active, segments: &row.segments, offset, pixel, channel, weights, initial };
+            if let Err(error) = self.tile(b, &place, count) {
+                self.failure.borrow_mut().get_or_insert(error);
+            }
+        };
+        width.tiles(b, schedule.tile.pixels, body);
+    }
+}
+
+/// Windows along a dimension, of the phase that has most.
+fn positions(work: &Contraction, dimension: usize) -> u64 {
+    work.phases[dimension].list.iter().map(|phase| phase.count).max().unwrap_or(0)
+}
+
+/// What an epilogue loads before the loops, for the lanes of each width of panels.
+pub(super) fn hoisted(b: &mut KernelBuilder, element_wise: &ElementWise<'_>, widths: &[Width]) -> Vec<(u64, Vec<Option<Hoisted>>)> {
+    let mut lanes: Vec<u64> = widths.iter().map(|width| width.lanes).collect();
+    lanes.dedup();
+    lanes.into_iter().map(|lanes| (lanes, element_wise.hoist(b, lanes as u16))).collect()
+}

@@ -1,0 +1,23 @@
+//! Convolutions and products of matrices.
+
+pub mod bias;
+pub mod choice;
+pub mod cuts;
+pub mod depthwise;
+pub mod direct;
+mod filling;
+pub mod form;
+pub mod geometry;
+pub mod image_sizes;
+mod loops;
+pub mod packing;
+pub mod panels;
+pub mod phases;
+pub mod products;
+mod right;
+pub mod sparse;
+pub mod staging;
+pub mod strips;
+mod sums;
+mod tile;
+pub mod weights;

@@ -1,0 +1,178 @@
+//! Constants in the order of panels, packed when compiling, once for all CPU levels that read them alike.
+
+use super::filling::Stored;
+use super::panels::{Extents, Panels, Storage};
+use super::sparse::{self, Entries};
+use super::weights::{Found, Source, Weights};
+use crate::ir::Data;
+use crate::kernel::{BufferKind, KernelBuilder, Lane};
+use crate::parallel::Memo;
+use crate::schedule::arguments::Argument;
+use crate::schedule::elementwise::requantize::Solved;
+use crate::schedule::elementwise::sum_of_two::Fits;
+use std::sync::Arc;
+
+/// The packed weights of a method so far, and what was found of them and of its requantizations.
+#[derive(Default)]
+pub struct PackedWeights {
+    known: Memo<Packing, Packed>,
+    found: Memo<Source, Arc<Found>>,
+    /// Requantizations.
+    pub solved: Solved,
+    /// Requantized sums of two.
+    pub fits: Fits,
+}
+
+/// Which weights are packed, and how: the panels of all parts, and whether without zeros.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Packing {
+    source: Source,
+    panels: Vec<(Extents, Storage, bool)>,
+}
+
+/// The panels of all parts, one after the other.
+#[derive(Clone)]
+enum Packed {
+    All(Data),
+    WithoutZeros(sparse::Packed),
+}
+
+impl PackedWeights {
+    /// What is known of integers.
+    pub fn found(&self, source: Source) -> Arc<Found> {
+        self.found.get(&source, Arc::default)
+    }
+
+    fn pack<'p>(&self, parts: impl Iterator<Item = &'p Panels> + Clone, weights: &Weights) -> Option<Packed> {
+        let how = parts.clone().map(|panels| (panels.extents.clone(), panels.storage, panels.sparse)).collect();
+        let packing = Packing { source: weights.source()?, panels: how };
+        Some(self.known.get(&packing, || pack(parts, weights)))
+    }
+}
+
+fn pack<'p>(parts: impl Iterator<Item = &'p Panels>, weights: &Weights) -> Packed {
+    let (mut packed, mut entries) = (Vec::new(), None);
+    for panels in parts {
+        let more = panels.packed(weights).unwrap_or_default();
+        if panels.sparse {
+            panels.add_entries(&more, entries.get_or_insert_with(Entries::default));
+        } else if packed.is_empty() {
+            // The first panels, which mostly are all, are taken as they are.
+            packed = more;
+        } else {
+            packed.extend(more);
+        }
+    }
+    entries.map_or_else(|| Packed::All(packed.into()), |entries| Packed::WithoutZeros(entries.packed()))
+}
+
+/// Declares what the model or the program holds of the right operand, the panels of all parts, and adds the arguments.
+pub fn declare<'p>(
+    known: &PackedWeights,
+    b: &mut KernelBuilder,
+    parts: impl Iterator<Item = &'p Panels> + Clone,
+    weights: &Weights,
+    arguments: &mut Vec<Argument>,
+) -> Stored {
+    let lane = parts.clone().last().map_or(Lane::I8, Panels::stored_lane);
+    if let Weights::Computed { tensor, count, .. } = weights {
+        arguments.push(Argument::Tensor(*tensor));
+        return Stored { elements: b.buffer("weights", BufferKind::Input, lane, *count, lane.bytes()), places: None };
+    }
+    let packed = known.pack(parts, weights).unwrap_or_else(|| Packed::All(vec![].into()));
+    let (Packed::All(data) | Packed::WithoutZeros(sparse::Packed { elements: data, .. })) = &packed;
+    let elements = b.buffer("weights", BufferKind::Input, lane, data.bytes().len() as u64 / u64::from(lane.bytes()), 64);
+    arguments.push(Argument::Data(data.clone()));
+    let places = match &packed {
+        Packed::All(_) => None,
+        Packed::WithoutZeros(entries) => Some(entries.declare(b, arguments)),
+    };
+    Stored { elements, places }
+}
+
+impl Panels {
+    /// All panels with their zeros; `None` for a tensor that the program computes.
+    fn packed(&self, weights: &Weights) -> Option<Vec<u8>> {
+        if matches!(weights, Weights::Computed { .. }) {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(self.packed_bytes());
+        // An element of this many bytes as it is in the file.
+        let mut copied = |data: &Data, size: usize| {
+            let file = data.bytes();
+            self.visit(|i| match i {
+                Some(i) => bytes.extend_from_slice(&file[i * size..][..size]),
+                None => bytes.resize(bytes.len() + size, 0),
+            });
+        };
+        match (weights, self.storage) {
+            (Weights::Floats(data), _) => copied(data, 4),
+            (Weights::Halves(data), _) => copied(data, 2),
+            (Weights::Integers(integers), storage) => {
+                let reader = integers.reader();
+                let value = |i: Option<usize>| i.map_or(0, |i| reader.value(i));
+                match storage {
+                    Storage::Offset { zero_point, .. } => self.visit(|i| bytes.push((i64::from(value(i)) + zero_point) as u8)),
+                    Storage::Wide => self.visit(|i| bytes.extend(value(i).to_le_bytes())),
+                    _ => self.visit(|i| bytes.push(value(i) as u8)),
+                }
+            }
+            (Weights::Computed { .. }, _) => return None,
+        }
+        Some(if self.storage == Storage::Nibbles { self.nibbles(&bytes) } else { bytes })
+    }
+
+    /// Adds the elements that are not zero to those of the panels before.
+    fn add_entries(&self, packed: &[u8], entries: &mut Entries) {
+        let size = self.stored_lane().bytes() as usize;
+        let mut rest = packed;
+        for _ in 0..self.extents.groups {
+            for lanes in self.extents.strips.all() {
+                let (strip, behind) = rest.split_at(self.elements_of(lanes) as usize * size);
+                entries.push(strip, size, lanes);
+                rest = behind;
+            }
+        }
+    }
+
+    /// Bytes of all panels before 4-bit integers are joined.
+    fn packed_bytes(&self) -> usize {
+        (self.group_elements() * self.extents.groups) as usize * self.stored_lane().bytes() as usize
+    }
+
+    fn nibbles(&self, mut bytes: &[u8]) -> Vec<u8> {
+        let mut packed = Vec::with_capacity(bytes.len() / 2);
+        for _ in 0..self.extents.groups {
+            for lanes in self.extents.strips.all() {
+                let (strip, rest) = bytes.split_at(self.elements_of(lanes) as usize);
+                let (low, high) = strip.split_at(strip.len() / 2);
+                packed.extend(low.iter().zip(high).map(|(l, h)| l & 15 | h << 4));
+                bytes = rest;
+            }
+        }
+        packed
+    }
+
+    /// The position in the right operand of every packed element, in order; `None` in padding.
+    fn visit(&self, mut element: impl FnMut(Option<usize>)) {
+        let Extents { groups, step, .. } = self.extents;
+        let (outputs, segment) = (self.extents.strips.outputs, self.extents.segment());
+        // Where each element of the segments is in an output's k.
+        let in_k = |s| (0..self.padded()).map(move |k| (k < segment).then(|| self.extents.source(s, k)));
+        let sources: Vec<Option<u64>> = (0..self.extents.segments()).flat_map(in_k).collect();
+        for group in 0..groups {
+            let mut first_output = 0;
+            for lanes in self.extents.strips.all() {
+                for sources in sources.chunks(step as usize) {
+                    for output in first_output..first_output + lanes {
+                        let first = (group * outputs + output) * self.per_output();
+                        for source in sources {
+                            element(source.filter(|_| output < outputs).map(|source| (first + source) as usize));
+                        }
+                    }
+                }
+                first_output += lanes;
+            }
+        }
+    }
+}

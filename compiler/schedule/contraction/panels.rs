@@ -1,0 +1,278 @@
+//! The right operand as panels: all of k for a panel's output channels, in the order in which products take it.
+//!
+//! Panels lie in strips. A strip is `[segment][k ÷ step][lanes][step]`, its lanes output channels; the last ones of a group may have
+//! fewer. Alone, a machine has a strip for each panel; where several CPU levels read the same weights, all have strips of 16 channels, and a
+//! panel is several strips or a part of one ([`Width`]). The k of one output is cut into segments of equal length, each padded with
+//! zeros to whole steps. Constants are packed at compile time, as narrow as the file stores them. Bytes are widened by the products as they load them; other narrow constants, and tensors that the program computes, fill one panel at a time in scratch or local
+//! memory, which is used for all pixels before the next one takes its place.
+
+use super::cuts::{Cut, Width};
+use super::form::Form;
+use super::sparse;
+use super::strips::Strips;
+use super::weights::{Integers, Weights};
+use crate::ir::ElementType;
+use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Value};
+use crate::machine::Machine;
+
+/// How panels are held in the model.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Storage {
+    Floats,
+    Halves,
+    /// Signed bytes, zero point subtracted.
+    Bytes,
+    /// Bytes as the file has them; the zero point is subtracted when they are read.
+    Offset {
+        signed: bool,
+        zero_point: i64,
+    },
+    /// 16 bits, zero point subtracted: where the zero point may be another one when the program runs.
+    Wide,
+    /// 4-bit integers: a panel's first half in the low four bits, its second half in the high ones.
+    Nibbles,
+    /// Not packed: the tensor itself.
+    Computed {
+        element: ElementType,
+        zero_point: i64,
+    },
+}
+
+/// The extents of panels.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Extents {
+    /// The strips of the output channels of a group; a strip never crosses groups.
+    pub strips: Strips,
+    /// Groups.
+    pub groups: u64,
+    /// Elements of a tap.
+    pub per_tap: u64,
+    /// Taps of the filter.
+    pub filter_taps: u64,
+    /// Those that the panels have, in order.
+    pub taps: Vec<u64>,
+    /// Taps of a segment.
+    pub segment_taps: u64,
+    /// Elements of k that one product takes.
+    pub step: u64,
+}
+
+impl Extents {
+    /// Segments of one output's k.
+    pub fn segments(&self) -> u64 {
+        self.taps.len() as u64 / self.segment_taps.max(1)
+    }
+
+    /// Elements of a segment.
+    pub fn segment(&self) -> u64 {
+        self.segment_taps * self.per_tap
+    }
+
+    /// Where a segment begins in the k of an output of the right operand, if its taps lie there one after the other.
+    pub fn start(&self, segment: u64) -> u64 {
+        self.taps[(segment * self.segment_taps) as usize] * self.per_tap
+    }
+
+    /// Where an element of a segment is in the k of an output of the right operand.
+    pub fn source(&self, segment: u64, k: u64) -> u64 {
+        let tap = self.taps[(segment * self.segment_taps + k / self.per_tap) as usize];
+        tap * self.per_tap + k % self.per_tap
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Panels {
+    /// Extents.
+    pub extents: Extents,
+    pub(super) storage: Storage,
+    /// The lane type of the elements that products read, before they widen it.
+    pub(super) lane: Lane,
+    filled: bool,
+    /// Whether the model holds only the elements that are not zero.
+    pub(super) sparse: bool,
+    /// Elements that an element of the buffer has: bytes that are taken apart are read by two.
+    joined: u64,
+    /// Output channels of a full vector.
+    pub(super) vector: u64,
+    pub(super) machine_bytes: u64,
+}
+
+impl Panels {
+    /// Panels for products of a form. `open` says that other constants may take the place of the weights.
+    pub fn new(weights: &Weights, form: Form, extents: Extents, machine: &Machine, open: bool) -> Self {
+        let storage = match weights {
+            Weights::Floats(_) => Storage::Floats,
+            Weights::Halves(_) => Storage::Halves,
+            Weights::Computed { element, zero_point, .. } => Storage::Computed { element: *element, zero_point: *zero_point },
+            Weights::Integers(_) if weights.fit_signed_byte(open) && open => Storage::Bytes,
+            Weights::Integers(_) if open => Storage::Wide,
+            Weights::Integers(Integers { stored: ElementType::I4, zero_point: 0, .. }) => Storage::Nibbles,
+            Weights::Integers(_) if weights.fit_signed_byte(open) => Storage::Bytes,
+            Weights::Integers(Integers { stored, zero_point, .. }) => {
+                Storage::Offset { signed: stored.is_signed_integer(), zero_point: *zero_point }
+            }
+        };
+        let joined = form.products();
+        let lane = match storage {
+            _ if form == Form::Float => Lane::F32,
+            _ if joined > 1 => Lane::I16,
+            Storage::Computed { .. } | Storage::Wide => Lane::I16,
+            _ => Lane::I8,
+        };
+        let filled = matches!(storage, Storage::Halves | Storage::Nibbles | Storage::Computed { .. });
+        let vector = u64::from(machine.lanes(4));
+        Self { extents, storage, lane, filled, sparse: false, joined, vector, machine_bytes: u64::from(machine.vector_bytes()) }
+    }
+
+    /// These panels; without their zeros, if the file leaves out those of the weights and what remains is smaller. Other constants cannot
+    /// take the place of such weights.
+    pub fn without_zeros(mut self, weights: &Weights, open: bool) -> Self {
+        if matches!(self.storage, Storage::Floats | Storage::Halves | Storage::Bytes) && !open {
+            let lanes = self.extents.groups * self.extents.strips.total();
+            let size = u64::from(self.stored_lane().bytes());
+            self.sparse = weights.sparse_elements().is_some_and(|n| sparse::bytes(n, size, lanes) < size * weights.len());
+            self.filled |= self.sparse;
+        }
+        self
+    }
+
+    /// These panels where each of them is read only once: products widen binary16 as they load it, for filling a panel takes as long.
+    pub fn read_once(mut self) -> Self {
+        if self.storage == Storage::Halves && !self.sparse {
+            (self.filled, self.lane) = (false, Lane::I16);
+        }
+        self
+    }
+
+    /// Elements of one output's k in the right operand.
+    pub fn per_output(&self) -> u64 {
+        self.extents.filter_taps * self.extents.per_tap
+    }
+
+    /// Elements of a segment with its padding.
+    pub fn padded(&self) -> u64 {
+        self.extents.segment().next_multiple_of(self.extents.step)
+    }
+
+    /// Elements of one lane of a panel.
+    pub fn lane_elements(&self) -> u64 {
+        self.extents.segments() * self.padded()
+    }
+
+    /// Elements of a panel of this many lanes.
+    pub fn elements_of(&self, lanes: u64) -> u64 {
+        self.lane_elements() * lanes
+    }
+
+    /// Elements of the strips of the widest of some panels.
+    pub fn filled_elements(&self, widths: &[Width]) -> u64 {
+        self.elements_of(widths.iter().map(|width| width.lanes.max(width.strip)).max().unwrap_or(0))
+    }
+
+    /// Elements of the panels of a group.
+    pub fn group_elements(&self) -> u64 {
+        self.elements_of(self.extents.strips.total())
+    }
+
+    /// Elements of the buffer that this many elements are.
+    pub fn in_buffer(&self, elements: u64) -> i64 {
+        (elements / self.joined) as i64
+    }
+
+    /// Where an element of k of a lane is in the buffer, from where its panel begins; k is a multiple of the step.
+    pub fn place(&self, width: Width, k: u64, lane: u64) -> i64 {
+        let Width { strip, .. } = width;
+        self.in_buffer(lane / strip * self.elements_of(strip) + k * strip + lane % strip * self.extents.step)
+    }
+
+    /// The first lane of a panel's strips in its group, and where in the buffer the panel begins from where the strips begin.
+    pub fn start(&self, b: &mut KernelBuilder, cut: Cut) -> (Value, Value) {
+        let Width { lanes, strip } = cut.width;
+        if lanes >= strip {
+            return (cut.first, b.index(0));
+        }
+        let mask = b.index(strip as i64 - 1);
+        let lane = b.binary(BinaryOp::And, cut.first, mask);
+        (b.sub(cut.first, lane), b.scale_index(lane, self.in_buffer(self.extents.step), 0))
+    }
+
+    /// Whether products read panels that the kernel fills, one at a time, and not the model's.
+    pub fn are_filled(&self) -> bool {
+        self.filled
+    }
+
+    /// The lane type of what products read.
+    pub fn lane(&self) -> Lane {
+        self.lane
+    }
+
+    /// Bytes of the panel that the kernel fills, for the widest of some.
+    pub fn filled_bytes(&self, widths: &[Width]) -> u64 {
+        self.filled_elements(widths) * u64::from(self.lane.bytes())
+    }
+
+    /// The lane type of what the model holds.
+    pub fn stored_lane(&self) -> Lane {
+        match self.storage {
+            Storage::Floats => Lane::F32,
+            Storage::Halves | Storage::Wide => Lane::I16,
+            Storage::Bytes if self.joined > 1 => Lane::I16,
+            Storage::Bytes | Storage::Offset { .. } | Storage::Nibbles => Lane::I8,
+            Storage::Computed { element: ElementType::F32, .. } => Lane::F32,
+            Storage::Computed { element: ElementType::F16, .. } => Lane::I16,
+            Storage::Computed { .. } => Lane::I8,
+        }
+    }
+
+    /// A vector of weights as a product of the form takes them, the first or the second of those that take a group of k.
+    pub fn load(
+        &self,
+        b: &mut KernelBuilder,
+        (form, product): (Form, u64),
+        buffer: Buffer,
+        index: Value,
+        offset: i64,
+        lanes: u16,
+    ) -> Value {
+        let raw = b.load(buffer, index, offset, lanes);
+        if form == Form::Float && self.lane == Lane::I16 {
+            return b.convert(ConvertOp::HalfToFloat, raw, Lane::F32);
+        }
+        match (form.products(), product) {
+            (1, _) => {}
+            // Even and odd bytes of 16 bits, their signs repeated.
+            (_, 0) => {
+                let even = b.shift(BinaryOp::ShiftLeft, raw, 8);
+                return b.shift(BinaryOp::ShiftRightSigned, even, 8);
+            }
+            (_, _) => return b.shift(BinaryOp::ShiftRightSigned, raw, 8),
+        }
+        if form.is_of_pairs() && self.lane == Lane::I8 { self.to_16_bits(b, raw) } else { raw }
+    }
+
+    pub(super) fn to_16_bits(&self, b: &mut KernelBuilder, raw: Value) -> Value {
+        let (signed, zero_point) = match self.storage {
+            Storage::Offset { signed, zero_point } => (signed, zero_point),
+            Storage::Computed { element, zero_point } => (element.is_signed_integer(), zero_point),
+            _ => (true, 0),
+        };
+        let wide = b.convert(if signed { ConvertOp::SignExtend } else { ConvertOp::ZeroExtend }, raw, Lane::I16);
+        if zero_point == 0 {
+            return wide;
+        }
+        let ty = b.ty(wide);
+        let zero_point = b.int(ty, zero_point);
+        b.sub(wide, zero_point)
+    }
+
+    /// How far the panels of another part of the same weights are after these: elements as the model holds them; lanes, if it leaves out
+    /// zeros.
+    pub fn stored_extent(&self) -> u64 {
+        if self.sparse {
+            return self.extents.strips.total() * self.extents.groups;
+        }
+        let elements = self.group_elements() * self.extents.groups;
+        if self.storage == Storage::Nibbles { elements / 2 } else { elements }
+    }
+}

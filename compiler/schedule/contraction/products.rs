@@ -1,0 +1,271 @@
+//! Products of matrices whose extents are known when the kernel runs: rows, columns and the inner dimension alike. Both operands lie with
+//! the inner dimension contiguous, so vectors run along it, and a tile of rows × columns shares its loads; what whole tiles and whole
+//! vectors leave is done one by one.
+
+use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
+use crate::kernel::{Buffer, BufferKind, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
+use crate::schedule::arguments::Argument;
+use crate::schedule::context::Context;
+use crate::schedule::elementwise::lanes::{memory_lane, widen};
+use crate::schedule::elementwise::operands::{ElementWise, Hoisted, OutputPosition};
+use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::quantity::{Cells, Number, Quantity, product, strides};
+use crate::schedule::unsupported::Unsupported;
+
+/// See the module.
+pub struct ProductsSchedule<'a> {
+    cx: Context<'a>,
+    left: Tensor,
+    right: Tensor,
+    zero_points: [i64; 2],
+    accumulator: ElementType,
+    /// Loops over matrices: how many, and steps in elements of the left and right operand; then rows, columns, inner extent.
+    matrices: Vec<[Quantity; 3]>,
+    extents: [Quantity; 3],
+    /// Rows and columns of a tile.
+    tile: [i64; 2],
+}
+
+/// Contractions of fewer products are summed without fused operations, as those of known extents are.
+const REFERENCE_ROUNDING_BELOW: u64 = 4096;
+
+impl<'a> ProductsSchedule<'a> {
+    /// The schedule of a `matmul`.
+    ///
+    /// # Errors
+    /// For types without a schedule, and extents that may differ.
+    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+        let Operation::Matmul(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
+        let data = &cx.function.insts[root];
+        let (left, right, accumulator) = (data.operands[0], data.operands[1], operator.accumulator);
+        let elements = [cx.element(left), cx.element(right)];
+        let whole = |e: &ElementType| matches!(e, ElementType::I8 | ElementType::U8 | ElementType::I16);
+        let sound = match accumulator {
+            ElementType::F32 => elements.iter().all(|e| matches!(e, ElementType::F32 | ElementType::F16)),
+            ElementType::I32 | ElementType::I64 => elements.iter().all(whole),
+            _ => false,
+        };
+        if !sound {
+            return Err(Unsupported::new(format!("matmul of {} and {} summed in {accumulator}", elements[0], elements[1])));
+        }
+        let (l, r, output) = (cx.quantities(left), cx.quantities(right), cx.quantities(data.results[0]));
+        let (ll, lm) = l.split_at(l.len() - 2);
+        let (rl, rm) = r.split_at(r.len() - 2);
+        if lm[1] != rm[1] {
+            return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+        }
+        ElementWise::new(cx, None)?;
+        let steps = [(ll, strides(&l)), (rl, strides(&r))];
+        let mut matrices = Vec::new();
+        for (d, extent) in output[..output.len() - 2].iter().enumerate() {
+            let mut steps_here = Vec::new();
+            for (leading, strides) in &steps {
+                let own = (d + leading.len()).checked_sub(output.len() - 2);
+                steps_here.push(match own {
+                    Some(own) if leading[own] == *extent => strides[own].clone(),
+                    Some(own) if !leading[own].is(1) => {
+                        return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+                    }
+                    _ => Quantity::known(0),
+                });
+            }
+            matrices.push([extent.clone(), steps_here.remove(0), steps_here.remove(0)]);
+        }
+        let extents = [lm[0].clone(), rm[0].clone(), lm[1].clone()];
+        let tile = if cx.machine.registers.count() >= 32 || cx.machine.sums_in_place { [4, 4] } else { [2, 4] };
+        let zero_points = [operator.left_zero_point, operator.right_zero_point];
+        Ok(Self { cx, left, right, zero_points, accumulator, matrices, extents, tile })
+    }
+}
+
+impl Schedule for ProductsSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        Requirements::default()
+    }
+
+    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let mut b = KernelBuilder::new(format!("matmul_{}", self.cx.element(self.left).name()));
+        let mut arguments = Vec::new();
+        let operands = [self.left, self.right].map(|tensor| (tensor, self.cx.element(tensor)));
+        let mut buffers = Vec::new();
+        for (tensor, element) in operands {
+            let lane = memory_lane(element)?;
+            buffers.push(b.buffer(
+                format!("operand{}", buffers.len()),
+                BufferKind::Input,
+                lane,
+                self.cx.most_elements(tensor)?,
+                lane.bytes(),
+            ));
+            arguments.push(Argument::Tensor(tensor));
+        }
+        let mut writer = ElementWise::new(self.cx, None)?;
+        writer.declare(&mut b, &mut arguments, shared)?;
+        let hoisted = writer.hoist(&mut b, 1);
+        let mut cells = Cells::default();
+        let quantities = self.matrices.iter().flatten().chain(&self.extents);
+        cells.load(&mut b, &mut arguments, quantities.flat_map(Quantity::extents));
+        let matrices: Vec<[Number; 3]> = self.matrices.iter().map(|m| [&m[0], &m[1], &m[2]].map(|q| cells.number(&mut b, q))).collect();
+        let [rows, columns, inner] = [0, 1, 2].map(|i| cells.number(&mut b, &self.extents[i]));
+        let most = self.matrices.iter().map(|m| &m[0]).chain(&self.extents).cloned().collect::<Vec<_>>();
+        let multiply_accumulates = product(&most).most(self.cx.function).unwrap_or(u64::MAX);
+        let fuses = self.cx.machine.fma && multiply_accumulates >= REFERENCE_ROUNDING_BELOW;
+        let lowering = Lowering { schedule: self, buffers: [buffers[0], buffers[1]], writer, hoisted, rows, columns, inner, fuses };
+        let zero = b.index(0);
+        let mut outcome = Ok(());
+        nest(&mut b, &matrices, [zero; 3], &mut |b, bases| {
+            let done = lowering.matrix(b, bases);
+            if done.is_err() {
+                outcome = done;
+            }
+        });
+        outcome?;
+        let description = format!("products of run-time extents {}x{}", self.tile[0], self.tile[1]);
+        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates })
+    }
+}
+
+/// Loops over matrices: the first elements of the operands', and the number of the output's among all.
+fn nest(b: &mut KernelBuilder, matrices: &[[Number; 3]], bases: [Value; 3], body: &mut dyn FnMut(&mut KernelBuilder, [Value; 3])) {
+    let Some(([count, left, right], rest)) = matrices.split_first() else {
+        body(b, bases);
+        return;
+    };
+    count.repeat(b, |b, i| {
+        let [left, right] = [(left, bases[0]), (right, bases[1])].map(|(step, base)| {
+            let offset = step.scale(b, i);
+            b.add(base, offset)
+        });
+        let number = count.scale(b, bases[2]);
+        let number = b.add(number, i);
+        nest(b, rest, [left, right, number], body);
+    });
+}
+
+struct Lowering<'a> {
+    schedule: &'a ProductsSchedule<'a>,
+    buffers: [Buffer; 2],
+    writer: ElementWise<'a>,
+    hoisted: Vec<Option<Hoisted>>,
+    rows: Number,
+    columns: Number,
+    inner: Number,
+    fuses: bool,
+}
+
+/// A tile: first elements of its rows and columns, its first output pixel and channel, and how many rows and columns it has.
+struct Tile {
+    left: Value,
+    right: Value,
+    pixel: Value,
+    channel: Value,
+    size: [i64; 2],
+}
+
+/// A loop over a range by tiles, then one by one.
+fn tiles(b: &mut KernelBuilder, count: Number, size: i64, body: &mut dyn FnMut(&mut KernelBuilder, Value, i64)) {
+    let (zero, whole, end) = (b.index(0), count.whole(b, size as u16), count.value(b));
+    b.for_values(zero, whole, size, |b, i| body(b, i, size));
+    b.for_values(whole, end, 1, |b, i| body(b, i, 1));
+}
+
+impl Lowering<'_> {
+    fn matrix(&self, b: &mut KernelBuilder, [left, right, number]: [Value; 3]) -> Result<(), Unsupported> {
+        let [tile_rows, tile_columns] = self.schedule.tile;
+        let first_pixel = self.rows.scale(b, number);
+        let mut outcome = Ok(());
+        tiles(b, self.rows, tile_rows, &mut |b, row, rows| {
+            let offset = self.inner.scale(b, row);
+            let left = b.add(left, offset);
+            let pixel = b.add(first_pixel, row);
+            tiles(b, self.columns, tile_columns, &mut |b, column, columns| {
+                let offset = self.inner.scale(b, column);
+                let right = b.add(right, offset);
+                let tile = Tile { left, right, pixel, channel: column, size: [rows, columns] };
+                let done = self.tile(b, &tile);
+                if done.is_err() {
+                    outcome = done;
+                }
+            });
+        });
+        outcome
+    }
+
+    fn sum_lane(&self) -> Lane {
+        match self.schedule.accumulator {
+            ElementType::F32 => Lane::F32,
+            ElementType::I64 => Lane::I64,
+            _ => Lane::I32,
+        }
+    }
+
+    fn tile(&self, b: &mut KernelBuilder, tile: &Tile) -> Result<(), Unsupported> {
+        let lanes = self.schedule.cx.machine.lanes(4);
+        let [rows, columns] = tile.size;
+        let starts = [(tile.left, rows), (tile.right, columns)].map(|(first, count)| -> Vec<Value> {
+            (0..count)
+                .map(|i| {
+                    let skipped = self.inner.scale_known(b, i);
+                    b.add(first, skipped)
+                })
+                .collect()
+        });
+        let (zero, whole, end) = (b.index(0), self.inner.whole(b, lanes), self.inner.value(b));
+        let neutral = |b: &mut KernelBuilder, lanes: u16| {
+            let ty = Type::vector(self.sum_lane(), lanes);
+            if ty.lane == Lane::F32 { b.float(ty, 0.0) } else { b.int(ty, 0) }
+        };
+        let first = vec![neutral(b, lanes); (rows * columns) as usize];
+        let sums = b.for_carry(zero, whole, i64::from(lanes), &first, |b, k, sums| self.step(b, &starts, k, lanes, sums));
+        let sums: Vec<Value> = sums.into_iter().map(|sum| b.horizontal(HorizontalOp::Add, sum)).collect();
+        let sums = b.for_carry(whole, end, 1, &sums, |b, k, sums| self.step(b, &starts, k, 1, sums));
+        for (i, sum) in (0..).zip(sums) {
+            let (row, column) = (b.index(i / columns), b.index(i % columns));
+            let (pixel, channel) = (b.add(tile.pixel, row), b.add(tile.channel, column));
+            let base = self.columns.scale(b, pixel);
+            let flat = b.add(base, channel);
+            let place = OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
+            self.writer.emit(b, &place, Some(sum), &self.hoisted, 1, 1)?;
+        }
+        Ok(())
+    }
+
+    /// The products of some elements of the inner dimension added to the sums of a tile.
+    fn step(&self, b: &mut KernelBuilder, starts: &[Vec<Value>; 2], k: Value, lanes: u16, sums: &[Value]) -> Vec<Value> {
+        let tensors = [self.schedule.left, self.schedule.right];
+        let [rows, columns] = [0, 1].map(|side: usize| -> Vec<Value> {
+            let element = self.schedule.cx.element(tensors[side]);
+            starts[side]
+                .iter()
+                .map(|&start| {
+                    let place = b.add(start, k);
+                    let raw = b.load(self.buffers[side], place, 0, lanes);
+                    let wide = widen(b, raw, element);
+                    self.less_zero_point(b, wide, side)
+                })
+                .collect()
+        });
+        let pairs = rows.iter().flat_map(|&row| columns.iter().map(move |&column| (row, column)));
+        pairs.zip(sums).map(|((row, column), &sum)| self.product(b, row, column, sum)).collect()
+    }
+
+    fn less_zero_point(&self, b: &mut KernelBuilder, value: Value, side: usize) -> Value {
+        if self.schedule.zero_points[side] == 0 {
+            return value;
+        }
+        let ty = b.ty(value);
+        let zero_point = b.int(ty, self.schedule.zero_points[side]);
+        b.sub(value, zero_point)
+    }
+
+    fn product(&self, b: &mut KernelBuilder, x: Value, y: Value, sum: Value) -> Value {
+        if self.sum_lane() == Lane::F32 && self.fuses {
+            return b.fma(x, y, sum);
+        }
+        let mut product = b.mul(x, y);
+        if self.sum_lane() == Lane::I64 {
+            product = b.convert(ConvertOp::SignExtend, product, Lane::I64);
+        }
+        b.add(product, sum)
+    }
+}

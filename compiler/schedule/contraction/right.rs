@@ -1,0 +1,48 @@
+//! Reading the right operand of a contraction.
+
+use super::weights::{Integers, Source, Weights};
+use crate::ir::{ElementType, Value};
+use crate::schedule::context::Context;
+use crate::schedule::unsupported::Unsupported;
+
+/// Reads the right operand of a `conv` or `matmul`. `computed` has even a constant read when the program runs.
+///
+/// # Errors
+/// For element types without a schedule.
+pub fn read(cx: &Context<'_>, operand: Value, zero_point: i64, computed: bool) -> Result<Weights, Unsupported> {
+    let source = crate::fuse::widened_constant(cx.function, operand).unwrap_or(operand);
+    let constant = if computed { None } else { cx.constant_data(source) };
+    let Some(constant) = constant else { return of_tensor(cx, source, zero_point) };
+    let stored = cx.element(source);
+    match stored {
+        ElementType::F32 => Ok(Weights::Floats(constant.clone())),
+        ElementType::F16 => Ok(Weights::Halves(constant.clone())),
+        ElementType::I8 | ElementType::U8 | ElementType::I4 => {
+            check_range(stored, zero_point)?;
+            let count = cx.shape(operand)?.iter().product();
+            let found = cx.packed.found(Source::of(constant, Some((stored, zero_point))));
+            Ok(Weights::Integers(Integers::new(constant.clone(), count, (stored, zero_point), found)))
+        }
+        other => Err(Unsupported::new(format!("a contraction with a {other} right operand"))),
+    }
+}
+
+fn of_tensor(cx: &Context<'_>, tensor: Value, zero_point: i64) -> Result<Weights, Unsupported> {
+    let element = cx.element(tensor);
+    if !matches!(element, ElementType::F32 | ElementType::F16 | ElementType::I8 | ElementType::U8) {
+        return Err(Unsupported::new(format!("a contraction with a {element} right operand that is no constant")));
+    }
+    if element.is_integer() && cx.module.open_constants {
+        let what = format!("a contraction with a computed {element} right operand, with weights in a file of their own,");
+        return Err(Unsupported::new(what));
+    }
+    check_range(element, zero_point)?;
+    Ok(Weights::Computed { tensor, element, zero_point, count: cx.shape(tensor)?.iter().product() })
+}
+
+/// Whether every integer of a type fits 16 bits when the zero point is subtracted.
+fn check_range(element: ElementType, zero_point: i64) -> Result<(), Unsupported> {
+    let (low, high) = element.integer_range().unwrap_or((0, 0));
+    let fits = [low, high].iter().all(|&n| i16::try_from(n - i128::from(zero_point)).is_ok());
+    if fits { Ok(()) } else { Err(Unsupported::new("a filter zero point outside its type")) }
+}

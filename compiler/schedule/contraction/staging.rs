@@ -1,0 +1,500 @@
+//! Staged rows: a contraction's input rows are brought into scratch memory once, padded and converted, in a ring of as many
+//! rows as the window reaches over. Windows then read whole taps without tests for the border, and since every input row is
+//! staged before the output row that needs it is written, the output may overwrite the input. A window over several planes has a
+//! ring for each of its planes. A long row that is a single pixel is not staged as a whole, but in chunks, each just before the products
+//! that read it.
+
+use super::form::Form;
+use super::geometry::{Contraction, Planes};
+use super::image_sizes::{Numbers, less};
+use super::phases::Phase;
+use super::weights::Weights;
+use crate::ir::operators::MAX_ELEMENTS;
+use crate::ir::{ElementType, Value as Tensor};
+use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value, orders};
+use crate::machine::Machine;
+use crate::schedule::arguments::Argument;
+use crate::schedule::context::Context;
+use crate::schedule::elementwise::lanes::memory_lane;
+use crate::schedule::elementwise::operands::ElementWise;
+use crate::schedule::interface::Requirements;
+use crate::schedule::quantity::Number;
+use crate::schedule::unsupported::Unsupported;
+
+/// Elements of a chunk: little memory, and enough products to make up for a loop around them.
+const CHUNK: u64 = 256;
+
+/// The ring of staged rows.
+#[derive(Clone, Debug)]
+pub struct Staging {
+    /// How elements are held.
+    pub form: Form,
+    /// The planes that windows reach, from where one is at; each has a ring.
+    planes: Vec<u64>,
+    /// Rows of a ring.
+    pub rows: u64,
+    /// Elements of a staged row: padding, input, padding.
+    pub row_elements: u64,
+    /// Channels of a staged pixel: the input's, each repeated `repeat` times.
+    pub channels: u64,
+    /// Repetitions of each channel.
+    pub repeat: u64,
+    /// Elements of a row that are staged at a time, if not all.
+    pub chunk: Option<u64>,
+    /// Elements of 16 bits that are staged in the order of [`orders::spread`], each this many of a pixel for themselves.
+    pub spread: Option<u16>,
+    /// Elements after the last row that reads of whole vectors may touch.
+    pub slack: u64,
+    /// Bytes of a vector.
+    vector_bytes: u16,
+}
+
+/// Buffers of a kernel that stages: the rows, or the input itself where nothing is staged.
+#[derive(Clone, Copy, Debug)]
+pub struct Ring {
+    /// What windows read.
+    pub rows: Buffer,
+    /// The border and the zero point where they are not known until the program runs.
+    numbers: Option<Buffer>,
+}
+
+/// Positions among the numbers.
+const BORDER: i64 = 0;
+const ZERO_POINT: i64 = 1;
+
+fn splat(b: &mut KernelBuilder, numbers: Buffer, which: i64, lanes: u16) -> Value {
+    let zero = b.index(0);
+    b.load_splat(numbers, zero, which, lanes)
+}
+
+impl Ring {
+    /// The input, which windows read as it is.
+    pub fn unstaged(input: Buffer) -> Self {
+        Self { rows: input, numbers: None }
+    }
+}
+
+impl Staging {
+    /// The ring for a contraction, each channel repeated.
+    ///
+    /// # Errors
+    /// When it has more elements than a tensor may have: windows may reach, and padding may be, far beyond the input.
+    pub fn new(machine: &Machine, contraction: &Contraction, form: Form, repeat: u64) -> Result<Self, Unsupported> {
+        let channels = contraction.channels * repeat;
+        let [planes, rows, columns] = &contraction.phases;
+        let width = columns.padding_low + contraction.input_size[1] + columns.padding_high;
+        let mut reached: Vec<u64> =
+            planes.list.iter().flat_map(|p| (0..p.taps.len() as u64).map(|j| p.lead + j * planes.dilation)).collect();
+        reached.sort_unstable();
+        reached.dedup();
+        // Chunks are staged again for each panel.
+        let pixels = contraction.batch * contraction.planes.output * contraction.output_size[0] * contraction.output_size[1];
+        let is_one_row = contraction.is_pointwise() && contraction.groups == 1 && contraction.matrices.is_empty() && pixels == 1;
+        let in_chunks = contraction.sizes.is_none()
+            && is_one_row
+            && form != Form::Float
+            && repeat == 1
+            && channels > CHUNK
+            && contraction.products_in_32_bits().is_none();
+        let chunk = in_chunks.then_some(CHUNK);
+        let row = u128::from(width) * u128::from(channels);
+        let ring = [reached.len() as u64, rows.reach()].iter().fold(row, |product, &n| product.saturating_mul(n.into()));
+        if ring > MAX_ELEMENTS.into() {
+            return Err(Unsupported::new(format!("windows over {ring} elements of input and padding")));
+        }
+        Ok(Self {
+            form,
+            planes: reached,
+            rows: rows.reach(),
+            row_elements: chunk.unwrap_or(row as u64),
+            channels,
+            repeat,
+            chunk,
+            spread: None,
+            slack: 16,
+            vector_bytes: machine.vector_bytes(),
+        })
+    }
+
+    /// The lane type of staged elements.
+    pub fn lane(&self) -> Lane {
+        match self.form {
+            Form::Signed16 | Form::Neighbours { .. } | Form::EvenAndOdd { .. } => Lane::I16,
+            Form::Unsigned8 | Form::Signed8 => Lane::I8,
+            Form::Float => Lane::F32,
+        }
+    }
+
+    /// Elements of one plane's ring.
+    fn ring_elements(&self) -> u64 {
+        self.rows * self.row_elements
+    }
+
+    /// Elements of all rings.
+    pub fn elements(&self) -> u64 {
+        self.planes.len() as u64 * self.ring_elements() + self.slack
+    }
+
+    /// Bytes of all rings.
+    pub fn bytes(&self) -> u64 {
+        self.elements() * u64::from(self.lane().bytes())
+    }
+
+    /// Declares the rings, and the numbers of open constants that staging reads.
+    pub fn declare(&self, b: &mut KernelBuilder, contraction: &Contraction, arguments: &mut Vec<Argument>) -> Ring {
+        let lane = self.lane();
+        arguments.push(Argument::Scratch(0));
+        let rows = b.buffer("ring", BufferKind::Scratch, lane, self.elements(), 64);
+        if !contraction.open || self.form == Form::Float {
+            return Ring { rows, numbers: None };
+        }
+        let numbers = [self.border(contraction), contraction.input_zero_point];
+        let bytes = numbers.iter().flat_map(|n| n.to_le_bytes()[..lane.bytes() as usize].to_vec()).collect::<Vec<u8>>();
+        arguments.push(Argument::Data(bytes.into()));
+        let numbers = Some(b.buffer("numbers", BufferKind::Input, lane, 2, lane.bytes()));
+        Ring { rows, numbers }
+    }
+
+    /// What a padded tap holds: the input's zero point in the staged form.
+    fn border(&self, contraction: &Contraction) -> i64 {
+        match (self.form, contraction.element) {
+            (Form::Unsigned8, ElementType::I8) => contraction.input_zero_point + 128,
+            (Form::Neighbours { signed: false } | Form::EvenAndOdd { signed: false }, ElementType::I8) => {
+                contraction.input_zero_point + 128
+            }
+            (form, _) if form.has_excess() => contraction.input_zero_point,
+            _ => 0,
+        }
+    }
+
+    /// The number that the staged form adds to `input − zero point`; sums start at its product with the weights, negated.
+    pub fn excess(&self, contraction: &Contraction) -> i64 {
+        self.border(contraction)
+    }
+
+    fn fill(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring, first: Value, elements: Number) {
+        let lanes = self.vector_bytes / self.lane().bytes() as u16;
+        let border = self.border(contraction);
+        elements.row(b, lanes, |b, i, active| {
+            let index = b.add(first, i);
+            let ty = Type::vector(self.lane(), lanes);
+            let value = match ring.numbers {
+                Some(numbers) => splat(b, numbers, BORDER, lanes),
+                None if self.form == Form::Float => b.float(ty, 0.0),
+                None => b.int(ty, border),
+            };
+            b.store_active(ring.rows, index, 0, value, active);
+        });
+    }
+
+    /// Fills the whole ring with the border, once before the first row.
+    pub fn prepare(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring) {
+        let zero = b.index(0);
+        self.fill(b, contraction, ring, zero, Number::Known(self.elements() as i64));
+    }
+
+    /// The first element of the slot for a padded row in a ring.
+    fn slot(&self, b: &mut KernelBuilder, ring: u64, padded_row: Value) -> Value {
+        let ring = (ring * self.ring_elements()) as i64;
+        if self.rows == 1 {
+            return b.index(ring);
+        }
+        let rows = b.index(self.rows as i64);
+        let slot = b.binary(BinaryOp::SignedRem, padded_row, rows);
+        b.scale_index(slot, self.row_elements as i64, ring)
+    }
+
+    /// Stages the padded rows `first..end` of one plane of the window.
+    fn stage(&self, b: &mut KernelBuilder, image: Image<'_>, buffers: (Buffer, Ring), plane: &Plane, (first, end): (Value, Value)) {
+        let ((input, ring), Image { work, numbers }) = (buffers, image);
+        let [_, row_phases, column_phases] = &work.phases;
+        let left = (column_phases.padding_low * self.channels) as i64;
+        let [rows_off, columns_off] = numbers.shift;
+        b.for_values(first, end, 1, |b, padded_row| {
+            let slot = self.slot(b, plane.ring, padded_row);
+            let interior = b.scale_index(slot, 1, left);
+            let skipped = columns_off.times(b, self.channels);
+            let interior = less(b, interior, skipped);
+            let row = b.scale_index(padded_row, 1, -(row_phases.padding_low as i64));
+            let row = rows_off.plus(b, row);
+            let copy = |b: &mut KernelBuilder| {
+                let start = numbers.row_elements.scale(b, row);
+                let start = b.add(start, plane.first);
+                self.copy(b, work, (input, ring), (start, interior), numbers.row_elements);
+            };
+            let padded_rows = work.sizes.is_some() || row_phases.padding_low != 0 || row_phases.padding_high != 0;
+            let row_inside = padded_rows.then(|| {
+                let limit = numbers.input[0].value(b);
+                b.compare(CompareOp::UnsignedLess, row, limit)
+            });
+            let inside = match (row_inside, plane.inside) {
+                (Some(row), Some(plane)) => b.binary(BinaryOp::And, row, plane),
+                (Some(one), None) | (None, Some(one)) => one,
+                (None, None) => return copy(b),
+            };
+            b.if_else(
+                inside,
+                |b| {
+                    copy(b);
+                    vec![]
+                },
+                |b| {
+                    let elements = numbers.row_elements.times(b, self.repeat);
+                    self.fill(b, work, ring, interior, elements);
+                    vec![]
+                },
+            );
+        });
+    }
+
+    /// Stages this many elements that lie side by side.
+    pub fn copy(
+        &self,
+        b: &mut KernelBuilder,
+        contraction: &Contraction,
+        (input, ring): (Buffer, Ring),
+        (from, to): (Value, Value),
+        elements: Number,
+    ) {
+        if self.repeat > 1 {
+            elements.repeat(b, |b, i| {
+                let source = b.add(from, i);
+                let raw = b.load(input, source, 0, 1);
+                let value = self.convert(b, contraction, ring, raw);
+                let target = b.scale_index(i, self.repeat as i64, 0);
+                let target = b.add(target, to);
+                for r in 0..self.repeat {
+                    b.store(ring.rows, target, r as i64, value);
+                }
+            });
+            return;
+        }
+        // Whole vectors of bytes, and as many floats as keep two vectors in flight; bytes change places within 16 of them.
+        let lanes = match (self.form, self.spread) {
+            (_, Some(lanes)) => lanes,
+            (Form::Float, _) => self.vector_bytes / 2,
+            (Form::EvenAndOdd { .. }, _) => 16,
+            _ => self.vector_bytes,
+        };
+        let most = match elements {
+            Number::Known(n) => u64::try_from(n).unwrap_or(0),
+            Number::Computed(_) => contraction.input_size[1] * contraction.channels,
+        };
+        let lanes = lanes.min(u16::try_from(most.next_power_of_two()).unwrap_or(lanes));
+        // Bytes that change places in fours come in fours.
+        let unit = self.spread.unwrap_or(if matches!(self.form, Form::EvenAndOdd { .. }) { 4 } else { 1 });
+        elements.row_of(b, lanes, unit, |b, i, active| {
+            let source = b.add(from, i);
+            let raw = b.load_active(input, source, 0, lanes, active);
+            let mut value = self.convert(b, contraction, ring, raw);
+            if let Some(lanes) = self.spread {
+                value = b.shuffle(value, value, orders::spread(lanes));
+            }
+            let target = b.add(to, i);
+            b.store_active(ring.rows, target, 0, value, active);
+        });
+    }
+
+    /// An input element in the staged form.
+    fn convert(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring, raw: Value) -> Value {
+        match self.form {
+            Form::Float => raw,
+            Form::Signed16 if contraction.element == ElementType::I16 => raw,
+            Form::Signed16 => {
+                let op = if contraction.element == ElementType::I8 { ConvertOp::SignExtend } else { ConvertOp::ZeroExtend };
+                let wide = b.convert(op, raw, Lane::I16);
+                let ty = b.ty(wide);
+                let zero_point = match ring.numbers {
+                    Some(numbers) => splat(b, numbers, ZERO_POINT, ty.lanes),
+                    None if contraction.input_zero_point == 0 => return wide,
+                    None => b.int(ty, contraction.input_zero_point),
+                };
+                b.sub(wide, zero_point)
+            }
+            Form::Unsigned8 => as_unsigned(b, contraction.element, raw),
+            Form::Signed8 => raw,
+            Form::Neighbours { signed } => widened(b, contraction.element, signed, raw),
+            Form::EvenAndOdd { signed } => {
+                let exchanged = (0..b.ty(raw).lanes).map(|lane| lane & !3 | [0, 2, 1, 3][usize::from(lane & 3)]).collect();
+                let fours = b.shuffle(raw, raw, exchanged);
+                widened(b, contraction.element, signed, fours)
+            }
+        }
+    }
+}
+
+/// An unsigned byte is the signed one plus 128, which flips the top bit.
+fn as_unsigned(b: &mut KernelBuilder, element: ElementType, raw: Value) -> Value {
+    if element != ElementType::I8 {
+        return raw;
+    }
+    let ty = b.ty(raw);
+    let top = b.int(ty, -128);
+    b.binary(BinaryOp::Xor, raw, top)
+}
+
+/// A signed byte, or an unsigned one, in 16 bits.
+fn widened(b: &mut KernelBuilder, element: ElementType, signed: bool, raw: Value) -> Value {
+    if signed {
+        return b.convert(ConvertOp::SignExtend, raw, Lane::I16);
+    }
+    let unsigned = as_unsigned(b, element, raw);
+    b.convert(ConvertOp::ZeroExtend, unsigned, Lane::I16)
+}
+
+/// Declares a contraction's input; it is not read-only where it shares memory with the output.
+///
+/// # Errors
+/// For element types without arithmetic.
+pub fn declare_input(
+    cx: &Context<'_>,
+    b: &mut KernelBuilder,
+    work: &Contraction,
+    shared: &[(Tensor, Tensor)],
+) -> Result<Buffer, Unsupported> {
+    let lane = memory_lane(work.element)?;
+    let elements = cx.most_elements(work.input)?;
+    let kind = if shared.iter().any(|(read, _)| *read == work.input) { BufferKind::Output } else { BufferKind::Input };
+    Ok(b.buffer("input", kind, lane, elements, lane.bytes()))
+}
+
+/// A contraction and its sizes in a kernel.
+#[derive(Clone, Copy)]
+pub struct Image<'a> {
+    /// The contraction.
+    pub work: &'a Contraction,
+    /// Its sizes.
+    pub numbers: &'a Numbers,
+}
+
+/// A plane of the input under a window.
+struct Plane {
+    /// Its ring.
+    ring: u64,
+    /// The first element of the input's plane.
+    first: Value,
+    /// Whether it is inside the input, where it may be outside.
+    inside: Option<Value>,
+}
+
+/// The plane this many after the one that the window of an output row is at.
+fn plane_of(b: &mut KernelBuilder, Image { work, numbers }: Image<'_>, at: &RowPlace, ring: u64, offset: u64) -> Plane {
+    let phases = &work.phases[0];
+    let plane = b.scale_index(at.plane, work.planes.stride as i64, offset as i64 - phases.padding_low as i64);
+    let inside = (phases.padding_low + phases.padding_high > 0).then(|| {
+        let limit = b.index(work.planes.input as i64);
+        b.compare(CompareOp::UnsignedLess, plane, limit)
+    });
+    let first = numbers.plane_elements.scale(b, plane);
+    Plane { ring, first: b.add(first, at.image), inside }
+}
+
+/// Where windows stand.
+#[derive(Clone, Copy)]
+pub struct RowPlace {
+    /// The image's first element in the input.
+    pub image: Value,
+    /// The number of the window along the planes.
+    pub plane: Value,
+    /// The number of the window along the rows.
+    pub y: Value,
+    /// The first padded row that is not staged yet.
+    pub staged: Value,
+}
+
+/// Stages what the windows at a place need. Gives the first padded row not staged then.
+pub fn stage(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, buffers: (Buffer, Ring), at: &RowPlace) -> Value {
+    let work = image.work;
+    let top = b.scale_index(at.y, work.strides[0] as i64, 0);
+    let phases = &work.phases[1];
+    let mut end = b.scale_index(top, 1, phases.reach() as i64);
+    let Some(staging) = staging.filter(|staging| staging.chunk.is_none()) else { return end };
+    if !work.is_one_phase() {
+        // The phase that reaches furthest may have no window at the last rows of others.
+        let rows = b.index((phases.padding_low + work.input_size[0] + phases.padding_high) as i64);
+        end = b.binary(BinaryOp::SignedMin, end, rows);
+    }
+    let first = b.binary(BinaryOp::SignedMax, at.staged, top);
+    for (ring, &offset) in staging.planes.iter().enumerate() {
+        let plane = plane_of(b, image, at, ring as u64, offset);
+        staging.stage(b, image, buffers, &plane, (first, end));
+    }
+    end
+}
+
+/// The first element of each window row of phases along planes and rows, planes outermost.
+pub fn window_rows(
+    b: &mut KernelBuilder,
+    image: Image<'_>,
+    staging: Option<&Staging>,
+    at: &RowPlace,
+    (planes, rows): (&Phase, &Phase),
+) -> Vec<Value> {
+    let work = image.work;
+    let top = b.scale_index(at.y, work.strides[0] as i64, 0);
+    let mut starts = Vec::new();
+    for j in 0..planes.taps.len() as u64 {
+        let offset = planes.lead + j * work.phases[0].dilation;
+        for k in 0..rows.taps.len() as u64 {
+            let row = b.scale_index(top, 1, (rows.lead + k * work.phases[1].dilation) as i64);
+            starts.push(match staging {
+                Some(staging) => {
+                    let ring = staging.planes.binary_search(&offset).unwrap_or(0);
+                    staging.slot(b, ring as u64, row)
+                }
+                None => {
+                    let plane = plane_of(b, image, at, 0, offset).first;
+                    let start = image.numbers.row_elements.scale(b, row);
+                    b.add(start, plane)
+                }
+            });
+        }
+    }
+    starts
+}
+
+/// What a contraction needs: the ring, and the pairs that may share memory. `once` says that the input is read once, row by row.
+pub fn requirements(cx: Context<'_>, work: &Contraction, staging: Option<&Staging>, once: bool) -> Requirements {
+    let mut may_share = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges()).map(|w| w.shareable()).unwrap_or_default();
+    // An operand of the epilogue that is also the input is read out of step with the output.
+    may_share.retain(|(read, _)| *read != work.input);
+    // Neither may what the panels are filled from be overwritten before the last one.
+    if let Weights::Computed { tensor, .. } = work.weights {
+        may_share.retain(|(read, _)| *read != tensor);
+    }
+    let epilogue_reads_input = cx.group.epilogue.as_ref().is_some_and(|e| e.operands.contains(&work.input));
+    let once = once && work.planes == Planes::ONE && work.matrices.is_empty() && work.is_one_phase();
+    let whole_rows = work.sizes.is_none() && staging.is_some_and(|staging| staging.chunk.is_none());
+    if once && whole_rows && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work) {
+        may_share.push((work.input, cx.group.outputs[0]));
+    }
+    Requirements { scratch: staging.iter().map(|s| s.bytes()).collect(), may_share, may_slide: vec![] }
+}
+
+/// Whether an output that starts where the input starts has each row in the place of the input row that alone it needs.
+pub fn keeps_rows(cx: Context<'_>, work: &Contraction) -> bool {
+    let out_bits = work.outputs * u64::from(cx.element(cx.group.outputs[0]).bits());
+    work.is_pointwise() && out_bits == work.channels * u64::from(work.element.bits())
+}
+
+/// Whether the output may start where the input starts: every output row ends before the first input row that is not staged
+/// yet, or everything is staged. How far apart they are changes evenly from image to image, and from row to row between those at which
+/// the first and the last row of the input is staged: what holds at the ends of these ranges holds in between.
+fn may_overwrite_input(cx: Context<'_>, work: &Contraction) -> bool {
+    let out_bytes = u64::from(cx.element(cx.group.outputs[0]).bits() / 8);
+    let in_bytes = u64::from(work.element.bits() / 8);
+    let [in_rows, out_rows] = [work.input_size[0], work.output_size[0]];
+    let in_row = u128::from(work.input_size[1] * work.channels * in_bytes);
+    let out_row = u128::from(work.output_size[1] * work.outputs * out_bytes);
+    let (reach, low, stride) = (work.phases[1].reach(), work.phases[1].padding_low, work.strides[0]);
+    let holds = |n: u64, y: u64| {
+        let staged = (y * stride + reach).saturating_sub(low).min(in_rows);
+        let unread = (u128::from(n) * u128::from(in_rows) + u128::from(staged)) * in_row;
+        let everything = n + 1 == work.batch && staged == in_rows;
+        everything || (u128::from(n) * u128::from(out_rows) + u128::from(y) + 1) * out_row <= unread
+    };
+    let ends = [0, low.saturating_sub(reach) / stride, (in_rows + low).saturating_sub(reach) / stride, out_rows.saturating_sub(1)];
+    let rows = || ends.iter().flat_map(|&end| end.saturating_sub(1)..=end + 1).filter(|&y| y < out_rows);
+    let images = [0, work.batch.saturating_sub(2), work.batch.saturating_sub(1)];
+    images.into_iter().filter(|&n| n < work.batch).all(|n| rows().all(|y| holds(n, y)))
+}

@@ -1,0 +1,253 @@
+//! The register tile of a direct convolution: pixels × vectors of output channels, summed over the segments of a window.
+
+use super::cuts::Width;
+use super::direct::{Part, unroll};
+use super::form::Form;
+use super::loops::{Lowering, Segments, TilePlace};
+use crate::ir::ElementType;
+use crate::kernel::{BinaryOp, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
+use crate::schedule::elementwise::operands::OutputPosition;
+use crate::schedule::quantity::Number;
+use crate::schedule::unsupported::Unsupported;
+
+/// Where a segment's elements are: in the row of the first pixel, with a constant offset, and in the panel.
+#[derive(Clone, Copy)]
+struct SegmentPlace {
+    row: Value,
+    tap: i64,
+    weights: Value,
+    /// The width of the panel.
+    width: Width,
+}
+
+impl Lowering<'_> {
+    /// One register tile: sums, then the epilogue a pixel at a time.
+    pub fn tile(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixels: u64) -> Result<(), Unsupported> {
+        let schedule = self.schedule;
+        let (part, width) = (place.part, place.width);
+        let segments = part.panels.extents.segments();
+        let segment_weights = part.panels.in_buffer(part.run() * width.strip);
+        let mut sums = self.first_sums(b, place, pixels);
+        match place.segments {
+            Segments::Rows(rows) => {
+                let taps = segments / rows.len().max(1) as u64;
+                for segment in 0..segments {
+                    let row = b.add(rows[(segment / taps) as usize], place.offset);
+                    let weights = b.scale_index(place.weights, 1, segment as i64 * segment_weights);
+                    let tap = (segment % taps) as i64 * self.tap_step();
+                    sums = self.segment(b, part, SegmentPlace { row, tap, weights, width }, pixels, sums);
+                }
+            }
+            Segments::Table(table) => {
+                let (start, end) = (b.index(0), b.index(segments as i64));
+                sums = b.for_carry(start, end, 1, &sums, |b, segment, sums| {
+                    let row = b.load(*table, segment, 0, 1);
+                    let row = b.add(row, place.offset);
+                    let skipped = b.scale_index(segment, segment_weights, 0);
+                    let weights = b.add(place.weights, skipped);
+                    self.segment(b, part, SegmentPlace { row, tap: 0, weights, width }, pixels, sums.to_vec())
+                });
+            }
+        }
+        let base = b.scale_index(place.pixel, schedule.work.outputs as i64, 0);
+        let flat = b.add(base, place.channel);
+        let (vectors, _) = schedule.vectors_of(width.lanes);
+        for (pixel, row) in (0..pixels).zip(sums.chunks(vectors as usize)) {
+            let mut accumulator = self.whole_sums(b, place, row);
+            if schedule.work.accumulator == ElementType::I64 && schedule.in_32_bits.is_none() {
+                accumulator = b.convert(ConvertOp::SignExtend, accumulator, Lane::I64);
+            }
+            let pixel_offset = (pixel * schedule.work.phases[2].step) as i64;
+            let at = OutputPosition { pixel: place.pixel, pixel_offset, channel: place.channel, channel_offset: 0, flat };
+            let lanes = b.ty(accumulator).lanes;
+            self.element_wise.emit(b, &at, Some(accumulator), self.hoisted(lanes.into()), lanes, place.active as u16)?;
+        }
+        Ok(())
+    }
+
+    /// The sums of a pixel in one vector.
+    fn whole_sums(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, vectors: &[Value]) -> Value {
+        let sums = join(b, vectors);
+        if self.schedule.form.sums() == 1 {
+            return sums;
+        }
+        let lanes = place.width.lanes as u16;
+        let [even, odd] = [0, 1].map(|first| b.shuffle(sums, sums, (0..lanes).map(|lane| 2 * lane + first).collect()));
+        let sums = b.add(even, odd);
+        match self.initial {
+            Some(buffer) => {
+                let initial = b.load(buffer, place.initial, 0, lanes);
+                b.add(sums, initial)
+            }
+            None => sums,
+        }
+    }
+
+    /// Where the sums of a tile begin; those that are in two lanes begin at zero.
+    fn first_sums(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixels: u64) -> Vec<Value> {
+        let (form, (vectors, lanes)) = (self.schedule.form, self.schedule.vectors_of(place.width.lanes));
+        let lane = match form {
+            Form::Float => Lane::F32,
+            _ if self.schedule.in_32_bits.is_some() => Lane::I64,
+            _ => Lane::I32,
+        };
+        let ty = Type::vector(lane, (lanes * form.sums()) as u16);
+        let first: Vec<Value> = (0..vectors)
+            .map(|v| match self.initial {
+                Some(buffer) if form.sums() == 1 => b.load(buffer, place.initial, (v * lanes) as i64, lanes as u16),
+                _ if lane == Lane::F32 => b.float(ty, 0.0),
+                _ => b.int(ty, 0),
+            })
+            .collect();
+        (0..pixels).flat_map(|_| first.iter().copied()).collect()
+    }
+
+    /// Adds the products of one segment to the sums: through 32-bit sums of parts of it where the sums are wider.
+    fn segment(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, pixels: u64, sums: Vec<Value>) -> Vec<Value> {
+        let run = part.run();
+        if let Some(chunk) = self.schedule.staging.as_ref().and_then(|staging| staging.chunk) {
+            return self.staged_chunks(b, part, at, sums, chunk);
+        }
+        let Some(chunk) = part.chunk else { return self.products(b, part, at, pixels, sums, None) };
+        let zero = b.int(Type::vector(Lane::I32, b.ty(sums[0]).lanes), 0);
+        let add = |b: &mut KernelBuilder, wide: &[Value], narrow: Vec<Value>| -> Vec<Value> {
+            let pairs = wide.iter().zip(narrow);
+            pairs
+                .map(|(&wide, narrow)| {
+                    let narrow = b.convert(ConvertOp::SignExtend, narrow, Lane::I64);
+                    b.add(wide, narrow)
+                })
+                .collect()
+        };
+        if run <= chunk {
+            let narrow = self.products(b, part, at, pixels, vec![zero; sums.len()], None);
+            return add(b, &sums, narrow);
+        }
+        let (start, end) = (b.index(0), b.index(run as i64));
+        b.for_carry(start, end, chunk as i64, &sums, |b, first, wide| {
+            let last = b.scale_index(first, 1, chunk as i64);
+            let last = b.binary(BinaryOp::SignedMin, last, end);
+            let narrow = self.products(b, part, at, pixels, vec![zero; wide.len()], Some((first, last)));
+            add(b, wide, narrow)
+        })
+    }
+
+    /// Adds the products of a single pixel's row, each chunk of which is staged before them.
+    fn staged_chunks(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, sums: Vec<Value>, chunk: u64) -> Vec<Value> {
+        let (form, channels) = (self.schedule.form, self.schedule.work.channels);
+        let whole = channels / chunk * chunk;
+        let products = |b: &mut KernelBuilder, first: Value, count: u64, part: &Part, sums: &[Value]| {
+            if let Some(staging) = &self.schedule.staging {
+                staging.copy(b, &self.schedule.work, (self.input, self.pixels), (first, at.row), Number::Known(count as i64));
+            }
+            let skipped = b.scale_index(first, part.panels.in_buffer(at.width.strip), 0);
+            let at = SegmentPlace { weights: b.add(at.weights, skipped), ..at };
+            let run = count.next_multiple_of(form.group());
+            let range = (b.index(0), b.index(run as i64));
+            self.products(b, part, at, 1, sums.to_vec(), Some(range))
+        };
+        let (start, end) = (b.index(0), b.index(whole as i64));
+        let sums = b.for_carry(start, end, chunk as i64, &sums, |b, first, sums| products(b, first, chunk, part, sums));
+        if channels == whole {
+            return sums;
+        }
+        let groups = (channels - whole).div_ceil(form.group());
+        products(b, end, channels - whole, &Part { unroll: unroll(&self.schedule.cx, groups, form.products()), ..part.clone() }, &sums)
+    }
+
+    /// Adds the products of a range of a segment, or of all of it, to sums of the width that products have.
+    fn products(
+        &self,
+        b: &mut KernelBuilder,
+        part: &Part,
+        at: SegmentPlace,
+        pixels: u64,
+        sums: Vec<Value>,
+        range: Option<(Value, Value)>,
+    ) -> Vec<Value> {
+        let schedule = self.schedule;
+        let step = (schedule.form.group() * part.unroll) as i64;
+        if range.is_none() && part.run() as i64 <= step {
+            return self.round(b, part, at, pixels, sums);
+        }
+        let (start, end) = range.unwrap_or_else(|| (b.index(0), b.index(part.run() as i64)));
+        b.for_carry(start, end, step, &sums, |b, k, sums| {
+            let skipped = b.scale_index(k, part.panels.in_buffer(at.width.strip), 0);
+            let at = SegmentPlace { row: b.add(at.row, k), weights: b.add(at.weights, skipped), ..at };
+            self.round(b, part, at, pixels, sums.to_vec())
+        })
+    }
+
+    /// One round of the innermost loop: `unroll` groups of k.
+    fn round(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, pixels: u64, mut sums: Vec<Value>) -> Vec<Value> {
+        let schedule = self.schedule;
+        let (vectors, lanes) = schedule.vectors_of(at.width.lanes);
+        let groups = part.unroll.min(part.run() / schedule.form.group());
+        for u in (0..groups).flat_map(|u| (0..schedule.form.products()).map(move |product| (u, product))) {
+            let mut add = |b: &mut KernelBuilder, p: u64, v: u64, x: Value, w: Value| {
+                let sum = &mut sums[(p * vectors + v) as usize];
+                *sum = self.product(b, x, w, *sum);
+            };
+            // Weights first and then each pixel's operand just before its products: this takes the fewest registers where sums stay in theirs.
+            if schedule.cx.machine.sums_in_place {
+                let ws: Vec<Value> = (0..vectors).map(|v| self.weights_of(b, part, at, u, v * lanes)).collect();
+                for p in 0..pixels {
+                    let x = self.pixel_operand(b, at, u, p);
+                    (0..vectors).zip(&ws).for_each(|(v, &w)| add(b, p, v, x, w));
+                }
+            } else {
+                let xs: Vec<Value> = (0..pixels).map(|p| self.pixel_operand(b, at, u, p)).collect();
+                for v in 0..vectors {
+                    let w = self.weights_of(b, part, at, u, v * lanes);
+                    (0..pixels).zip(&xs).for_each(|(p, &x)| add(b, p, v, x, w));
+                }
+            }
+        }
+        sums
+    }
+
+    /// What a product takes of a group of k of one pixel, in all lanes.
+    fn pixel_operand(&self, b: &mut KernelBuilder, at: SegmentPlace, (u, product): (u64, u64), p: u64) -> Value {
+        let schedule = self.schedule;
+        let whole = schedule.form.group();
+        let group = whole / schedule.form.products();
+        let (_, lanes) = schedule.vectors_of(at.width.lanes);
+        let stride = (schedule.work.strides[1] * schedule.work.channels) as i64;
+        let offset = at.tap + p as i64 * stride + (u * whole + product * group) as i64;
+        match schedule.form {
+            Form::Float => b.load_splat(self.pixels.rows, at.row, offset, lanes as u16),
+            _ => b.load_splat_group(self.pixels.rows, at.row, offset, group as u16, (lanes * group) as u16),
+        }
+    }
+
+    /// A vector of weights: its group of k in the round, which product of it takes them, and its first lane in the panel.
+    fn weights_of(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, (u, product): (u64, u64), lane: u64) -> Value {
+        let form = self.schedule.form;
+        let group = form.group();
+        let (_, lanes) = self.schedule.vectors_of(at.width.lanes);
+        let offset = part.panels.place(at.width, u * group, lane);
+        part.panels.load(b, (form, product), self.weights, at.weights, offset, (lanes * group / form.products()) as u16)
+    }
+
+    fn product(&self, b: &mut KernelBuilder, x: Value, w: Value, sum: Value) -> Value {
+        match self.schedule.form {
+            Form::Signed16 | Form::Neighbours { .. } | Form::EvenAndOdd { .. } => b.dot(DotOp::Signed16, sum, x, w),
+            Form::Unsigned8 => b.dot(DotOp::UnsignedSigned8, sum, x, w),
+            Form::Signed8 => b.dot(DotOp::Signed8, sum, x, w),
+            Form::Float if self.schedule.work.fuses(self.schedule.cx.machine) => b.fma(x, w, sum),
+            Form::Float => {
+                let product = b.mul(x, w);
+                b.add(product, sum)
+            }
+        }
+    }
+}
+
+/// A power of two of vectors joined to one.
+pub(super) fn join(b: &mut KernelBuilder, vectors: &[Value]) -> Value {
+    let mut list = vectors.to_vec();
+    while list.len() > 1 {
+        list = list.chunks(2).map(|pair| b.join(pair[0], pair[1])).collect();
+    }
+    list[0]
+}

@@ -1,0 +1,254 @@
+//! The right operand of a contraction: constants, as narrow as the file has them, or a tensor that the program computes.
+
+use crate::ir::{Data, ElementType, Value};
+use crate::parallel::Memo;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// The right operand, zero point subtracted.
+#[derive(Clone, Debug)]
+pub enum Weights {
+    /// Constant integers.
+    Integers(Integers),
+    /// Constant floats, four bytes each.
+    Floats(Data),
+    /// Constant floats stored as binary16, two bytes each.
+    Halves(Data),
+    /// A tensor that is known when the program runs.
+    Computed {
+        /// The tensor.
+        tensor: Value,
+        /// Its element type: f32, f16 that is widened, i8 or u8.
+        element: ElementType,
+        /// Subtracted from integers.
+        zero_point: i64,
+        /// Number of its elements.
+        count: u64,
+    },
+}
+
+/// Which constants they are: where they lie in memory, and what integers mean.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Source {
+    first: usize,
+    bytes: usize,
+    integers: Option<(ElementType, i64)>,
+}
+
+impl Source {
+    /// That of some constants; of integers the type and the zero point.
+    pub fn of(data: &Data, integers: Option<(ElementType, i64)>) -> Self {
+        Self { first: data.bytes().as_ptr().addr(), bytes: data.bytes().len(), integers }
+    }
+}
+
+/// Integers as the file stores them: they are read where they lie, for a copy of a large model's would be as large.
+#[derive(Clone, Debug)]
+pub struct Integers {
+    data: Data,
+    count: u64,
+    /// The element type that the file stores: i8, u8 or i4.
+    pub stored: ElementType,
+    /// Subtracted from the stored integers.
+    pub zero_point: i64,
+    found: Arc<Found>,
+}
+
+/// What reading all integers of a right operand has told: schedules are chosen many times, and ask each time.
+#[derive(Default, Debug)]
+pub struct Found {
+    /// The smallest and the largest, none if there is no integer.
+    range: OnceLock<Option<(i16, i16)>>,
+    /// Magnitudes, by how many in a row are added.
+    magnitudes: Memo<usize, Arc<Magnitudes>>,
+}
+
+/// Integers whose bytes are at hand.
+#[derive(Clone, Copy)]
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    stored: ElementType,
+    zero_point: i16,
+}
+
+impl Reader<'_> {
+    /// One of them, zero point subtracted: that it fits was checked for all that the type holds.
+    pub fn value(self, index: usize) -> i16 {
+        let stored = match self.stored {
+            ElementType::I8 => i16::from(self.bytes[index] as i8),
+            ElementType::U8 => i16::from(self.bytes[index]),
+            // The first of two lies in the low bits; shifting it up and back extends its sign.
+            _ => i16::from((self.bytes[index / 2] << (4 - 4 * (index % 2))) as i8 >> 4),
+        };
+        stored - self.zero_point
+    }
+
+    /// The sum of those of a range.
+    pub fn sum(self, range: Range<usize>) -> i64 {
+        let offset = range.len() as i64 * i64::from(self.zero_point);
+        match self.stored {
+            ElementType::I8 => self.bytes[range].iter().map(|&byte| i64::from(byte as i8)).sum::<i64>() - offset,
+            ElementType::U8 => self.bytes[range].iter().map(|&byte| i64::from(byte)).sum::<i64>() - offset,
+            _ => range.map(|index| i64::from(self.value(index))).sum(),
+        }
+    }
+}
+
+impl Integers {
+    /// Integers of a type whose zero point is subtracted, and what is known of them.
+    pub fn new(data: Data, count: u64, (stored, zero_point): (ElementType, i64), found: Arc<Found>) -> Self {
+        Self { data, count, stored, zero_point, found }
+    }
+
+    /// For reading many of them.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { bytes: self.data.bytes(), stored: self.stored, zero_point: self.zero_point as i16 }
+    }
+
+    /// The bytes of integers that have one each.
+    fn whole_bytes(&self) -> &[u8] {
+        let bytes = self.data.bytes();
+        &bytes[..bytes.len().min(self.count as usize)]
+    }
+
+    /// All of them in order.
+    fn values(&self) -> impl Iterator<Item = i16> + '_ {
+        let reader = self.reader();
+        (0..self.count as usize).map(move |index| reader.value(index))
+    }
+
+    /// The smallest and the largest; `None` where there are none.
+    fn range(&self) -> Option<(i16, i16)> {
+        *self.found.range.get_or_init(|| {
+            let zero_point = self.zero_point as i16;
+            let (low, high) = match self.stored {
+                ElementType::I8 => {
+                    let bytes = self.whole_bytes().iter().map(|&byte| byte as i8);
+                    (i16::from(bytes.clone().min()?), i16::from(bytes.max()?))
+                }
+                ElementType::U8 => (i16::from(*self.whole_bytes().iter().min()?), i16::from(*self.whole_bytes().iter().max()?)),
+                _ => return Some((self.values().min()?, self.values().max()?)),
+            };
+            Some((low - zero_point, high - zero_point))
+        })
+    }
+
+    /// The magnitudes of all, of which a number belong to one output.
+    fn magnitudes(&self, per_output: usize) -> Arc<Magnitudes> {
+        let zero_point = self.zero_point as i16;
+        let find = || match self.stored {
+            ElementType::I8 => Magnitudes::of(self.whole_bytes(), per_output, |&byte| (i16::from(byte as i8) - zero_point).unsigned_abs()),
+            ElementType::U8 => Magnitudes::of(self.whole_bytes(), per_output, |&byte| (i16::from(byte) - zero_point).unsigned_abs()),
+            _ => Magnitudes::of(&self.values().collect::<Vec<_>>(), per_output, |value| value.unsigned_abs()),
+        };
+        self.found.magnitudes.get(&per_output, || Arc::new(find()))
+    }
+}
+
+impl Weights {
+    /// Where constants come from; `None` for a tensor.
+    pub fn source(&self) -> Option<Source> {
+        let (data, integers) = match self {
+            Self::Integers(Integers { data, stored, zero_point, .. }) => (data, Some((*stored, *zero_point))),
+            Self::Floats(data) | Self::Halves(data) => (data, None),
+            Self::Computed { .. } => return None,
+        };
+        Some(Source::of(data, integers))
+    }
+
+    /// Number of weights.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Integers(integers) => integers.count,
+            Self::Floats(data) => data.bytes().len() as u64 / 4,
+            Self::Halves(data) => data.bytes().len() as u64 / 2,
+            Self::Computed { count, .. } => *count,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many are not zero, if the file leaves out those that are.
+    pub fn sparse_elements(&self) -> Option<u64> {
+        fn count(elements: &Data, size: usize) -> Option<u64> {
+            let is_zero = |element: &&[u8]| element.iter().all(|&byte| byte == 0);
+            elements.is_sparse().then(|| elements.bytes().chunks_exact(size).filter(|e| !is_zero(e)).count() as u64)
+        }
+        match self {
+            Self::Integers(integers) if integers.zero_point == 0 => count(&integers.data, 1),
+            Self::Floats(data) => count(data, 4),
+            Self::Halves(data) => count(data, 2),
+            Self::Integers(_) | Self::Computed { .. } => None,
+        }
+    }
+
+    /// Whether they are constants of a byte each, zeros among them.
+    pub fn are_whole_bytes(&self) -> bool {
+        matches!(self, Self::Integers(Integers { data, stored, .. }) if *stored != ElementType::I4 && !data.is_sparse())
+    }
+
+    /// Whether they are floats.
+    pub fn are_floats(&self) -> bool {
+        match self {
+            Self::Integers(_) => false,
+            Self::Floats(_) | Self::Halves(_) => true,
+            Self::Computed { element, .. } => element.is_float(),
+        }
+    }
+
+    /// Whether they are constant integers each of which fits a signed byte; if they are open, whatever takes their place.
+    pub fn fit_signed_byte(&self, open: bool) -> bool {
+        match self {
+            Self::Integers(Integers { stored, zero_point: 0, .. }) if *stored == ElementType::I8 => true,
+            Self::Integers(_) if open => false,
+            Self::Integers(integers) => integers.range().is_none_or(|(low, high)| i8::try_from(low).is_ok() && i8::try_from(high).is_ok()),
+            _ => false,
+        }
+    }
+
+    /// The magnitudes of integers, of which a number belong to one output; `None` for floats.
+    pub fn magnitudes(&self, per_output: u64) -> Option<Arc<Magnitudes>> {
+        match self {
+            Self::Integers(integers) => Some(integers.magnitudes(usize::try_from(per_output.max(1)).ok()?)),
+            Self::Computed { element, zero_point, .. } => {
+                let (low, high) = element.integer_range()?;
+                let largest = (low as i64 - zero_point).abs().max((high as i64 - zero_point).abs());
+                let largest_sum = largest.checked_mul(i64::try_from(per_output).ok()?)?;
+                Some(Arc::new(Magnitudes { largest, largest_sum, sums: vec![] }))
+            }
+            Self::Floats(_) | Self::Halves(_) => None,
+        }
+    }
+}
+
+/// Magnitudes of integers.
+#[derive(Default, Debug)]
+pub struct Magnitudes {
+    /// The largest.
+    pub largest: i64,
+    /// The largest sum of those that belong to one output.
+    pub largest_sum: i64,
+    /// The sum of those of each output, for constants.
+    pub sums: Vec<i64>,
+}
+
+impl Magnitudes {
+    /// Those of numbers of which a number in a row belong to one output. All weights of a model are read for it, so its loops are ones that become
+    /// vector code.
+    fn of<T>(numbers: &[T], per_output: usize, magnitude: impl Fn(&T) -> u16) -> Self {
+        /// So many magnitudes of 16 bits add up within 32.
+        const RUN: usize = 1 << 15;
+        let mut found = Self::default();
+        for output in numbers.chunks(per_output) {
+            let most = output.iter().map(&magnitude).max().unwrap_or(0);
+            let sum: u64 = output.chunks(RUN).map(|run| u64::from(run.iter().map(|n| u32::from(magnitude(n))).sum::<u32>())).sum();
+            found.largest = found.largest.max(most.into());
+            found.largest_sum = found.largest_sum.max(sum as i64);
+            found.sums.push(sum as i64);
+        }
+        found
+    }
+}

@@ -1,0 +1,115 @@
+//! Element-wise kernels: one pass over the output, every operand read once.
+
+use super::operands::{Access, ElementWise, OutputPosition};
+use crate::ir::Value as Tensor;
+use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
+use crate::schedule::arguments::Argument;
+use crate::schedule::context::Context;
+use crate::schedule::interface::{CUT_FROM, Lowered, Requirements, Schedule};
+use crate::schedule::quantity::{Cells, Number, Quantity, nest, product};
+use crate::schedule::unsupported::Unsupported;
+
+/// Element-wise work without a root.
+pub struct MapSchedule<'a> {
+    cx: Context<'a>,
+    requirements: Requirements,
+    /// How many vectors there are, if all elements are one row, their number is known and the work is worth cutting.
+    vectors: Option<u64>,
+}
+
+/// Whether operands are one number or lie as the output does, so that the whole output is one row.
+fn is_flat(work: &ElementWise<'_>) -> bool {
+    work.accesses().all(|a| matches!(a, Access::Single | Access::Same))
+}
+
+impl<'a> MapSchedule<'a> {
+    /// The schedule of a group without a root.
+    ///
+    /// # Errors
+    /// For shapes and types that no kernel handles.
+    pub fn new(cx: Context<'a>) -> Result<Self, Unsupported> {
+        let work = ElementWise::new(cx, None)?;
+        let elements = product(work.shape()).as_known().and_then(|n| u64::try_from(n).ok()).filter(|_| is_flat(&work));
+        let worth_it = elements.filter(|n| n.saturating_mul(work.operations()) >= CUT_FROM);
+        let vectors = worth_it.map(|n| n.div_ceil(cx.lanes_for(work.smallest_element(), n).into()));
+        Ok(Self { cx, requirements: Requirements { may_share: work.shareable(), ..Requirements::default() }, vectors })
+    }
+}
+
+impl Schedule for MapSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        self.requirements.clone()
+    }
+
+    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let mut work = ElementWise::new(self.cx, None)?;
+        let mut b = KernelBuilder::new("map");
+        let range = self.vectors.map(|_| (b.integer(), b.integer()));
+        let mut arguments: Vec<Argument> = Vec::new();
+        work.declare(&mut b, &mut arguments, shared)?;
+        let (outer, last) =
+            if is_flat(&work) { (&[][..], work.shape()) } else { work.shape().split_at(work.shape().len().saturating_sub(1)) };
+        let (pixels, channels) = (product(outer), product(last));
+        let lanes = self.cx.lanes_for(work.smallest_element(), channels.most(self.cx.function)?);
+        let mut cells = Cells::default();
+        // A product with an extent of 0 names no other extent.
+        cells.load(&mut b, &mut arguments, pixels.extents().chain(channels.extents()).chain(outer.iter().flat_map(Quantity::extents)));
+        // Operands that follow some of the dimensions take a loop for each.
+        let strided = work.follows_dimensions();
+        let dimensions: Vec<Number> = if strided { outer.iter().map(|extent| cells.number(&mut b, extent)).collect() } else { vec![] };
+        let (pixels, channels) = (cells.number(&mut b, &pixels), cells.number(&mut b, &channels));
+        let hoisted = work.hoist(&mut b, lanes);
+        let mut failure = Ok(());
+        let pixels = if matches!(channels, Number::Known(0)) { channels } else { pixels };
+        let dimensions = if strided && !matches!(channels, Number::Known(0)) { dimensions } else { vec![pixels] };
+        let zero = b.index(0);
+        nest(&mut b, &dimensions, (&[], zero), &mut |b, digits, pixel| {
+            let hoisted = work.hoist_pixel(b, pixel, digits, &hoisted, lanes);
+            let base = channels.scale(b, pixel);
+            let vector = |b: &mut KernelBuilder, channel: Value, active: u16| {
+                let flat = b.add(base, channel);
+                let place = OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
+                if let Err(error) = work.emit(b, &place, None, &hoisted, lanes, active) {
+                    failure = Err(error);
+                }
+            };
+            match (range, channels) {
+                (Some(range), Number::Known(n)) => row_part(b, n as u64, lanes, range, vector),
+                _ => channels.row(b, lanes, vector),
+            }
+        });
+        failure?;
+        let description = format!("map {pixels}x{channels} by {lanes}");
+        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+    }
+
+    fn extent(&self, _shared: &[(Tensor, Tensor)]) -> Option<u64> {
+        // Each element is read before it is overwritten, and nowhere else.
+        self.vectors.filter(|&vectors| vectors > 1)
+    }
+}
+
+/// The vectors of a range of numbers, of those of `count` elements by `lanes`; the last one may have fewer active lanes.
+fn row_part(
+    b: &mut KernelBuilder,
+    count: u64,
+    lanes: u16,
+    (first, end): (Value, Value),
+    mut body: impl FnMut(&mut KernelBuilder, Value, u16),
+) {
+    let whole = count / u64::from(lanes);
+    let number = b.index(whole as i64);
+    let last = b.binary(BinaryOp::SignedMin, end, number);
+    let [start, stop] = [first, last].map(|number| b.scale_index(number, lanes.into(), 0));
+    b.for_values(start, stop, lanes.into(), |b, i| body(b, i, lanes));
+    let rest = count - whole * u64::from(lanes);
+    if rest > 0 {
+        let reached = b.compare(CompareOp::Less, number, end);
+        let last = |b: &mut KernelBuilder| {
+            let start = b.scale_index(number, lanes.into(), 0);
+            body(b, start, rest as u16);
+            vec![]
+        };
+        b.if_else(reached, last, |_| vec![]);
+    }
+}

@@ -1,0 +1,13 @@
+//! Element-wise work: alone, and before and after the roots of other groups.
+
+pub mod epilogue;
+pub mod expression;
+pub mod lanes;
+pub mod map;
+pub mod operands;
+pub mod ranges;
+pub mod requantize;
+mod scalar_operations;
+pub mod specialise;
+pub mod sum_of_two;
+pub mod sums;

@@ -1,0 +1,359 @@
+//! One scalar operation as kernel instructions.
+
+use super::lanes::{register_lane, wrap};
+use super::ranges::{Range, type_range, within};
+use crate::ir::{Comparison, ElementType, NanRule, RequantizeRule, ScalarOp};
+use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Type, UnaryOp, Value, mathematics};
+use crate::schedule::unsupported::Unsupported;
+
+/// One operation on computed operands.
+pub(super) struct Call<'a> {
+    /// Lanes of every value.
+    pub lanes: u16,
+    /// Whether a fused multiply-add is one instruction.
+    pub fma: bool,
+    /// Type of the result.
+    pub ty: ElementType,
+    /// Types of the operands.
+    pub types: &'a [ElementType],
+    /// Intervals of the operands.
+    pub ranges: &'a [Range],
+    /// The operands in their register form.
+    pub arguments: &'a [Value],
+}
+
+impl Call<'_> {
+    fn unsupported<T>(&self, op: ScalarOp) -> Result<T, Unsupported> {
+        let types = self.types.iter().map(|t| t.name()).collect::<Vec<_>>().join(", ");
+        Err(Unsupported::new(format!("scalar operation {} on ({types}) to {}", op.name(), self.ty)))
+    }
+
+    fn vector(&self) -> Result<Type, Unsupported> {
+        Ok(Type::vector(register_lane(self.ty)?, self.lanes))
+    }
+
+    /// A number.
+    pub fn constant(&self, b: &mut KernelBuilder, value: crate::ir::Scalar) -> Result<Value, Unsupported> {
+        let ty = self.vector()?;
+        Ok(match ty.lane {
+            Lane::Mask => b.mask(ty.lanes, value.bits() != 0),
+            Lane::F32 if self.ty != ElementType::F32 => b.float(ty, value.as_f64()),
+            Lane::F32 | Lane::F64 => b.float_bits(ty, value.bits()),
+            _ => b.int(ty, value.as_i64()),
+        })
+    }
+
+    /// Any operation but numbers, look-ups and shifts.
+    pub fn emit(&self, b: &mut KernelBuilder, op: ScalarOp) -> Result<Value, Unsupported> {
+        use ScalarOp as S;
+        let a = self.arguments;
+        let operand = self.types.first().copied().unwrap_or(self.ty);
+        let float = operand.is_float();
+        let single = float && operand != ElementType::F64;
+        let unsigned = operand.is_unsigned_integer();
+        let integer = |signed: BinaryOp, other: BinaryOp| if unsigned { other } else { signed };
+        let is_mask = operand == ElementType::Bool;
+        Ok(match op {
+            S::Add => b.binary(BinaryOp::Add, a[0], a[1]),
+            S::Sub => b.binary(BinaryOp::Sub, a[0], a[1]),
+            S::Mul => b.binary(BinaryOp::Mul, a[0], a[1]),
+            S::Div if float => b.binary(BinaryOp::FloatDiv, a[0], a[1]),
+            S::Div => b.binary(integer(BinaryOp::SignedDiv, BinaryOp::UnsignedDiv), a[0], a[1]),
+            S::Rem if !float => b.binary(integer(BinaryOp::SignedRem, BinaryOp::UnsignedRem), a[0], a[1]),
+            S::Neg => b.unary(UnaryOp::Neg, a[0]),
+            S::Abs => b.unary(UnaryOp::Abs, a[0]),
+            S::Min(rule) if float => b.binary(float_min(rule), a[0], a[1]),
+            S::Max(rule) if float => b.binary(float_max(rule), a[0], a[1]),
+            S::Min(_) => b.binary(integer(BinaryOp::SignedMin, BinaryOp::UnsignedMin), a[0], a[1]),
+            S::Max(_) => b.binary(integer(BinaryOp::SignedMax, BinaryOp::UnsignedMax), a[0], a[1]),
+            S::And => b.binary(BinaryOp::And, a[0], a[1]),
+            S::Or => b.binary(BinaryOp::Or, a[0], a[1]),
+            S::Xor => b.binary(BinaryOp::Xor, a[0], a[1]),
+            S::Not => b.unary(UnaryOp::Not, a[0]),
+            S::Compare(comparison) if is_mask => self.compare_masks(b, comparison),
+            S::Compare(comparison) => compare(b, comparison, unsigned, a[0], a[1]),
+            S::Select if self.ty == ElementType::Bool => {
+                let yes = b.binary(BinaryOp::And, a[0], a[1]);
+                let not = b.unary(UnaryOp::Not, a[0]);
+                let no = b.binary(BinaryOp::And, not, a[2]);
+                b.binary(BinaryOp::Or, yes, no)
+            }
+            S::Select => b.select(a[0], a[1], a[2]),
+            S::Convert => self.convert(b, false)?,
+            S::ConvertSaturating => self.convert(b, true)?,
+            S::Floor => b.unary(UnaryOp::Floor, a[0]),
+            S::Ceil => b.unary(UnaryOp::Ceil, a[0]),
+            S::Trunc => b.unary(UnaryOp::Trunc, a[0]),
+            S::RoundEven => b.unary(UnaryOp::Nearest, a[0]),
+            S::RoundAway => round_away(b, a[0]),
+            S::Sqrt => b.unary(UnaryOp::Sqrt, a[0]),
+            S::Rsqrt => mathematics::rsqrt(b, a[0]),
+            S::Atan2 => mathematics::atan2(b, a[0], a[1]),
+            S::Pow if operand.is_integer() => power(b, a[0], a[1]),
+            S::Exp | S::Log | S::Tanh | S::Logistic | S::Erf | S::Erfc | S::Sin | S::Cos | S::Pow | S::Rem if single => {
+                self.mathematics(b, op)
+            }
+            S::RoundTo(narrow) => round_to(b, a[0], narrow),
+            S::Fma if self.fma => b.fma(a[0], a[1], a[2]),
+            S::CountLeadingZeros => {
+                let ty = b.ty(a[0]);
+                // A narrow number lies in a wider lane, with copies of its sign above it.
+                let narrow = operand.is_signed_integer() && operand.bits() < 32;
+                let mask = b.int(ty, (1 << operand.bits().min(32)) - 1);
+                let bits = if narrow { b.binary(BinaryOp::And, a[0], mask) } else { a[0] };
+                let zeros = b.unary(UnaryOp::CountLeadingZeros, bits);
+                let extra = b.int(ty, i64::from(32u32.saturating_sub(operand.bits())));
+                let zeros = b.sub(zeros, extra);
+                // A negative narrow number has its sign in all the extra bits: no zeros, not fewer than none.
+                let none = b.int(ty, 0);
+                b.binary(BinaryOp::SignedMax, zeros, none)
+            }
+            S::SaturatingRoundingDoublingHighMul => {
+                let smallest = i128::from(i32::MIN);
+                let saturates = self.ranges.iter().all(|r| r.0 == smallest);
+                b.saturating_rounding_doubling_high_mul(a[0], a[1], saturates)
+            }
+            S::RoundingDivideByPowerOfTwo => b.rounding_divide_by_power_of_two(a[0], a[1]),
+            S::Requantize(RequantizeRule::TfliteDouble) => self.requantize_double(b),
+            S::Requantize(RequantizeRule::TfliteSingle) => self.requantize_single(b),
+            _ => return self.unsupported(op),
+        })
+    }
+
+    fn mathematics(&self, b: &mut KernelBuilder, op: ScalarOp) -> Value {
+        let a = self.arguments;
+        match op {
+            ScalarOp::Exp => mathematics::exp(b, a[0]),
+            ScalarOp::Tanh => mathematics::tanh(b, a[0]),
+            ScalarOp::Log => mathematics::log(b, a[0]),
+            ScalarOp::Logistic => mathematics::logistic(b, a[0]),
+            ScalarOp::Erf => mathematics::erf(b, a[0]),
+            ScalarOp::Erfc => mathematics::erfc(b, a[0]),
+            ScalarOp::Rem => mathematics::remainder(b, a[0], a[1]),
+            ScalarOp::Sin => mathematics::sin(b, a[0]),
+            ScalarOp::Cos => mathematics::cos(b, a[0]),
+            _ => mathematics::pow(b, a[0], a[1]),
+        }
+    }
+
+    fn compare_masks(&self, b: &mut KernelBuilder, comparison: Comparison) -> Value {
+        let [x, y] = [self.arguments[0], self.arguments[1]].map(|v| b.convert(ConvertOp::MaskToInteger, v, Lane::I32));
+        compare(b, comparison, false, x, y)
+    }
+
+    /// Shift with counts outside the width made harmless.
+    pub fn shift(&self, b: &mut KernelBuilder, op: ScalarOp, counts: Range) -> Result<Value, Unsupported> {
+        let (value, count) = (self.arguments[0], self.arguments[1]);
+        let bits = i128::from(self.ty.bits());
+        let binary = match op {
+            ScalarOp::ShiftLeft => BinaryOp::ShiftLeft,
+            _ if self.ty.is_unsigned_integer() => BinaryOp::ShiftRightUnsigned,
+            _ => BinaryOp::ShiftRightSigned,
+        };
+        if counts.0 == counts.1 && (0..bits).contains(&counts.0) {
+            return Ok(b.shift(binary, value, counts.0 as u8));
+        }
+        if counts.0 >= 0 && counts.1 < bits {
+            return Ok(b.binary(binary, value, count));
+        }
+        let ty = b.ty(count);
+        let last = b.int(ty, bits as i64 - 1);
+        let inside = b.compare(CompareOp::UnsignedLessEqual, count, last);
+        let safe = b.select(inside, count, last);
+        let shifted = b.binary(binary, value, safe);
+        if binary == BinaryOp::ShiftRightSigned {
+            return Ok(shifted);
+        }
+        let zero = b.int(ty, 0);
+        Ok(b.select(inside, shifted, zero))
+    }
+
+    fn convert(&self, b: &mut KernelBuilder, saturating: bool) -> Result<Value, Unsupported> {
+        let (value, from, to) = (self.arguments[0], self.types[0], self.ty);
+        let (from_lane, to_lane) = (register_lane(from)?, register_lane(to)?);
+        if to == ElementType::Bool {
+            let ty = b.ty(value);
+            let zero = if from.is_float() { b.float(ty, 0.0) } else { b.int(ty, 0) };
+            return Ok(b.compare(CompareOp::NotEqual, value, zero));
+        }
+        if from == ElementType::Bool {
+            let integer = b.convert(ConvertOp::MaskToInteger, value, if to_lane == Lane::I64 { Lane::I64 } else { Lane::I32 });
+            return Ok(if to.is_float() { b.convert(ConvertOp::SignedToFloat, integer, to_lane) } else { integer });
+        }
+        if from.is_float() && to.is_float() {
+            let narrow = matches!(to, ElementType::F16 | ElementType::Bf16);
+            let same = match (from_lane, to_lane) {
+                (Lane::F32, Lane::F64) => b.convert(ConvertOp::Promote, value, Lane::F64),
+                (Lane::F64, Lane::F32) if narrow => mathematics::f32_to_odd(b, value),
+                (Lane::F64, Lane::F32) => b.convert(ConvertOp::Demote, value, Lane::F32),
+                _ => value,
+            };
+            return Ok(if narrow && from != to { round_to(b, same, to) } else { same });
+        }
+        if from.is_float() {
+            let unsigned = matches!(to, ElementType::U32 | ElementType::U64);
+            let op = if unsigned { ConvertOp::FloatToUnsigned } else { ConvertOp::FloatToSigned };
+            let integer = b.convert(op, value, to_lane);
+            return Ok(if to.bits() < 32 { clamp(b, integer, to) } else { integer });
+        }
+        if to.is_float() {
+            let unsigned = matches!(from, ElementType::U32 | ElementType::U64);
+            let op = if unsigned { ConvertOp::UnsignedToFloat } else { ConvertOp::SignedToFloat };
+            let float = b.convert(op, value, to_lane);
+            return Ok(if matches!(to, ElementType::F16 | ElementType::Bf16) { round_to(b, float, to) } else { float });
+        }
+        let mut value = value;
+        if saturating {
+            if from.is_unsigned_integer() && from.bits() >= 32 {
+                return self.unsupported(ScalarOp::ConvertSaturating);
+            }
+            if to.bits() < b.ty(value).lane.bytes() * 8 {
+                value = clamp(b, value, to);
+            }
+        }
+        Ok(match (from_lane, to_lane) {
+            (Lane::I32, Lane::I64) if from == ElementType::U32 => b.convert(ConvertOp::ZeroExtend, value, Lane::I64),
+            (Lane::I32, Lane::I64) => b.convert(ConvertOp::SignExtend, value, Lane::I64),
+            (Lane::I64, Lane::I32) => {
+                let low = b.convert(ConvertOp::Wrap, value, Lane::I32);
+                if saturating { low } else { wrap(b, low, to, None) }
+            }
+            _ if saturating => value,
+            _ if within(type_range(from), type_range(to)) => value,
+            _ => wrap(b, value, to, None),
+        })
+    }
+
+    /// `MultiplyByQuantizedMultiplier` with shifts that are only known when the program runs.
+    fn requantize_double(&self, b: &mut KernelBuilder) -> Value {
+        let (accumulator, multiplier, shift) = (self.arguments[0], self.arguments[1], self.arguments[2]);
+        let ty = b.ty(shift);
+        let zero = b.int(ty, 0);
+        let left = b.binary(BinaryOp::SignedMax, shift, zero);
+        let negated = b.unary(UnaryOp::Neg, shift);
+        let right = b.binary(BinaryOp::SignedMax, negated, zero);
+        let shifted = b.binary(BinaryOp::ShiftLeft, accumulator, left);
+        let product = b.saturating_rounding_doubling_high_mul(shifted, multiplier, true);
+        b.rounding_divide_by_power_of_two(product, right)
+    }
+
+    /// `(acc · multiplier + 2^(30 − shift)) >> (31 − shift)` in 64-bit lanes.
+    fn requantize_single(&self, b: &mut KernelBuilder) -> Value {
+        let [accumulator, multiplier, shift] = [0, 1, 2].map(|i| b.convert(ConvertOp::SignExtend, self.arguments[i], Lane::I64));
+        let ty = b.ty(shift);
+        let thirty_one = b.int(ty, 31);
+        let total = b.sub(thirty_one, shift);
+        let one = b.int(ty, 1);
+        let below = b.sub(total, one);
+        let half = b.binary(BinaryOp::ShiftLeft, one, below);
+        let product = b.mul(accumulator, multiplier);
+        let rounded = b.add(product, half);
+        let wide = b.binary(BinaryOp::ShiftRightSigned, rounded, total);
+        b.convert(ConvertOp::Wrap, wide, Lane::I32)
+    }
+}
+
+/// An f32 rounded to a narrower type, still f32: to nearest, ties to even; to i8 with saturation, NaN to 0.
+pub(super) fn round_to(b: &mut KernelBuilder, x: Value, narrow: ElementType) -> Value {
+    match narrow {
+        // Binary32 has more than twice the digits: rounding its sums, products, quotients and roots again is rounding once.
+        ElementType::F16 => {
+            let bits = b.convert(ConvertOp::FloatToHalf, x, Lane::I16);
+            b.convert(ConvertOp::HalfToFloat, bits, Lane::F32)
+        }
+        ElementType::Bf16 => {
+            let bits = mathematics::bf16_of_f32(b, x);
+            mathematics::f32_of_bf16(b, bits)
+        }
+        _ => {
+            let nearest = b.unary(UnaryOp::Nearest, x);
+            let integer = b.convert(ConvertOp::FloatToSigned, nearest, Lane::I32);
+            let integer = clamp(b, integer, narrow);
+            b.convert(ConvertOp::SignedToFloat, integer, Lane::F32)
+        }
+    }
+}
+
+/// aⁿ of integers by squaring, wrapping; a negative exponent gives the truncated reciprocal power.
+fn power(b: &mut KernelBuilder, base: Value, exponent: Value) -> Value {
+    let ty = b.ty(base);
+    let [zero, one, minus_one] = [0, 1, -1].map(|n| b.int(ty, n));
+    let bits = ty.lane.bytes() as u8 * 8;
+    let mut result = one;
+    let mut square = base;
+    // Only numbers below zero have the highest bit, and they have a result of their own.
+    for bit in 0..bits - 1 {
+        let shifted = b.shift(BinaryOp::ShiftRightUnsigned, exponent, bit);
+        let low = b.binary(BinaryOp::And, shifted, one);
+        let taken = b.compare(CompareOp::NotEqual, low, zero);
+        let product = b.mul(result, square);
+        result = b.select(taken, product, result);
+        square = b.mul(square, square);
+    }
+    let odd = b.binary(BinaryOp::And, exponent, one);
+    let odd = b.compare(CompareOp::NotEqual, odd, zero);
+    let sign = b.select(odd, minus_one, one);
+    let is_minus_one = b.compare(CompareOp::Equal, base, minus_one);
+    let is_one = b.compare(CompareOp::Equal, base, one);
+    let reciprocal = b.select(is_minus_one, sign, zero);
+    let reciprocal = b.select(is_one, one, reciprocal);
+    let negative = b.compare(CompareOp::Less, exponent, zero);
+    b.select(negative, reciprocal, result)
+}
+
+fn float_min(rule: NanRule) -> BinaryOp {
+    match rule {
+        NanRule::Propagate => BinaryOp::FloatMinPropagate,
+        NanRule::Ignore => BinaryOp::FloatMinIgnore,
+        NanRule::First => BinaryOp::FloatMinFirst,
+    }
+}
+
+fn float_max(rule: NanRule) -> BinaryOp {
+    match rule {
+        NanRule::Propagate => BinaryOp::FloatMaxPropagate,
+        NanRule::Ignore => BinaryOp::FloatMaxIgnore,
+        NanRule::First => BinaryOp::FloatMaxFirst,
+    }
+}
+
+fn compare(b: &mut KernelBuilder, comparison: Comparison, unsigned: bool, x: Value, y: Value) -> Value {
+    let (op, x, y) = match (comparison, unsigned) {
+        (Comparison::Equal, _) => (CompareOp::Equal, x, y),
+        (Comparison::NotEqual, _) => (CompareOp::NotEqual, x, y),
+        (Comparison::Less, false) => (CompareOp::Less, x, y),
+        (Comparison::LessEqual, false) => (CompareOp::LessEqual, x, y),
+        (Comparison::Greater, false) => (CompareOp::Greater, x, y),
+        (Comparison::GreaterEqual, false) => (CompareOp::GreaterEqual, x, y),
+        (Comparison::Less, true) => (CompareOp::UnsignedLess, x, y),
+        (Comparison::LessEqual, true) => (CompareOp::UnsignedLessEqual, x, y),
+        (Comparison::Greater, true) => (CompareOp::UnsignedLess, y, x),
+        (Comparison::GreaterEqual, true) => (CompareOp::UnsignedLessEqual, y, x),
+    };
+    b.compare(op, x, y)
+}
+
+/// To nearest, ties away from zero: the truncated value, one further out if at least half was cut.
+fn round_away(b: &mut KernelBuilder, x: Value) -> Value {
+    let ty = b.ty(x);
+    let truncated = b.unary(UnaryOp::Trunc, x);
+    let rest = b.sub(x, truncated);
+    let cut = b.unary(UnaryOp::Abs, rest);
+    let half = b.float(ty, 0.5);
+    let out = b.compare(CompareOp::GreaterEqual, cut, half);
+    let zero = b.float(ty, 0.0);
+    let negative = b.compare(CompareOp::Less, x, zero);
+    let (minus, plus) = (b.float(ty, -1.0), b.float(ty, 1.0));
+    let step = b.select(negative, minus, plus);
+    let further = b.add(truncated, step);
+    b.select(out, further, truncated)
+}
+
+/// Signed lanes clamped to the range of an integer type.
+fn clamp(b: &mut KernelBuilder, value: Value, to: ElementType) -> Value {
+    let ty = b.ty(value);
+    let (low, high) = type_range(to);
+    let (low, high) = (b.int(ty, low as i64), b.int(ty, high as i64));
+    let above = b.binary(BinaryOp::SignedMax, value, low);
+    b.binary(BinaryOp::SignedMin, above, high)
+}

@@ -1,0 +1,440 @@
+//! Expressions specialised to the constants they read: one-element constants become numbers, and requantization by
+//! constant multipliers becomes the shortest exact sequence of simple operations.
+//!
+//! `requant.tflite_double` divides by 2ⁿ with n differing from channel to channel, which needs shifts that differ from lane to
+//! lane. With N the largest n, `(t + h − s) >> n` equals `((t + h − s) · 2^(N−n)) >> N` as long as the product fits 32 bits;
+//! the range of the accumulator, known from the weights, proves that it does. Then one multiplication by a table and one uniform
+//! shift do what lane-wise shifts would.
+//!
+//! Machines whose shifts take a count a lane do better ([`super::requantize`]); sums may then have to begin with an offset.
+//!
+//! Where constants are open (their values may be others when the program runs) nothing is specialised.
+
+use super::ranges::{Range, ranges, type_range};
+use super::requantize::{Precision, Problem, Requantizer, Scale, Solution, Solved};
+use super::sum_of_two::{Fits, SumOfTwo};
+use crate::fuse::Epilogue;
+use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Node, RequantizeRule, Scalar, ScalarOp, Value};
+use crate::machine::Requantize;
+use crate::schedule::context::Context;
+use cranelift_entity::EntityRef;
+use std::collections::{HashMap, HashSet};
+
+/// Results from which on a processor's mode of rounding is set for them: setting it twice costs what some forty vectors gain.
+const FEWEST_ROUNDED: u64 = 1024;
+
+/// Where an input of a specialised expression comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// A tensor.
+    Tensor(Value),
+    /// A table with one integer a channel, of the narrowest type that holds them all.
+    Channels(ElementType, Data),
+}
+
+/// A specialised expression.
+#[derive(Clone, Debug)]
+pub struct Specialised {
+    /// One an input.
+    pub sources: Vec<Source>,
+    /// The expression.
+    pub expression: Expression,
+    /// The range of each input, where it is known to be narrower than its type's.
+    pub ranges: Vec<Option<(i64, i64)>>,
+    /// How requantizations are computed whose operands are an offset sum and tables.
+    pub requantizers: HashMap<Node, Requantizer>,
+    /// What the accumulator of each channel begins with beside its bias: one number for all, or one a channel. None for nothing.
+    pub offsets: Vec<i32>,
+}
+
+/// The result of a group's root, as its epilogue finds it.
+#[derive(Clone, Copy, Debug)]
+pub struct Accumulator<'a> {
+    /// The tensor.
+    pub value: Value,
+    /// The interval of its elements, if it is known.
+    pub range: Option<(i64, i64)>,
+    /// The intervals of the channels' elements, if they are known.
+    pub channels: &'a [(i64, i64)],
+    /// Whether its sums can begin with an offset.
+    pub takes_offsets: bool,
+}
+
+/// Specialises an epilogue. `accumulator` is the root's result, if there is a root.
+pub fn specialise(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumulator<'_>>) -> Specialised {
+    let takes_offsets = accumulator.is_some_and(|accumulator| accumulator.takes_offsets);
+    let toward_zero = cx.machine.rounding_modes && takes_offsets && may_round_toward_zero(cx, epilogue);
+    let found = specialised(cx, epilogue, accumulator, toward_zero);
+    if found.rounds_in_two_ways() { specialised(cx, epilogue, accumulator, false) } else { found }
+}
+
+impl Specialised {
+    /// Whether one requantization rounds to nearest and another one towards zero: a kernel does one or the other.
+    fn rounds_in_two_ways(&self) -> bool {
+        let rounds = |nearest: bool| {
+            let precisions = self.requantizers.values().filter_map(|requantizer| requantizer.precision());
+            precisions.map(|precision| precision == Precision::Nearest).any(|is_nearest| is_nearest == nearest)
+        };
+        rounds(true) && rounds(false)
+    }
+}
+
+/// Specialises an epilogue whose requantizations may round towards zero, or may not.
+fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumulator<'_>>, toward_zero: bool) -> Specialised {
+    let constants: Vec<Option<Vec<i64>>> = epilogue.operands.iter().map(|&v| small_integers(cx, v)).collect();
+    let input_ranges: Vec<Option<(i64, i64)>> = epilogue
+        .operands
+        .iter()
+        .zip(&constants)
+        .map(|(&v, constant)| match (accumulator, constant) {
+            (Some(accumulator), _) if accumulator.value == v => accumulator.range,
+            (_, Some(list)) => Some((*list.iter().min()?, *list.iter().max()?)),
+            _ => None,
+        })
+        .collect();
+    let types: Vec<ElementType> = epilogue.operands.iter().map(|&v| cx.element(v)).collect();
+    let of_channels = epilogue.operands.iter().map(|&v| is_of_channels(cx, v));
+    let constants = constants.into_iter().zip(of_channels).map(|(list, of_channels)| list.filter(|_| of_channels)).collect();
+    let mut rewriter = Rewriter {
+        node_ranges: ranges(&epilogue.expression, &input_ranges),
+        builder: ExpressionBuilder::new(&types),
+        tables: Vec::new(),
+        constants,
+        old: &epilogue.expression,
+        requantize: cx.machine.requantize,
+        accumulator: accumulator
+            .and_then(|accumulator| Some((epilogue.operands.iter().position(|&v| v == accumulator.value)?, accumulator))),
+        toward_zero,
+        solved: &cx.packed.solved,
+        fits: &cx.packed.fits,
+        requantizers: HashMap::new(),
+        offsets: vec![],
+        merged: HashSet::new(),
+    };
+    let results = rewriter.run(cx, epilogue);
+    let mut sources: Vec<Source> = epilogue.operands.iter().map(|&v| Source::Tensor(v)).collect();
+    let mut all_ranges = input_ranges;
+    for table in &rewriter.tables {
+        all_ranges.push(table.iter().min().copied().zip(table.iter().max().copied()).map(|(l, h)| (i64::from(l), i64::from(h))));
+        // Instructions take tables of the lanes' width from memory; narrower ones have to be widened first.
+        let narrow = rewriter.requantize == Requantize::ByRule;
+        let narrowest = [ElementType::I8, ElementType::I16].into_iter().find(|e| {
+            let (low, high) = e.integer_range().unwrap_or((0, 0));
+            narrow && table.iter().all(|&n| (low..=high).contains(&i128::from(n)))
+        });
+        let element = narrowest.unwrap_or(ElementType::I32);
+        let size = element.bits() as usize / 8;
+        let mut bytes = Vec::with_capacity(table.len() * size);
+        table.iter().for_each(|n| bytes.extend_from_slice(&n.to_le_bytes()[..size]));
+        sources.push(Source::Channels(element, bytes.into()));
+    }
+    let Rewriter { builder, requantizers, offsets, .. } = rewriter;
+    Specialised { sources, expression: builder.finish(results), ranges: all_ranges, requantizers, offsets }
+}
+
+/// Whether a kernel of integers may round its floats towards zero: there are no others than those of its requantizations, and these are
+/// so many that it pays to set the mode.
+fn may_round_toward_zero(cx: &Context<'_>, epilogue: &Epilogue) -> bool {
+    let elements = |&tensor: &Value| cx.shape(tensor).map_or(0, |shape| shape.iter().product());
+    epilogue.expression.nodes.values().all(|node| !node.ty.is_float())
+        && cx.group.outputs.iter().map(elements).max().is_some_and(|elements| elements >= FEWEST_ROUNDED)
+}
+
+/// The integers of a constant tensor, if it is a constant of integers that are known.
+fn small_integers(cx: &Context<'_>, value: Value) -> Option<Vec<i64>> {
+    if cx.module.open_constants {
+        return None;
+    }
+    let element = cx.element(value);
+    let data = cx.constant_data(value)?.bytes();
+    (element.is_integer() && element.bits() >= 8).then_some(())?;
+    let size = (element.bits() / 8) as usize;
+    let number = |bytes: &[u8]| {
+        let mut raw = [0; 8];
+        raw[..size].copy_from_slice(bytes);
+        Scalar::from_bits(element, u64::from_le_bytes(raw)).as_i64()
+    };
+    Some(data.chunks_exact(size).map(number).collect())
+}
+
+/// Whether a tensor is one number, or one a channel.
+fn is_of_channels(cx: &Context<'_>, value: Value) -> bool {
+    cx.shape(value).is_ok_and(|shape| shape.iter().rev().skip(1).all(|&extent| extent == 1))
+}
+
+struct Rewriter<'a> {
+    old: &'a Expression,
+    node_ranges: Vec<Range>,
+    /// The constants among the inputs that are one number, or one a channel.
+    constants: Vec<Option<Vec<i64>>>,
+    builder: ExpressionBuilder,
+    tables: Vec<Vec<i32>>,
+    /// How the machine scales sums.
+    requantize: Requantize,
+    /// The input that is the accumulator.
+    accumulator: Option<(usize, Accumulator<'a>)>,
+    /// Whether the kernel may round floats towards zero.
+    toward_zero: bool,
+    solved: &'a Solved,
+    fits: &'a Fits,
+    requantizers: HashMap<Node, Requantizer>,
+    offsets: Vec<i32>,
+    /// Additions of a number to a requantization that its own constant takes with it.
+    merged: HashSet<Node>,
+}
+
+impl<'a> Rewriter<'a> {
+    fn run(&mut self, cx: &Context<'_>, epilogue: &Epilogue) -> Vec<Node> {
+        let mut moved: Vec<Node> = Vec::with_capacity(self.old.nodes.len());
+        for (node, data) in &self.old.nodes {
+            let operands: Vec<Node> = data.operands.iter().map(|n| moved[n.index()]).collect();
+            let new = match data.op {
+                ScalarOp::Input(i) => match one_element(cx, epilogue.operands[i as usize]) {
+                    Some(value) => self.builder.constant(value),
+                    None => self.builder.input(i as usize),
+                },
+                ScalarOp::Requantize(rule) => {
+                    let proven = match self.requantize {
+                        Requantize::Fitted => self.sum_of_two(node, &moved).or_else(|| self.proven(rule, node, operands[0])),
+                        Requantize::ByRule => None,
+                    };
+                    let new = proven.or_else(|| self.requantize(rule, node, operands[0]));
+                    new.unwrap_or_else(|| self.builder.raw(data.op, operands, data.ty))
+                }
+                _ if self.merged.contains(&node) => operands[usize::from(self.numbers(data.operands[0]).is_some())],
+                op => self.builder.raw(op, operands, data.ty),
+            };
+            moved.push(new);
+        }
+        self.old.results.iter().map(|n| moved[n.index()]).collect()
+    }
+
+    /// The constants that a node is: one number, or one a channel.
+    fn numbers(&self, node: Node) -> Option<Vec<i64>> {
+        match self.old.nodes[node].op {
+            ScalarOp::Constant(value) => Some(vec![value.as_i64()]),
+            ScalarOp::Input(i) => self.constants[i as usize].clone(),
+            _ => None,
+        }
+    }
+
+    /// A number in every channel, or a table.
+    fn table(&mut self, numbers: &[i32]) -> Node {
+        if numbers.windows(2).all(|w| w[0] == w[1]) {
+            return self.builder.constant(Scalar::i32(numbers[0]));
+        }
+        self.tables.push(numbers.to_vec());
+        self.builder.add_input(ElementType::I32)
+    }
+
+    fn op(&mut self, op: ScalarOp, operands: &[Node]) -> Node {
+        self.builder.raw(op, operands.to_vec(), ElementType::I32)
+    }
+
+    /// The nodes that read a node, and whether it is a result.
+    fn readers(&self, node: Node) -> (Vec<Node>, bool) {
+        let readers = self.old.nodes.iter().filter(|(_, data)| data.operands.contains(&node)).map(|(reader, _)| reader);
+        (readers.collect(), self.old.results.contains(&node))
+    }
+
+    /// The one node that alone reads a node.
+    fn only_reader(&self, node: Node) -> Option<Node> {
+        match self.readers(node) {
+            (readers, false) if readers.len() == 1 => Some(readers[0]),
+            _ => None,
+        }
+    }
+
+    /// The number that a node combines with another one.
+    fn number_beside(&self, node: Node, other: Node) -> Option<i64> {
+        let [a, b] = self.old.nodes[node].operands[..] else { return None };
+        match self.numbers(if a == other { b } else { a })?[..] {
+            [number] => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The values of a node between which what follows tells differences.
+    fn told_apart(&self, mut node: Node) -> (i64, i64) {
+        let (mut low, mut high, mut added) = (i64::from(i32::MIN), i64::from(i32::MAX), 0);
+        while let Some(reader) = self.only_reader(node) {
+            let data = &self.old.nodes[reader];
+            match (data.op, self.number_beside(reader, node)) {
+                (ScalarOp::Add, Some(number)) => added += number,
+                (ScalarOp::Max(_), Some(number)) => low = low.max(number - added),
+                (ScalarOp::Min(_), Some(number)) => high = high.min(number - added),
+                (ScalarOp::ConvertSaturating, _) if data.ty.is_integer() => {
+                    let (least, most) = type_range(data.ty);
+                    (low, high) = (low.max(least as i64 - added), high.min(most as i64 - added));
+                    break;
+                }
+                _ => break,
+            }
+            node = reader;
+        }
+        (low, high)
+    }
+
+    /// The sum of two scaled bytes, scaled to a byte, by two products; `moved` are the new nodes of those before it.
+    fn sum_of_two(&mut self, node: Node, moved: &[Node]) -> Option<Node> {
+        let sum = SumOfTwo::of(self.old, &self.node_ranges, node)?;
+        // A kernel rounds in one way.
+        let precision = match self.requantizers.values().find_map(|requantizer| requantizer.precision()) {
+            None | Some(Precision::Nearest) => Precision::Nearest,
+            Some(Precision::TowardZero | Precision::TowardZeroTwice) => Precision::TowardZero,
+        };
+        let fit = self.fits.fit(&sum, self.told_apart(node), precision)?;
+        let [a, b] = sum.terms.map(|term| moved[term.node.index()]);
+        let mut constant = fit.least;
+        if let Some((reader, number)) = self.added(node) {
+            constant = constant.checked_add(i32::try_from(number).ok()?)?;
+            self.merged.insert(reader);
+        }
+        let numbers = fit.numbers().into_iter().chain([constant]).map(|number| self.builder.constant(Scalar::i32(number)));
+        let operands = if fit.swapped { [b, a] } else { [a, b] }.into_iter().chain(numbers).collect();
+        let new = self.builder.raw(self.old.nodes[node].op, operands, ElementType::I32);
+        self.requantizers.insert(new, Requantizer::SumOfTwo { precision });
+        Some(new)
+    }
+
+    /// What alone reads a node, if that adds a number, and the number.
+    fn added(&self, node: Node) -> Option<(Node, i64)> {
+        let reader = self.only_reader(node).filter(|&reader| self.old.nodes[reader].op == ScalarOp::Add)?;
+        Some((reader, self.number_beside(reader, node)?))
+    }
+
+    /// The shortest sequence that is proven to give the same results.
+    fn proven(&mut self, rule: RequantizeRule, node: Node, sum: Node) -> Option<Node> {
+        let old = self.old.nodes[node].operands.clone();
+        let (multipliers, shifts) = (self.numbers(old[1])?, self.numbers(old[2])?);
+        let channels = multipliers.len().max(shifts.len());
+        if [&multipliers, &shifts].iter().any(|list| list.len() != 1 && list.len() != channels) {
+            return None;
+        }
+        let at = |list: &[i64], c: usize| list[if list.len() == 1 { 0 } else { c }];
+        let (low, high) = self.node_ranges[old[0].index()];
+        let of_channels = self.accumulator_at(old[0]).map(|accumulator| accumulator.channels).filter(|list| list.len() == channels);
+        let sums = |c: usize| of_channels.map_or((low as i64, high as i64), |list| list[c]);
+        let scale = |c: usize| Some(Scale { multiplier: at(&multipliers, c), shift: u32::try_from(-at(&shifts, c)).ok()?, sums: sums(c) });
+        let scales: Vec<Scale> = (0..channels).map(scale).collect::<Option<_>>()?;
+        let problem = Problem { rule, results: self.told_apart(node), toward_zero: self.toward_zero };
+        let Solution { requantizer, mut tables, offsets } = Solution::clone(&*self.solved.solve(problem, scales)?);
+        if let Requantizer::HighProduct { .. } = requantizer
+            && let Some((reader, number)) = self.added(node)
+        {
+            let constants = tables.last_mut()?;
+            *constants = constants.iter().map(|&c| i32::try_from(i64::from(c) + number).ok()).collect::<Option<_>>()?;
+            self.merged.insert(reader);
+        }
+        let mut operands = vec![self.offset(old[0], sum, offsets)];
+        operands.extend(tables.iter().map(|table| self.table(table)));
+        let new = self.builder.raw(ScalarOp::Requantize(rule), operands, ElementType::I32);
+        self.requantizers.insert(new, requantizer);
+        Some(new)
+    }
+
+    /// The accumulator, if a node is that itself.
+    fn accumulator_at(&self, node: Node) -> Option<Accumulator<'a>> {
+        let (input, accumulator) = self.accumulator?;
+        matches!(self.old.nodes[node].op, ScalarOp::Input(i) if i as usize == input).then_some(accumulator)
+    }
+
+    /// A sum with an offset: added here, or before the first product where nothing else reads the accumulator.
+    fn offset(&mut self, old: Node, sum: Node, offsets: Vec<i32>) -> Node {
+        if offsets.iter().all(|&offset| offset == 0) {
+            return sum;
+        }
+        let begins = self.accumulator_at(old).is_some_and(|accumulator| accumulator.takes_offsets);
+        if begins && self.offsets.is_empty() && self.only_reader(old).is_some() {
+            self.offsets = offsets;
+            return sum;
+        }
+        let table = self.table(&offsets);
+        self.op(ScalarOp::Add, &[sum, table])
+    }
+
+    fn requantize(&mut self, rule: RequantizeRule, node: Node, accumulator: Node) -> Option<Node> {
+        if rule != RequantizeRule::TfliteDouble {
+            return None;
+        }
+        let old = self.old.nodes[node].operands.clone();
+        let (multipliers, shifts) = (self.numbers(old[1])?, self.numbers(old[2])?);
+        let channels = multipliers.len().max(shifts.len());
+        let at = |list: &[i64], c: usize| list[if list.len() == 1 { 0 } else { c }];
+        if channels == 0 || [&multipliers, &shifts].iter().any(|l| l.len() != 1 && l.len() != channels) {
+            return None;
+        }
+        let range = self.node_ranges[old[0].index()];
+        let magnitude = range.0.unsigned_abs().max(range.1.unsigned_abs()) as i128;
+        let all = |f: &dyn Fn(usize) -> i64| -> Vec<i64> { (0..channels).map(f).collect() };
+        let left = all(&|c| at(&shifts, c).max(0));
+        let right = all(&|c| (-at(&shifts, c)).max(0));
+        let largest = *right.iter().max()?;
+        if left.iter().any(|&l| l > 30) || largest > 31 || multipliers.iter().any(|&m| m < 0) {
+            return None;
+        }
+        // The product of the last multiplication, at its largest, must fit 32 bits.
+        let fits = (0..channels).all(|c| {
+            let product = (((magnitude << left[c]) * i128::from(at(&multipliers, c))) >> 31) + 2;
+            let half = if right[c] > 0 { 1i128 << (right[c] - 1) } else { 0 };
+            (product + half) << (largest - right[c]) < 1 << 31
+        });
+        let mut x = accumulator;
+        if left.iter().any(|&l| l > 0) {
+            let factors: Vec<i32> = left.iter().map(|&l| 1 << l).collect();
+            let factor = self.table(&factors);
+            x = self.op(ScalarOp::Mul, &[x, factor]);
+        }
+        let multipliers: Vec<i32> = all(&|c| at(&multipliers, c)).iter().map(|&m| m as i32).collect();
+        let multiplier = self.table(&multipliers);
+        let product = self.op(ScalarOp::SaturatingRoundingDoublingHighMul, &[x, multiplier]);
+        if largest == 0 {
+            return Some(product);
+        }
+        if !fits {
+            let exponents: Vec<i32> = right.iter().map(|&r| r as i32).collect();
+            let exponent = self.table(&exponents);
+            return Some(self.op(ScalarOp::RoundingDivideByPowerOfTwo, &[product, exponent]));
+        }
+        Some(self.divide(product, &right, largest))
+    }
+
+    /// Rounding division by 2^right, ties away from zero, of values proven small enough. The half that is added before the
+    /// division is the same in every channel after the multiplication, except where nothing is divided.
+    fn divide(&mut self, product: Node, right: &[i64], largest: i64) -> Node {
+        let thirty_one = self.builder.constant(Scalar::i32(31));
+        let mut sign = self.op(ScalarOp::ShiftRight, &[product, thirty_one]);
+        if right.contains(&0) {
+            let masks: Vec<i32> = right.iter().map(|&r| if r > 0 { -1 } else { 0 }).collect();
+            let mask = self.table(&masks);
+            sign = self.op(ScalarOp::And, &[sign, mask]);
+        }
+        let mut value = self.op(ScalarOp::Add, &[product, sign]);
+        if right.iter().any(|&r| r != largest) {
+            let factors: Vec<i32> = right.iter().map(|&r| 1 << (largest - r)).collect();
+            let factor = self.table(&factors);
+            value = self.op(ScalarOp::Mul, &[value, factor]);
+        }
+        let halves: Vec<i32> = right.iter().map(|&r| if r > 0 { 1 << (largest - 1) } else { 0 }).collect();
+        let half = self.table(&halves);
+        value = self.op(ScalarOp::Add, &[value, half]);
+        let count = self.builder.constant(Scalar::i32(largest as i32));
+        self.op(ScalarOp::ShiftRight, &[value, count])
+    }
+}
+
+/// The number in a one-element constant, if it is known.
+fn one_element(cx: &Context<'_>, value: Value) -> Option<Scalar> {
+    if cx.module.open_constants {
+        return None;
+    }
+    let element = cx.element(value);
+    let bytes = cx.constant_data(value)?.bytes();
+    let size = (element.bits() / 8) as usize;
+    if bytes.len() != size || element == ElementType::C64 || size == 0 {
+        return None;
+    }
+    let mut raw = [0; 8];
+    raw[..size].copy_from_slice(bytes);
+    Some(Scalar::from_bits(element, u64::from_le_bytes(raw)))
+}

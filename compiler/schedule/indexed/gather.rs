@@ -1,0 +1,106 @@
+//! Slices picked by indices: rows copied with vectors, or, where a slice is one element, vectors gathered.
+
+use super::slices::{Counts, Slices, copy_lanes, copy_row, raw_lane};
+use crate::ir::{Inst, Operation, Value as Tensor};
+use crate::kernel::{Bounds, Buffer, BufferKind, ConvertOp, KernelBuilder, Lane};
+use crate::schedule::arguments::Argument;
+use crate::schedule::context::Context;
+use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::unsupported::Unsupported;
+
+/// See the module.
+pub struct GatherSchedule<'a> {
+    cx: Context<'a>,
+    source: Tensor,
+    indices: Tensor,
+    slices: Slices,
+    lane: Lane,
+}
+
+impl<'a> GatherSchedule<'a> {
+    /// The schedule of a `gather`.
+    ///
+    /// # Errors
+    /// For dynamic shapes and elements narrower than a byte.
+    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+        let Operation::Gather(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
+        let data = &cx.function.insts[root];
+        let (source, indices) = (data.operands[0], data.operands[1]);
+        Ok(Self {
+            cx,
+            source,
+            indices,
+            slices: Slices::new(&cx, data, operator.axis, operator.batch)?,
+            lane: raw_lane(cx.element(source))?,
+        })
+    }
+
+    /// Slices of one element: each lane from its own place.
+    fn elements(
+        &self,
+        b: &mut KernelBuilder,
+        counts: &Counts,
+        [indices, source, target]: [Buffer; 3],
+        lanes: u16,
+    ) -> Result<(), Unsupported> {
+        let slices = &self.slices;
+        // Positions in the source are computed in the indices' lanes where they fit.
+        let wide = slices.index_lane == Lane::I64 || slices.elements().most(self.cx.function)? > i32::MAX as u64;
+        counts.batches.repeat(b, |b, batch| {
+            let first = counts.outer.scale(b, batch);
+            let list = counts.picks.scale(b, batch);
+            counts.outer.repeat(b, |b, outer| {
+                let outer = b.add(first, outer);
+                let base = counts.extent.scale(b, outer);
+                let base = if wide { base } else { b.convert(ConvertOp::Wrap, base, Lane::I32) };
+                let base = b.splat(base, lanes);
+                let listed = counts.picks.scale(b, outer);
+                counts.picks.row(b, lanes, |b, pick, active| {
+                    let place = b.add(list, pick);
+                    let mut index = b.load_active(indices, place, 0, lanes, active);
+                    if wide && slices.index_lane == Lane::I32 {
+                        index = b.convert(ConvertOp::SignExtend, index, Lane::I64);
+                    }
+                    let index = b.add(base, index);
+                    let value = b.gather(source, index, 0, Bounds::Proven);
+                    let place = b.add(listed, pick);
+                    b.store_active(target, place, 0, value, active);
+                });
+            });
+        });
+        Ok(())
+    }
+}
+
+impl Schedule for GatherSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        Requirements::default()
+    }
+
+    fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let output = self.cx.group.outputs[0];
+        let alignment = self.cx.element(output).alignment() as u32;
+        let slices = &self.slices;
+        let mut b = KernelBuilder::new("gather");
+        let source = b.buffer("source", BufferKind::Input, self.lane, slices.elements().most(self.cx.function)?, alignment);
+        let indices = slices.indices(&self.cx, &mut b)?;
+        let target = b.buffer("output", BufferKind::Output, self.lane, slices.listed().most(self.cx.function)?, alignment);
+        let mut arguments = vec![Argument::Tensor(self.source), Argument::Tensor(self.indices), Argument::Tensor(output)];
+        let counts = slices.counts(&mut b, &mut arguments);
+        slices.check(&self.cx, &mut b, &counts, indices, false)?;
+        let single = slices.row.is(1);
+        let lanes =
+            copy_lanes(&self.cx, self.lane, if single { slices.picks.most(self.cx.function)? } else { slices.row.most(self.cx.function)? });
+        let some = !slices.listed().is(0);
+        if some && single {
+            self.elements(&mut b, &counts, [indices, source, target], lanes)?;
+        } else if some {
+            slices.each(&mut b, &counts, indices, |b, slice| {
+                copy_row(b, (source, slice.indexed), (target, slice.listed), counts.row, lanes);
+            });
+        }
+        let description =
+            format!("gather {} slices of {} by {lanes}", slices.count().most(self.cx.function)?, slices.row.most(self.cx.function)?);
+        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+    }
+}

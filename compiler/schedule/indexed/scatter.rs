@@ -1,0 +1,122 @@
+//! Slices combined into a tensor, in the order of the updates. The target is written in place when it dies here: then only the
+//! slices that are updated are touched.
+
+use super::slices::{Slice, Slices, copy_lanes, copy_row, raw_lane};
+use crate::fuse::viewed;
+use crate::ir::{Inst, Operation, Value as Tensor};
+use crate::kernel::{Buffer, BufferKind, CompareOp, KernelBuilder, Lane};
+use crate::schedule::arguments::Argument;
+use crate::schedule::context::Context;
+use crate::schedule::elementwise::lanes::{memory_lane, widen};
+use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::quantity::{Number, product};
+use crate::schedule::reductions::reduction::{Reduction, wrapped};
+use crate::schedule::unsupported::Unsupported;
+
+/// See the module.
+pub struct ScatterSchedule<'a> {
+    cx: Context<'a>,
+    target: Tensor,
+    indices: Tensor,
+    updates: Tensor,
+    slices: Slices,
+    lane: Lane,
+    /// How elements are combined; none when they are set.
+    reduction: Option<Reduction>,
+    skips_negative: bool,
+}
+
+impl<'a> ScatterSchedule<'a> {
+    /// The schedule of a `scatter`.
+    ///
+    /// # Errors
+    /// For dynamic shapes, and types that nothing is computed with.
+    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+        let Operation::Scatter(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
+        let data = &cx.function.insts[root];
+        let [target, indices, updates] = data.operands[..] else { return Err(Unsupported::new("a scatter of other operands")) };
+        let element = cx.element(target);
+        let (lane, reduction) = match operator.combination.reduction() {
+            None => (raw_lane(element)?, None),
+            Some(reduction) => (memory_lane(element)?, Some(Reduction::wrapping(reduction, element)?)),
+        };
+        let skips_negative = operator.skips_negative;
+        let slices = Slices::new(&cx, data, operator.axis, operator.batch)?;
+        if product(&cx.quantities(updates)) != slices.listed() {
+            return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+        }
+        Ok(Self { cx, target, indices, updates, slices, lane, reduction, skips_negative })
+    }
+
+    /// Combines one slice of the updates into the output.
+    fn slice(&self, b: &mut KernelBuilder, row: Number, slice: &Slice, [updates, output]: [Buffer; 2], lanes: u16) {
+        let Some(reduction) = self.reduction else {
+            return copy_row(b, (updates, slice.listed), (output, slice.indexed), row, lanes);
+        };
+        let element = self.cx.element(self.target);
+        row.row(b, lanes, |b, i, active| {
+            let (from, to) = (b.add(slice.listed, i), b.add(slice.indexed, i));
+            let [old, new] = [(output, to), (updates, from)].map(|(buffer, place)| {
+                let value = b.load_active(buffer, place, 0, lanes, active);
+                widen(b, value, element)
+            });
+            let combined = reduction.combine(b, old, new);
+            let stored = wrapped(b, combined, element);
+            b.store_active(output, to, 0, stored, active);
+        });
+    }
+}
+
+impl Schedule for ScatterSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        // What is read after the first write must not lie where is written.
+        let storage = |value| viewed(self.cx.function, value);
+        let alone = [self.indices, self.updates].iter().all(|&other| storage(other) != storage(self.target));
+        let may_share = if alone { vec![(self.target, self.cx.group.outputs[0])] } else { vec![] };
+        Requirements { may_share, ..Requirements::default() }
+    }
+
+    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let output = self.cx.group.outputs[0];
+        let in_place = !shared.is_empty();
+        let alignment = self.cx.element(output).alignment() as u32;
+        let slices = &self.slices;
+        let mut b = KernelBuilder::new(if in_place { "scatter_in_place" } else { "scatter" });
+        let mut arguments = Vec::new();
+        let elements = slices.elements().most(self.cx.function)?;
+        let source = (!in_place).then(|| {
+            arguments.push(Argument::Tensor(self.target));
+            b.buffer("target", BufferKind::Input, self.lane, elements, alignment)
+        });
+        let indices = slices.indices(&self.cx, &mut b)?;
+        let updates = b.buffer("updates", BufferKind::Input, self.lane, slices.listed().most(self.cx.function)?, alignment);
+        let written = b.buffer("output", BufferKind::Output, self.lane, elements, alignment);
+        arguments.extend([self.indices, self.updates, output].map(Argument::Tensor));
+        let counts = slices.counts(&mut b, &mut arguments);
+        slices.check(&self.cx, &mut b, &counts, indices, self.skips_negative)?;
+        if let Some(source) = source {
+            let zero = b.index(0);
+            let lanes = copy_lanes(&self.cx, self.lane, elements);
+            copy_row(&mut b, (source, zero), (written, zero), counts.elements, lanes);
+        }
+        let lanes = copy_lanes(&self.cx, self.lane, slices.row.most(self.cx.function)?);
+        if !slices.listed().is(0) {
+            slices.each(&mut b, &counts, indices, |b, slice| {
+                if !self.skips_negative {
+                    return self.slice(b, counts.row, slice, [updates, written], lanes);
+                }
+                let zero = b.index(0);
+                let taken = b.compare(CompareOp::LessEqual, zero, slice.index);
+                let take = |b: &mut KernelBuilder| {
+                    self.slice(b, counts.row, slice, [updates, written], lanes);
+                    vec![]
+                };
+                b.if_else(taken, take, |_| vec![]);
+            });
+        }
+        let place = if in_place { ", in place" } else { "" };
+        let (count, row) = (slices.count().most(self.cx.function)?, slices.row.most(self.cx.function)?);
+        let description = format!("scatter {count} slices of {row} by {lanes}{place}");
+        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+    }
+}

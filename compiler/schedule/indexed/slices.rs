@@ -1,0 +1,244 @@
+//! What `gather` and `scatter` share: slices along an axis, named by indices that are known only when the kernel runs.
+
+use crate::ir::{ElementType, InstData};
+use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
+use crate::program::E_INDEX;
+use crate::schedule::arguments::Argument;
+use crate::schedule::context::Context;
+use crate::schedule::quantity::{Cells, Number, Quantity, product};
+use crate::schedule::unsupported::Unsupported;
+
+/// The lane type that moves elements without looking at them.
+///
+/// # Errors
+/// For elements narrower than a byte.
+pub fn raw_lane(element: ElementType) -> Result<Lane, Unsupported> {
+    match element.bits() {
+        8 => Ok(Lane::I8),
+        16 => Ok(Lane::I16),
+        32 => Ok(Lane::I32),
+        64 => Ok(Lane::I64),
+        _ => Err(Unsupported::new(format!("moving elements of {element}"))),
+    }
+}
+
+/// Lanes that copy rows of `count` elements: a full register, or fewer when there are not so many.
+pub fn copy_lanes(cx: &Context<'_>, lane: Lane, count: u64) -> u16 {
+    let needed = u16::try_from(count.max(1).next_power_of_two()).unwrap_or(u16::MAX);
+    cx.machine.lanes(lane.bytes()).min(needed)
+}
+
+/// A tensor seen as `[batches, outer, extent, row]`, and indices as `[batches, picks]`.
+#[derive(Clone, Debug)]
+pub struct Slices {
+    /// Product of the dimensions that the indices have too.
+    pub batches: Quantity,
+    /// Product of the dimensions between those and the axis.
+    pub outer: Quantity,
+    /// The axis.
+    pub extent: Quantity,
+    /// Elements of a slice.
+    pub row: Quantity,
+    /// Indices of a batch.
+    pub picks: Quantity,
+    /// The lane type of the indices.
+    pub index_lane: Lane,
+}
+
+/// The same numbers in a kernel.
+#[derive(Clone, Copy)]
+pub struct Counts {
+    /// See [`Slices`].
+    pub batches: Number,
+    /// See [`Slices`].
+    pub outer: Number,
+    /// See [`Slices`].
+    pub extent: Number,
+    /// See [`Slices`].
+    pub row: Number,
+    /// See [`Slices`].
+    pub picks: Number,
+    /// Indices of all batches.
+    pub indices: Number,
+    /// Elements of the indexed tensor.
+    pub elements: Number,
+}
+
+/// One slice while the kernel runs: where it starts in the indexed tensor and in the list of slices, in elements.
+pub struct Slice {
+    /// In the tensor that the indices name slices of.
+    pub indexed: Value,
+    /// In the slices one after another.
+    pub listed: Value,
+    /// The index.
+    pub index: Value,
+}
+
+impl Slices {
+    /// The slices of an instruction's operand 0 that its operand 1 names along an axis after `batch` common dimensions.
+    ///
+    /// # Errors
+    /// For dynamic shapes.
+    pub fn new(cx: &Context<'_>, data: &InstData, axis: usize, batch: usize) -> Result<Self, Unsupported> {
+        let (shape, indices) = (cx.quantities(data.operands[0]), cx.quantities(data.operands[1]));
+        if product(&indices[..batch]) != product(&shape[..batch]) {
+            return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+        }
+        let index_lane = if cx.element(data.operands[1]) == ElementType::I64 { Lane::I64 } else { Lane::I32 };
+        Ok(Self {
+            batches: product(&shape[..batch]),
+            outer: product(&shape[batch..axis]),
+            extent: shape[axis].clone(),
+            row: product(&shape[axis + 1..]),
+            picks: product(&indices[batch..]),
+            index_lane,
+        })
+    }
+
+    /// Elements of the indexed tensor.
+    pub fn elements(&self) -> Quantity {
+        product([&self.batches, &self.outer, &self.extent, &self.row])
+    }
+
+    /// Elements of the listed slices.
+    pub fn listed(&self) -> Quantity {
+        product([&self.batches, &self.outer, &self.picks, &self.row])
+    }
+
+    /// Slices of all batches.
+    pub fn count(&self) -> Quantity {
+        product([&self.batches, &self.outer, &self.picks])
+    }
+
+    /// The numbers in a kernel.
+    pub fn counts(&self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>) -> Counts {
+        let (indices, elements) = (self.batches.times(&self.picks), self.elements());
+        let mut cells = Cells::default();
+        let all = [&self.batches, &self.outer, &self.extent, &self.row, &self.picks];
+        cells.load(b, arguments, all.into_iter().flat_map(Quantity::extents));
+        let [batches, outer, extent, row, picks] = all.map(|quantity| cells.number(b, quantity));
+        let (indices, elements) = (cells.number(b, &indices), cells.number(b, &elements));
+        Counts { batches, outer, extent, row, picks, indices, elements }
+    }
+
+    /// Declares the buffer of the indices.
+    ///
+    /// # Errors
+    /// Where their number has no bound.
+    pub fn indices(&self, cx: &Context<'_>, b: &mut KernelBuilder) -> Result<Buffer, Unsupported> {
+        let count = self.batches.times(&self.picks).most(cx.function)?;
+        Ok(b.buffer("indices", BufferKind::Input, self.index_lane, count, self.index_lane.bytes()))
+    }
+
+    /// Leaves the kernel, before anything is written, if an index is outside the axis; negative ones may be allowed.
+    ///
+    /// # Errors
+    /// Where the number of indices has no bound.
+    pub fn check(
+        &self,
+        cx: &Context<'_>,
+        b: &mut KernelBuilder,
+        counts: &Counts,
+        indices: Buffer,
+        allows_negative: bool,
+    ) -> Result<(), Unsupported> {
+        let lanes = copy_lanes(cx, self.index_lane, self.batches.times(&self.picks).most(cx.function)?);
+        let ty = Type::vector(self.index_lane, lanes);
+        // No number of the index's type reaches beyond this; the comparison without sign catches negative ones.
+        let largest = if self.index_lane == Lane::I64 { i64::MAX } else { i64::from(i32::MAX) };
+        let outside = |b: &mut KernelBuilder, index: Value| {
+            let last = match counts.extent {
+                Number::Known(extent) => b.int(ty, extent.min(largest) - 1),
+                Number::Computed(extent) => {
+                    let (one, most) = (b.index(1), b.index(largest));
+                    let extent = b.binary(BinaryOp::SignedMin, extent, most);
+                    let last = b.sub(extent, one);
+                    let last = if self.index_lane == Lane::I64 { last } else { b.convert(ConvertOp::Wrap, last, self.index_lane) };
+                    b.splat(last, lanes)
+                }
+            };
+            if allows_negative {
+                return b.compare(CompareOp::Less, last, index);
+            }
+            // An axis of no elements has no last one: −1 is the largest number without a sign, which nothing exceeds.
+            if self.extent.is(0) {
+                return b.mask(lanes, true);
+            }
+            let beyond = b.compare(CompareOp::UnsignedLess, last, index);
+            if self.extent.as_known().is_some() {
+                return beyond;
+            }
+            let zero = b.int(ty, 0);
+            let none = b.compare(CompareOp::Less, last, zero);
+            b.binary(BinaryOp::Or, beyond, none)
+        };
+        let none = b.mask(lanes, false);
+        let (start, end) = (b.index(0), counts.indices.whole(b, lanes));
+        let mut bad = b.for_carry(start, end, i64::from(lanes), &[none], |b, i, bad| {
+            let index = b.load(indices, i, 0, lanes);
+            let outside = outside(b, index);
+            vec![b.binary(BinaryOp::Or, bad[0], outside)]
+        })[0];
+        // Lanes without an index hold 0, which an axis has if it has any element.
+        let rest = |b: &mut KernelBuilder, start: Value, active: u16, bad: Value| {
+            let index = b.load_active(indices, start, 0, lanes, active);
+            let outside = outside(b, index);
+            b.binary(BinaryOp::Or, bad, outside)
+        };
+        match counts.indices {
+            Number::Known(count) => {
+                let whole = count / i64::from(lanes) * i64::from(lanes);
+                if count > whole {
+                    let start = b.index(whole);
+                    bad = rest(b, start, (count - whole) as u16, bad);
+                }
+            }
+            Number::Computed(count) => bad = b.for_carry(end, count, 1, &[bad], |b, i, bad| vec![rest(b, i, 1, bad[0])])[0],
+        }
+        let bad = any(b, bad);
+        b.fail_if(bad, E_INDEX);
+        Ok(())
+    }
+
+    /// Runs `body` for every slice in row-major order; nothing is made when there is none.
+    pub fn each(&self, b: &mut KernelBuilder, counts: &Counts, indices: Buffer, mut body: impl FnMut(&mut KernelBuilder, &Slice)) {
+        let Counts { extent, row, picks, .. } = *counts;
+        counts.batches.repeat(b, |b, batch| {
+            let first = counts.outer.scale(b, batch);
+            let list = picks.scale(b, batch);
+            counts.outer.repeat(b, |b, outer| {
+                let outer = b.add(first, outer);
+                let (slice, listed) = (extent.scale(b, outer), picks.scale(b, outer));
+                picks.repeat(b, |b, pick| {
+                    let place = b.add(list, pick);
+                    let index = b.load(indices, place, 0, 1);
+                    let index = if self.index_lane == Lane::I64 { index } else { b.convert(ConvertOp::SignExtend, index, Lane::I64) };
+                    let (indexed, listed) = (b.add(slice, index), b.add(listed, pick));
+                    let slice = Slice { indexed: row.scale(b, indexed), listed: row.scale(b, listed), index };
+                    body(b, &slice);
+                });
+            });
+        });
+    }
+}
+
+/// Whether any lane of a mask is true, as a scalar mask.
+pub fn any(b: &mut KernelBuilder, mask: Value) -> Value {
+    if b.ty(mask).lanes == 1 {
+        return mask;
+    }
+    let lanes = b.convert(ConvertOp::MaskToInteger, mask, Lane::I32);
+    let any = b.horizontal(HorizontalOp::Max, lanes);
+    let zero = b.int(Type::scalar(Lane::I32), 0);
+    b.compare(CompareOp::NotEqual, any, zero)
+}
+
+/// Copies `count` elements from one place to another.
+pub fn copy_row(b: &mut KernelBuilder, from: (Buffer, Value), to: (Buffer, Value), count: Number, lanes: u16) {
+    count.row(b, lanes, |b, i, active| {
+        let source = b.add(from.1, i);
+        let value = b.load_active(from.0, source, 0, lanes, active);
+        let target = b.add(to.1, i);
+        b.store_active(to.0, target, 0, value, active);
+    });
+}

@@ -1,0 +1,65 @@
+//! What a schedule is: it says what it needs, and writes a kernel.
+
+use super::arguments::Argument;
+use super::unsupported::Unsupported;
+use crate::ir::Value;
+use crate::kernel::Kernel;
+
+/// What a schedule needs from the planner.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Requirements {
+    /// Bytes of each scratch buffer, aligned to a cache line.
+    pub scratch: Vec<u64>,
+    /// A tensor read and a tensor written that may start at the same address if the one read dies here: the schedule reads
+    /// every byte before it, or anything after it, is written.
+    pub may_share: Vec<(Value, Value)>,
+    /// A tensor read and a tensor written that may start at the same address, or at a lower one, if the one read dies here: byte *i* of it
+    /// is read before byte *i* is written.
+    pub may_slide: Vec<(Value, Value)>,
+}
+
+impl Requirements {
+    /// What serves both of two schedules of a group.
+    #[must_use]
+    pub fn of_both(mut self, other: Self) -> Self {
+        self.scratch.resize(self.scratch.len().max(other.scratch.len()), 0);
+        self.scratch.iter_mut().zip(other.scratch).for_each(|(bytes, others)| *bytes = others.max(*bytes));
+        self.may_share.retain(|pair| other.may_share.contains(pair));
+        self.may_slide.retain(|pair| other.may_slide.contains(pair));
+        self
+    }
+}
+
+/// A kernel with its arguments.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The kernel; its name is a stem without the operator number.
+    pub kernel: Kernel,
+    /// One a pointer parameter.
+    pub arguments: Vec<Argument>,
+    /// The schedule and its choices, for reports.
+    pub description: String,
+    /// Multiply-accumulate operations.
+    pub multiply_accumulates: u64,
+}
+
+/// A way to compute a group. It holds no copy of weights, so that all schedules of a method are kept at once.
+pub trait Schedule: Send + Sync {
+    /// What the planner must provide.
+    fn requirements(&self) -> Requirements;
+
+    /// The kernel. `shared` are the pairs of [`Requirements::may_share`] and [`Requirements::may_slide`] that do share memory.
+    ///
+    /// # Errors
+    /// When an operation has no lowering.
+    fn lower(&self, shared: &[(Value, Value)]) -> Result<Lowered, Unsupported>;
+
+    /// The extent of what may be cut to ranges, for each of which the kernel runs by itself: it then has two integers, the first of a range and
+    /// the first after it. None where the work is too little, or a part would read what another writes.
+    fn extent(&self, _shared: &[(Value, Value)]) -> Option<u64> {
+        None
+    }
+}
+
+/// Kernels of fewer multiply-accumulate operations are not cut: some ten microseconds of work are as long as it takes to wake a thread.
+pub const CUT_FROM: u64 = 1 << 18;

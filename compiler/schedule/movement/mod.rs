@@ -1,0 +1,6 @@
+//! Elements that change places, and positions themselves.
+
+pub mod iota;
+pub mod mirror_pad;
+pub mod strided;
+pub mod turn;

@@ -1,0 +1,498 @@
+//! Moving elements: slices, transposes, broadcasts, concatenations and padding are all boxes copied with strides.
+
+use super::turn::{Matrix, transpose};
+use crate::ir::{Extent, Inst, InstData, Interval, Operation, Scalar, Value as Tensor, operators};
+use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Type, UnaryOp, Value};
+use crate::program::E_INDEX;
+use crate::schedule::arguments::Argument;
+use crate::schedule::context::Context;
+use crate::schedule::indexed::index;
+use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::quantity::{Cells, Number, Quantity, product, strides};
+use crate::schedule::unsupported::Unsupported;
+
+/// A box copied from an operand to the output; offsets and strides in elements.
+#[derive(Clone, Debug)]
+struct Copy {
+    operand: usize,
+    from: Quantity,
+    to: Quantity,
+    dimensions: Vec<Dimension>,
+}
+
+/// One dimension of a box.
+#[derive(Clone, Debug)]
+struct Dimension {
+    extent: Quantity,
+    from_stride: Quantity,
+    to_stride: Quantity,
+}
+
+/// A position of a slice along one dimension that is known when the kernel runs.
+#[derive(Clone, Debug)]
+struct Start {
+    index: Tensor,
+    /// Lanes from one position to the next.
+    stride: Quantity,
+    /// The positions from which the slice stays inside, where extents are known; else [`Cut`] checks it.
+    inside: Option<Interval>,
+}
+
+/// A dimension of a slice that is checked when the kernel runs: whether the elements taken are inside.
+#[derive(Clone, Debug)]
+struct Cut {
+    start: Quantity,
+    size: Quantity,
+    stride: i64,
+    extent: Quantity,
+}
+
+/// See the module.
+pub struct MovementSchedule<'a> {
+    cx: Context<'a>,
+    operands: Vec<Tensor>,
+    copies: Vec<Copy>,
+    /// Positions of a slice that are no numbers.
+    starts: Vec<Start>,
+    /// What is to be checked of a slice.
+    cuts: Vec<Cut>,
+    /// Extents that must be equal, and are not known to be.
+    equal: Vec<(Quantity, Quantity)>,
+    /// What is copied at a time: an element, or a part of one. Copies count in these.
+    lane: Lane,
+    /// Written to the whole output first.
+    fill: Option<Scalar>,
+    name: &'static str,
+}
+
+impl<'a> MovementSchedule<'a> {
+    /// The schedule of an operator that moves elements.
+    ///
+    /// # Errors
+    /// For dynamic shapes and elements narrower than a byte.
+    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+        let data = &cx.function.insts[root];
+        let output = data.results[0];
+        if cx.element(output).bits() < 8 {
+            return Err(Unsupported::new(format!("{} of {}", data.op().name(), cx.element(output))));
+        }
+        let lane = lane(&cx, &[data.operands[0], output])?;
+        let to = strides(&cx.quantities(output));
+        let mut copies = match &data.operation {
+            Operation::Bitcast(_) | Operation::Reshape(_) => vec![run(product(&cx.quantities(output)))],
+            Operation::Concat(join) => concat(&cx, data, join.axis, &to)?,
+            _ => vec![single(&cx, data, &to)?],
+        };
+        copies.iter_mut().for_each(|copy| copy.split(parts(cx.element(output), lane)));
+        let equal = match &data.operation {
+            Operation::Concat(join) => joined(&cx, data, join.axis),
+            Operation::Pad(pad) => padded(&cx, data, &pad.low, &pad.high),
+            // Numbers of elements that are known to be equal need no copy.
+            Operation::Reshape(_) => vec![(product(&cx.quantities(output)), product(&cx.quantities(data.operands[0])))],
+            _ => vec![],
+        };
+        let (cuts, starts) = match &data.operation {
+            Operation::Slice(slice) => (cuts(&cx, data, slice), starts(&cx, data, slice, parts(cx.element(output), lane))),
+            _ => (vec![], vec![]),
+        };
+        let fill = if let Operation::Pad(pad) = &data.operation { Some(pad.value) } else { None };
+        Ok(Self { cx, operands: data.operands.clone(), copies, starts, cuts, equal, lane, fill, name: data.op().name() })
+    }
+
+    /// The copy of a whole tensor.
+    ///
+    /// # Errors
+    /// For dynamic shapes.
+    pub fn whole(cx: Context<'a>, from: Tensor) -> Result<Self, Unsupported> {
+        let lane = lane(&cx, &[from])?;
+        let mut elements = product(&cx.quantities(from));
+        let bits = i64::from(cx.element(from).bits());
+        elements = match elements.as_known() {
+            Some(_) => Quantity::known(i64::try_from(lanes_of(&cx, from, lane)?).unwrap_or(i64::MAX)),
+            None if bits >= 8 => elements.scaled(parts(cx.element(from), lane)),
+            None => return Err(Unsupported::new("copies of 4-bit integers whose number is known only when the program runs")),
+        };
+        let copies = vec![run(elements)];
+        Ok(Self { cx, operands: vec![from], copies, starts: vec![], cuts: vec![], equal: vec![], lane, fill: None, name: "copy" })
+    }
+}
+
+/// How many lanes a tensor is.
+fn lanes_of(cx: &Context<'_>, tensor: Tensor, lane: Lane) -> Result<u64, Unsupported> {
+    let bytes = cx.element(tensor).bytes_for(cx.most_elements(tensor)?);
+    Ok(bytes.ok_or_else(|| Unsupported::new("a tensor beyond all memory"))? / u64::from(lane.bytes()))
+}
+
+/// The widest lane that the elements of all these tensors are made of; bytes of those that share them.
+fn lane(cx: &Context<'_>, tensors: &[Tensor]) -> Result<Lane, Unsupported> {
+    let narrowest = tensors.iter().map(|&v| cx.element(v)).min_by_key(|e| e.bits());
+    match narrowest.map_or(0, crate::ir::ElementType::bits) {
+        4 | 8 => Ok(Lane::I8),
+        16 => Ok(Lane::I16),
+        32 => Ok(Lane::I32),
+        64.. => Ok(Lane::I64),
+        bits => Err(Unsupported::new(format!("moving elements of {bits} bits"))),
+    }
+}
+
+/// How many lanes an element of whole bytes is.
+fn parts(element: crate::ir::ElementType, lane: Lane) -> i64 {
+    i64::from(element.bits() / 8 / lane.bytes())
+}
+
+/// A copy of contiguous elements.
+fn run(elements: Quantity) -> Copy {
+    let dimension = Dimension { extent: elements, from_stride: Quantity::known(1), to_stride: Quantity::known(1) };
+    Copy { operand: 0, from: Quantity::known(0), to: Quantity::known(0), dimensions: vec![dimension] }
+}
+
+impl Copy {
+    /// Counts in parts of elements instead.
+    fn split(&mut self, parts: i64) {
+        if parts == 1 {
+            return;
+        }
+        self.from = self.from.scaled(parts);
+        self.to = self.to.scaled(parts);
+        for dimension in &mut self.dimensions {
+            dimension.from_stride = dimension.from_stride.scaled(parts);
+            dimension.to_stride = dimension.to_stride.scaled(parts);
+        }
+        self.dimensions.push(Dimension { extent: Quantity::known(parts), from_stride: Quantity::known(1), to_stride: Quantity::known(1) });
+    }
+}
+
+/// The dimensions of a slice of which it is not known that what it takes is inside.
+fn cuts(cx: &Context<'_>, data: &InstData, slice: &operators::Slice) -> Vec<Cut> {
+    let (shape, size) = (cx.quantities(data.operands[0]), cx.quantities(data.results[0]));
+    let cut = |d: usize| {
+        let start = Quantity::of(cx.function.resolved(slice.start[d]));
+        Cut { start, size: size[d].clone(), stride: slice.stride[d], extent: shape[d].clone() }
+    };
+    let known = |cut: &Cut| {
+        let whole = cut.start.is(0) && cut.stride == 1 && cut.size == cut.extent;
+        whole || cut.size.as_known().is_some() && cut.extent.as_known().is_some()
+    };
+    (0..shape.len()).map(cut).filter(|cut| !known(cut)).collect()
+}
+
+/// The positions of a slice that are known only when the kernel runs.
+fn starts(cx: &Context<'_>, data: &InstData, slice: &operators::Slice, parts: i64) -> Vec<Start> {
+    let (shape, size) = (cx.quantities(data.operands[0]), cx.quantities(data.results[0]));
+    let steps = strides(&shape);
+    let mut starts = Vec::new();
+    for (d, extent) in slice.start.iter().enumerate() {
+        let Extent::Value(index) = *extent else { continue };
+        let inside = |(size, extent): (i64, i64)| {
+            // The last element is that far after the first, or before it.
+            let reach = (size - 1).saturating_mul(slice.stride[d]);
+            Interval { low: reach.saturating_neg().max(0), high: (extent - 1).saturating_sub(reach.max(0)) }
+        };
+        let inside = size[d].as_known().zip(shape[d].as_known()).map(inside);
+        starts.push(Start { index, stride: steps[d].scaled(parts), inside });
+    }
+    starts
+}
+
+fn single(cx: &Context<'_>, data: &InstData, to: &[Quantity]) -> Result<Copy, Unsupported> {
+    let shape = cx.quantities(data.operands[0]);
+    let output = cx.quantities(data.results[0]);
+    let from = strides(&shape);
+    let dimension = |extent: &Quantity, from_stride: Quantity, to_stride: &Quantity| Dimension {
+        extent: extent.clone(),
+        from_stride,
+        to_stride: to_stride.clone(),
+    };
+    let zero = Quantity::known(0);
+    let mut copy = Copy { operand: 0, from: zero.clone(), to: zero.clone(), dimensions: vec![] };
+    match &data.operation {
+        Operation::Slice(slice) => {
+            for d in 0..shape.len() {
+                let start = slice.start[d].as_static().unwrap_or(0) as i64;
+                copy.from = copy.from.plus(&from[d].scaled(start));
+                copy.dimensions.push(dimension(&output[d], from[d].scaled(slice.stride[d]), &to[d]));
+            }
+        }
+        Operation::Transpose(transpose) => {
+            for (d, &p) in transpose.permutation.iter().enumerate() {
+                copy.dimensions.push(dimension(&output[d], from[p].clone(), &to[d]));
+            }
+        }
+        Operation::Broadcast(_) => {
+            let new = output.len() - shape.len();
+            for d in 0..output.len() {
+                let repeats = d < new || shape[d - new].is(1);
+                if !repeats && shape[d - new] != output[d] {
+                    return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+                }
+                let stride = if repeats { zero.clone() } else { from[d - new].clone() };
+                copy.dimensions.push(dimension(&output[d], stride, &to[d]));
+            }
+        }
+        Operation::Pad(pad) => {
+            for d in 0..shape.len() {
+                let (low, high) = (pad.low[d], pad.high[d]);
+                copy.from = copy.from.plus(&from[d].scaled((-low).max(0)));
+                copy.to = copy.to.plus(&to[d].scaled(low.max(0)));
+                let extent = match shape[d].as_known() {
+                    Some(extent) => Quantity::known((extent + low.min(0) + high.min(0)).max(0)),
+                    None => shape[d].clone(),
+                };
+                copy.dimensions.push(dimension(&extent, from[d].clone(), &to[d]));
+            }
+        }
+        _ => return Err(Unsupported::new(format!("operator {}", data.op()))),
+    }
+    Ok(copy)
+}
+
+fn concat(cx: &Context<'_>, data: &InstData, axis: usize, to: &[Quantity]) -> Result<Vec<Copy>, Unsupported> {
+    let output = cx.quantities(data.results[0]);
+    let mut position = Quantity::known(0);
+    let mut copies = Vec::new();
+    for (operand, &value) in data.operands.iter().enumerate() {
+        let shape = cx.quantities(value);
+        if (0..shape.len()).any(|d| d != axis && shape[d] != output[d]) {
+            return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+        }
+        let from = strides(&shape);
+        let dimension = |d: usize| Dimension { extent: shape[d].clone(), from_stride: from[d].clone(), to_stride: to[d].clone() };
+        let dimensions = (0..shape.len()).map(dimension).collect();
+        copies.push(Copy { operand, from: Quantity::known(0), to: position.times(&to[axis]), dimensions });
+        position = position.plus(&shape[axis]);
+    }
+    Ok(copies)
+}
+
+/// The joined extent as it is given and as operands have it, where these are not the same quantity.
+fn joined(cx: &Context<'_>, data: &InstData, axis: usize) -> Vec<(Quantity, Quantity)> {
+    let given = cx.quantities(data.results[0])[axis].clone();
+    let sum = data.operands.iter().fold(Quantity::known(0), |sum, &operand| sum.plus(&cx.quantities(operand)[axis]));
+    if given == sum { vec![] } else { vec![(given, sum)] }
+}
+
+/// Padded extents as they are given and as they follow from the operand, where these are not the same quantities.
+pub fn padded(cx: &Context<'_>, data: &InstData, low: &[i64], high: &[i64]) -> Vec<(Quantity, Quantity)> {
+    let (shape, output) = (cx.quantities(data.operands[0]), cx.quantities(data.results[0]));
+    let border = |d: usize| Quantity::known(low[d].saturating_add(high[d]));
+    (0..shape.len()).map(|d| (output[d].clone(), shape[d].plus(&border(d)))).filter(|(given, sum)| given != sum).collect()
+}
+
+/// Leaves the kernel with [`E_INDEX`] where extents differ that must be equal.
+pub fn check_equal(b: &mut KernelBuilder, extents: &Cells, equal: &[(Quantity, Quantity)]) {
+    for (one, other) in equal {
+        let [one, other] = [one, other].map(|quantity| extents.number(b, quantity).value(b));
+        let differ = b.compare(CompareOp::NotEqual, one, other);
+        b.fail_if(differ, E_INDEX);
+    }
+}
+
+/// Dimensions joined where both sides run on, those of one element dropped.
+fn collapse(dimensions: &[Dimension]) -> Vec<Dimension> {
+    let mut result: Vec<Dimension> = Vec::new();
+    for inner in dimensions.iter().filter(|d| !d.extent.is(1)) {
+        if let Some(outer) = result.last_mut() {
+            let runs_on = |outer: &Quantity, inner_stride: &Quantity| *outer == inner_stride.times(&inner.extent);
+            if runs_on(&outer.from_stride, &inner.from_stride) && runs_on(&outer.to_stride, &inner.to_stride) {
+                *outer = Dimension { extent: outer.extent.times(&inner.extent), ..inner.clone() };
+                continue;
+            }
+        }
+        result.push(inner.clone());
+    }
+    result
+}
+
+impl Schedule for MovementSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        // What is copied first, and from front to back, may be overwritten from its start on.
+        let first = self.copies.first().filter(|copy| self.fill.is_none() && copy.operand == 0 && copy.to.is(0));
+        let is_run = |copy: &Copy| match &collapse(&copy.dimensions)[..] {
+            [run] => run.extent.as_known().is_some() && run.from_stride.is(1) && run.to_stride.is(1),
+            _ => false,
+        };
+        let may_slide = first.filter(|copy| is_run(copy)).map(|_| (self.operands[0], self.cx.group.outputs[0]));
+        Requirements { may_slide: may_slide.into_iter().collect(), ..Requirements::default() }
+    }
+
+    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let output = self.cx.group.outputs[0];
+        let lane = self.lane;
+        let alignment = |value| self.cx.element(value).alignment() as u32;
+        let mut b = KernelBuilder::new(self.name);
+        let mut arguments = Vec::new();
+        let mut inputs = Vec::new();
+        for (i, &value) in self.operands.iter().enumerate() {
+            // What shares memory with the output is not read-only while the kernel runs.
+            let kind = if shared.iter().any(|&(read, _)| read == value) { BufferKind::Output } else { BufferKind::Input };
+            inputs.push(b.buffer(format!("input{i}"), kind, lane, lanes_of(&self.cx, value, lane)?, alignment(value)));
+            arguments.push(Argument::Tensor(value));
+        }
+        let mut cells = Vec::new();
+        for (i, start) in self.starts.iter().enumerate() {
+            cells.push(b.buffer(format!("start{i}"), BufferKind::Input, Lane::I64, 1, 8));
+            arguments.push(Argument::Tensor(start.index));
+        }
+        let elements = lanes_of(&self.cx, output, lane)?;
+        let target = b.buffer("output", BufferKind::Output, lane, elements, alignment(output));
+        arguments.push(Argument::Tensor(output));
+        let lanes = self.cx.machine.lanes(lane.bytes());
+        let total = product(&self.cx.quantities(output)).scaled(parts(self.cx.element(output), lane));
+        let mut extents = Cells::default();
+        extents.load(&mut b, &mut arguments, self.quantities().chain([&total]).flat_map(Quantity::extents));
+        self.check_cuts(&mut b, &extents);
+        if let Some(value) = self.fill {
+            // A border may be a zero point, which another set of weights has differently.
+            let open = self.cx.module.open_constants.then(|| {
+                arguments.push(Argument::Data(value.to_bytes().into()));
+                b.buffer("border", BufferKind::Input, lane, 1, alignment(output))
+            });
+            extents.number(&mut b, &total).row(&mut b, lanes, |b, i, active| {
+                let zero = b.index(0);
+                let value = match open {
+                    Some(border) => b.load_splat(border, zero, 0, lanes),
+                    None => b.int(Type::vector(lane, lanes), value.bits() as i64),
+                };
+                b.store_active(target, i, 0, value, active);
+            });
+        }
+        for copy in &self.copies {
+            if copy.dimensions.iter().any(|d| d.extent.is(0)) {
+                continue;
+            }
+            let from = extents.number(&mut b, &copy.from);
+            let (mut from, to) = (from.value(&mut b), extents.number(&mut b, &copy.to));
+            let to = to.value(&mut b);
+            let zero = b.index(0);
+            for (start, &cell) in self.starts.iter().zip(&cells) {
+                let position = b.load(cell, zero, 0, 1);
+                if let Some(inside) = start.inside {
+                    index::check(&mut b, position, inside);
+                }
+                let stride = extents.number(&mut b, &start.stride);
+                let offset = stride.scale(&mut b, position);
+                from = b.add(from, offset);
+            }
+            let dimensions = collapse(&copy.dimensions);
+            let dimensions: Vec<Counted> = dimensions.iter().map(|d| Counted::new(&mut b, &extents, d)).collect();
+            Mover { input: inputs[copy.operand], output: target, lane, lanes }.copy(&mut b, &turned_last(dimensions), from, to);
+        }
+        let description = format!("{} by {lanes}", self.name);
+        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+    }
+}
+
+/// A dimension in a kernel.
+#[derive(Clone, Copy)]
+struct Counted {
+    extent: Number,
+    from_stride: Number,
+    to_stride: Number,
+}
+
+impl Counted {
+    fn new(b: &mut KernelBuilder, extents: &Cells, dimension: &Dimension) -> Self {
+        let [extent, from_stride, to_stride] =
+            [&dimension.extent, &dimension.from_stride, &dimension.to_stride].map(|quantity| extents.number(b, quantity));
+        Self { extent, from_stride, to_stride }
+    }
+}
+
+impl MovementSchedule<'_> {
+    /// All that the kernel counts with.
+    fn quantities(&self) -> impl Iterator<Item = &Quantity> {
+        let dimensions = self.copies.iter().flat_map(|copy| &copy.dimensions).flat_map(|d| [&d.extent, &d.from_stride, &d.to_stride]);
+        let offsets = self.copies.iter().flat_map(|copy| [&copy.from, &copy.to]);
+        let cuts = self.cuts.iter().flat_map(|cut| [&cut.start, &cut.size, &cut.extent]);
+        let equal = self.equal.iter().flat_map(|(one, other)| [one, other]);
+        dimensions.chain(offsets).chain(cuts).chain(equal).chain(self.starts.iter().map(|start| &start.stride))
+    }
+
+    /// Leaves the kernel with [`E_INDEX`] where a slice that takes something leaves its dimension, or extents differ that must be equal.
+    fn check_cuts(&self, b: &mut KernelBuilder, extents: &Cells) {
+        check_equal(b, extents, &self.equal);
+        for cut in &self.cuts {
+            let [start, size, extent] = [&cut.start, &cut.size, &cut.extent].map(|quantity| extents.number(b, quantity).value(b));
+            let (zero, one) = (b.index(0), b.index(1));
+            let behind = b.sub(size, one);
+            let reach = b.scale_index(behind, cut.stride, 0);
+            let last = b.add(start, reach);
+            let some = b.compare(CompareOp::Greater, size, zero);
+            for position in [start, last] {
+                let inside = b.compare(CompareOp::UnsignedLess, position, extent);
+                let outside = b.unary(UnaryOp::Not, inside);
+                let wrong = b.binary(BinaryOp::And, some, outside);
+                b.fail_if(wrong, E_INDEX);
+            }
+        }
+    }
+}
+
+/// Dimensions of a box in the order of their loops: where the target's innermost one is not the source's, the source's comes just before it.
+fn turned_last(mut dimensions: Vec<Counted>) -> Vec<Counted> {
+    let is_one = |stride: Number| matches!(stride, Number::Known(1));
+    let Some(last) = dimensions.last() else { return dimensions };
+    if is_one(last.to_stride)
+        && !matches!(last.from_stride, Number::Known(0 | 1))
+        && let Some(position) = dimensions.iter().position(|d| is_one(d.from_stride))
+    {
+        let end = dimensions.len() - 1;
+        dimensions[position..end].rotate_left(1);
+    }
+    dimensions
+}
+
+/// The rows and columns of a source matrix whose transpose a box is, and their numbers, if these are known.
+fn transposition(dimensions: &[Counted]) -> Option<(Counted, Counted, (u64, u64))> {
+    let [columns, rows] = *dimensions else { return None };
+    match (columns.from_stride, rows.to_stride, rows.extent, columns.extent) {
+        (Number::Known(1), Number::Known(1), Number::Known(height), Number::Known(width)) => {
+            Some((rows, columns, (u64::try_from(height).ok()?, u64::try_from(width).ok()?)))
+        }
+        _ => None,
+    }
+}
+
+/// What copies boxes.
+struct Mover {
+    input: Buffer,
+    output: Buffer,
+    lane: Lane,
+    /// Elements that are copied at a time where they are adjacent on both sides.
+    lanes: u16,
+}
+
+impl Mover {
+    /// Copies a box from an element of the input to one of the output.
+    fn copy(&self, b: &mut KernelBuilder, dimensions: &[Counted], from: Value, to: Value) {
+        if let Some((rows, columns, extents)) = transposition(dimensions) {
+            let from = Matrix { buffer: self.input, first: from, stride: rows.from_stride };
+            let to = Matrix { buffer: self.output, first: to, stride: columns.to_stride };
+            return transpose(b, self.lane, extents, from, to);
+        }
+        let contiguous = |d: &Counted| matches!((d.to_stride, d.from_stride), (Number::Known(1), Number::Known(0 | 1)));
+        match dimensions {
+            [] => {
+                let value = b.load(self.input, from, 0, 1);
+                b.store(self.output, to, 0, value);
+            }
+            [inner] if contiguous(inner) => inner.extent.row(b, self.lanes, |b, i, active| {
+                let value = if matches!(inner.from_stride, Number::Known(1)) {
+                    let from = b.add(from, i);
+                    b.load_active(self.input, from, 0, self.lanes, active)
+                } else {
+                    b.load_splat(self.input, from, 0, self.lanes)
+                };
+                let to = b.add(to, i);
+                b.store_active(self.output, to, 0, value, active);
+            }),
+            [outer, rest @ ..] => outer.extent.repeat(b, |b, i| {
+                let step = outer.from_stride.scale(b, i);
+                let from = b.add(from, step);
+                let step = outer.to_stride.scale(b, i);
+                let to = b.add(to, step);
+                self.copy(b, rest, from, to);
+            }),
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! The best of many.
+
+pub mod suppress;
+pub mod top_k;

@@ -1,0 +1,286 @@
+//! The best elements of a row: a heap of as many, in the output itself, whose root is the worst of them. Whole vectors of elements that are
+//! no better than the root are passed over; in the end the heap is taken apart from its root, which leaves the best in front.
+
+use crate::ir::{ElementType, Inst, Operation, Order, Value as Tensor};
+use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+use crate::program::E_INDEX;
+use crate::schedule::arguments::Argument;
+use crate::schedule::context::Context;
+use crate::schedule::elementwise::lanes::memory_lane;
+use crate::schedule::indexed::slices::any;
+use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::quantity::{Cells, Number, Quantity, product};
+use crate::schedule::unsupported::Unsupported;
+
+/// See the module.
+pub struct TopKSchedule<'a> {
+    cx: Context<'a>,
+    operand: Tensor,
+    rows: Quantity,
+    extent: Quantity,
+    count: Quantity,
+    element: ElementType,
+    lane: Lane,
+    largest: bool,
+}
+
+impl<'a> TopKSchedule<'a> {
+    /// The schedule of a `top_k`.
+    ///
+    /// # Errors
+    /// For elements without arithmetic.
+    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+        let Operation::TopK(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
+        let data = &cx.function.insts[root];
+        let operand = data.operands[0];
+        let (shape, element) = (cx.quantities(operand), cx.element(operand));
+        let Some((extent, outer)) = shape.split_last() else { return Err(Unsupported::new("top_k without a dimension")) };
+        Ok(Self {
+            cx,
+            operand,
+            rows: product(outer),
+            extent: extent.clone(),
+            count: Quantity::of(cx.function.resolved(operator.count)),
+            element,
+            lane: memory_lane(element)?,
+            largest: operator.order == Order::Largest,
+        })
+    }
+
+    /// Where x comes before y by its value.
+    fn better(&self, b: &mut KernelBuilder, x: Value, y: Value) -> Value {
+        let (low, high) = if self.largest { (y, x) } else { (x, y) };
+        if !self.element.is_float() {
+            let unsigned = self.element.is_unsigned_integer() || self.element == ElementType::Bool;
+            return b.compare(if unsigned { CompareOp::UnsignedLess } else { CompareOp::Less }, low, high);
+        }
+        // NaN is the largest of all.
+        let less = b.compare(CompareOp::Less, low, high);
+        let high_is_nan = b.compare(CompareOp::NotEqual, high, high);
+        let low_is_number = b.compare(CompareOp::Equal, low, low);
+        let beyond = b.binary(BinaryOp::And, high_is_nan, low_is_number);
+        b.binary(BinaryOp::Or, less, beyond)
+    }
+
+    /// Whether x comes after y; of equal elements the later one does.
+    fn worse(&self, b: &mut KernelBuilder, x: Entry, y: Entry) -> Value {
+        let by_value = self.better(b, y.value, x.value);
+        let better = self.better(b, x.value, y.value);
+        let not_better = b.unary(UnaryOp::Not, better);
+        let later = b.compare(CompareOp::Less, y.position, x.position);
+        let by_position = b.binary(BinaryOp::And, not_better, later);
+        b.binary(BinaryOp::Or, by_value, by_position)
+    }
+}
+
+/// An element of a heap.
+#[derive(Clone, Copy)]
+struct Entry {
+    value: Value,
+    position: Value,
+}
+
+/// The heap of a row: `values[first ..]` and `positions[first ..]`.
+#[derive(Clone, Copy)]
+struct Heap {
+    values: Buffer,
+    positions: Buffer,
+    first: Value,
+}
+
+impl Heap {
+    fn load(&self, b: &mut KernelBuilder, index: Value) -> Entry {
+        let place = b.add(self.first, index);
+        Entry { value: b.load(self.values, place, 0, 1), position: b.load(self.positions, place, 0, 1) }
+    }
+
+    fn store(&self, b: &mut KernelBuilder, index: Value, entry: Entry) {
+        let place = b.add(self.first, index);
+        b.store(self.values, place, 0, entry.value);
+        b.store(self.positions, place, 0, entry.position);
+    }
+
+    /// Puts an entry where the one at `hole` was, below which everything is in order: worse children move up until it fits.
+    fn sift(&self, at: &TopKSchedule<'_>, b: &mut KernelBuilder, size: Value, hole: Value, entry: Entry) {
+        let end = b.loop_while(&[hole], |b, hole| {
+            let left = b.scale_index(hole[0], 2, 1);
+            let has_child = b.compare(CompareOp::Less, left, size);
+            let result = b.if_else(
+                has_child,
+                |b| {
+                    // Where there is no right child the left one stands for it.
+                    let last = b.scale_index(size, 1, -1);
+                    let right = b.scale_index(left, 1, 1);
+                    let right = b.binary(BinaryOp::SignedMin, right, last);
+                    let (l, r) = (self.load(b, left), self.load(b, right));
+                    let takes_right = at.worse(b, r, l);
+                    let child = b.select(takes_right, right, left);
+                    let chosen =
+                        Entry { value: b.select(takes_right, r.value, l.value), position: b.select(takes_right, r.position, l.position) };
+                    let moves = at.worse(b, chosen, entry);
+                    let next = b.if_else(
+                        moves,
+                        |b| {
+                            self.store(b, hole[0], chosen);
+                            vec![child]
+                        },
+                        |_| vec![hole[0]],
+                    );
+                    vec![moves, next[0]]
+                },
+                |b| vec![b.mask(1, false), hole[0]],
+            );
+            (result[0], vec![result[1]])
+        });
+        self.store(b, end[0], entry);
+    }
+}
+
+/// The numbers of a [`TopKSchedule`] in a kernel.
+#[derive(Clone, Copy)]
+struct Counts {
+    rows: Number,
+    extent: Number,
+    count: Number,
+    /// Elements after the first `count`.
+    rest: Number,
+}
+
+impl TopKSchedule<'_> {
+    fn counts(&self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>) -> Counts {
+        let mut cells = Cells::default();
+        let rest = self.extent.plus(&self.count.scaled(-1));
+        let all = [&self.rows, &self.extent, &self.count, &rest];
+        cells.load(b, arguments, all.into_iter().flat_map(Quantity::extents));
+        let [rows, extent, count, rest] = all.map(|quantity| cells.number(b, quantity));
+        Counts { rows, extent, count, rest }
+    }
+
+    fn fill(&self, b: &mut KernelBuilder, input: Buffer, base: Value, heap: &Heap, count: Number) {
+        count.repeat(b, |b, i| {
+            let place = b.add(base, i);
+            let entry = Entry { value: b.load(input, place, 0, 1), position: b.convert(ConvertOp::Wrap, i, Lane::I32) };
+            heap.store(b, i, entry);
+        });
+        let size = count.value(b);
+        let parents = match count {
+            Number::Known(count) => Number::Known(count / 2),
+            Number::Computed(count) => {
+                let two = b.index(2);
+                Number::Computed(b.binary(BinaryOp::SignedDiv, count, two))
+            }
+        };
+        parents.repeat(b, |b, i| {
+            let last = parents.less_one(b);
+            let hole = b.sub(last, i);
+            let entry = heap.load(b, hole);
+            heap.sift(self, b, size, hole, entry);
+        });
+    }
+
+    /// Elements after the first, of which those better than the root take its place.
+    fn rest(&self, b: &mut KernelBuilder, input: Buffer, base: Value, heap: &Heap, counts: &Counts, lanes: u16) {
+        let offer = |b: &mut KernelBuilder, i: Value| {
+            let zero = b.index(0);
+            let place = b.add(base, i);
+            let (value, root) = (b.load(input, place, 0, 1), heap.load(b, zero));
+            let better = self.better(b, value, root.value);
+            let take = |b: &mut KernelBuilder| {
+                let size = counts.count.value(b);
+                let position = b.convert(ConvertOp::Wrap, i, Lane::I32);
+                heap.sift(self, b, size, zero, Entry { value, position });
+                vec![]
+            };
+            b.if_else(better, take, |_| vec![]);
+        };
+        let whole = match (counts.count, counts.rest) {
+            (Number::Known(count), Number::Known(rest)) => Number::Known(count + rest / i64::from(lanes) * i64::from(lanes)),
+            (count, rest) => {
+                let whole = rest.whole(b, lanes);
+                Number::Computed(count.plus(b, whole))
+            }
+        };
+        counts.count.up_to(b, whole, i64::from(lanes), |b, i| {
+            let place = b.add(base, i);
+            let values = b.load(input, place, 0, lanes);
+            let root = b.load_splat(heap.values, heap.first, 0, lanes);
+            let better = self.better(b, values, root);
+            let better = any(b, better);
+            let look = |b: &mut KernelBuilder| {
+                b.for_range(0, i64::from(lanes), 1, |b, lane| {
+                    let i = b.add(i, lane);
+                    offer(b, i);
+                });
+                vec![]
+            };
+            b.if_else(better, look, |_| vec![]);
+        });
+        whole.up_to(b, counts.extent, 1, offer);
+    }
+
+    fn take_apart(&self, b: &mut KernelBuilder, heap: &Heap, count: Number) {
+        let last = match count {
+            Number::Known(count) => Number::Known(count - 1),
+            count => Number::Computed(count.less_one(b)),
+        };
+        last.repeat(b, |b, i| {
+            let last = last.value(b);
+            let (end, zero) = (b.sub(last, i), b.index(0));
+            let (root, entry) = (heap.load(b, zero), heap.load(b, end));
+            heap.store(b, end, root);
+            heap.sift(self, b, end, zero, entry);
+        });
+    }
+
+    /// Leaves the kernel with [`E_INDEX`] where more elements are asked for than there are.
+    fn check(&self, b: &mut KernelBuilder, counts: &Counts) {
+        if let Number::Computed(rest) = counts.rest {
+            let zero = b.index(0);
+            let too_few = b.compare(CompareOp::Less, rest, zero);
+            b.fail_if(too_few, E_INDEX);
+        }
+    }
+
+    /// Rows to work on: none where nothing is asked for, since a heap then has no root.
+    fn rows(&self, b: &mut KernelBuilder, counts: &Counts) -> Number {
+        match (counts.count, counts.rows) {
+            (Number::Known(_), rows) => rows,
+            (Number::Computed(count), rows) => {
+                let (zero, rows) = (b.index(0), rows.value(b));
+                let some = b.compare(CompareOp::Greater, count, zero);
+                Number::Computed(b.select(some, rows, zero))
+            }
+        }
+    }
+}
+
+impl Schedule for TopKSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        Requirements::default()
+    }
+
+    fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let width = self.lane.bytes();
+        let results = self.rows.times(&self.count).most(self.cx.function)?;
+        let outputs = &self.cx.group.outputs;
+        let mut b = KernelBuilder::new("top_k");
+        let input = b.buffer("input", BufferKind::Input, self.lane, self.rows.times(&self.extent).most(self.cx.function)?, width);
+        let values = b.buffer("values", BufferKind::Output, self.lane, results, width);
+        let positions = b.buffer("positions", BufferKind::Output, Lane::I32, results, 4);
+        let mut arguments = [self.operand, outputs[0], outputs[1]].map(Argument::Tensor).to_vec();
+        let lanes = self.cx.machine.lanes(width);
+        let counts = self.counts(&mut b, &mut arguments);
+        self.check(&mut b, &counts);
+        if !self.count.is(0) {
+            self.rows(&mut b, &counts).repeat(&mut b, |b, row| {
+                let base = counts.extent.scale(b, row);
+                let heap = Heap { values, positions, first: counts.count.scale(b, row) };
+                self.fill(b, input, base, &heap, counts.count);
+                self.rest(b, input, base, &heap, &counts, lanes);
+                self.take_apart(b, &heap, counts.count);
+            });
+        }
+        let description = format!("top_k {} of {} by {lanes}", counts.count, counts.extent);
+        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+    }
+}

@@ -1,0 +1,214 @@
+//! The position of the first extreme element along an axis: vectors run across results, or, where the axis is the last one, along it.
+
+use super::reduction::Reduction;
+use crate::ir::{ElementType, Extent, Inst, Operation, Reduction as Kind, Search, Value as Tensor};
+use crate::kernel::{Buffer, BufferKind, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
+use crate::schedule::arguments::Argument;
+use crate::schedule::context::Context;
+use crate::schedule::elementwise::lanes::{memory_lane, widen};
+use crate::schedule::indexed::slices::copy_lanes;
+use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::movement::iota::{integer_as, lane_numbers};
+use crate::schedule::quantity::{Cells, Number, Quantity, product};
+use crate::schedule::unsupported::Unsupported;
+
+/// The numbers of a kernel: the dimensions before, at and after the axis, and the elements of the last two.
+#[derive(Clone, Copy)]
+struct Counts {
+    outer: Number,
+    extent: Number,
+    inner: Number,
+    line: Number,
+}
+
+/// A search along rows of the input by this many lanes, whose numbers are 0, 1, …
+struct Line {
+    input: Buffer,
+    lanes: u16,
+    numbers: Value,
+    extent: Number,
+}
+
+/// See the module.
+pub struct ArgReduceSchedule<'a> {
+    cx: Context<'a>,
+    operand: Tensor,
+    /// Products of the dimensions before, at and after the axis.
+    shape: [Quantity; 3],
+    /// Truth values are compared as bytes.
+    element: ElementType,
+    lane: Lane,
+    result_lane: Lane,
+    finds_largest: bool,
+}
+
+impl<'a> ArgReduceSchedule<'a> {
+    /// The schedule of an `arg_reduce`.
+    ///
+    /// # Errors
+    /// For dynamic shapes, elements without arithmetic, and positions beyond 31 bits.
+    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+        let Operation::ArgReduce(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
+        let data = &cx.function.insts[root];
+        let operand = data.operands[0];
+        let (shape, axis) = (cx.quantities(operand), operator.axis);
+        let parts = [product(&shape[..axis]), shape[axis].clone(), product(&shape[axis + 1..])];
+        let may_be_empty = |index| cx.function.interval(Extent::Value(index)).low < 1;
+        if parts[1].extents().any(may_be_empty) {
+            return Err(Unsupported::new("a search along an extent that may be 0 when the program runs"));
+        }
+        if parts[1].most(cx.function)? > i32::MAX as u64 {
+            return Err(Unsupported::new("positions beyond 31 bits"));
+        }
+        let element = if cx.element(operand) == ElementType::Bool { ElementType::U8 } else { cx.element(operand) };
+        let result_lane = memory_lane(cx.element(data.results[0]))?;
+        let finds_largest = operator.search == Search::Max;
+        Ok(Self { cx, operand, shape: parts, element, lane: memory_lane(element)?, result_lane, finds_largest })
+    }
+
+    /// Where x is strictly better than y; NaN is never better, nor is anything better than it.
+    fn better(&self, b: &mut KernelBuilder, x: Value, y: Value) -> Value {
+        let wide_unsigned = self.element.is_unsigned_integer() && self.element.bits() >= 32;
+        let op = if wide_unsigned { CompareOp::UnsignedLess } else { CompareOp::Less };
+        if self.finds_largest { b.compare(op, y, x) } else { b.compare(op, x, y) }
+    }
+
+    /// The better of the best so far and new elements, with their positions.
+    fn update(&self, b: &mut KernelBuilder, best: &[Value], x: Value, position: Value) -> Vec<Value> {
+        let better = self.better(b, x, best[0]);
+        vec![b.select(better, x, best[0]), b.select(better, position, best[1])]
+    }
+
+    fn across_results(&self, b: &mut KernelBuilder, counts: &Counts, (input, output): (Buffer, Buffer), lanes: u16) {
+        let Counts { outer, extent, inner, line } = *counts;
+        outer.repeat(b, |b, outer| {
+            let base = line.scale(b, outer);
+            let target = inner.scale(b, outer);
+            inner.row(b, lanes, |b, i, active| {
+                let start = b.add(base, i);
+                let first = b.load_active(input, start, 0, lanes, active);
+                let first = widen(b, first, self.element);
+                let none = b.int(Type::vector(Lane::I32, lanes), 0);
+                let (one, end) = (b.index(1), extent.value(b));
+                let best = b.for_carry(one, end, 1, &[first, none], |b, position, best| {
+                    let step = inner.scale(b, position);
+                    let place = b.add(start, step);
+                    let x = b.load_active(input, place, 0, lanes, active);
+                    let x = widen(b, x, self.element);
+                    let position = b.convert(ConvertOp::Wrap, position, Lane::I32);
+                    let position = b.splat(position, lanes);
+                    self.update(b, best, x, position)
+                });
+                let value = integer_as(b, best[1], self.result_lane);
+                let place = b.add(target, i);
+                b.store_active(output, place, 0, value, active);
+            });
+        });
+    }
+
+    /// Rows along the axis, each by vectors; by single lanes where the kernel learns that the axis is shorter than a vector.
+    fn along(
+        &self,
+        b: &mut KernelBuilder,
+        counts: &Counts,
+        (input, output): (Buffer, Buffer),
+        (numbers, lanes): (Buffer, u16),
+    ) -> Result<(), Unsupported> {
+        let extent = counts.extent;
+        let reduction = Reduction::new(if self.finds_largest { Kind::Max } else { Kind::Min }, self.element)?;
+        let zero = b.index(0);
+        let vector = Line { input, lanes, numbers: b.load(numbers, zero, 0, lanes), extent };
+        counts.outer.repeat(b, |b, outer| {
+            let base = extent.scale(b, outer);
+            let position = match extent {
+                Number::Computed(extent) if lanes > 1 => {
+                    let least = b.index(lanes.into());
+                    let fills = b.compare(CompareOp::LessEqual, least, extent);
+                    let single = Line { input, lanes: 1, numbers: b.load(numbers, zero, 0, 1), extent: counts.extent };
+                    let by_vectors = |b: &mut KernelBuilder| vec![self.position(b, &reduction, &vector, base)];
+                    b.if_else(fills, by_vectors, |b| vec![self.position(b, &reduction, &single, base)])[0]
+                }
+                _ => self.position(b, &reduction, &vector, base),
+            };
+            let value = integer_as(b, position, self.result_lane);
+            b.store(output, outer, 0, value);
+        });
+        Ok(())
+    }
+
+    /// The position of the extreme element of the row that begins at `base`. Every lane starts at the first element, so that what is found
+    /// there is what one walk over all elements finds. The last vector overlaps the one before it when the axis is no multiple of the lanes:
+    /// an element seen twice changes nothing.
+    fn position(&self, b: &mut KernelBuilder, reduction: &Reduction, line: &Line, base: Value) -> Value {
+        let &Line { input, lanes, numbers, extent } = line;
+        let step = |b: &mut KernelBuilder, position: Value, best: &[Value]| {
+            let place = b.add(base, position);
+            let x = b.load(input, place, 0, lanes);
+            let x = widen(b, x, self.element);
+            let position = b.convert(ConvertOp::Wrap, position, Lane::I32);
+            let position = b.splat(position, lanes);
+            let position = b.add(position, numbers);
+            self.update(b, best, x, position)
+        };
+        let first = b.load_splat(input, base, 0, lanes);
+        let first = widen(b, first, self.element);
+        let none = b.int(Type::vector(Lane::I32, lanes), 0);
+        let (start, end) = (b.index(0), extent.whole(b, lanes));
+        let mut best = b.for_carry(start, end, i64::from(lanes), &[first, none], |b, i, best| step(b, i, best));
+        let last = match extent {
+            Number::Known(extent) if extent % i64::from(lanes) == 0 => None,
+            Number::Known(extent) => Some(b.index(extent - i64::from(lanes))),
+            Number::Computed(extent) => Some(b.scale_index(extent, 1, -i64::from(lanes))),
+        };
+        if let Some(last) = last {
+            best = step(b, last, &best);
+        }
+        let extreme = reduction.horizontal(b, best[0]);
+        let extreme = b.splat(extreme, lanes);
+        // With NaN in front no lane has anything better, and all hold position 0.
+        let worse = self.better(b, extreme, best[0]);
+        let beyond = b.int(Type::vector(Lane::I32, lanes), i64::from(i32::MAX));
+        let candidates = b.select(worse, beyond, best[1]);
+        b.horizontal(HorizontalOp::Min, candidates)
+    }
+}
+
+impl Schedule for ArgReduceSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        Requirements::default()
+    }
+
+    fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let [outer, extent, inner] = &self.shape;
+        let output = self.cx.group.outputs[0];
+        let mut b = KernelBuilder::new("arg_reduce");
+        let mut arguments = Vec::new();
+        // As many lanes as the axis has elements at least, so that no lane is without one.
+        let within = extent.as_known().map_or(1 << 15, |extent| 1u64 << extent.max(1).ilog2().min(15));
+        let lanes = u64::from(self.cx.machine.lanes(self.lane.bytes())).min(within) as u16;
+        let numbers = inner.is(1).then(|| lane_numbers(&mut b, &mut arguments, lanes));
+        let input = b.buffer("input", BufferKind::Input, self.lane, product(&self.shape).most(self.cx.function)?, self.lane.bytes());
+        let target =
+            b.buffer("output", BufferKind::Output, self.result_lane, outer.times(inner).most(self.cx.function)?, self.result_lane.bytes());
+        arguments.extend([self.operand, output].map(Argument::Tensor));
+        let mut cells = Cells::default();
+        cells.load(&mut b, &mut arguments, self.shape.iter().flat_map(Quantity::extents));
+        let [outer, extent, inner] = [0, 1, 2].map(|i| cells.number(&mut b, &self.shape[i]));
+        let line = cells.number(&mut b, &product(&self.shape[1..]));
+        let results = cells.number(&mut b, &self.shape[0].times(&self.shape[2]));
+        let counts = Counts { outer, extent, inner, line };
+        let mut used = lanes;
+        if self.shape[1].is(0) {
+            // Nothing to choose from: position 0, as in the tensor language.
+            let zero = b.int(Type::scalar(self.result_lane), 0);
+            results.repeat(&mut b, |b, i| b.store(target, i, 0, zero));
+        } else if let Some(numbers) = numbers {
+            self.along(&mut b, &counts, (input, target), (numbers, lanes))?;
+        } else {
+            used = copy_lanes(&self.cx, self.lane, self.shape[2].most(self.cx.function)?);
+            self.across_results(&mut b, &counts, (input, target), used);
+        }
+        let description = format!("arg_reduce by {used}");
+        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+    }
+}

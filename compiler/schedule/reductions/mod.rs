@@ -1,0 +1,7 @@
+//! Many elements to one, or to a running one: reductions, windows, searches, scans.
+
+pub mod arg_reduce;
+pub mod reduce;
+pub mod reduction;
+pub mod scan;
+pub mod window;

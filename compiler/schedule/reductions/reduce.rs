@@ -1,0 +1,287 @@
+//! Reductions over whole axes. Vectors run along the last dimension: across results where it is kept, across elements of one
+//! result where it is reduced, unless their order matters.
+
+use super::reduction::Reduction;
+use crate::ir::{Inst, Operation, Value as Tensor};
+use crate::kernel::{KernelBuilder, Value};
+use crate::schedule::arguments::Argument;
+use crate::schedule::context::Context;
+use crate::schedule::elementwise::operands::{ElementWise, Hoisted, OutputPosition};
+use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::quantity::{Cells, Number, Quantity};
+use crate::schedule::unsupported::Unsupported;
+
+/// See the module.
+pub struct ReduceSchedule<'a> {
+    cx: Context<'a>,
+    operand: Tensor,
+    reduction: Reduction,
+    shape: Vec<Quantity>,
+    /// Whether each dimension is reduced.
+    reduced: Vec<bool>,
+}
+
+impl<'a> ReduceSchedule<'a> {
+    /// The schedule of a `reduce`.
+    ///
+    /// # Errors
+    /// For shapes and types without lowering.
+    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+        let Operation::Reduce(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
+        let data = &cx.function.insts[root];
+        let operand = data.operands[0];
+        let shape = cx.quantities(operand);
+        let mut reduced = vec![false; shape.len()];
+        operator.axes.iter().for_each(|&axis| reduced[axis] = true);
+        ElementWise::reader(cx, operand)?;
+        ElementWise::new(cx, None)?;
+        let reduction = Reduction::new(operator.reduction, cx.element(operand))?;
+        Ok(Self { cx, operand, reduction, shape, reduced })
+    }
+}
+
+impl Schedule for ReduceSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        Requirements::default()
+    }
+
+    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let mut b = KernelBuilder::new("reduce");
+        let mut arguments: Vec<Argument> = Vec::new();
+        let mut reader = ElementWise::reader(self.cx, self.operand)?;
+        let mut writer = ElementWise::new(self.cx, None)?;
+        reader.declare(&mut b, &mut arguments, shared)?;
+        writer.declare(&mut b, &mut arguments, shared)?;
+        let channels = self.shape.last().cloned().unwrap_or(Quantity::known(1));
+        let lanes = self.cx.lanes_for(reader.smallest_element(), channels.most(self.cx.function)?);
+        let mut cells = Cells::default();
+        cells.load(&mut b, &mut arguments, self.shape.iter().flat_map(Quantity::extents));
+        let [kept, inner] = [false, true].map(|reduced| self.dimensions(&mut b, &cells, reduced));
+        let channels = cells.number(&mut b, &channels);
+        let last_reduced = self.reduced.last().copied().unwrap_or(false);
+        let in_order = last_reduced && self.reduction.is_ordered();
+        let lanes = if in_order { 1 } else { lanes };
+        let lowering = Lowering { schedule: self, reader, writer, kept, inner, channels, lanes };
+        match (last_reduced, in_order) {
+            (true, true) => lowering.in_order(&mut b)?,
+            (true, false) => lowering.across_elements(&mut b)?,
+            (false, _) => lowering.across_results(&mut b)?,
+        }
+        let way = ["", ", within a row", ", within a row, in order"][usize::from(last_reduced) + usize::from(in_order)];
+        let description = format!("reduce by {lanes}{way}");
+        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+    }
+}
+
+struct Lowering<'a> {
+    schedule: &'a ReduceSchedule<'a>,
+    reader: ElementWise<'a>,
+    writer: ElementWise<'a>,
+    /// Dimensions but the last: those of results, and those that are combined.
+    kept: Vec<Dimension>,
+    inner: Vec<Dimension>,
+    channels: Number,
+    lanes: u16,
+}
+
+/// A dimension of a loop nest: its extent, and what one step adds to the input's and the output's pixel number.
+#[derive(Clone, Copy)]
+struct Dimension {
+    extent: Number,
+    input_step: Number,
+    output_step: Number,
+}
+
+impl ReduceSchedule<'_> {
+    /// Dimensions but the last, kept or reduced ones, outermost first.
+    fn dimensions(&self, b: &mut KernelBuilder, cells: &Cells, reduced: bool) -> Vec<Dimension> {
+        let shape = &self.shape;
+        let (mut input_step, mut output_step) = (Quantity::known(1), Quantity::known(1));
+        let mut dimensions = Vec::new();
+        for d in (0..shape.len().saturating_sub(1)).rev() {
+            if self.reduced[d] == reduced && !shape[d].is(1) {
+                let [extent, input_step, output_step] = [&shape[d], &input_step, &output_step].map(|q| cells.number(b, q));
+                dimensions.push(Dimension { extent, input_step, output_step });
+            }
+            input_step = input_step.times(&shape[d]);
+            if !self.reduced[d] {
+                output_step = output_step.times(&shape[d]);
+            }
+        }
+        dimensions.reverse();
+        dimensions
+    }
+}
+
+impl Lowering<'_> {
+    fn across_results(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
+        let hoisted = (self.reader.hoist(b, self.lanes), self.writer.hoist(b, self.lanes));
+        let zero = b.index(0);
+        let mut outcome = Ok(());
+        nest(b, &self.kept, zero, zero, &mut |b, input, output| {
+            self.channels.row(b, self.lanes, |b, channel, active| {
+                let neutral = self.schedule.reduction.neutral(b, self.lanes);
+                let result = self.sum(b, &self.inner, input, channel, &hoisted.0, self.lanes, active, neutral).and_then(|sum| {
+                    let sum = self.finish(b, sum);
+                    let place = self.place(b, output, channel);
+                    self.writer.emit(b, &place, Some(sum), &hoisted.1, self.lanes, active)
+                });
+                if result.is_err() {
+                    outcome = result;
+                }
+            });
+        });
+        outcome
+    }
+
+    /// One element after the other, as the interpreter takes them.
+    fn in_order(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
+        let hoisted = (self.reader.hoist(b, 1), self.writer.hoist(b, 1));
+        let zero = b.index(0);
+        let mut outcome = Ok(());
+        nest(b, &self.kept, zero, zero, &mut |b, input, output| {
+            let neutral = self.schedule.reduction.neutral(b, 1);
+            let result = self.rows(b, &self.inner, input, &hoisted.0, neutral).and_then(|total| {
+                let total = self.finish(b, total);
+                let zero = b.index(0);
+                let place = OutputPosition { pixel: output, pixel_offset: 0, channel: zero, channel_offset: 0, flat: output };
+                self.writer.emit(b, &place, Some(total), &hoisted.1, 1, 1)
+            });
+            if result.is_err() {
+                outcome = result;
+            }
+        });
+        outcome
+    }
+
+    /// The partial result over rows, each element by element, from an input pixel on.
+    fn rows(
+        &self,
+        b: &mut KernelBuilder,
+        inner: &[Dimension],
+        pixel: Value,
+        hoisted: &[Option<Hoisted>],
+        partial: Value,
+    ) -> Result<Value, Unsupported> {
+        let start = b.index(0);
+        let end = inner.first().map_or(self.channels, |first| first.extent).value(b);
+        let mut inside = Ok(partial);
+        let results = b.for_carry(start, end, 1, &[partial], |b, i, partial| {
+            inside = match inner.split_first() {
+                Some((first, rest)) => {
+                    let step = first.input_step.scale(b, i);
+                    let pixel = b.add(pixel, step);
+                    self.rows(b, rest, pixel, hoisted, partial[0])
+                }
+                None => self.sum(b, &[], pixel, i, hoisted, 1, 1, partial[0]),
+            };
+            vec![*inside.as_ref().unwrap_or(&partial[0])]
+        });
+        inside.map(|_| results[0])
+    }
+
+    fn across_elements(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
+        let vector = (self.reader.hoist(b, self.lanes), self.reader.hoist(b, 1));
+        let hoisted = self.writer.hoist(b, 1);
+        let known = if let Number::Known(n) = self.channels { Some(n) } else { None };
+        let whole_lanes = i64::from(self.lanes);
+        let zero = b.index(0);
+        let mut outcome = Ok(());
+        nest(b, &self.kept, zero, zero, &mut |b, input, output| {
+            let mut partial = || -> Result<Value, Unsupported> {
+                let mut total = self.schedule.reduction.neutral(b, 1);
+                for (lanes, is_rest, hoisted) in [(self.lanes, false, &vector.0), (1, true, &vector.1)] {
+                    let empty = |n: i64| if is_rest { n % whole_lanes == 0 } else { n < whole_lanes };
+                    if known.is_some_and(empty) || is_rest && self.lanes == 1 {
+                        continue;
+                    }
+                    let neutral = self.schedule.reduction.neutral(b, lanes);
+                    let (start, end) = if is_rest {
+                        (self.channels.whole(b, self.lanes), self.channels.value(b))
+                    } else {
+                        (b.index(0), self.channels.whole(b, self.lanes))
+                    };
+                    let mut inside = Ok(neutral);
+                    let sums = b.for_carry(start, end, i64::from(lanes), &[neutral], |b, channel, sums| {
+                        inside = self.sum(b, &self.inner, input, channel, hoisted, lanes, lanes, sums[0]);
+                        vec![*inside.as_ref().unwrap_or(&sums[0])]
+                    });
+                    inside?;
+                    let sum = self.schedule.reduction.horizontal(b, sums[0]);
+                    total = self.schedule.reduction.combine(b, total, sum);
+                }
+                let total = self.finish(b, total);
+                let zero = b.index(0);
+                let place = OutputPosition { pixel: output, pixel_offset: 0, channel: zero, channel_offset: 0, flat: output };
+                self.writer.emit(b, &place, Some(total), &hoisted, 1, 1)?;
+                Ok(total)
+            };
+            if let Err(error) = partial() {
+                outcome = Err(error);
+            }
+        });
+        outcome
+    }
+
+    /// A result as the epilogue reads it.
+    fn finish(&self, b: &mut KernelBuilder, total: Value) -> Value {
+        let is_stored = self.schedule.cx.group.epilogue.is_none();
+        if is_stored { total } else { self.schedule.reduction.finish(b, &self.reader, 0, total) }
+    }
+
+    fn place(&self, b: &mut KernelBuilder, pixel: Value, channel: Value) -> OutputPosition {
+        let base = self.channels.scale(b, pixel);
+        let flat = b.add(base, channel);
+        OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat }
+    }
+
+    /// The partial result over the reduced dimensions but the last, from an input pixel on.
+    #[allow(clippy::too_many_arguments, reason = "the coordinates of one vector of the input")]
+    fn sum(
+        &self,
+        b: &mut KernelBuilder,
+        inner: &[Dimension],
+        pixel: Value,
+        channel: Value,
+        hoisted: &[Option<Hoisted>],
+        lanes: u16,
+        active: u16,
+        sum: Value,
+    ) -> Result<Value, Unsupported> {
+        let Some((first, rest)) = inner.split_first() else {
+            let place = self.place(b, pixel, channel);
+            let values = self.reader.values(b, &place, &[], hoisted, lanes, active)?;
+            return Ok(self.schedule.reduction.combine(b, sum, values[0]));
+        };
+        let (start, end) = (b.index(0), first.extent.value(b));
+        let mut inside = Ok(sum);
+        let sums = b.for_carry(start, end, 1, &[sum], |b, i, sums| {
+            let step = first.input_step.scale(b, i);
+            let pixel = b.add(pixel, step);
+            inside = self.sum(b, rest, pixel, channel, hoisted, lanes, active, sums[0]);
+            vec![*inside.as_ref().unwrap_or(&sums[0])]
+        });
+        inside.map(|_| sums[0])
+    }
+}
+
+/// Nested loops over dimensions, tracking the pixel numbers of input and output.
+fn nest(
+    b: &mut KernelBuilder,
+    dimensions: &[Dimension],
+    input: Value,
+    output: Value,
+    body: &mut dyn FnMut(&mut KernelBuilder, Value, Value),
+) {
+    let Some((first, rest)) = dimensions.split_first() else {
+        body(b, input, output);
+        return;
+    };
+    first.extent.repeat(b, |b, i| {
+        let step = first.input_step.scale(b, i);
+        let input = b.add(input, step);
+        let step = first.output_step.scale(b, i);
+        let output = b.add(output, step);
+        nest(b, rest, input, output, body);
+    });
+}

@@ -1,0 +1,134 @@
+//! The reductions that windows and whole-axis reductions share: neutral element and combination, in registers.
+
+use crate::ir::{ElementType, Reduction as Kind, Word};
+use crate::kernel::{BinaryOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
+use crate::schedule::elementwise::lanes::{exact, narrow, register_lane};
+use crate::schedule::elementwise::operands::ElementWise;
+use crate::schedule::unsupported::Unsupported;
+
+/// A reduction of elements of one type.
+#[derive(Clone, Copy, Debug)]
+pub struct Reduction {
+    kind: Kind,
+    element: ElementType,
+    lane: Lane,
+}
+
+impl Reduction {
+    /// The reduction of a kind.
+    ///
+    /// # Errors
+    /// For types that it is not defined or not compiled for.
+    pub fn new(kind: Kind, element: ElementType) -> Result<Self, Unsupported> {
+        let lane = register_lane(element)?;
+        let ok = match kind {
+            // Narrow sums wrap, which registers of 32 bits do not.
+            Kind::Sum | Kind::Product => !matches!(lane, Lane::Mask) && element.bits() >= 32,
+            Kind::Any | Kind::All => lane == Lane::Mask,
+            _ => lane != Lane::Mask,
+        };
+        if !ok {
+            return Err(Unsupported::new(format!("{} over {element}", kind.word())));
+        }
+        Ok(Self { kind, element, lane })
+    }
+
+    /// The reduction of a kind whose results are stored by [`wrapped`]; on truth values a sum or maximum is `any`, a product or minimum `all`.
+    ///
+    /// # Errors
+    /// For types that nothing is computed with.
+    pub fn wrapping(kind: Kind, element: ElementType) -> Result<Self, Unsupported> {
+        let lane = register_lane(element)?;
+        let kind = match kind {
+            Kind::Sum | Kind::Max if lane == Lane::Mask => Kind::Any,
+            Kind::Product | Kind::Min if lane == Lane::Mask => Kind::All,
+            kind => kind,
+        };
+        Ok(Self { kind, element, lane })
+    }
+
+    /// Whether elements must be combined in their order. A product of floats in parts can overflow, or vanish, where none in order
+    /// does, and the other way round: infinity times 0 is no number.
+    pub fn is_ordered(&self) -> bool {
+        self.kind == Kind::Product && self.lane.is_float()
+    }
+
+    /// The neutral element in every lane.
+    pub fn neutral(&self, b: &mut KernelBuilder, lanes: u16) -> Value {
+        let ty = Type::vector(self.lane, lanes);
+        match (self.kind, self.lane) {
+            (Kind::Any, _) => b.mask(lanes, false),
+            (Kind::All, _) => b.mask(lanes, true),
+            (Kind::Sum, Lane::F32 | Lane::F64) => b.float(ty, 0.0),
+            (Kind::Product, Lane::F32 | Lane::F64) => b.float(ty, 1.0),
+            (Kind::Max, Lane::F32 | Lane::F64) => b.float(ty, f64::NEG_INFINITY),
+            (Kind::Min, Lane::F32 | Lane::F64) => b.float(ty, f64::INFINITY),
+            (Kind::Sum, _) => b.int(ty, 0),
+            (Kind::Product, _) => b.int(ty, 1),
+            (kind, _) => {
+                let (low, high) = self.element.integer_range().unwrap_or((0, 0));
+                b.int(ty, if kind == Kind::Max { low as i64 } else { high as i64 })
+            }
+        }
+    }
+
+    /// Two partial results combined.
+    pub fn combine(&self, b: &mut KernelBuilder, a: Value, x: Value) -> Value {
+        let float = self.lane.is_float();
+        let unsigned = self.is_unsigned();
+        let op = match self.kind {
+            Kind::Sum => BinaryOp::Add,
+            Kind::Product => BinaryOp::Mul,
+            Kind::Any => BinaryOp::Or,
+            Kind::All => BinaryOp::And,
+            Kind::Max if float => BinaryOp::FloatMaxFirst,
+            Kind::Min if float => BinaryOp::FloatMinFirst,
+            Kind::Max if unsigned => BinaryOp::UnsignedMax,
+            Kind::Min if unsigned => BinaryOp::UnsignedMin,
+            Kind::Max => BinaryOp::SignedMax,
+            _ => BinaryOp::SignedMin,
+        };
+        b.binary(op, a, x)
+    }
+
+    /// Whether registers hold elements that are compared without sign. Narrow ones are extended, and compared with sign: they may be negative
+    /// there until a store saturates them.
+    fn is_unsigned(&self) -> bool {
+        self.element.is_unsigned_integer() && self.element.bits() >= 32
+    }
+
+    /// What everything combines to, as others than a store read it. Work on the elements leaves it to the store to saturate what is narrow. That
+    /// keeps the order of elements, so the extreme of what saturates is the extreme saturated.
+    pub fn finish(&self, b: &mut KernelBuilder, work: &ElementWise<'_>, result: usize, value: Value) -> Value {
+        if work.saturates(result) { exact(b, value, self.element) } else { value }
+    }
+
+    /// All lanes of a partial result combined to one.
+    pub fn horizontal(&self, b: &mut KernelBuilder, a: Value) -> Value {
+        let op = match self.kind {
+            Kind::Sum => Some(HorizontalOp::Add),
+            Kind::Max if !self.is_unsigned() => Some(HorizontalOp::Max),
+            Kind::Min if !self.is_unsigned() => Some(HorizontalOp::Min),
+            _ => None,
+        };
+        if let Some(op) = op {
+            return b.horizontal(op, a);
+        }
+        let lanes = b.ty(a).lanes;
+        let mut result = b.extract(a, 0);
+        for lane in 1..lanes {
+            let next = b.extract(a, lane);
+            result = self.combine(b, result, next);
+        }
+        result
+    }
+}
+
+/// A combined value as it is stored: narrow integers wrap, floats of 16 bits are rounded.
+pub fn wrapped(b: &mut KernelBuilder, value: Value, element: ElementType) -> Value {
+    match element {
+        ElementType::I8 | ElementType::U8 => b.convert(ConvertOp::Wrap, value, Lane::I8),
+        ElementType::I16 | ElementType::U16 => b.convert(ConvertOp::Wrap, value, Lane::I16),
+        _ => narrow(b, value, element),
+    }
+}

@@ -1,0 +1,167 @@
+//! Reductions over sliding windows (pooling): vectors run along the channels; taps outside the input are left out.
+
+use super::reduction::Reduction;
+use crate::ir::{Inst, Operation, Value as Tensor};
+use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
+use crate::schedule::arguments::Argument;
+use crate::schedule::context::Context;
+use crate::schedule::contraction::image_sizes::{Numbers, Sizes};
+use crate::schedule::elementwise::operands::{ElementWise, Hoisted, OutputPosition};
+use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::loops::row;
+use crate::schedule::unsupported::Unsupported;
+
+/// See the module.
+pub struct WindowSchedule<'a> {
+    cx: Context<'a>,
+    operand: Tensor,
+    reduction: Reduction,
+    sizes: Sizes,
+    /// Rows and width of the window; strides, dilation, padding. One spatial dimension is a single row.
+    size: [u64; 2],
+    strides: [u64; 2],
+    dilation: [u64; 2],
+    low: [u64; 2],
+    /// Whether taps may be outside the input.
+    padded: bool,
+    channels: u64,
+}
+
+impl<'a> WindowSchedule<'a> {
+    /// The schedule of a `window`.
+    ///
+    /// # Errors
+    /// For shapes and types without lowering.
+    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+        let Operation::Window(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
+        let data = &cx.function.insts[root];
+        let operand = data.operands[0];
+        let (shape, output) = (cx.largest_shape(operand)?, cx.largest_shape(data.results[0])?);
+        let spatial = shape.len() - 2;
+        if !(1..=2).contains(&spatial) {
+            return Err(Unsupported::new(format!("a window over {spatial} dimensions")));
+        }
+        let pair = |list: &[u64], one: u64| if spatial == 2 { [list[0], list[1]] } else { [one, list[0]] };
+        let numbers = |list: &[i64], one: u64| pair(&list.iter().map(|&n| n as u64).collect::<Vec<_>>(), one);
+        let geometry = &operator.geometry;
+        let sizes = Sizes::of(&cx, data, geometry)?;
+        let padded = sizes.is_some() || geometry.padding_low.iter().chain(&geometry.padding_high).any(|&n| n != 0);
+        ElementWise::reader(cx, operand)?;
+        ElementWise::new(cx, None)?;
+        Ok(Self {
+            cx,
+            operand,
+            reduction: Reduction::new(operator.reduction, cx.element(operand))?,
+            sizes: sizes.unwrap_or_else(|| Sizes::known(shape[0], pair(&shape[1..], 1), pair(&output[1..], 1))),
+            size: numbers(&operator.size, 1),
+            strides: numbers(&geometry.strides, 1),
+            dilation: numbers(&geometry.dilation, 1),
+            low: numbers(&geometry.padding_low, 0),
+            padded,
+            channels: shape[shape.len() - 1],
+        })
+    }
+}
+
+impl Schedule for WindowSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        Requirements::default()
+    }
+
+    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let mut b = KernelBuilder::new(format!("window_{}x{}", self.size[0], self.size[1]));
+        let mut arguments: Vec<Argument> = Vec::new();
+        let mut reader = ElementWise::reader(self.cx, self.operand)?;
+        let mut writer = ElementWise::new(self.cx, None)?;
+        reader.declare(&mut b, &mut arguments, shared)?;
+        writer.declare(&mut b, &mut arguments, shared)?;
+        let smallest = reader.smallest_element().min(writer.smallest_element());
+        let lanes = self.cx.lanes_for(smallest, self.channels);
+        let hoisted = (reader.hoist(&mut b, lanes), writer.hoist(&mut b, lanes));
+        let numbers = self.sizes.load(&mut b, &mut arguments, self.channels);
+        let mut outcome = Ok(());
+        numbers.output_rows.repeat(&mut b, |b, line| {
+            let rows = numbers.output[0].value(b);
+            let image = b.binary(BinaryOp::SignedDiv, line, rows);
+            let y = b.binary(BinaryOp::SignedRem, line, rows);
+            numbers.output[1].repeat(b, |b, x| {
+                let pixel = numbers.output[1].scale(b, line);
+                let pixel = b.add(pixel, x);
+                row(b, self.channels, lanes, |b, channel, active| {
+                    let at = (image, y, x, channel);
+                    let result = self.reduce(b, &numbers, &reader, &hoisted.0, at, lanes, active).and_then(|sum| {
+                        let is_stored = self.cx.group.epilogue.is_none();
+                        let sum = if is_stored { sum } else { self.reduction.finish(b, &reader, 0, sum) };
+                        let base = b.scale_index(pixel, self.channels as i64, 0);
+                        let flat = b.add(base, channel);
+                        let place = OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
+                        writer.emit(b, &place, Some(sum), &hoisted.1, lanes, active)
+                    });
+                    if result.is_err() {
+                        outcome = result;
+                    }
+                });
+            });
+        });
+        outcome?;
+        let description = format!("window {}x{} by {lanes}", self.size[0], self.size[1]);
+        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+    }
+}
+
+impl WindowSchedule<'_> {
+    #[allow(clippy::too_many_arguments, reason = "the coordinates of one vector of the output")]
+    fn reduce(
+        &self,
+        b: &mut KernelBuilder,
+        numbers: &Numbers,
+        reader: &ElementWise<'_>,
+        hoisted: &[Option<Hoisted>],
+        (image, y, x, channel): (Value, Value, Value, Value),
+        lanes: u16,
+        active: u16,
+    ) -> Result<Value, Unsupported> {
+        let neutral = self.reduction.neutral(b, lanes);
+        let top = b.scale_index(y, self.strides[0] as i64, -(self.low[0] as i64));
+        let top = numbers.shift[0].plus(b, top);
+        let left = b.scale_index(x, self.strides[1] as i64, -(self.low[1] as i64));
+        let left = numbers.shift[1].plus(b, left);
+        let first = numbers.input[0].scale(b, image);
+        let mut outcome = Ok(());
+        let zero = b.index(0);
+        let (rows, columns) = (b.index(self.size[0] as i64), b.index(self.size[1] as i64));
+        let sum = b.for_carry(zero, rows, 1, &[neutral], |b, ky, sum| {
+            let ky = b.scale_index(ky, self.dilation[0] as i64, 0);
+            let row = b.add(top, ky);
+            let line = b.add(first, row);
+            let line = numbers.input[1].scale(b, line);
+            let zero = b.index(0);
+            b.for_carry(zero, columns, 1, sum, |b, kx, sum| {
+                let kx = b.scale_index(kx, self.dilation[1] as i64, 0);
+                let column = b.add(left, kx);
+                let mut take = |b: &mut KernelBuilder| {
+                    let pixel = b.add(line, column);
+                    let base = b.scale_index(pixel, self.channels as i64, 0);
+                    let flat = b.add(base, channel);
+                    let place = OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
+                    match reader.values(b, &place, &[], hoisted, lanes, active) {
+                        Ok(values) => vec![self.reduction.combine(b, sum[0], values[0])],
+                        Err(error) => {
+                            outcome = Err(error);
+                            sum.to_vec()
+                        }
+                    }
+                };
+                if !self.padded {
+                    return take(b);
+                }
+                let (height, width) = (numbers.input[0].value(b), numbers.input[1].value(b));
+                let in_rows = b.compare(CompareOp::UnsignedLess, row, height);
+                let in_columns = b.compare(CompareOp::UnsignedLess, column, width);
+                let inside = b.binary(BinaryOp::And, in_rows, in_columns);
+                b.if_else(inside, take, |_| sum.to_vec())
+            })
+        });
+        outcome.map(|()| sum[0])
+    }
+}
