@@ -1,6 +1,8 @@
-//! What a kernel's pointer parameters are bound to.
+//! A kernel's pointer parameters: buffers, and what they are bound to.
 
 use crate::ir::{Data, Value};
+use crate::kernel::{Buffer, BufferKind, KernelBuilder, Lane};
+use crate::program::ALIGNMENT;
 
 /// What a kernel's pointer parameter is bound to.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,4 +13,111 @@ pub enum Argument {
     Data(Data),
     /// A scratch buffer of the requirements.
     Scratch(usize),
+}
+
+/// The pointer parameters of a kernel so far, in order.
+#[derive(Default)]
+pub struct Arguments {
+    list: Vec<Argument>,
+}
+
+/// What a buffer holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Elements {
+    lane: Lane,
+    count: u64,
+    /// Bytes.
+    alignment: u32,
+}
+
+impl Elements {
+    /// Elements that are aligned as one of them is.
+    pub fn new(lane: Lane, count: u64) -> Self {
+        Self { lane, count, alignment: lane.bytes() }
+    }
+
+    /// These, aligned to a number of bytes.
+    #[must_use]
+    pub fn aligned(self, alignment: u32) -> Self {
+        Self { alignment, ..self }
+    }
+}
+
+impl Arguments {
+    /// A tensor that is read and that nothing writes while the kernel runs.
+    pub fn input(&mut self, b: &mut KernelBuilder, name: impl Into<String>, tensor: Value, elements: Elements) -> Buffer {
+        self.declare(b, name.into(), BufferKind::Input, elements, Argument::Tensor(tensor))
+    }
+
+    /// A tensor that is written.
+    pub fn output(&mut self, b: &mut KernelBuilder, name: impl Into<String>, tensor: Value, elements: Elements) -> Buffer {
+        self.declare(b, name.into(), BufferKind::Output, elements, Argument::Tensor(tensor))
+    }
+
+    /// A tensor that is read. What shares memory with one that is written is not read-only while the kernel runs: `shared` are the pairs
+    /// (read, written) that do.
+    pub fn operand(
+        &mut self,
+        b: &mut KernelBuilder,
+        name: impl Into<String>,
+        tensor: Value,
+        elements: Elements,
+        shared: &[(Value, Value)],
+    ) -> Buffer {
+        let is_shared = shared.iter().any(|(read, _)| *read == tensor);
+        if is_shared { self.output(b, name, tensor, elements) } else { self.input(b, name, tensor, elements) }
+    }
+
+    /// Read-only data, aligned to a number of bytes.
+    pub fn data(&mut self, b: &mut KernelBuilder, name: impl Into<String>, data: Data, lane: Lane, alignment: u32) -> Buffer {
+        let elements = Elements { lane, count: data.bytes().len() as u64 / u64::from(lane.bytes()), alignment };
+        self.declare(b, name.into(), BufferKind::Input, elements, Argument::Data(data))
+    }
+
+    /// The scratch buffer of a number in the requirements, aligned as the planner aligns it.
+    pub fn scratch(&mut self, b: &mut KernelBuilder, name: impl Into<String>, number: usize, lane: Lane, count: u64) -> Buffer {
+        let elements = Elements { lane, count, alignment: ALIGNMENT as u32 };
+        self.declare(b, name.into(), BufferKind::Scratch, elements, Argument::Scratch(number))
+    }
+
+    fn declare(&mut self, b: &mut KernelBuilder, name: String, kind: BufferKind, elements: Elements, argument: Argument) -> Buffer {
+        self.list.push(argument);
+        b.buffer(name, kind, elements.lane, elements.count, elements.alignment)
+    }
+
+    /// All of them.
+    pub fn finish(self) -> Vec<Argument> {
+        self.list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cranelift_entity::EntityRef;
+
+    #[test]
+    fn buffers_stand_in_the_order_of_their_arguments() {
+        let (mut b, mut arguments) = (KernelBuilder::new("declared"), Arguments::default());
+        let [x, y, z] = [1, 2, 3].map(Value::new);
+        let shared = [(y, z)];
+        let elements = Elements::new(Lane::I16, 8);
+        arguments.operand(&mut b, "x", x, elements, &shared);
+        arguments.operand(&mut b, "y", y, elements.aligned(16), &shared);
+        arguments.data(&mut b, "numbers", vec![0; 12].into(), Lane::I32, 4);
+        arguments.scratch(&mut b, "row", 1, Lane::F32, 5);
+        arguments.output(&mut b, "z", z, elements);
+        let kernel = b.finish();
+        let buffers: Vec<_> = kernel.buffers.iter().map(|each| (&*each.name, each.kind, each.elements, each.alignment)).collect();
+        let expected = [
+            ("x", BufferKind::Input, 8, 2),
+            ("y", BufferKind::Output, 8, 16),
+            ("numbers", BufferKind::Input, 3, 4),
+            ("row", BufferKind::Scratch, 5, 64),
+            ("z", BufferKind::Output, 8, 2),
+        ];
+        assert_eq!(buffers, expected);
+        let tensor = Argument::Tensor;
+        assert_eq!(arguments.finish(), [tensor(x), tensor(y), Argument::Data(vec![0; 12].into()), Argument::Scratch(1), tensor(z)]);
+    }
 }

@@ -2,12 +2,12 @@
 //! vector of neighbours. Between passes real and imaginary parts lie in planes of scratch memory. A real transform is a complex one of half the
 //! length, whose result is taken apart at the end.
 
-use super::arguments::Argument;
+use super::arguments::{Arguments, Elements};
 use super::context::Context;
 use super::interface::{Lowered, Requirements, Schedule};
 use super::unsupported::Unsupported;
 use crate::ir::{ElementType, Inst, Op, Value as Tensor};
-use crate::kernel::{Buffer, BufferKind, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{Buffer, KernelBuilder, Lane, Type, Value};
 
 /// See the module.
 pub struct FourierSchedule<'a> {
@@ -294,18 +294,17 @@ impl Schedule for FourierSchedule<'_> {
         let (into, out) = (self.cx.shape(self.input)?.iter().product(), self.cx.shape(self.output)?.iter().product());
         let numbers = factors.numbers;
         let mut b = KernelBuilder::new(if self.real { "rfft" } else { "fft" });
+        let mut arguments = Arguments::default();
+        let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
         let writer = Writer {
             schedule: self,
-            input: b.buffer("input", BufferKind::Input, Lane::F32, into, 4),
-            output: b.buffer("output", BufferKind::Output, Lane::F32, out, 4),
-            planes: b.buffer("planes", BufferKind::Scratch, Lane::F32, 4 * self.plane(), 64),
-            factors: b.buffer("factors", BufferKind::Input, Lane::F32, numbers.len() as u64, 4),
+            input: arguments.input(&mut b, "input", self.input, Elements::new(Lane::F32, into)),
+            output: arguments.output(&mut b, "output", self.output, Elements::new(Lane::F32, out)),
+            planes: arguments.scratch(&mut b, "planes", 0, Lane::F32, 4 * self.plane()),
+            factors: arguments.data(&mut b, "factors", bytes.into(), Lane::F32, 4),
             passes,
             apart,
         };
-        let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
-        let arguments =
-            vec![Argument::Tensor(self.input), Argument::Tensor(self.output), Argument::Scratch(0), Argument::Data(bytes.into())];
         let per_row = |total: u64| (total / self.rows.max(1)) as i64;
         b.for_range(0, self.rows as i64, 1, |b, row| {
             let (source, target) = (b.scale_index(row, per_row(into), 0), b.scale_index(row, per_row(out), 0));
@@ -320,6 +319,6 @@ impl Schedule for FourierSchedule<'_> {
             }
         });
         let description = format!("{} of {length} by {}", if self.real { "half a real transform" } else { "transform" }, self.lanes);
-        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

@@ -1,11 +1,11 @@
 //! Extents, strides and offsets that may be known only when the kernel runs: sums of products of extents. What is known is a number, and
 //! kernels then have it as a constant, so that one schedule serves static and dynamic shapes.
 
-use super::arguments::Argument;
+use super::arguments::{Arguments, Elements};
 use super::loops::row;
 use super::unsupported::Unsupported;
 use crate::ir::{Extent, Function, Value as Index};
-use crate::kernel::{BufferKind, KernelBuilder, Lane, Value};
+use crate::kernel::{KernelBuilder, Lane, Value};
 
 /// A polynomial in run-time extents with integer coefficients.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -131,13 +131,12 @@ pub struct Cells {
 
 impl Cells {
     /// Declares a buffer for each extent that is not loaded yet, and loads it. To stand before all loops.
-    pub fn load(&mut self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>, extents: impl IntoIterator<Item = Index>) {
+    pub fn load(&mut self, b: &mut KernelBuilder, arguments: &mut Arguments, extents: impl IntoIterator<Item = Index>) {
         for extent in extents {
             if self.loaded.iter().any(|(known, _)| *known == extent) {
                 continue;
             }
-            let buffer = b.buffer(format!("extent{}", self.loaded.len()), BufferKind::Input, Lane::I64, 1, 8);
-            arguments.push(Argument::Tensor(extent));
+            let buffer = arguments.input(b, format!("extent{}", self.loaded.len()), extent, Elements::new(Lane::I64, 1));
             let zero = b.index(0);
             let value = b.load(buffer, zero, 0, 1);
             self.loaded.push((extent, value));

@@ -15,7 +15,7 @@ use super::strips::Strips;
 use super::tile::join;
 use crate::ir::{ElementType, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value, orders};
-use crate::schedule::arguments::Argument;
+use crate::schedule::arguments::Arguments;
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::elementwise::operands::{ElementWise, Hoisted, OutputPosition};
 use crate::schedule::interface::{CUT_FROM, Lowered, Requirements, Schedule};
@@ -99,15 +99,14 @@ impl Schedule for DepthwiseSchedule<'_> {
         let [rows, columns] = work.window;
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
         let range = self.extent(shared).map(|_| (b.integer(), b.integer()));
-        let mut arguments = vec![Argument::Tensor(work.input)];
-        let input = staging::declare_input(&self.cx, &mut b, work, shared)?;
+        let mut arguments = Arguments::default();
+        let input = staging::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
         let stored = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
         let mut element_wise = ElementWise::with_epilogue(self.cx, &work.epilogue, &work.sum_ranges())?;
         let initial = (work.bias.is_some() || !element_wise.offsets().is_empty()).then(|| {
             let channels = self.panels.extents.strips.total();
             let sums = work.initial_sums(0, element_wise.offsets(), &[], (0..channels).map(|c| (c < work.outputs).then_some(c)));
-            arguments.push(Argument::Data(sums.into()));
-            b.buffer("initial", BufferKind::Input, Lane::I32, channels, 64)
+            arguments.data(&mut b, "initial", sums.into(), Lane::I32, 64)
         });
         let pixels = match &self.staging {
             Some(staging) => staging.declare(&mut b, work, &mut arguments),
@@ -131,7 +130,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         }
         let staged = if self.staging.is_some() { ", staged rows" } else { "" };
         let description = format!("depthwise {:?} by {}{staged}", self.form, self.cuts);
-        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: work.multiply_accumulates() })
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: work.multiply_accumulates() })
     }
 
     fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {

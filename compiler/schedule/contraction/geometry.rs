@@ -9,7 +9,7 @@ use crate::fuse::Epilogue;
 use crate::ir::{ElementType, Expression, Inst, InstData, Operation, Value, operators};
 use crate::kernel::KernelBuilder;
 use crate::machine::Machine;
-use crate::schedule::arguments::Argument;
+use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::epilogue::epilogue_of;
 use crate::schedule::unsupported::Unsupported;
@@ -283,7 +283,7 @@ impl Contraction {
     }
 
     /// The sizes in a kernel. To stand before all loops.
-    pub fn numbers(&self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>) -> Numbers {
+    pub fn numbers(&self, b: &mut KernelBuilder, arguments: &mut Arguments) -> Numbers {
         let sizes = self.sizes.clone().unwrap_or_else(|| Sizes::known(self.batch, self.input_size, self.output_size));
         sizes.load(b, arguments, self.channels)
     }

@@ -3,7 +3,7 @@
 
 use crate::ir::{InstData, WindowGeometry};
 use crate::kernel::KernelBuilder;
-use crate::schedule::arguments::Argument;
+use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
@@ -77,7 +77,7 @@ impl Sizes {
     }
 
     /// The sizes in a kernel, for images of this many channels. To stand before all loops.
-    pub fn load(&self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>, channels: u64) -> Numbers {
+    pub fn load(&self, b: &mut KernelBuilder, arguments: &mut Arguments, channels: u64) -> Numbers {
         let mut cells = Cells::default();
         let all = [&self.batch].into_iter().chain(&self.input).chain(&self.output).chain(&self.shift);
         cells.load(b, arguments, all.flat_map(Quantity::extents));

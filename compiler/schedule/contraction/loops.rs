@@ -9,7 +9,7 @@ use super::packing;
 use super::staging::{self, Image, Ring, RowPlace};
 use crate::ir::Value as Tensor;
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
-use crate::schedule::arguments::Argument;
+use crate::schedule::arguments::Arguments;
 use crate::schedule::elementwise::operands::{ElementWise, Hoisted};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::quantity::Number;
@@ -40,7 +40,7 @@ pub(super) struct Lowering<'a> {
     /// What is cut, the first of it and the first after the last, where they are parameters.
     range: Option<(Ranges, Value, Value)>,
     numbers: Numbers,
-    arguments: Vec<Argument>,
+    arguments: Arguments,
     /// What the pixels are read from: the ring or the input itself.
     pub pixels: Ring,
     pub input: Buffer,
@@ -146,22 +146,20 @@ pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) 
         panels
     );
     let multiply_accumulates = schedule.work.multiply_accumulates();
-    Ok(Lowered { kernel: b.finish(), arguments: lowering.arguments, description, multiply_accumulates })
+    Ok(Lowered { kernel: b.finish(), arguments: lowering.arguments.finish(), description, multiply_accumulates })
 }
 
 impl<'a> Lowering<'a> {
     fn new(schedule: &'a DirectSchedule<'a>, b: &mut KernelBuilder, shared: &[(Tensor, Tensor)]) -> Result<Self, Unsupported> {
         let work = &schedule.work;
-        let input = staging::declare_input(&schedule.cx, b, work, shared)?;
-        let mut arguments = vec![Argument::Tensor(work.input)];
+        let mut arguments = Arguments::default();
+        let input = staging::declare_input(&schedule.cx, b, &mut arguments, work, shared)?;
         let stored = packing::declare(schedule.cx.packed, b, schedule.parts.iter().map(|part| &part.panels), &work.weights, &mut arguments);
         let mut element_wise = ElementWise::with_epilogue(schedule.cx, &work.epilogue, &work.sum_ranges())?;
         let biased = work.bias.is_some() || !element_wise.offsets().is_empty() || schedule.form.has_excess();
         let initial = biased.then(|| {
             let sums = schedule.initial_sums(element_wise.offsets());
-            let buffer = b.buffer("initial", BufferKind::Input, Lane::I32, sums.len() as u64 / 4, 64);
-            arguments.push(Argument::Data(sums.into()));
-            buffer
+            arguments.data(b, "initial", sums.into(), Lane::I32, 64)
         });
         let pixels = match &schedule.staging {
             Some(staging) => staging.declare(b, work, &mut arguments),
@@ -171,8 +169,8 @@ impl<'a> Lowering<'a> {
         let widths = schedule.widths();
         let weights = match filled.max_by_key(|panels| panels.filled_elements(&widths)) {
             Some(panels) => {
-                arguments.push(Argument::Scratch(usize::from(schedule.staging.is_some())));
-                b.buffer("panel", BufferKind::Scratch, panels.lane(), panels.filled_elements(&widths), 64)
+                let number = usize::from(schedule.staging.is_some());
+                arguments.scratch(b, "panel", number, panels.lane(), panels.filled_elements(&widths))
             }
             None => stored.elements,
         };

@@ -5,9 +5,9 @@ use super::panels::{Extents, Panels, Storage};
 use super::sparse::{self, Entries};
 use super::weights::{Found, Source, Weights};
 use crate::ir::Data;
-use crate::kernel::{BufferKind, KernelBuilder, Lane};
+use crate::kernel::{KernelBuilder, Lane};
 use crate::parallel::Memo;
-use crate::schedule::arguments::Argument;
+use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::elementwise::requantize::Solved;
 use crate::schedule::elementwise::sum_of_two::Fits;
 use std::sync::Arc;
@@ -72,17 +72,15 @@ pub fn declare<'p>(
     b: &mut KernelBuilder,
     parts: impl Iterator<Item = &'p Panels> + Clone,
     weights: &Weights,
-    arguments: &mut Vec<Argument>,
+    arguments: &mut Arguments,
 ) -> Stored {
     let lane = parts.clone().last().map_or(Lane::I8, Panels::stored_lane);
     if let Weights::Computed { tensor, count, .. } = weights {
-        arguments.push(Argument::Tensor(*tensor));
-        return Stored { elements: b.buffer("weights", BufferKind::Input, lane, *count, lane.bytes()), places: None };
+        return Stored { elements: arguments.input(b, "weights", *tensor, Elements::new(lane, *count)), places: None };
     }
     let packed = known.pack(parts, weights).unwrap_or_else(|| Packed::All(vec![].into()));
     let (Packed::All(data) | Packed::WithoutZeros(sparse::Packed { elements: data, .. })) = &packed;
-    let elements = b.buffer("weights", BufferKind::Input, lane, data.bytes().len() as u64 / u64::from(lane.bytes()), 64);
-    arguments.push(Argument::Data(data.clone()));
+    let elements = arguments.data(b, "weights", data.clone(), lane, 64);
     let places = match &packed {
         Packed::All(_) => None,
         Packed::WithoutZeros(entries) => Some(entries.declare(b, arguments)),

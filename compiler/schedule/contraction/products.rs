@@ -3,8 +3,8 @@
 //! vectors leave is done one by one.
 
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
-use crate::kernel::{Buffer, BufferKind, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
-use crate::schedule::arguments::Argument;
+use crate::kernel::{Buffer, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
+use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::elementwise::operands::{ElementWise, Hoisted, OutputPosition};
@@ -85,19 +85,12 @@ impl Schedule for ProductsSchedule<'_> {
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let mut b = KernelBuilder::new(format!("matmul_{}", self.cx.element(self.left).name()));
-        let mut arguments = Vec::new();
+        let mut arguments = Arguments::default();
         let operands = [self.left, self.right].map(|tensor| (tensor, self.cx.element(tensor)));
         let mut buffers = Vec::new();
         for (tensor, element) in operands {
-            let lane = memory_lane(element)?;
-            buffers.push(b.buffer(
-                format!("operand{}", buffers.len()),
-                BufferKind::Input,
-                lane,
-                self.cx.most_elements(tensor)?,
-                lane.bytes(),
-            ));
-            arguments.push(Argument::Tensor(tensor));
+            let elements = Elements::new(memory_lane(element)?, self.cx.most_elements(tensor)?);
+            buffers.push(arguments.input(&mut b, format!("operand{}", buffers.len()), tensor, elements));
         }
         let mut writer = ElementWise::new(self.cx, None)?;
         writer.declare(&mut b, &mut arguments, shared)?;
@@ -121,7 +114,7 @@ impl Schedule for ProductsSchedule<'_> {
         });
         outcome?;
         let description = format!("products of run-time extents {}x{}", self.tile[0], self.tile[1]);
-        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates })
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates })
     }
 }
 

@@ -4,8 +4,8 @@
 //! A distance is a byte. Where it would be longer, an element that is zero stands in between.
 
 use crate::ir::Data;
-use crate::kernel::{Buffer, BufferKind, ConvertOp, KernelBuilder, Lane, Type, Value};
-use crate::schedule::arguments::Argument;
+use crate::kernel::{Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
+use crate::schedule::arguments::Arguments;
 use crate::schedule::loops::row;
 
 /// The longest distance that is written down.
@@ -74,12 +74,8 @@ impl Entries {
 
 impl Packed {
     /// Declares what is read beside the elements.
-    pub fn declare(&self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>) -> Places {
-        let mut buffer = |name: &str, lane: Lane, data: &Data| {
-            let elements = data.bytes().len() as u64 / u64::from(lane.bytes());
-            arguments.push(Argument::Data(data.clone()));
-            b.buffer(name, BufferKind::Input, lane, elements, 64)
-        };
+    pub fn declare(&self, b: &mut KernelBuilder, arguments: &mut Arguments) -> Places {
+        let mut buffer = |name: &str, lane: Lane, data: &Data| arguments.data(b, name, data.clone(), lane, 64);
         Places { distances: buffer("distances", Lane::I8, &self.distances), starts: buffer("starts", Lane::I32, &self.starts) }
     }
 }

@@ -11,9 +11,9 @@ use super::phases::Phase;
 use super::weights::Weights;
 use crate::ir::operators::MAX_ELEMENTS;
 use crate::ir::{ElementType, Value as Tensor};
-use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value, orders};
+use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::machine::Machine;
-use crate::schedule::arguments::Argument;
+use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::memory_lane;
 use crate::schedule::elementwise::operands::ElementWise;
@@ -141,17 +141,15 @@ impl Staging {
     }
 
     /// Declares the rings, and the numbers of open constants that staging reads.
-    pub fn declare(&self, b: &mut KernelBuilder, contraction: &Contraction, arguments: &mut Vec<Argument>) -> Ring {
+    pub fn declare(&self, b: &mut KernelBuilder, contraction: &Contraction, arguments: &mut Arguments) -> Ring {
         let lane = self.lane();
-        arguments.push(Argument::Scratch(0));
-        let rows = b.buffer("ring", BufferKind::Scratch, lane, self.elements(), 64);
+        let rows = arguments.scratch(b, "ring", 0, lane, self.elements());
         if !contraction.open || self.form == Form::Float {
             return Ring { rows, numbers: None };
         }
         let numbers = [self.border(contraction), contraction.input_zero_point];
         let bytes = numbers.iter().flat_map(|n| n.to_le_bytes()[..lane.bytes() as usize].to_vec()).collect::<Vec<u8>>();
-        arguments.push(Argument::Data(bytes.into()));
-        let numbers = Some(b.buffer("numbers", BufferKind::Input, lane, 2, lane.bytes()));
+        let numbers = Some(arguments.data(b, "numbers", bytes.into(), lane, lane.bytes()));
         Ring { rows, numbers }
     }
 
@@ -342,20 +340,19 @@ fn widened(b: &mut KernelBuilder, element: ElementType, signed: bool, raw: Value
     b.convert(ConvertOp::ZeroExtend, unsigned, Lane::I16)
 }
 
-/// Declares a contraction's input; it is not read-only where it shares memory with the output.
+/// Declares a contraction's input.
 ///
 /// # Errors
 /// For element types without arithmetic.
 pub fn declare_input(
     cx: &Context<'_>,
     b: &mut KernelBuilder,
+    arguments: &mut Arguments,
     work: &Contraction,
     shared: &[(Tensor, Tensor)],
 ) -> Result<Buffer, Unsupported> {
-    let lane = memory_lane(work.element)?;
-    let elements = cx.most_elements(work.input)?;
-    let kind = if shared.iter().any(|(read, _)| *read == work.input) { BufferKind::Output } else { BufferKind::Input };
-    Ok(b.buffer("input", kind, lane, elements, lane.bytes()))
+    let elements = Elements::new(memory_lane(work.element)?, cx.most_elements(work.input)?);
+    Ok(arguments.operand(b, "input", work.input, elements, shared))
 }
 
 /// A contraction and its sizes in a kernel.

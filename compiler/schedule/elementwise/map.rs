@@ -3,7 +3,7 @@
 use super::operands::{Access, ElementWise, OutputPosition};
 use crate::ir::Value as Tensor;
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
-use crate::schedule::arguments::Argument;
+use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::interface::{CUT_FROM, Lowered, Requirements, Schedule};
 use crate::schedule::quantity::{Cells, Number, Quantity, nest, product};
@@ -45,7 +45,7 @@ impl Schedule for MapSchedule<'_> {
         let mut work = ElementWise::new(self.cx, None)?;
         let mut b = KernelBuilder::new("map");
         let range = self.vectors.map(|_| (b.integer(), b.integer()));
-        let mut arguments: Vec<Argument> = Vec::new();
+        let mut arguments = Arguments::default();
         work.declare(&mut b, &mut arguments, shared)?;
         let (outer, last) =
             if is_flat(&work) { (&[][..], work.shape()) } else { work.shape().split_at(work.shape().len().saturating_sub(1)) };
@@ -80,7 +80,7 @@ impl Schedule for MapSchedule<'_> {
         });
         failure?;
         let description = format!("map {pixels}x{channels} by {lanes}");
-        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 
     fn extent(&self, _shared: &[(Tensor, Tensor)]) -> Option<u64> {

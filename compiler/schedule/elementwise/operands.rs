@@ -8,8 +8,8 @@ use super::specialise::{Accumulator, Source, Specialised, specialise};
 use super::sums::SumRanges;
 use crate::fuse::gathered::{gathered, integers};
 use crate::ir::{self, ElementType, Value as Tensor};
-use crate::kernel::{BinaryOp, Buffer, BufferKind, KernelBuilder, Lane, Value};
-use crate::schedule::arguments::Argument;
+use crate::kernel::{BinaryOp, Buffer, KernelBuilder, Lane, Value};
+use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
@@ -327,52 +327,37 @@ impl<'a> ElementWise<'a> {
     ///
     /// # Errors
     /// For element types without arithmetic.
-    pub fn declare(
-        &mut self,
-        b: &mut KernelBuilder,
-        arguments: &mut Vec<Argument>,
-        shared: &[(Tensor, Tensor)],
-    ) -> Result<(), Unsupported> {
+    pub fn declare(&mut self, b: &mut KernelBuilder, arguments: &mut Arguments, shared: &[(Tensor, Tensor)]) -> Result<(), Unsupported> {
         let used: Vec<usize> = self.used().collect();
         for i in used {
             let operand = &self.operands[i];
             let lane = memory_lane(operand.element)?;
-            let (kind, argument, elements) = match &operand.source {
+            let name = format!("operand{i}");
+            self.operands[i].buffer = Some(match &operand.source {
                 Source::Tensor(_) if matches!(operand.access, Access::Picked(_)) => {
                     self.declare_picked(b, arguments, i)?;
                     continue;
                 }
-                Source::Tensor(value) => {
-                    // What shares memory with an output is not read-only while the kernel runs.
-                    let kind = if shared.iter().any(|(read, _)| read == value) { BufferKind::Output } else { BufferKind::Input };
-                    (kind, Argument::Tensor(*value), self.cx.most_elements(*value)?)
-                }
-                Source::Channels(_, data) => {
-                    (BufferKind::Input, Argument::Data(data.clone()), data.bytes().len() as u64 / u64::from(lane.bytes()))
-                }
-            };
-            self.operands[i].buffer = Some(b.buffer(format!("operand{i}"), kind, lane, elements, lane.bytes()));
-            arguments.push(argument);
+                Source::Tensor(value) => arguments.operand(b, name, *value, Elements::new(lane, self.cx.most_elements(*value)?), shared),
+                Source::Channels(_, data) => arguments.data(b, name, data.clone(), lane, lane.bytes()),
+            });
         }
         for (i, (table, buffer)) in self.tables.iter_mut().enumerate() {
             let data = &self.cx.module.constants[*table];
             let lane = memory_lane(data.ty.element)?;
-            let elements = data.ty.static_elements().unwrap_or(0);
-            *buffer = Some(b.buffer(format!("table{i}"), BufferKind::Input, lane, elements, lane.bytes()));
-            arguments.push(Argument::Data(data.data.clone()));
+            *buffer = Some(arguments.data(b, format!("table{i}"), data.data.clone(), lane, lane.bytes()));
         }
         for (i, (value, buffer)) in self.outputs.iter_mut().enumerate() {
             let lane = memory_lane(self.cx.element(*value))?;
             let elements = product(&self.shape).most(self.cx.function)?;
-            *buffer = Some(b.buffer(format!("output{i}"), BufferKind::Output, lane, elements, lane.bytes()));
-            arguments.push(Argument::Tensor(*value));
+            *buffer = Some(arguments.output(b, format!("output{i}"), *value, Elements::new(lane, elements)));
         }
         self.load_extents(b, arguments);
         Ok(())
     }
 
     /// Declares what an operand is picked from, and where slices begin; what another operand has declared is not declared again.
-    fn declare_picked(&mut self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>, i: usize) -> Result<(), Unsupported> {
+    fn declare_picked(&mut self, b: &mut KernelBuilder, arguments: &mut Arguments, i: usize) -> Result<(), Unsupported> {
         let Access::Picked(picked) = self.operands[i].access.clone() else { return Ok(()) };
         let lane = memory_lane(self.operands[i].element)?;
         let before = self.operands[..i].iter().filter_map(|operand| match &operand.access {
@@ -391,14 +376,14 @@ impl<'a> ElementWise<'a> {
         self.operands[i].buffer = Some(match buffer {
             Some(buffer) => buffer,
             None => {
-                arguments.push(Argument::Tensor(picked.source));
-                b.buffer(format!("operand{i}"), BufferKind::Input, lane, self.cx.most_elements(picked.source)?, lane.bytes())
+                let elements = Elements::new(lane, self.cx.most_elements(picked.source)?);
+                arguments.input(b, format!("operand{i}"), picked.source, elements)
             }
         });
         for (d, known) in picked.starts.iter().enumerate() {
             if let (Starts::At(list), None) = (known, starts[d]) {
-                arguments.push(Argument::Data(list.iter().flat_map(|start| start.to_le_bytes()).collect::<Vec<u8>>().into()));
-                starts[d] = Some(b.buffer(format!("starts{i}_{d}"), BufferKind::Input, Lane::I64, list.len() as u64, 8));
+                let bytes: Vec<u8> = list.iter().flat_map(|start| start.to_le_bytes()).collect();
+                starts[d] = Some(arguments.data(b, format!("starts{i}_{d}"), bytes.into(), Lane::I64, 8));
             }
         }
         self.operands[i].starts = starts;
@@ -406,7 +391,7 @@ impl<'a> ElementWise<'a> {
     }
 
     /// What positions are found with, computed before the loops.
-    fn load_extents(&mut self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>) {
+    fn load_extents(&mut self, b: &mut KernelBuilder, arguments: &mut Arguments) {
         let mut cells = Cells::default();
         let strided = |operand: &Operand| if let Access::Strided(strides) = &operand.access { strides.clone() } else { vec![] };
         let strides: Vec<Vec<Quantity>> = self.operands.iter().map(strided).collect();

@@ -2,10 +2,11 @@
 
 use super::slices::{Counts, Slices, copy_lanes, copy_row, raw_lane};
 use crate::ir::{Inst, Operation, Value as Tensor};
-use crate::kernel::{Bounds, Buffer, BufferKind, ConvertOp, KernelBuilder, Lane};
-use crate::schedule::arguments::Argument;
+use crate::kernel::{Bounds, Buffer, ConvertOp, KernelBuilder, Lane};
+use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::quantity::Quantity;
 use crate::schedule::unsupported::Unsupported;
 
 /// See the module.
@@ -82,10 +83,11 @@ impl Schedule for GatherSchedule<'_> {
         let alignment = self.cx.element(output).alignment() as u32;
         let slices = &self.slices;
         let mut b = KernelBuilder::new("gather");
-        let source = b.buffer("source", BufferKind::Input, self.lane, slices.elements().most(self.cx.function)?, alignment);
-        let indices = slices.indices(&self.cx, &mut b)?;
-        let target = b.buffer("output", BufferKind::Output, self.lane, slices.listed().most(self.cx.function)?, alignment);
-        let mut arguments = vec![Argument::Tensor(self.source), Argument::Tensor(self.indices), Argument::Tensor(output)];
+        let mut arguments = Arguments::default();
+        let elements = |count: &Quantity| Ok(Elements::new(self.lane, count.most(self.cx.function)?).aligned(alignment));
+        let source = arguments.input(&mut b, "source", self.source, elements(&slices.elements())?);
+        let indices = slices.declare_indices(&self.cx, &mut b, &mut arguments, self.indices)?;
+        let target = arguments.output(&mut b, "output", output, elements(&slices.listed())?);
         let counts = slices.counts(&mut b, &mut arguments);
         slices.check(&self.cx, &mut b, &counts, indices, false)?;
         let single = slices.row.is(1);
@@ -101,6 +103,6 @@ impl Schedule for GatherSchedule<'_> {
         }
         let description =
             format!("gather {} slices of {} by {lanes}", slices.count().most(self.cx.function)?, slices.row.most(self.cx.function)?);
-        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

@@ -2,9 +2,9 @@
 
 use super::slices::raw_lane;
 use crate::ir::{IndexOperation, Inst, Interval, Operation, Value as Tensor};
-use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, Value};
+use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Value};
 use crate::program::E_INDEX;
-use crate::schedule::arguments::Argument;
+use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::unsupported::Unsupported;
@@ -28,9 +28,9 @@ impl<'a> IndexSchedule<'a> {
         Ok(Self { cx, root })
     }
 
-    fn buffer(&self, b: &mut KernelBuilder, value: Tensor, kind: BufferKind, name: &str) -> Result<Buffer, Unsupported> {
-        let lane = raw_lane(self.cx.element(value))?;
-        Ok(b.buffer(name, kind, lane, 1, lane.bytes()))
+    /// One number.
+    fn number(&self, value: Tensor) -> Result<Elements, Unsupported> {
+        Ok(Elements::new(raw_lane(self.cx.element(value))?, 1))
     }
 }
 
@@ -45,14 +45,12 @@ impl Schedule for IndexSchedule<'_> {
         let data = &self.cx.function.insts[self.root];
         let name = data.op().name();
         let mut b = KernelBuilder::new(name);
-        let (mut arguments, mut numbers) = (Vec::new(), Vec::new());
+        let (mut arguments, mut numbers) = (Arguments::default(), Vec::new());
         for (i, &operand) in data.operands.iter().enumerate() {
-            let kind = if shared.iter().any(|(read, _)| *read == operand) { BufferKind::Output } else { BufferKind::Input };
-            numbers.push((self.buffer(&mut b, operand, kind, &format!("operand{i}"))?, self.cx.element(operand)));
-            arguments.push(Argument::Tensor(operand));
+            let buffer = arguments.operand(&mut b, format!("operand{i}"), operand, self.number(operand)?, shared);
+            numbers.push((buffer, self.cx.element(operand)));
         }
-        let result = self.buffer(&mut b, data.results[0], BufferKind::Output, "result")?;
-        arguments.push(Argument::Tensor(data.results[0]));
+        let result = arguments.output(&mut b, "result", data.results[0], self.number(data.results[0])?);
         let zero = b.index(0);
         let mut values = Vec::new();
         for (buffer, element) in numbers {
@@ -72,7 +70,7 @@ impl Schedule for IndexSchedule<'_> {
         let lane = b.lane_of(result);
         let stored = if lane == Lane::I64 { value } else { b.convert(ConvertOp::Wrap, value, lane) };
         b.store(result, zero, 0, stored);
-        Ok(Lowered { kernel: b.finish(), arguments, description: name.into(), multiply_accumulates: 0 })
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description: name.into(), multiply_accumulates: 0 })
     }
 }
 

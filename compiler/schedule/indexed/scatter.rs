@@ -4,8 +4,8 @@
 use super::slices::{Slice, Slices, copy_lanes, copy_row, raw_lane};
 use crate::fuse::viewed;
 use crate::ir::{Inst, Operation, Value as Tensor};
-use crate::kernel::{Buffer, BufferKind, CompareOp, KernelBuilder, Lane};
-use crate::schedule::arguments::Argument;
+use crate::kernel::{Buffer, CompareOp, KernelBuilder, Lane};
+use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
@@ -82,16 +82,14 @@ impl Schedule for ScatterSchedule<'_> {
         let alignment = self.cx.element(output).alignment() as u32;
         let slices = &self.slices;
         let mut b = KernelBuilder::new(if in_place { "scatter_in_place" } else { "scatter" });
-        let mut arguments = Vec::new();
+        let mut arguments = Arguments::default();
         let elements = slices.elements().most(self.cx.function)?;
-        let source = (!in_place).then(|| {
-            arguments.push(Argument::Tensor(self.target));
-            b.buffer("target", BufferKind::Input, self.lane, elements, alignment)
-        });
-        let indices = slices.indices(&self.cx, &mut b)?;
-        let updates = b.buffer("updates", BufferKind::Input, self.lane, slices.listed().most(self.cx.function)?, alignment);
-        let written = b.buffer("output", BufferKind::Output, self.lane, elements, alignment);
-        arguments.extend([self.indices, self.updates, output].map(Argument::Tensor));
+        let whole = Elements::new(self.lane, elements).aligned(alignment);
+        let source = (!in_place).then(|| arguments.input(&mut b, "target", self.target, whole));
+        let indices = slices.declare_indices(&self.cx, &mut b, &mut arguments, self.indices)?;
+        let listed = Elements::new(self.lane, slices.listed().most(self.cx.function)?).aligned(alignment);
+        let updates = arguments.input(&mut b, "updates", self.updates, listed);
+        let written = arguments.output(&mut b, "output", output, whole);
         let counts = slices.counts(&mut b, &mut arguments);
         slices.check(&self.cx, &mut b, &counts, indices, self.skips_negative)?;
         if let Some(source) = source {
@@ -117,6 +115,6 @@ impl Schedule for ScatterSchedule<'_> {
         let place = if in_place { ", in place" } else { "" };
         let (count, row) = (slices.count().most(self.cx.function)?, slices.row.most(self.cx.function)?);
         let description = format!("scatter {count} slices of {row} by {lanes}{place}");
-        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

@@ -1,9 +1,9 @@
 //! What `gather` and `scatter` share: slices along an axis, named by indices that are known only when the kernel runs.
 
-use crate::ir::{ElementType, InstData};
-use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
+use crate::ir::{ElementType, InstData, Value as Tensor};
+use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::program::E_INDEX;
-use crate::schedule::arguments::Argument;
+use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
@@ -111,7 +111,7 @@ impl Slices {
     }
 
     /// The numbers in a kernel.
-    pub fn counts(&self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>) -> Counts {
+    pub fn counts(&self, b: &mut KernelBuilder, arguments: &mut Arguments) -> Counts {
         let (indices, elements) = (self.batches.times(&self.picks), self.elements());
         let mut cells = Cells::default();
         let all = [&self.batches, &self.outer, &self.extent, &self.row, &self.picks];
@@ -125,9 +125,15 @@ impl Slices {
     ///
     /// # Errors
     /// Where their number has no bound.
-    pub fn indices(&self, cx: &Context<'_>, b: &mut KernelBuilder) -> Result<Buffer, Unsupported> {
+    pub fn declare_indices(
+        &self,
+        cx: &Context<'_>,
+        b: &mut KernelBuilder,
+        arguments: &mut Arguments,
+        indices: Tensor,
+    ) -> Result<Buffer, Unsupported> {
         let count = self.batches.times(&self.picks).most(cx.function)?;
-        Ok(b.buffer("indices", BufferKind::Input, self.index_lane, count, self.index_lane.bytes()))
+        Ok(arguments.input(b, "indices", indices, Elements::new(self.index_lane, count)))
     }
 
     /// Leaves the kernel, before anything is written, if an index is outside the axis; negative ones may be allowed.

@@ -1,8 +1,8 @@
 //! Positions along an axis.
 
 use crate::ir::{Data, Inst, Operation, Value as Tensor};
-use crate::kernel::{Buffer, BufferKind, ConvertOp, KernelBuilder, Lane, Value};
-use crate::schedule::arguments::Argument;
+use crate::kernel::{Buffer, ConvertOp, KernelBuilder, Lane, Value};
+use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::memory_lane;
 use crate::schedule::indexed::slices::copy_lanes;
@@ -36,10 +36,9 @@ impl<'a> IotaSchedule<'a> {
 }
 
 /// Declares read-only data that holds 0, 1, 2, … as 32-bit integers, one a lane.
-pub fn lane_numbers(b: &mut KernelBuilder, arguments: &mut Vec<Argument>, lanes: u16) -> Buffer {
+pub fn lane_numbers(b: &mut KernelBuilder, arguments: &mut Arguments, lanes: u16) -> Buffer {
     let bytes: Vec<u8> = (0..i32::from(lanes)).flat_map(i32::to_le_bytes).collect();
-    arguments.push(Argument::Data(Data::from(bytes)));
-    b.buffer("lane_numbers", BufferKind::Input, Lane::I32, lanes.into(), 4)
+    arguments.data(b, "lane_numbers", Data::from(bytes), Lane::I32, 4)
 }
 
 /// 32-bit integers as a lane type of memory; narrow ones wrap.
@@ -61,12 +60,12 @@ impl Schedule for IotaSchedule<'_> {
         let [outer, extent, inner] = &self.shape;
         let output = self.cx.group.outputs[0];
         let mut b = KernelBuilder::new("iota");
-        let mut arguments = Vec::new();
+        let mut arguments = Arguments::default();
         let along = inner.is(1);
         let lanes = copy_lanes(&self.cx, self.lane, if along { extent.most(self.cx.function)? } else { inner.most(self.cx.function)? });
         let numbers = along.then(|| lane_numbers(&mut b, &mut arguments, lanes));
-        let target = b.buffer("output", BufferKind::Output, self.lane, product(&self.shape).most(self.cx.function)?, self.lane.bytes());
-        arguments.push(Argument::Tensor(output));
+        let elements = Elements::new(self.lane, product(&self.shape).most(self.cx.function)?);
+        let target = arguments.output(&mut b, "output", output, elements);
         let mut cells = Cells::default();
         cells.load(&mut b, &mut arguments, self.shape.iter().flat_map(Quantity::extents));
         let [outer, extent, inner] = [outer, extent, inner].map(|quantity| cells.number(&mut b, quantity));
@@ -97,6 +96,6 @@ impl Schedule for IotaSchedule<'_> {
             });
         });
         let description = format!("iota by {lanes}");
-        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

@@ -3,9 +3,9 @@
 
 use super::strided::{check_equal, padded};
 use crate::ir::{Inst, Operation, Value as Tensor};
-use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
+use crate::kernel::{BinaryOp, Buffer, CompareOp, KernelBuilder, Lane, Value};
 use crate::program::E_INDEX;
-use crate::schedule::arguments::Argument;
+use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::indexed::slices::{copy_lanes, copy_row, raw_lane};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
@@ -159,9 +159,10 @@ impl Schedule for MirrorPadSchedule<'_> {
         let output = self.cx.group.outputs[0];
         let alignment = self.cx.element(output).alignment() as u32;
         let mut b = KernelBuilder::new("mirror_pad");
-        let input = b.buffer("input", BufferKind::Input, self.lane, self.cx.most_elements(self.operand)?, alignment);
-        let target = b.buffer("output", BufferKind::Output, self.lane, self.cx.most_elements(output)?, alignment);
-        let mut arguments = [self.operand, output].map(Argument::Tensor).to_vec();
+        let mut arguments = Arguments::default();
+        let elements = |tensor| Ok(Elements::new(self.lane, self.cx.most_elements(tensor)?).aligned(alignment));
+        let input = arguments.input(&mut b, "input", self.operand, elements(self.operand)?);
+        let target = arguments.output(&mut b, "output", output, elements(output)?);
         let mut cells = Cells::default();
         let equal = self.equal.iter().flat_map(|(one, other)| [one, other]);
         let counted = self.dimensions.iter().map(|dimension| &dimension.extent).chain(equal);
@@ -177,6 +178,6 @@ impl Schedule for MirrorPadSchedule<'_> {
         }
         let zero = b.index(0);
         self.copy(&mut b, &dimensions, (input, target), zero, zero);
-        Ok(Lowered { kernel: b.finish(), arguments, description: "mirror_pad".into(), multiply_accumulates: 0 })
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description: "mirror_pad".into(), multiply_accumulates: 0 })
     }
 }

@@ -2,9 +2,9 @@
 
 use super::turn::{Matrix, transpose};
 use crate::ir::{Extent, Inst, InstData, Interval, Operation, Scalar, Value as Tensor, operators};
-use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Type, UnaryOp, Value};
+use crate::kernel::{BinaryOp, Buffer, CompareOp, KernelBuilder, Lane, Type, UnaryOp, Value};
 use crate::program::E_INDEX;
-use crate::schedule::arguments::Argument;
+use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::indexed::index;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
@@ -320,22 +320,18 @@ impl Schedule for MovementSchedule<'_> {
         let lane = self.lane;
         let alignment = |value| self.cx.element(value).alignment() as u32;
         let mut b = KernelBuilder::new(self.name);
-        let mut arguments = Vec::new();
+        let mut arguments = Arguments::default();
         let mut inputs = Vec::new();
         for (i, &value) in self.operands.iter().enumerate() {
-            // What shares memory with the output is not read-only while the kernel runs.
-            let kind = if shared.iter().any(|&(read, _)| read == value) { BufferKind::Output } else { BufferKind::Input };
-            inputs.push(b.buffer(format!("input{i}"), kind, lane, lanes_of(&self.cx, value, lane)?, alignment(value)));
-            arguments.push(Argument::Tensor(value));
+            let elements = Elements::new(lane, lanes_of(&self.cx, value, lane)?).aligned(alignment(value));
+            inputs.push(arguments.operand(&mut b, format!("input{i}"), value, elements, shared));
         }
         let mut cells = Vec::new();
         for (i, start) in self.starts.iter().enumerate() {
-            cells.push(b.buffer(format!("start{i}"), BufferKind::Input, Lane::I64, 1, 8));
-            arguments.push(Argument::Tensor(start.index));
+            cells.push(arguments.input(&mut b, format!("start{i}"), start.index, Elements::new(Lane::I64, 1)));
         }
-        let elements = lanes_of(&self.cx, output, lane)?;
-        let target = b.buffer("output", BufferKind::Output, lane, elements, alignment(output));
-        arguments.push(Argument::Tensor(output));
+        let elements = Elements::new(lane, lanes_of(&self.cx, output, lane)?).aligned(alignment(output));
+        let target = arguments.output(&mut b, "output", output, elements);
         let lanes = self.cx.machine.lanes(lane.bytes());
         let total = product(&self.cx.quantities(output)).scaled(parts(self.cx.element(output), lane));
         let mut extents = Cells::default();
@@ -343,10 +339,8 @@ impl Schedule for MovementSchedule<'_> {
         self.check_cuts(&mut b, &extents);
         if let Some(value) = self.fill {
             // A border may be a zero point, which another set of weights has differently.
-            let open = self.cx.module.open_constants.then(|| {
-                arguments.push(Argument::Data(value.to_bytes().into()));
-                b.buffer("border", BufferKind::Input, lane, 1, alignment(output))
-            });
+            let open = self.cx.module.open_constants;
+            let open = open.then(|| arguments.data(&mut b, "border", value.to_bytes().into(), lane, alignment(output)));
             extents.number(&mut b, &total).row(&mut b, lanes, |b, i, active| {
                 let zero = b.index(0);
                 let value = match open {
@@ -378,7 +372,7 @@ impl Schedule for MovementSchedule<'_> {
             Mover { input: inputs[copy.operand], output: target, lane, lanes }.copy(&mut b, &turned_last(dimensions), from, to);
         }
         let description = format!("{} by {lanes}", self.name);
-        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }
 

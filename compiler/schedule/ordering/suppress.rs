@@ -2,8 +2,8 @@
 //! best of the rest. Boxes are first brought from corners to columns, so that vectors run across boxes.
 
 use crate::ir::{Inst, Operation, Value as Tensor};
-use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value, mathematics};
-use crate::schedule::arguments::Argument;
+use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value, mathematics};
+use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::movement::iota::lane_numbers;
@@ -222,19 +222,17 @@ impl Schedule for SuppressSchedule<'_> {
 
     fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let mut b = KernelBuilder::new("non_max_suppression");
-        let mut arguments = Vec::new();
+        let mut arguments = Arguments::default();
         let numbers = lane_numbers(&mut b, &mut arguments, self.lanes);
         let sizes = [4 * self.boxes, self.rows * self.boxes, 1, 1, 1];
         let names = ["boxes", "scores", "overlap", "threshold", "sigma"];
-        let inputs = [0, 1, 2, 3, 4].map(|i| {
-            arguments.push(Argument::Tensor(self.operands[i]));
-            b.buffer(names[i], BufferKind::Input, Lane::F32, sizes[i], 4)
-        });
-        let columns = b.buffer("columns", BufferKind::Scratch, Lane::F32, COLUMNS * self.padded, 64);
-        arguments.push(Argument::Scratch(0));
+        let inputs = [0, 1, 2, 3, 4].map(|i| arguments.input(&mut b, names[i], self.operands[i], Elements::new(Lane::F32, sizes[i])));
+        let columns = arguments.scratch(&mut b, "columns", 0, Lane::F32, COLUMNS * self.padded);
         let outputs = [("positions", Lane::I32, self.count), ("chosen_scores", Lane::F32, self.count), ("counts", Lane::I32, 1)];
-        let outputs = outputs.map(|(name, lane, each)| b.buffer(name, BufferKind::Output, lane, self.rows * each, 4));
-        arguments.extend(self.cx.group.outputs.iter().map(|&v| Argument::Tensor(v)));
+        let outputs = [0, 1, 2].map(|i| {
+            let (name, lane, each) = outputs[i];
+            arguments.output(&mut b, name, self.cx.group.outputs[i], Elements::new(lane, self.rows * each))
+        });
         let zero = b.index(0);
         let [overlap, threshold, sigma] = [2, 3, 4].map(|i| b.load_splat(inputs[i], zero, 0, self.lanes));
         let parts = Parts {
@@ -257,6 +255,6 @@ impl Schedule for SuppressSchedule<'_> {
             b.for_range(0, self.rows as i64, 1, |b, row| self.row(b, &parts, row));
         }
         let description = format!("non_max_suppression {} of {} by {}", self.count, self.boxes, self.lanes);
-        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

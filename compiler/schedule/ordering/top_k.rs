@@ -2,9 +2,9 @@
 //! no better than the root are passed over; in the end the heap is taken apart from its root, which leaves the best in front.
 
 use crate::ir::{ElementType, Inst, Operation, Order, Value as Tensor};
-use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 use crate::program::E_INDEX;
-use crate::schedule::arguments::Argument;
+use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::memory_lane;
 use crate::schedule::indexed::slices::any;
@@ -147,7 +147,7 @@ struct Counts {
 }
 
 impl TopKSchedule<'_> {
-    fn counts(&self, b: &mut KernelBuilder, arguments: &mut Vec<Argument>) -> Counts {
+    fn counts(&self, b: &mut KernelBuilder, arguments: &mut Arguments) -> Counts {
         let mut cells = Cells::default();
         let rest = self.extent.plus(&self.count.scaled(-1));
         let all = [&self.rows, &self.extent, &self.count, &rest];
@@ -264,10 +264,11 @@ impl Schedule for TopKSchedule<'_> {
         let results = self.rows.times(&self.count).most(self.cx.function)?;
         let outputs = &self.cx.group.outputs;
         let mut b = KernelBuilder::new("top_k");
-        let input = b.buffer("input", BufferKind::Input, self.lane, self.rows.times(&self.extent).most(self.cx.function)?, width);
-        let values = b.buffer("values", BufferKind::Output, self.lane, results, width);
-        let positions = b.buffer("positions", BufferKind::Output, Lane::I32, results, 4);
-        let mut arguments = [self.operand, outputs[0], outputs[1]].map(Argument::Tensor).to_vec();
+        let mut arguments = Arguments::default();
+        let elements = Elements::new(self.lane, self.rows.times(&self.extent).most(self.cx.function)?);
+        let input = arguments.input(&mut b, "input", self.operand, elements);
+        let values = arguments.output(&mut b, "values", outputs[0], Elements::new(self.lane, results));
+        let positions = arguments.output(&mut b, "positions", outputs[1], Elements::new(Lane::I32, results));
         let lanes = self.cx.machine.lanes(width);
         let counts = self.counts(&mut b, &mut arguments);
         self.check(&mut b, &counts);
@@ -281,6 +282,6 @@ impl Schedule for TopKSchedule<'_> {
             });
         }
         let description = format!("top_k {} of {} by {lanes}", counts.count, counts.extent);
-        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

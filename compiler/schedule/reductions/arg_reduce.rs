@@ -2,8 +2,8 @@
 
 use super::reduction::Reduction;
 use crate::ir::{ElementType, Extent, Inst, Operation, Reduction as Kind, Search, Value as Tensor};
-use crate::kernel::{Buffer, BufferKind, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
-use crate::schedule::arguments::Argument;
+use crate::kernel::{Buffer, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
+use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::indexed::slices::copy_lanes;
@@ -182,15 +182,15 @@ impl Schedule for ArgReduceSchedule<'_> {
         let [outer, extent, inner] = &self.shape;
         let output = self.cx.group.outputs[0];
         let mut b = KernelBuilder::new("arg_reduce");
-        let mut arguments = Vec::new();
+        let mut arguments = Arguments::default();
         // As many lanes as the axis has elements at least, so that no lane is without one.
         let within = extent.as_known().map_or(1 << 15, |extent| 1u64 << extent.max(1).ilog2().min(15));
         let lanes = u64::from(self.cx.machine.lanes(self.lane.bytes())).min(within) as u16;
         let numbers = inner.is(1).then(|| lane_numbers(&mut b, &mut arguments, lanes));
-        let input = b.buffer("input", BufferKind::Input, self.lane, product(&self.shape).most(self.cx.function)?, self.lane.bytes());
-        let target =
-            b.buffer("output", BufferKind::Output, self.result_lane, outer.times(inner).most(self.cx.function)?, self.result_lane.bytes());
-        arguments.extend([self.operand, output].map(Argument::Tensor));
+        let searched = Elements::new(self.lane, product(&self.shape).most(self.cx.function)?);
+        let input = arguments.input(&mut b, "input", self.operand, searched);
+        let found = Elements::new(self.result_lane, outer.times(inner).most(self.cx.function)?);
+        let target = arguments.output(&mut b, "output", output, found);
         let mut cells = Cells::default();
         cells.load(&mut b, &mut arguments, self.shape.iter().flat_map(Quantity::extents));
         let [outer, extent, inner] = [0, 1, 2].map(|i| cells.number(&mut b, &self.shape[i]));
@@ -209,6 +209,6 @@ impl Schedule for ArgReduceSchedule<'_> {
             self.across_results(&mut b, &counts, (input, target), used);
         }
         let description = format!("arg_reduce by {used}");
-        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

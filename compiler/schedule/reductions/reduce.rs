@@ -4,7 +4,7 @@
 use super::reduction::Reduction;
 use crate::ir::{Inst, Operation, Value as Tensor};
 use crate::kernel::{KernelBuilder, Value};
-use crate::schedule::arguments::Argument;
+use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::operands::{ElementWise, Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
@@ -47,7 +47,7 @@ impl Schedule for ReduceSchedule<'_> {
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let mut b = KernelBuilder::new("reduce");
-        let mut arguments: Vec<Argument> = Vec::new();
+        let mut arguments = Arguments::default();
         let mut reader = ElementWise::reader(self.cx, self.operand)?;
         let mut writer = ElementWise::new(self.cx, None)?;
         reader.declare(&mut b, &mut arguments, shared)?;
@@ -69,7 +69,7 @@ impl Schedule for ReduceSchedule<'_> {
         }
         let way = ["", ", within a row", ", within a row, in order"][usize::from(last_reduced) + usize::from(in_order)];
         let description = format!("reduce by {lanes}{way}");
-        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }
 

@@ -3,8 +3,8 @@
 
 use super::reduction::{Reduction, wrapped};
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
-use crate::kernel::{BufferKind, KernelBuilder, Lane};
-use crate::schedule::arguments::Argument;
+use crate::kernel::{KernelBuilder, Lane};
+use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::indexed::slices::copy_lanes;
@@ -58,10 +58,10 @@ impl Schedule for ScanSchedule<'_> {
         let elements = product(&self.shape).most(self.cx.function)?;
         let output = self.cx.group.outputs[0];
         let mut b = KernelBuilder::new("scan");
-        let kind = if shared.is_empty() { BufferKind::Input } else { BufferKind::Output };
-        let input = b.buffer("input", kind, self.lane, elements, self.lane.bytes());
-        let target = b.buffer("output", BufferKind::Output, self.lane, elements, self.lane.bytes());
-        let mut arguments = [self.operand, output].map(Argument::Tensor).to_vec();
+        let mut arguments = Arguments::default();
+        let elements = Elements::new(self.lane, elements);
+        let input = arguments.operand(&mut b, "input", self.operand, elements, shared);
+        let target = arguments.output(&mut b, "output", output, elements);
         let lanes = copy_lanes(&self.cx, self.lane, self.shape[2].most(self.cx.function)?);
         let mut cells = Cells::default();
         cells.load(&mut b, &mut arguments, self.shape.iter().flat_map(Quantity::extents));
@@ -92,6 +92,6 @@ impl Schedule for ScanSchedule<'_> {
             });
         });
         let description = format!("scan by {lanes}");
-        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

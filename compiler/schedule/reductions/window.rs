@@ -3,7 +3,7 @@
 use super::reduction::Reduction;
 use crate::ir::{Inst, Operation, Value as Tensor};
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
-use crate::schedule::arguments::Argument;
+use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::contraction::image_sizes::{Numbers, Sizes};
 use crate::schedule::elementwise::operands::{ElementWise, Hoisted, OutputPosition};
@@ -70,7 +70,7 @@ impl Schedule for WindowSchedule<'_> {
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let mut b = KernelBuilder::new(format!("window_{}x{}", self.size[0], self.size[1]));
-        let mut arguments: Vec<Argument> = Vec::new();
+        let mut arguments = Arguments::default();
         let mut reader = ElementWise::reader(self.cx, self.operand)?;
         let mut writer = ElementWise::new(self.cx, None)?;
         reader.declare(&mut b, &mut arguments, shared)?;
@@ -105,7 +105,7 @@ impl Schedule for WindowSchedule<'_> {
         });
         outcome?;
         let description = format!("window {}x{} by {lanes}", self.size[0], self.size[1]);
-        Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }
 

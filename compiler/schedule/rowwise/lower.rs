@@ -3,8 +3,8 @@
 use super::passes::{Keeper, Pass};
 use super::rows::RowwiseSchedule;
 use crate::ir::{ElementType, Inst, Value as Tensor};
-use crate::kernel::{Buffer, BufferKind, KernelBuilder, Value};
-use crate::schedule::arguments::Argument;
+use crate::kernel::{Buffer, KernelBuilder, Value};
+use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::elementwise::lanes::{exact, memory_lane, narrow, widen};
 use crate::schedule::elementwise::operands::{ElementWise, Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
@@ -121,7 +121,7 @@ struct Rows {
 fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
     let cx = schedule.cx;
     let mut b = KernelBuilder::new("rows");
-    let mut arguments: Vec<Argument> = Vec::new();
+    let mut arguments = Arguments::default();
     let mut steps = Vec::new();
     for pass in 0..schedule.passes.list.len() {
         let (mut numbers, mut walks) = (schedule.numbers(pass)?, schedule.walks(pass)?);
@@ -136,14 +136,12 @@ fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<
     let mut rows = Rows { outputs: HashMap::new(), scratch: vec![] };
     for (i, &output) in cx.group.outputs.iter().enumerate() {
         let lane = memory_lane(cx.element(output))?;
-        let buffer = b.buffer(format!("output{i}"), BufferKind::Output, lane, cx.most_elements(output)?, lane.bytes());
-        arguments.push(Argument::Tensor(output));
-        rows.outputs.insert(output, buffer);
+        let elements = Elements::new(lane, cx.most_elements(output)?);
+        rows.outputs.insert(output, arguments.output(&mut b, format!("output{i}"), output, elements));
     }
     for (i, element) in schedule.passes.scratch(&cx).into_iter().enumerate() {
         let lane = memory_lane(element)?;
-        rows.scratch.push(b.buffer(format!("row{i}"), BufferKind::Scratch, lane, schedule.length, crate::program::ALIGNMENT as u32));
-        arguments.push(Argument::Scratch(i));
+        rows.scratch.push(arguments.scratch(&mut b, format!("row{i}"), i, lane, schedule.length));
     }
     let (outer, _) = schedule.shape.split_at(schedule.shape.len() - 1);
     let count = product(outer);
@@ -185,7 +183,7 @@ fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<
     outcome?;
     let walks = steps.iter().map(|(_, walks)| walks.len()).sum::<usize>();
     let description = format!("rows {count}x{}, {walks} passes", schedule.length);
-    Ok(Lowered { kernel: b.finish(), arguments, description, multiply_accumulates: 0 })
+    Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
 }
 
 type Loaded = Vec<Option<Hoisted>>;
