@@ -24,6 +24,12 @@ impl Activation {
     /// 0 to 1.
     pub const RELU_0_TO_1: Self = Self { low: Some(0.0), high: Some(1.0) };
 
+    /// Between two numbers; infinite ones bound nothing.
+    pub fn between(low: f32, high: f32) -> Self {
+        let finite = |bound: f32| Some(bound).filter(|bound| bound.is_finite());
+        Self { low: finite(low), high: finite(high) }
+    }
+
     /// Clamps a float as `min(max(x, low), high)`; a NaN stays one.
     ///
     /// # Errors

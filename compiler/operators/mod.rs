@@ -23,6 +23,7 @@ pub mod norms;
 pub mod pooling;
 pub mod quantization;
 pub mod quantize;
+pub mod quantized_arithmetic;
 pub mod recurrent;
 pub mod reduction;
 pub mod resize;

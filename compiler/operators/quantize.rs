@@ -165,6 +165,30 @@ pub fn requantize(g: &mut Graph<'_>, x: Value, (from, to): (Affine, Affine), res
     g.map(&[x], terms.finish(term))
 }
 
+/// Bytes on another scale as XNNPACK converts them: the ratio of the scales with eight fractional bits, products rounded half up.
+///
+/// # Errors
+/// When the ratio of the scales is out of XNNPACK's range, 2⁻⁸ to 2⁷, or the result's type holds no quantized numbers.
+pub fn rescale(g: &mut Graph<'_>, x: Value, (from, to): (Affine, Affine), result: ElementType) -> Result<Value, Error> {
+    let ratio = from.scale / to.scale;
+    if !(1.0 / 256.0..=128.0).contains(&ratio) {
+        return Err(Error::ScaleRatio { ratio: f64::from(ratio) });
+    }
+    let factor = libm::rintf(256.0 * ratio) as i32;
+    let bounds = integer_range(result).ok_or(Error::NotQuantized { element: result })?;
+    g.compute::<Error>(&[x], |terms, x| {
+        let x = terms.convert(x[0], I32);
+        let (from_zero, to_zero, factor, half) = (terms.i32(from.zero_point), terms.i32(to.zero_point), terms.i32(factor), terms.i32(128));
+        let x = terms.sub(x, from_zero)?;
+        let x = terms.mul(x, factor)?;
+        let x = terms.add(x, half)?;
+        let x = super::terms::shifted_right(terms, x, 8)?;
+        let x = terms.add(x, to_zero)?;
+        let x = terms.clamp_i32(x, bounds)?;
+        Ok(terms.convert(x, result))
+    })
+}
+
 /// Floats rounded to the steps of a quantized scale of some bits over a range, which is moved a little so that zero is one of them.
 ///
 /// # Errors

@@ -30,6 +30,13 @@ pub enum Padding {
         /// Whether a last window may reach beyond the padding, if it begins before it.
         partial: bool,
     },
+    /// As much as is given on each side of each dimension.
+    Sides {
+        /// Elements before the first.
+        before: Vec<i64>,
+        /// Elements after the last.
+        after: Vec<i64>,
+    },
 }
 
 impl Windows {
@@ -99,6 +106,12 @@ impl Windows {
             }
             Padding::Valid if reach <= extent => Ok(Borders { low: 0, high: 0 }),
             Padding::Valid => Err(misfit()),
+            Padding::Sides { before, after } => {
+                let (low, high) = (before[d], after[d]);
+                let are_small = [low, high].iter().all(|n| (0..1 << 31).contains(n));
+                let room = are_small.then(|| extent + low + high - reach).filter(|&n| n >= 0);
+                room.map(|_| Borders { low, high }).ok_or_else(misfit)
+            }
             Padding::Symmetric { elements, partial } => {
                 let low = elements[d];
                 let room = Some(low).filter(|low| (0..1 << 31).contains(low)).map(|low| extent + 2 * low - reach);
@@ -128,6 +141,10 @@ impl Windows {
                 }
             }
             Padding::Valid => Ok((0, along.valid(g, extent)?, none)),
+            Padding::Sides { before, after } => {
+                let padded = g.add(extent, Extent::Static(before[d].unsigned_abs() + after[d].unsigned_abs()))?;
+                Ok((low, along.valid(g, padded)?, none))
+            }
             Padding::Symmetric { partial, .. } => {
                 let before = Extent::Static(low.unsigned_abs());
                 let (padded, begun) = (g.add(extent, Extent::Static(2 * low.unsigned_abs()))?, g.add(extent, before)?);
@@ -150,7 +167,9 @@ impl Windows {
     pub fn padding_before(&self, g: &mut Graph<'_>, d: usize, extent: Extent) -> Result<Extent, Error> {
         match &self.padding {
             Padding::Valid => Ok(Extent::Static(0)),
-            Padding::Symmetric { elements, .. } => Ok(Extent::Static(u64::try_from(elements[d]).unwrap_or(0))),
+            Padding::Symmetric { elements: before, .. } | Padding::Sides { before, .. } => {
+                Ok(Extent::Static(u64::try_from(before[d]).unwrap_or(0)))
+            }
             Padding::Same => {
                 let along = Along::new(self.strides[d], self.size[d], self.dilation[d])?;
                 let positions = along.same(g, extent)?;

@@ -160,7 +160,7 @@ impl Operands {
             zero_points: (i64::from(from.zero_point), filter_zero_point),
             accumulator: I32,
             scaling: scaling(from.scale, &scales, to.scale)?,
-            output: IntegerOutput { element: output.element, affine: to, activation: self.activation },
+            output: IntegerOutput::new(output.element, to, self.activation)?,
         };
         Ok((bias(operator, self.bias, self.channels(), &[I32])?.map(|(value, _)| value), numerics))
     }
@@ -180,7 +180,7 @@ impl Operands {
         if matches!(&scaling, Scaling::FixedPoint(list) if list.iter().any(|m| m.shift >= 8)) {
             return Err(invalid(codes::SCALE, "the ratio of the scales is out of range").expected("below 2^7", "more"));
         }
-        let output = IntegerOutput { element: output.element, affine: to, activation: self.activation };
+        let output = IntegerOutput::new(output.element, to, self.activation)?;
         Ok((bias.map(|(value, _)| value), Numerics::Integer { zero_points: (0, 0), accumulator, scaling, output }))
     }
 }

@@ -10,6 +10,7 @@ use crate::ir::{ElementType, Extent, Scalar, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::dynamic_range::{self, RowRule};
 use crate::operators::contraction::products::{matmul, rows_of_depth};
+use crate::operators::contraction::rows::asymmetric_rows;
 use crate::operators::contraction::{IntegerOutput, Numerics, Scaling, blockwise};
 use crate::schema::tflite::{FullyConnectedOptionsWeightsFormat as WeightsFormat, TensorType as TypeCode};
 use ElementType::{F32, I4, I8, I16, I32, I64, U8};
@@ -130,7 +131,7 @@ impl FullyConnected {
             zero_points: (i64::from(input_affine.zero_point), filter_zero_point),
             accumulator,
             scaling: Scaling::Binary64(factors.collect()),
-            output: IntegerOutput { element: output.element, affine: output_affine, activation: self.activation },
+            output: IntegerOutput::new(output.element, output_affine, self.activation)?,
         };
         Ok(matmul(operator.graph(), self.rows, self.filter.value, bias.map(|(value, _)| value), &numerics)?)
     }
@@ -147,7 +148,8 @@ impl FullyConnected {
     fn blockwise(&self, operator: &mut Operator<'_, '_, '_>, blocks: Blocks) -> Result<Value, Diagnostic> {
         let bias = bias(operator, 2, self.units, &[F32])?.map(|(value, _)| value);
         let filter = filter::blocks(operator, &self.filter, blocks)?;
-        let products = blockwise::products(operator.graph(), self.rows, filter)?;
+        let rows = asymmetric_rows(operator.graph(), self.rows, &[1])?;
+        let products = blockwise::products(operator.graph(), rows, filter)?;
         Ok(Numerics::plain(F32, self.activation).output(operator.graph(), products, bias)?)
     }
 }

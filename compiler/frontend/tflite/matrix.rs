@@ -48,7 +48,7 @@ pub(super) fn batch_matmul(operator: &mut Operator<'_, '_, '_>) -> Lowered {
                 accumulator: if wide { I64 } else { I32 },
                 // The reference multiplies the scales in binary32.
                 scaling: Scaling::fixed_point_of_product(from.scale, &[by.scale], to.scale)?,
-                output: IntegerOutput { element: output.element, affine: to, activation: Activation::NONE },
+                output: IntegerOutput::new(output.element, to, Activation::NONE)?,
             };
             let multiply = if right.element() == I16 { wide_matmul } else { narrow_matmul };
             multiply(operator.graph(), rows, columns, &numerics)?

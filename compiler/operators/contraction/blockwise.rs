@@ -1,7 +1,8 @@
-//! FULLY_CONNECTED with int4 weights that have a scale for each block of inputs, after LiteRT's reference (`EvalBlockwise4Bit`): rows of floats
-//! are quantized with an offset, each block is multiplied in integers, and the blocks' sums are added in floats.
+//! Products of quantized rows with int4 weights that have a scale for each block of inputs, after LiteRT's reference (`EvalBlockwise4Bit`) and XNNPACK:
+//! each block is multiplied in integers, and the blocks' sums are added in floats.
 
-use super::dynamic_range::{asymmetric_rows, integers};
+use super::dynamic_range::integers;
+use super::rows::Rows;
 use crate::ir::{ElementType, Extent, Reduction, Value, WindowGeometry};
 use crate::operators::terms::Terms;
 use crate::operators::{Error, Graph};
@@ -18,13 +19,12 @@ pub struct Filter {
     size: u64,
 }
 
-/// The products of `rows [count, depth]` with a filter in blocks: `[count, units]`.
+/// The products of quantized rows `[count, depth]` with a filter in blocks: `[count, units]`.
 ///
 /// # Errors
 /// When the rows are not as long as the filter's.
-pub fn products(g: &mut Graph<'_>, rows: Value, filter: Filter) -> Result<Value, Error> {
-    let count = g.extents(rows)[0];
-    let quantized = asymmetric_rows(g, rows, &[1])?;
+pub fn products(g: &mut Graph<'_>, quantized: Rows, filter: Filter) -> Result<Value, Error> {
+    let count = g.extents(quantized.integers)[0];
     let Filter { blocks, units, size, .. } = filter;
     // A convolution of one pixel a row, with a group of channels for each block.
     let [one, depth] = [1, blocks * size].map(Extent::Static);

@@ -1,130 +1,12 @@
 //! Contractions of dynamic range: float activations quantized to int8 row by row when the program runs, against int8 weights.
 
+use super::rows::{Rows, asymmetric_rows, symmetric_rows};
 use super::{Convolution, products};
-use crate::ir::{Comparison, ElementType, Extent, Node, Reduction, Scalar, ScalarOp, Value};
+use crate::ir::{ElementType, Extent, Reduction, Scalar, Value};
 use crate::operators::activation::Activation;
-use crate::operators::terms::{Term, Terms};
+use crate::operators::terms::Terms;
 use crate::operators::{Error, Graph};
-use ElementType::{F32, F64, I4, I8, I16, I32};
-
-/// Rows of floats as integers: `real = scale × (integer − offset)`.
-pub struct Rows {
-    /// The integers, i8, in the shape of the floats.
-    pub integers: Value,
-    /// The scale of each row, f32; the reduced axes have extent 1.
-    pub scales: Value,
-    /// The offset of each row, i32, in the shape of the scales; none when symmetric.
-    pub offsets: Option<Value>,
-}
-
-/// Quantizes to −127..=127 with zero at 0: the scale is the largest magnitude over `axes` ÷ 127, and 1 for a row of zeros.
-///
-/// # Errors
-/// When the input is no tensor of f32 with such axes.
-pub fn symmetric_rows(g: &mut Graph<'_>, input: Value, axes: &[usize]) -> Result<Rows, Error> {
-    let mut terms = Terms::new(&[F32]);
-    let x = terms.input(0);
-    let magnitude = terms.op(ScalarOp::Abs, &[x])?;
-    let magnitudes = g.map(&[input], terms.finish(magnitude))?;
-    let largest = g.builder.reduce(magnitudes, Reduction::Max, axes.to_vec())?;
-
-    let mut terms = Terms::new(&[F32]);
-    let range = terms.input(0);
-    let (steps, zero, one) = (terms.f32(127.0), terms.f32(0.0), terms.f32(1.0));
-    let is_zero = terms.compare(Comparison::Equal, range, zero)?;
-    let scale = terms.div(range, steps)?;
-    let scale = terms.select(is_zero, one, scale)?;
-    let inverse = terms.div(steps, range)?;
-    let inverse = terms.select(is_zero, zero, inverse)?;
-    let both = g.map_many(&[largest], terms.finish_many(vec![scale, inverse]))?;
-
-    let mut terms = Terms::new(&[F32, F32]);
-    let (x, inverse) = (terms.input(0), terms.input(1));
-    let scaled = terms.mul(x, inverse)?;
-    let shifted = half_further_out(&mut terms, scaled)?;
-    let integer = narrowed(&mut terms, shifted, (-127, 127))?;
-    let integers = g.map(&[input, both[1]], terms.finish(integer))?;
-    Ok(Rows { integers, scales: both[0], offsets: None })
-}
-
-/// A float plus ½ away from zero: cutting its fraction off rounds the float. The sum itself is rounded, as in the reference, so that
-/// the largest number below ½ becomes 1.
-fn half_further_out(terms: &mut Terms, x: Node) -> Term {
-    let (zero, half, minus_half) = (terms.f32(0.0), terms.f32(0.5), terms.f32(-0.5));
-    let negative = terms.compare(Comparison::Less, x, zero)?;
-    let out = terms.select(negative, minus_half, half)?;
-    terms.add(x, out)
-}
-
-/// A float rounded half away from zero, clamped and narrowed to i8.
-fn rounded(terms: &mut Terms, x: Node, bounds: (i32, i32)) -> Term {
-    let x = terms.round_away(x)?;
-    narrowed(terms, x, bounds)
-}
-
-/// A float without its fraction, clamped and narrowed to i8.
-fn narrowed(terms: &mut Terms, x: Node, bounds: (i32, i32)) -> Term {
-    let x = terms.convert(x, I32);
-    let x = terms.clamp_i32(x, bounds)?;
-    Ok(terms.convert(x, I8))
-}
-
-/// Quantizes to −128..=127 so that the row's range and zero both fit; the zero point is the one of the two ends whose arithmetic
-/// errs less, in binary64.
-///
-/// # Errors
-/// When the input is no tensor of f32 with such axes.
-pub fn asymmetric_rows(g: &mut Graph<'_>, input: Value, axes: &[usize]) -> Result<Rows, Error> {
-    let smallest = g.builder.reduce(input, Reduction::Min, axes.to_vec())?;
-    let largest = g.builder.reduce(input, Reduction::Max, axes.to_vec())?;
-    let mut terms = Terms::new(&[F32, F32]);
-    let results = asymmetric_parameters(&mut terms)?;
-    let parameters = g.map_many(&[smallest, largest], terms.finish_many(results.to_vec()))?;
-
-    let mut terms = Terms::new(&[F32, F32, I32]);
-    let (x, inverse) = (terms.input(0), terms.input(1));
-    let offset = terms.input_as(2, F32);
-    let scaled = terms.mul(x, inverse)?;
-    let shifted = terms.add(offset, scaled)?;
-    let integer = rounded(&mut terms, shifted, (-128, 127))?;
-    let integers = g.map(&[input, parameters[1], parameters[2]], terms.finish(integer))?;
-    Ok(Rows { integers, scales: parameters[0], offsets: Some(parameters[2]) })
-}
-
-/// Scale, inverse scale and offset from the smallest and largest element. A row of zeros has scale 1 and offset 0, and an inverse
-/// of 0 that makes its integers 0.
-fn asymmetric_parameters(terms: &mut Terms) -> Result<[Node; 3], Error> {
-    let (zero, one) = (terms.f32(0.0), terms.f32(1.0));
-    let (smallest, largest) = (terms.input(0), terms.input(1));
-    let low = terms.min(zero, smallest)?;
-    let high = terms.max(zero, largest)?;
-    let empty = terms.compare(Comparison::Equal, low, high)?;
-    let (low, high) = (terms.convert(low, F64), terms.convert(high, F64));
-    let (first, last, steps) = (terms.f64(-128.0), terms.f64(127.0), terms.f64(255.0));
-    let range = terms.sub(high, low)?;
-    let scale = terms.div(range, steps)?;
-    let (low_steps, high_steps) = (terms.div(low, scale)?, terms.div(high, scale)?);
-    let (from_low, from_high) = (terms.sub(first, low_steps)?, terms.sub(last, high_steps)?);
-    let error = |terms: &mut Terms, end: f64, steps: Node| {
-        let magnitude = terms.op(ScalarOp::Abs, &[steps])?;
-        let end = terms.f64(end);
-        terms.add(end, magnitude)
-    };
-    let (low_error, high_error) = (error(terms, 128.0, low_steps)?, error(terms, 127.0, high_steps)?);
-    let low_is_better = terms.compare(Comparison::Less, low_error, high_error)?;
-    let zero_point = terms.select(low_is_better, from_low, from_high)?;
-    let zero_point = terms.round_away(zero_point)?;
-    let zero_point = terms.max(zero_point, first)?;
-    let zero_point = terms.min(zero_point, last)?;
-    let zero_point = terms.convert(zero_point, I32);
-    let no_offset = terms.i32(0);
-    let offset = terms.select(empty, no_offset, zero_point)?;
-    let scale = terms.convert(scale, F32);
-    let scale = terms.select(empty, one, scale)?;
-    let inverse = terms.div(one, scale)?;
-    let inverse = terms.select(empty, zero, inverse)?;
-    Ok([scale, inverse, offset])
-}
+use ElementType::{F32, I4, I8, I16, I32};
 
 /// How a convolution of floats with int8 weights is scaled.
 pub struct ConvolutionRule<'s> {
@@ -150,7 +32,34 @@ pub fn convolution(g: &mut Graph<'_>, convolution: &Convolution, bias: Option<Va
     let image_axes = [1, 2, 3];
     let rows =
         if per_channel { asymmetric_rows(g, convolution.input, &image_axes)? } else { symmetric_rows(g, convolution.input, &image_axes)? };
-    let integers = without_offset(g, &rows)?;
+    let order = if per_channel && !is_depthwise { Order::FilterFirst } else { Order::FactorsFirst };
+    image_products(g, convolution, &rows, bias, (scales, order), activation)
+}
+
+/// In which order a sum is multiplied by its two scales, which decides the last bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// (sum × filter's scale) × row's scale
+    FilterFirst,
+    /// sum × (row's scale × filter's scale)
+    FactorsFirst,
+    /// (sum × row's scale) × filter's scale
+    RowFirst,
+}
+
+/// A convolution of quantized images, each with a scale of its own; the input of `convolution` is not read.
+///
+/// # Errors
+/// When operands do not fit each other.
+pub fn image_products(
+    g: &mut Graph<'_>,
+    convolution: &Convolution,
+    rows: &Rows,
+    bias: Option<Value>,
+    (scales, order): (&[f32], Order),
+    activation: Activation,
+) -> Result<Value, Error> {
+    let integers = without_offset(g, rows)?;
     let sums = Convolution { input: integers, ..convolution.clone() }.sums(g, (0, 0), I32)?;
 
     let mut operands = vec![sums, rows.scales];
@@ -167,13 +76,19 @@ pub fn convolution(g: &mut Graph<'_>, convolution: &Convolution, bias: Option<Va
     let mut terms = Terms::new(&types);
     let (sum, row_scale) = (terms.input_as(0, F32), terms.input(1));
     let filter_scale = if varying { terms.input(2) } else { terms.f32(scales[0]) };
-    // The order of these products is the reference's, and decides their last bits.
-    let mut x = if per_channel && !is_depthwise {
-        let scaled = terms.mul(sum, filter_scale)?;
-        terms.mul(scaled, row_scale)?
-    } else {
-        let factor = terms.mul(row_scale, filter_scale)?;
-        terms.mul(sum, factor)?
+    let mut x = match order {
+        Order::FilterFirst => {
+            let scaled = terms.mul(sum, filter_scale)?;
+            terms.mul(scaled, row_scale)?
+        }
+        Order::FactorsFirst => {
+            let factor = terms.mul(row_scale, filter_scale)?;
+            terms.mul(sum, factor)?
+        }
+        Order::RowFirst => {
+            let scaled = terms.mul(sum, row_scale)?;
+            terms.mul(scaled, filter_scale)?
+        }
     };
     if bias.is_some() {
         let bias = terms.input(types.len() - 1);
@@ -198,8 +113,22 @@ pub struct RowRule<'s> {
 /// # Errors
 /// When operands do not fit each other.
 pub fn linear(g: &mut Graph<'_>, rows: Value, weights: Value, bias: Option<Value>, rule: &RowRule<'_>) -> Result<Value, Error> {
-    let scales = rule.scales;
     let rows = if rule.asymmetric { asymmetric_rows(g, rows, &[1])? } else { symmetric_rows(g, rows, &[1])? };
+    row_products(g, &rows, weights, bias, rule.scales, rule.activation)
+}
+
+/// Quantized rows `[count, depth]` times int8 or int4 weights `[units, depth]` of one scale, or one a unit.
+///
+/// # Errors
+/// When operands do not fit each other.
+pub fn row_products(
+    g: &mut Graph<'_>,
+    rows: &Rows,
+    weights: Value,
+    bias: Option<Value>,
+    scales: &[f32],
+    activation: Activation,
+) -> Result<Value, Error> {
     let sums = g.builder.matmul(rows.integers, weights, (0, 0), I32)?;
     let mut operands = vec![sums, rows.scales];
     let mut types = vec![I32, F32];
@@ -233,7 +162,7 @@ pub fn linear(g: &mut Graph<'_>, rows: Value, weights: Value, bias: Option<Value
         let bias = terms.input(bias);
         x = terms.add(bias, x)?;
     }
-    let x = rule.activation.clamp_float(&mut terms, x)?;
+    let x = activation.clamp_float(&mut terms, x)?;
     g.map(&operands, terms.finish(x))
 }
 

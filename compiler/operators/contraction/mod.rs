@@ -3,7 +3,7 @@
 //! - `convolution.rs`: grouped, depthwise, dilated, of any number of spatial dimensions; `transposed.rs`, `phases.rs`: their transposes;
 //! - `products.rs`: products of matrices, wide ones among them;
 //! - `output.rs`: the numerics: bias, scale, zero point, activation;
-//! - `dynamic_range.rs`, `blockwise.rs`: floats quantized row by row when the program runs, against integer weights.
+//! - `rows.rs`: floats quantized row by row when the program runs; `dynamic_range.rs`, `blockwise.rs`: such rows against integer weights.
 
 pub mod blockwise;
 mod convolution;
@@ -11,10 +11,11 @@ pub mod dynamic_range;
 mod output;
 mod phases;
 pub mod products;
+pub mod rows;
 #[cfg(test)]
 mod tests;
 mod transposed;
 
 pub use convolution::{Convolution, Crop, Transposed, depthwise_filter};
-pub use output::{IntegerOutput, Numerics, Scaling, scale_wide};
+pub use output::{IntegerOutput, Numerics, Scaling, nearest, scale_wide};
 pub use transposed::transposed_filter;

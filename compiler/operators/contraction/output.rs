@@ -13,17 +13,29 @@ pub enum Scaling {
     FixedPoint(Vec<Multiplier>),
     /// A product in binary64, rounded half away from zero; for all channels, or one each.
     Binary64(Vec<f64>),
+    /// A product in binary32, rounded half to even; for all channels, or one each. XNNPACK's.
+    Binary32(Vec<f32>),
 }
 
 /// The quantized output of a contraction.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IntegerOutput {
     /// Type of the elements.
     pub element: ElementType,
-    /// Scale and zero point.
-    pub affine: Affine,
-    /// Clamp.
-    pub activation: Activation,
+    /// The integer that stands for zero.
+    pub zero_point: i32,
+    /// The least and the largest integer.
+    pub bounds: (i32, i32),
+}
+
+impl IntegerOutput {
+    /// Clamped by an activation, whose bounds are rounded to the scale as TFLite does.
+    ///
+    /// # Errors
+    /// As of [`Activation::integer_bounds`].
+    pub fn new(element: ElementType, affine: Affine, activation: Activation) -> Result<Self, Error> {
+        Ok(Self { element, zero_point: affine.zero_point, bounds: activation.integer_bounds(element, affine)? })
+    }
 }
 
 /// What the elements of a contraction are, what their products are summed in, and what becomes of the sums.
@@ -102,6 +114,16 @@ impl Scaling {
         let multipliers = filter.iter().map(|&scale| multiplier(f64::from(input * scale) / f64::from(output)));
         Ok(Self::FixedPoint(multipliers.collect::<Result<_, _>>()?))
     }
+
+    /// Binary32, each of the two operations rounded.
+    ///
+    /// # Errors
+    /// [`Error::ScaleRatio`].
+    pub fn binary32(input: f32, filter: &[f32], output: f32) -> Result<Self, Error> {
+        let factors = filter.iter().map(|&scale| input * scale / output);
+        let finite = |factor: f32| if factor.is_finite() { Ok(factor) } else { Err(Error::ScaleRatio { ratio: f64::from(factor) }) };
+        Ok(Self::Binary32(factors.map(finite).collect::<Result<_, _>>()?))
+    }
 }
 
 /// Adds the bias to sums without scales, clamps, and converts.
@@ -144,32 +166,50 @@ fn integer_output(g: &mut Graph<'_>, sums: Value, bias: Option<Value>, scaling: 
             operands.push(g.constant_f64(&[factors.len() as u64], factors)?);
             types.push(ElementType::F64);
         }
+        Scaling::Binary32(factors) if factors.len() > 1 => {
+            operands.push(g.constant_f32(&[factors.len() as u64], factors)?);
+            types.push(ElementType::F32);
+        }
         _ => {}
     }
-    let bounds = output.activation.integer_bounds(output.element, output.affine)?;
     let mut terms = Terms::new(&types);
     let mut x = terms.input(0);
     if bias.is_some() {
         let bias = terms.input(1);
         x = terms.add(x, bias)?;
     }
-    let x = scale(&mut terms, x, scaling, first_factor)?;
-    let zero_point = terms.i32(output.affine.zero_point);
-    let x = terms.add(x, zero_point)?;
-    let x = terms.clamp_i32(x, bounds)?;
+    let x = scale(&mut terms, x, scaling, first_factor, output)?;
     let x = terms.convert(x, output.element);
     g.map(&operands, terms.finish(x))
 }
 
-/// The scaled sum as i32; factors of each channel are the inputs from `first_factor` on.
-fn scale(terms: &mut Terms, x: Node, scaling: &Scaling, first_factor: usize) -> Term {
-    match scaling {
+/// `clamp(round(x · factor) + zero point)` of an integer, the product in binary32 and halves to even: how XNNPACK brings sums to the scale of a result.
+/// Bounds are applied before rounding. They are integers there, so that changes nothing, and no later step can overflow.
+///
+/// # Errors
+/// Where x is no integer or the factor no binary32.
+pub fn nearest(terms: &mut Terms, x: Node, factor: Node, output: &IntegerOutput) -> Term {
+    let (low, high) = (output.bounds.0 - output.zero_point, output.bounds.1 - output.zero_point);
+    let (low, high) = (terms.f32(low as f32), terms.f32(high as f32));
+    let x = terms.convert(x, ElementType::F32);
+    let x = terms.mul(x, factor)?;
+    let x = terms.max(x, low)?;
+    let x = terms.min(x, high)?;
+    let x = terms.op(ScalarOp::RoundEven, &[x])?;
+    let x = terms.convert(x, ElementType::I32);
+    let zero_point = terms.i32(output.zero_point);
+    terms.add(x, zero_point)
+}
+
+/// The sum on the output's scale, clamped, as i32; factors of each channel are the inputs from `first_factor` on.
+fn scale(terms: &mut Terms, x: Node, scaling: &Scaling, first_factor: usize, output: &IntegerOutput) -> Term {
+    let x = match scaling {
         Scaling::FixedPoint(multipliers) => {
             let (mantissa, shift) = match multipliers[..] {
                 [only] => (terms.i32(only.mantissa), terms.i32(only.shift)),
                 _ => (terms.input(first_factor), terms.input(first_factor + 1)),
             };
-            if terms.ty(x) == ElementType::I64 { scale_wide(terms, x, mantissa, shift) } else { terms.requantize(x, mantissa, shift) }
+            if terms.ty(x) == ElementType::I64 { scale_wide(terms, x, mantissa, shift)? } else { terms.requantize(x, mantissa, shift)? }
         }
         Scaling::Binary64(factors) => {
             let factor = match factors[..] {
@@ -181,9 +221,19 @@ fn scale(terms: &mut Terms, x: Node, scaling: &Scaling, first_factor: usize) -> 
             let x = terms.round_away(x)?;
             let x = terms.convert(x, ElementType::I32);
             // Sums this large are out of range with any zero point, and adding one must not wrap.
-            terms.clamp_i32(x, (-(1 << 20), 1 << 20))
+            terms.clamp_i32(x, (-(1 << 20), 1 << 20))?
         }
-    }
+        Scaling::Binary32(factors) => {
+            let factor = match factors[..] {
+                [only] => terms.f32(only),
+                _ => terms.input(first_factor),
+            };
+            return nearest(terms, x, factor, output);
+        }
+    };
+    let zero_point = terms.i32(output.zero_point);
+    let x = terms.add(x, zero_point)?;
+    terms.clamp_i32(x, output.bounds)
 }
 
 /// A 64-bit sum by a fixed-point factor whose fraction is first rounded to 16 bits: `(x × m + 2^(14 − shift)) >> (15 − shift)`.

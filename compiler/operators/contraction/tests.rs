@@ -204,7 +204,7 @@ fn integers_are_brought_to_the_scale_of_the_result() {
         zero_points: (1, 0),
         accumulator: ElementType::I32,
         scaling: Scaling::fixed_point(0.5, &[0.5, 1.0], 1.0).unwrap(),
-        output: IntegerOutput { element: ElementType::I8, affine: Affine { scale: 1.0, zero_point: 2 }, activation: Activation::NONE },
+        output: IntegerOutput::new(ElementType::I8, Affine { scale: 1.0, zero_point: 2 }, Activation::NONE).unwrap(),
     };
     let result = matmul(&mut g, rows, columns, None, &numerics).unwrap();
     // (2·5 − 5·6) ÷ 4 + 2 = −3, (2·−7 − 5·8) ÷ 2 + 2 = −25.

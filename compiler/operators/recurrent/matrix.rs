@@ -4,7 +4,7 @@
 use super::cell::{Weights, stacked};
 use super::sequence::Step;
 use crate::ir::{ElementType, Reduction, Scalar, Value};
-use crate::operators::contraction::dynamic_range::{asymmetric_rows, symmetric_rows};
+use crate::operators::contraction::rows::{asymmetric_rows, symmetric_rows};
 use crate::operators::terms::Terms;
 use crate::operators::{Error, Graph, extents};
 use ElementType::{F32, I8, I32};

@@ -8,9 +8,9 @@ fn windows(size: u64, stride: i64, dilation: i64, padding: Padding) -> Windows {
     Windows { size: vec![size], strides: vec![stride], dilation: vec![dilation], padding }
 }
 
-fn paddings() -> [Padding; 4] {
+fn paddings() -> [Padding; 5] {
     let symmetric = |partial| Padding::Symmetric { elements: vec![1], partial };
-    [Padding::Same, Padding::Valid, symmetric(false), symmetric(true)]
+    [Padding::Same, Padding::Valid, symmetric(false), symmetric(true), Padding::Sides { before: vec![1], after: vec![2] }]
 }
 
 /// Windows that the geometry gives an extent.
@@ -29,6 +29,7 @@ fn known_windows_are_counted_as_their_definitions_say() {
                     Padding::Same => (extent + stride - 1) / stride,
                     Padding::Valid => (0..).take_while(|w| w * stride + reach <= extent).count() as i64,
                     Padding::Symmetric { partial: false, .. } => (0..).take_while(|w| w * stride + reach <= extent + 2).count() as i64,
+                    Padding::Sides { .. } => (0..).take_while(|w| w * stride + reach <= extent + 3).count() as i64,
                     // One more where it does not fit the padded image, but begins in the image or before it.
                     Padding::Symmetric { partial: true, .. } => {
                         let fit = (0..).take_while(|w| w * stride + reach <= extent + 2).count() as i64;
