@@ -7,7 +7,7 @@
 
 use flatbuffers::VerifierOptions;
 
-pub use generated::{bundled_program, flat_tensor, program, scalar_type, tflite};
+pub use generated::{bundled_program, flat_tensor, program, scalar_type, tflite, xnnpack};
 
 #[allow(
     dead_code,
@@ -34,6 +34,10 @@ mod generated {
     /// Named tensors beside ExecuTorch programs.
     pub mod flat_tensor {
         include!(concat!(env!("OUT_DIR"), "/flat_tensor.rs"));
+    }
+    /// XNNPACK graphs in ExecuTorch programs.
+    pub mod xnnpack {
+        include!(concat!(env!("OUT_DIR"), "/xnnpack.rs"));
     }
     /// ExecuTorch programs with test cases.
     pub mod bundled_program {

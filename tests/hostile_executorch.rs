@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Small files with all that the front end reads: branches, loops, states, dimension orders, several methods, quantization.
-const FILES: [&str; 11] = [
+const FILES: [&str; 16] = [
     "addmul.portable.pte",
     "cond.portable.pte",
     "map.portable.pte",
@@ -24,10 +24,16 @@ const FILES: [&str; 11] = [
     "math.portable.pte",
     "addmul_q8.portable.pte",
     "dyn_seq.portable.pte",
+    "addmul_q8.xnnpack.pte",
+    "chlast_simple.xnnpack.pte",
+    "dyn_seq.xnnpack.pte",
+    "math.xnnpack.pte",
+    "mlp_8da4w.xnnpack.pte",
 ];
 
 /// Programs of this repository, which are always there.
-const OWN: [&str; 4] = ["branch.pte", "counter.pte", "indices.pte", "image.pte"];
+const OWN: [&str; 7] =
+    ["branch.pte", "counter.pte", "indices.pte", "image.pte", "delegated_image.pte", "delegated_int8.pte", "delegated_rows.pte"];
 
 fn files(names: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
     let own = OWN.iter().map(|name| support::own("tests/models/executorch").join(name));
@@ -38,7 +44,7 @@ fn files(names: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
 /// Every eighth single-operator program, so that each family of operators meets damaged arguments.
 fn operator_files() -> Vec<(PathBuf, Vec<u8>)> {
     let mut paths = support::models("executorch_ops", "pte");
-    paths.retain(|path| support::stem(path).ends_with(".portable"));
+    paths.retain(|path| !support::stem(path).ends_with(".vulkan"));
     let chosen = paths.into_iter().step_by(8);
     chosen.map(|path| (path.clone(), std::fs::read(path).expect("the file can be read"))).collect()
 }
@@ -134,6 +140,36 @@ fn damaged_values_never_panic() {
             survives(damaged, &format!("{} round {round}, values", path.display()));
         }
     }
+}
+
+/// Graphs of delegates changed along their schema, inside programs that are sound.
+#[test]
+fn damaged_graphs_of_delegates_never_panic() {
+    let schema = FlatBuffer::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/xnnpack.fbs")).expect("the schema is sound");
+    let mut tried = 0;
+    for (path, bytes) in files(&FILES).into_iter().chain(operator_files()) {
+        let graphs = graphs_of_delegates(&bytes);
+        let mut numbers = Random::new(bytes.len() as u64 ^ 0x4321);
+        for round in 0..if graphs.is_empty() { 0 } else { 300 } {
+            let mut damaged = bytes.clone();
+            let graph = graphs[numbers.below(graphs.len())].clone();
+            schema.damage(&mut damaged[graph], &mut |bound| numbers.below(bound));
+            survives(damaged, &format!("{} round {round}, a delegate", path.display()));
+            tried += 1;
+        }
+    }
+    assert!(tried >= 900, "only {tried} damaged graphs");
+}
+
+/// Where the tables of XNNPACK graphs lie: a header with XH00 in it says so.
+fn graphs_of_delegates(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
+    let number = |at: usize| bytes.get(at..at + 4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")) as usize);
+    let headers = bytes.windows(4).enumerate().filter(|(at, word)| *word == b"XH00" && *at >= 4).map(|(at, _)| at - 4);
+    let range = |header: usize| {
+        let start = header + number(header + 10)?;
+        Some(start..start + number(header + 14)?)
+    };
+    headers.filter_map(range).filter(|range| range.end <= bytes.len()).collect()
 }
 
 #[test]

@@ -54,6 +54,11 @@ impl DataFile {
         Ok(Self { tensors })
     }
 
+    /// The bytes of a name, whatever they are.
+    pub fn bytes(&self, name: &str) -> Option<Data> {
+        self.tensors.get(name).map(|named| named.data.clone())
+    }
+
     /// The bytes of a tensor of a form; `None` when the file has no tensor of the name.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 
 use super::memory::{Area, ByteRange};
 use super::program::{EValue, Instruction, Plan, Storage};
+use super::xnnpack::External;
 
 /// Registers that an instruction reads and those that it defines in full.
 #[derive(Default, Debug, PartialEq, Eq)]
@@ -53,7 +54,13 @@ pub fn effects(plan: &Plan, instruction: &Instruction) -> Effects {
             effects.defines.push(*to);
         }
         Instruction::JumpFalse { condition, .. } => effects.uses.push(*condition),
-        Instruction::Delegate { .. } | Instruction::Free => {}
+        Instruction::Delegate { delegate, args } => {
+            let Some(graph) = &plan.delegates[*delegate].graph else { return effects };
+            let registers = |list: &[External]| list.iter().filter_map(|external| args.get(external.argument).copied()).collect::<Vec<_>>();
+            effects.uses = registers(&graph.inputs);
+            effects.defines = registers(&graph.outputs);
+        }
+        Instruction::Free => {}
     }
     effects
 }

@@ -143,11 +143,23 @@ impl Translator<'_, '_> {
             {
                 return self.note_bounds(&inputs);
             }
+            if let Some([x, y]) = cancelling(self.graph.function(), index, n) {
+                return self.note_equal(x, y);
+            }
             match undone(self.graph.function(), index, n) {
                 Some((operand, number)) => (index, n) = (operand, number),
                 None => return false,
             }
         }
+    }
+
+    /// Notes that two extents of inputs are always equal.
+    fn note_equal(&mut self, x: Value, y: Value) -> bool {
+        let (Some(x), Some(y)) = (self.measured(x), self.measured(y)) else { return false };
+        let pair = [(x.input, x.dimension), (y.input, y.dimension)];
+        let is_new = self.shared.equal.insert((self.plan.name.clone(), pair));
+        self.shared.renewed |= is_new;
+        is_new
     }
 
     /// Notes that extents are always at their bounds.
@@ -173,6 +185,29 @@ fn undone(function: &Function, index: Value, n: i64) -> Option<(Value, i64)> {
         (IndexOperation::Maximum, None, Some(c)) if n > c => Some((a, n)),
         _ => None,
     }
+}
+
+/// The extents that must be equal for an index to be `n` in every call: those of (n·c·x) ÷ (c·y), which a shape with one open extent is computed by.
+fn cancelling(function: &Function, index: Value, n: i64) -> Option<[Value; 2]> {
+    let (IndexOperation::FloorDivide, [dividend, divisor]) = operation_of(function, index)? else { return None };
+    let ((x, above), (y, below)) = (multiple(function, dividend)?, multiple(function, divisor)?);
+    (below.checked_mul(n)? == above).then_some([x, y])
+}
+
+/// An index as a multiple of another one.
+fn multiple(function: &Function, index: Value) -> Option<(Value, i64)> {
+    let mut factor = 1i64;
+    let mut index = function.index_root(index);
+    while let Some((IndexOperation::Multiply, [a, b])) = operation_of(function, index) {
+        let (rest, number) = match (number(function, a), number(function, b)) {
+            (None, Some(c)) => (a, c),
+            (Some(c), None) => (b, c),
+            _ => return None,
+        };
+        factor = factor.checked_mul(number)?;
+        index = function.index_root(rest);
+    }
+    Some((index, factor))
 }
 
 /// The extents of inputs that an index is computed from, if it is at its largest only when all of them are.

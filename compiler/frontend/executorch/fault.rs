@@ -27,6 +27,17 @@ impl Fault {
         Self::Reported(Diagnostic::new(codes::PROGRAM_UNSUPPORTED, message))
     }
 
+    /// With the node of a delegate's graph that it is about.
+    pub fn at_node(self, index: usize, name: &str) -> Self {
+        match self {
+            Self::Reported(diagnostic) => {
+                let message = format!("{name}, node {index} of the delegate: {}", diagnostic.message);
+                Self::Reported(Diagnostic { message, ..diagnostic })
+            }
+            other => other,
+        }
+    }
+
     /// With what was expected and what was found.
     pub fn expected(self, expected: impl Into<String>, found: impl Into<String>) -> Self {
         match self {

@@ -31,6 +31,7 @@ mod tensors;
 #[cfg(test)]
 mod tests;
 mod translate;
+mod xnnpack;
 
 use super::{Bound, LoadOptions};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind, codes};
@@ -131,7 +132,9 @@ fn unknown_operators(plans: &[Plan]) -> Vec<Diagnostic> {
                 Instruction::Kernel { operator, .. } if ops::find(&plan.operators[*operator]).is_none() => {
                     (codes::OPERATOR_UNSUPPORTED, "the operator")
                 }
-                Instruction::Delegate { .. } => (codes::USE_UNSUPPORTED, "the back end"),
+                Instruction::Delegate { delegate, .. } if plan.delegates[*delegate].graph.is_none() => {
+                    (codes::USE_UNSUPPORTED, "the back end")
+                }
                 _ => continue,
             };
             let name = plan.instruction_name(pc);

@@ -48,7 +48,20 @@ pub fn inputs(t: &mut Translator<'_, '_>) -> Result<Vec<Port>, Fault> {
             _ => return Err(at_port(Fault::unsupported("lists are no inputs"), "input", i)),
         }
     }
+    equate_known(t)?;
     Ok(ports)
+}
+
+/// Makes extents one index that were found to be always equal.
+fn equate_known(t: &mut Translator<'_, '_>) -> Result<(), Fault> {
+    let pairs: Vec<_> = t.shared.equal.iter().filter(|(method, _)| *method == t.plan.name).map(|(_, pair)| *pair).collect();
+    for pair in pairs {
+        let index = |(input, dimension)| t.measured.iter().find(|m| (m.input, m.dimension) == (input, dimension)).map(|m| m.index);
+        if let [Some(x), Some(y)] = pair.map(index) {
+            t.equate(Extent::Value(x), Extent::Value(y))?;
+        }
+    }
+    Ok(())
 }
 
 fn at_port(fault: Fault, what: &str, index: usize) -> Fault {

@@ -1,11 +1,13 @@
 //! A program as plain data: methods with their values, instructions and memory areas, every index and size checked.
 
 use super::reader::File;
+use super::xnnpack::{self, Subgraph};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::operators::MAX_RANK;
 use crate::ir::{ElementType, Extent, Layout};
 use crate::operators::extents;
 use crate::schema::{program as schema, scalar_type::ScalarType};
+use std::rc::Rc;
 
 /// A method.
 #[derive(Debug)]
@@ -20,12 +22,21 @@ pub struct Plan {
     pub outputs: Vec<usize>,
     /// Names with overload, such as `aten::add.out`.
     pub operators: Vec<String>,
-    /// Names of the back ends of delegates.
-    pub delegates: Vec<String>,
+    /// Parts of the program that were given to back ends.
+    pub delegates: Vec<Delegate>,
     /// All chains one after the other.
     pub instructions: Vec<Instruction>,
     /// Bytes of each memory area; area 0 has none.
     pub area_bytes: Vec<u64>,
+}
+
+/// A part of the program that was given to a back end.
+#[derive(Clone, Debug)]
+pub struct Delegate {
+    /// The name of the back end.
+    pub name: String,
+    /// What it computes, if it is one that is read.
+    pub graph: Option<Rc<Subgraph>>,
 }
 
 /// A register as the file gives it.
@@ -159,6 +170,8 @@ pub enum Instruction {
     Delegate {
         /// Index into [`Plan::delegates`].
         delegate: usize,
+        /// Registers.
+        args: Vec<usize>,
     },
     /// One register set to another; of a tensor, to its memory and not to its bytes.
     Move {
@@ -246,7 +259,7 @@ pub fn plans(file: &File) -> Result<Vec<Plan>, Vec<Diagnostic>> {
         if plans.iter().any(|known| known.name == name) {
             faults.push(invalid("two methods have the same name").in_function(&name));
         }
-        match read_plan(plan, &name) {
+        match read_plan(file, plan, &name) {
             Ok(plan) => plans.push(plan),
             Err(fault) => faults.push(fault.in_function(&name)),
         }
@@ -257,7 +270,7 @@ pub fn plans(file: &File) -> Result<Vec<Plan>, Vec<Diagnostic>> {
     if faults.is_empty() { Ok(plans) } else { Err(faults) }
 }
 
-fn read_plan(plan: schema::ExecutionPlan<'_>, name: &str) -> Result<Plan, Diagnostic> {
+fn read_plan(file: &File, plan: schema::ExecutionPlan<'_>, name: &str) -> Result<Plan, Diagnostic> {
     let mut area_bytes = Vec::new();
     for (id, bytes) in plan.non_const_buffer_sizes().into_iter().flatten().enumerate() {
         let fault = || invalid(format!("memory area {id} has a negative size"));
@@ -273,7 +286,8 @@ fn read_plan(plan: schema::ExecutionPlan<'_>, name: &str) -> Result<Plan, Diagno
         list.into_iter().flatten().map(|i| index(i, count, what)).collect::<Result<Vec<_>, _>>()
     };
     let operators: Vec<String> = plan.operators().into_iter().flatten().map(operator_name).collect();
-    let delegates: Vec<String> = plan.delegates().into_iter().flatten().map(|d| d.id().unwrap_or_default().to_owned()).collect();
+    let delegates = plan.delegates().into_iter().flatten().map(|delegate| read_delegate(file, delegate));
+    let delegates = delegates.collect::<Result<Vec<_>, _>>()?;
     let mut instructions = Vec::new();
     for chain in plan.chains().into_iter().flatten() {
         let first = instructions.len();
@@ -293,6 +307,21 @@ fn read_plan(plan: schema::ExecutionPlan<'_>, name: &str) -> Result<Plan, Diagno
         instructions,
         area_bytes,
     })
+}
+
+/// A delegate, with its graph if its back end is one whose graphs are read.
+fn read_delegate(file: &File, delegate: schema::BackendDelegate<'_>) -> Result<Delegate, Diagnostic> {
+    let name = delegate.id().unwrap_or_default().to_owned();
+    if name != "XnnpackBackend" {
+        return Ok(Delegate { name, graph: None });
+    }
+    let place = delegate.processed().ok_or_else(|| invalid("a delegate has no data"))?;
+    let data = match place.location() {
+        schema::DataLocation::INLINE => file.delegate_data(place.index())?,
+        schema::DataLocation::SEGMENT => file.segment(place.index() as usize)?,
+        other => return Err(invalid(format!("the data of a delegate are at an unknown place {}", other.0))),
+    };
+    Ok(Delegate { name, graph: Some(Rc::new(xnnpack::read(&data)?)) })
 }
 
 /// `aten::add.out`; without an overload only the name, as `aten::copy_`.
@@ -321,7 +350,8 @@ fn read_instruction(
         return Ok(Instruction::Kernel { operator, args });
     }
     if let Some(call) = instruction.instr_args_as_delegate_call() {
-        return Ok(Instruction::Delegate { delegate: index(call.delegate_index(), delegates, "delegate")? });
+        let args = call.args().into_iter().flatten().map(value).collect::<Result<_, _>>()?;
+        return Ok(Instruction::Delegate { delegate: index(call.delegate_index(), delegates, "delegate")?, args });
     }
     if let Some(call) = instruction.instr_args_as_move_call() {
         return Ok(Instruction::Move { from: value(call.move_from())?, to: value(call.move_to())? });
@@ -422,7 +452,7 @@ impl Plan {
     pub fn instruction_name(&self, pc: usize) -> &str {
         match &self.instructions[pc] {
             Instruction::Kernel { operator, .. } => &self.operators[*operator],
-            Instruction::Delegate { delegate } => &self.delegates[*delegate],
+            Instruction::Delegate { delegate, .. } => &self.delegates[*delegate].name,
             Instruction::Move { .. } => "MoveCall",
             Instruction::JumpFalse { .. } => "JumpFalseCall",
             Instruction::Free => "FreeCall",

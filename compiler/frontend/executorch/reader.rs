@@ -14,6 +14,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Data;
 use crate::ir::data::Bytes;
 use crate::schema::{flatbuffer_part, program as schema, verifier_options};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -95,7 +96,8 @@ pub struct File {
     constants: Option<Subsegment>,
     inline_constants: Vec<Range<usize>>,
     mutable: Vec<Subsegment>,
-    named: Vec<(String, usize)>,
+    named: HashMap<String, usize>,
+    delegates: Vec<Range<usize>>,
 }
 
 impl File {
@@ -115,19 +117,21 @@ impl File {
             segment: s.segment_index() as usize,
             offsets: s.offsets().into_iter().flatten().collect(),
         };
-        let mut inline_constants = Vec::new();
-        for constant in program.constant_buffer().into_iter().flatten() {
-            let storage = constant.storage().map_or(&[][..], |storage| storage.bytes());
+        let inside = |storage: Option<flatbuffers::Vector<'_, u8>>| {
+            let storage = storage.map_or(&[][..], |storage| storage.bytes());
             let start = if storage.is_empty() { 0 } else { storage.as_ptr() as usize - buffer.as_ptr() as usize };
-            inline_constants.push(start..start + storage.len());
-        }
+            start..start + storage.len()
+        };
+        let inline_constants = program.constant_buffer().into_iter().flatten().map(|constant| inside(constant.storage())).collect();
+        let delegates = program.backend_delegate_data().into_iter().flatten().map(|data| inside(data.data())).collect();
         let constants = program.constant_segment().map(subsegment);
         let mutable = program.mutable_data_segments().into_iter().flatten().map(subsegment).collect();
-        let mut named = Vec::new();
+        let mut named = HashMap::new();
         for data in program.named_data().into_iter().flatten() {
-            named.push((data.key().unwrap_or_default().to_owned(), data.segment_index() as usize));
+            // The first of two equal names counts.
+            named.entry(data.key().unwrap_or_default().to_owned()).or_insert(data.segment_index() as usize);
         }
-        Ok(Self { header, segments, constants, inline_constants, mutable, named, bytes })
+        Ok(Self { header, segments, constants, inline_constants, mutable, named, delegates, bytes })
     }
 
     /// Reads the FlatBuffer.
@@ -172,14 +176,21 @@ impl File {
         self.in_segment(subsegment, u64::from(index), length, "initial state")
     }
 
-    /// The bytes that delegates know by a name.
+    /// The bytes that delegates know by a name; `None` when the program has no such name.
     ///
     /// # Errors
-    /// When there is no such name or its segment does not exist.
-    pub fn named(&self, key: &str) -> Result<Data, Diagnostic> {
-        let found = self.named.iter().find(|(name, _)| name == key);
-        let (_, segment) = found.ok_or_else(|| invalid(format!("no data is named {key:?}")))?;
-        self.segment(*segment)
+    /// When their segment does not exist.
+    pub fn named(&self, key: &str) -> Result<Option<Data>, Diagnostic> {
+        self.named.get(key).map(|&segment| self.segment(segment)).transpose()
+    }
+
+    /// The bytes of a delegate that are in the FlatBuffer itself.
+    ///
+    /// # Errors
+    /// When there is no such entry.
+    pub fn delegate_data(&self, index: u32) -> Result<Data, Diagnostic> {
+        let range = self.delegates.get(index as usize).ok_or_else(|| self.no_such("delegate data", u64::from(index)))?;
+        self.data(range.clone())
     }
 
     /// A whole segment.

@@ -8,6 +8,7 @@ use super::fault::Fault;
 use super::ops;
 use super::program::Instruction;
 use super::translate::Translator;
+use super::xnnpack;
 use crate::ir::{Source, SourceData};
 
 impl<'a> Translator<'a, '_> {
@@ -55,7 +56,11 @@ impl<'a> Translator<'a, '_> {
                 self.environment.registers[*to] = self.environment.registers[*from].clone();
                 Ok(())
             }
-            Instruction::Delegate { .. } => Err(Fault::Consequence),
+            Instruction::Delegate { delegate, args } => match &self.plan.delegates[*delegate].graph {
+                Some(graph) => xnnpack::call(self, graph, args),
+                // Unknown back ends are reported once a program too.
+                None => Err(Fault::Consequence),
+            },
             Instruction::Free | Instruction::JumpFalse { .. } => Ok(()),
         }
     }

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::{Constant, ConstantData, Data, Interval, Module, TensorType};
 use crate::operators::graph::movement::{inverse, permuted_constant};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// See [`Shared::most_steps`].
 const MOST_STEPS: usize = 1 << 18;
@@ -22,6 +22,8 @@ pub struct Shared {
     pub bounds: Vec<Bound>,
     /// What operators were found to require of dimensions of inputs, by method, number of the input, and dimension.
     pub narrowed: BTreeMap<(String, usize, usize), Interval>,
+    /// Dimensions of inputs, by method, that were found to be equal: pairs of the number of an input and a dimension.
+    pub equal: BTreeSet<(String, [(usize, usize); 2])>,
     /// Whether something was found since the program was last begun: it is to be translated again.
     pub renewed: bool,
     /// Instructions and operands that a method may take to unfold: a bound on loops that never end.
@@ -42,6 +44,7 @@ impl Shared {
             shapes: options.shapes.clone(),
             bounds: options.bounds.clone(),
             narrowed: BTreeMap::new(),
+            equal: BTreeSet::new(),
             renewed: false,
             most_steps: options.most_steps.unwrap_or(MOST_STEPS),
             data,
@@ -90,8 +93,19 @@ impl Shared {
                 return Ok(constant);
             }
         }
-        let message = format!("the constant {name:?} is in another file (.ptd)");
-        Err(Diagnostic::new(codes::CONSTANT_ELSEWHERE, message).help("name the file that has it: --data W.ptd"))
+        Err(elsewhere(name))
+    }
+
+    /// The bytes that a delegate knows by a name: of the program, or of a file beside it.
+    ///
+    /// # Errors
+    /// When neither has them.
+    pub fn named(&self, name: &str) -> Result<Data, Diagnostic> {
+        let beside = || self.data.iter().find_map(|file| file.bytes(name));
+        match self.file.named(name)?.or_else(beside) {
+            Some(data) => Ok(data),
+            None => Err(elsewhere(name)),
+        }
     }
 
     /// A name for a function that no other has, close to the one wanted.
@@ -107,6 +121,11 @@ impl Shared {
         }
         name
     }
+}
+
+fn elsewhere(name: &str) -> Diagnostic {
+    let message = format!("the constant {name:?} is in another file (.ptd)");
+    Diagnostic::new(codes::CONSTANT_ELSEWHERE, message).help("name the file that has it: --data W.ptd")
 }
 
 /// Adds a constant whose bytes lie in the order of a form.

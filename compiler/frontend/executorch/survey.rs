@@ -21,7 +21,9 @@ pub(in crate::frontend) fn survey(bytes: Arc<dyn Bytes>) -> Result<Survey, Diagn
                     let name = plan.instruction_name(pc);
                     survey.count(name, ops::find(name).is_some());
                 }
-                Instruction::Delegate { .. } => survey.count(plan.instruction_name(pc), false),
+                Instruction::Delegate { delegate, .. } => {
+                    survey.count(plan.instruction_name(pc), plan.delegates[*delegate].graph.is_some());
+                }
                 Instruction::Move { .. } | Instruction::JumpFalse { .. } | Instruction::Free => {}
             }
         }

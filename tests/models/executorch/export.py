@@ -1,23 +1,28 @@
 #!/usr/bin/env python3
 """Makes the programs of this folder: small ones, each for a part of the ExecuTorch front end, with inputs and what PyTorch answers.
 
-    python3 -m venv VENV && VENV/bin/pip install executorch==1.5.1 torch==2.13.0
-    VENV/bin/python export.py
+    python3 -m venv VENV && VENV/bin/pip install executorch==1.5.1 torch==2.13.0 torchao==0.18.0
+    VENV/bin/python export.py [NAME…]
 
-Weights and inputs are seeded. Nobody who compiles or tests needs to run this; the files are committed.
+Weights and inputs are seeded. Nobody who compiles or tests needs to run this; the files are committed. Of quantized delegates ExecuTorch's own runtime
+answers too (`runtime.npz`), since it rounds otherwise than PyTorch.
 """
 import json
 import os
+import sys
 
 import numpy as np
 import torch
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.devtools import BundledProgram
 from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
 from executorch.devtools.bundled_program.serialize import serialize_from_bundled_program_to_flatbuffer
-from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
+from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
 from executorch.exir.passes import MemoryPlanningPass
 from torch import nn
 from torch.export import Dim, export
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -89,6 +94,23 @@ class Indices(nn.Module):
         return picked, torch.where(picked > 0, picked, picked // 2), (picked > 1).any(), torch.cumsum(picked, 0)
 
 
+class Residual(nn.Module):
+    """What XNNPACK has integers for: convolutions, a sum, a product with a gate, pooling, a linear layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, stride=2, padding=1)
+        self.depthwise = nn.Conv2d(8, 8, 3, padding=1, groups=8)
+        self.point = nn.Conv2d(8, 8, 1)
+        self.head = nn.Linear(8, 5)
+
+    def forward(self, x):
+        x = torch.relu(self.first(x))
+        y = self.point(torch.relu(self.depthwise(x)))
+        x = torch.relu(x + y) * torch.sigmoid(y)
+        return self.head(torch.nn.functional.max_pool2d(x, 2).mean((2, 3)))
+
+
 def calls_of(model, name, inputs):
     """Arrays and descriptions of calls, run one after another as the program is."""
     arrays, answers, calls = {}, {}, []
@@ -118,7 +140,54 @@ def lowered(model, inputs, dynamic=None):
     return edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass()))
 
 
+def delegated(model, inputs, dynamic=None):
+    edge = to_edge_transform_and_lower(export(model, inputs, dynamic_shapes=dynamic, strict=True), partitioner=[XnnpackPartitioner()])
+    return edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass()))
+
+
+def quantized(model, inputs, is_dynamic):
+    """The model with integers for its weights, and for its activations: of scales found now, or each time the program runs."""
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_dynamic=is_dynamic))
+    prepared = prepare_pt2e(export(model, inputs[0], strict=True).module(), quantizer)
+    for tensors in inputs:
+        prepared(*tensors)
+    return convert_pt2e(prepared)
+
+
+def answers_of_runtime(stem, inputs):
+    from executorch.extension.pybindings.portable_lib import _load_for_executorch
+
+    program = _load_for_executorch(f"{HERE}/{stem}.pte")
+    answers = {}
+    for call, tensors in enumerate(inputs):
+        answers.update({f"out{call}_{i}": t.numpy().copy() for i, t in enumerate(program.run_method("forward", tensors))})
+    np.savez_compressed(f"{HERE}/{stem}.runtime.npz", **answers)
+
+
+def make_delegated(wanted):
+    randn = torch.randn
+    images = lambda: [(randn(1, 3, 12, 12),) for _ in range(2)]
+    models = {
+        "delegated_image": lambda: (Image().eval(), images(), None, None),
+        "delegated_attention": lambda: (Attention(), [(randn(1, n, 8),) for n in (12, 1, 5)], {"x": {1: Dim("length", min=1, max=12)}}, None),
+        "delegated_int8": lambda: (Residual().eval(), images(), None, False),
+        "delegated_rows": lambda: (Perceptron(), [(randn(2, 6),) for _ in range(2)], None, True),
+    }
+    for number, (stem, make) in enumerate(models.items()):
+        if wanted and stem not in wanted:
+            continue
+        torch.manual_seed(100 + number)
+        model, inputs, dynamic, is_dynamic = make()
+        if is_dynamic is not None:
+            model = quantized(model, inputs, is_dynamic)
+        write(stem, delegated(model, inputs[0], dynamic), model, inputs)
+        if is_dynamic is not None:
+            answers_of_runtime(stem, inputs)
+
+
 def main():
+    wanted = sys.argv[1:]
+    make_delegated(wanted)
     torch.manual_seed(1)
     randn, length = torch.randn, Dim("length", min=1, max=12)
     models = {
@@ -130,6 +199,8 @@ def main():
         "indices": (Indices(), [(torch.randint(-5, 6, (6, 3)), torch.tensor([4, 0, 0, 5]))], None),
     }
     for stem, (model, inputs, dynamic) in models.items():
+        if wanted and stem not in wanted:
+            continue
         program = lowered(model, inputs[0], dynamic)
         if stem == "counter":
             model.total.zero_()

@@ -1,0 +1,108 @@
+//! Constants of a graph as values of the function.
+
+use super::super::fault::Fault;
+use super::run::Run;
+use super::subgraph::{Datatype, Quantization, Scales, Source, Tensor};
+use crate::ir::{Data, ElementType, TensorType, Value};
+
+impl Run<'_, '_, '_> {
+    /// A constant tensor.
+    pub(super) fn constant(&mut self, tensor: &Tensor, number: usize) -> Result<Value, Fault> {
+        let data = self.bytes_of(number)?;
+        let elements = tensor.dims.iter().product::<u64>();
+        let (element, bytes) = match tensor.datatype {
+            Datatype::Element(element) => (element, element.bytes_for(elements)),
+            Datatype::Nibbles => {
+                let (rows, columns) = (elements.checked_div(tensor.dims.last().copied().unwrap_or(0)).unwrap_or(0), tensor.dims.last());
+                (ElementType::I4, columns.and_then(|n| n.div_ceil(2).checked_mul(rows)))
+            }
+            Datatype::DynamicBytes => return Err(Fault::invalid("a constant of the XNNPACK graph has scales that are found when it runs")),
+        };
+        let stored = bytes.and_then(|bytes| usize::try_from(bytes).ok()).and_then(|length| data.slice(0..length));
+        let stored = stored.ok_or_else(|| {
+            Fault::invalid(format!("constant {number} of the XNNPACK graph is shorter than its tensor"))
+                .expected(format!("{} bytes", bytes.unwrap_or(u64::MAX)), data.bytes().len().to_string())
+        })?;
+        let data =
+            if element == ElementType::I4 { nibbles(stored.bytes(), tensor.dims.last().copied().unwrap_or(0)).into() } else { stored };
+        let builder = &mut self.translator.graph.builder;
+        let constant = builder.module.add_constant(TensorType::of(element, &tensor.dims), data);
+        Ok(builder.constant(constant)?)
+    }
+
+    /// The bytes of a constant, wherever they are.
+    fn bytes_of(&self, number: usize) -> Result<Data, Fault> {
+        match self.subgraph.constants.get(number) {
+            Some(Source::Bytes(data)) => Ok(data.clone()),
+            Some(Source::Named(name)) => Ok(self.translator.shared.named(name)?),
+            None => Err(Fault::Consequence),
+        }
+    }
+
+    /// The scales of a quantized tensor: one, or one a channel or a group.
+    pub(super) fn scales(&self, tensor: &Tensor) -> Result<Vec<f32>, Fault> {
+        let (scales, expected, in_bfloat16) = match &tensor.quantization {
+            Quantization::Tensor(affine) => return Ok(vec![affine.scale]),
+            Quantization::Channels { axis, scales } => (scales, tensor.dims[*axis], false),
+            Quantization::Groups { size, scales } => {
+                let depth = tensor.dims.last().copied().unwrap_or(0);
+                if !depth.is_multiple_of(*size) {
+                    return Err(Fault::unsupported("groups of a filter do not divide its depth")
+                        .expected(format!("a multiple of {size}"), depth.to_string()));
+                }
+                (scales, tensor.dims.iter().product::<u64>() / size, true)
+            }
+            Quantization::None | Quantization::Rows { .. } => return Err(Fault::invalid("a filter of integers has no scales")),
+        };
+        let numbers = match scales {
+            Scales::Numbers(numbers) => numbers.clone(),
+            Scales::Constant { constant, count } => {
+                let data = self.bytes_of(*constant)?;
+                let numbers: Vec<f32> = if in_bfloat16 {
+                    data.bytes().chunks_exact(2).map(|b| f32::from_bits(u32::from(u16::from_le_bytes([b[0], b[1]])) << 16)).collect()
+                } else {
+                    data.bytes().chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+                };
+                numbers.into_iter().take(usize::try_from(*count).unwrap_or(usize::MAX)).collect()
+            }
+        };
+        if numbers.len() as u64 != expected {
+            return Err(Fault::invalid("a filter does not have a scale for each channel or group")
+                .expected(expected.to_string(), numbers.len().to_string()));
+        }
+        match numbers.iter().find(|scale| !(scale.is_finite() && **scale >= 0.0)) {
+            Some(scale) => {
+                Err(Fault::invalid("a scale is negative or no number").expected("a finite number of 0 or more", scale.to_string()))
+            }
+            None => Ok(numbers),
+        }
+    }
+}
+
+/// Numbers of four bits, 8 more than what they stand for, rows in whole bytes, as signed ones side by side.
+fn nibbles(stored: &[u8], columns: u64) -> Vec<u8> {
+    if columns.is_multiple_of(2) {
+        return stored.iter().map(|byte| byte ^ 0x88).collect();
+    }
+    let columns = usize::try_from(columns).unwrap_or(usize::MAX);
+    let of_row = |row: &[u8]| row.iter().flat_map(|byte| [byte & 15, byte >> 4]).take(columns).map(|n| n ^ 8).collect::<Vec<u8>>();
+    let flat: Vec<u8> = stored.chunks_exact(columns.div_ceil(2).max(1)).flat_map(of_row).collect();
+    flat.chunks(2).map(|pair| pair[0] | pair.get(1).copied().unwrap_or(0) << 4).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nibbles;
+
+    #[test]
+    fn numbers_of_four_bits_become_signed() {
+        // 8 stands for 0, 0 for −8, 15 for 7.
+        assert_eq!(nibbles(&[0x08, 0xF7], 2), [0x80, 0x7F]);
+    }
+
+    #[test]
+    fn odd_rows_end_in_the_middle_of_a_byte() {
+        // Rows of three: (0, 1, 2) and (3, 4, 5), the last half of each row's second byte unused.
+        assert_eq!(nibbles(&[0x98, 0xFA, 0xCB, 0xFD], 3), [0x10, 0x32, 0x54]);
+    }
+}

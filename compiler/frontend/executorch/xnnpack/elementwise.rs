@@ -1,0 +1,129 @@
+//! Nodes that compute element by element.
+
+use super::super::fault::Fault;
+use super::run::{Datum, Run};
+use super::subgraph::{Combination, Function, Node, Quantization};
+use crate::ir::{Comparison, Node as Term, ScalarOp};
+use crate::operators::contraction::rows::spanning_rows;
+use crate::operators::terms::Terms;
+use crate::operators::{Error, quantized_arithmetic};
+
+impl Run<'_, '_, '_> {
+    pub(super) fn unary(&mut self, node: &Node, function: Function, input: usize) -> Result<(), Fault> {
+        match function {
+            Function::Convert => return self.convert(node, input),
+            Function::Copy | Function::Clamp => {
+                let value = self.tensor(input)?;
+                return self.finish_moved(node, value, input);
+            }
+            _ => {}
+        }
+        let value = self.real(input)?;
+        let value = self.graph().compute::<Error>(&[value], |terms, x| apply(terms, function, x[0]))?;
+        self.finish_real(node, value)
+    }
+
+    /// Another type, or another scale.
+    fn convert(&mut self, node: &Node, input: usize) -> Result<(), Fault> {
+        let Quantization::Rows { dimensions } = self.info(node.output).quantization else {
+            let value = self.tensor(input)?;
+            return self.finish_moved(node, value, input);
+        };
+        let value = self.real(input)?;
+        let rank = self.graph().rank(value);
+        let axes: Vec<usize> = (rank.saturating_sub(dimensions)..rank).collect();
+        let rows = spanning_rows(self.graph(), value, &axes)?;
+        self.set(node.output, Datum::Rows(rows));
+        Ok(())
+    }
+
+    pub(super) fn binary(&mut self, node: &Node, combination: Combination, inputs: [usize; 2]) -> Result<(), Fault> {
+        if let [Some(a), Some(b)] = inputs.map(|input| self.affine(input)) {
+            let (to, output) = self.integer_output(node)?;
+            let operands = [(self.tensor(inputs[0])?, a), (self.tensor(inputs[1])?, b)];
+            let value = match combination {
+                Combination::Add => quantized_arithmetic::sum(self.graph(), operands, to.scale, &output, false)?,
+                Combination::Subtract => quantized_arithmetic::sum(self.graph(), operands, to.scale, &output, true)?,
+                Combination::Multiply => quantized_arithmetic::product(self.graph(), operands, to.scale, &output)?,
+                _ => return Err(Fault::unsupported("this node is not defined on integers with a scale")),
+            };
+            self.set(node.output, Datum::Tensor(value));
+            return Ok(());
+        }
+        let operands = [self.real(inputs[0])?, self.real(inputs[1])?];
+        let value = self.graph().compute::<Error>(&operands, |terms, x| combine(terms, combination, [x[0], x[1]]))?;
+        self.finish_real(node, value)
+    }
+}
+
+/// A function of a binary32.
+fn apply(terms: &mut Terms, function: Function, x: Term) -> Result<Term, Error> {
+    let plain = |terms: &mut Terms, op: ScalarOp| Ok(terms.op(op, &[x])?);
+    match function {
+        Function::Abs => plain(terms, ScalarOp::Abs),
+        Function::Ceiling => plain(terms, ScalarOp::Ceil),
+        Function::Clamp | Function::Convert | Function::Copy => Ok(x),
+        Function::Cos => plain(terms, ScalarOp::Cos),
+        Function::Exp => plain(terms, ScalarOp::Exp),
+        Function::Floor => plain(terms, ScalarOp::Floor),
+        Function::Log => plain(terms, ScalarOp::Log),
+        Function::Negate => plain(terms, ScalarOp::Neg),
+        Function::ReciprocalSquareRoot => plain(terms, ScalarOp::Rsqrt),
+        Function::Sigmoid => plain(terms, ScalarOp::Logistic),
+        Function::Sin => plain(terms, ScalarOp::Sin),
+        Function::SquareRoot => plain(terms, ScalarOp::Sqrt),
+        Function::Tanh => plain(terms, ScalarOp::Tanh),
+        Function::Square => Ok(terms.mul(x, x)?),
+        Function::Gelu => {
+            let (half, root, one) = (terms.f32(0.5), terms.f32(std::f32::consts::FRAC_1_SQRT_2), terms.f32(1.0));
+            let scaled = terms.mul(x, root)?;
+            let erf = terms.op(ScalarOp::Erf, &[scaled])?;
+            let share = terms.add(erf, one)?;
+            let halved = terms.mul(x, half)?;
+            Ok(terms.mul(halved, share)?)
+        }
+        Function::HardSwish => {
+            let (three, zero, six, sixth) = (terms.f32(3.0), terms.f32(0.0), terms.f32(6.0), terms.f32(1.0 / 6.0));
+            let moved = terms.add(x, three)?;
+            let above = terms.max(moved, zero)?;
+            let limited = terms.min(above, six)?;
+            let share = terms.mul(limited, sixth)?;
+            Ok(terms.mul(x, share)?)
+        }
+        Function::LeakyRelu(slope) => {
+            let slope = terms.f32(slope);
+            let scaled = terms.mul(x, slope)?;
+            negative_or(terms, x, scaled)
+        }
+        Function::Elu(alpha) => {
+            let (one, alpha) = (terms.f32(1.0), terms.f32(alpha));
+            let power = terms.op(ScalarOp::Exp, &[x])?;
+            let less = terms.sub(power, one)?;
+            let scaled = terms.mul(less, alpha)?;
+            negative_or(terms, x, scaled)
+        }
+    }
+}
+
+/// x, or another number where x is below 0.
+fn negative_or(terms: &mut Terms, x: Term, below: Term) -> Result<Term, Error> {
+    let zero = terms.f32(0.0);
+    let negative = terms.compare(Comparison::Less, x, zero)?;
+    Ok(terms.select(negative, below, x)?)
+}
+
+/// A function of two binary32.
+fn combine(terms: &mut Terms, combination: Combination, [a, b]: [Term; 2]) -> Result<Term, Error> {
+    Ok(match combination {
+        Combination::Add => terms.add(a, b)?,
+        Combination::Subtract => terms.sub(a, b)?,
+        Combination::Multiply => terms.mul(a, b)?,
+        Combination::Divide => terms.div(a, b)?,
+        Combination::Maximum => terms.max(a, b)?,
+        Combination::Minimum => terms.min(a, b)?,
+        Combination::Prelu => {
+            let scaled = terms.mul(a, b)?;
+            negative_or(terms, a, scaled)?
+        }
+    })
+}

@@ -1,0 +1,124 @@
+//! From the bytes of a delegate to a graph.
+//!
+//! | offset | bytes | what |
+//! |---|---|---|
+//! | 0 | 4 | zero |
+//! | 4 | 4 | `XH00` |
+//! | 8 | 2 | length of this header, 30 |
+//! | 10 | 4 | position of the FlatBuffer |
+//! | 14 | 4 | its bytes |
+//! | 18 | 4 | position of the constants |
+//! | 22 | 8 | their bytes |
+//!
+//! Without `XH00` the whole is the FlatBuffer. The first version of the format had no identifier in that either, knew additions alone, and numbered
+//! 32-bit integers otherwise.
+
+use super::nodes;
+use super::subgraph::{External, Source, Subgraph};
+use super::tensors::Tensors;
+use crate::diagnostic::{Diagnostic, codes};
+use crate::ir::Data;
+use crate::schema::{flatbuffer_part, verifier_options, xnnpack as schema};
+use std::ops::Range;
+
+/// Flags of tensors that are arguments of the call.
+const EXTERNAL_INPUT: u32 = 1;
+const EXTERNAL_OUTPUT: u32 = 2;
+
+fn damaged(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(codes::DAMAGED_MODEL, message)
+}
+
+/// Where the parts of a delegate are.
+struct Container {
+    graph: Range<usize>,
+    constants: Range<usize>,
+}
+
+impl Container {
+    fn parse(bytes: &[u8]) -> Result<Self, Diagnostic> {
+        if bytes.get(4..8) != Some(b"XH00") {
+            return Ok(Self { graph: 0..bytes.len(), constants: bytes.len()..bytes.len() });
+        }
+        let short = || damaged("the XNNPACK graph ends inside its header");
+        let number = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?) as u64);
+        let (graph, graph_bytes, constants) = (number(10), number(14), number(18));
+        let constant_bytes = bytes.get(22..30).and_then(|size| size.try_into().ok()).map(u64::from_le_bytes);
+        let (Some(graph), Some(graph_bytes), Some(constants), Some(constant_bytes)) = (graph, graph_bytes, constants, constant_bytes)
+        else {
+            return Err(short());
+        };
+        let inside = |start: u64, length: u64, what: &str| {
+            let end = start.checked_add(length).filter(|&end| end <= bytes.len() as u64);
+            let end = end.ok_or_else(|| {
+                damaged(format!("the {what} of the XNNPACK graph reach past its end"))
+                    .expected(format!("at most {} bytes", bytes.len()), format!("{length} bytes from {start}"))
+            })?;
+            Ok::<_, Diagnostic>(start as usize..end as usize)
+        };
+        Ok(Self { graph: inside(graph, graph_bytes, "tables")?, constants: inside(constants, constant_bytes, "constants")? })
+    }
+}
+
+/// Reads a delegate's bytes.
+///
+/// # Errors
+/// When they are damaged, or the graph in them contradicts itself.
+pub fn read(blob: &Data) -> Result<Subgraph, Diagnostic> {
+    let container = Container::parse(blob.bytes())?;
+    let buffer = flatbuffer_part(&blob.bytes()[container.graph.clone()]);
+    let is_first_version = !matches!(buffer.get(4..8), Some(b"XN00" | b"XN01"));
+    if is_first_version && buffer.get(4..6) == Some(b"XN") {
+        let found = String::from_utf8_lossy(&buffer[4..8]).into_owned();
+        return Err(
+            Diagnostic::new(codes::PROGRAM_UNSUPPORTED, "the XNNPACK graph is of an unknown version").expected("XN00 or XN01", found)
+        );
+    }
+    let graph = schema::root_as_xnn_graph_with_opts(&verifier_options(buffer.len()), buffer)
+        .map_err(|error| damaged(format!("the XNNPACK graph is damaged: {}", error.to_string().lines().next().unwrap_or_default())))?;
+    let constants = constants(&graph, blob, &container, buffer)?;
+    let mut tensors = Tensors::new(constants.len(), is_first_version);
+    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+    for value in graph.xvalues().into_iter().flatten() {
+        let (tensor, table) = tensors.add(value)?;
+        for (flag, list) in [(EXTERNAL_INPUT, &mut inputs), (EXTERNAL_OUTPUT, &mut outputs)] {
+            if table.flags() & flag != 0 {
+                list.push(External { argument: table.external_id() as usize, tensor });
+            }
+        }
+    }
+    let mut list = Vec::new();
+    for (i, node) in graph.xnodes().into_iter().flatten().enumerate() {
+        list.push(nodes::read(&tensors, &node).map_err(|fault| fault.at_operator(i as u32, nodes::name(&node)))?);
+    }
+    Ok(Subgraph { tensors: tensors.list, nodes: list, inputs, outputs, constants })
+}
+
+/// The constants of the graph; number 0 is none.
+fn constants(graph: &schema::XNNGraph<'_>, blob: &Data, container: &Container, buffer: &[u8]) -> Result<Vec<Source>, Diagnostic> {
+    let part = |range: Range<usize>| blob.slice(range).map(Source::Bytes);
+    let past_end = |i: usize| damaged(format!("constant {i} of the XNNPACK graph reaches past its end"));
+    let mut sources = Vec::new();
+    if let Some(list) = graph.constant_buffer().filter(|list| !list.is_empty()) {
+        for (i, constant) in list.iter().enumerate() {
+            let bytes = constant.storage().map_or(&[][..], |storage| storage.bytes());
+            let start = if bytes.is_empty() { 0 } else { bytes.as_ptr() as usize - buffer.as_ptr() as usize };
+            let start = container.graph.start + start;
+            sources.push(part(start..start + bytes.len()).ok_or_else(|| past_end(i))?);
+        }
+        return Ok(sources);
+    }
+    for (i, constant) in graph.constant_data().into_iter().flatten().enumerate() {
+        if let Some(name) = constant.named_key().filter(|name| !name.is_empty()) {
+            sources.push(Source::Named(name.to_owned()));
+            continue;
+        }
+        let room = (container.constants.end - container.constants.start) as u64;
+        let end = constant.offset().checked_add(constant.size()).filter(|&end| end <= room || constant.size() == 0 || i == 0);
+        let end = end.ok_or_else(|| past_end(i))?;
+        let range = if end <= room { constant.offset()..end } else { 0..0 };
+        let start = container.constants.start;
+        sources.push(part(start + range.start as usize..start + range.end as usize).ok_or_else(|| past_end(i))?);
+    }
+    Ok(sources)
+}

@@ -1,0 +1,268 @@
+//! Running a graph at compile time: its nodes become values of the function that calls the delegate.
+
+use super::super::fault::Fault;
+use super::super::translate::Translator;
+use super::subgraph::{Datatype, Node, Quantization, Subgraph, Tensor, Work};
+use crate::ir::{ElementType, Extent, Value};
+use crate::operators::activation::Activation;
+use crate::operators::contraction::IntegerOutput;
+use crate::operators::contraction::rows::Rows;
+use crate::operators::graph::movement::inverse;
+use crate::operators::quantization::{Affine, integer_range};
+use crate::operators::quantize::{self, Parameter, Rounding, Scale};
+use crate::operators::{Error, Graph, extents};
+use ElementType::F32;
+use std::rc::Rc;
+
+/// A graph while it runs.
+pub(super) struct Run<'r, 'a, 'm> {
+    /// The method that calls the delegate.
+    pub(super) translator: &'r mut Translator<'a, 'm>,
+    /// The graph.
+    pub(super) subgraph: &'r Subgraph,
+    /// What the tensors are so far.
+    values: Vec<Option<Datum>>,
+}
+
+/// What a tensor of the graph is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Datum {
+    /// A tensor: floats, or integers of the scale that the graph gives.
+    Tensor(Value),
+    /// Integers with a scale each row.
+    Rows(Rows),
+}
+
+/// Translates a call of a delegate: its arguments are registers.
+///
+/// # Errors
+/// When an argument does not fit the graph, or a node cannot be built.
+pub fn call(translator: &mut Translator<'_, '_>, subgraph: &Rc<Subgraph>, args: &[usize]) -> Result<(), Fault> {
+    let values = vec![None; subgraph.tensors.len()];
+    let mut run = Run { translator, subgraph, values };
+    for external in &subgraph.inputs {
+        let value = run.argument(args, external.argument, &subgraph.tensors[external.tensor])?;
+        run.values[external.tensor] = Some(Datum::Tensor(value));
+    }
+    for (i, node) in subgraph.nodes.iter().enumerate() {
+        run.node(node).map_err(|fault| fault.at_node(i, node.name))?;
+    }
+    for external in &subgraph.outputs {
+        let value = run.tensor(external.tensor)?;
+        run.result(args, external.argument, value)?;
+    }
+    Ok(())
+}
+
+fn register(args: &[usize], argument: usize) -> Result<usize, Fault> {
+    args.get(argument).copied().ok_or_else(|| {
+        Fault::invalid("the delegate is called with too few arguments")
+            .expected(format!("at least {}", argument + 1), args.len().to_string())
+    })
+}
+
+impl<'m> Run<'_, '_, 'm> {
+    pub(super) fn graph(&mut self) -> &mut Graph<'m> {
+        &mut self.translator.graph
+    }
+
+    /// An argument of the call, its dimensions in the order in which they lie in memory: so the graph sees it.
+    fn argument(&mut self, args: &[usize], argument: usize, tensor: &Tensor) -> Result<Value, Fault> {
+        let register = register(args, argument)?;
+        let value = self.translator.read(register)?;
+        let (found, rank) = (self.graph().element(value), self.graph().rank(value));
+        // These graphs have no tensors without dimensions.
+        if rank == 0 && tensor.dims == [1] && tensor.datatype == Datatype::Element(found) {
+            return Ok(self.graph().reshape(value, &extents(&[1]))?);
+        }
+        if tensor.datatype != Datatype::Element(found) || tensor.dims.len() != rank {
+            return Err(Fault::invalid("an argument of the delegate is not what its graph takes")
+                .expected(format!("{:?} of {} dimensions", tensor.datatype, tensor.dims.len()), format!("{found} of {rank}")));
+        }
+        let order = self.translator.handle(register)?.form.order();
+        Ok(self.graph().transpose(value, &order)?)
+    }
+
+    /// Defines a result of the call. Positions have 32 bits in the graph, and 64 outside.
+    fn result(&mut self, args: &[usize], argument: usize, value: Value) -> Result<(), Fault> {
+        let register = register(args, argument)?;
+        let form = self.translator.handle(register)?.form.clone();
+        let value = if form.shape.is_empty() { self.graph().reshape(value, &[])? } else { value };
+        if form.shape.len() != self.graph().rank(value) {
+            return Err(Fault::invalid("a result of the delegate has another rank than the program gives it")
+                .expected(form.shape.len().to_string(), self.graph().rank(value).to_string()));
+        }
+        let logical = self.graph().transpose(value, &inverse(&form.order()))?;
+        let are_integers = self.graph().element(logical) == ElementType::I32 && form.element == ElementType::I64;
+        let logical = if are_integers { self.graph().convert(logical, form.element)? } else { logical };
+        self.translator.define(register, logical)
+    }
+
+    pub(super) fn info(&self, tensor: usize) -> &'_ Tensor {
+        &self.subgraph.tensors[tensor]
+    }
+
+    /// What a tensor is.
+    pub(super) fn datum(&mut self, tensor: usize) -> Result<Datum, Fault> {
+        if let Some(datum) = self.values[tensor] {
+            return Ok(datum);
+        }
+        let info = &self.subgraph.tensors[tensor];
+        let number = info.constant.ok_or_else(|| Fault::invalid("a node of the XNNPACK graph reads a tensor before it is computed"))?;
+        let datum = Datum::Tensor(self.constant(info, number)?);
+        self.values[tensor] = Some(datum);
+        Ok(datum)
+    }
+
+    /// A tensor as it is stored.
+    pub(super) fn tensor(&mut self, tensor: usize) -> Result<Value, Fault> {
+        match self.datum(tensor)? {
+            Datum::Tensor(value) => Ok(value),
+            Datum::Rows(_) => Err(Fault::unsupported("a tensor with a scale for each row is used by something else than a product")),
+        }
+    }
+
+    /// A tensor as binary32.
+    pub(super) fn real(&mut self, tensor: usize) -> Result<Value, Fault> {
+        let value = self.tensor(tensor)?;
+        match self.affine(tensor) {
+            Some(affine) => Ok(quantize::dequantize(self.graph(), value, &scale(affine), Rounding::Even, F32)?),
+            None if self.graph().element(value).is_float() => Ok(self.graph().convert(value, F32)?),
+            None => Err(Fault::unsupported("integers without a scale are used as real numbers")),
+        }
+    }
+
+    /// The scale and zero point of a tensor that has one of each.
+    pub(super) fn affine(&self, tensor: usize) -> Option<Affine> {
+        match self.info(tensor).quantization {
+            Quantization::Tensor(affine) => Some(affine),
+            _ => None,
+        }
+    }
+
+    /// Says what a tensor is.
+    pub(super) fn set(&mut self, tensor: usize, datum: Datum) {
+        self.values[tensor] = Some(datum);
+    }
+
+    /// The element type of a tensor that is stored as one.
+    pub(super) fn element(&self, tensor: usize) -> Result<ElementType, Fault> {
+        match self.info(tensor).datatype {
+            Datatype::Element(element) => Ok(element),
+            other => Err(Fault::unsupported(format!("{other:?} are no results of this node"))),
+        }
+    }
+
+    /// The result of a node in binary32: clamped, and in the type that the graph gives it.
+    pub(super) fn finish_real(&mut self, node: &Node, value: Value) -> Result<(), Fault> {
+        let (element, affine) = (self.element(node.output)?, self.affine(node.output));
+        let value = if let Some(affine) = affine {
+            let bounds = self.bounds(node, element, affine)?;
+            let bounds = (i64::from(bounds.0), i64::from(bounds.1));
+            quantize::quantize(self.graph(), value, &scale(affine), bounds, Rounding::Even, element)?
+        } else {
+            let clamp = activation(node);
+            self.graph().compute::<Error>(&[value], |terms, x| {
+                let x = clamp.clamp_float(terms, x[0])?;
+                Ok(terms.convert(x, element))
+            })?
+        };
+        self.set(node.output, Datum::Tensor(value));
+        Ok(())
+    }
+
+    /// The result of a node that moves or picks elements of one of its inputs.
+    pub(super) fn finish_moved(&mut self, node: &Node, value: Value, input: usize) -> Result<(), Fault> {
+        let (from, to) = (self.affine(input), self.affine(node.output));
+        let element = self.element(node.output)?;
+        match (from, to) {
+            (Some(from), Some(to)) => {
+                let same = from == to && self.graph().element(value) == element;
+                let value = if same { value } else { quantize::rescale(self.graph(), value, (from, to), element)? };
+                let bounds = self.bounds(node, element, to)?;
+                let value = if Some(bounds) == integer_range(element) { value } else { self.clamped(value, bounds)? };
+                self.set(node.output, Datum::Tensor(value));
+                Ok(())
+            }
+            (Some(from), None) => {
+                let real = quantize::dequantize(self.graph(), value, &scale(from), Rounding::Even, F32)?;
+                self.finish_real(node, real)
+            }
+            (None, Some(_)) => self.finish_real(node, value),
+            (None, None) if self.graph().element(value) == element && node.clamp.is_none() => {
+                self.set(node.output, Datum::Tensor(value));
+                Ok(())
+            }
+            (None, None) if element.is_float() => {
+                let real = self.graph().convert(value, F32)?;
+                self.finish_real(node, real)
+            }
+            (None, None) => Err(Fault::unsupported("the result has another element type")
+                .expected(self.graph().element(value).to_string(), element.to_string())),
+        }
+    }
+
+    fn clamped(&mut self, value: Value, bounds: (i32, i32)) -> Result<Value, Fault> {
+        let element = self.graph().element(value);
+        Ok(self.graph().compute::<Error>(&[value], |terms, x| {
+            let [low, high] = [bounds.0, bounds.1].map(|n| terms.constant(crate::ir::Scalar::int(element, i64::from(n))));
+            let x = terms.max(x[0], low)?;
+            Ok(terms.min(x, high)?)
+        })?)
+    }
+
+    /// Between which integers the result of a node is: its clamp, rounded to the scale with halves to even, within the type's range.
+    fn bounds(&self, node: &Node, element: ElementType, affine: Affine) -> Result<(i32, i32), Fault> {
+        let (lowest, highest) = integer_range(element).ok_or(Error::NotQuantized { element })?;
+        let on_scale = |real: f32| {
+            let steps = libm::rintf(real / affine.scale).clamp(-1e6, 1e6) as i32;
+            (steps + affine.zero_point).clamp(lowest, highest)
+        };
+        let (low, high) = node.clamp.unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
+        Ok((on_scale(low), on_scale(high)))
+    }
+
+    /// The integers that a node with quantized operands gives.
+    pub(super) fn integer_output(&self, node: &Node) -> Result<(Affine, IntegerOutput), Fault> {
+        let element = self.element(node.output)?;
+        let affine = self.affine(node.output);
+        let affine = affine.ok_or_else(|| Fault::unsupported("a node of integers gives no integers of one scale"))?;
+        Ok((affine, IntegerOutput { element, zero_point: affine.zero_point, bounds: self.bounds(node, element, affine)? }))
+    }
+
+    /// The extents of a value.
+    pub(super) fn extents(&mut self, value: Value) -> Vec<Extent> {
+        self.graph().extents(value)
+    }
+
+    fn node(&mut self, node: &Node) -> Result<(), Fault> {
+        match &node.work {
+            Work::Unary { function, input } => self.unary(node, *function, *input),
+            Work::Binary { combination, inputs } => self.binary(node, *combination, *inputs),
+            Work::Convolution { .. } => self.convolution(node),
+            Work::Product { input, filter, bias, turned } => self.product(node, [*input, *filter], *bias, *turned),
+            Work::BatchProduct { inputs, turned } => self.batch_product(node, *inputs, *turned),
+            Work::Softmax { input } => self.softmax(node, *input),
+            Work::Attention { .. } => self.attention(node),
+            Work::Pool { pooling, window, input } => self.pool(node, *pooling, window, *input),
+            Work::LargestOf { size, input, index } => self.largest_of(node, *size, *input, *index),
+            Work::Mean { input, keeps_dimensions } => self.mean(node, *input, *keeps_dimensions),
+            Work::Resize { size, aligned, input } => self.resize(node, *size, *aligned, *input),
+            Work::Transpose { permutation, input } => self.transpose(node, permutation, *input),
+            Work::Reshape { shape, input } => self.reshape(node, shape, *input),
+            Work::Slice { offsets, sizes, input } => self.slice(node, offsets, sizes, *input),
+            Work::Pad { before, after, number, input } => self.pad(node, [before, after], *number, *input),
+            Work::Join { axis, inputs } => self.join(node, *axis, inputs),
+        }
+    }
+}
+
+/// A scale as the library takes it.
+pub(super) fn scale(affine: Affine) -> Scale {
+    Scale { scale: Parameter::Number(f64::from(affine.scale)), zero_point: Parameter::Number(f64::from(affine.zero_point)) }
+}
+
+/// The clamp of a node's result.
+pub(super) fn activation(node: &Node) -> Activation {
+    node.clamp.map_or(Activation::NONE, |(low, high)| Activation::between(low, high))
+}
