@@ -1,6 +1,8 @@
 //! An instruction that computes what one before it has computed, in the same region or one around it, is gone: its result is the other's.
-//! Loads are such instructions where nothing writes their buffer while the kernel runs. Constants stay where they are used; a back end knows
-//! best whether one costs a register.
+//! Loads are such instructions where nothing writes their buffer while the kernel runs.
+//!
+//! This is for scalars. Vectors stay: the schedule has counted their registers, and one that is kept for a second use may cost what is more
+//! than a load. Constants stay too; a back end knows best whether one costs a register.
 
 use crate::kernel::types::*;
 use cranelift_entity::EntityRef;
@@ -45,7 +47,7 @@ impl Merge<'_> {
             self.classes[result.index()] = *self.constants.entry((ty, bits)).or_insert(result);
             return true;
         }
-        if !self.is_repeatable(&statement.inst) {
+        if !self.is_repeatable(&statement.inst, ty) {
             return true;
         }
         let key = (self.class_of(&statement.inst), ty);
@@ -59,10 +61,10 @@ impl Merge<'_> {
         true
     }
 
-    /// Whether an instruction gives the same result wherever it stands.
-    fn is_repeatable(&self, inst: &Inst) -> bool {
+    /// Whether an instruction gives the same scalar wherever it stands.
+    fn is_repeatable(&self, inst: &Inst, ty: Type) -> bool {
         let is_constant = |buffer: Buffer| self.kernel.buffer(buffer).kind == BufferKind::Input;
-        !matches!(inst, Inst::FailIf { .. }) && inst.regions().is_empty() && inst.buffer().is_none_or(is_constant)
+        ty.lanes == 1 && inst.regions().is_empty() && inst.buffer().is_none_or(is_constant)
     }
 
     /// What equal instructions have in common. Operands of integers are in order where it does not matter; of floats a NaN may differ by it.

@@ -6,6 +6,7 @@ mod common;
 mod dead;
 mod invariants;
 mod narrow;
+pub mod numbers;
 
 pub use narrow::narrow;
 
@@ -23,7 +24,7 @@ pub struct Pass {
 /// All passes that need nothing but the kernel, in the order in which they are of use.
 pub const PASSES: [Pass; 3] = [COMMON, INVARIANTS, DEAD];
 
-/// Instructions that compute what another one has computed are gone.
+/// Scalars that are computed a second time are gone.
 pub const COMMON: Pass = Pass { name: "common", run: common::run };
 
 /// What is the same in every round of a loop is computed before it.
