@@ -2,7 +2,7 @@
 //! kernels then have it as a constant, so that one schedule serves static and dynamic shapes.
 
 use super::arguments::{Arguments, Elements};
-use super::loops::row;
+use super::loops::{Outcome, for_range, for_values, row};
 use super::unsupported::Unsupported;
 use crate::ir::{Extent, Function, Value as Index};
 use crate::kernel::{KernelBuilder, Lane, Value};
@@ -228,25 +228,29 @@ impl Number {
     }
 
     /// A loop over this many elements by `step`, then the rest one by one, or all at once where their number is known.
-    pub fn tiles(self, b: &mut KernelBuilder, step: u64, mut body: impl FnMut(&mut KernelBuilder, Value, u64)) {
+    pub fn tiles<R: Outcome>(self, b: &mut KernelBuilder, step: u64, mut body: impl FnMut(&mut KernelBuilder, Value, u64) -> R) -> R {
         let by = i64::try_from(step).unwrap_or(i64::MAX);
         match self {
             Self::Known(n) => {
                 let whole = n / by * by;
-                b.for_range(0, whole, by, |b, i| body(b, i, step));
-                if n > whole {
-                    let i = b.index(whole);
-                    body(b, i, (n - whole) as u64);
+                let outcome = for_range(b, (0, whole), by, |b, i| body(b, i, step));
+                if n <= whole {
+                    return outcome;
                 }
+                outcome.then(|| {
+                    let i = b.index(whole);
+                    body(b, i, (n - whole) as u64)
+                })
             }
             Self::Computed(end) => {
                 let (zero, divisor) = (b.index(0), b.index(by));
                 let whole = b.binary(crate::kernel::BinaryOp::SignedDiv, end, divisor);
                 let whole = b.scale_index(whole, by, 0);
-                b.for_values(zero, whole, by, |b, i| body(b, i, step));
-                if step > 1 {
-                    b.for_values(whole, end, 1, |b, i| body(b, i, 1));
+                let outcome = for_values(b, (zero, whole), by, |b, i| body(b, i, step));
+                if step <= 1 {
+                    return outcome;
                 }
+                outcome.then(|| for_values(b, (whole, end), 1, |b, i| body(b, i, 1)))
             }
         }
     }
@@ -261,32 +265,39 @@ impl Number {
     }
 
     /// A loop over this many rounds.
-    pub fn repeat(self, b: &mut KernelBuilder, body: impl FnOnce(&mut KernelBuilder, Value)) {
+    pub fn repeat<R: Outcome>(self, b: &mut KernelBuilder, body: impl FnOnce(&mut KernelBuilder, Value) -> R) -> R {
         match self {
-            Self::Known(n) => b.for_range(0, n, 1, body),
+            Self::Known(n) => for_range(b, (0, n), 1, body),
             Self::Computed(end) => {
                 let zero = b.index(0);
-                b.for_values(zero, end, 1, body);
+                for_values(b, (zero, end), 1, body)
             }
         }
     }
 
     /// A loop over this many elements by `lanes`, then the rest with fewer active lanes: all at once where their number is known, else one
     /// at a time.
-    pub fn row(self, b: &mut KernelBuilder, lanes: u16, body: impl FnMut(&mut KernelBuilder, Value, u16)) {
-        self.row_of(b, lanes, 1, body);
+    pub fn row<R: Outcome>(self, b: &mut KernelBuilder, lanes: u16, body: impl FnMut(&mut KernelBuilder, Value, u16) -> R) -> R {
+        self.row_of(b, lanes, 1, body)
     }
 
     /// The same for elements that come in units of this many.
-    pub fn row_of(self, b: &mut KernelBuilder, lanes: u16, unit: u16, mut body: impl FnMut(&mut KernelBuilder, Value, u16)) {
+    pub fn row_of<R: Outcome>(
+        self,
+        b: &mut KernelBuilder,
+        lanes: u16,
+        unit: u16,
+        mut body: impl FnMut(&mut KernelBuilder, Value, u16) -> R,
+    ) -> R {
         match self {
             Self::Known(n) => row(b, u64::try_from(n).unwrap_or(0), lanes, body),
             Self::Computed(end) => {
                 let (zero, whole) = (b.index(0), self.whole(b, lanes));
-                b.for_values(zero, whole, i64::from(lanes), |b, i| body(b, i, lanes));
-                if lanes > unit {
-                    b.for_values(whole, end, unit.into(), |b, i| body(b, i, unit));
+                let outcome = for_values(b, (zero, whole), i64::from(lanes), |b, i| body(b, i, lanes));
+                if lanes <= unit {
+                    return outcome;
                 }
+                outcome.then(|| for_values(b, (whole, end), unit.into(), |b, i| body(b, i, unit)))
             }
         }
     }
@@ -305,16 +316,16 @@ impl Number {
 }
 
 /// One loop a dimension, the first outermost. The body gets the position in each and the number of the pixel; both begin as given.
-pub fn nest(
+pub fn nest<R: Outcome>(
     b: &mut KernelBuilder,
     dimensions: &[Number],
     (digits, pixel): (&[Value], Value),
-    body: &mut dyn FnMut(&mut KernelBuilder, &[Value], Value),
-) {
+    body: &mut dyn FnMut(&mut KernelBuilder, &[Value], Value) -> R,
+) -> R {
     let Some((first, rest)) = dimensions.split_first() else { return body(b, digits, pixel) };
     let outer = first.scale(b, pixel);
     first.repeat(b, |b, digit| {
         let pixel = b.add(outer, digit);
-        nest(b, rest, (&[digits, &[digit]].concat(), pixel), body);
-    });
+        nest(b, rest, (&[digits, &[digit]].concat(), pixel), body)
+    })
 }

@@ -3,6 +3,7 @@
 
 use super::strips::{NARROWEST, Strips};
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
+use crate::schedule::loops::{self, Outcome, for_values, if_then};
 
 /// The panels of some output channels.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -69,14 +70,19 @@ impl Cuts {
     }
 
     /// The panels of a range of their numbers: from the first to the one before the end.
-    pub fn for_range(&self, b: &mut KernelBuilder, (first, end): (Value, Value), mut body: impl FnMut(&mut KernelBuilder, Cut)) {
-        let width = self.whole;
+    pub fn for_range<R: Outcome>(
+        &self,
+        b: &mut KernelBuilder,
+        (first, end): (Value, Value),
+        mut body: impl FnMut(&mut KernelBuilder, Cut) -> R,
+    ) -> R {
+        let (width, mut outcome) = (self.whole, R::done());
         let whole = (self.end / width.lanes) as i64;
         if whole > 0 {
             let last = b.index(whole);
             let last = b.binary(BinaryOp::SignedMin, end, last);
             let [start, stop] = [first, last].map(|number| b.scale_index(number, width.lanes as i64, 0));
-            b.for_values(start, stop, width.lanes as i64, |b, first| body(b, Cut { first, width, active: width.lanes }));
+            outcome = for_values(b, (start, stop), width.lanes as i64, |b, first| body(b, Cut { first, width, active: width.lanes }));
         }
         let mut start = self.end;
         for (&width, number) in self.rest.iter().zip(whole..) {
@@ -87,24 +93,29 @@ impl Cuts {
             let active = width.lanes.min(self.outputs - start);
             let panel = |b: &mut KernelBuilder| {
                 let first = b.index(start as i64);
-                body(b, Cut { first, width, active });
-                vec![]
+                body(b, Cut { first, width, active })
             };
-            b.if_else(inside, panel, |_| vec![]);
+            outcome = outcome.then(|| if_then(b, inside, panel));
             start += width.lanes;
         }
+        outcome
     }
 
     /// Every panel: those of full width in a loop, the others after it.
-    pub fn for_each(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, Cut)) {
+    pub fn for_each<R: Outcome>(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, Cut) -> R) -> R {
         let width = self.whole;
-        b.for_range(0, self.end as i64, width.lanes as i64, |b, first| body(b, Cut { first, width, active: width.lanes }));
+        let whole = (0, self.end as i64);
+        let mut outcome = loops::for_range(b, whole, width.lanes as i64, |b, first| body(b, Cut { first, width, active: width.lanes }));
         let mut start = self.end;
         for &width in self.rest.iter() {
-            let first = b.index(start as i64);
-            body(b, Cut { first, width, active: width.lanes.min(self.outputs - start) });
+            let active = width.lanes.min(self.outputs - start);
+            outcome = outcome.then(|| {
+                let first = b.index(start as i64);
+                body(b, Cut { first, width, active })
+            });
             start += width.lanes;
         }
+        outcome
     }
 }
 

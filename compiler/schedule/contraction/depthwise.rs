@@ -20,7 +20,6 @@ use crate::schedule::context::{Context, Goal};
 use crate::schedule::elementwise::operands::{ElementWise, Hoisted, OutputPosition};
 use crate::schedule::interface::{CUT_FROM, Lowered, Requirements, Schedule};
 use crate::schedule::unsupported::Unsupported;
-use std::cell::RefCell;
 
 /// Windows with more taps are not unrolled here. Sums of this many products of 16 and 8 bits fit 32 bits.
 pub const MAX_TAPS: u64 = 64;
@@ -122,12 +121,8 @@ impl Schedule for DepthwiseSchedule<'_> {
         if let Some(staging) = &self.staging {
             staging.prepare(&mut b, work, pixels);
         }
-        let failure = RefCell::new(None);
-        let lowering = Lowering { schedule: self, numbers, input, pixels, stored, weights, initial, element_wise, hoisted, range, failure };
-        lowering.images(&mut b);
-        if let Some(error) = lowering.failure.into_inner() {
-            return Err(error);
-        }
+        let lowering = Lowering { schedule: self, numbers, input, pixels, stored, weights, initial, element_wise, hoisted, range };
+        lowering.images(&mut b)?;
         let staged = if self.staging.is_some() { ", staged rows" } else { "" };
         let description = format!("depthwise {:?} by {}{staged}", self.form, self.cuts);
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: work.multiply_accumulates() })
@@ -155,7 +150,6 @@ struct Lowering<'a> {
     hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
     /// The first output row and the first after the last, where they are parameters.
     range: Option<(Value, Value)>,
-    failure: RefCell<Option<Unsupported>>,
 }
 
 /// What the pixels of a row share in a block of channels.
@@ -171,13 +165,14 @@ struct Block {
 }
 
 impl Lowering<'_> {
-    fn images(&self, b: &mut KernelBuilder) {
+    fn images(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
         let (work, numbers) = (&self.schedule.work, &self.numbers);
         let sized = Image { work, numbers };
         numbers.batch.repeat(b, |b, image| {
             let first = numbers.plane_elements.scale(b, image);
             let zero = b.index(0);
             let (start, end) = self.range.unwrap_or_else(|| (zero, numbers.output[0].value(b)));
+            let mut outcome = Ok(());
             b.for_carry(start, end, 1, &[zero], |b, y, staged| {
                 let at = RowPlace { image: first, plane: zero, y, staged: staged[0] };
                 let staging = self.schedule.staging.as_ref();
@@ -187,20 +182,21 @@ impl Lowering<'_> {
                 let pixel = numbers.output[0].scale(b, image);
                 let pixel = b.add(pixel, y);
                 let pixel = numbers.output[1].scale(b, pixel);
-                self.row(b, &rows, pixel);
+                outcome = self.row(b, &rows, pixel);
                 vec![staged]
             });
-        });
+            outcome
+        })
     }
 
-    fn row(&self, b: &mut KernelBuilder, rows: &[Value], first_pixel: Value) {
+    fn row(&self, b: &mut KernelBuilder, rows: &[Value], first_pixel: Value) -> Result<(), Unsupported> {
         self.schedule.cuts.for_each(b, |b, cut| {
             let weights = self.panel(b, cut);
             let rows: Vec<Value> = rows.iter().map(|&r| b.add(r, cut.first)).collect();
             let block = Block { rows, weights, first: self.first_sum(b, cut), cut };
             let pixels = self.schedule.pixels();
-            self.numbers.output[1].tiles(b, pixels, |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels));
-        });
+            self.numbers.output[1].tiles(b, pixels, |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels))
+        })
     }
 
     /// The first element of a block's panel.
@@ -218,7 +214,7 @@ impl Lowering<'_> {
     }
 
     /// Some pixels of a row from `x` on.
-    fn tile(&self, b: &mut KernelBuilder, block: &Block, first_pixel: Value, x: Value, pixels: u64) {
+    fn tile(&self, b: &mut KernelBuilder, block: &Block, first_pixel: Value, x: Value, pixels: u64) -> Result<(), Unsupported> {
         let work = &self.schedule.work;
         let offset = b.scale_index(x, (work.strides[1] * work.outputs) as i64, 0);
         let rows: Vec<Value> = block.rows.iter().map(|&r| b.add(r, offset)).collect();
@@ -233,11 +229,9 @@ impl Lowering<'_> {
                 sum = b.convert(ConvertOp::SignExtend, sum, Lane::I64);
             }
             let place = OutputPosition { pixel, pixel_offset: p as i64, channel, channel_offset: 0, flat };
-            let emitted = self.element_wise.emit(b, &place, Some(sum), hoisted, lanes as u16, active as u16);
-            if let Err(error) = emitted {
-                self.failure.borrow_mut().get_or_insert(error);
-            }
+            self.element_wise.emit(b, &place, Some(sum), hoisted, lanes as u16, active as u16)?;
         }
+        Ok(())
     }
 
     /// The element of a tap in every channel of the block, for the pixel of a number in the tile.

@@ -12,9 +12,9 @@ use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane
 use crate::schedule::arguments::Arguments;
 use crate::schedule::elementwise::operands::{ElementWise, Hoisted};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::loops::{self, if_then};
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
-use std::cell::RefCell;
 
 impl Schedule for DirectSchedule<'_> {
     fn requirements(&self) -> Requirements {
@@ -55,8 +55,10 @@ pub(super) struct Lowering<'a> {
     cuts: Cuts,
     /// What is loaded before the loops, for each number of lanes that panels have.
     hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
-    failure: RefCell<Option<Unsupported>>,
 }
+
+/// What building a part of the kernel comes to.
+type Built = Result<(), Unsupported>;
 
 /// Where a product of matrices stands: first elements of the left and right operand, and the first output pixel.
 #[derive(Clone, Copy)]
@@ -122,10 +124,7 @@ pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) 
     if let Some(staging) = &schedule.staging {
         staging.prepare(&mut b, &schedule.work, lowering.pixels);
     }
-    lowering.matrices(&mut b);
-    if let Some(error) = lowering.failure.into_inner() {
-        return Err(error);
-    }
+    lowering.matrices(&mut b)?;
     let staged = match schedule.staging.as_ref().map(|staging| staging.chunk) {
         Some(Some(_)) => ", staged chunks",
         Some(None) => ", staged rows",
@@ -179,25 +178,9 @@ impl<'a> Lowering<'a> {
         element_wise.declare(b, &mut arguments, shared)?;
         let cuts = schedule.cuts();
         let hoisted = hoisted(b, &element_wise, &widths);
-        let failure = RefCell::new(None);
         let range = None;
         let numbers = work.numbers(b, &mut arguments);
-        Ok(Self {
-            schedule,
-            range,
-            numbers,
-            arguments,
-            pixels,
-            input,
-            stored,
-            weights,
-            initial,
-            starts,
-            element_wise,
-            cuts,
-            hoisted,
-            failure,
-        })
+        Ok(Self { schedule, range, numbers, arguments, pixels, input, stored, weights, initial, starts, element_wise, cuts, hoisted })
     }
 
     fn image(&self) -> Image<'_> {
@@ -210,39 +193,40 @@ impl<'a> Lowering<'a> {
     }
 
     /// All products of matrices: one loop a broadcast dimension.
-    fn matrices(&self, b: &mut KernelBuilder) {
+    fn matrices(&self, b: &mut KernelBuilder) -> Built {
         let zero = b.index(0);
-        self.matrix_loop(b, 0, Bases { left: zero, right: zero, pixel: zero });
+        self.matrix_loop(b, 0, Bases { left: zero, right: zero, pixel: zero })
     }
 
-    fn matrix_loop(&self, b: &mut KernelBuilder, depth: usize, bases: Bases) {
+    fn matrix_loop(&self, b: &mut KernelBuilder, depth: usize, bases: Bases) -> Built {
         let work = &self.schedule.work;
         let Some(matrices) = work.matrices.get(depth) else { return self.product_of_matrices(b, bases) };
         let inner: u64 = work.matrices[depth + 1..].iter().map(|m| m.count).product();
         let pixels = inner * work.output_size[0] * work.output_size[1];
-        b.for_range(0, matrices.count as i64, 1, |b, i| {
+        loops::for_range(b, (0, matrices.count as i64), 1, |b, i| {
             let mut at = |base: Value, step: u64| {
                 let offset = b.scale_index(i, step as i64, 0);
                 b.add(base, offset)
             };
             let bases =
                 Bases { left: at(bases.left, matrices.left), right: at(bases.right, matrices.right), pixel: at(bases.pixel, pixels) };
-            self.matrix_loop(b, depth + 1, bases);
-        });
+            self.matrix_loop(b, depth + 1, bases)
+        })
     }
 
-    fn product_of_matrices(&self, b: &mut KernelBuilder, bases: Bases) {
+    fn product_of_matrices(&self, b: &mut KernelBuilder, bases: Bases) -> Built {
         let parts = &self.schedule.parts;
         if !self.schedule.are_filled() {
             return self.rows(b, bases, 0, |b, at| {
                 for part in parts {
-                    self.output_row(b, part, at, |b, row| self.all_panels(b, |b, panel| self.panel(b, part, row, panel)));
+                    self.output_row(b, part, at, |b, row| self.all_panels(b, |b, panel| self.panel(b, part, row, panel)))?;
                 }
+                Ok(())
             });
         }
         let staged = self.rows_of_all();
         if staged > 0 {
-            self.rows(b, bases, 0, |_, _| {});
+            self.rows(b, bases, 0, |_, _| Ok(()))?;
         }
         for part in parts {
             self.all_panels(b, |b, panel| {
@@ -253,9 +237,10 @@ impl<'a> Lowering<'a> {
                 let Cut { width, active, .. } = panel.cut;
                 let filled = Filled { lane, base: part.base, first, width, active };
                 part.panels.fill(b, self.stored, self.weights, &filled);
-                self.rows(b, bases, staged, |b, at| self.output_row(b, part, at, |b, row| self.panel(b, part, row, panel)));
-            });
+                self.rows(b, bases, staged, |b, at| self.output_row(b, part, at, |b, row| self.panel(b, part, row, panel)))
+            })?;
         }
+        Ok(())
     }
 
     /// The rows that all windows together read, where they are in one row, which then is staged once and not for each panel; else 0.
@@ -268,7 +253,13 @@ impl<'a> Lowering<'a> {
     }
 
     /// Every row of windows, with what it reads staged, of which this many rows are there already.
-    fn rows(&self, b: &mut KernelBuilder, bases: Bases, staged: u64, mut body: impl FnMut(&mut KernelBuilder, &WindowRow)) {
+    fn rows(
+        &self,
+        b: &mut KernelBuilder,
+        bases: Bases,
+        staged: u64,
+        mut body: impl FnMut(&mut KernelBuilder, &WindowRow) -> Built,
+    ) -> Built {
         let (work, numbers) = (&self.schedule.work, &self.numbers);
         let image_elements = numbers.plane_elements.times(b, work.planes.input);
         let image_pixels = numbers.output_pixels.times(b, work.planes.output);
@@ -277,21 +268,23 @@ impl<'a> Lowering<'a> {
             let first = b.add(first, bases.left);
             let pixel = image_pixels.scale(b, image);
             let pixel = b.add(pixel, bases.pixel);
-            b.for_range(0, positions(work, 0) as i64, 1, |b, plane| {
+            loops::for_range(b, (0, positions(work, 0) as i64), 1, |b, plane| {
                 let zero = b.index(0);
                 let (start, end) = match self.range {
                     Some((Ranges::Rows(_), first, end)) => (first, end),
                     _ => (zero, self.window_rows().value(b)),
                 };
                 let staged = b.index(staged as i64);
+                let mut outcome = Ok(());
                 b.for_carry(start, end, 1, &[staged], |b, y, staged| {
                     let place = RowPlace { image: first, plane, y, staged: staged[0] };
                     let staged = staging::stage(b, self.image(), self.schedule.staging.as_ref(), (self.input, self.pixels), &place);
-                    body(b, &WindowRow { place, pixel });
+                    outcome = body(b, &WindowRow { place, pixel });
                     vec![staged]
                 });
-            });
-        });
+                outcome
+            })
+        })
     }
 
     /// Rows of windows, of the phase that has most.
@@ -301,7 +294,13 @@ impl<'a> Lowering<'a> {
     }
 
     /// The output row of a part at a row of windows, where it has one.
-    fn output_row(&self, b: &mut KernelBuilder, part: &Part, at: &WindowRow, body: impl FnOnce(&mut KernelBuilder, &OutputRow)) {
+    fn output_row(
+        &self,
+        b: &mut KernelBuilder,
+        part: &Part,
+        at: &WindowRow,
+        body: impl FnOnce(&mut KernelBuilder, &OutputRow) -> Built,
+    ) -> Built {
         let work = &self.schedule.work;
         let [planes, rows, columns] = &part.axes;
         let mut inside = None;
@@ -323,12 +322,11 @@ impl<'a> Lowering<'a> {
             let pixel = self.numbers.output[1].scale(b, row);
             let pixel = b.scale_index(pixel, 1, columns.first as i64);
             let pixel = b.add(pixel, at.pixel);
-            body(b, &OutputRow { segments, pixel });
-            vec![]
+            body(b, &OutputRow { segments, pixel })
         };
         match inside {
-            None => drop(row(b)),
-            Some(inside) => drop(b.if_else(inside, row, |_| vec![])),
+            None => row(b),
+            Some(inside) => if_then(b, inside, row),
         }
     }
 
@@ -351,14 +349,14 @@ impl<'a> Lowering<'a> {
     }
 
     /// Every panel of every group, or those of the range, of one group.
-    fn all_panels(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, PanelPlace)) {
+    fn all_panels(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, PanelPlace) -> Built) -> Built {
         if let Some((Ranges::Panels(_), first, end)) = self.range {
             let group = b.index(0);
             return self.cuts.for_range(b, (first, end), |b, cut| body(b, PanelPlace { group, cut }));
         }
-        b.for_range(0, self.schedule.work.groups as i64, 1, |b, group| {
-            self.cuts.for_each(b, |b, cut| body(b, PanelPlace { group, cut }));
-        });
+        loops::for_range(b, (0, self.schedule.work.groups as i64), 1, |b, group| {
+            self.cuts.for_each(b, |b, cut| body(b, PanelPlace { group, cut }))
+        })
     }
 
     /// The first output channel of a panel.
@@ -375,7 +373,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// One panel of a group, over all pixels of a row.
-    fn panel(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, at: PanelPlace) {
+    fn panel(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, at: PanelPlace) -> Built {
         let schedule = self.schedule;
         let work = &schedule.work;
         let width = if work.sizes.is_some() { self.numbers.output[1] } else { Number::Known(part.axes[2].count as i64) };
@@ -397,11 +395,9 @@ impl<'a> Lowering<'a> {
             let pixel = b.add(row.pixel, step);
             let Cut { width, active, .. } = at.cut;
             let place = TilePlace { part, width, active, segments: &row.segments, offset, pixel, channel, weights, initial };
-            if let Err(error) = self.tile(b, &place, count) {
-                self.failure.borrow_mut().get_or_insert(error);
-            }
+            self.tile(b, &place, count)
         };
-        width.tiles(b, schedule.tile.pixels, body);
+        width.tiles(b, schedule.tile.pixels, body)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::interface::{CUT_FROM, Lowered, Requirements, Schedule};
+use crate::schedule::loops::{Outcome, for_values, if_then};
 use crate::schedule::quantity::{Cells, Number, Quantity, nest, product};
 use crate::schedule::unsupported::Unsupported;
 
@@ -59,7 +60,6 @@ impl Schedule for MapSchedule<'_> {
         let dimensions: Vec<Number> = if strided { outer.iter().map(|extent| cells.number(&mut b, extent)).collect() } else { vec![] };
         let (pixels, channels) = (cells.number(&mut b, &pixels), cells.number(&mut b, &channels));
         let hoisted = work.hoist(&mut b, lanes);
-        let mut failure = Ok(());
         let pixels = if matches!(channels, Number::Known(0)) { channels } else { pixels };
         let dimensions = if strided && !matches!(channels, Number::Known(0)) { dimensions } else { vec![pixels] };
         let zero = b.index(0);
@@ -69,16 +69,13 @@ impl Schedule for MapSchedule<'_> {
             let vector = |b: &mut KernelBuilder, channel: Value, active: u16| {
                 let flat = b.add(base, channel);
                 let place = OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
-                if let Err(error) = work.emit(b, &place, None, &hoisted, lanes, active) {
-                    failure = Err(error);
-                }
+                work.emit(b, &place, None, &hoisted, lanes, active)
             };
             match (range, channels) {
                 (Some(range), Number::Known(n)) => row_part(b, n as u64, lanes, range, vector),
                 _ => channels.row(b, lanes, vector),
             }
-        });
-        failure?;
+        })?;
         let description = format!("map {pixels}x{channels} by {lanes}");
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
@@ -90,26 +87,27 @@ impl Schedule for MapSchedule<'_> {
 }
 
 /// The vectors of a range of numbers, of those of `count` elements by `lanes`; the last one may have fewer active lanes.
-fn row_part(
+fn row_part<R: Outcome>(
     b: &mut KernelBuilder,
     count: u64,
     lanes: u16,
     (first, end): (Value, Value),
-    mut body: impl FnMut(&mut KernelBuilder, Value, u16),
-) {
+    mut body: impl FnMut(&mut KernelBuilder, Value, u16) -> R,
+) -> R {
     let whole = count / u64::from(lanes);
     let number = b.index(whole as i64);
     let last = b.binary(BinaryOp::SignedMin, end, number);
     let [start, stop] = [first, last].map(|number| b.scale_index(number, lanes.into(), 0));
-    b.for_values(start, stop, lanes.into(), |b, i| body(b, i, lanes));
+    let outcome = for_values(b, (start, stop), lanes.into(), |b, i| body(b, i, lanes));
     let rest = count - whole * u64::from(lanes);
-    if rest > 0 {
-        let reached = b.compare(CompareOp::Less, number, end);
-        let last = |b: &mut KernelBuilder| {
-            let start = b.scale_index(number, lanes.into(), 0);
-            body(b, start, rest as u16);
-            vec![]
-        };
-        b.if_else(reached, last, |_| vec![]);
+    if rest == 0 {
+        return outcome;
     }
+    outcome.then(|| {
+        let reached = b.compare(CompareOp::Less, number, end);
+        if_then(b, reached, |b| {
+            let start = b.scale_index(number, lanes.into(), 0);
+            body(b, start, rest as u16)
+        })
+    })
 }

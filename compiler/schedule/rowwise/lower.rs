@@ -161,26 +161,22 @@ fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<
             (of_numbers, walks.iter().map(|walk| walk.work.hoist(&mut b, walk.lanes)).collect::<Vec<_>>())
         })
         .collect();
-    let mut outcome = Ok(());
-    let mut body = |b: &mut KernelBuilder, together: &[(Value, &[Value])]| {
+    let body = |b: &mut KernelBuilder, together: &[(Value, &[Value])]| {
         let mut known = vec![HashMap::new(); together.len()];
         for ((numbers, walks), (of_numbers, of_walks)) in steps.iter().zip(&hoisted) {
-            // Later steps read what the one that failed did not compute.
-            if outcome.is_ok() {
-                outcome = kernel.step(b, together, (numbers, walks), (of_numbers, of_walks), &mut known);
-            }
+            kernel.step(b, together, (numbers, walks), (of_numbers, of_walks), &mut known)?;
         }
+        Ok(())
     };
     if several {
         let zero = b.index(0);
-        nest(&mut b, &dimensions, (&[], zero), &mut |b, digits, row| body(b, &[(row, digits)]));
+        nest(&mut b, &dimensions, (&[], zero), &mut |b, digits, row| body(b, &[(row, digits)]))?;
     } else {
         count.tiles(&mut b, schedule.together(), |b, first, rows| {
             let rows: Vec<Value> = (0..rows as i64).map(|row| b.scale_index(first, 1, row)).collect();
-            body(b, &rows.iter().map(|&row| (row, &[][..])).collect::<Vec<_>>());
-        });
+            body(b, &rows.iter().map(|&row| (row, &[][..])).collect::<Vec<_>>())
+        })?;
     }
-    outcome?;
     let walks = steps.iter().map(|(_, walks)| walks.len()).sum::<usize>();
     let description = format!("rows {count}x{}, {walks} passes", schedule.length);
     Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
