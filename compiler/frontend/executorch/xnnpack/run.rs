@@ -3,7 +3,7 @@
 use super::super::fault::Fault;
 use super::super::translate::Translator;
 use super::subgraph::{Datatype, Node, Quantization, Subgraph, Tensor, Work};
-use crate::ir::{ElementType, Extent, Value};
+use crate::ir::{ElementType, Extent, Source, SourceData, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::IntegerOutput;
 use crate::operators::contraction::rows::Rows;
@@ -44,9 +44,12 @@ pub fn call(translator: &mut Translator<'_, '_>, subgraph: &Rc<Subgraph>, args: 
         let value = run.argument(args, external.argument, &subgraph.tensors[external.tensor])?;
         run.values[external.tensor] = Some(Datum::Tensor(value));
     }
+    let call = run.graph().builder.source;
     for (i, node) in subgraph.nodes.iter().enumerate() {
+        run.graph().builder.source = call.map(|call| run.source(call, i, node));
         run.node(node).map_err(|fault| fault.at_node(i, node.name))?;
     }
+    run.graph().builder.source = call;
     for external in &subgraph.outputs {
         let value = run.tensor(external.tensor)?;
         run.result(args, external.argument, value)?;
@@ -64,6 +67,13 @@ fn register(args: &[usize], argument: usize) -> Result<usize, Fault> {
 impl<'m> Run<'_, '_, 'm> {
     pub(super) fn graph(&mut self) -> &mut Graph<'m> {
         &mut self.translator.graph
+    }
+
+    /// Where the values of a node come from: the call of the delegate, and which node of it.
+    fn source(&mut self, call: Source, index: usize, node: &Node) -> Source {
+        let sources = &mut self.graph().builder.module.sources;
+        let data = SourceData { operator_name: node.name.to_owned(), tensor: format!("node {index}"), ..sources[call].clone() };
+        sources.push(data)
     }
 
     /// An argument of the call, its dimensions in the order in which they lie in memory: so the graph sees it.
