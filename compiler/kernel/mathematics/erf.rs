@@ -1,6 +1,6 @@
 //! The error function.
 
-use super::{constant, exp, polynomial, with_sign};
+use super::{constant, exp, is_wide, polynomial, wide, with_sign};
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, UnaryOp, Value};
 
 /// Below this magnitude the polynomial is taken: above it, 1 − erfc x cancels little.
@@ -10,6 +10,9 @@ const ONE_FROM: f64 = 4.0;
 
 /// The error function, 2/√π ∫₀ˣ e^(−t²) dt, within 2 ulp; keeps the sign of zero.
 pub fn erf(b: &mut KernelBuilder, x: Value) -> Value {
+    if is_wide(b, x) {
+        return wide::erf(b, x);
+    }
     let magnitude = b.unary(UnaryOp::Abs, x);
     let small = erf_small(b, magnitude);
     let large = erf_large(b, magnitude);

@@ -1,6 +1,6 @@
 //! The complement of the error function.
 
-use super::{add_constant, constant, exp, mul_constant, polynomial};
+use super::{add_constant, constant, exp, is_wide, mul_constant, polynomial, wide};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 
 /// From here on the result is 0 in binary32.
@@ -10,6 +10,9 @@ const CENTRE: f64 = 3.0;
 
 /// 1 − erf x, within 6 ulp where the result is normal; tiny results have an error of 2⁻¹⁴⁸ more.
 pub fn erfc(b: &mut KernelBuilder, x: Value) -> Value {
+    if is_wide(b, x) {
+        return wide::erfc(b, x);
+    }
     let magnitude = b.unary(UnaryOp::Abs, x);
     let bound = constant(b, x, ZERO_FROM);
     let magnitude = b.binary(BinaryOp::FloatMinFirst, magnitude, bound);

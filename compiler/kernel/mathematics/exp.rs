@@ -1,6 +1,6 @@
 //! The exponential function.
 
-use super::{add_constant, constant, mul_constant, polynomial};
+use super::{add_constant, constant, is_wide, mul_constant, polynomial, wide};
 use crate::kernel::{BinaryOp, ConvertOp, KernelBuilder, Lane, Value};
 use std::f64::consts;
 
@@ -9,6 +9,9 @@ const ROUNDER: f64 = 12_582_912.0;
 
 /// eˣ, within 1 ulp. Overflows to +∞; denormal results are correct, and below them it is 0.
 pub fn exp(b: &mut KernelBuilder, x: Value) -> Value {
+    if is_wide(b, x) {
+        return wide::exp(b, x);
+    }
     // Beyond these bounds the result is +∞ or 0 anyway; inside them the exponent below stays in range. x stands first in both,
     // so that NaN passes.
     let top = constant(b, x, 89.0);

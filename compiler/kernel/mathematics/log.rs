@@ -1,6 +1,7 @@
 //! The natural logarithm.
 
-use super::{add_constant, constant, mul_constant, polynomial};
+use super::special::log_of_special;
+use super::{add_constant, constant, is_wide, mul_constant, polynomial, wide};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Value};
 use std::f64::consts;
 
@@ -11,6 +12,9 @@ const ROOT_OF_HALF: i64 = 0x3f35_04f3;
 
 /// ln x, within 1 ulp, denormal operands too; ±0 gives −∞, negative numbers NaN.
 pub fn log(b: &mut KernelBuilder, x: Value) -> Value {
+    if is_wide(b, x) {
+        return wide::log(b, x);
+    }
     let (mantissa, exponent) = split(b, x);
     let f = add_constant(b, mantissa, -1.0);
     let result = log_of_product(b, f, exponent);
@@ -72,14 +76,4 @@ fn log_of_product(b: &mut KernelBuilder, f: Value, n: Value) -> Value {
     let sum = b.add(f, tail);
     let high = mul_constant(b, n, 0.693_359_375);
     b.add(high, sum)
-}
-
-/// The logarithm of 0, +∞, negative numbers and NaN.
-fn log_of_special(b: &mut KernelBuilder, x: Value, zero: Value) -> Value {
-    let nan = constant(b, x, f64::NAN);
-    let pole = constant(b, x, f64::NEG_INFINITY);
-    let negative = b.compare(CompareOp::Less, x, zero);
-    let rest = b.select(negative, nan, x);
-    let is_zero = b.compare(CompareOp::Equal, x, zero);
-    b.select(is_zero, pole, rest)
 }

@@ -1,6 +1,7 @@
 //! Mathematics written out as kernel instructions: polynomials, integer tricks on exponents, no tables, no library.
 //!
-//! Every function takes binary32 lanes (or those that it names), any number of them, and gives as many. Errors are in units of the last place (ulp) of
+//! Every function takes binary32 or binary64 lanes (or those that it names), any number of them, and gives as many; for binary64 most go to
+//! `wide/`, and errors are those given there. Errors are in units of the last place (ulp) of
 //! the true result, and hold in round-to-nearest with denormals on. Only separate products and sums are used, never a fused one,
 //! so that a result has the same bits on every machine; tests measure the errors over the whole range with the
 //! kernel interpreter. A NaN operand gives NaN unless said otherwise.
@@ -21,7 +22,9 @@ mod quadrant;
 mod remainder;
 mod rsqrt;
 mod sin;
+mod special;
 mod tanh;
+mod wide;
 
 #[cfg(test)]
 mod tests;
@@ -41,6 +44,11 @@ pub use sin::sin;
 pub use tanh::tanh;
 
 use super::{BinaryOp, ConvertOp, KernelBuilder, Lane, Value};
+
+/// Whether a value's lanes are binary64.
+fn is_wide(b: &KernelBuilder, x: Value) -> bool {
+    b.ty(x).lane == Lane::F64
+}
 
 /// A float constant of the type of `like`.
 fn constant(b: &mut KernelBuilder, like: Value, value: f64) -> Value {

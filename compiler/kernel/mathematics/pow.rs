@@ -1,6 +1,7 @@
 //! Powers.
 
-use super::{add_constant, constant, mul_constant, polynomial};
+use super::special::with_sign_of_power;
+use super::{add_constant, constant, is_wide, polynomial, wide};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 
 /// 1.5 · 2⁵²: a number added to it is rounded to an integer that stands in the low bits of the sum.
@@ -13,6 +14,9 @@ const LARGEST_POWER: f64 = 160.0;
 /// xʸ, within 1 ulp, in binary64 inside. Overflows to ∞; denormal results are correct. Special operands are as in C99: 1ʸ and x⁰ are 1 even for
 /// NaN, a negative number to a power that is no integer is NaN, and zeros and infinities keep their sign for odd powers.
 pub fn pow(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
+    if is_wide(b, x) {
+        return wide::pow(b, x, y);
+    }
     let magnitude = power_of_magnitude(b, x, y);
     let signed = with_sign_of_power(b, magnitude, x, y);
     let (zero, one) = (constant(b, x, 0.0), constant(b, x, 1.0));
@@ -117,29 +121,4 @@ fn exp2(b: &mut KernelBuilder, t: Value) -> Value {
     let scale = b.shift(BinaryOp::ShiftLeft, biased, 52);
     let scale = b.convert(ConvertOp::Bitcast, scale, Lane::F64);
     b.mul(p, scale)
-}
-
-/// A power of a magnitude, made negative where x is (zeros too) and y is odd, and NaN where x is negative and finite and y is no integer.
-fn with_sign_of_power(b: &mut KernelBuilder, magnitude: Value, x: Value, y: Value) -> Value {
-    let whole = b.unary(UnaryOp::Trunc, y);
-    let half = mul_constant(b, y, 0.5);
-    let whole_half = b.unary(UnaryOp::Trunc, half);
-    let is_integer = b.compare(CompareOp::Equal, whole, y);
-    let not_even = b.compare(CompareOp::NotEqual, whole_half, half);
-    let odd = b.binary(BinaryOp::And, is_integer, not_even);
-    let bits = b.convert(ConvertOp::Bitcast, x, Lane::I32);
-    let integers = b.ty(bits);
-    let none = b.int(integers, 0);
-    let minus = b.compare(CompareOp::Less, bits, none);
-    let negate = b.binary(BinaryOp::And, minus, odd);
-    let negated = b.unary(UnaryOp::Neg, magnitude);
-    let signed = b.select(negate, negated, magnitude);
-    let (zero, infinity) = (constant(b, x, 0.0), constant(b, x, f64::NEG_INFINITY));
-    let below = b.compare(CompareOp::Less, x, zero);
-    let finite = b.compare(CompareOp::Greater, x, infinity);
-    let between = b.unary(UnaryOp::Not, is_integer);
-    let undefined = b.binary(BinaryOp::And, below, finite);
-    let undefined = b.binary(BinaryOp::And, undefined, between);
-    let nan = constant(b, x, f64::NAN);
-    b.select(undefined, nan, signed)
 }

@@ -1,6 +1,6 @@
 //! The remainder of a division.
 
-use super::{constant, mul_constant, with_sign};
+use super::{constant, is_wide, mul_constant, wide, with_sign};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 
 /// Bits of a quotient that one step finds: with the 24 bits of a divisor they stay exact in binary64.
@@ -8,9 +8,12 @@ const BITS: i32 = 28;
 /// Quotients of two binary32 numbers are below 2 to ten times [`BITS`].
 const STEPS: i32 = 10;
 
-/// x − n · y for the whole number n next to x ÷ y towards zero, exact, with the sign of x (C's `fmod`); of binary32 lanes. A zero divisor and
+/// x − n · y for the whole number n next to x ÷ y towards zero, exact, with the sign of x (C's `fmod`). A zero divisor and
 /// an infinite dividend give NaN, an infinite divisor gives x.
 pub fn remainder(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
+    if is_wide(b, x) {
+        return wide::remainder(b, x, y);
+    }
     let magnitude = |b: &mut KernelBuilder, x| {
         let x = b.unary(UnaryOp::Abs, x);
         b.convert(ConvertOp::Promote, x, Lane::F64)

@@ -1,11 +1,15 @@
 //! The sine.
 
 use super::quadrant::{flip_sign, sine_from};
+use super::{is_wide, wide};
 use crate::kernel::{ConvertOp, KernelBuilder, Lane, Value};
 
 /// sin x, within 2 ulp for |x| ≤ 2²⁶; keeps the sign of zero. From there to 2⁵⁰ the absolute error is at most |x| · 2⁻⁵² more, and beyond the result
 /// stays in −1..=1; infinities give NaN.
 pub fn sin(b: &mut KernelBuilder, x: Value) -> Value {
+    if is_wide(b, x) {
+        return wide::sin(b, x);
+    }
     let result = sine_from(b, x, 0);
     let sign = b.convert(ConvertOp::Bitcast, x, Lane::I32);
     flip_sign(b, result, sign)

@@ -1,6 +1,6 @@
 //! The hyperbolic tangent.
 
-use super::{add_constant, constant, exp, polynomial, with_sign};
+use super::{add_constant, constant, exp, is_wide, polynomial, wide, with_sign};
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, UnaryOp, Value};
 
 /// Below this magnitude the polynomial is taken: above it, 1 − 2 / (e²ˣ + 1) cancels little.
@@ -8,6 +8,9 @@ const SMALL: f64 = 0.625;
 
 /// The hyperbolic tangent, within 2 ulp; keeps the sign of zero.
 pub fn tanh(b: &mut KernelBuilder, x: Value) -> Value {
+    if is_wide(b, x) {
+        return wide::tanh(b, x);
+    }
     let magnitude = b.unary(UnaryOp::Abs, x);
     let small = tanh_small(b, magnitude);
     let large = tanh_large(b, magnitude);

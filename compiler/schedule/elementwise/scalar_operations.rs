@@ -49,7 +49,6 @@ impl Call<'_> {
         let a = self.arguments;
         let operand = self.types.first().copied().unwrap_or(self.ty);
         let float = operand.is_float();
-        let single = float && operand != ElementType::F64;
         let unsigned = operand.is_unsigned_integer();
         let integer = |signed: BinaryOp, other: BinaryOp| if unsigned { other } else { signed };
         let is_mask = operand == ElementType::Bool;
@@ -90,7 +89,7 @@ impl Call<'_> {
             S::Rsqrt => mathematics::rsqrt(b, a[0]),
             S::Atan2 => mathematics::atan2(b, a[0], a[1]),
             S::Pow if operand.is_integer() => power(b, a[0], a[1]),
-            S::Exp | S::Log | S::Tanh | S::Logistic | S::Erf | S::Erfc | S::Sin | S::Cos | S::Pow | S::Rem if single => {
+            S::Exp | S::Log | S::Tanh | S::Logistic | S::Erf | S::Erfc | S::Sin | S::Cos | S::Pow | S::Rem if float => {
                 self.mathematics(b, op)
             }
             S::RoundTo(narrow) => round_to(b, a[0], narrow),

@@ -1,0 +1,138 @@
+//! Sine and cosine.
+
+use super::super::{add_constant, constant, mul_constant, polynomial};
+use super::exp::ROUNDER;
+use super::pair::{Pair, ordered_sum, product, sum};
+use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+use std::f64::consts;
+
+/// π/2 as the sum of three numbers.
+const HALF_PI: [f64; 3] = [consts::FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_859_183_3e-33];
+
+/// From here on an angle is no better than any other.
+const LARGEST: f64 = 1_152_921_504_606_846_976.0;
+
+/// sin x, within 1 ulp for |x| ≤ 2⁴⁵; far beyond, the result stays in −1..=1. Keeps the sign of zero; infinities give NaN.
+pub fn sin(b: &mut KernelBuilder, x: Value) -> Value {
+    let result = sine_from(b, x, 0);
+    let sign = b.convert(ConvertOp::Bitcast, x, Lane::I64);
+    flip_sign(b, result, sign)
+}
+
+/// cos x, within 1 ulp for |x| ≤ 2⁴⁵; far beyond, the result stays in −1..=1. Infinities give NaN.
+pub fn cos(b: &mut KernelBuilder, x: Value) -> Value {
+    sine_from(b, x, 1)
+}
+
+/// The sine of the magnitude of `x`, `turns` quarter turns on.
+fn sine_from(b: &mut KernelBuilder, x: Value, turns: i64) -> Value {
+    let magnitude = b.unary(UnaryOp::Abs, x);
+    // Larger angles have no digits of a turn; below, products are finite.
+    let most = constant(b, x, LARGEST);
+    let limited = b.binary(BinaryOp::FloatMinFirst, magnitude, most);
+    let (quarter, r) = reduce(b, limited);
+    let integers = b.ty(quarter);
+    let turns = b.int(integers, turns);
+    let quarter = b.add(quarter, turns);
+    let square = b.mul(r.high, r.high);
+    let (sine, cosine) = (sine_of_remainder(b, r, square), cosine_of_remainder(b, r, square));
+    let (zero, one) = (b.int(integers, 0), b.int(integers, 1));
+    let odd = b.binary(BinaryOp::And, quarter, one);
+    let even = b.compare(CompareOp::Equal, odd, zero);
+    let result = b.select(even, sine, cosine);
+    // Nothing, but NaN for infinities.
+    let nothing = b.sub(magnitude, magnitude);
+    let result = b.add(result, nothing);
+    // The second and third quarter are below zero.
+    let sign = b.shift(BinaryOp::ShiftLeft, quarter, 62);
+    flip_sign(b, result, sign)
+}
+
+/// A number with its sign flipped where the highest bit of an i64 is set.
+fn flip_sign(b: &mut KernelBuilder, x: Value, sign: Value) -> Value {
+    let integers = b.ty(sign);
+    let highest = b.int(integers, i64::MIN);
+    let sign = b.binary(BinaryOp::And, sign, highest);
+    let bits = b.convert(ConvertOp::Bitcast, x, Lane::I64);
+    let bits = b.binary(BinaryOp::Xor, bits, sign);
+    b.convert(ConvertOp::Bitcast, bits, Lane::F64)
+}
+
+/// The quarter turn nearest to an angle, whose two low bits count, and what the angle has beyond it, in −π/4..=π/4. The product of the
+/// quarter turns with π/2 is exact to 2⁻¹⁰⁵ of itself, and its difference to the angle is taken without rounding.
+fn reduce(b: &mut KernelBuilder, x: Value) -> (Value, Pair) {
+    let scaled = mul_constant(b, x, consts::FRAC_2_PI);
+    let rounded = add_constant(b, scaled, ROUNDER);
+    let n = add_constant(b, rounded, -ROUNDER);
+    let [first, second, third] = HALF_PI.map(|part| constant(b, x, part));
+    let (first, second, third) = (product(b, n, first), product(b, n, second), b.mul(n, third));
+    let near = b.sub(x, first.high);
+    let minus = b.unary(UnaryOp::Neg, first.low);
+    let rest = sum(b, near, minus);
+    let minus = b.unary(UnaryOp::Neg, second.high);
+    let found = sum(b, rest.high, minus);
+    let low = b.add(rest.low, found.low);
+    let low = b.sub(low, second.low);
+    let low = b.sub(low, third);
+    let r = ordered_sum(b, found.high, low);
+    // Only angles too large for the reduction leave these bounds; NaN passes.
+    let r = Pair { high: between(b, r.high, 0.9), low: between(b, r.low, 1e-16) };
+    (b.convert(ConvertOp::Bitcast, rounded, Lane::I64), r)
+}
+
+fn between(b: &mut KernelBuilder, x: Value, limit: f64) -> Value {
+    let (top, bottom) = (constant(b, x, limit), constant(b, x, -limit));
+    let x = b.binary(BinaryOp::FloatMinFirst, x, top);
+    b.binary(BinaryOp::FloatMaxFirst, x, bottom)
+}
+
+/// r + r³ p(r²), with a relative error of 2⁻⁵⁸ before rounding (Remez; FDLIBM's form).
+fn sine_of_remainder(b: &mut KernelBuilder, r: Pair, square: Value) -> Value {
+    let p = polynomial(
+        b,
+        square,
+        &[
+            0.008_333_333_333_322_49,
+            -0.000_198_412_698_298_579_5,
+            2.755_731_370_707_006_8e-6,
+            -2.505_076_025_340_686_3e-8,
+            1.589_690_995_211_55e-10,
+        ],
+    );
+    let cube = b.mul(square, r.high);
+    let half = mul_constant(b, r.low, 0.5);
+    let tail = b.mul(cube, p);
+    let tail = b.sub(half, tail);
+    let tail = b.mul(square, tail);
+    let tail = b.sub(tail, r.low);
+    let first = mul_constant(b, cube, -0.166_666_666_666_666_32);
+    let tail = b.sub(tail, first);
+    b.sub(r.high, tail)
+}
+
+/// 1 − r²/2 + r⁴ p(r²), with a relative error of 2⁻⁵⁸ before rounding (Remez; FDLIBM's form).
+fn cosine_of_remainder(b: &mut KernelBuilder, r: Pair, square: Value) -> Value {
+    let p = polynomial(
+        b,
+        square,
+        &[
+            0.041_666_666_666_666_6,
+            -0.001_388_888_888_887_411,
+            2.480_158_728_947_673e-5,
+            -2.755_731_435_139_066_3e-7,
+            2.087_572_321_298_175e-9,
+            -1.135_964_755_778_819_5e-11,
+        ],
+    );
+    let half = mul_constant(b, square, 0.5);
+    let one = constant(b, square, 1.0);
+    let head = b.sub(one, half);
+    let cut = b.sub(one, head);
+    let cut = b.sub(cut, half);
+    let fourth = b.mul(square, square);
+    let tail = b.mul(fourth, p);
+    let turned = b.mul(r.high, r.low);
+    let tail = b.sub(tail, turned);
+    let tail = b.add(cut, tail);
+    b.add(head, tail)
+}

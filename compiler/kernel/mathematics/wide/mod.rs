@@ -1,0 +1,22 @@
+//! The same functions of binary64 lanes. Formulas of two numbers whose sum counts are in `pair.rs`.
+
+mod angle;
+mod erf;
+mod exp;
+mod log;
+mod pair;
+mod pow;
+mod remainder;
+mod split;
+mod tanh;
+
+#[cfg(test)]
+mod tests;
+
+pub use angle::{cos, sin};
+pub use erf::{erf, erfc};
+pub use exp::exp;
+pub use log::log;
+pub use pow::pow;
+pub use remainder::remainder;
+pub use tanh::tanh;
