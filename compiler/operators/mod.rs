@@ -11,22 +11,31 @@
 //! - Errors are variants with their data ([`Error`]). Whose fault it is, and at which tensor, is the front end's to say.
 
 pub mod activation;
+pub mod along;
+pub mod antialias;
+pub mod attention;
 pub mod blocks;
 pub mod contraction;
+pub mod distance;
 pub mod error;
 pub mod fixed;
 pub mod fixed_point;
 pub mod fourier;
 pub mod graph;
+pub mod grid_sample;
+pub mod hadamard;
 pub mod logarithm;
+pub mod max_positions;
 pub mod norms;
 pub mod pooling;
 pub mod quantization;
 pub mod quantize;
+pub mod quantize_rows;
 pub mod quantized_arithmetic;
 pub mod recurrent;
 pub mod reduction;
 pub mod resize;
+pub mod selection;
 pub mod sigmoid16;
 pub mod softmax;
 pub mod square_root;

@@ -60,6 +60,8 @@ pub enum Quotient {
     Float(Activation),
     /// In integers, halves away from zero, between two bounds.
     Integer(Option<(i32, i32)>),
+    /// In integers, without the fraction.
+    Truncated,
 }
 
 /// The mean of each window.
@@ -137,6 +139,7 @@ impl Quotient {
                 let mean = terms.div(sum, divisor)?;
                 activation.clamp_float(terms, mean)
             }
+            Self::Truncated => terms.div(sum, divisor),
             Self::Integer(bounds) => {
                 let mean = terms.half_away_quotient(sum, divisor)?;
                 // A mean is within the type; bounds are an activation's.
@@ -297,13 +300,7 @@ pub fn average_parts(g: &mut Graph<'_>, input: Value, parts: &[(usize, u64)]) ->
             let (start, end) = (part * extent / count, ((part + 1) * extent).div_ceil(count));
             matrix[part * extent + start..part * extent + end].fill(Scalar::float(element, 1.0 / (end - start) as f64));
         }
-        let mut last: Vec<usize> = (0..g.rank(x)).filter(|&d| d != axis).collect();
-        last.push(axis);
-        x = g.transpose(x, &last)?;
-        let matrix = g.numbers(element, &[parts, extent as u64], &matrix)?;
-        let numerics = super::contraction::Numerics::plain(element, Activation::NONE);
-        x = super::contraction::products::linear(g, x, matrix, None, &numerics)?;
-        x = g.transpose(x, &super::graph::movement::inverse(&last))?;
+        x = super::along::weighted(g, x, axis, parts, &matrix)?;
     }
     Ok(x)
 }

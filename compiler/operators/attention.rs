@@ -1,0 +1,153 @@
+//! Attention of queries to keys and values, and the caches that hold these.
+
+use super::activation::Activation;
+use super::contraction::Numerics;
+use super::contraction::products::{matmul, swapped};
+use super::softmax::softmax;
+use super::{Error, Graph};
+use crate::ir::{Combination, Comparison, ElementType, Extent, Scalar, ScalarOp, Scatter, Value};
+use ElementType::I64;
+
+/// Which keys a query attends to, and how much.
+#[derive(Clone, Copy, Debug)]
+pub struct Attention {
+    /// Factor of the products of queries and keys.
+    pub scale: f64,
+    /// Added to them: a tensor that broadcasts to `[queries, keys]`.
+    pub mask: Option<Value>,
+    /// The position of the first query, an index, where a query attends to no key of a later position than its own.
+    pub causal_from: Option<Value>,
+}
+
+/// Attention of floats: queries `[B, H, S, D]`, keys and values `[B, G, T, D]` where G divides H, so that H ÷ G heads of queries share one of keys. The
+/// result is `[B, H, S, D]`.
+///
+/// # Errors
+/// [`Error::DynamicExtent`] of heads and depth, and when the operands do not fit each other.
+pub fn attention(g: &mut Graph<'_>, [query, key, value]: [Value; 3], how: &Attention) -> Result<Value, Error> {
+    let (shape, other) = (g.extents(query), g.extents(key));
+    let (&[batch, heads, count, depth], &[_, groups, _, _]) = (&shape[..], &other[..]) else {
+        return Err(Error::NoImage { rank: shape.len() });
+    };
+    let (known, groups) = (heads.as_static().ok_or(Error::DynamicExtent)?, groups.as_static().ok_or(Error::DynamicExtent)?);
+    if groups == 0 || !known.is_multiple_of(groups) {
+        return Err(Error::Groups { channels: known, groups });
+    }
+    let together = known / groups;
+    let (mut rows, mut columns, mut values) = (query, key, swapped(g, value)?);
+    if together > 1 {
+        rows = g.reshape(query, &[batch, Extent::Static(groups), Extent::Static(together), count, depth])?;
+        for side in [&mut columns, &mut values] {
+            let mut shape = g.extents(*side);
+            shape.insert(2, Extent::Static(1));
+            *side = g.reshape(*side, &shape)?;
+        }
+    }
+    let element = g.element(query);
+    let numerics = Numerics::plain(element, Activation::NONE);
+    let products = matmul(g, rows, columns, None, &numerics)?;
+    let scores = scored(g, products, how)?;
+    let last = g.rank(scores) - 1;
+    let weights = softmax(g, scores, &[last], 1.0, element)?;
+    let result = matmul(g, weights, values, None, &numerics)?;
+    g.reshape(result, &shape)
+}
+
+/// Products times the scale, with the mask added, and −∞ where a key is later than its query.
+fn scored(g: &mut Graph<'_>, products: Value, how: &Attention) -> Result<Value, Error> {
+    let (element, shape) = (g.element(products), g.extents(products));
+    let mut operands = vec![products];
+    operands.extend(how.mask);
+    if let Some(start) = how.causal_from {
+        let [.., queries, keys] = shape[..] else { return Err(Error::NoMatrix { rank: shape.len() }) };
+        let one = Extent::Static(1);
+        operands.push(g.builder.iota(vec![queries, one], 0, I64)?);
+        operands.push(g.builder.iota(vec![one, keys], 1, I64)?);
+        operands.push(g.extent_tensor(Extent::Value(start), I64)?);
+    }
+    g.compute(&operands, |terms, x| {
+        let scale = terms.constant(Scalar::float(element, how.scale));
+        let mut score = terms.mul(x[0], scale)?;
+        let mut rest = &x[1..];
+        if let (Some(_), [mask, others @ ..]) = (how.mask, rest) {
+            let mask = terms.convert(*mask, element);
+            score = terms.add(score, mask)?;
+            rest = others;
+        }
+        if let [query, key, start] = *rest {
+            let last = terms.add(query, start)?;
+            let seen = terms.compare(Comparison::LessEqual, key, last)?;
+            let none = terms.constant(Scalar::float(element, f64::NEG_INFINITY));
+            score = terms.op(ScalarOp::Select, &[seen, score, none])?;
+        }
+        Ok(score)
+    })
+}
+
+/// A cache `[B, T, …]` with new rows `[B, S, …]` from a position on.
+///
+/// # Errors
+/// When the rows do not fit the cache.
+pub fn written_at(g: &mut Graph<'_>, cache: Value, rows: Value, start: Value) -> Result<Value, Error> {
+    let (shape, added) = (g.extents(cache), g.extents(rows));
+    let (Some(&batch), Some(&count)) = (shape.first(), added.get(1)) else { return Err(Error::NoMatrix { rank: shape.len() }) };
+    let (start, places) = (g.extent_tensor(Extent::Value(start), I64)?, g.iota(count, I64)?);
+    let places = g.compute::<Error>(&[places, start], |terms, x| Ok(terms.add(x[0], x[1])?))?;
+    let mut scatter = Scatter { axis: 1, batch: 0, combination: Combination::Set, skips_negative: false };
+    if batch != Extent::Static(1) {
+        return Ok(g.builder.scatter([cache, places, rows], scatter)?);
+    }
+    // Of one batch the rows follow each other.
+    scatter.axis = 0;
+    let (flat, rows) = (g.reshape(cache, &shape[1..])?, g.reshape(rows, &added[1..])?);
+    let written = g.builder.scatter([flat, places, rows], scatter)?;
+    g.reshape(written, &shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operators::testing::{Floats, run, run_with};
+
+    fn open() -> Attention {
+        Attention { scale: 1.0, mask: None, causal_from: None }
+    }
+
+    #[test]
+    fn equal_keys_give_the_mean_of_values() {
+        let (query, key) = (Floats::new(&[1, 2, 1, 1], vec![1.0, 2.0]), Floats::new(&[1, 1, 2, 1], vec![3.0, 3.0]));
+        let value = Floats::new(&[1, 1, 2, 1], vec![1.0, 5.0]);
+        for dims in [&[][..], &[(1, 2), (2, 2)]] {
+            let found = run_with(&[&query, &key, &value], dims, &|g, v| {
+                let (a, b) = (g.extents(v[1])[2], g.extents(v[2])[2]);
+                g.equate(a, b)?;
+                attention(g, [v[0], v[1], v[2]], &open())
+            });
+            assert_eq!((found.shape, found.numbers), (vec![1, 2, 1, 1], vec![3.0, 3.0]));
+        }
+    }
+
+    #[test]
+    fn later_keys_are_not_seen() {
+        let (query, key) = (Floats::new(&[1, 1, 2, 1], vec![1.0, 1.0]), Floats::new(&[1, 1, 3, 1], vec![0.0; 3]));
+        let value = Floats::new(&[1, 1, 3, 1], vec![2.0, 4.0, 9.0]);
+        let found = run(&[&query, &key, &value], &|g, v| {
+            let start = g.integer(0)?;
+            attention(g, [v[0], v[1], v[2]], &Attention { causal_from: Some(start), ..open() })
+        });
+        assert_eq!(found.numbers, [2.0, 3.0]);
+    }
+
+    #[test]
+    fn rows_are_written_where_they_belong() {
+        for batch in [1, 2] {
+            let (cache, rows) = (Floats::new(&[batch, 3, 1], vec![0.0; 3 * batch as usize]), Floats::varied(&[batch, 2, 1]));
+            let found = run(&[&cache, &rows], &|g, v| {
+                let start = g.integer(1)?;
+                written_at(g, v[0], v[1], start)
+            });
+            let expected: Vec<f32> = rows.numbers.chunks(2).flat_map(|rows| [0.0, rows[0], rows[1]]).collect();
+            assert_eq!(found.numbers, expected);
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Images sampled at positions that another tensor names: PyTorch's `grid_sample`.
+
+use super::terms::{Term, Terms};
+use super::{Error, Graph};
+use crate::ir::{Comparison, ElementType, Extent, NanRule, Node, Scalar, ScalarOp, Value};
+use ElementType::{Bool, I64};
+
+/// What a sample is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Interpolation {
+    /// Four neighbours in proportion to the distance.
+    Bilinear,
+    /// The nearest pixel, halves to the even one.
+    Nearest,
+    /// Sixteen neighbours by cubic polynomials.
+    Bicubic,
+}
+
+/// What lies beyond the image.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outside {
+    /// Zeros.
+    Zeros,
+    /// The pixel at the border.
+    Border,
+    /// The image again, mirrored.
+    Reflection,
+}
+
+/// How an image is sampled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sampling {
+    /// What a sample is made of.
+    pub interpolation: Interpolation,
+    /// What lies beyond the image.
+    pub outside: Outside,
+    /// Whether −1 and 1 name the centres of the pixels in the corners, else the corners themselves.
+    pub aligned: bool,
+}
+
+/// The coefficient of the cubic polynomials.
+const CUBIC: f64 = -0.75;
+
+/// An image `[N, C, H, W]` of floats sampled at the positions in a grid `[N, rows, columns, 2]` of the same type: x and y from −1 to 1 across the image.
+/// The result is `[N, C, rows, columns]`.
+///
+/// # Errors
+/// [`Error::DynamicExtent`] of the image's sides, and when the tensors do not fit each other.
+pub fn sampled(g: &mut Graph<'_>, image: Value, grid: Value, sampling: Sampling) -> Result<Value, Error> {
+    let (shape, place) = (g.extents(image), g.extents(grid));
+    let [batch, channels, height, width] = shape[..] else { return Err(Error::NoImage { rank: shape.len() }) };
+    let [_, rows, columns, _] = place[..] else { return Err(Error::NoImage { rank: place.len() }) };
+    let side = |extent: Extent| extent.as_static().filter(|&n| n > 0).and_then(|n| i64::try_from(n).ok()).ok_or(Error::DynamicExtent);
+    let plane = Plane { sides: [side(width)?, side(height)?], element: g.element(image), sampling };
+    let pixels = g.product(&[rows, columns])?;
+    let mut positions = Vec::new();
+    for coordinate in 0..2 {
+        let one = g.slice_along(grid, 3, Extent::Static(coordinate), Extent::Static(1))?;
+        positions.push(g.reshape(one, &[batch, pixels])?);
+    }
+    let taps = plane.taps(g, &positions)?;
+    let area = g.product(&[height, width])?;
+    let flat = g.reshape(image, &[batch, channels, area])?;
+    let flat = g.transpose(flat, &[0, 2, 1])?;
+    let mut operands = Vec::new();
+    for &(position, weight) in &taps {
+        operands.push(g.builder.gather(flat, position, 1, 1)?);
+        operands.push(g.reshape(weight, &[batch, pixels, Extent::Static(1)])?);
+    }
+    let samples = g.compute::<Error>(&operands, |terms, x| {
+        let mut sum = None;
+        for pair in x.chunks_exact(2) {
+            let product = terms.mul(pair[0], pair[1])?;
+            sum = Some(match sum {
+                Some(sum) => terms.add(sum, product)?,
+                None => product,
+            });
+        }
+        sum.ok_or(Error::WindowTooLarge)
+    })?;
+    let samples = g.transpose(samples, &[0, 2, 1])?;
+    g.reshape(samples, &[batch, channels, rows, columns])
+}
+
+/// The plane that is sampled, and how; sides as a grid names them, width first.
+#[derive(Clone, Copy)]
+struct Plane {
+    sides: [i64; 2],
+    element: ElementType,
+    sampling: Sampling,
+}
+
+/// Pixels along one side that a sample is made of: where they lie, their weights, and whether they are inside.
+struct Along {
+    position: Node,
+    weight: Node,
+    inside: Node,
+}
+
+impl Plane {
+    /// The position of each pixel that samples are made of in its plane, and its weight.
+    fn taps(&self, g: &mut Graph<'_>, positions: &[Value]) -> Result<Vec<(Value, Value)>, Error> {
+        let mut terms = Terms::new(&[self.element; 2]);
+        let mut sides = Vec::new();
+        for d in 0..2 {
+            let x = terms.input(d);
+            sides.push(self.along(&mut terms, d, x)?);
+        }
+        let mut results = Vec::new();
+        for row in &sides[1] {
+            for column in &sides[0] {
+                let width = terms.i64(self.sides[0]);
+                let line = terms.mul(row.position, width)?;
+                results.push(terms.add(line, column.position)?);
+                let weight = terms.mul(row.weight, column.weight)?;
+                let inside = terms.op(ScalarOp::And, &[row.inside, column.inside])?;
+                let none = self.number(&mut terms, 0.0);
+                results.push(terms.select(inside, weight, none)?);
+            }
+        }
+        let results = g.map_many(positions, terms.finish_many(results))?;
+        Ok(results.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
+    }
+
+    fn number(&self, terms: &mut Terms, x: f64) -> Node {
+        terms.constant(Scalar::float(self.element, x))
+    }
+
+    /// The pixels of a sample along a side.
+    fn along(&self, terms: &mut Terms, d: usize, named: Node) -> Result<Vec<Along>, Error> {
+        let exact = self.exact(terms, d, named)?;
+        match self.sampling.interpolation {
+            Interpolation::Nearest => {
+                let exact = self.brought_inside(terms, d, exact)?;
+                let nearest = terms.op(ScalarOp::RoundEven, &[exact])?;
+                let one = self.number(terms, 1.0);
+                Ok(vec![self.pixel(terms, d, nearest, one)?])
+            }
+            Interpolation::Bilinear => {
+                let exact = self.brought_inside(terms, d, exact)?;
+                let low = terms.op(ScalarOp::Floor, &[exact])?;
+                let one = self.number(terms, 1.0);
+                let high = terms.add(low, one)?;
+                let (before, after) = (terms.sub(high, exact)?, terms.sub(exact, low)?);
+                Ok(vec![self.pixel(terms, d, low, before)?, self.pixel(terms, d, high, after)?])
+            }
+            Interpolation::Bicubic => {
+                let low = terms.op(ScalarOp::Floor, &[exact])?;
+                let distance = terms.sub(exact, low)?;
+                let mut pixels = Vec::new();
+                for (offset, weight) in [-1.0, 0.0, 1.0, 2.0].into_iter().zip(self.cubic_weights(terms, distance)?) {
+                    let offset = self.number(terms, offset);
+                    let position = terms.add(low, offset)?;
+                    let position = self.brought_inside(terms, d, position)?;
+                    pixels.push(self.pixel(terms, d, position, weight)?);
+                }
+                Ok(pixels)
+            }
+        }
+    }
+
+    /// Where a coordinate from −1 to 1 lies among the pixels.
+    fn exact(&self, terms: &mut Terms, d: usize, named: Node) -> Term {
+        let one = self.number(terms, 1.0);
+        let from_zero = terms.add(named, one)?;
+        if self.sampling.aligned {
+            let last = self.number(terms, (self.sides[d] - 1) as f64 / 2.0);
+            return terms.mul(from_zero, last);
+        }
+        let (side, half) = (self.number(terms, self.sides[d] as f64), self.number(terms, 0.5));
+        let scaled = terms.mul(from_zero, side)?;
+        let moved = terms.sub(scaled, one)?;
+        terms.mul(moved, half)
+    }
+
+    /// A position beyond the image as one inside it, where what lies there is the image's.
+    fn brought_inside(&self, terms: &mut Terms, d: usize, x: Node) -> Term {
+        let x = match self.sampling.outside {
+            Outside::Zeros => return Ok(x),
+            Outside::Border => x,
+            Outside::Reflection => self.reflected(terms, d, x)?,
+        };
+        let (zero, last) = (self.number(terms, 0.0), self.number(terms, (self.sides[d] - 1) as f64));
+        let x = terms.op(ScalarOp::Max(NanRule::Ignore), &[x, zero])?;
+        terms.op(ScalarOp::Min(NanRule::Ignore), &[x, last])
+    }
+
+    /// A position mirrored at both ends until it is between them: at the centres of the first and the last pixel, or at their borders.
+    fn reflected(&self, terms: &mut Terms, d: usize, x: Node) -> Term {
+        let side = self.sides[d] as f64;
+        let (start, span) = if self.sampling.aligned { (0.0, side - 1.0) } else { (-0.5, side) };
+        if span == 0.0 {
+            return Ok(self.number(terms, 0.0));
+        }
+        let (start, span) = (self.number(terms, start), self.number(terms, span));
+        let (half, zero) = (self.number(terms, 0.5), self.number(terms, 0.0));
+        let from_start = terms.sub(x, start)?;
+        let distance = terms.op(ScalarOp::Abs, &[from_start])?;
+        let quotient = terms.div(distance, span)?;
+        let times = terms.op(ScalarOp::Floor, &[quotient])?;
+        let rest = terms.op(ScalarOp::Rem, &[distance, span])?;
+        let halves = terms.mul(times, half)?;
+        let whole = terms.op(ScalarOp::Floor, &[halves])?;
+        let parity = terms.sub(halves, whole)?;
+        let even = terms.compare(Comparison::Equal, parity, zero)?;
+        let back = terms.sub(span, rest)?;
+        let found = terms.select(even, rest, back)?;
+        terms.add(found, start)
+    }
+
+    /// The pixel at a whole position: read where it is inside, and else with no weight.
+    fn pixel(&self, terms: &mut Terms, d: usize, position: Node, weight: Node) -> Result<Along, Error> {
+        let (zero, last) = (self.number(terms, 0.0), self.number(terms, (self.sides[d] - 1) as f64));
+        let above = terms.compare(Comparison::GreaterEqual, position, zero)?;
+        let below = terms.compare(Comparison::LessEqual, position, last)?;
+        let inside = terms.op(ScalarOp::And, &[above, below])?;
+        let limited = terms.select(inside, position, zero)?;
+        let inside = terms.convert(inside, Bool);
+        Ok(Along { position: terms.convert(limited, I64), weight, inside })
+    }
+
+    /// The weights of the pixels at −1, 0, 1 and 2 for a distance from 0.
+    fn cubic_weights(&self, terms: &mut Terms, distance: Node) -> Result<[Node; 4], Error> {
+        let (one, two) = (self.number(terms, 1.0), self.number(terms, 2.0));
+        let (rest, next) = (terms.sub(one, distance)?, terms.add(distance, one)?);
+        let last = terms.sub(two, distance)?;
+        Ok([self.outer(terms, next)?, self.inner(terms, distance)?, self.inner(terms, rest)?, self.outer(terms, last)?])
+    }
+
+    /// ((a + 2) x − (a + 3)) x² + 1, for x up to 1.
+    fn inner(&self, terms: &mut Terms, x: Node) -> Term {
+        let (a, b, one) = (self.number(terms, CUBIC + 2.0), self.number(terms, CUBIC + 3.0), self.number(terms, 1.0));
+        let sum = terms.mul(a, x)?;
+        let sum = terms.sub(sum, b)?;
+        let sum = terms.mul(sum, x)?;
+        let sum = terms.mul(sum, x)?;
+        terms.add(sum, one)
+    }
+
+    /// ((a x − 5a) x + 8a) x − 4a, for x from 1 to 2.
+    fn outer(&self, terms: &mut Terms, x: Node) -> Term {
+        let [a, five, eight, four] = [CUBIC, 5.0 * CUBIC, 8.0 * CUBIC, 4.0 * CUBIC].map(|n| self.number(terms, n));
+        let sum = terms.mul(a, x)?;
+        let sum = terms.sub(sum, five)?;
+        let sum = terms.mul(sum, x)?;
+        let sum = terms.add(sum, eight)?;
+        let sum = terms.mul(sum, x)?;
+        terms.sub(sum, four)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operators::testing::{Floats, run_with};
+
+    /// A row of pixels 1, 2, 3 sampled along its middle.
+    fn row(interpolation: Interpolation, outside: Outside, aligned: bool, at: &[f32]) -> Vec<f32> {
+        let image = Floats::new(&[1, 1, 1, 3], vec![1.0, 2.0, 3.0]);
+        let grid = Floats::new(&[1, 1, at.len() as u64, 2], at.iter().flat_map(|&x| [x, 0.0]).collect());
+        let sampling = Sampling { interpolation, outside, aligned };
+        let known = run_with(&[&image, &grid], &[], &|g, v| sampled(g, v[0], v[1], sampling));
+        let open = run_with(&[&image, &grid], &[(1, 2)], &|g, v| sampled(g, v[0], v[1], sampling));
+        assert_eq!(known, open);
+        known.numbers
+    }
+
+    #[test]
+    fn neighbours_are_blended() {
+        let at = [-1.0, 0.0, 0.5, 1.0];
+        assert_eq!(row(Interpolation::Bilinear, Outside::Zeros, true, &at), [1.0, 2.0, 2.5, 3.0]);
+        assert_eq!(row(Interpolation::Bilinear, Outside::Zeros, false, &at), [0.5, 2.0, 2.75, 1.5]);
+        assert_eq!(row(Interpolation::Nearest, Outside::Zeros, true, &[-1.0, 0.6, 3.0]), [1.0, 3.0, 0.0]);
+        assert_eq!(row(Interpolation::Bicubic, Outside::Border, true, &at)[..2], [1.0, 2.0]);
+    }
+
+    #[test]
+    fn what_lies_beyond_is_zero_the_border_or_the_mirrored_image() {
+        let at = [-2.0, 2.0];
+        assert_eq!(row(Interpolation::Nearest, Outside::Zeros, true, &at), [0.0, 0.0]);
+        assert_eq!(row(Interpolation::Nearest, Outside::Border, true, &at), [1.0, 3.0]);
+        assert_eq!(row(Interpolation::Nearest, Outside::Reflection, true, &at), [2.0, 2.0]);
+    }
+}
