@@ -23,6 +23,8 @@ pub struct Effects {
 enum Convention {
     /// Results, then the result again.
     Out,
+    /// The same, and arguments of these numbers are read and written in part.
+    Caches(&'static [usize]),
     /// One result, once.
     Result,
     /// The first argument is written in full.
@@ -39,6 +41,8 @@ fn convention(operator: &str) -> Convention {
         "executorch_prim::et_copy_index.tensor" => Convention::Grow,
         "aten::index_put_" | "aten::index_put_.default" => Convention::InPlace,
         "aten::sym_size.int" | "aten::_local_scalar_dense" | "aten::sym_numel" => Convention::Result,
+        "llama::update_cache.out" | "llama::update_cache_with_indices.out" => Convention::Caches(&[1]),
+        "llama::sdpa_with_kv_cache.out" => Convention::Caches(&[3, 4]),
         name if name.starts_with("executorch_prim::") => Convention::Result,
         _ => Convention::Out,
     }
@@ -67,7 +71,8 @@ pub fn effects(plan: &Plan, instruction: &Instruction) -> Effects {
 
 fn kernel(plan: &Plan, operator: &str, args: &[usize], effects: &mut Effects) {
     let Some((&last, before)) = args.split_last() else { return };
-    let inputs = match convention(operator) {
+    let convention = convention(operator);
+    let inputs = match convention {
         Convention::Result => {
             effects.defines.push(last);
             before
@@ -76,12 +81,18 @@ fn kernel(plan: &Plan, operator: &str, args: &[usize], effects: &mut Effects) {
             effects.defines.extend(args.first());
             args.get(1..).unwrap_or(&[])
         }
-        Convention::InPlace => args,
+        Convention::InPlace => {
+            effects.updates.extend(args.first());
+            args
+        }
         Convention::Grow => {
             effects.updates.extend(args.first());
             args.get(1..).unwrap_or(&[])
         }
-        Convention::Out => {
+        Convention::Out | Convention::Caches(_) => {
+            if let Convention::Caches(caches) = convention {
+                effects.updates.extend(caches.iter().filter_map(|&argument| args.get(argument)));
+            }
             add(plan, last, &mut effects.defines);
             &before[..before.len() - effects.defines.len().min(before.len())]
         }

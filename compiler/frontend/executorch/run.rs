@@ -65,6 +65,12 @@ impl<'a> Translator<'a, '_> {
         }
     }
 
+    /// Whether an instruction of the method reads a register, or it is a result or a state.
+    pub fn is_used(&self, register: usize) -> bool {
+        let reads = |instruction: &Instruction| effects(self.plan, instruction).uses.contains(&register);
+        self.kept.contains(&register) || self.plan.instructions.iter().any(reads)
+    }
+
     fn source(&mut self, pc: usize) -> Source {
         let data = SourceData {
             function: self.plan.name.clone(),

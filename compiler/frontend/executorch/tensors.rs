@@ -62,6 +62,9 @@ impl Translator<'_, '_> {
         if let Some(form) = known.as_ref().filter(|form| form.bytes() == 0) {
             return Ok(self.graph.constant(form.element, &form.shape, Vec::new())?);
         }
+        if known.is_none() && handle.bytes == 0 {
+            return self.nothing(&handle.form);
+        }
         // How far a tensor of run-time extents reaches is not known: it is what lies where it begins.
         let range = if known.is_some() { range } else { ByteRange { end: range.start + 1, ..range } };
         let mut parts = Vec::new();
@@ -76,6 +79,14 @@ impl Translator<'_, '_> {
         }
         let want = self.resolved(&handle.form);
         memory::assemble(&mut self.graph, &parts, &want)
+    }
+
+    /// A tensor without elements some of whose extents are known only when the program runs: there are no bytes that it could be.
+    fn nothing(&mut self, form: &Form<Extent>) -> Result<Value, Fault> {
+        let form = self.resolved(form);
+        let known: Vec<u64> = form.shape.iter().map(|extent| extent.as_static().unwrap_or(1)).collect();
+        let empty = self.graph.constant(form.element, &known, Vec::new())?;
+        Ok(self.graph.broadcast(empty, &form.shape)?)
     }
 
     /// A form whose extents are what is known of them by now.

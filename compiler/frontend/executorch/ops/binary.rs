@@ -19,6 +19,7 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::mul.Scalar_out", |c| arithmetic(c, product)),
     ("aten::div.out", |c| real(c, |b, x, y| op(b, ScalarOp::Div, &[x, y]))),
     ("aten::div.Scalar_out", |c| real(c, |b, x, y| op(b, ScalarOp::Div, &[x, y]))),
+    ("aten::atan2.out", |c| real(c, |b, y, x| op(b, ScalarOp::Atan2, &[y, x]))),
     ("aten::div.out_mode", quotient),
     ("aten::div.Scalar_mode_out", quotient),
     ("aten::floor_divide.out", |c| arithmetic(c, floor_quotient)),

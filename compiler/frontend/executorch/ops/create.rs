@@ -11,6 +11,7 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::full.out", |c| filled(c, Size::List, c.number(1)?)),
     ("aten::full_like.out", |c| filled(c, Size::Like, c.number(1)?)),
     ("aten::fill.Scalar_out", |c| filled(c, Size::Like, c.number(1)?)),
+    ("aten::fill.Tensor_out", filled_with_element),
     ("aten::zeros.out", |c| filled(c, Size::List, Number::Int(0))),
     ("aten::ones.out", |c| filled(c, Size::List, Number::Int(1))),
     ("aten::empty.out", |c| filled(c, Size::List, Number::Int(0))),
@@ -36,6 +37,14 @@ fn filled(c: &mut Call<'_, '_, '_>, size: Size, number: Number) -> Outcome {
     };
     let element = c.out_form(c.out())?.element;
     let one = c.graph().scalar(number.to_scalar(element))?;
+    let y = c.graph().broadcast(one, &shape)?;
+    c.finish(y)
+}
+
+/// (self, value): the one element of a tensor, in the shape of another.
+fn filled_with_element(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let (shape, value) = (c.shape_of(0)?, c.tensor(1)?);
+    let one = c.reshape(value, &[])?;
     let y = c.graph().broadcast(one, &shape)?;
     c.finish(y)
 }

@@ -211,10 +211,15 @@ fn gather_elements(c: &mut Call<'_, '_, '_>) -> Outcome {
 
 /// Windows along a dimension; their elements are a new last dimension.
 fn unfold(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let x = c.tensor(0)?;
+    let mut x = c.tensor(0)?;
+    let is_scalar = c.rank(x) == 0;
+    // A scalar is a line of one element, and its window has no position.
+    if is_scalar {
+        x = c.reshape(x, &[1])?;
+    }
     let shape = c.shape(x)?;
     let axis = c.axis(c.int(1)?, shape.len())?;
-    let extent = *shape.get(axis).ok_or_else(|| Fault::unsupported("a scalar has no windows"))?;
+    let extent = shape[axis];
     let (size, step) = (positive(c.int(2)?)?, positive(c.int(3)?)?);
     let room = extent.checked_sub(size).ok_or_else(|| Fault::invalid("the window is larger than its input"))?;
     let count = room / step + 1;
@@ -223,7 +228,10 @@ fn unfold(c: &mut Call<'_, '_, '_>) -> Outcome {
     let picked = pick_known(c, x, &indices, &[count, size], axis)?;
     let mut permutation: Vec<usize> = (0..=shape.len()).filter(|&d| d != axis + 1).collect();
     permutation.push(axis + 1);
-    let y = c.transpose(picked, &permutation)?;
+    let mut y = c.transpose(picked, &permutation)?;
+    if is_scalar {
+        y = c.reshape(y, &[size])?;
+    }
     c.finish(y)
 }
 

@@ -1,12 +1,19 @@
 //! The operators: one file a family, each a list of names with what translates a call.
 
+mod attention;
 mod binary;
 mod call;
 mod compare;
 mod convolution;
 mod create;
+mod displace;
+mod distance;
+mod embedding;
+mod gated;
 mod index;
+mod masked;
 mod matrix;
+mod mixed;
 mod movement;
 mod normalize;
 mod number;
@@ -31,12 +38,19 @@ use std::sync::LazyLock;
 type Family = &'static [(&'static str, Translate)];
 
 const FAMILIES: &[Family] = &[
+    attention::OPERATORS,
     binary::OPERATORS,
     compare::OPERATORS,
     convolution::OPERATORS,
     create::OPERATORS,
+    displace::OPERATORS,
+    distance::OPERATORS,
+    embedding::OPERATORS,
+    gated::OPERATORS,
     index::OPERATORS,
+    masked::OPERATORS,
     matrix::OPERATORS,
+    mixed::OPERATORS,
     movement::OPERATORS,
     normalize::OPERATORS,
     number::OPERATORS,

@@ -25,7 +25,7 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
 ];
 
 /// A box that is all of a tensor but along one axis.
-fn part(c: &mut Call<'_, '_, '_>, x: Value, axis: usize, (start, count): (Extent, Extent), step: i64) -> Result<Value, Fault> {
+pub(super) fn part(c: &mut Call<'_, '_, '_>, x: Value, axis: usize, (start, count): (Extent, Extent), step: i64) -> Result<Value, Fault> {
     let shape = c.extents(x);
     if start == Extent::Static(0) && step == 1 && shape.get(axis) == Some(&count) {
         return Ok(x);

@@ -12,6 +12,8 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::_softmax.out", |c| softmax(c, false)),
     ("aten::_log_softmax.out", |c| softmax(c, true)),
     ("aten::_native_batch_norm_legit_no_training.out", batch_norm),
+    ("aten::_native_batch_norm_legit.out", batch_norm_of_kind),
+    ("aten::_native_batch_norm_legit.no_stats_out", batch_norm_of_batch),
     ("aten::native_layer_norm.out", layer_norm),
     ("aten::native_group_norm.out", group_norm),
 ];
@@ -32,15 +34,50 @@ fn softmax(c: &mut Call<'_, '_, '_>, logarithm: bool) -> Outcome {
 /// (input, weight, bias, mean, variance, momentum, eps, out, save_mean, save_invstd): per channel, with known mean and variance. The two statistics
 /// are empty.
 fn batch_norm(c: &mut Call<'_, '_, '_>) -> Outcome {
+    known_batch_norm(c, 6, 7)
+}
+
+/// (input, weight, bias, mean, variance, training, momentum, eps, out, save_mean, save_invstd): the same, outside training.
+fn batch_norm_of_kind(c: &mut Call<'_, '_, '_>) -> Outcome {
+    if c.flag(5)? {
+        return Err(Fault::unsupported("running statistics are learned").help("export the module in evaluation mode: `module.eval()`"));
+    }
+    known_batch_norm(c, 7, 8)
+}
+
+fn known_batch_norm(c: &mut Call<'_, '_, '_>, epsilon: usize, out: usize) -> Outcome {
     let (x, weight, bias) = (c.tensor(0)?, c.optional_tensor(1)?, c.optional_tensor(2)?);
-    let (mean, variance, epsilon) = (c.tensor(3)?, c.tensor(4)?, c.double(6)?);
+    let (mean, variance, epsilon) = (c.tensor(3)?, c.tensor(4)?, c.double(epsilon)?);
     let (rank, ty) = (c.graph().rank(x), compute_type(c.element(x)));
     if rank < 2 {
         return Err(Fault::invalid("needs channels").expected("2 dimensions or more", rank.to_string()));
     }
     let channels = Channels { weight, bias, mean, variance };
     let y = norms::batch_norm(c.graph(), x, channels, (1, ty), epsilon)?;
-    c.define(7, y)
+    c.define(out, y)
+}
+
+/// (input, weight, bias, training, momentum, eps, out, save_mean, save_invstd): each channel by its own mean and variance in the batch.
+fn batch_norm_of_batch(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let (x, weight, bias) = (c.tensor(0)?, c.optional_tensor(1)?, c.optional_tensor(2)?);
+    let (rank, ty, epsilon) = (c.graph().rank(x), float_type(c.element(x)), c.double(5)?);
+    if rank < 2 {
+        return Err(Fault::invalid("needs channels").expected("2 dimensions or more", rank.to_string()));
+    }
+    let x = c.cast(x, ty)?;
+    let axes: Vec<usize> = (0..rank).filter(|&d| d != 1).collect();
+    let [y, mean, inverse] = reduction::normalized(c.graph(), x, &axes, epsilon)?;
+    let mut vectors = [weight, bias];
+    for vector in vectors.iter_mut().flatten() {
+        *vector = norms::over_dimension(c.graph(), *vector, 1, rank, ty)?;
+    }
+    let y = norms::scaled_and_moved(c.graph(), y, vectors[0], vectors[1])?;
+    c.define(6, y)?;
+    for (index, statistic) in [(7, mean), (8, inverse)] {
+        let statistic = reduction::without(c.graph(), statistic, &axes)?;
+        statistics(c, index, statistic)?;
+    }
+    Ok(())
 }
 
 /// (input, normalized_shape, weight, bias, eps, out, mean, rstd): over the last dimensions.

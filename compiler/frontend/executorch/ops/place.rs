@@ -11,7 +11,9 @@ use crate::operators::graph::movement::inverse;
 type Outcome = Result<(), Fault>;
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[
-    ("aten::index_put.out", index_put),
+    ("aten::index_put.out", index_put_out),
+    ("aten::index_put_", |c| index_put(c, 0)),
+    ("aten::index_put_.default", |c| index_put(c, 0)),
     ("aten::scatter.src_out", |c| scatter_elements(c, Combination::Set)),
     ("aten::scatter.value_out", scatter_number),
     ("aten::scatter_add.out", |c| scatter_elements(c, Combination::Sum)),
@@ -24,8 +26,13 @@ fn place(c: &mut Call<'_, '_, '_>, [data, positions, updates]: [Value; 3], axis:
     Ok(c.builder().scatter([data, positions, updates], scatter)?)
 }
 
-/// index_put: elements named as `index` names them, set or added to.
-fn index_put(c: &mut Call<'_, '_, '_>) -> Outcome {
+fn index_put_out(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let out = c.out();
+    index_put(c, out)
+}
+
+/// index_put: elements named as `index` names them, set or added to; argument `out` is the result.
+fn index_put(c: &mut Call<'_, '_, '_>, out: usize) -> Outcome {
     let (values, accumulate) = (c.tensor(2)?, c.flag(3)?);
     let Some(Indexed { data, merged, axis, positions }) = indexed(c)? else {
         return Err(Fault::unsupported("index_put without an index is not supported"));
@@ -40,7 +47,7 @@ fn index_put(c: &mut Call<'_, '_, '_>) -> Outcome {
     let whole = c.tensor(0)?;
     let shape = c.extents(whole);
     let placed = c.reshape_to(placed, &shape)?;
-    c.finish(placed)
+    c.define(out, placed)
 }
 
 /// Elements of a tensor that the index tensor names along one dimension, and by its own coordinates in the others; each takes the update

@@ -6,6 +6,7 @@ use super::convolution::channels_last;
 use crate::ir::{ElementType, Extent, Value};
 use crate::operators::activation::Activation;
 use crate::operators::graph::movement::inverse;
+use crate::operators::max_positions::max_with_positions;
 use crate::operators::pooling::{self, Counts, Divisor, Means, Quotient};
 use crate::operators::windows::{Padding, Windows};
 
@@ -84,8 +85,14 @@ fn max_pool(c: &mut Call<'_, '_, '_>) -> Outcome {
     let y = restored(c, y, added)?;
     c.define(6, y)?;
     let indices = c.register(7)?;
-    c.translator.withdraw(indices, Fault::unsupported("the indices of max_pool2d_with_indices are used; only its values are supported"));
-    Ok(())
+    if !c.translator.is_used(indices) {
+        c.translator.withdraw(indices, Fault::invalid("the indices of max_pool2d_with_indices are read where none are named"));
+        return Ok(());
+    }
+    let (input, added) = batched(c)?;
+    let [_, positions] = max_with_positions(c.graph(), input, &windows)?;
+    let positions = unbatched(c, positions, added)?;
+    c.define(7, positions)
 }
 
 fn average_pool(c: &mut Call<'_, '_, '_>) -> Outcome {
@@ -103,9 +110,13 @@ fn average_pool(c: &mut Call<'_, '_, '_>) -> Outcome {
     c.finish(y)
 }
 
-/// Means of floats, half precision in single.
+/// Means of floats, half precision in single; of integers of 64 bits without the fraction.
 fn means(c: &Call<'_, '_, '_>, input: Value, divisor: Divisor) -> Result<Means, Fault> {
     let element: ElementType = c.element(input);
+    if element == ElementType::I64 {
+        let quotient = Quotient::Truncated;
+        return Ok(Means { accumulator: element, divisor, counts: Counts::Sides, quotient, result: element });
+    }
     if !element.is_float() {
         return Err(Fault::unsupported(format!("averages of {element} are not supported")));
     }
@@ -118,6 +129,9 @@ fn adaptive_average_pool(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (input, added) = batched(c)?;
     let out = two(c, 1)?.map(i64::unsigned_abs);
     let means = means(c, input, Divisor::Inside)?;
+    if !means.result.is_float() {
+        return Err(Fault::unsupported(format!("averages of {} over parts are not supported", means.result)));
+    }
     let shape = c.extents(input);
     let extents = [shape[2].as_static(), shape[3].as_static()];
     if (0..2).any(|d| out[d] == 0 || extents[d] == Some(0)) {

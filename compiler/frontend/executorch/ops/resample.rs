@@ -3,10 +3,16 @@
 use super::super::fault::Fault;
 use super::call::{Call, Translate, compute_type};
 use crate::ir::{Extent, Value};
+use crate::operators::antialias;
+use crate::operators::grid_sample::{self, Interpolation, Outside, Sampling};
 use crate::operators::resize::{self, Along, Step};
 
-pub(super) const OPERATORS: &[(&str, Translate)] =
-    &[("aten::upsample_nearest2d.vec_out", nearest), ("aten::upsample_bilinear2d.vec_out", bilinear)];
+pub(super) const OPERATORS: &[(&str, Translate)] = &[
+    ("aten::upsample_nearest2d.vec_out", nearest),
+    ("aten::upsample_bilinear2d.vec_out", bilinear),
+    ("aten::_upsample_bilinear2d_aa.out", antialiased),
+    ("aten::grid_sampler_2d.out", grid_sample),
+];
 
 /// The longest side of an image or a result.
 const MAX_SIDE: u64 = 1 << 20;
@@ -74,5 +80,58 @@ fn bilinear(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
     }
     let x = c.cast(x, ty)?;
     let y = resize::separable(c.graph(), x, &sides)?;
+    c.finish(y)
+}
+
+/// Floats to compute with, half precision in single.
+fn floats(c: &mut Call<'_, '_, '_>, index: usize) -> Result<Value, Fault> {
+    let x = c.tensor(index)?;
+    let ty = compute_type(c.element(x));
+    if !ty.is_float() {
+        return Err(Fault::unsupported(format!("interpolation of {ty} is not supported")));
+    }
+    c.cast(x, ty)
+}
+
+/// (self, output_size, align_corners, scales_h, scales_w): means weighted by triangles.
+fn antialiased(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
+    let (x, sizes, aligned) = (floats(c, 0)?, c.ints(1)?, c.flag(2)?);
+    let factors = [c.optional_number(3)?, c.optional_number(4)?].map(|factor| factor.map(|n| n.as_f64()).filter(|&n| n > 0.0));
+    let &[rows, columns] = &sizes[..] else { return Err(Fault::invalid("two sizes are needed").expected("2", sizes.len().to_string())) };
+    if c.rank(x) != 4 {
+        return Err(Fault::invalid("needs an image").expected("4 dimensions", c.rank(x).to_string()));
+    }
+    let mut sides = Vec::new();
+    for (d, size) in [rows, columns].into_iter().enumerate() {
+        let to = u64::try_from(size).ok().filter(|n| (1..=MAX_SIDE).contains(n));
+        let to =
+            to.ok_or_else(|| Fault::invalid("a side of an image is out of range").expected(format!("1 to {MAX_SIDE}"), size.to_string()))?;
+        sides.push(antialias::Along { dimension: d + 2, to, step: factors[d].map(|factor| 1.0 / factor) });
+    }
+    // Columns first, as the kernel sums them.
+    sides.reverse();
+    let y = antialias::resized(c.graph(), x, &sides, aligned)?;
+    c.finish(y)
+}
+
+/// (input, grid, interpolation_mode, padding_mode, align_corners).
+fn grid_sample(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
+    let (image, grid) = (floats(c, 0)?, floats(c, 1)?);
+    let grid = c.cast(grid, c.element(image))?;
+    let unknown = |what: &str, n: i64| Fault::invalid(format!("unknown {what}")).expected("0 to 2", n.to_string());
+    let interpolation = match c.int(2)? {
+        0 => Interpolation::Bilinear,
+        1 => Interpolation::Nearest,
+        2 => Interpolation::Bicubic,
+        other => return Err(unknown("interpolation mode", other)),
+    };
+    let outside = match c.int(3)? {
+        0 => Outside::Zeros,
+        1 => Outside::Border,
+        2 => Outside::Reflection,
+        other => return Err(unknown("padding mode", other)),
+    };
+    let sampling = Sampling { interpolation, outside, aligned: c.flag(4)? };
+    let y = grid_sample::sampled(c.graph(), image, grid, sampling)?;
     c.finish(y)
 }

@@ -31,6 +31,9 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::sin.out", |c| real(c, ScalarOp::Sin)),
     ("aten::cos.out", |c| real(c, ScalarOp::Cos)),
     ("aten::tan.out", |c| function(c, tangent)),
+    ("aten::atan.out", |c| function(c, arc_tangent)),
+    ("aten::asin.out", |c| function(c, arc_sine)),
+    ("aten::acos.out", |c| function(c, arc_cosine)),
     ("aten::reciprocal.out", |c| function(c, |b, x| from_number(b, ScalarOp::Div, 1.0, x))),
     ("aten::log2.out", |c| function(c, |b, x| scaled_log(b, x, std::f64::consts::LOG2_E))),
     ("aten::log10.out", |c| function(c, |b, x| scaled_log(b, x, std::f64::consts::LOG10_E))),
@@ -175,6 +178,30 @@ fn sign(b: &mut ExpressionBuilder, x: Node) -> Built {
 fn tangent(b: &mut ExpressionBuilder, x: Node) -> Built {
     let (sine, cosine) = (op(b, ScalarOp::Sin, &[x])?, op(b, ScalarOp::Cos, &[x])?);
     op(b, ScalarOp::Div, &[sine, cosine])
+}
+
+/// The angle of the point (1, x).
+fn arc_tangent(b: &mut ExpressionBuilder, x: Node) -> Built {
+    with_number(b, ScalarOp::Atan2, x, 1.0)
+}
+
+/// The angle of the point (√(1 − x²), x): NaN where the root is.
+fn arc_sine(b: &mut ExpressionBuilder, x: Node) -> Built {
+    let other = other_leg(b, x)?;
+    op(b, ScalarOp::Atan2, &[x, other])
+}
+
+/// The angle of the point (x, √(1 − x²)).
+fn arc_cosine(b: &mut ExpressionBuilder, x: Node) -> Built {
+    let other = other_leg(b, x)?;
+    op(b, ScalarOp::Atan2, &[other, x])
+}
+
+/// √(1 − x²), as √((1 − x)(1 + x)) so that it keeps its digits near 1.
+fn other_leg(b: &mut ExpressionBuilder, x: Node) -> Built {
+    let (below, above) = (from_number(b, ScalarOp::Sub, 1.0, x)?, with_number(b, ScalarOp::Add, x, 1.0)?);
+    let square = op(b, ScalarOp::Mul, &[below, above])?;
+    op(b, ScalarOp::Sqrt, &[square])
 }
 
 fn scaled_log(b: &mut ExpressionBuilder, x: Node, scale: f64) -> Built {

@@ -1,0 +1,63 @@
+//! Elements that pass or do not: gates, triangles of matrices, dropout.
+
+use super::super::fault::Fault;
+use super::call::{Call, Translate, float_type};
+use super::movement::part;
+use crate::ir::{Comparison, ElementType, Extent, Scalar, ScalarOp};
+
+type Outcome = Result<(), Fault>;
+
+pub(super) const OPERATORS: &[(&str, Translate)] =
+    &[("aten::glu.out", gated_half), ("aten::tril.out", lower_triangle), ("aten::native_dropout.out", dropout)];
+
+/// The first half of a dimension times the logistic function of the second.
+fn gated_half(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let x = c.tensor(0)?;
+    let shape = c.extents(x);
+    let axis = c.axis(c.int(1)?, shape.len())?;
+    let whole = *shape.get(axis).ok_or_else(|| Fault::invalid("a scalar has no halves"))?;
+    let half = c.graph().floor_div(whole, Extent::Static(2))?;
+    let twice = c.graph().mul(half, Extent::Static(2))?;
+    c.translator.equate(whole, twice)?;
+    let (value, gate) = (part(c, x, axis, (Extent::Static(0), half), 1)?, part(c, x, axis, (half, half), 1)?);
+    let (ty, out) = (float_type(c.element(x)), c.out_form(c.out())?.element);
+    let y = c.map(&[value, gate], |b, n| {
+        let (value, gate) = (b.convert(n[0], ty), b.convert(n[1], ty));
+        let gate = b.op(ScalarOp::Logistic, &[gate])?;
+        let y = b.op(ScalarOp::Mul, &[value, gate])?;
+        Ok(b.convert(y, out))
+    })?;
+    c.finish(y)
+}
+
+/// (self, diagonal): zeros where the column is more than the row and the diagonal.
+fn lower_triangle(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let (x, diagonal) = (c.tensor(0)?, c.int(1)?);
+    let shape = c.extents(x);
+    let [.., rows, columns] = shape[..] else { return Err(Fault::invalid("a triangle needs a matrix")) };
+    let one = Extent::Static(1);
+    let row = c.builder().iota(vec![rows, one], 0, ElementType::I64)?;
+    let column = c.builder().iota(vec![one, columns], 1, ElementType::I64)?;
+    let element = c.element(x);
+    let y = c.map(&[x, row, column], |b, n| {
+        let diagonal = b.constant(Scalar::int(ElementType::I64, diagonal));
+        let last = b.op(ScalarOp::Add, &[n[1], diagonal])?;
+        let kept = b.op(ScalarOp::Compare(Comparison::LessEqual), &[n[2], last])?;
+        let zero = b.constant(Scalar::from_bits(element, 0));
+        Ok(b.op(ScalarOp::Select, &[kept, n[0], zero])?)
+    })?;
+    c.finish(y)
+}
+
+/// (input, p, train, out, mask): all elements pass outside training, and where none is to be dropped.
+fn dropout(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let (x, p, train) = (c.tensor(0)?, c.double(1)?, c.is_none(2)? || c.flag(2)?);
+    if train && p != 0.0 {
+        return Err(Fault::unsupported("dropout draws random numbers").help("export the module in evaluation mode: `module.eval()`"));
+    }
+    let shape = c.extents(x);
+    let kept = c.graph().scalar(Scalar::bool(true))?;
+    let mask = c.graph().broadcast(kept, &shape)?;
+    c.define(3, x)?;
+    c.define(4, mask)
+}
