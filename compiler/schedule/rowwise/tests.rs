@@ -108,14 +108,16 @@ fn results_of_a_row_are_written_behind_its_last_reduction() {
     });
 }
 
-/// There is no exponential of binary64, and nothing after it is looked at.
+/// There is no saturating conversion from 32 bits without a sign, and nothing after it is looked at.
 #[test]
 fn what_has_no_lowering_is_said() {
     let build = |builder: &mut FunctionBuilder<'_>, x: Value| {
         let mut e = ExpressionBuilder::new(&[ElementType::F32]);
-        let x64 = e.input(0);
-        let x64 = e.convert(x64, ElementType::F64);
-        let x = builder.map(&[x], e.finish(vec![x64])).expect("one shape");
+        let x32 = e.input(0);
+        let x32 = e.convert(x32, ElementType::U32);
+        let x8 = e.convert_saturating(x32, ElementType::I8);
+        let x8 = e.convert(x8, ElementType::F32);
+        let x = builder.map(&[x], e.finish(vec![x8])).expect("one shape");
         vec![softmax(builder, x)]
     };
     check(build, |schedule, _| assert!(schedule.lower(&[]).is_err()));
