@@ -85,6 +85,9 @@ impl Translator<'_, '_> {
     fn nothing(&mut self, form: &Form<Extent>) -> Result<Value, Fault> {
         let form = self.resolved(form);
         let known: Vec<u64> = form.shape.iter().map(|extent| extent.as_static().unwrap_or(1)).collect();
+        if !known.contains(&0) {
+            return Err(Fault::unsupported("a tensor whose extents may be zero only when the program runs has no memory"));
+        }
         let empty = self.graph.constant(form.element, &known, Vec::new())?;
         Ok(self.graph.broadcast(empty, &form.shape)?)
     }

@@ -1,6 +1,6 @@
 //! Convolutions, channels last.
 
-use super::Numerics;
+use super::{Numerics, reduced};
 use crate::ir::{ElementType, Extent, Value, WindowGeometry};
 use crate::operators::{Error, Graph, extents};
 
@@ -75,8 +75,14 @@ impl Convolution {
         {
             g.equate(channels, Extent::Static(of_group.saturating_mul(self.groups)))?;
         }
-        let geometry = (self.geometry.clone(), self.input_dilation.clone());
-        let sums = g.builder.dilated_conv(self.input, self.filter, geometry, self.groups, zero_points, accumulator)?;
+        let sums = if reduced::is_reduced(g.element(self.filter)) {
+            let Self { input, filter, groups, geometry, input_dilation, .. } = self;
+            let patches = reduced::Patches { input: *input, filter: *filter, groups: *groups, geometry, input_dilation };
+            reduced::convolution(g, &patches, accumulator)?
+        } else {
+            let geometry = (self.geometry.clone(), self.input_dilation.clone());
+            g.builder.dilated_conv(self.input, self.filter, geometry, self.groups, zero_points, accumulator)?
+        };
         let Some(crop) = &self.crop else { return Ok(sums) };
         let mut size = g.extents(sums);
         let rank = size.len();

@@ -2,6 +2,7 @@
 //!
 //! - `convolution.rs`: grouped, depthwise, dilated, of any number of spatial dimensions; `transposed.rs`, `phases.rs`: their transposes;
 //! - `products.rs`: products of matrices, wide ones among them;
+//! - `reduced.rs`: both of types that products of tiles do not take, 64-bit integers and floats among them;
 //! - `output.rs`: the numerics: bias, scale, zero point, activation;
 //! - `rows.rs`: floats quantized row by row when the program runs; `dynamic_range.rs`, `blockwise.rs`: such rows against integer weights.
 
@@ -11,6 +12,7 @@ pub mod dynamic_range;
 mod output;
 mod phases;
 pub mod products;
+mod reduced;
 pub mod rows;
 #[cfg(test)]
 mod tests;

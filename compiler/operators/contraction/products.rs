@@ -1,6 +1,6 @@
 //! Products of matrices: the last two dimensions of tensors, batch by batch.
 
-use super::Numerics;
+use super::{Numerics, reduced};
 use crate::ir::{ElementType, Extent, ScalarOp, Value};
 use crate::operators::terms::Terms;
 use crate::operators::{Error, Graph};
@@ -12,7 +12,11 @@ use ElementType::{I8, I16, I32, I64, U8};
 /// When operands do not fit each other or the numerics.
 pub fn matmul(g: &mut Graph<'_>, rows: Value, columns: Value, bias: Option<Value>, numerics: &Numerics) -> Result<Value, Error> {
     meet(g, rows, columns)?;
-    let sums = g.builder.matmul(rows, columns, numerics.zero_points(), numerics.accumulator())?;
+    let sums = if reduced::is_reduced(g.element(columns)) {
+        reduced::product(g, rows, columns, numerics.accumulator())?
+    } else {
+        g.builder.matmul(rows, columns, numerics.zero_points(), numerics.accumulator())?
+    };
     numerics.output(g, sums, bias)
 }
 

@@ -1,6 +1,7 @@
 //! Convolutions and products against sums written out; transposed convolutions of known and of run-time extents against each other.
 
 use super::products::{linear, matmul, swapped, wide_matmul};
+use super::reduced::{self, Patches};
 use super::{Convolution, Crop, IntegerOutput, Numerics, Scaling, Transposed, depthwise_filter, transposed_filter};
 use crate::ir::{ElementType, Extent, Interval, Module, TensorType, Type, WindowGeometry};
 use crate::operators::activation::Activation;
@@ -231,4 +232,22 @@ fn wide_products_are_exact() {
 #[test]
 fn ratios_that_are_no_numbers_are_refused() {
     assert_eq!(Scaling::fixed_point(1.0, &[1.0], 0.0), Err(Error::ScaleRatio { ratio: f64::INFINITY }));
+}
+
+#[test]
+fn sums_without_tiles_are_those_of_tiles() {
+    let (input, filter) = (Floats::varied(&[2, 5, 4, 4]), Floats::varied(&[6, 2, 3, 2]));
+    for (strides, steps) in [(vec![2, 1], vec![1, 1]), (vec![1, 1], vec![2, 3])] {
+        let (low, high) = (vec![1, 2], vec![0, 1]);
+        let geometry = WindowGeometry { strides, dilation: vec![1, 2], padding_low: low, padding_high: high, ..WindowGeometry::default() };
+        let tiles = run(&[&input, &filter], &|g, v| {
+            let convolution = Convolution { input_dilation: steps.clone(), ..Convolution::new(v[0], v[1], 2, geometry.clone()) };
+            convolution.sums(g, (0, 0), ElementType::F32)
+        });
+        let found = run(&[&input, &filter], &|g, v| {
+            let patches = Patches { input: v[0], filter: v[1], groups: 2, geometry: &geometry, input_dilation: &steps };
+            reduced::convolution(g, &patches, ElementType::F32)
+        });
+        assert_eq!(found, tiles);
+    }
 }

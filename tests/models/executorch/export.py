@@ -4,6 +4,8 @@
     python3 -m venv VENV && VENV/bin/pip install executorch==1.5.1 torch==2.13.0 torchao==0.18.0
     VENV/bin/python export.py [NAME…]
 
+`operators.py` makes the programs of single families of operators.
+
 Weights and inputs are seeded. Nobody who compiles or tests needs to run this; the files are committed. Of quantized delegates ExecuTorch's own runtime
 answers too (`runtime.npz`), since it rounds otherwise than PyTorch.
 """
@@ -125,14 +127,14 @@ def calls_of(model, name, inputs):
     return arrays, answers, calls
 
 
-def write(stem, program, model, inputs):
+def write(stem, program, model, inputs, stateful=False):
     with open(f"{HERE}/{stem}.pte", "wb") as file:
         file.write(program.buffer)
     arrays, answers, calls = calls_of(model, "forward", inputs)
     np.savez_compressed(f"{HERE}/{stem}.inputs.npz", **arrays)
     np.savez_compressed(f"{HERE}/{stem}.expected.npz", **answers)
     with open(f"{HERE}/{stem}.json", "w") as file:
-        json.dump({"stateful": stem == "counter", "calls": calls}, file)
+        json.dump({"stateful": stateful, "calls": calls}, file)
 
 
 def lowered(model, inputs, dynamic=None):
@@ -204,7 +206,7 @@ def main():
         program = lowered(model, inputs[0], dynamic)
         if stem == "counter":
             model.total.zero_()
-        write(stem, program, model, inputs)
+        write(stem, program, model, inputs, stateful=stem == "counter")
         if stem == "perceptron":
             with torch.no_grad():
                 cases = [MethodTestCase(inputs=x, expected_outputs=(model(*x),)) for x in inputs]
@@ -213,4 +215,5 @@ def main():
                 file.write(serialize_from_bundled_program_to_flatbuffer(bundle))
 
 
-main()
+if __name__ == "__main__":
+    main()

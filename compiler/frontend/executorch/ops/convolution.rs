@@ -3,7 +3,7 @@
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
-use super::matrix::{accumulator, plain};
+use super::matrix::{accumulator, plain, widened};
 use crate::ir::{Extent, Value};
 use crate::operators::contraction::{Convolution, Transposed, transposed_filter};
 use crate::operators::graph::movement::inverse;
@@ -42,6 +42,7 @@ fn convolution(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
         groups,
     };
     let numerics = plain(accumulator(c.element(input))?, c.out_form(c.out())?.element);
+    let (input, weight) = (widened(c, input)?, widened(c, weight)?);
     let permutation = channels_last(rank);
     let input = c.transpose(input, &permutation)?;
     let y = if c.flag(6)? {

@@ -6,6 +6,7 @@ use super::call::{Call, Translate};
 use crate::ir::{Comparison, ElementType, ExpressionBuilder, Extent, Node, Scalar, ScalarOp, Value};
 use crate::operators::extents;
 use crate::operators::graph::movement::inverse;
+use crate::operators::selection;
 
 type Outcome = Result<(), Fault>;
 
@@ -60,11 +61,28 @@ fn index_select(c: &mut Call<'_, '_, '_>) -> Outcome {
     c.finish(picked)
 }
 
+/// Whether a tensor names by truth values what is picked, and not by positions.
+fn is_mask(element: ElementType) -> bool {
+    matches!(element, ElementType::Bool | ElementType::U8)
+}
+
+/// The coordinates of all elements for which a mask holds, one row for each of its dimensions.
+fn coordinates(c: &mut Call<'_, '_, '_>, mask: Value) -> Result<Vec<Value>, Fault> {
+    let table = selection::coordinates(c.graph(), mask)?;
+    let count = c.extents(table)[0];
+    let mut rows = Vec::new();
+    for d in 0..c.rank(mask) {
+        let column = c.graph().slice_along(table, 1, Extent::Static(d as u64), Extent::Static(1))?;
+        rows.push(c.graph().reshape(column, &[count])?);
+    }
+    Ok(rows)
+}
+
 /// Indices as i64, negative ones counted from the end.
 fn from_the_end(c: &mut Call<'_, '_, '_>, indices: Value, extent: Extent) -> Result<Value, Fault> {
     let element = c.element(indices);
-    if matches!(element, ElementType::Bool | ElementType::U8) || !element.is_integer() {
-        return Err(Fault::unsupported("indexing by truth values is not supported yet").expected("integers", element.to_string()));
+    if !element.is_integer() {
+        return Err(Fault::invalid("an index is no integer").expected("integers", element.to_string()));
     }
     let counts = Counts::of(c, &[extent])?;
     let operands: Vec<Value> = std::iter::once(indices).chain(counts.operands.clone()).collect();
@@ -119,20 +137,34 @@ pub(super) fn indexed(c: &mut Call<'_, '_, '_>) -> Result<Option<Indexed>, Fault
     let registers = c.tensor_registers(1)?;
     let data = c.tensor(0)?;
     let shape = c.extents(data);
-    let given: Vec<(usize, usize)> = registers.iter().enumerate().filter_map(|(i, r)| r.map(|r| (i, r))).collect();
-    let (Some(&(first, _)), Some(&(last, _))) = (given.first(), given.last()) else {
-        return Ok(None);
-    };
-    if last - first + 1 != given.len() || last >= shape.len() {
-        return Err(Fault::unsupported("indexing of dimensions that are not side by side is not supported yet"));
-    }
-    let mut indices = Vec::new();
-    for (axis, register) in given {
+    let (mut axes, mut indices, mut next) = (Vec::new(), Vec::new(), 0);
+    for register in registers {
+        let Some(register) = register else {
+            next += 1;
+            continue;
+        };
         if !matches!(c.translator.environment.registers[register], Register::Tensor(_)) {
             return Err(Fault::invalid("an index is no tensor"));
         }
         let tensor = c.translator.read(register)?;
-        indices.push(from_the_end(c, tensor, shape[axis])?);
+        let of_tensor = if is_mask(c.element(tensor)) {
+            // A mask stands for as many dimensions as it has.
+            coordinates(c, tensor)?
+        } else {
+            let extent = *shape.get(next).ok_or_else(|| Fault::invalid("there are more indices than dimensions"))?;
+            vec![from_the_end(c, tensor, extent)?]
+        };
+        for index in of_tensor {
+            axes.push(next);
+            indices.push(index);
+            next += 1;
+        }
+    }
+    let (Some(&first), Some(&last)) = (axes.first(), axes.last()) else {
+        return Ok(None);
+    };
+    if last - first + 1 != axes.len() || last >= shape.len() {
+        return Err(Fault::unsupported("indexing of dimensions that are not side by side is not supported yet"));
     }
     let extents = &shape[first..=last];
     let positions = if indices.len() == 1 { indices[0] } else { flattened(c, &indices, extents)? };

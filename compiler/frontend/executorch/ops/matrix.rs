@@ -28,6 +28,12 @@ pub(super) fn accumulator(element: ElementType) -> Result<ElementType, Fault> {
     }
 }
 
+/// An operand of a product: half precision is multiplied in single, where products of it are exact.
+pub(super) fn widened(c: &mut Call<'_, '_, '_>, x: Value) -> Result<Value, Fault> {
+    let ty = compute_type(c.element(x));
+    c.cast(x, ty)
+}
+
 /// Sums of an accumulator's type as results of another.
 pub(super) fn plain(accumulator: ElementType, result: ElementType) -> Numerics {
     Numerics::Plain { accumulator, activation: Activation::NONE, result }
@@ -36,6 +42,7 @@ pub(super) fn plain(accumulator: ElementType, result: ElementType) -> Numerics {
 /// [… M, K] × [… K, N].
 fn multiply(c: &mut Call<'_, '_, '_>, left: Value, right: Value) -> Result<Value, Fault> {
     let sum = accumulator(c.element(left))?;
+    let (left, right) = (widened(c, left)?, widened(c, right)?);
     let g = c.graph();
     if g.rank(right) < 2 || g.rank(right) != g.rank(left) {
         return Err(Fault::invalid("the operands are no matrices"));
@@ -74,6 +81,7 @@ fn addmm(c: &mut Call<'_, '_, '_>) -> Outcome {
 fn linear(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (input, weight, bias) = (c.tensor(0)?, c.tensor(1)?, c.optional_tensor(2)?);
     let numerics = plain(accumulator(c.element(input))?, c.out_form(c.out())?.element);
+    let (input, weight) = (widened(c, input)?, widened(c, weight)?);
     let y = products::linear(c.graph(), input, weight, bias, &numerics)?;
     c.finish(y)
 }

@@ -37,6 +37,7 @@ fn index_put(c: &mut Call<'_, '_, '_>, out: usize) -> Outcome {
     let Some(Indexed { data, merged, axis, positions }) = indexed(c)? else {
         return Err(Fault::unsupported("index_put without an index is not supported"));
     };
+    let positions = as_many(c, positions, values, merged.len() - axis)?;
     let mut shape = merged[..axis].to_vec();
     shape.extend(c.extents(positions));
     shape.extend(&merged[axis + 1..]);
@@ -48,6 +49,17 @@ fn index_put(c: &mut Call<'_, '_, '_>, out: usize) -> Outcome {
     let shape = c.extents(whole);
     let placed = c.reshape_to(placed, &shape)?;
     c.define(out, placed)
+}
+
+/// Positions that a mask gives, as many as there are values, which is checked when the program runs. `last` dimensions of the values begin with the
+/// positions.
+fn as_many(c: &mut Call<'_, '_, '_>, positions: Value, values: Value, last: usize) -> Result<Value, Fault> {
+    let shape = c.extents(values);
+    let own = shape.len().checked_sub(last).map(|d| shape[d]);
+    match (&c.extents(positions)[..], own) {
+        ([Extent::Value(_)], Some(count @ Extent::Static(n))) if n != 1 => Ok(c.graph().reshape(positions, &[count])?),
+        _ => Ok(positions),
+    }
 }
 
 /// Elements of a tensor that the index tensor names along one dimension, and by its own coordinates in the others; each takes the update

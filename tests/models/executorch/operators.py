@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Makes the programs of this folder that call operators which PyTorch's exporter takes apart unless it is told not to.
+
+    VENV/bin/python operators.py
+
+in the environment that `export.py` names. Inputs are seeded; answers are those of PyTorch, and of ExecuTorch's own operators for `llama::` and
+`quantized_decomposed::`.
+"""
+import torch
+from executorch.exir import EdgeCompileConfig, to_edge
+from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401, registers llama::
+import executorch.kernels.quantized  # noqa: F401
+from executorch.exir.passes import _quant_patterns_and_replacements  # noqa: F401, registers embeddings
+from torch import nn
+from torch.export import export
+
+from export import write
+
+aten, llama, decomposed = torch.ops.aten, torch.ops.llama, torch.ops.quantized_decomposed
+
+
+class Decoder(nn.Module):
+    """Attention of grouped heads over two caches that live from call to call."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("keys", torch.zeros(1, 8, 2, 4))
+        self.register_buffer("values", torch.zeros(1, 8, 2, 4))
+
+    def forward(self, query, key, value, position):
+        start = position[0].item()
+        torch._check_is_size(start)
+        torch._check(start < 8)
+        llama.update_cache(key, self.keys, start)
+        llama.update_cache(value, self.values, start)
+        seen = llama.custom_sdpa(query, self.keys, self.values, start, None, 0.0, True, None)
+        return llama.fast_hadamard_transform(seen)
+
+
+class QuantizedAttention(nn.Module):
+    def forward(self, query, key, value, query_zeros, query_scales, zeros, scales):
+        return llama.custom_quantized_sdpa(
+            query, key, value, 2, None, 0.0, True, None, query_zeros, query_scales, zeros, scales, zeros, scales, False
+        )
+
+
+class Tables(nn.Module):
+    """Rows of tables of eight, four and two bits, the last two with scales for groups; then tokens quantized row by row."""
+
+    def __init__(self):
+        super().__init__()
+        byte = lambda columns: torch.randint(0, 256, (6, columns), dtype=torch.uint8)
+        self.register_buffer("eight", torch.randint(-128, 128, (6, 16), dtype=torch.int8))
+        self.register_buffer("four", byte(8))
+        self.register_buffer("two", byte(4))
+        self.register_buffer("row", torch.rand(6))
+        self.register_buffer("groups", torch.rand(6, 4))
+        self.register_buffer("zeros", torch.randint(-2, 3, (6, 4)).float())
+
+    def forward(self, tokens):
+        eight = decomposed.embedding_byte(self.eight, self.row, None, -128, 127, tokens)
+        four = decomposed.embedding_4bit(self.four, self.groups, None, -8, 7, tokens)
+        two = decomposed.embedding_2bit(self.two, self.groups, self.zeros, -2, 1, tokens)
+        rows = eight + four + two
+        scales, zeros = decomposed.choose_qparams_per_token_asymmetric(rows, torch.int8)
+        integers = decomposed.quantize_per_token(rows, scales, zeros, -128, 127, torch.int8)
+        return integers, decomposed.dequantize_per_token(integers, scales, zeros, -128, 127, torch.int8, torch.float32)
+
+
+class Borders(nn.Module):
+    def forward(self, x):
+        rolled = aten.roll(x, [1, -2], [1, 3])
+        mirrored = aten.reflection_pad2d(x, [2, 1, 0, 3])
+        repeated = aten.replication_pad3d(x, [1, 0, -1, 2, 1, 1])
+        return rolled, mirrored, repeated, aten.tril(x, 1), aten.glu(x, 3), aten.roll(x, [5], [])
+
+
+class Masks(nn.Module):
+    def forward(self, x, mask, source):
+        replaced = aten.masked_scatter(x, mask, source)
+        put = aten.index_put(x, [mask], torch.tensor(7.0))
+        return aten.masked_select(x, mask), aten.nonzero(mask), x[mask], replaced, put
+
+
+class Samples(nn.Module):
+    def forward(self, image, grid):
+        modes = [(0, 0, False), (1, 1, True), (2, 2, False)]
+        samples = [aten.grid_sampler_2d(image, grid, *mode) for mode in modes]
+        smaller = torch.nn.functional.interpolate(image, size=(3, 4), mode="bilinear", antialias=True)
+        largest, positions = aten.max_pool2d_with_indices(image, [3, 2], [2, 1], [1, 1], [1, 2], True)
+        return (*samples, smaller, largest, positions, aten._native_batch_norm_legit.no_stats(image, None, None, True, 0.1, 1e-5)[0])
+
+
+class Distances(nn.Module):
+    def forward(self, x, y):
+        return torch.cdist(x, y, 1.0), torch.cdist(x, y, 3.0), torch.nn.functional.pdist(x, 2.0), torch.nn.functional.pdist(x, float("inf"))
+
+
+class Wide(nn.Module):
+    """Functions of reals in binary64, and products and convolutions of 64 bits."""
+
+    def forward(self, x, y, integers):
+        waves = torch.sin(x) * torch.cos(y) + torch.tanh(x) - torch.erf(y)
+        powers = torch.exp(x) + torch.log(y.abs() + 1) + torch.pow(y.abs(), x) + torch.fmod(x, y) + torch.atan2(x, y) + torch.asin(torch.sigmoid(y))
+        image = integers.reshape(1, 4, 2, 2)
+        filtered = aten.convolution(image, image.reshape(4, 2, 1, 2), None, [1, 1], [0, 1], [1, 1], False, [0, 0], 2)
+        return waves, powers, x @ y.T, integers @ integers.T, filtered
+
+
+KEPT = [
+    aten.roll.default, aten.reflection_pad2d.default, aten.replication_pad3d.default, aten.tril.default, aten.glu.default,
+    aten.masked_scatter.default, aten.grid_sampler_2d.default, aten._native_batch_norm_legit.no_stats,
+]
+
+
+def main():
+    torch.manual_seed(2)
+    randn = torch.randn
+    rows = lambda: randn(1, 6, 2, 4).mul(30).to(torch.int8)
+    zeros, scales = torch.randint(-3, 4, (1, 6, 2, 1), dtype=torch.int8), torch.rand(1, 6, 2, 1) / 30
+    steps = [(randn(1, 1, 4, 4), randn(1, 1, 2, 4), randn(1, 1, 2, 4), torch.tensor([i])) for i in range(3)]
+    models = {
+        "decoder": (Decoder(), steps),
+        "quantized_attention": (QuantizedAttention(), [(rows()[:, :2], rows(), rows(), zeros[:, :2], scales[:, :2], zeros, scales)]),
+        "tables": (Tables(), [(torch.tensor([[5, 0, 3], [1, 1, 2]]),)]),
+        "borders": (Borders(), [(randn(2, 3, 4, 6),)]),
+        "masks": (Masks(), [(randn(3, 4), torch.rand(3, 4) > 0.5, randn(3, 4)) for _ in range(2)]),
+        "samples": (Samples(), [(randn(2, 2, 5, 6), torch.rand(2, 3, 4, 2) * 3 - 1.5)]),
+        "distances": (Distances(), [(randn(4, 3), randn(5, 3))]),
+        "wide": (Wide(), [(randn(3, 4).double(), randn(3, 4).double(), torch.randint(-9, 10, (4, 4)))]),
+    }
+    for stem, (model, inputs) in models.items():
+        edge = to_edge(
+            export(model.eval(), inputs[0], strict=False), compile_config=EdgeCompileConfig(_check_ir_validity=False, preserve_ops=KEPT)
+        )
+        program = edge.to_executorch()
+        if stem == "decoder":
+            model.keys.zero_()
+            model.values.zero_()
+        write(stem, program, model, [tuple(t.contiguous() for t in call) for call in inputs], stateful=stem == "decoder")
+
+
+if __name__ == "__main__":
+    main()
