@@ -31,6 +31,10 @@ fn start(c: &mut Call<'_, '_, '_>, index: usize) -> Result<Value, Fault> {
 fn write(c: &mut Call<'_, '_, '_>, rows: usize, cache: usize, start: Value) -> Result<Value, Fault> {
     let (rows, old) = (c.tensor(rows)?, c.tensor(cache)?);
     let rows = c.cast(rows, c.element(old))?;
+    let (new, all) = (c.extents(rows), c.extents(old));
+    for (_, (&new, &all)) in new.iter().zip(&all).enumerate().filter(|(d, _)| *d != 1) {
+        c.translator.equate(new, all)?;
+    }
     let written = written_at(c.graph(), old, rows, start)?;
     c.define(cache, written)?;
     Ok(written)
@@ -109,6 +113,8 @@ fn attend(c: &mut Call<'_, '_, '_>, operands: [Value; 3], start: Value, rest: &R
             *tensor = c.transpose(*tensor, &HEADS_FIRST)?;
         }
     }
+    // Heads and depth are those of the caches, which do not vary.
+    c.settle(turned[0], [0, 1, 3])?;
     let depth = c.extents(turned[0])[3].as_static().ok_or_else(|| Fault::unsupported("the depth of attention is not known"))?;
     let scale = rest.scale.unwrap_or(1.0 / (depth as f64).sqrt());
     let causal_from = (rest.is_causal && rest.mask.is_none()).then_some(start);

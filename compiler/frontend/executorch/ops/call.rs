@@ -481,6 +481,21 @@ impl<'m> Call<'_, '_, 'm> {
         Ok(self.graph().broadcast(value, shape)?)
     }
 
+    /// Makes some extents of a value numbers: those that may vary are what they are at most.
+    ///
+    /// # Errors
+    /// [`Fault::Consequence`] when that was not known and holds from the next translation on.
+    pub fn settle(&mut self, value: Value, axes: impl IntoIterator<Item = usize>) -> Result<(), Fault> {
+        let shape = self.extents(value);
+        for extent in axes.into_iter().filter_map(|axis| shape.get(axis).copied()) {
+            if extent.as_static().is_none() {
+                let most = Extent::Static(self.graph().bound(extent));
+                self.translator.equate(extent, most)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Permuted dimensions.
     ///
     /// # Errors

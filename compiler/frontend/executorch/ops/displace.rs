@@ -71,7 +71,9 @@ fn border(c: &mut Call<'_, '_, '_>, count: usize, source: Source) -> Outcome {
     let mut y = x;
     for (i, pair) in amounts.chunks_exact(2).enumerate() {
         let axis = rank - 1 - i;
-        let extent = c.shape(y)?[axis].min(i64::from(i32::MAX) as u64) as i64;
+        c.settle(y, [axis])?;
+        let extent = c.extents(y)[axis];
+        let extent = c.graph().bound(extent).min(i64::from(i32::MAX) as u64) as i64;
         if pair.iter().any(|n| n.abs() > i64::from(i32::MAX)) || extent + pair[0] + pair[1] < 0 {
             return Err(Fault::invalid("the padding leaves nothing").expected(format!("at least {}", -extent), format!("{pair:?}")));
         }

@@ -13,8 +13,9 @@ pub(super) const OPERATORS: &[(&str, Translate)] =
 /// The first half of a dimension times the logistic function of the second.
 fn gated_half(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
+    let axis = c.axis(c.int(1)?, c.rank(x))?;
+    c.settle(x, [axis])?;
     let shape = c.extents(x);
-    let axis = c.axis(c.int(1)?, shape.len())?;
     let whole = *shape.get(axis).ok_or_else(|| Fault::invalid("a scalar has no halves"))?;
     let half = c.graph().floor_div(whole, Extent::Static(2))?;
     let twice = c.graph().mul(half, Extent::Static(2))?;

@@ -17,6 +17,7 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
 /// The coordinates of all elements that are not zero.
 fn coordinates(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
+    c.settle(x, 1..c.rank(x))?;
     let y = selection::coordinates(c.graph(), x)?;
     c.finish(y)
 }
@@ -33,8 +34,8 @@ fn broadcast(a: Vec<Extent>, b: Vec<Extent>) -> Vec<Extent> {
     long
 }
 
-/// Two tensors, the second as truth values, broadcast to one shape and laid out as rows.
-fn rows(c: &mut Call<'_, '_, '_>) -> Result<[Value; 2], Fault> {
+/// Two tensors, the second as truth values, broadcast to one shape and laid out as rows; then the shape.
+fn rows(c: &mut Call<'_, '_, '_>) -> Result<([Value; 2], Vec<Extent>), Fault> {
     let (x, mask) = (c.tensor(0)?, c.tensor(1)?);
     let mask = c.cast(mask, ElementType::Bool)?;
     let shape = broadcast(c.extents(x), c.extents(mask));
@@ -44,26 +45,25 @@ fn rows(c: &mut Call<'_, '_, '_>) -> Result<[Value; 2], Fault> {
         *row = c.expand_to(*row, &shape)?;
         *row = c.reshape_to(*row, &[count])?;
     }
-    Ok(rows)
+    Ok((rows, shape))
 }
 
 /// The elements for which a mask holds, in order.
 fn select(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let [row, mask] = rows(c)?;
+    let ([row, mask], _) = rows(c)?;
     let y = selection::where_true(c.graph(), row, mask)?;
     c.finish(y)
 }
 
 /// (self, mask, source): the elements for which the mask holds are those of the source, in order.
 fn scatter(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let [row, mask] = rows(c)?;
+    let ([row, mask], shape) = rows(c)?;
     let source = c.tensor(2)?;
     let listed = c.extents(source);
     let count = c.graph().product(&listed)?;
     let source = c.reshape_to(source, &[count])?;
     let source = c.cast(source, c.element(row))?;
     let y = selection::replaced(c.graph(), row, mask, source)?;
-    let shape = c.out_form(c.out())?.shape;
     let y = c.reshape_to(y, &shape)?;
     c.finish(y)
 }

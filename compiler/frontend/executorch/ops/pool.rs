@@ -90,6 +90,7 @@ fn max_pool(c: &mut Call<'_, '_, '_>) -> Outcome {
         return Ok(());
     }
     let (input, added) = batched(c)?;
+    c.settle(input, [2, 3])?;
     let [_, positions] = max_with_positions(c.graph(), input, &windows)?;
     let positions = unbatched(c, positions, added)?;
     c.define(7, positions)

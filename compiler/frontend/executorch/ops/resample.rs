@@ -108,6 +108,7 @@ fn antialiased(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
             to.ok_or_else(|| Fault::invalid("a side of an image is out of range").expected(format!("1 to {MAX_SIDE}"), size.to_string()))?;
         sides.push(antialias::Along { dimension: d + 2, to, step: factors[d].map(|factor| 1.0 / factor) });
     }
+    c.settle(x, [2, 3])?;
     // Columns first, as the kernel sums them.
     sides.reverse();
     let y = antialias::resized(c.graph(), x, &sides, aligned)?;
@@ -118,6 +119,7 @@ fn antialiased(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
 fn grid_sample(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
     let (image, grid) = (floats(c, 0)?, floats(c, 1)?);
     let grid = c.cast(grid, c.element(image))?;
+    c.settle(image, [2, 3])?;
     let unknown = |what: &str, n: i64| Fault::invalid(format!("unknown {what}")).expected("0 to 2", n.to_string());
     let interpolation = match c.int(2)? {
         0 => Interpolation::Bilinear,
