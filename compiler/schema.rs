@@ -63,3 +63,9 @@ pub fn verifier_options(length: usize) -> VerifierOptions {
 pub fn flatbuffer_part(file: &[u8]) -> &[u8] {
     &file[..file.len().min(i32::MAX as usize)]
 }
+
+/// Where a part of a buffer lies in it; an empty part, whose address means nothing, at its start.
+pub fn range_in(buffer: &[u8], part: &[u8]) -> std::ops::Range<usize> {
+    let start = if part.is_empty() { 0 } else { part.as_ptr() as usize - buffer.as_ptr() as usize };
+    start..start + part.len()
+}

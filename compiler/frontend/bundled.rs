@@ -4,7 +4,7 @@ use super::executorch::program::{element_type, form};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::ir::data::Bytes;
 use crate::ir::{Data, ElementType, Scalar, Tensor};
-use crate::schema::{bundled_program as schema, flatbuffer_part, verifier_options};
+use crate::schema::{bundled_program as schema, flatbuffer_part, range_in, verifier_options};
 use std::sync::Arc;
 
 /// The test cases of one method.
@@ -40,8 +40,7 @@ pub fn load(bytes: &Arc<dyn Bytes>) -> Result<(Data, Vec<TestSuite>), Diagnostic
     if program.is_empty() {
         return Err(invalid("the bundle holds no program").into());
     }
-    let start = program.as_ptr() as usize - file.as_ptr() as usize;
-    let data = Data::range_of(bytes.clone(), start..start + program.len());
+    let data = Data::range_of(bytes.clone(), range_in(file, program));
     let data = data.ok_or_else(|| invalid("the program reaches past the end of the file"))?;
     let mut suites = Vec::new();
     for suite in bundle.method_test_suites().into_iter().flatten() {

@@ -13,7 +13,7 @@
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Data;
 use crate::ir::data::Bytes;
-use crate::schema::{flatbuffer_part, program as schema, verifier_options};
+use crate::schema::{flatbuffer_part, program as schema, range_in, verifier_options};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -117,11 +117,7 @@ impl File {
             segment: s.segment_index() as usize,
             offsets: s.offsets().into_iter().flatten().collect(),
         };
-        let inside = |storage: Option<flatbuffers::Vector<'_, u8>>| {
-            let storage = storage.map_or(&[][..], |storage| storage.bytes());
-            let start = if storage.is_empty() { 0 } else { storage.as_ptr() as usize - buffer.as_ptr() as usize };
-            start..start + storage.len()
-        };
+        let inside = |storage: Option<flatbuffers::Vector<'_, u8>>| range_in(buffer, storage.map_or(&[], |storage| storage.bytes()));
         let inline_constants = program.constant_buffer().into_iter().flatten().map(|constant| inside(constant.storage())).collect();
         let delegates = program.backend_delegate_data().into_iter().flatten().map(|data| inside(data.data())).collect();
         let constants = program.constant_segment().map(subsegment);

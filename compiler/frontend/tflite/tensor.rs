@@ -3,7 +3,7 @@
 use crate::diagnostic::{self, Diagnostic, codes};
 use crate::ir::data::Bytes;
 use crate::ir::{Data, ElementType, Quantization, TensorType};
-use crate::schema::tflite as schema;
+use crate::schema::{range_in, tflite as schema};
 use schema::TensorType as Code;
 use std::sync::Arc;
 
@@ -174,8 +174,7 @@ fn stored_range(record: &schema::Tensor<'_>, buffers: &Buffers<'_>) -> Result<Op
 /// Where a buffer lies in the file; `None` for an empty one. Large files keep buffers after the FlatBuffer, by offset and size.
 fn byte_range(buffer: &schema::Buffer<'_>, file: &[u8]) -> Result<Option<std::ops::Range<usize>>, Diagnostic> {
     if let Some(inline) = buffer.data().filter(|data| !data.is_empty()) {
-        let start = inline.bytes().as_ptr() as usize - file.as_ptr() as usize;
-        return Ok(Some(start..start + inline.len()));
+        return Ok(Some(range_in(file, inline.bytes())));
     }
     // Offsets 0 and 1 mean that there is none.
     if buffer.offset() <= 1 {

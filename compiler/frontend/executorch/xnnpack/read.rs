@@ -18,7 +18,7 @@ use super::subgraph::{External, Source, Subgraph};
 use super::tensors::Tensors;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Data;
-use crate::schema::{flatbuffer_part, verifier_options, xnnpack as schema};
+use crate::schema::{flatbuffer_part, range_in, verifier_options, xnnpack as schema};
 use std::ops::Range;
 
 /// Flags of tensors that are arguments of the call.
@@ -101,10 +101,9 @@ fn constants(graph: &schema::XNNGraph<'_>, blob: &Data, container: &Container, b
     let mut sources = Vec::new();
     if let Some(list) = graph.constant_buffer().filter(|list| !list.is_empty()) {
         for (i, constant) in list.iter().enumerate() {
-            let bytes = constant.storage().map_or(&[][..], |storage| storage.bytes());
-            let start = if bytes.is_empty() { 0 } else { bytes.as_ptr() as usize - buffer.as_ptr() as usize };
-            let start = container.graph.start + start;
-            sources.push(part(start..start + bytes.len()).ok_or_else(|| past_end(i))?);
+            let inside = range_in(buffer, constant.storage().map_or(&[], |storage| storage.bytes()));
+            let start = container.graph.start;
+            sources.push(part(start + inside.start..start + inside.end).ok_or_else(|| past_end(i))?);
         }
         return Ok(sources);
     }
