@@ -1,18 +1,10 @@
 //! Nodes that move elements.
 
 use super::super::fault::Fault;
-use super::run::Run;
+use super::run::{Run, on_scale};
 use super::subgraph::Node;
 use crate::ir::{Extent, Scalar, Value};
 use crate::operators::extents;
-use crate::operators::quantization::integer_range;
-use ElementRange::{Integers, Reals};
-
-/// What a border is made of.
-enum ElementRange {
-    Reals,
-    Integers(i64),
-}
 
 impl Run<'_, '_, '_> {
     pub(super) fn transpose(&mut self, node: &Node, permutation: &[usize], input: usize) -> Result<(), Fault> {
@@ -86,46 +78,24 @@ impl Run<'_, '_, '_> {
             );
         }
         let signed = |list: &[u64]| list.iter().map(|&n| n as i64).collect::<Vec<i64>>();
-        let range = match self.affine(input) {
-            Some(affine) => {
-                let (low, high) = integer_range(element).unwrap_or((i32::MIN, i32::MAX));
-                let steps = libm::rintf(number / affine.scale).clamp(-1e6, 1e6) as i32;
-                Integers(i64::from((steps + affine.zero_point).clamp(low, high)))
-            }
-            None => Reals,
-        };
-        let number = match range {
-            Integers(n) => Scalar::int(element, n),
-            Reals => Scalar::float(element, f64::from(number)),
+        let number = match self.affine(input) {
+            Some(affine) => Scalar::int(element, i64::from(on_scale(number, affine, element)?)),
+            None => Scalar::float(element, f64::from(number)),
         };
         let value = self.graph().pad(value, &signed(before), &signed(after), number)?;
         self.finish_moved(node, value, input)
     }
 
     pub(super) fn join(&mut self, node: &Node, axis: usize, inputs: &[usize]) -> Result<(), Fault> {
-        let Some(&first) = inputs.first() else { return Err(Fault::invalid("nothing is joined")) };
         let mut values = Vec::with_capacity(inputs.len());
-        let to = (self.info(node.output).datatype, self.info(node.output).quantization.clone());
-        let are_alike = inputs.iter().all(|&input| (self.info(input).datatype, &self.info(input).quantization) == (to.0, &to.1));
         for &input in inputs {
-            let value = match (are_alike, self.affine(input), self.affine(node.output)) {
-                (false, Some(from), Some(to)) => {
-                    let (value, element) = (self.tensor(input)?, self.element(node.output)?);
-                    crate::operators::quantize::rescale(self.graph(), value, (from, to), element)?
-                }
-                (false, ..) => self.real(input)?,
-                (true, ..) => self.tensor(input)?,
-            };
-            values.push(value);
+            let value = self.tensor(input)?;
+            values.push(self.stored_as(value, input, node.output)?);
         }
-        if axis >= self.graph().rank(values[0]) {
+        if values.iter().any(|&value| axis >= self.graph().rank(value)) {
             return Err(Fault::invalid("the dimension to join along does not exist"));
         }
         let value = self.graph().concat(&values, axis)?;
-        match (are_alike, self.affine(first).is_some() && self.affine(node.output).is_some()) {
-            (true, _) => self.finish_moved(node, value, first),
-            (false, true) => self.finish_moved(node, value, node.output),
-            (false, false) => self.finish_real(node, value),
-        }
+        self.finish_stored(node, value)
     }
 }

@@ -3,7 +3,7 @@
 use super::super::fault::Fault;
 use super::super::translate::Translator;
 use super::subgraph::{Datatype, Node, Quantization, Subgraph, Tensor, Work};
-use crate::ir::{ElementType, Extent, Source, SourceData, Value};
+use crate::ir::{ElementType, Extent, Scalar, Source, SourceData, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::IntegerOutput;
 use crate::operators::contraction::rows::Rows;
@@ -166,16 +166,15 @@ impl<'m> Run<'_, '_, 'm> {
     /// The result of a node in binary32: clamped, and in the type that the graph gives it.
     pub(super) fn finish_real(&mut self, node: &Node, value: Value) -> Result<(), Fault> {
         let (element, affine) = (self.element(node.output)?, self.affine(node.output));
-        let value = if let Some(affine) = affine {
-            let bounds = self.bounds(node, element, affine)?;
-            let bounds = (i64::from(bounds.0), i64::from(bounds.1));
-            quantize::quantize(self.graph(), value, &scale(affine), bounds, Rounding::Even, element)?
-        } else {
-            let clamp = activation(node);
-            self.graph().compute::<Error>(&[value], |terms, x| {
-                let x = clamp.clamp_float(terms, x[0])?;
-                Ok(terms.convert(x, element))
-            })?
+        let value = match affine {
+            Some(affine) => quantized(self.graph(), value, affine, element, bounds(node, element, affine)?)?,
+            None => {
+                let (low, high) = node.clamp.unwrap_or(UNBOUNDED);
+                self.graph().compute::<Error>(&[value], |terms, x| {
+                    let x = Activation::between(low, high).clamp_float(terms, x[0])?;
+                    Ok(terms.convert(x, element))
+                })?
+            }
         };
         self.set(node.output, Datum::Tensor(value));
         Ok(())
@@ -183,53 +182,41 @@ impl<'m> Run<'_, '_, 'm> {
 
     /// The result of a node that moves or picks elements of one of its inputs.
     pub(super) fn finish_moved(&mut self, node: &Node, value: Value, input: usize) -> Result<(), Fault> {
-        let (from, to) = (self.affine(input), self.affine(node.output));
+        let value = self.stored_as(value, input, node.output)?;
+        self.finish_stored(node, value)
+    }
+
+    /// The result of a node whose elements are those of its output, but for the clamp.
+    pub(super) fn finish_stored(&mut self, node: &Node, value: Value) -> Result<(), Fault> {
         let element = self.element(node.output)?;
-        match (from, to) {
-            (Some(from), Some(to)) => {
-                let same = from == to && self.graph().element(value) == element;
-                let value = if same { value } else { quantize::rescale(self.graph(), value, (from, to), element)? };
-                let bounds = self.bounds(node, element, to)?;
-                let value = if Some(bounds) == integer_range(element) { value } else { self.clamped(value, bounds)? };
-                self.set(node.output, Datum::Tensor(value));
-                Ok(())
-            }
-            (Some(from), None) => {
-                let real = quantize::dequantize(self.graph(), value, &scale(from), Rounding::Even, F32)?;
-                self.finish_real(node, real)
-            }
-            (None, Some(_)) => self.finish_real(node, value),
-            (None, None) if self.graph().element(value) == element && node.clamp.is_none() => {
-                self.set(node.output, Datum::Tensor(value));
-                Ok(())
-            }
-            (None, None) if element.is_float() => {
+        let value = match self.affine(node.output) {
+            Some(affine) => clamped(self.graph(), value, bounds(node, element, affine)?)?,
+            None if node.clamp.is_none() => value,
+            None => {
                 let real = self.graph().convert(value, F32)?;
-                self.finish_real(node, real)
+                return self.finish_real(node, real);
             }
-            (None, None) => Err(Fault::unsupported("the result has another element type")
-                .expected(self.graph().element(value).to_string(), element.to_string())),
-        }
-    }
-
-    fn clamped(&mut self, value: Value, bounds: (i32, i32)) -> Result<Value, Fault> {
-        let element = self.graph().element(value);
-        Ok(self.graph().compute::<Error>(&[value], |terms, x| {
-            let [low, high] = [bounds.0, bounds.1].map(|n| terms.constant(crate::ir::Scalar::int(element, i64::from(n))));
-            let x = terms.max(x[0], low)?;
-            Ok(terms.min(x, high)?)
-        })?)
-    }
-
-    /// Between which integers the result of a node is: its clamp, rounded to the scale with halves to even, within the type's range.
-    fn bounds(&self, node: &Node, element: ElementType, affine: Affine) -> Result<(i32, i32), Fault> {
-        let (lowest, highest) = integer_range(element).ok_or(Error::NotQuantized { element })?;
-        let on_scale = |real: f32| {
-            let steps = libm::rintf(real / affine.scale).clamp(-1e6, 1e6) as i32;
-            (steps + affine.zero_point).clamp(lowest, highest)
         };
-        let (low, high) = node.clamp.unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
-        Ok((on_scale(low), on_scale(high)))
+        self.set(node.output, Datum::Tensor(value));
+        Ok(())
+    }
+
+    /// Elements of one tensor as another one stores them.
+    pub(super) fn stored_as(&mut self, value: Value, from: usize, to: usize) -> Result<Value, Fault> {
+        let (element, found) = (self.element(to)?, self.graph().element(value));
+        Ok(match (self.affine(from), self.affine(to)) {
+            (from, to) if from == to && found == element => value,
+            (Some(from), Some(to)) => quantize::rescale(self.graph(), value, (from, to), element)?,
+            (Some(from), None) => quantize::dequantize(self.graph(), value, &scale(from), Rounding::Even, element)?,
+            (None, Some(to)) => {
+                let range = integer_range(element).ok_or(Error::NotQuantized { element })?;
+                quantized(self.graph(), value, to, element, range)?
+            }
+            (None, None) if element.is_float() => self.graph().convert(value, element)?,
+            (None, None) => {
+                return Err(Fault::unsupported("the result has another element type").expected(found.to_string(), element.to_string()));
+            }
+        })
     }
 
     /// The integers that a node with quantized operands gives.
@@ -237,7 +224,7 @@ impl<'m> Run<'_, '_, 'm> {
         let element = self.element(node.output)?;
         let affine = self.affine(node.output);
         let affine = affine.ok_or_else(|| Fault::unsupported("a node of integers gives no integers of one scale"))?;
-        Ok((affine, IntegerOutput { element, zero_point: affine.zero_point, bounds: self.bounds(node, element, affine)? }))
+        Ok((affine, IntegerOutput { element, zero_point: affine.zero_point, bounds: bounds(node, element, affine)? }))
     }
 
     /// The extents of a value.
@@ -268,11 +255,40 @@ impl<'m> Run<'_, '_, 'm> {
 }
 
 /// A scale as the library takes it.
-pub(super) fn scale(affine: Affine) -> Scale {
+fn scale(affine: Affine) -> Scale {
     Scale { scale: Parameter::Number(f64::from(affine.scale)), zero_point: Parameter::Number(f64::from(affine.zero_point)) }
 }
 
-/// The clamp of a node's result.
-pub(super) fn activation(node: &Node) -> Activation {
-    node.clamp.map_or(Activation::NONE, |(low, high)| Activation::between(low, high))
+/// No clamp.
+const UNBOUNDED: (f32, f32) = (f32::NEG_INFINITY, f32::INFINITY);
+
+/// Between which integers the result of a node is: its clamp on the scale.
+fn bounds(node: &Node, element: ElementType, affine: Affine) -> Result<(i32, i32), Fault> {
+    let (low, high) = node.clamp.unwrap_or(UNBOUNDED);
+    Ok((on_scale(low, affine, element)?, on_scale(high, affine, element)?))
+}
+
+/// A number on a quantized scale: halves to even, within the type's range.
+pub(super) fn on_scale(real: f32, affine: Affine, element: ElementType) -> Result<i32, Fault> {
+    let (lowest, highest) = integer_range(element).ok_or(Error::NotQuantized { element })?;
+    let steps = libm::rintf(real / affine.scale).clamp(-1e6, 1e6) as i32;
+    Ok((steps + affine.zero_point).clamp(lowest, highest))
+}
+
+/// Floats as integers of a scale, between two of them.
+fn quantized(g: &mut Graph<'_>, value: Value, affine: Affine, element: ElementType, bounds: (i32, i32)) -> Result<Value, Error> {
+    quantize::quantize(g, value, &scale(affine), (bounds.0.into(), bounds.1.into()), Rounding::Even, element)
+}
+
+/// Integers between two of them; nothing where these are the type's ends.
+fn clamped(g: &mut Graph<'_>, value: Value, bounds: (i32, i32)) -> Result<Value, Error> {
+    let element = g.element(value);
+    if Some(bounds) == integer_range(element) {
+        return Ok(value);
+    }
+    g.compute(&[value], |terms, x| {
+        let [low, high] = [bounds.0, bounds.1].map(|n| terms.constant(Scalar::int(element, i64::from(n))));
+        let x = terms.max(x[0], low)?;
+        Ok::<_, Error>(terms.min(x, high)?)
+    })
 }

@@ -1,9 +1,10 @@
 //! Convolutions, products of matrices, softmax and attention.
 
 use super::super::fault::Fault;
-use super::run::{Datum, Run, activation};
+use super::run::{Datum, Run};
 use super::subgraph::{ConvolutionKind, Node, Quantization, Window, Work};
 use crate::ir::{ElementType, Extent, Value};
+use crate::operators::activation::Activation;
 use crate::operators::contraction::dynamic_range::{Order, image_products, row_products};
 use crate::operators::contraction::products::{as_rows, linear, matmul, swapped};
 use crate::operators::contraction::rows::Rows;
@@ -29,7 +30,7 @@ impl Run<'_, '_, '_> {
     /// Numerics of a contraction whose tensors are what the graph says.
     fn numerics(&self, node: &Node, [input, filter]: [usize; 2]) -> Result<Numerics, Fault> {
         let Some(from) = self.affine(input) else {
-            return Ok(Numerics::Plain { accumulator: F32, activation: activation(node), result: F32 });
+            return Ok(Numerics::plain(F32, Activation::NONE));
         };
         let (to, output) = self.integer_output(node)?;
         let filter_zero_point = self.affine(filter).map_or(0, |affine| i64::from(affine.zero_point));
@@ -42,11 +43,11 @@ impl Run<'_, '_, '_> {
         })
     }
 
-    /// The result of a contraction: integers are finished, floats take the type that the graph gives them.
+    /// The result of a contraction: integers are clamped already.
     fn finish_sums(&mut self, node: &Node, value: Value, numerics: &Numerics) -> Result<(), Fault> {
         match numerics {
             Numerics::Integer { .. } => self.set(node.output, Datum::Tensor(value)),
-            Numerics::Plain { .. } => self.finish_real(&Node { clamp: None, ..node.clone() }, value)?,
+            Numerics::Plain { .. } => self.finish_real(node, value)?,
         }
         Ok(())
     }
@@ -73,8 +74,8 @@ impl Run<'_, '_, '_> {
             let weights = self.tensor(filter)?;
             let convolution = self.forward(kind, window, groups, [rows.integers, weights])?;
             let scales = self.scales(self.info(filter))?;
-            let value = image_products(self.graph(), &convolution, &rows, bias, (&scales, Order::RowFirst), activation(node))?;
-            return self.finish_real(&Node { clamp: None, ..node.clone() }, value);
+            let value = image_products(self.graph(), &convolution, &rows, bias, (&scales, Order::RowFirst), Activation::NONE)?;
+            return self.finish_real(node, value);
         }
         let numerics = self.numerics(node, [input, filter])?;
         let image = self.left(input)?;
@@ -105,7 +106,7 @@ impl Run<'_, '_, '_> {
     pub(super) fn product(&mut self, node: &Node, [input, filter]: [usize; 2], bias: Option<usize>, turned: bool) -> Result<(), Fault> {
         let bias = bias.map(|bias| self.tensor(bias)).transpose()?;
         if let Datum::Rows(rows) = self.datum(input)? {
-            let value = self.quantized_rows(node, rows, filter, bias, turned)?;
+            let value = self.quantized_rows(rows, filter, bias, turned)?;
             return self.finish_real(node, value);
         }
         let numerics = self.numerics(node, [input, filter])?;
@@ -117,7 +118,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// Products of rows with a scale of their own, in binary32.
-    fn quantized_rows(&mut self, node: &Node, rows: Rows, filter: usize, bias: Option<Value>, turned: bool) -> Result<Value, Fault> {
+    fn quantized_rows(&mut self, rows: Rows, filter: usize, bias: Option<Value>, turned: bool) -> Result<Value, Fault> {
         if turned {
             return Err(Fault::unsupported("a filter of integers whose columns are its outputs is not supported"));
         }
@@ -126,11 +127,10 @@ impl Run<'_, '_, '_> {
         let weights = self.tensor(filter)?;
         let g = self.graph();
         let mut shape = g.extents(rows.integers);
-        let flat = |g: &mut Graph<'_>, value: Value| as_rows(g, value);
-        let offsets = rows.offsets.map(|offsets| flat(g, offsets)).transpose()?;
-        let rows = Rows { integers: flat(g, rows.integers)?, scales: flat(g, rows.scales)?, offsets };
+        let offsets = rows.offsets.map(|offsets| as_rows(g, offsets)).transpose()?;
+        let rows = Rows { integers: as_rows(g, rows.integers)?, scales: as_rows(g, rows.scales)?, offsets };
         let value = match groups {
-            None => row_products(g, &rows, weights, bias, &scales, activation(node))?,
+            None => row_products(g, &rows, weights, bias, &scales, Activation::NONE)?,
             Some(size) => {
                 let units = g.shape(weights)?[0];
                 let stored = g.known(weights).ok_or_else(|| Fault::unsupported("a filter with groups is no constant"))?.to_vec();
@@ -153,8 +153,8 @@ impl Run<'_, '_, '_> {
         let (left, right) = (widened(g, left, rank)?, widened(g, right, rank)?);
         let left = if turned[0] { swapped(g, left)? } else { left };
         let right = if turned[1] { right } else { swapped(g, right)? };
-        let value = matmul(g, left, right, None, &Numerics::plain(F32, activation(node)))?;
-        self.finish_real(&Node { clamp: None, ..node.clone() }, value)
+        let value = matmul(g, left, right, None, &Numerics::plain(F32, Activation::NONE))?;
+        self.finish_real(node, value)
     }
 
     pub(super) fn softmax(&mut self, node: &Node, input: usize) -> Result<(), Fault> {
@@ -172,7 +172,7 @@ impl Run<'_, '_, '_> {
         let [scale, mask] = [self.real(scale)?, self.real(mask)?];
         let g = self.graph();
         let scaled = g.compute::<Error>(&[query, scale], |terms, x| Ok(terms.mul(x[0], x[1])?))?;
-        let numerics = Numerics::plain(F32, crate::operators::activation::Activation::NONE);
+        let numerics = Numerics::plain(F32, Activation::NONE);
         let scores = matmul(g, scaled, key, None, &numerics)?;
         let masked = g.compute::<Error>(&[scores, mask], |terms, x| Ok(terms.add(x[0], x[1])?))?;
         let last = g.rank(masked) - 1;
