@@ -43,6 +43,13 @@ pub enum Difference {
     },
 }
 
+impl Difference {
+    /// Whether it is within the tolerance.
+    pub fn agrees(&self) -> bool {
+        matches!(self, Self::None { .. })
+    }
+}
+
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -34,24 +34,57 @@ fn portable_programs_verify_with_both_plans() {
     }
 }
 
-/// A bundle verifies; with one expected value changed it does not, and says so with status 3.
-fn bundles_verify_and_notice_a_changed_value() {
-    for name in ["mlp", "lenet"] {
-        let Some(path) = in_corpus(&format!("{name}.portable.bpte")) else { return };
-        let output = modelc(&["verify", &path.display().to_string()]);
-        assert_eq!(status(&output, name), 0, "{name}: {}", String::from_utf8_lossy(&output.stderr));
+/// A bundle of this repository, and those of the corpus that no delegate but XNNPACK has a part in.
+fn bundles() -> Vec<PathBuf> {
+    let own = support::own("tests/models/executorch/perceptron.bpte");
+    let mut recorded = support::models("executorch", "bpte");
+    recorded.retain(|path| !support::stem(path).ends_with(".vulkan"));
+    std::iter::once(own).chain(recorded).filter(|path| harness::is_wanted(&support::stem(path))).collect()
+}
 
-        let mut bytes = std::fs::read(&path).expect("the bundle can be read");
-        let shared: Arc<dyn modelc::ir::data::Bytes> = Arc::new(bytes.clone());
-        let (_, suites) = bundled::load(&shared).expect("the bundle is sound");
-        let expected = suites[0].cases[0].outputs[0].clone().expect("an output").bytes;
-        let at = bytes.windows(expected.len()).position(|window| window == expected).expect("the output is in the file");
-        // The highest byte of the first float: sign and exponent.
-        bytes[at + 3] ^= 0x80;
+/// A bundle verifies, with a line for each output of each case.
+fn bundles_verify() {
+    for path in bundles() {
+        let output = modelc(&["verify", &path.display().to_string()]);
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(status(&output, &said), 0, "{}: {said}{}", path.display(), String::from_utf8_lossy(&output.stderr));
+        let rows: Vec<&str> = said.lines().filter(|line| line.starts_with("forward ")).collect();
+        assert!(rows.len() >= 2 && rows.iter().all(|row| row.ends_with("agrees")), "{}: {said}", path.display());
+    }
+}
+
+/// A copy of a bundle with the highest byte of the first expected float changed: sign and exponent.
+fn with_a_changed_value(path: &Path, folder: &Path) -> PathBuf {
+    let mut bytes = std::fs::read(path).expect("the bundle can be read");
+    let shared: Arc<dyn modelc::ir::data::Bytes> = Arc::new(bytes.clone());
+    let (_, suites) = bundled::load(&shared).expect("the bundle is sound");
+    let expected = suites[0].cases[0].outputs[0].clone().expect("an output").bytes;
+    let at = bytes.windows(expected.len()).position(|window| window == expected).expect("the output is in the file");
+    bytes[at + 3] ^= 0x80;
+    let changed = folder.join("changed.bpte");
+    std::fs::write(&changed, bytes).expect("the changed bundle can be written");
+    changed
+}
+
+/// With one expected value changed a bundle does not verify, and says so with status 3.
+fn bundles_notice_a_changed_value() {
+    for path in bundles() {
         let folder = tempfile::tempdir().expect("a folder for the changed bundle");
-        let changed = folder.path().join("changed.bpte");
-        std::fs::write(&changed, bytes).expect("the changed bundle can be written");
-        assert_eq!(status(&modelc(&["verify", &changed.display().to_string()]), name), 3, "{name}");
+        let changed = with_a_changed_value(&path, folder.path());
+        let output = modelc(&["verify", &changed.display().to_string(), "--rtol", "1e-3"]);
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(status(&output, &said), 3, "{}: {said}", path.display());
+        assert!(said.contains("element 0 is ") && said.contains("1 of "), "{}: {said}", path.display());
+        assert!(said.lines().any(|line| line.starts_with("forward ") && line.ends_with("agrees")), "{}: {said}", path.display());
+    }
+}
+
+/// One method of a bundle is tested alone; calls have their methods already.
+fn methods_of_bundles_are_chosen() {
+    let path = support::own("tests/models/executorch/perceptron.bpte").display().to_string();
+    assert_eq!(status(&modelc(&["verify", &path, "--method", "forward"]), "forward"), 0);
+    for arguments in [["--method", "backward"], ["--calls", "forward,forward"], ["--rtol", "-1"], ["--atol", "nan"]] {
+        assert_eq!(status(&modelc(&["verify", &path, arguments[0], arguments[1]]), arguments[1]), 2);
     }
 }
 
@@ -80,7 +113,9 @@ fn the_plan_of_the_program_is_kept_to_the_byte() {
 fn main() -> std::process::ExitCode {
     harness::run(&[
         ("portable_programs_verify_with_both_plans", Needs::Corpus("executorch"), portable_programs_verify_with_both_plans),
-        ("bundles_verify_and_notice_a_changed_value", Needs::Corpus("executorch"), bundles_verify_and_notice_a_changed_value),
+        ("bundles_verify", Needs::Nothing, bundles_verify),
+        ("bundles_notice_a_changed_value", Needs::Nothing, bundles_notice_a_changed_value),
+        ("methods_of_bundles_are_chosen", Needs::Nothing, methods_of_bundles_are_chosen),
         ("the_plan_of_the_program_is_kept_to_the_byte", Needs::Corpus("executorch"), the_plan_of_the_program_is_kept_to_the_byte),
     ])
 }

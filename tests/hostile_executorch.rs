@@ -205,3 +205,24 @@ fn damaged_bundles_never_panic() {
         }
     }
 }
+
+/// Cases changed along the schema: they agree, differ, or do not fit, and the command says so.
+#[test]
+fn damaged_cases_end_with_a_verdict_or_an_error() {
+    let schema = FlatBuffer::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/bundled_program.fbs")).expect("the schema is sound");
+    let bundle = std::fs::read(support::own("tests/models/executorch/perceptron.bpte")).expect("the bundle can be read");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("damaged.bpte");
+    let mut numbers = Random::new(11);
+    let mut seen = std::collections::BTreeSet::new();
+    for round in 0..150 {
+        let mut damaged = bundle.clone();
+        schema.damage(&mut damaged, &mut |bound| numbers.below(bound));
+        std::fs::write(&path, damaged).expect("the bundle can be written");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_modelc")).arg("verify").arg(&path).output().expect("the command runs");
+        let status = output.status.code();
+        assert!(matches!(status, Some(0 | 1 | 3)), "round {round}: {status:?} {}", String::from_utf8_lossy(&output.stderr));
+        seen.insert(status);
+    }
+    assert!(seen.len() == 3, "only {seen:?}");
+}

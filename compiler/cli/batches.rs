@@ -39,7 +39,7 @@ pub fn batches(path: &str, common: &Common, methods: &Methods, inputs: &Inputs) 
         let model = read_model_for(path, common, inputs, samples(&names, inputs, &left))?;
         let (mut calls, mut others) = (Vec::new(), Vec::new());
         for number in left {
-            let method = Methods::find(&model, names[number].as_deref())?;
+            let method = Methods::find(&model.module, names[number].as_deref())?;
             match inputs.of_call(&model.module, method, number) {
                 Ok(inputs) => calls.push(Call { number, method, inputs }),
                 // The model is made for the first call: whatever does not fit there fits nowhere.

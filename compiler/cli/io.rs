@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::frontend::given::Sample;
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::random::Random;
-use crate::ir::{ElementType, Extent, Function, Module, Quantization, Scalar, Tensor, TensorType};
+use crate::ir::{ElementType, Extent, Function, Module, Port, Quantization, Scalar, Tensor, TensorType};
 use crate::npz::{self, Archive};
 use crate::{input, pipeline};
 use clap::ValueEnum;
@@ -169,21 +169,32 @@ impl Inputs {
                 Diagnostic::new(codes::ARRAY_MISSING, format!("the inputs hold no {name}"))
                     .expected(format!("{} {:?}, {:?}", ty.element, shape_of(function, ty, None), method.inputs[index].name), "nothing")
             })?;
-            // An array of another rank stays as it is, for `conform` to refuse.
-            let given = port.to_buffer(given).unwrap_or_else(|| given.clone());
-            let shape = shape_of(function, ty, Some(&given.shape));
             let scales = quantize::of_input(port, ty.element);
+            let given = in_buffer(port, given);
             let quantized = || quantize::quantized(&given, scales.filter(|_| self.given_as == Some(InputType::F32))?, ty.element);
             let given = quantized().unwrap_or(given);
-            let given = npz::conform(&given, ty.element, &shape, &name).map_err(|error| offer(error, &given, scales))?;
-            if port.value.as_ref().is_some_and(|value| value.bytes() != given.bytes) {
-                let message = "the array does not have the value that the model is compiled for";
-                return Err(Diagnostic::new(codes::KNOWN_VALUE, message).about_tensor(name));
-            }
-            inputs.push(given);
+            inputs.push(conforming(port, function, ty, &given, &name).map_err(|error| offer(error, &given, scales))?);
         }
         Ok(inputs)
     }
+}
+
+/// An array of the source's shape as the buffer that an input takes. One of another rank stays as it is, for [`conforming`] to refuse.
+pub fn in_buffer(port: &Port, given: &Tensor) -> Tensor {
+    port.to_buffer(given).unwrap_or_else(|| given.clone())
+}
+
+/// A buffer for an input, `name` in the error.
+///
+/// # Errors
+/// When it is of another type or shape, or has another value than the model is compiled for.
+pub fn conforming(port: &Port, function: &Function, ty: &TensorType, given: &Tensor, name: &str) -> Result<Tensor, Diagnostic> {
+    let given = npz::conform(given, ty.element, &shape_of(function, ty, Some(&given.shape)), name)?;
+    if port.value.as_ref().is_some_and(|value| value.bytes() != given.bytes) {
+        let message = "the array does not have the value that the model is compiled for";
+        return Err(Diagnostic::new(codes::KNOWN_VALUE, message).about_tensor(name));
+    }
+    Ok(given)
 }
 
 /// An error about an array of floats for a quantized input says how these can be given.

@@ -5,6 +5,7 @@
 
 mod batches;
 mod bench;
+mod cases;
 mod compile;
 mod console;
 mod engine;
@@ -21,6 +22,7 @@ mod run;
 mod sizes;
 mod suggest;
 mod tap;
+mod tolerance;
 mod verify;
 mod weights;
 

@@ -5,7 +5,7 @@ use super::batches::{Batch, Call, batches};
 use super::console::{note, print};
 use super::engine::Engine;
 use super::files::Files;
-use super::io::{InputType, Inputs, Model, Source, array_argument, read_array};
+use super::io::{InputType, Inputs, Source, array_argument, read_array};
 use super::options::Common;
 use super::output::{grouped, table, usage};
 use super::ports::Ports;
@@ -76,8 +76,8 @@ impl Methods {
     ///
     /// # Errors
     /// When there is none.
-    pub fn find(model: &Model, name: Option<&str>) -> Result<usize, Diagnostic> {
-        let methods = &model.module.methods;
+    pub fn find(module: &Module, name: Option<&str>) -> Result<usize, Diagnostic> {
+        let methods = &module.methods;
         if methods.is_empty() {
             return Err(usage("the model has no method to run"));
         }
@@ -86,6 +86,17 @@ impl Methods {
             let known: Vec<&str> = methods.iter().map(|m| m.name.as_str()).collect();
             usage(format!("the model has no method {name:?}")).expected(known.join(", "), name)
         })
+    }
+
+    /// The one method that is asked for, if one is; each call having its method already.
+    ///
+    /// # Errors
+    /// When there is none of that name, or methods are given for calls.
+    pub fn only(&self, module: &Module) -> Result<Option<usize>, Diagnostic> {
+        if !self.calls.is_empty() {
+            return Err(usage("the calls of a bundle have their methods: --calls says those of --inputs").help("--method tests one method"));
+        }
+        self.method.as_deref().map(|name| Self::find(module, Some(name))).transpose()
     }
 
     /// The name of each call's method, where one is given; an archive may name them.

@@ -2,19 +2,20 @@
 
 use super::Outcome;
 use super::batches::{Batch, Call};
+use super::cases::{self, Case, counted};
 use super::console::print;
 use super::engine::{Engine, machine};
 use super::io::{InputType, Inputs, Model, Source, read_model};
 use super::options::Common;
-use super::output::{grouped, usage};
+use super::output::{table, usage};
 use super::run::Methods;
+use super::tolerance::ToleranceArguments;
 use crate::compare::{Difference, Tolerance, compare};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
-use crate::frontend::{Format, bundled};
-use crate::ir::Tensor;
+use crate::frontend::Format;
 use crate::ir::data::Bytes;
 use crate::jit::JitOptions;
-use crate::npz::{self, Archive};
+use crate::npz::Archive;
 use crate::{bisect, pipeline};
 use clap::Args;
 use std::path::Path;
@@ -35,12 +36,8 @@ pub struct Arguments {
     /// Type of arrays that are not of the input's: f32 is quantized by its scale
     #[arg(long = "input-type", value_enum, value_name = "TYPE", requires = "inputs")]
     input_type: Option<InputType>,
-    /// Allowed difference of floats, relative to the largest expected magnitude of the tensor
-    #[arg(long, default_value_t = 1e-5)]
-    rtol: f64,
-    /// Allowed difference of floats beside that
-    #[arg(long, default_value_t = 0.0)]
-    atol: f64,
+    #[command(flatten)]
+    tolerance: ToleranceArguments,
     /// Find the first kernel whose results differ from the interpreter's; without expected outputs, on random inputs
     #[arg(long)]
     bisect: bool,
@@ -48,12 +45,31 @@ pub struct Arguments {
     pub common: Common,
 }
 
-/// One call with what it should give.
-struct Case {
-    name: String,
-    method: usize,
-    inputs: Vec<Tensor>,
-    expected: Vec<Option<Tensor>>,
+/// Where the calls come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Recorded,
+    Bundle,
+    /// Made up: there is nothing to compare with but the interpreter.
+    Random,
+}
+
+impl Origin {
+    /// How a call is named.
+    fn name(self, model: &Model, case: &Case) -> String {
+        match self {
+            Self::Recorded => format!("call {}", case.number),
+            Self::Bundle => format!("{} case {}", model.module.methods[case.method].name, case.number),
+            Self::Random => "random inputs".into(),
+        }
+    }
+
+    fn tolerance(self, model: &Model, arguments: &ToleranceArguments) -> Tolerance {
+        match self {
+            Self::Recorded | Self::Random => arguments.of_recorded(),
+            Self::Bundle => arguments.of_another(&model.module),
+        }
+    }
 }
 
 /// Verifies a model.
@@ -61,78 +77,118 @@ struct Case {
 /// # Errors
 /// Whatever is wrong with the model or the data. Differing outputs are no error but an outcome.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
-    let mut batches = batches(arguments)?;
-    let tolerance = Tolerance { relative: arguments.rtol, absolute: arguments.atol };
+    let (origin, mut batches) = batches(arguments)?;
     if arguments.bisect {
         for (model, cases) in &mut batches {
+            let tolerance = origin.tolerance(model, &arguments.tolerance);
             if let Some(finding) = first_difference(model, &arguments.common, cases, tolerance)? {
-                print(&finding_text(&finding, &cases[finding.call].name))?;
+                print(&finding_text(&finding, &origin.name(model, &cases[finding.call])))?;
                 return Ok(Outcome::Differs);
             }
         }
         print("every kernel computes what the interpreter does\n")?;
-        if batches.iter().flat_map(|(_, cases)| cases).all(|case| case.expected.is_empty()) {
+        if origin == Origin::Random {
             return Ok(Outcome::Done);
         }
     }
-    let (mut compared, mut differing) = (0, 0);
+    let mut compared = Vec::new();
     for (model, cases) in &batches {
-        let found = compare_batch(arguments, model, cases, tolerance)?;
-        compared += found.0;
-        differing += found.1;
+        let tolerance = origin.tolerance(model, &arguments.tolerance);
+        let found = compare_batch(model, &arguments.common, cases, tolerance)?;
+        match origin {
+            Origin::Bundle => print(&table_text(&found, tolerance))?,
+            _ => print(&differing_text(&found, |case| origin.name(model, case)))?,
+        }
+        compared.extend(found.into_iter().filter_map(|row| row.difference));
     }
-    if compared == 0 {
+    if compared.is_empty() {
         return Err(Diagnostic::new(codes::NOTHING_TO_COMPARE, "the expected outputs hold none of the model's outputs").into());
     }
+    let differing = compared.iter().filter(|difference| !difference.agrees()).count();
     if differing > 0 {
-        print(&format!("{differing} of {} differ\n", counted(compared, "output")))?;
+        print(&format!("{differing} of {} differ\n", counted(compared.len(), "output")))?;
         return Ok(Outcome::Differs);
     }
     let calls = batches.iter().map(|(_, cases)| cases.len()).sum();
-    print(&format!("{} of {} agree\n", counted(compared, "output"), counted(calls, "call")))?;
+    print(&format!("{} of {} agree\n", counted(compared.len(), "output"), counted(calls, "call")))?;
     Ok(Outcome::Done)
 }
 
 /// Models, each with the calls that it can run.
-fn batches(arguments: &Arguments) -> Result<Vec<(Model, Vec<Case>)>, Diagnostics> {
+type Batches = Vec<(Model, Vec<Case>)>;
+
+fn batches(arguments: &Arguments) -> Result<(Origin, Batches), Diagnostics> {
     if let (Some(inputs), Some(expected)) = (&arguments.inputs, &arguments.expected) {
-        return recorded_cases(arguments, inputs, expected);
+        return Ok((Origin::Recorded, recorded_cases(arguments, inputs, expected)?));
     }
     let model = read_model(&arguments.model, &arguments.common)?;
-    let cases = match Format::detect(&model.bytes) {
-        Some(Format::BundledExecutorch) => bundled_cases(&model)?,
-        _ if arguments.bisect => random_case(&model)?,
-        _ => return Err(usage("there is nothing to compare with").help("give --inputs in.npz --expected out.npz, or a .bpte").into()),
-    };
-    Ok(vec![(model, cases)])
+    if Format::detect(&model.bytes) == Some(Format::BundledExecutorch) {
+        let bytes: Arc<dyn Bytes> = model.bytes.clone();
+        let in_file = |Diagnostics(list): Diagnostics| Diagnostics(list.into_iter().map(|d| d.in_file(&model.path)).collect());
+        let cases = cases::of_bundle(&model.module, &bytes, &arguments.methods).map_err(in_file)?;
+        return Ok((Origin::Bundle, vec![(model, cases)]));
+    }
+    if !arguments.bisect {
+        return Err(usage("there is nothing to compare with").help("give --inputs in.npz --expected out.npz, or a .bpte").into());
+    }
+    let cases = random_case(&model)?;
+    Ok((Origin::Random, vec![(model, cases)]))
 }
 
-/// Runs the calls of one model; gives the numbers of outputs compared, and of those that differ.
-fn compare_batch(arguments: &Arguments, model: &Model, cases: &[Case], tolerance: Tolerance) -> Result<(usize, usize), Diagnostics> {
-    let mut engine = Engine::new(model, &arguments.common, JitOptions::default())?;
-    let (mut compared, mut differing) = (0, 0);
+/// What was found of one output.
+struct Row<'c> {
+    case: &'c Case,
+    method: String,
+    position: usize,
+    name: String,
+    /// `None` where nothing is expected.
+    difference: Option<Difference>,
+}
+
+/// Runs the calls of one model.
+fn compare_batch<'c>(model: &Model, common: &Common, cases: &'c [Case], tolerance: Tolerance) -> Result<Vec<Row<'c>>, Diagnostics> {
+    let mut engine = Engine::new(model, common, JitOptions::default())?;
+    let mut rows = Vec::new();
     for case in cases {
         let outputs = engine.call(case.method, &case.inputs)?;
         for (index, found) in outputs.iter().enumerate() {
             let position = engine.position(case.method, index);
-            let Some(Some(expected)) = case.expected.get(position) else { continue };
-            compared += 1;
-            let port = &engine.program().methods[case.method].outputs[index];
-            match compare(found, expected, tolerance) {
-                Difference::None { .. } => {}
-                difference => {
-                    differing += 1;
-                    print(&format!("{} out{position} {:?}: {difference}\n", case.name, port.name))?;
-                }
-            }
+            let expected = case.expected.get(position).and_then(Option::as_ref);
+            let difference = expected.map(|expected| compare(found, expected, tolerance));
+            let method = &engine.program().methods[case.method];
+            let name = method.outputs[index].name.clone();
+            rows.push(Row { case, method: method.name.clone(), position, name, difference });
         }
     }
-    Ok((compared, differing))
+    Ok(rows)
 }
 
-/// A number of things: `1 output`, `2 outputs`.
-fn counted(number: usize, thing: &str) -> String {
-    format!("{} {thing}{}", grouped(number as u64), if number == 1 { "" } else { "s" })
+/// A line for each output that differs.
+fn differing_text(rows: &[Row<'_>], name_of: impl Fn(&Case) -> String) -> String {
+    let line = |row: &Row<'_>| {
+        let difference = row.difference.as_ref().filter(|difference| !difference.agrees())?;
+        Some(format!("{} out{} {:?}: {difference}\n", name_of(row.case), row.position, row.name))
+    };
+    rows.iter().filter_map(line).collect()
+}
+
+/// A table of all outputs, and what is allowed.
+fn table_text(rows: &[Row<'_>], tolerance: Tolerance) -> String {
+    let of_largest = |worst: f64| if worst == 0.0 { "0".into() } else { format!("{worst:.1e}") };
+    let cells = |row: &Row<'_>| {
+        let (error, verdict) = match &row.difference {
+            None => ("-".into(), "nothing expected".into()),
+            Some(Difference::None { worst }) => (of_largest(*worst), "agrees".into()),
+            Some(difference @ Difference::Type { .. }) => ("-".into(), difference.to_string()),
+            Some(difference @ Difference::Elements { worst, .. }) => (of_largest(*worst), difference.to_string()),
+        };
+        vec![row.method.clone(), row.case.number.to_string(), format!("out{}", row.position), error, verdict]
+    };
+    let header = ["method", "case", "output", "max error", "verdict"].map(String::from).to_vec();
+    let lines: Vec<_> = std::iter::once(header).chain(rows.iter().map(cells)).collect();
+    let Tolerance { relative, absolute } = tolerance;
+    let beside = if absolute > 0.0 { format!(" and {absolute:.1e} beside that") } else { String::new() };
+    format!("{}allowed: {relative:.1e} of the largest magnitude{beside}; integers are equal\n", table(&lines, &[1, 3]))
 }
 
 /// One call of the first method, with nothing to compare its outputs with.
@@ -141,7 +197,7 @@ fn random_case(model: &Model) -> Result<Vec<Case>, Diagnostics> {
         return Err(usage("the model has no method to run").into());
     }
     let inputs = Inputs { source: Source::Random(1), given_as: None }.of_call(&model.module, 0, 0)?;
-    Ok(vec![Case { name: "random inputs".into(), method: 0, inputs, expected: vec![] }])
+    Ok(vec![Case { method: 0, number: 0, inputs, expected: vec![] }])
 }
 
 fn first_difference(
@@ -170,52 +226,18 @@ fn finding_text(finding: &bisect::Finding, case: &str) -> String {
     text
 }
 
-fn recorded_cases(arguments: &Arguments, inputs: &str, expected: &str) -> Result<Vec<(Model, Vec<Case>)>, Diagnostics> {
+fn recorded_cases(arguments: &Arguments, inputs: &str, expected: &str) -> Result<Batches, Diagnostics> {
     let read = |path: &str| Archive::read(Path::new(path)).map_err(|d| d.in_file(path));
     let (archive, expected) = (read(inputs)?, read(expected)?);
     let inputs = Inputs { source: Source::Archive(archive), given_as: arguments.input_type };
     let batches = super::batches::batches(&arguments.model, &arguments.common, &arguments.methods, &inputs)?;
     let with_expected = |Batch { model, calls }: Batch| {
         let case = |Call { number, method, inputs }: Call| {
-            let ports = &model.module.methods[method].outputs;
-            let count = ports.iter().enumerate().map(|(i, port)| port.position(i) + 1).max().unwrap_or(0);
-            let expected = (0..count).map(|i| expected.output(number, i).cloned()).collect();
-            Case { name: format!("call {number}"), method, inputs, expected }
+            let expected = cases::expected_outputs(&model.module.methods[method], number, &expected);
+            Case { method, number, inputs, expected }
         };
         let cases = calls.into_iter().map(case).collect();
         (model, cases)
     };
     Ok(batches.into_iter().map(with_expected).collect())
-}
-
-fn bundled_cases(model: &Model) -> Result<Vec<Case>, Diagnostics> {
-    let bytes: Arc<dyn Bytes> = model.bytes.clone();
-    let (_, suites) = bundled::load(&bytes)?;
-    let mut cases = Vec::new();
-    for suite in suites {
-        let Some(method) = model.module.methods.iter().position(|m| m.name == suite.method) else {
-            return Err(Diagnostic::new(
-                codes::BUNDLED_METHOD,
-                format!("the bundle tests a method {:?} that the program has not", suite.method),
-            )
-            .into());
-        };
-        for (number, case) in suite.cases.into_iter().enumerate() {
-            let function = &model.module.functions[model.module.methods[method].function];
-            let ports = &model.module.methods[method].inputs;
-            let mut inputs = Vec::new();
-            for (index, (port, &param)) in ports.iter().zip(&function.params).enumerate() {
-                let name = format!("input {} of case {number}", port.position(index));
-                let Some(Some(tensor)) = case.inputs.get(port.position(index)) else {
-                    return Err(Diagnostic::new(codes::ARRAY_MISSING, format!("the bundle has no {name} of {:?}", suite.method)).into());
-                };
-                let ty = function.tensor(param);
-                let tensor = port.to_buffer(tensor).unwrap_or_else(|| tensor.clone());
-                let shape = ty.static_shape().unwrap_or_else(|| tensor.shape.clone());
-                inputs.push(npz::conform(&tensor, ty.element, &shape, &name)?);
-            }
-            cases.push(Case { name: format!("{} case {number}", suite.method), method, inputs, expected: case.outputs });
-        }
-    }
-    Ok(cases)
 }

@@ -273,6 +273,9 @@ codes! {
     515 INTERPRETER_FAILED Invalid
         "The model cannot be interpreted on these inputs."
         "Check the inputs; `modelc verify` compares without the interpreter.";
+    516 BUNDLED_OUTPUTS Invalid
+        "A case of a bundle expects more outputs than its method has."
+        "Make the bundle again.";
 
     601 PORT_WITHOUT_BOUND Unsupported
         "An input or output has no bound on its size."

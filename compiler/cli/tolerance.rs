@@ -1,0 +1,117 @@
+//! How far floats may be from expected ones: what the command line says, else what the expected outputs are good for.
+
+use crate::compare::Tolerance;
+use crate::ir::{ElementType, Function, Inst, Module, NodeData, Operation, Type, Value};
+use clap::Args;
+
+/// Of outputs that were recorded for this comparison.
+const RECORDED: f64 = 1e-5;
+/// Of outputs that another implementation computed, which takes sums in another order.
+const ANOTHER_ORDER: f64 = 1e-4;
+/// Two units of binary16's precision.
+const HALF: f64 = 1.0 / 512.0;
+/// Two units of bfloat16's precision.
+const BFLOAT: f64 = 1.0 / 64.0;
+/// A step of 8 bits, the largest magnitude being 127 of them.
+const STEP: f64 = 1.0 / 127.0;
+
+/// Options of commands that compare outputs.
+#[derive(Args)]
+pub struct ToleranceArguments {
+    /// Allowed difference of floats, relative to the largest expected magnitude of the tensor [default: 1e-5; for a .bpte and for answers
+    /// of the interpreter 1e-4, or a step of what the model computes with where that is more]
+    #[arg(long, value_name = "R", value_parser = difference)]
+    rtol: Option<f64>,
+    /// Allowed difference of floats beside that [default: 0]
+    #[arg(long, value_name = "A", value_parser = difference)]
+    atol: Option<f64>,
+}
+
+/// A difference that may be allowed.
+fn difference(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "a number that is not negative is expected".into())
+}
+
+impl ToleranceArguments {
+    /// For outputs that were recorded.
+    pub fn of_recorded(&self) -> Tolerance {
+        self.or(RECORDED)
+    }
+
+    /// For outputs that something else computed from the same model: PyTorch, or the interpreter.
+    pub fn of_another(&self, module: &Module) -> Tolerance {
+        self.or(of_arithmetic(module))
+    }
+
+    fn or(&self, relative: f64) -> Tolerance {
+        Tolerance { relative: self.rtol.unwrap_or(relative), absolute: self.atol.unwrap_or(0.0) }
+    }
+}
+
+/// The coarsest arithmetic of a module: what it computes may be off by that much when sums are taken in another order.
+fn of_arithmetic(module: &Module) -> f64 {
+    let steps = module.functions.values().flat_map(|function| function.body.iter().map(move |&inst| of_instruction(function, inst)));
+    steps.fold(ANOTHER_ORDER, f64::max)
+}
+
+fn of_instruction(function: &Function, inst: Inst) -> f64 {
+    let data = &function.insts[inst];
+    let element = |value: &Value| if let Type::Tensor(ty) = &function.values[*value].ty { Some(ty.element) } else { None };
+    match &data.operation {
+        Operation::Constant(_) => 0.0,
+        Operation::Map(map) => {
+            let nodes = &map.expression.nodes;
+            let operands = |node: &NodeData| node.operands.iter().map(|&operand| nodes[operand].ty).collect::<Vec<_>>();
+            nodes.values().map(|node| step(node.ty, &operands(node))).fold(0.0, f64::max)
+        }
+        _ => {
+            let operands: Vec<ElementType> = data.operands.iter().filter_map(element).collect();
+            data.results.iter().filter_map(element).map(|result| step(result, &operands)).fold(0.0, f64::max)
+        }
+    }
+}
+
+/// What a result of this type is good for.
+fn step(result: ElementType, operands: &[ElementType]) -> f64 {
+    match result {
+        ElementType::F16 => HALF,
+        ElementType::Bf16 => BFLOAT,
+        // Bytes that are only moved are no numbers that were rounded.
+        ElementType::I4 | ElementType::I8 | ElementType::U8 if operands.iter().any(|operand| operand.bits() > result.bits()) => STEP,
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::text::parse_module;
+
+    /// The default for a function of one map from floats to `ty`.
+    fn default_of(ty: &str, body: &str) -> f64 {
+        let text = format!(
+            "func @f(v0: f32[4]) {{\n  v1: {ty}[4] = map v0 {{\n    expression = (f32) {{\n      n0: f32 = input 0\n{body}      \
+             return n1\n    }}\n  }}\n  return v1\n}}\n"
+        );
+        let module = parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        ToleranceArguments { rtol: None, atol: None }.of_another(&module).relative
+    }
+
+    #[test]
+    fn a_module_is_as_exact_as_its_coarsest_arithmetic() {
+        assert_eq!(default_of("f32", "      n1: f32 = neg n0\n"), ANOTHER_ORDER);
+        assert_eq!(default_of("f16", "      n1: f16 = convert n0\n"), HALF);
+        assert_eq!(default_of("bf16", "      n1: bf16 = convert n0\n"), BFLOAT);
+        assert_eq!(default_of("i8", "      n1: i8 = convert.saturating n0\n"), STEP);
+    }
+
+    #[test]
+    fn what_is_said_holds() {
+        let said = ToleranceArguments { rtol: Some(0.5), atol: Some(2.0) };
+        let tolerance = said.of_recorded();
+        assert_eq!((tolerance.relative, tolerance.absolute), (0.5, 2.0));
+        assert!(difference("-1").is_err() && difference("nan").is_err() && difference("inf").is_err());
+        assert_eq!(difference("1e-3"), Ok(1e-3));
+    }
+}
