@@ -13,6 +13,24 @@ pub struct Tolerance {
     pub absolute: f64,
 }
 
+/// What differences of floats from a tensor are measured by.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    /// Differences are told as parts of this: the largest magnitude; 1 where all is zero.
+    pub unit: f64,
+    /// Larger differences are beyond the tolerance. None is allowed of integers.
+    pub allowed: f64,
+}
+
+/// What differences from an expected tensor are measured by.
+pub fn scale(expected: &Tensor, tolerance: Tolerance) -> Scale {
+    let largest = numbers(expected).iter().filter(|x| x.is_finite()).fold(0f64, |largest, x| largest.max(x.abs()));
+    let magnitude = largest.max(f32::MIN_POSITIVE.into());
+    let exact = !expected.element.part().is_float();
+    let allowed = if exact { 0.0 } else { tolerance.absolute + tolerance.relative * magnitude };
+    Scale { unit: if largest > 0.0 { magnitude } else { 1.0 }, allowed }
+}
+
 /// The outcome of a comparison.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Difference {
@@ -88,9 +106,7 @@ pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Diffe
     }
     let exact = !found.element.part().is_float();
     let (ours, theirs) = (numbers(found), numbers(expected));
-    let largest = theirs.iter().filter(|x| x.is_finite()).fold(0f64, |largest, x| largest.max(x.abs()));
-    let magnitude = largest.max(f32::MIN_POSITIVE.into());
-    let allowed = if exact { 0.0 } else { tolerance.absolute + tolerance.relative * magnitude };
+    let Scale { unit, allowed } = scale(expected, tolerance);
     let size = (found.bytes.len() / ours.len().max(1)).max(1);
     let mut worst = 0f64;
     let mut first = None;
@@ -103,7 +119,7 @@ pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Diffe
         }
         let distance = (a - b).abs();
         let distance = if distance.is_nan() { f64::INFINITY } else { distance };
-        worst = worst.max(if largest > 0.0 { distance / magnitude } else { distance });
+        worst = worst.max(distance / unit);
         if exact || distance > allowed {
             count += 1;
             first.get_or_insert((i, a, b));

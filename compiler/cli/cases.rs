@@ -1,6 +1,6 @@
 //! Calls with the outputs that they should give: recorded ones, and those that a bundle brings.
 
-use super::io::{conforming, in_buffer};
+use super::io::{Inputs, conforming, in_buffer};
 use super::run::Methods;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::frontend::bundled::{self, TestCase};
@@ -27,8 +27,35 @@ pub fn expected_outputs(method: &Method, number: usize, expected: &Archive) -> V
 }
 
 /// How many outputs the source's method has, those that are None included.
-fn positions(method: &Method) -> usize {
+pub fn positions(method: &Method) -> usize {
     method.outputs.iter().enumerate().map(|(index, port)| port.position(index) + 1).max().unwrap_or(0)
+}
+
+/// The recorded calls of a module that can run all of them; nothing is expected of them yet.
+///
+/// # Errors
+/// When inputs are missing or do not fit.
+pub fn recorded(module: &Module, methods: &Methods, inputs: &Inputs) -> Result<Vec<Case>, Diagnostics> {
+    let names = methods.names(inputs)?;
+    let case = |(number, name): (usize, &Option<String>)| {
+        let method = Methods::find(module, name.as_deref())?;
+        Ok(Case { method, number, inputs: inputs.of_call(module, method, number)?, expected: vec![] })
+    };
+    names.iter().enumerate().map(case).collect()
+}
+
+/// Recorded calls with what an archive expects of them.
+///
+/// # Errors
+/// When it holds none of their outputs.
+pub fn expecting(module: &Module, mut cases: Vec<Case>, expected: &Archive) -> Result<Vec<Case>, Diagnostic> {
+    for case in &mut cases {
+        case.expected = expected_outputs(&module.methods[case.method], case.number, expected);
+    }
+    if cases.iter().flat_map(|case| &case.expected).all(Option::is_none) {
+        return Err(Diagnostic::new(codes::NOTHING_TO_COMPARE, "the expected outputs hold none of the model's outputs"));
+    }
+    Ok(cases)
 }
 
 /// The cases of a bundle, in its order; with `--method` those of one method.

@@ -2,6 +2,7 @@
 
 use super::Outcome;
 use super::console::note;
+use super::emit_test::{TestArguments, TestedModel};
 use super::files::Files;
 use super::io::map;
 use super::options::{Common, ObjectArguments};
@@ -23,7 +24,8 @@ pub struct Arguments {
     /// The object file to write; its header is written beside it. `-` is standard output
     #[arg(short, long, value_name = "OUT.o")]
     output: Option<String>,
-    /// Write something else too, or instead: object, archive, weights, header, json, html, ir, kernels, driver, clif, asm, plan, depfile
+    /// Write something else too, or instead: object, archive, weights, header, json, html, ir, kernels, driver, clif, asm, plan,
+    /// depfile, test
     #[arg(long = "emit", value_name = "KIND[=PATH]")]
     emit: Vec<String>,
     /// Where to write the header
@@ -41,6 +43,8 @@ pub struct Arguments {
     #[arg(long, value_name = "LIMITS")]
     require: Option<String>,
     #[command(flatten)]
+    test: TestArguments,
+    #[command(flatten)]
     pub common: Common,
 }
 
@@ -57,17 +61,26 @@ struct Request {
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let path = arguments.model.as_deref().unwrap_or_default();
     let requests = arguments.requests()?;
-    let files = Files::new(arguments.common.inputs().chain([path]));
+    arguments.test.only_with(requests.iter().any(|request| request.kind == OutputKind::Test))?;
+    let files = Files::new(arguments.common.inputs().chain(arguments.test.files()).chain([path]));
     files.check(requests.iter().map(|request| (request.path.as_str(), request.kind)))?;
     let named_after = arguments.output.as_deref().filter(|output| *output != "-").unwrap_or(path);
     let settings = arguments.object.settings(&arguments.common, path, named_after)?;
     let compiler = Compiler { settings };
-    let compiled = compiler.compile(map(path)?, path)?;
+    let bytes = map(path)?;
+    let compiled = compiler.compile(bytes.clone(), path)?;
     if let Some(limits) = &arguments.require {
         super::require::check(limits, path, &compiled)?;
     }
-    let outputs =
-        requests.iter().map(|request| output(&compiled, (path, &compiler.settings.data), request, &requests)).collect::<Result<_, _>>()?;
+    let write = |request: &Request| match request.kind {
+        OutputKind::Test => {
+            let model = TestedModel { bytes: bytes.clone(), path, settings: &compiler.settings };
+            let text = arguments.test.text(&compiled, &model, &header_name(&requests, &compiled))?;
+            Ok(Output { path: request.path.clone().into(), kind: request.kind, contents: text.into_bytes().into() })
+        }
+        _ => Ok(output(&compiled, (path, &arguments.read_beside()), request, &requests)?),
+    };
+    let outputs = requests.iter().map(write).collect::<Result<_, Diagnostics>>()?;
     files.write_all(outputs)?;
     if requests.iter().all(|r| r.path != "-") {
         summary(&requests, &compiled);
@@ -75,7 +88,19 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     Ok(Outcome::Done)
 }
 
+/// The name by which a test includes the header: that of the file, where one is written.
+fn header_name(requests: &[Request], compiled: &Compiled) -> String {
+    let written = requests.iter().find(|request| request.kind == OutputKind::Header && request.path != "-");
+    let name = written.and_then(|request| Some(Path::new(&request.path).file_name()?.to_string_lossy().into_owned()));
+    name.unwrap_or_else(|| format!("{}.h", compiled.files.record.name))
+}
+
 impl Arguments {
+    /// The files that are read beside the model.
+    fn read_beside(&self) -> Vec<&str> {
+        self.common.inputs().chain(self.test.files()).collect()
+    }
+
     fn requests(&self) -> Result<Vec<Request>, Diagnostic> {
         let mut requests = self.asked()?;
         let mut add = |kind: OutputKind, path: &str| {
@@ -141,7 +166,7 @@ impl Arguments {
 }
 
 /// One output of a compiled model.
-fn output(compiled: &Compiled, (model, data): (&str, &[String]), request: &Request, requests: &[Request]) -> Result<Output, Diagnostic> {
+fn output(compiled: &Compiled, (model, beside): (&str, &[&str]), request: &Request, requests: &[Request]) -> Result<Output, Diagnostic> {
     let (lowered, files) = (&compiled.lowered, &compiled.files);
     let listing = |what| lowered.levels().iter().map(|level| listing(level, compiled.options.target, what)).collect::<Result<String, _>>();
     let contents: Image = match request.kind {
@@ -171,11 +196,11 @@ fn output(compiled: &Compiled, (model, data): (&str, &[String]), request: &Reque
         }
         OutputKind::Depfile => {
             let made = requests.iter().find(|r| matches!(r.kind, OutputKind::Object | OutputKind::Archive)).map_or(model, |r| &r.path);
-            let inputs: Vec<&str> = std::iter::once(model).chain(data.iter().map(String::as_str)).collect();
+            let inputs: Vec<&str> = std::iter::once(model).chain(beside.iter().copied()).collect();
             emit::depfile::depfile(made, &inputs).into_bytes().into()
         }
-        // Compiling makes none of these.
-        OutputKind::Arrays | OutputKind::Csv | OutputKind::PerfMap => Image::default(),
+        // Compiling makes none of these; a test is made of more than the compiled model.
+        OutputKind::Test | OutputKind::Arrays | OutputKind::Csv | OutputKind::PerfMap => Image::default(),
     };
     Ok(Output { path: request.path.clone().into(), kind: request.kind, contents })
 }

@@ -86,14 +86,22 @@ pub enum InputType {
     F32,
 }
 
+/// Random integers of more than 8 bits are below this, if nothing else is said.
+pub const INTEGERS_BELOW: u64 = 100;
+
 /// Where inputs come from.
 pub enum Source {
     /// An `.npz` archive.
     Archive(Archive),
     /// One array an input, for a single call.
     Arrays(Vec<(usize, Tensor)>),
-    /// Random numbers from a seed, for a single call.
-    Random(u64),
+    /// Random numbers, for a single call.
+    Random {
+        /// Where they start.
+        seed: u64,
+        /// Integers of more than 8 bits are below this.
+        below: u64,
+    },
 }
 
 impl Inputs {
@@ -134,7 +142,7 @@ impl Inputs {
         let inputs = match &self.source {
             Source::Archive(archive) => archive.inputs(call).into_iter().map(|(index, array)| (index, array.clone())).collect(),
             Source::Arrays(list) => list.clone(),
-            Source::Random(_) => vec![],
+            Source::Random { .. } => vec![],
         };
         Sample { method, inputs }
     }
@@ -155,13 +163,13 @@ impl Inputs {
             let given = match &self.source {
                 Source::Archive(archive) => archive.input(call, position),
                 Source::Arrays(list) => list.iter().find(|(i, _)| *i == position).map(|(_, tensor)| tensor),
-                Source::Random(_) if let Some(value) = &port.value => {
+                Source::Random { .. } if let Some(value) = &port.value => {
                     inputs.push(Tensor { element: ty.element, shape: shape_of(function, ty, None), bytes: value.bytes().to_vec() });
                     continue;
                 }
-                Source::Random(seed) => {
+                Source::Random { seed, below } => {
                     let shape = shape_of(function, ty, None);
-                    inputs.push(random(ty.element, &shape, seed.wrapping_add(index as u64)));
+                    inputs.push(random(ty.element, &shape, seed.wrapping_add(index as u64), *below));
                     continue;
                 }
             };
@@ -238,8 +246,9 @@ pub fn read_array(argument: &str, ports: Ports<'_>) -> Result<(usize, Tensor), D
     Ok((input, npz::parse_npy(&bytes).map_err(|d| d.in_file(path))?))
 }
 
-/// A tensor of random numbers: floats in −1..1, truth values, integers over the whole range of 8 bits and 0..100 beyond.
-fn random(element: ElementType, shape: &[u64], seed: u64) -> Tensor {
+/// A tensor of random numbers: floats in −1..1, truth values, integers over the whole range of 8 bits and
+/// from 0 to `below` beyond.
+fn random(element: ElementType, shape: &[u64], seed: u64, below: u64) -> Tensor {
     let mut tensor = Tensor::zeros(element, shape).unwrap_or(Tensor { element, shape: vec![0], bytes: vec![] });
     let element = element.part();
     let size = (element.bits() / 8).max(1) as usize;
@@ -250,7 +259,7 @@ fn random(element: ElementType, shape: &[u64], seed: u64) -> Tensor {
             _ if element.is_float() => Scalar::float(element, (bits >> 11) as f64 / (1u64 << 52) as f64 - 1.0),
             ElementType::Bool => Scalar::int(element, (bits >> 63) as i64),
             _ if element.bits() <= 8 => Scalar::int(element, bits as i64),
-            _ => Scalar::int(element, (bits % 100) as i64),
+            _ => Scalar::int(element, (bits % below.max(1)) as i64),
         };
         slot.copy_from_slice(&scalar.to_bytes()[..size]);
     }

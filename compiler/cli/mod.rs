@@ -8,6 +8,7 @@ mod bench;
 mod cases;
 mod compile;
 mod console;
+mod emit_test;
 mod engine;
 mod files;
 mod inspect;

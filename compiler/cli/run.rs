@@ -5,7 +5,7 @@ use super::batches::{Batch, Call, batches};
 use super::console::{note, print};
 use super::engine::Engine;
 use super::files::Files;
-use super::io::{InputType, Inputs, Source, array_argument, read_array};
+use super::io::{INTEGERS_BELOW, InputType, Inputs, Source, array_argument, read_array};
 use super::options::Common;
 use super::output::{grouped, table, usage};
 use super::ports::Ports;
@@ -99,6 +99,26 @@ impl Methods {
         self.method.as_deref().map(|name| Self::find(module, Some(name))).transpose()
     }
 
+    /// Whether anything is said.
+    pub fn are_given(&self) -> bool {
+        self.method.is_some() || !self.calls.is_empty()
+    }
+
+    /// The method of each call that is made up: those of `--calls`, else each method, or the one of `--method`, this many times.
+    ///
+    /// # Errors
+    /// When there is none of a name.
+    pub fn sequence(&self, module: &Module, turns: usize) -> Result<Vec<usize>, Diagnostic> {
+        if !self.calls.is_empty() {
+            return self.calls.iter().map(|name| Self::find(module, Some(name))).collect();
+        }
+        let methods = match &self.method {
+            Some(name) => vec![Self::find(module, Some(name))?],
+            None => (0..module.methods.len()).collect(),
+        };
+        Ok(methods.into_iter().flat_map(|method| std::iter::repeat_n(method, turns)).collect())
+    }
+
     /// The name of each call's method, where one is given; an archive may name them.
     ///
     /// # Errors
@@ -125,7 +145,7 @@ impl Calls {
     pub fn read(&self, model: &str) -> Result<Inputs, Diagnostics> {
         let source = match &self.inputs {
             Some(path) => Source::Archive(Archive::read(Path::new(path)).map_err(|d| d.in_file(path))?),
-            None if self.input.is_empty() => Source::Random(self.random.unwrap_or(1)),
+            None if self.input.is_empty() => Source::Random { seed: self.random.unwrap_or(1), below: INTEGERS_BELOW },
             None => Source::Arrays(self.input.iter().map(|a| read_array(a, Ports { model })).collect::<Result<_, _>>()?),
         };
         Ok(Inputs { source, given_as: self.input_type })

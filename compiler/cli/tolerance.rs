@@ -44,6 +44,11 @@ impl ToleranceArguments {
         self.or(of_arithmetic(module))
     }
 
+    /// Whether anything is said.
+    pub fn is_given(&self) -> bool {
+        self.rtol.is_some() || self.atol.is_some()
+    }
+
     fn or(&self, relative: f64) -> Tolerance {
         Tolerance { relative: self.rtol.unwrap_or(relative), absolute: self.atol.unwrap_or(0.0) }
     }

@@ -5,7 +5,7 @@ use super::batches::{Batch, Call};
 use super::cases::{self, Case, counted};
 use super::console::print;
 use super::engine::{Engine, machine};
-use super::io::{InputType, Inputs, Model, Source, read_model};
+use super::io::{INTEGERS_BELOW, InputType, Inputs, Model, Source, read_model};
 use super::options::Common;
 use super::output::{table, usage};
 use super::run::Methods;
@@ -196,7 +196,7 @@ fn random_case(model: &Model) -> Result<Vec<Case>, Diagnostics> {
     if model.module.methods.is_empty() {
         return Err(usage("the model has no method to run").into());
     }
-    let inputs = Inputs { source: Source::Random(1), given_as: None }.of_call(&model.module, 0, 0)?;
+    let inputs = Inputs { source: Source::Random { seed: 1, below: INTEGERS_BELOW }, given_as: None }.of_call(&model.module, 0, 0)?;
     Ok(vec![Case { method: 0, number: 0, inputs, expected: vec![] }])
 }
 

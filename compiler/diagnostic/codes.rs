@@ -276,6 +276,12 @@ codes! {
     516 BUNDLED_OUTPUTS Invalid
         "A case of a bundle expects more outputs than its method has."
         "Make the bundle again.";
+    517 EXPECTED_OUTPUT Invalid
+        "An expected output is not of the type or shape that the method gives."
+        "Record the outputs of this model; `modelc inspect` lists them.";
+    518 TEST_SIZE Invalid
+        "The inputs and expected outputs are too large for a test in C."
+        "Test with fewer calls: `--inputs in.npz --expected out.npz`.";
 
     601 PORT_WITHOUT_BOUND Unsupported
         "An input or output has no bound on its size."

@@ -47,7 +47,11 @@ pub fn check_places(outputs: &[(&Path, OutputKind)], inputs: &[&Path]) -> Result
             .help("choose another name for one of them"));
         }
         if kind.beginning().is_some_and(|beginning| is_another(path, beginning)) {
-            let what = if kind == OutputKind::Header { "header" } else { "file of weights" };
+            let what = match kind {
+                OutputKind::Header => "header",
+                OutputKind::Test => "test",
+                _ => "file of weights",
+            };
             let error = Diagnostic::new(codes::FOREIGN_FILE, format!("{} is there, and is no {what} that modelc made", path.display()));
             return Err(match kind {
                 OutputKind::Header => error.help("say where the header goes: --header PATH.h"),

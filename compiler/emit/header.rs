@@ -273,14 +273,14 @@ fn c_type(element: ElementType) -> &'static str {
 }
 
 /// Text inside a comment: printable, on one line, and neither opening nor closing a comment.
-fn comment(text: &str) -> String {
+pub(super) fn comment(text: &str) -> String {
     let printable = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
     let line: String = text.chars().map(printable).collect();
     line.replace("*/", "* /").replace("/*", "/ *").replace('\\', "/").replace("??", "? ?")
 }
 
 /// A string literal. Octal escapes end after three digits, so the next character is never taken in.
-fn string(text: &str) -> String {
+pub(super) fn string(text: &str) -> String {
     let mut literal = String::from("\"");
     for byte in text.bytes() {
         match byte {

@@ -34,6 +34,8 @@ pub enum OutputKind {
     Plan,
     /// Dependencies in Make syntax.
     Depfile,
+    /// A test of the object in C.
+    Test,
     /// Arrays in an `.npz` archive.
     Arrays,
     /// A table of measurements.
@@ -66,20 +68,19 @@ const ROWS: &[Row] = &[
     Row { kind: OutputKind::Asm, name: "asm", what: "a listing of machine code", suffixes: &["s", "asm"] },
     Row { kind: OutputKind::Plan, name: "plan", what: "a summary of memory plans", suffixes: &["plan"] },
     Row { kind: OutputKind::Depfile, name: "depfile", what: "a dependency file", suffixes: &["d"] },
+    Row { kind: OutputKind::Test, name: "test", what: "the source code of a test", suffixes: &["c"] },
     Row { kind: OutputKind::Arrays, name: "npz", what: "an archive of arrays", suffixes: &["npz"] },
     Row { kind: OutputKind::Csv, name: "csv", what: "a table", suffixes: &["csv"] },
     Row { kind: OutputKind::PerfMap, name: "perf map", what: "a map for perf", suffixes: &["map"] },
 ];
 
+const INCLUDED: &str = "write an object, -o NET.o; its header, NET.h, is what C and C++ include";
+
 /// Suffixes of what modelc does not write: what they promise, and what to do instead.
 const FOREIGN: &[(&[&str], &str, Option<&str>)] = &[
     (&["so", "dylib", "dll"], "a shared library", Some("write an object, -o NET.o, and link it: cc -shared -o NET.so NET.o")),
     (&["exe", "out", "elf", "axf"], "a program", Some("write an object, -o NET.o, and link it with your own code")),
-    (
-        &["c", "cc", "cpp", "cxx", "c++", "m", "mm", "inc"],
-        "source code",
-        Some("write an object, -o NET.o; its header, NET.h, is what C and C++ include"),
-    ),
+    (&["cc", "cpp", "cxx", "c++", "m", "mm", "inc"], "source code", Some(INCLUDED)),
     (
         &["rs", "py", "java", "kt", "swift", "go", "zig", "js", "ts"],
         "source code",
@@ -123,7 +124,7 @@ impl OutputKind {
     /// is a file of the user's.
     pub fn beginning(self) -> Option<&'static [u8]> {
         match self {
-            Self::Header => Some(header::BEGINNING.as_bytes()),
+            Self::Header | Self::Test => Some(header::BEGINNING.as_bytes()),
             Self::Weights => Some(&weights::MAGIC),
             _ => None,
         }
@@ -143,7 +144,8 @@ impl OutputKind {
         if self.row().suffixes.contains(&suffix.as_str()) {
             return Ok(());
         }
-        let own = ROWS.iter().find(|row| row.suffixes.contains(&suffix.as_str())).map(|row| (row.what, None));
+        let help = |row: &Row| (row.kind == Self::Test).then_some(INCLUDED);
+        let own = ROWS.iter().find(|row| row.suffixes.contains(&suffix.as_str())).map(|row| (row.what, help(row)));
         let foreign = || FOREIGN.iter().find(|(suffixes, ..)| suffixes.contains(&suffix.as_str())).map(|(_, what, help)| (*what, *help));
         // What is measured or read by people may be called as one likes, as long as it is not called after a kind of modelc's own.
         let Some((promised, help)) = own.or_else(|| foreign().filter(|(what, _)| self.is_binary() || *what != "a document")) else {

@@ -13,6 +13,7 @@ pub mod object;
 mod quantization;
 pub mod report;
 mod riscv;
+mod test_program;
 pub mod topology;
 mod writer;
 
@@ -22,4 +23,5 @@ pub use image::Image;
 pub use info::ModelRecord;
 pub use kind::OutputKind;
 pub use object::{ModelInfo, ObjectFiles, ObjectOptions, RiscvAbi, WeightsPlace, object, object_of_levels};
+pub use test_program::{TestCall, Tested, test_program};
 pub use topology::{TopologyRecord, weights_for};

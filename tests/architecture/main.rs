@@ -26,10 +26,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("schedule", &["ir", "fuse", "kernel", "machine", "program", "parallel"]),
     ("lower", &["ir", "fuse", "kernel", "machine", "plan", "program", "schedule", "parallel"]),
     ("target", &["machine"]),
+    ("compare", &["ir"]),
     ("interface", &["ir", "program"]),
     ("codegen", &["ir", "kernel", "machine", "program", "interface", "target", "parallel"]),
     ("input", &["frontend"]),
-    ("emit", &["codegen", "interface", "ir", "kernel", "machine", "program", "target"]),
+    ("emit", &["codegen", "compare", "interface", "ir", "kernel", "machine", "program", "target"]),
     ("jit", &["codegen", "interface", "ir", "kernel", "machine", "program", "target"]),
 ];
 

@@ -1,0 +1,174 @@
+//! `--emit test=t.c`: which calls the test makes, and what they should give.
+//!
+//! A bundle brings its cases. Of other models calls are recorded in archives, or made up from a fixed seed; where nothing is expected of
+//! them, the interpreter says what they give.
+
+use super::cases::{self, Case};
+use super::io::{InputType, Inputs, Source};
+use super::output::usage;
+use super::run::Methods;
+use super::tolerance::ToleranceArguments;
+use crate::bisect::interpreter_failed;
+use crate::compile::{Compiled, Settings};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::emit::{TestCall, Tested, WeightsPlace, test_program};
+use crate::frontend::{self, Format};
+use crate::ir::data::Bytes;
+use crate::ir::interpret::{Interpreter, Limits};
+use crate::ir::{Module, Tensor};
+use crate::npz::Archive;
+use clap::Args;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What `--emit test` tests.
+#[derive(Args)]
+pub struct TestArguments {
+    #[command(flatten)]
+    methods: Methods,
+    /// Inputs of the calls of --emit test: in{call}_{index} [default: a bundle's cases, else made up]
+    #[arg(long, value_name = "IN.npz")]
+    inputs: Option<String>,
+    /// Expected outputs of these calls: out{call}_{index} [default: what the interpreter computes]
+    #[arg(long, value_name = "OUT.npz", requires = "inputs")]
+    expected: Option<String>,
+    /// Type of arrays that are not of the input's: f32 is quantized by its scale
+    #[arg(long = "input-type", value_enum, value_name = "TYPE", requires = "inputs")]
+    input_type: Option<InputType>,
+    #[command(flatten)]
+    tolerance: ToleranceArguments,
+}
+
+/// The model that a test is of.
+pub struct TestedModel<'a> {
+    /// The file's bytes.
+    pub bytes: Arc<dyn Bytes>,
+    /// Its path.
+    pub path: &'a str,
+    /// How it is compiled.
+    pub settings: &'a Settings,
+}
+
+/// Rounds of a loop that the interpreter takes part in: random numbers may ask for any number.
+const MOST_ITERATIONS: u64 = 1 << 20;
+
+/// Made-up integers are below one of these: the first that the model takes all calls with, for it may use them as positions in tables.
+const INTEGERS_BELOW: [u64; 4] = [100, 8, 2, 1];
+
+/// Made-up calls of each method: the second meets the variables that the first leaves.
+const TURNS: usize = 2;
+
+impl TestArguments {
+    /// The files that calls are read from.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        [&self.inputs, &self.expected].into_iter().filter_map(|path| path.as_deref())
+    }
+
+    /// Refuses options of a test where none is written.
+    ///
+    /// # Errors
+    /// A usage diagnostic.
+    pub fn only_with(&self, is_written: bool) -> Result<(), Diagnostic> {
+        let is_given = self.inputs.is_some() || self.methods.are_given() || self.tolerance.is_given();
+        if is_given && !is_written {
+            let message = "--inputs, --expected, --method, --calls, --rtol and --atol are of the test that --emit test writes";
+            return Err(usage(message).help("`modelc verify` and `modelc run` call the model here"));
+        }
+        Ok(())
+    }
+
+    /// The source code of the test of a compiled model that includes a header of this name.
+    ///
+    /// # Errors
+    /// When calls or outputs do not fit the model, or the interpreter cannot run it on them.
+    pub fn text(&self, compiled: &Compiled, model: &TestedModel<'_>, header: &str) -> Result<String, Diagnostics> {
+        let module = &compiled.module;
+        let is_bundle = Format::detect((*model.bytes).as_ref()) == Some(Format::BundledExecutorch) && self.inputs.is_none();
+        let (cases, tolerance) = match (&self.inputs, &self.expected) {
+            (Some(inputs), Some(expected)) => {
+                let cases = cases::recorded(module, &self.methods, &self.archive(inputs)?)?;
+                (cases::expecting(module, cases, &read(expected)?)?, self.tolerance.of_recorded())
+            }
+            (Some(inputs), None) => {
+                let cases = cases::recorded(module, &self.methods, &self.archive(inputs)?)?;
+                (model.answered(cases)?, self.tolerance.of_another(module))
+            }
+            _ if is_bundle => (cases::of_bundle(module, &model.bytes, &self.methods)?, self.tolerance.of_another(module)),
+            _ => (self.made_up(module, model)?, self.tolerance.of_another(module)),
+        };
+        let kind = if is_bundle { "case" } else { "call" };
+        let calls: Vec<TestCall> = cases.into_iter().map(|case| test_call(module, case, kind)).collect();
+        let tested = Tested {
+            program: &compiled.lowered.program,
+            name: &compiled.options.name,
+            header,
+            external_weights: compiled.options.weights == WeightsPlace::External,
+        };
+        Ok(test_program(tested, &calls, tolerance)?)
+    }
+
+    fn archive(&self, path: &str) -> Result<Inputs, Diagnostic> {
+        Ok(Inputs { source: Source::Archive(read(path)?), given_as: self.input_type })
+    }
+
+    /// Calls made up from fixed seeds, with what the interpreter computes.
+    fn made_up(&self, module: &Module, model: &TestedModel<'_>) -> Result<Vec<Case>, Diagnostics> {
+        let methods = self.methods.sequence(module, TURNS)?;
+        let with = |below: u64| {
+            let call = |(number, &method): (usize, &usize)| {
+                let source = Source::Random { seed: 1 + ((number as u64) << 16), below };
+                let inputs = Inputs { source, given_as: None }.of_call(module, method, number)?;
+                Ok(Case { method, number, inputs, expected: vec![] })
+            };
+            let cases = methods.iter().enumerate().map(call).collect::<Result<_, Diagnostic>>()?;
+            model.answered(cases)
+        };
+        let mut made = with(INTEGERS_BELOW[0]);
+        for &below in &INTEGERS_BELOW[1..] {
+            if made.is_ok() {
+                break;
+            }
+            made = with(below);
+        }
+        made
+    }
+}
+
+fn read(path: &str) -> Result<Archive, Diagnostic> {
+    Archive::read(Path::new(path)).map_err(|error| error.in_file(path))
+}
+
+impl TestedModel<'_> {
+    /// Cases with what the interpreter computes of the model as its file has it, before any rewrite.
+    fn answered(&self, mut cases: Vec<Case>) -> Result<Vec<Case>, Diagnostics> {
+        let module = frontend::load(self.bytes.clone(), self.path, &self.settings.load_options()?)?;
+        let mut interpreter = Interpreter::new(&module);
+        interpreter.limits = Limits { iterations: self.settings.max_iterations.unwrap_or(MOST_ITERATIONS) };
+        for case in &mut cases {
+            let method = &module.methods[case.method];
+            let outputs = interpreter.run(case.method, &case.inputs);
+            let outputs = outputs.map_err(|error| {
+                interpreter_failed(&error)
+                    .in_file(self.path)
+                    .in_function(&method.name)
+                    .help("give the calls: --inputs in.npz --expected out.npz")
+            })?;
+            case.expected = vec![None; cases::positions(method)];
+            for (index, (port, output)) in method.outputs.iter().zip(outputs).enumerate() {
+                case.expected[port.position(index)] = Some(port.from_buffer(&output).unwrap_or(output));
+            }
+        }
+        Ok(cases)
+    }
+}
+
+/// A case as the test makes it: outputs as the method gives them.
+fn test_call(module: &Module, case: Case, kind: &str) -> TestCall {
+    let method = &module.methods[case.method];
+    let expected = |(index, port): (usize, &crate::ir::Port)| {
+        let tensor: &Tensor = case.expected.get(port.position(index))?.as_ref()?;
+        Some(port.to_buffer(tensor).unwrap_or_else(|| tensor.clone()))
+    };
+    let expected = method.outputs.iter().enumerate().map(expected).collect();
+    TestCall { name: format!("{} {kind} {}", method.name, case.number), method: case.method, inputs: case.inputs, expected }
+}

@@ -1,0 +1,208 @@
+//! A test of an object in C: calls with their inputs, what they should give, and whether they do. It needs no library and no heap.
+//!
+//! `support.c` compares and prints; here are the tables, and one function a method that makes a call of it.
+
+mod tables;
+
+use super::header::{BEGINNING, comment, string};
+use crate::compare::Tolerance;
+use crate::diagnostic::{Diagnostic, codes};
+use crate::interface::{Interface, Layout, has_shape};
+use crate::ir::Tensor;
+use crate::program::{Method, Port, Program};
+use std::fmt::Write;
+use tables::Tables;
+
+/// A call of a test.
+#[derive(Clone, Debug)]
+pub struct TestCall {
+    /// How the test calls it.
+    pub name: String,
+    /// The method.
+    pub method: usize,
+    /// Its inputs as the method takes them.
+    pub inputs: Vec<Tensor>,
+    /// What each of its outputs should be, as the method gives them. `None` where nothing is expected.
+    pub expected: Vec<Option<Tensor>>,
+}
+
+/// What a test is of.
+#[derive(Clone, Copy, Debug)]
+pub struct Tested<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// Prefix of the object's symbols.
+    pub name: &'a str,
+    /// The file name of the header.
+    pub header: &'a str,
+    /// Whether the weights are a file of their own.
+    pub external_weights: bool,
+}
+
+/// Bytes of inputs and expected outputs that a test may have: C compilers take several hundred bytes of memory for eight of them.
+const MOST_BYTES: usize = 64 << 20;
+
+const SUPPORT: &str = include_str!("support.c");
+
+/// The source code of a test.
+///
+/// # Errors
+/// When an expected output is not of its method's type and shape, or all are too large for a C compiler.
+pub fn test_program(tested: Tested<'_>, calls: &[TestCall], tolerance: Tolerance) -> Result<String, Diagnostic> {
+    // Names do not depend on how the target lays structs out.
+    let interface = Interface::new(tested.program, tested.name, Layout { pointer: 8 });
+    let mut tables = Tables::default();
+    for call in calls {
+        tables.add(&tested.program.methods[call.method], call, tolerance).map_err(|error| error.about_tensor(&call.name))?;
+    }
+    if tables.bytes() > MOST_BYTES {
+        let error = Diagnostic::new(codes::TEST_SIZE, "the inputs and outputs are too large for a test in C");
+        let error = error.expected(format!("at most {MOST_BYTES} bytes"), tables.bytes().to_string());
+        return Err(error.help("give fewer calls: --inputs in.npz --expected out.npz"));
+    }
+    Ok(Writer { tested, interface: &interface, calls, tables: &tables }.text())
+}
+
+struct Writer<'a> {
+    tested: Tested<'a>,
+    interface: &'a Interface,
+    calls: &'a [TestCall],
+    tables: &'a Tables,
+}
+
+impl Writer<'_> {
+    /// The methods that are called.
+    fn methods(&self) -> impl Iterator<Item = (usize, &Method)> {
+        let is_called = |number: &usize| self.calls.iter().any(|call| call.method == *number);
+        self.tested.program.methods.iter().enumerate().filter(move |(number, _)| is_called(number))
+    }
+
+    fn text(&self) -> String {
+        let name = &self.interface.name;
+        let mut text = format!(
+            "{BEGINNING}{}: a test of {}, in C99. Do not edit.\n\n   It links with the object and with what the program defines below. modelc_test_{name} is 0 if all outputs are\n   \
+             as expected. With MODELC_TEST_NO_MAIN the program calls it itself. */\n",
+            env!("CARGO_PKG_VERSION"),
+            comment(name)
+        );
+        let _ = write!(
+            text,
+            "#include {}\n\n/* Prints a line, as puts does; your program defines it. `-Dmodelc_puts=puts` takes the C library's. */\n\
+             int modelc_puts(const char *line);\n",
+            string(self.tested.header)
+        );
+        if self.tested.external_weights {
+            let _ = write!(
+                text,
+                "/* The contents of the weights file, aligned to {0}_ARENA_ALIGN, and their size; your program defines it. */\n\
+                 const void *modelc_test_weights(size_t *bytes);\n",
+                name.to_ascii_uppercase()
+            );
+        }
+        let _ = write!(text, "int modelc_test_{name}(void);\n\n");
+        self.sizes(&mut text);
+        text.push_str(&self.tables.contents());
+        text.push_str(SUPPORT);
+        for (number, method) in self.methods() {
+            self.caller(&mut text, number, method);
+        }
+        text.push_str(&self.tables.values());
+        self.entry(&mut text);
+        text
+    }
+
+    /// What `support.c` is told.
+    fn sizes(&self, text: &mut String) {
+        let upper = self.interface.name.to_ascii_uppercase();
+        let room = self.methods().map(|(_, method)| method.outputs.iter().map(words).sum::<u64>()).max().unwrap_or(0);
+        let outputs = self.methods().map(|(_, method)| method.outputs.len()).max().unwrap_or(0);
+        let _ = write!(
+            text,
+            "#define MODELC_TEST_ARENA_BYTES {upper}_ARENA_BYTES\n#define MODELC_TEST_ARENA_ALIGN {upper}_ARENA_ALIGN\n\
+             #define MODELC_TEST_ROOM {}\n#define MODELC_TEST_OUTPUTS {}\n",
+            room.max(1),
+            outputs.max(1)
+        );
+        let inputs = || self.methods().flat_map(|(_, method)| &method.inputs);
+        for (is_needed, what) in [(inputs().any(|port| port.scalar), "NUMBERS"), (inputs().any(has_shape), "SHAPES")] {
+            if is_needed {
+                let _ = writeln!(text, "#define MODELC_TEST_{what}");
+            }
+        }
+        text.push('\n');
+    }
+
+    /// The function that makes a call of a method.
+    fn caller(&self, text: &mut String, number: usize, method: &Method) {
+        let (name, identifier) = (&self.interface.name, &self.interface.methods[number].identifier);
+        let _ = write!(
+            text,
+            "\n/* Method {}. */\nstatic int modelc_test_method{number}(const modelc_test_value *in, modelc_test_found *found)\n{{\n  \
+             static {name}_{identifier}_inputs inputs;\n  static {name}_{identifier}_outputs outputs;\n  int status;\n  (void)in; (void)found;\n",
+            comment(&method.name)
+        );
+        for (index, port) in method.inputs.iter().enumerate() {
+            let _ = match port.scalar {
+                true => writeln!(text, "  modelc_test_copy(&inputs.in{index}, &in[{index}], sizeof inputs.in{index});"),
+                false => writeln!(text, "  inputs.in{index} = (void *)&modelc_test_words[in[{index}].word];"),
+            };
+            if has_shape(port) {
+                let _ = writeln!(text, "  modelc_test_shape(inputs.in{index}_shape, &in[{index}], {});", port.shape.len());
+            }
+        }
+        let mut word = 0;
+        for (index, port) in method.outputs.iter().enumerate().filter(|(_, port)| !port.scalar) {
+            let _ = writeln!(text, "  outputs.out{index} = (void *)&modelc_test_room[{word}];");
+            word += words(port);
+        }
+        let _ = writeln!(text, "  status = {name}_{identifier}(modelc_test_arena, &inputs, &outputs);");
+        for (index, port) in method.outputs.iter().enumerate() {
+            let address = if port.scalar { "&" } else { "" };
+            let _ = writeln!(text, "  found[{index}].data = {address}outputs.out{index};");
+            let _ = writeln!(text, "  found[{index}].bytes = {};", if port.scalar { 0 } else { port.bytes });
+            if has_shape(port) {
+                let _ = writeln!(text, "  found[{index}].shape = outputs.out{index}_shape;");
+            }
+        }
+        text.push_str("  return status;\n}\n");
+    }
+
+    fn entry(&self, text: &mut String) {
+        let name = &self.interface.name;
+        let _ = writeln!(text, "\nstatic const modelc_test_call modelc_test_calls[] = {{");
+        for (call, (input, output)) in self.calls.iter().zip(self.tables.starts()) {
+            let outputs = self.tested.program.methods[call.method].outputs.len();
+            let _ = writeln!(
+                text,
+                "  {{ {}, modelc_test_method{}, &modelc_test_inputs[{input}], &modelc_test_expectations[{output}], {outputs} }},",
+                string(&call.name),
+                call.method
+            );
+        }
+        let (config, weights) = match self.tested.external_weights {
+            true => (
+                "  static modelc_config config;\n",
+                "  config.struct_size = sizeof config;\n  config.weights = modelc_test_weights(&config.weights_bytes);\n",
+            ),
+            false => ("", ""),
+        };
+        let given = if self.tested.external_weights { "&config" } else { "NULL" };
+        let _ = write!(
+            text,
+            "}};\n\nint modelc_test_{name}(void)\n{{\n{config}  unsigned char *memory = modelc_test_memory;\n{weights}  \
+             modelc_test_arena = memory + (-(uintptr_t)memory & (MODELC_TEST_ARENA_ALIGN - 1));\n  \
+             if (!modelc_test_done(\"init\", {name}_init(modelc_test_arena, MODELC_TEST_ARENA_BYTES, {given}))) return 1;\n  \
+             return modelc_test_run(modelc_test_calls, {});\n}}\n\n\
+             #ifndef MODELC_TEST_NO_MAIN\nint main(void)\n{{\n  return modelc_test_{name}();\n}}\n#endif\n",
+            self.calls.len()
+        );
+    }
+}
+
+/// Words that a buffer takes with a guard after it.
+fn words(port: &Port) -> u64 {
+    if port.scalar { 0 } else { port.bytes.div_ceil(8) + 1 }
+}
+
+#[cfg(test)]
+mod tests;
