@@ -9,7 +9,7 @@ use crate::ir::{ElementType, ExpressionBuilder, Inst, InstData, Node, Op, Scalar
 use std::collections::{HashMap, HashSet};
 
 /// Scalar operations that are computed once more for each reader, at most.
-const MOST_OPERATIONS: usize = 6;
+const MOST_OPERATIONS: u64 = 6;
 
 /// Readers of a result, as they are when they compute it themselves.
 type Readers = Vec<(Number, Group)>;
@@ -100,9 +100,9 @@ fn cheap_part(group: &Group, result: Value) -> Option<Group> {
         }
     }
     let operations = || expression.nodes.iter().filter(|(node, _)| needed.contains(node)).map(|(_, data)| data.op);
-    let is_cheap = |op: ScalarOp| matches!(op, ScalarOp::Input(_) | ScalarOp::Constant(_)) || is_cheap(op);
-    let count = operations().filter(|op| !matches!(op, ScalarOp::Input(_) | ScalarOp::Constant(_))).count();
-    if !operations().all(is_cheap) || count > MOST_OPERATIONS {
+    // No operation that takes longer than an addition.
+    let (dearest, whole) = operations().map(|op| op.row().cost).fold((0, 0), |(most, sum), cost| (cost.max(most), sum + cost));
+    if dearest > 1 || whole > MOST_OPERATIONS {
         return None;
     }
     // Only the operands that it reads.
@@ -129,27 +129,4 @@ fn cheap_part(group: &Group, result: Value) -> Option<Group> {
     }
     let expression = builder.finish(vec![moved[&wanted]]);
     Some(Group { epilogue: Some(Epilogue { operands, expression }), insts: group.insts.clone(), outputs: vec![result], ..Group::default() })
-}
-
-/// Whether an operation takes about as long as an addition.
-fn is_cheap(op: ScalarOp) -> bool {
-    use ScalarOp as S;
-    matches!(
-        op,
-        S::Add
-            | S::Sub
-            | S::Mul
-            | S::Neg
-            | S::Abs
-            | S::Min(_)
-            | S::Max(_)
-            | S::And
-            | S::Or
-            | S::Xor
-            | S::Not
-            | S::Compare(_)
-            | S::Select
-            | S::Convert
-            | S::ConvertSaturating
-    )
 }

@@ -67,6 +67,8 @@ pub struct Axes {
     /// Whether the elements of operand 0 are those of the result in the same row-major order, so that a run of leading slices of the one is a
     /// run of the other's, whatever their shapes are.
     pub in_order: bool,
+    /// Whether the operator computes nothing: elements of the results are elements of the operands, or numbers of the operator's own.
+    pub moves: bool,
 }
 
 impl Axes {
@@ -83,6 +85,17 @@ impl Axes {
     /// All axes of one operand stay where they are, but for those that `other` names.
     pub fn kept(rank: usize, other: impl Fn(usize) -> Option<Axis>) -> Self {
         Self::of(vec![(0..rank).map(|axis| other(axis).unwrap_or(Axis::Kept(axis))).collect()])
+    }
+
+    /// The same of an operator that computes nothing.
+    pub fn moving(self) -> Self {
+        Self { moves: true, ..self }
+    }
+
+    /// Where the results keep each axis of an operand; nothing if they do not keep all.
+    pub fn places(&self, operand: usize) -> Option<Vec<usize>> {
+        let place = |axis: &Axis| if let Axis::Kept(at) = *axis { Some(at) } else { None };
+        self.operands.get(operand)?.iter().map(place).collect()
     }
 
     /// The axis of an operand that the results keep at `result`.

@@ -97,7 +97,7 @@ fn rebuild(
             ScalarOp::Constant(value) => Some(value),
             op => values.and_then(|values| interpret::evaluate_scalar(module, op, data.ty, &values)),
         };
-        let neutral = |n: &Node| !module.open_constants && constants[*n].is_some_and(|s| is_neutral(data.op, s));
+        let neutral = |n: &Node| !module.open_constants && constants[*n].is_some_and(|number| data.op.row().neutral.is(number));
         let unchanged = arguments.first().filter(|_| arguments.get(1).is_some_and(neutral));
         if let Some(&same) = unchanged {
             moved[node] = Some(same);
@@ -115,15 +115,4 @@ fn rebuild(
     }
     let results = old.results.iter().filter_map(|&n| moved[n]).collect();
     builder.finish(results)
-}
-
-/// Whether `x op number` is x itself, down to the sign of a zero and the bits of a NaN that a run may show.
-fn is_neutral(op: ScalarOp, number: Scalar) -> bool {
-    let integer = number.element().is_integer();
-    match op {
-        ScalarOp::Sub => number.bits() == 0 && (integer || number.element().is_float()),
-        ScalarOp::Add | ScalarOp::ShiftLeft | ScalarOp::ShiftRight | ScalarOp::Or | ScalarOp::Xor => integer && number.bits() == 0,
-        ScalarOp::Mul | ScalarOp::Div => (integer || number.element().is_float()) && number.as_f64() == 1.0,
-        _ => false,
-    }
 }

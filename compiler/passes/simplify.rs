@@ -1,8 +1,8 @@
 //! Movement of elements that moves nothing, or that two instructions do where one is enough.
 //!
-//! Contract: reshape of reshape is one reshape; transpose of transpose one transpose; slice of slice one slice; reshape, transpose,
-//! broadcast, slice, pad, reduce, single concat and map that change nothing are their operand; a transpose that only moves
-//! extents of 1 is a reshape; a spatial pad by what padded taps stand for becomes the padding of its convolution or window; a map does its own broadcasting.
+//! Contract: an operator that computes nothing and keeps every axis in its place is its operand, as its axes say; so are a reduction and a map
+//! that change nothing. Reshape of reshape is one reshape; transpose of transpose one transpose; slice of slice one slice; a transpose that only
+//! moves extents of 1 is a reshape; a spatial pad by what padded taps stand for becomes the padding of its convolution or window; a map does its own broadcasting.
 //! Floats: a padded tap adds nothing, while a border of zeros times an infinite weight is NaN; the former is taken for the latter.
 
 use super::edit::{Edit, Visit, rewrite};
@@ -11,14 +11,14 @@ use crate::ir::*;
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
     rewrite(module, |edit, inst| {
+        if let Some(operand) = unmoved(edit, inst) {
+            return Visit::Replace(vec![operand]);
+        }
         let found = match edit.function.insts[inst].op() {
             Op::Reshape => reshape(edit, inst),
-            Op::Transpose => transpose(edit, inst),
-            Op::Broadcast => unchanged(edit, inst),
+            Op::Transpose => transpose(edit, inst).or_else(|| reordered(edit, inst)),
             Op::Slice => slice(edit, inst),
-            Op::Pad | Op::MirrorPad => no_padding(edit, inst),
             Op::Reduce => reduce(edit, inst),
-            Op::Concat => single_concat(edit, inst),
             Op::Map => map(edit, inst),
             Op::Conv | Op::Window => return absorb_pad(edit, inst).unwrap_or(Visit::Keep),
             _ => None,
@@ -27,18 +27,33 @@ pub(super) fn run(module: &mut Module) -> bool {
     })
 }
 
-/// The operand, when the result has its very type.
-fn unchanged(edit: &Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+/// The operand of an operator that computes nothing, where every element stays in its place.
+fn unmoved(edit: &Edit<'_>, inst: Inst) -> Option<Value> {
     let data = &edit.function.insts[inst];
-    let (operand, result) = (*data.operands.first()?, data.results[0]);
-    let shape = |v: Value| &edit.function.tensor(v).shape;
-    (shape(operand) == shape(result)).then(|| vec![operand])
+    let (&[operand], &[result]) = (&data.operands[..], &data.results[..]) else { return None };
+    let shape = |v: Value| edit.function.values[v].ty.as_tensor().map(|ty| &ty.shape);
+    if shape(operand)? != shape(result)? {
+        return None;
+    }
+    let axes = data.axes(edit.module, &edit.function);
+    let stays = || axes.in_order || axes.places(0).is_some_and(|places| places.into_iter().eq(0..shape(operand).map_or(0, Vec::len)));
+    (axes.moves && stays()).then_some(operand)
+}
+
+/// A reshape in place of what only moves extents of 1: these may stand anywhere, and the other axes keep their order.
+fn reordered(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+    let data = &edit.function.insts[inst];
+    let (operand, whole) = (data.operands[0], edit.function.tensor(data.results[0]).shape.clone());
+    let places = data.axes(edit.module, &edit.function).places(0)?;
+    let shape = edit.static_shape(operand)?;
+    let others = places.into_iter().zip(shape).filter(|&(_, extent)| extent != 1).map(|(place, _)| place);
+    if !others.is_sorted() {
+        return None;
+    }
+    Some(vec![edit.insert_one(operators::Reshape { shape: whole }, &[operand])?])
 }
 
 fn reshape(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
-    if let Some(same) = unchanged(edit, inst) {
-        return Some(same);
-    }
     let data = &edit.function.insts[inst];
     let inner = edit.defined_by(data.operands[0], Op::Reshape)?.operands[0];
     let reshape = data.operation.clone();
@@ -48,35 +63,17 @@ fn reshape(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
 fn transpose(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let Operation::Transpose(outer) = &data.operation else { return None };
-    let operand = data.operands[0];
-    if outer.is_identity() {
-        return Some(vec![operand]);
+    let (inner, source) = edit.transpose(data.operands[0])?;
+    let composed = operators::Transpose { permutation: outer.permutation.iter().map(|&p| inner.permutation[p]).collect() };
+    if composed.is_identity() {
+        return Some(vec![source]);
     }
-    if let Some((inner, source)) = edit.transpose(operand) {
-        let composed = operators::Transpose { permutation: outer.permutation.iter().map(|&p| inner.permutation[p]).collect() };
-        if composed.is_identity() {
-            return Some(vec![source]);
-        }
-        return Some(vec![edit.insert_one(composed, &[source])?]);
-    }
-    // Dimensions of extent 1 may stand anywhere; the others must keep their order.
-    let shape = edit.static_shape(operand)?;
-    let others: Vec<usize> = outer.permutation.iter().copied().filter(|&p| shape[p] != 1).collect();
-    if !others.is_sorted() {
-        return None;
-    }
-    let shape = edit.function.tensor(data.results[0]).shape.clone();
-    Some(vec![edit.insert_one(operators::Reshape { shape }, &[operand])?])
+    Some(vec![edit.insert_one(composed, &[source])?])
 }
 
 fn slice(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let Operation::Slice(outer) = &data.operation else { return None };
-    let zero = |e: &Extent| *e == Extent::Static(0);
-    let from_start = outer.start.iter().all(zero) && outer.stride.iter().all(|&s| s == 1);
-    if from_start && let Some(same) = unchanged(edit, inst) {
-        return Some(same);
-    }
     let definition = edit.definition(data.operands[0])?;
     let Operation::Slice(inner) = &definition.operation else { return None };
     let numbers = |list: &[Extent]| -> Option<Vec<i64>> { list.iter().map(|e| i64::try_from(e.as_static()?).ok()).collect() };
@@ -92,16 +89,6 @@ fn slice(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     }
     let (source, size) = (definition.operands[0], outer.size.clone());
     Some(vec![edit.insert_one(operators::Slice { start, size, stride }, &[source])?])
-}
-
-fn no_padding(edit: &Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
-    let data = &edit.function.insts[inst];
-    let (Operation::Pad(operators::Pad { low, high, .. }) | Operation::MirrorPad(operators::MirrorPad { low, high, .. })) = &data.operation
-    else {
-        return None;
-    };
-    let none = low.iter().chain(high).all(|&n| n == 0);
-    none.then(|| vec![data.operands[0]])
 }
 
 /// A reduction over extents of 1. `any` and `all` of other than truth values still turn numbers into 0 and 1; of floats, a sum
@@ -120,11 +107,6 @@ fn reduce(edit: &Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     }
     let shape = edit.static_shape(data.operands[0])?;
     reduce.axes.iter().all(|&a| shape[a] == 1).then(|| vec![data.operands[0]])
-}
-
-fn single_concat(edit: &Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
-    let operands = &edit.function.insts[inst].operands;
-    (operands.len() == 1).then(|| operands.clone())
 }
 
 /// A map whose results are all inputs of its own shape; else one that reads through broadcasts.
@@ -162,7 +144,8 @@ fn absorb_pad(edit: &mut Edit<'_>, inst: Inst) -> Option<Visit> {
     let Operation::Pad(pad) = &definition.operation else { return None };
     let (low, high) = (&pad.low, &pad.high);
     let last = low.len() - 1;
-    let only_spatial = [low[0], high[0], low[last], high[last]] == [0; 4];
+    let axes = &definition.axes(edit.module, &edit.function).operands[0];
+    let only_spatial = axes[0] == Axis::Kept(0) && axes[last] == Axis::Kept(last);
     if !only_spatial || low.iter().chain(high).any(|&n| n < 0) || !adds_nothing(&data.operation, pad.value) {
         return None;
     }

@@ -163,6 +163,26 @@ fn an_operator_of_kept_slices_gives_slices() {
 }
 
 #[test]
+fn what_moves_computes_nothing() {
+    let mut seen = HashSet::new();
+    for seed in 0..400 {
+        let (_, instances) = instances(seed);
+        for Instance { operation, axes, operands, results } in instances.into_iter().filter(|instance| instance.axes.moves) {
+            let in_place = axes.places(0).is_some_and(|places| places.into_iter().eq(0..operands[0].shape.len()));
+            let stays = operands.len() == 1 && operands[0].shape == results[0].shape && (axes.in_order || in_place);
+            if stays {
+                assert_eq!(operands[0].bytes, results[0].bytes, "seed {seed}: {operation:?}");
+            }
+            seen.insert((operation.op(), stays));
+        }
+    }
+    for op in [Op::Reshape, Op::Transpose, Op::Broadcast, Op::Slice, Op::Pad, Op::MirrorPad, Op::Concat, Op::Gather] {
+        assert!(seen.contains(&(op, false)) || seen.contains(&(op, true)), "{op} was never tried");
+    }
+    assert!(seen.iter().filter(|(_, stays)| *stays).count() > 2, "{seen:?}");
+}
+
+#[test]
 fn taps_see_what_a_window_covers() {
     let taps = Taps { size: 3, stride: 2, dilation: 2, low: 1 };
     let seen: Vec<u64> = (0..10).filter(|&operand| taps.sees(1, operand)).collect();

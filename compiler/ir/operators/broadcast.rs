@@ -51,6 +51,6 @@ impl Operator for Broadcast {
 
     fn axes(&self, cx: &Context<'_>) -> Axes {
         let Ok(input) = cx.tensor(0) else { return Axes::opaque(cx) };
-        Axes::of(vec![axes::broadcast(cx, &input.shape, &self.shape)])
+        Axes::of(vec![axes::broadcast(cx, &input.shape, &self.shape)]).moving()
     }
 }

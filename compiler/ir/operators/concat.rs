@@ -106,7 +106,7 @@ impl Operator for Concat {
             let extent = ty.shape[self.axis].as_static().and_then(|n| i64::try_from(n).ok());
             offset = offset.zip(extent).and_then(|(offset, extent): (i64, i64)| offset.checked_add(extent));
         }
-        Axes::of(operands)
+        Axes::of(operands).moving()
     }
 
     fn permuted(&self, permutation: &[usize]) -> Option<Self> {

@@ -65,6 +65,7 @@ impl Operator for Gather {
             (0..data.rank()).map(|axis| source_axis(axis, self.axis, picked)).collect(),
             (0..indices.rank()).map(|axis| Axis::Kept(if axis < self.batch { axis } else { self.axis + axis - self.batch })).collect(),
         ])
+        .moving()
     }
 }
 

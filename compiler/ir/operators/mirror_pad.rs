@@ -64,7 +64,7 @@ impl Operator for MirrorPad {
 
     fn axes(&self, cx: &Context<'_>) -> Axes {
         let rank = cx.tensor(0).map_or(0, |ty| ty.rank());
-        Axes::kept(rank, |axis| ((self.low[axis], self.high[axis]) != (0, 0)).then_some(Axis::Opaque))
+        Axes::kept(rank, |axis| ((self.low[axis], self.high[axis]) != (0, 0)).then_some(Axis::Opaque)).moving()
     }
 
     fn permuted(&self, permutation: &[usize]) -> Option<Self> {

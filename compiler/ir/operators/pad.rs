@@ -62,6 +62,7 @@ impl Operator for Pad {
             let moved = (self.low[axis], self.high[axis]) != (0, 0);
             moved.then(|| Axis::Windowed(axis, Taps::single(1, self.low[axis])))
         })
+        .moving()
     }
 
     fn permuted(&self, permutation: &[usize]) -> Option<Self> {

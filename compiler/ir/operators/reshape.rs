@@ -50,6 +50,6 @@ impl Operator for Reshape {
             own == other && own != Extent::Static(1) && matches!(behind(), (Some(a), Some(b)) if a == b && a.known > 0)
         };
         let along = |axis: usize| (0..self.shape.len()).find(|&result| same(axis, result)).map_or(Axis::Opaque, Axis::Kept);
-        Axes { operands: vec![(0..input.rank()).map(along).collect()], in_order: true, ..Axes::default() }
+        Axes { operands: vec![(0..input.rank()).map(along).collect()], in_order: true, moves: true, ..Axes::default() }
     }
 }

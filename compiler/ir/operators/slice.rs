@@ -86,6 +86,7 @@ impl Operator for Slice {
                 None => Some(Axis::Opaque),
             }
         })
+        .moving()
     }
 
     fn permuted(&self, permutation: &[usize]) -> Option<Self> {

@@ -69,7 +69,7 @@ impl Operator for Transpose {
     }
 
     fn axes(&self, _cx: &Context<'_>) -> Axes {
-        Axes::of(vec![self.inverse().permutation.into_iter().map(Axis::Kept).collect()])
+        Axes::of(vec![self.inverse().permutation.into_iter().map(Axis::Kept).collect()]).moving()
     }
 }
 

@@ -6,6 +6,7 @@
 mod expression;
 pub mod float;
 pub mod integer;
+pub mod interval;
 mod number;
 mod operations;
 pub mod row;
@@ -13,4 +14,4 @@ pub mod row;
 pub use expression::{Expression, ExpressionBuilder, ExpressionError, Node, NodeData};
 pub use number::Scalar;
 pub use operations::{Comparison, NanRule, RequantizeRule, ScalarOp};
-pub use row::{Exactness, Row};
+pub use row::{Exactness, Neutral, Row};

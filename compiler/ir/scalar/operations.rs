@@ -2,8 +2,9 @@
 
 use super::float::{self, Reals};
 use super::integer::{self, Integers};
+use super::interval::IntervalRule as Interval;
 use super::number::Scalar;
-use super::row::{Class, Exactness, Row, Takes, intervals};
+use super::row::{Class, Exactness, Neutral, Row, Takes};
 use crate::ir::module::Constant;
 use crate::ir::types::ElementType;
 
@@ -149,31 +150,39 @@ impl ScalarOp {
         use ScalarOp::*;
         use Takes::{Any, Choice, Nothing, Same, Truth};
         match self {
-            Input(_) => Row::new("input", Nothing, Exact),
-            Constant(_) => Row::new("constant", Nothing, Exact),
+            Input(_) => Row::new("input", Nothing, Exact).cost(0),
+            Constant(_) => Row::new("constant", Nothing, Exact).cost(0),
             Add => Row::new("add", Same(2, Class::Sums), Rounded)
-                .interval(intervals::sum)
+                .neutral(Neutral::IntegerZero)
+                .interval(Interval::Sum)
                 .integers(Integers::Binary(|_, a, b| a.wrapping_add(b)))
                 .floats(Reals::Binary(|a, b| a + b), Reals::Binary(|a, b| a + b))
                 .complex(|(a, b), (c, d)| (a + c, b + d)),
             Sub => Row::new("sub", Same(2, Class::Sums), Rounded)
-                .interval(intervals::difference)
+                .neutral(Neutral::Zero)
+                .interval(Interval::Difference)
                 .integers(Integers::Binary(|_, a, b| a.wrapping_sub(b)))
                 .floats(Reals::Binary(|a, b| a - b), Reals::Binary(|a, b| a - b))
                 .complex(|(a, b), (c, d)| (a - c, b - d)),
             Mul => Row::new("mul", Same(2, Class::Sums), Rounded)
-                .interval(intervals::product)
+                .neutral(Neutral::One)
+                .interval(Interval::Product)
                 .integers(Integers::Binary(|_, a, b| a.wrapping_mul(b)))
                 .floats(Reals::Binary(|a, b| a * b), Reals::Binary(|a, b| a * b))
                 .complex(|(a, b), (c, d)| (a * c - b * d, a * d + b * c)),
             Div => Row::new("div", Same(2, Class::Numbers), Rounded)
+                .neutral(Neutral::One)
+                .interval(Interval::Quotient)
+                .cost(5)
                 .integers(Integers::Binary(integer::quotient))
                 .floats(Reals::Binary(|a, b| a / b), Reals::Binary(|a, b| a / b)),
             Rem => Row::new("rem", Same(2, Class::Numbers), Exact)
+                .interval(Interval::Remainder)
+                .cost(20)
                 .integers(Integers::Binary(integer::remainder))
                 .floats(Reals::Binary(|a, b| a % b), Reals::Binary(|a, b| a % b)),
             Neg => Row::new("neg", Same(1, Class::Signed), Exact)
-                .interval(intervals::negative)
+                .interval(Interval::Negative)
                 .integers(Integers::Unary(|_, a| a.wrapping_neg()))
                 .floats(Reals::Unary(|a| -a), Reals::Unary(|a| -a)),
             Abs => Row::new("abs", Same(1, Class::Signed), Exact)
@@ -181,7 +190,7 @@ impl ScalarOp {
                 .floats(Reals::Unary(f32::abs), Reals::Unary(f64::abs)),
             Min(rule) => {
                 let pick = Integers::Binary(|ty, a, b| if integer::compare(Comparison::Less, ty, b, a) { b } else { a });
-                let row = |name| Row::new(name, Same(2, Class::Numbers), Exact).interval(intervals::smaller).integers(pick);
+                let row = |name| Row::new(name, Same(2, Class::Numbers), Exact).interval(Interval::Smaller).integers(pick);
                 match rule {
                     NanRule::Propagate => {
                         row("min.propagate").floats(Reals::Binary(float::min_propagate), Reals::Binary(float::min_propagate))
@@ -192,7 +201,7 @@ impl ScalarOp {
             }
             Max(rule) => {
                 let pick = Integers::Binary(|ty, a, b| if integer::compare(Comparison::Less, ty, a, b) { b } else { a });
-                let row = |name| Row::new(name, Same(2, Class::Numbers), Exact).interval(intervals::larger).integers(pick);
+                let row = |name| Row::new(name, Same(2, Class::Numbers), Exact).interval(Interval::Larger).integers(pick);
                 match rule {
                     NanRule::Propagate => {
                         row("max.propagate").floats(Reals::Binary(float::max_propagate), Reals::Binary(float::max_propagate))
@@ -201,69 +210,110 @@ impl ScalarOp {
                     NanRule::First => row("max.first").floats(Reals::Binary(float::max_first), Reals::Binary(float::max_first)),
                 }
             }
-            And => Row::new("and", Same(2, Class::Bits), Exact).integers(Integers::Binary(|_, a, b| a & b)),
-            Or => Row::new("or", Same(2, Class::Bits), Exact).integers(Integers::Binary(|_, a, b| a | b)),
-            Xor => Row::new("xor", Same(2, Class::Bits), Exact).integers(Integers::Binary(|_, a, b| a ^ b)),
+            And => Row::new("and", Same(2, Class::Bits), Exact).interval(Interval::Both).integers(Integers::Binary(|_, a, b| a & b)),
+            Or => Row::new("or", Same(2, Class::Bits), Exact)
+                .neutral(Neutral::IntegerZero)
+                .interval(Interval::OneOf)
+                .integers(Integers::Binary(|_, a, b| a | b)),
+            Xor => Row::new("xor", Same(2, Class::Bits), Exact).neutral(Neutral::IntegerZero).integers(Integers::Binary(|_, a, b| a ^ b)),
             Not => Row::new("not", Same(1, Class::Bits), Exact)
+                .interval(Interval::Opposite)
                 .integers(Integers::Unary(|ty, a| if ty == ElementType::Bool { a ^ 1 } else { !a })),
-            ShiftLeft => Row::new("shl", Same(2, Class::Integers), Rounded).integers(Integers::Binary(integer::shift_left)),
-            ShiftRight => Row::new("shr", Same(2, Class::Integers), Rounded).integers(Integers::Binary(integer::shift_right)),
-            Compare(Comparison::Equal) => Row::new("eq", Truth(Class::All), Exact),
-            Compare(Comparison::NotEqual) => Row::new("ne", Truth(Class::All), Exact),
-            Compare(Comparison::Less) => Row::new("lt", Truth(Class::Ordered), Exact),
-            Compare(Comparison::LessEqual) => Row::new("le", Truth(Class::Ordered), Exact),
-            Compare(Comparison::Greater) => Row::new("gt", Truth(Class::Ordered), Exact),
-            Compare(Comparison::GreaterEqual) => Row::new("ge", Truth(Class::Ordered), Exact),
-            Select => Row::new("select", Choice, Exact).interval(intervals::either),
-            Convert => Row::new("convert", Any, Rounded).interval(intervals::kept),
-            ConvertSaturating => Row::new("convert.saturating", Any, Rounded).interval(intervals::clamped),
-            Floor => Row::new("floor", Same(1, Class::Floats), Exact).floats(Reals::Unary(f32::floor), Reals::Unary(f64::floor)),
-            Ceil => Row::new("ceil", Same(1, Class::Floats), Exact).floats(Reals::Unary(f32::ceil), Reals::Unary(f64::ceil)),
-            Trunc => Row::new("trunc", Same(1, Class::Floats), Exact).floats(Reals::Unary(f32::trunc), Reals::Unary(f64::trunc)),
-            RoundEven => Row::new("round_even", Same(1, Class::Floats), Exact)
-                .floats(Reals::Unary(f32::round_ties_even), Reals::Unary(f64::round_ties_even)),
-            RoundAway => Row::new("round_away", Same(1, Class::Floats), Exact).floats(Reals::Unary(f32::round), Reals::Unary(f64::round)),
-            Sqrt => Row::new("sqrt", Same(1, Class::Floats), Rounded).floats(Reals::Unary(f32::sqrt), Reals::Unary(f64::sqrt)),
-            Rsqrt => {
-                Row::new("rsqrt", Same(1, Class::Floats), Near).floats(Reals::Unary(|a| 1.0 / a.sqrt()), Reals::Unary(|a| 1.0 / a.sqrt()))
+            ShiftLeft => Row::new("shl", Same(2, Class::Integers), Rounded)
+                .neutral(Neutral::IntegerZero)
+                .cost(2)
+                .integers(Integers::Binary(integer::shift_left)),
+            ShiftRight => Row::new("shr", Same(2, Class::Integers), Rounded)
+                .neutral(Neutral::IntegerZero)
+                .cost(2)
+                .integers(Integers::Binary(integer::shift_right)),
+            Compare(comparison) => {
+                let (name, class) = match comparison {
+                    Comparison::Equal => ("eq", Class::All),
+                    Comparison::NotEqual => ("ne", Class::All),
+                    Comparison::Less => ("lt", Class::Ordered),
+                    Comparison::LessEqual => ("le", Class::Ordered),
+                    Comparison::Greater => ("gt", Class::Ordered),
+                    Comparison::GreaterEqual => ("ge", Class::Ordered),
+                };
+                Row::new(name, Truth(class), Exact).interval(Interval::Compared(comparison))
             }
-            Exp => Row::new("exp", Same(1, Class::Floats), Near).floats(Reals::Unary(libm::expf), Reals::Unary(libm::exp)),
-            Log => Row::new("log", Same(1, Class::Floats), Near).floats(Reals::Unary(libm::logf), Reals::Unary(libm::log)),
-            Tanh => Row::new("tanh", Same(1, Class::Floats), Near).floats(Reals::Unary(libm::tanhf), Reals::Unary(libm::tanh)),
+            Select => Row::new("select", Choice, Exact).interval(Interval::Chosen),
+            Convert => Row::new("convert", Any, Rounded).interval(Interval::Kept),
+            ConvertSaturating => Row::new("convert.saturating", Any, Rounded).interval(Interval::Clamped),
+            Floor => Row::new("floor", Same(1, Class::Floats), Exact)
+                .interval(Interval::Floor)
+                .cost(2)
+                .floats(Reals::Unary(f32::floor), Reals::Unary(f64::floor)),
+            Ceil => Row::new("ceil", Same(1, Class::Floats), Exact)
+                .interval(Interval::Ceil)
+                .cost(2)
+                .floats(Reals::Unary(f32::ceil), Reals::Unary(f64::ceil)),
+            Trunc => Row::new("trunc", Same(1, Class::Floats), Exact)
+                .interval(Interval::Trunc)
+                .cost(2)
+                .floats(Reals::Unary(f32::trunc), Reals::Unary(f64::trunc)),
+            RoundEven => Row::new("round_even", Same(1, Class::Floats), Exact)
+                .interval(Interval::Nearest)
+                .cost(2)
+                .floats(Reals::Unary(f32::round_ties_even), Reals::Unary(f64::round_ties_even)),
+            RoundAway => Row::new("round_away", Same(1, Class::Floats), Exact)
+                .interval(Interval::Nearest)
+                .cost(3)
+                .floats(Reals::Unary(f32::round), Reals::Unary(f64::round)),
+            Sqrt => Row::new("sqrt", Same(1, Class::Floats), Rounded).cost(5).floats(Reals::Unary(f32::sqrt), Reals::Unary(f64::sqrt)),
+            Rsqrt => Row::new("rsqrt", Same(1, Class::Floats), Near)
+                .cost(5)
+                .floats(Reals::Unary(|a| 1.0 / a.sqrt()), Reals::Unary(|a| 1.0 / a.sqrt())),
+            Exp => Row::new("exp", Same(1, Class::Floats), Near).cost(20).floats(Reals::Unary(libm::expf), Reals::Unary(libm::exp)),
+            Log => Row::new("log", Same(1, Class::Floats), Near).cost(20).floats(Reals::Unary(libm::logf), Reals::Unary(libm::log)),
+            Tanh => Row::new("tanh", Same(1, Class::Floats), Near).cost(20).floats(Reals::Unary(libm::tanhf), Reals::Unary(libm::tanh)),
             Logistic => Row::new("logistic", Same(1, Class::Floats), Near)
+                .cost(20)
                 .floats(Reals::Unary(|a| 1.0 / (1.0 + libm::expf(-a))), Reals::Unary(|a| 1.0 / (1.0 + libm::exp(-a)))),
-            Erf => Row::new("erf", Same(1, Class::Floats), Near).floats(Reals::Unary(libm::erff), Reals::Unary(libm::erf)),
-            Erfc => Row::new("erfc", Same(1, Class::Floats), Near).floats(Reals::Unary(libm::erfcf), Reals::Unary(libm::erfc)),
-            Sin => Row::new("sin", Same(1, Class::Floats), Near).floats(Reals::Unary(libm::sinf), Reals::Unary(libm::sin)),
-            Cos => Row::new("cos", Same(1, Class::Floats), Near).floats(Reals::Unary(libm::cosf), Reals::Unary(libm::cos)),
+            Erf => Row::new("erf", Same(1, Class::Floats), Near).cost(20).floats(Reals::Unary(libm::erff), Reals::Unary(libm::erf)),
+            Erfc => Row::new("erfc", Same(1, Class::Floats), Near).cost(20).floats(Reals::Unary(libm::erfcf), Reals::Unary(libm::erfc)),
+            Sin => Row::new("sin", Same(1, Class::Floats), Near).cost(20).floats(Reals::Unary(libm::sinf), Reals::Unary(libm::sin)),
+            Cos => Row::new("cos", Same(1, Class::Floats), Near).cost(20).floats(Reals::Unary(libm::cosf), Reals::Unary(libm::cos)),
             Pow => Row::new("pow", Same(2, Class::Numbers), Near)
+                .cost(20)
                 .integers(Integers::Binary(|_, a, b| integer::power(a, b)))
                 .floats(Reals::Binary(libm::powf), Reals::Binary(libm::pow)),
-            Atan2 => Row::new("atan2", Same(2, Class::Floats), Near).floats(Reals::Binary(libm::atan2f), Reals::Binary(libm::atan2)),
-            Fma => Row::new("fma", Same(3, Class::Floats), Rounded).floats(Reals::Ternary(libm::fmaf), Reals::Ternary(libm::fma)),
-            CountLeadingZeros => {
-                Row::new("clz", Same(1, Class::Integers), Exact).interval(intervals::bits).integers(Integers::Unary(integer::leading_zeros))
+            Atan2 => {
+                Row::new("atan2", Same(2, Class::Floats), Near).cost(20).floats(Reals::Binary(libm::atan2f), Reals::Binary(libm::atan2))
             }
-            Lut(_) => Row::new("lut", Any, Exact),
+            Fma => Row::new("fma", Same(3, Class::Floats), Rounded).cost(2).floats(Reals::Ternary(libm::fmaf), Reals::Ternary(libm::fma)),
+            CountLeadingZeros => Row::new("clz", Same(1, Class::Integers), Exact)
+                .cost(3)
+                .interval(Interval::Bits)
+                .integers(Integers::Unary(integer::leading_zeros)),
+            Lut(_) => Row::new("lut", Any, Exact).cost(3),
             SaturatingRoundingDoublingHighMul => Row::new("srdhm", Same(2, Class::Only(ElementType::I32)), Rounded)
+                .cost(5)
                 .integers(Integers::Binary(|_, a, b| i64::from(integer::saturating_rounding_doubling_high_mul(a as i32, b as i32)))),
             RoundingDivideByPowerOfTwo => Row::new("rdivpot", Same(2, Class::Only(ElementType::I32)), Rounded)
+                .cost(5)
                 .integers(Integers::Binary(|_, a, b| i64::from(integer::rounding_divide_by_power_of_two(a as i32, b)))),
-            Requantize(RequantizeRule::TfliteDouble) => Row::new("requant.tflite_double", Same(3, Class::Only(ElementType::I32)), Rounded)
-                .integers(Integers::Ternary(|_, a, b, c| {
-                    i64::from(integer::requantize(RequantizeRule::TfliteDouble, a as i32, b as i32, c as i32))
-                })),
-            Requantize(RequantizeRule::TfliteSingle) => Row::new("requant.tflite_single", Same(3, Class::Only(ElementType::I32)), Rounded)
-                .integers(Integers::Ternary(|_, a, b, c| {
-                    i64::from(integer::requantize(RequantizeRule::TfliteSingle, a as i32, b as i32, c as i32))
-                })),
+            Requantize(RequantizeRule::TfliteDouble) => {
+                Row::new("requant.tflite_double", Same(3, Class::Only(ElementType::I32)), Rounded).cost(5).integers(Integers::Ternary(
+                    |_, a, b, c| i64::from(integer::requantize(RequantizeRule::TfliteDouble, a as i32, b as i32, c as i32)),
+                ))
+            }
+            Requantize(RequantizeRule::TfliteSingle) => {
+                Row::new("requant.tflite_single", Same(3, Class::Only(ElementType::I32)), Rounded).cost(5).integers(Integers::Ternary(
+                    |_, a, b, c| i64::from(integer::requantize(RequantizeRule::TfliteSingle, a as i32, b as i32, c as i32)),
+                ))
+            }
             RoundTo(ElementType::F16) => Row::new("round_to", Same(1, Class::Only(ElementType::F32)), Rounded)
+                .cost(3)
                 .floats(Reals::Unary(|a| float::round_storage(ElementType::F16, a)), Reals::Undefined),
             RoundTo(ElementType::Bf16) => Row::new("round_to", Same(1, Class::Only(ElementType::F32)), Rounded)
+                .cost(3)
                 .floats(Reals::Unary(|a| float::round_storage(ElementType::Bf16, a)), Reals::Undefined),
             RoundTo(ElementType::I8) => Row::new("round_to", Same(1, Class::Only(ElementType::F32)), Rounded)
+                .cost(3)
                 .floats(Reals::Unary(|a| f32::from(a.round_ties_even() as i8)), Reals::Undefined),
-            RoundTo(_) => Row::new("round_to", Same(1, Class::None), Rounded),
+            RoundTo(_) => Row::new("round_to", Same(1, Class::None), Rounded).cost(3),
         }
     }
 
@@ -353,6 +403,49 @@ mod tests {
     fn names_are_of_one_operation() {
         for (position, op) in ScalarOp::PLAIN.iter().enumerate() {
             assert!(ScalarOp::PLAIN[..position].iter().all(|other| other.name() != op.name()), "{}", op.name());
+        }
+    }
+
+    /// The names of the variants of an enum in this file.
+    fn variants(name: &str) -> Vec<&'static str> {
+        let source = include_str!("operations.rs");
+        let body =
+            source.split_once(&format!("pub enum {name} {{")).and_then(|(_, rest)| rest.split_once("\n}")).map_or("", |(body, _)| body);
+        let lines = body.lines().map(str::trim).filter(|line| line.starts_with(char::is_uppercase));
+        lines.map(|line| line.split(['(', ',']).next().unwrap_or(line)).collect()
+    }
+
+    #[test]
+    fn the_list_has_every_operation_without_parameters() {
+        let listed: Vec<String> = ScalarOp::PLAIN.iter().map(|op| format!("{op:?}")).collect();
+        let wanted = variants("ScalarOp").into_iter().flat_map(|op| match op {
+            // Numbers, inputs, tables and types come with the node.
+            "Input" | "Constant" | "Lut" | "RoundTo" => vec![],
+            "Min" | "Max" => variants("NanRule").into_iter().map(|rule| format!("{op}({rule})")).collect(),
+            "Compare" => variants("Comparison").into_iter().map(|comparison| format!("{op}({comparison})")).collect(),
+            "Requantize" => variants("RequantizeRule").into_iter().map(|rule| format!("{op}({rule})")).collect(),
+            _ => vec![op.to_owned()],
+        });
+        let wanted: Vec<String> = wanted.collect();
+        assert!(wanted.len() > 50, "{wanted:?}");
+        assert_eq!(listed, wanted);
+    }
+
+    #[test]
+    fn a_neutral_number_gives_back_the_first_operand() {
+        for op in ScalarOp::PLAIN {
+            let (row, ty) = (op.row(), ElementType::F32);
+            let numbers = [0.0, -0.0, 1.0].map(|n| Scalar::float(ty, n)).into_iter().filter(|&n| row.neutral.is(n));
+            for number in numbers {
+                let Reals::Binary(function) = row.singles else { panic!("{} has no second operand", row.name) };
+                for x in [0.0f32, -0.0, 3.5, f32::NEG_INFINITY] {
+                    assert_eq!(function(x, number.as_f64() as f32).to_bits(), x.to_bits(), "{} of {x} and {number:?}", row.name);
+                }
+            }
+            for n in (0..2).filter(|&n| row.neutral.is(Scalar::i32(n))) {
+                let Integers::Binary(function) = row.integers else { panic!("{} has no second operand", row.name) };
+                assert_eq!([-9, 0, 7].map(|x| function(ElementType::I32, x, n.into())), [-9, 0, 7], "{}", row.name);
+            }
         }
     }
 

@@ -2,6 +2,8 @@
 
 use super::float::Reals;
 use super::integer::Integers;
+use super::interval::IntervalRule;
+use super::number::Scalar;
 use crate::ir::types::ElementType;
 
 /// One scalar operation.
@@ -13,7 +15,11 @@ pub struct Row {
     pub takes: Takes,
     /// How near the result is to the exact one.
     pub exactness: Exactness,
-    /// Where an integer result lies, before it wraps to its type; nothing is known without a rule.
+    /// What it takes, in additions, roughly.
+    pub cost: u64,
+    /// The second operand that gives back the first.
+    pub neutral: Neutral,
+    /// Where a result lies, before it is rounded or wrapped to its type; nothing is known without a rule.
     pub interval: Option<IntervalRule>,
     /// What it does to integers and truth values.
     pub integers: Integers,
@@ -28,97 +34,6 @@ pub struct Row {
 /// Real and imaginary part.
 pub type Complex = (f32, f32);
 
-/// The interval of an exact result from those of the operands.
-pub type IntervalRule = fn(&Operands<'_>) -> Option<Range>;
-
-/// An interval of integers, both ends in it.
-pub type Range = (i128, i128);
-
-/// What is known of an operation's operands, and its type.
-pub struct Operands<'a> {
-    /// The type of the result, an integer.
-    pub ty: ElementType,
-    /// Types of the operands.
-    pub types: &'a [ElementType],
-    /// Intervals of the operands.
-    pub ranges: &'a [Range],
-}
-
-impl Operands<'_> {
-    /// The interval of the corners of a function that is monotone in each of two operands; nothing beyond 128 bits.
-    fn corners(&self, function: impl Fn(i128, i128) -> Option<i128>) -> Option<Range> {
-        let (a, b) = (self.ranges[0], self.ranges[1]);
-        let corners = [function(a.0, b.0)?, function(a.0, b.1)?, function(a.1, b.0)?, function(a.1, b.1)?];
-        Some((*corners.iter().min()?, *corners.iter().max()?))
-    }
-}
-
-/// All numbers of an integer type; of other types, more than any integer.
-pub fn type_range(ty: ElementType) -> Range {
-    ty.integer_range().unwrap_or((i128::MIN / 4, i128::MAX / 4))
-}
-
-/// Whether one interval lies in another.
-pub fn within(inner: Range, outer: Range) -> bool {
-    inner.0 >= outer.0 && inner.1 <= outer.1
-}
-
-/// Rules of intervals that rows name.
-pub mod intervals {
-    use super::{Operands, Range, type_range, within};
-
-    /// a + b.
-    pub fn sum(x: &Operands<'_>) -> Option<Range> {
-        Some((x.ranges[0].0 + x.ranges[1].0, x.ranges[0].1 + x.ranges[1].1))
-    }
-
-    /// a − b.
-    pub fn difference(x: &Operands<'_>) -> Option<Range> {
-        Some((x.ranges[0].0 - x.ranges[1].1, x.ranges[0].1 - x.ranges[1].0))
-    }
-
-    /// a × b. Two numbers of 64 bits without a sign can leave 128 with one.
-    pub fn product(x: &Operands<'_>) -> Option<Range> {
-        x.corners(i128::checked_mul)
-    }
-
-    /// −a.
-    pub fn negative(x: &Operands<'_>) -> Option<Range> {
-        Some((-x.ranges[0].1, -x.ranges[0].0))
-    }
-
-    /// The smaller.
-    pub fn smaller(x: &Operands<'_>) -> Option<Range> {
-        Some((x.ranges[0].0.min(x.ranges[1].0), x.ranges[0].1.min(x.ranges[1].1)))
-    }
-
-    /// The larger.
-    pub fn larger(x: &Operands<'_>) -> Option<Range> {
-        Some((x.ranges[0].0.max(x.ranges[1].0), x.ranges[0].1.max(x.ranges[1].1)))
-    }
-
-    /// One of two.
-    pub fn either(x: &Operands<'_>) -> Option<Range> {
-        Some((x.ranges[1].0.min(x.ranges[2].0), x.ranges[1].1.max(x.ranges[2].1)))
-    }
-
-    /// The same integer, where the type holds it.
-    pub fn kept(x: &Operands<'_>) -> Option<Range> {
-        (x.types[0].is_integer() && within(x.ranges[0], type_range(x.ty))).then_some(x.ranges[0])
-    }
-
-    /// The nearest integer that the type holds.
-    pub fn clamped(x: &Operands<'_>) -> Option<Range> {
-        let (low, high) = type_range(x.ty);
-        x.types[0].is_integer().then(|| (x.ranges[0].0.clamp(low, high), x.ranges[0].1.clamp(low, high)))
-    }
-
-    /// A count of bits.
-    pub fn bits(x: &Operands<'_>) -> Option<Range> {
-        Some((0, i128::from(x.ty.bits())))
-    }
-}
-
 /// How near a result is to the exact one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exactness {
@@ -128,6 +43,32 @@ pub enum Exactness {
     Rounded,
     /// It is near: implementations differ in the last digits.
     Near,
+}
+
+/// The number that, as second operand, gives back the first: down to the sign of a zero, and the bits of a NaN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Neutral {
+    /// There is none.
+    None,
+    /// 0 of integers and floats, without a sign.
+    Zero,
+    /// 0 of integers alone: −0 + 0 is 0.
+    IntegerZero,
+    /// 1 of integers and floats.
+    One,
+}
+
+impl Neutral {
+    /// Whether a number is it.
+    pub fn is(self, number: Scalar) -> bool {
+        let (integer, float) = (number.element().is_integer(), number.element().is_float());
+        match self {
+            Self::None => false,
+            Self::Zero => (integer || float) && number.bits() == 0,
+            Self::IntegerZero => integer && number.bits() == 0,
+            Self::One => (integer || float) && number.as_f64() == 1.0,
+        }
+    }
 }
 
 /// Operands of an operation, and the type of its result.
@@ -216,10 +157,20 @@ impl Class {
 }
 
 impl Row {
-    /// An operation whose type, and what it does, come with the node or from its operands alone.
+    /// An operation whose type, and what it does, come with the node or from its operands alone; it takes as long as an addition.
     pub const fn new(name: &'static str, takes: Takes, exactness: Exactness) -> Self {
         let (integers, singles, doubles) = (Integers::Undefined, Reals::Undefined, Reals::Undefined);
-        Self { name, takes, exactness, interval: None, integers, singles, doubles, complex: None }
+        Self { name, takes, exactness, cost: 1, neutral: Neutral::None, interval: None, integers, singles, doubles, complex: None }
+    }
+
+    /// That takes as long as some additions.
+    pub const fn cost(self, cost: u64) -> Self {
+        Self { cost, ..self }
+    }
+
+    /// With a second operand that changes nothing.
+    pub const fn neutral(self, neutral: Neutral) -> Self {
+        Self { neutral, ..self }
     }
 
     /// With a rule of intervals.

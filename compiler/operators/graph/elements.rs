@@ -150,7 +150,10 @@ impl Elements {
                         ScalarOp::Constant(number) => Range::exactly(number)?,
                         // How it is asked whether something is a number, which what has a range is.
                         ScalarOp::Compare(Comparison::Equal) if node.operands[0] == node.operands[1] => Range::TRUE,
-                        op => apply(op, node.ty, &operands)?,
+                        op => {
+                            let types: Vec<ElementType> = node.operands.iter().map(|&operand| expression.nodes[operand].ty).collect();
+                            apply(op, node.ty, &types, &operands)?
+                        }
                     });
                 }
                 expression.results.first().map(|&result| ranges[result.index()])

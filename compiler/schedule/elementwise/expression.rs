@@ -7,7 +7,7 @@ use super::lanes::{widen, wrap};
 use super::ranges::{Range, ranges, raw_range, type_range, within};
 use super::requantize::Requantizer;
 use super::scalar_operations::{Call, round_to};
-use crate::ir::scalar::row::Operands;
+use crate::ir::scalar::interval::Operands;
 use crate::ir::{ElementType, Exactness, Expression, Node, ScalarOp};
 use crate::kernel::{Bounds, Buffer, KernelBuilder, Value};
 use crate::schedule::unsupported::Unsupported;

@@ -1,7 +1,7 @@
 //! The intervals that the integers of an expression lie in.
 
-use crate::ir::scalar::row::Operands;
-pub use crate::ir::scalar::row::{Range, type_range, within};
+use crate::ir::scalar::interval::Operands;
+pub use crate::ir::scalar::interval::{Range, type_range, within};
 use crate::ir::{ElementType, Expression, ScalarOp};
 use cranelift_entity::EntityRef;
 
@@ -29,6 +29,6 @@ pub fn raw_range(op: ScalarOp, operands: &Operands<'_>) -> Option<Range> {
     match op {
         _ if !operands.ty.is_integer() => None,
         ScalarOp::Constant(value) => Some((value.as_i64().into(), value.as_i64().into())),
-        _ => op.row().interval?(operands),
+        _ => op.row().interval?.apply(operands),
     }
 }

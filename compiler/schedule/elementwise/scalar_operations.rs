@@ -203,12 +203,7 @@ impl Call<'_> {
         }
         let mut value = value;
         if saturating {
-            if from.is_unsigned_integer() && from.bits() >= 32 {
-                return self.unsupported(ScalarOp::ConvertSaturating);
-            }
-            if to.bits() < b.ty(value).lane.bytes() * 8 {
-                value = clamp(b, value, to);
-            }
+            value = saturated(b, value, from, to);
         }
         Ok(match (from_lane, to_lane) {
             (Lane::I32, Lane::I64) if from == ElementType::U32 => b.convert(ConvertOp::ZeroExtend, value, Lane::I64),
@@ -348,6 +343,25 @@ fn round_away(b: &mut KernelBuilder, x: Value) -> Value {
     b.select(out, further, truncated)
 }
 
+/// An integer as near as its lane comes to the range of another integer type.
+fn saturated(b: &mut KernelBuilder, value: Value, from: ElementType, to: ElementType) -> Value {
+    let ty = b.ty(value);
+    // Lanes with a sign hold narrow integers, whatever theirs is.
+    if from.is_unsigned_integer() && from.bits() >= 32 {
+        let (_, high) = type_range(to);
+        let bound = b.int(ty, high as i64);
+        return if high < type_range(from).1 { b.binary(BinaryOp::UnsignedMin, value, bound) } else { value };
+    }
+    if to.bits() < ty.lane.bytes() * 8 {
+        return clamp(b, value, to);
+    }
+    if from.is_signed_integer() && to.is_unsigned_integer() {
+        let zero = b.int(ty, 0);
+        return b.binary(BinaryOp::SignedMax, value, zero);
+    }
+    value
+}
+
 /// Signed lanes clamped to the range of an integer type.
 fn clamp(b: &mut KernelBuilder, value: Value, to: ElementType) -> Value {
     let ty = b.ty(value);
@@ -356,3 +370,6 @@ fn clamp(b: &mut KernelBuilder, value: Value, to: ElementType) -> Value {
     let above = b.binary(BinaryOp::SignedMax, value, low);
     b.binary(BinaryOp::SignedMin, above, high)
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@
 //! what it needs of earlier passes, or reads it where an earlier pass has kept it.
 
 use crate::fuse::{Epilogue, Rowwise};
-use crate::ir::{ElementType, Expression, ExpressionBuilder, Inst, Node, Op, ScalarOp, Value};
+use crate::ir::{ElementType, Expression, ExpressionBuilder, Inst, Node, Op, Value};
 use crate::schedule::context::Context;
 use std::collections::{HashMap, HashSet};
 
@@ -192,7 +192,7 @@ impl<'a> Levels<'a> {
     fn weight(&self, value: Value, counted: &mut HashSet<Inst>) -> u64 {
         let Some(inst) = self.map(value).filter(|&inst| self.wide.contains(&value) && counted.insert(inst)) else { return 0 };
         let data = &self.cx.function.insts[inst];
-        let own: u64 = data.expression().nodes.values().map(|node| weight_of(node.op)).sum();
+        let own: u64 = data.expression().nodes.values().map(|node| node.op.row().cost).sum();
         data.operands.iter().map(|&operand| self.weight(operand, counted)).fold(own, u64::saturating_add)
     }
 
@@ -251,17 +251,6 @@ impl<'a> Levels<'a> {
         }
         let results = wanted.iter().map(|v| nodes[v]).collect();
         Epilogue { operands, expression: builder.finish(results) }
-    }
-}
-
-/// What an operation takes, in additions, roughly.
-pub(super) fn weight_of(op: ScalarOp) -> u64 {
-    use ScalarOp as S;
-    match op {
-        S::Input(_) | S::Constant(_) => 0,
-        S::Exp | S::Log | S::Tanh | S::Logistic | S::Erf | S::Erfc | S::Sin | S::Cos | S::Pow | S::Atan2 | S::Rem => 20,
-        S::Div | S::Sqrt | S::Rsqrt | S::Requantize(_) | S::SaturatingRoundingDoublingHighMul | S::RoundingDivideByPowerOfTwo => 5,
-        _ => 1,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is known of a group that works row by row before its kernel is written.
 
-use super::passes::{Passes, weight_of};
+use super::passes::Passes;
 use crate::fuse::Rowwise;
 use crate::ir::{Operation, Value as Tensor};
 use crate::schedule::context::Context;
@@ -66,7 +66,7 @@ impl<'a> RowwiseSchedule<'a> {
     /// where elements are kept in scratch memory, which is that of one row.
     pub(super) fn together(&self) -> u64 {
         let nodes = self.passes.list.iter().flat_map(|pass| pass.work.expression.nodes.values());
-        match nodes.map(|node| weight_of(node.op)).fold(0, u64::saturating_add) {
+        match nodes.map(|node| node.op.row().cost).fold(0, u64::saturating_add) {
             _ if !self.passes.scratch(&self.cx).is_empty() => 1,
             0..SHORT_WORK => 4,
             _ => 2,

@@ -1,0 +1,337 @@
+//! Between which numbers results are, from what is known of the operands. A row names one [`IntervalRule`]; it serves integers of any size, whose
+//! ends are exact, and reals, whose caller allows for rounding.
+
+use super::operations::Comparison;
+use crate::ir::types::ElementType;
+
+/// An interval of integers, both ends in it.
+pub type Range = (i128, i128);
+
+/// What is known of an operation's operands, and its type.
+pub struct Operands<'a, N = i128> {
+    /// The type of the result.
+    pub ty: ElementType,
+    /// Types of the operands.
+    pub types: &'a [ElementType],
+    /// Intervals of the operands.
+    pub ranges: &'a [(N, N)],
+}
+
+/// Where an exact result lies, before it is rounded or wrapped to its type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IntervalRule {
+    /// a + b.
+    Sum,
+    /// a − b.
+    Difference,
+    /// a × b.
+    Product,
+    /// a ÷ b, truncated to an integer type; known for divisors above 0.
+    Quotient,
+    /// The remainder of truncating division; known for divisors above 0.
+    Remainder,
+    /// −a.
+    Negative,
+    /// The smaller.
+    Smaller,
+    /// The larger.
+    Larger,
+    /// c ? a : b.
+    Chosen,
+    /// The same number as another type holds it; nothing is known where an integer type does not.
+    Kept,
+    /// The nearest number that an integer type holds.
+    Clamped,
+    /// A count of the type's bits.
+    Bits,
+    /// Towards −∞.
+    Floor,
+    /// Towards +∞.
+    Ceil,
+    /// Towards zero.
+    Trunc,
+    /// To a neighbouring integer.
+    Nearest,
+    /// The truth of a comparison, 0 or 1. No operand is NaN.
+    Compared(Comparison),
+    /// Whether both truth values hold.
+    Both,
+    /// Whether one of two truth values holds.
+    OneOf,
+    /// Whether a truth value does not hold.
+    Opposite,
+}
+
+/// What the ends of an interval are.
+pub trait End: Copy + PartialOrd {
+    /// Nothing where integers leave 128 bits.
+    fn plus(self, other: Self) -> Option<Self>;
+    /// Nothing where integers leave 128 bits.
+    fn minus(self, other: Self) -> Option<Self>;
+    /// Nothing where integers leave 128 bits.
+    fn times(self, other: Self) -> Option<Self>;
+    /// The quotient by a number above 0; that of integers is truncated.
+    fn over(self, other: Self) -> Option<Self>;
+    /// Towards −∞.
+    fn floor(self) -> Self;
+    /// Towards +∞.
+    fn ceil(self) -> Self;
+    /// An integer.
+    fn of(integer: i128) -> Self;
+    /// Whether numbers of a type lie between such ends.
+    fn can_bound(ty: ElementType) -> bool;
+}
+
+impl End for i128 {
+    fn plus(self, other: Self) -> Option<Self> {
+        self.checked_add(other)
+    }
+
+    fn minus(self, other: Self) -> Option<Self> {
+        self.checked_sub(other)
+    }
+
+    fn times(self, other: Self) -> Option<Self> {
+        self.checked_mul(other)
+    }
+
+    fn over(self, other: Self) -> Option<Self> {
+        self.checked_div(other)
+    }
+
+    fn floor(self) -> Self {
+        self
+    }
+
+    fn ceil(self) -> Self {
+        self
+    }
+
+    fn of(integer: i128) -> Self {
+        integer
+    }
+
+    fn can_bound(ty: ElementType) -> bool {
+        ty.is_integer()
+    }
+}
+
+impl End for f64 {
+    fn plus(self, other: Self) -> Option<Self> {
+        Some(self + other)
+    }
+
+    fn minus(self, other: Self) -> Option<Self> {
+        Some(self - other)
+    }
+
+    fn times(self, other: Self) -> Option<Self> {
+        Some(self * other)
+    }
+
+    fn over(self, other: Self) -> Option<Self> {
+        Some(self / other)
+    }
+
+    fn floor(self) -> Self {
+        libm::floor(self)
+    }
+
+    fn ceil(self) -> Self {
+        libm::ceil(self)
+    }
+
+    fn of(integer: i128) -> Self {
+        integer as f64
+    }
+
+    fn can_bound(_: ElementType) -> bool {
+        true
+    }
+}
+
+impl IntervalRule {
+    /// The interval of the exact result.
+    pub fn apply<N: End>(self, x: &Operands<'_, N>) -> Option<(N, N)> {
+        let zero = N::of(0);
+        match (self, x.ranges) {
+            (Self::Sum, &[a, b]) => Some((a.0.plus(b.0)?, a.1.plus(b.1)?)),
+            (Self::Difference, &[a, b]) => Some((a.0.minus(b.1)?, a.1.minus(b.0)?)),
+            (Self::Product, &[a, b]) => corners(a, b, N::times),
+            (Self::Quotient, &[a, b]) if b.0 > zero => {
+                let (low, high) = corners(a, b, N::over)?;
+                Some(if x.ty.is_integer() { (towards_zero(low), towards_zero(high)) } else { (low, high) })
+            }
+            (Self::Remainder, &[a, b]) if b.0 > zero => Some(if a.0 >= zero { (zero, smaller(a.1, b.1)) } else { (zero.minus(b.1)?, b.1) }),
+            (Self::Negative, &[a]) => Some((zero.minus(a.1)?, zero.minus(a.0)?)),
+            (Self::Smaller, &[a, b]) => Some((smaller(a.0, b.0), smaller(a.1, b.1))),
+            (Self::Larger, &[a, b]) => Some((larger(a.0, b.0), larger(a.1, b.1))),
+            (Self::Chosen, &[condition, a, b]) => Some(match decided(condition) {
+                Some(true) => a,
+                Some(false) => b,
+                None => (smaller(a.0, b.0), larger(a.1, b.1)),
+            }),
+            (Self::Kept | Self::Clamped, &[a]) => converted(self, x, a),
+            (Self::Bits, _) => Some((zero, N::of(i128::from(x.ty.bits())))),
+            (Self::Floor, &[a]) => Some((a.0.floor(), a.1.floor())),
+            (Self::Ceil, &[a]) => Some((a.0.ceil(), a.1.ceil())),
+            (Self::Trunc, &[a]) => Some((towards_zero(a.0), towards_zero(a.1))),
+            (Self::Nearest, &[a]) => Some((a.0.floor(), a.1.ceil())),
+            (Self::Compared(comparison), &[a, b]) => Some(compared(comparison, a, b)),
+            (Self::Both, &[a, b]) if x.ty == ElementType::Bool => Some((smaller(a.0, b.0), smaller(a.1, b.1))),
+            (Self::OneOf, &[a, b]) if x.ty == ElementType::Bool => Some((larger(a.0, b.0), larger(a.1, b.1))),
+            (Self::Opposite, &[a]) if x.ty == ElementType::Bool => Some(opposite(a)),
+            _ => None,
+        }
+    }
+}
+
+/// All numbers of an integer type; of other types, more than any integer.
+pub fn type_range(ty: ElementType) -> Range {
+    ty.integer_range().unwrap_or((i128::MIN / 4, i128::MAX / 4))
+}
+
+/// Whether one interval lies in another.
+pub fn within<N: PartialOrd>(inner: (N, N), outer: (N, N)) -> bool {
+    inner.0 >= outer.0 && inner.1 <= outer.1
+}
+
+fn smaller<N: PartialOrd>(a: N, b: N) -> N {
+    if b < a { b } else { a }
+}
+
+fn larger<N: PartialOrd>(a: N, b: N) -> N {
+    if b > a { b } else { a }
+}
+
+fn towards_zero<N: End>(n: N) -> N {
+    if n < N::of(0) { n.ceil() } else { n.floor() }
+}
+
+/// The interval of a function that is monotone in each of two operands.
+fn corners<N: End>(a: (N, N), b: (N, N), function: impl Fn(N, N) -> Option<N>) -> Option<(N, N)> {
+    let first = function(a.0, b.0)?;
+    let others = [function(a.0, b.1)?, function(a.1, b.0)?, function(a.1, b.1)?];
+    Some(others.into_iter().fold((first, first), |(low, high), n| (smaller(low, n), larger(high, n))))
+}
+
+fn converted<N: End>(rule: IntervalRule, x: &Operands<'_, N>, a: (N, N)) -> Option<(N, N)> {
+    if !N::can_bound(x.types[0]) || x.ty == ElementType::Bool {
+        return None;
+    }
+    if !x.ty.is_integer() {
+        return Some(a);
+    }
+    let (low, high) = type_range(x.ty);
+    let (type_low, type_high) = (N::of(low), N::of(high));
+    let whole = (towards_zero(a.0), towards_zero(a.1));
+    let clamp = |n: N| smaller(larger(n, type_low), type_high);
+    match rule {
+        IntervalRule::Clamped => Some((clamp(whole.0), clamp(whole.1))),
+        _ => within(whole, (type_low, type_high)).then_some(whole),
+    }
+}
+
+/// What a truth value always is.
+fn decided<N: End>(truth: (N, N)) -> Option<bool> {
+    match truth {
+        (low, high) if low == N::of(1) && high == N::of(1) => Some(true),
+        (low, high) if low == N::of(0) && high == N::of(0) => Some(false),
+        _ => None,
+    }
+}
+
+fn truth<N: End>(always: bool, never: bool) -> (N, N) {
+    (N::of(i128::from(always)), N::of(i128::from(!never)))
+}
+
+fn opposite<N: End>(a: (N, N)) -> (N, N) {
+    let no = |n: N| if n == N::of(0) { N::of(1) } else { N::of(0) };
+    (no(a.1), no(a.0))
+}
+
+fn compared<N: End>(comparison: Comparison, a: (N, N), b: (N, N)) -> (N, N) {
+    let less = |a: (N, N), b: (N, N)| truth(a.1 < b.0, a.0 >= b.1);
+    let same = || truth(a.0 == b.1 && a.1 == b.0, a.1 < b.0 || b.1 < a.0);
+    match comparison {
+        Comparison::Less => less(a, b),
+        Comparison::Greater => less(b, a),
+        Comparison::GreaterEqual => opposite(less(a, b)),
+        Comparison::LessEqual => opposite(less(b, a)),
+        Comparison::Equal => same(),
+        Comparison::NotEqual => opposite(same()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::ScalarOp;
+    use crate::ir::scalar::integer::{Integers, wrap};
+    use ElementType::{Bool, F32, I8, I32, U8};
+
+    const SAMPLES: [(i64, i64); 6] = [(-7, 12), (2, 5), (0, 0), (-3, -1), (0, 9), (-128, 127)];
+
+    /// What an operation gives for each number of two intervals.
+    fn results(function: fn(ElementType, i64, i64) -> i64, ty: ElementType, a: (i64, i64), b: (i64, i64)) -> impl Iterator<Item = i64> {
+        (a.0..=a.1).flat_map(move |x| (b.0..=b.1).map(move |y| function(ty, x, y)))
+    }
+
+    #[test]
+    fn every_rule_of_two_integers_covers_all_results() {
+        let rows = ScalarOp::PLAIN.iter().map(|op| op.row()).filter(|row| row.interval.is_some());
+        let functions =
+            rows.filter_map(|row| if let Integers::Binary(f) = row.integers { Some((row.name, row.interval?, f)) } else { None });
+        let mut count = 0;
+        for (name, rule, function) in functions {
+            for (a, b) in SAMPLES.into_iter().flat_map(|a| SAMPLES.map(|b| (a, b))) {
+                let exact = [a, b].map(|(low, high)| (i128::from(low), i128::from(high)));
+                let real = exact.map(|(low, high)| (low as f64, high as f64));
+                let of_integers = rule.apply(&Operands { ty: I32, types: &[I32; 2], ranges: &exact });
+                let of_reals = rule.apply(&Operands { ty: I32, types: &[I32; 2], ranges: &real });
+                assert_eq!(of_integers.map(|(low, high)| (low as f64, high as f64)), of_reals, "{name} of {a:?} and {b:?}");
+                let Some(found) = of_integers else { continue };
+                let covers = |n: i64| found.0 <= n.into() && i128::from(n) <= found.1;
+                assert!(results(function, I32, a, b).all(covers), "{name} of {a:?} and {b:?}: {found:?}");
+                count += 1;
+            }
+        }
+        assert!(count > 100);
+    }
+
+    #[test]
+    fn every_rule_of_one_integer_covers_all_results() {
+        for op in ScalarOp::PLAIN {
+            let row = op.row();
+            let (Some(rule), Integers::Unary(function)) = (row.interval, row.integers) else { continue };
+            for ty in [I8, Bool].into_iter().filter(|&ty| op.result_type(&[ty]).is_some()) {
+                let (low, high) = if ty == Bool { (0, 1) } else { (-128, 127) };
+                let Some(found) = rule.apply(&Operands { ty, types: &[ty], ranges: &[(low.into(), high.into())] }) else { continue };
+                let exact = |n: i64| if row.name == "neg" { -n } else { wrap(ty, function(ty, n)) };
+                assert!(
+                    (low..=high).map(exact).all(|n| found.0 <= n.into() && i128::from(n) <= found.1),
+                    "{} on {ty}: {found:?}",
+                    row.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn conversions_keep_what_fits_and_clamp_the_rest() {
+        let real = |rule: IntervalRule, ranges: &[(f64, f64)]| rule.apply(&Operands { ty: U8, types: &[F32], ranges });
+        assert_eq!(real(IntervalRule::Kept, &[(0.5, 255.5)]), Some((0.0, 255.0)));
+        assert_eq!(real(IntervalRule::Kept, &[(-1.5, 3.0)]), None);
+        assert_eq!(real(IntervalRule::Clamped, &[(-1.5, 300.0)]), Some((0.0, 255.0)));
+        // Intervals of integers say nothing of floats.
+        assert_eq!(IntervalRule::Clamped.apply(&Operands { ty: U8, types: &[F32], ranges: &[(0i128, 9)] }), None);
+        assert_eq!(IntervalRule::Kept.apply(&Operands { ty: Bool, types: &[I32], ranges: &[(0i128, 9)] }), None);
+    }
+
+    #[test]
+    fn a_decided_condition_chooses() {
+        let chosen =
+            |condition| IntervalRule::Chosen.apply(&Operands { ty: I32, types: &[Bool, I32, I32], ranges: &[condition, (1, 2), (8, 9)] });
+        assert_eq!((chosen((1, 1)), chosen((0, 0)), chosen((0i128, 1))), (Some((1, 2)), Some((8, 9)), Some((1, 9))));
+    }
+}
