@@ -18,6 +18,17 @@ pub enum Error {
     /// A number of elements that 64 bits do not hold.
     #[error("the result has too many elements")]
     TooManyElements,
+    /// An axis that a tensor does not have.
+    #[error("the tensor has no such dimension")]
+    NoAxis,
+    /// A position that an axis does not have.
+    #[error("an index is out of range")]
+    OutsideAxis {
+        /// The position.
+        index: i64,
+        /// Elements along the axis.
+        extent: u64,
+    },
     /// A permutation that is none of the operand's dimensions.
     #[error("the permutation does not fit the rank")]
     Permutation,
@@ -240,6 +251,7 @@ impl Error {
         match self {
             Self::WindowStep { step } => pair("1 or more".into(), step.to_string()),
             Self::WindowMisfit { extent, size } => pair(format!("1 to {extent}"), size.to_string()),
+            Self::OutsideAxis { index, extent } => pair(format!("less than {extent}"), index.to_string()),
             Self::ScaleTimesBeta { scale, beta } => pair("above 2^-26".into(), format!("{scale} × {beta}")),
             Self::TooManyFactors { most, factors } => pair(format!("1 to {most}"), factors.to_string()),
             Self::TooManyWindows { most } => pair(format!("at most {most}"), "more".into()),

@@ -6,6 +6,7 @@ use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Scalar};
 use crate::operators::blocks as library;
+use crate::operators::joins;
 
 fn image_and_block(operator: &mut Operator<'_, '_, '_>, block: i32) -> Result<(Operand, u64), Diagnostic> {
     operator.arity(1..=1, 1..=1)?;
@@ -71,7 +72,7 @@ pub(super) fn space_to_batch(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(operator.type_error(&[element]));
     }
     let zero = Scalar::int(element, output.quantization.as_ref().map_or(0, |q| q.zero_points[0]));
-    let padded = operator.border(input.value, &around(&before), &around(&after), zero)?;
+    let padded = joins::bordered(operator.graph(), input.value, &around(&before), &around(&after), zero)?;
     let value = library::space_to_batch(operator.graph(), padded, &blocks)?;
     operator.bind(0, value)
 }

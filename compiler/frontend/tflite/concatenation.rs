@@ -2,11 +2,11 @@
 
 use super::error::{invalid, missing_options, unsupported};
 use super::operator::{Affine, Lowered, Operand, Operator};
-use super::slicing::slice;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Value};
 use crate::operators::quantize::at_zero_point;
 use crate::operators::terms::Terms;
+use crate::operators::{joins, slices};
 use crate::schema::tflite::ActivationFunctionType;
 use ElementType::{F32, I4, I8, I16, U8};
 
@@ -51,27 +51,8 @@ pub(super) fn concatenation(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         };
         values.push(value);
     }
-    for d in (0..inputs[0].rank()).filter(|&d| d != axis) {
-        for &value in &values[1..] {
-            let [first, other] = [values[0], value].map(|v| operator.extents_of(v).get(d).copied());
-            operator.graph().equate(first.unwrap_or(Extent::Static(1)), other.unwrap_or(Extent::Static(1)))?;
-        }
-    }
-    let value = joined(operator, &values, axis)?;
+    let value = joins::joined(operator.graph(), &values, axis)?;
     operator.bind(0, value)
-}
-
-/// Tensors joined along an axis, whose extents may be known only when the model runs.
-fn joined(operator: &mut Operator<'_, '_, '_>, values: &[Value], axis: usize) -> Result<Value, Diagnostic> {
-    let extents: Vec<Extent> = values.iter().filter_map(|&v| operator.extents_of(v).get(axis).copied()).collect();
-    if extents.iter().all(|e| e.as_static().is_some()) {
-        return Ok(operator.builder().concat(values, axis)?);
-    }
-    let mut sum = Extent::Static(0);
-    for extent in extents {
-        sum = operator.graph().add(sum, extent)?;
-    }
-    Ok(operator.builder().concat_to(values, axis, sum)?)
 }
 
 /// A uint8 tensor on another scale: the reference computes `round(x × scale + bias) + zero point` in binary32.
@@ -105,15 +86,9 @@ pub(super) fn pack(operator: &mut Operator<'_, '_, '_>) -> Lowered {
                 .about_tensor(&input.info.name)
                 .expected(expected, format!("{:?}", input.shape)));
         }
-        for d in 0..input.rank() {
-            let [first, other] = [inputs[0].value, input.value].map(|v| operator.extents_of(v)[d]);
-            operator.graph().equate(first, other)?;
-        }
-        let mut shape = operator.extents_of(input.value);
-        shape.insert(axis, Extent::Static(1));
-        values.push(operator.builder().reshape(input.value, shape)?);
+        values.push(input.value);
     }
-    let value = operator.builder().concat(&values, axis)?;
+    let value = joins::stacked(operator.graph(), &values, axis)?;
     operator.bind(0, value)
 }
 
@@ -128,11 +103,8 @@ pub(super) fn unpack(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(invalid(codes::OPERAND_COUNT, "there are not as many outputs as slices")
             .expected(input.shape[axis].to_string(), count.to_string()));
     }
-    let mut shape = input.extents.clone();
-    shape.remove(axis);
     for index in 0..count {
-        let value = slice(operator, &input, axis, index as u64, 1)?;
-        let value = operator.reshape_to(value, &shape)?;
+        let value = slices::selected(operator.graph(), input.value, axis, Extent::Static(index as u64))?;
         operator.bind(index, value)?;
     }
     Ok(())

@@ -32,7 +32,7 @@ impl From<Error> for Diagnostic {
             | Error::NormScale { .. } => codes::SCALE,
             Error::Groups { .. } | Error::NoBlocks { .. } => codes::SHAPES_DIFFER,
             Error::NoMatrix { .. } | Error::NoImage { .. } => codes::RANK,
-            Error::Crops { .. } => codes::SLICE_RANGE,
+            Error::Crops { .. } | Error::OutsideAxis { .. } => codes::SLICE_RANGE,
             Error::WindowStep { .. } | Error::WindowMisfit { .. } | Error::WindowTooLarge | Error::WindowOutside | Error::ZeroDivisor => {
                 codes::OPTION_RANGE
             }

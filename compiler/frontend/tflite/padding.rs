@@ -7,6 +7,7 @@ use super::operator::{Lowered, Operand, Operator, extents};
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Scalar, Value};
+use crate::operators::joins;
 use crate::operators::terms::Terms;
 use crate::schema::tflite::MirrorPadMode;
 use std::rc::Rc;
@@ -38,7 +39,7 @@ pub(super) fn pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             }
         },
     };
-    let value = operator.border(input.value, &low, &high, value)?;
+    let value = joins::bordered(operator.graph(), input.value, &low, &high, value)?;
     operator.bind(0, value)
 }
 
@@ -51,7 +52,7 @@ pub(super) fn padded(
     high: Vec<i64>,
 ) -> Result<Value, Diagnostic> {
     match operator.number(number) {
-        Some(known) => operator.pad(input.value, &low, &high, known),
+        Some(known) => Ok(operator.graph().pad(input.value, &low, &high, known)?),
         None if input.element() == ElementType::C64 => pad_complex(operator, input, number, (low, high)),
         None => pad_with(operator, input, number, low, high),
     }
@@ -85,8 +86,8 @@ fn pad_with(
     let element = input.element();
     let inside = operator.constant(ElementType::Bool, &[], vec![1])?;
     let inside = operator.broadcast_to(inside, &input.extents)?;
-    let inside = operator.pad(inside, &low, &high, Scalar::bool(false))?;
-    let padded = operator.pad(input.value, &low, &high, Scalar::int(element, 0))?;
+    let inside = operator.graph().pad(inside, &low, &high, Scalar::bool(false))?;
+    let padded = operator.graph().pad(input.value, &low, &high, Scalar::int(element, 0))?;
     let shape = if number.elements() == 1 { vec![] } else { number.shape.clone() };
     let number = operator.reshape(number.value, &shape)?;
     let mut terms = Terms::new(&[ElementType::Bool, element, element]);
@@ -165,7 +166,6 @@ pub(super) fn mirror_pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let [low, high] = operator.amounts(&list, input.rank())?;
     let amounts = numbers(&low, None).zip(numbers(&high, None));
     let (low, high) = amounts.ok_or_else(|| operator.unknown(&list, "paddings"))?;
-    let padded = operator.padded(input.value, &low, &high)?;
-    let value = operator.builder().mirror_pad(input.value, low, high, edge, padded)?;
+    let value = operator.graph().mirror_pad(input.value, &low, &high, edge)?;
     operator.bind(0, value)
 }

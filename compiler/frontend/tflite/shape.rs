@@ -7,6 +7,7 @@ use super::operator::{Lowered, Operand, Operator, extents};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::size::Size;
 use crate::ir::{ElementType, Extent, Scalar, Value};
+use crate::operators::joins;
 use crate::operators::terms::Terms;
 use crate::schema::tflite::TensorType as TypeCode;
 use ElementType::{I32, I64};
@@ -131,16 +132,7 @@ pub(super) fn tile(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(invalid(codes::SHAPES_DIFFER, "the multiples do not fit the rank")
             .expected(format!("{} numbers", input.rank()), format!("{times:?}")));
     };
-    // [a, b] repeated (x, y) times is [1, a, 1, b] broadcast to [x, a, y, b], then [x·a, y·b].
-    let (mut apart, mut repeated, mut joined) = (Vec::new(), Vec::new(), Vec::new());
-    for (&extent, &times) in input.extents.iter().zip(&factors) {
-        apart.extend([Extent::Static(1), extent]);
-        repeated.extend([times, extent]);
-        joined.push(operator.graph().product(&[extent, times])?);
-    }
-    let value = operator.reshape_to(input.value, &apart)?;
-    let value = operator.broadcast_to(value, &repeated)?;
-    let value = operator.reshape_to(value, &joined)?;
+    let value = joins::tiled(operator.graph(), input.value, &factors)?;
     operator.bind(0, value)
 }
 

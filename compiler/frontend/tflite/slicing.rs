@@ -5,22 +5,9 @@ use super::extents::ListItem;
 use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Value};
+use crate::operators::slices::{self, Cut, End};
 use crate::schema::tflite::StridedSliceOptions;
 use ElementType::I4;
-
-/// `count` elements along one axis from `start` on, everything of the others.
-pub(super) fn slice(
-    operator: &mut Operator<'_, '_, '_>,
-    input: &Operand,
-    axis: usize,
-    start: u64,
-    count: u64,
-) -> Result<Value, Diagnostic> {
-    let mut starts = vec![Extent::Static(0); input.rank()];
-    let mut sizes = input.extents.clone();
-    (starts[axis], sizes[axis]) = (Extent::Static(start), Extent::Static(count));
-    Ok(operator.builder().slice(input.value, starts, sizes, vec![1; input.rank()])?)
-}
 
 /// SLICE: a size of −1 goes to the end.
 pub(super) fn slice_box(operator: &mut Operator<'_, '_, '_>) -> Lowered {
@@ -92,18 +79,16 @@ fn counted_or_rest(operator: &mut Operator<'_, '_, '_>, size: Value, extent: Ext
 }
 
 /// One dimension of a strided slice.
-struct Cut {
+struct Dimension {
     extent: Extent,
-    start: Extent,
-    count: Extent,
-    stride: i64,
+    cut: Cut,
     /// Whether the dimension is left out of the result.
     dropped: bool,
 }
 
-impl Cut {
+impl Dimension {
     fn whole(extent: Extent) -> Self {
-        Self { extent, start: Extent::Static(0), count: extent, stride: 1, dropped: false }
+        Self { extent, cut: Cut::whole(extent), dropped: false }
     }
 }
 
@@ -124,24 +109,24 @@ pub(super) fn strided_slice(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(invalid(codes::SHAPES_DIFFER, "positions, ends and strides differ in number"));
     }
     let positions: Vec<[ListItem; 3]> = (0..lists[0].len()).map(|i| [lists[0][i], lists[1][i], lists[2][i]]).collect();
-    let cuts = cuts(operator, &input.extents, &positions, &options)?;
-    let shape: Vec<Extent> = cuts.iter().map(|c| c.extent).collect();
+    let list = dimensions(operator, &input.extents, &positions, &options)?;
+    let shape: Vec<Extent> = list.iter().map(|d| d.extent).collect();
     let value = operator.reshape_to(input.value, &shape)?;
-    let starts = cuts.iter().map(|c| c.start).collect();
-    let sizes = cuts.iter().map(|c| c.count).collect();
-    let value = operator.builder().slice(value, starts, sizes, cuts.iter().map(|c| c.stride).collect())?;
-    let kept: Vec<Extent> = cuts.iter().filter(|c| !c.dropped).map(|c| c.count).collect();
+    let (starts, sizes): (Vec<Extent>, Vec<Extent>) = list.iter().map(|d| (d.cut.start, d.cut.count)).unzip();
+    let steps: Vec<i64> = list.iter().map(|d| d.cut.step).collect();
+    let value = operator.graph().slice(value, &starts, &sizes, &steps)?;
+    let kept: Vec<Extent> = list.iter().filter(|d| !d.dropped).map(|d| d.cut.count).collect();
     let value = operator.reshape_to(value, &kept)?;
     operator.bind(0, value)
 }
 
-/// The cuts of all dimensions, new ones of extent 1 among them: an ellipsis, and what comes after the list, is taken whole.
-fn cuts(
+/// What is taken of all dimensions, new ones of extent 1 among them: an ellipsis, and what comes after the list, is taken whole.
+fn dimensions(
     operator: &mut Operator<'_, '_, '_>,
     shape: &[Extent],
     positions: &[[ListItem; 3]],
     options: &StridedSliceOptions<'_>,
-) -> Result<Vec<Cut>, Diagnostic> {
+) -> Result<Vec<Dimension>, Diagnostic> {
     let bit = |mask: i32, index: usize| mask >> index & 1 != 0;
     let is_ellipsis = |index: usize| bit(options.ellipsis_mask(), index);
     let is_new = |index: usize| bit(options.new_axis_mask(), index) && !is_ellipsis(index);
@@ -154,106 +139,49 @@ fn cuts(
         let expected = format!("at most {}", shape.len());
         return Err(invalid(codes::SHAPES_DIFFER, "the slice has more dimensions than the input").expected(expected, consumed.to_string()));
     };
-    let mut dimensions = shape.iter().copied();
-    let mut cuts = Vec::new();
+    let mut open = shape.iter().copied();
+    let mut list = Vec::new();
     for (i, &position) in positions.iter().enumerate() {
         if is_ellipsis(i) {
-            cuts.extend(dimensions.by_ref().take(free).map(Cut::whole));
+            list.extend(open.by_ref().take(free).map(Dimension::whole));
         } else if is_new(i) {
-            cuts.push(Cut::whole(Extent::Static(1)));
-        } else if let Some(extent) = dimensions.next() {
+            list.push(Dimension::whole(Extent::Static(1)));
+        } else if let Some(extent) = open.next() {
             let masks = [options.begin_mask(), options.end_mask(), options.shrink_axis_mask()].map(|mask| bit(mask, i));
-            let known = |item: ListItem| if let ListItem::Number(n) = item { Some(n) } else { None };
-            cuts.push(match (extent, position.map(known)) {
-                (Extent::Static(extent), [Some(begin), Some(end), Some(stride)]) => {
-                    cut(extent, [begin, end, stride], masks, options.offset())?
-                }
-                _ => dynamic_cut(operator, extent, position, masks, options.offset())?,
-            });
+            list.push(dimension(operator, extent, position, masks, options.offset())?);
         }
     }
-    cuts.extend(dimensions.map(Cut::whole));
-    Ok(cuts)
+    list.extend(open.map(Dimension::whole));
+    Ok(list)
 }
 
-/// The cut of a dimension by begin, end and stride; `masks` say whether begin and end are open and whether the dimension is dropped.
-fn cut(extent: u64, [begin, end, stride]: [i64; 3], [open_begin, open_end, dropped]: [bool; 3], offset: bool) -> Result<Cut, Diagnostic> {
-    let whole = Cut::whole(Extent::Static(extent));
-    let extent = i64::try_from(extent).map_err(|_| invalid(codes::TOO_MANY_ELEMENTS, "the dimension is too large"))?;
-    if stride == 0 || i32::try_from(stride).is_err() {
-        return Err(invalid(codes::OPTION_RANGE, "a stride is zero or too large").expected("", stride.to_string()));
-    }
-    let (lowest, highest) = if stride > 0 { (0, extent) } else { (-1, extent - 1) };
-    let from_end = |position: i64| if position < 0 { position.saturating_add(extent) } else { position };
-    let start = match open_begin {
-        true if stride > 0 => 0,
-        true => extent - 1,
-        false => from_end(begin),
-    };
-    if dropped {
-        if !(0..extent).contains(&start) {
-            return Err(
-                invalid(codes::SLICE_RANGE, "a position is outside its dimension").expected(format!("below {extent}"), begin.to_string())
-            );
-        }
-        return Ok(Cut { start: Extent::Static(start as u64), count: Extent::Static(1), dropped: true, ..whole });
-    }
-    let start = start.clamp(lowest, highest.max(lowest));
-    let stop = match open_end {
-        true if stride > 0 => extent,
-        true => -1,
-        false if offset => from_end(end.saturating_add(start)),
-        false => from_end(end),
-    };
-    let stop = stop.clamp(lowest, highest.max(lowest));
-    let distance = if stride > 0 { stop - start } else { start - stop };
-    let count = if distance <= 0 { 0 } else { (distance - 1) / stride.abs() + 1 };
-    let start = if count == 0 { 0 } else { start as u64 };
-    Ok(Cut { start: Extent::Static(start), count: Extent::Static(count as u64), stride, ..whole })
-}
-
-/// The cut of a dimension where the extent or a position is known only when the model runs. Such positions are not counted from the end,
-/// and steps go forwards.
-fn dynamic_cut(
+/// What is taken of a dimension by begin, end and stride; `masks` say whether begin and end are open and whether the dimension is dropped. Where all is
+/// not known while compiling, steps go forwards.
+fn dimension(
     operator: &mut Operator<'_, '_, '_>,
     extent: Extent,
     [begin, end, stride]: [ListItem; 3],
     [open_begin, open_end, dropped]: [bool; 3],
     offset: bool,
-) -> Result<Cut, Diagnostic> {
-    let ListItem::Number(stride @ 1..=0x7fff_ffff) = stride else {
-        return Err(super::extents::dynamic());
-    };
-    let zero = Extent::Static(0);
-    let from_end = |operator: &mut Operator<'_, '_, '_>, position: ListItem| match position.extent() {
-        Some(position) => Ok(operator.graph().min(position, extent)?),
-        None if let ListItem::Number(n) = position => Ok(operator.graph().sub(extent, Extent::Static(n.unsigned_abs()))?),
-        None => Err(super::extents::dynamic()),
-    };
-    if dropped && !open_begin {
-        // That the position is inside is checked where it is taken.
-        let start = match begin.extent() {
-            Some(start) => start,
-            None => from_end(operator, begin)?,
+) -> Result<Dimension, Diagnostic> {
+    let ListItem::Number(stride) = stride else { return Err(super::extents::dynamic()) };
+    if stride == 0 || i32::try_from(stride).is_err() {
+        return Err(invalid(codes::OPTION_RANGE, "a stride is zero or too large").expected("", stride.to_string()));
+    }
+    let graph = operator.graph();
+    let cut = if dropped {
+        let first = if stride > 0 { 0 } else { -1 };
+        let begin = if open_begin { ListItem::Number(first) } else { begin };
+        Cut::at(slices::position(graph, begin, extent, false)?)
+    } else {
+        let end = match (open_end, offset) {
+            (true, _) => End::Open,
+            (false, true) => End::After(end),
+            (false, false) => End::At(end),
         };
-        return Ok(Cut { start, count: Extent::Static(1), dropped: true, ..Cut::whole(extent) });
-    }
-    let start = if open_begin { zero } else { from_end(operator, begin)? };
-    if dropped {
-        return Ok(Cut { start, count: Extent::Static(1), dropped: true, ..Cut::whole(extent) });
-    }
-    let stop = match (open_end, end.extent()) {
-        (true, _) => extent,
-        (false, Some(end)) if offset => {
-            let end = operator.graph().add(end, start)?;
-            operator.graph().min(end, extent)?
-        }
-        (false, _) if offset => return Err(super::extents::dynamic()),
-        (false, _) => from_end(operator, end)?,
+        slices::strided(graph, extent, Some(begin).filter(|_| !open_begin), end, stride)?
     };
-    let distance = operator.graph().sub(stop, start)?;
-    let count = operator.graph().ceil_div(distance, Extent::Static(stride as u64))?;
-    Ok(Cut { start, count, stride, ..Cut::whole(extent) })
+    Ok(Dimension { extent, cut, dropped })
 }
 
 /// SPLIT: equal parts along an axis.
@@ -268,12 +196,14 @@ pub(super) fn split(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(invalid(codes::SHAPES_DIFFER, "the dimension does not divide into the outputs")
             .expected(expected, input.shape[axis].to_string()));
     }
-    let size = input.shape[axis] / parts as u64;
-    for part in 0..parts {
-        let value = slice(operator, &input, axis, part as u64 * size, size)?;
-        operator.bind(part, value)?;
-    }
-    Ok(())
+    let size = Extent::Static(input.shape[axis] / parts as u64);
+    bind_parts(operator, &input, axis, &vec![size; parts])
+}
+
+/// Binds the parts of a tensor along an axis.
+fn bind_parts(operator: &mut Operator<'_, '_, '_>, input: &Operand, axis: usize, sizes: &[Extent]) -> Lowered {
+    let values = slices::parts(operator.graph(), input.value, axis, sizes)?;
+    values.into_iter().enumerate().try_for_each(|(index, value)| operator.bind(index, value))
 }
 
 /// Refuses to cut along a dimension whose extent is known only when the model runs.
@@ -308,13 +238,8 @@ pub(super) fn split_v(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(invalid(codes::SHAPES_DIFFER, "the sizes do not add up to the dimension")
             .expected(format!("{parts} sizes, {extent} together"), format!("{sizes:?}")));
     }
-    let mut start = 0;
-    for (part, &size) in sizes.iter().enumerate() {
-        let value = slice(operator, &input, axis, start, size as u64)?;
-        operator.bind(part, value)?;
-        start += size as u64;
-    }
-    Ok(())
+    let sizes: Vec<Extent> = sizes.iter().map(|&size| Extent::Static(size as u64)).collect();
+    bind_parts(operator, &input, axis, &sizes)
 }
 
 /// GATHER
@@ -339,13 +264,8 @@ pub(super) fn gather(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 pub(super) fn reverse(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let (input, list) = (operator.any_input(0)?, operator.input(1)?);
-    let mut starts = vec![Extent::Static(0); input.rank()];
-    let mut strides = vec![1; input.rank()];
-    for axis in operator.integers(&list, "axes")? {
-        let axis = operator.axis(axis, input.rank())?;
-        starts[axis] = operator.graph().sub(input.extents[axis], Extent::Static(1))?;
-        strides[axis] = -1;
-    }
-    let value = operator.builder().slice(input.value, starts, input.extents.clone(), strides)?;
+    let axes = operator.integers(&list, "axes")?;
+    let axes = axes.into_iter().map(|axis| operator.axis(axis, input.rank())).collect::<Result<Vec<usize>, _>>()?;
+    let value = slices::reversed(operator.graph(), input.value, &axes)?;
     operator.bind(0, value)
 }

@@ -8,6 +8,7 @@ use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp, Value};
 use crate::operators::activation::Activation;
+use crate::operators::nonlinear::{self, Below, Gelu, Sixth};
 use crate::operators::quantization::integer_range;
 use crate::operators::quantization::multiplier;
 use crate::operators::tables::{self, Scales};
@@ -205,14 +206,7 @@ pub(super) fn logical_not(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 pub(super) fn hard_swish(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (input, output) = unary(operator)?;
     match [input.element(), output.element] {
-        [F32, F32] => bind(operator, &input, |terms, x| {
-            let (zero, three, six) = (terms.f32(0.0), terms.f32(3.0), terms.f32(6.0));
-            let shifted = terms.add(x, three)?;
-            let gate = terms.max(zero, shifted)?;
-            let gate = terms.min(gate, six)?;
-            let product = terms.mul(x, gate)?;
-            terms.div(product, six)
-        }),
+        [F32, F32] => bind(operator, &input, |terms, x| nonlinear::hard_swish(terms, x, Sixth::Quotient)),
         [I8, I8] | [U8, U8] => bind_table(operator, &input, &output, tables::hard_swish),
         types => Err(operator.type_error(&types)),
     }
@@ -243,32 +237,13 @@ pub(super) fn gelu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let approximate = operator.record.builtin_options_as_gelu_options().is_some_and(|o| o.approximate());
     let (input, output) = unary(operator)?;
     match [input.element(), output.element] {
-        [F32, F32] | [F16, F16] => bind(operator, &input, |terms, x| gelu_terms(terms, x, approximate)),
+        [F32, F32] | [F16, F16] => {
+            let form = if approximate { Gelu::Tanh } else { Gelu::Complement };
+            bind(operator, &input, |terms, x| nonlinear::gelu(terms, x, form))
+        }
         [I8, I8] | [U8, U8] | [I16, I16] => tabulated(operator, &input, &output, if approximate { approximate_gelu_f32 } else { gelu_f32 }),
         types => Err(operator.type_error(&types)),
     }
-}
-
-fn gelu_terms(terms: &mut Terms, x: Node, approximate: bool) -> Term {
-    let element = terms.ty(x);
-    let mut number = |n: f32| terms.constant(Scalar::float(element, f64::from(n)));
-    let (half, one, cubic, factor) = (number(0.5), number(1.0), number(0.044715), number(ROOT_OF_TWO_OVER_PI));
-    let root = number(-std::f32::consts::FRAC_1_SQRT_2);
-    let scaled = terms.mul(half, x)?;
-    if !approximate {
-        // The complement has all its digits where 1 + erf would cancel.
-        let argument = terms.mul(x, root)?;
-        let complement = terms.op(ScalarOp::Erfc, &[argument])?;
-        return terms.mul(scaled, complement);
-    }
-    let square = terms.mul(x, x)?;
-    let cube = terms.mul(square, x)?;
-    let cube = terms.mul(cubic, cube)?;
-    let sum = terms.add(x, cube)?;
-    let argument = terms.mul(factor, sum)?;
-    let tanh = terms.op(ScalarOp::Tanh, &[argument])?;
-    let sum = terms.add(one, tanh)?;
-    terms.mul(scaled, sum)
 }
 
 fn gelu_f32(x: f32) -> f32 {
@@ -284,13 +259,7 @@ fn approximate_gelu_f32(x: f32) -> f32 {
 pub(super) fn elu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (input, output) = unary(operator)?;
     match [input.element(), output.element] {
-        [F32, F32] => bind(operator, &input, |terms, x| {
-            let (zero, one) = (terms.f32(0.0), terms.f32(1.0));
-            let exponential = terms.op(ScalarOp::Exp, &[x])?;
-            let below = terms.sub(exponential, one)?;
-            let negative = terms.compare(Comparison::Less, x, zero)?;
-            terms.select(negative, below, x)
-        }),
+        [F32, F32] => bind(operator, &input, |terms, x| nonlinear::elu(terms, x, 1.0)),
         types => Err(operator.type_error(&types)),
     }
 }
@@ -302,10 +271,8 @@ pub(super) fn leaky_relu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (input, output) = unary(operator)?;
     match [input.element(), output.element] {
         [F32, F32] => bind(operator, &input, |terms, x| {
-            let (zero, alpha) = (terms.f32(0.0), terms.f32(alpha));
-            let scaled = terms.mul(x, alpha)?;
-            let positive = terms.compare(Comparison::Greater, x, zero)?;
-            terms.select(positive, x, scaled)
+            let slope = terms.f32(alpha);
+            nonlinear::leaky_relu(terms, x, slope, Below::NotGreater)
         }),
         [I8, I8] | [U8, U8] | [I16, I16] => {
             let (from, to) = (operator.affine(&input.info)?, operator.affine(&output)?);
@@ -341,12 +308,7 @@ pub(super) fn prelu(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let mut terms = Terms::new(&types[..2]);
     let (x, a) = (terms.input(0), terms.input(1));
     let result = match types {
-        [F32, F32, F32] => {
-            let zero = terms.f32(0.0);
-            let scaled = terms.mul(x, a)?;
-            let not_negative = terms.compare(Comparison::GreaterEqual, x, zero)?;
-            terms.select(not_negative, x, scaled)?
-        }
+        [F32, F32, F32] => nonlinear::leaky_relu(&mut terms, x, a, Below::NotGreaterEqual)?,
         // The reference reads slopes beside 16-bit inputs as bytes.
         [I8, I8, I8] | [U8, U8, U8] | [I16, I8, I16] => {
             let (from, slope, to) = (operator.affine(&input.info)?, operator.affine(&alpha.info)?, operator.affine(&output)?);

@@ -116,20 +116,32 @@ impl Graph<'_> {
         if low.iter().chain(high).all(|&n| n == 0) {
             return Ok(value);
         }
-        let shape = self.extents(value);
-        if shape.iter().all(|extent| extent.as_static().is_some()) {
-            return Ok(self.builder.pad(value, low.to_vec(), high.to_vec(), number)?);
-        }
-        let mut padded = Vec::with_capacity(shape.len());
-        for (d, &extent) in shape.iter().enumerate() {
-            let mut extent = extent;
-            for border in [low[d], high[d]] {
-                let more = Extent::Static(border.unsigned_abs());
-                extent = if border < 0 { self.sub(extent, more)? } else { self.add(extent, more)? };
-            }
-            padded.push(extent);
-        }
+        let padded = self.bordered_extents(value, low, high)?;
         Ok(self.builder.pad_to(value, low.to_vec(), high.to_vec(), number, padded)?)
+    }
+
+    /// A border that mirrors what lies inside, the outermost elements with it or without them.
+    ///
+    /// # Errors
+    /// When a border is wider than what it mirrors.
+    pub fn mirror_pad(&mut self, value: Value, low: &[i64], high: &[i64], edge: bool) -> Result<Value, Error> {
+        let padded = self.bordered_extents(value, low, high)?;
+        Ok(self.builder.mirror_pad(value, low.to_vec(), high.to_vec(), edge, padded)?)
+    }
+
+    /// The extents of a value with a border, where some are known only at run time; else nothing.
+    fn bordered_extents(&mut self, value: Value, low: &[i64], high: &[i64]) -> Result<Vec<Extent>, Error> {
+        let mut shape = self.extents(value);
+        if shape.iter().all(|extent| extent.as_static().is_some()) {
+            return Ok(vec![]);
+        }
+        for (extent, borders) in shape.iter_mut().zip(low.iter().zip(high)) {
+            for &border in [borders.0, borders.1] {
+                let more = Extent::Static(border.unsigned_abs());
+                *extent = if border < 0 { self.sub(*extent, more)? } else { self.add(*extent, more)? };
+            }
+        }
+        Ok(shape)
     }
 
     /// Tensors joined along an axis.

@@ -5,6 +5,7 @@ use super::super::program::{EValue, Form};
 use super::super::registers::{Number, Register};
 use super::super::translate::Translator;
 use crate::ir::{ElementType, ExpressionBuilder, Extent, FunctionBuilder, Interval, Node, Scalar, Value};
+use crate::operators::graph::elements::ListItem;
 use crate::operators::{Graph, extents};
 
 /// One call. Arguments are registers in the order of the operator's schema, results last, then the result once more.
@@ -25,6 +26,15 @@ pub enum Whole {
     Known(i64),
     /// Known when the program runs: an index.
     Index(Value),
+}
+
+impl From<Whole> for ListItem {
+    fn from(whole: Whole) -> Self {
+        match whole {
+            Whole::Known(n) => Self::Number(n),
+            Whole::Index(index) => Self::Index(index),
+        }
+    }
 }
 
 /// A tensor or a number: what operators with scalar arguments take.

@@ -3,8 +3,7 @@
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
 use super::index::pick_known;
-use super::movement::part;
-use crate::ir::{Extent, Value};
+use crate::operators::slices;
 
 type Outcome = Result<(), Fault>;
 
@@ -26,7 +25,7 @@ fn roll(c: &mut Call<'_, '_, '_>) -> Outcome {
         let &[shift] = &shifts[..] else { return Err(Fault::invalid("one shift is needed where no dimension is named")) };
         let count = c.graph().product(&shape)?;
         let row = c.reshape_to(x, &[count])?;
-        let row = rolled(c, row, 0, shift)?;
+        let row = slices::rolled(c.graph(), row, 0, shift)?;
         let y = c.reshape_to(row, &shape)?;
         return c.finish(y);
     }
@@ -37,25 +36,10 @@ fn roll(c: &mut Call<'_, '_, '_>) -> Outcome {
     for (dim, shift) in dims.into_iter().zip(shifts) {
         let axis = c.axis(dim, shape.len())?;
         if axis < shape.len() {
-            y = rolled(c, y, axis, shift)?;
+            y = slices::rolled(c.graph(), y, axis, shift)?;
         }
     }
     c.finish(y)
-}
-
-/// One dimension rolled: its last elements stand before the others.
-fn rolled(c: &mut Call<'_, '_, '_>, x: Value, axis: usize, shift: i64) -> Result<Value, Fault> {
-    let extent = c.extents(x)[axis];
-    let Some(count) = extent.as_static().and_then(|n| i64::try_from(n).ok()) else {
-        return Err(Fault::unsupported("a dimension whose extent is known only when the program runs is rolled"));
-    };
-    if count == 0 || shift.rem_euclid(count) == 0 {
-        return Ok(x);
-    }
-    let moved = Extent::Static(shift.rem_euclid(count) as u64);
-    let kept = c.graph().sub(extent, moved)?;
-    let (last, first) = (part(c, x, axis, (kept, moved), 1)?, part(c, x, axis, (Extent::Static(0), kept), 1)?);
-    Ok(c.graph().concat(&[last, first], axis)?)
 }
 
 /// Where each element of a dimension with a border comes from: of an extent, and elements before and after.

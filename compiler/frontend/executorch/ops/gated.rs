@@ -2,8 +2,8 @@
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate, float_type};
-use super::movement::part;
 use crate::ir::{Comparison, ElementType, Extent, Scalar, ScalarOp};
+use crate::operators::slices;
 
 type Outcome = Result<(), Fault>;
 
@@ -20,7 +20,8 @@ fn gated_half(c: &mut Call<'_, '_, '_>) -> Outcome {
     let half = c.graph().floor_div(whole, Extent::Static(2))?;
     let twice = c.graph().mul(half, Extent::Static(2))?;
     c.translator.equate(whole, twice)?;
-    let (value, gate) = (part(c, x, axis, (Extent::Static(0), half), 1)?, part(c, x, axis, (half, half), 1)?);
+    let halves = slices::parts(c.graph(), x, axis, &[half, half])?;
+    let (value, gate) = (halves[0], halves[1]);
     let (ty, out) = (float_type(c.element(x)), c.out_form(c.out())?.element);
     let y = c.map(&[value, gate], |b, n| {
         let (value, gate) = (b.convert(n[0], ty), b.convert(n[1], ty));

@@ -3,8 +3,9 @@
 use super::super::fault::Fault;
 use super::super::tensors::shape_text;
 use super::call::{Call, Translate, Whole};
-use crate::ir::{Extent, IndexOperation, Value};
-use crate::operators::extents;
+use crate::ir::{Extent, Value};
+use crate::operators::joins;
+use crate::operators::slices::{self, Cut, End};
 
 type Outcome = Result<(), Fault>;
 
@@ -24,94 +25,15 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::select_scatter.out", select_scatter),
 ];
 
-/// A box that is all of a tensor but along one axis.
-pub(super) fn part(c: &mut Call<'_, '_, '_>, x: Value, axis: usize, (start, count): (Extent, Extent), step: i64) -> Result<Value, Fault> {
-    let shape = c.extents(x);
-    if start == Extent::Static(0) && step == 1 && shape.get(axis) == Some(&count) {
-        return Ok(x);
-    }
-    if axis >= shape.len() {
-        return Err(Fault::invalid("a scalar has no parts"));
-    }
-    let (mut starts, mut sizes, mut strides) = (extents(&vec![0; shape.len()]), shape.clone(), vec![1; shape.len()]);
-    (starts[axis], sizes[axis], strides[axis]) = (start, count, step);
-    Ok(c.graph().slice(x, &starts, &sizes, &strides)?)
-}
-
-/// Start and number of elements of `start..end` by `step`; negative bounds count from the end, and all are cut to the extent.
-fn bounds(start: Option<i64>, end: Option<i64>, step: i64, extent: u64) -> Result<(u64, u64), Fault> {
-    let step = u64::try_from(step).ok().filter(|&s| s > 0).ok_or_else(|| Fault::invalid("the step must be positive"))?;
-    let extent = extent.min(i64::MAX as u64) as i64;
-    let clip = |n: i64| (if n < 0 { n.saturating_add(extent) } else { n }).clamp(0, extent);
-    let (start, end) = (clip(start.unwrap_or(0)), clip(end.unwrap_or(i64::MAX)));
-    Ok((start as u64, ((end - start).max(0) as u64).div_ceil(step)))
-}
-
-/// The same on integers and extents some of which are known only when the program runs.
-///
-/// A position that a tensor holds is not cut: if it does not leave room for as many elements as are asked for, the call ends with an error. So
-/// `start..start + count` is `count` elements, whatever `start` is.
-fn run_time_bounds(
-    c: &mut Call<'_, '_, '_>,
-    [start, end]: [Option<Whole>; 2],
-    step: i64,
-    extent: Extent,
-) -> Result<(Extent, Extent), Fault> {
-    let step = u64::try_from(step).ok().filter(|&s| s > 0).ok_or_else(|| Fault::invalid("the step must be positive"))?;
-    let (start, end) = (start.unwrap_or(Whole::Known(0)), end.unwrap_or(Whole::Known(i64::MAX)));
-    if let (Whole::Index(from), Whole::Index(to)) = (start, end)
-        && !c.graph().interval(Extent::Value(from)).is_bounded()
-        && let Some(length) = c.graph().difference(Extent::Value(to), Extent::Value(from))
-    {
-        return Ok((Extent::Value(from), c.graph().ceil_div(length, Extent::Static(step))?));
-    }
-    let (start, end) = (clipped(c, start, extent)?, clipped(c, end, extent)?);
-    let length = c.graph().sub(end, start)?;
-    Ok((start, c.graph().ceil_div(length, Extent::Static(step))?))
-}
-
-/// A bound of a slice, negative ones counted from the end, cut to the extent.
-fn clipped(c: &mut Call<'_, '_, '_>, n: Whole, extent: Extent) -> Result<Extent, Fault> {
-    let position = match n {
-        Whole::Known(n) => match u64::try_from(n) {
-            Ok(n) => return Ok(c.graph().min(Extent::Static(n), extent)?),
-            Err(_) => return Ok(c.graph().sub(extent, Extent::Static(n.unsigned_abs()))?),
-        },
-        Whole::Index(position) => counted(c, position, extent)?,
-    };
-    let position = c.graph().max(Extent::Value(position), Extent::Static(0))?;
-    Ok(c.graph().min(position, extent)?)
-}
-
-/// A position, negative ones counted from the end.
-fn counted(c: &mut Call<'_, '_, '_>, position: Value, extent: Extent) -> Result<Value, Fault> {
-    if c.graph().interval(Extent::Value(position)).low >= 0 {
-        return Ok(position);
-    }
-    // 1 below zero, and 0 from there on.
-    let (zero, one, extent) = (c.graph().integer(0)?, c.graph().integer(1)?, c.graph().index(extent)?);
-    let below = c.graph().compute_integer(IndexOperation::Subtract, zero, position)?;
-    let below = c.graph().compute_integer(IndexOperation::Maximum, below, zero)?;
-    let below = c.graph().compute_integer(IndexOperation::Minimum, below, one)?;
-    let moved = c.graph().compute_integer(IndexOperation::Multiply, below, extent)?;
-    Ok(c.graph().compute_integer(IndexOperation::Add, position, moved)?)
-}
-
-/// Start and number of elements of a slice whose start, end and step are the arguments from `first` on.
-fn slice_bounds(c: &mut Call<'_, '_, '_>, first: usize, extent: Extent) -> Result<(Extent, Extent, i64), Fault> {
+/// What a slice takes of an axis whose start, end and step are the arguments from `first` on.
+fn cut(c: &mut Call<'_, '_, '_>, first: usize, extent: Extent) -> Result<Cut, Fault> {
     let step = c.int(first + 2)?;
-    let known = |n: Option<Whole>| match n {
-        None => Some(None),
-        Some(Whole::Known(n)) => Some(Some(n)),
-        Some(Whole::Index(_)) => None,
-    };
-    let ends = [c.optional_whole(first)?, c.optional_whole(first + 1)?];
-    if let (Some(start), Some(end), Some(extent)) = (known(ends[0]), known(ends[1]), extent.as_static()) {
-        let (start, count) = bounds(start, end, step, extent)?;
-        return Ok((Extent::Static(if count == 0 { 0 } else { start }), Extent::Static(count), step));
+    if step < 1 {
+        return Err(Fault::invalid("the step must be positive"));
     }
-    let (start, count) = run_time_bounds(c, ends, step, extent)?;
-    Ok((start, count, step))
+    let [start, end] = [c.optional_whole(first)?, c.optional_whole(first + 1)?];
+    let end = end.map_or(End::Open, |end| End::At(end.into()));
+    Ok(slices::strided(c.graph(), extent, start.map(Whole::into), end, step)?)
 }
 
 fn slice(c: &mut Call<'_, '_, '_>) -> Outcome {
@@ -119,8 +41,8 @@ fn slice(c: &mut Call<'_, '_, '_>) -> Outcome {
     let shape = c.extents(x);
     let axis = c.axis(c.int(1)?, shape.len())?;
     let extent = *shape.get(axis).ok_or_else(|| Fault::invalid("a scalar has no parts"))?;
-    let (start, count, step) = slice_bounds(c, 2, extent)?;
-    let y = part(c, x, axis, (start, count), step)?;
+    let cut = cut(c, 2, extent)?;
+    let y = slices::part(c.graph(), x, axis, cut)?;
     c.finish(y)
 }
 
@@ -128,52 +50,28 @@ fn narrow(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
     let axis = c.axis(c.int(1)?, c.rank(x))?;
     let (start, count) = (c.whole(2)?, c.whole(3)?);
-    let start = position(c, x, axis, start, true)?;
+    let extent = extent(c, x, axis)?;
+    let start = slices::position(c.graph(), start.into(), extent, true)?;
     let count = match count {
         Whole::Known(n) => u64::try_from(n).map(Extent::Static).map_err(|_| Fault::invalid("the length is negative"))?,
         count => c.extent(count)?,
     };
-    let y = part(c, x, axis, (start, count), 1)?;
+    let y = slices::part(c.graph(), x, axis, Cut::run(start, count))?;
     c.finish(y)
 }
 
-/// A position along an axis; negative ones count from the end. One that is known only when the program runs is checked there.
-fn position(c: &mut Call<'_, '_, '_>, x: Value, axis: usize, index: Whole, end_allowed: bool) -> Result<Extent, Fault> {
-    let extent = *c.extents(x).get(axis).ok_or_else(|| Fault::invalid("a scalar has no parts"))?;
-    let index = match (index, extent) {
-        (Whole::Known(index), Extent::Static(extent)) => {
-            let counted = if index < 0 { index.saturating_add(extent.min(i64::MAX as u64) as i64) } else { index };
-            let found = u64::try_from(counted).ok().filter(|&n| n < extent || end_allowed && n == extent);
-            let found =
-                found.ok_or_else(|| Fault::invalid("an index is out of range").expected(format!("less than {extent}"), index.to_string()));
-            return found.map(Extent::Static);
-        }
-        (Whole::Known(index), _) if index >= 0 => return Ok(Extent::Static(index as u64)),
-        (Whole::Known(index), extent) => {
-            let (extent, index) = (c.graph().index(extent)?, c.graph().integer(index)?);
-            c.graph().compute_integer(IndexOperation::Add, extent, index)?
-        }
-        (Whole::Index(index), extent) => counted(c, index, extent)?,
-    };
-    Ok(c.graph().function().resolved(Extent::Value(index)))
-}
-
-fn without(shape: &[Extent], axis: usize) -> Vec<Extent> {
-    shape.iter().enumerate().filter(|(d, _)| *d != axis).map(|(_, &n)| n).collect()
-}
-
-fn selected(c: &mut Call<'_, '_, '_>, x: Value, axis: usize, index: Extent) -> Result<Value, Fault> {
-    let shape = c.extents(x);
-    let one = part(c, x, axis, (index, Extent::Static(1)), 1)?;
-    c.reshape_to(one, &without(&shape, axis))
+/// The extent of an axis.
+fn extent(c: &mut Call<'_, '_, '_>, x: Value, axis: usize) -> Result<Extent, Fault> {
+    c.extents(x).get(axis).copied().ok_or_else(|| Fault::invalid("a scalar has no parts"))
 }
 
 fn select(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
     let axis = c.axis(c.int(1)?, c.rank(x))?;
     let index = c.whole(2)?;
-    let index = position(c, x, axis, index, false)?;
-    let y = selected(c, x, axis, index)?;
+    let extent = extent(c, x, axis)?;
+    let index = slices::position(c.graph(), index.into(), extent, false)?;
+    let y = slices::selected(c.graph(), x, axis, index)?;
     c.finish(y)
 }
 
@@ -187,38 +85,21 @@ fn cat(c: &mut Call<'_, '_, '_>) -> Outcome {
         }
     }
     let axis = c.axis(c.int(1)?, out.shape.len())?;
-    let y = joined(c, &parts, axis)?;
-    c.finish(y)
-}
-
-/// Tensors joined along an axis; their other extents have to be equal.
-fn joined(c: &mut Call<'_, '_, '_>, parts: &[Value], axis: usize) -> Result<Value, Fault> {
-    let [first, rest @ ..] = parts else { return Err(Fault::invalid("there is nothing to join")) };
-    let shape = c.extents(*first);
-    for &other in rest {
-        for (d, (a, b)) in shape.iter().zip(c.extents(other)).enumerate() {
-            if d != axis && (a.as_static().is_none() || b.as_static().is_none()) {
-                c.translator.equate(*a, b)?;
-            }
-        }
+    if parts.is_empty() {
+        return Err(Fault::invalid("there is nothing to join"));
     }
-    Ok(c.graph().concat(parts, axis)?)
+    let y = joins::joined(c.graph(), &parts, axis)?;
+    c.finish(y)
 }
 
 fn stack(c: &mut Call<'_, '_, '_>) -> Outcome {
     let out = c.out_form(c.out())?;
     let axis = c.axis(c.int(1)?, out.shape.len())?;
-    let mut parts = Vec::new();
-    for x in c.tensors(0)? {
-        let mut shape = c.extents(x);
-        if axis > shape.len() {
-            return Err(Fault::invalid("the tensors do not fit the result"));
-        }
-        shape.insert(axis, Extent::Static(1));
-        let x = c.cast(x, out.element)?;
-        parts.push(c.reshape_to(x, &shape)?);
+    let parts = c.tensors(0)?.into_iter().map(|x| c.cast(x, out.element)).collect::<Result<Vec<_>, _>>()?;
+    if parts.is_empty() {
+        return Err(Fault::invalid("there is nothing to join"));
     }
-    let y = joined(c, &parts, axis)?;
+    let y = joins::stacked(c.graph(), &parts, axis)?;
     c.finish(y)
 }
 
@@ -235,17 +116,6 @@ fn define_list(c: &mut Call<'_, '_, '_>, values: Vec<Value>) -> Outcome {
         c.translator.define(register, value)?;
     }
     Ok(())
-}
-
-fn parts(c: &mut Call<'_, '_, '_>, x: Value, axis: usize, sizes: &[Extent]) -> Result<Vec<Value>, Fault> {
-    let mut start = Extent::Static(0);
-    let mut values = Vec::with_capacity(sizes.len());
-    for &size in sizes {
-        values.push(part(c, x, axis, (start, size), 1)?);
-        let next = c.graph().add(start, size);
-        start = next.map_err(|_| Fault::invalid("the parts are too large"))?;
-    }
-    Ok(values)
 }
 
 fn split(c: &mut Call<'_, '_, '_>) -> Outcome {
@@ -273,7 +143,7 @@ fn split(c: &mut Call<'_, '_, '_>) -> Outcome {
             (1..=count).map(|i| if i == count { last } else { size }).collect()
         }
     };
-    let values = parts(c, x, axis, &sizes)?;
+    let values = slices::parts(c.graph(), x, axis, &sizes)?;
     define_list(c, values)
 }
 
@@ -282,7 +152,7 @@ fn split_with_sizes(c: &mut Call<'_, '_, '_>) -> Outcome {
     let axis = c.axis(c.int(2)?, c.rank(x))?;
     let list = c.wholes(1)?;
     let sizes = list.into_iter().map(|size| c.extent(size)).collect::<Result<Vec<_>, _>>()?;
-    let values = parts(c, x, axis, &sizes)?;
+    let values = slices::parts(c.graph(), x, axis, &sizes)?;
     define_list(c, values)
 }
 
@@ -293,43 +163,32 @@ fn unbind(c: &mut Call<'_, '_, '_>) -> Outcome {
     if let Some(&extent) = c.extents(x).get(axis).filter(|extent| extent.as_static().is_none()) {
         c.translator.equate(extent, Extent::Static(count))?;
     }
-    let values: Result<Vec<Value>, Fault> = (0..count).map(|i| selected(c, x, axis, Extent::Static(i))).collect();
+    let values: Result<Vec<Value>, _> = (0..count).map(|i| slices::selected(c.graph(), x, axis, Extent::Static(i))).collect();
     define_list(c, values?)
 }
 
 fn flip(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
-    let shape = c.extents(x);
-    let (mut start, mut stride) = (extents(&vec![0; shape.len()]), vec![1; shape.len()]);
-    for dim in c.ints(1)? {
-        let axis = c.axis(dim, shape.len())?;
-        if axis < shape.len() && shape[axis] != Extent::Static(0) {
-            (start[axis], stride[axis]) = (c.graph().sub(shape[axis], Extent::Static(1))?, -1);
-        }
-    }
-    let y = c.graph().slice(x, &start, &shape, &stride)?;
+    let rank = c.rank(x);
+    let axes = c.ints(1)?.into_iter().map(|dim| c.axis(dim, rank)).collect::<Result<Vec<usize>, _>>()?;
+    // A scalar has no order.
+    let axes: Vec<usize> = axes.into_iter().filter(|&axis| axis < rank).collect();
+    let y = slices::reversed(c.graph(), x, &axes)?;
     c.finish(y)
 }
 
 /// The tensor set side by side this many times along each dimension.
 fn repeat(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
-    let (shape, repeats) = (c.extents(x), c.wholes(1)?);
-    let added = repeats.len().checked_sub(shape.len()).ok_or_else(|| Fault::invalid("fewer repetitions than dimensions"))?;
-    let (mut split, mut spread, mut joined) = (Vec::new(), Vec::new(), Vec::new());
-    for (d, &count) in repeats.iter().enumerate() {
-        let count = c.extent(count)?;
-        let extent = if d < added { Extent::Static(1) } else { shape[d - added] };
-        split.extend([Extent::Static(1), extent]);
-        spread.extend([count, extent]);
-        joined.push(c.graph().mul(count, extent)?);
+    let (rank, repeats) = (c.rank(x), c.wholes(1)?);
+    if repeats.len() < rank {
+        return Err(Fault::invalid("fewer repetitions than dimensions"));
     }
-    if split.len() > crate::ir::operators::MAX_RANK {
+    if 2 * repeats.len() > crate::ir::operators::MAX_RANK {
         return Err(Fault::unsupported("too many dimensions to repeat"));
     }
-    let x = c.reshape_to(x, &split)?;
-    let y = c.graph().broadcast(x, &spread)?;
-    let y = c.reshape_to(y, &joined)?;
+    let times = repeats.into_iter().map(|count| c.extent(count)).collect::<Result<Vec<_>, _>>()?;
+    let y = joins::tiled(c.graph(), x, &times)?;
     c.finish(y)
 }
 
@@ -355,11 +214,11 @@ fn slice_scatter(c: &mut Call<'_, '_, '_>) -> Outcome {
     let shape = c.extents(x);
     let axis = c.axis(c.int(2)?, shape.len())?;
     let extent = *shape.get(axis).ok_or_else(|| Fault::invalid("a scalar has no parts"))?;
-    let (start, count, step) = slice_bounds(c, 3, extent)?;
-    if step != 1 {
+    let cut = cut(c, 3, extent)?;
+    if cut.step != 1 {
         return Err(Fault::unsupported("scattering with a step is not supported yet"));
     }
-    overwrite(c, [x, source], axis, start, count)
+    overwrite(c, [x, source], axis, cut)
 }
 
 /// Argument 1 written over one position along an axis of argument 0.
@@ -368,13 +227,14 @@ fn select_scatter(c: &mut Call<'_, '_, '_>) -> Outcome {
     let mut shape = c.extents(source);
     let axis = c.axis(c.int(2)?, shape.len() + 1)?;
     let index = c.whole(3)?;
-    let index = position(c, x, axis, index, false)?;
+    let extent = extent(c, x, axis)?;
+    let index = slices::position(c.graph(), index.into(), extent, false)?;
     shape.insert(axis, Extent::Static(1));
     let source = c.reshape_to(source, &shape)?;
-    overwrite(c, [x, source], axis, index, Extent::Static(1))
+    overwrite(c, [x, source], axis, Cut::at(index))
 }
 
-fn overwrite(c: &mut Call<'_, '_, '_>, [x, source]: [Value; 2], axis: usize, start: Extent, count: Extent) -> Outcome {
+fn overwrite(c: &mut Call<'_, '_, '_>, [x, source]: [Value; 2], axis: usize, Cut { start, count, .. }: Cut) -> Outcome {
     let (shape, given) = (c.extents(x), c.extents(source));
     let misfit = || Fault::invalid("the source does not fit the slice").expected(shape_text(&[count]), shape_text(&given));
     let along = *given.get(axis).ok_or_else(misfit)?;
@@ -389,31 +249,15 @@ fn overwrite(c: &mut Call<'_, '_, '_>, [x, source]: [Value; 2], axis: usize, sta
     let rest = c.graph().sub(extent, end)?;
     let mut pieces = Vec::new();
     if start != Extent::Static(0) {
-        pieces.push(part(c, x, axis, (Extent::Static(0), start), 1)?);
+        pieces.push(slices::part(c.graph(), x, axis, Cut::run(Extent::Static(0), start))?);
     }
     pieces.push(source);
     if rest != Extent::Static(0) {
-        pieces.push(part(c, x, axis, (end, rest), 1)?);
+        pieces.push(slices::part(c.graph(), x, axis, Cut::run(end, rest))?);
     }
-    let y = joined(c, &pieces, axis)?;
+    let y = joins::joined(c.graph(), &pieces, axis)?;
     if extent.as_static().is_some() && c.extents(y)[axis].as_static().is_none() {
         return Err(Fault::unsupported("a position that is known only when the program runs is not supported here"));
     }
     c.finish(y)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bounds_are_cut_to_the_extent() {
-        assert_eq!(bounds(None, None, 1, 5), Ok((0, 5)));
-        assert_eq!(bounds(Some(-2), Some(i64::MAX), 1, 5), Ok((3, 2)));
-        assert_eq!(bounds(Some(1), Some(-1), 2, 6), Ok((1, 2)));
-        assert_eq!(bounds(Some(4), Some(2), 1, 6), Ok((4, 0)));
-        assert_eq!(bounds(Some(i64::MIN), Some(i64::MIN), 1, 6), Ok((0, 0)));
-        assert!(bounds(None, None, 0, 5).is_err());
-        assert!(bounds(None, None, -1, 5).is_err());
-    }
 }

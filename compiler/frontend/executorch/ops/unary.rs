@@ -4,6 +4,8 @@ use super::super::fault::Fault;
 use super::super::registers::Number;
 use super::call::{Call, Operand, Translate, compute_type, float_type};
 use crate::ir::{Comparison, ElementType, ExpressionBuilder, NanRule, Node, Scalar, ScalarOp};
+use crate::operators::nonlinear::{self, Below, Gelu};
+use crate::operators::terms::{Term, Terms};
 
 type Outcome = Result<(), Fault>;
 type Built = Result<Node, Fault>;
@@ -149,6 +151,18 @@ fn function(c: &mut Call<'_, '_, '_>, build: impl FnOnce(&mut ExpressionBuilder,
     c.finish(y)
 }
 
+/// A function of real numbers that the operator library has; integers become single precision.
+fn of_library(c: &mut Call<'_, '_, '_>, build: impl FnOnce(&mut Terms, Node) -> Term) -> Outcome {
+    let (x, out) = (c.tensor(0)?, c.out_form(c.out())?.element);
+    let ty = float_type(c.element(x));
+    let y = c.graph().compute::<Fault>(&[x], |terms, x| {
+        let x = terms.convert(x[0], ty);
+        let y = build(terms, x)?;
+        Ok(terms.convert(y, out))
+    })?;
+    c.finish(y)
+}
+
 fn absolute(b: &mut ExpressionBuilder, x: Node) -> Built {
     if b.ty(x).is_unsigned_integer() { Ok(x) } else { op(b, ScalarOp::Abs, &[x]) }
 }
@@ -285,29 +299,13 @@ fn atanh(b: &mut ExpressionBuilder, x: Node) -> Built {
     with_number(b, ScalarOp::Mul, log, 0.5)
 }
 
-/// x·(1 + erf(x ÷ √2)) ÷ 2, or with tanh(√(2÷π)·(x + 0.044715 x³)) in the place of erf.
 fn gelu(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let approximate = match c.text(1)?.as_deref() {
-        Some("tanh") => true,
-        Some("none") | None => false,
+    let form = match c.text(1)?.as_deref() {
+        Some("tanh") => Gelu::Tanh,
+        Some("none") | None => Gelu::Sum,
         Some(other) => return Err(Fault::invalid("unknown approximation").expected("none or tanh", other)),
     };
-    function(c, move |b, x| {
-        let inner = if approximate {
-            let square = op(b, ScalarOp::Mul, &[x, x])?;
-            let cube = op(b, ScalarOp::Mul, &[square, x])?;
-            let part = with_number(b, ScalarOp::Mul, cube, 0.044715)?;
-            let sum = op(b, ScalarOp::Add, &[x, part])?;
-            let scaled = with_number(b, ScalarOp::Mul, sum, std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2)?;
-            op(b, ScalarOp::Tanh, &[scaled])?
-        } else {
-            let scaled = with_number(b, ScalarOp::Mul, x, std::f64::consts::FRAC_1_SQRT_2)?;
-            op(b, ScalarOp::Erf, &[scaled])?
-        };
-        let weight = with_number(b, ScalarOp::Add, inner, 1.0)?;
-        let half = with_number(b, ScalarOp::Mul, x, 0.5)?;
-        op(b, ScalarOp::Mul, &[half, weight])
-    })
+    of_library(c, |terms, x| nonlinear::gelu(terms, x, form))
 }
 
 /// x·scale above zero, alpha·scale·(e^(x·input_scale) − 1) elsewhere.
@@ -325,10 +323,9 @@ fn elu(c: &mut Call<'_, '_, '_>) -> Outcome {
 
 fn leaky_relu(c: &mut Call<'_, '_, '_>) -> Outcome {
     let slope = c.double(1)?;
-    function(c, move |b, x| {
-        let below = with_number(b, ScalarOp::Mul, x, slope)?;
-        let is_above = against(b, Comparison::Greater, x, 0.0)?;
-        op(b, ScalarOp::Select, &[is_above, x, below])
+    of_library(c, |terms, x| {
+        let slope = terms.constant(Scalar::float(terms.ty(x), slope));
+        nonlinear::leaky_relu(terms, x, slope, Below::NotGreater)
     })
 }
 

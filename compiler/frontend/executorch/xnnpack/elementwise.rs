@@ -3,8 +3,9 @@
 use super::super::fault::Fault;
 use super::run::{Datum, Run};
 use super::subgraph::{Combination, Function, Node, Quantization};
-use crate::ir::{Comparison, Node as Term, ScalarOp};
+use crate::ir::{Node as Term, ScalarOp};
 use crate::operators::contraction::rows::spanning_rows;
+use crate::operators::nonlinear::{self, Below, Gelu, Sixth};
 use crate::operators::terms::Terms;
 use crate::operators::{Error, quantized_arithmetic};
 
@@ -74,42 +75,14 @@ fn apply(terms: &mut Terms, function: Function, x: Term) -> Result<Term, Error> 
         Function::SquareRoot => plain(terms, ScalarOp::Sqrt),
         Function::Tanh => plain(terms, ScalarOp::Tanh),
         Function::Square => Ok(terms.mul(x, x)?),
-        Function::Gelu => {
-            let (half, root, one) = (terms.f32(0.5), terms.f32(std::f32::consts::FRAC_1_SQRT_2), terms.f32(1.0));
-            let scaled = terms.mul(x, root)?;
-            let erf = terms.op(ScalarOp::Erf, &[scaled])?;
-            let share = terms.add(erf, one)?;
-            let halved = terms.mul(x, half)?;
-            Ok(terms.mul(halved, share)?)
-        }
-        Function::HardSwish => {
-            let (three, zero, six, sixth) = (terms.f32(3.0), terms.f32(0.0), terms.f32(6.0), terms.f32(1.0 / 6.0));
-            let moved = terms.add(x, three)?;
-            let above = terms.max(moved, zero)?;
-            let limited = terms.min(above, six)?;
-            let share = terms.mul(limited, sixth)?;
-            Ok(terms.mul(x, share)?)
-        }
+        Function::Gelu => Ok(nonlinear::gelu(terms, x, Gelu::Sum)?),
+        Function::HardSwish => Ok(nonlinear::hard_swish(terms, x, Sixth::Factor)?),
         Function::LeakyRelu(slope) => {
             let slope = terms.f32(slope);
-            let scaled = terms.mul(x, slope)?;
-            negative_or(terms, x, scaled)
+            Ok(nonlinear::leaky_relu(terms, x, slope, Below::Less)?)
         }
-        Function::Elu(alpha) => {
-            let (one, alpha) = (terms.f32(1.0), terms.f32(alpha));
-            let power = terms.op(ScalarOp::Exp, &[x])?;
-            let less = terms.sub(power, one)?;
-            let scaled = terms.mul(less, alpha)?;
-            negative_or(terms, x, scaled)
-        }
+        Function::Elu(alpha) => Ok(nonlinear::elu(terms, x, alpha)?),
     }
-}
-
-/// x, or another number where x is below 0.
-fn negative_or(terms: &mut Terms, x: Term, below: Term) -> Result<Term, Error> {
-    let zero = terms.f32(0.0);
-    let negative = terms.compare(Comparison::Less, x, zero)?;
-    Ok(terms.select(negative, below, x)?)
 }
 
 /// A function of two binary32.
@@ -121,9 +94,6 @@ fn combine(terms: &mut Terms, combination: Combination, [a, b]: [Term; 2]) -> Re
         Combination::Divide => terms.div(a, b)?,
         Combination::Maximum => terms.max(a, b)?,
         Combination::Minimum => terms.min(a, b)?,
-        Combination::Prelu => {
-            let scaled = terms.mul(a, b)?;
-            negative_or(terms, a, scaled)?
-        }
+        Combination::Prelu => nonlinear::leaky_relu(terms, a, b, Below::Less)?,
     })
 }

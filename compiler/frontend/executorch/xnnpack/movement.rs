@@ -4,7 +4,7 @@ use super::super::fault::Fault;
 use super::run::{Run, on_scale};
 use super::subgraph::Node;
 use crate::ir::{Extent, Scalar, Value};
-use crate::operators::extents;
+use crate::operators::{extents, joins};
 
 impl Run<'_, '_, '_> {
     pub(super) fn transpose(&mut self, node: &Node, permutation: &[usize], input: usize) -> Result<(), Fault> {
@@ -95,7 +95,7 @@ impl Run<'_, '_, '_> {
         if values.iter().any(|&value| axis >= self.graph().rank(value)) {
             return Err(Fault::invalid("the dimension to join along does not exist"));
         }
-        let value = self.graph().concat(&values, axis)?;
+        let value = joins::joined(self.graph(), &values, axis)?;
         self.finish_stored(node, value)
     }
 }

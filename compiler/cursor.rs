@@ -1,0 +1,88 @@
+//! A place in a text that is read: what both languages' lexers stand on. Comments go from `;` to the end of their line.
+
+/// Line and column, from 1, in characters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+/// The rest of a text, and where it begins.
+#[derive(Clone, Debug)]
+pub struct Cursor<'t> {
+    /// What is not read yet.
+    pub rest: &'t str,
+    /// Where that begins.
+    pub place: Position,
+}
+
+impl<'t> Cursor<'t> {
+    /// At the start of a text.
+    pub fn new(text: &'t str) -> Self {
+        Self { rest: text, place: Position { line: 1, column: 1 } }
+    }
+
+    /// The next character.
+    pub fn first(&self) -> Option<char> {
+        self.rest.chars().next()
+    }
+
+    /// Takes what has a length in bytes, which ends between characters.
+    pub fn take(&mut self, bytes: usize) -> &'t str {
+        let (taken, rest) = self.rest.split_at(bytes);
+        for letter in taken.chars() {
+            if letter == '\n' {
+                self.place = Position { line: self.place.line + 1, column: 1 };
+            } else {
+                self.place.column += 1;
+            }
+        }
+        self.rest = rest;
+        taken
+    }
+
+    /// Takes characters while they are of a kind.
+    pub fn take_while(&mut self, is: impl Fn(char) -> bool) -> &'t str {
+        let bytes = self.rest.find(|letter| !is(letter)).unwrap_or(self.rest.len());
+        self.take(bytes)
+    }
+
+    /// Takes the first of some marks that the rest begins with.
+    pub fn take_mark(&mut self, marks: &[&'static str]) -> Option<&'static str> {
+        let mark = marks.iter().find(|mark| self.rest.starts_with(**mark))?;
+        self.take(mark.len());
+        Some(mark)
+    }
+
+    /// Goes past white space and comments.
+    pub fn skip_blanks(&mut self) {
+        loop {
+            self.take_while(char::is_whitespace);
+            if !self.rest.starts_with(';') {
+                return;
+            }
+            self.take_while(|letter| letter != '\n');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_columns_are_counted_in_characters() {
+        let mut cursor = Cursor::new("é ; what\n  x = 1");
+        assert_eq!(cursor.take_while(char::is_alphabetic), "é");
+        assert_eq!(cursor.place, Position { line: 1, column: 2 });
+        cursor.skip_blanks();
+        assert_eq!((cursor.place, cursor.first()), (Position { line: 2, column: 3 }, Some('x')));
+        cursor.take(1);
+        cursor.skip_blanks();
+        assert_eq!(cursor.take_mark(&["==", "="]), Some("="));
+        assert_eq!(cursor.take_mark(&["="]), None);
+        assert_eq!(cursor.rest, " 1");
+    }
+}
