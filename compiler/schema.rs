@@ -7,7 +7,7 @@
 
 use flatbuffers::VerifierOptions;
 
-pub use generated::{bundled_program, flat_tensor, program, scalar_type, tflite, xnnpack};
+pub use generated::{bundled_program, flat_tensor, program, scalar_type, tflite, vulkan, xnnpack};
 
 #[allow(
     dead_code,
@@ -38,6 +38,10 @@ mod generated {
     /// XNNPACK graphs in ExecuTorch programs.
     pub mod xnnpack {
         include!(concat!(env!("OUT_DIR"), "/xnnpack.rs"));
+    }
+    /// Vulkan graphs in ExecuTorch programs.
+    pub mod vulkan {
+        include!(concat!(env!("OUT_DIR"), "/vulkan.rs"));
     }
     /// ExecuTorch programs with test cases.
     pub mod bundled_program {

@@ -171,6 +171,23 @@ fn networks_of_xnnpack_delegates_match_in_the_jit() {
     harness::at_least(checked.len(), NETWORKS.len() * target::host_machines().len(), "networks");
 }
 
+/// Networks whose graphs are for a GPU, on the CPU.
+fn networks_of_vulkan_delegates_match_in_the_jit() {
+    const NETWORKS: &[&str] = &[
+        "bert_tiny",
+        "lenet",
+        "llama_tiny_dyn",
+        "llama_tiny_dyn_8da4w",
+        "lstm",
+        "mobilenet_v2_w35_96",
+        "mobilenet_v2_w35_96_q8",
+        "vit_small",
+    ];
+    let Some(folder) = support::corpus("executorch") else { return };
+    let checked = check_all(NETWORKS.iter().map(|name| folder.join(format!("{name}.vulkan.pte"))).collect());
+    harness::at_least(checked.len(), NETWORKS.len() * target::host_machines().len(), "networks");
+}
+
 /// Recurrent operators and control flow in the variants that real models lack.
 fn recurrent_models_and_control_flow_match_in_the_jit() {
     let checked = check_all(support::models_in(&support::own("tests/models"), "tflite"));
@@ -262,6 +279,7 @@ fn main() -> std::process::ExitCode {
             every_real_model_matches_in_the_jit_and_takes_less_memory_than_an_interpreter,
         ),
         ("networks_of_xnnpack_delegates_match_in_the_jit", Needs::Corpus("executorch"), networks_of_xnnpack_delegates_match_in_the_jit),
+        ("networks_of_vulkan_delegates_match_in_the_jit", Needs::Corpus("executorch"), networks_of_vulkan_delegates_match_in_the_jit),
         ("recurrent_models_and_control_flow_match_in_the_jit", Needs::Nothing, recurrent_models_and_control_flow_match_in_the_jit),
         ("single_operators_match_in_the_jit", Needs::Corpus("tflite_ops"), single_operators_match_in_the_jit),
         ("weights_are_as_small_as_stored", Needs::Corpus("tflite"), weights_are_as_small_as_stored),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Small files with all that the front end reads: branches, loops, states, dimension orders, several methods, quantization.
-const FILES: [&str; 16] = [
+const FILES: [&str; 21] = [
     "addmul.portable.pte",
     "cond.portable.pte",
     "map.portable.pte",
@@ -29,6 +29,11 @@ const FILES: [&str; 16] = [
     "dyn_seq.xnnpack.pte",
     "math.xnnpack.pte",
     "mlp_8da4w.xnnpack.pte",
+    "addmul.vulkan.pte",
+    "addmul_q8.vulkan.pte",
+    "chlast_conv.vulkan.pte",
+    "index_ops.vulkan.pte",
+    "dyn_batch.vulkan.pte",
 ];
 
 /// Programs of this repository, which are always there.
@@ -145,10 +150,18 @@ fn damaged_values_never_panic() {
 /// Graphs of delegates changed along their schema, inside programs that are sound.
 #[test]
 fn damaged_graphs_of_delegates_never_panic() {
-    let schema = FlatBuffer::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/xnnpack.fbs")).expect("the schema is sound");
+    for (file, header, least) in [("xnnpack", b"XH00", 900), ("vulkan", b"VH00", 900)] {
+        let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(file).with_extension("fbs");
+        let tried = damage_graphs(&FlatBuffer::new(&schema).expect("the schema is sound"), header);
+        assert!(tried >= least, "only {tried} damaged graphs of {file}");
+    }
+}
+
+/// Damages the graphs that have such a header; how often.
+fn damage_graphs(schema: &FlatBuffer, header: &[u8; 4]) -> usize {
     let mut tried = 0;
     for (path, bytes) in files(&FILES).into_iter().chain(operator_files()) {
-        let graphs = graphs_of_delegates(&bytes);
+        let graphs = graphs_of_delegates(&bytes, header);
         let mut numbers = Random::new(bytes.len() as u64 ^ 0x4321);
         for round in 0..if graphs.is_empty() { 0 } else { 300 } {
             let mut damaged = bytes.clone();
@@ -158,13 +171,13 @@ fn damaged_graphs_of_delegates_never_panic() {
             tried += 1;
         }
     }
-    assert!(tried >= 900, "only {tried} damaged graphs");
+    tried
 }
 
-/// Where the tables of XNNPACK graphs lie: a header with XH00 in it says so.
-fn graphs_of_delegates(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
+/// Where the tables of delegates' graphs lie: a header with an identifier in it says so.
+fn graphs_of_delegates(bytes: &[u8], identifier: &[u8; 4]) -> Vec<std::ops::Range<usize>> {
     let number = |at: usize| bytes.get(at..at + 4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")) as usize);
-    let headers = bytes.windows(4).enumerate().filter(|(at, word)| *word == b"XH00" && *at >= 4).map(|(at, _)| at - 4);
+    let headers = bytes.windows(4).enumerate().filter(|(at, word)| *word == identifier && *at >= 4).map(|(at, _)| at - 4);
     let range = |header: usize| {
         let start = header + number(header + 10)?;
         Some(start..start + number(header + 14)?)

@@ -11,7 +11,7 @@ use clap::Args;
 
 #[derive(Args)]
 pub struct OpsArguments {
-    /// tflite or executorch [default: both]
+    /// tflite, executorch or vulkan [default: all]
     format: Option<String>,
 }
 

@@ -80,10 +80,11 @@ pub fn survey(bytes: &Arc<dyn Bytes>, file_name: &str, customs: &[(String, Strin
     found.map_err(|diagnostics| Diagnostics(diagnostics.0.into_iter().map(in_file).collect()))
 }
 
-/// The operators that each front end lowers, by the name of the format.
-pub fn operators() -> [(&'static str, Vec<String>); 2] {
+/// The operators that each front end lowers, by the name of the format. Those of `vulkan` stand in delegates of ExecuTorch programs.
+pub fn operators() -> [(&'static str, Vec<String>); 3] {
     let executorch = executorch::operators().map(String::from).collect();
-    [("tflite", tflite::operators().map(String::from).collect()), ("executorch", executorch)]
+    let vulkan = executorch::operators_of_vulkan().map(String::from).collect();
+    [("tflite", tflite::operators().map(String::from).collect()), ("executorch", executorch), ("vulkan", vulkan)]
 }
 
 impl From<TypeError> for Diagnostic {

@@ -211,16 +211,15 @@ pub fn round_to_steps(g: &mut Graph<'_>, x: Value, (low, high): (f32, f32), (fir
     g.map(&[x], terms.finish(term))
 }
 
-/// The scale at which floats, with zero among them, span the integers from `low` to `high`, at least `least`, and the integer that zero becomes; both
-/// of shape `[]`, in binary32.
+/// The scale at which floats along axes, with zero among them, span the integers from `low` to `high`, at least `least`, and the integer that zero
+/// becomes; both without these axes, in binary32.
 ///
 /// # Errors
 /// When elements are no binary32.
-pub fn spanning(g: &mut Graph<'_>, x: Value, (low, high): (i64, i64), least: f64) -> Result<[Value; 2], Error> {
+pub fn spanning(g: &mut Graph<'_>, x: Value, axes: &[usize], (low, high): (i64, i64), least: f64) -> Result<[Value; 2], Error> {
     use super::reduction::{Axes, reduce};
-    let axes: Vec<usize> = (0..g.rank(x)).collect();
-    let smallest = reduce(g, x, Reduction::Min, &axes, Axes::Dropped)?;
-    let largest = reduce(g, x, Reduction::Max, &axes, Axes::Dropped)?;
+    let smallest = reduce(g, x, Reduction::Min, axes, Axes::Dropped)?;
+    let largest = reduce(g, x, Reduction::Max, axes, Axes::Dropped)?;
     let propagate_min = |terms: &mut Terms, a: Node, b: Node| terms.op(ScalarOp::Min(NanRule::Propagate), &[a, b]);
     let propagate_max = |terms: &mut Terms, a: Node, b: Node| terms.op(ScalarOp::Max(NanRule::Propagate), &[a, b]);
     let scale = g.compute::<Error>(&[smallest, largest], |terms, x| {

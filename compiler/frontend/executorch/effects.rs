@@ -5,7 +5,6 @@
 
 use super::memory::{Area, ByteRange};
 use super::program::{EValue, Instruction, Plan, Storage};
-use super::xnnpack::External;
 
 /// Registers that an instruction reads and those that it defines in full.
 #[derive(Default, Debug, PartialEq, Eq)]
@@ -60,9 +59,7 @@ pub fn effects(plan: &Plan, instruction: &Instruction) -> Effects {
         Instruction::JumpFalse { condition, .. } => effects.uses.push(*condition),
         Instruction::Delegate { delegate, args } => {
             let Some(graph) = &plan.delegates[*delegate].graph else { return effects };
-            let registers = |list: &[External]| list.iter().filter_map(|external| args.get(external.argument).copied()).collect::<Vec<_>>();
-            effects.uses = registers(&graph.inputs);
-            effects.defines = registers(&graph.outputs);
+            (effects.uses, effects.defines) = graph.parted(args);
         }
         Instruction::Free => {}
     }

@@ -11,7 +11,9 @@
 //! instructions once, at compile time, following each byte to the definition that reaches it; what it meets on the way is SSA.
 
 mod branch;
+mod container;
 mod data_file;
+mod delegate;
 mod effects;
 mod extents;
 mod fault;
@@ -31,6 +33,7 @@ mod tensors;
 #[cfg(test)]
 mod tests;
 mod translate;
+mod vulkan;
 mod xnnpack;
 
 use super::{Bound, LoadOptions};
@@ -43,6 +46,7 @@ use std::sync::Arc;
 pub use ops::operators;
 pub use reader::Header;
 pub(super) use survey::survey;
+pub use vulkan::operators as operators_of_vulkan;
 
 /// Loads a program: one method of the module for each of the file.
 ///
@@ -128,18 +132,24 @@ fn unknown_operators(plans: &[Plan]) -> Vec<Diagnostic> {
     let mut faults = Vec::new();
     for plan in plans {
         for (pc, instruction) in plan.instructions.iter().enumerate() {
-            let (code, what) = match instruction {
-                Instruction::Kernel { operator, .. } if ops::find(&plan.operators[*operator]).is_none() => {
-                    (codes::OPERATOR_UNSUPPORTED, "the operator")
-                }
-                Instruction::Delegate { delegate, .. } if plan.delegates[*delegate].graph.is_none() => {
-                    (codes::USE_UNSUPPORTED, "the back end")
-                }
-                _ => continue,
+            let mut report = |code, what: String| {
+                let fault = Diagnostic::new(code, format!("{what} is not supported"));
+                faults.push(fault.in_function(&plan.name).at_operator(pc as u32, plan.instruction_name(pc)));
             };
-            let name = plan.instruction_name(pc);
-            let fault = Diagnostic::new(code, format!("{what} {name} is not supported"));
-            faults.push(fault.in_function(&plan.name).at_operator(pc as u32, name));
+            match instruction {
+                Instruction::Kernel { operator, .. } if ops::find(&plan.operators[*operator]).is_none() => {
+                    report(codes::OPERATOR_UNSUPPORTED, format!("the operator {}", plan.instruction_name(pc)));
+                }
+                Instruction::Delegate { delegate, .. } => match &plan.delegates[*delegate].graph {
+                    None => report(codes::USE_UNSUPPORTED, format!("the back end {}", plan.instruction_name(pc))),
+                    Some(graph) => {
+                        for (name, _) in graph.operators().into_iter().filter(|(_, is_known)| !is_known) {
+                            report(codes::OPERATOR_UNSUPPORTED, format!("the operator {name} of the delegate"));
+                        }
+                    }
+                },
+                _ => {}
+            }
         }
     }
     faults

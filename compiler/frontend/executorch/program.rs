@@ -1,13 +1,12 @@
 //! A program as plain data: methods with their values, instructions and memory areas, every index and size checked.
 
+use super::delegate::{self, Delegate};
 use super::reader::File;
-use super::xnnpack::{self, Subgraph};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::operators::MAX_RANK;
 use crate::ir::{ElementType, Extent, Layout};
 use crate::operators::extents;
 use crate::schema::{program as schema, scalar_type::ScalarType};
-use std::rc::Rc;
 
 /// A method.
 #[derive(Debug)]
@@ -28,15 +27,6 @@ pub struct Plan {
     pub instructions: Vec<Instruction>,
     /// Bytes of each memory area; area 0 has none.
     pub area_bytes: Vec<u64>,
-}
-
-/// A part of the program that was given to a back end.
-#[derive(Clone, Debug)]
-pub struct Delegate {
-    /// The name of the back end.
-    pub name: String,
-    /// What it computes, if it is one that is read.
-    pub graph: Option<Rc<Subgraph>>,
 }
 
 /// A register as the file gives it.
@@ -286,7 +276,7 @@ fn read_plan(file: &File, plan: schema::ExecutionPlan<'_>, name: &str) -> Result
         list.into_iter().flatten().map(|i| index(i, count, what)).collect::<Result<Vec<_>, _>>()
     };
     let operators: Vec<String> = plan.operators().into_iter().flatten().map(operator_name).collect();
-    let delegates = plan.delegates().into_iter().flatten().map(|delegate| read_delegate(file, delegate));
+    let delegates = plan.delegates().into_iter().flatten().enumerate().map(|delegate| delegate::read(file, name, delegate));
     let delegates = delegates.collect::<Result<Vec<_>, _>>()?;
     let mut instructions = Vec::new();
     for chain in plan.chains().into_iter().flatten() {
@@ -309,21 +299,6 @@ fn read_plan(file: &File, plan: schema::ExecutionPlan<'_>, name: &str) -> Result
     })
 }
 
-/// A delegate, with its graph if its back end is one whose graphs are read.
-fn read_delegate(file: &File, delegate: schema::BackendDelegate<'_>) -> Result<Delegate, Diagnostic> {
-    let name = delegate.id().unwrap_or_default().to_owned();
-    if name != "XnnpackBackend" {
-        return Ok(Delegate { name, graph: None });
-    }
-    let place = delegate.processed().ok_or_else(|| invalid("a delegate has no data"))?;
-    let data = match place.location() {
-        schema::DataLocation::INLINE => file.delegate_data(place.index())?,
-        schema::DataLocation::SEGMENT => file.segment(place.index() as usize)?,
-        other => return Err(invalid(format!("the data of a delegate are at an unknown place {}", other.0))),
-    };
-    Ok(Delegate { name, graph: Some(Rc::new(xnnpack::read(&data)?)) })
-}
-
 /// `aten::add.out`; without an overload only the name, as `aten::copy_`.
 fn operator_name(operator: schema::Operator<'_>) -> String {
     let name = operator.name().unwrap_or_default();
@@ -333,7 +308,11 @@ fn operator_name(operator: schema::Operator<'_>) -> String {
     }
 }
 
-fn index(i: impl TryInto<usize> + std::fmt::Display + Copy, count: usize, what: &str) -> Result<usize, Diagnostic> {
+/// A number of the file that has to be below a count.
+///
+/// # Errors
+/// When it is not.
+pub fn index(i: impl TryInto<usize> + std::fmt::Display + Copy, count: usize, what: &str) -> Result<usize, Diagnostic> {
     let found = i.try_into().ok().filter(|&i| i < count);
     found.ok_or_else(|| invalid(format!("{what} {i} does not exist")).expected(format!("less than {count}"), i.to_string()))
 }

@@ -3,12 +3,13 @@
 //! Registers that hold numbers known at compile time stay numbers, so shape arithmetic and counted loops (`map`, `scan`) run here and
 //! leave no trace but the kernels of each turn. A jump on a value only known when the program runs is a branch: see `branch.rs`.
 
+use super::delegate::Graph;
 use super::effects::effects;
 use super::fault::Fault;
 use super::ops;
 use super::program::Instruction;
 use super::translate::Translator;
-use super::xnnpack;
+use super::{vulkan, xnnpack};
 use crate::ir::{Source, SourceData};
 
 impl<'a> Translator<'a, '_> {
@@ -57,7 +58,8 @@ impl<'a> Translator<'a, '_> {
                 Ok(())
             }
             Instruction::Delegate { delegate, args } => match &self.plan.delegates[*delegate].graph {
-                Some(graph) => xnnpack::call(self, graph, args),
+                Some(Graph::Xnnpack(graph)) => xnnpack::call(self, graph, args),
+                Some(Graph::Vulkan(graph)) => vulkan::call(self, graph, args),
                 // Unknown back ends are reported once a program too.
                 None => Err(Fault::Consequence),
             },

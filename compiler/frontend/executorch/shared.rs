@@ -1,5 +1,6 @@
 //! What the methods of a program have in common: the file, its constants, names already taken.
 
+use super::container::Source;
 use super::data_file::DataFile;
 use super::program::Form;
 use super::reader::File;
@@ -33,6 +34,8 @@ pub struct Shared {
     constants: HashMap<(u32, u64), Vec<(Form, Constant)>>,
     /// Of those files, by name.
     external: HashMap<String, Vec<(Form, Constant)>>,
+    /// Of delegates, by name.
+    parts: HashMap<String, Vec<(Form, Constant)>>,
     names: HashSet<String>,
 }
 
@@ -50,6 +53,7 @@ impl Shared {
             data,
             constants: HashMap::new(),
             external: HashMap::new(),
+            parts: HashMap::new(),
             names: HashSet::new(),
         }
     }
@@ -59,6 +63,7 @@ impl Shared {
         self.renewed = false;
         self.constants.clear();
         self.external.clear();
+        self.parts.clear();
         self.names.clear();
     }
 
@@ -96,16 +101,43 @@ impl Shared {
         Err(elsewhere(name))
     }
 
-    /// The bytes that a delegate knows by a name: of the program, or of a file beside it.
+    /// The bytes of a delegate's constant: its own, or those that it knows by a name, of the program or of a file beside it.
     ///
     /// # Errors
-    /// When neither has them.
-    pub fn named(&self, name: &str) -> Result<Data, Diagnostic> {
+    /// When nobody has them.
+    pub fn bytes_of(&self, source: &Source) -> Result<Data, Diagnostic> {
+        let name = match source {
+            Source::Bytes(data) => return Ok(data.clone()),
+            Source::Named(name) => name,
+        };
         let beside = || self.data.iter().find_map(|file| file.bytes(name));
         match self.file.named(name)?.or_else(beside) {
             Some(data) => Ok(data),
             None => Err(elsewhere(name)),
         }
+    }
+
+    /// A delegate's constant as a row-major tensor.
+    ///
+    /// # Errors
+    /// When nobody has its bytes, or they are too few.
+    pub fn part(&mut self, module: &mut Module, source: &Source, form: &Form) -> Result<Constant, Diagnostic> {
+        let name = if let Source::Named(name) = source { Some(name) } else { None };
+        let known = name.and_then(|name| self.parts.get(name)).into_iter().flatten().find(|(have, _)| have == form);
+        if let Some((_, constant)) = known {
+            return Ok(*constant);
+        }
+        let data = self.bytes_of(source)?;
+        let found = data.bytes().len();
+        let data = usize::try_from(form.bytes()).ok().and_then(|length| data.slice(0..length)).ok_or_else(|| {
+            Diagnostic::new(codes::PROGRAM_STRUCTURE, "a constant of a delegate is shorter than its tensor")
+                .expected(format!("{} bytes", form.bytes()), found.to_string())
+        })?;
+        let constant = add_row_major(module, form, data);
+        if let Some(name) = name {
+            self.parts.entry(name.clone()).or_default().push((form.clone(), constant));
+        }
+        Ok(constant)
     }
 
     /// A name for a function that no other has, close to the one wanted.

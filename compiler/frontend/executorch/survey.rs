@@ -1,5 +1,6 @@
 //! What an ExecuTorch program holds, without translating it.
 
+use super::delegate::Graph;
 use super::program::{self, Instruction};
 use super::{ops, reader};
 use crate::diagnostic::Diagnostics;
@@ -22,7 +23,11 @@ pub(in crate::frontend) fn survey(bytes: Arc<dyn Bytes>) -> Result<Survey, Diagn
                     survey.count(name, ops::find(name).is_some());
                 }
                 Instruction::Delegate { delegate, .. } => {
-                    survey.count(plan.instruction_name(pc), plan.delegates[*delegate].graph.is_some());
+                    let graph = plan.delegates[*delegate].graph.as_ref();
+                    survey.count(plan.instruction_name(pc), graph.is_some());
+                    for (name, is_known) in graph.into_iter().flat_map(Graph::operators) {
+                        survey.count(name, is_known);
+                    }
                 }
                 Instruction::Move { .. } | Instruction::JumpFalse { .. } | Instruction::Free => {}
             }

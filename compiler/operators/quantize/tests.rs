@@ -69,8 +69,8 @@ fn steps_are_kept_within_their_range() {
 #[test]
 fn a_spanning_scale_has_zero_among_its_integers() {
     let input = Floats::new(&[2], vec![-1.0, 3.0]);
-    assert_eq!(run(&[&input], &|g, v| Ok(spanning(g, v[0], (0, 8), 1e-9)?[0])).numbers, [0.5]);
-    assert_eq!(run(&[&input], &|g, v| Ok(spanning(g, v[0], (0, 8), 1e-9)?[1])).numbers, [2.0]);
+    assert_eq!(run(&[&input], &|g, v| Ok(spanning(g, v[0], &[0], (0, 8), 1e-9)?[0])).numbers, [0.5]);
+    assert_eq!(run(&[&input], &|g, v| Ok(spanning(g, v[0], &[0], (0, 8), 1e-9)?[1])).numbers, [2.0]);
     let positive = Floats::new(&[2], vec![1.0, 4.0]);
-    assert_eq!(run(&[&positive], &|g, v| Ok(spanning(g, v[0], (0, 8), 1e-9)?[1])).numbers, [0.0]);
+    assert_eq!(run(&[&positive], &|g, v| Ok(spanning(g, v[0], &[0], (0, 8), 1e-9)?[1])).numbers, [0.0]);
 }

@@ -12,22 +12,36 @@ use crate::operators::windows::{Padding, Windows};
 pub(super) const OPERATORS: &[(&str, Translate)] = &[("aten::convolution.out", convolution)];
 
 /// What the call says beside its tensors; one number a spatial dimension.
-struct Geometry {
-    stride: Vec<i64>,
-    padding: Vec<i64>,
-    dilation: Vec<i64>,
-    output_padding: Vec<i64>,
-    groups: u64,
+pub struct Geometry {
+    /// Steps between windows.
+    pub stride: Vec<i64>,
+    /// Elements on either side.
+    pub padding: Vec<i64>,
+    /// Steps between taps.
+    pub dilation: Vec<i64>,
+    /// Elements after the last of a transposed one.
+    pub output_padding: Vec<i64>,
+    /// Groups of channels.
+    pub groups: u64,
 }
 
 /// Channels from after the batch to the end.
-pub(super) fn channels_last(rank: usize) -> Vec<usize> {
+pub fn channels_last(rank: usize) -> Vec<usize> {
     let mut permutation: Vec<usize> = (0..rank).filter(|&d| d != 1).collect();
     permutation.push(1);
     permutation
 }
 
 fn convolution(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
+    let y = convolved(c)?;
+    c.finish(y)
+}
+
+/// The result of a convolution whose arguments are the call's first ones.
+///
+/// # Errors
+/// When they do not fit each other.
+pub fn convolved(c: &mut Call<'_, '_, '_>) -> Result<Value, Fault> {
     let (input, weight, bias) = (c.tensor(0)?, c.tensor(1)?, c.optional_tensor(2)?);
     let rank = c.graph().rank(input);
     if rank < 3 || c.graph().rank(weight) != rank {
@@ -52,8 +66,7 @@ fn convolution(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
         let convolution = forward(c, input, weight, geometry)?;
         convolution.build(c.graph(), bias, &numerics)?
     };
-    let y = c.transpose(y, &inverse(&permutation))?;
-    c.finish(y)
+    c.transpose(y, &inverse(&permutation))
 }
 
 /// Numbers from `low` to 2³¹ − 1.
@@ -81,13 +94,28 @@ fn forward(c: &mut Call<'_, '_, '_>, input: Value, weight: Value, geometry: Geom
     Ok(Convolution::new(input, filter, groups, geometry))
 }
 
-/// The result has (extent − 1) · stride + dilation · (size − 1) + 1 + output padding − 2 · padding elements along a dimension.
 fn transposed(c: &mut Call<'_, '_, '_>, input: Value, weight: Value, geometry: Geometry) -> Result<Transposed, Fault> {
-    let Geometry { stride, padding, dilation, output_padding, groups } = geometry;
     let size = c.shape(weight)?[2..].to_vec();
-    let filter = transposed_filter(c.graph(), weight, groups)?;
+    let filter = transposed_filter(c.graph(), weight, geometry.groups)?;
+    let extents = spatial(c, input);
+    let (cut, wanted) = transposed_extents(c, &extents, &size, &geometry)?;
+    Ok(Transposed { input, filter, groups: geometry.groups, strides: geometry.stride, dilation: geometry.dilation, cut, wanted })
+}
+
+/// How much is cut off a transposed convolution's result, and the extents of what is left: (extent − 1) · stride + dilation · (size − 1) + 1 + output
+/// padding − 2 · padding elements along a dimension.
+///
+/// # Errors
+/// When the window is too large.
+pub fn transposed_extents(
+    c: &mut Call<'_, '_, '_>,
+    spatial: &[Extent],
+    size: &[u64],
+    geometry: &Geometry,
+) -> Result<(Vec<Extent>, Vec<Extent>), Fault> {
+    let Geometry { stride, padding, dilation, output_padding, .. } = geometry;
     let mut wanted = Vec::with_capacity(size.len());
-    for (d, extent) in spatial(c, input).into_iter().enumerate() {
+    for (d, &extent) in spatial.iter().enumerate() {
         let reach = size[d].saturating_sub(1).checked_mul(dilation[d].unsigned_abs()).and_then(|n| n.checked_add(1));
         let reach = reach.and_then(|n| n.checked_add(output_padding[d].unsigned_abs()));
         let reach = reach.ok_or_else(|| Fault::invalid("the window is too large"))?;
@@ -97,6 +125,5 @@ fn transposed(c: &mut Call<'_, '_, '_>, input: Value, weight: Value, geometry: G
         let full = g.add(last, Extent::Static(reach))?;
         wanted.push(g.sub(full, Extent::Static(2 * padding[d].unsigned_abs()))?);
     }
-    let cut = padding.iter().map(|n| Extent::Static(n.unsigned_abs())).collect();
-    Ok(Transposed { input, filter, groups, strides: stride, dilation, cut, wanted })
+    Ok((padding.iter().map(|n| Extent::Static(n.unsigned_abs())).collect(), wanted))
 }

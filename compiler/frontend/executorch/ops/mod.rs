@@ -4,7 +4,7 @@ mod attention;
 mod binary;
 mod call;
 mod compare;
-mod convolution;
+pub mod convolution;
 mod create;
 mod displace;
 mod distance;
@@ -18,7 +18,7 @@ mod movement;
 mod normalize;
 mod number;
 mod place;
-mod pool;
+pub mod pool;
 mod promote;
 mod quantized;
 mod reduce;
@@ -28,9 +28,8 @@ mod select;
 mod shape;
 mod unary;
 
-pub use call::Call;
+pub use call::{Call, Translate};
 
-use call::Translate;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 

@@ -78,12 +78,21 @@ fn unbatched(c: &mut Call<'_, '_, '_>, y: Value, added: bool) -> Result<Value, F
     if added { Ok(c.graph().reshape(y, &shape[1..])?) } else { Ok(y) }
 }
 
-fn max_pool(c: &mut Call<'_, '_, '_>) -> Outcome {
+/// The largest element of each window: (input, kernel_size, stride, padding, dilation, ceil_mode).
+///
+/// # Errors
+/// When the windows do not fit the input.
+pub fn largest(c: &mut Call<'_, '_, '_>) -> Result<Value, Fault> {
     let (input, added) = image(c)?;
     let windows = windows(c, two(c, 4)?, c.flag(5)?)?;
     let y = pooling::max(c.graph(), input, &windows)?;
-    let y = restored(c, y, added)?;
+    restored(c, y, added)
+}
+
+fn max_pool(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let y = largest(c)?;
     c.define(6, y)?;
+    let windows = windows(c, two(c, 4)?, c.flag(5)?)?;
     let indices = c.register(7)?;
     if !c.translator.is_used(indices) {
         c.translator.withdraw(indices, Fault::invalid("the indices of max_pool2d_with_indices are read where none are named"));

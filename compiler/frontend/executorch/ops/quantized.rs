@@ -71,7 +71,8 @@ fn choose_parameters(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
     let (bounds, eps) = ((c.int(1)?, c.int(2)?), c.double(3)?);
     let x = c.cast(x, ElementType::F32)?;
-    let found = quantize::spanning(c.graph(), x, bounds, eps)?;
+    let axes: Vec<usize> = (0..c.rank(x)).collect();
+    let found = quantize::spanning(c.graph(), x, &axes, bounds, eps)?;
     for (index, value) in [5, 6].into_iter().zip(found) {
         let shape = c.out_form(index)?.shape;
         let value = c.reshape_to(value, &shape)?;

@@ -2,7 +2,7 @@
 
 use super::super::fault::Fault;
 use super::run::Run;
-use super::subgraph::{Datatype, Quantization, Scales, Source, Tensor};
+use super::subgraph::{Datatype, Quantization, Scales, Tensor};
 use crate::ir::{Data, ElementType, TensorType, Value};
 
 impl Run<'_, '_, '_> {
@@ -32,11 +32,8 @@ impl Run<'_, '_, '_> {
 
     /// The bytes of a constant, wherever they are.
     fn bytes_of(&self, number: usize) -> Result<Data, Fault> {
-        match self.subgraph.constants.get(number) {
-            Some(Source::Bytes(data)) => Ok(data.clone()),
-            Some(Source::Named(name)) => Ok(self.translator.shared.named(name)?),
-            None => Err(Fault::Consequence),
-        }
+        let source = self.subgraph.constants.get(number).ok_or(Fault::Consequence)?;
+        Ok(self.translator.shared.bytes_of(source)?)
     }
 
     /// The scales of a quantized tensor: one, or one a channel or a group.

@@ -1,20 +1,10 @@
 //! From the bytes of a delegate to a graph.
 //!
-//! | offset | bytes | what |
-//! |---|---|---|
-//! | 0 | 4 | zero |
-//! | 4 | 4 | `XH00` |
-//! | 8 | 2 | length of this header, 30 |
-//! | 10 | 4 | position of the FlatBuffer |
-//! | 14 | 4 | its bytes |
-//! | 18 | 4 | position of the constants |
-//! | 22 | 8 | their bytes |
-//!
-//! Without `XH00` the whole is the FlatBuffer. The first version of the format had no identifier in that either, knew additions alone, and numbered
-//! 32-bit integers otherwise.
+//! The first version of the format had no identifier in the FlatBuffer either, knew additions alone, and numbered 32-bit integers otherwise.
 
+use super::super::container::{Container, Source, damaged};
 use super::nodes;
-use super::subgraph::{External, Source, Subgraph};
+use super::subgraph::{External, Subgraph};
 use super::tensors::Tensors;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Data;
@@ -25,47 +15,12 @@ use std::ops::Range;
 const EXTERNAL_INPUT: u32 = 1;
 const EXTERNAL_OUTPUT: u32 = 2;
 
-fn damaged(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(codes::DAMAGED_MODEL, message)
-}
-
-/// Where the parts of a delegate are.
-struct Container {
-    graph: Range<usize>,
-    constants: Range<usize>,
-}
-
-impl Container {
-    fn parse(bytes: &[u8]) -> Result<Self, Diagnostic> {
-        if bytes.get(4..8) != Some(b"XH00") {
-            return Ok(Self { graph: 0..bytes.len(), constants: bytes.len()..bytes.len() });
-        }
-        let short = || damaged("the XNNPACK graph ends inside its header");
-        let number = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?) as u64);
-        let (graph, graph_bytes, constants) = (number(10), number(14), number(18));
-        let constant_bytes = bytes.get(22..30).and_then(|size| size.try_into().ok()).map(u64::from_le_bytes);
-        let (Some(graph), Some(graph_bytes), Some(constants), Some(constant_bytes)) = (graph, graph_bytes, constants, constant_bytes)
-        else {
-            return Err(short());
-        };
-        let inside = |start: u64, length: u64, what: &str| {
-            let end = start.checked_add(length).filter(|&end| end <= bytes.len() as u64);
-            let end = end.ok_or_else(|| {
-                damaged(format!("the {what} of the XNNPACK graph reach past its end"))
-                    .expected(format!("at most {} bytes", bytes.len()), format!("{length} bytes from {start}"))
-            })?;
-            Ok::<_, Diagnostic>(start as usize..end as usize)
-        };
-        Ok(Self { graph: inside(graph, graph_bytes, "tables")?, constants: inside(constants, constant_bytes, "constants")? })
-    }
-}
-
 /// Reads a delegate's bytes.
 ///
 /// # Errors
 /// When they are damaged, or the graph in them contradicts itself.
 pub fn read(blob: &Data) -> Result<Subgraph, Diagnostic> {
-    let container = Container::parse(blob.bytes())?;
+    let container = Container::parse(blob.bytes(), b"XH00", "XNNPACK")?;
     let buffer = flatbuffer_part(&blob.bytes()[container.graph.clone()]);
     let is_first_version = !matches!(buffer.get(4..8), Some(b"XN00" | b"XN01"));
     if is_first_version && buffer.get(4..6) == Some(b"XN") {
@@ -112,12 +67,10 @@ fn constants(graph: &schema::XNNGraph<'_>, blob: &Data, container: &Container, b
             sources.push(Source::Named(name.to_owned()));
             continue;
         }
-        let room = (container.constants.end - container.constants.start) as u64;
-        let end = constant.offset().checked_add(constant.size()).filter(|&end| end <= room || constant.size() == 0 || i == 0);
-        let end = end.ok_or_else(|| past_end(i))?;
-        let range = if end <= room { constant.offset()..end } else { 0..0 };
-        let start = container.constants.start;
-        sources.push(part(start + range.start as usize..start + range.end as usize).ok_or_else(|| past_end(i))?);
+        // Number 0 is none, whatever it says.
+        let source = container.constant(blob, constant.offset(), constant.size());
+        let nothing = || if i == 0 || constant.size() == 0 { container.constant(blob, 0, 0) } else { None };
+        sources.push(source.or_else(nothing).ok_or_else(|| past_end(i))?);
     }
     Ok(sources)
 }

@@ -1,5 +1,6 @@
 //! Running a graph at compile time: its nodes become values of the function that calls the delegate.
 
+use super::super::delegate::register;
 use super::super::fault::Fault;
 use super::super::translate::Translator;
 use super::subgraph::{Datatype, Node, Quantization, Subgraph, Tensor, Work};
@@ -12,7 +13,6 @@ use crate::operators::quantization::{Affine, integer_range};
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};
 use crate::operators::{Error, Graph, extents};
 use ElementType::F32;
-use std::rc::Rc;
 
 /// A graph while it runs.
 pub(super) struct Run<'r, 'a, 'm> {
@@ -37,7 +37,7 @@ pub(super) enum Datum {
 ///
 /// # Errors
 /// When an argument does not fit the graph, or a node cannot be built.
-pub fn call(translator: &mut Translator<'_, '_>, subgraph: &Rc<Subgraph>, args: &[usize]) -> Result<(), Fault> {
+pub fn call(translator: &mut Translator<'_, '_>, subgraph: &Subgraph, args: &[usize]) -> Result<(), Fault> {
     let values = vec![None; subgraph.tensors.len()];
     let mut run = Run { translator, subgraph, values };
     for external in &subgraph.inputs {
@@ -55,13 +55,6 @@ pub fn call(translator: &mut Translator<'_, '_>, subgraph: &Rc<Subgraph>, args: 
         run.result(args, external.argument, value)?;
     }
     Ok(())
-}
-
-fn register(args: &[usize], argument: usize) -> Result<usize, Fault> {
-    args.get(argument).copied().ok_or_else(|| {
-        Fault::invalid("the delegate is called with too few arguments")
-            .expected(format!("at least {}", argument + 1), args.len().to_string())
-    })
 }
 
 impl<'m> Run<'_, '_, 'm> {

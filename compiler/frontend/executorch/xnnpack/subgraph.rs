@@ -1,6 +1,7 @@
 //! An XNNPACK graph as plain data: tensors, and nodes in the order in which they run. Every id names a tensor, every list is as long as it must be.
 
-use crate::ir::{Data, ElementType};
+use super::super::container::Source;
+use crate::ir::ElementType;
 use crate::operators::quantization::Affine;
 
 /// A graph of one delegate.
@@ -25,15 +26,6 @@ pub struct External {
     pub argument: usize,
     /// The tensor.
     pub tensor: usize,
-}
-
-/// Where the bytes of a constant are.
-#[derive(Clone, Debug)]
-pub enum Source {
-    /// In the blob.
-    Bytes(Data),
-    /// In the program, or in a file of tensors, under a name.
-    Named(String),
 }
 
 /// Elements as the format names them.

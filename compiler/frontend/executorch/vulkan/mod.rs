@@ -1,0 +1,28 @@
+//! Delegates of the back end Vulkan: a graph of ATen operators that the program calls as if it were one operator.
+//!
+//! ```text
+//! bytes ─ read, values ─▶ graph: registers and instructions as those of a method, every number checked
+//!                    └─ run ─▶ names ─▶ the operators of portable programs, and those that only these graphs have
+//! ```
+//!
+//! A graph is a method without control flow and with its own registers, so it is read into the same [`Plan`](super::program::Plan), and the translator
+//! that runs methods runs it: its values become values of the function that calls the delegate.
+//!
+//! Where a device would keep a tensor, and in which order, says nothing about numbers: dimensions are those of the program, row major. Integers and
+//! floats of 64 bits are narrowed at the edge, as they were when the graph was exported; with reduced precision floats are of 16 bits inside.
+
+mod elementwise;
+mod images;
+mod names;
+mod products;
+mod read;
+mod run;
+mod scales;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod values;
+
+pub use names::operators;
+pub use read::{Graph, read};
+pub use run::call;

@@ -1,0 +1,173 @@
+//! Products with weights of integers: `[units, depth]`, a scale for each unit or for each group of neighbours in it.
+
+use super::super::fault::Fault;
+use super::super::ops::{Call, Translate};
+use super::scales::{First, INT8, Sums, affine, as_bytes, first, floats, nibbles, without_padding};
+use crate::ir::{ElementType, Extent, Value};
+use crate::operators::Error;
+use crate::operators::activation::Activation;
+use crate::operators::contraction::products::{as_rows, linear};
+use crate::operators::contraction::rows::Rows;
+use crate::operators::contraction::{Numerics, blockwise};
+use crate::operators::quantize::{self, Parameter, Rounding, Scale};
+use ElementType::{F32, I8, I32};
+
+type Outcome = Result<(), Fault>;
+
+pub(super) const OPERATORS: &[(&str, Translate)] = &[
+    ("aten._weight_int8pack_mm.default", |c| of_bytes(c, None)),
+    ("et_vk.linear_q8csw.default", |c| of_bytes(c, Some(3))),
+    ("et_vk.linear_qcs4w.default", of_nibbles),
+    ("et_vk.linear_q4gsw.default", of_groups),
+    ("et_vk.q4gsw_linear.default", of_groups),
+    ("et_vk.linear_dq8ca_q4gsw.default", of_rows_and_groups),
+    ("et_vk.linear_q8ta_q8csw.default", of_integers),
+    ("et_vk.q8ta_linear.default", to_integers),
+    ("et_vk.q8ta_linear_gemv.default", to_integers),
+];
+
+/// The last extent of the input and of the result: how deep rows are, and how many units there are.
+fn depth_and_units(c: &Call<'_, '_, '_>, x: Value) -> Result<[u64; 2], Fault> {
+    let last = |shape: Vec<Extent>| shape.last().and_then(|extent| extent.as_static());
+    let both = (last(c.extents(x)), last(c.out_form(c.out())?.shape));
+    let (Some(depth), Some(units)) = both else { return Err(Fault::unsupported("the depth of a product is not known")) };
+    Ok([depth, units])
+}
+
+/// Rows of floats times a filter of floats.
+fn multiplied(c: &mut Call<'_, '_, '_>, x: Value, filter: Value, bias: Option<usize>, units: u64) -> Outcome {
+    let bias = match bias {
+        Some(argument) => c.optional_tensor(argument)?,
+        None => None,
+    };
+    let bias = bias.map(|bias| first(c, bias, units)).transpose()?;
+    let x = c.cast(x, F32)?;
+    let y = linear(c.graph(), x, filter, bias, &Numerics::plain(F32, Activation::NONE))?;
+    c.finish(y)
+}
+
+/// Integers `[units, depth]` as floats, with scales `[units, groups]`.
+fn widened(c: &mut Call<'_, '_, '_>, integers: Value, scales: Value) -> Result<Value, Fault> {
+    let (shape, groups) = (c.shape(integers)?, c.shape(scales)?[1]);
+    let grouped = c.reshape(integers, &[shape[0], groups, shape[1] / groups])?;
+    let scales = c.reshape(scales, &[shape[0], groups, 1])?;
+    let scale = Scale { scale: Parameter::Tensor(scales), zero_point: Parameter::Number(0.0) };
+    let wide = quantize::dequantize(c.graph(), grouped, &scale, Rounding::Even, F32)?;
+    c.reshape(wide, &shape)
+}
+
+/// (x, weights, scales[, bias]): a scale for each unit of bytes.
+fn of_bytes(c: &mut Call<'_, '_, '_>, bias: Option<usize>) -> Outcome {
+    let (x, weights, scales) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
+    let [depth, units] = depth_and_units(c, x)?;
+    let weights = without_padding(c, weights, [units, depth])?;
+    let scales = first(c, scales, units)?;
+    let scales = c.reshape(scales, &[units, 1])?;
+    let filter = widened(c, weights, scales)?;
+    multiplied(c, x, filter, bias, units)
+}
+
+/// (x, weights, scales): a scale for each unit of four bits.
+fn of_nibbles(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let (x, weights, scales) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
+    let [depth, units] = depth_and_units(c, x)?;
+    let weights = nibbles(c, weights, depth, First::High)?;
+    let weights = without_padding(c, weights, [units, depth])?;
+    let scales = first(c, scales, units)?;
+    let scales = c.reshape(scales, &[units, 1])?;
+    let filter = widened(c, weights, scales)?;
+    multiplied(c, x, filter, None, units)
+}
+
+/// Weights of four bits `[units, depth]` and scales `[units, groups]`, which are stored `[groups, units]`: arguments by number.
+fn grouped(c: &mut Call<'_, '_, '_>, [weights, scales, size]: [usize; 3], [depth, units]: [u64; 2]) -> Result<(Value, Value, u64), Fault> {
+    let (weights, scales, size) = (c.tensor(weights)?, c.tensor(scales)?, c.int(size)?);
+    let size = u64::try_from(size).ok().filter(|&size| size > 0 && depth.is_multiple_of(size));
+    let size = size.ok_or_else(|| Fault::invalid("groups do not divide the depth of a product"))?;
+    let weights = nibbles(c, weights, depth, First::Low)?;
+    let weights = without_padding(c, weights, [units, depth])?;
+    let scales = without_padding(c, scales, [depth / size, units])?;
+    let scales = c.transpose(scales, &[1, 0])?;
+    Ok((weights, c.graph().settled(scales)?, size))
+}
+
+/// (x, weights, scales, group size, bias)
+fn of_groups(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let x = c.tensor(0)?;
+    let sizes = depth_and_units(c, x)?;
+    let (weights, scales, _) = grouped(c, [1, 2, 3], sizes)?;
+    let filter = widened(c, weights, scales)?;
+    multiplied(c, x, filter, Some(4), sizes[1])
+}
+
+/// (x, scales and zero points of its rows, weights, sums, scales, group size, bias): rows are brought to integers first.
+fn of_rows_and_groups(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let x = c.tensor(0)?;
+    let sizes = depth_and_units(c, x)?;
+    let (weights, scales, size) = grouped(c, [3, 5, 6], sizes)?;
+    let rows = quantized_rows(c, x)?;
+    let bias = c.optional_tensor(7)?;
+    let stored = c.graph().evaluated(weights).ok_or(Fault::Consequence)?.to_vec();
+    if size % 2 != 0 {
+        return Err(Fault::unsupported("groups of a filter are no pairs of 4-bit integers"));
+    }
+    let scales = floats(c, scales)?;
+    let mut y = blockwise::products(c.graph(), rows, blockwise::Filter::new(&stored, scales, sizes[1], size))?;
+    if let Some(bias) = bias {
+        let bias = first(c, bias, sizes[1])?;
+        y = c.graph().compute::<Error>(&[y, bias], |terms, x| Ok(terms.add(x[0], x[1])?))?;
+    }
+    let mut shape = c.extents(x);
+    shape.pop();
+    shape.push(Extent::Static(sizes[1]));
+    let y = c.reshape_to(y, &shape)?;
+    c.finish(y)
+}
+
+/// Rows of floats as integers of the scales and zero points in arguments 1 and 2, one each.
+fn quantized_rows(c: &mut Call<'_, '_, '_>, x: Value) -> Result<Rows, Fault> {
+    let x = c.cast(x, F32)?;
+    let x = as_rows(c.graph(), x)?;
+    let columns = [c.extents(x)[0], Extent::Static(1)];
+    let (scales, offsets) = (c.tensor(1)?, c.tensor(2)?);
+    let (scales, offsets) = (c.reshape_to(scales, &columns)?, c.reshape_to(offsets, &columns)?);
+    let (scales, offsets) = (c.cast(scales, F32)?, c.cast(offsets, I32)?);
+    let scale = Scale { scale: Parameter::Tensor(scales), zero_point: Parameter::Tensor(offsets) };
+    let integers = quantize::quantize(c.graph(), x, &scale, INT8, Rounding::Even, I8)?;
+    Ok(Rows { integers, scales, offsets: Some(offsets) })
+}
+
+/// Sums of products of bytes, the input's zero point in argument 2 and the weights in argument 3.
+fn sums(c: &mut Call<'_, '_, '_>, x: Value, [depth, units]: [u64; 2]) -> Result<Value, Fault> {
+    let (weights, zero_point) = (c.tensor(3)?, c.int(2)?);
+    let weights = without_padding(c, weights, [units, depth])?;
+    let mut shape = c.extents(x);
+    let rows = as_rows(c.graph(), x)?;
+    let sums = c.graph().builder.matmul(rows, weights, (zero_point, 0), I32)?;
+    shape.pop();
+    shape.push(Extent::Static(units));
+    c.reshape_to(sums, &shape)
+}
+
+/// (x, its scale and zero point, weights, sums, scales, bias): integers, or floats that are brought to integers first.
+fn of_integers(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let mut x = c.tensor(0)?;
+    if c.element(x).is_float() {
+        let scale = affine(c.double(1)?, c.double(2)?);
+        x = quantize::quantize(c.graph(), x, &scale, INT8, Rounding::Even, I8)?;
+    }
+    let sizes = depth_and_units(c, x)?;
+    let sums = sums(c, x, sizes)?;
+    let y = Sums { input: 1, weights: 5, bias: 6 }.real(c, sums, sizes[1])?;
+    c.finish(y)
+}
+
+/// (x, its scale and zero point, weights, sums, scales, scale and zero point of the result, bias, activation)
+fn to_integers(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let x = c.tensor(0)?;
+    let sizes = depth_and_units(c, x)?;
+    let sums = sums(c, x, sizes)?;
+    let real = Sums { input: 1, weights: 5, bias: 8 }.real(c, sums, sizes[1])?;
+    let y = as_bytes(c, real, 6, Some(9))?;
+    c.finish(y)
+}

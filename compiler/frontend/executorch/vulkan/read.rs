@@ -1,0 +1,108 @@
+//! From the bytes of a delegate to a graph.
+
+use super::super::container::{Container, Source, damaged};
+use super::super::program::{EValue, Instruction, Plan, index};
+use super::names;
+use super::values::{self, invalid};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::ir::Data;
+use crate::schema::{flatbuffer_part, verifier_options, vulkan as schema};
+
+/// A graph of one delegate.
+#[derive(Debug)]
+pub struct Graph {
+    /// Its registers and instructions: kernels alone, with the names of the graph.
+    pub plan: Plan,
+    /// The registers that are constants, and which.
+    pub constants: Vec<(usize, Source)>,
+}
+
+impl Graph {
+    /// The operators in the order in which they run, and whether each is one that is translated.
+    pub fn operators(&self) -> impl Iterator<Item = (&str, bool)> {
+        (0..self.plan.instructions.len()).map(|pc| self.plan.instruction_name(pc)).map(|name| (name, names::find(name).is_some()))
+    }
+}
+
+/// Reads the bytes of a delegate that a method calls.
+///
+/// # Errors
+/// When they are damaged, or the graph in them contradicts itself.
+pub fn read(blob: &Data, number: usize, method: &str) -> Result<Graph, Diagnostic> {
+    let container = Container::parse(blob.bytes(), b"VH00", "Vulkan")?;
+    let buffer = flatbuffer_part(&blob.bytes()[container.graph.clone()]);
+    let identifier = buffer.get(4..8).unwrap_or_default();
+    if identifier != b"VK00" {
+        let found = String::from_utf8_lossy(identifier).into_owned();
+        return Err(Diagnostic::new(codes::PROGRAM_UNSUPPORTED, "the Vulkan graph is of an unknown version").expected("VK00", found));
+    }
+    let graph = schema::root_as_vk_graph_with_opts(&verifier_options(buffer.len()), buffer)
+        .map_err(|error| damaged(format!("the Vulkan graph is damaged: {}", error.to_string().lines().next().unwrap_or_default())))?;
+    let sources = constants(&graph, blob, &container)?;
+    let table: Vec<_> = graph.values().into_iter().flatten().collect();
+    let count = table.len();
+    let values = values::read(table, &sources, &format!("delegate{number}"))?;
+    let ids = |list: Option<flatbuffers::Vector<'_, u32>>, what: &str| {
+        list.into_iter().flatten().map(|i| index(i, count, what)).collect::<Result<Vec<_>, _>>()
+    };
+    let (inputs, outputs) = (ids(graph.input_ids(), "input")?, ids(graph.output_ids(), "output")?);
+    let mut plan = Plan {
+        name: method.to_owned(),
+        values: values.registers,
+        inputs,
+        outputs,
+        operators: Vec::new(),
+        delegates: Vec::new(),
+        instructions: Vec::new(),
+        area_bytes: Vec::new(),
+    };
+    for (i, call) in graph.chain().into_iter().flatten().enumerate() {
+        let name = call.name().unwrap_or_default();
+        let arguments = call.args().into_iter().flatten().map(|i| index(i, count, "value")).collect::<Result<Vec<_>, _>>();
+        let args = arguments.and_then(|arguments| arranged(name, &arguments, &plan.values));
+        let args = args.map_err(|fault| fault.at_operator(i as u32, name))?;
+        let known = plan.operators.iter().position(|known| known == name);
+        if known.is_none() {
+            plan.operators.push(name.to_owned());
+        }
+        plan.instructions.push(Instruction::Kernel { operator: known.unwrap_or(plan.operators.len() - 1), args });
+    }
+    Ok(Graph { plan, constants: values.constants })
+}
+
+/// The arguments of a call in the order in which programs have them: those that the program's operator takes, each result, and what the call gives as
+/// a whole. Calls of these graphs have arguments for element types and devices too, and the whole alone.
+fn arranged(name: &str, arguments: &[usize], values: &[EValue]) -> Result<Vec<usize>, Diagnostic> {
+    let (&whole, arguments) = arguments.split_last().ok_or_else(|| invalid("the call has no result"))?;
+    let operator = names::find(name);
+    let mut args = match operator.and_then(|operator| operator.picked) {
+        Some(picked) => {
+            let pick = |&i: &usize| {
+                let wanted = || invalid("too few arguments").expected(format!("at least {}", i + 1), arguments.len().to_string());
+                arguments.get(i).copied().ok_or_else(wanted)
+            };
+            picked.iter().map(pick).collect::<Result<Vec<_>, _>>()?
+        }
+        None => arguments.to_vec(),
+    };
+    match &values[whole] {
+        EValue::Tensors(results) if operator.is_some_and(|operator| !operator.gives_list) => args.extend(results),
+        _ => args.push(whole),
+    }
+    args.push(whole);
+    Ok(args)
+}
+
+/// The constants of the graph.
+fn constants(graph: &schema::VkGraph<'_>, blob: &Data, container: &Container) -> Result<Vec<Source>, Diagnostic> {
+    let mut sources = Vec::new();
+    for (i, constant) in graph.constants().into_iter().flatten().enumerate() {
+        if let Some(name) = constant.named_key().filter(|name| !name.is_empty()) {
+            sources.push(Source::Named(name.to_owned()));
+            continue;
+        }
+        let source = container.constant(blob, constant.offset(), constant.length());
+        sources.push(source.ok_or_else(|| damaged(format!("constant {i} of the Vulkan graph reaches past its end")))?);
+    }
+    Ok(sources)
+}

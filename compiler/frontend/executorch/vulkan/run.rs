@@ -1,0 +1,251 @@
+//! Running a graph at compile time, as methods are run: with registers of its own, in the function that calls the delegate.
+
+use super::super::delegate::register;
+use super::super::fault::Fault;
+use super::super::memory::{Definition, Memory};
+use super::super::ops::Call;
+use super::super::program::{EValue, Instruction, Plan};
+use super::super::registers::{Environment, Register, TensorPlace, initial_register};
+use super::super::tensors::shape_text;
+use super::super::translate::Translator;
+use super::names;
+use super::read::Graph;
+use crate::ir::{ElementType, Extent, Source, SourceData, Value};
+use std::rc::Rc;
+
+/// What goes in or out of a graph.
+enum Passed {
+    /// A tensor.
+    Tensor(Value),
+    /// A number, as the register has it.
+    Number(Register),
+}
+
+/// What a method does not need while a graph runs in its place.
+struct Caller<'a> {
+    plan: &'a Plan,
+    kept: Vec<usize>,
+    environment: Environment,
+}
+
+/// Translates a call of a delegate: its arguments are registers, inputs and then outputs.
+///
+/// # Errors
+/// When an argument does not fit the graph, or an operator cannot be translated.
+pub fn call<'a>(t: &mut Translator<'a, '_>, graph: &'a Graph, args: &[usize]) -> Result<(), Fault> {
+    let plan = &graph.plan;
+    let mut passed = Vec::with_capacity(plan.inputs.len());
+    for i in 0..plan.inputs.len() {
+        passed.push(argument(t, register(args, i)?)?);
+    }
+    let caller = enter(t, graph);
+    let outcome = inside(t, plan, passed);
+    (t.plan, t.kept, t.environment) = (caller.plan, caller.kept, caller.environment);
+    let (results, registers) = (outcome?, args.get(plan.inputs.len()..).unwrap_or_default());
+    for (&register, result) in registers.iter().zip(assigned(t, plan, registers)?) {
+        match &results[result] {
+            Passed::Tensor(value) => {
+                let element = t.handle(register)?.form.element;
+                let value = converted(t, *value, element)?;
+                t.define(register, value)?;
+            }
+            Passed::Number(number) => t.environment.registers[register] = number.clone(),
+        }
+    }
+    Ok(())
+}
+
+/// Which result of a graph each register of its caller gets.
+fn assigned(t: &Translator<'_, '_>, plan: &Plan, registers: &[usize]) -> Result<Vec<usize>, Fault> {
+    let fits = |place: usize, result: usize| match (&t.plan.values[registers[place]], &plan.values[plan.outputs[result]]) {
+        (EValue::Tensor(wanted), EValue::Tensor(given)) => {
+            let (wanted, given) = (&wanted.form, &given.form);
+            wanted.shape == given.shape && (wanted.element == given.element || narrows(wanted.element, given.element))
+        }
+        (EValue::Tensor(_), _) | (_, EValue::Tensor(_)) => false,
+        _ => true,
+    };
+    let (wanted, given) = (registers.len(), plan.outputs.len());
+    assignment(wanted, given, fits).ok_or_else(|| {
+        Fault::invalid("the program takes other results of the delegate than its graph gives")
+            .expected(given.to_string(), wanted.to_string())
+    })
+}
+
+/// Exporters write a result once, which the program may want in several places: the results in the order of their first places. A place that does not
+/// take the next result gets an earlier one; where that leaves a choice there is no assignment.
+fn assignment(wanted: usize, given: usize, fits: impl Fn(usize, usize) -> bool) -> Option<Vec<usize>> {
+    if wanted == given {
+        return Some((0..given).collect());
+    }
+    let mut places = Vec::with_capacity(wanted);
+    let mut seen = 0;
+    for place in 0..wanted {
+        let is_next = seen < given && fits(place, seen);
+        let earlier: Vec<usize> = (0..seen).filter(|&result| fits(place, result)).collect();
+        let must_be_next = wanted - place == given - seen;
+        places.push(match (&earlier[..], is_next) {
+            (_, true) if must_be_next => seen,
+            ([], true) => seen,
+            (&[result], false) => result,
+            _ => return None,
+        });
+        seen += usize::from(places[place] == seen);
+    }
+    (seen == given).then_some(places)
+}
+
+/// What a register of the caller holds.
+fn argument(t: &mut Translator<'_, '_>, register: usize) -> Result<Passed, Fault> {
+    match &t.environment.registers[register] {
+        Register::Tensor(_) => Ok(Passed::Tensor(t.read(register)?)),
+        Register::Unavailable(fault) => Err(fault.clone()),
+        number => Ok(Passed::Number(number.clone())),
+    }
+}
+
+/// Puts the registers of a graph in the place of the method's.
+fn enter<'a>(t: &mut Translator<'a, '_>, graph: &'a Graph) -> Caller<'a> {
+    let plan = &graph.plan;
+    let mut registers = Vec::with_capacity(plan.values.len());
+    for (i, value) in plan.values.iter().enumerate() {
+        registers.push(initial_register(t.shared, t.graph.builder.module, i, value));
+    }
+    for (register, source) in &graph.constants {
+        if let (EValue::Tensor(meta), Register::Tensor(handle)) = (&plan.values[*register], &mut registers[*register]) {
+            handle.place = match t.shared.part(t.graph.builder.module, source, &meta.form) {
+                Ok(constant) => TensorPlace::Constant(constant),
+                Err(diagnostic) => TensorPlace::Missing(diagnostic.about_tensor(plan.register_name(*register)).into()),
+            };
+        }
+    }
+    let environment = Environment { registers, memory: Memory::default() };
+    Caller {
+        plan: std::mem::replace(&mut t.plan, plan),
+        kept: std::mem::replace(&mut t.kept, plan.outputs.clone()),
+        environment: std::mem::replace(&mut t.environment, environment),
+    }
+}
+
+/// Runs a graph whose registers are the translator's; gives its results.
+fn inside(t: &mut Translator<'_, '_>, plan: &Plan, passed: Vec<Passed>) -> Result<Vec<Passed>, Fault> {
+    let mut is_whole = true;
+    for (&register, passed) in plan.inputs.iter().zip(passed) {
+        is_whole &= take(t, register, passed)?;
+    }
+    let call = t.graph.builder.source;
+    for (i, instruction) in plan.instructions.iter().enumerate() {
+        let Instruction::Kernel { args, .. } = instruction else { return Err(Fault::Consequence) };
+        let name = plan.instruction_name(i);
+        t.graph.builder.source = call.map(|call| source(t, call, i, name));
+        step(t, name, args, is_whole).map_err(|fault| fault.at_node(i, name))?;
+    }
+    t.graph.builder.source = call;
+    plan.outputs.iter().map(|&register| argument(t, register)).collect()
+}
+
+/// Where the values of an operator come from: the call of the delegate, and which operator of it.
+fn source(t: &mut Translator<'_, '_>, call: Source, index: usize, name: &str) -> Source {
+    let sources = &mut t.graph.builder.module.sources;
+    let data = SourceData { operator_name: name.to_owned(), tensor: format!("node {index}"), ..sources[call].clone() };
+    sources.push(data)
+}
+
+fn step(t: &mut Translator<'_, '_>, name: &str, args: &[usize], is_whole: bool) -> Result<(), Fault> {
+    // Unknown operators are reported once a program, before any method is translated.
+    let operator = names::find(name).ok_or(Fault::Consequence)?;
+    (operator.translate)(&mut Call { translator: t, args })?;
+    if is_whole {
+        let results = args.last().map(|&whole| members(t.plan, whole));
+        results.into_iter().flatten().try_for_each(|register| check_shape(t, register))?;
+    }
+    Ok(())
+}
+
+/// A register, or of a list its members.
+fn members(plan: &Plan, register: usize) -> Vec<usize> {
+    if let EValue::Tensors(items) = &plan.values[register] { items.clone() } else { vec![register] }
+}
+
+/// Refuses a result of another shape than the graph gives it. Where inputs are as large as they can be, results are too.
+fn check_shape(t: &Translator<'_, '_>, register: usize) -> Result<(), Fault> {
+    let (EValue::Tensor(meta), Register::Tensor(handle)) = (&t.plan.values[register], &t.environment.registers[register]) else {
+        return Ok(());
+    };
+    let found = t.resolved(&handle.form).shape;
+    if found == meta.form.on_extents().shape {
+        return Ok(());
+    }
+    Err(Fault::invalid("the result has another shape than the graph gives it")
+        .expected(format!("{:?}", meta.form.shape), shape_text(&found)))
+}
+
+/// Gives an input of a graph its value; whether it is as large as the graph says.
+fn take(t: &mut Translator<'_, '_>, register: usize, passed: Passed) -> Result<bool, Fault> {
+    let fault = |what: &str, found: &str| {
+        Fault::invalid("an argument of the delegate is not what its graph takes").expected(what.to_owned(), found.to_owned())
+    };
+    match (&t.plan.values[register], passed) {
+        (EValue::Tensor(meta), Passed::Tensor(value)) => {
+            let (element, shape) = (meta.form.element, meta.form.on_extents().shape);
+            let value = converted(t, value, element)?;
+            let found: Vec<Extent> = t.graph.extents(value);
+            t.define(register, value)?;
+            Ok(found == shape)
+        }
+        (EValue::Int(_), Passed::Number(number)) => {
+            t.environment.registers[register] = number;
+            Ok(false)
+        }
+        // An integer that the program has in a tensor.
+        (EValue::Int(_), Passed::Tensor(value)) => {
+            let value = t.graph.reshape(value, &[])?;
+            let form = super::super::program::Form::row_major(t.graph.element(value), Vec::new());
+            let definition = Definition { depth: t.outer.len(), value, form, bytes: 8 };
+            t.environment.registers[register] = Register::Loaded(Rc::new(definition));
+            Ok(false)
+        }
+        (EValue::Tensor(_), Passed::Number(_)) => Err(fault("a tensor", "a number")),
+        (_, Passed::Tensor(_)) => Err(fault("what the graph says", "a tensor")),
+        (_, Passed::Number(_)) => Err(fault("what the graph says", "a number")),
+    }
+}
+
+/// A tensor at the edge of a graph, where 64 bits become 32, single precision half, and the other way round.
+fn converted(t: &mut Translator<'_, '_>, value: Value, element: ElementType) -> Result<Value, Fault> {
+    let found = t.graph.element(value);
+    if found == element {
+        return Ok(value);
+    }
+    if narrows(found, element) || narrows(element, found) {
+        return Ok(t.graph.convert(value, element)?);
+    }
+    Err(Fault::invalid("an argument of the delegate is not what its graph takes").expected(element.to_string(), found.to_string()))
+}
+
+/// Whether a graph has a narrower type for another one of programs.
+fn narrows(wide: ElementType, narrow: ElementType) -> bool {
+    use ElementType::{F16, F32, F64, I32, I64};
+    matches!((wide, narrow), (I64, I32) | (F64, F32) | (F32, F16) | (F64, F16))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::assignment;
+
+    #[test]
+    fn a_result_that_is_wanted_twice_is_found_by_its_type() {
+        // What results are, and what places take.
+        let assigned = |given: &str, wanted: &str| {
+            let (given, wanted) = (given.as_bytes(), wanted.as_bytes());
+            assignment(wanted.len(), given.len(), |place, result| wanted[place] == given[result])
+        };
+        assert_eq!(assigned("ab", "ab"), Some(vec![0, 1]));
+        assert_eq!(assigned("ab", "aab"), Some(vec![0, 0, 1]));
+        assert_eq!(assigned("ab", "aba"), Some(vec![0, 1, 0]));
+        assert_eq!(assigned("aa", "aaa"), None, "either of the first two may stand twice");
+        assert_eq!(assigned("ab", "aa"), Some(vec![0, 1]), "as many as there are: types are checked when they are written");
+        assert_eq!(assigned("abc", "ab"), None);
+        assert_eq!(assigned("a", "ab"), None);
+    }
+}

@@ -1,0 +1,148 @@
+//! Integers with scales: constants as their graphs have them, and what becomes of sums of products.
+//!
+//! Rows of weights are padded to whole words, and so are the vectors that have a number for each row. What is more than the result has is padding.
+
+use super::super::fault::Fault;
+use super::super::ops::Call;
+use crate::ir::{ElementType, Extent, Scalar, Value};
+use crate::operators::quantize::{self, Parameter, Rounding, Scale};
+use crate::operators::{Error, extents};
+use ElementType::{F32, I4, I8};
+
+/// The integers of bytes.
+pub(super) const INT8: (i64, i64) = (-128, 127);
+
+/// One scale and zero point.
+pub(super) fn affine(scale: f64, zero_point: f64) -> Scale {
+    Scale { scale: Parameter::Number(scale), zero_point: Parameter::Number(zero_point) }
+}
+
+/// The first elements of a constant vector, as constants.
+pub(super) fn first(c: &mut Call<'_, '_, '_>, vector: Value, count: u64) -> Result<Value, Fault> {
+    let shape = c.shape(vector)?;
+    let elements: u64 = shape.iter().product();
+    if elements < count {
+        let fault = Fault::invalid("a vector has too few numbers for the channels");
+        return Err(fault.expected(format!("at least {count}"), elements.to_string()));
+    }
+    let flat = c.reshape(vector, &[elements])?;
+    let part = c.graph().slice_along(flat, 0, Extent::Static(0), Extent::Static(count))?;
+    Ok(c.graph().settled(part)?)
+}
+
+/// A constant `[rows, padded columns]` without its padding.
+pub(super) fn without_padding(c: &mut Call<'_, '_, '_>, matrix: Value, [rows, columns]: [u64; 2]) -> Result<Value, Fault> {
+    let shape = c.shape(matrix)?;
+    match shape[..] {
+        [r, k] if r >= rows && k >= columns => {
+            let part = c.graph().slice(matrix, &extents(&[0, 0]), &extents(&[rows, columns]), &[1, 1])?;
+            Ok(c.graph().settled(part)?)
+        }
+        _ => {
+            Err(Fault::invalid("the weights are smaller than they have to be")
+                .expected(format!("[{rows}, {columns}]"), format!("{shape:?}")))
+        }
+    }
+}
+
+/// In which half of a byte the first of two numbers lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum First {
+    /// The four low bits.
+    Low,
+    /// The four high bits.
+    High,
+}
+
+/// Weights of four bits, 8 more than the number they stand for, two a byte, as `[rows, columns]` of signed ones: a constant.
+pub(super) fn nibbles(c: &mut Call<'_, '_, '_>, stored: Value, columns: u64, order: First) -> Result<Value, Fault> {
+    let shape = c.shape(stored)?;
+    let &[rows, bytes] = &shape[..] else {
+        return Err(Fault::invalid("the weights are no matrix").expected("2 dimensions", shape.len().to_string()));
+    };
+    if bytes.saturating_mul(2) < columns || c.element(stored).bits() != 8 {
+        return Err(
+            Fault::invalid("rows of weights are too short").expected(format!("{columns} numbers of 4 bits"), format!("{bytes} bytes"))
+        );
+    }
+    let stored = c.graph().evaluated(stored).ok_or_else(|| Fault::unsupported("weights of four bits are no constant"))?;
+    let packed = signed_pairs(stored, [bytes as usize, columns as usize], order);
+    Ok(c.graph().constant(I4, &[rows, columns], packed)?)
+}
+
+/// Rows of bytes as signed numbers of four bits side by side, without the padding of the rows.
+fn signed_pairs(stored: &[u8], [bytes, columns]: [usize; 2], order: First) -> Vec<u8> {
+    let halves = |byte: &u8| if order == First::Low { [byte & 15, byte >> 4] } else { [byte >> 4, byte & 15] };
+    let row = |row: &[u8]| row.iter().flat_map(halves).take(columns).map(|n| n ^ 8).collect::<Vec<u8>>();
+    let flat: Vec<u8> = stored.chunks_exact(bytes.max(1)).flat_map(row).collect();
+    flat.chunks(2).map(|pair| pair[0] | pair.get(1).copied().unwrap_or(0) << 4).collect()
+}
+
+/// The numbers of a constant.
+pub(super) fn floats(c: &mut Call<'_, '_, '_>, value: Value) -> Result<Vec<f32>, Fault> {
+    let value = c.cast(value, F32)?;
+    let bytes = c.graph().evaluated(value).ok_or_else(|| Fault::unsupported("scales of weights are no constant"))?;
+    Ok(bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
+}
+
+/// What sums of products of integers stand for: numbers of arguments.
+#[derive(Clone, Copy)]
+pub(super) struct Sums {
+    /// The input's scale.
+    pub(super) input: usize,
+    /// The scales of the channels.
+    pub(super) weights: usize,
+    /// The bias.
+    pub(super) bias: usize,
+}
+
+impl Sums {
+    /// Sums, channels last, as real numbers.
+    pub(super) fn real(self, c: &mut Call<'_, '_, '_>, sums: Value, channels: u64) -> Result<Value, Fault> {
+        let scales = c.tensor(self.weights)?;
+        let scales = first(c, scales, channels)?;
+        let input = c.double(self.input)? as f32;
+        let factors: Vec<f32> = floats(c, scales)?.into_iter().map(|scale| scale * input).collect();
+        let factors = c.graph().constant_f32(&[channels], &factors)?;
+        let mut operands = vec![sums, factors];
+        if let Some(bias) = c.optional_tensor(self.bias)? {
+            operands.push(first(c, bias, channels)?);
+        }
+        Ok(c.graph().compute::<Error>(&operands, |terms, x| {
+            let sum = terms.convert(x[0], F32);
+            let mut real = terms.mul(sum, x[1])?;
+            if let Some(&bias) = x.get(2) {
+                let bias = terms.convert(bias, F32);
+                real = terms.add(real, bias)?;
+            }
+            Ok(real)
+        })?)
+    }
+}
+
+/// Real numbers as bytes of the result's scale, after the activation that the call names: arguments by number.
+pub(super) fn as_bytes(c: &mut Call<'_, '_, '_>, real: Value, scale: usize, activation: Option<usize>) -> Result<Value, Fault> {
+    let activation = activation.map(|argument| c.text(argument)).transpose()?.flatten();
+    let real = match activation.as_deref() {
+        None | Some("none") => real,
+        Some("relu") => c.graph().compute::<Error>(&[real], |terms, x| {
+            let zero = terms.constant(Scalar::float(F32, 0.0));
+            Ok(terms.max(x[0], zero)?)
+        })?,
+        Some(other) => return Err(Fault::unsupported("unknown activation").expected("none or relu", other)),
+    };
+    let scale = affine(c.double(scale)?, c.double(scale + 1)?);
+    Ok(quantize::quantize(c.graph(), real, &scale, INT8, Rounding::Even, I8)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_four_bits_become_signed_and_lose_their_padding() {
+        // 8 stands for 0, 9 for 1, 7 for −1: rows of three, in two bytes each.
+        assert_eq!(signed_pairs(&[0x98, 0x87, 0x79, 0x88], [2, 3], First::Low), [0x10, 0x1F, 0x0F]);
+        assert_eq!(signed_pairs(&[0x89, 0x78], [2, 3], First::High), [0x10, 0x0F]);
+    }
+}
