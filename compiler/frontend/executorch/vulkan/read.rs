@@ -5,8 +5,9 @@ use super::super::program::{EValue, Instruction, Plan, index};
 use super::names;
 use super::values::{self, invalid};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::Data;
+use crate::ir::{Data, ElementType};
 use crate::schema::{flatbuffer_part, verifier_options, vulkan as schema};
+use std::collections::BTreeMap;
 
 /// A graph of one delegate.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub struct Graph {
     pub plan: Plan,
     /// The registers that are constants, and which.
     pub constants: Vec<(usize, Source)>,
+    /// The element types that callers pass, of registers for which the graph says it.
+    pub staged: BTreeMap<usize, ElementType>,
 }
 
 impl Graph {
@@ -67,7 +70,7 @@ pub fn read(blob: &Data, number: usize, method: &str) -> Result<Graph, Diagnosti
         }
         plan.instructions.push(Instruction::Kernel { operator: known.unwrap_or(plan.operators.len() - 1), args });
     }
-    Ok(Graph { plan, constants: values.constants })
+    Ok(Graph { plan, constants: values.constants, staged: values.staged })
 }
 
 /// The arguments of a call in the order in which programs have them: those that the program's operator takes, each result, and what the call gives as

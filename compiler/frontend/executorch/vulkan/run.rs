@@ -42,7 +42,7 @@ pub fn call<'a>(t: &mut Translator<'a, '_>, graph: &'a Graph, args: &[usize]) ->
     let outcome = inside(t, plan, passed);
     (t.plan, t.kept, t.environment) = (caller.plan, caller.kept, caller.environment);
     let (results, registers) = (outcome?, args.get(plan.inputs.len()..).unwrap_or_default());
-    for (&register, result) in registers.iter().zip(assigned(t, plan, registers)?) {
+    for (&register, result) in registers.iter().zip(assigned(t, graph, registers)?) {
         match &results[result] {
             Passed::Tensor(value) => {
                 let element = t.handle(register)?.form.element;
@@ -56,19 +56,19 @@ pub fn call<'a>(t: &mut Translator<'a, '_>, graph: &'a Graph, args: &[usize]) ->
 }
 
 /// Which result of a graph each register of its caller gets.
-fn assigned(t: &Translator<'_, '_>, plan: &Plan, registers: &[usize]) -> Result<Vec<usize>, Fault> {
-    let fits = |place: usize, result: usize| match (&t.plan.values[registers[place]], &plan.values[plan.outputs[result]]) {
+fn assigned(t: &Translator<'_, '_>, graph: &Graph, registers: &[usize]) -> Result<Vec<usize>, Fault> {
+    let outputs = &graph.plan.outputs;
+    let fits = |place: usize, result: usize| match (&t.plan.values[registers[place]], &graph.plan.values[outputs[result]]) {
         (EValue::Tensor(wanted), EValue::Tensor(given)) => {
-            let (wanted, given) = (&wanted.form, &given.form);
-            wanted.shape == given.shape && (wanted.element == given.element || narrows(wanted.element, given.element))
+            let element = graph.staged.get(&outputs[result]).copied().unwrap_or(given.form.element);
+            wanted.form.shape == given.form.shape && (wanted.form.element == element || is_halved(wanted.form.element, element))
         }
         (EValue::Tensor(_), _) | (_, EValue::Tensor(_)) => false,
         _ => true,
     };
-    let (wanted, given) = (registers.len(), plan.outputs.len());
-    assignment(wanted, given, fits).ok_or_else(|| {
+    assignment(registers.len(), outputs.len(), fits).ok_or_else(|| {
         Fault::invalid("the program takes other results of the delegate than its graph gives")
-            .expected(given.to_string(), wanted.to_string())
+            .expected(outputs.len().to_string(), registers.len().to_string())
     })
 }
 
@@ -225,8 +225,12 @@ fn converted(t: &mut Translator<'_, '_>, value: Value, element: ElementType) -> 
 
 /// Whether a graph has a narrower type for another one of programs.
 fn narrows(wide: ElementType, narrow: ElementType) -> bool {
-    use ElementType::{F16, F32, F64, I32, I64};
-    matches!((wide, narrow), (I64, I32) | (F64, F32) | (F32, F16) | (F64, F16))
+    is_halved(wide, narrow) || matches!((wide, narrow), (ElementType::F32 | ElementType::F64, ElementType::F16))
+}
+
+/// Whether a graph has 32 bits for 64 of programs.
+fn is_halved(wide: ElementType, narrow: ElementType) -> bool {
+    matches!((wide, narrow), (ElementType::I64, ElementType::I32) | (ElementType::F64, ElementType::F32))
 }
 
 #[cfg(test)]

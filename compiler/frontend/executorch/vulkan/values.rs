@@ -5,7 +5,7 @@ use super::super::program::{EValue, Form, Storage, TensorMeta, form, index};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType;
 use crate::schema::vulkan::{GraphTypes, VkDataType, VkTensor, VkValue};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The registers of a graph.
 pub(super) struct Values {
@@ -13,6 +13,8 @@ pub(super) struct Values {
     pub(super) registers: Vec<EValue>,
     /// The registers that are constants, and which.
     pub(super) constants: Vec<(usize, Source)>,
+    /// The tensors that callers pass as another type, and which.
+    pub(super) staged: BTreeMap<usize, ElementType>,
 }
 
 /// The values of a graph while they are read.
@@ -22,6 +24,7 @@ struct Reader<'b, 'n> {
     /// What tensors are called.
     name: &'n str,
     constants: Vec<(usize, Source)>,
+    staged: BTreeMap<usize, ElementType>,
     /// Integers of lists, which have registers of their own after those of the graph.
     members: Vec<i64>,
     registers_of: HashMap<i64, usize>,
@@ -37,13 +40,14 @@ pub(super) fn invalid(message: impl Into<String>) -> Diagnostic {
 /// When one contradicts itself, or names a value or a constant that does not exist.
 pub(super) fn read(table: Vec<VkValue<'_>>, sources: &[Source], name: &str) -> Result<Values, Diagnostic> {
     let count = table.len();
-    let mut reader = Reader { table, sources, name, constants: Vec::new(), members: Vec::new(), registers_of: HashMap::new() };
+    let mut reader =
+        Reader { table, sources, name, constants: Vec::new(), staged: BTreeMap::new(), members: Vec::new(), registers_of: HashMap::new() };
     let mut registers = Vec::with_capacity(count);
     for number in 0..count {
         registers.push(reader.value(number).map_err(|fault| fault.about_tensor(format!("value {number} of the Vulkan graph")))?);
     }
     registers.extend(reader.members.into_iter().map(EValue::Int));
-    Ok(Values { registers, constants: reader.constants })
+    Ok(Values { registers, constants: reader.constants, staged: reader.staged })
 }
 
 impl Reader<'_, '_> {
@@ -105,6 +109,9 @@ impl Reader<'_, '_> {
         if let Some(constant) = constant {
             let constant = index(constant, self.sources.len(), "constant")?;
             self.constants.push((number, self.sources[constant].clone()));
+        }
+        if tensor.staging_datatype() != VkDataType::UNSET {
+            self.staged.insert(number, element(tensor.staging_datatype())?);
         }
         let name = Some(format!("{}.{number}", self.name));
         // Dimensions are bounds: nothing in a graph says which of them vary.
