@@ -1,7 +1,7 @@
 //! What becomes one kernel, and what it reads.
 
 use super::rowwise::Rowwise;
-use super::{gathered, widened_constant};
+use super::{gathered, stored_right};
 use crate::ir::{Expression, Extent, Function, Inst, Op, Value};
 
 /// What becomes one kernel.
@@ -83,9 +83,9 @@ impl Group {
         };
         let picked = |&value: &Value| gathered::gathered(function, &self.insts, value).map_or(value, |gathered| gathered.source);
         let epilogue = self.epilogue.iter().flat_map(|e| e.operands.iter().map(picked));
-        let contracts = self.root.is_some_and(|r| matches!(function.insts[r].op(), Op::Conv | Op::Matmul));
-        let root = root.into_iter().enumerate().map(|(i, value)| match i {
-            1 if contracts => widened_constant(function, value).unwrap_or(value),
+        let contraction = self.root.map(|r| &function.insts[r]).filter(|data| matches!(data.op(), Op::Conv | Op::Matmul));
+        let root = root.into_iter().enumerate().map(|(i, value)| match contraction {
+            Some(data) if i == 1 => stored_right(function, data),
             _ => value,
         });
         let mut inputs = Vec::new();

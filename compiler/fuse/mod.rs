@@ -39,7 +39,7 @@ pub use group::{Epilogue, Group};
 pub use memory::{is_view, part_of, row_major, viewed};
 pub use rowwise::Rowwise;
 pub use uses::uses_of;
-pub use widened::widened_constant;
+pub use widened::stored_right;
 
 /// A method cut into groups.
 #[derive(Debug)]

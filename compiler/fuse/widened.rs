@@ -2,11 +2,21 @@
 //! operand reads the constant instead, and converts it on the way.
 
 use super::flow::Item;
-use crate::ir::{ElementType, Function, Inst, Op, ScalarOp, Value};
+use crate::ir::{ElementType, Extent, Function, Inst, InstData, Op, ScalarOp, Value};
 use std::collections::{HashMap, HashSet};
 
-/// The binary16 constant after a value that is its conversion to binary32.
-pub fn widened_constant(function: &Function, value: Value) -> Option<Value> {
+/// The right operand of a contraction as it is stored: the constant, where the operand is its conversion to binary32, and else the operand. Matrices of
+/// their own for each batch are read when the program runs, and only binary16 is converted there.
+pub fn stored_right(function: &Function, data: &InstData) -> Value {
+    let operand = data.operands[1];
+    let shape = &function.tensor(operand).shape;
+    let shared = data.op() == Op::Conv || shape.iter().rev().skip(2).all(|&extent| extent == Extent::Static(1));
+    let converted = |&source: &Value| shared || function.tensor(source).element == ElementType::F16;
+    widened_constant(function, operand).filter(converted).unwrap_or(operand)
+}
+
+/// The narrow constant after a value that is its conversion to binary32.
+fn widened_constant(function: &Function, value: Value) -> Option<Value> {
     let data = &function.insts[function.defining_inst(value)?];
     if data.op() != Op::Map {
         return None;
@@ -17,7 +27,8 @@ pub fn widened_constant(function: &Function, value: Value) -> Option<Value> {
     let converts = expression.nodes[result].op == ScalarOp::Convert
         && expression.nodes[result].operands.iter().all(|&n| expression.nodes[n].op == ScalarOp::Input(0));
     let (from, to) = (function.tensor(operand), function.tensor(value));
-    let fits = converts && (from.element, to.element) == (ElementType::F16, ElementType::F32) && from.shape == to.shape;
+    let is_narrow = matches!(from.element, ElementType::F16 | ElementType::Bf16 | ElementType::I8 | ElementType::U8);
+    let fits = converts && is_narrow && to.element == ElementType::F32 && from.shape == to.shape;
     let mut root = operand;
     while let Some(inst) = function.defining_inst(root).filter(|_| fits) {
         match function.insts[inst].op() {
@@ -35,7 +46,7 @@ pub(super) fn absorbed(function: &Function, items: &[Item], uses: &HashMap<Value
     count(function, items, &mut as_weights);
     let only_weights = |(value, count): (&Value, &usize)| {
         let inst = function.defining_inst(*value)?;
-        (uses.get(value) == Some(count) && widened_constant(function, *value).is_some()).then_some(inst)
+        (uses.get(value) == Some(count)).then_some(inst)
     };
     as_weights.iter().filter_map(only_weights).collect()
 }
@@ -45,7 +56,7 @@ fn count(function: &Function, items: &[Item], as_weights: &mut HashMap<Value, us
         match item {
             Item::Inst(inst) => {
                 let data = &function.insts[*inst];
-                if matches!(data.op(), Op::Conv | Op::Matmul) {
+                if matches!(data.op(), Op::Conv | Op::Matmul) && stored_right(function, data) != data.operands[1] {
                     *as_weights.entry(data.operands[1]).or_default() += 1;
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::allocation::ImportedPlan;
 use super::data::Data;
-use super::operators::Operation;
+use super::operators::{Op, Operation};
 use super::tensor::Tensor;
 use super::types::{ElementType, Extent, Interval, Layout, TensorType, Type};
 use cranelift_entity::packed_option::ReservedValue;
@@ -270,6 +270,20 @@ impl Function {
             product.checked_mul(u64::try_from(interval.high).ok()?)
         })?;
         ty.element.bytes_for(count)
+    }
+
+    /// Whether an instruction makes floats of the bytes or halves in a tensor of several dimensions. Those are weights, which are stored as they are and
+    /// widened where they are read; biases and slopes have one dimension.
+    pub fn widens_weights(&self, inst: Inst) -> bool {
+        let data = &self.insts[inst];
+        let ([operand, others @ ..], [result]) = (&data.operands[..], &data.results[..]) else { return false };
+        let [Some(from), Some(to)] = [operand, result].map(|&value| self.values[value].ty.as_tensor()) else { return false };
+        let is_narrow = match from.element {
+            ElementType::F16 | ElementType::Bf16 => others.is_empty(),
+            element => matches!(element, ElementType::I8 | ElementType::U8),
+        };
+        let dimensions = from.shape.iter().filter(|&&extent| extent != Extent::Static(1)).count();
+        data.op() == Op::Map && is_narrow && to.element == ElementType::F32 && dimensions > 1
     }
 
     /// Adds a parameter.

@@ -42,6 +42,28 @@ impl Scale {
         [self.scale, self.zero_point].into_iter().filter_map(|p| if let Parameter::Tensor(value) = p { Some(value) } else { None })
     }
 
+    /// The same with tensors of binary32, so that each is converted once and not once an element.
+    fn in_binary32(&self, g: &mut Graph<'_>) -> Result<Self, Error> {
+        let mut single = |parameter: Parameter| -> Result<Parameter, Error> {
+            let Parameter::Tensor(value) = parameter else { return Ok(parameter) };
+            Ok(Parameter::Tensor(if g.element(value) == F32 { value } else { g.convert(value, F32)? }))
+        };
+        Ok(Self { scale: single(self.scale)?, zero_point: single(self.zero_point)? })
+    }
+
+    /// The same with the inverse of the scale: of a number in binary64, of tensors in binary32.
+    fn inverted(&self, g: &mut Graph<'_>) -> Result<Self, Error> {
+        let single = self.in_binary32(g)?;
+        let scale = match single.scale {
+            Parameter::Number(number) => Parameter::Number(1.0 / number),
+            Parameter::Tensor(value) => Parameter::Tensor(g.compute::<Error>(&[value], |terms, x| {
+                let one = terms.f32(1.0);
+                Ok(terms.div(one, x[0])?)
+            })?),
+        };
+        Ok(Self { scale, ..single })
+    }
+
     /// An expression over a tensor, converted first where a type is given, and the parameters, which come as terms of the other types.
     fn map(
         &self,
@@ -95,25 +117,51 @@ pub fn quantize(
             })
         }
         Rounding::Even => {
-            // A number's inverse is taken here, in binary64.
-            let inverse = if let Parameter::Number(number) = scale.scale { Some(1.0 / number) } else { None };
-            scale.map(g, x, (None, [F32, F32]), |terms, x, [scale, zero_point]| {
-                let one = terms.f32(1.0);
-                let factor = match inverse {
-                    Some(inverse) => terms.constant(Scalar::float(F32, inverse)),
-                    None => terms.div(one, scale)?,
-                };
+            let known = small_numbers(scale.zero_point, (low, high));
+            let scale = scale.inverted(g)?;
+            scale.map(g, x, (None, [F32, F32]), |terms, x, [factor, zero_point]| {
                 let x = terms.convert(x, F32);
                 let scaled = terms.mul(x, factor)?;
+                if let Some((zero, bounds)) = known {
+                    let x = nearest_step(terms, scaled, zero, bounds)?;
+                    return Ok(terms.convert(x, result));
+                }
                 let rounded = terms.op(ScalarOp::RoundEven, &[scaled])?;
                 let moved = terms.add(rounded, zero_point)?;
-                let (low, high) = (terms.constant(Scalar::int(F32, low)), terms.constant(Scalar::int(F32, high)));
-                let above = terms.max(moved, low)?;
-                let limited = terms.min(above, high)?;
+                let limited = limited(terms, moved, (low as f32, high as f32))?;
                 Ok(terms.convert(limited, result))
             })
         }
     }
+}
+
+/// A zero point and bounds that are known, and so small that binary32 has them and their differences.
+fn small_numbers(zero_point: Parameter, (low, high): (i64, i64)) -> Option<(i32, (i32, i32))> {
+    let small = |n: i64| i32::try_from(n).ok().filter(|n| n.unsigned_abs() < 1 << 22);
+    let Parameter::Number(zero) = zero_point else { return None };
+    let zero = Some(zero as i64).filter(|&whole| whole as f64 == zero)?;
+    Some((small(zero)?, (small(low)?, small(high)?)))
+}
+
+/// A binary32 between two bounds; NaN becomes the lower one.
+fn limited(terms: &mut Terms, x: Node, (low, high): (f32, f32)) -> Term {
+    let (low, high) = (terms.f32(low), terms.f32(high));
+    // The larger of a number and NaN is the one that comes first.
+    let above = terms.max(low, x)?;
+    terms.min(above, high)
+}
+
+/// `clamp(round(x) + zero point)` of a binary32 in steps of a scale, halves to even, as a 32-bit integer; NaN becomes the lower bound. Bounds are applied
+/// before rounding. They are integers there, so that changes nothing, and no later step can overflow.
+///
+/// # Errors
+/// Where x is no binary32.
+pub fn nearest_step(terms: &mut Terms, x: Node, zero_point: i32, bounds: (i32, i32)) -> Term {
+    let x = limited(terms, x, ((bounds.0 - zero_point) as f32, (bounds.1 - zero_point) as f32))?;
+    let x = terms.op(ScalarOp::RoundEven, &[x])?;
+    let x = terms.convert(x, I32);
+    let zero_point = terms.i32(zero_point);
+    terms.add(x, zero_point)
 }
 
 /// `clamp(round(x) + zero point)` of a binary32 in steps of the scale, halves away from zero; beyond the range, and beyond 32 bits, to the nearer end.
@@ -136,6 +184,7 @@ pub fn at_zero_point(terms: &mut Terms, x: Node, zero_point: Node, bounds: (i32,
 /// When parameters do not broadcast.
 pub fn dequantize(g: &mut Graph<'_>, x: Value, scale: &Scale, rounding: Rounding, result: ElementType) -> Result<Value, Error> {
     let (first, ty) = if rounding == Rounding::Away { (Some(I32), I32) } else { (None, F32) };
+    let scale = if rounding == Rounding::Even { &scale.in_binary32(g)? } else { scale };
     scale.map(g, x, (first, [F32, ty]), |terms, x, [scale, zero_point]| {
         let x = terms.convert(x, ty);
         let x = terms.sub(x, zero_point)?;

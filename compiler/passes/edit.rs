@@ -164,6 +164,14 @@ impl Edit<'_> {
         self.definition(value)?.constant()
     }
 
+    /// The constant whose elements a value has, be it in another shape or order.
+    pub fn moved_constant(&self, mut value: Value) -> Option<Constant> {
+        while let Some(data) = self.definition(value).filter(|data| matches!(data.op(), Op::Reshape | Op::Transpose)) {
+            value = data.operands[0];
+        }
+        self.constant_of(value)
+    }
+
     /// The static shape of a tensor value.
     pub fn static_shape(&self, value: Value) -> Option<Vec<u64>> {
         self.function.values[value].ty.as_tensor()?.static_shape()

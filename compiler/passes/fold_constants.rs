@@ -33,22 +33,13 @@ fn fold(edit: &mut Edit<'_>, inst: Inst, budget: &mut u64) -> Option<Vec<Value>>
     let read = data.operands.iter().try_fold(0u64, |sum, v| sum.checked_add(bytes(v)?))?;
     let made = data.results.iter().try_fold(0u64, |sum, v| sum.checked_add(bytes(v)?))?;
     let work = work(edit, data)?;
-    let small = made <= SMALL && !widens_filter(edit, data);
+    let small = made <= SMALL && !edit.function.widens_weights(inst);
     if made > LARGEST || (made > read && !small) || work > *budget {
         return None;
     }
     *budget -= work;
     let results = interpret::evaluate(edit.module, &edit.function, inst).ok()?;
     results.into_iter().map(|tensor| constant(edit, tensor)).collect()
-}
-
-/// Whether a binary16 constant of more than one dimension is widened: a filter, which is read as it is stored. Biases and slopes, which
-/// have one dimension, are not.
-fn widens_filter(edit: &Edit<'_>, data: &InstData) -> bool {
-    let ([operand], [result]) = (&data.operands[..], &data.results[..]) else { return false };
-    let [from, to] = [operand, result].map(|&v| edit.function.values[v].ty.as_tensor().map(|ty| ty.element));
-    let dimensions = edit.static_shape(*operand).map_or(0, |shape| shape.iter().filter(|&&n| n > 1).count());
-    data.op() == Op::Map && (from, to) == (Some(ElementType::F16), Some(ElementType::F32)) && dimensions > 1
 }
 
 /// A tensor as a constant value.

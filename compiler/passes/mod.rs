@@ -1,17 +1,22 @@
 //! Rewrites of the tensor language. Each keeps what a module computes, and a verified module stays verified.
 
+mod byte_functions;
 mod computed_weights;
 mod dead_code;
+mod dequantized;
 mod edit;
 mod fold_constants;
 mod index_fold;
 mod inline_calls;
+mod integer_sums;
 mod maps;
 mod merge_equal;
+mod narrow_movement;
 mod open_numbers;
 mod scales;
 mod simplify;
 mod transposes;
+mod unary;
 
 use crate::ir::{Module, verify};
 
@@ -45,8 +50,11 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "computed_weights", run: computed_weights::run },
     Pass { name: "simplify", run: simplify::run },
     Pass { name: "scales", run: scales::run },
+    Pass { name: "narrow_movement", run: narrow_movement::run },
+    Pass { name: "integer_sums", run: integer_sums::run },
     Pass { name: "fold_constants", run: fold_constants::run },
     Pass { name: "maps", run: maps::run },
+    Pass { name: "byte_functions", run: byte_functions::run },
     Pass { name: "merge_equal", run: merge_equal::run },
     Pass { name: "dead_code", run: dead_code::run },
 ];

@@ -183,6 +183,11 @@ impl Number {
         }
     }
 
+    /// Whether it is known to be a number.
+    pub fn is(self, n: u64) -> bool {
+        matches!(self, Self::Known(known) if u64::try_from(known) == Ok(n))
+    }
+
     /// An index times this.
     pub fn scale(self, b: &mut KernelBuilder, index: Value) -> Value {
         match self {

@@ -106,6 +106,12 @@ pub fn evaluate(module: &Module, function: &Function, inst: Inst) -> Result<Vec<
     Ok(data.operation.evaluate(&evaluation)?.iter().filter_map(shown).collect())
 }
 
+/// An expression of one result over one tensor; nothing when it fails on an element.
+pub fn evaluate_map(module: &Module, expression: &Expression, operand: &Tensor) -> Option<Tensor> {
+    let operand = Array::from_packed(operand.element, &operand.shape, &operand.bytes).ok()?;
+    Some(map::map(module, expression, &[&operand]).ok()?.first()?.to_tensor())
+}
+
 /// A scalar operation on numbers; `None` when it is not defined on them.
 pub fn evaluate_scalar(module: &Module, op: ScalarOp, ty: ElementType, operands: &[Scalar]) -> Option<Scalar> {
     let mut expression = Expression::default();

@@ -3,6 +3,7 @@
 use crate::ir::{Comparison, ElementType, Node, ScalarOp, Value};
 use crate::operators::activation::Activation;
 use crate::operators::quantization::{Affine, Multiplier, multiplier};
+use crate::operators::quantize::nearest_step;
 use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph};
 
@@ -184,21 +185,13 @@ fn integer_output(g: &mut Graph<'_>, sums: Value, bias: Option<Value>, scaling: 
 }
 
 /// `clamp(round(x · factor) + zero point)` of an integer, the product in binary32 and halves to even: how XNNPACK brings sums to the scale of a result.
-/// Bounds are applied before rounding. They are integers there, so that changes nothing, and no later step can overflow.
 ///
 /// # Errors
 /// Where x is no integer or the factor no binary32.
 pub fn nearest(terms: &mut Terms, x: Node, factor: Node, output: &IntegerOutput) -> Term {
-    let (low, high) = (output.bounds.0 - output.zero_point, output.bounds.1 - output.zero_point);
-    let (low, high) = (terms.f32(low as f32), terms.f32(high as f32));
     let x = terms.convert(x, ElementType::F32);
     let x = terms.mul(x, factor)?;
-    let x = terms.max(x, low)?;
-    let x = terms.min(x, high)?;
-    let x = terms.op(ScalarOp::RoundEven, &[x])?;
-    let x = terms.convert(x, ElementType::I32);
-    let zero_point = terms.i32(output.zero_point);
-    terms.add(x, zero_point)
+    nearest_step(terms, x, output.zero_point, output.bounds)
 }
 
 /// The sum on the output's scale, clamped, as i32; factors of each channel are the inputs from `first_factor` on.

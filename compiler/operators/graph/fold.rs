@@ -106,9 +106,9 @@ fn is_small(builder: &FunctionBuilder<'_>, start: usize, results: &[Value]) -> b
     let small =
         |&value: &Value| function.values[value].ty.as_tensor().and_then(TensorType::static_elements).is_some_and(|n| n <= MAX_ELEMENTS);
     results.iter().all(small)
-        && function.body[start..]
-            .iter()
-            .all(|&inst| function.uses(inst).all(|v| small(&v)) && function.insts[inst].results.iter().all(small))
+        && function.body[start..].iter().all(|&inst| {
+            function.uses(inst).all(|v| small(&v)) && function.insts[inst].results.iter().all(small) && !function.widens_weights(inst)
+        })
 }
 
 /// The instructions as a function without parameters; `None` when they read anything but constants and each other.

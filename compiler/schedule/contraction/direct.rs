@@ -146,8 +146,8 @@ impl<'a> DirectSchedule<'a> {
             step,
         };
         let mut panels = Panels::new(&work.weights, self.form, extents, self.cx.machine, work.open).without_zeros(&work.weights, work.open);
-        if self.has_one_window() && self.cx.machine.widens_halves {
-            panels = panels.read_once();
+        if self.is_one_tile() {
+            panels = panels.read_once(self.cx.machine);
         }
         let chunk = self.staging.as_ref().and_then(|staging| staging.chunk);
         let unroll = unroll(&self.cx, chunk.unwrap_or(panels.padded()) / step, self.form.products());
@@ -156,11 +156,11 @@ impl<'a> DirectSchedule<'a> {
         Part { axes: axes.map(Clone::clone), panels, base, initial: 0, unroll, chunk }
     }
 
-    /// Whether there is one output pixel alone.
-    fn has_one_window(&self) -> bool {
+    /// Whether the output pixels are one tile.
+    fn is_one_tile(&self) -> bool {
         let work = &self.work;
-        let is_one = work.batch * work.planes.output * work.output_size[0] * work.output_size[1] == 1;
-        is_one && work.matrices.is_empty() && work.sizes.is_none() && self.cx.block.is_none()
+        let pixels = work.batch * work.planes.output * work.output_size[0] * work.output_size[1];
+        pixels <= self.tile.pixels && work.matrices.is_empty() && work.sizes.is_none() && self.cx.block.is_none()
     }
 
     /// Whether a segment is a tap, and not a row of them that lie side by side both in the staged row and in the filter.

@@ -43,7 +43,7 @@ impl Panels {
         match self.storage {
             Storage::Computed { .. } => self.fill_from_tensor(b, (from, to), panel),
             Storage::Nibbles => self.fill_from_nibbles(b, (from, to), panel),
-            Storage::Halves => self.fill_from_halves(b, (from, to), panel),
+            Storage::Narrow(_) => self.fill_from_narrow(b, (from, to), panel),
             // What products read is what the model holds.
             Storage::Floats | Storage::Bytes | Storage::Offset { .. } | Storage::Wide => {}
         }
@@ -59,13 +59,13 @@ impl Panels {
         }
     }
 
-    fn fill_from_halves(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), panel: &Filled) {
+    fn fill_from_narrow(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), panel: &Filled) {
         let source = b.scale_index(panel.lane, self.lane_elements() as i64, panel.base as i64);
-        let lanes = (self.machine_bytes / 2) as u16;
+        let lanes = (self.machine_bytes / u64::from(self.stored_lane().bytes())) as u16;
         row(b, self.filled_elements(&[panel.width]), lanes, |b, i, active| {
             let index = b.add(source, i);
             let raw = b.load_active(from, index, 0, lanes, active);
-            let value = b.convert(ConvertOp::HalfToFloat, raw, Lane::F32);
+            let value = self.to_float(b, raw);
             b.store_active(to, i, 0, value, active);
         });
     }

@@ -105,7 +105,7 @@ impl Panels {
         };
         match (weights, self.storage) {
             (Weights::Floats(data), _) => copied(data, 4),
-            (Weights::Halves(data), _) => copied(data, 2),
+            (Weights::Narrow { data, stored }, _) => copied(data, stored.bits() as usize / 8),
             (Weights::Integers(integers), storage) => {
                 let reader = integers.reader();
                 let value = |i: Option<usize>| i.map_or(0, |i| reader.value(i));

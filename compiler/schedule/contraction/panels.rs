@@ -14,12 +14,14 @@ use super::weights::{Integers, Weights};
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Value};
 use crate::machine::Machine;
+use crate::schedule::elementwise::lanes::widen;
 
 /// How panels are held in the model.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Storage {
     Floats,
-    Halves,
+    /// Constants that become binary32 as panels are filled or products load them.
+    Narrow(ElementType),
     /// Signed bytes, zero point subtracted.
     Bytes,
     /// Bytes as the file has them; the zero point is subtracted when they are read.
@@ -103,7 +105,7 @@ impl Panels {
     pub fn new(weights: &Weights, form: Form, extents: Extents, machine: &Machine, open: bool) -> Self {
         let storage = match weights {
             Weights::Floats(_) => Storage::Floats,
-            Weights::Halves(_) => Storage::Halves,
+            Weights::Narrow { stored, .. } => Storage::Narrow(*stored),
             Weights::Computed { element, zero_point, .. } => Storage::Computed { element: *element, zero_point: *zero_point },
             Weights::Integers(_) if weights.fit_signed_byte(open) && open => Storage::Bytes,
             Weights::Integers(_) if open => Storage::Wide,
@@ -120,7 +122,7 @@ impl Panels {
             Storage::Computed { .. } | Storage::Wide => Lane::I16,
             _ => Lane::I8,
         };
-        let filled = matches!(storage, Storage::Halves | Storage::Nibbles | Storage::Computed { .. });
+        let filled = matches!(storage, Storage::Narrow(_) | Storage::Nibbles | Storage::Computed { .. });
         let vector = u64::from(machine.lanes(4));
         Self { extents, storage, lane, filled, sparse: false, joined, vector, machine_bytes: u64::from(machine.vector_bytes()) }
     }
@@ -128,7 +130,7 @@ impl Panels {
     /// These panels; without their zeros, if the file leaves out those of the weights and what remains is smaller. Other constants cannot
     /// take the place of such weights.
     pub fn without_zeros(mut self, weights: &Weights, open: bool) -> Self {
-        if matches!(self.storage, Storage::Floats | Storage::Halves | Storage::Bytes) && !open {
+        if matches!(self.storage, Storage::Floats | Storage::Narrow(ElementType::F16) | Storage::Bytes) && !open {
             let lanes = self.extents.groups * self.extents.strips.total();
             let size = u64::from(self.stored_lane().bytes());
             self.sparse = weights.sparse_elements().is_some_and(|n| sparse::bytes(n, size, lanes) < size * weights.len());
@@ -137,10 +139,12 @@ impl Panels {
         self
     }
 
-    /// These panels where each of them is read only once: products widen binary16 as they load it, for filling a panel takes as long.
-    pub fn read_once(mut self) -> Self {
-        if self.storage == Storage::Halves && !self.sparse {
-            (self.filled, self.lane) = (false, Lane::I16);
+    /// These panels where each of them is read only once: products widen what they load, for filling a panel takes as long.
+    pub fn read_once(mut self, machine: &Machine) -> Self {
+        match self.storage {
+            Storage::Narrow(ElementType::F16) if !machine.widens_halves => {}
+            Storage::Narrow(_) if !self.sparse => (self.filled, self.lane) = (false, self.stored_lane()),
+            _ => {}
         }
         self
     }
@@ -216,7 +220,8 @@ impl Panels {
     pub fn stored_lane(&self) -> Lane {
         match self.storage {
             Storage::Floats => Lane::F32,
-            Storage::Halves | Storage::Wide => Lane::I16,
+            Storage::Narrow(element) if element.bits() == 8 => Lane::I8,
+            Storage::Narrow(_) | Storage::Wide => Lane::I16,
             Storage::Bytes if self.joined > 1 => Lane::I16,
             Storage::Bytes | Storage::Offset { .. } | Storage::Nibbles => Lane::I8,
             Storage::Computed { element: ElementType::F32, .. } => Lane::F32,
@@ -236,8 +241,8 @@ impl Panels {
         lanes: u16,
     ) -> Value {
         let raw = b.load(buffer, index, offset, lanes);
-        if form == Form::Float && self.lane == Lane::I16 {
-            return b.convert(ConvertOp::HalfToFloat, raw, Lane::F32);
+        if form == Form::Float && self.lane != Lane::F32 {
+            return self.to_float(b, raw);
         }
         match (form.products(), product) {
             (1, _) => {}
@@ -249,6 +254,13 @@ impl Panels {
             (_, _) => return b.shift(BinaryOp::ShiftRightSigned, raw, 8),
         }
         if form.is_of_pairs() && self.lane == Lane::I8 { self.to_16_bits(b, raw) } else { raw }
+    }
+
+    /// Narrow constants in binary32.
+    pub(super) fn to_float(&self, b: &mut KernelBuilder, raw: Value) -> Value {
+        let Storage::Narrow(element) = self.storage else { return raw };
+        let wide = widen(b, raw, element);
+        if element.is_integer() { b.convert(ConvertOp::SignedToFloat, wide, Lane::F32) } else { wide }
     }
 
     pub(super) fn to_16_bits(&self, b: &mut KernelBuilder, raw: Value) -> Value {

@@ -1,7 +1,7 @@
 //! Reading the right operand of a contraction.
 
 use super::weights::{Integers, Source, Weights};
-use crate::ir::{ElementType, Value};
+use crate::ir::{ElementType, InstData, Value};
 use crate::schedule::context::Context;
 use crate::schedule::unsupported::Unsupported;
 
@@ -9,14 +9,15 @@ use crate::schedule::unsupported::Unsupported;
 ///
 /// # Errors
 /// For element types without a schedule.
-pub fn read(cx: &Context<'_>, operand: Value, zero_point: i64, computed: bool) -> Result<Weights, Unsupported> {
-    let source = crate::fuse::widened_constant(cx.function, operand).unwrap_or(operand);
+pub fn read(cx: &Context<'_>, data: &InstData, zero_point: i64, computed: bool) -> Result<Weights, Unsupported> {
+    let operand = data.operands[1];
+    let source = crate::fuse::stored_right(cx.function, data);
     let constant = if computed { None } else { cx.constant_data(source) };
     let Some(constant) = constant else { return of_tensor(cx, source, zero_point) };
     let stored = cx.element(source);
     match stored {
         ElementType::F32 => Ok(Weights::Floats(constant.clone())),
-        ElementType::F16 => Ok(Weights::Halves(constant.clone())),
+        _ if source != operand => Ok(Weights::Narrow { data: constant.clone(), stored }),
         ElementType::I8 | ElementType::U8 | ElementType::I4 => {
             check_range(stored, zero_point)?;
             let count = cx.shape(operand)?.iter().product();

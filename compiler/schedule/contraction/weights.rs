@@ -12,8 +12,13 @@ pub enum Weights {
     Integers(Integers),
     /// Constant floats, four bytes each.
     Floats(Data),
-    /// Constant floats stored as binary16, two bytes each.
-    Halves(Data),
+    /// Constants that become binary32 where they are read: floats of 16 bits, or bytes.
+    Narrow {
+        /// The constants.
+        data: Data,
+        /// Their element type: f16, bf16, i8 or u8.
+        stored: ElementType,
+    },
     /// A tensor that is known when the program runs.
     Computed {
         /// The tensor.
@@ -150,7 +155,7 @@ impl Weights {
     pub fn source(&self) -> Option<Source> {
         let (data, integers) = match self {
             Self::Integers(Integers { data, stored, zero_point, .. }) => (data, Some((*stored, *zero_point))),
-            Self::Floats(data) | Self::Halves(data) => (data, None),
+            Self::Floats(data) | Self::Narrow { data, .. } => (data, None),
             Self::Computed { .. } => return None,
         };
         Some(Source::of(data, integers))
@@ -161,7 +166,7 @@ impl Weights {
         match self {
             Self::Integers(integers) => integers.count,
             Self::Floats(data) => data.bytes().len() as u64 / 4,
-            Self::Halves(data) => data.bytes().len() as u64 / 2,
+            Self::Narrow { data, stored } => data.bytes().len() as u64 * 8 / u64::from(stored.bits()),
             Self::Computed { count, .. } => *count,
         }
     }
@@ -180,8 +185,8 @@ impl Weights {
         match self {
             Self::Integers(integers) if integers.zero_point == 0 => count(&integers.data, 1),
             Self::Floats(data) => count(data, 4),
-            Self::Halves(data) => count(data, 2),
-            Self::Integers(_) | Self::Computed { .. } => None,
+            Self::Narrow { data, stored: ElementType::F16 } => count(data, 2),
+            Self::Integers(_) | Self::Narrow { .. } | Self::Computed { .. } => None,
         }
     }
 
@@ -194,7 +199,7 @@ impl Weights {
     pub fn are_floats(&self) -> bool {
         match self {
             Self::Integers(_) => false,
-            Self::Floats(_) | Self::Halves(_) => true,
+            Self::Floats(_) | Self::Narrow { .. } => true,
             Self::Computed { element, .. } => element.is_float(),
         }
     }
@@ -219,7 +224,7 @@ impl Weights {
                 let largest_sum = largest.checked_mul(i64::try_from(per_output).ok()?)?;
                 Some(Arc::new(Magnitudes { largest, largest_sum, sums: vec![] }))
             }
-            Self::Floats(_) | Self::Halves(_) => None,
+            Self::Floats(_) | Self::Narrow { .. } => None,
         }
     }
 }

@@ -4,7 +4,7 @@
 //! operation; truth values are masks. Interval analysis tells where wrapping to a narrow type does nothing, and where storing may saturate and so drop a clamp.
 
 use super::lanes::{widen, wrap};
-use super::ranges::{Range, ranges, raw_range, type_range, within};
+use super::ranges::{Range, clamped, ranges, raw_range, type_range, within};
 use super::requantize::Requantizer;
 use super::scalar_operations::{Call, round_to};
 use crate::ir::scalar::interval::Operands;
@@ -113,7 +113,8 @@ impl Evaluator<'_> {
         let operand = |i: usize| state.ranges[data.operands[i].index()];
         let ranges: Vec<Range> = (0..data.operands.len()).map(operand).collect();
         let raw = raw_range(data.op, &Operands { ty: data.ty, types: &types, ranges: &ranges });
-        let call = Call { lanes: self.lanes, fma: self.fma, ty: data.ty, types: &types, ranges: &ranges, arguments: &arguments };
+        let clamped = data.operands.first().and_then(|&operand| clamped(self.expression, operand));
+        let call = Call { lanes: self.lanes, fma: self.fma, ty: data.ty, types: &types, ranges: &ranges, clamped, arguments: &arguments };
         let value = match data.op {
             ScalarOp::Constant(value) => call.constant(b, value)?,
             ScalarOp::Lut(table) => {

@@ -2,7 +2,7 @@
 
 use crate::ir::scalar::interval::Operands;
 pub use crate::ir::scalar::interval::{Range, type_range, within};
-use crate::ir::{ElementType, Expression, ScalarOp};
+use crate::ir::{ElementType, Expression, NanRule, Node, ScalarOp};
 use cranelift_entity::EntityRef;
 
 /// The interval of every node, from those of the inputs (where they are narrower than their types).
@@ -12,6 +12,7 @@ pub fn ranges(expression: &Expression, inputs: &[Option<(i64, i64)>]) -> Vec<Ran
         let full = type_range(data.ty);
         let raw = match data.op {
             _ if !data.ty.is_integer() => full,
+            ScalarOp::Convert if expression.nodes[data.operands[0]].ty.is_float() => clamped(expression, data.operands[0]).unwrap_or(full),
             ScalarOp::Input(i) => inputs.get(i as usize).copied().flatten().map_or(full, |(l, h)| (l.into(), h.into())),
             _ => {
                 let types: Vec<ElementType> = data.operands.iter().map(|&n| expression.nodes[n].ty).collect();
@@ -22,6 +23,23 @@ pub fn ranges(expression: &Expression, inputs: &[Option<(i64, i64)>]) -> Vec<Ran
         ranges.push(if within(raw, full) { raw } else { full });
     }
     ranges
+}
+
+/// The integers that a float rounds or truncates to, where the float lies between two numbers whatever is computed before: `min(max(low, x), high)`, rounded
+/// or not. The larger of a number and NaN is the number when the number comes first.
+pub fn clamped(expression: &Expression, node: Node) -> Option<Range> {
+    let data = &expression.nodes[node];
+    let number = |node: Node| if let ScalarOp::Constant(number) = expression.nodes[node].op { Some(number.as_f64()) } else { None };
+    match data.op {
+        ScalarOp::RoundEven => clamped(expression, data.operands[0]),
+        ScalarOp::Min(NanRule::First) => {
+            let (below, high) = (&expression.nodes[data.operands[0]], number(data.operands[1])?);
+            let low = if below.op == ScalarOp::Max(NanRule::First) { number(below.operands[0])? } else { return None };
+            let range = (low.floor() as i128, high.ceil() as i128);
+            (low <= high && within(range, type_range(ElementType::I32))).then_some(range)
+        }
+        _ => None,
+    }
 }
 
 /// The range of an operation's exact result, before it wraps to its type; `None` when nothing is known.

@@ -18,6 +18,8 @@ pub(super) struct Call<'a> {
     pub types: &'a [ElementType],
     /// Intervals of the operands.
     pub ranges: &'a [Range],
+    /// The integers that the first operand rounds to, where it is a float between two numbers.
+    pub clamped: Option<Range>,
     /// The operands in their register form.
     pub arguments: &'a [Value],
 }
@@ -188,6 +190,11 @@ impl Call<'_> {
                 _ => value,
             };
             return Ok(if narrow && from != to { round_to(b, same, to) } else { same });
+        }
+        let clamped = self.clamped.filter(|range| to.is_signed_integer() || range.0 >= 0);
+        if let (Some(range), Lane::F32, Lane::I32) = (clamped, from_lane, to_lane) {
+            let integer = b.convert(ConvertOp::FloatToSignedInRange, value, Lane::I32);
+            return Ok(if within(range, type_range(to)) || to.bits() == 32 { integer } else { clamp(b, integer, to) });
         }
         if from.is_float() {
             let unsigned = matches!(to, ElementType::U32 | ElementType::U64);

@@ -1,5 +1,6 @@
 //! Moving elements: slices, transposes, broadcasts, concatenations and padding are all boxes copied with strides.
 
+use super::interleave::{are_few, interleave, take_apart};
 use super::turn::{Matrix, transpose};
 use crate::ir::{Extent, Inst, InstData, Interval, Operation, Scalar, Value as Tensor, operators};
 use crate::kernel::{BinaryOp, Buffer, CompareOp, KernelBuilder, Lane, Type, UnaryOp, Value};
@@ -462,7 +463,11 @@ impl Mover {
         if let Some((rows, columns, extents)) = transposition(dimensions) {
             let from = Matrix { buffer: self.input, first: from, stride: rows.from_stride };
             let to = Matrix { buffer: self.output, first: to, stride: columns.to_stride };
-            return transpose(b, self.lane, extents, from, to);
+            return match extents {
+                (rows, _) if are_few(self.lane, rows) && to.stride.is(rows) => interleave(b, self.lane, extents, from, to),
+                (_, columns) if are_few(self.lane, columns) && from.stride.is(columns) => take_apart(b, self.lane, extents, from, to),
+                _ => transpose(b, self.lane, extents, from, to),
+            };
         }
         let contiguous = |d: &Counted| matches!((d.to_stride, d.from_stride), (Number::Known(1), Number::Known(0 | 1)));
         match dimensions {

@@ -59,7 +59,7 @@ fn saturated_number(from: ElementType, to: ElementType, number: i64) -> i64 {
     let lane = register_lane(to).expect("an integer");
     let out = b.buffer("out", BufferKind::Output, lane, 1, 8);
     let value = b.int(Type::scalar(register_lane(from).expect("an integer")), number);
-    let call = Call { lanes: 1, fma: false, ty: to, types: &[from], ranges: &[type_range(from)], arguments: &[value] };
+    let call = Call { lanes: 1, fma: false, ty: to, types: &[from], ranges: &[type_range(from)], clamped: None, arguments: &[value] };
     let value = call.emit(&mut b, ScalarOp::ConvertSaturating).expect("integers");
     let zero = b.index(0);
     b.store(out, zero, 0, value);

@@ -1,0 +1,262 @@
+//! Products of dequantized operands are summed in integers.
+//!
+//! Contract: a contraction of `s·(q − z)` and `t·(r − y)`, where `q` and `r` are bytes, is `s·t` times the sum of `(q − z)·(r − y)`. That sum is exact: it is
+//! done where it fits in 32 bits whatever the bytes are. The factors depend on nothing that is summed over, so they come after the sum. Float sums have no
+//! order in this language, and the exact sum is at most as far from the real one as any order's.
+//! Where only the weights are dequantized, the sum is one of floats and of weights as they are stored, and their factor comes after it too.
+//! Where `z` is known only when the program runs, `z·Σ(r − y)` is taken off after the sum; `r` is constant then, and no tap is padding.
+
+use super::dequantized::{Amount, Dequantized, Zero, dequantized};
+use super::edit::{Edit, Visit, rewrite};
+use crate::ir::*;
+
+/// Applies the rewrite.
+pub(super) fn run(module: &mut Module) -> bool {
+    rewrite(module, |edit, inst| {
+        let mark = edit.mark();
+        for rewritten in [contraction, weights_alone] {
+            if let Some(value) = rewritten(edit, inst) {
+                return Visit::Replace(vec![value]);
+            }
+            edit.cut_back(mark);
+        }
+        Visit::Keep
+    })
+}
+
+/// The two operands of a contraction of floats.
+struct Operands {
+    left: Dequantized,
+    right: Dequantized,
+    /// Axes of the right operand that are summed over; all but the one of the result's last dimension, and batches.
+    depth: Vec<usize>,
+}
+
+fn contraction(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
+    let data = edit.function.insts[inst].clone();
+    let padded = match &data.operation {
+        Operation::Conv(conv) if conv.accumulator == ElementType::F32 => !is_dense(conv),
+        Operation::Matmul(matmul) if matmul.accumulator == ElementType::F32 => false,
+        _ => return None,
+    };
+    let rank = edit.function.tensor(data.operands[1]).rank();
+    let depth = if data.op() == Op::Conv { (1..rank).collect() } else { vec![rank - 1] };
+    let left = dequantized(edit, data.operands[0])?;
+    let right = dequantized(edit, data.operands[1])?;
+    right.zero.known()?;
+    let operands = Operands { left, right, depth };
+    let unknown_zero = matches!(operands.left.zero, Zero::Tensor(_));
+    if !fits(edit, &operands) || (unknown_zero && (padded || edit.moved_constant(operands.right.integers).is_none())) {
+        return None;
+    }
+    let sums = edit.insert_one(summed(&data.operation, &operands)?, &[operands.left.integers, operands.right.integers])?;
+    let result = scaled(edit, &operands, sums, data.op())?;
+    (edit.function.tensor(result).shape == edit.function.tensor(data.results[0]).shape).then_some(result)
+}
+
+/// A contraction of floats with weights of bytes: their factor comes after the sum.
+fn weights_alone(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
+    let data = edit.function.insts[inst].clone();
+    let is_single = match &data.operation {
+        Operation::Conv(conv) => conv.accumulator == ElementType::F32,
+        Operation::Matmul(matmul) => matmul.accumulator == ElementType::F32,
+        _ => false,
+    };
+    let right = if is_single { dequantized(edit, data.operands[1])? } else { return None };
+    edit.moved_constant(right.integers)?;
+    let weights = without_zero_point(edit, &right)?;
+    let sums = edit.insert_one(data.operation.clone(), &[data.operands[0], weights])?;
+    let mut factors = Factors::default();
+    factors.add_right(edit, right.scale, data.op())?;
+    let result = factors.times(edit, sums, None)?;
+    (edit.function.tensor(result).shape == edit.function.tensor(data.results[0]).shape).then_some(result)
+}
+
+/// Weights in binary32, made of bytes by conversion alone: a zero point is taken off the constants, where signed bytes hold the differences.
+fn without_zero_point(edit: &mut Edit<'_>, right: &Dequantized) -> Option<Value> {
+    let element = edit.function.tensor(right.integers).element;
+    let zero = right.zero.known()?;
+    let mut integers = right.integers;
+    if zero != 0 {
+        // Other constants may take the place of open ones, and these have the zero point in them.
+        (!edit.module.open_constants).then_some(())?;
+        let ((low, high), (least, greatest)) = (element.integer_range()?, ElementType::I8.integer_range()?);
+        (low - i128::from(zero) >= least && high - i128::from(zero) <= greatest).then_some(())?;
+        let difference = difference(element, zero, ElementType::I8)?;
+        integers = edit.insert_one(operators::Map { expression: difference }, &[integers])?;
+    }
+    let mut b = ExpressionBuilder::new(&[edit.function.tensor(integers).element]);
+    let x = b.input(0);
+    let x = b.convert(x, ElementType::F32);
+    edit.insert_one(operators::Map { expression: b.finish(vec![x]) }, &[integers])
+}
+
+/// An integer less a zero point, taken in 32 bits.
+fn difference(element: ElementType, zero: i64, result: ElementType) -> Option<Expression> {
+    let mut b = ExpressionBuilder::new(&[element]);
+    let x = b.input(0);
+    let (x, zero) = (b.convert(x, ElementType::I32), b.constant(Scalar::int(ElementType::I32, zero)));
+    let x = b.op(ScalarOp::Sub, &[x, zero]).ok()?;
+    let x = b.convert(x, result);
+    Some(b.finish(vec![x]))
+}
+
+/// Whether every tap of every window is an element of the input.
+fn is_dense(conv: &operators::Conv) -> bool {
+    let geometry = &conv.geometry;
+    let none = |list: &[i64]| list.iter().all(|&n| n == 0);
+    none(&geometry.padding_low)
+        && none(&geometry.padding_high)
+        && geometry.positions.is_empty()
+        && conv.input_dilation.iter().all(|&n| n == 1)
+}
+
+/// Whether no sum leaves 32 bits: the largest differences multiplied, as often as the depth says.
+fn fits(edit: &Edit<'_>, operands: &Operands) -> bool {
+    let Operands { left, right, depth } = operands;
+    let shape = &edit.function.tensor(right.integers).shape;
+    let terms = depth.iter().try_fold(1u64, |n, &axis| n.checked_mul(shape[axis].as_static()?));
+    let types = [left, right].map(|operand| edit.function.tensor(operand.integers).element);
+    let largest = [left, right].map(|operand| operand.largest_difference(edit));
+    let most = terms.and_then(|n| n.checked_mul(largest[0].checked_mul(largest[1])?));
+    types[0] == types[1] && most.is_some_and(|most| most <= i32::MAX as u64)
+}
+
+/// The contraction of the integers.
+fn summed(operation: &Operation, operands: &Operands) -> Option<Operation> {
+    let zeros = [&operands.left, &operands.right].map(|operand| operand.zero.known().unwrap_or(0));
+    Some(match operation {
+        Operation::Conv(conv) => {
+            let (input_zero_point, filter_zero_point) = (zeros[0], zeros[1]);
+            operators::Conv { input_zero_point, filter_zero_point, accumulator: ElementType::I32, ..conv.clone() }.into()
+        }
+        Operation::Matmul(_) => {
+            operators::Matmul { left_zero_point: zeros[0], right_zero_point: zeros[1], accumulator: ElementType::I32 }.into()
+        }
+        _ => return None,
+    })
+}
+
+/// Integer sums as floats: an unknown zero point's part taken off, times the factors.
+fn scaled(edit: &mut Edit<'_>, operands: &Operands, sums: Value, op: Op) -> Option<Value> {
+    let Operands { left, right, depth } = operands;
+    let mut factors = Factors::default();
+    factors.add_left(edit, left.scale)?;
+    factors.add_right(edit, right.scale, op)?;
+    factors.joined(edit)?;
+    let zero = match left.zero {
+        Zero::Known(_) => None,
+        Zero::Tensor(zero) => Some([beside_rows(edit, zero)?, weight_sums(edit, right, depth, op)?]),
+    };
+    factors.times(edit, sums, zero)
+}
+
+/// What sums are multiplied with.
+#[derive(Default)]
+struct Factors {
+    number: Option<f32>,
+    /// Tensors that broadcast over the result.
+    tensors: Vec<Value>,
+}
+
+impl Factors {
+    fn add_number(&mut self, factor: f32) {
+        self.number = Some(self.number.map_or(factor, |number| number * factor));
+    }
+
+    fn add_left(&mut self, edit: &mut Edit<'_>, factor: Amount) -> Option<()> {
+        match factor {
+            Amount::Number(number) => self.add_number(number),
+            Amount::Tensor(tensor) => self.tensors.push(beside_rows(edit, tensor)?),
+        }
+        Some(())
+    }
+
+    fn add_right(&mut self, edit: &mut Edit<'_>, factor: Amount, op: Op) -> Option<()> {
+        match factor {
+            Amount::Number(number) => self.add_number(number),
+            Amount::Tensor(tensor) => self.tensors.push(beside_columns(edit, tensor, op)?),
+        }
+        Some(())
+    }
+
+    /// A number and a constant tensor are multiplied when the model is compiled.
+    fn joined(&mut self, edit: &mut Edit<'_>) -> Option<()> {
+        let constant = self.tensors.iter_mut().find(|tensor| edit.moved_constant(**tensor).is_some());
+        if let (Some(number), Some(tensor)) = (self.number, constant) {
+            let mut b = ExpressionBuilder::new(&[edit.function.tensor(*tensor).element]);
+            let (x, number) = (b.input(0), b.constant(Scalar::f32(number)));
+            let x = b.convert(x, ElementType::F32);
+            let product = b.op(ScalarOp::Mul, &[x, number]).ok()?;
+            *tensor = edit.insert_one(operators::Map { expression: b.finish(vec![product]) }, &[*tensor])?;
+            self.number = None;
+        }
+        Some(())
+    }
+
+    /// Sums in binary32 times the factors; first less a zero point times sums of weights, where these are given.
+    fn times(&self, edit: &mut Edit<'_>, sums: Value, zero: Option<[Value; 2]>) -> Option<Value> {
+        let read: Vec<Value> = std::iter::once(sums).chain(zero.into_iter().flatten()).chain(self.tensors.iter().copied()).collect();
+        let elements: Vec<ElementType> = read.iter().map(|&v| edit.function.tensor(v).element).collect();
+        let mut b = ExpressionBuilder::new(&elements);
+        let mut x = b.input(0);
+        if zero.is_some() {
+            let (zero, weights) = (b.input(1), b.input(2));
+            let zero = b.convert(zero, ElementType::I32);
+            let part = b.op(ScalarOp::Mul, &[zero, weights]).ok()?;
+            x = b.op(ScalarOp::Sub, &[x, part]).ok()?;
+        }
+        x = b.convert(x, ElementType::F32);
+        let tensors = (read.len() - self.tensors.len()..read.len()).map(|i| {
+            let factor = b.input(i);
+            b.convert(factor, ElementType::F32)
+        });
+        let mut factors: Vec<Node> = tensors.collect();
+        factors.extend(self.number.map(|number| b.constant(Scalar::f32(number))));
+        for factor in factors {
+            x = b.op(ScalarOp::Mul, &[x, factor]).ok()?;
+        }
+        edit.insert_one(operators::Map { expression: b.finish(vec![x]) }, &read)
+    }
+}
+
+/// A parameter of the left operand over the result: it has no depth, so that the result's last dimension takes the place of the operand's.
+fn beside_rows(edit: &mut Edit<'_>, parameter: Value) -> Option<Value> {
+    let shape = edit.static_shape(parameter);
+    match shape {
+        Some(shape) if shape.iter().all(|&n| n == 1) => reshaped(edit, parameter, &[]),
+        _ => {
+            let ty = edit.function.tensor(parameter);
+            (ty.shape.last() == Some(&Extent::Static(1))).then_some(parameter)
+        }
+    }
+}
+
+/// A parameter of the right operand over the result, whose last dimension is the operand's first (of a filter) or last but one (of a matrix).
+fn beside_columns(edit: &mut Edit<'_>, parameter: Value, op: Op) -> Option<Value> {
+    let shape = edit.static_shape(parameter)?;
+    let count = shape.iter().product();
+    match (op, shape.len()) {
+        _ if count == 1 => reshaped(edit, parameter, &[]),
+        (Op::Conv, _) => (shape[0] == count).then(|| reshaped(edit, parameter, &[count]))?,
+        (_, rank) if rank >= 2 && shape[rank - 1] == 1 => {
+            let mut shape = shape;
+            shape.swap(rank - 1, rank - 2);
+            reshaped(edit, parameter, &shape)
+        }
+        _ => None,
+    }
+}
+
+/// `Σ(r − y)` over the depth, as it stands beside the result.
+fn weight_sums(edit: &mut Edit<'_>, right: &Dequantized, depth: &[usize], op: Op) -> Option<Value> {
+    let expression = difference(edit.function.tensor(right.integers).element, right.zero.known()?, ElementType::I32)?;
+    let differences = edit.insert_one(operators::Map { expression }, &[right.integers])?;
+    let sums = edit.insert_one(operators::Reduce { reduction: Reduction::Sum, axes: depth.to_vec() }, &[differences])?;
+    beside_columns(edit, sums, op)
+}
+
+fn reshaped(edit: &mut Edit<'_>, value: Value, shape: &[u64]) -> Option<Value> {
+    let shape = shape.iter().map(|&n| Extent::Static(n)).collect();
+    edit.insert_one(operators::Reshape { shape }, &[value])
+}

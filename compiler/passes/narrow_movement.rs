@@ -1,0 +1,95 @@
+//! Elements move as bytes where they are bytes before or after.
+//!
+//! Contract: what makes floats of bytes, one by one, comes after the movement of its result, and what makes bytes of wider elements before it. A window or
+//! reduction that picks the largest or the smallest is movement too where greater bytes never become smaller floats. Transposes are left to their own pass.
+
+use super::byte_functions::at_each_byte;
+use super::edit::{Edit, Visit, rewrite};
+use super::unary::{Unary, unary};
+use crate::ir::*;
+
+/// Applies the rewrite.
+pub(super) fn run(module: &mut Module) -> bool {
+    rewrite(module, |edit, inst| {
+        let mark = edit.mark();
+        let moved = if edit.function.insts[inst].op() == Op::Map { before_join(edit, inst) } else { after(edit, inst) };
+        match moved {
+            Some(value) => Visit::Replace(vec![value]),
+            None => {
+                edit.cut_back(mark);
+                Visit::Keep
+            }
+        }
+    })
+}
+
+fn bits(edit: &Edit<'_>, value: Value) -> u32 {
+    edit.function.tensor(value).element.bits()
+}
+
+/// Movement of what a map widens, and the map after it.
+fn after(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
+    let data = edit.function.insts[inst].clone();
+    let &widened = data.operands.first()?;
+    let Unary { operand, expression } = unary(edit, widened)?;
+    if bits(edit, operand) != 8 || bits(edit, widened) <= 8 {
+        return None;
+    }
+    let expression = expression.clone();
+    let operation = of_bytes(edit, &data, operand, &expression)?;
+    let operands: Vec<Value> = std::iter::once(operand).chain(data.operands[1..].iter().copied()).collect();
+    let moved = edit.insert_one(operation, &operands)?;
+    edit.insert_one(operators::Map { expression }, &[moved])
+}
+
+/// The same movement of the bytes, where the map gives the same after it.
+fn of_bytes(edit: &Edit<'_>, data: &InstData, operand: Value, expression: &Expression) -> Option<Operation> {
+    let element = edit.function.tensor(operand).element;
+    match &data.operation {
+        Operation::Reshape(_) | Operation::Slice(_) | Operation::Gather(_) => Some(data.operation.clone()),
+        Operation::Pad(pad) => {
+            let at = at_each_byte(edit.module, element, expression)?.into_iter().position(|result| result == pad.value)?;
+            let value = Scalar::int(element, at as i64 + element.integer_range()?.0 as i64);
+            Some(operators::Pad { value, ..pad.clone() }.into())
+        }
+        Operation::Window(window) if is_extreme(window.reduction) && meets_elements(window) => {
+            is_monotone(edit, element, expression).then(|| data.operation.clone())
+        }
+        Operation::Reduce(reduce) if is_extreme(reduce.reduction) => is_monotone(edit, element, expression).then(|| data.operation.clone()),
+        _ => None,
+    }
+}
+
+fn is_extreme(reduction: Reduction) -> bool {
+    matches!(reduction, Reduction::Max | Reduction::Min)
+}
+
+/// Whether every window has an element: the extreme of none is another one for bytes than for floats.
+fn meets_elements(window: &operators::Window) -> bool {
+    let geometry = &window.geometry;
+    let padding = geometry.padding_low.iter().zip(&geometry.padding_high);
+    let within = padding.zip(&window.size).zip(&geometry.dilation).all(|(((&low, &high), &size), &dilation)| {
+        let most = low.max(high);
+        most == 0 || (most < size && dilation == 1)
+    });
+    within && geometry.positions.is_empty()
+}
+
+/// Whether a map never makes a greater byte a smaller number.
+fn is_monotone(edit: &Edit<'_>, element: ElementType, expression: &Expression) -> bool {
+    at_each_byte(edit.module, element, expression).is_some_and(|results| results.is_sorted_by(|a, b| a.as_f64() <= b.as_f64()))
+}
+
+/// A map that narrows a join of tensors, done to each of them.
+fn before_join(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
+    let [result] = edit.function.insts[inst].results[..] else { return None };
+    let Unary { operand, expression } = unary(edit, result)?;
+    if bits(edit, result) != 8 || bits(edit, operand) <= 8 || edit.uses[operand] != 1 {
+        return None;
+    }
+    let expression = expression.clone();
+    let join = edit.defined_by(operand, Op::Concat)?.clone();
+    let narrowed: Option<Vec<Value>> =
+        join.operands.iter().map(|&value| edit.insert_one(operators::Map { expression: expression.clone() }, &[value])).collect();
+    edit.insert_one(join.operation, &narrowed?)
+}

@@ -1,0 +1,83 @@
+//! Few rows interleaved into one run of elements, and one run taken apart into few rows: the planes of an image and its pixels.
+
+use super::turn::Matrix;
+use crate::kernel::{KernelBuilder, Lane, Type, Value};
+use crate::schedule::loops::row;
+
+/// Each vector more costs a shuffle of every result; squares of vectors are turned cheaper from five rows on.
+const MOST_ROWS: u64 = 4;
+
+/// Whether this many rows are interleaved rather than turned in squares, which they would not fill.
+pub fn are_few(lane: Lane, rows: u64) -> bool {
+    (2..=MOST_ROWS).contains(&rows) && rows < lanes_of(lane).into()
+}
+
+/// Writes `rows` rows of `columns` elements so that those of a column are adjacent, and columns follow each other.
+pub fn interleave(b: &mut KernelBuilder, lane: Lane, (rows, columns): (u64, u64), from: Matrix, to: Matrix) {
+    let (rows, size) = (rows as u16, lanes_of(lane));
+    row(b, columns, size, |b, column, active| {
+        let vectors: Vec<Value> = (0..rows)
+            .map(|i| {
+                let start = from.stride.scale_known(b, i.into());
+                let start = b.add(from.first, start);
+                let place = b.add(start, column);
+                b.load_active(from.buffer, place, 0, size, active)
+            })
+            .collect();
+        let start = b.scale_index(column, rows.into(), 0);
+        let start = b.add(to.first, start);
+        for (vector, lanes) in run(active * rows, size) {
+            let picks: Vec<(u16, u16)> = (0..size).map(|lane| vector * size + lane).map(|i| (i % rows, i / rows)).collect();
+            let value = picked(b, &vectors, &picks);
+            b.store_active(to.buffer, start, i64::from(vector * size), value, lanes);
+        }
+    });
+}
+
+/// Writes a run of `rows` groups of `columns` adjacent elements as one row for each element of a group.
+pub fn take_apart(b: &mut KernelBuilder, lane: Lane, (rows, columns): (u64, u64), from: Matrix, to: Matrix) {
+    let (columns, size) = (columns as u16, lanes_of(lane));
+    row(b, rows, size, |b, group, active| {
+        let start = b.scale_index(group, columns.into(), 0);
+        let start = b.add(from.first, start);
+        let mut vectors = vec![b.int(Type::vector(lane, size), 0); columns.into()];
+        for (vector, lanes) in run(active * columns, size) {
+            vectors[usize::from(vector)] = b.load_active(from.buffer, start, i64::from(vector * size), size, lanes);
+        }
+        for column in 0..columns {
+            let picks: Vec<(u16, u16)> = (0..size).map(|lane| lane * columns + column).map(|i| (i / size, i % size)).collect();
+            let value = picked(b, &vectors, &picks);
+            let place = to.stride.scale_known(b, column.into());
+            let place = b.add(to.first, place);
+            let place = b.add(place, group);
+            b.store_active(to.buffer, place, 0, value, active);
+        }
+    });
+}
+
+/// Instructions shuffle vectors of 16 bytes.
+fn lanes_of(lane: Lane) -> u16 {
+    (16 / lane.bytes()) as u16
+}
+
+/// The vectors of a run of elements, and how many lanes of each are in it.
+fn run(elements: u16, size: u16) -> impl Iterator<Item = (u16, u16)> {
+    (0..elements.div_ceil(size)).map(move |vector| (vector, (elements - vector * size).min(size)))
+}
+
+/// A vector whose lanes are picked from several: for each its vector and its lane there. The vectors come in one by one, and a lane is in its place from
+/// then on.
+fn picked(b: &mut KernelBuilder, vectors: &[Value], picks: &[(u16, u16)]) -> Value {
+    let size = picks.len() as u16;
+    let mut found = vectors[0];
+    for (i, &vector) in (0u16..).zip(vectors).skip(1) {
+        let lanes = picks.iter().zip(0u16..).map(|(&(from, lane), here)| match (from == i, i) {
+            (true, _) => size + lane,
+            (false, 1) if from == 0 => lane,
+            // In its place, or still to come.
+            (false, _) => here,
+        });
+        found = b.shuffle(found, vector, lanes.collect());
+    }
+    found
+}
