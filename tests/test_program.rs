@@ -70,7 +70,7 @@ fn recorded(model: &Path) -> [String; 4] {
 }
 
 /// Models of this repository and their recorded calls: states, extents that vary, binary64, truth values, int8, branches, several methods.
-const OWN: [&str; 9] = ["counter", "attention", "branch", "image", "indices", "wide", "delegated_rows", "decoder", "methods"];
+const OWN: [&str; 10] = ["counter", "attention", "branch", "image", "indices", "wide", "delegated_rows", "decoder", "methods", "shared"];
 
 fn recorded_calls_pass(tools: Tools) {
     for name in OWN.into_iter().filter(|name| harness::is_wanted(name)) {

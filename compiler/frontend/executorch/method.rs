@@ -8,6 +8,7 @@ use super::ports::{inputs, outputs};
 use super::program::{EValue, Form, Plan, Storage, TensorMeta};
 use super::registers::{Handle, Register, TensorPlace};
 use super::shared::{Shared, add_row_major};
+use super::states::SharedStates;
 use super::translate::Translator;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Constant, ImportedMethodPlan, Method, Module, Placement, Port, State, StateData, TensorType, Type, Value};
@@ -15,6 +16,16 @@ use std::rc::Rc;
 
 /// A method and the plan that came with it.
 pub type Translated = (Method, ImportedMethodPlan);
+
+/// Notes the states of all methods: what is one in a method is one in every method that has it.
+pub fn note_states(states: &mut SharedStates, plans: &[Plan]) {
+    for plan in plans {
+        // What is wrong with the states of a method is told when it is translated.
+        for register in state_registers(plan, states).unwrap_or_default() {
+            states.note(plan, register);
+        }
+    }
+}
 
 /// A state while its method is translated.
 struct Variable {
@@ -59,7 +70,7 @@ type Interface = (Vec<Port>, Vec<Value>, Vec<Port>);
 
 fn whole(t: &mut Translator<'_, '_>) -> Result<Interface, Fault> {
     let inputs = inputs(t)?;
-    let registers = state_registers(t.plan)?;
+    let registers = state_registers(t.plan, &t.shared.states)?;
     t.kept.extend(&registers);
     let mut effect = None;
     let mut variables = Vec::new();
@@ -86,15 +97,16 @@ fn whole(t: &mut Translator<'_, '_>) -> Result<Interface, Fault> {
 }
 
 /// The registers whose bytes outlive a call: those with an initial value, and planned memory that is read before anything in the
-/// method has written it. One register stands for each piece of memory.
-fn state_registers(plan: &Plan) -> Result<Vec<usize>, Fault> {
+/// method has written it, or that is a state in another method. One register stands for each piece of memory.
+fn state_registers(plan: &Plan, shared: &SharedStates) -> Result<Vec<usize>, Fault> {
     let mut written = Written::default();
     for &input in &plan.inputs {
         written.add(range_in_file(plan, input));
     }
     let mut found: Vec<(ByteRange, usize)> = Vec::new();
     for (register, value) in plan.values.iter().enumerate() {
-        if let EValue::Tensor(TensorMeta { storage: Storage::Planned { initial: Some(_), .. }, .. }) = value {
+        let has_initial = matches!(value, EValue::Tensor(TensorMeta { storage: Storage::Planned { initial: Some(_), .. }, .. }));
+        if has_initial || shared.is_one(plan, register) {
             found.extend(range_in_file(plan, register).map(|range| (range, register)));
             written.add(range_in_file(plan, register));
         }
@@ -151,14 +163,23 @@ impl Written {
 fn load_state(t: &mut Translator<'_, '_>, register: usize, effect: Value) -> Result<(Variable, Value), Fault> {
     let EValue::Tensor(meta) = &t.plan.values[register] else { return Err(Fault::Consequence) };
     let Some(range) = range_in_file(t.plan, register) else { return Err(Fault::Consequence) };
-    let initial = initial_value(t, meta)?;
-    let name = t.shared.function_name(&format!("{}.{}", t.plan.name, meta.name.clone().unwrap_or_else(|| format!("state{register}"))));
-    let ty = TensorType::of(meta.form.element, &meta.form.shape);
-    let state = t.graph.builder.module.states.push(StateData { name, ty, initial });
+    let state = match t.shared.states.find(t.plan, register, &meta.form)? {
+        Some(state) => state,
+        None => new_state(t, register, meta)?,
+    };
     let results = t.graph.builder.load_state(effect, state)?;
     let loaded = Rc::new(Definition { depth: 0, value: results[1], form: meta.form.on_extents(), bytes: meta.form.bytes() });
     t.environment.memory.write(range, Content::Defined(loaded.clone()));
     Ok((Variable { register, form: meta.form.clone(), range, state, loaded }, results[0]))
+}
+
+fn new_state(t: &mut Translator<'_, '_>, register: usize, meta: &TensorMeta) -> Result<State, Fault> {
+    let initial = initial_value(t, meta)?;
+    let name = t.shared.function_name(&format!("{}.{}", t.plan.name, meta.name.clone().unwrap_or_else(|| format!("state{register}"))));
+    let ty = TensorType::of(meta.form.element, &meta.form.shape);
+    let state = t.graph.builder.module.states.push(StateData { name, ty, initial });
+    t.shared.states.add(t.plan, register, &meta.form, state);
+    Ok(state)
 }
 
 fn initial_value(t: &mut Translator<'_, '_>, meta: &TensorMeta) -> Result<Option<Constant>, Fault> {

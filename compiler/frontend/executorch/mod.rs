@@ -28,6 +28,7 @@ pub mod reader;
 mod registers;
 mod run;
 mod shared;
+mod states;
 mod survey;
 mod tensors;
 #[cfg(test)]
@@ -70,6 +71,7 @@ fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec
     let data = options.data.iter().map(open).collect::<Result<_, _>>().map_err(|fault| vec![fault])?;
     let mut shared = shared::Shared::new(file, options, data);
     check_bounds(&shared.bounds, &plans)?;
+    method::note_states(&mut shared.states, &plans);
     let (module, more) = translate(&mut shared, &plans).map_err(|fault| vec![fault])?;
     faults.extend(more.into_iter().filter(|fault| all_known || fault.kind() == Kind::Unsupported));
     if faults.is_empty() { Ok(module) } else { Err(faults) }

@@ -4,6 +4,7 @@ use super::container::Source;
 use super::data_file::DataFile;
 use super::program::Form;
 use super::reader::File;
+use super::states::SharedStates;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::{Constant, ConstantData, Data, Interval, Module, TensorType};
@@ -29,6 +30,8 @@ pub struct Shared {
     pub renewed: bool,
     /// Instructions and operands that a method may take to unfold: a bound on loops that never end.
     pub most_steps: usize,
+    /// States of methods that others have too.
+    pub states: SharedStates,
     /// Files of tensors beside the program.
     data: Vec<DataFile>,
     constants: HashMap<(u32, u64), Vec<(Form, Constant)>>,
@@ -50,6 +53,7 @@ impl Shared {
             equal: BTreeSet::new(),
             renewed: false,
             most_steps: options.most_steps.unwrap_or(MOST_STEPS),
+            states: SharedStates::default(),
             data,
             constants: HashMap::new(),
             external: HashMap::new(),
@@ -65,6 +69,7 @@ impl Shared {
         self.external.clear();
         self.parts.clear();
         self.names.clear();
+        self.states.begin_again();
     }
 
     /// The constant in a buffer of the file, in row-major order.

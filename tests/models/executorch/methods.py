@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes `methods.pte`, a program of two methods with constant methods, a delegate, and memory in two areas; and `traced.pte`, which knows the
-lines of the source that its instructions come from. Needs what `export.py` needs. ExecuTorch 1.5.1 writes no lines for programs with delegates.
+lines of the source that its instructions come from; and `shared.pte`, whose methods share a buffer. Needs what `export.py` needs. ExecuTorch 1.5.1 writes no lines for programs with delegates.
 """
 import json
 import os
@@ -8,7 +8,7 @@ import os
 import numpy as np
 import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
+from executorch.exir import ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
 from executorch.exir.passes import MemoryPlanningPass
 from torch import nn
 from torch.export import export
@@ -52,6 +52,31 @@ class Waves(nn.Module):
         return torch.atan(self.layer(waves))
 
 
+class Buffer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(4))
+
+
+class Add(Buffer):
+    def forward(self, x):
+        self.total.add_(x)
+        return self.total + 0
+
+
+class Replace(Buffer):
+    """Writes what the other methods read, and reads nothing of it."""
+
+    def forward(self, x):
+        self.total.copy_(x * 2)
+        return x - 1
+
+
+class Read(Buffer):
+    def forward(self, x):
+        return self.total * x
+
+
 class Mean(nn.Module):
     def forward(self, x):
         return x.mean(dim=1)
@@ -69,13 +94,13 @@ def write(stem, program, calls):
     for call, (name, model, x) in enumerate(calls):
         with torch.no_grad():
             y = model(x)
-        arrays[f"in{call}_0"], answers[f"out{call}_0"] = x.numpy(), y.numpy()
+        arrays[f"in{call}_0"], answers[f"out{call}_0"] = x.numpy(), y.numpy().copy()
         arrays[f"method{call}"] = name
         described.append({"method": name, "in": [describe(x)], "out": [describe(y)]})
     np.savez_compressed(f"{HERE}/{stem}.inputs.npz", **arrays)
     np.savez_compressed(f"{HERE}/{stem}.expected.npz", **answers)
     with open(f"{HERE}/{stem}.json", "w") as file:
-        json.dump({"stateful": False, "calls": described}, file)
+        json.dump({"stateful": stem == "shared", "calls": described}, file)
 
 
 def main():
@@ -89,6 +114,13 @@ def main():
     edge = to_edge_transform_and_lower(export(waves, (x,), strict=True))
     program = edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=OwnLines(), emit_stacktrace=True))
     write("traced", program, [("forward", waves, x)])
+    models = {"add": Add(), "read": Read(), "replace": Replace()}
+    edge = to_edge({name: export(model, (torch.ones(4),), strict=True) for name, model in models.items()})
+    program = edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(share_mutable_buffers=True)))
+    calls = [(name, models[name], torch.randn(4)) for name in ("add", "read", "add", "replace", "read", "add")]
+    for model in models.values():
+        model.total = models["add"].total.zero_()
+    write("shared", program, calls)
 
 
 if __name__ == "__main__":
