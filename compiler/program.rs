@@ -156,7 +156,7 @@ pub struct Port {
     pub quantization: Option<Quantization>,
     /// A plain number and not a buffer.
     pub scalar: bool,
-    /// The only bytes that an input may have; others are `MODELC_E_SHAPE`.
+    /// The only bytes that an input may have; others are `MODELC_E_SHAPE`. Of an output, those that it has in every call.
     pub value: Option<Data>,
 }
 

@@ -1,5 +1,6 @@
 //! The generated header: C99 and C++17, two standard headers, no comment that a model's names could break out of.
 
+use super::constants;
 use super::info::{ModelRecord, abi_hash};
 use super::object::ModelInfo;
 use super::quantization;
@@ -189,6 +190,7 @@ fn declare_method(text: &mut String, interface: &Interface, method: &Method, nam
             quantization::declare(text, port, &lower, &lower.to_ascii_uppercase());
         }
     }
+    constants::declare(text, method, &format!("{name}_{identifier}").to_ascii_uppercase());
     for (direction, ports) in [("in", &method.inputs), ("out", &method.outputs)] {
         let _ = writeln!(text, "typedef struct {name}_{identifier}_{direction}puts {{");
         for (index, port) in ports.iter().enumerate() {
@@ -228,7 +230,8 @@ fn field(text: &mut String, port: &Port, direction: &str, index: usize) {
     let constant = if direction == "in" { "const " } else { "" };
     let extent = |(n, dynamic): (&u64, &bool)| if *dynamic { format!("at most {n}") } else { n.to_string() };
     let shape = port.shape.iter().zip(&port.dynamic).map(extent).collect::<Vec<_>>().join(", ");
-    let value = port.value.as_ref().map_or_else(String::new, |value| only_value(port.element, value.bytes()));
+    let only = port.value.as_ref().filter(|_| direction == "in");
+    let value = only.map_or_else(String::new, |value| only_value(port.element, value.bytes()));
     let note = format!("/* {}: {}[{shape}]{value} */", comment(&port.name), port.element);
     let ty = c_type(port.element);
     let _ = match (port.scalar, port.element) {
@@ -257,7 +260,7 @@ fn only_value(element: ElementType, bytes: &[u8]) -> String {
     format!(", always {{ {}{more} }}: any other value is MODELC_E_SHAPE", numbers.join(", "))
 }
 
-fn c_type(element: ElementType) -> &'static str {
+pub(super) fn c_type(element: ElementType) -> &'static str {
     match element {
         ElementType::Bool | ElementType::I4 | ElementType::U8 => "uint8_t",
         ElementType::I8 => "int8_t",

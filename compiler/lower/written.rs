@@ -9,7 +9,7 @@ use super::memory_map::{memory_map, peak};
 use super::planned::Planned;
 use super::pool::Pool;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
-use crate::ir::{self, Function, Type, Value};
+use crate::ir::{self, Function, Module, Operation, Type, Value};
 use crate::plan::{Lifetimes, Plan};
 use crate::program::{Method, Port};
 use std::collections::HashSet;
@@ -60,7 +60,7 @@ pub(super) fn write(
     let lowered = Method {
         name: method.name.clone(),
         inputs: ports(function, inputs, &method.inputs)?,
-        outputs: ports(function, outputs, &method.outputs)?,
+        outputs: with_values(frame.module, method, ports(function, outputs, &method.outputs)?),
         input_extents: port_extents(function, inputs, &mut cell),
         output_extents: port_extents(function, outputs, &mut cell),
         steps: vec![],
@@ -71,6 +71,17 @@ pub(super) fn write(
     };
     let levels = steps.into_iter().map(|steps| Method { steps, ..lowered.clone() }).collect();
     Ok(LoweredMethod { levels, plan: plan.clone(), live, peak })
+}
+
+/// Outputs that are the same in every call, with what they are: constants of the method as the module has it.
+fn with_values(module: &Module, method: &ir::Method, mut ports: Vec<Port>) -> Vec<Port> {
+    let function = &module.functions[method.function];
+    for (port, &value) in ports.iter_mut().zip(&function.results) {
+        if let Some(Operation::Constant(constant)) = function.defining_inst(value).map(|inst| &function.insts[inst].operation) {
+            port.value = Some(module.constants[constant.data].data.clone());
+        }
+    }
+    ports
 }
 
 fn ports(function: &Function, values: &[Value], ports: &[ir::Port]) -> Result<Vec<Port>, Diagnostics> {
