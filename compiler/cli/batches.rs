@@ -43,7 +43,7 @@ pub fn batches(path: &str, common: &Common, methods: &Methods, inputs: &Inputs) 
             match inputs.of_call(&model.module, method, number) {
                 Ok(inputs) => calls.push(Call { number, method, inputs }),
                 // The model is made for the first call: whatever does not fit there fits nowhere.
-                Err(error) if number == first => return Err(error.into()),
+                Err(error) if number == first => return Err(unnamed(error, &model, names[number].as_deref()).into()),
                 Err(_) => others.push(number),
             }
         }
@@ -55,6 +55,18 @@ pub fn batches(path: &str, common: &Common, methods: &Methods, inputs: &Inputs) 
         return Err(Diagnostic::new(codes::STATE_BETWEEN_MODELS, message).help("give these calls apart").into());
     }
     Ok(batches)
+}
+
+/// An error about the inputs of a call says how its method is named, where it is not and there are several.
+fn unnamed(error: Diagnostic, model: &Model, name: Option<&str>) -> Diagnostic {
+    let methods = &model.module.methods;
+    match (name, error.help.is_some(), methods.first()) {
+        (None, false, Some(first)) if methods.len() > 1 => error.help(format!(
+            "the call is taken for one of {:?}, the first method: `--calls {0},…` names the method of each call",
+            first.name
+        )),
+        _ => error,
+    }
 }
 
 /// The first of these calls of each method.

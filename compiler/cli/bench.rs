@@ -1,21 +1,22 @@
 //! `modelc bench MODEL`, in the vocabulary of TFLite's benchmark_model.
 
 use super::Outcome;
-use super::batches::Batch;
+use super::batches::{Batch, Call as Sequenced};
 use super::console;
 use super::engine::Engine;
 use super::files::Files;
 use super::options::Common;
-use super::output::{grouped, table};
+use super::output::{grouped, table, usage};
 use super::run::Calls;
 use super::sizes;
-use crate::diagnostic::{Diagnostics, codes};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::emit::OutputKind;
 use crate::jit::peaks::{self, Peaks};
 use crate::jit::{JitOptions, Symbol};
 use crate::program::{Call, calls};
 use clap::Args;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 #[derive(Args)]
@@ -106,30 +107,30 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     files.check(arguments.csv.as_deref().map(|path| (path, OutputKind::Csv)))?;
     let batches = arguments.calls.batches(&arguments.model, &arguments.common)?;
     let Batch { model, calls } = &batches[0];
+    let calls = if arguments.calls.are_a_sequence() { &calls[..] } else { &calls[..1] };
+    if batches.len() > 1 && calls.len() > 1 {
+        return Err(usage("these calls need several models: --bound lets one take all shapes, or bench them apart").into());
+    }
     let options = JitOptions { profile: arguments.profile, threads: arguments.num_threads, ..JitOptions::default() };
     let mut engine = Engine::new(model, &arguments.common, options)?;
     if arguments.perf_map {
         write_perf_map(&files, &engine.symbols)?;
     }
-    let (method, inputs) = (calls[0].method, &calls[0].inputs);
-    let slices: Vec<&[u8]> = inputs.iter().map(|t| t.bytes.as_slice()).collect();
-    engine.instance.write_inputs(method, &slices)?;
-    let first = measure(&mut engine, method, 1, Duration::ZERO, Duration::MAX, Duration::ZERO)?;
+    engine.instance.write_tensors(calls[0].method, &calls[0].inputs)?;
+    let first = measure(&mut engine, calls, 1, Duration::ZERO, Duration::MAX, Duration::ZERO)?;
     let delay = seconds(arguments.run_delay);
-    let warmup = measure(&mut engine, method, arguments.warmup_runs, Duration::ZERO, seconds(arguments.max_secs), delay)?;
+    let warmup = measure(&mut engine, calls, arguments.warmup_runs, Duration::ZERO, seconds(arguments.max_secs), delay)?;
     engine.instance.clear_kernel_times();
-    let steady = measure(&mut engine, method, arguments.num_runs, seconds(arguments.min_secs), seconds(arguments.max_secs), delay)?;
+    let steady = measure(&mut engine, calls, arguments.num_runs, seconds(arguments.min_secs), seconds(arguments.max_secs), delay)?;
     if let Some(path) = &arguments.csv {
-        let lines: String = steady.iter().enumerate().map(|(run, ns)| format!("{run},{ns}\n")).collect();
+        let lines: String = steady.totals().iter().enumerate().map(|(run, ns)| format!("{run},{ns}\n")).collect();
         files.write(path, OutputKind::Csv, format!("run,latency_ns\n{lines}").into_bytes())?;
     }
-    let phases = [("first", Statistics::new(&first)), ("warm-up", Statistics::new(&warmup)), ("steady", Statistics::new(&steady))];
-    let profile = if arguments.profile { Some(profile(&engine, method)?) } else { None };
-    let profile = profile.as_ref();
-    console::print(&match arguments.json {
-        true => json_text(arguments, &engine, method, &phases, profile),
-        false => text(arguments, &engine, &phases, profile),
-    })?;
+    let phases =
+        [("first", &first), ("warm-up", &warmup), ("steady", &steady)].map(|(name, times)| (name, Statistics::new(&times.totals())));
+    let profile = if arguments.profile { Some(profile(&engine, calls)?) } else { None };
+    let measured = Measured { calls, phases: &phases, steady: &steady, profile: profile.as_ref() };
+    console::print(&if arguments.json { json_text(arguments, &engine, &measured) } else { text(arguments, &engine, &measured) })?;
     Ok(Outcome::Done)
 }
 
@@ -143,27 +144,47 @@ fn seconds(value: f64) -> Duration {
     Duration::try_from_secs_f64(value).unwrap_or(Duration::MAX)
 }
 
-/// Runs until both bounds below are reached, or the one above; nanoseconds of each run.
+/// Nanoseconds of each call of each run.
+#[derive(Default)]
+struct Times(Vec<Vec<f64>>);
+
+impl Times {
+    /// Of whole runs.
+    fn totals(&self) -> Vec<f64> {
+        self.0.iter().map(|calls| calls.iter().sum()).collect()
+    }
+
+    /// Of one call of each run.
+    fn of_call(&self, call: usize) -> Vec<f64> {
+        self.0.iter().filter_map(|calls| calls.get(call).copied()).collect()
+    }
+}
+
+/// What was measured.
+struct Measured<'a> {
+    calls: &'a [Sequenced],
+    phases: &'a [(&'static str, Statistics)],
+    steady: &'a Times,
+    profile: Option<&'a Profile>,
+}
+
+/// Runs until both bounds below are reached, or the one above. The inputs of a single call are where it takes them from; several calls begin at the
+/// initial state, and each gets its inputs before its time starts.
 fn measure(
     engine: &mut Engine,
-    method: usize,
+    calls: &[Sequenced],
     runs: u64,
     least: Duration,
     most: Duration,
     delay: Duration,
-) -> Result<Vec<f64>, Diagnostics> {
+) -> Result<Times, Diagnostics> {
     let begin = Instant::now();
-    let mut times = Vec::new();
-    while (times.len() as u64) < runs || begin.elapsed() < least {
-        if !times.is_empty() && begin.elapsed() >= most {
+    let mut times = Times::default();
+    while (times.0.len() as u64) < runs || begin.elapsed() < least {
+        if !times.0.is_empty() && begin.elapsed() >= most {
             break;
         }
-        let start = Instant::now();
-        let status = engine.instance.run(method)?;
-        times.push(start.elapsed().as_nanos() as f64);
-        if status != 0 {
-            return Err(crate::diagnostic::Diagnostic::new(codes::CALL_FAILED, format!("the method ended with status {status}")).into());
-        }
+        times.0.push(run(engine, calls)?);
         if delay > Duration::ZERO {
             std::thread::sleep(delay);
         }
@@ -171,15 +192,43 @@ fn measure(
     Ok(times)
 }
 
-fn text(arguments: &Arguments, engine: &Engine, phases: &[(&str, Statistics)], profile: Option<&Profile>) -> String {
+/// Nanoseconds of each call.
+fn run(engine: &mut Engine, calls: &[Sequenced]) -> Result<Vec<f64>, Diagnostics> {
+    let mut times = Vec::with_capacity(calls.len());
+    if calls.len() > 1 {
+        engine.instance.reset()?;
+    }
+    for call in calls {
+        if calls.len() > 1 {
+            engine.instance.write_tensors(call.method, &call.inputs)?;
+        }
+        let start = Instant::now();
+        let status = engine.instance.run(call.method)?;
+        times.push(start.elapsed().as_nanos() as f64);
+        if status != 0 {
+            return Err(Diagnostic::new(codes::CALL_FAILED, format!("the method ended with status {status}")).into());
+        }
+    }
+    Ok(times)
+}
+
+/// The name of the method of each call of a sequence, and how long it took; nothing for a single call.
+fn by_call(engine: &Engine, measured: &Measured<'_>) -> Vec<(String, Statistics)> {
+    let calls = measured.calls.iter().enumerate().filter(|_| measured.calls.len() > 1);
+    let name = |call: &Sequenced| engine.program().methods[call.method].name.clone();
+    calls.map(|(number, call)| (name(call), Statistics::new(&measured.steady.of_call(number)))).collect()
+}
+
+fn text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) -> String {
     let threads = if arguments.num_threads == 1 { "1 thread".into() } else { format!("{} threads", arguments.num_threads) };
     let mut text = format!("{} on {}, {threads}\n", arguments.model, engine.machine.level);
     text.push_str(&format!("init (compile)  {:.1} ms\n", engine.compile_time.as_secs_f64() * 1e3));
     text.push_str(&format!("memory          {}\n\n", sizes::arena(&engine.footprint)));
     let header = ["µs", "runs", "min", "median", "mean", "p90", "p99", "std"].map(String::from).to_vec();
-    let rows: Vec<_> = std::iter::once(header).chain(phases.iter().map(|(name, s)| s.cells(name))).collect();
+    let mut rows: Vec<_> = std::iter::once(header).chain(measured.phases.iter().map(|(name, s)| s.cells(name))).collect();
+    rows.extend(by_call(engine, measured).iter().enumerate().map(|(number, (name, s))| s.cells(&format!("  call {number} {name}"))));
     text.push_str(&table(&rows, &[1, 2, 3, 4, 5, 6, 7]));
-    if let Some(profile) = profile {
+    if let Some(profile) = measured.profile {
         text.push_str(&format!("\n{}{}", profile_table(profile), peaks_text(&profile.peaks)));
     }
     text
@@ -287,13 +336,15 @@ impl ProfileRow {
     }
 }
 
-fn profile(engine: &Engine, method: usize) -> Result<Profile, Diagnostics> {
+/// The kernels of all methods that are called.
+fn profile(engine: &Engine, sequence: &[Sequenced]) -> Result<Profile, Diagnostics> {
     let peaks = peaks::measure(engine.machine)?;
     let program = engine.program();
-    let before: usize = program.methods[..method].iter().map(|m| calls(&m.steps).len()).sum();
+    let methods: BTreeSet<usize> = sequence.iter().map(|call| call.method).collect();
+    let before = |method: usize| program.methods[..method].iter().map(|m| calls(&m.steps).len()).sum::<usize>();
     let times = engine.instance.kernel_times();
-    let row = |(i, call): (usize, &Call)| {
-        let time = times.get(before + i).cloned().unwrap_or_default();
+    let row = |(number, call): (usize, &Call)| {
+        let time = times.get(number).cloned().unwrap_or_default();
         let kernel = &program.kernels[call.kernel];
         let float = peaks::multiplies_floats(kernel);
         let counts = call.origin.multiply_accumulates > 0;
@@ -309,10 +360,12 @@ fn profile(engine: &Engine, method: usize) -> Result<Profile, Diagnostics> {
             operators: call.origin.operators.iter().map(|(index, name)| format!("{index}:{name}")).collect(),
         }
     };
-    Ok(Profile { rows: calls(&program.methods[method].steps).into_iter().enumerate().map(row).collect(), peaks })
+    let of_method = |&method: &usize| (before(method)..).zip(calls(&program.methods[method].steps));
+    Ok(Profile { rows: methods.iter().flat_map(of_method).map(row).collect(), peaks })
 }
 
-fn json_text(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(&str, Statistics)], profile: Option<&Profile>) -> String {
+fn json_text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) -> String {
+    let &Measured { calls, phases, profile, .. } = measured;
     let kernels = profile.map(|profile| profile.rows.iter().map(ProfileRow::json).collect::<Vec<_>>());
     let peaks = profile.map(|Profile { peaks, .. }| {
         json!({ "float_multiply_accumulates_per_s": peaks.float, "integer_multiply_accumulates_per_s": peaks.integer,
@@ -321,7 +374,7 @@ fn json_text(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(&
     let report = json!({
         "schema": "modelc.bench/1",
         "model": arguments.model,
-        "method": engine.program().methods[method].name,
+        "method": engine.program().methods[calls[0].method].name,
         "cpu_level": engine.machine.level,
         "threads": arguments.num_threads,
         "init_ns": engine.compile_time.as_nanos() as u64,
@@ -330,6 +383,7 @@ fn json_text(arguments: &Arguments, engine: &Engine, method: usize, phases: &[(&
         "first": phases[0].1.json(),
         "warmup": phases[1].1.json(),
         "steady": phases[2].1.json(),
+        "calls": by_call(engine, measured).iter().map(|(name, s)| json!({ "method": name, "steady": s.json() })).collect::<Vec<_>>(),
         "kernels": kernels,
         "peaks": peaks,
     });

@@ -99,6 +99,11 @@ impl Methods {
         self.method.as_deref().map(|name| Self::find(module, Some(name))).transpose()
     }
 
+    /// Whether `--calls` says several methods.
+    pub fn are_a_sequence(&self) -> bool {
+        self.calls.len() > 1
+    }
+
     /// Whether anything is said.
     pub fn are_given(&self) -> bool {
         self.method.is_some() || !self.calls.is_empty()
@@ -149,6 +154,11 @@ impl Calls {
             None => Source::Arrays(self.input.iter().map(|a| read_array(a, Ports { model })).collect::<Result<_, _>>()?),
         };
         Ok(Inputs { source, given_as: self.input_type })
+    }
+
+    /// Whether the methods of several calls are said: a sequence that belongs together.
+    pub fn are_a_sequence(&self) -> bool {
+        self.methods.are_a_sequence()
     }
 
     /// The files that inputs are read from.

@@ -67,8 +67,7 @@ impl Instance {
     /// # Errors
     /// As [`Instance::call`]; `MODELC_E_SHAPE` for shapes that the method does not take.
     pub fn call_tensors(&mut self, method: usize, inputs: &[Tensor]) -> Result<Vec<Tensor>, Diagnostic> {
-        let slices: Vec<(&[u8], Option<&[u64]>)> = inputs.iter().map(|t| (t.bytes.as_slice(), Some(t.shape.as_slice()))).collect();
-        self.write(method, &slices)?;
+        self.write_tensors(method, inputs)?;
         let status = self.run(method)?;
         check_status(&self.model.methods[method].name, status)?;
         Ok(self.output_tensors(method))
@@ -93,6 +92,15 @@ impl Instance {
     pub fn write_inputs(&mut self, method: usize, inputs: &[&[u8]]) -> Result<(), Diagnostic> {
         let inputs: Vec<(&[u8], Option<&[u64]>)> = inputs.iter().map(|&bytes| (bytes, None)).collect();
         self.write(method, &inputs)
+    }
+
+    /// Copies tensors, whose shapes need not be the largest ones, to where [`Instance::run`] takes them from.
+    ///
+    /// # Errors
+    /// As [`Instance::write_inputs`].
+    pub fn write_tensors(&mut self, method: usize, inputs: &[Tensor]) -> Result<(), Diagnostic> {
+        let slices: Vec<(&[u8], Option<&[u64]>)> = inputs.iter().map(|t| (t.bytes.as_slice(), Some(t.shape.as_slice()))).collect();
+        self.write(method, &slices)
     }
 
     /// Copies inputs in, with their shapes where they are not the largest ones.
