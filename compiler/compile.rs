@@ -174,7 +174,8 @@ impl Compiler {
             ..ObjectOptions::new(self.settings.name.clone().unwrap_or_else(stem), target, machines[0])
         };
         let info = ModelInfo { sha256: Sha256::digest((*bytes).as_ref()).into(), file: file.to_owned() };
-        let files = emit::object_of_levels(&lowered.levels(), &info, &options)?;
+        let mut files = emit::object_of_levels(&lowered.levels(), &info, &options)?;
+        emit::report::add_plans(&mut files.report, &lowered.program, &module, &files.record);
         let inputs = std::iter::once(file).chain(self.settings.data.iter().map(String::as_str)).map(PathBuf::from).collect();
         Ok(Compiled { module, lowered, options, files, inputs })
     }

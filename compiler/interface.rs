@@ -4,10 +4,12 @@
 
 mod footprint;
 mod layout;
+mod method_memory;
 mod state;
 
 pub use footprint::Footprint;
 pub use layout::{CONFIG, Config, Layout, TENSOR, Tensor};
+pub use method_memory::MethodMemory;
 pub use state::{Part, RECORD_BYTES, StateParts, record};
 
 use crate::ir::ElementType;

@@ -88,6 +88,99 @@ fn methods_of_bundles_are_chosen() {
     }
 }
 
+fn own(name: &str) -> String {
+    support::own("tests/models/executorch").join(name).display().to_string()
+}
+
+/// What a command prints; it must end well.
+fn printed(arguments: &[&str]) -> String {
+    let output = modelc(arguments);
+    assert_eq!(status(&output, "modelc"), 0, "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Methods, graphs of delegates, the memory that the file plans beside ours, and lines of the source.
+fn inspect_shows_what_a_program_says_of_itself() {
+    let methods = printed(&["inspect", &own("methods.pte")]);
+    for part in [
+        "\nforward\n",
+        "\nget_ends\n",
+        "planned by the file: 224 B (area 1 112 B, area 2 112 B)",
+        "; the file plans 224 B",
+        "delegate 0: XnnpackBackend, 1 node: 1 XNNFullyConnected",
+    ] {
+        assert!(methods.contains(part), "{part}: {methods}");
+    }
+    assert!(
+        !methods.contains("f32[2, 6]\n")
+            && printed(&["inspect", &own("methods.pte"), "--nodes"]).contains("XNNFullyConnected  f32[2, 6]\n")
+    );
+    let json: serde_json::Value = serde_json::from_str(&printed(&["inspect", &own("methods.pte"), "--json"])).expect("JSON");
+    let forward = &json["methods"][0];
+    assert_eq!(forward["planned_bytes"], 224);
+    assert_eq!(forward["delegates"][0]["nodes"][0]["name"], "XNNFullyConnected");
+    assert!(forward["total_bytes"].as_u64().is_some_and(|bytes| bytes >= 96), "{forward}");
+
+    let traced = printed(&["inspect", &own("traced.pte")]);
+    assert!(traced.contains("aten::erf.out") && traced.contains("methods.py:") && traced.contains("torch.erf(x)"), "{traced}");
+    assert!(printed(&["inspect", &own("traced.pte"), "--frames"]).lines().count() >= traced.lines().count());
+    let json: serde_json::Value = serde_json::from_str(&printed(&["inspect", &own("traced.pte"), "--json"])).expect("JSON");
+    assert_eq!(json["methods"][0]["instruction_sources"][0]["frames"][0]["file"], "methods.py");
+    let report = printed(&[&own("methods.pte"), "--emit", "json=-"]);
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!(report["methods"][0]["planned_area_bytes"], serde_json::json!([0, 112, 112]));
+}
+
+/// Methods that return constants are constants in the header, beside their functions.
+fn constant_methods_are_in_the_header() {
+    let header = printed(&[&own("methods.pte"), "--emit", "header=-", "--name", "net"]);
+    for line in [
+        "#define NET_GET_LENGTH_VALUE ((int64_t)16)\n",
+        "#define NET_GET_ENDS_COUNT 3\nstatic const int64_t NET_GET_ENDS_VALUES[NET_GET_ENDS_COUNT] = { 1, 2, 300 };\n",
+        "#define NET_GET_RATE_VALUE ((double)7.5)\n",
+        "#define NET_IS_CAUSAL_VALUE ((uint8_t)1)\n",
+        "static const float NET_GET_TABLE_VALUES[NET_GET_TABLE_COUNT] = { 1.5f, -2.0f, 4.0f };\n",
+    ] {
+        assert!(header.contains(line), "{line}: {header}");
+    }
+    assert!(!header.contains("NET_FORWARD_VALUE") && !header.contains("NET_MEAN_COUNT"));
+}
+
+/// Several methods over one state, called in turn: verified, and measured each for itself.
+fn methods_are_called_in_turn() {
+    let (model, inputs, expected) = (own("shared.pte"), own("shared.inputs.npz"), own("shared.expected.npz"));
+    let calls = "add,read,add,replace,read,add";
+    let said = printed(&["verify", &model, "--inputs", &inputs, "--expected", &expected]);
+    assert_eq!(said, "6 outputs of 6 calls agree\n");
+    printed(&["verify", &model, "--inputs", &inputs, "--expected", &expected, "--calls", calls]);
+    let output = modelc(&["verify", &model, "--inputs", &inputs, "--expected", &expected, "--calls", "add,read,add,read,read,add"]);
+    assert_eq!(status(&output, "another method"), 3);
+
+    let measured =
+        printed(&["bench", &model, "--inputs", &inputs, "--calls", calls, "--num-runs", "2", "--min-secs", "0", "--json", "--profile"]);
+    let measured: serde_json::Value = serde_json::from_str(&measured).expect("JSON");
+    let methods: Vec<&str> = measured["calls"].as_array().expect("calls").iter().filter_map(|call| call["method"].as_str()).collect();
+    assert_eq!(methods.join(","), calls);
+    let text = printed(&["bench", &model, "--inputs", &inputs, "--calls", calls, "--num-runs", "1", "--min-secs", "0"]);
+    assert!(text.contains("call 3 replace"), "{text}");
+
+    let Some(folder) = support::corpus("executorch") else { return };
+    let path = |what: &str| folder.join(format!("llm_tiny_methods.xnnpack.{what}")).display().to_string();
+    let output = modelc(&[
+        "verify",
+        &path("pte"),
+        "--inputs",
+        &path("inputs.npz"),
+        "--expected",
+        &path("expected.npz"),
+        "--calls",
+        "prefill,decode,decode,decode",
+        "--rtol",
+        "1e-2",
+    ]);
+    assert_eq!(status(&output, "a decoder"), 0, "{}", String::from_utf8_lossy(&output.stdout));
+}
+
 /// The offsets in the arena of a program lowered with a plan.
 fn offsets(path: &Path, plan: PlanSource) -> (u64, Vec<u64>) {
     let bytes = std::fs::read(path).expect("the program can be read");
@@ -116,6 +209,9 @@ fn main() -> std::process::ExitCode {
         ("bundles_verify", Needs::Nothing, bundles_verify),
         ("bundles_notice_a_changed_value", Needs::Nothing, bundles_notice_a_changed_value),
         ("methods_of_bundles_are_chosen", Needs::Nothing, methods_of_bundles_are_chosen),
+        ("inspect_shows_what_a_program_says_of_itself", Needs::Nothing, inspect_shows_what_a_program_says_of_itself),
+        ("constant_methods_are_in_the_header", Needs::Nothing, constant_methods_are_in_the_header),
+        ("methods_are_called_in_turn", Needs::Nothing, methods_are_called_in_turn),
         ("the_plan_of_the_program_is_kept_to_the_byte", Needs::Corpus("executorch"), the_plan_of_the_program_is_kept_to_the_byte),
     ])
 }

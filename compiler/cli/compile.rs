@@ -12,6 +12,7 @@ use crate::codegen::listing::{Listing, listing};
 use crate::compile::is_library;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::emit::{self, Image, Output, OutputKind};
+use crate::interface::MethodMemory;
 use crate::{Compiled, Compiler, ir};
 use clap::Args;
 use std::path::Path;
@@ -191,7 +192,9 @@ fn output(compiled: &Compiled, (model, beside): (&str, &[&str]), request: &Reque
         OutputKind::Clif => listing(Listing::Cranelift)?.into_bytes().into(),
         OutputKind::Asm => listing(Listing::Machine)?.into_bytes().into(),
         OutputKind::Plan => {
-            let lines = lowered.plans.iter().zip(&lowered.program.methods).map(|(p, m)| format!("{}: {}\n", m.name, sizes::plan(p)));
+            let memory = memories(compiled);
+            let lines =
+                lowered.plans.iter().zip(memory).map(|(p, (name, m))| format!("{name}: {}; {}\n", sizes::plan(p), sizes::with_ports(&m)));
             lines.collect::<String>().into_bytes().into()
         }
         OutputKind::Depfile => {
@@ -215,7 +218,21 @@ fn summary(requests: &[Request], compiled: &Compiled) {
     let proof = plan.map_or(String::new(), sizes::proof);
     let footprint = &record.footprint;
     note(&format!("  memory  {}{proof}; stack {} B", sizes::arena(footprint), grouped(footprint.stack_bytes)));
+    for (name, memory) in memories(compiled).into_iter().filter(|(_, memory)| memory.planned_bytes().is_some()) {
+        note(&format!("  {name}: {}", sizes::with_ports(&memory)));
+    }
     note(&format!("  flash   {}", sizes::flash(footprint, &record.levels)));
+}
+
+/// What each method needs with its arguments.
+fn memories(compiled: &Compiled) -> Vec<(&str, MethodMemory)> {
+    let planned: Vec<&[u64]> =
+        compiled.module.imported_plan.iter().flat_map(|plan| &plan.methods).map(|plan| plan.area_bytes.as_slice()).collect();
+    let state = compiled.files.record.footprint.state_bytes;
+    let methods = compiled.lowered.program.methods.iter().enumerate();
+    methods
+        .map(|(number, method)| (method.name.as_str(), MethodMemory::new(method, state, planned.get(number).unwrap_or(&&[][..]))))
+        .collect()
 }
 
 /// A limit that the model does not keep.

@@ -1,5 +1,6 @@
 //! `modelc inspect FILE`: a model, or an object or executable that holds one.
 
+mod contents;
 mod listing;
 
 use super::Outcome;
@@ -13,11 +14,13 @@ use crate::diagnostic::{Diagnostics, Kind};
 use crate::emit::info::{abi_hash, hex};
 use crate::emit::{self, ModelRecord, OutputKind};
 use crate::frontend::{self, Format};
+use crate::interface::MethodMemory;
 use crate::ir::data::Bytes;
 use crate::lower::Lowered;
 use crate::program::{Method, Port, calls};
 use crate::{Compiled, Compiler};
 use clap::Args;
+use contents::Detail;
 use listing::Listing;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -29,6 +32,12 @@ pub struct Arguments {
     /// Print JSON, schema modelc.inspect/1
     #[arg(long)]
     json: bool,
+    /// Show every node of the graphs of delegates
+    #[arg(long)]
+    nodes: bool,
+    /// Show every line of the source that an instruction comes from, where the file says it
+    #[arg(long)]
+    frames: bool,
     /// Write a page about the compiled model: memory over time, kernels, weights
     #[arg(long, value_name = "OUT.html", conflicts_with = "json")]
     html: Option<String>,
@@ -60,6 +69,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let customs = settings.customs.clone();
     let bytes: Arc<dyn Bytes> = bytes;
     let compiled = Compiler { settings }.compile(bytes.clone(), file);
+    let detail = Detail { nodes: arguments.nodes, frames: arguments.frames };
     let listing = |errors: &Diagnostics| {
         Ok::<_, Diagnostics>(Listing::new(file, (*bytes).as_ref(), frontend::survey(&bytes, file, &customs)?, errors))
     };
@@ -69,7 +79,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
             match &arguments.html {
                 Some(path) => files.write(path, OutputKind::Html, emit::html::page(&compiled.files.report).into_bytes())?,
                 None if arguments.json => print(&format!("{:#}\n", model_json(&listing, &compiled)))?,
-                None => print(&model_text(&listing, &compiled))?,
+                None => print(&model_text(&listing, &compiled, detail))?,
             }
             Ok(Outcome::Done)
         }
@@ -78,7 +88,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         Err(errors) => {
             // Of a file that is no sound model nothing can be listed, and the errors say why.
             if let Ok(listing) = listing(&errors) {
-                print(&if arguments.json { format!("{:#}\n", listing.to_json()) } else { listing.text() })?;
+                print(&if arguments.json { format!("{:#}\n", listing.to_json()) } else { listing.text(detail) })?;
             }
             Err(errors)
         }
@@ -116,9 +126,9 @@ fn port_cells(kind: &str, index: usize, port: &Port) -> Vec<String> {
     vec![format!("  {kind}{index}"), format!("{}{:?}", port.element, port.shape), bytes, format!("{:?}", port.name), quantization]
 }
 
-fn model_text(listing: &Listing, compiled: &Compiled) -> String {
+fn model_text(listing: &Listing, compiled: &Compiled, detail: Detail) -> String {
     let (lowered, record) = (&compiled.lowered, &compiled.files.record);
-    let mut text = listing.text();
+    let mut text = listing.text(detail);
     let sizes = [
         ("compiled for", format!("{} ({})", record.target, record.levels)),
         ("arena", sizes::arena(&record.footprint)),
@@ -126,12 +136,15 @@ fn model_text(listing: &Listing, compiled: &Compiled) -> String {
         ("flash", sizes::flash(&record.footprint, &record.levels)),
     ];
     text.push_str(&format!("\n{}", table(&sizes.map(|(what, value)| vec![what.to_owned(), value]), &[])));
-    for (method, plan) in lowered.program.methods.iter().zip(&lowered.plans) {
+    for (number, (method, plan)) in lowered.program.methods.iter().zip(&lowered.plans).enumerate() {
         text.push_str(&format!("\n{}\n", method.name));
         let inputs = method.inputs.iter().enumerate().map(|(i, p)| port_cells("in", i, p));
         let outputs = method.outputs.iter().enumerate().map(|(i, p)| port_cells("out", i, p));
         text.push_str(&table(&inputs.chain(outputs).collect::<Vec<_>>(), &[2]));
         text.push_str(&format!("  {}\n", sizes::plan(plan)));
+        let memory = MethodMemory::new(method, record.footprint.state_bytes, listing.area_bytes(number));
+        text.push_str(&format!("  {}\n", sizes::with_ports(&memory)));
+        text.push_str(&listing.contents_text(number, detail));
         let (kernels, bytes) = (calls(&method.steps).len(), bytes_moved(method));
         text.push_str(&format!("  {} kernels move {} B\n\n", grouped(kernels as u64), grouped(bytes)));
         text.push_str(&kernels_text(lowered, method));
@@ -166,7 +179,7 @@ fn port_json(port: &Port) -> Value {
 
 fn model_json(listing: &Listing, compiled: &Compiled) -> Value {
     let (lowered, record) = (&compiled.lowered, &compiled.files.record);
-    let method = |(method, plan): (&Method, &crate::plan::Plan)| {
+    let method = |(number, (method, plan)): (usize, (&Method, &crate::plan::Plan))| {
         let kernels: Vec<Value> = calls(&method.steps)
             .into_iter()
             .map(|call| {
@@ -174,12 +187,15 @@ fn model_json(listing: &Listing, compiled: &Compiled) -> Value {
                         "schedule": call.origin.schedule, "multiply_accumulates": call.origin.multiply_accumulates, "bytes": call.origin.bytes })
             })
             .collect();
-        json!({ "name": method.name, "inputs": method.inputs.iter().map(port_json).collect::<Vec<_>>(),
+        let mut json = json!({ "name": method.name, "inputs": method.inputs.iter().map(port_json).collect::<Vec<_>>(),
                 "outputs": method.outputs.iter().map(port_json).collect::<Vec<_>>(), "scratch_bytes": sizes::whole(plan.arena_bytes),
-                "lower_bound_bytes": sizes::whole(plan.lower_bound), "optimal": plan.optimal, "bytes_moved": bytes_moved(method), "kernels": kernels })
+                "lower_bound_bytes": sizes::whole(plan.lower_bound), "optimal": plan.optimal, "bytes_moved": bytes_moved(method), "kernels": kernels });
+        MethodMemory::new(method, record.footprint.state_bytes, listing.area_bytes(number)).add_json(&mut json);
+        listing.add_contents(number, &mut json);
+        json
     };
     let mut json = listing.to_json();
-    json["methods"] = lowered.program.methods.iter().zip(&lowered.plans).map(method).collect();
+    json["methods"] = lowered.program.methods.iter().zip(&lowered.plans).enumerate().map(method).collect();
     json["target"] = json!(record.target);
     json["cpu_levels"] = json!(record.levels.split(',').collect::<Vec<_>>());
     json["memory"] = record.footprint.to_json();

@@ -1,7 +1,7 @@
 //! What a compiled model needs of memory, in words.
 
 use super::output::grouped;
-use crate::interface::Footprint;
+use crate::interface::{Footprint, MethodMemory};
 use crate::plan::Plan;
 use crate::program::ALIGNMENT;
 
@@ -46,9 +46,22 @@ pub fn proof(plan: &Plan) -> String {
     }
 }
 
+/// `with state, inputs and outputs 82,000 B; the file plans 194,080 B`
+pub fn with_ports(memory: &MethodMemory) -> String {
+    let planned = memory.planned_bytes().map_or_else(String::new, |bytes| format!("; the file plans {} B", grouped(bytes)));
+    format!("with state, inputs and outputs {} B{planned}", grouped(memory.total()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_file_plans_stands_beside_ours() {
+        let memory = MethodMemory { state_bytes: 64, scratch_bytes: 1024, input_bytes: 12, output_bytes: 4, planned: vec![0, 2000] };
+        assert_eq!(with_ports(&memory), "with state, inputs and outputs 1,104 B; the file plans 2,000 B");
+        assert_eq!(with_ports(&MethodMemory { planned: vec![], ..memory }), "with state, inputs and outputs 1,104 B");
+    }
 
     #[test]
     fn sums_and_parts_are_named() {

@@ -3,6 +3,8 @@
 use super::info::{ModelRecord, abi_hash, hex};
 use super::object::ModelInfo;
 use crate::codegen::CompiledModel;
+use crate::interface::MethodMemory;
+use crate::ir::Module;
 use crate::program::{ALIGNMENT, Address, Call, Level, MemoryMap, Method, Occupant, Port, Program, calls};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -39,6 +41,15 @@ pub fn report(levels: &[Level<'_>], model: &ModelInfo, compiled: &CompiledModel,
         "methods": methods,
         "kernels": kernels,
     })
+}
+
+/// Adds to each method of a report what it needs with its arguments, and what the model's file plans for that.
+pub fn add_plans(report: &mut Value, program: &Program, module: &Module, record: &ModelRecord) {
+    let planned = module.imported_plan.iter().flat_map(|plan| &plan.methods);
+    for (number, method) in program.methods.iter().enumerate() {
+        let area_bytes = planned.clone().nth(number).map_or(&[][..], |plan| &plan.area_bytes);
+        MethodMemory::new(method, record.footprint.state_bytes, area_bytes).add_json(&mut report["methods"][number]);
+    }
 }
 
 fn method_report(method: &Method, identifier: &str) -> Value {

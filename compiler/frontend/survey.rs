@@ -7,6 +7,61 @@ pub struct Survey {
     pub methods: Vec<MethodNames>,
     /// The operators in the order of their first use.
     pub operators: Vec<OperatorCount>,
+    /// What else a file says of each method, in formats that say it.
+    pub contents: Vec<MethodContents>,
+}
+
+/// A method's memory, delegates, and where its instructions come from.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct MethodContents {
+    /// Bytes of each memory area that the file plans.
+    pub area_bytes: Vec<u64>,
+    /// Parts of the method that were given to back ends.
+    pub delegates: Vec<DelegateContents>,
+    /// Instructions of which the file says where they come from.
+    pub sources: Vec<InstructionSource>,
+}
+
+/// A part of a method that was given to a back end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DelegateContents {
+    /// The back end.
+    pub name: String,
+    /// The nodes of its graph, if it is one that is read.
+    pub nodes: Vec<NodeContents>,
+}
+
+/// A node of a back end's graph.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NodeContents {
+    /// Its name in the back end's format.
+    pub name: String,
+    /// Type and shape of its result: `i8[1, 8, 8, 16]`.
+    pub result: String,
+}
+
+/// Where an instruction comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InstructionSource {
+    /// Its position in the method.
+    pub index: usize,
+    /// Its operator.
+    pub name: String,
+    /// The lines that made it, the innermost first.
+    pub frames: Vec<Frame>,
+}
+
+/// A line of the program that a model was exported from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Frame {
+    /// The file.
+    pub file: String,
+    /// The line's number.
+    pub line: i64,
+    /// The function.
+    pub function: String,
+    /// The line itself.
+    pub text: String,
 }
 
 /// A method, and how the file calls its inputs and outputs. Names may be empty.

@@ -1,9 +1,10 @@
 //! What `modelc inspect` says of every model, also of one that cannot be compiled: format, methods, operators.
 
+use super::contents::{self, Detail};
 use crate::cli::output::{grouped, table};
 use crate::diagnostic::Diagnostics;
 use crate::frontend::Format;
-use crate::frontend::survey::{OperatorCount, Survey};
+use crate::frontend::survey::{MethodNames, OperatorCount, Survey};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -43,7 +44,7 @@ impl Listing {
     }
 
     /// As text.
-    pub fn text(&self) -> String {
+    pub fn text(&self, detail: Detail) -> String {
         let mut text = format!("{}: {}, {} B\n", self.file, self.format, grouped(self.bytes));
         let mut rows = vec![["operator", "uses", "compiles"].map(String::from).to_vec()];
         for (operator, failing) in self.operators() {
@@ -56,21 +57,39 @@ impl Listing {
         }
         text.push_str(&format!("\n{}", table(&rows, &[1])));
         if self.is_refused {
-            text.push_str(&self.methods_text());
+            text.push_str(&self.methods_text(detail));
         }
         text
     }
 
     /// Methods by the names of their inputs and outputs, where no compiled model tells more.
-    fn methods_text(&self) -> String {
+    fn methods_text(&self, detail: Detail) -> String {
         let mut text = String::new();
-        for method in &self.survey.methods {
+        for (number, method) in self.survey.methods.iter().enumerate() {
             text.push_str(&format!("\n{}\n", method.name));
             for (kind, names) in [("in", &method.inputs), ("out", &method.outputs)] {
                 text.extend(names.iter().enumerate().map(|(number, name)| format!("  {kind}{number}  {name:?}\n")));
             }
+            text.push_str(&self.contents_text(number, detail));
         }
         text
+    }
+
+    /// What the file says of a method beside its operators.
+    pub fn contents_text(&self, method: usize, detail: Detail) -> String {
+        self.survey.contents.get(method).map_or_else(String::new, |contents| contents::text(contents, detail))
+    }
+
+    /// Bytes of each memory area that the file plans for a method.
+    pub fn area_bytes(&self, method: usize) -> &[u64] {
+        self.survey.contents.get(method).map_or(&[], |contents| &contents.area_bytes)
+    }
+
+    /// Adds what the file says of a method to what is known of it.
+    pub fn add_contents(&self, method: usize, json: &mut Value) {
+        if let Some(contents) = self.survey.contents.get(method) {
+            contents::add_json(json, contents);
+        }
     }
 
     /// As JSON of schema `modelc.inspect/1`.
@@ -78,14 +97,19 @@ impl Listing {
         let operator = |(operator, failing): (&OperatorCount, usize)| json!({ "name": operator.name, "count": operator.count, "compiles": failing == 0, "failing": failing });
         let port = |name: &String| json!({ "name": name });
         let ports = |names: &[String]| names.iter().map(port).collect::<Vec<_>>();
-        let methods = self.survey.methods.iter();
+        let method = |(number, method): (usize, &MethodNames)| {
+            let mut json = json!({ "name": method.name, "inputs": ports(&method.inputs), "outputs": ports(&method.outputs) });
+            self.add_contents(number, &mut json);
+            json
+        };
+        let methods = self.survey.methods.iter().enumerate().map(method);
         json!({
             "schema": "modelc.inspect/1",
             "file": self.file,
             "format": self.format,
             "bytes": self.bytes,
             "operators": self.operators().map(operator).collect::<Vec<_>>(),
-            "methods": methods.map(|m| json!({ "name": m.name, "inputs": ports(&m.inputs), "outputs": ports(&m.outputs) })).collect::<Vec<_>>(),
+            "methods": methods.collect::<Vec<_>>(),
         })
     }
 }
@@ -94,7 +118,6 @@ impl Listing {
 mod tests {
     use super::*;
     use crate::diagnostic::{Diagnostic, codes};
-    use crate::frontend::survey::MethodNames;
 
     #[test]
     fn every_operator_is_listed_with_whether_it_compiles() {
@@ -103,9 +126,9 @@ mod tests {
         let operators = vec![operator("CONV_2D", 3, true), operator("CUSTOM:Odd", 2, false), operator("ADD", 1, true)];
         let mut error = Diagnostic::new(codes::VARIABLE_EXTENT, "not so").at_operator(1, "CONV_2D");
         error.places = 2;
-        let listing = Listing::new("m", b"\x1C\0\0\0TFL3", Survey { methods: vec![method], operators }, &error.into());
+        let listing = Listing::new("m", b"\x1C\0\0\0TFL3", Survey { methods: vec![method], operators, ..Survey::default() }, &error.into());
         let text = "m: tflite, 8 B\n\noperator    uses  compiles\nCONV_2D        3  not at 2\nCUSTOM:Odd     2  no\nADD            1  yes\n\nforward\n  in0  \"x\"\n";
-        assert_eq!(listing.text(), text);
+        assert_eq!(listing.text(Detail::default()), text);
         let json = listing.to_json();
         assert_eq!((&json["operators"][0]["compiles"], &json["operators"][2]["compiles"]), (&json!(false), &json!(true)));
         assert_eq!(json["methods"][0]["inputs"][0]["name"], "x");

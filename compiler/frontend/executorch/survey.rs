@@ -1,11 +1,13 @@
 //! What an ExecuTorch program holds, without translating it.
 
-use super::delegate::Graph;
-use super::program::{self, Instruction};
+use super::delegate::{Delegate, Graph};
+use super::program::{self, EValue, Instruction, Plan};
+use super::xnnpack::{Node, Subgraph};
 use super::{ops, reader};
 use crate::diagnostic::Diagnostics;
-use crate::frontend::survey::{MethodNames, Survey};
+use crate::frontend::survey::{DelegateContents, Frame, InstructionSource, MethodContents, MethodNames, NodeContents, Survey};
 use crate::ir::data::Bytes;
+use crate::schema::program as schema;
 use std::sync::Arc;
 
 /// Counts the operators and delegates of all methods. Inputs and outputs have no names in this format.
@@ -15,7 +17,9 @@ use std::sync::Arc;
 pub(in crate::frontend) fn survey(bytes: Arc<dyn Bytes>) -> Result<Survey, Diagnostics> {
     let file = reader::File::open(bytes)?;
     let mut survey = Survey::default();
-    for plan in program::plans(&file).map_err(Diagnostics)? {
+    let plans = program::plans(&file).map_err(Diagnostics)?;
+    let tables = file.program()?.execution_plan();
+    for (plan, table) in plans.into_iter().zip(tables.into_iter().flatten()) {
         for (pc, instruction) in plan.instructions.iter().enumerate() {
             match instruction {
                 Instruction::Kernel { .. } => {
@@ -32,9 +36,68 @@ pub(in crate::frontend) fn survey(bytes: Arc<dyn Bytes>) -> Result<Survey, Diagn
                 Instruction::Move { .. } | Instruction::JumpFalse { .. } | Instruction::Free => {}
             }
         }
+        survey.contents.push(contents(&plan, table));
         let unnamed = |count: usize| vec![String::new(); count];
         let (inputs, outputs) = (unnamed(plan.inputs.len()), unnamed(plan.outputs.len()));
         survey.methods.push(MethodNames { name: plan.name, inputs, outputs });
     }
     Ok(survey)
+}
+
+fn contents(plan: &Plan, table: schema::ExecutionPlan<'_>) -> MethodContents {
+    let delegate = |delegate: &Delegate| DelegateContents {
+        name: delegate.name.clone(),
+        nodes: match &delegate.graph {
+            Some(Graph::Xnnpack(graph)) => nodes(graph),
+            Some(Graph::Vulkan(graph)) => kernels(&graph.plan),
+            None => Vec::new(),
+        },
+    };
+    MethodContents {
+        area_bytes: plan.area_bytes.clone(),
+        delegates: plan.delegates.iter().map(delegate).collect(),
+        sources: sources(plan, table),
+    }
+}
+
+/// The nodes of XNNPACK's graph.
+fn nodes(graph: &Subgraph) -> Vec<NodeContents> {
+    let node = |node: &Node| {
+        let result = &graph.tensors[node.output];
+        NodeContents { name: node.name.to_owned(), result: format!("{}{:?}", result.datatype, result.dims) }
+    };
+    graph.nodes.iter().map(node).collect()
+}
+
+/// The instructions of a graph that is read as a method.
+fn kernels(plan: &Plan) -> Vec<NodeContents> {
+    let result = |pc: usize| match plan.result_of(pc).map(|register| &plan.values[register]) {
+        Some(EValue::Tensor(meta)) => format!("{}{:?}", meta.form.element, meta.form.shape),
+        _ => String::new(),
+    };
+    (0..plan.instructions.len()).map(|pc| NodeContents { name: plan.instruction_name(pc).to_owned(), result: result(pc) }).collect()
+}
+
+/// Where instructions come from: one list of lines an instruction, where there are any. The file has the outermost line first.
+fn sources(plan: &Plan, table: schema::ExecutionPlan<'_>) -> Vec<InstructionSource> {
+    let mut sources = Vec::new();
+    let mut first = 0;
+    for chain in table.chains().into_iter().flatten() {
+        let count = chain.instructions().map_or(0, |list| list.len());
+        for (number, list) in chain.stacktrace().into_iter().flatten().enumerate().take(count) {
+            let mut frames: Vec<Frame> = list.items().into_iter().flatten().map(frame).collect();
+            frames.reverse();
+            if !frames.is_empty() {
+                let index = first + number;
+                sources.push(InstructionSource { index, name: plan.instruction_name(index).to_owned(), frames });
+            }
+        }
+        first += count;
+    }
+    sources
+}
+
+fn frame(frame: schema::Frame<'_>) -> Frame {
+    let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    Frame { file: text(frame.filename()), line: frame.lineno().into(), function: text(frame.name()), text: text(frame.context()) }
 }

@@ -25,4 +25,4 @@ mod tests;
 
 pub use read::read;
 pub use run::call;
-pub use subgraph::{External, Subgraph};
+pub use subgraph::{External, Node, Subgraph};

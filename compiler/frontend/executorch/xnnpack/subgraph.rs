@@ -3,6 +3,7 @@
 use super::super::container::Source;
 use crate::ir::ElementType;
 use crate::operators::quantization::Affine;
+use std::fmt;
 
 /// A graph of one delegate.
 #[derive(Clone, Debug)]
@@ -37,6 +38,16 @@ pub enum Datatype {
     DynamicBytes,
     /// Four bits, 8 more than the number they stand for, two a byte, rows in whole bytes.
     Nibbles,
+}
+
+impl fmt::Display for Datatype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Element(element) => write!(f, "{element}"),
+            Self::DynamicBytes => f.write_str("qd8"),
+            Self::Nibbles => f.write_str("i4"),
+        }
+    }
 }
 
 /// How integers stand for real numbers.

@@ -1,0 +1,67 @@
+//! What a call of a method needs of memory with its arguments, beside what the file itself plans for that.
+
+use crate::program::{ALIGNMENT, Method, Port};
+use serde_json::{Value, json};
+
+/// Bytes that a method needs. Every output that compares them takes them from here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MethodMemory {
+    /// The state, which all methods share.
+    pub state_bytes: u64,
+    /// Scratch memory.
+    pub scratch_bytes: u64,
+    /// Buffers of inputs at their bounds.
+    pub input_bytes: u64,
+    /// Buffers of outputs at their bounds.
+    pub output_bytes: u64,
+    /// Bytes of each memory area that the file plans, which holds inputs, outputs and states too. None where it plans nothing.
+    pub planned: Vec<u64>,
+}
+
+impl MethodMemory {
+    /// That of a method.
+    pub fn new(method: &Method, state_bytes: u64, planned: &[u64]) -> Self {
+        let bytes = |ports: &[Port]| ports.iter().fold(0u64, |sum, port| sum.saturating_add(port.bytes));
+        Self {
+            state_bytes,
+            scratch_bytes: method.scratch_bytes.next_multiple_of(ALIGNMENT),
+            input_bytes: bytes(&method.inputs),
+            output_bytes: bytes(&method.outputs),
+            planned: planned.to_vec(),
+        }
+    }
+
+    /// State, scratch memory, inputs and outputs.
+    pub fn total(&self) -> u64 {
+        [self.scratch_bytes, self.input_bytes, self.output_bytes].into_iter().fold(self.state_bytes, u64::saturating_add)
+    }
+
+    /// All that the file plans; `None` where it plans nothing.
+    pub fn planned_bytes(&self) -> Option<u64> {
+        Some(self.planned.iter().fold(0, |sum: u64, &bytes| sum.saturating_add(bytes))).filter(|&bytes| bytes > 0)
+    }
+
+    /// The fields of a method in JSON.
+    pub fn add_json(&self, method: &mut Value) {
+        method["input_bytes"] = json!(self.input_bytes);
+        method["output_bytes"] = json!(self.output_bytes);
+        method["total_bytes"] = json!(self.total());
+        method["planned_bytes"] = json!(self.planned_bytes());
+        method["planned_area_bytes"] = json!(self.planned);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sums_are_told() {
+        let memory = MethodMemory { state_bytes: 64, scratch_bytes: 128, input_bytes: 6, output_bytes: 2, planned: vec![0, 300, 20] };
+        assert_eq!((memory.total(), memory.planned_bytes()), (200, Some(320)));
+        let mut method = json!({});
+        memory.add_json(&mut method);
+        assert_eq!((method["total_bytes"].as_u64(), method["planned_bytes"].as_u64()), (Some(200), Some(320)));
+        assert_eq!(MethodMemory::default().planned_bytes(), None);
+    }
+}
