@@ -9,6 +9,25 @@ pub struct Position {
     pub column: usize,
 }
 
+impl Position {
+    /// A mistake here.
+    pub fn error(self, message: impl Into<String>) -> ParseError {
+        ParseError { line: self.line, column: self.column, message: message.into() }
+    }
+}
+
+/// A mistake in a text, and where.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{line}:{column}: {message}")]
+pub struct ParseError {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
 /// The rest of a text, and where it begins.
 #[derive(Clone, Debug)]
 pub struct Cursor<'t> {

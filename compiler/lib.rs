@@ -20,6 +20,7 @@ pub mod cli;
 pub mod codegen;
 pub mod compare;
 mod compile;
+pub mod cursor;
 pub mod diagnostic;
 pub mod emit;
 pub mod frontend;

@@ -243,6 +243,8 @@ pub struct Call {
     pub arguments: Vec<Address>,
     /// The integer parameters.
     pub integers: Vec<i64>,
+    /// Arguments that are run-time extents: their numbers among the arguments, and the least and the most that each is.
+    pub extents: Vec<(usize, [i64; 2])>,
     /// Whether the kernel is called once on whole tensors, or over slices of them.
     pub slices: Option<Slices>,
     /// Whether its work may be cut to pieces.

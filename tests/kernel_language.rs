@@ -1,8 +1,8 @@
 //! What holds for every kernel that schedules write, of the models of this repository and of random modules, for every machine: its text
 //! is read back, and passes leave what it computes.
 //!
-//! Each `tests/passes/*.kernel` holds a kernel, what is done to it (`; pass = NAME, …`, or `; narrow = LOW..HIGH, …` with intervals of the
-//! first integer parameters), and after `; ---` what becomes of it. `MODELC_BLESS=1` rewrites that.
+//! Each `tests/passes/*.kernel` holds a kernel, what is done to it (`; pass = NAME, …`, or `; narrow = LOW..HIGH, …, BUFFER: LOW..HIGH, …` with
+//! intervals of the first integer parameters and of the integers of buffers), and after `; ---` what becomes of it. `MODELC_BLESS=1` rewrites that.
 
 mod support;
 
@@ -10,7 +10,7 @@ use modelc::ir::Module;
 use modelc::ir::Tensor;
 use modelc::ir::random::{self, Options};
 use modelc::kernel::Kernel;
-use modelc::kernel::intervals::Interval;
+use modelc::kernel::intervals::{Assumed, Interval};
 use modelc::kernel::passes::{PASSES, narrow};
 use modelc::kernel::text::{canonical, parse_kernel, parse_kernels};
 use modelc::kernel::verify::verify;
@@ -78,12 +78,12 @@ type Change = (&'static str, Box<dyn Fn(&Kernel) -> Kernel>);
 
 /// Each pass, and all one after the other.
 fn changes() -> Vec<Change> {
-    let mut changes: Vec<Change> = vec![("narrow", Box::new(|kernel| narrow(kernel, &[])))];
+    let mut changes: Vec<Change> = vec![("narrow", Box::new(|kernel| narrow(kernel, &Assumed::default())))];
     for pass in PASSES {
         changes.push((pass.name, Box::new(move |kernel| pass.of(kernel))));
     }
     let all = |kernel: &Kernel| PASSES.iter().fold(kernel.clone(), |kernel, pass| pass.of(&kernel));
-    changes.push(("all", Box::new(move |kernel| narrow(&all(kernel), &[]))));
+    changes.push(("all", Box::new(move |kernel| narrow(&all(kernel), &Assumed::default()))));
     changes
 }
 
@@ -164,6 +164,11 @@ fn passes_do_what_their_texts_say() {
     assert!(failures.is_empty(), "MODELC_BLESS=1 accepts what is found:\n{failures}");
 }
 
+fn interval(text: &str) -> Interval {
+    let (low, high) = text.split_once("..").expect("an interval");
+    Interval { low: low.parse().expect("a number"), high: high.parse().expect("a number") }
+}
+
 /// What the directives of a test make of its kernel.
 fn changed(test: &str) -> String {
     let mut kernel = parse_kernel(test).unwrap_or_else(|error| panic!("{error}\n{test}"));
@@ -178,10 +183,17 @@ fn changed(test: &str) -> String {
                 }
             }
             "narrow" => {
-                let ends = list.map(|interval| interval.split_once("..").expect("an interval"));
-                let number = |end: &str| end.parse().expect("a number");
-                let intervals: Vec<Interval> = ends.map(|(low, high)| Interval { low: number(low), high: number(high) }).collect();
-                kernel = narrow(&kernel, &intervals);
+                let mut assumed = Assumed::default();
+                for item in list {
+                    match item.split_once(": ") {
+                        None => assumed.parameters.push(interval(item)),
+                        Some((name, ends)) => {
+                            let buffer = kernel.buffers.iter().position(|buffer| buffer.name == name).expect("a buffer");
+                            assumed.elements.insert(buffer, interval(ends));
+                        }
+                    }
+                }
+                kernel = narrow(&kernel, &assumed);
             }
             _ => panic!("unknown directive {what}"),
         }

@@ -12,10 +12,13 @@ use super::weights::{Topology, WeightsHeader};
 use super::{BackEnd, Code, CodegenError};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interface::{ABI, Footprint, Interface};
+use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::narrow;
+use crate::kernel::{BufferKind, Kernel};
 use crate::parallel;
 use crate::program::{Call, Level, Program, calls, externals};
 use crate::target::Target;
+use cranelift_entity::EntityRef;
 use sha2::{Digest, Sha256};
 
 /// A model in machine code, without addresses. Functions, data and imports are numbered by their position.
@@ -304,11 +307,11 @@ impl Body {
 fn compile_kernels(levels: &[Level<'_>], back_ends: &[Box<dyn BackEnd + '_>]) -> Result<Vec<Vec<Code>>, Diagnostics> {
     let of_level = |(number, level): (usize, &Level<'_>)| (0..level.program.kernels.len()).map(move |kernel| (number, kernel));
     let places: Vec<(usize, usize)> = levels.iter().enumerate().flat_map(of_level).collect();
-    let results = parallel::map(&places, |&(level, kernel)| {
-        let kernel = &levels[level].program.kernels[kernel];
+    let results = parallel::map(&places, |&(level, number)| {
+        let kernel = &levels[level].program.kernels[number];
         guarded(&kernel.name, || match levels[level].machine.index_bits {
             64 => back_ends[level].kernel(kernel),
-            _ => back_ends[level].kernel(&narrow(kernel, &[])),
+            _ => back_ends[level].kernel(&narrow(kernel, &assumed(levels[level].program, number))),
         })
     });
     let mut codes = vec![Vec::new(); levels.len()];
@@ -321,6 +324,24 @@ fn compile_kernels(levels: &[Level<'_>], back_ends: &[Box<dyn BackEnd + '_>]) ->
         }
     }
     if failures.is_empty() { Ok(codes) } else { Err(Diagnostics(failures)) }
+}
+
+/// What all calls of a kernel keep of its arguments.
+fn assumed(program: &Program, kernel: usize) -> Assumed {
+    let list = program.methods.iter().flat_map(|method| calls(&method.steps)).filter(|call| call.kernel == kernel);
+    list.map(|call| of_call(&program.kernels[kernel], call)).reduce(|one, other| one.of_both(&other)).unwrap_or_default()
+}
+
+fn of_call(kernel: &Kernel, call: &Call) -> Assumed {
+    let numbers = call.integers.iter().map(|&number| Interval::number(number));
+    // A part of the work has a part of the range.
+    let range = numbers.clone().reduce(Interval::union).filter(|_| call.parts.is_some());
+    let parameters = numbers.map(|number| range.unwrap_or(number)).collect();
+    let buffers: Vec<usize> = kernel.pointer_params().map(|(buffer, _)| buffer.index()).collect();
+    let elements = call.extents.iter().filter_map(|&(argument, [low, high])| Some((*buffers.get(argument)?, Interval { low, high })));
+    // What the kernel writes may be another extent by the time it is read.
+    let elements = elements.filter(|(buffer, _)| kernel.buffers[*buffer].kind == BufferKind::Input).collect();
+    Assumed { parameters, elements }
 }
 
 /// The diagnostic at the first operator that needs the kernel.
@@ -347,16 +368,16 @@ mod tests {
     use crate::codegen::driver::language::KernelConvention;
     use crate::diagnostic::codes;
     use crate::interface::Layout;
-    use crate::kernel::{BufferKind, Kernel, KernelBuilder, Lane, Type};
+    use crate::kernel::{KernelBuilder, Lane, Type};
     use crate::machine::Machine;
-    use crate::program::{Call, MemoryMap, Method, Origin, Step};
+    use crate::program::{MemoryMap, Method, Origin, Parts, Step};
     use crate::target::{level, target};
 
     fn program() -> Program {
         let kernel = |name: &str| Kernel { name: name.into(), ..Kernel::default() };
         let call = |kernel: usize| {
             let origin = Origin { operators: vec![(kernel as u32 + 40, format!("OP{kernel}"))], ..Origin::default() };
-            Step::Call(Call { kernel, arguments: vec![], integers: vec![], slices: None, parts: None, origin })
+            Step::Call(Call { kernel, arguments: vec![], integers: vec![], extents: vec![], slices: None, parts: None, origin })
         };
         let method = Method {
             name: "run".into(),
@@ -437,6 +458,28 @@ mod tests {
         };
         assert!(compile(wide).is_ok());
         assert!(compile(&narrow).is_err_and(|error| error.contains("narrow indices on a machine of 64 bits")));
+    }
+
+    #[test]
+    fn what_all_calls_keep_is_assumed() {
+        let mut b = KernelBuilder::new("a");
+        b.integer();
+        b.integer();
+        b.buffer("local", BufferKind::Local, Lane::I64, 1, 8);
+        b.buffer("extent", BufferKind::Input, Lane::I64, 1, 8);
+        b.buffer("result", BufferKind::Output, Lane::I64, 1, 8);
+        let mut program = program();
+        program.kernels[0] = b.finish();
+        let call = |integers: [i64; 2], extents: &[(usize, [i64; 2])], parts| {
+            let (integers, extents) = (integers.to_vec(), extents.to_vec());
+            Step::Call(Call { kernel: 0, arguments: vec![], integers, extents, slices: None, parts, origin: Origin::default() })
+        };
+        let parts = Parts { most: 2, working: vec![], step: 0 };
+        program.methods[0].steps = vec![call([0, 8], &[(0, [1, 16]), (1, [1, 2])], None), call([0, 4], &[(0, [2, 32])], Some(parts))];
+        let interval = |low, high| Interval { low, high };
+        let found = assumed(&program, 0);
+        assert_eq!(found, Assumed { parameters: vec![interval(0, 4), interval(0, 8)], elements: [(1, interval(1, 32))].into() });
+        assert_eq!(assumed(&program, 1), Assumed::default());
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub fn check(kernel: &Kernel) -> Result<(), CodegenError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::intervals::Assumed;
     use crate::kernel::passes::narrow;
     use crate::kernel::{BufferKind, KernelBuilder, Lane};
 
@@ -38,7 +39,7 @@ mod tests {
         });
         let kernel = b.finish();
         assert_eq!(check(&kernel), Ok(()));
-        let error = check(&narrow(&kernel, &[])).map_err(|error| error.to_string());
+        let error = check(&narrow(&kernel, &Assumed::default())).map_err(|error| error.to_string());
         assert!(error.is_err_and(|error| error.contains("narrow indices on a machine of 64 bits")));
     }
 }

@@ -75,6 +75,7 @@ fn method(number: usize, bytes: u64) -> Method {
         kernel: number,
         arguments: vec![Address::Input(0, 0), Address::Output(0, 0)],
         integers: vec![],
+        extents: vec![],
         slices: None,
         parts: None,
         origin: Origin { operators: vec![(number as u32, "peak".into())], ..Origin::default() },

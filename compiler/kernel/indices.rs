@@ -3,7 +3,7 @@
 //!
 //! An index is a scalar integer of 64 bits, or of 32 where a machine wants that. A sum holds in the arithmetic of the kernel, which wraps. Where its numbers would not fit 64 bits a value is a sum of nothing but itself.
 
-use super::intervals::{self, Interval};
+use super::intervals::{self, Assumed, Interval};
 use super::types::{signed, *};
 use cranelift_entity::EntityRef;
 
@@ -102,37 +102,50 @@ impl Indices {
 
     /// Those of a verified kernel.
     pub fn of(kernel: &Kernel, most_terms: usize) -> Self {
-        Self::with_parameters(kernel, &[], most_terms)
+        Self::assuming(kernel, &Assumed::default(), most_terms)
     }
 
-    /// Those of a verified kernel whose integer parameters lie in intervals. Parameters without one may be anything.
-    pub fn with_parameters(kernel: &Kernel, intervals: &[Interval], most_terms: usize) -> Self {
+    /// Those of a verified kernel whose callers keep something of its arguments.
+    pub fn assuming(kernel: &Kernel, assumed: &Assumed, most_terms: usize) -> Self {
         let mut indices = Self::new(&kernel.types, most_terms);
-        for (param, interval) in kernel.body.params.iter().zip(intervals) {
+        for (param, interval) in kernel.body.params.iter().zip(&assumed.parameters) {
             indices.known[param.index()].interval = *interval;
         }
-        indices.region(&kernel.body, &kernel.types);
+        indices.region(&kernel.body, &kernel.types, assumed);
         indices
     }
 
-    fn region(&mut self, region: &Region, types: &[Type]) {
+    fn region(&mut self, region: &Region, types: &[Type], assumed: &Assumed) {
         for Statement { results, inst } in &region.statements {
             match (inst, &results[..]) {
                 (Inst::For { start, end, step, body, .. }, _) => {
                     if let Some(&counter) = body.params.first() {
                         self.count(counter, *start, *end, *step);
                     }
-                    self.region(body, types);
+                    self.region(body, types, assumed);
                 }
                 (Inst::Loop { .. } | Inst::If { .. }, _) => {
-                    inst.regions().into_iter().for_each(|inner| self.region(inner, types));
+                    inst.regions().into_iter().for_each(|inner| self.region(inner, types, assumed));
                     if let Inst::If { then, otherwise, .. } = inst {
                         self.join(results, then, otherwise);
                     }
                 }
-                (inst, &[result]) => self.define(result, types[result.index()], inst),
+                (inst, &[result]) => {
+                    self.define(result, types[result.index()], inst);
+                    self.load(result, types[result.index()], inst, assumed);
+                }
                 _ => {}
             }
+        }
+    }
+
+    /// What is loaded lies where callers keep it.
+    fn load(&mut self, value: Value, ty: Type, inst: &Inst, assumed: &Assumed) {
+        if let Inst::Load { buffer, .. } = inst
+            && ty.lanes == 1
+            && let Some(interval) = assumed.elements.get(&buffer.index())
+        {
+            self.known[value.index()].interval = *interval;
         }
     }
 

@@ -1,6 +1,7 @@
 //! Between what integers lie. An interval is of the number that the bits of a lane are with their sign.
 
 use super::types::{signed, *};
+use std::collections::BTreeMap;
 
 /// All integers from one to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +57,25 @@ impl Interval {
         let low = (*corners.iter().min()?).try_into().ok()?;
         let high = (*corners.iter().max()?).try_into().ok()?;
         Some(Self { low, high }).filter(|interval| interval.fits(lane))
+    }
+}
+
+/// What callers keep of a kernel's arguments.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Assumed {
+    /// Between what its integer parameters lie; those that are missing may be anything.
+    pub parameters: Vec<Interval>,
+    /// Between what the integers of some of its buffers lie, by the number of the buffer.
+    pub elements: BTreeMap<usize, Interval>,
+}
+
+impl Assumed {
+    /// What holds of two calls.
+    #[must_use]
+    pub fn of_both(&self, other: &Self) -> Self {
+        let parameters = self.parameters.iter().zip(&other.parameters).map(|(a, b)| a.union(*b)).collect();
+        let both = |(buffer, a): (&usize, &Interval)| Some((*buffer, a.union(*other.elements.get(buffer)?)));
+        Self { parameters, elements: self.elements.iter().filter_map(both).collect() }
     }
 }
 
@@ -175,6 +195,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn two_calls_keep_what_both_keep() {
+        let interval = |low, high| Interval { low, high };
+        let one = Assumed { parameters: vec![interval(0, 4), interval(2, 2)], elements: [(0, interval(1, 8)), (3, interval(0, 1))].into() };
+        let other = Assumed { parameters: vec![interval(3, 9)], elements: [(0, interval(4, 16))].into() };
+        assert_eq!(one.of_both(&other), Assumed { parameters: vec![interval(0, 9)], elements: [(0, interval(1, 16))].into() });
     }
 
     #[test]

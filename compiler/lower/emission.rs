@@ -5,7 +5,7 @@ use super::chosen::{Item, Scheduled};
 use super::pool::Pool;
 use super::work::Work;
 use crate::fuse::Group;
-use crate::ir::{self, Definition, Module, Op, Operation, Value};
+use crate::ir::{self, Definition, Extent, Module, Op, Operation, Type, Value};
 use crate::parallel;
 use crate::program::{self, ALIGNMENT, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parts, Slices, Step};
 use crate::schedule::outer::Piece;
@@ -150,7 +150,17 @@ impl<'s> Writer<'_, 's> {
         let working: Vec<_> = lowered.arguments.iter().enumerate().filter_map(working).collect();
         let parts = extent.filter(|_| slices.is_none()).and_then(|extent| self.parts(extent, &working, position));
         let integers = extent.map_or(vec![], |extent| vec![0, extent as i64]);
-        Call { kernel, arguments, integers, slices, parts, origin }
+        let extents = lowered.arguments.iter().enumerate().filter_map(|(position, argument)| self.extent(position, argument)).collect();
+        Call { kernel, arguments, integers, extents, slices, parts, origin }
+    }
+
+    /// What an argument may be that is a run-time extent.
+    fn extent(&self, position: usize, argument: &Argument) -> Option<(usize, [i64; 2])> {
+        let Argument::Tensor(value) = *argument else { return None };
+        let function = self.from.addresses.resolver.function();
+        let is_index = matches!(function.values[value].ty, Type::Index(_));
+        let interval = is_index.then(|| function.interval(Extent::Value(value))).filter(|interval| interval.is_bounded())?;
+        Some((position, [interval.low, interval.high]))
     }
 
     /// How many parts a call may have: as many as there is working memory for where nothing lies when it runs, so that parts cost no

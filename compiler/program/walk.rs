@@ -99,7 +99,15 @@ mod tests {
     use crate::program::Origin;
 
     fn call(kernel: usize) -> Step {
-        Step::Call(Call { kernel, arguments: vec![], integers: vec![], slices: None, parts: None, origin: Origin::default() })
+        Step::Call(Call {
+            kernel,
+            arguments: vec![],
+            integers: vec![],
+            extents: vec![],
+            slices: None,
+            parts: None,
+            origin: Origin::default(),
+        })
     }
 
     /// A loop in a branch between two calls.

@@ -122,7 +122,7 @@ fn call(kernel: usize, arguments: &[Address]) -> Step {
     let operators = vec![(kernel as u32, format!("OP_{kernel}"))];
     let origin =
         Origin { operators, tensors: vec!["t".into()], schedule: "by hand".into(), multiply_accumulates: 1, bytes: 2, results: vec![] };
-    Step::Call(Call { kernel, arguments: arguments.to_vec(), integers: vec![], slices: None, parts: None, origin })
+    Step::Call(Call { kernel, arguments: arguments.to_vec(), integers: vec![], extents: vec![], slices: None, parts: None, origin })
 }
 
 fn method(name: &str, inputs: Vec<Port>, outputs: Vec<Port>, scratch_bytes: u64, steps: Vec<Step>) -> Method {

@@ -30,26 +30,6 @@ mod parse;
 mod parse_body;
 mod print;
 
+pub use crate::cursor::ParseError;
 pub use parse::{parse_module, parse_tensor};
 pub use print::{Constants, print_function, print_module, print_tensor};
-
-use std::fmt;
-
-/// A mistake in a text, and where.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ParseError {
-    /// Line, from 1.
-    pub line: usize,
-    /// Column in characters, from 1.
-    pub column: usize,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.line, self.column, self.message)
-    }
-}
-
-impl std::error::Error for ParseError {}

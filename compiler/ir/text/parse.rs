@@ -1,7 +1,8 @@
 //! Text to modules: what stands outside of functions, and the small pieces that all of them share.
 
-use super::lexer::{Position, Token, tokens};
+use super::lexer::{Token, tokens};
 use super::{ParseError, number};
+use crate::cursor::Position;
 use crate::ir::*;
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;

@@ -63,10 +63,23 @@ fn parameters_have_intervals() {
     let rest = b.binary(BinaryOp::UnsignedRem, n, seven);
     let sum = b.scale_index(rest, 2, 1);
     let kernel = b.finish();
-    let indices = Indices::with_parameters(&kernel, &[Interval { low: 1, high: 1000 }], ALL);
+    let indices = Indices::assuming(&kernel, &Assumed { parameters: vec![Interval { low: 1, high: 1000 }], ..Assumed::default() }, ALL);
     assert_eq!(indices.interval(sum), Interval { low: 1, high: 13 });
     assert_eq!(indices.sum(sum), Sum { terms: vec![(rest, 2)], constant: 1 });
     assert!(!indices.takes_ends(n));
+}
+
+#[test]
+fn loads_lie_where_callers_keep_them() {
+    let mut b = KernelBuilder::new("k");
+    let extent = b.buffer("extent", BufferKind::Input, Lane::I64, 1, 8);
+    let zero = b.index(0);
+    let loaded = b.load(extent, zero, 0, 1);
+    let sum = b.scale_index(loaded, 3, -1);
+    let kernel = b.finish();
+    let assumed = Assumed { elements: [(0, Interval { low: 1, high: 64 })].into(), ..Assumed::default() };
+    assert_eq!(Indices::assuming(&kernel, &assumed, ALL).interval(sum), Interval { low: 2, high: 191 });
+    assert_eq!(Indices::of(&kernel, ALL).interval(sum), Interval::of_type(Type::INDEX));
 }
 
 /// Numbers for random kernels.
@@ -145,8 +158,8 @@ fn sums_and_intervals_are_what_is_computed() {
     for round in 0..400 {
         let (kernel, values) = random_kernel(&mut random);
         let integer = random.pick(&[0, 5, -1000, i64::MAX - 3]);
-        let intervals = [Interval { low: integer, high: integer.saturating_add(round) }];
-        let indices = Indices::with_parameters(&kernel, &intervals, ALL);
+        let parameters = vec![Interval { low: integer, high: integer.saturating_add(round) }];
+        let indices = Indices::assuming(&kernel, &Assumed { parameters, ..Assumed::default() }, ALL);
         let mut buffers = [vec![0; 64 * 8]];
         interpret(&kernel, &mut buffers, &[integer]).expect("no access is outside");
         let stored = |place: usize| i64::from_le_bytes(std::array::from_fn(|i| buffers[0][8 * place + i]));

@@ -32,18 +32,7 @@ mod print;
 #[cfg(test)]
 mod tests;
 
+pub use crate::cursor::ParseError;
 pub use canonical::canonical;
 pub use parse::{parse_kernel, parse_kernels};
 pub(super) use print::statement_line;
-
-/// Why a text is no kernel, and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}, column {column}: {message}")]
-pub struct ParseError {
-    /// The line, from 1.
-    pub line: usize,
-    /// The character of the line, from 1.
-    pub column: usize,
-    /// What is wrong.
-    pub message: String,
-}

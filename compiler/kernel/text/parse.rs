@@ -3,8 +3,9 @@
 //! A kernel that comes out defines each value once and before its uses in the text; the verifier checks the rest.
 
 use super::ParseError;
-use super::lexer::{Position, Token, tokens};
+use super::lexer::{Token, tokens};
 use super::names::{KINDS, named, type_named};
+use crate::cursor::Position;
 use crate::kernel::types::*;
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;

@@ -1,9 +1,10 @@
 //! Text to kernels: instructions without regions. What types follow for constants is as `print.rs` has it.
 
 use super::ParseError;
-use super::lexer::{Position, Token};
+use super::lexer::Token;
 use super::names::{BINARY, BOUNDS, COMPARE, CONVERT, DOT, HORIZONTAL, UNARY, named};
 use super::parse::{MASK, Operand, Parser};
+use crate::cursor::Position;
 use crate::kernel::types::*;
 
 impl Parser<'_> {

@@ -184,16 +184,16 @@ fn errors_name_their_place() {
         parse_kernel(&text).map_or_else(|error| error.to_string(), |_| "good".into())
     };
     assert_eq!(error("  %1: f32 = load x[%0]"), "good");
-    assert_eq!(error("  %1: f32 = lood x[%0]"), "line 2, column 13: `lood` is no instruction with a result");
-    assert_eq!(error("  %1: f32 = load y[%0]"), "line 2, column 18: there is no buffer y");
-    assert_eq!(error("  %1: f32 = load x[%2]"), "line 2, column 20: %2 is used before it is defined");
-    assert_eq!(error("  %0: f32 = load x[0]"), "line 2, column 3: %0 is defined twice");
-    assert_eq!(error("  %1: i8 = add 1, 200"), "line 2, column 19: `200` is no i8");
-    assert_eq!(error("  %1: f32 = horizontal_add 1.0"), "line 2, column 28: `1.0` without a type");
-    assert_eq!(error("  for %1 in 0..8 step x {}"), "line 2, column 23: `x` instead of a step");
-    assert_eq!(error("  %1: f32 = loop {}"), "line 2, column 18: `{` instead of `carry`");
-    assert_eq!(error("  for %1 in 0..8 step 1 { yield 1 }"), "line 2, column 33: `1` without a type");
-    assert_eq!(error("  }"), "line 3, column 1: `}` instead of `kernel`");
+    assert_eq!(error("  %1: f32 = lood x[%0]"), "2:13: `lood` is no instruction with a result");
+    assert_eq!(error("  %1: f32 = load y[%0]"), "2:18: there is no buffer y");
+    assert_eq!(error("  %1: f32 = load x[%2]"), "2:20: %2 is used before it is defined");
+    assert_eq!(error("  %0: f32 = load x[0]"), "2:3: %0 is defined twice");
+    assert_eq!(error("  %1: i8 = add 1, 200"), "2:19: `200` is no i8");
+    assert_eq!(error("  %1: f32 = horizontal_add 1.0"), "2:28: `1.0` without a type");
+    assert_eq!(error("  for %1 in 0..8 step x {}"), "2:23: `x` instead of a step");
+    assert_eq!(error("  %1: f32 = loop {}"), "2:18: `{` instead of `carry`");
+    assert_eq!(error("  for %1 in 0..8 step 1 { yield 1 }"), "2:33: `1` without a type");
+    assert_eq!(error("  }"), "3:1: `}` instead of `kernel`");
     let deep = "if true {".repeat(1000);
     assert!(error(&deep).ends_with("more than 100 regions in each other"));
     assert_eq!(parse_kernel(" ").unwrap_err().message, "no kernel");

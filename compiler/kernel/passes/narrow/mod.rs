@@ -7,19 +7,19 @@
 mod rewrite;
 mod widths;
 
-use crate::kernel::intervals::Interval;
+use crate::kernel::intervals::Assumed;
 use crate::kernel::types::Kernel;
 use crate::kernel::verify::verify;
 use widths::Widths;
 
-/// The kernel with narrow indices, which computes the same bits as a verified one. Its integer parameters lie in the intervals, which may
-/// be fewer, and keep their 64 bits.
+/// The kernel with narrow indices, which computes the same bits as a verified one whose callers keep what is assumed. Its integer parameters, and the
+/// extents that it loads, keep their 64 bits.
 ///
 /// # Panics
 /// In debug builds, if it breaks a rule of the language.
 #[must_use]
-pub fn narrow(kernel: &Kernel, parameters: &[Interval]) -> Kernel {
-    let mut narrowed = rewrite::rewrite(kernel, &Widths::of(kernel, parameters));
+pub fn narrow(kernel: &Kernel, assumed: &Assumed) -> Kernel {
+    let mut narrowed = rewrite::rewrite(kernel, &Widths::of(kernel, assumed));
     super::dead::run(&mut narrowed);
     debug_assert_eq!(verify(&narrowed), Ok(()), "narrow of\n{kernel}\ngives\n{narrowed}");
     narrowed

@@ -1,7 +1,7 @@
 //! Which 64-bit scalars need 32 bits.
 
 use crate::kernel::indices::Indices;
-use crate::kernel::intervals::Interval;
+use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::types::*;
 use cranelift_entity::EntityRef;
 
@@ -32,9 +32,9 @@ pub(super) struct Widths<'k> {
 }
 
 impl<'k> Widths<'k> {
-    /// Of a verified kernel whose parameters lie in intervals.
-    pub fn of(kernel: &'k Kernel, parameters: &[Interval]) -> Self {
-        let indices = Indices::with_parameters(kernel, parameters, usize::MAX);
+    /// Of a verified kernel whose callers keep what is assumed.
+    pub fn of(kernel: &'k Kernel, assumed: &Assumed) -> Self {
+        let indices = Indices::assuming(kernel, assumed, usize::MAX);
         let width = |(i, ty): (usize, &Type)| {
             let fits = *ty == Type::INDEX && indices.interval(Value::new(i)).fits(Lane::I32);
             Width { fits, can: false, is_low: *ty == Type::INDEX }
