@@ -609,6 +609,28 @@ method "main" = @main {
     }
 }
 
+/// The bits of half precision are not in the order of its numbers.
+#[test]
+fn top_k_orders_half_precision() {
+    for (element, bits) in [
+        ("f16", [0xbc00u16, 0x3c00, 0xc000, 0x0000, 0x8000, 0x7e00, 0xfc00]),
+        ("bf16", [0xbf80, 0x3f80, 0xc000, 0, 0x8000, 0x7fc0, 0xff80]),
+    ] {
+        for order in ["largest", "smallest"] {
+            let text = format!(
+                "func @main(v0: {element}[7]) {{\n  v1, v2 = top_k v0 {{ order = {order}, count = [7] }}\n  return v1, v2\n}}\n\
+                 method \"main\" = @main {{\n  input \"x\"\n  output \"sorted\"\n  output \"positions\"\n}}\n"
+            );
+            let (module, lowered) = lowered_text(&text);
+            let jit = Jit::new(&lowered.program, host_machine().unwrap()).unwrap();
+            let ty = if element == "f16" { ir::ElementType::F16 } else { ir::ElementType::Bf16 };
+            let input = ir::Tensor { element: ty, shape: vec![7], bytes: bits.iter().flat_map(|n| n.to_le_bytes()).collect() };
+            let found = jit.instance().unwrap().call_tensors(0, std::slice::from_ref(&input)).unwrap();
+            assert_eq!(found, ir::interpret::Interpreter::new(&module).run(0, &[input]).unwrap(), "{element} {order}");
+        }
+    }
+}
+
 /// Small code is smaller on every target, takes no more memory, and computes the same integers.
 #[test]
 fn small_code_computes_the_same() {

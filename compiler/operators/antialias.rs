@@ -1,4 +1,5 @@
-//! Images under another size whose pixels are means over all pixels that they cover, weighted by a triangle: PyTorch's antialiased interpolation.
+//! Images under another size whose pixels are means over all pixels that they cover, weighted by a triangle or a
+//! cubic: PyTorch's antialiased interpolation.
 
 use super::{Error, Graph, along};
 use crate::ir::{Scalar, Value};
@@ -17,11 +18,42 @@ pub struct Along {
     pub step: Option<f64>,
 }
 
+/// How pixels are weighted by their distance from the centre.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Filter {
+    /// Proportionally.
+    Triangle,
+    /// By Keys' cubic with a = −½.
+    Cubic,
+}
+
+impl Filter {
+    /// How far it reaches, in pixels that a result's covers.
+    fn reach(self) -> f64 {
+        match self {
+            Self::Triangle => 1.0,
+            Self::Cubic => 2.0,
+        }
+    }
+
+    /// The weight at a distance.
+    fn weight(self, distance: f64) -> f64 {
+        const A: f64 = -0.5;
+        let x = distance.abs();
+        match self {
+            Self::Triangle => (1.0 - x).max(0.0),
+            Self::Cubic if x < 1.0 => ((A + 2.0) * x - (A + 3.0)) * x * x + 1.0,
+            Self::Cubic if x < 2.0 => (((x - 5.0) * x + 8.0) * x - 4.0) * A,
+            Self::Cubic => 0.0,
+        }
+    }
+}
+
 /// Floats under another size, one dimension after the other.
 ///
 /// # Errors
 /// [`Error::DynamicExtent`], and where there are too many elements.
-pub fn resized(g: &mut Graph<'_>, input: Value, sides: &[Along], aligned: bool) -> Result<Value, Error> {
+pub fn resized(g: &mut Graph<'_>, input: Value, sides: &[Along], filter: Filter, aligned: bool) -> Result<Value, Error> {
     let mut x = input;
     for side in sides {
         let from = g.extents(x)[side.dimension].as_static().ok_or(Error::DynamicExtent)?;
@@ -29,7 +61,7 @@ pub fn resized(g: &mut Graph<'_>, input: Value, sides: &[Along], aligned: bool) 
             return Err(Error::TooManyWindows { most: MOST_WEIGHTS });
         }
         let element = g.element(x);
-        let weights = weights(from, side.to, step(from, side, aligned));
+        let weights = weights(filter, from, side.to, step(from, side, aligned));
         let matrix: Vec<Scalar> = weights.into_iter().map(|weight| Scalar::float(element, weight)).collect();
         x = along::weighted(g, x, side.dimension, side.to, &matrix)?;
     }
@@ -46,10 +78,11 @@ fn step(from: u64, side: &Along, aligned: bool) -> f64 {
     }
 }
 
-/// The weights of `from` pixels in each of `to` others: a triangle about the centre of the pixel, as wide as the pixels that it covers and at least two,
-/// cut at the border of the image and divided by its sum.
-fn weights(from: u64, to: u64, step: f64) -> Vec<f64> {
-    let (extent, reach) = (from as usize, step.max(1.0));
+/// The weights of `from` pixels in each of `to` others: a filter about the centre of the pixel, stretched to the pixels that it covers unless these are
+/// less than one, cut at the border of the image and divided by its sum.
+fn weights(filter: Filter, from: u64, to: u64, step: f64) -> Vec<f64> {
+    let (extent, stretch) = (from as usize, step.max(1.0));
+    let reach = filter.reach() * stretch;
     let mut matrix = vec![0.0; extent * to as usize];
     for (i, row) in matrix.chunks_exact_mut(extent.max(1)).enumerate() {
         let centre = step * (i as f64 + 0.5);
@@ -57,7 +90,7 @@ fn weights(from: u64, to: u64, step: f64) -> Vec<f64> {
         let end = ((centre + reach + 0.5) as usize).min(extent);
         let mut total = 0.0;
         for (j, weight) in row.iter_mut().enumerate().take(end).skip(start) {
-            *weight = (1.0 - ((j as f64 - centre + 0.5) / reach).abs()).max(0.0);
+            *weight = filter.weight((j as f64 - centre + 0.5) / stretch);
             total += *weight;
         }
         if total != 0.0 {
@@ -75,21 +108,29 @@ mod tests {
     #[test]
     fn half_the_pixels_are_weighted_means_of_four() {
         // The triangle about 1 reaches from −1 to 3: weights ½·(¾, ¾, ¼) of pixels 0 to 2, divided by their sum.
-        assert_eq!(weights(4, 2, 2.0)[..4], [3.0 / 7.0, 3.0 / 7.0, 1.0 / 7.0, 0.0]);
+        assert_eq!(weights(Filter::Triangle, 4, 2, 2.0)[..4], [3.0 / 7.0, 3.0 / 7.0, 1.0 / 7.0, 0.0]);
+    }
+
+    #[test]
+    fn a_cubic_sharpens() {
+        // Distances from the centre of the first pixel of two: ¼, ¼, ¾ and 1¼ of the stretched cubic.
+        let cubic = [0.8671875, 0.8671875, 0.2265625, -0.0703125];
+        let total: f64 = cubic.iter().sum();
+        assert_eq!(weights(Filter::Cubic, 4, 2, 2.0)[..4], cubic.map(|weight| weight / total));
     }
 
     #[test]
     fn one_size_is_the_image_itself() {
         let x = Floats::varied(&[1, 1, 3, 4]);
         let sides = [Along { dimension: 2, to: 3, step: None }, Along { dimension: 3, to: 4, step: None }];
-        assert_eq!(run(&[&x], &|g, v| resized(g, v[0], &sides, false)), x);
+        assert_eq!(run(&[&x], &|g, v| resized(g, v[0], &sides, Filter::Triangle, false)), x);
     }
 
     #[test]
     fn rows_and_columns_are_resized() {
         let x = Floats::new(&[1, 1, 1, 4], vec![7.0, 14.0, 21.0, 28.0]);
         let sides = [Along { dimension: 2, to: 1, step: None }, Along { dimension: 3, to: 2, step: None }];
-        let found = run(&[&x], &|g, v| resized(g, v[0], &sides, false));
+        let found = run(&[&x], &|g, v| resized(g, v[0], &sides, Filter::Triangle, false));
         for (found, expected) in found.numbers.iter().zip([12.0, 23.0]) {
             assert!((found - expected).abs() < 1e-5, "{found}");
         }

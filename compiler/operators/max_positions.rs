@@ -9,55 +9,76 @@ use ElementType::I64;
 /// Windows of more taps are no real model's.
 const MOST_TAPS: u64 = 1 << 10;
 
-/// The largest element of each window of an image `[N, C, H, W]` and its position in its plane, in i64: of equal ones the first, and NaN counts as
+/// The largest element of each window of an image `[N, C, …]` and its position in its channel, in i64: of equal ones the first, and NaN counts as
 /// the largest. Padding takes no part. The taps are compared one after another.
 ///
 /// # Errors
-/// [`Error::DynamicExtent`] of the plane, and when the windows do not fit or are too large.
+/// [`Error::DynamicExtent`] of an image, and when the windows do not fit or are too large.
 pub fn max_with_positions(g: &mut Graph<'_>, input: Value, windows: &Windows) -> Result<[Value; 2], Error> {
     let shape = g.extents(input);
-    let [batch, channels, height, width] = shape[..] else { return Err(Error::NoImage { rank: shape.len() }) };
-    let plane = [height.as_static().ok_or(Error::DynamicExtent)?, width.as_static().ok_or(Error::DynamicExtent)?];
-    if windows.size.iter().product::<u64>() > MOST_TAPS {
+    let [batch, channels, spatial @ ..] = &shape[..] else { return Err(Error::NoImage { rank: shape.len() }) };
+    let image: Option<Vec<u64>> = spatial.iter().map(|extent| extent.as_static()).collect();
+    let image = image.ok_or(Error::DynamicExtent)?;
+    let rank = image.len();
+    if windows.size.len() != rank {
+        return Err(Error::NoImage { rank: shape.len() });
+    }
+    if windows.size.iter().try_fold(1u64, |product, &n| product.checked_mul(n)).is_none_or(|taps| taps > MOST_TAPS) {
         return Err(Error::WindowTooLarge);
     }
-    let geometry = windows.known_geometry(&plane)?;
+    let geometry = windows.known_geometry(&image)?;
     let (low, high) = (&geometry.padding_low, &geometry.padding_high);
     let reach = |d: usize| (windows.size[d] as i64 - 1) * geometry.dilation[d] + 1;
-    let counts = [0, 1].map(|d| ((plane[d] as i64 + low[d] + high[d] - reach(d)) / geometry.strides[d] + 1).max(0));
+    let count = |d: usize| ((image[d] as i64 + low[d] + high[d] - reach(d)) / geometry.strides[d] + 1).max(0);
+    let counts: Vec<Extent> = (0..rank).map(|d| Extent::Static(count(d) as u64)).collect();
     let zero = Scalar::from_bits(g.element(input), 0);
-    let padded = g.pad(input, &[0, 0, low[0], low[1]], &[0, 0, high[0], high[1]], zero)?;
-    let result = [batch, channels, Extent::Static(counts[0] as u64), Extent::Static(counts[1] as u64)];
-    let rows = g.iota(result[2], I64)?;
-    let rows = g.reshape(rows, &[result[2], Extent::Static(1)])?;
-    let columns = g.iota(result[3], I64)?;
+    let padded = g.pad(input, &[&[0, 0], &low[..]].concat(), &[&[0, 0], &high[..]].concat(), zero)?;
+    let result = [&[*batch, *channels], &counts[..]].concat();
+    let strides = [&[1, 1], &geometry.strides[..]].concat();
+    let coordinates = coordinates(g, &counts)?;
     let mut found: Option<[Value; 2]> = None;
-    for row in 0..windows.size[0] as i64 {
-        for column in 0..windows.size[1] as i64 {
-            let start = [row * geometry.dilation[0], column * geometry.dilation[1]];
-            let starts = extents(&[0, 0, start[0] as u64, start[1] as u64]);
-            let tap = g.slice(padded, &starts, &result, &[1, 1, geometry.strides[0], geometry.strides[1]])?;
-            let place = Place { strides: &geometry.strides, offset: [start[0] - low[0], start[1] - low[1]], plane };
-            found = Some(larger(g, found, tap, [rows, columns], &place)?);
-        }
+    for tap in taps(&windows.size) {
+        let start: Vec<i64> = (0..rank).map(|d| tap[d] as i64 * geometry.dilation[d]).collect();
+        let starts: Vec<u64> = [0, 0].into_iter().chain(start.iter().map(|&n| n as u64)).collect();
+        let offset = (0..rank).map(|d| start[d] - low[d]).collect();
+        let tap = g.slice(padded, &extents(&starts), &result, &strides)?;
+        let place = Place { strides: &geometry.strides, offset, image: &image };
+        found = Some(larger(g, found, tap, &coordinates, &place)?);
     }
     found.ok_or(Error::WindowTooLarge)
 }
 
-/// Where a tap lies in the plane: at `offset` and a stride for each window before.
+/// All taps of a window, in row-major order.
+fn taps(size: &[u64]) -> Vec<Vec<u64>> {
+    size.iter().fold(vec![vec![]], |taps, &n| taps.iter().flat_map(|tap| (0..n).map(|i| [&tap[..], &[i]].concat())).collect())
+}
+
+/// The number of a window along each spatial dimension, shaped to broadcast against the windows.
+fn coordinates(g: &mut Graph<'_>, counts: &[Extent]) -> Result<Vec<Value>, Error> {
+    let mut coordinates = Vec::new();
+    for (d, &count) in counts.iter().enumerate() {
+        let along = g.iota(count, I64)?;
+        let mut shape = vec![Extent::Static(1); counts.len()];
+        shape[d] = count;
+        coordinates.push(g.reshape(along, &shape)?);
+    }
+    Ok(coordinates)
+}
+
+/// Where a tap lies in the image: at `offset` and a stride for each window before.
 struct Place<'a> {
     strides: &'a [i64],
-    offset: [i64; 2],
-    plane: [u64; 2],
+    offset: Vec<i64>,
+    image: &'a [u64],
 }
 
 impl Place<'_> {
-    /// The position of a tap of the window in this row and column, and whether it is inside the image.
-    fn of(&self, terms: &mut Terms, coordinates: [Node; 2]) -> Result<[Node; 2], Error> {
+    /// The position of a tap of the window with these numbers, and whether it is inside the image.
+    fn of(&self, terms: &mut Terms, coordinates: &[Node]) -> Result<[Node; 2], Error> {
         let mut position = terms.i64(0);
         let mut inside = terms.constant(Scalar::bool(true));
-        for (d, coordinate) in coordinates.into_iter().enumerate() {
-            let (stride, offset, extent) = (terms.i64(self.strides[d]), terms.i64(self.offset[d]), terms.i64(self.plane[d] as i64));
+        for (d, &coordinate) in coordinates.iter().enumerate() {
+            let (stride, offset, extent) = (terms.i64(self.strides[d]), terms.i64(self.offset[d]), terms.i64(self.image[d] as i64));
             let zero = terms.i64(0);
             let scaled = terms.mul(coordinate, stride)?;
             let along = terms.add(scaled, offset)?;
@@ -73,22 +94,17 @@ impl Place<'_> {
 }
 
 /// The larger of what was found so far and a tap, with its position; −1 as long as nothing was found.
-fn larger(
-    g: &mut Graph<'_>,
-    found: Option<[Value; 2]>,
-    tap: Value,
-    coordinates: [Value; 2],
-    place: &Place<'_>,
-) -> Result<[Value; 2], Error> {
+fn larger(g: &mut Graph<'_>, found: Option<[Value; 2]>, tap: Value, coordinates: &[Value], place: &Place<'_>) -> Result<[Value; 2], Error> {
     let mut operands = vec![tap];
     operands.extend(coordinates);
+    let known = operands.len();
     operands.extend(found.into_iter().flatten());
     let elements: Vec<ElementType> = operands.iter().map(|&value| g.element(value)).collect();
     let mut terms = Terms::new(&elements);
     let nodes: Vec<Node> = (0..operands.len()).map(|i| terms.input(i)).collect();
-    let [position, inside] = place.of(&mut terms, [nodes[1], nodes[2]])?;
+    let [position, inside] = place.of(&mut terms, &nodes[1..known])?;
     let nowhere = terms.i64(-1);
-    let (value, position) = match nodes[3..] {
+    let (value, position) = match nodes[known..] {
         [largest, at] => {
             let takes = beats(&mut terms, nodes[0], largest, at)?;
             let takes = terms.op(crate::ir::ScalarOp::And, &[inside, takes])?;
@@ -129,6 +145,19 @@ mod tests {
                 });
                 assert_eq!((found.shape, found.numbers), (vec![1, 1, 2, 2], expected.clone()));
             }
+        }
+    }
+
+    #[test]
+    fn positions_in_a_volume_count_planes_first() {
+        let x = Floats::new(&[1, 1, 2, 2, 2], vec![1.0, 2.0, 3.0, 4.0, 8.0, 7.0, 6.0, 5.0]);
+        let windows = Windows { size: vec![2, 1, 2], strides: vec![2, 1, 2], dilation: vec![1; 3], padding: Padding::Valid };
+        for (result, expected) in [(0, vec![8.0, 6.0]), (1, vec![4.0, 6.0])] {
+            let found = run_with(&[&x], &[], &|g, v| {
+                let found = max_with_positions(g, v[0], &windows)?;
+                g.convert(found[result], ElementType::F32)
+            });
+            assert_eq!((found.shape, found.numbers), (vec![1, 1, 1, 2, 1], expected));
         }
     }
 }

@@ -5,6 +5,7 @@ use super::terms::{Term, Terms};
 use super::windows::{Padding, Windows};
 use super::{Error, Graph};
 use crate::ir::{ElementType, Extent, Node, Reduction, Scalar, ScalarOp, Value, WindowGeometry};
+use std::ops::Range;
 
 /// Borders with more positions than this are no real model's.
 const MOST_POSITIONS: u64 = 1 << 24;
@@ -15,7 +16,50 @@ const MOST_POSITIONS: u64 = 1 << 24;
 /// When the windows do not fit.
 pub fn max(g: &mut Graph<'_>, input: Value, windows: &Windows) -> Result<Value, Error> {
     let geometry = windows.geometry(g, &spatial(g, input))?;
-    Ok(g.builder.window(input, Reduction::Max, windows.signed_size()?, geometry)?)
+    reduced(g, input, Reduction::Max, &windows.signed_size()?, geometry)
+}
+
+/// Windows of an image reduced. Those of more than two dimensions are reduced along the last two and then along the others, which makes no
+/// difference but for the order of sums.
+fn reduced(g: &mut Graph<'_>, input: Value, reduction: Reduction, size: &[i64], geometry: WindowGeometry) -> Result<Value, Error> {
+    let Some(outer) = size.len().checked_sub(2).filter(|&n| n > 0) else {
+        return Ok(g.builder.window(input, reduction, size.to_vec(), geometry)?);
+    };
+    let shape = g.extents(input);
+    let (lead, image) = shape.split_at(outer + 1);
+    let images = g.product(lead)?;
+    let input = g.reshape(input, &[&[images], image].concat())?;
+    let planes = g.builder.window(input, reduction, size[outer..].to_vec(), part(&geometry, outer..size.len()))?;
+    let [_, rows, columns, channels] = g.extents(planes)[..] else { return Err(Error::NoImage { rank: shape.len() }) };
+    let plane = g.product(&[rows, columns])?;
+    let input = g.reshape(planes, &[lead, &[plane, channels]].concat())?;
+    // One element of the plane at a time.
+    let mut along = part(&geometry, 0..outer);
+    along.strides.push(1);
+    along.dilation.push(1);
+    along.padding_low.push(0);
+    along.padding_high.push(0);
+    if !along.positions.is_empty() {
+        along.positions.push(plane);
+        along.shift.push(Extent::Static(0));
+    }
+    let y = reduced(g, input, reduction, &[&size[..outer], &[1]].concat(), along)?;
+    let kept = g.extents(y)[..=outer].to_vec();
+    g.reshape(y, &[&kept[..], &[rows, columns, channels]].concat())
+}
+
+/// Some dimensions of a geometry.
+fn part(geometry: &WindowGeometry, dimensions: Range<usize>) -> WindowGeometry {
+    let of_extents = |list: &[Extent]| list.get(dimensions.clone()).unwrap_or_default().to_vec();
+    let numbers = |list: &[i64]| list[dimensions.clone()].to_vec();
+    WindowGeometry {
+        strides: numbers(&geometry.strides),
+        dilation: numbers(&geometry.dilation),
+        padding_low: numbers(&geometry.padding_low),
+        padding_high: numbers(&geometry.padding_high),
+        positions: of_extents(&geometry.positions),
+        shift: of_extents(&geometry.shift),
+    }
 }
 
 /// How means are taken.
@@ -71,7 +115,7 @@ pub enum Quotient {
 pub fn average(g: &mut Graph<'_>, input: Value, windows: &Windows, means: &Means) -> Result<Value, Error> {
     let geometry = windows.geometry(g, &spatial(g, input))?;
     let wide = g.convert(input, means.accumulator)?;
-    let sums = g.builder.window(wide, Reduction::Sum, windows.signed_size()?, geometry.clone())?;
+    let sums = reduced(g, wide, Reduction::Sum, &windows.signed_size()?, geometry.clone())?;
     let divisors = Divisors { input, sums, windows, geometry: &geometry, element: means.accumulator };
     let divisors = divisors.of(g, means.divisor, means.counts)?;
     divided(g, sums, divisors, means)
@@ -88,7 +132,7 @@ pub fn root_mean_square(g: &mut Graph<'_>, input: Value, windows: &Windows, acti
     let x = terms.input(0);
     let square = terms.mul(x, x)?;
     let squares = g.map(&[input], terms.finish(square))?;
-    let sums = g.builder.window(squares, Reduction::Sum, windows.signed_size()?, geometry.clone())?;
+    let sums = reduced(g, squares, Reduction::Sum, &windows.signed_size()?, geometry.clone())?;
     let divisors = Divisors { input, sums, windows, geometry: &geometry, element };
     let counts = match divisors.of(g, Divisor::Inside, Counts::Table)? {
         Found::All(count) => g.scalar(number(element, count))?,
@@ -301,6 +345,33 @@ pub fn average_parts(g: &mut Graph<'_>, input: Value, parts: &[(usize, u64)]) ->
             matrix[part * extent + start..part * extent + end].fill(Scalar::float(element, 1.0 / (end - start) as f64));
         }
         x = super::along::weighted(g, x, axis, parts, &matrix)?;
+    }
+    Ok(x)
+}
+
+/// The largest elements of parts of the spatial dimensions of an image `[N, C, …]`, part i of n as [`average_parts`] says. Parts are picked as long
+/// as the longest; the last element of a shorter one is there again.
+///
+/// # Errors
+/// Where an extent is not known or empty.
+pub fn max_parts(g: &mut Graph<'_>, input: Value, parts: &[u64]) -> Result<Value, Error> {
+    let mut x = input;
+    for (d, &parts) in parts.iter().enumerate() {
+        let axis = d + 2;
+        let extent = g.extents(x)[axis].as_static().ok_or(Error::DynamicExtent)?;
+        if extent == 0 || parts == 0 {
+            return Err(Error::WindowMisfit { extent, size: parts });
+        }
+        if extent.saturating_mul(parts) > MOST_POSITIONS {
+            return Err(Error::TooManyWindows { most: MOST_POSITIONS });
+        }
+        let ends = |part: u64| (part * extent / parts, ((part + 1) * extent).div_ceil(parts));
+        let longest = (0..parts).map(|part| ends(part).1 - ends(part).0).max().unwrap_or(0);
+        let positions = (0..parts).flat_map(|part| (0..longest).map(move |i| (ends(part).0 + i).min(ends(part).1 - 1)));
+        let positions: Vec<Scalar> = positions.map(|position| Scalar::int(ElementType::I64, position as i64)).collect();
+        let positions = g.numbers(ElementType::I64, &[parts, longest], &positions)?;
+        let picked = g.gather(x, positions, axis)?;
+        x = super::reduction::reduce(g, picked, Reduction::Max, &[axis + 1], super::reduction::Axes::Dropped)?;
     }
     Ok(x)
 }

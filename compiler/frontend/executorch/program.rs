@@ -200,6 +200,8 @@ pub fn element_type(scalar: ScalarType) -> Result<ElementType, Diagnostic> {
         ScalarType::HALF => E::F16,
         ScalarType::FLOAT => E::F32,
         ScalarType::DOUBLE => E::F64,
+        ScalarType::COMPLEX64 => E::C64,
+        ScalarType::COMPLEX128 => E::C128,
         ScalarType::BOOL => E::Bool,
         ScalarType::BFLOAT16 => E::Bf16,
         ScalarType::UINT16 => E::U16,

@@ -4,6 +4,7 @@
 //! apart (`apart.rs`). The complex transform is one element-wise operation for each factor of its length (`stages.rs`). What a number is and
 //! how it is rounded is a [`Format`].
 
+pub mod any_length;
 mod apart;
 mod butterfly;
 mod format;

@@ -1,6 +1,6 @@
 //! Pools against windows written out, of known and of run-time extents.
 
-use super::{Counts, Divisor, Means, Quotient, average, average_parts, max, root_mean_square};
+use super::{Counts, Divisor, Means, Quotient, average, average_parts, max, max_parts, root_mean_square};
 use crate::ir::{ElementType, Module, TensorType, Type};
 use crate::operators::activation::Activation;
 use crate::operators::testing::{Floats, run, run_with};
@@ -93,10 +93,40 @@ fn roots_of_mean_squares() {
 }
 
 #[test]
+fn volumes_are_pooled_along_planes_and_then_across_them() {
+    let input = Floats::varied(&[1, 5, 4, 6, 2]);
+    let padding = Padding::Symmetric { elements: vec![1, 0, 1], partial: false };
+    let windows = Windows { size: vec![3, 2, 2], strides: vec![2, 2, 1], dilation: vec![1; 3], padding };
+    let at = |d: i64, y: u64, x: i64, c: u64| {
+        let inside = (0..5).contains(&d) && (0..6).contains(&x);
+        inside.then(|| input.numbers[(((d as u64 * 4 + y) * 6 + x as u64) * 2 + c) as usize])
+    };
+    let mut largest = Vec::new();
+    for (d, y, x, c) in (0..3).flat_map(|d| (0..2).flat_map(move |y| (0..7).flat_map(move |x| (0..2).map(move |c| (d, y, x, c))))) {
+        let taps = (0..3).flat_map(|i| (0..2).flat_map(move |j| (0..2).map(move |k| (i, j, k))));
+        let taps = taps.filter_map(|(i, j, k)| at(d * 2 - 1 + i, y * 2 + j, x - 1 + k, c));
+        largest.push(taps.fold(f32::NEG_INFINITY, f32::max));
+    }
+    let expected = Floats::new(&[1, 3, 2, 7, 2], largest);
+    assert_eq!(run(&[&input], &|g, v| max(g, v[0], &windows)), expected);
+    assert_eq!(run_with(&[&input], &[(0, 1), (0, 3)], &|g, v| max(g, v[0], &windows)), expected);
+    let ones = Floats::new(&[1, 5, 4, 6, 2], vec![1.0; 240]);
+    let means = means(Divisor::Inside, Counts::Sides);
+    assert_eq!(run(&[&ones], &|g, v| average(g, v[0], &windows, &means)), Floats::new(&[1, 3, 2, 7, 2], vec![1.0; 84]));
+}
+
+#[test]
 fn parts_of_uneven_size() {
     // Parts of 5 in 2: elements 0 to 2 and 2 to 4.
     let input = Floats::new(&[1, 5], vec![1.0, 2.0, 6.0, 7.0, 8.0]);
     assert_eq!(run(&[&input], &|g, v| average_parts(g, v[0], &[(1, 2)])), Floats::new(&[1, 2], vec![3.0, 7.0]));
+}
+
+#[test]
+fn largest_elements_of_parts_of_uneven_size() {
+    // Parts of 5 in 3: elements 0 to 1, 1 to 3 and 3 to 4.
+    let input = Floats::new(&[1, 1, 5], vec![1.0, 9.0, 6.0, 7.0, 8.0]);
+    assert_eq!(run(&[&input], &|g, v| max_parts(g, v[0], &[3])), Floats::new(&[1, 1, 3], vec![9.0, 9.0, 8.0]));
 }
 
 #[test]

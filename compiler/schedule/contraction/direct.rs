@@ -7,7 +7,7 @@
 
 use super::cuts::{Cuts, Width};
 use super::form::Form;
-use super::geometry::{Contraction, pointwise};
+use super::geometry::{Contraction, Planes, pointwise};
 use super::panels::{Extents, Panels};
 use super::phases::Phase;
 use super::staging::{Staging, keeps_rows};
@@ -226,11 +226,11 @@ fn lanes_of(machine: &Machine, form: Form) -> u64 {
 /// Turns a pointwise contraction's pixels into rows of a length that keeps a staged row in the first-level cache and cuts the
 /// pixels without a rest.
 fn fold_pixels(work: &mut Contraction, staged: bool) {
-    let pixels = work.batch * work.input_size[0] * work.input_size[1];
+    let pixels = work.batch * work.planes.input * work.input_size[0] * work.input_size[1];
     let limit = if staged { (2048 / work.channels.max(1)).clamp(8, 64) } else { pixels };
     let best = (1..=limit.min(pixels)).rev().find(|n| pixels.is_multiple_of(*n)).unwrap_or(1);
     let width = if best < 4 && pixels <= 64 { pixels } else { best };
-    work.batch = 1;
+    (work.batch, work.planes) = (1, Planes::ONE);
     work.input_size = [pixels / width.max(1), width];
     work.output_size = work.input_size;
     work.phases = [1, work.input_size[0], work.input_size[1]].map(pointwise);

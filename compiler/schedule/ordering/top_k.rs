@@ -6,7 +6,7 @@ use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, KernelBuilder, Lane,
 use crate::program::E_INDEX;
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
-use crate::schedule::elementwise::lanes::memory_lane;
+use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::indexed::slices::any;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
@@ -49,6 +49,9 @@ impl<'a> TopKSchedule<'a> {
 
     /// Where x comes before y by its value.
     fn better(&self, b: &mut KernelBuilder, x: Value, y: Value) -> Value {
+        // The bits of half precision have not the order of its numbers.
+        let is_half = matches!(self.element, ElementType::F16 | ElementType::Bf16);
+        let [x, y] = [x, y].map(|value| if is_half { widen(b, value, self.element) } else { value });
         let (low, high) = if self.largest { (y, x) } else { (x, y) };
         if !self.element.is_float() {
             let unsigned = self.element.is_unsigned_integer() || self.element == ElementType::Bool;

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Makes the programs of this folder that call operators which PyTorch's exporter takes apart unless it is told not to.
 
-    VENV/bin/python operators.py
+    VENV/bin/python operators.py [NAME…]
 
 in the environment that `export.py` names. Inputs are seeded; answers are those of PyTorch, and of ExecuTorch's own operators for `llama::` and
 `quantized_decomposed::`.
 """
+import sys
+
 import torch
 from executorch.exir import EdgeCompileConfig, to_edge
 from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401, registers llama::
@@ -107,6 +109,39 @@ class Wide(nn.Module):
         return waves, powers, x @ y.T, integers @ integers.T, filtered
 
 
+class Volumes(nn.Module):
+    """Convolutions and pools over three dimensions, pools over parts, images made smaller by a cubic."""
+
+    def __init__(self):
+        super().__init__()
+        self.mixed, self.small = nn.Conv3d(2, 3, 1), nn.Conv3d(3, 2, (2, 3, 1), padding=(0, 1, 0))
+
+    def forward(self, volume, image):
+        volume = volume + self.small(torch.relu(self.mixed(volume)))[:, :, :1]
+        largest, positions = aten.max_pool3d_with_indices(volume, [2, 3, 2], [2, 1, 2], [1, 1, 0])
+        means = aten.avg_pool3d(volume, [2, 2, 3], [1, 2, 1], [0, 1, 1], False, False)
+        parts, at = aten.adaptive_max_pool2d(image, [3, 2])
+        cubic = torch.nn.functional.interpolate(image, size=(4, 5), mode="bicubic", antialias=True)
+        return largest, positions, means, parts, at, aten.adaptive_max_pool2d(image, [4, 5])[0], aten._adaptive_avg_pool3d(volume, [2, 3, 2]), cubic
+
+
+class Orders(nn.Module):
+    def forward(self, x, half, integers):
+        ordered = aten.sort.stable(half, stable=True, dim=0, descending=True)
+        middle = aten.median.dim(integers, 1)
+        signs = torch.copysign(x, half[:3, :4].float()), torch.signbit(half), torch.hypot(x, x + 1), torch.special.erfc(x), torch.exp2(x)
+        return *ordered, *aten.topk(half, 3, 1, False), *middle, aten.median(half), aten.cumprod(x, 1), integers << 2, integers >> 1, *signs
+
+
+class Spectra(nn.Module):
+    """Fourier transforms of lengths that are powers of two and that are not, and complex numbers."""
+
+    def forward(self, x, y):
+        half = aten._fft_r2c(x, [1], 0, True)
+        both = aten._fft_c2c(aten._fft_r2c(y, [0, 1], 1, True), [0], 2, False)
+        return half.abs(), torch.view_as_real(both), aten._fft_c2r(half, [1], 2, 10), torch.view_as_real(torch.view_as_complex(x.reshape(3, 5, 2)))
+
+
 KEPT = [
     aten.roll.default, aten.reflection_pad2d.default, aten.replication_pad3d.default, aten.tril.default, aten.glu.default,
     aten.masked_scatter.default, aten.grid_sampler_2d.default, aten._native_batch_norm_legit.no_stats,
@@ -129,7 +164,14 @@ def main():
         "distances": (Distances(), [(randn(4, 3), randn(5, 3))]),
         "wide": (Wide(), [(randn(3, 4).double(), randn(3, 4).double(), torch.randint(-9, 10, (4, 4)))]),
     }
+    models |= {
+        "volumes": (Volumes(), [(randn(1, 2, 4, 5, 6), randn(1, 2, 9, 8))]),
+        "orders": (Orders(), [(randn(3, 4), randn(4, 6).half(), torch.randint(-9, 10, (3, 5)))]),
+        "spectra": (Spectra(), [(randn(3, 10), randn(16, 32))]),
+    }
     for stem, (model, inputs) in models.items():
+        if sys.argv[1:] and stem not in sys.argv[1:]:
+            continue
         edge = to_edge(
             export(model.eval(), inputs[0], strict=False), compile_config=EdgeCompileConfig(_check_ir_validity=False, preserve_ops=KEPT)
         )

@@ -3,7 +3,7 @@
 use super::super::fault::Fault;
 use super::super::registers::Number;
 use super::call::{Call, Operand, Translate, compute_type, float_type};
-use super::unary::{number, with_number};
+use super::unary::{is_signed, number, with_number};
 use crate::ir::{Comparison, ElementType, ExpressionBuilder, NanRule, Node, Scalar, ScalarOp};
 
 type Outcome = Result<(), Fault>;
@@ -20,6 +20,9 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::div.out", |c| real(c, |b, x, y| op(b, ScalarOp::Div, &[x, y]))),
     ("aten::div.Scalar_out", |c| real(c, |b, x, y| op(b, ScalarOp::Div, &[x, y]))),
     ("aten::atan2.out", |c| real(c, |b, y, x| op(b, ScalarOp::Atan2, &[y, x]))),
+    ("aten::hypot.out", |c| real(c, hypotenuse)),
+    ("aten::copysign.out", |c| real(c, with_sign)),
+    ("aten::copysign.Scalar_out", |c| real(c, with_sign)),
     ("aten::div.out_mode", quotient),
     ("aten::div.Scalar_mode_out", quotient),
     ("aten::floor_divide.out", |c| arithmetic(c, floor_quotient)),
@@ -40,6 +43,10 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::bitwise_xor.Scalar_out", |c| bits(c, ScalarOp::Xor)),
     ("aten::bitwise_left_shift.Tensor_out", |c| bits(c, ScalarOp::ShiftLeft)),
     ("aten::bitwise_left_shift.Tensor_Scalar_out", |c| bits(c, ScalarOp::ShiftLeft)),
+    ("aten::__lshift__.Tensor_out", |c| bits(c, ScalarOp::ShiftLeft)),
+    ("aten::__lshift__.Scalar_out", |c| bits(c, ScalarOp::ShiftLeft)),
+    ("aten::__rshift__.Tensor_out", |c| bits(c, ScalarOp::ShiftRight)),
+    ("aten::__rshift__.Scalar_out", |c| bits(c, ScalarOp::ShiftRight)),
     ("aten::bitwise_right_shift.Tensor_out", |c| bits(c, ScalarOp::ShiftRight)),
     ("aten::bitwise_right_shift.Tensor_Scalar_out", |c| bits(c, ScalarOp::ShiftRight)),
 ];
@@ -130,6 +137,30 @@ fn extreme(b: &mut ExpressionBuilder, x: Node, y: Node, largest: bool) -> Built 
         (false, false) => ScalarOp::Min(NanRule::Propagate),
     };
     op(b, operation, &[x, y])
+}
+
+/// |x| with the sign of y, of zeros too.
+fn with_sign(b: &mut ExpressionBuilder, x: Node, y: Node) -> Built {
+    let size = op(b, ScalarOp::Abs, &[x])?;
+    let minus = op(b, ScalarOp::Neg, &[size])?;
+    let is_signed = is_signed(b, y)?;
+    op(b, ScalarOp::Select, &[is_signed, minus, size])
+}
+
+/// √(x² + y²), as the larger times √(1 + (smaller ÷ larger)²) so that squares do not overflow.
+fn hypotenuse(b: &mut ExpressionBuilder, x: Node, y: Node) -> Built {
+    let (x, y) = (op(b, ScalarOp::Abs, &[x])?, op(b, ScalarOp::Abs, &[y])?);
+    let (larger, smaller) = (extreme(b, x, y, true)?, extreme(b, x, y, false)?);
+    let ratio = op(b, ScalarOp::Div, &[smaller, larger])?;
+    let square = op(b, ScalarOp::Mul, &[ratio, ratio])?;
+    let sum = with_number(b, ScalarOp::Add, square, 1.0)?;
+    let root = op(b, ScalarOp::Sqrt, &[sum])?;
+    let length = op(b, ScalarOp::Mul, &[larger, root])?;
+    // Of zeros and infinities there is no ratio.
+    let zero = with_number(b, ScalarOp::Compare(Comparison::Equal), larger, 0.0)?;
+    let infinite = with_number(b, ScalarOp::Compare(Comparison::Equal), larger, f64::INFINITY)?;
+    let is_larger = op(b, ScalarOp::Or, &[zero, infinite])?;
+    op(b, ScalarOp::Select, &[is_larger, larger, length])
 }
 
 /// Division with a rounding mode: none, towards zero, or down.

@@ -9,6 +9,7 @@ mod create;
 mod displace;
 mod distance;
 mod embedding;
+mod fourier;
 mod gated;
 mod index;
 mod masked;
@@ -17,6 +18,7 @@ mod mixed;
 mod movement;
 mod normalize;
 mod number;
+mod order;
 mod place;
 pub mod pool;
 mod promote;
@@ -45,6 +47,7 @@ const FAMILIES: &[Family] = &[
     displace::OPERATORS,
     distance::OPERATORS,
     embedding::OPERATORS,
+    fourier::OPERATORS,
     gated::OPERATORS,
     index::OPERATORS,
     masked::OPERATORS,
@@ -53,6 +56,7 @@ const FAMILIES: &[Family] = &[
     movement::OPERATORS,
     normalize::OPERATORS,
     number::OPERATORS,
+    order::OPERATORS,
     place::OPERATORS,
     pool::OPERATORS,
     quantized::OPERATORS,

@@ -1,12 +1,11 @@
-//! Elements written at places that index tensors name, and the largest elements of a dimension.
+//! Elements written at places that index tensors name.
 
 use super::super::fault::Fault;
 use super::super::tensors::shape_text;
 use super::call::{Call, Translate};
 use super::index::{Indexed, flattened, indexed};
-use crate::ir::{Combination, ElementType, Extent, Order, Scatter, Value};
+use crate::ir::{Combination, ElementType, Extent, Scatter, Value};
 use crate::operators::extents;
-use crate::operators::graph::movement::inverse;
 
 type Outcome = Result<(), Fault>;
 
@@ -17,7 +16,6 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::scatter.src_out", |c| scatter_elements(c, Combination::Set)),
     ("aten::scatter.value_out", scatter_number),
     ("aten::scatter_add.out", |c| scatter_elements(c, Combination::Sum)),
-    ("aten::topk.values", top_k),
 ];
 
 /// Slices of `data` along `axis` combined with `updates` where `positions` say.
@@ -114,27 +112,4 @@ fn scatter_number(c: &mut Call<'_, '_, '_>) -> Outcome {
     let one = c.graph().numbers(element, &[], &[number.to_scalar(element)])?;
     let updates = c.expand_to(one, &target)?;
     placed_elements(c, updates, Combination::Set)
-}
-
-/// topk: the largest or smallest elements of a dimension and their positions, in order.
-fn top_k(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let (x, count, largest) = (c.tensor(0)?, c.int(1)?, c.flag(3)?);
-    let is_scalar = c.rank(x) == 0;
-    let axis = c.axis(c.int(2)?, c.rank(x))?;
-    // A scalar is a line of one element.
-    let line = if is_scalar { c.reshape(x, &[1])? } else { x };
-    let rank = c.rank(line);
-    let mut permutation: Vec<usize> = (0..rank).filter(|&d| d != axis).collect();
-    permutation.push(axis);
-    let moved = c.transpose(line, &permutation)?;
-    let count = u64::try_from(count).map_err(|_| Fault::invalid("a count is negative").expected("0 or more", count.to_string()))?;
-    let results = c.builder().top_k(moved, if largest { Order::Largest } else { Order::Smallest }, Extent::Static(count))?;
-    for (index, result) in [(5, results[0]), (6, results[1])] {
-        let mut result = c.transpose(result, &inverse(&permutation))?;
-        if is_scalar {
-            result = c.reshape(result, &[])?;
-        }
-        c.define(index, result)?;
-    }
-    Ok(())
 }

@@ -13,63 +13,67 @@ use crate::operators::windows::{Padding, Windows};
 type Outcome = Result<(), Fault>;
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[
-    ("aten::max_pool2d_with_indices.out", max_pool),
-    ("aten::avg_pool2d.out", average_pool),
-    ("aten::_adaptive_avg_pool2d.out", adaptive_average_pool),
+    ("aten::max_pool2d_with_indices.out", |c| max_pool(c, 2)),
+    ("aten::max_pool3d_with_indices.out", |c| max_pool(c, 3)),
+    ("aten::avg_pool2d.out", |c| average_pool(c, 2)),
+    ("aten::avg_pool3d.out", |c| average_pool(c, 3)),
+    ("aten::_adaptive_avg_pool2d.out", |c| adaptive_average_pool(c, 2)),
+    ("aten::_adaptive_avg_pool3d.out", |c| adaptive_average_pool(c, 3)),
+    ("aten::adaptive_max_pool2d.out", |c| adaptive_max_pool(c, 2)),
+    ("aten::adaptive_max_pool3d.out", |c| adaptive_max_pool(c, 3)),
 ];
 
-/// (input, kernel_size, stride, padding, …): windows over two dimensions. A last one may be partial if it begins inside the input or the padding
+/// (input, kernel_size, stride, padding, …): windows over some dimensions. A last one may be partial if it begins inside the input or the padding
 /// before it.
-fn windows(c: &Call<'_, '_, '_>, dilation: [i64; 2], partial: bool) -> Result<Windows, Fault> {
-    let size = two(c, 1)?;
-    let strides = if c.ints(2)?.is_empty() { size } else { two(c, 2)? };
-    let padding = two(c, 3)?;
-    let positive = [size, strides, dilation].iter().flatten().all(|&n| n > 0);
-    if !positive || (0..2).any(|d| padding[d] > size[d] / 2) {
+fn windows(c: &Call<'_, '_, '_>, dilation: Vec<i64>, partial: bool) -> Result<Windows, Fault> {
+    let spatial = dilation.len();
+    let size = small(c, 1, spatial)?;
+    let strides = if c.ints(2)?.is_empty() { size.clone() } else { small(c, 2, spatial)? };
+    let padding = small(c, 3, spatial)?;
+    let positive = [&size, &strides, &dilation].into_iter().flatten().all(|&n| n > 0);
+    if !positive || (0..spatial).any(|d| padding[d] > size[d] / 2) {
         return Err(Fault::invalid("the window is out of range")
             .expected("positive size, stride and dilation, padding of at most half the size", format!("{size:?} {padding:?}")));
     }
-    Ok(Windows {
-        size: size.map(i64::unsigned_abs).to_vec(),
-        strides: strides.to_vec(),
-        dilation: dilation.to_vec(),
-        padding: Padding::Symmetric { elements: padding.to_vec(), partial },
-    })
+    let size = size.into_iter().map(i64::unsigned_abs).collect();
+    Ok(Windows { size, strides, dilation, padding: Padding::Symmetric { elements: padding, partial } })
 }
 
-/// Two numbers from 0 to 2³¹ − 1, or one that stands for both.
-fn two(c: &Call<'_, '_, '_>, index: usize) -> Result<[i64; 2], Fault> {
-    let list = c.per_dimension(index, 2)?;
-    match list[..] {
-        [a, b] if [a, b].iter().all(|n| (0..=i64::from(i32::MAX)).contains(n)) => Ok([a, b]),
-        _ => Err(Fault::invalid(format!("argument {index} is out of range")).expected("0 to 2^31 - 1", format!("{list:?}"))),
+/// A number from 0 to 2³¹ − 1 for each of some dimensions, or one that stands for all.
+fn small(c: &Call<'_, '_, '_>, index: usize, spatial: usize) -> Result<Vec<i64>, Fault> {
+    let list = c.per_dimension(index, spatial)?;
+    if list.iter().all(|n| (0..=i64::from(i32::MAX)).contains(n)) {
+        return Ok(list);
     }
+    Err(Fault::invalid(format!("argument {index} is out of range")).expected("0 to 2^31 - 1", format!("{list:?}")))
 }
 
-/// The input as [N, C, H, W], and whether the batch was added.
-fn batched(c: &mut Call<'_, '_, '_>) -> Result<(Value, bool), Fault> {
+/// The input as `[N, C, …]`, and whether the batch was added.
+fn batched(c: &mut Call<'_, '_, '_>, spatial: usize) -> Result<(Value, bool), Fault> {
     let input = c.tensor(0)?;
     let g = c.graph();
     let mut shape = g.extents(input);
-    let added = shape.len() == 3;
+    let added = shape.len() == spatial + 1;
     if added {
         shape.insert(0, Extent::Static(1));
     }
-    if shape.len() != 4 {
-        return Err(Fault::invalid("needs an image").expected("3 or 4 dimensions", shape.len().to_string()));
+    if shape.len() != spatial + 2 {
+        let expected = format!("{} or {} dimensions", spatial + 1, spatial + 2);
+        return Err(Fault::invalid("needs an image").expected(expected, shape.len().to_string()));
     }
     Ok((g.reshape(input, &shape)?, added))
 }
 
 /// The same with channels last.
-fn image(c: &mut Call<'_, '_, '_>) -> Result<(Value, bool), Fault> {
-    let (input, added) = batched(c)?;
-    Ok((c.transpose(input, &channels_last(4))?, added))
+fn image(c: &mut Call<'_, '_, '_>, spatial: usize) -> Result<(Value, bool), Fault> {
+    let (input, added) = batched(c, spatial)?;
+    Ok((c.transpose(input, &channels_last(spatial + 2))?, added))
 }
 
 /// Back from channels last, and without the batch that was added.
 fn restored(c: &mut Call<'_, '_, '_>, y: Value, added: bool) -> Result<Value, Fault> {
-    let y = c.transpose(y, &inverse(&channels_last(4)))?;
+    let rank = c.rank(y);
+    let y = c.transpose(y, &inverse(&channels_last(rank)))?;
     unbatched(c, y, added)
 }
 
@@ -78,37 +82,45 @@ fn unbatched(c: &mut Call<'_, '_, '_>, y: Value, added: bool) -> Result<Value, F
     if added { Ok(c.graph().reshape(y, &shape[1..])?) } else { Ok(y) }
 }
 
-/// The largest element of each window: (input, kernel_size, stride, padding, dilation, ceil_mode).
+/// Whether the positions of the largest elements, a second result, are read. They are withdrawn if not.
+fn wants_positions(c: &mut Call<'_, '_, '_>, index: usize) -> Result<bool, Fault> {
+    let register = c.register(index)?;
+    let is_used = c.translator.is_used(register);
+    if !is_used {
+        c.translator.withdraw(register, Fault::invalid("the positions of the largest elements are read where none are named"));
+    }
+    Ok(is_used)
+}
+
+/// The largest element of each window over two dimensions or three: (input, kernel_size, stride, padding, dilation, ceil_mode).
 ///
 /// # Errors
 /// When the windows do not fit the input.
-pub fn largest(c: &mut Call<'_, '_, '_>) -> Result<Value, Fault> {
-    let (input, added) = image(c)?;
-    let windows = windows(c, two(c, 4)?, c.flag(5)?)?;
+pub fn largest(c: &mut Call<'_, '_, '_>, spatial: usize) -> Result<Value, Fault> {
+    let (input, added) = image(c, spatial)?;
+    let windows = windows(c, small(c, 4, spatial)?, c.flag(5)?)?;
     let y = pooling::max(c.graph(), input, &windows)?;
     restored(c, y, added)
 }
 
-fn max_pool(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let y = largest(c)?;
+fn max_pool(c: &mut Call<'_, '_, '_>, spatial: usize) -> Outcome {
+    let y = largest(c, spatial)?;
     c.define(6, y)?;
-    let windows = windows(c, two(c, 4)?, c.flag(5)?)?;
-    let indices = c.register(7)?;
-    if !c.translator.is_used(indices) {
-        c.translator.withdraw(indices, Fault::invalid("the indices of max_pool2d_with_indices are read where none are named"));
+    let windows = windows(c, small(c, 4, spatial)?, c.flag(5)?)?;
+    if !wants_positions(c, 7)? {
         return Ok(());
     }
-    let (input, added) = batched(c)?;
-    c.settle(input, [2, 3])?;
+    let (input, added) = batched(c, spatial)?;
+    c.settle(input, 2..spatial + 2)?;
     let [_, positions] = max_with_positions(c.graph(), input, &windows)?;
     let positions = unbatched(c, positions, added)?;
     c.define(7, positions)
 }
 
-fn average_pool(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let (input, added) = image(c)?;
+fn average_pool(c: &mut Call<'_, '_, '_>, spatial: usize) -> Outcome {
+    let (input, added) = image(c, spatial)?;
     let (partial, include_padding, divisor) = (c.flag(4)?, c.flag(5)?, c.optional_int(6)?);
-    let windows = windows(c, [1, 1], partial)?;
+    let windows = windows(c, vec![1; spatial], partial)?;
     let divisor = match divisor {
         Some(n) => Divisor::Number(n),
         None if include_padding => Divisor::Padded,
@@ -134,33 +146,76 @@ fn means(c: &Call<'_, '_, '_>, input: Value, divisor: Divisor) -> Result<Means, 
     Ok(Means { accumulator, divisor, counts: Counts::Sides, quotient, result: element })
 }
 
+/// The result's spatial extents, argument 1. Neither they nor those of the image are 0.
+fn parts(c: &Call<'_, '_, '_>, input: Value, spatial: usize) -> Result<Vec<u64>, Fault> {
+    let out: Vec<u64> = small(c, 1, spatial)?.into_iter().map(i64::unsigned_abs).collect();
+    let shape = c.extents(input);
+    if out.contains(&0) || shape[2..].contains(&Extent::Static(0)) {
+        return Err(Fault::unsupported("an empty image is pooled"));
+    }
+    Ok(out)
+}
+
+/// Windows that cover an image of these extents in this many parts, if the parts are of one size.
+fn even_parts(extents: &[Extent], parts: &[u64]) -> Option<Windows> {
+    let size: Option<Vec<u64>> =
+        extents.iter().zip(parts).map(|(extent, &n)| extent.as_static().filter(|e| e % n == 0).map(|e| e / n)).collect();
+    let size = size?;
+    let strides = size.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
+    Some(Windows { strides, dilation: vec![1; size.len()], size, padding: Padding::Valid })
+}
+
 /// Averages over parts: part i of n goes from ⌊i·extent ÷ n⌋ to ⌈(i + 1)·extent ÷ n⌉. Parts of one size are windows.
-fn adaptive_average_pool(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let (input, added) = batched(c)?;
-    let out = two(c, 1)?.map(i64::unsigned_abs);
+fn adaptive_average_pool(c: &mut Call<'_, '_, '_>, spatial: usize) -> Outcome {
+    let (input, added) = batched(c, spatial)?;
+    let out = parts(c, input, spatial)?;
     let means = means(c, input, Divisor::Inside)?;
     if !means.result.is_float() {
         return Err(Fault::unsupported(format!("averages of {} over parts are not supported", means.result)));
     }
     let shape = c.extents(input);
-    let extents = [shape[2].as_static(), shape[3].as_static()];
-    if (0..2).any(|d| out[d] == 0 || extents[d] == Some(0)) {
-        return Err(Fault::unsupported("an empty image is pooled"));
-    }
-    let y = match extents {
-        [Some(rows), Some(columns)] if rows % out[0] == 0 && columns % out[1] == 0 => {
-            let size = vec![rows / out[0], columns / out[1]];
-            let strides = size.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
-            let windows = Windows { size, strides, dilation: vec![1; 2], padding: Padding::Valid };
-            let image = c.transpose(input, &channels_last(4))?;
-            let y = pooling::average(c.graph(), image, &windows, &means)?;
-            restored(c, y, added)?
-        }
-        _ => {
-            let wide = c.cast(input, means.accumulator)?;
-            let y = pooling::average_parts(c.graph(), wide, &[(2, out[0]), (3, out[1])])?;
-            unbatched(c, y, added)?
-        }
+    let y = if let Some(windows) = even_parts(&shape[2..], &out) {
+        let image = c.transpose(input, &channels_last(spatial + 2))?;
+        let y = pooling::average(c.graph(), image, &windows, &means)?;
+        restored(c, y, added)?
+    } else {
+        let wide = c.cast(input, means.accumulator)?;
+        let sides: Vec<(usize, u64)> = out.into_iter().enumerate().map(|(d, n)| (d + 2, n)).collect();
+        let y = pooling::average_parts(c.graph(), wide, &sides)?;
+        unbatched(c, y, added)?
     };
     c.finish(y)
+}
+
+/// The largest elements of parts, as averages over them are taken.
+fn adaptive_max_pool(c: &mut Call<'_, '_, '_>, spatial: usize) -> Outcome {
+    let (input, added) = batched(c, spatial)?;
+    let out = parts(c, input, spatial)?;
+    c.settle(input, 2..spatial + 2)?;
+    let wants = wants_positions(c, 3)?;
+    let shape = c.extents(input);
+    let (y, positions) = match even_parts(&shape[2..], &out) {
+        Some(windows) if wants => {
+            let [y, positions] = max_with_positions(c.graph(), input, &windows)?;
+            (y, Some(positions))
+        }
+        Some(windows) => {
+            let image = c.transpose(input, &channels_last(spatial + 2))?;
+            let y = pooling::max(c.graph(), image, &windows)?;
+            (c.transpose(y, &inverse(&channels_last(spatial + 2)))?, None)
+        }
+        None if wants => {
+            return Err(Fault::unsupported("the positions of the largest elements of parts of several sizes are not supported"));
+        }
+        None => (pooling::max_parts(c.graph(), input, &out)?, None),
+    };
+    let y = unbatched(c, y, added)?;
+    c.define(2, y)?;
+    match positions {
+        Some(positions) => {
+            let positions = unbatched(c, positions, added)?;
+            c.define(3, positions)
+        }
+        None => Ok(()),
+    }
 }

@@ -3,14 +3,15 @@
 use super::super::fault::Fault;
 use super::call::{Call, Translate, compute_type};
 use crate::ir::{Extent, Value};
-use crate::operators::antialias;
+use crate::operators::antialias::{self, Filter};
 use crate::operators::grid_sample::{self, Interpolation, Outside, Sampling};
 use crate::operators::resize::{self, Along, Step};
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::upsample_nearest2d.vec_out", nearest),
     ("aten::upsample_bilinear2d.vec_out", bilinear),
-    ("aten::_upsample_bilinear2d_aa.out", antialiased),
+    ("aten::_upsample_bilinear2d_aa.out", |c| antialiased(c, Filter::Triangle)),
+    ("aten::_upsample_bicubic2d_aa.out", |c| antialiased(c, Filter::Cubic)),
     ("aten::grid_sampler_2d.out", grid_sample),
 ];
 
@@ -93,8 +94,8 @@ fn floats(c: &mut Call<'_, '_, '_>, index: usize) -> Result<Value, Fault> {
     c.cast(x, ty)
 }
 
-/// (self, output_size, align_corners, scales_h, scales_w): means weighted by triangles.
-fn antialiased(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
+/// (self, output_size, align_corners, scales_h, scales_w): means weighted by a filter.
+fn antialiased(c: &mut Call<'_, '_, '_>, filter: Filter) -> Result<(), Fault> {
     let (x, sizes, aligned) = (floats(c, 0)?, c.ints(1)?, c.flag(2)?);
     let factors = [c.optional_number(3)?, c.optional_number(4)?].map(|factor| factor.map(|n| n.as_f64()).filter(|&n| n > 0.0));
     let &[rows, columns] = &sizes[..] else { return Err(Fault::invalid("two sizes are needed").expected("2", sizes.len().to_string())) };
@@ -111,7 +112,7 @@ fn antialiased(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
     c.settle(x, [2, 3])?;
     // Columns first, as the kernel sums them.
     sides.reverse();
-    let y = antialias::resized(c.graph(), x, &sides, aligned)?;
+    let y = antialias::resized(c.graph(), x, &sides, filter, aligned)?;
     c.finish(y)
 }
 

@@ -25,7 +25,6 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::detach_copy.out", same),
     ("aten::lift_fresh_copy.out", same),
     ("aten::_to_copy.out", same),
-    ("aten::_conj_physical.out", same),
     ("dim_order_ops::_to_dim_order_copy.out", same),
     ("dim_order_ops::_clone_dim_order.out", same),
     ("et_copy::_h2d_copy.out", same),

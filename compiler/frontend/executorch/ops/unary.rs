@@ -3,6 +3,7 @@
 use super::super::fault::Fault;
 use super::super::registers::Number;
 use super::call::{Call, Operand, Translate, compute_type, float_type};
+use super::fourier::is_complex;
 use crate::ir::{Comparison, ElementType, ExpressionBuilder, NanRule, Node, Scalar, ScalarOp};
 use crate::operators::nonlinear::{self, Below, Gelu};
 use crate::operators::terms::{Term, Terms};
@@ -11,7 +12,7 @@ type Outcome = Result<(), Fault>;
 type Built = Result<Node, Fault>;
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[
-    ("aten::abs.out", |c| arithmetic(c, absolute)),
+    ("aten::abs.out", magnitude),
     ("aten::neg.out", |c| arithmetic(c, negative)),
     ("aten::sign.out", |c| arithmetic(c, sign)),
     ("aten::relu.out", |c| arithmetic(c, |b, x| with_zero(b, ScalarOp::Max(NanRule::Propagate), x))),
@@ -22,6 +23,7 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::bitwise_not.out", |c| plain(c, ScalarOp::Not)),
     ("aten::logical_not.out", |c| test(c, |b, x| against(b, Comparison::Equal, x, 0.0))),
     ("aten::isnan.out", |c| test(c, |b, x| op(b, ScalarOp::Compare(Comparison::NotEqual), &[x, x]))),
+    ("aten::signbit.out", |c| test(c, is_signed)),
     ("aten::isinf.out", |c| test(c, is_infinite)),
     ("aten::exp.out", |c| real(c, ScalarOp::Exp)),
     ("aten::log.out", |c| real(c, ScalarOp::Log)),
@@ -30,6 +32,10 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::tanh.out", |c| real(c, ScalarOp::Tanh)),
     ("aten::sigmoid.out", |c| real(c, ScalarOp::Logistic)),
     ("aten::erf.out", |c| real(c, ScalarOp::Erf)),
+    ("aten::erfc.out", |c| function(c, |b, x| op(b, ScalarOp::Erf, &[x]).and_then(|erf| from_number(b, ScalarOp::Sub, 1.0, erf)))),
+    ("aten::exp2.out", |c| {
+        function(c, |b, x| with_number(b, ScalarOp::Mul, x, std::f64::consts::LN_2).and_then(|x| op(b, ScalarOp::Exp, &[x])))
+    }),
     ("aten::sin.out", |c| real(c, ScalarOp::Sin)),
     ("aten::cos.out", |c| real(c, ScalarOp::Cos)),
     ("aten::tan.out", |c| function(c, tangent)),
@@ -135,6 +141,21 @@ fn is_infinite(b: &mut ExpressionBuilder, x: Node) -> Built {
     against(b, Comparison::Equal, size, f64::INFINITY)
 }
 
+/// Whether the sign says less than zero, of −0 too.
+pub(super) fn is_signed(b: &mut ExpressionBuilder, x: Node) -> Built {
+    let ty = b.ty(x);
+    if ty == ElementType::Bool {
+        return Ok(b.constant(Scalar::bool(false)));
+    }
+    let below = against(b, Comparison::Less, x, 0.0)?;
+    if !ty.is_float() {
+        return Ok(below);
+    }
+    let inverse = from_number(b, ScalarOp::Div, 1.0, x)?;
+    let inverse_below = against(b, Comparison::Less, inverse, 0.0)?;
+    op(b, ScalarOp::Or, &[below, inverse_below])
+}
+
 fn real(c: &mut Call<'_, '_, '_>, operation: ScalarOp) -> Outcome {
     function(c, move |b, x| op(b, operation, &[x]))
 }
@@ -161,6 +182,11 @@ fn of_library(c: &mut Call<'_, '_, '_>, build: impl FnOnce(&mut Terms, Node) -> 
         Ok(terms.convert(y, out))
     })?;
     c.finish(y)
+}
+
+fn magnitude(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let x = c.tensor(0)?;
+    if is_complex(c.element(x)) { super::fourier::magnitude(c) } else { arithmetic(c, absolute) }
 }
 
 fn absolute(b: &mut ExpressionBuilder, x: Node) -> Built {

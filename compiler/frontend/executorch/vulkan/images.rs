@@ -145,7 +145,7 @@ fn finish_sums(c: &mut Call<'_, '_, '_>, sums: Value, outputs: u64, activation: 
 }
 
 fn max_pool(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let y = pool::largest(c)?;
+    let y = pool::largest(c, 2)?;
     c.finish(y)
 }
 

@@ -1,0 +1,220 @@
+//! Fourier transforms, and complex numbers as pairs of floats.
+
+use super::super::fault::Fault;
+use super::call::{Call, Translate};
+use crate::ir::{ElementType, Extent, Scalar, ScalarOp, Value};
+use crate::operators::fourier::any_length::{self, Direction};
+use crate::operators::graph::movement::inverse;
+
+type Outcome = Result<(), Fault>;
+
+pub(super) const OPERATORS: &[(&str, Translate)] = &[
+    ("aten::_fft_r2c.out", real_to_complex),
+    ("aten::_fft_c2r.out", complex_to_real),
+    ("aten::_fft_c2c.out", complex_to_complex),
+    ("aten::view_as_real_copy.out", as_pairs),
+    ("aten::view_as_complex_copy.out", as_complex),
+    ("aten::_conj_physical.out", conjugate),
+];
+
+/// Whether elements are complex numbers.
+pub(super) fn is_complex(element: ElementType) -> bool {
+    matches!(element, ElementType::C64 | ElementType::C128)
+}
+
+/// Complex numbers as floats with a last dimension of two.
+pub(super) fn pairs(c: &mut Call<'_, '_, '_>, value: Value) -> Result<Value, Fault> {
+    let part = c.element(value).part();
+    Ok(c.graph().bitcast(value, part)?)
+}
+
+fn from_pairs(c: &mut Call<'_, '_, '_>, pairs: Value) -> Result<Value, Fault> {
+    let complex = if c.element(pairs) == ElementType::F64 { ElementType::C128 } else { ElementType::C64 };
+    Ok(c.graph().bitcast(pairs, complex)?)
+}
+
+/// Real numbers as complex ones of a type.
+pub(super) fn from_real(c: &mut Call<'_, '_, '_>, value: Value, element: ElementType) -> Result<Value, Fault> {
+    let value = c.cast(value, element.part())?;
+    let mut shape = c.extents(value);
+    let mut high = vec![0; shape.len()];
+    shape.push(Extent::Static(1));
+    high.push(1);
+    let column = c.reshape_to(value, &shape)?;
+    let zero = Scalar::float(element.part(), 0.0);
+    let pairs = c.graph().pad(column, &vec![0; high.len()], &high, zero)?;
+    from_pairs(c, pairs)
+}
+
+/// Absolute values of complex numbers; squares of binary32 are taken in binary64, where they do not overflow.
+pub(super) fn magnitude(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let value = c.tensor(0)?;
+    let pairs = pairs(c, value)?;
+    let (rank, shape) = (c.rank(value), c.extents(value));
+    let mut parts = Vec::new();
+    for part in 0..2 {
+        let part = c.graph().slice_along(pairs, rank, Extent::Static(part), Extent::Static(1))?;
+        parts.push(c.reshape_to(part, &shape)?);
+    }
+    let y = c.map(&parts, |b, n| {
+        let mut squares = Vec::new();
+        for &part in n {
+            let wide = b.convert(part, ElementType::F64);
+            squares.push(b.op(ScalarOp::Mul, &[wide, wide])?);
+        }
+        let sum = b.op(ScalarOp::Add, &squares)?;
+        Ok(b.op(ScalarOp::Sqrt, &[sum])?)
+    })?;
+    c.finish(y)
+}
+
+fn as_pairs(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let value = c.tensor(0)?;
+    let y = pairs(c, value)?;
+    c.finish(y)
+}
+
+fn as_complex(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let value = c.tensor(0)?;
+    let y = from_pairs(c, value)?;
+    c.finish(y)
+}
+
+fn conjugate(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let value = c.tensor(0)?;
+    if !is_complex(c.element(value)) {
+        return c.finish(value);
+    }
+    let x = pairs(c, value)?;
+    let part = c.element(x);
+    let signs = [1.0, -1.0].map(|sign| Scalar::float(part, sign));
+    let signs = c.graph().numbers(part, &[2], &signs)?;
+    let y = c.map(&[x, signs], |b, n| Ok(b.op(ScalarOp::Mul, n)?))?;
+    let y = from_pairs(c, y)?;
+    c.finish(y)
+}
+
+/// The dimensions that are transformed, argument 1: at least one.
+fn dimensions(c: &Call<'_, '_, '_>, rank: usize) -> Result<(usize, Vec<usize>), Fault> {
+    let axes: Result<Vec<usize>, Fault> = c.ints(1)?.into_iter().map(|axis| c.axis(axis, rank)).collect();
+    let mut axes = axes?;
+    match axes.pop() {
+        Some(last) if rank > 0 => Ok((last, axes)),
+        _ => Err(Fault::invalid("a Fourier transform needs a dimension")),
+    }
+}
+
+/// What to multiply with: argument 2 says whether a transform of so many numbers is divided by nothing, the root of their number, or their number.
+fn factor(c: &Call<'_, '_, '_>, count: f64) -> Result<f64, Fault> {
+    match c.int(2)? {
+        0 => Ok(1.0),
+        1 => Ok(1.0 / count.sqrt()),
+        2 => Ok(1.0 / count),
+        other => Err(Fault::invalid("unknown normalization").expected("0 to 2", other.to_string())),
+    }
+}
+
+fn scaled(c: &mut Call<'_, '_, '_>, x: Value, factor: f64) -> Result<Value, Fault> {
+    if factor == 1.0 {
+        return Ok(x);
+    }
+    c.map(&[x], |b, n| {
+        let ty = b.ty(n[0]);
+        let factor = b.constant(Scalar::float(ty, factor));
+        Ok(b.op(ScalarOp::Mul, &[n[0], factor])?)
+    })
+}
+
+/// Dimension `axis` moved to the end, before `kept` last ones, and the permutation back.
+fn moved(c: &mut Call<'_, '_, '_>, x: Value, axis: usize, kept: usize) -> Result<(Value, Vec<usize>), Fault> {
+    let rank = c.rank(x);
+    let mut permutation: Vec<usize> = (0..rank - kept).filter(|&d| d != axis).collect();
+    permutation.push(axis);
+    permutation.extend(rank - kept..rank);
+    Ok((c.transpose(x, &permutation)?, inverse(&permutation)))
+}
+
+/// Complex numbers, as pairs, transformed along some dimensions.
+fn transformed(c: &mut Call<'_, '_, '_>, mut x: Value, axes: &[usize], direction: Direction) -> Result<Value, Fault> {
+    for &axis in axes {
+        c.settle(x, [axis])?;
+        let (line, back) = moved(c, x, axis, 1)?;
+        let line = any_length::spectrum(c.graph(), line, direction)?;
+        x = c.transpose(line, &back)?;
+    }
+    Ok(x)
+}
+
+/// How many numbers a transform along some dimensions adds.
+fn count(c: &Call<'_, '_, '_>, x: Value, axes: &[usize]) -> f64 {
+    axes.iter().map(|&axis| c.translator.graph.bounds(x)[axis] as f64).product()
+}
+
+fn floats(c: &Call<'_, '_, '_>, x: Value) -> Outcome {
+    match c.element(x).part() {
+        ElementType::F32 | ElementType::F64 => Ok(()),
+        other => Err(Fault::unsupported(format!("Fourier transforms of {other} are not supported"))),
+    }
+}
+
+/// (self, dim, normalization, onesided).
+fn real_to_complex(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let x = c.tensor(0)?;
+    floats(c, x)?;
+    let (last, others) = dimensions(c, c.rank(x))?;
+    c.settle(x, [last])?;
+    let factor = factor(c, count(c, x, &others) * count(c, x, &[last]))?;
+    let y = if c.flag(3)? {
+        let (line, _) = moved(c, x, last, 0)?;
+        let half = any_length::half_spectrum(c.graph(), line)?;
+        // The pairs' dimension stays where it is.
+        let rank = c.rank(x);
+        let mut permutation: Vec<usize> = (0..rank).filter(|&d| d != last).collect();
+        permutation.push(last);
+        let mut back = inverse(&permutation);
+        back.push(rank);
+        let y = c.transpose(half, &back)?;
+        transformed(c, y, &others, Direction::Forward)?
+    } else {
+        let complex = if c.element(x) == ElementType::F64 { ElementType::C128 } else { ElementType::C64 };
+        let x = from_real(c, x, complex)?;
+        let x = pairs(c, x)?;
+        transformed(c, x, &[&others[..], &[last]].concat(), Direction::Forward)?
+    };
+    let y = scaled(c, y, factor)?;
+    let y = from_pairs(c, y)?;
+    c.finish(y)
+}
+
+/// (self, dim, normalization, last_dim_size).
+fn complex_to_real(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let value = c.tensor(0)?;
+    floats(c, value)?;
+    let (last, others) = dimensions(c, c.rank(value))?;
+    let length = u64::try_from(c.int(3)?).ok().filter(|&n| n > 0);
+    let length = length.ok_or_else(|| Fault::invalid("the length of a transform must be positive"))?;
+    let factor = factor(c, count(c, value, &others) * length as f64)?;
+    let x = pairs(c, value)?;
+    let x = transformed(c, x, &others, Direction::Backward)?;
+    c.settle(x, [last])?;
+    let (line, back) = moved(c, x, last, 1)?;
+    let line = any_length::real_numbers(c.graph(), line, length)?;
+    let y = c.transpose(line, &back[..back.len() - 1])?;
+    let y = scaled(c, y, factor)?;
+    c.finish(y)
+}
+
+/// (self, dim, normalization, forward).
+fn complex_to_complex(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let value = c.tensor(0)?;
+    floats(c, value)?;
+    let (last, mut axes) = dimensions(c, c.rank(value))?;
+    axes.push(last);
+    let factor = factor(c, count(c, value, &axes))?;
+    let direction = if c.flag(3)? { Direction::Forward } else { Direction::Backward };
+    let x = pairs(c, value)?;
+    let y = transformed(c, x, &axes, direction)?;
+    let y = scaled(c, y, factor)?;
+    let y = from_pairs(c, y)?;
+    c.finish(y)
+}
