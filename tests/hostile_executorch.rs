@@ -37,8 +37,18 @@ const FILES: [&str; 21] = [
 ];
 
 /// Programs of this repository, which are always there.
-const OWN: [&str; 7] =
-    ["branch.pte", "counter.pte", "indices.pte", "image.pte", "delegated_image.pte", "delegated_int8.pte", "delegated_rows.pte"];
+const OWN: [&str; 10] = [
+    "branch.pte",
+    "counter.pte",
+    "indices.pte",
+    "image.pte",
+    "delegated_image.pte",
+    "delegated_int8.pte",
+    "delegated_rows.pte",
+    "vulkan_image.pte",
+    "vulkan_int8.pte",
+    "vulkan_rows.pte",
+];
 
 fn files(names: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
     let own = OWN.iter().map(|name| support::own("tests/models/executorch").join(name));

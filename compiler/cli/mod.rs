@@ -11,6 +11,7 @@ mod console;
 mod emit_test;
 mod engine;
 mod files;
+mod gpu;
 mod inspect;
 mod io;
 mod lists;

@@ -1,5 +1,6 @@
 //! Options that several commands share.
 
+use super::gpu::GpuArguments;
 use super::output::usage;
 use super::ports::{PortNumber, Ports};
 use crate::Settings;
@@ -73,6 +74,9 @@ pub struct Common {
     /// End a call with MODELC_E_ABORTED after this many rounds of a loop
     #[arg(long = "max-iterations", value_name = "N")]
     pub max_iterations: Option<u64>,
+    /// GPUs.
+    #[command(flatten)]
+    pub gpu: GpuArguments,
     /// How messages are printed
     #[arg(long = "message-format", value_enum, default_value = "text")]
     pub message_format: MessageFormat,
@@ -97,6 +101,7 @@ impl Common {
     /// # Errors
     /// As [`Self::load_options`].
     pub fn settings(&self, model: &str) -> Result<Settings, Diagnostics> {
+        self.gpu.check()?;
         let ports = Ports { model };
         let shape = |text: &String| -> Result<_, Diagnostics> {
             let (input, shape) = parse_shape(text)?;

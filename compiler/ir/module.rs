@@ -170,6 +170,8 @@ pub struct SourceData {
     pub operator_name: String,
     /// The name of the tensor it computes.
     pub tensor: String,
+    /// Whether the file gives it to a GPU.
+    pub gpu: bool,
 }
 
 /// A function: straight-line SSA; control flow is instructions that name other functions.

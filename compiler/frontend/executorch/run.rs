@@ -79,6 +79,7 @@ impl<'a> Translator<'a, '_> {
             operator: pc as u32,
             operator_name: self.plan.instruction_name(pc).to_owned(),
             tensor: self.plan.result_of(pc).map(|register| self.plan.register_name(register)).unwrap_or_default(),
+            gpu: false,
         };
         self.graph.builder.module.sources.push(data)
     }

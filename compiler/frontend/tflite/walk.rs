@@ -99,7 +99,13 @@ impl<'a> Lowering<'a, '_> {
             .first()
             .and_then(|&tensor| self.subgraph.tensors[tensor].as_ref().ok())
             .map_or_else(String::new, |info| info.name.clone());
-        let source = SourceData { function: self.subgraph.name.clone(), operator: index as u32, operator_name: code.name.clone(), tensor };
+        let source = SourceData {
+            function: self.subgraph.name.clone(),
+            operator: index as u32,
+            operator_name: code.name.clone(),
+            tensor,
+            gpu: false,
+        };
         self.graph.builder.source = Some(self.graph.builder.module.sources.push(source));
         let start = self.graph.builder.function.body.len();
         let mut operator = Operator { lowering: self, record, inputs, outputs: outputs.clone() };

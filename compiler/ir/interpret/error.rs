@@ -28,7 +28,7 @@ impl fmt::Display for InterpretError {
         }
         f.write_str(&self.message)?;
         if let Some(source) = &self.source {
-            let SourceData { function, operator, operator_name, tensor } = source;
+            let SourceData { function, operator, operator_name, tensor, .. } = source;
             write!(f, " (in {function}, operator {operator} {operator_name}, tensor {tensor:?})")?;
         }
         Ok(())

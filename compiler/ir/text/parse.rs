@@ -280,7 +280,8 @@ impl Parser {
         let function = self.text()?;
         let operator = self.integer()?;
         let (operator_name, tensor) = (self.text()?, self.text()?);
-        self.module.sources.push(SourceData { function, operator, operator_name, tensor });
+        let gpu = self.accept_word("gpu");
+        self.module.sources.push(SourceData { function, operator, operator_name, tensor, gpu });
         Ok(())
     }
 

@@ -32,8 +32,9 @@ pub fn print_module(module: &Module, constants: Constants) -> String {
         line(&mut out, format_args!("{id} {:?}: {ty}{initial}", state.name));
     }
     for (id, source) in module.sources.iter() {
-        let SourceData { function, operator, operator_name, tensor } = source;
-        line(&mut out, format_args!("{id} = {function:?} {operator} {operator_name:?} {tensor:?}"));
+        let SourceData { function, operator, operator_name, tensor, gpu } = source;
+        let gpu = if *gpu { " gpu" } else { "" };
+        line(&mut out, format_args!("{id} = {function:?} {operator} {operator_name:?} {tensor:?}{gpu}"));
     }
     for func in module.functions.keys() {
         out.push_str(&print_function(module, func));

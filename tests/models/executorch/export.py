@@ -15,6 +15,9 @@ import sys
 
 import numpy as np
 import torch
+from executorch.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
+from executorch.backends.vulkan.quantizer.vulkan_quantizer import VulkanQuantizer
+from executorch.backends.vulkan.quantizer.vulkan_quantizer import get_symmetric_quantization_config as vulkan_quantization
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.devtools import BundledProgram
@@ -187,9 +190,65 @@ def make_delegated(wanted):
             answers_of_runtime(stem, inputs)
 
 
+class Chain(nn.Module):
+    """What Vulkan has integers for, with nothing but integers between the first layer and the last."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, stride=2, padding=1)
+        self.depthwise = nn.Conv2d(8, 8, 3, padding=1, groups=8)
+        self.point = nn.Conv2d(8, 6, 1)
+        self.grouped = nn.Conv2d(6, 8, 3, groups=2)
+
+    def forward(self, x):
+        return self.grouped(self.point(torch.relu(self.depthwise(torch.relu(self.first(x))))))
+
+
+class Rows(nn.Module):
+    """Tokens of a table, scaled rows, and layers that only a whole row can be given to."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(20, 16)
+        self.norm = nn.RMSNorm(16)
+        self.layers = nn.Sequential(nn.Linear(16, 24), nn.GELU(), nn.Linear(24, 5))
+
+    def forward(self, tokens):
+        return self.layers(self.norm(self.table(tokens))), (tokens * 2).sum(1)
+
+
+def for_vulkan(model, inputs, dynamic=None, options=None):
+    partitioner = VulkanPartitioner({"require_dynamic_shapes": dynamic is not None, **(options or {})})
+    edge = to_edge_transform_and_lower(export(model, inputs, dynamic_shapes=dynamic, strict=True), partitioner=[partitioner])
+    return edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass()))
+
+
+def make_vulkan(wanted):
+    images = lambda: [(torch.randn(1, 3, 12, 12),) for _ in range(2)]
+    tokens = lambda n: (torch.randint(0, 20, (1, n)),)
+    models = {
+        "vulkan_image": lambda: (Image().eval(), images(), None, None),
+        "vulkan_rows": lambda: (Rows().eval(), [tokens(n) for n in (7, 1, 4)], {"tokens": {1: Dim("length", min=1, max=7)}}, None),
+        "vulkan_int8": lambda: (Chain().eval(), images(), None, {"weights": 8}),
+    }
+    for number, (stem, make) in enumerate(models.items()):
+        if wanted and stem not in wanted:
+            continue
+        torch.manual_seed(200 + number)
+        model, inputs, dynamic, quantization = make()
+        if quantization is not None:
+            quantizer = VulkanQuantizer().set_global(vulkan_quantization(is_dynamic=False, weight_bits=quantization["weights"]))
+            prepared = prepare_pt2e(export(model, inputs[0], strict=True).module(), quantizer)
+            for tensors in inputs:
+                prepared(*tensors)
+            model = convert_pt2e(prepared)
+        write(stem, for_vulkan(model, inputs[0], dynamic), model, inputs)
+
+
 def main():
     wanted = sys.argv[1:]
     make_delegated(wanted)
+    make_vulkan(wanted)
     torch.manual_seed(1)
     randn, length = torch.randn, Dim("length", min=1, max=12)
     models = {

@@ -147,7 +147,7 @@ fn inside(t: &mut Translator<'_, '_>, plan: &Plan, passed: Vec<Passed>) -> Resul
 /// Where the values of an operator come from: the call of the delegate, and which operator of it.
 fn source(t: &mut Translator<'_, '_>, call: Source, index: usize, name: &str) -> Source {
     let sources = &mut t.graph.builder.module.sources;
-    let data = SourceData { operator_name: name.to_owned(), tensor: format!("node {index}"), ..sources[call].clone() };
+    let data = SourceData { operator_name: name.to_owned(), tensor: format!("node {index}"), gpu: true, ..sources[call].clone() };
     sources.push(data)
 }
 

@@ -162,6 +162,23 @@ fn verify_field<'ver, 'opts, 'buf, T: ::flatbuffers::Verifiable>(
     slot: ::flatbuffers::VOffsetT,
 ) -> Verified<::flatbuffers::TableVerifier<'ver, 'opts, 'buf>> {
     table.visit_field::<T>(name, slot, false)
+}
+
+/// A vector of numbers of eight bytes. Writers align numbers, so an empty vector may lie where none could.
+struct Numbers<T>(::core::marker::PhantomData<T>);
+
+impl<T> ::flatbuffers::Verifiable for Numbers<T> {
+    fn run_verifier(
+        verifier: &mut ::flatbuffers::Verifier<'_, '_>,
+        position: usize,
+    ) -> Verified<()> {
+        let count = verifier.get_uoffset(position)? as usize;
+        let start = position.saturating_add(::flatbuffers::SIZE_UOFFSET);
+        if count > 0 {
+            verifier.is_aligned::<T>(start)?;
+        }
+        verifier.range_in_buffer(start, count.saturating_mul(::core::mem::size_of::<T>()))
+    }
 }",
     );
 }
@@ -194,6 +211,9 @@ impl<'a> ::flatbuffers::Verifiable for {}<'a> {{
                 tag = path(module, union),
                 tag_slot = super::slot(&format!("{name}_type")),
             ),
+            FieldKind::Vector(Element::Scalar(scalar @ (Scalar::I64 | Scalar::U64 | Scalar::F64))) => {
+                format!("verify_field::<::flatbuffers::ForwardsUOffset<Numbers<{}>>>(table, {name:?}, Self::{slot})?", scalar.rust())
+            }
             _ => format!("verify_field::<::flatbuffers::ForwardsUOffset<{value}>>(table, {name:?}, Self::{slot})?"),
         };
         push(text, 2, &format!("let table = {visit};"));

@@ -163,6 +163,23 @@ fn verify_field<'ver, 'opts, 'buf, T: ::flatbuffers::Verifiable>(
     table.visit_field::<T>(name, slot, false)
 }
 
+/// A vector of numbers of eight bytes. Writers align numbers, so an empty vector may lie where none could.
+struct Numbers<T>(::core::marker::PhantomData<T>);
+
+impl<T> ::flatbuffers::Verifiable for Numbers<T> {
+    fn run_verifier(
+        verifier: &mut ::flatbuffers::Verifier<'_, '_>,
+        position: usize,
+    ) -> Verified<()> {
+        let count = verifier.get_uoffset(position)? as usize;
+        let start = position.saturating_add(::flatbuffers::SIZE_UOFFSET);
+        if count > 0 {
+            verifier.is_aligned::<T>(start)?;
+        }
+        verifier.range_in_buffer(start, count.saturating_mul(::core::mem::size_of::<T>()))
+    }
+}
+
 /// Table `String`.
 #[derive(Clone, Copy)]
 pub struct String<'a> {
