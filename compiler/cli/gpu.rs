@@ -19,11 +19,11 @@ pub struct GpuArguments {
     #[arg(long = "gpu", value_enum, default_value = "auto")]
     gpu: GpuArgument,
     #[arg(long = "gpu-ops", value_name = "PATTERN", hide = true)]
-    operators: Option<String>,
+    gpu_operators: Option<String>,
     #[arg(long = "vk-profile", value_name = "PROFILE", hide = true)]
-    profile: Option<String>,
+    vk_profile: Option<String>,
     #[arg(long = "vk-loader", value_name = "LOADER", hide = true)]
-    loader: Option<String>,
+    vk_loader: Option<String>,
     #[arg(long = "runtime", value_name = "PLACE", hide = true)]
     runtime: Option<String>,
 }
@@ -36,9 +36,9 @@ impl GpuArguments {
     pub fn check(&self) -> Result<(), Diagnostic> {
         let given = [
             ("--gpu require", self.gpu == GpuArgument::Require),
-            ("--gpu-ops", self.operators.is_some()),
-            ("--vk-profile", self.profile.is_some()),
-            ("--vk-loader", self.loader.is_some()),
+            ("--gpu-ops", self.gpu_operators.is_some()),
+            ("--vk-profile", self.vk_profile.is_some()),
+            ("--vk-loader", self.vk_loader.is_some()),
             ("--runtime", self.runtime.is_some()),
         ];
         match given.iter().find(|(_, is_given)| *is_given) {

@@ -248,12 +248,17 @@ fn beside_columns(edit: &mut Edit<'_>, parameter: Value, op: Op) -> Option<Value
     }
 }
 
-/// `Σ(r − y)` over the depth, as it stands beside the result.
+/// `Σ(r − y)` over the depth, as it stands beside the result: a row of ones times the weights.
 fn weight_sums(edit: &mut Edit<'_>, right: &Dequantized, depth: &[usize], op: Op) -> Option<Value> {
-    let expression = difference(edit.function.tensor(right.integers).element, right.zero.known()?, ElementType::I32)?;
-    let differences = edit.insert_one(operators::Map { expression }, &[right.integers])?;
-    let sums = edit.insert_one(operators::Reduce { reduction: Reduction::Sum, axes: depth.to_vec() }, &[differences])?;
-    beside_columns(edit, sums, op)
+    let ty = edit.function.tensor(right.integers);
+    let (element, shape) = (ty.element, ty.static_shape()?);
+    let count: u64 = depth.iter().map(|&axis| shape[axis]).product();
+    let rows = if op == Op::Conv { reshaped(edit, right.integers, &[shape[0], count])? } else { right.integers };
+    let ones = vec![1; usize::try_from(count).ok()?];
+    let ones = edit.module.add_constant(TensorType::of(element, &[1, count]), ones.into());
+    let ones = edit.insert_one(operators::Constant { data: ones }, &[])?;
+    let product = operators::Matmul { left_zero_point: 0, right_zero_point: right.zero.known()?, accumulator: ElementType::I32 };
+    edit.insert_one(product, &[ones, rows])
 }
 
 fn reshaped(edit: &mut Edit<'_>, value: Value, shape: &[u64]) -> Option<Value> {

@@ -128,9 +128,9 @@ func @main(v0: f32[2, 4], v1: f32[]) {
       n5: i32 = sub n0, n4
       n6: f32 = convert n5
       n7: f32 = input 3
-      n8: f32 = mul n6, n7
-      n9: f32 = input 4
-      n10: f32 = mul n8, n9
+      n8: f32 = input 4
+      n9: f32 = mul n6, n7
+      n10: f32 = mul n9, n8
       return n10
     }
   }
