@@ -65,7 +65,7 @@ fn rewrites_change_no_result() {
         let (mut module, inputs) = module(seed, &Options::default());
         let expected = comparable(&run(&module, &inputs));
         for round in 0..2 {
-            for pass in passes::PASSES {
+            for pass in passes::PASSES.iter().filter(|pass| pass.exact) {
                 let before = text(&module);
                 let name = pass.name;
                 if (pass.run)(&mut module) {
@@ -77,7 +77,11 @@ fn rewrites_change_no_result() {
             }
         }
     }
-    assert_eq!(effective.len(), passes::PASSES.len(), "some rewrite finds nothing at all: {effective:?}");
+    assert_eq!(
+        effective.len(),
+        passes::PASSES.iter().filter(|pass| pass.exact).count(),
+        "some rewrite finds nothing at all: {effective:?}"
+    );
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub mod along;
 pub mod antialias;
 pub mod attention;
 pub mod blocks;
+pub mod complex;
 pub mod contraction;
 pub mod distance;
 pub mod error;

@@ -1,11 +1,11 @@
-//! Parts of programs that were given to back ends.
+//! Parts of programs that were given to back ends, whichever these are.
 
 use super::fault::Fault;
 use super::reader::File;
-use super::xnnpack::External;
-use super::{vulkan, xnnpack};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::Diagnostic;
 use crate::schema::program as schema;
+use std::any::Any;
+use std::fmt::Debug;
 use std::rc::Rc;
 
 /// A part of the program that was given to a back end.
@@ -13,66 +13,21 @@ use std::rc::Rc;
 pub struct Delegate {
     /// The name of the back end.
     pub name: String,
-    /// What it computes, if it is one that is read.
-    pub graph: Option<Graph>,
+    /// What it computes, if it is one whose graphs are read.
+    pub graph: Option<Rc<dyn Graph>>,
 }
 
 /// What a delegate computes.
-#[derive(Clone, Debug)]
-pub enum Graph {
-    /// A graph of XNNPACK.
-    Xnnpack(Rc<xnnpack::Subgraph>),
-    /// A graph of Vulkan.
-    Vulkan(Rc<vulkan::Graph>),
-}
-
-impl Graph {
+pub trait Graph: Any + Debug {
     /// The arguments of a call that the graph reads, and those that it writes.
-    pub fn parted(&self, args: &[usize]) -> (Vec<usize>, Vec<usize>) {
-        match self {
-            Self::Xnnpack(graph) => {
-                let registers = |list: &[External]| list.iter().filter_map(|external| args.get(external.argument).copied()).collect();
-                (registers(&graph.inputs), registers(&graph.outputs))
-            }
-            Self::Vulkan(graph) => {
-                let (inputs, outputs) = args.split_at(graph.plan.inputs.len().min(args.len()));
-                (inputs.to_vec(), outputs.to_vec())
-            }
-        }
-    }
+    fn parted(&self, args: &[usize]) -> (Vec<usize>, Vec<usize>);
 
     /// The operators of the graph by their names, and whether each is one that is translated; nothing of graphs of which all are.
-    pub fn operators(&self) -> Vec<(&str, bool)> {
-        match self {
-            Self::Xnnpack(_) => Vec::new(),
-            Self::Vulkan(graph) => graph.operators().collect(),
-        }
-    }
+    fn operators(&self) -> Vec<(&str, bool)>;
 }
 
-/// Reads a delegate of a method, with its graph if its back end is one whose graphs are read.
-///
-/// # Errors
-/// When the graph is damaged or contradicts itself.
-pub fn read(file: &File, method: &str, (number, delegate): (usize, schema::BackendDelegate<'_>)) -> Result<Delegate, Diagnostic> {
-    let invalid = |message: String| Diagnostic::new(codes::PROGRAM_STRUCTURE, message);
-    let name = delegate.id().unwrap_or_default().to_owned();
-    if !matches!(&name[..], "XnnpackBackend" | "VulkanBackend") {
-        return Ok(Delegate { name, graph: None });
-    }
-    let place = delegate.processed().ok_or_else(|| invalid("a delegate has no data".to_owned()))?;
-    let data = match place.location() {
-        schema::DataLocation::INLINE => file.delegate_data(place.index())?,
-        schema::DataLocation::SEGMENT => file.segment(place.index() as usize)?,
-        other => return Err(invalid(format!("the data of a delegate are at an unknown place {}", other.0))),
-    };
-    let graph = if name == "VulkanBackend" {
-        Graph::Vulkan(Rc::new(vulkan::read(&data, number, method)?))
-    } else {
-        Graph::Xnnpack(Rc::new(xnnpack::read(&data)?))
-    };
-    Ok(Delegate { name, graph: Some(graph) })
-}
+/// Reads a delegate of a method, which comes with its number: programs do not know their back ends.
+pub type Read = fn(&File, &str, (usize, schema::BackendDelegate<'_>)) -> Result<Delegate, Diagnostic>;
 
 /// The register of an argument of a delegate's call.
 ///

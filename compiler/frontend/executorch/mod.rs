@@ -10,6 +10,7 @@
 //! In a program values are memory: registers name bytes, kernels write where they are told, moves copy handles. The translator runs the
 //! instructions once, at compile time, following each byte to the definition that reaches it; what it meets on the way is SSA.
 
+mod back_ends;
 mod branch;
 mod container;
 mod data_file;
@@ -63,7 +64,7 @@ fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec
         return Err(vec![Diagnostic::new(codes::VALUE_GIVEN, message)]);
     }
     let file = reader::File::open(bytes).map_err(|fault| vec![fault])?;
-    let plans = program::plans(&file)?;
+    let plans = program::plans(&file, back_ends::read)?;
     let mut faults = unknown_operators(&plans);
     // Without the results of an unknown operator, what reads them seems wrong too.
     let all_known = faults.is_empty();

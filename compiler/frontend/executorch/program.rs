@@ -238,11 +238,11 @@ pub fn form(element: ElementType, sizes: &[i32], order: &[u8]) -> Result<Form, D
     Ok(Form { element, shape, layout })
 }
 
-/// Reads every method of a program.
+/// Reads every method of a program, its delegates by a function.
 ///
 /// # Errors
 /// Everything that is wrong in any method.
-pub fn plans(file: &File) -> Result<Vec<Plan>, Vec<Diagnostic>> {
+pub fn plans(file: &File, read: delegate::Read) -> Result<Vec<Plan>, Vec<Diagnostic>> {
     let program = file.program().map_err(|diagnostic| vec![diagnostic])?;
     let mut plans: Vec<Plan> = Vec::new();
     let mut faults = Vec::new();
@@ -251,7 +251,7 @@ pub fn plans(file: &File) -> Result<Vec<Plan>, Vec<Diagnostic>> {
         if plans.iter().any(|known| known.name == name) {
             faults.push(invalid("two methods have the same name").in_function(&name));
         }
-        match read_plan(file, plan, &name) {
+        match read_plan(file, plan, &name, read) {
             Ok(plan) => plans.push(plan),
             Err(fault) => faults.push(fault.in_function(&name)),
         }
@@ -262,7 +262,7 @@ pub fn plans(file: &File) -> Result<Vec<Plan>, Vec<Diagnostic>> {
     if faults.is_empty() { Ok(plans) } else { Err(faults) }
 }
 
-fn read_plan(file: &File, plan: schema::ExecutionPlan<'_>, name: &str) -> Result<Plan, Diagnostic> {
+fn read_plan(file: &File, plan: schema::ExecutionPlan<'_>, name: &str, read: delegate::Read) -> Result<Plan, Diagnostic> {
     let mut area_bytes = Vec::new();
     for (id, bytes) in plan.non_const_buffer_sizes().into_iter().flatten().enumerate() {
         let fault = || invalid(format!("memory area {id} has a negative size"));
@@ -278,7 +278,7 @@ fn read_plan(file: &File, plan: schema::ExecutionPlan<'_>, name: &str) -> Result
         list.into_iter().flatten().map(|i| index(i, count, what)).collect::<Result<Vec<_>, _>>()
     };
     let operators: Vec<String> = plan.operators().into_iter().flatten().map(operator_name).collect();
-    let delegates = plan.delegates().into_iter().flatten().enumerate().map(|delegate| delegate::read(file, name, delegate));
+    let delegates = plan.delegates().into_iter().flatten().enumerate().map(|delegate| read(file, name, delegate));
     let delegates = delegates.collect::<Result<Vec<_>, _>>()?;
     let mut instructions = Vec::new();
     for chain in plan.chains().into_iter().flatten() {

@@ -3,7 +3,7 @@
 //! Registers that hold numbers known at compile time stay numbers, so shape arithmetic and counted loops (`map`, `scan`) run here and
 //! leave no trace but the kernels of each turn. A jump on a value only known when the program runs is a branch: see `branch.rs`.
 
-use super::delegate::Graph;
+use super::back_ends::{Known, known};
 use super::effects::effects;
 use super::fault::Fault;
 use super::ops;
@@ -57,9 +57,9 @@ impl<'a> Translator<'a, '_> {
                 self.environment.registers[*to] = self.environment.registers[*from].clone();
                 Ok(())
             }
-            Instruction::Delegate { delegate, args } => match &self.plan.delegates[*delegate].graph {
-                Some(Graph::Xnnpack(graph)) => xnnpack::call(self, graph, args),
-                Some(Graph::Vulkan(graph)) => vulkan::call(self, graph, args),
+            Instruction::Delegate { delegate, args } => match self.plan.delegates[*delegate].graph.as_deref().and_then(known) {
+                Some(Known::Xnnpack(graph)) => xnnpack::call(self, graph, args),
+                Some(Known::Vulkan(graph)) => vulkan::call(self, graph, args),
                 // Unknown back ends are reported once a program too.
                 None => Err(Fault::Consequence),
             },

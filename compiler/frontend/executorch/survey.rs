@@ -1,6 +1,7 @@
 //! What an ExecuTorch program holds, without translating it.
 
-use super::delegate::{Delegate, Graph};
+use super::back_ends::{self, Known, known};
+use super::delegate::Delegate;
 use super::program::{self, EValue, Instruction, Plan};
 use super::xnnpack::{Node, Subgraph};
 use super::{ops, reader};
@@ -17,7 +18,7 @@ use std::sync::Arc;
 pub(in crate::frontend) fn survey(bytes: Arc<dyn Bytes>) -> Result<Survey, Diagnostics> {
     let file = reader::File::open(bytes)?;
     let mut survey = Survey::default();
-    let plans = program::plans(&file).map_err(Diagnostics)?;
+    let plans = program::plans(&file, back_ends::read).map_err(Diagnostics)?;
     let tables = file.program()?.execution_plan();
     for (plan, table) in plans.into_iter().zip(tables.into_iter().flatten()) {
         for (pc, instruction) in plan.instructions.iter().enumerate() {
@@ -29,7 +30,7 @@ pub(in crate::frontend) fn survey(bytes: Arc<dyn Bytes>) -> Result<Survey, Diagn
                 Instruction::Delegate { delegate, .. } => {
                     let graph = plan.delegates[*delegate].graph.as_ref();
                     survey.count(plan.instruction_name(pc), graph.is_some());
-                    for (name, is_known) in graph.into_iter().flat_map(Graph::operators) {
+                    for (name, is_known) in graph.into_iter().flat_map(|graph| graph.operators()) {
                         survey.count(name, is_known);
                     }
                 }
@@ -47,9 +48,9 @@ pub(in crate::frontend) fn survey(bytes: Arc<dyn Bytes>) -> Result<Survey, Diagn
 fn contents(plan: &Plan, table: schema::ExecutionPlan<'_>) -> MethodContents {
     let delegate = |delegate: &Delegate| DelegateContents {
         name: delegate.name.clone(),
-        nodes: match &delegate.graph {
-            Some(Graph::Xnnpack(graph)) => nodes(graph),
-            Some(Graph::Vulkan(graph)) => kernels(&graph.plan),
+        nodes: match delegate.graph.as_deref().and_then(known) {
+            Some(Known::Xnnpack(graph)) => nodes(graph),
+            Some(Known::Vulkan(graph)) => kernels(&graph.plan),
             None => Vec::new(),
         },
     };

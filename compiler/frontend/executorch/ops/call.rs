@@ -4,8 +4,8 @@ use super::super::fault::Fault;
 use super::super::program::{EValue, Form};
 use super::super::registers::{Number, Register};
 use super::super::translate::Translator;
-use super::fourier::{from_real, is_complex};
 use crate::ir::{ElementType, ExpressionBuilder, Extent, FunctionBuilder, Interval, Node, Scalar, Value};
+use crate::operators::complex::{from_real, is_complex};
 use crate::operators::graph::elements::ListItem;
 use crate::operators::{Graph, extents};
 
@@ -455,7 +455,7 @@ impl<'m> Call<'_, '_, 'm> {
     /// Never for the element types that files have.
     pub fn cast(&mut self, value: Value, element: ElementType) -> Result<Value, Fault> {
         if is_complex(element) && !is_complex(self.element(value)) {
-            return from_real(self, value, element);
+            return Ok(from_real(self.graph(), value, element)?);
         }
         self.map(&[value], |b, n| Ok(b.convert(n[0], element)))
     }

@@ -3,6 +3,7 @@
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
 use crate::ir::{ElementType, Extent, Scalar, ScalarOp, Value};
+use crate::operators::complex::{from_pairs, from_real, is_complex};
 use crate::operators::fourier::any_length::{self, Direction};
 use crate::operators::graph::movement::inverse;
 
@@ -17,33 +18,10 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::_conj_physical.out", conjugate),
 ];
 
-/// Whether elements are complex numbers.
-pub(super) fn is_complex(element: ElementType) -> bool {
-    matches!(element, ElementType::C64 | ElementType::C128)
-}
-
 /// Complex numbers as floats with a last dimension of two.
 pub(super) fn pairs(c: &mut Call<'_, '_, '_>, value: Value) -> Result<Value, Fault> {
     let part = c.element(value).part();
     Ok(c.graph().bitcast(value, part)?)
-}
-
-fn from_pairs(c: &mut Call<'_, '_, '_>, pairs: Value) -> Result<Value, Fault> {
-    let complex = if c.element(pairs) == ElementType::F64 { ElementType::C128 } else { ElementType::C64 };
-    Ok(c.graph().bitcast(pairs, complex)?)
-}
-
-/// Real numbers as complex ones of a type.
-pub(super) fn from_real(c: &mut Call<'_, '_, '_>, value: Value, element: ElementType) -> Result<Value, Fault> {
-    let value = c.cast(value, element.part())?;
-    let mut shape = c.extents(value);
-    let mut high = vec![0; shape.len()];
-    shape.push(Extent::Static(1));
-    high.push(1);
-    let column = c.reshape_to(value, &shape)?;
-    let zero = Scalar::float(element.part(), 0.0);
-    let pairs = c.graph().pad(column, &vec![0; high.len()], &high, zero)?;
-    from_pairs(c, pairs)
 }
 
 /// Absolute values of complex numbers; squares of binary32 are taken in binary64, where they do not overflow.
@@ -76,7 +54,7 @@ fn as_pairs(c: &mut Call<'_, '_, '_>) -> Outcome {
 
 fn as_complex(c: &mut Call<'_, '_, '_>) -> Outcome {
     let value = c.tensor(0)?;
-    let y = from_pairs(c, value)?;
+    let y = from_pairs(c.graph(), value)?;
     c.finish(y)
 }
 
@@ -90,7 +68,7 @@ fn conjugate(c: &mut Call<'_, '_, '_>) -> Outcome {
     let signs = [1.0, -1.0].map(|sign| Scalar::float(part, sign));
     let signs = c.graph().numbers(part, &[2], &signs)?;
     let y = c.map(&[x, signs], |b, n| Ok(b.op(ScalarOp::Mul, n)?))?;
-    let y = from_pairs(c, y)?;
+    let y = from_pairs(c.graph(), y)?;
     c.finish(y)
 }
 
@@ -177,12 +155,12 @@ fn real_to_complex(c: &mut Call<'_, '_, '_>) -> Outcome {
         transformed(c, y, &others, Direction::Forward)?
     } else {
         let complex = if c.element(x) == ElementType::F64 { ElementType::C128 } else { ElementType::C64 };
-        let x = from_real(c, x, complex)?;
+        let x = from_real(c.graph(), x, complex)?;
         let x = pairs(c, x)?;
         transformed(c, x, &[&others[..], &[last]].concat(), Direction::Forward)?
     };
     let y = scaled(c, y, factor)?;
-    let y = from_pairs(c, y)?;
+    let y = from_pairs(c.graph(), y)?;
     c.finish(y)
 }
 
@@ -215,6 +193,6 @@ fn complex_to_complex(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = pairs(c, value)?;
     let y = transformed(c, x, &axes, direction)?;
     let y = scaled(c, y, factor)?;
-    let y = from_pairs(c, y)?;
+    let y = from_pairs(c.graph(), y)?;
     c.finish(y)
 }

@@ -3,8 +3,8 @@
 use super::super::fault::Fault;
 use super::super::registers::Number;
 use super::call::{Call, Operand, Translate, compute_type, float_type};
-use super::fourier::is_complex;
 use crate::ir::{Comparison, ElementType, ExpressionBuilder, NanRule, Node, Scalar, ScalarOp};
+use crate::operators::complex::is_complex;
 use crate::operators::nonlinear::{self, Below, Gelu};
 use crate::operators::terms::{Term, Terms};
 
