@@ -38,10 +38,7 @@ fn element(method: &Method) -> Option<ElementType> {
 fn numbers(port: &Port) -> Vec<String> {
     let size = (port.element.bits() / 8).max(1) as usize;
     let bytes = port.value.as_ref().map_or(&[][..], |value| value.bytes());
-    let number = |bytes: &[u8]| {
-        let bits = bytes.iter().rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
-        literal(Scalar::from_bits(port.element, bits))
-    };
+    let number = |bytes: &[u8]| literal(Scalar::from_bytes(port.element, bytes));
     bytes.chunks_exact(size).map(number).collect()
 }
 

@@ -251,8 +251,7 @@ fn only_value(element: ElementType, bytes: &[u8]) -> String {
     let element = element.part();
     let size = (element.bits() / 8).max(1) as usize;
     let number = |bytes: &[u8]| {
-        let bits = bytes.iter().take(8).rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
-        let scalar = Scalar::from_bits(element, bits);
+        let scalar = Scalar::from_bytes(element, bytes);
         if element.is_float() { scalar.as_f64().to_string() } else { scalar.as_i64().to_string() }
     };
     let numbers: Vec<String> = bytes.chunks(size).take(SHOWN).map(number).collect();

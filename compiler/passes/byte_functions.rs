@@ -83,7 +83,7 @@ fn applied(module: &Module, expression: &Expression, numbers: &[Scalar]) -> Opti
     let column = Tensor { element, shape: vec![numbers.len() as u64], bytes };
     let result = interpret::evaluate_map(module, expression, &column)?;
     let size = result.element.bits() as usize / 8;
-    let number = |bytes: &[u8]| Scalar::from_bits(result.element, bytes.iter().rev().fold(0, |bits, &b| bits << 8 | u64::from(b)));
+    let number = |bytes: &[u8]| Scalar::from_bytes(result.element, bytes);
     Some(result.bytes.chunks(size.max(1)).map(number).collect())
 }
 

@@ -205,6 +205,5 @@ fn the_only_number(edit: &Edit<'_>, constant: Constant) -> Option<f64> {
     let size = element.bits() as usize / 8;
     let bytes = constant.data.bytes();
     let first = bytes.get(..size)?;
-    let bits = first.iter().rev().fold(0, |bits, &b| bits << 8 | u64::from(b));
-    bytes.chunks(size).all(|chunk| chunk == first).then(|| Scalar::from_bits(element, bits).as_f64())
+    bytes.chunks(size).all(|chunk| chunk == first).then(|| Scalar::from_bytes(element, first).as_f64())
 }

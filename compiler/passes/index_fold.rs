@@ -143,8 +143,7 @@ fn constant_element(constant: &ConstantData, position: u64) -> Option<i64> {
         return None;
     }
     let chunk = constant.data.bytes().chunks_exact(width).nth(position as usize)?;
-    let bits = chunk.iter().rev().fold(0, |bits, &b| bits << 8 | u64::from(b));
-    Some(Scalar::from_bits(constant.ty.element, bits).as_i64())
+    Some(Scalar::from_bytes(constant.ty.element, chunk).as_i64())
 }
 
 /// The position in the operand of a one-dimensional slice.

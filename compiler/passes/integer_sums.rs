@@ -34,11 +34,10 @@ struct Operands {
 
 fn contraction(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     let data = edit.function.insts[inst].clone();
-    let padded = match &data.operation {
-        Operation::Conv(conv) if conv.accumulator == ElementType::F32 => !is_dense(conv),
-        Operation::Matmul(matmul) if matmul.accumulator == ElementType::F32 => false,
-        _ => return None,
-    };
+    if !sums_floats(&data.operation) {
+        return None;
+    }
+    let padded = matches!(&data.operation, Operation::Conv(conv) if !is_dense(conv));
     let rank = edit.function.tensor(data.operands[1]).rank();
     let depth = if data.op() == Op::Conv { (1..rank).collect() } else { vec![rank - 1] };
     let left = dequantized(edit, data.operands[0])?;
@@ -57,12 +56,7 @@ fn contraction(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
 /// A contraction of floats with weights of bytes: their factor comes after the sum.
 fn weights_alone(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     let data = edit.function.insts[inst].clone();
-    let is_single = match &data.operation {
-        Operation::Conv(conv) => conv.accumulator == ElementType::F32,
-        Operation::Matmul(matmul) => matmul.accumulator == ElementType::F32,
-        _ => false,
-    };
-    let right = if is_single { dequantized(edit, data.operands[1])? } else { return None };
+    let right = if sums_floats(&data.operation) { dequantized(edit, data.operands[1])? } else { return None };
     edit.moved_constant(right.integers)?;
     let weights = without_zero_point(edit, &right)?;
     let sums = edit.insert_one(data.operation.clone(), &[data.operands[0], weights])?;
@@ -99,6 +93,15 @@ fn difference(element: ElementType, zero: i64, result: ElementType) -> Option<Ex
     let x = b.op(ScalarOp::Sub, &[x, zero]).ok()?;
     let x = b.convert(x, result);
     Some(b.finish(vec![x]))
+}
+
+/// Whether an operator is a contraction that sums in binary32.
+fn sums_floats(operation: &Operation) -> bool {
+    match operation {
+        Operation::Conv(conv) => conv.accumulator == ElementType::F32,
+        Operation::Matmul(matmul) => matmul.accumulator == ElementType::F32,
+        _ => false,
+    }
 }
 
 /// Whether every tap of every window is an element of the input.

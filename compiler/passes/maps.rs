@@ -60,8 +60,7 @@ fn number_of(edit: &Edit<'_>, value: Value) -> Option<Scalar> {
     if constant.ty.static_elements() != Some(1) {
         return None;
     }
-    let bits = constant.data.bytes().iter().rev().fold(0, |bits, &b| bits << 8 | u64::from(b));
-    Some(Scalar::from_bits(constant.ty.element, bits))
+    Some(Scalar::from_bytes(constant.ty.element, constant.data.bytes()))
 }
 
 /// The nodes that results depend on; operands come before their users, so one walk from the end finds them.

@@ -228,8 +228,7 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
     /// The number of an operand of one element that depends on constants only.
     pub fn number(&mut self, operand: &Operand) -> Option<Scalar> {
         let bytes = self.evaluated(operand).filter(|bytes| operand.elements() == 1 && bytes.len() <= 8)?;
-        let bits = bytes.iter().rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
-        Some(Scalar::from_bits(operand.element(), bits))
+        Some(Scalar::from_bytes(operand.element(), bytes))
     }
 
     /// The error for an operand whose numbers must be known.

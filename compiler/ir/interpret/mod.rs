@@ -120,10 +120,7 @@ pub fn evaluate_scalar(module: &Module, op: ScalarOp, ty: ElementType, operands:
     let result = push(op, constants, ty);
     expression.results.push(result);
     let results = map::map(module, &expression, &[]).ok()?;
-    let mut bits = [0; 8];
-    let bytes = &results.first()?.bytes;
-    bits[..bytes.len()].copy_from_slice(bytes);
-    Some(Scalar::from_bits(ty, u64::from_le_bytes(bits)))
+    Some(Scalar::from_bytes(ty, &results.first()?.bytes))
 }
 
 /// A `while` in progress.

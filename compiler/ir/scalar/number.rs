@@ -18,6 +18,11 @@ impl Scalar {
         Self { element, bits: bits & mask }
     }
 
+    /// A number from its little-endian bytes, of which a type that is wider than 64 bits gives the first eight.
+    pub fn from_bytes(element: ElementType, bytes: &[u8]) -> Self {
+        Self::from_bits(element, bytes.iter().take(8).rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte)))
+    }
+
     /// An integer (or truth value); wraps to the type's width. Float types take the nearest float.
     pub fn int(element: ElementType, value: i64) -> Self {
         if element.is_float() { Self::float(element, value as f64) } else { Self::from_bits(element, value as u64) }
@@ -95,6 +100,13 @@ impl Scalar {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn scalars_come_back_from_their_bytes() {
+        for scalar in [Scalar::int(ElementType::I8, -3), Scalar::int(ElementType::I64, i64::MIN + 5), Scalar::f32(-2.5)] {
+            assert_eq!(Scalar::from_bytes(scalar.element(), &scalar.to_bytes()), scalar);
+        }
+    }
 
     #[test]
     fn scalars_keep_sign_and_bits() {

@@ -223,7 +223,7 @@ fn constant_element(g: &Graph<'_>, data: &InstData, position: u64) -> Option<Sca
     let numbers = (element.is_integer() || element.is_float() || element == ElementType::Bool) && (8..=64).contains(&element.bits());
     let width = element.bits() as usize / 8;
     let bytes = data.data.bytes().chunks_exact(width.max(1)).nth(usize::try_from(position).ok()?).filter(|_| numbers)?;
-    Some(Scalar::from_bits(element, bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte))))
+    Some(Scalar::from_bytes(element, bytes))
 }
 
 /// What an operation gives of two extents, none of which is below 0 then; `None` of one that is not done on extents.
