@@ -91,6 +91,8 @@ pub struct Machine {
     pub fma: bool,
     /// The dot product to use for 8-bit products.
     pub dot: DotProduct,
+    /// Whether products of unsigned and signed bytes are added in pairs to 16 bits by one instruction.
+    pub byte_pairs: bool,
     /// How sums are scaled.
     pub requantize: Requantize,
     /// Whether a kernel can have its floats rounded towards zero.
@@ -146,6 +148,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         index_bits: 64,
         fma: true,
         dot: DotProduct::Signed16,
+        byte_pairs: false,
         requantize: Requantize::ByRule,
         rounding_modes: false,
         sums_in_place: false,
@@ -167,6 +170,7 @@ const X86_64_V3: Machine = Machine {
     index_bits: 64,
     fma: true,
     dot: DotProduct::Signed16,
+    byte_pairs: true,
     requantize: Requantize::Fitted,
     rounding_modes: true,
     sums_in_place: true,
@@ -181,13 +185,14 @@ const X86_64_V3: Machine = Machine {
 /// All machines, the default level of each instruction set first.
 pub const MACHINES: &[Machine] = &[
     X86_64_V3,
-    Machine { registers: Registers::Vectors(16), fma: false, ..cranelift(Isa::X86_64, "x86-64-v2") },
+    Machine { registers: Registers::Vectors(16), fma: false, byte_pairs: true, ..cranelift(Isa::X86_64, "x86-64-v2") },
     // AVX-512 F, BW, CD, DQ, VL and VNNI.
     Machine {
         level: "x86-64-v4",
         vector_bits: 512,
         registers: Registers::Vectors(32),
         dot: DotProduct::UnsignedSigned8,
+        byte_pairs: false,
         l2_bytes: 1 << 20,
         ..X86_64_V3
     },

@@ -95,7 +95,7 @@ pub struct Move {
 const MAX_NODES: usize = 512;
 
 fn takes_epilogue(op: Op) -> bool {
-    matches!(op, Op::Conv | Op::Matmul | Op::Window | Op::Reduce)
+    matches!(op, Op::Conv | Op::Matmul | Op::BlockMatmul | Op::Window | Op::Reduce)
 }
 
 /// Cuts a method into groups. Chains become groups whatever happens; of these, those merge that `fusions` lets merge.

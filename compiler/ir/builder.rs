@@ -161,6 +161,11 @@ impl<'m> FunctionBuilder<'m> {
         self.pad_to(input, low, high, value, vec![])
     }
 
+    /// The product of i8 rows and i4 weights in blocks, each with a scale.
+    pub fn block_matmul(&mut self, left: Value, right: Value, scales: Value) -> Built {
+        self.single(operators::BlockMatmul, &[left, right, scales])
+    }
+
     /// A border of one value. `padded` are the extents with it where some are known only when the program runs, and else nothing.
     pub fn pad_to(&mut self, input: Value, low: Vec<i64>, high: Vec<i64>, value: Scalar, padded: Vec<Extent>) -> Built {
         self.single(operators::Pad { low, high, value, padded }, &[input])

@@ -234,7 +234,7 @@ impl KernelBuilder {
     pub fn dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Value {
         let ty = self.ty(accumulator);
         debug_assert_eq!(self.ty(a), self.ty(b));
-        debug_assert_eq!(self.ty(a).lanes, ty.lanes * if op == DotOp::Signed16 { 2 } else { 4 });
+        debug_assert_eq!(self.ty(a), op.operand_type(ty.lanes));
         self.one(Inst::Dot { op, accumulator, a, b }, ty)
     }
 

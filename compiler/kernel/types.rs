@@ -258,7 +258,7 @@ pub enum CompareOp {
     UnsignedLessEqual,
 }
 
-/// Widening dot products: acc i32×N plus products of the groups of narrow lanes.
+/// Widening dot products: the lanes of acc plus products of the groups of narrow lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DotOp {
     /// a: unsigned i8×4N, b: signed i8×4N.
@@ -267,15 +267,37 @@ pub enum DotOp {
     Signed8,
     /// a and b: signed i16×2N.
     Signed16,
+    /// a: unsigned i8×2N, b: signed i8×2N, and acc has lanes of 16 bits. The two products of a lane are added first, saturating.
+    UnsignedSigned8To16,
 }
 
 impl DotOp {
     /// The type of both factors of a dot product of this many sums.
     pub const fn operand_type(self, lanes: u16) -> Type {
+        Type::vector(self.factor_lane(), lanes.saturating_mul(self.group()))
+    }
+
+    /// The lane type of the factors.
+    pub const fn factor_lane(self) -> Lane {
+        if matches!(self, Self::Signed16) { Lane::I16 } else { Lane::I8 }
+    }
+
+    /// The lane type of the sums.
+    pub const fn sum_lane(self) -> Lane {
+        if matches!(self, Self::UnsignedSigned8To16) { Lane::I16 } else { Lane::I32 }
+    }
+
+    /// Products that a sum takes.
+    pub const fn group(self) -> u16 {
         match self {
-            Self::UnsignedSigned8 | Self::Signed8 => Type::vector(Lane::I8, lanes.saturating_mul(4)),
-            Self::Signed16 => Type::vector(Lane::I16, lanes.saturating_mul(2)),
+            Self::UnsignedSigned8 | Self::Signed8 => 4,
+            Self::Signed16 | Self::UnsignedSigned8To16 => 2,
         }
+    }
+
+    /// Whether a is unsigned.
+    pub const fn has_unsigned_factor(self) -> bool {
+        matches!(self, Self::UnsignedSigned8 | Self::UnsignedSigned8To16)
     }
 }
 

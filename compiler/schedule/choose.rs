@@ -1,5 +1,6 @@
 //! Which schedule takes a group: one table, which also says which operators are compiled.
 
+use super::contraction::blocks::BlockSchedule;
 use super::contraction::choice;
 use super::contraction::products::ProductsSchedule;
 use super::elementwise::map::MapSchedule;
@@ -56,6 +57,7 @@ const TABLE: &[(&[Op], Row)] = &[
     (&[Op::Map], ElementWise),
     (&[Op::Conv], Root(choice::choose, Outermost)),
     (&[Op::Matmul], Root(choice::choose, OutermostOr(|cx, root| made(ProductsSchedule::new(cx, root))))),
+    (&[Op::BlockMatmul], Root(|cx, root| made(BlockSchedule::new(cx, root)), Outermost)),
     (&[Op::Fourier, Op::RealFourier], Root(|cx, root| made(FourierSchedule::new(cx, root)), Outermost)),
     (&[Op::Window], Root(|cx, root| made(WindowSchedule::new(cx, root)), Outermost)),
     (&[Op::Reduce], Root(|cx, root| made(ReduceSchedule::new(cx, root)), Anywhere)),

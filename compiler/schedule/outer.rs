@@ -295,7 +295,7 @@ impl Shapes<'_, '_> {
         let output = elements(self.cx.group.outputs[0]);
         let root = self.cx.group.root.map(|root| &self.cx.function.insts[root]);
         match root.map(|data| data.op()) {
-            Some(Op::Matmul | Op::Conv) => {
+            Some(Op::Matmul | Op::BlockMatmul | Op::Conv) => {
                 let channels = root.and_then(|data| self.shape(data.results[0]).last()?.as_static()).unwrap_or(1).max(1);
                 (ROWS / (output / channels).max(1)).max(1)
             }

@@ -3,7 +3,7 @@
 use super::held::Held;
 use super::lower::Lowering;
 use crate::codegen::CodegenError;
-use crate::kernel::DotOp;
+use crate::kernel::{DotOp, Lane};
 use crate::machine::DotProduct;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -69,6 +69,10 @@ impl Lowering<'_> {
     }
 
     fn dot_register(&mut self, op: DotOp, c: ir::Value, x: ir::Value, y: ir::Value) -> ir::Value {
+        if op == DotOp::UnsignedSigned8To16 {
+            let pairs = self.byte_pair_products(x, y);
+            return self.builder.ins().iadd(c, pairs);
+        }
         if self.features.riscv_vectors() {
             return self.dot_by_fields(op, c, x, y);
         }
@@ -102,6 +106,23 @@ impl Lowering<'_> {
         let (x_high, y_high) = (self.builder.ins().swiden_high(x), self.builder.ins().swiden_high(y));
         let high = self.builder.ins().imul(x_high, y_high);
         self.builder.ins().iadd_pairwise(low, high)
+    }
+
+    /// Sums of two products of unsigned and signed bytes, saturating: on x86 `pmaddubsw`.
+    fn byte_pair_products(&mut self, x: ir::Value, y: ir::Value) -> ir::Value {
+        if self.features.x86() {
+            return self.builder.ins().x86_pmaddubsw(y, x);
+        }
+        let [x, y] = [x, y].map(|bytes| self.bits_as(types::I16X8, bytes));
+        let up = self.builder.ins().ishl_imm_u(x, 8);
+        let x_even = self.builder.ins().ushr_imm_u(up, 8);
+        let x_odd = self.builder.ins().ushr_imm_u(x, 8);
+        let up = self.builder.ins().ishl_imm_u(y, 8);
+        let y_even = self.builder.ins().sshr_imm_u(up, 8);
+        let y_odd = self.builder.ins().sshr_imm_u(y, 8);
+        let even = self.builder.ins().imul(x_even, y_even);
+        let odd = self.builder.ins().imul(x_odd, y_odd);
+        self.builder.ins().sadd_sat(even, odd)
     }
 
     /// c plus four products of bytes, as the tree that Cranelift folds into `vpdpbusd` (the signed operand first) or `sdot`. The
@@ -144,15 +165,23 @@ impl Lowering<'_> {
         let group = xs.len() / accumulator.parts.len();
         let mut parts = vec![];
         for (i, &c) in accumulator.parts.iter().enumerate() {
-            let mut sum = c;
+            let to_16_bits = op.sum_lane() == Lane::I16;
+            let mut sum = if to_16_bits { self.number(types::I32, true, 0) } else { c };
             for (&x, &y) in xs[i * group..][..group].iter().zip(&ys[i * group..][..group]) {
-                let x = match op {
-                    DotOp::UnsignedSigned8 => self.builder.ins().uextend(types::I32, x),
-                    _ => self.builder.ins().sextend(types::I32, x),
+                let x = match op.has_unsigned_factor() {
+                    true => self.builder.ins().uextend(types::I32, x),
+                    false => self.builder.ins().sextend(types::I32, x),
                 };
                 let y = self.builder.ins().sextend(types::I32, y);
                 let product = self.builder.ins().imul(x, y);
                 sum = self.builder.ins().iadd(sum, product);
+            }
+            if to_16_bits {
+                let [least, most] = [i16::MIN, i16::MAX].map(|bound| self.number(types::I32, true, (i32::from(bound) as u32).into()));
+                let pair = self.builder.ins().smax(sum, least);
+                let pair = self.builder.ins().smin(pair, most);
+                let pair = self.builder.ins().ireduce(types::I16, pair);
+                sum = self.builder.ins().iadd(c, pair);
             }
             parts.push(sum);
         }

@@ -149,6 +149,10 @@ impl Lowering<'_> {
                     let products = self.two(&rows::VPMADDWD, length, x, y);
                     self.add_to(length, sum, products, in_place)
                 }
+                DotOp::UnsignedSigned8To16 => {
+                    let pairs = self.two(&rows::VPMADDUBSW, length, x, y);
+                    self.two(&rows::VPADDW, length, sum, pairs)
+                }
                 _ => {
                     let products = self.dot_bytes(op, length, x, y);
                     self.add_to(length, sum, products, in_place)

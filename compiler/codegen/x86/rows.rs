@@ -327,6 +327,7 @@ rows! {
     VPMULDQ = both("vpmuldq", P66, M38, 0x28, 1, Rvm);
     VPMULUDQ = both("vpmuludq", P66, M0F, 0xF4, 1, Rvm);
     VPMADDWD = both("vpmaddwd", P66, M0F, 0xF5, 0, Rvm);
+    VPMADDUBSW = both("vpmaddubsw", P66, M38, 0x04, 0, Rvm);
     VPDPBUSD = evex("vpdpbusd", P66, M38, 0x50, 0, Rvm).reads_result();
     VPDPWSSD = evex("vpdpwssd", P66, M38, 0x52, 0, Rvm).reads_result();
 

@@ -87,9 +87,8 @@ pub(super) fn blocks(
         let error = invalid(codes::SCALE_COUNT, "the scales do not fit the filter's blocks").about_tensor(&info.name);
         error.expected(format!("{} constants of f16", units * blocks), format!("{} {:?}", info.element.name(), info.shape))
     })?;
-    let stored =
-        operator.constant_bytes(filter).ok_or_else(|| at(invalid(codes::QUANTIZATION_MISSING, "a filter in blocks must be a constant")))?;
-    Ok(blockwise::Filter::new(stored, values, units, size))
+    let made = blockwise::Filter::new(&operator.lowering.graph, filter.value, values, size);
+    made.ok_or_else(|| at(invalid(codes::QUANTIZATION_MISSING, "a filter in blocks must be a constant")))
 }
 
 fn halves(bytes: &[u8]) -> Vec<f32> {

@@ -53,7 +53,7 @@ fn work(flow: &Flow) -> u64 {
                 let filter = row_major(function, data.operands[1]).unwrap_or_default();
                 elements(data.results[0]).saturating_mul(filter.iter().skip(1).product())
             }
-            Op::Matmul => {
+            Op::Matmul | Op::BlockMatmul => {
                 let depth = row_major(function, data.operands[0]).and_then(|shape| shape.last().copied());
                 elements(data.results[0]).saturating_mul(depth.unwrap_or(0))
             }

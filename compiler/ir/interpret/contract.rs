@@ -133,6 +133,30 @@ pub(in crate::ir) fn matmul<'m>(left: &Array<'m>, right: &Array<'m>, zero_points
     })
 }
 
+/// `block_matmul`
+pub(in crate::ir) fn block_matmul<'m>(left: &Array<'m>, right: &Array<'m>, scales: &Array<'m>) -> Step<Array<'m>> {
+    let (Pair::I32(rows, weights), Column::F32(scales)) =
+        (pair(left, right, (0, 0), ElementType::I32)?, Column::decode(scales.element, &scales.bytes, 0..scales.len()))
+    else {
+        return fail(format!("{} × {} in blocks has no product", left.element, right.element));
+    };
+    let (units, depth) = (right.shape[0], right.shape[1]);
+    let blocks = scales.len() / units.max(1);
+    let size = depth / blocks.max(1);
+    let mut shape = left.shape.clone();
+    shape.pop();
+    shape.push(units);
+    elements(ElementType::F32, &shape)?;
+    let mut sums = Vec::with_capacity(shape.iter().product());
+    for row in rows.chunks_exact(depth) {
+        for (unit, scales) in weights.chunks_exact(depth).zip(scales.chunks_exact(blocks)) {
+            let of_blocks = row.chunks_exact(size).zip(unit.chunks_exact(size)).zip(scales);
+            sums.push(of_blocks.fold(0.0, |sum: f32, ((x, w), scale)| sum + dot(x, w) as f32 * scale));
+        }
+    }
+    Ok(singles(shape, sums))
+}
+
 fn products<T: Sum>(left: &[T], right: &[T], matrices: &[(usize, usize)], (m, n, k): (usize, usize, usize)) -> Vec<T> {
     let mut sums = Vec::with_capacity(matrices.len() * m * n);
     for &(l, r) in matrices {

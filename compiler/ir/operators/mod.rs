@@ -6,6 +6,7 @@
 
 mod arg_reduce;
 mod bitcast;
+mod block_matmul;
 mod broadcast;
 mod call;
 mod concat;
@@ -44,6 +45,7 @@ mod words;
 
 pub use arg_reduce::ArgReduce;
 pub use bitcast::Bitcast;
+pub use block_matmul::{BLOCK_UNIT, BlockMatmul};
 pub use broadcast::Broadcast;
 pub use call::Call;
 pub use concat::Concat;
@@ -382,6 +384,7 @@ operators! {
     Map,
     Conv,
     Matmul,
+    BlockMatmul,
     Fourier,
     RealFourier,
     Window,

@@ -205,6 +205,14 @@ impl Generator<'_> {
         self.b.literal(TensorType::of(element, shape), tensor.bytes).ok()
     }
 
+    /// A constant of finite numbers.
+    pub(in crate::ir) fn literal(&mut self, element: ElementType, shape: &[u64]) -> Option<Value> {
+        self.finite = true;
+        let tensor = self.tensor(element, shape);
+        self.finite = false;
+        self.b.literal(TensorType::of(element, shape), tensor.bytes).ok()
+    }
+
     /// A tensor of the pool that passes a test; often a recent one, so that chains grow.
     pub(in crate::ir) fn tensor_where(&mut self, accept: impl Fn(&TensorType) -> bool) -> Option<Value> {
         let fits = |&&v: &&Value| self.b.function.values[v].ty.as_tensor().is_some_and(&accept);

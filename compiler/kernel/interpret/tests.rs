@@ -272,6 +272,7 @@ fn dot_products_know_signs() {
     assert_eq!(wide::dot(DotOp::UnsignedSigned8, &[1], &[0xff, 1, 0, 0], &[0x80, 0xff, 5, 5]), [u64::from((1 - 255 * 128 - 1) as u32)]);
     assert_eq!(wide::dot(DotOp::Signed8, &[0], &[0xff, 1, 0, 0], &[0x80, 0xff, 5, 5]), [127]);
     assert_eq!(wide::dot(DotOp::Signed16, &[0], &[0x8000, 0x8000], &[0x8000, 0x8000]), [0x8000_0000]);
+    assert_eq!(wide::dot(DotOp::UnsignedSigned8To16, &[0xffff, 2], &[0xff, 0xff, 3, 4], &[0x80, 0x80, 0xff, 5]), [0x7fff, 19]);
 }
 
 #[test]

@@ -31,14 +31,21 @@ pub fn rounding_divide_by_power_of_two(a: u64, b: u64) -> u64 {
 /// acc plus dot products of groups of lanes, wrapping.
 pub fn dot(op: DotOp, accumulator: &[u64], a: &[u64], b: &[u64]) -> Vec<u64> {
     let group = a.len() / accumulator.len();
-    let term = |(&a, &b): (&u64, &u64)| match op {
-        DotOp::UnsignedSigned8 => a as i64 * signed(Lane::I8, b),
-        DotOp::Signed8 => signed(Lane::I8, a) * signed(Lane::I8, b),
-        DotOp::Signed16 => signed(Lane::I16, a) * signed(Lane::I16, b),
+    let lane = op.factor_lane();
+    let term = |(&a, &b): (&u64, &u64)| {
+        let a = if op.has_unsigned_factor() { a as i64 } else { signed(lane, a) };
+        a * signed(lane, b)
     };
     let groups = a.chunks_exact(group).zip(b.chunks_exact(group));
     let sums = groups.map(|(a, b)| a.iter().zip(b).map(term).sum::<i64>());
-    accumulator.iter().zip(sums).map(|(&acc, sum)| i32_bits(signed(Lane::I32, acc) + sum)).collect()
+    let added = |(&acc, sum): (&u64, i64)| match op {
+        DotOp::UnsignedSigned8To16 => {
+            let pair = sum.clamp(i16::MIN.into(), i16::MAX.into());
+            u64::from((signed(Lane::I16, acc) + pair) as u16)
+        }
+        _ => i32_bits(signed(Lane::I32, acc) + sum),
+    };
+    accumulator.iter().zip(sums).map(added).collect()
 }
 
 /// All lanes to one, by halves: lane i with lane i + n/2.

@@ -124,7 +124,7 @@ pub(super) const COMPARE: [CompareOp; 8] = {
 };
 
 /// All dot products.
-pub(super) const DOT: [DotOp; 3] = [DotOp::UnsignedSigned8, DotOp::Signed8, DotOp::Signed16];
+pub(super) const DOT: [DotOp; 4] = [DotOp::UnsignedSigned8, DotOp::Signed8, DotOp::Signed16, DotOp::UnsignedSigned8To16];
 
 /// All horizontal reductions.
 pub(super) const HORIZONTAL: [HorizontalOp; 3] = [HorizontalOp::Add, HorizontalOp::Max, HorizontalOp::Min];

@@ -73,7 +73,7 @@ impl Verifier<'_> {
                 require(ty.lane == Lane::I32, || format!("{ty}, where i32 lanes are wanted"))
             }
             Inst::Dot { op, accumulator, a, b } => {
-                self.is(*accumulator, Type::vector(Lane::I32, ty.lanes))?;
+                self.is(*accumulator, Type::vector(op.sum_lane(), ty.lanes))?;
                 self.is(*accumulator, ty)?;
                 self.all(&[*a, *b], op.operand_type(ty.lanes))
             }

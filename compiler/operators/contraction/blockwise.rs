@@ -3,20 +3,33 @@
 
 use super::dynamic_range::integers;
 use super::rows::Rows;
-use crate::ir::{ElementType, Extent, Reduction, Value, WindowGeometry};
+use crate::ir::operators::BLOCK_UNIT;
+use crate::ir::{ElementType, Extent, Scalar, Value};
 use crate::operators::terms::Terms;
 use crate::operators::{Error, Graph};
-use ElementType::{F32, I4, I32};
+use ElementType::{F32, I4, I8, I32};
 
-/// The filter `[units, depth]`, block by block.
+/// A filter whose rows are cut into blocks.
 pub struct Filter {
-    /// `[blocks, units, size]`, two int4 a byte.
-    weights: Vec<u8>,
+    /// Constants of int4, `[units, depth]`.
+    weights: Value,
     /// `[units, blocks]`
     scales: Vec<f32>,
-    units: u64,
+    /// The sum of each unit's weights, scaled.
+    sums: Vec<f32>,
     blocks: u64,
     size: u64,
+}
+
+impl Filter {
+    /// Of constants of int4, `[units, depth]`, and the scales `[units, depth ÷ size]`; `size` is even and divides the depth. None where they are no
+    /// constants.
+    pub fn new(g: &Graph<'_>, weights: Value, scales: Vec<f32>, size: u64) -> Option<Self> {
+        let shape = g.shape(weights).ok()?;
+        let blocks = shape[1] / size.max(1);
+        let sums = sums(g.known(weights)?, &scales, size, blocks);
+        Some(Self { weights, scales, sums, blocks, size })
+    }
 }
 
 /// The products of quantized rows `[count, depth]` with a filter in blocks: `[count, units]`.
@@ -24,33 +37,20 @@ pub struct Filter {
 /// # Errors
 /// When the rows are not as long as the filter's.
 pub fn products(g: &mut Graph<'_>, quantized: Rows, filter: Filter) -> Result<Value, Error> {
-    let count = g.extents(quantized.integers)[0];
-    let Filter { blocks, units, size, .. } = filter;
-    // A convolution of one pixel a row, with a group of channels for each block.
-    let [one, depth] = [1, blocks * size].map(Extent::Static);
-    let pixels = g.reshape(quantized.integers, &[count, one, one, depth])?;
-    let (scales, weight_sums) = (filter.scales_by_block(), filter.sums());
-    let weights = g.constant(I4, &[blocks * units, 1, 1, size], filter.weights)?;
-    let [ones, zeros] = [vec![1; 2], vec![0; 2]];
-    let geometry = WindowGeometry {
-        strides: ones.clone(),
-        dilation: ones,
-        padding_low: zeros.clone(),
-        padding_high: zeros,
-        ..WindowGeometry::default()
+    let Filter { weights, scales, sums, blocks, size } = filter;
+    let units = g.shape(weights)?[0];
+    let missing = size.next_multiple_of(BLOCK_UNIT) - size;
+    let (rows, weights) = if missing == 0 {
+        (quantized.integers, weights)
+    } else {
+        let padded = with_zeros(g.known(weights).unwrap_or_default(), size, missing);
+        let weights = g.constant(I4, &[units, blocks * (size + missing)], padded)?;
+        (rows_with_zeros(g, quantized.integers, [blocks, size, missing])?, weights)
     };
-    let sums = g.builder.conv(pixels, weights, geometry, blocks, (0, 0), I32)?;
-    let [blocks_extent, units_extent] = [blocks, units].map(Extent::Static);
-    let sums = g.reshape(sums, &[count, blocks_extent, units_extent])?;
-    let scales = g.constant_f32(&[blocks, units], &scales)?;
-    let mut terms = Terms::new(&[I32, F32]);
-    let (sum, scale) = (terms.input_as(0, F32), terms.input(1));
-    let scaled = terms.mul(sum, scale)?;
-    let scaled = g.map(&[sums, scales], terms.finish(scaled))?;
-    let total = g.builder.reduce(scaled, Reduction::Sum, vec![1])?;
-    let total = g.reshape(total, &[count, units_extent])?;
+    let scales = g.constant_f32(&[units, blocks], &scales)?;
+    let total = g.builder.block_matmul(rows, weights, scales)?;
     let Some(offsets) = quantized.offsets else { return Ok(total) };
-    let excess = g.constant_f32(&[units], &weight_sums)?;
+    let excess = g.constant_f32(&[units], &sums)?;
     let mut terms = Terms::new(&[F32, I32, F32, F32]);
     let (total_input, offset, excess_input, scale) = (terms.input(0), terms.input_as(1, F32), terms.input(2), terms.input(3));
     let product = terms.mul(offset, excess_input)?;
@@ -59,31 +59,24 @@ pub fn products(g: &mut Graph<'_>, quantized: Rows, filter: Filter) -> Result<Va
     g.map(&[total, offsets, excess, quantized.scales], terms.finish(result))
 }
 
-impl Filter {
-    /// Of the int4 weights `[units, depth]` as they are stored, and the scales `[units, depth ÷ size]`. `size` is even and divides the depth.
-    pub fn new(stored: &[u8], scales: Vec<f32>, units: u64, size: u64) -> Self {
-        let blocks = (scales.len() as u64).checked_div(units).unwrap_or(0);
-        let block = (size / 2) as usize;
-        let row = block * blocks as usize;
-        let weights = (0..blocks as usize)
-            .flat_map(|b| (0..units as usize).flat_map(move |unit| &stored[unit * row + b * block..][..block]))
-            .copied()
-            .collect();
-        Self { weights, scales, units, blocks, size }
-    }
+/// Rows `[count, blocks · size]` with zeros after each block.
+fn rows_with_zeros(g: &mut Graph<'_>, rows: Value, [blocks, size, missing]: [u64; 3]) -> Result<Value, Error> {
+    let count = g.extents(rows)[0];
+    let apart = g.reshape(rows, &[count, Extent::Static(blocks), Extent::Static(size)])?;
+    let padded = g.pad(apart, &[0, 0, 0], &[0, 0, missing as i64], Scalar::int(I8, 0))?;
+    g.reshape(padded, &[count, Extent::Static(blocks * (size + missing))])
+}
 
-    /// `[blocks, units]`
-    fn scales_by_block(&self) -> Vec<f32> {
-        let (blocks, units) = (self.blocks as usize, self.units as usize);
-        (0..blocks).flat_map(|block| (0..units).map(move |unit| self.scales[unit * blocks + block])).collect()
-    }
+/// Blocks of int4, two a byte, with zeros after each.
+fn with_zeros(weights: &[u8], size: u64, missing: u64) -> Vec<u8> {
+    let (block, zeros) = ((size / 2) as usize, (missing / 2) as usize);
+    weights.chunks(block.max(1)).flat_map(|block| block.iter().copied().chain(std::iter::repeat_n(0, zeros))).collect()
+}
 
-    /// The sum of each unit's weights, scaled.
-    fn sums(&self) -> Vec<f32> {
-        let (blocks, units) = (self.blocks as usize, self.units as usize);
-        let weights = integers(I4, &self.weights);
-        let sums: Vec<i32> = weights.chunks_exact(self.size as usize).map(|block| block.iter().sum()).collect();
-        let of_block = |unit: usize, block: usize| self.scales[unit * blocks + block] * sums[block * units + unit] as f32;
-        (0..units).map(|unit| (0..blocks).map(|block| of_block(unit, block)).fold(0.0, |sum, x| sum + x)).collect()
-    }
+/// The sum of each unit's weights, scaled.
+fn sums(weights: &[u8], scales: &[f32], size: u64, blocks: u64) -> Vec<f32> {
+    let sum = |bytes: &[u8]| integers(I4, bytes).iter().sum::<i32>() as f32;
+    let block = (size / 2).max(1) as usize;
+    let scaled: Vec<f32> = weights.chunks_exact(block).zip(scales).map(|(bytes, scale)| scale * sum(bytes)).collect();
+    scaled.chunks_exact((blocks as usize).max(1)).map(|unit| unit.iter().fold(0.0, |sum, x| sum + x)).collect()
 }

@@ -1,6 +1,8 @@
 //! Convolutions and products of matrices.
 
 pub mod bias;
+pub mod block_panels;
+pub mod blocks;
 pub mod choice;
 pub mod cuts;
 pub mod depthwise;

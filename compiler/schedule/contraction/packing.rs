@@ -1,5 +1,6 @@
 //! Constants in the order of panels, packed when compiling, once for all CPU levels that read them alike.
 
+use super::block_panels;
 use super::filling::Stored;
 use super::panels::{Extents, Panels, Storage};
 use super::sparse::{self, Entries};
@@ -17,6 +18,8 @@ use std::sync::Arc;
 pub struct PackedWeights {
     known: Memo<Packing, Packed>,
     found: Memo<Source, Arc<Found>>,
+    /// Those of products in blocks.
+    pub(super) blocks: Memo<block_panels::Key, block_panels::Packed>,
     /// Requantizations.
     pub solved: Solved,
     /// Requantized sums of two.

@@ -351,22 +351,27 @@ fn fixed_point() {
 fn dot_products() {
     let mut random = Random(8);
     let mut cases = vec![];
-    for (op, lane, group) in [(DotOp::UnsignedSigned8, Lane::I8, 4), (DotOp::Signed8, Lane::I8, 4), (DotOp::Signed16, Lane::I16, 2)] {
-        let c = random.elements(Lane::I32, COUNT);
+    for op in [DotOp::UnsignedSigned8, DotOp::Signed8, DotOp::Signed16, DotOp::UnsignedSigned8To16] {
+        let (lane, sum_lane, group) = (op.factor_lane(), op.sum_lane(), usize::from(op.group()));
+        let c = random.elements(sum_lane, COUNT);
         let (a, b) = (random.elements(lane, COUNT * group), random.elements(lane, COUNT * group));
         let signed = |v: u64| if lane == Lane::I8 { i32::from(v as i8) } else { i32::from(v as i16) };
         let wanted = (0..COUNT).map(|i| {
             let products = (i * group..(i + 1) * group).map(|j| {
-                let x = if op == DotOp::UnsignedSigned8 { a[j] as i32 } else { signed(a[j]) };
+                let x = if op.has_unsigned_factor() { a[j] as i32 } else { signed(a[j]) };
                 x.wrapping_mul(signed(b[j]))
             });
-            u64::from(products.fold(c[i] as i32, i32::wrapping_add) as u32)
+            let sum = products.fold(0, i32::wrapping_add);
+            if sum_lane == Lane::I16 {
+                return u64::from((c[i] as i16).wrapping_add(sum.clamp(i16::MIN.into(), i16::MAX.into()) as i16) as u16);
+            }
+            u64::from((c[i] as i32).wrapping_add(sum) as u32)
         });
         let wanted: Vec<u64> = wanted.into_iter().collect();
         let mut k = KernelBuilder::new(format!("Dot_{op:?}"));
         let [a_buffer, b_buffer] = ["a", "b"].map(|n| k.buffer(n, BufferKind::Input, lane, (COUNT * group) as u64, 1));
-        let c_buffer = k.buffer("c", BufferKind::Input, Lane::I32, COUNT as u64, 4);
-        let out = k.buffer("out", BufferKind::Output, Lane::I32, COUNT as u64, 4);
+        let c_buffer = k.buffer("c", BufferKind::Input, sum_lane, COUNT as u64, 4);
+        let out = k.buffer("out", BufferKind::Output, sum_lane, COUNT as u64, 4);
         k.for_range(0, COUNT as i64, ROUND as i64, |k, i| {
             let narrow = k.scale_index(i, group as i64, 0);
             for lanes in LANES {
@@ -378,7 +383,7 @@ fn dot_products() {
                 k.store(out, i, offset, result);
             }
         });
-        cases.push(Case::new(k.finish(), vec![bytes(lane, &a), bytes(lane, &b), bytes(Lane::I32, &c)], bytes(Lane::I32, &wanted)));
+        cases.push(Case::new(k.finish(), vec![bytes(lane, &a), bytes(lane, &b), bytes(sum_lane, &c)], bytes(sum_lane, &wanted)));
     }
     check(&cases);
 }

@@ -107,12 +107,13 @@ fn of_rows_and_groups(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (weights, scales, size) = grouped(c, [3, 5, 6], sizes)?;
     let rows = quantized_rows(c, x)?;
     let bias = c.optional_tensor(7)?;
-    let stored = c.graph().evaluated(weights).ok_or(Fault::Consequence)?.to_vec();
+    let weights = c.graph().settled(weights)?;
     if size % 2 != 0 {
         return Err(Fault::unsupported("groups of a filter are no pairs of 4-bit integers"));
     }
     let scales = floats(c, scales)?;
-    let mut y = blockwise::products(c.graph(), rows, blockwise::Filter::new(&stored, scales, sizes[1], size))?;
+    let filter = blockwise::Filter::new(c.graph(), weights, scales, size).ok_or(Fault::Consequence)?;
+    let mut y = blockwise::products(c.graph(), rows, filter)?;
     if let Some(bias) = bias {
         let bias = first(c, bias, sizes[1])?;
         y = c.graph().compute::<Error>(&[y, bias], |terms, x| Ok(terms.add(x[0], x[1])?))?;

@@ -132,12 +132,12 @@ impl Run<'_, '_, '_> {
         let value = match groups {
             None => row_products(g, &rows, weights, bias, &scales, Activation::NONE)?,
             Some(size) => {
-                let units = g.shape(weights)?[0];
-                let stored = g.known(weights).ok_or_else(|| Fault::unsupported("a filter with groups is no constant"))?.to_vec();
                 if !size.is_multiple_of(2) || g.element(weights) != ElementType::I4 {
                     return Err(Fault::unsupported("groups of a filter are no pairs of 4-bit integers"));
                 }
-                let sums = blockwise::products(g, rows, blockwise::Filter::new(&stored, scales, units, size))?;
+                let filter = blockwise::Filter::new(g, weights, scales, size);
+                let filter = filter.ok_or_else(|| Fault::unsupported("a filter with groups is no constant"))?;
+                let sums = blockwise::products(g, rows, filter)?;
                 with_bias(g, sums, bias)?
             }
         };

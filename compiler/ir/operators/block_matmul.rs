@@ -1,0 +1,68 @@
+//! `block_matmul`: products with 4-bit weights that have a scale for each block of the inner dimension.
+
+use super::field::fields;
+use super::{Arity, Axes, Context, Operator, Proposal, Types};
+use crate::ir::axes::Axis;
+use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
+use crate::ir::interpret::contract;
+use crate::ir::interpret::{Evaluation, Slot, Step};
+use crate::ir::random::Generator;
+use crate::ir::types::ElementType;
+use ElementType::{F32, I4, I8};
+
+/// The product of rows with 4-bit weights in blocks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BlockMatmul;
+
+/// Blocks are whole multiples of this many elements, so that kernels never cut one within a vector of bytes.
+pub const BLOCK_UNIT: u64 = 8;
+
+impl Operator for BlockMatmul {
+    const NAME: &'static str = "block_matmul";
+    const OPERANDS: Arity = Arity::Exactly(3);
+    const MEANING: &'static str = "Product of i8 [… M, K] with the transpose of i4 [N, K], whose rows are cut into equal blocks, multiples of 8; f32 scales [N, blocks]. Each block is summed in i32, brought to f32 and multiplied by its scale; these products are added in order. Result f32 [… M, N].";
+
+    fields! {}
+
+    fn infer(&self, cx: &Context<'_>) -> Types {
+        for (operand, element) in [(0, I8), (1, I4), (2, F32)] {
+            cx.operand_element(operand, Elements::Among(vec![element]))?;
+        }
+        let left = cx.tensor(0)?;
+        cx.rank(Subject::Operand(0), left.rank(), Ranks::AtLeast(1))?;
+        for operand in [1, 2] {
+            cx.rank(Subject::Operand(operand), cx.tensor(operand)?.rank(), Ranks::Exactly(2))?;
+        }
+        let (right, depth, blocks) = (cx.tensor(1)?, cx.known(1, 1)?, cx.known(2, 1)?);
+        let last = left.rank() - 1;
+        cx.extent(Subject::Operand(0), last, left.shape[last], right.shape[1])?;
+        cx.extent(Subject::Operand(2), 0, cx.tensor(2)?.shape[0], right.shape[0])?;
+        let of = blocks.checked_mul(BLOCK_UNIT).filter(|&of| of > 0);
+        let fits = of.is_some_and(|of| depth > 0 && depth.is_multiple_of(of));
+        cx.require(fits, || Misfit::Multiple { operand: 1, dimension: 1, of, found: right.shape[1] })?;
+        let mut shape = left.shape[..last].to_vec();
+        shape.push(right.shape[0]);
+        cx.one(F32, shape)
+    }
+
+    fn evaluate<'m>(&self, cx: &Evaluation<'_, 'm>) -> Step<Vec<Slot<'m>>> {
+        contract::block_matmul(cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?).map(Slot::one)
+    }
+
+    fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
+        let (blocks, size) = (generator.random.between(1, 3) as u64, BLOCK_UNIT * generator.random.between(1, 5) as u64);
+        let [rows, units] = [generator.random.between(1, 6), generator.random.between(1, 20)].map(|n| n as u64);
+        let shape = if generator.random.one_in(3) { vec![2, rows, blocks * size] } else { vec![rows, blocks * size] };
+        let left = generator.leaf(I8, &shape)?;
+        let weights = generator.literal(I4, &[units, blocks * size])?;
+        let scales = generator.literal(F32, &[units, blocks])?;
+        Some((vec![left, weights, scales], Self))
+    }
+
+    fn axes(&self, cx: &Context<'_>) -> Axes {
+        let Ok(left) = cx.tensor(0) else { return Axes::opaque(cx) };
+        let last = left.rank() - 1;
+        let rows = (0..last).map(Axis::Kept).chain([Axis::Reduced]).collect();
+        Axes::of(vec![rows, vec![Axis::Kept(last), Axis::Reduced], vec![Axis::Kept(last), Axis::Reduced]])
+    }
+}

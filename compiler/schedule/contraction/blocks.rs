@@ -1,0 +1,384 @@
+//! Products of signed bytes with constants of four bits, whose rows are cut into blocks with a scale each.
+//!
+//! Weights stay four bits wide in memory, and become bytes in registers. A block is summed in integers; its sum becomes a float, is scaled, and
+//! is added to the sum of the blocks before. Panels are the outermost loop, so that weights are read once for all rows.
+//!
+//! Bytes are multiplied four to a sum (see [`Products`]). Where weights are unsigned, 8 more than they are, each sum is 8 times the sum of the
+//! block's bytes too large. What makes up for it is computed once a row, and is where the sums of its blocks begin.
+
+use super::block_panels::{Encoding, Panels};
+use super::cuts::{Cut, Cuts, Width};
+use super::direct::Tile;
+use super::loops::hoisted;
+use super::strips::{COMMON, NARROWEST, Strips};
+use super::tile::join;
+use crate::fuse::Epilogue;
+use crate::ir::{ElementType, Inst, Value as Tensor};
+use crate::kernel::{BinaryOp, Buffer, ConvertOp, DotOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
+use crate::machine::Machine;
+use crate::schedule::arguments::{Arguments, Elements};
+use crate::schedule::context::{Context, Goal};
+use crate::schedule::elementwise::epilogue::epilogue_of;
+use crate::schedule::elementwise::lanes::widen;
+use crate::schedule::elementwise::operands::{ElementWise, Hoisted, OutputPosition};
+use crate::schedule::elementwise::sums::SumRanges;
+use crate::schedule::interface::{CUT_FROM, Lowered, Requirements, Schedule};
+use crate::schedule::quantity::Number;
+use crate::schedule::unsupported::Unsupported;
+
+/// Bytes of a row that a product takes; half of what a byte of the panels stands for.
+const GROUP: u64 = 4;
+
+/// Elements of k whose products sums of 16 bits hold: eight sums of a pair, each at most 2 · 15 · 128.
+const IN_16_BITS: u64 = 32;
+
+/// Products of fewer elements are summed without fused operations, as those of other contractions are.
+const REFERENCE_ROUNDING_BELOW: u64 = 4096;
+
+/// How bytes are multiplied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Products {
+    /// Unsigned weights and signed rows, four to a sum of 32 bits.
+    Unsigned,
+    /// The same, two to a sum of 16 bits, and two of these to one of 32 bits after some groups.
+    Pairs,
+    /// Weights sixteen times as large as they are, so that four bits need no sign of their own.
+    Signed,
+}
+
+impl Products {
+    fn on(machine: &Machine, encoding: Encoding) -> Self {
+        match encoding {
+            Encoding::Signed => Self::Signed,
+            Encoding::Unsigned if machine.byte_pairs => Self::Pairs,
+            Encoding::Unsigned => Self::Unsigned,
+        }
+    }
+}
+
+/// See the module.
+pub struct BlockSchedule<'a> {
+    cx: Context<'a>,
+    left: Tensor,
+    rows: u64,
+    panels: Panels<'a>,
+    products: Products,
+    tile: Tile,
+    epilogue: Epilogue,
+}
+
+impl<'a> BlockSchedule<'a> {
+    /// The schedule of a `block_matmul`.
+    ///
+    /// # Errors
+    /// For weights that are no constants, and when the epilogue has no lowering.
+    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+        let [left, right, scales] = cx.function.insts[root].operands[..] else { return Err(cx.no_schedule(root)) };
+        let shape = cx.shape(left)?;
+        let rows = shape[..shape.len() - 1].iter().product();
+        let constant =
+            |value| cx.constant_data(value).ok_or_else(|| Unsupported::new("products in blocks with weights that are no constants"));
+        let (weights, factors) = (constant(right)?, constant(scales)?);
+        let (filter, blocks) = (cx.shape(right)?, cx.shape(scales)?[1]);
+        let encoding = Encoding::for_levels(cx.levels);
+        let panels = Panels { weights, scales: factors, units: filter[0], depth: filter[1], blocks, encoding };
+        let products = Products::on(cx.machine, encoding);
+        let epilogue = epilogue_of(&cx);
+        let schedule = Self { cx, left, rows, panels, products, tile: tile(&cx, rows, filter[0]), epilogue };
+        schedule.element_wise()?;
+        Ok(schedule)
+    }
+
+    fn element_wise(&self) -> Result<ElementWise<'a>, Unsupported> {
+        ElementWise::with_epilogue(self.cx, &self.epilogue, &SumRanges { all: None, channels: vec![] })
+    }
+
+    fn strips(&self) -> Strips {
+        Strips::new(self.panels.units, COMMON)
+    }
+
+    fn cuts(&self) -> Cuts {
+        Cuts::new(&self.strips(), self.tile.vectors * u64::from(self.cx.machine.lanes(4)))
+    }
+
+    fn multiply_accumulates(&self) -> u64 {
+        self.rows.saturating_mul(self.panels.units).saturating_mul(self.panels.depth)
+    }
+
+    /// Elements of k that are multiplied between two loops.
+    fn chunk(&self) -> u64 {
+        let size = self.panels.size();
+        if !self.cx.writes_out() {
+            return 2 * GROUP;
+        }
+        [IN_16_BITS, IN_16_BITS / 2].into_iter().find(|&chunk| size.is_multiple_of(chunk)).unwrap_or(2 * GROUP)
+    }
+
+    /// Bytes of what the sums of blocks begin with.
+    fn row_sums(&self) -> u64 {
+        if self.products == Products::Signed { 0 } else { self.rows * self.panels.blocks }
+    }
+}
+
+/// Rows × vectors whose sums, of a block and of all blocks, stay in registers beside the weights of a step.
+fn tile(cx: &Context<'_>, rows: u64, units: u64) -> Tile {
+    let machine = cx.machine;
+    let lanes = u64::from(machine.lanes(4));
+    let needed = units.max(NARROWEST).div_ceil(lanes).next_power_of_two();
+    if !machine.has_vector_registers() || cx.goal == Goal::Size {
+        return Tile { pixels: 1, vectors: needed.min(2) };
+    }
+    let many = machine.registers.count() >= 32;
+    match rows {
+        1 => Tile { pixels: 1, vectors: needed.min(if lanes >= COMMON { 2 } else { 4 }) },
+        _ => Tile { pixels: rows.min(if many { 4 } else { 2 }), vectors: needed.min(2) },
+    }
+}
+
+impl Schedule for BlockSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        let mut may_share = self.element_wise().map(|writer| writer.shareable()).unwrap_or_default();
+        // All of the rows are read again for every panel.
+        may_share.retain(|(read, _)| *read != self.left);
+        let sums = self.row_sums() * u64::from(Lane::I32.bytes());
+        Requirements { scratch: (sums > 0).then_some(sums).into_iter().collect(), may_share, may_slide: vec![] }
+    }
+
+    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let mut b = KernelBuilder::new("matmul_i4");
+        let range = self.extent(shared).map(|_| (b.integer(), b.integer()));
+        let mut arguments = Arguments::default();
+        let elements = Elements::new(Lane::I8, self.cx.most_elements(self.left)?);
+        let input = arguments.operand(&mut b, "input", self.left, elements, shared);
+        let packed = self.panels.packed(self.cx.packed, &self.strips());
+        let weights = arguments.data(&mut b, "weights", packed.weights, Lane::I8, 64);
+        let scales = arguments.data(&mut b, "scales", packed.scales, packed.scale.lane(), 64);
+        let row_sums = self.row_sums();
+        let first = (row_sums > 0).then(|| arguments.scratch(&mut b, "first", 0, Lane::I32, row_sums));
+        let mut element_wise = self.element_wise()?;
+        element_wise.declare(&mut b, &mut arguments, shared)?;
+        let cuts = self.cuts();
+        let hoisted = hoisted(&mut b, &element_wise, &cuts.widths());
+        let lowering = Lowering { schedule: self, input, weights, scales, scale: packed.scale.element(), first, element_wise, hoisted };
+        lowering.sums_of_rows(&mut b);
+        match range {
+            Some(range) => cuts.for_range(&mut b, range, |b, cut| lowering.panel(b, cut))?,
+            None => cuts.for_each(&mut b, |b, cut| lowering.panel(b, cut))?,
+        }
+        let description = format!("blocks of {}, {:?} {}x{cuts}", self.panels.size(), self.products, self.tile.pixels);
+        let multiply_accumulates = self.multiply_accumulates();
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates })
+    }
+
+    fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
+        let apart = shared.iter().all(|(read, _)| *read != self.left);
+        let panels = self.cuts().count();
+        (apart && panels > 1 && self.multiply_accumulates() >= CUT_FROM).then_some(panels)
+    }
+}
+
+struct Lowering<'a> {
+    schedule: &'a BlockSchedule<'a>,
+    input: Buffer,
+    weights: Buffer,
+    scales: Buffer,
+    scale: ElementType,
+    /// Where the sums of each row's blocks begin.
+    first: Option<Buffer>,
+    element_wise: ElementWise<'a>,
+    /// What is loaded before the loops, for each number of lanes that panels have.
+    hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
+}
+
+/// A panel and some rows.
+struct Place {
+    cut: Cut,
+    /// The first lane of the panel's strips, and the panel's first lane from there.
+    strip: Value,
+    lane: Value,
+    /// The first row.
+    row: Value,
+    rows: u64,
+}
+
+impl Place {
+    /// The vectors of the panel: their number, and the lanes of each.
+    fn vectors(&self, machine: &Machine) -> (u64, u64) {
+        let Width { lanes, .. } = self.cut.width;
+        let vector = u64::from(machine.lanes(4)).min(lanes);
+        (lanes / vector, vector)
+    }
+}
+
+impl Lowering<'_> {
+    /// Minus eight times the sum of each block of each row.
+    fn sums_of_rows(&self, b: &mut KernelBuilder) {
+        let (Some(first), panels) = (self.first, &self.schedule.panels) else { return };
+        let lanes = self.schedule.cx.machine.lanes(1).min(IN_16_BITS as u16).max(GROUP as u16);
+        let lanes = if panels.size().is_multiple_of(lanes.into()) { lanes } else { 2 * GROUP as u16 };
+        let ones = b.int(Type::vector(Lane::I8, lanes), 1);
+        let eight = b.int(Type::scalar(Lane::I32), -8);
+        b.for_range(0, (self.schedule.rows * panels.blocks) as i64, 1, |b, block| {
+            let start = b.scale_index(block, panels.size() as i64, 0);
+            let zero = b.int(Type::vector(Lane::I32, lanes / GROUP as u16), 0);
+            let (from, end) = (b.index(0), b.index(panels.size() as i64));
+            let sums = b.for_carry(from, end, lanes.into(), &[zero], |b, k, sums| {
+                let at = b.add(start, k);
+                let bytes = b.load(self.input, at, 0, lanes);
+                vec![b.dot(DotOp::UnsignedSigned8, sums[0], ones, bytes)]
+            });
+            let sum = b.horizontal(HorizontalOp::Add, sums[0]);
+            let sum = b.mul(sum, eight);
+            b.store(first, block, 0, sum);
+        });
+    }
+
+    fn panel(&self, b: &mut KernelBuilder, cut: Cut) -> Result<(), Unsupported> {
+        let schedule = self.schedule;
+        let Width { lanes, strip } = cut.width;
+        let (strip, lane) = if lanes >= strip {
+            (cut.first, b.index(0))
+        } else {
+            let mask = b.index(strip as i64 - 1);
+            let lane = b.binary(BinaryOp::And, cut.first, mask);
+            (b.sub(cut.first, lane), lane)
+        };
+        Number::Known(schedule.rows as i64)
+            .tiles(b, schedule.tile.pixels, |b, row, rows| self.tile(b, &Place { cut, strip, lane, row, rows }))
+    }
+
+    fn tile(&self, b: &mut KernelBuilder, at: &Place) -> Result<(), Unsupported> {
+        let schedule = self.schedule;
+        let (vectors, vector) = at.vectors(schedule.cx.machine);
+        let zero = b.float(Type::vector(Lane::F32, vector as u16), 0.0);
+        let blocks = (b.index(0), b.index(schedule.panels.blocks as i64));
+        let totals = vec![zero; (at.rows * vectors) as usize];
+        let totals = b.for_carry(blocks.0, blocks.1, 1, &totals, |b, block, totals| {
+            let sums = self.block(b, at, block);
+            self.scaled(b, at, block, &sums, totals)
+        });
+        let base = b.scale_index(at.row, schedule.panels.units as i64, 0);
+        let flat = b.add(base, at.cut.first);
+        for (row, totals) in totals.chunks(vectors as usize).enumerate() {
+            let whole = join(b, totals);
+            let place = OutputPosition { pixel: at.row, pixel_offset: row as i64, channel: at.cut.first, channel_offset: 0, flat };
+            let lanes = at.cut.width.lanes;
+            let hoisted = self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[][..], |(_, hoisted)| hoisted);
+            self.element_wise.emit(b, &place, Some(whole), hoisted, lanes as u16, at.cut.active as u16)?;
+        }
+        Ok(())
+    }
+
+    /// The sums of a block, times its scales, added to those of the blocks before.
+    fn scaled(&self, b: &mut KernelBuilder, at: &Place, block: Value, sums: &[Value], totals: &[Value]) -> Vec<Value> {
+        let schedule = self.schedule;
+        let (vectors, vector) = at.vectors(schedule.cx.machine);
+        let strip = at.cut.width.strip;
+        let strips = b.scale_index(at.strip, schedule.panels.blocks as i64, 0);
+        let strips = b.add(strips, at.lane);
+        let skipped = b.scale_index(block, strip as i64, 0);
+        let start = b.add(strips, skipped);
+        let scales: Vec<Value> = (0..vectors)
+            .map(|v| {
+                let lane = v * vector;
+                let offset = lane / strip * strip * schedule.panels.blocks + lane % strip;
+                let raw = b.load(self.scales, start, offset as i64, vector as u16);
+                widen(b, raw, self.scale)
+            })
+            .collect();
+        let fuses = schedule.cx.machine.fma && schedule.multiply_accumulates() >= REFERENCE_ROUNDING_BELOW;
+        let scales = (0..at.rows).flat_map(|_| scales.iter().copied());
+        let added = sums.iter().zip(scales).zip(totals).map(|((&sum, scale), &total)| {
+            let float = b.convert(ConvertOp::SignedToFloat, sum, Lane::F32);
+            if fuses {
+                return b.fma(float, scale, total);
+            }
+            let product = b.mul(float, scale);
+            b.add(total, product)
+        });
+        added.collect()
+    }
+
+    /// The sums of a block.
+    fn block(&self, b: &mut KernelBuilder, at: &Place, block: Value) -> Vec<Value> {
+        let schedule = self.schedule;
+        let (vectors, vector) = at.vectors(schedule.cx.machine);
+        let (size, chunk) = (schedule.panels.size(), schedule.chunk());
+        let mut sums = Vec::new();
+        for row in 0..at.rows {
+            let first = match self.first {
+                Some(first) => {
+                    let number = b.scale_index(at.row, schedule.panels.blocks as i64, (row * schedule.panels.blocks) as i64);
+                    let number = b.add(number, block);
+                    b.load_splat(first, number, 0, vector as u16)
+                }
+                None => b.int(Type::vector(Lane::I32, vector as u16), 0),
+            };
+            sums.resize(sums.len() + vectors as usize, first);
+        }
+        let start = b.scale_index(block, size as i64, 0);
+        if size == chunk {
+            return self.chunk(b, at, start, &sums);
+        }
+        let end = b.scale_index(start, 1, size as i64);
+        b.for_carry(start, end, chunk as i64, &sums, |b, k, sums| self.chunk(b, at, k, sums))
+    }
+
+    /// The products of some elements of k, added to the sums of their block.
+    fn chunk(&self, b: &mut KernelBuilder, at: &Place, k: Value, sums: &[Value]) -> Vec<Value> {
+        let schedule = self.schedule;
+        let (vectors, vector) = at.vectors(schedule.cx.machine);
+        let in_pairs = schedule.products == Products::Pairs;
+        let row = b.scale_index(at.row, schedule.panels.depth as i64, 0);
+        let row = b.add(row, k);
+        let zero = b.int(Type::vector(Lane::I16, 2 * vector as u16), 0);
+        let mut products = if in_pairs { vec![zero; sums.len()] } else { sums.to_vec() };
+        for step in (0..schedule.chunk()).step_by(2 * GROUP as usize) {
+            let weights: Vec<[Value; 2]> = (0..vectors).map(|v| self.weights(b, at, (k, step), v * vector)).collect();
+            for (r, half) in (0..at.rows).flat_map(|r| [(r, 0), (r, 1)]) {
+                let offset = (r * schedule.panels.depth + step + half * GROUP) as i64;
+                let x = b.load_splat_group(self.input, row, offset, GROUP as u16, (vector * GROUP) as u16);
+                for (v, weights) in weights.iter().enumerate() {
+                    let sum = &mut products[(r * vectors) as usize + v];
+                    let w = weights[half as usize];
+                    *sum = match schedule.products {
+                        Products::Unsigned => b.dot(DotOp::UnsignedSigned8, *sum, w, x),
+                        Products::Pairs => b.dot(DotOp::UnsignedSigned8To16, *sum, w, x),
+                        Products::Signed => b.dot(DotOp::Signed8, *sum, w, x),
+                    };
+                }
+            }
+        }
+        if !in_pairs {
+            return products;
+        }
+        let ones = b.int(Type::vector(Lane::I16, 2 * vector as u16), 1);
+        sums.iter().zip(products).map(|(&sum, pairs)| b.dot(DotOp::Signed16, sum, pairs, ones)).collect()
+    }
+
+    /// The weights of two groups of k, from a lane of the panel on, as products take them.
+    fn weights(&self, b: &mut KernelBuilder, at: &Place, (k, step): (Value, u64), lane: u64) -> [Value; 2] {
+        let (panels, strip) = (&self.schedule.panels, at.cut.width.strip);
+        let (_, vector) = at.vectors(self.schedule.cx.machine);
+        // Half a byte an element: a lane has as many bytes of a strip as half its elements are.
+        let strips = b.scale_index(at.strip, (panels.depth / 2) as i64, 0);
+        let lanes = b.scale_index(at.lane, GROUP as i64, 0);
+        let start = b.add(strips, lanes);
+        let skipped = b.scale_index(k, (strip / 2) as i64, 0);
+        let start = b.add(start, skipped);
+        let offset = lane / strip * strip * panels.depth / 2 + step * strip / 2 + lane % strip * GROUP;
+        let lanes = (vector * GROUP) as u16;
+        let raw = b.load(self.weights, start, offset as i64, lanes);
+        let mask = |b: &mut KernelBuilder, bits: i64| b.int(Type::vector(Lane::I8, lanes), bits);
+        match panels.encoding {
+            Encoding::Unsigned => {
+                let fifteen = mask(b, 15);
+                [b.binary(BinaryOp::And, raw, fifteen), b.shift(BinaryOp::ShiftRightUnsigned, raw, 4)]
+            }
+            Encoding::Signed => {
+                let high = mask(b, -16);
+                [b.shift(BinaryOp::ShiftLeft, raw, 4), b.binary(BinaryOp::And, raw, high)]
+            }
+        }
+    }
+}
