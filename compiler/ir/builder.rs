@@ -166,6 +166,11 @@ impl<'m> FunctionBuilder<'m> {
         self.single(operators::BlockMatmul, &[left, right, scales])
     }
 
+    /// Attention: query, key, value, and a mask if there is one.
+    pub fn attention(&mut self, operands: &[Value], attention: operators::Attention) -> Built {
+        self.single(attention, operands)
+    }
+
     /// A border of one value. `padded` are the extents with it where some are known only when the program runs, and else nothing.
     pub fn pad_to(&mut self, input: Value, low: Vec<i64>, high: Vec<i64>, value: Scalar, padded: Vec<Extent>) -> Built {
         self.single(operators::Pad { low, high, value, padded }, &[input])

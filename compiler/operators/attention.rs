@@ -5,8 +5,14 @@ use super::contraction::Numerics;
 use super::contraction::products::{matmul, swapped};
 use super::softmax::softmax;
 use super::{Error, Graph};
+use crate::ir::operators;
 use crate::ir::{Combination, Comparison, ElementType, Extent, Scalar, ScalarOp, Scatter, Value};
 use ElementType::I64;
+
+const ONE: Extent = Extent::Static(1);
+
+/// Between the batch and the depth: heads first, as [`attention`] has them, or positions first.
+const HEADS_FIRST: [usize; 4] = [0, 2, 1, 3];
 
 /// Which keys a query attends to, and how much.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +57,31 @@ pub fn attention(g: &mut Graph<'_>, [query, key, value]: [Value; 3], how: &Atten
     let weights = softmax(g, scores, &[last], 1.0, element)?;
     let result = matmul(g, weights, values, None, &numerics)?;
     g.reshape(result, &shape)
+}
+
+/// Attention to the first `keys` positions of caches: queries `[B, S, H, D]`, keys and values `[B, T, G, D]`, result `[B, S, H, D]`; the mask
+/// broadcasts to `[S, keys]`. Binary32 is read where it lies.
+///
+/// # Errors
+/// As [`attention`].
+pub fn cached_attention(g: &mut Graph<'_>, [query, key, value]: [Value; 3], keys: Extent, how: &Attention) -> Result<Value, Error> {
+    let queries = g.extents(query)[1];
+    let is_single = [query, key, value].iter().chain(&how.mask).all(|&tensor| g.element(tensor) == ElementType::F32);
+    let takes_mask =
+        how.mask.is_none_or(|mask| matches!(g.extents(mask)[..], [rows, all] if all == keys && (rows == queries || rows == ONE)));
+    if is_single && takes_mask {
+        let causal_from = how.causal_from.map(Extent::Value).into_iter().collect();
+        let operator = operators::Attention { scale: Scalar::float(ElementType::F32, how.scale), keys: vec![keys], causal_from };
+        let operands: Vec<Value> = [query, key, value].into_iter().chain(how.mask).collect();
+        return Ok(g.builder.attention(&operands, operator)?);
+    }
+    let query = g.builder.transpose(query, HEADS_FIRST.to_vec())?;
+    let [key, value] = [key, value].map(|cache| -> Result<Value, Error> {
+        let filled = g.slice_along(cache, 1, Extent::Static(0), keys)?;
+        Ok(g.builder.transpose(filled, HEADS_FIRST.to_vec())?)
+    });
+    let result = attention(g, [query, key?, value?], how)?;
+    Ok(g.builder.transpose(result, HEADS_FIRST.to_vec())?)
 }
 
 /// Products times the scale, with the mask added, and −∞ where a key is later than its query.

@@ -1,5 +1,6 @@
 //! Which schedule takes a group: one table, which also says which operators are compiled.
 
+use super::attention::AttentionSchedule;
 use super::contraction::blocks::BlockSchedule;
 use super::contraction::choice;
 use super::contraction::products::ProductsSchedule;
@@ -58,6 +59,7 @@ const TABLE: &[(&[Op], Row)] = &[
     (&[Op::Conv], Root(choice::choose, Outermost)),
     (&[Op::Matmul], Root(choice::choose, OutermostOr(|cx, root| made(ProductsSchedule::new(cx, root))))),
     (&[Op::BlockMatmul], Root(|cx, root| made(BlockSchedule::new(cx, root)), Outermost)),
+    (&[Op::Attention], Root(|cx, root| made(AttentionSchedule::new(cx, root)), Anywhere)),
     (&[Op::Fourier, Op::RealFourier], Root(|cx, root| made(FourierSchedule::new(cx, root)), Outermost)),
     (&[Op::Window], Root(|cx, root| made(WindowSchedule::new(cx, root)), Outermost)),
     (&[Op::Reduce], Root(|cx, root| made(ReduceSchedule::new(cx, root)), Anywhere)),

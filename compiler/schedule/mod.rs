@@ -4,6 +4,7 @@
 //! operand pairs that may share memory), the planner places everything, and then the schedule lowers itself to a kernel.
 
 pub mod arguments;
+mod attention;
 pub mod choose;
 pub mod context;
 pub mod contraction;

@@ -30,6 +30,11 @@ impl<'m> Evaluation<'_, 'm> {
         self.operands.iter().map(Slot::tensor).collect()
     }
 
+    /// How many operands there are.
+    pub fn operands(&self) -> usize {
+        self.operands.len()
+    }
+
     /// An operand that is an index.
     pub fn index(&self, index: usize) -> Step<i64> {
         if let Slot::Index(n) = self.operand(index)? { Ok(*n) } else { fail("an operand is no index") }

@@ -7,6 +7,7 @@
 //! Functions run on a stack of frames of its own, so that nesting costs no native stack; a value is dropped after its last use.
 
 mod array;
+pub(in crate::ir) mod attention;
 mod column;
 pub(in crate::ir) mod contract;
 mod error;

@@ -5,6 +5,7 @@
 //! document and the random-module generator go by it.
 
 mod arg_reduce;
+mod attention;
 mod bitcast;
 mod block_matmul;
 mod broadcast;
@@ -44,6 +45,7 @@ mod window;
 mod words;
 
 pub use arg_reduce::ArgReduce;
+pub use attention::Attention;
 pub use bitcast::Bitcast;
 pub use block_matmul::{BLOCK_UNIT, BlockMatmul};
 pub use broadcast::Broadcast;
@@ -385,6 +387,7 @@ operators! {
     Conv,
     Matmul,
     BlockMatmul,
+    Attention,
     Fourier,
     RealFourier,
     Window,

@@ -3,7 +3,6 @@
 //! A strip is `[k ÷ 8][lanes][4]` bytes: a byte has an element of k in its low four bits, and the one four after it in its high ones, so that one
 //! load gives the weights of two products. Scales are `[blocks][lanes]`, in 16 bits where all of them are bfloat16.
 
-use super::packing::PackedWeights;
 use super::strips::Strips;
 use super::weights::Source;
 use crate::ir::{Data, ElementType};
@@ -91,13 +90,13 @@ impl Panels<'_> {
         self.depth / self.blocks
     }
 
-    /// The constants, packed once for all kernels that read them.
-    pub fn packed(&self, known: &PackedWeights, strips: &Strips) -> Packed {
-        let key = (Source::of(self.weights, None), Source::of(self.scales, None), self.encoding);
-        known.blocks.get(&key, || self.pack(strips))
+    /// What tells their constants apart from others.
+    pub fn key(&self) -> Key {
+        (Source::of(self.weights, None), Source::of(self.scales, None), self.encoding)
     }
 
-    fn pack(&self, strips: &Strips) -> Packed {
+    /// The constants as kernels read them.
+    pub fn pack(&self, strips: &Strips) -> Packed {
         let (scales, scale) = self.packed_scales(strips);
         Packed { weights: self.packed_weights(strips).into(), scales: scales.into(), scale }
     }

@@ -150,7 +150,7 @@ impl Schedule for BlockSchedule<'_> {
         let mut arguments = Arguments::default();
         let elements = Elements::new(Lane::I8, self.cx.most_elements(self.left)?);
         let input = arguments.operand(&mut b, "input", self.left, elements, shared);
-        let packed = self.panels.packed(self.cx.packed, &self.strips());
+        let packed = self.cx.packed.in_blocks(&self.panels, &self.strips());
         let weights = arguments.data(&mut b, "weights", packed.weights, Lane::I8, 64);
         let scales = arguments.data(&mut b, "scales", packed.scales, packed.scale.lane(), 64);
         let row_sums = self.row_sums();

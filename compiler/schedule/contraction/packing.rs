@@ -4,6 +4,7 @@ use super::block_panels;
 use super::filling::Stored;
 use super::panels::{Extents, Panels, Storage};
 use super::sparse::{self, Entries};
+use super::strips::Strips;
 use super::weights::{Found, Source, Weights};
 use crate::ir::Data;
 use crate::kernel::{KernelBuilder, Lane};
@@ -19,7 +20,7 @@ pub struct PackedWeights {
     known: Memo<Packing, Packed>,
     found: Memo<Source, Arc<Found>>,
     /// Those of products in blocks.
-    pub(super) blocks: Memo<block_panels::Key, block_panels::Packed>,
+    blocks: Memo<block_panels::Key, block_panels::Packed>,
     /// Requantizations.
     pub solved: Solved,
     /// Requantized sums of two.
@@ -44,6 +45,11 @@ impl PackedWeights {
     /// What is known of integers.
     pub fn found(&self, source: Source) -> Arc<Found> {
         self.found.get(&source, Arc::default)
+    }
+
+    /// Constants in blocks, packed once for all kernels that read them.
+    pub fn in_blocks(&self, panels: &block_panels::Panels<'_>, strips: &Strips) -> block_panels::Packed {
+        self.blocks.get(&panels.key(), || panels.pack(strips))
     }
 
     fn pack<'p>(&self, parts: impl Iterator<Item = &'p Panels> + Clone, weights: &Weights) -> Option<Packed> {

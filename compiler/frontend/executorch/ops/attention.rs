@@ -3,7 +3,7 @@
 use super::super::fault::Fault;
 use super::call::{Call, Translate, Whole, float_type};
 use crate::ir::{ElementType, Extent, Value};
-use crate::operators::attention::{Attention, attention, written_at};
+use crate::operators::attention::{Attention, attention, cached_attention, written_at};
 use crate::operators::hadamard;
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};
 use ElementType::F32;
@@ -15,12 +15,9 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("llama::update_cache_with_indices.out", update_cache_at),
     ("llama::custom_sdpa.out", custom_attention),
     ("llama::custom_quantized_sdpa.out", quantized_attention),
-    ("llama::sdpa_with_kv_cache.out", cached_attention),
+    ("llama::sdpa_with_kv_cache.out", attention_and_caches),
     ("llama::fast_hadamard_transform.out", hadamard_transform),
 ];
-
-/// Between the batch and the depth: heads first, as attention has them, or positions first.
-const HEADS_FIRST: [usize; 4] = [0, 2, 1, 3];
 
 fn start(c: &mut Call<'_, '_, '_>, index: usize) -> Result<Value, Fault> {
     let start = c.whole(index)?;
@@ -98,28 +95,39 @@ fn filled_positions(c: &mut Call<'_, '_, '_>, start: Value, count: Extent, capac
     Ok(c.graph().min(end, capacity)?)
 }
 
-/// Attention of tensors that have positions before heads, or heads before positions.
-fn attend(c: &mut Call<'_, '_, '_>, operands: [Value; 3], start: Value, rest: &Rest, heads_first: bool) -> Result<Value, Fault> {
+/// Attention to the first keys of tensors that have positions before heads, or heads before positions: to all of them where a mask tells.
+fn attend(
+    c: &mut Call<'_, '_, '_>,
+    operands: [Value; 3],
+    start: Value,
+    keys: Option<Extent>,
+    rest: &Rest,
+    heads_first: bool,
+) -> Result<Value, Fault> {
     let ty = float_type(c.element(operands[0]));
-    let mut turned = operands;
-    for tensor in &mut turned {
+    let mut operands = operands;
+    for tensor in &mut operands {
         if c.rank(*tensor) != 4 {
             return Err(
                 Fault::invalid("attention needs batch, positions, heads and depth").expected("4 dimensions", c.rank(*tensor).to_string())
             );
         }
         *tensor = c.cast(*tensor, ty)?;
-        if !heads_first {
-            *tensor = c.transpose(*tensor, &HEADS_FIRST)?;
-        }
     }
     // Heads and depth are those of the caches, which do not vary.
-    c.settle(turned[0], [0, 1, 3])?;
-    let depth = c.extents(turned[0])[3].as_static().ok_or_else(|| Fault::unsupported("the depth of attention is not known"))?;
+    c.settle(operands[0], [0, if heads_first { 1 } else { 2 }, 3])?;
+    let depth = c.extents(operands[0])[3].as_static().ok_or_else(|| Fault::unsupported("the depth of attention is not known"))?;
     let scale = rest.scale.unwrap_or(1.0 / (depth as f64).sqrt());
     let causal_from = (rest.is_causal && rest.mask.is_none()).then_some(start);
-    let y = attention(c.graph(), turned, &Attention { scale, mask: rest.mask, causal_from })?;
-    if heads_first { Ok(y) } else { c.transpose(y, &HEADS_FIRST) }
+    let how = Attention { scale, mask: rest.mask, causal_from };
+    let axis = if heads_first { 2 } else { 1 };
+    let keys = keys.unwrap_or(c.extents(operands[1])[axis]);
+    if !heads_first {
+        return Ok(cached_attention(c.graph(), operands, keys, &how)?);
+    }
+    let [query, key, value] = operands;
+    let (key, value) = (filled(c, key, axis, Some(keys))?, filled(c, value, axis, Some(keys))?);
+    Ok(attention(c.graph(), [query, key, value], &how)?)
 }
 
 /// (query, key, value, start_pos, attn_mask, dropout, is_causal, scale), keys and values as long as the caches.
@@ -134,12 +142,11 @@ fn over_caches(c: &mut Call<'_, '_, '_>, [query, key, value]: [Value; 3], start:
     let (count, capacity) = (c.extents(query).get(1).copied(), c.extents(key).get(1).copied());
     let (Some(count), Some(capacity)) = (count, capacity) else { return Err(Fault::invalid("attention needs positions")) };
     let end = if rest.mask.is_some() { None } else { Some(filled_positions(c, start, count, capacity)?) };
-    let (key, value) = (filled(c, key, 1, end)?, filled(c, value, 1, end)?);
-    attend(c, [query, key, value], start, rest, false)
+    attend(c, [query, key, value], start, end, rest, false)
 }
 
 /// (query, key, value, key_cache, value_cache, start_pos, seq_len, attn_mask, dropout, is_causal, scale): both caches are written first.
-fn cached_attention(c: &mut Call<'_, '_, '_>) -> Outcome {
+fn attention_and_caches(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (query, start) = (c.tensor(0)?, start(c, 5)?);
     let (key, value) = (write(c, 1, 3, start)?, write(c, 2, 4, start)?);
     let rest = rest(c, 7)?;
@@ -172,7 +179,7 @@ fn quantized_attention(c: &mut Call<'_, '_, '_>) -> Outcome {
         let scale = Scale { scale: parameters[0], zero_point: parameters[1] };
         operands.push(if is_quantized { quantize::dequantize(c.graph(), tensor, &scale, Rounding::Even, F32)? } else { tensor });
     }
-    let y = attend(c, [operands[0], operands[1], operands[2]], start, &rest, heads_first)?;
+    let y = attend(c, [operands[0], operands[1], operands[2]], start, end, &rest, heads_first)?;
     c.finish(y)
 }
 

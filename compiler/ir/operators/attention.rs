@@ -1,0 +1,110 @@
+//! `attention`: softmax of queries and keys, times values.
+
+use super::field::fields;
+use super::{Arity, Axes, Context, Operator, Proposal, Types};
+use crate::ir::axes::Axis;
+use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
+use crate::ir::interpret::attention;
+use crate::ir::interpret::{Evaluation, Slot, Step};
+use crate::ir::random::Generator;
+use crate::ir::scalar::Scalar;
+use crate::ir::types::{ElementType, Extent};
+use ElementType::F32;
+
+/// Attention of queries to the first keys of a cache.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attention {
+    /// Factor of the products of queries and keys, f32.
+    pub scale: Scalar,
+    /// How many keys there are, of those that the tensors have room for: one extent.
+    pub keys: Vec<Extent>,
+    /// The position of the first query, which sees no later key, as the next query sees one more; nothing where all keys are seen.
+    pub causal_from: Vec<Extent>,
+}
+
+impl Default for Attention {
+    fn default() -> Self {
+        Self { scale: Scalar::float(F32, 1.0), keys: vec![], causal_from: vec![] }
+    }
+}
+
+impl Operator for Attention {
+    const NAME: &'static str = "attention";
+    const OPERANDS: Arity = Arity::AtLeast(3);
+    const MEANING: &'static str = "Attention of f32: queries [B, S, H, D], keys and values [B, T, G, D] whose first `keys` positions count, G dividing H, so that neighbouring heads of queries share one of keys; result [B, S, H, D]. A score is the product of query and key times `scale`, plus the mask [S or 1, keys] where there is a fourth operand; query i sees keys up to `causal_from` + i, where that is given. Scores become weights by softmax.";
+
+    fields! { "scale" => scale, "keys" => keys, "causal_from" => causal_from }
+
+    fn infer(&self, cx: &Context<'_>) -> Types {
+        let expected = Arity::Exactly(4);
+        cx.require(cx.operands.len() <= 4, || Misfit::Operands { expected, found: cx.operands.len() })?;
+        for (operand, rank) in (0..cx.operands.len()).zip([4, 4, 4, 2]) {
+            cx.operand_element(operand, Elements::Among(vec![F32]))?;
+            cx.rank(Subject::Operand(operand), cx.tensor(operand)?.rank(), Ranks::Exactly(rank))?;
+        }
+        cx.rank(Subject::Field("keys"), self.keys.len(), Ranks::Exactly(1))?;
+        cx.rank(Subject::Field("causal_from"), self.causal_from.len(), Ranks::AtMost(1))?;
+        let keys = cx.shape(Subject::Field("keys"), &self.keys)?[0];
+        cx.shape(Subject::Field("causal_from"), &self.causal_from)?;
+        let [query, key, value] = [cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?];
+        let (heads, groups, _) = (cx.known(0, 2)?, cx.known(1, 2)?, cx.known(0, 3)?);
+        let shared = groups > 0 && heads % groups == 0;
+        cx.require(shared, || Misfit::Multiple { operand: 0, dimension: 2, of: Some(groups), found: query.shape[2] })?;
+        for dimension in [0, 3] {
+            cx.extent(Subject::Operand(1), dimension, key.shape[dimension], query.shape[dimension])?;
+        }
+        for dimension in 0..4 {
+            cx.extent(Subject::Operand(2), dimension, value.shape[dimension], key.shape[dimension])?;
+        }
+        if let (Extent::Static(keys), Extent::Static(room)) = (keys, key.shape[1]) {
+            cx.number("keys", None, i64::try_from(keys).unwrap_or(i64::MAX), 0, i64::try_from(room).unwrap_or(i64::MAX))?;
+        }
+        if cx.operands.len() == 4 {
+            let mask = cx.tensor(3)?;
+            cx.extent(Subject::Operand(3), 1, mask.shape[1], keys)?;
+            if mask.shape[0] != Extent::Static(1) {
+                cx.extent(Subject::Operand(3), 0, mask.shape[0], query.shape[1])?;
+            }
+        }
+        cx.one(F32, query.shape.clone())
+    }
+
+    fn evaluate<'m>(&self, cx: &Evaluation<'_, 'm>) -> Step<Vec<Slot<'m>>> {
+        let mask = if cx.operands() == 4 { Some(cx.tensor(3)?) } else { None };
+        let (keys, start) = (cx.numbers(&self.keys)?[0], cx.numbers(&self.causal_from)?.first().copied());
+        let how = attention::Seen { keys, start, mask };
+        attention::attention([cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?], self.scale.as_f64() as f32, &how).map(Slot::one)
+    }
+
+    fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
+        let [batch, queries, groups, together, depth] = [2, 5, 2, 3, 18].map(|most| generator.random.between(1, most) as u64);
+        let room = generator.random.between(1, 20);
+        generator.finite = true;
+        let shapes = [[batch, queries, groups * together, depth], [batch, room as u64, groups, depth], [batch, room as u64, groups, depth]];
+        let mut operands = shapes.map(|shape| generator.leaf(F32, &shape)).into_iter().collect::<Option<Vec<_>>>();
+        let keys = generator.random.between(1, room);
+        if generator.random.one_in(3) {
+            let rows = if generator.random.one_in(2) { queries } else { 1 };
+            let mask = generator.leaf(F32, &[rows, keys as u64]);
+            operands = operands.and_then(|operands| Some([operands, vec![mask?]].concat()));
+        }
+        generator.finite = false;
+        let causal_from = if generator.random.one_in(2) { vec![Extent::Static(generator.random.between(0, 20) as u64)] } else { vec![] };
+        let is_dynamic = generator.options.dynamic && operands.as_ref().is_some_and(|operands| operands.len() == 3);
+        let keys = if is_dynamic && generator.random.one_in(2) {
+            Extent::Value(generator.dynamic_index(keys)?)
+        } else {
+            Extent::Static(keys as u64)
+        };
+        Some((operands?, Self { scale: Scalar::float(F32, 0.25), keys: vec![keys], causal_from }))
+    }
+
+    fn axes(&self, cx: &Context<'_>) -> Axes {
+        let of = |operand: usize| match cx.tensor(operand) {
+            Ok(ty) if ty.rank() == 4 => [vec![Axis::Kept(0)], vec![Axis::Opaque; 3]].concat(),
+            Ok(ty) => vec![Axis::Opaque; ty.rank()],
+            Err(_) => vec![],
+        };
+        Axes::of((0..cx.operands.len()).map(of).collect())
+    }
+}
