@@ -1,7 +1,7 @@
 //! Numbers of elements where extents are known only when the program runs.
 
 use super::module::{Function, Value};
-use super::operators::{IndexOperation, Operation};
+use super::operators::{IndexBinary, IndexOperation, Operation};
 use super::types::{Extent, Type};
 
 /// A product: a known factor times extents that are known when the program runs.
@@ -17,13 +17,17 @@ pub struct Size {
 const MAX_DEPTH: usize = 32;
 
 impl Function {
-    /// The index that a value stands for: an extent of a tensor whose type names an index is that index.
+    /// The index that a value stands for: an extent of a tensor whose type names an index is that index, and the smaller of an index and itself is it.
     pub fn index_root(&self, mut index: Value) -> Value {
         while let Some(inst) = self.defining_inst(index) {
             let data = &self.insts[inst];
-            let Operation::ExtentOf(extent) = &data.operation else { break };
-            match self.tensor(data.operands[0]).shape.get(extent.axis) {
-                Some(&Extent::Value(other)) if other != index => index = other,
+            let other = match (&data.operation, &data.operands[..]) {
+                (Operation::ExtentOf(extent), &[tensor]) => self.tensor(tensor).shape.get(extent.axis).copied(),
+                (Operation::IndexBinary(IndexBinary { operation: IndexOperation::Minimum }), &[a, b]) if a == b => Some(Extent::Value(a)),
+                _ => None,
+            };
+            match other {
+                Some(Extent::Value(other)) if other != index => index = other,
                 _ => break,
             }
         }

@@ -8,6 +8,8 @@
 //!   (`MODELC_E_SHAPE`).
 //! - What an extent is computed to (rows of a convolution's result, say) may have to be a number too. If that is the largest one that it can
 //!   be, the extents that it is computed from are at their bounds.
+//! - Extents that are computed in different ways and always equal are one (`operators/graph/forms.rs`). Where that holds from some extent of an input on, since what
+//!   is subtracted from it must be there, that is the least it may have.
 //! - What is left is an extent known only when the program runs.
 //!
 //! What is found while a program is translated holds for all of it. So it is noted, and the program is translated again.
@@ -15,8 +17,9 @@
 use super::fault::Fault;
 use super::registers::Measured;
 use super::translate::Translator;
-use crate::ir::{Extent, Function, IndexOperation, Interval, Op, Value};
+use crate::ir::{Extent, Function, IndexOperation, Interval, Op, Value, interval};
 use crate::operators::Error;
+use crate::operators::graph::forms::AtLeast;
 use crate::operators::graph::integers::{number, operation_of};
 use std::collections::HashSet;
 
@@ -87,7 +90,7 @@ impl Translator<'_, '_> {
     pub fn narrow(&mut self, a: Extent, b: Extent) -> Fault {
         let narrowed = match (a, b) {
             (Extent::Value(x), Extent::Static(n)) | (Extent::Static(n), Extent::Value(x)) => i64::try_from(n).is_ok_and(|n| self.fix(x, n)),
-            (Extent::Value(x), Extent::Value(y)) => self.intersect(x, y),
+            (Extent::Value(x), Extent::Value(y)) => self.intersect(x, y) || self.make_room(x, y),
             _ => false,
         };
         if narrowed {
@@ -115,6 +118,41 @@ impl Translator<'_, '_> {
         let both = [x, y].map(|index| self.measured(index));
         let [Some(x), Some(y)] = both else { return false };
         common.low <= common.high && a != b && (self.note(x, common) | self.note(y, common))
+    }
+
+    /// Notes from which extents of inputs on two indices are equal that differ below, since what is subtracted is not there.
+    fn make_room(&mut self, x: Value, y: Value) -> bool {
+        let mut noted = false;
+        for at_least in self.graph.equal_where(x, y).unwrap_or_default() {
+            match self.raise(at_least) {
+                Some(is_new) => noted |= is_new,
+                None => return false,
+            }
+        }
+        noted
+    }
+
+    /// Notes that the extent of an input is large enough for an index to be at least a number. `None` where the index follows from others too.
+    fn raise(&mut self, AtLeast { index, low }: AtLeast) -> Option<bool> {
+        let function = self.graph.function();
+        let inputs = grows_with(function, index)?;
+        let &[input] = &inputs[..] else { return None };
+        let at = |n: i64| {
+            let mut left = MOST_FOLLOWED;
+            value_at(function, index, (input, n), &mut left)
+        };
+        let interval = function.interval(Extent::Value(input));
+        let (mut below, mut enough) = (interval.low, interval.high);
+        if at(enough)? < low {
+            return None;
+        }
+        // The index grows with the extent.
+        while below < enough {
+            let middle = below + (enough - below) / 2;
+            if at(middle)? < low { below = middle + 1 } else { enough = middle }
+        }
+        let measured = self.measured(input)?;
+        Some(self.note(measured, Interval { low: enough, high: interval.high }))
     }
 
     fn measured(&self, index: Value) -> Option<Measured> {
@@ -208,6 +246,23 @@ fn multiple(function: &Function, index: Value) -> Option<(Value, i64)> {
         index = function.index_root(rest);
     }
     Some((index, factor))
+}
+
+/// So many operations are followed to evaluate an index.
+const MOST_FOLLOWED: usize = 256;
+
+/// What an index is where the input that it is computed from has a number. `None` where it is computed from others too, or that takes too long.
+fn value_at(function: &Function, index: Value, input: (Value, i64), left: &mut usize) -> Option<i64> {
+    let index = function.index_root(index);
+    if index == function.index_root(input.0) {
+        return Some(input.1);
+    }
+    if let Some(number) = number(function, index) {
+        return Some(number);
+    }
+    *left = left.checked_sub(1)?;
+    let (operation, [a, b]) = operation_of(function, index)?;
+    Some(interval::evaluate(operation, value_at(function, a, input, left)?, value_at(function, b, input, left)?))
 }
 
 /// The extents of inputs that an index is computed from, if it is at its largest only when all of them are.

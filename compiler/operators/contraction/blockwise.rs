@@ -39,6 +39,8 @@ impl Filter {
 pub fn products(g: &mut Graph<'_>, quantized: Rows, filter: Filter) -> Result<Value, Error> {
     let Filter { weights, scales, sums, blocks, size } = filter;
     let units = g.shape(weights)?[0];
+    let [_, depth] = g.extents(quantized.integers)[..] else { return Err(Error::NoMatrix { rank: g.rank(quantized.integers) }) };
+    g.equate(depth, Extent::Static(blocks * size))?;
     let missing = size.next_multiple_of(BLOCK_UNIT) - size;
     let (rows, weights) = if missing == 0 {
         (quantized.integers, weights)

@@ -129,6 +129,7 @@ pub fn row_products(
     scales: &[f32],
     activation: Activation,
 ) -> Result<Value, Error> {
+    products::meet(g, rows.integers, weights)?;
     let sums = g.builder.matmul(rows.integers, weights, (0, 0), I32)?;
     let mut operands = vec![sums, rows.scales];
     let mut types = vec![I32, F32];

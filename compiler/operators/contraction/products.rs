@@ -45,7 +45,10 @@ pub fn wide_matmul(g: &mut Graph<'_>, rows: Value, columns: Value, numerics: &Nu
 }
 
 /// Makes the depths of two matrices one extent, and those of their batches.
-pub(super) fn meet(g: &mut Graph<'_>, rows: Value, columns: Value) -> Result<(), Error> {
+///
+/// # Errors
+/// When they need not be equal.
+pub fn meet(g: &mut Graph<'_>, rows: Value, columns: Value) -> Result<(), Error> {
     if let (Some(&depth), Some(&other)) = (g.extents(rows).last(), g.extents(columns).last()) {
         g.equate(depth, other)?;
     }

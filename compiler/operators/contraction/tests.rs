@@ -1,5 +1,6 @@
 //! Convolutions and products against sums written out; transposed convolutions of known and of run-time extents against each other.
 
+use super::dynamic_range::{self, RowRule};
 use super::products::{linear, matmul, swapped, wide_matmul};
 use super::reduced::{self, Patches};
 use super::{Convolution, Crop, IntegerOutput, Numerics, Scaling, Transposed, depthwise_filter, transposed_filter};
@@ -250,4 +251,16 @@ fn sums_without_tiles_are_those_of_tiles() {
         });
         assert_eq!(found, tiles);
     }
+}
+
+#[test]
+fn quantized_rows_are_as_deep_as_their_weights() {
+    let mut module = Module::default();
+    let mut g = Graph::new(&mut module, "test");
+    let rows = g.builder.param(Type::Tensor(TensorType::of(ElementType::F32, &[4, 8])), None);
+    g.measure(rows, 1, Interval { low: 1, high: 8 });
+    let weights = g.constant(ElementType::I8, &[2, 8], vec![1; 16]).expect("a constant");
+    let rule = RowRule { scales: &[0.5], asymmetric: true, activation: Activation::NONE };
+    let found = dynamic_range::linear(&mut g, rows, weights, None, &rule);
+    assert!(matches!(found, Err(Error::FixedExtent { must_be: 8, .. })), "{found:?}");
 }

@@ -1,7 +1,8 @@
 //! Arithmetic on extents, numbers where both operands are; extents of inputs that must be equal.
 
 use super::Graph;
-use crate::ir::{Definition, ElementType, Extent, Function, IndexOperation, Interval, Op, Type, Value, interval};
+use crate::ir::operators::IndexBinary;
+use crate::ir::{Definition, ElementType, Extent, Function, IndexOperation, Interval, Op, Operation, Type, Value, interval};
 use crate::operators::Error;
 
 /// An extent, or why there is none.
@@ -92,6 +93,13 @@ impl Graph<'_> {
                 if let Some(difference) = self.difference(a, b) {
                     return Ok(difference);
                 }
+            }
+            // Where the difference is a number it says which one.
+            Minimum | Maximum if matches!(self.difference(a, b), Some(Extent::Static(_))) => {
+                return Ok(if operation == Minimum { b } else { a });
+            }
+            Minimum | Maximum if matches!(self.difference(b, a), Some(Extent::Static(_))) => {
+                return Ok(if operation == Minimum { a } else { b });
             }
             _ => {}
         }
@@ -189,10 +197,30 @@ impl Graph<'_> {
         };
         let function = &mut self.builder.function;
         let same_bound = function.interval(Extent::Value(a)) == function.interval(Extent::Value(b));
-        if !(is_measured(function, a) && is_measured(function, b) && same_bound) {
-            return Err(Error::UnrelatedExtents { a: Extent::Value(a), b: Extent::Value(b) });
+        if is_measured(function, a) && is_measured(function, b) && same_bound {
+            replace_index(function, b, a);
+            self.combined.clear();
+            return Ok(());
         }
-        replace_index(function, b, a);
+        if self.equal_where(a, b).is_some_and(|assumed| assumed.is_empty()) {
+            return self.unify(a, b);
+        }
+        Err(Error::UnrelatedExtents { a: Extent::Value(a), b: Extent::Value(b) })
+    }
+
+    /// Makes two indices one that are computed in different ways and always equal: the one that is computed first. What else names the other
+    /// finds the first by its definition, the smaller of the first and itself.
+    fn unify(&mut self, a: Value, b: Value) -> Result<(), Error> {
+        let function = &mut self.builder.function;
+        let (a, b) = (function.index_root(a), function.index_root(b));
+        let place = |index: Value| function.defining_inst(index).and_then(|inst| function.body.iter().position(|&other| other == inst));
+        let (first, later) = if place(a) <= place(b) { (a, b) } else { (b, a) };
+        let Some(inst) = function.defining_inst(later).filter(|_| first != later) else { return Ok(()) };
+        replace_index(function, later, first);
+        let data = &mut function.insts[inst];
+        data.operation = Operation::IndexBinary(IndexBinary { operation: IndexOperation::Minimum });
+        data.operands = vec![first; 2];
+        function.values[later].ty = function.values[first].ty.clone();
         self.combined.clear();
         Ok(())
     }

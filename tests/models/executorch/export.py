@@ -116,6 +116,18 @@ class Residual(nn.Module):
         return self.head(torch.nn.functional.max_pool2d(x, 2).mean((2, 3)))
 
 
+class Waves(nn.Module):
+    """Windows of windows of samples: what the program computes as their number is computed in another way from their sizes."""
+
+    def __init__(self):
+        super().__init__()
+        self.windows = nn.Sequential(nn.Conv1d(1, 6, 10, 5), nn.GroupNorm(3, 6), nn.GELU(), nn.Conv1d(6, 6, 3, 2), nn.GELU())
+        self.head = nn.Linear(6, 4)
+
+    def forward(self, x):
+        return self.head(self.windows(x[:, None]).transpose(1, 2)).log_softmax(-1)
+
+
 def calls_of(model, name, inputs):
     """Arrays and descriptions of calls, run one after another as the program is."""
     arrays, answers, calls = {}, {}, []
@@ -258,6 +270,7 @@ def main():
         "counter": (Counter(), [(randn(4),) for _ in range(3)], None),
         "branch": (Branch(), [(randn(3, 4) + s,) for s in (1.0, -1.0)], None),
         "indices": (Indices(), [(torch.randint(-5, 6, (6, 3)), torch.tensor([4, 0, 0, 5]))], None),
+        "waves": (Waves().requires_grad_(False), [(randn(1, n),) for n in (80, 53, 120)], {"x": {1: Dim("samples", min=50, max=120)}}),
     }
     for stem, (model, inputs, dynamic) in models.items():
         if wanted and stem not in wanted:

@@ -492,7 +492,8 @@ impl<'m> Call<'_, '_, 'm> {
                 self.translator.equate(from, to)?;
             }
         }
-        Ok(self.graph().broadcast(value, shape)?)
+        let shape: Vec<Extent> = shape.iter().map(|&extent| self.graph().function().resolved(extent)).collect();
+        Ok(self.graph().broadcast(value, &shape)?)
     }
 
     /// Makes some extents of a value numbers: those that may vary are what they are at most.

@@ -6,7 +6,7 @@ use super::scales::{First, INT8, Sums, affine, as_bytes, first, floats, nibbles,
 use crate::ir::{ElementType, Extent, Value};
 use crate::operators::Error;
 use crate::operators::activation::Activation;
-use crate::operators::contraction::products::{as_rows, linear};
+use crate::operators::contraction::products::{as_rows, linear, meet};
 use crate::operators::contraction::rows::Rows;
 use crate::operators::contraction::{Numerics, blockwise};
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};
@@ -144,6 +144,7 @@ fn sums(c: &mut Call<'_, '_, '_>, x: Value, [depth, units]: [u64; 2]) -> Result<
     let weights = without_padding(c, weights, [units, depth])?;
     let mut shape = c.extents(x);
     let rows = as_rows(c.graph(), x)?;
+    meet(c.graph(), rows, weights)?;
     let sums = c.graph().builder.matmul(rows, weights, (zero_point, 0), I32)?;
     shape.pop();
     shape.push(Extent::Static(units));

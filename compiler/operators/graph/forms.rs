@@ -1,0 +1,252 @@
+//! Indices that are computed in different ways and always equal: the rows of one convolution after another, and what the program says they are.
+//!
+//! An index is a number and multiples of terms. A term is an index that is computed from none, or a quotient ⌊sum ÷ d⌋. Quotients of quotients are one,
+//! and what a quotient's divisor divides is taken out of it, so equal indices mostly have one form. Equal forms are always equal indices.
+
+use super::Graph;
+use super::integers::{number, operation_of};
+use crate::ir::{Extent, Function, IndexOperation, Value, interval};
+use std::collections::BTreeMap;
+
+/// So many operations are followed; what needs more has no form.
+const MOST_FOLLOWED: usize = 256;
+
+/// A number and multiples of terms.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Sum {
+    constant: i64,
+    terms: BTreeMap<Term, i64>,
+}
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Term {
+    Index(Value),
+    /// A sum divided by a number above 1, rounded down.
+    Quotient(Box<Sum>, i64),
+}
+
+/// An index that must be at least a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AtLeast {
+    /// The index.
+    pub index: Value,
+    /// The number.
+    pub low: i64,
+}
+
+impl Graph<'_> {
+    /// What has to hold for two indices to be equal: nothing where they always are. `None` where that is not known.
+    pub fn equal_where(&self, a: Value, b: Value) -> Option<Vec<AtLeast>> {
+        let mut forms = Forms { function: self.function(), followed: 0, assumed: vec![] };
+        (forms.of(a)? == forms.of(b)?).then_some(forms.assumed)
+    }
+}
+
+/// Finds forms.
+struct Forms<'f> {
+    function: &'f Function,
+    followed: usize,
+    /// What has to hold for the forms found so far: where the larger of an index and a number was taken for the index.
+    assumed: Vec<AtLeast>,
+}
+
+impl Forms<'_> {
+    /// The form of an index. `None` where it is too large.
+    fn of(&mut self, index: Value) -> Option<Sum> {
+        use IndexOperation::{Add, CeilingDivide, FloorDivide, Maximum, Minimum, Multiply, Remainder, Subtract};
+        let index = self.function.index_root(index);
+        if let Some(constant) = number(self.function, index) {
+            return Some(Sum::known(constant));
+        }
+        let itself = Some(Sum::of(Term::Index(index)));
+        let interval = self.function.interval(Extent::Value(index));
+        // What saturates is not what its operation says.
+        let exact = interval.low > i64::MIN && interval.high < i64::MAX;
+        let Some((operation, [a, b])) = operation_of(self.function, index).filter(|_| exact) else { return itself };
+        self.followed += 1;
+        if self.followed > MOST_FOLLOWED {
+            return None;
+        }
+        match (operation, number(self.function, a), number(self.function, b)) {
+            (Add, _, _) => self.of(a)?.plus(&self.of(b)?, 1),
+            (Subtract, _, _) => self.of(a)?.plus(&self.of(b)?, -1),
+            (Multiply, _, Some(n)) => Sum::default().plus(&self.of(a)?, n),
+            (Multiply, Some(n), _) => Sum::default().plus(&self.of(b)?, n),
+            (FloorDivide, _, Some(n)) if n > 0 => self.of(a)?.divided(n),
+            (CeilingDivide, _, Some(n)) if n > 0 => self.of(a)?.raised(n - 1)?.divided(n),
+            (Remainder, _, Some(n)) if n > 0 => {
+                let whole = self.of(a)?;
+                whole.clone().plus(&whole.divided(n)?, n.checked_neg()?)
+            }
+            (Maximum, _, Some(low)) => {
+                if self.function.interval(Extent::Value(a)).low < low {
+                    self.assumed.push(AtLeast { index: a, low });
+                }
+                self.of(a)
+            }
+            (Minimum | Maximum, _, _) => {
+                let (a, b) = (self.of(a)?, self.of(b)?);
+                match a.clone().plus(&b, -1)?.as_known() {
+                    Some(difference) => Some(if (difference < 0) == (operation == Minimum) { a } else { b }),
+                    None => itself,
+                }
+            }
+            _ => itself,
+        }
+    }
+}
+
+impl Sum {
+    fn known(constant: i64) -> Self {
+        Self { constant, terms: BTreeMap::new() }
+    }
+
+    fn of(term: Term) -> Self {
+        Self { constant: 0, terms: BTreeMap::from([(term, 1)]) }
+    }
+
+    fn as_known(&self) -> Option<i64> {
+        self.terms.is_empty().then_some(self.constant)
+    }
+
+    fn raised(mut self, n: i64) -> Option<Self> {
+        self.constant = self.constant.checked_add(n)?;
+        Some(self)
+    }
+
+    /// A multiple of another sum added.
+    fn plus(mut self, other: &Self, factor: i64) -> Option<Self> {
+        self.constant = self.constant.checked_add(other.constant.checked_mul(factor)?)?;
+        for (term, n) in &other.terms {
+            let sum = self.terms.entry(term.clone()).or_insert(0);
+            *sum = sum.checked_add(n.checked_mul(factor)?)?;
+        }
+        self.terms.retain(|_, n| *n != 0);
+        Some(self)
+    }
+
+    /// Divided by a positive number, rounded down.
+    fn divided(self, divisor: i64) -> Option<Self> {
+        // ⌊(⌊x ÷ d⌋ + c) ÷ e⌋ is ⌊(x + c·d) ÷ (d·e)⌋.
+        if let Some((Term::Quotient(inner, by), 1)) = self.terms.first_key_value().filter(|_| self.terms.len() == 1) {
+            let inner = inner.as_ref().clone().raised(self.constant.checked_mul(*by)?)?;
+            return inner.divided(by.checked_mul(divisor)?);
+        }
+        let (mut whole, mut rest) = (Self::default(), Self::default());
+        for (term, n) in self.terms {
+            let part = if n % divisor == 0 { &mut whole } else { &mut rest };
+            part.terms.insert(term, if n % divisor == 0 { n / divisor } else { n });
+        }
+        // What the divisor and all that is left have in common cancels; of the number then only whole parts count.
+        let common = rest.terms.values().fold(divisor, |common, &n| greatest_common_divisor(common, n));
+        let divisor = divisor / common;
+        rest.terms.values_mut().for_each(|n| *n /= common);
+        let constant = interval::evaluate(IndexOperation::FloorDivide, self.constant, common);
+        whole.constant = interval::evaluate(IndexOperation::FloorDivide, constant, divisor);
+        rest.constant = interval::evaluate(IndexOperation::Remainder, constant, divisor);
+        if rest.terms.is_empty() {
+            return Some(whole);
+        }
+        whole.plus(&Self::of(Term::Quotient(Box::new(rest), divisor)), 1)
+    }
+}
+
+/// Of a positive number and another one.
+fn greatest_common_divisor(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    i64::try_from(a).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::operators::Word;
+    use crate::ir::random::Random;
+    use crate::ir::{ElementType, Interval, Module, TensorType, Type};
+
+    fn index(n: u32) -> Sum {
+        Sum::of(Term::Index(Value::from_u32(n)))
+    }
+
+    fn times(factor: i64, n: u32) -> Sum {
+        Sum::default().plus(&index(n), factor).unwrap()
+    }
+
+    #[test]
+    fn sums_cancel() {
+        let x = index(1).raised(3).unwrap();
+        assert_eq!(x.clone().plus(&index(1), -1).unwrap(), Sum::known(3));
+        assert_eq!(x.clone().plus(&x, -1).unwrap(), Sum::default());
+    }
+
+    #[test]
+    fn strided_windows_one_after_another_are_one_quotient() {
+        // Windows of 10 by steps of 5, then of 3 by steps of 2, are ⌊n ÷ 10⌋ − 1.
+        let windows = |extent: Sum, size: i64, step: i64| extent.raised(-size)?.divided(step)?.raised(1);
+        let found = windows(index(7), 10, 5).and_then(|rows| windows(rows, 3, 2)).unwrap();
+        assert_eq!(found, index(7).divided(10).unwrap().raised(-1).unwrap());
+        assert_ne!(found, index(7).divided(10).unwrap());
+    }
+
+    #[test]
+    fn what_a_divisor_divides_is_taken_out() {
+        let four = times(4, 2).raised(2).unwrap();
+        assert_eq!(four.clone().divided(2).unwrap(), times(2, 2).raised(1).unwrap());
+        assert_eq!(four.clone().divided(4).unwrap(), index(2));
+        // ⌊(4x + 2) ÷ 6⌋ is ⌊(2x + 1) ÷ 3⌋, and so is ⌊(4x + 3) ÷ 6⌋.
+        let third = times(2, 2).raised(1).unwrap().divided(3).unwrap();
+        assert_eq!(four.clone().divided(6).unwrap(), third);
+        assert_eq!(four.raised(1).unwrap().divided(6).unwrap(), third);
+    }
+
+    /// An input of 1 to 40 elements, and indices computed from it at random.
+    fn computed(graph: &mut Graph<'_>, random: &mut Random) -> (Value, Vec<Value>) {
+        let parameter = graph.builder.param(Type::Tensor(TensorType::of(ElementType::F32, &[40])), None);
+        let input = graph.measure(parameter, 0, Interval { low: 1, high: 40 });
+        let mut found = vec![input];
+        for _ in 0..60 {
+            let a = found[random.below(found.len())];
+            let b =
+                if random.below(3) == 0 { found[random.below(found.len())] } else { graph.integer(random.below(6) as i64 - 1).unwrap() };
+            let operation = IndexOperation::ALL[random.below(IndexOperation::ALL.len())];
+            found.push(graph.builder.index_binary(operation, a, b).unwrap());
+        }
+        (input, found)
+    }
+
+    /// What an index is where the input is a number.
+    fn value(function: &Function, index: Value, input: Value, n: i64) -> i64 {
+        if index == input {
+            return n;
+        }
+        match operation_of(function, index) {
+            Some((operation, [a, b])) => interval::evaluate(operation, value(function, a, input, n), value(function, b, input, n)),
+            None => number(function, index).unwrap(),
+        }
+    }
+
+    #[test]
+    fn indices_of_one_form_are_equal_wherever_what_they_assume_holds() {
+        let mut compared = 0;
+        for seed in 0..200 {
+            let mut random = Random::new(seed);
+            let mut module = Module::default();
+            let mut graph = Graph::new(&mut module, "test");
+            let (input, found) = computed(&mut graph, &mut random);
+            for (i, &a) in found.iter().enumerate() {
+                for &b in &found[..i] {
+                    let Some(assumed) = graph.equal_where(a, b) else { continue };
+                    compared += 1;
+                    let at = |index: Value, n: i64| value(graph.function(), index, input, n);
+                    for n in (1..=40).filter(|&n| assumed.iter().all(|at_least| at(at_least.index, n) >= at_least.low)) {
+                        assert_eq!(at(a, n), at(b, n), "seed {seed}, {n}");
+                    }
+                }
+            }
+        }
+        assert!(compared > 1000, "{compared}");
+    }
+}
