@@ -2,7 +2,8 @@
 //!
 //! Contract: an operator that computes nothing and keeps every axis in its place is its operand, as its axes say; so are a reduction and a map
 //! that change nothing. Reshape of reshape is one reshape; transpose of transpose one transpose; slice of slice one slice; a transpose that only
-//! moves extents of 1 is a reshape; a spatial pad by what padded taps stand for becomes the padding of its convolution or window; a map does its own broadcasting.
+//! moves extents of 1 is a reshape; a spatial pad by what padded taps stand for becomes the padding of its convolution or window; a map does its own
+//! broadcasting, and so does a product of matrices along its leading dimensions; the transpose of a broadcast is the broadcast of a transpose.
 //! Floats: a padded tap adds nothing, while a border of zeros times an infinite weight is NaN; the former is taken for the latter.
 
 use super::edit::{Edit, Visit, rewrite};
@@ -16,7 +17,10 @@ pub(super) fn run(module: &mut Module) -> bool {
         }
         let found = match edit.function.insts[inst].op() {
             Op::Reshape => reshape(edit, inst),
-            Op::Transpose => transpose(edit, inst).or_else(|| reordered(edit, inst)),
+            Op::Transpose => {
+                transpose(edit, inst).or_else(|| reordered(edit, inst)).or_else(|| transposed_broadcast(edit, inst))
+            }
+            Op::Matmul => through_broadcasts(edit, inst),
             Op::Slice => slice(edit, inst),
             Op::Reduce => reduce(edit, inst),
             Op::Map => map(edit, inst),
@@ -121,20 +125,44 @@ fn map(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     if let Some(values) = expression.results.iter().map(passed_through).collect() {
         return Some(values);
     }
-    let mut operands = data.operands.clone();
-    let map = data.operation.clone();
+    through_broadcasts(edit, inst)
+}
+
+/// An operator that broadcasts its operands itself, of what was broadcast before it.
+fn through_broadcasts(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+    let data = &edit.function.insts[inst];
+    let shape = edit.function.tensor(data.results[0]).shape.clone();
+    let (mut operands, operation) = (data.operands.clone(), data.operation.clone());
     let mut changed = false;
     for i in 0..operands.len() {
         let Some(broadcast) = edit.defined_by(operands[i], Op::Broadcast) else { continue };
         let whole = std::mem::replace(&mut operands[i], broadcast.operands[0]);
-        let same = edit.infer(&map, &operands).is_ok_and(|types| types[0].as_tensor().is_some_and(|t| t.shape == shape));
+        let same = edit.infer(&operation, &operands).is_ok_and(|types| types[0].as_tensor().is_some_and(|t| t.shape == shape));
         if same {
             changed = true;
         } else {
             operands[i] = whole;
         }
     }
-    if changed { edit.insert(map, &operands).ok() } else { None }
+    if changed { edit.insert(operation, &operands).ok() } else { None }
+}
+
+/// The transpose of a broadcast: fewer elements move before it, and those of a constant not at all.
+fn transposed_broadcast(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+    let data = &edit.function.insts[inst];
+    let Operation::Transpose(transpose) = data.operation.clone() else { return None };
+    let (whole, shape) = (data.operands[0], edit.function.tensor(data.results[0]).shape.clone());
+    let source = edit.defined_by(whole, Op::Broadcast).filter(|_| edit.uses[whole] == 1)?.operands[0];
+    let own = edit.function.tensor(source).shape.clone();
+    let missing = shape.len() - own.len();
+    let source = if missing == 0 {
+        source
+    } else {
+        let shape = [vec![Extent::Static(1); missing], own].concat();
+        edit.insert_one(operators::Reshape { shape }, &[source])?
+    };
+    let turned = edit.insert_one(transpose, &[source])?;
+    Some(vec![edit.insert_one(operators::Broadcast { shape }, &[turned])?])
 }
 
 /// The amounts of padding of a `conv` or `window` grown by the `pad` in front of it.
