@@ -17,6 +17,11 @@ fn a_c_program() {
 }
 
 #[test]
+fn a_decoder() {
+    example("decoder");
+}
+
+#[test]
 fn a_cmake_project() {
     example("cmake");
 }
@@ -45,5 +50,5 @@ fn bare_metal_on_riscv64_with_vectors() {
 #[test]
 fn every_example_has_a_test() {
     let names: Vec<_> = xtask::examples::names().collect();
-    assert_eq!(names, ["c", "cmake", "cargo", "baremetal-aarch64", "baremetal-riscv64", "baremetal-rv64gcv"]);
+    assert_eq!(names, ["c", "decoder", "cmake", "cargo", "baremetal-aarch64", "baremetal-riscv64", "baremetal-rv64gcv"]);
 }

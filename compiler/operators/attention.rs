@@ -170,6 +170,37 @@ mod tests {
     }
 
     #[test]
+    fn caches_are_read_where_they_lie() {
+        // Four heads, two of which share each of two heads of keys; five of seven keys are there.
+        let query = Floats::varied(&[1, 3, 4, 5]);
+        let (key, value) = (Floats::varied(&[1, 7, 2, 5]), Floats::varied(&[1, 7, 2, 5]));
+        let mask = Floats::varied(&[3, 5]);
+        let turned = |g: &mut Graph<'_>, v: Value| -> Result<Value, Error> { Ok(g.builder.transpose(v, HEADS_FIRST.to_vec())?) };
+        for (is_causal, is_masked) in [(false, false), (true, false), (false, true)] {
+            let how = |g: &mut Graph<'_>, mask| -> Result<Attention, Error> {
+                let causal_from = if is_causal { Some(g.integer(2)?) } else { None };
+                Ok(Attention { scale: 0.5, mask: is_masked.then_some(mask), causal_from })
+            };
+            let keys = Extent::Static(5);
+            let found = run(&[&query, &key, &value, &mask], &|g, v| {
+                let how = how(g, v[3])?;
+                cached_attention(g, [v[0], v[1], v[2]], keys, &how)
+            });
+            let expected = run(&[&query, &key, &value, &mask], &|g, v| {
+                let how = how(g, v[3])?;
+                let query = turned(g, v[0])?;
+                let [key, value] = [v[1], v[2]].map(|cache| g.slice_along(cache, 1, Extent::Static(0), keys));
+                let (key, value) = (turned(g, key?)?, turned(g, value?)?);
+                let result = attention(g, [query, key, value], &how)?;
+                turned(g, result)
+            });
+            assert_eq!(found.shape, expected.shape);
+            let close = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-6 * b.abs().max(1.0);
+            assert!(found.numbers.iter().zip(&expected.numbers).all(close), "{is_causal} {is_masked}: {found:?} {expected:?}");
+        }
+    }
+
+    #[test]
     fn rows_are_written_where_they_belong() {
         for batch in [1, 2] {
             let (cache, rows) = (Floats::new(&[batch, 3, 1], vec![0.0; 3 * batch as usize]), Floats::varied(&[batch, 2, 1]));

@@ -13,6 +13,7 @@ struct Example {
 
 const EXAMPLES: &[Example] = &[
     Example { name: "c", run: |modelc, build| make("c", &[], modelc, build) },
+    Example { name: "decoder", run: |modelc, build| make("decoder", &[], modelc, build) },
     Example { name: "cmake", run: cmake },
     Example { name: "cargo", run: cargo_package },
     Example { name: "baremetal-aarch64", run: |modelc, build| make("baremetal", &["MACHINE=aarch64"], modelc, build) },
@@ -44,7 +45,7 @@ pub fn run_named(wanted: &[String]) -> Outcome {
 /// Builds and runs one example with the compiler `modelc`, from nothing, in the folder `name` under `builds`.
 ///
 /// # Errors
-/// When a tool is missing, there is no such example, or it fails to build, to run, or to classify every image rightly.
+/// When a tool is missing, there is no such example, or it fails to build, to run, or to give the right answers.
 pub fn run_with(modelc: &Path, builds: &Path, name: &str) -> Outcome {
     let missing = setup::missing();
     if !missing.is_empty() {

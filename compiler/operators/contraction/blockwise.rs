@@ -51,7 +51,9 @@ pub fn products(g: &mut Graph<'_>, quantized: Rows, filter: Filter) -> Result<Va
     };
     let scales = g.constant_f32(&[units, blocks], &scales)?;
     let total = g.builder.block_matmul(rows, weights, scales)?;
-    let Some(offsets) = quantized.offsets else { return Ok(total) };
+    let Some(offsets) = quantized.offsets else {
+        return g.compute::<Error>(&[total, quantized.scales], |terms, x| Ok(terms.mul(x[0], x[1])?));
+    };
     let excess = g.constant_f32(&[units], &sums)?;
     let mut terms = Terms::new(&[F32, I32, F32, F32]);
     let (total_input, offset, excess_input, scale) = (terms.input(0), terms.input_as(1, F32), terms.input(2), terms.input(3));

@@ -1,8 +1,10 @@
 //! Convolutions and products against sums written out; transposed convolutions of known and of run-time extents against each other.
 
+use super::blockwise;
 use super::dynamic_range::{self, RowRule};
 use super::products::{linear, matmul, swapped, wide_matmul};
 use super::reduced::{self, Patches};
+use super::rows::Rows;
 use super::{Convolution, Crop, IntegerOutput, Numerics, Scaling, Transposed, depthwise_filter, transposed_filter};
 use crate::ir::{ElementType, Extent, Interval, Module, TensorType, Type, WindowGeometry};
 use crate::operators::activation::Activation;
@@ -263,4 +265,29 @@ fn quantized_rows_are_as_deep_as_their_weights() {
     let rule = RowRule { scales: &[0.5], asymmetric: true, activation: Activation::NONE };
     let found = dynamic_range::linear(&mut g, rows, weights, None, &rule);
     assert!(matches!(found, Err(Error::FixedExtent { must_be: 8, .. })), "{found:?}");
+}
+
+/// Blocks that are whole for kernels and blocks that are filled up with zeros give the same sums.
+#[test]
+fn blocks_of_any_size_are_scaled_and_added() {
+    let rows = Floats::varied(&[3, 16]);
+    for size in [2u64, 4, 8, 16] {
+        let blocks = 16 / size;
+        let weight = |unit: u64, k: u64| ((unit * 5 + k * 3) % 15) as i64 - 7;
+        let scale = |unit: u64, block: u64| 0.5 + (unit + block) as f32;
+        let packed: Vec<u8> = product3(1, 5, 8).map(|(_, unit, k)| (weight(unit, 2 * k) & 15 | (weight(unit, 2 * k + 1) & 15) << 4) as u8).collect();
+        let found = run(&[&rows], &|g, v| {
+            let integers = g.compute::<Error>(&[v[0]], |terms, x| Ok(terms.convert(x[0], ElementType::I8)))?;
+            let weights = g.constant(ElementType::I4, &[5, 16], packed.clone())?;
+            let scales = (0..5).flat_map(|unit| (0..blocks).map(move |block| scale(unit, block))).collect();
+            let filter = blockwise::Filter::new(g, weights, scales, size).expect("a constant");
+            let scales = g.constant_f32(&[3, 1], &[2.0; 3])?;
+            blockwise::products(g, Rows { integers, scales, offsets: None }, filter)
+        });
+        let expected = product3(1, 3, 5).map(|(_, row, unit)| {
+            let product = |k: u64| rows.numbers[(row * 16 + k) as usize] * weight(unit, k) as f32;
+            (0..blocks).map(|block| (block * size..(block + 1) * size).map(product).sum::<f32>() * scale(unit, block)).sum::<f32>() * 2.0
+        });
+        assert_eq!(found, Floats::new(&[3, 5], expected.collect()), "blocks of {size}");
+    }
 }
