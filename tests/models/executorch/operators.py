@@ -16,7 +16,7 @@ from executorch.exir.passes import _quant_patterns_and_replacements  # noqa: F40
 from torch import nn
 from torch.export import export
 
-from export import write
+from export import answers_of_runtime, write
 
 aten, llama, decomposed = torch.ops.aten, torch.ops.llama, torch.ops.quantized_decomposed
 
@@ -142,6 +142,14 @@ class Spectra(nn.Module):
         return half.abs(), torch.view_as_real(both), aten._fft_c2r(half, [1], 2, 10), torch.view_as_real(torch.view_as_complex(x.reshape(3, 5, 2)))
 
 
+class Narrow(nn.Module):
+    """Floats below zero as bytes, products of 16-bit integers, an image of bytes made larger."""
+
+    def forward(self, x, left, right, image):
+        large = torch.nn.functional.interpolate(image, (7, 9), mode="bilinear")
+        return x.to(torch.uint8), x.half().to(torch.int8), left @ right, torch.bmm(left[None], right[None]), large
+
+
 KEPT = [
     aten.roll.default, aten.reflection_pad2d.default, aten.replication_pad3d.default, aten.tril.default, aten.glu.default,
     aten.masked_scatter.default, aten.grid_sampler_2d.default, aten._native_batch_norm_legit.no_stats,
@@ -153,6 +161,7 @@ def main():
     randn = torch.randn
     rows = lambda: randn(1, 6, 2, 4).mul(30).to(torch.int8)
     zeros, scales = torch.randint(-3, 4, (1, 6, 2, 1), dtype=torch.int8), torch.rand(1, 6, 2, 1) / 30
+    short = lambda *shape: torch.randint(-300, 300, shape).to(torch.int16)
     steps = [(randn(1, 1, 4, 4), randn(1, 1, 2, 4), randn(1, 1, 2, 4), torch.tensor([i])) for i in range(3)]
     models = {
         "decoder": (Decoder(), steps),
@@ -168,6 +177,7 @@ def main():
         "volumes": (Volumes(), [(randn(1, 2, 4, 5, 6), randn(1, 2, 9, 8))]),
         "orders": (Orders(), [(randn(3, 4), randn(4, 6).half(), torch.randint(-9, 10, (3, 5)))]),
         "spectra": (Spectra(), [(randn(3, 10), randn(16, 32))]),
+        "narrow": (Narrow(), [(randn(3, 5) * 50, short(3, 4), short(4, 6), torch.randint(0, 256, (1, 2, 4, 5), dtype=torch.uint8))]),
     }
     for stem, (model, inputs) in models.items():
         if sys.argv[1:] and stem not in sys.argv[1:]:
@@ -180,6 +190,8 @@ def main():
             model.keys.zero_()
             model.values.zero_()
         write(stem, program, model, [tuple(t.contiguous() for t in call) for call in inputs], stateful=stem == "decoder")
+        if stem == "narrow":  # PyTorch rounds what is between bytes.
+            answers_of_runtime(stem, inputs)
 
 
 if __name__ == "__main__":

@@ -457,6 +457,14 @@ impl<'m> Call<'_, '_, 'm> {
         if is_complex(element) && !is_complex(self.element(value)) {
             return Ok(from_real(self.graph(), value, element)?);
         }
+        let wraps = matches!(element, ElementType::I8 | ElementType::U8 | ElementType::I16 | ElementType::U16);
+        if wraps && self.element(value).is_float() {
+            // As C++ converts in practice: to an integer of a register, whose low bits are taken.
+            return self.map(&[value], |b, n| {
+                let whole = b.convert(n[0], ElementType::I32);
+                Ok(b.convert(whole, element))
+            });
+        }
         self.map(&[value], |b, n| Ok(b.convert(n[0], element)))
     }
 

@@ -28,9 +28,12 @@ pub(super) fn accumulator(element: ElementType) -> Result<ElementType, Fault> {
     }
 }
 
-/// An operand of a product: half precision is multiplied in single, where products of it are exact.
+/// An operand of a product: half precision is multiplied in single, and 16-bit integers in 32 bits, where products of them are exact.
 pub(super) fn widened(c: &mut Call<'_, '_, '_>, x: Value) -> Result<Value, Fault> {
-    let ty = compute_type(c.element(x));
+    let ty = match c.element(x) {
+        ElementType::I16 | ElementType::U16 => ElementType::I32,
+        other => compute_type(other),
+    };
     c.cast(x, ty)
 }
 

@@ -1,7 +1,7 @@
 //! Images under another size.
 
 use super::super::fault::Fault;
-use super::call::{Call, Translate, compute_type};
+use super::call::{Call, Translate, compute_type, float_type};
 use crate::ir::{Extent, Value};
 use crate::operators::antialias::{self, Filter};
 use crate::operators::grid_sample::{self, Interpolation, Outside, Sampling};
@@ -68,14 +68,12 @@ fn nearest(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
     c.finish(y)
 }
 
-/// Between two input elements in proportion to the distance, first along rows, then along columns.
+/// Between two input elements in proportion to the distance, first along rows, then along columns. Bytes of
+/// images are floats meanwhile.
 fn bilinear(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
     let x = c.tensor(0)?;
     let (aligned, mut sides) = (c.flag(2)?, sides(c, x, 3)?);
-    let ty = compute_type(c.element(x));
-    if !ty.is_float() {
-        return Err(Fault::unsupported(format!("interpolation of {ty} is not supported")));
-    }
+    let ty = float_type(c.element(x));
     if aligned {
         sides = sides.map(|(along, _)| (along, Step::Corners));
     }
