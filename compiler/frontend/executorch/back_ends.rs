@@ -25,8 +25,10 @@ pub fn known(graph: &dyn Graph) -> Option<Known<'_>> {
 
 impl Graph for xnnpack::Subgraph {
     fn parted(&self, args: &[usize]) -> (Vec<usize>, Vec<usize>) {
-        let registers = |list: &[External]| list.iter().filter_map(|external| args.get(external.argument).copied()).collect();
-        (registers(&self.inputs), registers(&self.outputs))
+        let registers = |list: &[External]| list.iter().filter_map(|external| args.get(external.argument).copied()).collect::<Vec<usize>>();
+        let mut outputs = registers(&self.outputs);
+        outputs.extend(self.missing(args.len()).map(|argument| args[argument]));
+        (registers(&self.inputs), outputs)
     }
 
     fn operators(&self) -> Vec<(&str, bool)> {

@@ -54,6 +54,10 @@ pub fn call(translator: &mut Translator<'_, '_>, subgraph: &Subgraph, args: &[us
         let value = run.tensor(external.tensor)?;
         run.result(args, external.argument, value)?;
     }
+    for argument in subgraph.missing(args.len()) {
+        let what = "a delegate does not give a result that the program reads: its graph contradicts itself, as some exporters write it";
+        run.translator.withdraw(args[argument], Fault::invalid(what).help("export the operators at its end without the delegate"));
+    }
     Ok(())
 }
 

@@ -20,6 +20,14 @@ pub struct Subgraph {
     pub constants: Vec<Source>,
 }
 
+impl Subgraph {
+    /// The arguments of a call after those that the graph takes which it does not give.
+    pub fn missing(&self, count: usize) -> impl Iterator<Item = usize> + '_ {
+        let first = self.inputs.iter().map(|external| external.argument + 1).max().unwrap_or(0);
+        (first..count).filter(|&argument| !self.outputs.iter().any(|external| external.argument == argument))
+    }
+}
+
 /// A tensor that is an argument of the delegate's call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct External {

@@ -89,6 +89,13 @@ fn old_and_new_containers_hold_the_same_graph() {
 }
 
 #[test]
+fn results_that_a_graph_does_not_give_are_found() {
+    let graph = graph(with_header(&tables(&SOUND, Some("XN01")))).expect("the graph is sound");
+    assert_eq!(graph.missing(2).count(), 0);
+    assert_eq!(graph.missing(4).collect::<Vec<_>>(), [2, 3]);
+}
+
+#[test]
 fn what_contradicts_itself_is_refused() {
     let cases = [
         ("no tensor of id 3", Sum { operands: [7, 3], ..SOUND }),
