@@ -17,9 +17,7 @@ pub(super) fn run(module: &mut Module) -> bool {
         }
         let found = match edit.function.insts[inst].op() {
             Op::Reshape => reshape(edit, inst),
-            Op::Transpose => {
-                transpose(edit, inst).or_else(|| reordered(edit, inst)).or_else(|| transposed_broadcast(edit, inst))
-            }
+            Op::Transpose => transpose(edit, inst).or_else(|| reordered(edit, inst)).or_else(|| transposed_broadcast(edit, inst)),
             Op::Matmul => through_broadcasts(edit, inst),
             Op::Slice => slice(edit, inst),
             Op::Reduce => reduce(edit, inst),

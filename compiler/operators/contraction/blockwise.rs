@@ -22,11 +22,14 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Of constants of int4, `[units, depth]`, and the scales `[units, depth ÷ size]`; `size` is even and divides the depth. None where they are no
-    /// constants.
+    /// Of constants of int4, `[units, depth]`, and the scales `[units, depth ÷ size]`; `size` is even. None where they are no constants,
+    /// or the scales do not fit.
     pub fn new(g: &Graph<'_>, weights: Value, scales: Vec<f32>, size: u64) -> Option<Self> {
-        let shape = g.shape(weights).ok()?;
-        let blocks = shape[1] / size.max(1);
+        let [units, depth] = g.shape(weights).ok()?[..] else { return None };
+        let blocks = depth / size.max(1);
+        if blocks * size != depth || units.checked_mul(blocks) != Some(scales.len() as u64) {
+            return None;
+        }
         let sums = sums(g.known(weights)?, &scales, size, blocks);
         Some(Self { weights, scales, sums, blocks, size })
     }

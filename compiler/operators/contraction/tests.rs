@@ -275,7 +275,8 @@ fn blocks_of_any_size_are_scaled_and_added() {
         let blocks = 16 / size;
         let weight = |unit: u64, k: u64| ((unit * 5 + k * 3) % 15) as i64 - 7;
         let scale = |unit: u64, block: u64| 0.5 + (unit + block) as f32;
-        let packed: Vec<u8> = product3(1, 5, 8).map(|(_, unit, k)| (weight(unit, 2 * k) & 15 | (weight(unit, 2 * k + 1) & 15) << 4) as u8).collect();
+        let packed: Vec<u8> =
+            product3(1, 5, 8).map(|(_, unit, k)| (weight(unit, 2 * k) & 15 | (weight(unit, 2 * k + 1) & 15) << 4) as u8).collect();
         let found = run(&[&rows], &|g, v| {
             let integers = g.compute::<Error>(&[v[0]], |terms, x| Ok(terms.convert(x[0], ElementType::I8)))?;
             let weights = g.constant(ElementType::I4, &[5, 16], packed.clone())?;

@@ -136,7 +136,8 @@ impl Run<'_, '_, '_> {
                     return Err(Fault::unsupported("groups of a filter are no pairs of 4-bit integers"));
                 }
                 let filter = blockwise::Filter::new(g, weights, scales, size);
-                let filter = filter.ok_or_else(|| Fault::unsupported("a filter with groups is no constant"))?;
+                let filter =
+                    filter.ok_or_else(|| Fault::unsupported("a filter with groups is no constant, or its scales do not fit it"))?;
                 let sums = blockwise::products(g, rows, filter)?;
                 with_bias(g, sums, bias)?
             }
