@@ -23,6 +23,7 @@ use hooks::LiveRanges;
 pub use instance::Instance;
 use memory::Placement;
 use std::sync::Arc;
+pub use threads::Order;
 
 /// How a model is to be run.
 #[derive(Clone, Debug, Default)]
@@ -185,7 +186,15 @@ impl Jit {
     /// # Errors
     /// As [`Jit::instance`].
     pub fn instance_on(&self, threads: u32) -> Result<Instance, Diagnostic> {
-        Instance::new(self.model.clone(), threads)
+        self.instance_in_order(threads, Order::Any)
+    }
+
+    /// A new instance that runs the parts of kernels on this many threads in an order.
+    ///
+    /// # Errors
+    /// As [`Jit::instance`].
+    pub fn instance_in_order(&self, threads: u32, order: Order) -> Result<Instance, Diagnostic> {
+        Instance::new(self.model.clone(), threads, order)
     }
 }
 

@@ -121,14 +121,16 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let delay = seconds(arguments.run_delay);
     let warmup = measure(&mut engine, calls, arguments.warmup_runs, Duration::ZERO, seconds(arguments.max_secs), delay)?;
     engine.instance.clear_kernel_times();
+    let before = engine.instance.calls_in_parts();
     let steady = measure(&mut engine, calls, arguments.num_runs, seconds(arguments.min_secs), seconds(arguments.max_secs), delay)?;
+    let calls_in_parts = (engine.instance.calls_in_parts() - before) / steady.0.len().max(1) as u64;
     if let Some(path) = &arguments.csv {
         let lines: String = steady.totals().iter().enumerate().map(|(run, ns)| format!("{run},{ns}\n")).collect();
         files.write(path, OutputKind::Csv, format!("run,latency_ns\n{lines}").into_bytes())?;
     }
     let phases =
         [("first", &first), ("warm-up", &warmup), ("steady", &steady)].map(|(name, times)| (name, Statistics::new(&times.totals())));
-    let profile = if arguments.profile { Some(profile(&engine, calls)?) } else { None };
+    let profile = if arguments.profile { Some(profile(&mut engine, calls, calls_in_parts)?) } else { None };
     let measured = Measured { calls, phases: &phases, steady: &steady, profile: profile.as_ref() };
     console::print(&if arguments.json { json_text(arguments, &engine, &measured) } else { text(arguments, &engine, &measured) })?;
     Ok(Outcome::Done)
@@ -229,7 +231,8 @@ fn text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) -> Stri
     rows.extend(by_call(engine, measured).iter().enumerate().map(|(number, (name, s))| s.cells(&format!("  call {number} {name}"))));
     text.push_str(&table(&rows, &[1, 2, 3, 4, 5, 6, 7]));
     if let Some(profile) = measured.profile {
-        text.push_str(&format!("\n{}{}", profile_table(profile), peaks_text(&profile.peaks)));
+        let parts = profile.parts.as_ref().map_or(String::new(), InParts::text);
+        text.push_str(&format!("\n{}{}{parts}", profile_table(profile), peaks_text(&profile.peaks)));
     }
     text
 }
@@ -267,6 +270,22 @@ fn peaks_text(peaks: &Peaks) -> String {
 struct Profile {
     peaks: Peaks,
     rows: Vec<ProfileRow>,
+    parts: Option<InParts>,
+}
+
+/// What calls in parts cost on several threads.
+struct InParts {
+    /// Calls in parts of a run.
+    calls: u64,
+    /// One that does nothing.
+    empty: Duration,
+}
+
+impl InParts {
+    fn text(&self) -> String {
+        let &Self { calls, empty } = self;
+        format!("Calls in parts: {calls} a run, at {} µs if they did nothing.\n", microseconds(empty.as_nanos() as f64))
+    }
 }
 
 impl Profile {
@@ -337,8 +356,9 @@ impl ProfileRow {
 }
 
 /// The kernels of all methods that are called.
-fn profile(engine: &Engine, sequence: &[Sequenced]) -> Result<Profile, Diagnostics> {
+fn profile(engine: &mut Engine, sequence: &[Sequenced], calls_in_parts: u64) -> Result<Profile, Diagnostics> {
     let peaks = peaks::measure(engine.machine)?;
+    let parts = engine.instance.empty_parallel_for().map(|empty| InParts { calls: calls_in_parts, empty });
     let program = engine.program();
     let methods: BTreeSet<usize> = sequence.iter().map(|call| call.method).collect();
     let before = |method: usize| program.methods[..method].iter().map(|m| calls(&m.steps).len()).sum::<usize>();
@@ -361,12 +381,13 @@ fn profile(engine: &Engine, sequence: &[Sequenced]) -> Result<Profile, Diagnosti
         }
     };
     let of_method = |&method: &usize| (before(method)..).zip(calls(&program.methods[method].steps));
-    Ok(Profile { rows: methods.iter().flat_map(of_method).map(row).collect(), peaks })
+    Ok(Profile { rows: methods.iter().flat_map(of_method).map(row).collect(), peaks, parts })
 }
 
 fn json_text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) -> String {
     let &Measured { calls, phases, profile, .. } = measured;
     let kernels = profile.map(|profile| profile.rows.iter().map(ProfileRow::json).collect::<Vec<_>>());
+    let parts = profile.and_then(|profile| profile.parts.as_ref());
     let peaks = profile.map(|Profile { peaks, .. }| {
         json!({ "float_multiply_accumulates_per_s": peaks.float, "integer_multiply_accumulates_per_s": peaks.integer,
                 "copied_bytes_per_s": peaks.copy_bytes })
@@ -386,6 +407,7 @@ fn json_text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) ->
         "calls": by_call(engine, measured).iter().map(|(name, s)| json!({ "method": name, "steady": s.json() })).collect::<Vec<_>>(),
         "kernels": kernels,
         "peaks": peaks,
+        "parts": parts.map(|parts| json!({ "calls": parts.calls, "empty_call_ns": parts.empty.as_nanos() as u64 })),
     });
     format!("{report:#}\n")
 }

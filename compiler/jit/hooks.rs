@@ -2,12 +2,12 @@
 //! read any more.
 
 use super::JitOptions;
-use super::threads::{Part, Threads};
+use super::threads::{Order, Part, Threads};
 use crate::codegen::driver::{AFTER, BEFORE};
 use crate::program::{Address, Method, calls};
 use std::ffi::c_void;
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// After each kernel call of a method, the scratch bytes that are needed later, ascending and apart.
 pub type LiveRanges = Vec<Vec<Range<u64>>>;
@@ -86,11 +86,13 @@ pub struct Hooks {
     outputs: Vec<(*const u8, usize)>,
     observations: Vec<Observation>,
     threads: Option<Threads>,
+    /// Kernel calls in parts so far.
+    in_parts: u64,
 }
 
 impl Hooks {
     /// Hooks for the methods of a model.
-    pub(super) fn new(methods: &[Method], options: &JitOptions, threads: u32) -> Self {
+    pub(super) fn new(methods: &[Method], options: &JitOptions, (threads, order): (u32, Order)) -> Self {
         let mut count = 0;
         let mut first_calls = Vec::new();
         for method in methods {
@@ -111,7 +113,8 @@ impl Hooks {
             written,
             outputs: vec![],
             observations: vec![],
-            threads: (threads > 1).then(|| Threads::new(threads)),
+            threads: (threads > 1).then(|| Threads::new(threads, order)),
+            in_parts: 0,
         }
     }
 
@@ -153,6 +156,16 @@ impl Hooks {
 
     pub(super) fn clear_times(&mut self) {
         self.times.fill(KernelTime::default());
+    }
+
+    /// How many kernel calls ran in parts so far.
+    pub(super) fn in_parts(&self) -> u64 {
+        self.in_parts
+    }
+
+    /// What a call in parts costs that does nothing, if there are threads.
+    pub(super) fn empty_call(&mut self) -> Option<Duration> {
+        self.threads.as_mut().map(Threads::empty_call)
     }
 
     fn after(&mut self, call: usize) {
@@ -229,6 +242,7 @@ macro_rules! callback {
         extern $abi fn parallel_for(user: *mut Hooks, count: u32, part: Part, shared: *mut c_void) {
             // SAFETY: as for on_kernel; the driver calls one of them at a time.
             let hooks = unsafe { &mut *user };
+            hooks.in_parts += 1;
             if let Some(threads) = &mut hooks.threads {
                 // SAFETY: the driver's parts may run at the same time, and what they share is on its stack until this returns.
                 unsafe { threads.run(count, part, shared) };

@@ -3,12 +3,14 @@
 use super::arguments::{Arguments, Side};
 use super::hooks::{self, Hooks};
 use super::memory::{Memory, Placement};
+use super::threads::Order;
 use super::{Loaded, failed};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::interface::{CONFIG, Config, Field, Layout, STATUSES, has_shape};
 use crate::ir::Tensor;
 use crate::program::{ALIGNMENT, Port};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A model's state, its scratch memory, and buffers for the arguments of its methods.
 pub struct Instance {
@@ -34,12 +36,12 @@ entry_types!("sysv64");
 entry_types!("C");
 
 impl Instance {
-    pub(super) fn new(model: Arc<Loaded>, threads: u32) -> Result<Self, Diagnostic> {
+    pub(super) fn new(model: Arc<Loaded>, threads: u32, order: Order) -> Result<Self, Diagnostic> {
         let alignment = ALIGNMENT as usize;
         let placement = if model.options.placement == Placement::Aligned { Placement::Aligned } else { Placement::AgainstGuard };
         let mut state = Memory::new(model.interface.state_bytes as usize, alignment, placement)?;
         let scratch = Memory::new(model.interface.scratch_bytes as usize, alignment, placement)?;
-        let mut hooks = Box::new(Hooks::new(&model.methods, &model.options, threads));
+        let mut hooks = Box::new(Hooks::new(&model.methods, &model.options, (threads, order)));
         let config = config_bytes(model.interface.layout, &mut hooks, threads);
         // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
         let init: Init = unsafe { std::mem::transmute(model.init) };
@@ -192,6 +194,16 @@ impl Instance {
     /// Forgets the times of kernels.
     pub fn clear_kernel_times(&mut self) {
         self.hooks.clear_times();
+    }
+
+    /// How many kernel calls ran in parts so far.
+    pub fn calls_in_parts(&self) -> u64 {
+        self.hooks.in_parts()
+    }
+
+    /// What a call in parts costs that does nothing; none on one thread.
+    pub fn empty_parallel_for(&mut self) -> Option<Duration> {
+        self.hooks.empty_call()
     }
 
     fn prepare(&mut self, method: usize) -> Result<(), Diagnostic> {

@@ -1,15 +1,20 @@
 //! Threads for the kernels of an instance: what `parallel_for` of a configuration does, with threads of the standard library.
 //!
-//! A call's parts are numbers that the caller and the workers take from one counter. Workers look out for the next call for a short
-//! while, for kernels follow each other closely, and then sleep.
+//! A call's parts are bits of one word, which the caller and the workers clear as they take them; each thread has a part that it takes first,
+//! so that neighbouring kernels find in its cache what it wrote. Workers look out for the next call for a short while, for kernels follow each
+//! other closely, and then sleep. Nobody takes a lock unless some worker sleeps.
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-/// How often a worker looks for work before it sleeps: some tens of microseconds.
+/// How often a thread looks before it sleeps or gives way: some tens of microseconds.
 const LOOKS: u32 = 1 << 12;
+
+/// Parts that are open at a time: bits of half a word.
+const OPEN: u32 = 32;
 
 macro_rules! part_type {
     ($abi:literal) => {
@@ -23,52 +28,63 @@ part_type!("sysv64");
 #[cfg(not(target_arch = "x86_64"))]
 part_type!("C");
 
-/// One call of `parallel_for`.
-#[derive(Clone, Copy)]
-struct Job {
-    part: Part,
-    context: *mut c_void,
-    parts: u32,
-}
-
-// SAFETY: the context is that of a kernel call made to be run in parts by several threads; it outlives the job, for whoever gives
-// the job waits until all parts have run.
-unsafe impl Send for Job {}
-
-/// What the threads share.
+/// What the threads share. The job is written while no part is open; who takes a part that is open has read that part's job, for the word
+/// has a number of its own for each job.
 struct Shared {
-    /// The number of the job, counted from 1, in the upper half; parts taken in the lower half.
-    taken: AtomicU64,
-    /// The job's number in the upper half; parts that have run in the lower half.
-    done: AtomicU64,
-    job: Mutex<State>,
+    /// The job's number in the upper half; a bit for each part that nobody has taken in the lower half.
+    open: AtomicU64,
+    /// Parts that have not run to their end.
+    running: AtomicU32,
+    /// The job: its function, its context, and the part of the lowest bit.
+    part: AtomicPtr<()>,
+    context: AtomicPtr<c_void>,
+    first: AtomicU32,
+    ended: AtomicBool,
+    /// Workers that sleep, or are about to.
+    sleeping: AtomicU32,
+    lock: Mutex<()>,
     wake: Condvar,
 }
 
-#[derive(Default)]
-struct State {
-    number: u32,
-    job: Option<Job>,
-    ended: bool,
+/// In which order parts run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Order {
+    /// On all threads, each part as soon as some thread is free.
+    #[default]
+    Any,
+    /// On the caller's thread alone, one after the other in an order that follows from a seed: what does not depend on it cannot tell in
+    /// which order threads run. It is for tests.
+    Shuffled(u64),
 }
 
 /// Threads that run parts of kernels.
 pub struct Threads {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
+    order: Order,
 }
 
 impl Threads {
     /// So many threads, the caller's own counted.
-    pub fn new(count: u32) -> Self {
-        let (taken, done) = (AtomicU64::new(0), AtomicU64::new(0));
-        let shared = Arc::new(Shared { taken, done, job: Mutex::default(), wake: Condvar::new() });
-        let worker = |_| {
+    pub fn new(count: u32, order: Order) -> Self {
+        let shared = Arc::new(Shared {
+            open: AtomicU64::new(0),
+            running: AtomicU32::new(0),
+            part: AtomicPtr::default(),
+            context: AtomicPtr::default(),
+            first: AtomicU32::new(0),
+            ended: AtomicBool::new(false),
+            sleeping: AtomicU32::new(0),
+            lock: Mutex::new(()),
+            wake: Condvar::new(),
+        });
+        let worker = |number| {
             let shared = shared.clone();
-            std::thread::spawn(move || shared.work())
+            std::thread::spawn(move || shared.work(number))
         };
+        let count = if order == Order::Any { count } else { 1 };
         let workers = (1..count).map(worker).collect();
-        Self { shared, workers }
+        Self { shared, workers, order }
     }
 
     /// Runs every part below `parts`, and returns when all have run.
@@ -76,30 +92,68 @@ impl Threads {
     /// # Safety
     /// The part may be called with the context and each of the numbers, by several threads at a time.
     pub unsafe fn run(&mut self, parts: u32, part: Part, context: *mut c_void) {
-        let job = Job { part, context, parts };
-        let number = {
-            let mut state = self.shared.state();
-            state.number = state.number.wrapping_add(1);
-            state.job = Some(job);
-            self.shared.done.store(u64::from(state.number) << 32, Ordering::Release);
-            self.shared.taken.store(u64::from(state.number) << 32, Ordering::Release);
-            state.number
-        };
-        self.shared.wake.notify_all();
-        self.shared.run_parts(job, number);
-        let all = u64::from(number) << 32 | u64::from(parts);
-        let mut looks = 0;
-        while self.shared.done.load(Ordering::Acquire) != all {
-            looks += 1;
-            if looks < LOOKS { std::hint::spin_loop() } else { std::thread::yield_now() }
+        if let Order::Shuffled(state) = &mut self.order {
+            let mut left: Vec<u32> = (0..parts).collect();
+            while !left.is_empty() {
+                *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let next = left.swap_remove((*state >> 33) as usize % left.len());
+                // SAFETY: the caller promises that each part may run.
+                unsafe { part(context, next) };
+            }
+            return;
         }
-        self.shared.state().job = None;
+        let shared = &*self.shared;
+        for first in (0..parts).step_by(OPEN as usize) {
+            let count = (parts - first).min(OPEN);
+            shared.part.store(part as *mut (), Ordering::Relaxed);
+            shared.context.store(context, Ordering::Relaxed);
+            shared.first.store(first, Ordering::Relaxed);
+            shared.running.store(count, Ordering::Relaxed);
+            let number = (shared.open.load(Ordering::Relaxed) >> 32).wrapping_add(1);
+            // Either a worker that is about to sleep sees the parts, or it is seen here to sleep: both are of one order.
+            shared.open.store(number << 32 | (u64::MAX >> (64 - count)), Ordering::SeqCst);
+            if shared.sleeping.load(Ordering::SeqCst) > 0 {
+                drop(shared.lock());
+                shared.wake.notify_all();
+            }
+            while shared.run_part(0) {}
+            let mut looks = 0;
+            while shared.running.load(Ordering::Acquire) > 0 {
+                looks += 1;
+                if looks < LOOKS { std::hint::spin_loop() } else { std::thread::yield_now() }
+            }
+        }
+    }
+
+    /// What a call without work costs while all threads are awake: the median of some.
+    pub fn empty_call(&mut self) -> Duration {
+        let parts = self.workers.len() as u32 + 1;
+        let mut times = [Duration::ZERO; 256];
+        for time in &mut times {
+            let start = Instant::now();
+            // SAFETY: the part touches nothing.
+            unsafe { self.run(parts, no_work, std::ptr::null_mut()) };
+            *time = start.elapsed();
+        }
+        times.sort_unstable();
+        times[times.len() / 2]
     }
 }
 
+macro_rules! no_work {
+    ($abi:literal) => {
+        unsafe extern $abi fn no_work(_context: *mut c_void, _part: u32) {}
+    };
+}
+#[cfg(target_arch = "x86_64")]
+no_work!("sysv64");
+#[cfg(not(target_arch = "x86_64"))]
+no_work!("C");
+
 impl Drop for Threads {
     fn drop(&mut self) {
-        self.shared.state().ended = true;
+        self.shared.ended.store(true, Ordering::SeqCst);
+        drop(self.shared.lock());
         self.shared.wake.notify_all();
         for worker in self.workers.drain(..) {
             // A worker runs generated code alone, which does not panic.
@@ -109,47 +163,65 @@ impl Drop for Threads {
 }
 
 impl Shared {
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.job.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, ()> {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes parts of a job until none is left or the next job has begun.
-    fn run_parts(&self, job: Job, number: u32) {
+    /// Whether a worker has something to do.
+    fn calls(&self) -> bool {
+        self.open.load(Ordering::SeqCst) as u32 != 0 || self.ended.load(Ordering::SeqCst)
+    }
+
+    /// Takes an open part and runs it: the one of the thread's number if it is open, else the lowest. False if none is open.
+    fn run_part(&self, thread: u32) -> bool {
+        let mut open = self.open.load(Ordering::Acquire);
         loop {
-            let take = |now: u64| (now >> 32 == u64::from(number) && (now as u32) < job.parts).then_some(now + 1);
-            let Ok(taken) = self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, take) else { return };
-            // SAFETY: who gave the job promises that each part may run, and waits for the parts that were taken.
-            unsafe { (job.part)(job.context, taken as u32) };
-            self.done.fetch_add(1, Ordering::AcqRel);
+            let left = open as u32;
+            if left == 0 {
+                return false;
+            }
+            let own = 1u32.checked_shl(thread).unwrap_or(0);
+            let bit = if left & own != 0 { thread } else { left.trailing_zeros() };
+            let part = self.part.load(Ordering::Relaxed);
+            let (context, first) = (self.context.load(Ordering::Relaxed), self.first.load(Ordering::Relaxed));
+            match self.open.compare_exchange_weak(open, open & !(1 << bit), Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => {
+                    // SAFETY: a part was open until here, so the job is the one that was read, whose function this is.
+                    let part: Part = unsafe { std::mem::transmute(part) };
+                    // SAFETY: who gave the job promises that each part may run, and waits for the parts that were taken.
+                    unsafe { part(context, first + bit) };
+                    self.running.fetch_sub(1, Ordering::Release);
+                    return true;
+                }
+                Err(now) => open = now,
+            }
         }
     }
 
     /// What a worker does.
-    fn work(&self) {
-        let mut last = 0;
+    fn work(&self, thread: u32) {
         let mut looks = 0;
-        loop {
-            let number = (self.taken.load(Ordering::Acquire) >> 32) as u32;
-            if number == last && looks < LOOKS {
+        while !self.ended.load(Ordering::Relaxed) {
+            if self.run_part(thread) {
+                looks = 0;
+            } else if looks < LOOKS {
                 looks += 1;
                 std::hint::spin_loop();
-                continue;
-            }
-            looks = 0;
-            let mut state = self.state();
-            while state.number == last && !state.ended {
-                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
-            }
-            if state.ended {
-                return;
-            }
-            last = state.number;
-            let job = state.job;
-            drop(state);
-            if let Some(job) = job {
-                self.run_parts(job, last);
+            } else {
+                looks = 0;
+                self.sleep();
             }
         }
+    }
+
+    /// Sleeps until there is something to do.
+    fn sleep(&self) {
+        let mut guard = self.lock();
+        self.sleeping.fetch_add(1, Ordering::SeqCst);
+        while !self.calls() {
+            guard = self.wake.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.sleeping.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -173,10 +245,25 @@ mod tests {
     counting_part!("C");
 
     #[test]
+    fn workers_that_sleep_are_woken() {
+        let mut counters = [const { AtomicU32::new(0) }; 64];
+        let mut pool = Threads::new(3, Order::Any);
+        for _ in 0..3 {
+            while pool.shared.sleeping.load(Ordering::SeqCst) < 2 {
+                std::thread::yield_now();
+            }
+            // SAFETY: the counters outlive the call, there are at least as many as parts, and they are atomic.
+            unsafe { pool.run(40, count, counters.as_mut_ptr().cast()) };
+        }
+        assert!(counters[..40].iter().all(|counter| counter.load(Ordering::Relaxed) == 3));
+        assert!(pool.empty_call() > Duration::ZERO);
+    }
+
+    #[test]
     fn every_part_runs_once_in_every_job() {
         let mut counters = [const { AtomicU32::new(0) }; 64];
-        for threads in [1, 2, 5] {
-            let mut pool = Threads::new(threads);
+        for (threads, order) in [(1, Order::Any), (2, Order::Any), (5, Order::Any), (2, Order::Shuffled(7))] {
+            let mut pool = Threads::new(threads, order);
             for job in 0..200u32 {
                 let parts = job % 65;
                 // SAFETY: the counters outlive the call, there are at least as many as parts, and they are atomic.
