@@ -14,7 +14,7 @@ use crate::frontend::given::Number;
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::data::Bytes;
 use crate::ir::{Data, Module};
-use crate::lower::{self, Goal, Lowered, PlanSource};
+use crate::lower::{self, Goal, Lowered, PlanSource, Threads};
 use crate::machine::Machine;
 use crate::plan::Effort;
 use crate::target::{self, Target};
@@ -47,6 +47,9 @@ pub struct Settings {
     /// Whether the code is to be small rather than fast.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub small: bool,
+    /// For how many threads scratch memory is planned; 0 and 1 are the caller's own alone.
+    #[serde(skip_serializing_if = "is_alone")]
+    pub threads: u32,
     /// Shapes that replace the file's, by input number.
     pub shapes: Vec<(usize, Vec<u64>)>,
     /// Extents that are known only when the model runs.
@@ -62,6 +65,12 @@ pub struct Settings {
     pub profile_hooks: bool,
     /// Rounds after which a loop ends the call with `MODELC_E_ABORTED`; no limit when absent.
     pub max_iterations: Option<u64>,
+}
+
+/// Whether threads are the caller's own alone.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_alone(threads: &u32) -> bool {
+    *threads < 2
 }
 
 /// Compiles models.
@@ -109,6 +118,13 @@ impl Compiler {
     #[must_use]
     pub fn small(mut self) -> Self {
         self.settings.small = true;
+        self
+    }
+
+    /// Scratch memory for kernels that run in parts on so many threads.
+    #[must_use]
+    pub fn threads(mut self, threads: u32) -> Self {
+        self.settings.threads = threads;
         self
     }
 
@@ -233,7 +249,7 @@ impl Settings {
         let plan = if self.keep_plan { PlanSource::Program } else { PlanSource::Own };
         let effort = if self.search_longer { Effort::Max } else { Effort::Normal };
         let goal = if self.small { Goal::Size } else { Goal::Speed };
-        lower::Options { machine, effort, plan, goal }
+        lower::Options { machine, effort, plan, goal, threads: Threads::new(self.threads) }
     }
 }
 

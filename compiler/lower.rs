@@ -31,7 +31,7 @@ mod variables;
 mod work;
 mod written;
 
-pub use crate::schedule::Goal;
+pub use crate::schedule::{Goal, Threads};
 pub use lowered::{LiveRanges, Lowered, Peak};
 pub use options::{Options, PlanSource};
 

@@ -89,6 +89,8 @@ pub struct Method {
     pub optimal: bool,
     /// What lies where in the scratch memory, for reports.
     pub memory_map: MemoryMap,
+    /// Scratch memory that it would need without memory for several threads, where it has that.
+    pub scratch_bytes_alone: Option<u64>,
 }
 
 /// What lies where in a method's scratch memory, and when.
@@ -275,9 +277,18 @@ pub struct Slices {
 pub struct Parts {
     /// Parts at most.
     pub most: u32,
-    /// The arguments that are working memory, and where in the scratch memory the second part has it.
-    pub working: Vec<(usize, u64)>,
-    /// Bytes from the working memory of one part, the second or a later one, to that of the next.
+    /// The arguments that are working memory.
+    pub working: Vec<Working>,
+}
+
+/// An argument that is working memory, of which each part has its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Working {
+    /// Its number among the arguments.
+    pub argument: usize,
+    /// Where in the scratch memory the second part has it.
+    pub second: u64,
+    /// Bytes from that of one part, the second or a later one, to that of the next.
     pub step: u64,
 }
 

@@ -71,6 +71,9 @@ fn check(model: &Path, machine: &'static Machine, tolerance: f64) -> Result<Repo
                     return Err(Failure::Other(format!("other outputs with {threads} threads")));
                 }
             }
+            if target::host_machine().is_ok_and(|host| host.level == machine.level) {
+                support::parts::check_in_parts(&module, options, &arguments, std::slice::from_ref(&first))?;
+            }
         } else if again && outputs != first {
             return Err(Failure::Other("other outputs after a reset".into()));
         }

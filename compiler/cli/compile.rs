@@ -221,6 +221,12 @@ fn summary(requests: &[Request], compiled: &Compiled) {
     let proof = plan.map_or(String::new(), sizes::proof);
     let footprint = &record.footprint;
     note(&format!("  memory  {}{proof}; stack {} B", sizes::arena(footprint), grouped(footprint.stack_bytes)));
+    for method in &lowered.program.methods {
+        if let Some(alone) = method.scratch_bytes_alone {
+            let bytes = [method.scratch_bytes, alone].map(|bytes| grouped(sizes::whole(bytes)));
+            note(&format!("  {}: scratch {} B with memory for threads, {} B without", method.name, bytes[0], bytes[1]));
+        }
+    }
     for (name, memory) in memories(compiled).into_iter().filter(|(_, memory)| memory.planned_bytes().is_some()) {
         note(&format!("  {name}: {}", sizes::with_ports(&memory)));
     }

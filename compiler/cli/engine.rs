@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interface::Footprint;
 use crate::ir::Tensor;
 use crate::jit::{Instance, Jit, JitOptions, Symbol};
-use crate::lower::Lowered;
+use crate::lower::{self, Lowered, Threads};
 use crate::machine::Machine;
 use crate::program::Program;
 use crate::{pipeline, target};
@@ -49,7 +49,9 @@ impl Engine {
     pub fn new(model: &Model, common: &Common, options: JitOptions) -> Result<Self, Diagnostics> {
         let machine = machine(common)?;
         let start = Instant::now();
-        let mut lowered = pipeline::lower(&model.module, &model.path, common.lower_options(machine))?;
+        let threads = Threads::new(common.threads.unwrap_or(options.threads));
+        let lower_options = lower::Options { threads, ..common.lower_options(machine) };
+        let mut lowered = pipeline::lower(&model.module, &model.path, lower_options)?;
         lowered.set_max_iterations(common.max_iterations);
         let jit = Jit::with_options(&lowered.program, machine, options)?;
         let compile_time = start.elapsed();

@@ -56,6 +56,9 @@ pub struct Common {
     /// Make the code fast, or small
     #[arg(long, value_enum, default_value = "speed")]
     optimize: GoalArgument,
+    /// Plan scratch memory for kernels that run in parts on this many threads [default: 1, or what --num-threads says]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub threads: Option<u32>,
     /// Give an input, by number or name, another shape: in0=1x224x224x3
     #[arg(long = "shape", value_name = "INPUT=SHAPE")]
     shapes: Vec<String>,
@@ -133,6 +136,7 @@ impl Common {
             keep_plan: self.plan == PlanArgument::Program,
             search_longer: self.plan_effort == EffortArgument::Max,
             small: self.optimize == GoalArgument::Size,
+            threads: self.threads.unwrap_or(1),
             max_iterations: self.max_iterations,
             ..Settings::default()
         }

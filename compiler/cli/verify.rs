@@ -41,6 +41,9 @@ pub struct Arguments {
     /// Find the first kernel whose results differ from the interpreter's; without expected outputs, on random inputs
     #[arg(long)]
     bisect: bool,
+    /// Threads
+    #[arg(long = "num-threads", alias = "num_threads", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    num_threads: u32,
     #[command(flatten)]
     pub common: Common,
 }
@@ -94,7 +97,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let mut compared = Vec::new();
     for (model, cases) in &batches {
         let tolerance = origin.tolerance(model, &arguments.tolerance);
-        let found = compare_batch(model, &arguments.common, cases, tolerance)?;
+        let found = compare_batch(model, arguments, cases, tolerance)?;
         match origin {
             Origin::Bundle => print(&table_text(&found, tolerance))?,
             _ => print(&differing_text(&found, |case| origin.name(model, case)))?,
@@ -146,8 +149,8 @@ struct Row<'c> {
 }
 
 /// Runs the calls of one model.
-fn compare_batch<'c>(model: &Model, common: &Common, cases: &'c [Case], tolerance: Tolerance) -> Result<Vec<Row<'c>>, Diagnostics> {
-    let mut engine = Engine::new(model, common, JitOptions::default())?;
+fn compare_batch<'c>(model: &Model, arguments: &Arguments, cases: &'c [Case], tolerance: Tolerance) -> Result<Vec<Row<'c>>, Diagnostics> {
+    let mut engine = Engine::new(model, &arguments.common, JitOptions { threads: arguments.num_threads, ..JitOptions::default() })?;
     let mut rows = Vec::new();
     for case in cases {
         let outputs = engine.call(case.method, &case.inputs)?;

@@ -388,6 +388,7 @@ mod tests {
             lower_bound: 0,
             optimal: true,
             memory_map: MemoryMap::default(),
+            scratch_bytes_alone: None,
             input_extents: vec![],
             output_extents: vec![],
         };
@@ -474,7 +475,7 @@ mod tests {
             let (integers, extents) = (integers.to_vec(), extents.to_vec());
             Step::Call(Call { kernel: 0, arguments: vec![], integers, extents, slices: None, parts, origin: Origin::default() })
         };
-        let parts = Parts { most: 2, working: vec![], step: 0 };
+        let parts = Parts { most: 2, working: vec![] };
         program.methods[0].steps = vec![call([0, 8], &[(0, [1, 16]), (1, [1, 2])], None), call([0, 4], &[(0, [2, 32])], Some(parts))];
         let interval = |low, high| Interval { low, high };
         let found = assumed(&program, 0);

@@ -95,6 +95,7 @@ mod tests {
             lower_bound: 0,
             optimal: true,
             memory_map: MemoryMap::default(),
+            scratch_bytes_alone: None,
         };
         let mut text = String::new();
         declare(&mut text, &method, "NET_M");

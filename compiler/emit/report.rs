@@ -53,7 +53,7 @@ pub fn add_plans(report: &mut Value, program: &Program, module: &Module, record:
 }
 
 fn method_report(method: &Method, identifier: &str) -> Value {
-    json!({
+    let mut report = json!({
         "name": method.name,
         "identifier": identifier,
         "scratch_bytes": whole(method.scratch_bytes),
@@ -64,7 +64,11 @@ fn method_report(method: &Method, identifier: &str) -> Value {
         "inputs": method.inputs.iter().map(port_report).collect::<Vec<_>>(),
         "outputs": method.outputs.iter().map(port_report).collect::<Vec<_>>(),
         "memory_map": map_report(&method.memory_map),
-    })
+    });
+    if let Some(bytes) = method.scratch_bytes_alone {
+        report["scratch_bytes_alone"] = whole(bytes).into();
+    }
+    report
 }
 
 /// Bytes of scratch memory as callers give it: a multiple of the alignment.

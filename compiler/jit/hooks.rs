@@ -48,6 +48,11 @@ impl KernelTime {
         self.nanoseconds += nanoseconds;
     }
 
+    /// The least of the times that were kept, in nanoseconds; 0 when it never ran.
+    pub fn least(&self) -> u64 {
+        self.times.iter().copied().min().unwrap_or(0)
+    }
+
     /// The median time of a run in nanoseconds; 0 when it never ran.
     pub fn median(&self) -> u64 {
         let mut times = self.times.clone();
@@ -88,6 +93,10 @@ pub struct Hooks {
     threads: Option<Threads>,
     /// Kernel calls in parts so far.
     in_parts: u64,
+    /// The call that is running.
+    call: usize,
+    /// Of each kernel call the least time of each of its parts, where they run one after the other.
+    part_times: Vec<Vec<u64>>,
 }
 
 impl Hooks {
@@ -115,6 +124,8 @@ impl Hooks {
             observations: vec![],
             threads: (threads > 1).then(|| Threads::new(threads, order)),
             in_parts: 0,
+            call: 0,
+            part_times: if options.profile { vec![vec![]; count] } else { vec![] },
         }
     }
 
@@ -156,6 +167,10 @@ impl Hooks {
 
     pub(super) fn clear_times(&mut self) {
         self.times.fill(KernelTime::default());
+    }
+
+    pub(super) fn part_times(&self) -> &[Vec<u64>] {
+        &self.part_times
     }
 
     /// How many kernel calls ran in parts so far.
@@ -202,6 +217,15 @@ impl Hooks {
     }
 }
 
+/// Keeps the least of times, of parts whose number may change from call to call.
+fn least(known: &mut Vec<u64>, times: &[u64]) {
+    if known.len() == times.len() {
+        known.iter_mut().zip(times).for_each(|(known, &time)| *known = time.min(*known));
+    } else {
+        *known = times.to_vec();
+    }
+}
+
 /// Where the results of each call of a method are.
 fn places(method: &Method) -> CallResults {
     let of_call = |call: &crate::program::Call| call.origin.results.iter().map(|w| (w.address, w.bytes as usize)).collect();
@@ -231,7 +255,10 @@ macro_rules! callback {
             // alone and touches them only before and after the call.
             let hooks = unsafe { &mut *user };
             match phase {
-                BEFORE => hooks.started = Instant::now(),
+                BEFORE => {
+                    hooks.call = call as usize;
+                    hooks.started = Instant::now();
+                }
                 AFTER => hooks.after(call as usize),
                 _ => {}
             }
@@ -246,6 +273,9 @@ macro_rules! callback {
             if let Some(threads) = &mut hooks.threads {
                 // SAFETY: the driver's parts may run at the same time, and what they share is on its stack until this returns.
                 unsafe { threads.run(count, part, shared) };
+                if let Some(known) = hooks.part_times.get_mut(hooks.call) {
+                    least(known, threads.times());
+                }
             }
         }
     };

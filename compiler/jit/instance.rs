@@ -196,6 +196,11 @@ impl Instance {
         self.hooks.clear_times();
     }
 
+    /// Of each kernel call the least nanoseconds of each of its parts, where they ran one after the other while kernels were measured.
+    pub fn part_times(&self) -> &[Vec<u64>] {
+        self.hooks.part_times()
+    }
+
     /// How many kernel calls ran in parts so far.
     pub fn calls_in_parts(&self) -> u64 {
         self.hooks.in_parts()

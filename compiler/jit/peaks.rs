@@ -89,6 +89,7 @@ fn method(number: usize, bytes: u64) -> Method {
         lower_bound: 0,
         optimal: true,
         memory_map: MemoryMap::default(),
+        scratch_bytes_alone: None,
         input_extents: vec![],
         output_extents: vec![],
     }

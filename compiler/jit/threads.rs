@@ -62,6 +62,8 @@ pub struct Threads {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
     order: Order,
+    /// Nanoseconds of each part of the last call, by its number, where they run one after the other.
+    times: Vec<u64>,
 }
 
 impl Threads {
@@ -84,7 +86,7 @@ impl Threads {
         };
         let count = if order == Order::Any { count } else { 1 };
         let workers = (1..count).map(worker).collect();
-        Self { shared, workers, order }
+        Self { shared, workers, order, times: vec![] }
     }
 
     /// Runs every part below `parts`, and returns when all have run.
@@ -93,12 +95,15 @@ impl Threads {
     /// The part may be called with the context and each of the numbers, by several threads at a time.
     pub unsafe fn run(&mut self, parts: u32, part: Part, context: *mut c_void) {
         if let Order::Shuffled(state) = &mut self.order {
+            self.times = vec![0; parts as usize];
             let mut left: Vec<u32> = (0..parts).collect();
             while !left.is_empty() {
                 *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let next = left.swap_remove((*state >> 33) as usize % left.len());
+                let start = Instant::now();
                 // SAFETY: the caller promises that each part may run.
                 unsafe { part(context, next) };
+                self.times[next as usize] = start.elapsed().as_nanos() as u64;
             }
             return;
         }
@@ -123,6 +128,11 @@ impl Threads {
                 if looks < LOOKS { std::hint::spin_loop() } else { std::thread::yield_now() }
             }
         }
+    }
+
+    /// Nanoseconds of each part of the last call, where they ran one after the other; else nothing.
+    pub fn times(&self) -> &[u64] {
+        &self.times
     }
 
     /// What a call without work costs while all threads are awake: the median of some.

@@ -5,6 +5,7 @@
 //! have more lanes than a register: the back end splits it, so the same kernel text serves 128, 256 and 512 bits.
 
 pub mod builder;
+pub mod cost;
 pub mod indices;
 pub mod interpret;
 pub mod intervals;

@@ -22,8 +22,10 @@ pub(super) struct Item<'a> {
 /// A schedule of a group.
 pub(super) struct Scheduled<'a> {
     pub choice: Choice<'a>,
-    /// What it needs by itself.
+    /// What it needs by itself, for one part.
     pub needs: Requirements,
+    /// For how many parts there is scratch memory.
+    pub scratch_parts: u64,
 }
 
 /// What schedules are chosen for.
@@ -73,14 +75,18 @@ fn of_group<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group, purpo
 fn scheduled<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group) -> Result<Vec<Scheduled<'a>>, Unsupported> {
     let of_machine = |&machine| {
         let choice = Choice::new(frame.context(&grouped.function, group, machine))?;
-        Ok(Scheduled { needs: choice.requirements(), choice })
+        Ok(Scheduled { needs: choice.requirements(), scratch_parts: choice.scratch_parts(), choice })
     };
     frame.machines.iter().map(of_machine).collect()
 }
 
 /// What serves all levels.
 fn together(schedules: &[Scheduled<'_>]) -> Requirements {
-    schedules.iter().map(|schedule| schedule.needs.clone()).reduce(Requirements::of_both).unwrap_or_default()
+    schedules
+        .iter()
+        .map(|schedule| schedule.needs.clone().for_parts(schedule.scratch_parts))
+        .reduce(Requirements::of_both)
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use super::work::Work;
 use crate::fuse::Group;
 use crate::ir::{self, Definition, Extent, Module, Op, Operation, Type, Value};
 use crate::parallel;
-use crate::program::{self, ALIGNMENT, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parts, Slices, Step};
-use crate::schedule::outer::Piece;
+use crate::program::{self, ALIGNMENT, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parts, Slices, Step, Working};
+use crate::schedule::piece::Piece;
 use crate::schedule::{Argument, Unsupported};
 use std::collections::{HashMap, HashSet};
 
@@ -51,13 +51,13 @@ impl Emission<'_> {
 
     /// The kernels of an item.
     fn kernels<'s>(&self, item: &'s Item<'s>) -> Result<Kernels, (Unsupported, &'s Group)> {
-        let (Work::Group(group), Some(Scheduled { choice, needs })) = (item.work, item.schedules.get(self.level)) else {
+        let (Work::Group(group), Some(Scheduled { choice, needs, scratch_parts })) = (item.work, item.schedules.get(self.level)) else {
             return Ok(Kernels::default());
         };
         let pairs = needs.may_share.iter().chain(&needs.may_slide).copied();
         let shared: Vec<_> = pairs.filter(|&pair| self.addresses.shares(pair)).collect();
         let pieces = choice.pieces(&shared).map_err(|error| (error, group))?;
-        Ok(Kernels { pieces, scratch: needs.scratch.clone() })
+        Ok(Kernels { pieces, scratch: Scratch { bytes: needs.scratch.clone(), parts: *scratch_parts } })
     }
 }
 
@@ -65,8 +65,16 @@ impl Emission<'_> {
 #[derive(Default)]
 struct Kernels {
     pieces: Vec<Piece>,
-    /// The bytes of each scratch buffer.
-    scratch: Vec<u64>,
+    scratch: Scratch,
+}
+
+/// The scratch memory of a kernel.
+#[derive(Default)]
+struct Scratch {
+    /// The bytes of each buffer, for one part.
+    bytes: Vec<u64>,
+    /// For how many parts it is there.
+    parts: u64,
 }
 
 /// Writes the steps.
@@ -114,9 +122,9 @@ impl<'s> Writer<'_, 's> {
         Ok((steps, Work::Leave))
     }
 
-    /// The call of a kernel; `scratch` are the bytes of each scratch buffer.
-    fn call(&mut self, group: &Group, piece: Piece, scratch: &[u64], position: usize) -> Call {
-        let Piece { lowered, extent, slices } = piece;
+    /// The call of a kernel.
+    fn call(&mut self, group: &Group, piece: Piece, scratch: &Scratch, position: usize) -> Call {
+        let Piece { lowered, extent, most_parts, slices } = piece;
         let mut origin = self.origin(group);
         origin.schedule = lowered.description;
         origin.multiply_accumulates = lowered.multiply_accumulates;
@@ -143,12 +151,13 @@ impl<'s> Writer<'_, 's> {
             behind_blocks_of: slices.behind_blocks_of,
             strides: slices.strides,
         });
-        let working = |(position, argument): (usize, &Argument)| match argument {
-            Argument::Scratch(number) => Some((position, scratch[*number])),
+        let working = |(argument, what): (usize, &Argument)| match what {
+            Argument::Scratch(number) => Some((argument, *number)),
             _ => None,
         };
         let working: Vec<_> = lowered.arguments.iter().enumerate().filter_map(working).collect();
-        let parts = extent.filter(|_| slices.is_none()).and_then(|extent| self.parts(extent, &working, position));
+        let most = extent.filter(|_| slices.is_none()).map(|extent| extent.min(most_parts));
+        let parts = most.and_then(|most| self.parts(most, &working, scratch, position));
         let integers = extent.map_or(vec![], |extent| vec![0, extent as i64]);
         let extents = lowered.arguments.iter().enumerate().filter_map(|(position, argument)| self.extent(position, argument)).collect();
         Call { kernel, arguments, integers, extents, slices, parts, origin }
@@ -163,20 +172,37 @@ impl<'s> Writer<'_, 's> {
         Some((position, [interval.low, interval.high]))
     }
 
-    /// How many parts a call may have: as many as there is working memory for where nothing lies when it runs, so that parts cost no
-    /// memory. `working` are the positions of arguments and their bytes.
-    fn parts(&self, extent: u64, working: &[(usize, u64)], position: usize) -> Option<Parts> {
-        let mut step = 0;
-        let mut places = Vec::new();
-        for &(argument, bytes) in working {
-            places.push((argument, step));
-            step += bytes.next_multiple_of(ALIGNMENT);
-        }
+    /// How many parts a call may have, if it may have several: at most so many, and as many as there is working memory for. `working` are
+    /// the positions of arguments and the numbers of their scratch buffers.
+    fn parts(&self, most: u64, working: &[(usize, usize)], scratch: &Scratch, position: usize) -> Option<Parts> {
+        let (room, working) = match scratch.parts {
+            0 | 1 => self.in_gap(working, scratch, position),
+            planned => {
+                let places = &self.from.addresses.plan.scratch[position];
+                let of_argument = |&(argument, number): &(usize, usize)| {
+                    let step = scratch.bytes[number].next_multiple_of(ALIGNMENT);
+                    Working { argument, second: places[number] + step, step }
+                };
+                let planned = if working.is_empty() { MOST_PARTS } else { planned };
+                (planned, working.iter().map(of_argument).collect())
+            }
+        };
+        let most = room.min(MOST_PARTS).min(most) as u32;
+        (most > 1).then_some(Parts { most, working })
+    }
+
+    /// For how many parts there is working memory where nothing lies when the call runs, so that parts cost no memory.
+    fn in_gap(&self, working: &[(usize, usize)], scratch: &Scratch, position: usize) -> (u64, Vec<Working>) {
         let gap = self.from.map.largest_gap(position);
+        let step = working.iter().map(|&(_, number)| scratch.bytes[number].next_multiple_of(ALIGNMENT)).sum();
         let room = (gap.end - gap.start).checked_div(step).map_or(MOST_PARTS, |more| more + 1);
-        let most = room.min(MOST_PARTS).min(extent) as u32;
-        let working = places.into_iter().map(|(argument, offset)| (argument, gap.start + offset)).collect();
-        (most > 1).then_some(Parts { most, working, step })
+        let mut second = gap.start;
+        let mut places = Vec::new();
+        for &(argument, number) in working {
+            places.push(Working { argument, second, step });
+            second += scratch.bytes[number].next_multiple_of(ALIGNMENT);
+        }
+        (room, places)
     }
 
     fn external(&mut self, group: &Group) -> Result<External, Unsupported> {

@@ -38,6 +38,7 @@ impl<'a> Frame<'a> {
             levels: self.machines,
             packed: self.packed,
             goal: self.options.goal,
+            threads: self.options.threads,
         }
     }
 

@@ -7,6 +7,7 @@ use super::chosen::{self, Purpose};
 use super::frame::Frame;
 use super::fusions;
 use super::grouped::Grouped;
+use super::needs::KnownNeeds;
 use super::options::{Options, PlanSource};
 use super::placed::Placed;
 use super::planned::Planned;
@@ -20,7 +21,7 @@ use crate::ir::{Method, Module, Verified};
 use crate::machine::Machine;
 use crate::parallel::Memo;
 use crate::plan::Effort;
-use crate::schedule::PackedWeights;
+use crate::schedule::{PackedWeights, Threads};
 
 /// Lowers a method for some machines, with one plan.
 ///
@@ -40,12 +41,19 @@ pub(super) fn lower(
     let trial = Frame { options: Options { effort: Effort::Trial, ..options }, ..frame };
     let candidate = bands::choose(module, flow, options, |candidate| arena(&trial, candidate, &Fusions::none()))?;
     let fusions = merges(&frame, &trial, &candidate)?;
+    let alone = Frame { options: Options { threads: Threads::ALONE, ..options }, ..frame };
+    let alone = match options.threads.count {
+        0 | 1 => None,
+        _ => Some(arena_of(&alone, &candidate, &fusions, &KnownNeeds::default())?),
+    };
 
     let grouped = Grouped::new(&frame, candidate.flow, &fusions)?;
     let items = chosen::choose(&frame, &grouped, &grouped.work(), Purpose::Kernels)?;
     let placed = Placed::new(&frame, &grouped, &items);
     let planned = Planned::new(&frame, &placed, items, Purpose::Kernels)?;
-    write(&frame, &grouped, &planned, &candidate.parts, pool)
+    let mut lowered = write(&frame, &grouped, &planned, &candidate.parts, pool)?;
+    lowered.levels.iter_mut().for_each(|level| level.scratch_bytes_alone = alone);
+    Ok(lowered)
 }
 
 /// The merges of groups that do not make the arena larger.
@@ -65,7 +73,12 @@ fn merges(frame: &Frame<'_>, trial: &Frame<'_>, candidate: &Candidate) -> Result
 
 /// The bytes of the arena of a method with some merges of its groups.
 fn arena(frame: &Frame<'_>, candidate: &Candidate, fusions: &Fusions) -> Result<u64, Diagnostics> {
-    let purpose = Purpose::Trial(&candidate.known);
+    arena_of(frame, candidate, fusions, &candidate.known)
+}
+
+/// The same, where groups need what is known.
+fn arena_of(frame: &Frame<'_>, candidate: &Candidate, fusions: &Fusions, known: &KnownNeeds) -> Result<u64, Diagnostics> {
+    let purpose = Purpose::Trial(known);
     let grouped = Grouped::new(frame, candidate.flow.clone(), fusions)?;
     let items = chosen::choose(frame, &grouped, &grouped.work(), purpose)?;
     let placed = Placed::new(frame, &grouped, &items);

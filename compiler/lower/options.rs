@@ -2,7 +2,7 @@
 
 use crate::machine::Machine;
 use crate::plan::Effort;
-use crate::schedule::Goal;
+use crate::schedule::{Goal, Threads};
 
 /// What lowering is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -15,12 +15,14 @@ pub struct Options {
     pub plan: PlanSource,
     /// What the code is to be like.
     pub goal: Goal,
+    /// The threads that kernels are cut for.
+    pub threads: Threads,
 }
 
 impl Options {
     /// Fast code for a machine, with a plan of our own and no long search for it.
     pub fn new(machine: &'static Machine) -> Self {
-        Self { machine, effort: Effort::Normal, plan: PlanSource::Own, goal: Goal::Speed }
+        Self { machine, effort: Effort::Normal, plan: PlanSource::Own, goal: Goal::Speed, threads: Threads::ALONE }
     }
 }
 

@@ -68,6 +68,7 @@ pub(super) fn write(
         lower_bound: plan.lower_bound,
         optimal: plan.optimal,
         memory_map,
+        scratch_bytes_alone: None,
     };
     let levels = steps.into_iter().map(|steps| Method { steps, ..lowered.clone() }).collect();
     Ok(LoweredMethod { levels, plan: plan.clone(), live, peak })

@@ -1,5 +1,6 @@
 //! What a schedule sees.
 
+use super::interface::CUT_FROM;
 use super::quantity::{Quantity, product};
 use super::unsupported::Unsupported;
 use crate::fuse::Group;
@@ -28,6 +29,27 @@ pub struct Context<'a> {
     pub packed: &'a PackedWeights,
     /// What the code is to be like.
     pub goal: Goal,
+    /// What runs it.
+    pub threads: Threads,
+}
+
+/// The threads that kernels are cut for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Threads {
+    /// Their number; memory is planned for so many parts. 0 and 1 are the caller's own alone, where a kernel is cut if that costs no memory.
+    pub count: u32,
+    /// Instructions of a part that is worth a thread; with 0, as tests want it, whatever may be cut is.
+    pub least_instructions: u64,
+}
+
+impl Threads {
+    /// The caller's own alone.
+    pub const ALONE: Self = Self::new(1);
+
+    /// So many. A part is worth a thread if it takes about a microsecond, which is three times what handing it over costs.
+    pub const fn new(count: u32) -> Self {
+        Self { count, least_instructions: 6000 }
+    }
 }
 
 /// What the code of kernels is to be like.
@@ -41,6 +63,20 @@ pub enum Goal {
 }
 
 impl<'a> Context<'a> {
+    /// Whether parts of kernels have memory of their own.
+    pub fn is_for_threads(&self) -> bool {
+        self.threads.count > 1
+    }
+
+    /// The multiply-accumulate operations from which a kernel may be cut. With threads the cost of the kernel decides too, when it is there.
+    pub fn cut_from(&self, with_threads: u64) -> u64 {
+        match self.threads {
+            Threads { count: 0 | 1, .. } => CUT_FROM,
+            Threads { least_instructions: 0, .. } => 0,
+            Threads { .. } => with_threads,
+        }
+    }
+
     /// Whether short loops are written out: where vectors are registers, and code may be as long as is fast.
     pub fn writes_out(&self) -> bool {
         self.machine.has_vector_registers() && self.goal == Goal::Speed

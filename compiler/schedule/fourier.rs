@@ -275,6 +275,11 @@ fn product(b: &mut KernelBuilder, x: Complex, y: Complex) -> Complex {
 }
 
 impl Schedule for FourierSchedule<'_> {
+    fn writes_scratch_first(&self) -> bool {
+        // The first pass reads the input, and each pass what the one before has written.
+        true
+    }
+
     fn requirements(&self) -> Requirements {
         Requirements { scratch: vec![4 * self.plane() * 4], ..Requirements::default() }
     }

@@ -4,6 +4,7 @@ use super::arguments::Argument;
 use super::unsupported::Unsupported;
 use crate::ir::Value;
 use crate::kernel::Kernel;
+use crate::program::ALIGNMENT;
 
 /// What a schedule needs from the planner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +27,15 @@ impl Requirements {
         self.scratch.iter_mut().zip(other.scratch).for_each(|(bytes, others)| *bytes = others.max(*bytes));
         self.may_share.retain(|pair| other.may_share.contains(pair));
         self.may_slide.retain(|pair| other.may_slide.contains(pair));
+        self
+    }
+
+    /// The same with scratch memory for so many parts.
+    #[must_use]
+    pub fn for_parts(mut self, parts: u64) -> Self {
+        if parts > 1 {
+            self.scratch.iter_mut().for_each(|bytes| *bytes = bytes.next_multiple_of(ALIGNMENT) * parts);
+        }
         self
     }
 }
@@ -59,7 +69,25 @@ pub trait Schedule: Send + Sync {
     fn extent(&self, _shared: &[(Value, Value)]) -> Option<u64> {
         None
     }
+
+    /// Whether each round of the loops of the kernel writes what it reads of scratch memory, so that rounds need nothing of each other but
+    /// what buffers of tensors tell.
+    fn writes_scratch_first(&self) -> bool {
+        false
+    }
 }
 
-/// Kernels of fewer multiply-accumulate operations are not cut: some ten microseconds of work are as long as it takes to wake a thread.
+/// Kernels of fewer multiply-accumulate operations are not cut where nothing is said of threads: some ten microseconds of work are as long as it takes to wake a thread.
 pub const CUT_FROM: u64 = 1 << 18;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scratch_memory_of_parts_lies_at_cache_lines() {
+        let needs = Requirements { scratch: vec![100, 64], ..Requirements::default() };
+        assert_eq!(needs.clone().for_parts(1), needs);
+        assert_eq!(needs.for_parts(3).scratch, [384, 192]);
+    }
+}

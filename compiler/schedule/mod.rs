@@ -16,14 +16,16 @@ mod loops;
 pub mod movement;
 pub mod ordering;
 pub mod outer;
+pub mod piece;
 pub mod quantity;
 pub mod reductions;
 mod rowwise;
 pub mod unsupported;
+mod whole;
 
 pub use arguments::Argument;
 pub use choose::is_compiled;
-pub use context::{Context, Goal};
+pub use context::{Context, Goal, Threads};
 pub use contraction::packing::PackedWeights;
 pub use interface::{Lowered, Requirements, Schedule};
 pub use unsupported::Unsupported;

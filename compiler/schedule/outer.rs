@@ -7,8 +7,10 @@
 use super::arguments::Argument;
 use super::choose::{self, Extents, Row, choose_whole};
 use super::context::Context;
-use super::interface::{Lowered, Requirements, Schedule};
+use super::interface::{Requirements, Schedule};
+use super::piece::{Piece, PieceSlices};
 use super::unsupported::Unsupported;
+use super::whole::Whole;
 use crate::ir::{Axis, Extent, InstData, Op, Value};
 
 /// The slices of a group.
@@ -22,34 +24,10 @@ pub struct Outer {
     pub block: u64,
 }
 
-/// A kernel of a group with the blocks that it is called for.
-pub struct Piece {
-    /// The kernel.
-    pub lowered: Lowered,
-    /// The extent of what it may be cut along; see [`Schedule::extent`].
-    pub extent: Option<u64>,
-    /// None where it is called once.
-    pub slices: Option<PieceSlices>,
-}
-
-/// See [`crate::program::Slices`].
-pub struct PieceSlices {
-    /// The extents whose product is the number of slices.
-    pub extents: Vec<Value>,
-    /// The most slices that there are.
-    pub most: u64,
-    /// Slices of a block.
-    pub block: u64,
-    /// Another piece takes the slices before, as far as they fill blocks of this many.
-    pub behind_blocks_of: Option<u64>,
-    /// Bytes from one slice to the next, an argument each.
-    pub strides: Vec<u64>,
-}
-
 /// How a group is computed.
 pub enum Choice<'a> {
     /// By one kernel, called once.
-    Whole(Box<dyn Schedule + 'a>),
+    Whole(Whole<'a>),
     /// Slice by slice.
     Sliced(Sliced<'a>),
 }
@@ -71,14 +49,15 @@ impl<'a> Choice<'a> {
     /// When no schedule does this work.
     pub fn new(cx: Context<'a>) -> Result<Self, Unsupported> {
         if !is_dynamic(&cx) || matches!(extents_of(&cx), Extents::Anywhere) {
-            return Ok(Self::Whole(choose_whole(cx)?));
+            return Ok(Self::Whole(Whole::new(cx, choose_whole(cx)?)));
         }
         let Ok(outer) = outer_of(&cx) else {
-            return Ok(Self::Whole(match (cx.group.root, extents_of(&cx)) {
+            let schedule = match (cx.group.root, extents_of(&cx)) {
                 (Some(root), Extents::OutermostOr(make)) => make(cx, root)?,
                 // A schedule that does not take such extents says so.
                 _ => choose_whole(cx)?,
-            }));
+            };
+            return Ok(Self::Whole(Whole::new(cx, schedule)));
         };
         let of_block = |slices: u64| choose_whole(Context { block: Some(slices), ..cx });
         let block = if outer.block > 1 { Some(of_block(outer.block)?) } else { None };
@@ -88,9 +67,14 @@ impl<'a> Choice<'a> {
     /// What the planner must provide.
     pub fn requirements(&self) -> Requirements {
         match self {
-            Self::Whole(schedule) => schedule.requirements(),
+            Self::Whole(whole) => whole.requirements(),
             Self::Sliced(sliced) => sliced.requirements(),
         }
+    }
+
+    /// For how many parts there is to be scratch memory.
+    pub fn scratch_parts(&self) -> u64 {
+        if let Self::Whole(whole) = self { whole.scratch_parts() } else { 1 }
     }
 
     /// The kernels, in the order in which they are called. `shared` are the pairs that do share memory.
@@ -99,7 +83,7 @@ impl<'a> Choice<'a> {
     /// When an operation has no lowering.
     pub fn pieces(&self, shared: &[(Value, Value)]) -> Result<Vec<Piece>, Unsupported> {
         match self {
-            Self::Whole(schedule) => Ok(vec![Piece { lowered: schedule.lower(shared)?, extent: schedule.extent(shared), slices: None }]),
+            Self::Whole(whole) => Ok(vec![whole.piece(shared)?]),
             Self::Sliced(sliced) => sliced.pieces(shared),
         }
     }
@@ -142,7 +126,7 @@ impl Sliced<'_> {
                 behind_blocks_of: (has_block && !is_block).then_some(self.outer.block),
                 strides,
             };
-            pieces.push(Piece { lowered, extent: schedule.extent(shared), slices: Some(slices) });
+            pieces.push(Piece { lowered, extent: schedule.extent(shared), most_parts: 1, slices: Some(slices) });
         }
         Ok(pieces)
     }

@@ -135,6 +135,7 @@ fn method(name: &str, inputs: Vec<Port>, outputs: Vec<Port>, scratch_bytes: u64,
         lower_bound: scratch_bytes,
         optimal: true,
         memory_map: MemoryMap::default(),
+        scratch_bytes_alone: None,
         input_extents: vec![],
         output_extents: vec![],
     }

@@ -4,6 +4,7 @@
 
 pub mod engines;
 pub mod harness;
+pub mod parts;
 pub mod program;
 
 use modelc::compare::{Difference, Tolerance};

@@ -48,9 +48,9 @@ pub fn part(context: &Context<'_>, level: usize, call: &Call, parts: &Parts) -> 
         let layout = e.layout;
         let number = e.extend(Width::Word, number);
         let mut arguments: Vec<Value> = (0..call.arguments.len()).map(|i| e.load(Width::Word, shared, argument(i, layout))).collect();
-        for (i, &(position, _)) in parts.working.iter().enumerate() {
+        for (i, working) in parts.working.iter().enumerate() {
             let second = e.load(Width::Word, shared, argument(call.arguments.len() + i, layout));
-            arguments[position] = working_memory(e, arguments[position], second, number, parts.step);
+            arguments[working.argument] = working_memory(e, arguments[working.argument], second, number, working.step);
         }
         let count = e.load(Width::Single, shared, shared::PARTS);
         let count = e.extend(Width::Word, count);

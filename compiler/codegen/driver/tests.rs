@@ -11,7 +11,9 @@ use crate::codegen::constants::ConstantLayout;
 use crate::interface::{CONFIG, Config, E_ABI, E_ALIGN, E_ARENA, E_CPU, E_NULL, E_SHAPE, E_STATE, Interface, Layout, record};
 use crate::ir::{Data, ElementType};
 use crate::machine::machine;
-use crate::program::{Address, Blob, Call, Level, MemoryMap, Method, Origin, Parts, Port, PortExtent, Program, Slices, Step, Variable};
+use crate::program::{
+    Address, Blob, Call, Level, MemoryMap, Method, Origin, Parts, Port, PortExtent, Program, Slices, Step, Variable, Working,
+};
 
 const LAYOUTS: [Layout; 2] = [Layout { pointer: 4 }, Layout { pointer: 8 }];
 const HASH: u64 = 0x1122_3344_5566_7788;
@@ -48,7 +50,7 @@ fn program() -> Program {
         parts: None,
         origin: Origin::default(),
     };
-    let parts = Parts { most: 3, working: vec![(1, 192)], step: 64 };
+    let parts = Parts { most: 3, working: vec![Working { argument: 1, second: 192, step: 64 }] };
     let cut = Call {
         kernel: 1,
         arguments: vec![Address::Constant(1, 8), Address::Scratch(64)],
@@ -69,6 +71,7 @@ fn program() -> Program {
         lower_bound: 0,
         optimal: true,
         memory_map: MemoryMap::default(),
+        scratch_bytes_alone: None,
     };
     let blob = |bytes: Vec<u8>| Blob { name: String::new(), data: Data::from(bytes) };
     let variable = |offset, bytes, initial| Variable { name: String::new(), offset, bytes, initial };

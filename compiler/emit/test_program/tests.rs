@@ -30,6 +30,7 @@ fn program(inputs: Vec<Port>, outputs: Vec<Port>) -> Program {
         lower_bound: 0,
         optimal: true,
         memory_map: MemoryMap::default(),
+        scratch_bytes_alone: None,
     };
     Program { methods: vec![method], ..Program::default() }
 }

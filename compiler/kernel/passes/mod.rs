@@ -7,6 +7,7 @@ mod dead;
 mod invariants;
 mod narrow;
 pub mod numbers;
+pub mod parts;
 
 pub use narrow::narrow;
 

@@ -18,7 +18,7 @@ use crate::kernel::{BinaryOp, Buffer, BufferKind, ConvertOp, DotOp, KernelBuilde
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::elementwise::operands::{ElementWise, Hoisted, OutputPosition};
-use crate::schedule::interface::{CUT_FROM, Lowered, Requirements, Schedule};
+use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::unsupported::Unsupported;
 
 /// Windows with more taps are not unrolled here. Sums of this many products of 16 and 8 bits fit 32 bits.
@@ -27,6 +27,9 @@ pub const MAX_TAPS: u64 = 64;
 /// Pixels that are computed together: of two vectors each, this many fused sums hide their own latency; integers have other work beside them.
 const FLOAT_PIXELS: u64 = 4;
 const INTEGER_PIXELS: u64 = 2;
+
+/// Multiply-accumulate operations from which parts pay: some microseconds.
+const LEAST_FOR_THREADS: u64 = 1 << 14;
 
 /// See the module.
 pub struct DepthwiseSchedule<'a> {
@@ -131,8 +134,9 @@ impl Schedule for DepthwiseSchedule<'_> {
     fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
         let (work, rows) = (&self.work, self.work.output_size[0]);
         // Windows read what another part would have overwritten.
-        let apart = shared.iter().all(|(read, _)| *read != work.input) && work.batch == 1 && work.sizes.is_none();
-        (apart && rows > 1 && work.multiply_accumulates() >= CUT_FROM).then_some(rows)
+        let is_one = work.batch == 1 || self.cx.is_for_threads();
+        let apart = shared.iter().all(|(read, _)| *read != work.input) && is_one && work.sizes.is_none();
+        (apart && rows > 1 && work.multiply_accumulates() >= self.cx.cut_from(LEAST_FOR_THREADS)).then_some(rows)
     }
 }
 

@@ -17,7 +17,6 @@ use crate::ir::Value as Tensor;
 use crate::machine::{DotProduct, Machine};
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::elementwise::operands::ElementWise;
-use crate::schedule::interface::CUT_FROM;
 use crate::schedule::unsupported::Unsupported;
 
 /// A register tile: pixels × vectors of output channels.
@@ -56,10 +55,32 @@ pub(super) enum Ranges {
     Rows(u64),
     /// A number of panels.
     Panels(u64),
+    /// A number of matrices along this of the dimensions that are outside of products.
+    Matrices { dimension: usize, count: u64 },
+}
+
+impl Ranges {
+    /// What there is to cut.
+    pub(super) fn extent(self) -> u64 {
+        let (Self::Rows(extent) | Self::Panels(extent) | Self::Matrices { count: extent, .. }) = self;
+        extent
+    }
+
+    /// The part of the work that the largest of some equal shares is, in thousandths.
+    fn largest_share(self, threads: u64) -> u64 {
+        let extent = self.extent().max(1);
+        1000 * extent.div_ceil(threads.max(1)) / extent
+    }
 }
 
 /// So many rows are enough for any number of threads that is worth it.
 const MANY_ROWS: u64 = 8;
+
+/// Multiply-accumulate operations from which parts pay where they have working memory of their own: a microsecond or two.
+const LEAST_FOR_THREADS: u64 = 1 << 16;
+
+/// Pixels of a part for which filling the panels once more is worth it.
+const FILLED_PIXELS: u64 = 32;
 
 /// A phase of the convolution.
 #[derive(Clone)]
@@ -308,8 +329,11 @@ impl DirectSchedule<'_> {
     pub(super) fn ranges(&self, shared: &[(Tensor, Tensor)]) -> Option<Ranges> {
         let work = &self.work;
         let is_one_image = work.sizes.is_none() && work.matrices.is_empty() && work.batch * work.planes.output == 1;
-        if work.multiply_accumulates() < CUT_FROM || !is_one_image {
+        if work.multiply_accumulates() < self.cx.cut_from(LEAST_FOR_THREADS) || !is_one_image && !self.cx.is_for_threads() {
             return None;
+        }
+        if self.cx.is_for_threads() {
+            return self.ranges_for_threads(shared);
         }
         let overwrites = shared.iter().any(|(read, _)| *read == work.input);
         let rows = work.phases[1].list.iter().map(|phase| phase.count).max().unwrap_or(0);
@@ -324,10 +348,45 @@ impl DirectSchedule<'_> {
         }
     }
 
+    /// The same where parts have working memory of their own: what makes the most even parts, rows before panels, whose parts all stage
+    /// the same rows.
+    fn ranges_for_threads(&self, shared: &[(Tensor, Tensor)]) -> Option<Ranges> {
+        let work = &self.work;
+        let overwrites = shared.iter().any(|(read, _)| *read == work.input);
+        if work.sizes.is_some() || overwrites && (work.batch > 1 || !keeps_rows(self.cx, work)) {
+            return None;
+        }
+        let rows = work.phases[1].list.iter().map(|phase| phase.count).max().unwrap_or(0);
+        // Each part fills all panels.
+        let pays = !self.are_filled() || rows * work.output_size[1] >= FILLED_PIXELS * u64::from(self.cx.threads.count);
+        let rows = Ranges::Rows(if pays { rows } else { 1 });
+        let panels = Ranges::Panels(if work.groups > 1 || overwrites { 1 } else { self.cuts().count() });
+        let dimension = work.matrices.iter().position(|matrices| matrices.count > 1);
+        let matrices = dimension.map(|dimension| Ranges::Matrices { dimension, count: work.matrices[dimension].count });
+        let all: Vec<Ranges> = matrices.into_iter().chain([rows, panels]).filter(|ranges| ranges.extent() > 1).collect();
+        // Panels that are filled are best cut by panels, where no part fills what another does.
+        let by_panels = |ranges: &&Ranges| !self.are_filled() || !matches!(ranges, Ranges::Rows(_));
+        let many = |ranges: &&Ranges| ranges.extent() >= MANY_ROWS;
+        let many = all.iter().filter(by_panels).find(many).or_else(|| all.iter().find(many)).copied();
+        many.or_else(|| all.into_iter().min_by_key(|ranges| ranges.largest_share(self.cx.threads.count.into())))
+    }
+
     pub(super) fn name(&self) -> String {
         let element = self.work.element.name();
         let [rows, columns] = self.work.window;
         let is_conv = self.cx.group.root.is_some_and(|r| self.cx.function.insts[r].op() == crate::ir::Op::Conv);
         if is_conv { format!("conv_{rows}x{columns}_{element}") } else { format!("matmul_{element}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ranges;
+
+    #[test]
+    fn few_rows_make_uneven_parts() {
+        assert_eq!(Ranges::Rows(7).largest_share(2), 571);
+        assert_eq!(Ranges::Panels(10).largest_share(2), 500);
+        assert_eq!((Ranges::Rows(1).largest_share(2), Ranges::Rows(3).largest_share(4)), (1000, 333));
     }
 }

@@ -30,7 +30,7 @@ impl Schedule for DirectSchedule<'_> {
     }
 
     fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
-        self.ranges(shared).map(|(Ranges::Rows(extent) | Ranges::Panels(extent))| extent)
+        self.ranges(shared).map(Ranges::extent)
     }
 }
 
@@ -203,7 +203,7 @@ impl<'a> Lowering<'a> {
         let Some(matrices) = work.matrices.get(depth) else { return self.product_of_matrices(b, bases) };
         let inner: u64 = work.matrices[depth + 1..].iter().map(|m| m.count).product();
         let pixels = inner * work.output_size[0] * work.output_size[1];
-        loops::for_range(b, (0, matrices.count as i64), 1, |b, i| {
+        let body = |b: &mut KernelBuilder, i: Value| {
             let mut at = |base: Value, step: u64| {
                 let offset = b.scale_index(i, step as i64, 0);
                 b.add(base, offset)
@@ -211,7 +211,11 @@ impl<'a> Lowering<'a> {
             let bases =
                 Bases { left: at(bases.left, matrices.left), right: at(bases.right, matrices.right), pixel: at(bases.pixel, pixels) };
             self.matrix_loop(b, depth + 1, bases)
-        })
+        };
+        match self.range {
+            Some((Ranges::Matrices { dimension, .. }, first, end)) if dimension == depth => loops::for_values(b, (first, end), 1, body),
+            _ => loops::for_range(b, (0, matrices.count as i64), 1, body),
+        }
     }
 
     fn product_of_matrices(&self, b: &mut KernelBuilder, bases: Bases) -> Built {

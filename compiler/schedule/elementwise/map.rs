@@ -5,7 +5,7 @@ use crate::ir::Value as Tensor;
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
-use crate::schedule::interface::{CUT_FROM, Lowered, Requirements, Schedule};
+use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops::{Outcome, for_values, if_then};
 use crate::schedule::quantity::{Cells, Number, Quantity, nest, product};
 use crate::schedule::unsupported::Unsupported;
@@ -17,6 +17,9 @@ pub struct MapSchedule<'a> {
     /// How many vectors there are, if all elements are one row, their number is known and the work is worth cutting.
     vectors: Option<u64>,
 }
+
+/// Operations on elements from which parts pay: a microsecond or two.
+const LEAST_FOR_THREADS: u64 = 1 << 14;
 
 /// Whether operands are one number or lie as the output does, so that the whole output is one row.
 fn is_flat(work: &ElementWise<'_>) -> bool {
@@ -31,8 +34,8 @@ impl<'a> MapSchedule<'a> {
     pub fn new(cx: Context<'a>) -> Result<Self, Unsupported> {
         let work = ElementWise::new(cx, None)?;
         let elements = product(work.shape()).as_known().and_then(|n| u64::try_from(n).ok()).filter(|_| is_flat(&work));
-        let worth_it = elements.filter(|n| n.saturating_mul(work.operations()) >= CUT_FROM);
-        let vectors = worth_it.map(|n| n.div_ceil(cx.lanes_for(work.smallest_element(), n).into()));
+        let worth_it = elements.filter(|n| n.saturating_mul(work.operations()) >= cx.cut_from(LEAST_FOR_THREADS));
+        let vectors = worth_it.map(|n| n.div_ceil(cx.lanes_for(work.smallest_element(), n).into())).filter(|&vectors| vectors > 1);
         Ok(Self { cx, requirements: Requirements { may_share: work.shareable(), ..Requirements::default() }, vectors })
     }
 }
@@ -82,7 +85,7 @@ impl Schedule for MapSchedule<'_> {
 
     fn extent(&self, _shared: &[(Tensor, Tensor)]) -> Option<u64> {
         // Each element is read before it is overwritten, and nowhere else.
-        self.vectors.filter(|&vectors| vectors > 1)
+        self.vectors
     }
 }
 

@@ -110,6 +110,11 @@ impl Schedule for RowwiseSchedule<'_> {
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         lower(self, shared)
     }
+
+    fn writes_scratch_first(&self) -> bool {
+        // The rows that are kept are those of the round.
+        true
+    }
 }
 
 /// Memory of rows.

@@ -25,8 +25,17 @@ fn check(build: impl FnOnce(&mut FunctionBuilder<'_>, Value) -> Vec<Value>, chec
     let rows = group.rowwise.as_ref().expect("rows");
     let (machine, packed) = (&MACHINES[0], PackedWeights::default());
     let (levels, function) = (&[machine][..], &grouped.function);
-    let cx =
-        Context { module: &module, function, group, machine, block: None, levels, packed: &packed, goal: crate::schedule::Goal::Speed };
+    let cx = Context {
+        module: &module,
+        function,
+        group,
+        machine,
+        block: None,
+        levels,
+        packed: &packed,
+        goal: crate::schedule::Goal::Speed,
+        threads: crate::schedule::Threads::ALONE,
+    };
     check(&RowwiseSchedule::new(cx, rows).expect("floats"), function.results[0]);
 }
 

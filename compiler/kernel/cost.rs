@@ -1,0 +1,89 @@
+//! What a kernel costs, as far as its text tells: instructions of a machine with vectors of so many bytes. It is no time; that about as many run
+//! in a nanosecond on one machine as on another is what callers may rely on.
+
+use super::indices::Indices;
+use super::intervals::{Assumed, Interval};
+use super::types::*;
+
+/// Rounds of a loop that repeats while something is true.
+const UNKNOWN_ROUNDS: u64 = 8;
+
+/// Instructions that loops need themselves, each round.
+const PER_ROUND: u64 = 2;
+
+/// The instructions of a kernel whose integer parameters are these.
+pub fn instructions(kernel: &Kernel, parameters: &[i64], vector_bytes: u64) -> u64 {
+    let parameters = parameters.iter().map(|&number| Interval::number(number)).collect();
+    let assumed = Assumed { parameters, ..Assumed::default() };
+    let count = Count { kernel, indices: Indices::assuming(kernel, &assumed, 16), vector_bytes };
+    count.region(&kernel.body)
+}
+
+struct Count<'k> {
+    kernel: &'k Kernel,
+    indices: Indices,
+    vector_bytes: u64,
+}
+
+impl Count<'_> {
+    fn region(&self, region: &Region) -> u64 {
+        region.statements.iter().map(|statement| self.statement(statement)).fold(0, u64::saturating_add)
+    }
+
+    fn statement(&self, Statement { results, inst }: &Statement) -> u64 {
+        match inst {
+            Inst::Constant { .. } | Inst::FailIf { .. } => 0,
+            Inst::For { start, end, step, body, .. } => {
+                let (first, end) = (self.indices.interval(*start).low, self.indices.interval(*end).high);
+                let span = u64::try_from(end.saturating_sub(first)).unwrap_or(0);
+                span.div_ceil((*step).max(1).cast_unsigned()).saturating_mul(self.region(body).saturating_add(PER_ROUND))
+            }
+            Inst::Loop { body, .. } => UNKNOWN_ROUNDS.saturating_mul(self.region(body)),
+            Inst::If { then, otherwise, .. } => self.region(then).max(self.region(otherwise)).saturating_add(1),
+            _ => self.registers(results, inst) * weight(inst),
+        }
+    }
+
+    /// The registers of the widest value of an instruction.
+    fn registers(&self, results: &[Value], inst: &Inst) -> u64 {
+        let bytes = |value: &Value| {
+            let ty = self.kernel.ty(*value);
+            u64::from(ty.lane.bytes()) * u64::from(ty.lanes)
+        };
+        let widest = results.iter().chain(&inst.operands()).map(bytes).max().unwrap_or(0);
+        widest.div_ceil(self.vector_bytes.max(1)).max(1)
+    }
+}
+
+/// What an instruction costs beside a sum.
+fn weight(inst: &Inst) -> u64 {
+    match inst {
+        Inst::Binary { op: BinaryOp::FloatDiv, .. } => 4,
+        Inst::Binary { op: BinaryOp::SignedDiv | BinaryOp::UnsignedDiv | BinaryOp::SignedRem | BinaryOp::UnsignedRem, .. } => 8,
+        Inst::Unary { op: UnaryOp::Sqrt, .. } | Inst::Gather { .. } => 8,
+        Inst::SaturatingRoundingDoublingHighMul { .. } | Inst::RoundingDivideByPowerOfTwo { .. } | Inst::Horizontal { .. } => 6,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::text::parse_kernel;
+
+    #[test]
+    fn loops_count_as_often_as_they_run_and_vectors_by_registers() {
+        let kernel = parse_kernel(
+            "kernel @k(x: input i32[80] align 4, y: output i32[80] align 4, %0: i64, %1: i64) {
+              for %2 in %0..%1 step 8 {
+                %3: i32x8 = load x[%2]
+                store y[%2], %3
+              }
+            }",
+        )
+        .expect("a kernel");
+        assert_eq!(instructions(&kernel, &[0, 80], 32), 10 * (2 + PER_ROUND));
+        assert_eq!(instructions(&kernel, &[0, 80], 16), 10 * (4 + PER_ROUND));
+        assert_eq!(instructions(&kernel, &[40, 80], 32), 5 * (2 + PER_ROUND));
+    }
+}

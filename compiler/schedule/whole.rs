@@ -1,0 +1,68 @@
+//! A group that one kernel computes, called once or in parts.
+//!
+//! A schedule may say itself what its kernel is cut by. Where memory is planned for threads, every other kernel is looked at too: see
+//! [`crate::kernel::passes::parts`]. A tensor then has a place of its own wherever in another's place it would keep the kernel whole.
+
+use super::context::Context;
+use super::interface::{Requirements, Schedule};
+use super::piece::Piece;
+use super::unsupported::Unsupported;
+use crate::ir::Value;
+use crate::kernel::cost::instructions;
+use crate::kernel::passes::parts::in_parts;
+
+/// See the module.
+pub struct Whole<'a> {
+    cx: Context<'a>,
+    schedule: Box<dyn Schedule + 'a>,
+}
+
+impl<'a> Whole<'a> {
+    /// Computes a group by a schedule.
+    pub fn new(cx: Context<'a>, schedule: Box<dyn Schedule + 'a>) -> Self {
+        Self { cx, schedule }
+    }
+
+    /// What the planner must provide for one part.
+    pub fn requirements(&self) -> Requirements {
+        let mut needs = self.schedule.requirements();
+        if self.cx.is_for_threads() {
+            if self.schedule.extent(&[]).is_some() {
+                needs.may_share.retain(|&pair| self.schedule.extent(&[pair]).is_some());
+            }
+            // What slides is read by one part where another has written.
+            needs.may_slide.clear();
+        }
+        needs
+    }
+
+    /// For how many parts there is to be scratch memory.
+    pub fn scratch_parts(&self) -> u64 {
+        let may_be_cut = self.schedule.extent(&[]).is_some() || self.schedule.writes_scratch_first();
+        if self.cx.is_for_threads() && may_be_cut { self.cx.threads.count.into() } else { 1 }
+    }
+
+    /// The kernel. `shared` are the pairs that do share memory.
+    ///
+    /// # Errors
+    /// When an operation has no lowering.
+    pub fn piece(&self, shared: &[(Value, Value)]) -> Result<Piece, Unsupported> {
+        let mut lowered = self.schedule.lower(shared)?;
+        let mut extent = self.schedule.extent(shared);
+        let mut most_parts = u64::MAX;
+        if self.cx.is_for_threads() {
+            let vector_bytes = self.cx.machine.vector_bytes().into();
+            let whole: Vec<i64> = extent.map_or(vec![], |extent| vec![0, extent as i64]);
+            let worth = |least: u64| instructions(&lowered.kernel, &whole, vector_bytes).checked_div(least);
+            most_parts = worth(self.cx.threads.least_instructions).unwrap_or(u64::MAX);
+            if extent.is_none()
+                && most_parts > 1
+                && let Some(cut) = in_parts(&lowered.kernel, self.schedule.writes_scratch_first())
+            {
+                lowered.kernel = cut.kernel;
+                extent = Some(cut.rounds);
+            }
+        }
+        Ok(Piece { lowered, extent, most_parts, slices: None })
+    }
+}

@@ -1,0 +1,35 @@
+//! Kernels in parts: whatever may be cut is, and parts run on any number of threads, and one after the other in any order.
+
+use modelc::diagnostic::Kind;
+use modelc::ir::{Module, Tensor};
+use modelc::jit::{Jit, JitOptions, Order};
+use modelc::lower::{Options, Threads};
+use modelc::pipeline;
+
+/// Threads that memory is planned for.
+const PLANNED: u32 = 3;
+
+/// Compares what a module computes in parts with what it computes without, bit for bit: the outputs of calls with the same inputs, one after
+/// the other. Gives the number of kernel calls that may be cut.
+pub fn check_in_parts(module: &Module, options: Options, inputs: &[Tensor], expected: &[Vec<Tensor>]) -> Result<usize, String> {
+    let threads = Threads { count: PLANNED, least_instructions: 0 };
+    let lowered = match pipeline::lower(module, "model", Options { threads, ..options }) {
+        Ok(lowered) => lowered,
+        Err(error) if error.0.iter().all(|d| d.kind() == Kind::Unsupported) => return Ok(0),
+        Err(error) => return Err(error.to_string()),
+    };
+    let live = Some(lowered.live.clone());
+    let alone =
+        Jit::with_options(&lowered.program, options.machine, JitOptions { live, ..JitOptions::default() }).map_err(|e| e.to_string())?;
+    for (threads, order) in [(1, Order::Any), (2, Order::Any), (7, Order::Any), (PLANNED, Order::Shuffled(1)), (7, Order::Shuffled(2))] {
+        let mut instance = alone.instance_in_order(threads, order).map_err(|e| e.to_string())?;
+        for expected in expected {
+            let found = instance.call_tensors(0, inputs).map_err(|e| e.to_string())?;
+            if found != *expected {
+                return Err(format!("other outputs in parts on {threads} threads, {order:?}"));
+            }
+        }
+    }
+    let cut = |step: &&modelc::program::Call| step.parts.is_some();
+    Ok(lowered.program.methods.iter().map(|method| modelc::program::calls(&method.steps).iter().filter(|call| cut(call)).count()).sum())
+}
