@@ -189,6 +189,7 @@ def make_delegated(wanted):
         "delegated_attention": lambda: (Attention(), [(randn(1, n, 8),) for n in (12, 1, 5)], {"x": {1: Dim("length", min=1, max=12)}}, None),
         "delegated_int8": lambda: (Residual().eval(), images(), None, False),
         "delegated_rows": lambda: (Perceptron(), [(randn(2, 6),) for _ in range(2)], None, True),
+        "delegated_border": lambda: (nn.Sequential(nn.Conv2d(3, 8, 3, 2, 1), nn.ConstantPad2d(1, 0.0), nn.GroupNorm(2, 8)), images(), None, False),
     }
     for number, (stem, make) in enumerate(models.items()):
         if wanted and stem not in wanted:
@@ -198,7 +199,8 @@ def make_delegated(wanted):
         if is_dynamic is not None:
             model = quantized(model, inputs, is_dynamic)
         write(stem, delegated(model, inputs[0], dynamic), model, inputs)
-        if is_dynamic is not None:
+        # The exporter does not mark the border as a result of its delegate, so the runtime does not load that program.
+        if is_dynamic is not None and stem != "delegated_border":
             answers_of_runtime(stem, inputs)
 
 

@@ -22,6 +22,8 @@ pub(super) struct Run<'r, 'a, 'm> {
     pub(super) subgraph: &'r Subgraph,
     /// What the tensors are so far.
     values: Vec<Option<Datum>>,
+    /// The tensors that were read.
+    read: Vec<bool>,
 }
 
 /// What a tensor of the graph is.
@@ -39,7 +41,8 @@ pub(super) enum Datum {
 /// When an argument does not fit the graph, or a node cannot be built.
 pub fn call(translator: &mut Translator<'_, '_>, subgraph: &Subgraph, args: &[usize]) -> Result<(), Fault> {
     let values = vec![None; subgraph.tensors.len()];
-    let mut run = Run { translator, subgraph, values };
+    let read = vec![false; subgraph.tensors.len()];
+    let mut run = Run { translator, subgraph, values, read };
     for external in &subgraph.inputs {
         let value = run.argument(args, external.argument, &subgraph.tensors[external.tensor])?;
         run.values[external.tensor] = Some(Datum::Tensor(value));
@@ -54,11 +57,7 @@ pub fn call(translator: &mut Translator<'_, '_>, subgraph: &Subgraph, args: &[us
         let value = run.tensor(external.tensor)?;
         run.result(args, external.argument, value)?;
     }
-    for argument in subgraph.missing(args.len()) {
-        let what = "a delegate does not give a result that the program reads: its graph contradicts itself, as some exporters write it";
-        run.translator.withdraw(args[argument], Fault::invalid(what).help("export the operators at its end without the delegate"));
-    }
-    Ok(())
+    run.unmarked_results(args)
 }
 
 impl<'m> Run<'_, '_, 'm> {
@@ -105,12 +104,31 @@ impl<'m> Run<'_, '_, 'm> {
         self.translator.define(register, logical)
     }
 
+    /// Results that the graph does not mark. Exporters forget the mark together with the conversion of a quantized result to floats, so these are the
+    /// tensors that no node reads, if they are as many; no result is one otherwise.
+    fn unmarked_results(&mut self, args: &[usize]) -> Result<(), Fault> {
+        let missing: Vec<usize> = self.subgraph.missing(args.len()).collect();
+        let unread: Vec<usize> = self.subgraph.nodes.iter().map(|node| node.output).filter(|&tensor| !self.read[tensor]).collect();
+        for (i, &argument) in missing.iter().enumerate() {
+            if missing.len() != unread.len() {
+                let what = "a delegate does not give a result that the program reads, and its graph does not say which tensor that is";
+                self.translator.withdraw(args[argument], Fault::invalid(what).help("export the operators at its end without the delegate"));
+                continue;
+            }
+            let is_float = self.translator.handle(register(args, argument)?)?.form.element.is_float();
+            let value = if is_float { self.real(unread[i])? } else { self.tensor(unread[i])? };
+            self.result(args, argument, value)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn info(&self, tensor: usize) -> &'_ Tensor {
         &self.subgraph.tensors[tensor]
     }
 
     /// What a tensor is.
     pub(super) fn datum(&mut self, tensor: usize) -> Result<Datum, Fault> {
+        self.read[tensor] = true;
         if let Some(datum) = self.values[tensor] {
             return Ok(datum);
         }
