@@ -1,7 +1,7 @@
 //! Contractions of dynamic range: float activations quantized to int8 row by row when the program runs, against int8 weights.
 
 use super::rows::{Rows, asymmetric_rows, symmetric_rows};
-use super::{Convolution, products};
+use super::{Convolution, Numerics, Transposed, products};
 use crate::ir::{ElementType, Extent, Reduction, Scalar, Value};
 use crate::operators::activation::Activation;
 use crate::operators::terms::Terms;
@@ -61,8 +61,35 @@ pub fn image_products(
 ) -> Result<Value, Error> {
     let integers = without_offset(g, rows)?;
     let sums = Convolution { input: integers, ..convolution.clone() }.sums(g, (0, 0), I32)?;
+    scaled_images(g, sums, rows.scales, bias, (scales, order), activation)
+}
 
-    let mut operands = vec![sums, rows.scales];
+/// The same of a transposed convolution.
+///
+/// # Errors
+/// When operands do not fit each other.
+pub fn transposed_products(
+    g: &mut Graph<'_>,
+    transposed: &Transposed,
+    rows: &Rows,
+    bias: Option<Value>,
+    (scales, order): (&[f32], Order),
+) -> Result<Value, Error> {
+    let input = without_offset(g, rows)?;
+    let sums = Transposed { input, ..transposed.clone() }.build(g, None, &Numerics::plain(I32, Activation::NONE))?;
+    scaled_images(g, sums, rows.scales, bias, (scales, order), Activation::NONE)
+}
+
+/// Sums times the scales of their images and of the filter, plus a bias.
+fn scaled_images(
+    g: &mut Graph<'_>,
+    sums: Value,
+    row_scales: Value,
+    bias: Option<Value>,
+    (scales, order): (&[f32], Order),
+    activation: Activation,
+) -> Result<Value, Error> {
+    let mut operands = vec![sums, row_scales];
     let mut types = vec![I32, F32];
     let varying = scales.len() > 1;
     if varying {

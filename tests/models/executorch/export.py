@@ -190,6 +190,7 @@ def make_delegated(wanted):
         "delegated_int8": lambda: (Residual().eval(), images(), None, False),
         "delegated_rows": lambda: (Perceptron(), [(randn(2, 6),) for _ in range(2)], None, True),
         "delegated_border": lambda: (nn.Sequential(nn.Conv2d(3, 8, 3, 2, 1), nn.ConstantPad2d(1, 0.0), nn.GroupNorm(2, 8)), images(), None, False),
+        "delegated_larger": lambda: (nn.Sequential(nn.ConvTranspose2d(3, 8, 4, 2, 1), nn.ReLU(), nn.ConvTranspose2d(8, 2, 3, 2)), images(), None, True),
     }
     for number, (stem, make) in enumerate(models.items()):
         if wanted and stem not in wanted:

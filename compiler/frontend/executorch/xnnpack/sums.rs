@@ -5,7 +5,7 @@ use super::run::{Datum, Run};
 use super::subgraph::{ConvolutionKind, Node, Quantization, Window, Work};
 use crate::ir::{ElementType, Extent, Value};
 use crate::operators::activation::Activation;
-use crate::operators::contraction::dynamic_range::{Order, image_products, row_products};
+use crate::operators::contraction::dynamic_range::{Order, image_products, row_products, transposed_products};
 use crate::operators::contraction::products::{as_rows, linear, matmul, swapped};
 use crate::operators::contraction::rows::Rows;
 use crate::operators::contraction::{Convolution, Numerics, Scaling, Transposed, blockwise, depthwise_filter};
@@ -71,10 +71,15 @@ impl Run<'_, '_, '_> {
         let &Work::Convolution { kind, ref window, groups, input, filter, bias } = &node.work else { return Err(Fault::Consequence) };
         let bias = bias.map(|bias| self.tensor(bias)).transpose()?;
         if let Datum::Rows(rows) = self.datum(input)? {
-            let weights = self.tensor(filter)?;
-            let convolution = self.forward(kind, window, groups, [rows.integers, weights])?;
-            let scales = self.scales(self.info(filter))?;
-            let value = image_products(self.graph(), &convolution, &rows, bias, (&scales, Order::RowFirst), Activation::NONE)?;
+            let (weights, scales) = (self.tensor(filter)?, self.scales(self.info(filter))?);
+            let rule = (&scales[..], Order::RowFirst);
+            let value = if let ConvolutionKind::Transposed(more) = kind {
+                let transposed = transposed(self.graph(), window, groups, more, [rows.integers, weights])?;
+                transposed_products(self.graph(), &transposed, &rows, bias, rule)?
+            } else {
+                let convolution = self.forward(kind, window, groups, [rows.integers, weights])?;
+                image_products(self.graph(), &convolution, &rows, bias, rule, Activation::NONE)?
+            };
             return self.finish_real(node, value);
         }
         let numerics = self.numerics(node, [input, filter])?;
