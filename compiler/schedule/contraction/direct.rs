@@ -79,6 +79,12 @@ const MANY_ROWS: u64 = 8;
 /// Multiply-accumulate operations from which parts pay where they have working memory of their own: a microsecond or two.
 const LEAST_FOR_THREADS: u64 = 1 << 16;
 
+/// Pixels of a row that is long enough for register tiles.
+const LONG_ROW: u64 = 48;
+
+/// Rows of fewer pixels leave register tiles empty.
+const SHORT_ROW: u64 = 16;
+
 /// Pixels of a part for which filling the panels once more is worth it.
 const FILLED_PIXELS: u64 = 32;
 
@@ -115,7 +121,7 @@ impl<'a> DirectSchedule<'a> {
         let form = work.form(cx.machine, cx.levels);
         let staged = form != Form::Float || work.is_padded();
         if work.is_pointwise() && work.groups == 1 {
-            fold_pixels(&mut work, staged);
+            fold_pixels(&mut work, staged, cx.is_for_threads());
         }
         let window_rows = work.planes.window * work.window[0];
         if window_rows > MAX_WINDOW_ROWS {
@@ -244,13 +250,19 @@ fn lanes_of(machine: &Machine, form: Form) -> u64 {
     u64::from(machine.lanes(4)) / form.sums()
 }
 
-/// Turns a pointwise contraction's pixels into rows of a length that keeps a staged row in the first-level cache and cuts the
-/// pixels without a rest.
-fn fold_pixels(work: &mut Contraction, staged: bool) {
+/// Turns a pointwise contraction's pixels into rows of a length that keeps a staged row in the first-level cache and cuts the pixels without a
+/// rest. Rows that are not staged are one, or enough for parts.
+fn fold_pixels(work: &mut Contraction, staged: bool, in_parts: bool) {
     let pixels = work.batch * work.planes.input * work.input_size[0] * work.input_size[1];
-    let limit = if staged { (2048 / work.channels.max(1)).clamp(8, 64) } else { pixels };
+    let limit = match (staged, in_parts) {
+        (true, _) => (2048 / work.channels.max(1)).clamp(8, 64),
+        (false, true) => (pixels / MANY_ROWS).max(LONG_ROW),
+        (false, false) => pixels,
+    };
     let best = (1..=limit.min(pixels)).rev().find(|n| pixels.is_multiple_of(*n)).unwrap_or(1);
-    let width = if best < 4 && pixels <= 64 { pixels } else { best };
+    // Rows without staging may be as long as they like, and short ones leave tiles empty.
+    let short = if staged { best < 4 && pixels <= 64 } else { best < SHORT_ROW };
+    let width = if short { pixels } else { best };
     (work.batch, work.planes) = (1, Planes::ONE);
     work.input_size = [pixels / width.max(1), width];
     work.output_size = work.input_size;
