@@ -49,9 +49,9 @@ impl Options {
         ScalarOp::PLAIN.iter().copied().filter(|op| op.row().exactness != Exactness::Near).collect()
     }
 
-    /// The operators but for transforms, which add in another order: integers made of their results would show it.
+    /// The operators but for transforms and attention, which round otherwise or add in another order: integers made of their results would show it.
     pub fn exact_operators() -> Vec<Op> {
-        let left_out = [Op::External, Op::Fourier, Op::RealFourier];
+        let left_out = [Op::External, Op::Attention, Op::Fourier, Op::RealFourier];
         OPS.iter().map(|row| row.op).filter(|op| !left_out.contains(op)).collect()
     }
 }
