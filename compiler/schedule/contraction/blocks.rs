@@ -7,8 +7,9 @@
 //! block's bytes too large. What makes up for it is computed once a row, and is where the sums of its blocks begin.
 
 use super::block_panels::{Encoding, Panels};
-use super::cuts::{Cut, Cuts, Width};
+use super::cuts::{Cut, Cuts};
 use super::direct::Tile;
+use super::geometry::fuses;
 use super::loops::hoisted;
 use super::strips::{COMMON, NARROWEST, Strips};
 use super::tile::join;
@@ -31,9 +32,6 @@ const GROUP: u64 = 4;
 
 /// Elements of k whose products sums of 16 bits hold: eight sums of a pair, each at most 2 · 15 · 128.
 const IN_16_BITS: u64 = 32;
-
-/// Products of fewer elements are summed without fused operations, as those of other contractions are.
-const REFERENCE_ROUNDING_BELOW: u64 = 4096;
 
 /// How bytes are multiplied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -201,15 +199,6 @@ struct Place {
     rows: u64,
 }
 
-impl Place {
-    /// The vectors of the panel: their number, and the lanes of each.
-    fn vectors(&self, machine: &Machine) -> (u64, u64) {
-        let Width { lanes, .. } = self.cut.width;
-        let vector = u64::from(machine.lanes(4)).min(lanes);
-        (lanes / vector, vector)
-    }
-}
-
 impl Lowering<'_> {
     /// Minus eight times the sum of each block of each row.
     fn sums_of_rows(&self, b: &mut KernelBuilder) {
@@ -235,21 +224,14 @@ impl Lowering<'_> {
 
     fn panel(&self, b: &mut KernelBuilder, cut: Cut) -> Result<(), Unsupported> {
         let schedule = self.schedule;
-        let Width { lanes, strip } = cut.width;
-        let (strip, lane) = if lanes >= strip {
-            (cut.first, b.index(0))
-        } else {
-            let mask = b.index(strip as i64 - 1);
-            let lane = b.binary(BinaryOp::And, cut.first, mask);
-            (b.sub(cut.first, lane), lane)
-        };
+        let (strip, lane) = cut.start(b);
         Number::Known(schedule.rows as i64)
             .tiles(b, schedule.tile.pixels, |b, row, rows| self.tile(b, &Place { cut, strip, lane, row, rows }))
     }
 
     fn tile(&self, b: &mut KernelBuilder, at: &Place) -> Result<(), Unsupported> {
         let schedule = self.schedule;
-        let (vectors, vector) = at.vectors(schedule.cx.machine);
+        let (vectors, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
         let zero = b.float(Type::vector(Lane::F32, vector as u16), 0.0);
         let blocks = (b.index(0), b.index(schedule.panels.blocks as i64));
         let totals = vec![zero; (at.rows * vectors) as usize];
@@ -272,7 +254,7 @@ impl Lowering<'_> {
     /// The sums of a block, times its scales, added to those of the blocks before.
     fn scaled(&self, b: &mut KernelBuilder, at: &Place, block: Value, sums: &[Value], totals: &[Value]) -> Vec<Value> {
         let schedule = self.schedule;
-        let (vectors, vector) = at.vectors(schedule.cx.machine);
+        let (vectors, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
         let strip = at.cut.width.strip;
         let strips = b.scale_index(at.strip, schedule.panels.blocks as i64, 0);
         let strips = b.add(strips, at.lane);
@@ -286,7 +268,7 @@ impl Lowering<'_> {
                 widen(b, raw, self.scale)
             })
             .collect();
-        let fuses = schedule.cx.machine.fma && schedule.multiply_accumulates() >= REFERENCE_ROUNDING_BELOW;
+        let fuses = fuses(schedule.cx.machine, schedule.multiply_accumulates());
         let scales = (0..at.rows).flat_map(|_| scales.iter().copied());
         let added = sums.iter().zip(scales).zip(totals).map(|((&sum, scale), &total)| {
             let float = b.convert(ConvertOp::SignedToFloat, sum, Lane::F32);
@@ -302,7 +284,7 @@ impl Lowering<'_> {
     /// The sums of a block.
     fn block(&self, b: &mut KernelBuilder, at: &Place, block: Value) -> Vec<Value> {
         let schedule = self.schedule;
-        let (vectors, vector) = at.vectors(schedule.cx.machine);
+        let (vectors, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
         let (size, chunk) = (schedule.panels.size(), schedule.chunk());
         let mut sums = Vec::new();
         for row in 0..at.rows {
@@ -327,7 +309,7 @@ impl Lowering<'_> {
     /// The products of some elements of k, added to the sums of their block.
     fn chunk(&self, b: &mut KernelBuilder, at: &Place, k: Value, sums: &[Value]) -> Vec<Value> {
         let schedule = self.schedule;
-        let (vectors, vector) = at.vectors(schedule.cx.machine);
+        let (vectors, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
         let in_pairs = schedule.products == Products::Pairs;
         let row = b.scale_index(at.row, schedule.panels.depth as i64, 0);
         let row = b.add(row, k);
@@ -359,7 +341,7 @@ impl Lowering<'_> {
     /// The weights of two groups of k, from a lane of the panel on, as products take them.
     fn weights(&self, b: &mut KernelBuilder, at: &Place, (k, step): (Value, u64), lane: u64) -> [Value; 2] {
         let (panels, strip) = (&self.schedule.panels, at.cut.width.strip);
-        let (_, vector) = at.vectors(self.schedule.cx.machine);
+        let (_, vector) = at.cut.width.vectors(self.schedule.cx.machine.lanes(4).into());
         // Half a byte an element: a lane has as many bytes of a strip as half its elements are.
         let strips = b.scale_index(at.strip, (panels.depth / 2) as i64, 0);
         let lanes = b.scale_index(at.lane, GROUP as i64, 0);

@@ -36,6 +36,27 @@ pub struct Cut {
     pub active: u64,
 }
 
+impl Cut {
+    /// The first lane of the panel's strips, and the panel's first lane from there.
+    pub fn start(&self, b: &mut KernelBuilder) -> (Value, Value) {
+        let Width { lanes, strip } = self.width;
+        if lanes >= strip {
+            return (self.first, b.index(0));
+        }
+        let mask = b.index(strip as i64 - 1);
+        let lane = b.binary(BinaryOp::And, self.first, mask);
+        (b.sub(self.first, lane), lane)
+    }
+}
+
+impl Width {
+    /// The vectors of a panel on a machine whose vectors have at most so many lanes: their number, and the lanes of each.
+    pub fn vectors(self, most: u64) -> (u64, u64) {
+        let vector = most.min(self.lanes);
+        (self.lanes / vector, vector)
+    }
+}
+
 impl Cuts {
     /// The panels of strips, `lanes` of which are the full width: a power of two.
     pub fn new(strips: &Strips, lanes: u64) -> Self {

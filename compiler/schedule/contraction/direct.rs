@@ -216,12 +216,6 @@ impl<'a> DirectSchedule<'a> {
         self.cuts().widths()
     }
 
-    /// The vectors of a panel of this many lanes: their number, and the lanes of each.
-    pub(super) fn vectors_of(&self, lanes: u64) -> (u64, u64) {
-        let vector = self.lanes.min(lanes);
-        (lanes / vector, vector)
-    }
-
     pub(super) fn outputs_per_group(&self) -> u64 {
         self.work.outputs / self.work.groups
     }

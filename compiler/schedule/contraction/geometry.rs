@@ -92,6 +92,11 @@ pub struct Matrices {
 /// and in so small a model a rounding that cancellation magnifies is a visible part of the result.
 const REFERENCE_ROUNDING_BELOW: u64 = 4096;
 
+/// Whether a contraction of so many products adds them with a fused operation on a machine.
+pub fn fuses(machine: &Machine, multiply_accumulates: u64) -> bool {
+    machine.fma && multiply_accumulates >= REFERENCE_ROUNDING_BELOW
+}
+
 /// An input that is dilated so much has more phases than are worth code of their own.
 const MAX_PHASES: u64 = 256;
 
@@ -279,7 +284,7 @@ impl Contraction {
 
     /// Whether products are added with a fused operation on a machine.
     pub fn fuses(&self, machine: &Machine) -> bool {
-        machine.fma && self.multiply_accumulates() >= REFERENCE_ROUNDING_BELOW
+        fuses(machine, self.multiply_accumulates())
     }
 
     /// The sizes in a kernel. To stand before all loops.

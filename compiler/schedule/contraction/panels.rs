@@ -192,13 +192,8 @@ impl Panels {
 
     /// The first lane of a panel's strips in its group, and where in the buffer the panel begins from where the strips begin.
     pub fn start(&self, b: &mut KernelBuilder, cut: Cut) -> (Value, Value) {
-        let Width { lanes, strip } = cut.width;
-        if lanes >= strip {
-            return (cut.first, b.index(0));
-        }
-        let mask = b.index(strip as i64 - 1);
-        let lane = b.binary(BinaryOp::And, cut.first, mask);
-        (b.sub(cut.first, lane), b.scale_index(lane, self.in_buffer(self.extents.step), 0))
+        let (strip, lane) = cut.start(b);
+        (strip, b.scale_index(lane, self.in_buffer(self.extents.step), 0))
     }
 
     /// Whether products read panels that the kernel fills, one at a time, and not the model's.

@@ -2,6 +2,7 @@
 //! the inner dimension contiguous, so vectors run along it, and a tile of rows × columns shares its loads; what whole tiles and whole
 //! vectors leave is done one by one.
 
+use super::geometry::fuses;
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
 use crate::kernel::{Buffer, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::arguments::{Arguments, Elements};
@@ -25,9 +26,6 @@ pub struct ProductsSchedule<'a> {
     /// Rows and columns of a tile.
     tile: [i64; 2],
 }
-
-/// Contractions of fewer products are summed without fused operations, as those of known extents are.
-const REFERENCE_ROUNDING_BELOW: u64 = 4096;
 
 impl<'a> ProductsSchedule<'a> {
     /// The schedule of a `matmul`.
@@ -102,7 +100,7 @@ impl Schedule for ProductsSchedule<'_> {
         let [rows, columns, inner] = [0, 1, 2].map(|i| cells.number(&mut b, &self.extents[i]));
         let most = self.matrices.iter().map(|m| &m[0]).chain(&self.extents).cloned().collect::<Vec<_>>();
         let multiply_accumulates = product(&most).most(self.cx.function).unwrap_or(u64::MAX);
-        let fuses = self.cx.machine.fma && multiply_accumulates >= REFERENCE_ROUNDING_BELOW;
+        let fuses = fuses(self.cx.machine, multiply_accumulates);
         let lowering = Lowering { schedule: self, buffers: [buffers[0], buffers[1]], writer, hoisted, rows, columns, inner, fuses };
         let zero = b.index(0);
         let mut outcome = Ok(());

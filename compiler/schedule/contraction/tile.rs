@@ -51,7 +51,7 @@ impl Lowering<'_> {
         }
         let base = b.scale_index(place.pixel, schedule.work.outputs as i64, 0);
         let flat = b.add(base, place.channel);
-        let (vectors, _) = schedule.vectors_of(width.lanes);
+        let (vectors, _) = width.vectors(self.schedule.lanes);
         for (pixel, row) in (0..pixels).zip(sums.chunks(vectors as usize)) {
             let mut accumulator = self.whole_sums(b, place, row);
             if schedule.work.accumulator == ElementType::I64 && schedule.in_32_bits.is_none() {
@@ -85,7 +85,7 @@ impl Lowering<'_> {
 
     /// Where the sums of a tile begin; those that are in two lanes begin at zero.
     fn first_sums(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixels: u64) -> Vec<Value> {
-        let (form, (vectors, lanes)) = (self.schedule.form, self.schedule.vectors_of(place.width.lanes));
+        let (form, (vectors, lanes)) = (self.schedule.form, place.width.vectors(self.schedule.lanes));
         let lane = match form {
             Form::Float => Lane::F32,
             _ if self.schedule.in_32_bits.is_some() => Lane::I64,
@@ -181,7 +181,7 @@ impl Lowering<'_> {
     /// One round of the innermost loop: `unroll` groups of k.
     fn round(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, pixels: u64, mut sums: Vec<Value>) -> Vec<Value> {
         let schedule = self.schedule;
-        let (vectors, lanes) = schedule.vectors_of(at.width.lanes);
+        let (vectors, lanes) = at.width.vectors(self.schedule.lanes);
         let groups = part.unroll.min(part.run() / schedule.form.group());
         for u in (0..groups).flat_map(|u| (0..schedule.form.products()).map(move |product| (u, product))) {
             let mut add = |b: &mut KernelBuilder, p: u64, v: u64, x: Value, w: Value| {
@@ -211,7 +211,7 @@ impl Lowering<'_> {
         let schedule = self.schedule;
         let whole = schedule.form.group();
         let group = whole / schedule.form.products();
-        let (_, lanes) = schedule.vectors_of(at.width.lanes);
+        let (_, lanes) = at.width.vectors(self.schedule.lanes);
         let stride = (schedule.work.strides[1] * schedule.work.channels) as i64;
         let offset = at.tap + p as i64 * stride + (u * whole + product * group) as i64;
         match schedule.form {
@@ -224,7 +224,7 @@ impl Lowering<'_> {
     fn weights_of(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, (u, product): (u64, u64), lane: u64) -> Value {
         let form = self.schedule.form;
         let group = form.group();
-        let (_, lanes) = self.schedule.vectors_of(at.width.lanes);
+        let (_, lanes) = at.width.vectors(self.schedule.lanes);
         let offset = part.panels.place(at.width, u * group, lane);
         part.panels.load(b, (form, product), self.weights, at.weights, offset, (lanes * group / form.products()) as u16)
     }
