@@ -90,6 +90,7 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
         variables: variables.list.clone(),
         variable_bytes: variables.bytes,
         methods: methods.iter().map(|levels: &Vec<Method>| levels[level].clone()).collect(),
+        device: None,
         max_iterations: None,
     });
     let program = programs.next().ok_or_else(|| bug("there is no machine to lower for"))?;

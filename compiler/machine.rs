@@ -19,7 +19,7 @@ pub enum Isa {
 pub enum Unit {
     /// A CPU of an instruction set.
     Cpu(Isa),
-    /// A GPU within some limits. No row of [`MACHINES`] is one yet.
+    /// A GPU within some limits: a row of [`GPUS`].
     Gpu(Gpu),
 }
 
@@ -32,6 +32,14 @@ pub struct Gpu {
     pub shared_bytes: u32,
     /// Storage buffers of a kernel at most.
     pub bindings: u32,
+    /// Bytes of a storage buffer that a kernel sees at most.
+    pub range_bytes: u64,
+    /// What the place of a storage buffer is a multiple of, in bytes.
+    pub offset_alignment: u64,
+    /// Whether elements of 8 and 16 bits are read and written alone; else words that hold them.
+    pub narrow_storage: bool,
+    /// Whether products of four bytes are added by one instruction.
+    pub byte_dots: bool,
 }
 
 /// The registers that hold a kernel's vectors.
@@ -201,6 +209,38 @@ pub const MACHINES: &[Machine] = &[
     Machine { registers: Registers::Words(32), vector_bits: 32, interleaved_bytes: 4, ..cranelift(Isa::Riscv64, "riscv64") },
     // Registers may be longer than 128 bits: code asks for this many lanes, and no instruction depends on what lies after them.
     cranelift(Isa::Riscv64, "rv64gcv"),
+];
+
+/// What every device with Vulkan 1.1 has.
+const VULKAN_1_1: Gpu = Gpu {
+    invocations: 128,
+    shared_bytes: 16 << 10,
+    bindings: 4,
+    range_bytes: 128 << 20,
+    offset_alignment: 256,
+    narrow_storage: false,
+    byte_dots: false,
+};
+
+/// A GPU, whose vectors are four words. A kernel is one position of a grid there.
+const fn gpu(level: &'static str, limits: Gpu) -> Machine {
+    Machine {
+        unit: Unit::Gpu(limits),
+        level,
+        registers: Registers::Vectors(24),
+        index_bits: 32,
+        dot: DotProduct::Signed8,
+        shifts_by_lane: true,
+        widens_halves: true,
+        ..cranelift(Isa::X86_64, "")
+    }
+}
+
+/// The profiles of Vulkan, the default first: what a device has that runs the code.
+pub const GPUS: &[Machine] = &[
+    gpu("vulkan1.1", VULKAN_1_1),
+    gpu("vulkan1.1+bytes", Gpu { bindings: 8, narrow_storage: true, ..VULKAN_1_1 }),
+    gpu("vulkan1.3", Gpu { invocations: 256, shared_bytes: 32 << 10, bindings: 8, narrow_storage: true, byte_dots: true, ..VULKAN_1_1 }),
 ];
 
 /// The machine of a level's name.

@@ -3,13 +3,16 @@
 //! This is the contract between planning and code generation. Schedules and the planner write it; the driver generator, the
 //! object writer, the header writer, the JIT and the reports read it. It knows no file format and nothing of instructions.
 
+mod device;
 mod walk;
 
+pub use device::{Bound, Crossing, Device, DeviceConstant, DeviceMemory, DeviceRegion, DeviceStep, Dispatch};
 pub use walk::{Visit, Walk, calls, change_calls, externals, walk};
 
 use crate::ir::{Data, ElementType, Quantization, Source};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
+use std::sync::Arc;
 
 /// The status of a kernel that found an index or a count, computed from data, out of range.
 pub const E_INDEX: i32 = -12;
@@ -27,6 +30,8 @@ pub struct Program {
     pub variable_bytes: u64,
     /// Entry points.
     pub methods: Vec<Method>,
+    /// What a GPU runs of it, if anything.
+    pub device: Option<Arc<Device>>,
     /// Rounds of a loop, each time it is entered, after which a call ends with `MODELC_E_ABORTED`; no limit when absent.
     pub max_iterations: Option<u64>,
 }
@@ -199,6 +204,13 @@ pub enum Step {
         condition: Address,
         /// Steps of one round.
         body: Vec<Step>,
+    },
+    /// A region of the device where one runs, else the steps that do the same.
+    Region {
+        /// Position among the device's regions.
+        region: usize,
+        /// What a CPU does instead.
+        otherwise: Vec<Step>,
     },
 }
 

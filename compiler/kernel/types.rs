@@ -434,7 +434,22 @@ pub struct BufferData {
     pub alignment: u32,
 }
 
+/// A body that is run once for every position, in any order and at the same time.
+///
+/// The kernel has one integer, the position: a number below `positions`. A workgroup is a run of positions that starts at a multiple of
+/// `workgroup`. Two positions never meet in an element that one of them writes, except in words that only fail sets.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Grid {
+    /// How many positions there are.
+    pub positions: u64,
+    /// Positions of a workgroup.
+    pub workgroup: u32,
+}
+
 /// A kernel: one function of pointers, then 64-bit integers, to a status (0 is good).
+///
+/// One with a grid returns nothing. Where it has [`Inst::FailIf`], its last pointer parameter is an output of one i32, to which a position
+/// that fails writes its status before it ends; the others go on.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Kernel {
     /// Name in listings and, with the model's prefix, of the symbol.
@@ -443,6 +458,8 @@ pub struct Kernel {
     pub buffers: Vec<BufferData>,
     /// Number of 64-bit integer parameters, the first parameters of `body`.
     pub integers: usize,
+    /// How often the body is run, for machines that run many at the same time. CPUs refuse a kernel that has one.
+    pub grid: Option<Grid>,
     /// Types of all values.
     pub types: Vec<Type>,
     /// The body; its parameters are the integer parameters.

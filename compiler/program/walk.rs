@@ -17,7 +17,9 @@ pub enum Visit<'a> {
     While,
     /// The steps of a round, which runs while the byte at the address is not 0.
     Do(Address),
-    /// The branch or the loop ends.
+    /// A region of the device begins, with the steps that do the same.
+    Region(usize),
+    /// The branch, the loop or the region ends.
     End,
 }
 
@@ -44,6 +46,7 @@ pub fn change_calls(steps: &mut [Step], change: &mut impl FnMut(&mut Call)) {
         match step {
             Step::Call(call) => change(call),
             Step::External(_) => {}
+            Step::Region { otherwise, .. } => change_calls(otherwise, change),
             Step::If { then: first, otherwise: second, .. } | Step::While { head: first, body: second, .. } => {
                 change_calls(first, change);
                 change_calls(second, change);
@@ -80,6 +83,10 @@ impl<'a> Iterator for Walk<'a> {
             Some(Step::While { head, condition, body }) => {
                 self.open.push(OpenList { steps: head.iter(), second: Some((Visit::Do(*condition), body)) });
                 Some(Visit::While)
+            }
+            Some(Step::Region { region, otherwise }) => {
+                self.open.push(OpenList { steps: otherwise.iter(), second: None });
+                Some(Visit::Region(*region))
             }
             None => match self.open.pop()?.second {
                 Some((visit, second)) => {

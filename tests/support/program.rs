@@ -41,6 +41,7 @@ impl<'p> Memory<'p> {
         for step in steps {
             match step {
                 Step::Call(call) => self.kernel(call)?,
+                Step::Region { otherwise, .. } => self.steps(otherwise)?,
                 Step::External(external) => return Err(format!("{} is not here", external.symbol)),
                 Step::If { condition, then, otherwise } => {
                     let taken = if self.at(*condition, 1)?[0] != 0 { then } else { otherwise };

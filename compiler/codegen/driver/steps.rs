@@ -39,6 +39,7 @@ impl Body<'_> {
                     e.branch(condition, &[], then, otherwise);
                 }
                 Step::While { head, condition, body } => self.repeat(e, head, *condition, body),
+                Step::Region { otherwise, .. } => self.steps(e, otherwise),
             }
         }
     }

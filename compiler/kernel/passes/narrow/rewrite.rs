@@ -16,7 +16,7 @@ pub(super) fn rewrite(kernel: &Kernel, widths: &Widths<'_>) -> Kernel {
     let mut rewriting = Rewriting { kernel, widths, types, renamed: values.collect(), constants: HashMap::new() };
     let body = rewriting.region(&kernel.body, &[]);
     let types = rewriting.types;
-    Kernel { name: kernel.name.clone(), buffers: kernel.buffers.clone(), integers: kernel.integers, types, body }
+    Kernel { name: kernel.name.clone(), buffers: kernel.buffers.clone(), integers: kernel.integers, grid: kernel.grid, types, body }
 }
 
 struct Rewriting<'k> {

@@ -1,0 +1,104 @@
+//! The part of a program that a GPU runs: kernels with grids, and regions of dispatches that stand for calls of the host.
+//!
+//! Device memory is three buffers. The *area* holds what a region works on; a range of scratch memory has the same offset in it, and ports and
+//! variables that a region touches come after that. The *constants* are those that dispatches read. *Staging* is what the host sees: all that
+//! crosses goes through it.
+
+use super::{Address, Origin};
+use crate::kernel::Kernel;
+use crate::machine::Machine;
+
+/// The part of a program that a GPU runs. All CPU levels share it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Device {
+    /// The profile.
+    pub machine: &'static Machine,
+    /// Distinct kernels, each with a grid and all its indices narrowed.
+    pub kernels: Vec<Kernel>,
+    /// Constants that dispatches read.
+    pub constants: Vec<DeviceConstant>,
+    /// Bytes of all constants with their padding.
+    pub constant_bytes: u64,
+    /// Bytes of the area. Its first word is the status of a region: 0, or what a position that failed wrote.
+    pub area_bytes: u64,
+    /// Bytes of staging memory: the most that a region takes, its status word first.
+    pub staging_bytes: u64,
+    /// What a submission does, each with the number that [`super::Step::Region`] has.
+    pub regions: Vec<DeviceRegion>,
+}
+
+/// A constant on the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DeviceConstant {
+    /// Its number among the program's constants.
+    pub constant: usize,
+    /// Where it is in the buffer of constants: a multiple of the profile's alignment.
+    pub offset: u64,
+}
+
+/// One submission. The status word is set to 0 and all that enters is copied in; then the steps; then the status word and all that leaves are
+/// copied to staging. The host takes nothing over when the status is not 0.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeviceRegion {
+    /// What the host writes before.
+    pub enter: Vec<Crossing>,
+    /// Dispatches and barriers.
+    pub steps: Vec<DeviceStep>,
+    /// What the host reads after.
+    pub leave: Vec<Crossing>,
+}
+
+/// Bytes that go from host to device or back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Crossing {
+    /// Where they are on the host.
+    pub host: Address,
+    /// Where they are in staging memory: a multiple of 4, and not the status word.
+    pub staging: u64,
+    /// Where they are in the area: a multiple of 4.
+    pub device: u64,
+    /// How many the host has. Copies on the device are as long as this made a multiple of 4.
+    pub bytes: u64,
+    /// Whether the bytes are a run-time extent: an i64 on the host, an i32 on the device.
+    pub is_extent: bool,
+}
+
+/// What a submission does one after another.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DeviceStep {
+    /// A kernel runs for all its positions. Dispatches without a barrier between them run at the same time.
+    Dispatch(Dispatch),
+    /// What dispatches before wrote is there for those after; what they read may be written.
+    Barrier,
+}
+
+/// A kernel on its operands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dispatch {
+    /// Its number among the device's kernels.
+    pub kernel: usize,
+    /// One range a pointer parameter.
+    pub bindings: Vec<Bound>,
+    /// For reports and profiles.
+    pub origin: Origin,
+}
+
+/// What is bound to a pointer parameter.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Bound {
+    /// In which buffer.
+    pub memory: DeviceMemory,
+    /// From where on: a multiple of the profile's alignment.
+    pub offset: u64,
+    /// Bytes, a multiple of 4.
+    pub bytes: u64,
+}
+
+/// A buffer that kernels see.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DeviceMemory {
+    /// What regions work on.
+    Area,
+    /// What is only read.
+    Constants,
+}
