@@ -206,6 +206,7 @@ pub fn program() -> Program {
         ],
         variable_bytes: 211,
         methods: methods(),
+        device: None,
         max_iterations: None,
     }
 }
