@@ -1,0 +1,54 @@
+//! Head by head: a few queries go over all keys, then over all values. For many queries the keys of a head stay in the cache from tile to
+//! tile.
+
+use super::tile::{Lowering, Tile};
+use crate::kernel::{BinaryOp, KernelBuilder, Lane, Type, Value};
+
+impl Lowering<'_> {
+    /// All queries of a head of keys.
+    pub fn head_by_head(&self, b: &mut KernelBuilder, image: Value, group: Value) {
+        let first_key = self.first_key(b, image, group);
+        let rows = self.queries.times(b, self.shape.together());
+        rows.tiles(b, self.shape.rows, |b, row, count| {
+            let rows = (0..count).map(|r| {
+                let (position, head) = self.position(b, row, r as i64);
+                self.row(b, (image, group), position, head)
+            });
+            let rows = rows.collect();
+            let Some(tile) = self.tile(b, first_key, None, rows) else { return };
+            self.each_key(b, tile.keys, |b, key, count| self.scores(b, &tile, key, count));
+            self.unseen(b, &tile);
+            let factors: Vec<Value> = (0..tile.rows.len()).map(|r| self.weights(b, &tile, r)).collect();
+            self.results(b, &tile, &factors);
+        });
+    }
+
+    /// The query and the head of the row some after another one, of those that share a head of keys.
+    fn position(&self, b: &mut KernelBuilder, row: Value, offset: i64) -> (Value, Value) {
+        let row = b.scale_index(row, 1, offset);
+        match self.shape.together() {
+            1 => (row, b.index(0)),
+            together => {
+                let divisor = b.index(together as i64);
+                (b.binary(BinaryOp::SignedDiv, row, divisor), b.binary(BinaryOp::SignedRem, row, divisor))
+            }
+        }
+    }
+
+    /// The values of all keys, weighted, a few vectors of the depth at a time.
+    fn results(&self, b: &mut KernelBuilder, tile: &Tile, factors: &[Value]) {
+        for pieces in self.pieces().chunks(self.pieces_together(tile.rows.len())) {
+            let none: Vec<Value> = pieces.iter().map(|&(_, lanes, _)| b.float(Type::vector(Lane::F32, lanes), 0.0)).collect();
+            let sums: Vec<Value> = tile.rows.iter().flat_map(|_| none.iter().copied()).collect();
+            let zero = b.index(0);
+            let sums = b.for_carry(zero, tile.keys, 1, &sums, |b, key, sums| self.with_value(b, tile, pieces, (key, 0), sums));
+            for ((row, &factor), sums) in tile.rows.iter().zip(factors).zip(sums.chunks(pieces.len())) {
+                for (&(first, lanes, active), &sum) in pieces.iter().zip(sums) {
+                    let factor = b.splat(factor, lanes);
+                    let result = b.mul(sum, factor);
+                    b.store_active(self.output, row.at, first, result, active);
+                }
+            }
+        }
+    }
+}

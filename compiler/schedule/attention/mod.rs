@@ -1,0 +1,170 @@
+//! Attention: the scores of a few queries of a head, their softmax, and the sum of the values, one after the other, so that a score is written
+//! once, and keys and values are read where they lie. Heads that share keys are computed together.
+//!
+//! Products of queries and keys run along the depth, sums of values across it. Scores are kept for as many keys as there may be, and are
+//! filled up to whole vectors with −∞, whose weight is 0.
+//!
+//! Many queries are computed head by head (`by_head.rs`), a single one key by key (`by_key.rs`). Both give the same bits.
+
+mod by_head;
+mod by_key;
+mod tile;
+
+use super::arguments::{Arguments, Elements};
+use super::context::{Context, Goal};
+use super::interface::{CUT_FROM, Lowered, Requirements, Schedule};
+use super::quantity::{Cells, Number, Quantity, product};
+use super::unsupported::Unsupported;
+use crate::ir::{Inst, Operation, Value as Tensor};
+use crate::kernel::{CompareOp, KernelBuilder, Lane, Value};
+use tile::{KEYS, Lowering, Shape};
+
+/// Scores of a row are a multiple of this many: every machine's vectors divide it.
+const ROW_UNIT: u64 = 16;
+
+/// A single query goes key by key from this many bytes of keys: fewer stay in the cache of a core, where it does not matter in which order
+/// they are read.
+const KEY_BY_KEY_FROM: u64 = 256 << 10;
+
+/// See the module.
+pub struct AttentionSchedule<'a> {
+    cx: Context<'a>,
+    operands: Vec<Tensor>,
+    batch: Quantity,
+    queries: Quantity,
+    /// Keys that there is room for, and that there are.
+    room: Quantity,
+    keys: Quantity,
+    causal_from: Option<Quantity>,
+    shape: Shape,
+}
+
+impl<'a> AttentionSchedule<'a> {
+    /// The schedule of an `attention`.
+    ///
+    /// # Errors
+    /// When heads or depth are not known.
+    pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+        let Operation::Attention(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
+        let operands = cx.function.insts[root].operands.to_vec();
+        let (query, key) = (cx.quantities(operands[0]), cx.quantities(operands[1]));
+        let known = |quantity: &Quantity| {
+            let number = quantity.as_known().and_then(|n| u64::try_from(n).ok());
+            number.ok_or_else(|| Unsupported::new("attention whose heads or depth are known only when the program runs"))
+        };
+        let of = |extent: &crate::ir::Extent| Quantity::of(cx.function.resolved(*extent));
+        let many = cx.machine.registers.count() >= 32 && cx.machine.has_vector_registers();
+        let rows = if cx.goal == Goal::Size || !cx.machine.has_vector_registers() {
+            1
+        } else if many {
+            4
+        } else {
+            2
+        };
+        let mask_by_query = operands.get(3).is_some_and(|&mask| !cx.quantities(mask)[0].is(1));
+        let (heads, groups, depth) = (known(&query[2])?, known(&key[2])?, known(&query[3])?);
+        Ok(Self {
+            cx,
+            batch: query[0].clone(),
+            queries: query[1].clone(),
+            room: key[1].clone(),
+            keys: of(&operator.keys[0]),
+            causal_from: operator.causal_from.first().map(of),
+            shape: Shape { scale: operator.scale.as_f64(), mask_by_query, heads, groups, depth, rows },
+            operands,
+        })
+    }
+
+    /// Whether a single query goes key by key: there are several heads, so that head by head memory would be read with gaps, and it is much.
+    fn goes_key_by_key(&self) -> bool {
+        let keys = self.keys.scaled((self.shape.groups * self.shape.depth * u64::from(Lane::F32.bytes())) as i64);
+        let bytes = keys.most(self.cx.function).unwrap_or(0);
+        let single = self.queries.as_known().is_none_or(|queries| queries == 1);
+        single && self.cx.writes_out() && self.shape.groups > 1 && bytes >= KEY_BY_KEY_FROM
+    }
+
+    /// Elements of the scores: of a tile, or of all heads with a factor each.
+    fn score_elements(&self) -> Result<u64, Unsupported> {
+        let of_tile = self.shape.rows * self.row_elements()?;
+        let of_heads = if self.goes_key_by_key() { self.shape.heads * (self.row_elements()? + 1) } else { 0 };
+        Ok(of_tile.max(of_heads))
+    }
+
+    /// Elements of a row of scores.
+    fn row_elements(&self) -> Result<u64, Unsupported> {
+        Ok(self.keys.most(self.cx.function)?.next_multiple_of(ROW_UNIT))
+    }
+
+    fn multiply_accumulates(&self) -> u64 {
+        let all = product([&self.batch, &self.queries, &self.keys]).scaled(2 * (self.shape.heads * self.shape.depth) as i64);
+        all.most(self.cx.function).unwrap_or(u64::MAX)
+    }
+}
+
+impl Schedule for AttentionSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        let scores = self.score_elements().unwrap_or(0) * u64::from(Lane::F32.bytes());
+        Requirements { scratch: vec![scores], ..Requirements::default() }
+    }
+
+    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let mut b = KernelBuilder::new("attention");
+        let range = self.extent(shared).map(|_| (b.integer(), b.integer()));
+        let mut arguments = Arguments::default();
+        let mut inputs = Vec::new();
+        for (tensor, name) in self.operands.iter().zip(["query", "key", "value", "mask"]) {
+            inputs.push(arguments.input(&mut b, name, *tensor, Elements::new(Lane::F32, self.cx.most_elements(*tensor)?)));
+        }
+        let target = self.cx.group.outputs[0];
+        let output = arguments.output(&mut b, "output", target, Elements::new(Lane::F32, self.cx.most_elements(target)?));
+        let stride = self.row_elements()? as i64;
+        let scores = arguments.scratch(&mut b, "scores", 0, Lane::F32, self.score_elements()?);
+        let mut cells = Cells::default();
+        let sizes = [&self.batch, &self.queries, &self.room, &self.keys];
+        cells.load(&mut b, &mut arguments, sizes.into_iter().chain(&self.causal_from).flat_map(Quantity::extents));
+        let [batch, queries, room, keys] = sizes.map(|quantity| cells.number(&mut b, quantity));
+        let start = self.causal_from.as_ref().map(|start| cells.number(&mut b, start));
+        let lowering =
+            Lowering { shape: &self.shape, machine: self.cx.machine, inputs, output, scores, stride, queries, room, keys, start };
+        let by_head = |b: &mut KernelBuilder| {
+            batch.repeat(b, |b, image| match range {
+                Some((first, end)) => b.for_values(first, end, 1, |b, group| lowering.head_by_head(b, image, group)),
+                None => b.for_range(0, self.shape.groups as i64, 1, |b, group| lowering.head_by_head(b, image, group)),
+            });
+        };
+        let by_key = |b: &mut KernelBuilder| {
+            let heads = range.unwrap_or_else(|| (b.index(0), b.index(self.shape.groups as i64)));
+            batch.repeat(b, |b, image| lowering.key_by_key(b, image, heads));
+        };
+        match (self.goes_key_by_key(), queries) {
+            (false, _) => by_head(&mut b),
+            (true, Number::Known(_)) => by_key(&mut b),
+            (true, Number::Computed(queries)) => either(&mut b, queries, by_key, by_head),
+        }
+        let order = if self.goes_key_by_key() { ", one key by key" } else { "" };
+        let description = format!("attention of {} queries to {KEYS} keys{order}", self.shape.rows);
+        let multiply_accumulates = self.multiply_accumulates();
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates })
+    }
+
+    fn extent(&self, _shared: &[(Tensor, Tensor)]) -> Option<u64> {
+        (self.batch.is(1) && self.shape.groups > 1 && self.multiply_accumulates() >= CUT_FROM).then_some(self.shape.groups)
+    }
+}
+
+/// One of two ways, the first where there is a single query.
+fn either(b: &mut KernelBuilder, queries: Value, one: impl FnOnce(&mut KernelBuilder), many: impl FnOnce(&mut KernelBuilder)) {
+    let single = b.index(1);
+    let is_one = b.compare(CompareOp::Equal, queries, single);
+    b.if_else(
+        is_one,
+        |b| {
+            one(b);
+            vec![]
+        },
+        |b| {
+            many(b);
+            vec![]
+        },
+    );
+}

@@ -1,0 +1,258 @@
+//! A tile: some queries of one head of keys, their scores, their weights, and the sums of values.
+
+use crate::kernel::{BinaryOp, Buffer, HorizontalOp, KernelBuilder, Lane, Type, Value, mathematics};
+use crate::machine::Machine;
+use crate::schedule::quantity::Number;
+
+/// Keys whose products with the same queries are computed together.
+pub const KEYS: i64 = 4;
+
+/// What is known of queries and keys when the kernel is made.
+pub struct Shape {
+    pub scale: f64,
+    /// Whether each query has a row of the mask.
+    pub mask_by_query: bool,
+    pub heads: u64,
+    /// Heads of keys.
+    pub groups: u64,
+    pub depth: u64,
+    /// Queries of a tile.
+    pub rows: u64,
+}
+
+impl Shape {
+    /// Heads of queries that share one of keys.
+    pub fn together(&self) -> u64 {
+        self.heads / self.groups
+    }
+}
+
+/// A kernel that is written.
+pub struct Lowering<'a> {
+    pub shape: &'a Shape,
+    pub machine: &'a Machine,
+    /// Queries, keys, values, and the mask if there is one.
+    pub inputs: Vec<Buffer>,
+    pub output: Buffer,
+    pub scores: Buffer,
+    /// Elements of a row of scores.
+    pub stride: i64,
+    pub queries: Number,
+    pub room: Number,
+    pub keys: Number,
+    pub start: Option<Number>,
+}
+
+/// Some queries of one head of keys, or of neighbouring heads that share it.
+pub struct Tile {
+    pub rows: Vec<Row>,
+    /// Where the first key of the head is; values lie alike.
+    pub first_key: Value,
+    /// Where the scores of the first row begin; at the first element where there is nothing here.
+    pub first_score: Option<Value>,
+    /// Keys that the last query sees, no fewer than the others; and these with what makes whole vectors.
+    pub keys: Value,
+    pub padded: Value,
+}
+
+/// A query.
+pub struct Row {
+    /// The first element of the query, and of the result.
+    pub at: Value,
+    /// The position of the query among all.
+    pub position: Value,
+    /// Keys that it sees.
+    pub keys: Value,
+}
+
+impl Lowering<'_> {
+    /// Where the first key of a head is.
+    pub fn first_key(&self, b: &mut KernelBuilder, image: Value, group: Value) -> Value {
+        let shape = self.shape;
+        let first = self.room.scale(b, image);
+        let first = b.scale_index(first, shape.groups as i64, 0);
+        let first = b.add(first, group);
+        b.scale_index(first, shape.depth as i64, 0)
+    }
+
+    /// The query at a position, of one of the heads that share a head of keys.
+    pub fn row(&self, b: &mut KernelBuilder, (image, group): (Value, Value), position: Value, head: Value) -> Row {
+        let shape = self.shape;
+        let at = self.queries.scale(b, image);
+        let at = b.add(at, position);
+        let at = b.scale_index(at, shape.groups as i64, 0);
+        let at = b.add(at, group);
+        let at = b.scale_index(at, shape.together() as i64, 0);
+        let at = b.add(at, head);
+        let at = b.scale_index(at, shape.depth as i64, 0);
+        Row { at, position, keys: self.seen(b, position) }
+    }
+
+    /// How many keys a query sees.
+    pub fn seen(&self, b: &mut KernelBuilder, position: Value) -> Value {
+        let all = self.keys.value(b);
+        let Some(start) = self.start else { return all };
+        let seen = start.plus(b, position);
+        let seen = b.scale_index(seen, 1, 1);
+        let seen = b.binary(BinaryOp::SignedMin, seen, all);
+        let none = b.index(0);
+        b.binary(BinaryOp::SignedMax, seen, none)
+    }
+
+    /// The tile of some queries, if there are any.
+    pub fn tile(&self, b: &mut KernelBuilder, first_key: Value, first_score: Option<Value>, rows: Vec<Row>) -> Option<Tile> {
+        let lanes = i64::from(self.lanes());
+        let keys = rows.last()?.keys;
+        let up = b.scale_index(keys, 1, lanes - 1);
+        let mask = b.index(-lanes);
+        let padded = b.binary(BinaryOp::And, up, mask);
+        Some(Tile { rows, first_key, first_score, keys, padded })
+    }
+
+    pub fn lanes(&self) -> u16 {
+        self.machine.lanes(4)
+    }
+
+    /// Whole vectors along the depth, and what is left: the first element, lanes, and those that count.
+    pub fn pieces(&self) -> Vec<(i64, u16, u16)> {
+        let (depth, lanes) = (self.shape.depth, u64::from(self.lanes()));
+        let whole = (0..depth / lanes).map(|i| ((i * lanes) as i64, lanes as u16, lanes as u16));
+        let rest = (depth % lanes > 0).then(|| ((depth / lanes * lanes) as i64, lanes as u16, (depth % lanes) as u16));
+        whole.chain(rest).collect()
+    }
+
+    fn multiply_add(&self, b: &mut KernelBuilder, x: Value, y: Value, sum: Value) -> Value {
+        if self.machine.fma {
+            return b.fma(x, y, sum);
+        }
+        let product = b.mul(x, y);
+        b.add(product, sum)
+    }
+
+    /// Where a key or value is: the first element of its head.
+    fn key_at(&self, b: &mut KernelBuilder, tile: &Tile, key: Value, offset: i64) -> Value {
+        let step = (self.shape.groups * self.shape.depth) as i64;
+        let at = b.scale_index(key, step, offset * step);
+        b.add(at, tile.first_key)
+    }
+
+    /// The place of a tile's first score of a key.
+    fn score_at(&self, b: &mut KernelBuilder, tile: &Tile, key: Value) -> Value {
+        tile.first_score.map_or(key, |first| b.add(first, key))
+    }
+
+    /// A loop over keys, some at a time as far as that goes, then one by one.
+    pub fn each_key(&self, b: &mut KernelBuilder, keys: Value, mut body: impl FnMut(&mut KernelBuilder, Value, i64)) {
+        let zero = b.index(0);
+        let by = b.index(KEYS);
+        let whole = b.binary(BinaryOp::SignedDiv, keys, by);
+        let whole = b.scale_index(whole, KEYS, 0);
+        b.for_values(zero, whole, KEYS, |b, key| body(b, key, KEYS));
+        b.for_values(whole, keys, 1, |b, key| body(b, key, 1));
+    }
+
+    /// What a row does not see has the score −∞.
+    pub fn unseen(&self, b: &mut KernelBuilder, tile: &Tile) {
+        let nothing = b.float(Type::scalar(Lane::F32), f64::NEG_INFINITY);
+        for (r, row) in (0..).zip(&tile.rows) {
+            b.for_values(row.keys, tile.padded, 1, |b, key| {
+                let at = self.score_at(b, tile, key);
+                b.store(self.scores, at, r * self.stride, nothing);
+            });
+        }
+    }
+
+    /// The scores of some keys.
+    pub fn scores(&self, b: &mut KernelBuilder, tile: &Tile, key: Value, count: i64) {
+        let [query, keys] = [self.inputs[0], self.inputs[1]];
+        let at: Vec<Value> = (0..count).map(|i| self.key_at(b, tile, key, i)).collect();
+        let (lanes, depth) = (self.lanes(), self.shape.depth);
+        let zero = b.float(Type::vector(Lane::F32, lanes), 0.0);
+        let whole = depth / u64::from(lanes) * u64::from(lanes);
+        let add = |b: &mut KernelBuilder, d: Value, active: u16, sums: &[Value]| -> Vec<Value> {
+            let mut load = |buffer: Buffer, first: Value| {
+                let place = b.add(first, d);
+                b.load_active(buffer, place, 0, lanes, active)
+            };
+            let xs: Vec<Value> = tile.rows.iter().map(|row| load(query, row.at)).collect();
+            let ys: Vec<Value> = at.iter().map(|&first| load(keys, first)).collect();
+            let pairs = xs.iter().flat_map(|&x| ys.iter().map(move |&y| (x, y)));
+            pairs.zip(sums).map(|((x, y), &sum)| self.multiply_add(b, x, y, sum)).collect()
+        };
+        let mut sums = vec![zero; tile.rows.len() * count as usize];
+        let (first, end) = (b.index(0), b.index(whole as i64));
+        sums = b.for_carry(first, end, lanes.into(), &sums, |b, d, sums| add(b, d, lanes, sums));
+        if depth > whole {
+            sums = add(b, end, (depth - whole) as u16, &sums);
+        }
+        let scale = b.float(Type::scalar(Lane::F32), self.shape.scale);
+        let to = self.score_at(b, tile, key);
+        for (i, sum) in (0..).zip(sums) {
+            let (r, k) = (i / count, i % count);
+            let sum = b.horizontal(HorizontalOp::Add, sum);
+            let mut score = b.mul(sum, scale);
+            if let Some(&mask) = self.inputs.get(3) {
+                let zero = b.index(0);
+                let row = if self.shape.mask_by_query { tile.rows[r as usize].position } else { zero };
+                let place = self.keys.scale(b, row);
+                let place = b.add(place, key);
+                let number = b.load(mask, place, k, 1);
+                score = b.add(score, number);
+            }
+            b.store(self.scores, to, r * self.stride + k, score);
+        }
+    }
+
+    /// The scores of a row become weights, e to the distance from the largest. Gives one over their sum.
+    pub fn weights(&self, b: &mut KernelBuilder, tile: &Tile, r: usize) -> Value {
+        let (lanes, offset) = (self.lanes(), r as i64 * self.stride);
+        let zero = b.index(0);
+        let least = b.float(Type::vector(Lane::F32, lanes), f64::NEG_INFINITY);
+        let largest = b.for_carry(zero, tile.padded, lanes.into(), &[least], |b, key, largest| {
+            let at = self.score_at(b, tile, key);
+            let scores = b.load(self.scores, at, offset, lanes);
+            vec![b.binary(BinaryOp::FloatMaxFirst, scores, largest[0])]
+        });
+        let largest = b.horizontal(HorizontalOp::Max, largest[0]);
+        let largest = b.splat(largest, lanes);
+        let none = b.float(Type::vector(Lane::F32, lanes), 0.0);
+        let sums = b.for_carry(zero, tile.padded, lanes.into(), &[none], |b, key, sums| {
+            let at = self.score_at(b, tile, key);
+            let scores = b.load(self.scores, at, offset, lanes);
+            let below = b.sub(scores, largest);
+            let weights = mathematics::exp(b, below);
+            b.store(self.scores, at, offset, weights);
+            vec![b.add(sums[0], weights)]
+        });
+        let sum = b.horizontal(HorizontalOp::Add, sums[0]);
+        let one = b.float(Type::scalar(Lane::F32), 1.0);
+        b.binary(BinaryOp::FloatDiv, one, sum)
+    }
+
+    /// Vectors of the depth that are summed together: sums and values of a tile are in registers.
+    pub fn pieces_together(&self, rows: usize) -> usize {
+        let registers = usize::from(self.machine.registers.count());
+        (registers / 2 / rows).clamp(1, 8)
+    }
+
+    /// Sums of values, a vector for each row and piece, with those of one more key.
+    pub fn with_value(
+        &self,
+        b: &mut KernelBuilder,
+        tile: &Tile,
+        pieces: &[(i64, u16, u16)],
+        (key, offset): (Value, i64),
+        sums: &[Value],
+    ) -> Vec<Value> {
+        let at = self.key_at(b, tile, key, offset);
+        let values: Vec<Value> =
+            pieces.iter().map(|&(first, lanes, active)| b.load_active(self.inputs[2], at, first, lanes, active)).collect();
+        let score = self.score_at(b, tile, key);
+        let mut next = Vec::with_capacity(sums.len());
+        for (r, sums) in (0..).zip(sums.chunks(pieces.len())) {
+            let weight = b.load_splat(self.scores, score, r * self.stride + offset, self.lanes());
+            next.extend(values.iter().zip(sums).map(|(&value, &sum)| self.multiply_add(b, weight, value, sum)));
+        }
+        next
+    }
+}
