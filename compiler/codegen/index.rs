@@ -1,13 +1,16 @@
-//! What the back ends of 64-bit machines take for granted of indices.
+//! What the back ends of CPUs, of 64 bits, take for granted of a kernel.
 
 use super::CodegenError;
 use crate::kernel::{Inst, Kernel, Type};
 
-/// Checks that indices and counters have 64 bits.
+/// Checks that indices and counters have 64 bits, and that the body is run once.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when one has 32: such kernels are for other machines.
+/// [`CodegenError::Bug`] when an index has 32 bits: such kernels are for other machines. [`CodegenError::Unsupported`] when the kernel has a grid.
 pub fn check(kernel: &Kernel) -> Result<(), CodegenError> {
+    if kernel.grid.is_some() {
+        return Err(CodegenError::Unsupported(format!("kernel {} has a grid, which a CPU does not run", kernel.name)));
+    }
     let mut statements = kernel.regions().flat_map(|region| &region.statements);
     let is_narrow = |inst: &Inst| match inst {
         Inst::Load { index, .. } | Inst::LoadSplat { index, .. } | Inst::LoadSplatGroup { index, .. } | Inst::Store { index, .. } => {
@@ -27,7 +30,15 @@ mod tests {
     use super::*;
     use crate::kernel::intervals::Assumed;
     use crate::kernel::passes::narrow;
-    use crate::kernel::{BufferKind, KernelBuilder, Lane};
+    use crate::kernel::{BufferKind, Grid, KernelBuilder, Lane};
+
+    #[test]
+    fn grids_are_refused() {
+        let mut b = KernelBuilder::new("k");
+        b.grid(Grid { positions: 8, workgroup: 8 });
+        let error = check(&b.finish()).map_err(|error| error.to_string());
+        assert_eq!(error, Err("unsupported: kernel k has a grid, which a CPU does not run".into()));
+    }
 
     #[test]
     fn narrow_indices_are_refused() {

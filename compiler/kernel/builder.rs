@@ -31,6 +31,13 @@ impl KernelBuilder {
         value
     }
 
+    /// Makes it a kernel with a grid, and gives the position. It has no other integers.
+    pub fn grid(&mut self, grid: Grid) -> Value {
+        debug_assert!(self.kernel.grid.is_none() && self.kernel.integers == 0);
+        self.kernel.grid = Some(grid);
+        self.integer()
+    }
+
     /// The type of a value.
     pub fn ty(&self, value: Value) -> Type {
         self.kernel.ty(value)

@@ -111,6 +111,9 @@ impl Indices {
         for (param, interval) in kernel.body.params.iter().zip(&assumed.parameters) {
             indices.known[param.index()].interval = *interval;
         }
+        if let (Some(grid), Some(&position)) = (kernel.grid, kernel.body.params.first()) {
+            indices.count_positions(position, grid);
+        }
         indices.region(&kernel.body, &kernel.types, assumed);
         indices
     }
@@ -171,6 +174,14 @@ impl Indices {
         };
         if let Some(known) = self.known.get_mut(counter.index()) {
             *known = Known { sum: None, interval, takes_ends: numbers.is_some(), multiple };
+        }
+    }
+
+    /// A value is the position of a grid, all of which are run.
+    pub fn count_positions(&mut self, position: Value, grid: Grid) {
+        let high = i64::try_from(grid.positions).unwrap_or(i64::MAX).saturating_sub(1);
+        if let Some(known) = self.known.get_mut(position.index()) {
+            *known = Known { sum: None, interval: Interval { low: 0, high }, takes_ends: true, multiple: 0 };
         }
     }
 

@@ -477,6 +477,17 @@ impl Kernel {
         &self.buffers[buffer.0 as usize]
     }
 
+    /// Whether it has a [`Inst::FailIf`].
+    pub fn may_fail(&self) -> bool {
+        self.regions().flat_map(|region| &region.statements).any(|statement| matches!(statement.inst, Inst::FailIf { .. }))
+    }
+
+    /// Where a kernel with a grid that may fail stores its status: the last pointer parameter, an output of one i32.
+    pub fn status(&self) -> Option<Buffer> {
+        let (status, data) = self.pointer_params().last().filter(|_| self.grid.is_some() && self.may_fail())?;
+        (data.kind == BufferKind::Output && data.lane == Lane::I32 && data.elements == 1).then_some(status)
+    }
+
     /// Buffers that are pointer parameters, in order.
     pub fn pointer_params(&self) -> impl Iterator<Item = (Buffer, &BufferData)> {
         self.buffers.iter().enumerate().filter(|(_, b)| b.kind != BufferKind::Local).map(|(i, b)| (Buffer(i as u32), b))

@@ -1,6 +1,7 @@
 //! The buffers of a running kernel.
 
 use super::InterpretError;
+use super::meetings::{Access, Meetings};
 use crate::kernel::types::*;
 use cranelift_entity::EntityRef;
 
@@ -13,6 +14,8 @@ pub struct Memory<'k, 'b> {
     locals: Vec<Vec<u8>>,
     /// Where each buffer is, by its number.
     places: Vec<Backing>,
+    /// Who was where, if there are positions.
+    meetings: Option<Meetings>,
 }
 
 enum Backing {
@@ -43,12 +46,29 @@ impl<'k, 'b> Memory<'k, 'b> {
         if params.len() != count {
             return Err(wrong(kernel, format!("{} buffers for {count} parameters", params.len())));
         }
-        Ok(Self { kernel, params, locals, places })
+        let meetings = kernel.grid.map(|_| Meetings::new(kernel));
+        Ok(Self { kernel, params, locals, places, meetings })
+    }
+
+    /// A position of a grid begins: its local arrays are its own.
+    pub fn begin(&mut self, position: u32) {
+        self.locals.iter_mut().for_each(|local| local.fill(UNDEFINED));
+        if let Some(meetings) = &mut self.meetings {
+            meetings.begin(position);
+        }
+    }
+
+    /// Stores the status of a position that fails. Others may, too.
+    pub fn fail(&mut self, status: i32) {
+        if let Some(Backing::Param(i)) = self.kernel.status().map(|status| &self.places[status.index()]) {
+            self.params[*i][..4].copy_from_slice(&status.to_le_bytes());
+        }
     }
 
     /// Some elements from `first` on.
-    pub fn load(&self, buffer: Buffer, first: i64, count: usize) -> Result<Vec<u64>, InterpretError> {
+    pub fn load(&mut self, buffer: Buffer, first: i64, count: usize) -> Result<Vec<u64>, InterpretError> {
         let range = self.range(buffer, first, count, "a load")?;
+        self.meet(buffer, first, count, Access::Read)?;
         let bytes = match self.places[buffer.index()] {
             Backing::Param(i) => &self.params[i],
             Backing::Local(i) => &self.locals[i],
@@ -65,6 +85,7 @@ impl<'k, 'b> Memory<'k, 'b> {
             return Err(InterpretError::ReadOnly { kernel: self.kernel.name.clone(), buffer: data.name.clone() });
         }
         let range = self.range(buffer, first, lanes.len(), "a store")?;
+        self.meet(buffer, first, lanes.len(), Access::Write)?;
         let bytes = match self.places[buffer.index()] {
             Backing::Param(i) => &mut self.params[i],
             Backing::Local(i) => &mut self.locals[i],
@@ -74,6 +95,17 @@ impl<'k, 'b> Memory<'k, 'b> {
             chunk.copy_from_slice(&bits.to_le_bytes()[..width]);
         }
         Ok(())
+    }
+
+    /// Notes an access inside a buffer.
+    fn meet(&mut self, buffer: Buffer, first: i64, count: usize, access: Access) -> Result<(), InterpretError> {
+        let Some(meetings) = &mut self.meetings else { return Ok(()) };
+        meetings.meet(buffer, first as usize..first as usize + count, access).map_err(|(positions, element)| InterpretError::Race {
+            kernel: self.kernel.name.clone(),
+            positions,
+            buffer: self.kernel.buffer(buffer).name.clone(),
+            index: element as u64,
+        })
     }
 
     /// The bytes of some elements.

@@ -3,10 +3,13 @@
 //! Buffers are byte vectors. What [`super::types`] leaves undefined is either an error here (an access outside a buffer, a shift
 //! by the width or more) or a value chosen to be noticed (the first contents of local arrays).
 
+mod grid;
 mod lane;
+mod meetings;
 mod memory;
 mod wide;
 
+pub use grid::interpret_grid;
 pub use lane::fma_toward_zero;
 
 #[cfg(test)]
@@ -41,6 +44,18 @@ pub enum InterpretError {
         /// The buffer's name.
         buffer: String,
     },
+    /// Two positions of a grid in one element, which one of them writes.
+    #[error("kernel {kernel}: positions {} and {} meet in element {index} of buffer {buffer}", positions[0], positions[1])]
+    Race {
+        /// The kernel's name.
+        kernel: String,
+        /// The positions, the one that ran later last.
+        positions: [u32; 2],
+        /// The buffer's name.
+        buffer: String,
+        /// The element.
+        index: u64,
+    },
     /// Arguments that do not fit the kernel's parameters.
     #[error("kernel {kernel}: {message}")]
     Arguments {
@@ -65,6 +80,7 @@ pub enum InterpretError {
 ///
 /// `buffers` stand for [`Kernel::pointer_params`], in that order, each of at least `elements` times the size of its lane in bytes; `integers` are the
 /// integer parameters. Lanes are little-endian in memory. The kernel should be verified: on another one the interpreter may panic.
+/// It has no grid; [`interpret_grid`] runs one that has.
 ///
 /// # Errors
 /// At an access outside a buffer, a store to an input, a broken rule, or arguments that do not fit.
@@ -75,8 +91,10 @@ pub fn interpret(kernel: &Kernel, buffers: &mut [Vec<u8>], integers: &[i64]) -> 
             message: format!("{} integers for {} parameters", integers.len(), kernel.integers),
         });
     }
-    let memory = Memory::new(kernel, buffers)?;
-    let mut machine = Machine { kernel, memory, values: vec![Lanes::new(); kernel.types.len()] };
+    if kernel.grid.is_some() {
+        return Err(InterpretError::Arguments { kernel: kernel.name.clone(), message: "one call of a kernel with a grid".into() });
+    }
+    let mut machine = Machine::new(kernel, Memory::new(kernel, buffers)?);
     for (&param, &integer) in kernel.body.params.iter().zip(integers) {
         machine.set(param, vec![integer as u64]);
     }
@@ -111,7 +129,11 @@ struct Machine<'k, 'b> {
     values: Vec<Lanes>,
 }
 
-impl<'k> Machine<'k, '_> {
+impl<'k, 'b> Machine<'k, 'b> {
+    fn new(kernel: &'k Kernel, memory: Memory<'k, 'b>) -> Self {
+        Self { kernel, memory, values: vec![Lanes::new(); kernel.types.len()] }
+    }
+
     fn get(&self, value: Value) -> &Lanes {
         &self.values[value.index()]
     }
@@ -274,18 +296,19 @@ impl<'k> Machine<'k, '_> {
     }
 
     /// A gather with clamped indices from a buffer without elements gives zeros, as there is nothing to clamp to.
-    fn gather(&self, buffer: Buffer, indices: Value, offset: i64, bounds: Bounds) -> Result<Lanes, Fault> {
+    fn gather(&mut self, buffer: Buffer, indices: Value, offset: i64, bounds: Bounds) -> Result<Lanes, Fault> {
         let lane = self.lane(indices);
         let last = self.kernel.buffer(buffer).elements as i64 - 1;
+        let Self { memory, values, .. } = self;
         let element = |&index: &u64| {
             let index = signed(lane, index).wrapping_add(offset);
             match bounds {
                 Bounds::Clamp if last < 0 => Ok(0),
-                Bounds::Clamp => Ok(self.memory.load(buffer, index.clamp(0, last), 1)?[0]),
-                Bounds::Proven => Ok(self.memory.load(buffer, index, 1)?[0]),
+                Bounds::Clamp => Ok(memory.load(buffer, index.clamp(0, last), 1)?[0]),
+                Bounds::Proven => Ok(memory.load(buffer, index, 1)?[0]),
             }
         };
-        self.get(indices).iter().map(element).collect()
+        values[indices.index()].iter().map(element).collect()
     }
 }
 

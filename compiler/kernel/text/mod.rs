@@ -17,6 +17,8 @@
 //! follow from the rest of its line it is written too: `horizontal_add 1.0: f32x4`. A float shows the fewest digits that give it back.
 //! An element is written `buffer[index + offset]`, with a constant index added to the offset.
 //!
+//! A kernel with a grid says so after its parameters, of which the last is the position: `(…, %0: i64) grid 1000 workgroup 64 {`.
+//!
 //! Buffers of one name are told apart by a number: `x`, `x.2`.
 //!
 //! So the text does not say how many instructions define a constant, or where. A kernel and what its text is parsed to are equal in

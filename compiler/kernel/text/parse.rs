@@ -259,6 +259,11 @@ impl<'t> Parser<'t> {
             }
         }
         self.kernel.integers = params.len();
+        if self.take_word("grid") {
+            let positions = self.number("a number of positions")?;
+            self.keyword("workgroup")?;
+            self.kernel.grid = Some(Grid { positions, workgroup: self.number("a number of positions")? });
+        }
         self.mark("{")?;
         while matches!((self.peek(), self.tokens.get(self.next + 1)), (Token::Word(_), Some((Token::Mark(":"), _)))) {
             self.declaration()?;

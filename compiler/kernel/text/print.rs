@@ -40,7 +40,8 @@ impl<'k> Printer<'k> {
             self.kernel.pointer_params().map(|(buffer, data)| format!("{}: {}", self.buffers[buffer.index()], buffer_type(data)));
         let integers = self.kernel.body.params.iter().map(|&value| self.typed(value));
         let params: Vec<_> = pointers.chain(integers).collect();
-        self.line(&format!("kernel @{}({}) {{", self.kernel.name, params.join(", ")));
+        let grid = self.kernel.grid.map_or_else(String::new, |grid| format!(" grid {} workgroup {}", grid.positions, grid.workgroup));
+        self.line(&format!("kernel @{}({}){grid} {{", self.kernel.name, params.join(", ")));
         self.depth += 1;
         for (i, data) in self.kernel.buffers.iter().enumerate().filter(|(_, data)| data.kind == BufferKind::Local) {
             self.line(&format!("{}: {}", self.buffers[i], buffer_type(data)));

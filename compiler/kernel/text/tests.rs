@@ -239,3 +239,14 @@ fn damaged_texts_never_panic() {
     }
     assert!(parsed > 20, "{parsed} texts are still kernels");
 }
+
+#[test]
+fn grids_are_read_and_printed() {
+    let text = "kernel @k(y: output i8[4] align 1, %0: i64) grid 4 workgroup 64 {\n  store y[%0], 1\n}\n";
+    let kernel = parse_kernel(text).unwrap();
+    assert_eq!(kernel.grid, Some(Grid { positions: 4, workgroup: 64 }));
+    assert_eq!(kernel.to_string(), text);
+    check(&kernel);
+    let error = parse_kernel("kernel @k(%0: i64) grid 4 {}").unwrap_err().to_string();
+    assert!(error.contains("`{` instead of `workgroup`"), "{error}");
+}

@@ -2,8 +2,9 @@
 //! interpreter may trust a verified kernel.
 //!
 //! Checked are: buffers; that every value is defined once, and before its uses, in the same region or one around it; the types of operands and
-//! results; what regions take and yield; that a kernel rounds in one way; and that accesses at constant places, or at sums of multiples of counters with constant bounds, stay inside their buffers.
+//! results; what regions take and yield; that a kernel rounds in one way; what a grid asks for; and that accesses at constant places, or at sums of multiples of counters with constant bounds, stay inside their buffers.
 
+mod grid;
 mod rounding;
 mod typing;
 
@@ -79,8 +80,13 @@ impl Verifier<'_> {
         if !kernel.body.yields.is_empty() {
             return Err("the body yields a value".to_owned().into());
         }
-        for &param in &kernel.body.params {
-            self.define(param, Type::INDEX)?;
+        match kernel.grid {
+            Some(grid) => {
+                let (position, ty) = grid::check(kernel, grid)?;
+                self.define(position, ty)?;
+                self.indices.count_positions(position, grid);
+            }
+            None => kernel.body.params.iter().try_for_each(|&param| self.define(param, Type::INDEX))?,
         }
         self.statements(&kernel.body, true)?;
         Ok(rounding::check(kernel)?)
@@ -125,8 +131,8 @@ impl Verifier<'_> {
                 inst => {
                     let computed = self.plain(statement, certain);
                     computed.map_err(place)?;
-                    // A failure may keep the following accesses from being reached with some value of a counter.
-                    certain &= !(matches!(inst, Inst::FailIf { .. }) && self.loops > 0);
+                    // A failure may keep the following accesses from being reached with some value of a counter, or at some position.
+                    certain &= !(matches!(inst, Inst::FailIf { .. }) && (self.loops > 0 || self.kernel.grid.is_some()));
                 }
             }
         }

@@ -250,3 +250,49 @@ fn lanes_and_groups_fit() {
     };
     assert_eq!(changed(build, active), "kernel k: 5 active lanes of 4, in `%2: f32x4 = load x[0] active 5`");
 }
+
+/// What is wrong with a kernel of a text.
+fn mistake_of(text: &str) -> String {
+    let kernel = crate::kernel::text::parse_kernel(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    verify(&kernel).map_or_else(|error| error.to_string(), |()| "good".into())
+}
+
+#[test]
+fn grids_have_one_position() {
+    let head = |params: &str, grid: &str| mistake_of(&format!("kernel @k(y: output i8[4] align 1{params}) {grid} {{}}"));
+    assert_eq!(head(", %0: i64", "grid 4 workgroup 64"), "good");
+    assert_eq!(head(", %0: i32", "grid 2147483647 workgroup 64"), "good");
+    assert_eq!(head("", "grid 4 workgroup 64"), "kernel k: a grid and 0 integer parameters");
+    assert_eq!(head(", %0: i64, %1: i64", "grid 4 workgroup 64"), "kernel k: a grid and 2 integer parameters");
+    assert_eq!(head(", %0: i8", "grid 4 workgroup 64"), "kernel k: the position %0 is i8, no index");
+    assert_eq!(head(", %0: i32", ""), "kernel k: %0 is i32, not i64");
+    for numbers in [(0, 64), (1u64 << 31, 64), (4, 0)] {
+        let wanted = format!("kernel k: a grid of {} positions in workgroups of {}", numbers.0, numbers.1);
+        assert_eq!(head(", %0: i64", &format!("grid {} workgroup {}", numbers.0, numbers.1)), wanted);
+    }
+}
+
+#[test]
+fn accesses_of_all_positions_are_followed() {
+    let store = |body: &str| {
+        let params = "y: output i8[4] align 1, s: output i32[1] align 4, %0: i64";
+        mistake_of(&format!("kernel @k({params}) grid 4 workgroup 64 {{ {body} }}"))
+    };
+    assert_eq!(store("store y[%0], 1"), "good");
+    assert_eq!(store("store y[%0 + 1], 1"), "kernel k: element 4 of y, which has 4, in `store y[%0 + 1], 1`");
+    // A position that has failed gets no further.
+    assert_eq!(store("%1: mask = greater %0, 2 fail_if %1, 3 store y[%0 + 1], 1"), "good");
+}
+
+#[test]
+fn kernels_with_grids_fail_by_a_status() {
+    let fails = |params: &str, body: &str| {
+        mistake_of(&format!("kernel @k({params}, %0: i64) grid 4 workgroup 64 {{ %1: mask = greater %0, 2 fail_if %1, 3 {body} }}"))
+    };
+    let none = "kernel k: a kernel with a grid may fail, and its last pointer parameter is no output of one i32";
+    assert_eq!(fails("y: output i32[4] align 4, s: output i32[1] align 4", ""), "good");
+    assert_eq!(fails("s: output i32[1] align 4, y: output i32[4] align 4", ""), none);
+    assert_eq!(fails("s: output i8[1] align 4", ""), none);
+    assert_eq!(fails("s: scratch i32[1] align 4", ""), none);
+    assert_eq!(fails("s: output i32[1] align 4", "store s[0], 1"), "kernel k: an access to the status s");
+}

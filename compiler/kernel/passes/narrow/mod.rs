@@ -13,7 +13,7 @@ use crate::kernel::verify::verify;
 use widths::Widths;
 
 /// The kernel with narrow indices, which computes the same bits as a verified one whose callers keep what is assumed. Its integer parameters, and the
-/// extents that it loads, keep their 64 bits.
+/// extents that it loads, keep their 64 bits. The position of a grid does not.
 ///
 /// # Panics
 /// In debug builds, if it breaks a rule of the language.

@@ -41,6 +41,10 @@ impl<'k> Widths<'k> {
         };
         let widths = kernel.types.iter().enumerate().map(width).collect();
         let mut widths = Self { kernel, widths };
+        if kernel.grid.is_some() {
+            // Unlike a parameter, which callers pass with 64 bits.
+            kernel.body.params.iter().for_each(|position| widths.widths[position.index()].can = true);
+        }
         widths.definitions(&kernel.body, &indices);
         while widths.uses(&kernel.body, &[]) {}
         widths

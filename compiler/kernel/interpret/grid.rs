@@ -1,0 +1,108 @@
+//! A kernel with a grid, one position after the other.
+
+use super::memory::Memory;
+use super::{InterpretError, Machine, Stop};
+use crate::kernel::types::*;
+
+/// Runs a kernel for all positions of its grid, in an order drawn from a seed. Where it may fail, the last buffer is the status.
+///
+/// `buffers` are as for [`super::interpret`].
+///
+/// # Errors
+/// As [`super::interpret`], and where two positions meet in an element that one of them writes.
+pub fn interpret_grid(kernel: &Kernel, buffers: &mut [Vec<u8>], seed: u64) -> Result<(), InterpretError> {
+    let (Some(grid), &[position]) = (kernel.grid, &kernel.body.params[..]) else {
+        return Err(InterpretError::Arguments { kernel: kernel.name.clone(), message: "positions for a kernel without a grid".into() });
+    };
+    let mut machine = Machine::new(kernel, Memory::new(kernel, buffers)?);
+    for number in shuffled(grid.positions, seed) {
+        machine.memory.begin(number);
+        machine.set(position, vec![number.into()]);
+        match machine.region(&kernel.body) {
+            Ok(()) => {}
+            Err(Stop::Status(status)) => machine.memory.fail(status),
+            Err(Stop::Error(error)) => return Err(*error),
+        }
+    }
+    Ok(())
+}
+
+/// The numbers below `count`, which is below 2³¹ in a verified kernel, in an order drawn from a seed.
+fn shuffled(count: u64, seed: u64) -> Vec<u32> {
+    let mut numbers: Vec<u32> = (0..count as u32).collect();
+    let mut state = seed;
+    for last in (1..numbers.len()).rev() {
+        // SplitMix64.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let drawn = (mixed ^ (mixed >> 31)) % (last as u64 + 1);
+        numbers.swap(last, drawn as usize);
+    }
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::text::parse_kernel;
+    use crate::kernel::verify::verify;
+
+    /// What a kernel leaves of zeros.
+    fn run(text: &str, seed: u64) -> Result<Vec<Vec<u8>>, String> {
+        let kernel = parse_kernel(text).unwrap();
+        verify(&kernel).map_err(|error| error.to_string())?;
+        let bytes = |(_, data): (Buffer, &BufferData)| vec![0; (data.elements * u64::from(data.lane.bytes())) as usize];
+        let mut buffers: Vec<Vec<u8>> = kernel.pointer_params().map(bytes).collect();
+        interpret_grid(&kernel, &mut buffers, seed).map_err(|error| error.to_string())?;
+        Ok(buffers)
+    }
+
+    #[test]
+    fn every_position_runs_once_in_an_order_of_the_seed() {
+        let mut all = shuffled(1000, 7);
+        assert_ne!(all, shuffled(1000, 8));
+        all.sort_unstable();
+        assert!(all.iter().copied().eq(0..1000));
+        assert_eq!(shuffled(1, 3), [0]);
+    }
+
+    #[test]
+    fn positions_do_their_own() {
+        let text = "kernel @k(y: output i8[6] align 1, %0: i64) grid 3 workgroup 2 {
+            table: local i8[1] align 1
+            %1: i8 = load table[0]
+            %2: i64 = mul %0, 2
+            store table[0], 7
+            %3: i8 = wrap %2
+            store y[%2], %3
+            store y[%2 + 1], %1
+        }";
+        assert_eq!(run(text, 5), Ok(vec![vec![0, 255, 2, 255, 4, 255]]));
+    }
+
+    #[test]
+    fn positions_that_meet_are_an_error() {
+        let kernel =
+            |body: &str| format!("kernel @k(x: input i8[8] align 1, y: output i8[8] align 1, %0: i64) grid 4 workgroup 4 {{ {body} }}");
+        let meet = |body: &str| run(&kernel(body), 1).map(|_| ()).map_err(|error| error.contains("meet in element"));
+        assert_eq!(meet("%1: i8 = load x[0] store y[%0], %1"), Ok(()));
+        assert_eq!(meet("%1: i8 = load y[%0] store y[%0], %1"), Ok(()));
+        assert_eq!(meet("%1: i8 = load y[0]"), Ok(()));
+        assert_eq!(meet("store y[0], 1"), Err(true));
+        assert_eq!(meet("%1: i8x2 = load x[0] store y[%0], %1"), Err(true));
+        assert_eq!(meet("%1: i8 = load y[%0 + 1] store y[%0], %1"), Err(true));
+        let two = run(&kernel("store y[3], 1"), 1).unwrap_err();
+        assert!(two.starts_with("kernel k: positions ") && two.ends_with(" meet in element 3 of buffer y"), "{two}");
+    }
+
+    #[test]
+    fn a_position_that_fails_leaves_its_status_and_the_others_go_on() {
+        let text = "kernel @k(y: output i8[4] align 1, status: output i32[1] align 4, %0: i64) grid 4 workgroup 4 {
+            %1: mask = greater %0, 2
+            fail_if %1, -12
+            store y[%0], 1
+        }";
+        assert_eq!(run(text, 9), Ok(vec![vec![1, 1, 1, 0], (-12i32).to_le_bytes().to_vec()]));
+    }
+}
