@@ -249,7 +249,7 @@ impl Settings {
         let plan = if self.keep_plan { PlanSource::Program } else { PlanSource::Own };
         let effort = if self.search_longer { Effort::Max } else { Effort::Normal };
         let goal = if self.small { Goal::Size } else { Goal::Speed };
-        lower::Options { machine, effort, plan, goal, threads: Threads::new(self.threads) }
+        lower::Options { machine, effort, plan, goal, threads: Threads::new(self.threads), gpu: None }
     }
 }
 

@@ -5,6 +5,7 @@ mod alike;
 mod bands;
 mod chosen;
 mod copies;
+mod device;
 mod emission;
 mod extents;
 mod frame;
@@ -41,6 +42,7 @@ use crate::machine::Machine;
 use crate::program::{Method, Program};
 use frame::bug;
 use pool::Pool;
+use std::sync::Arc;
 use variables::Variables;
 
 /// Lowers every method for the machine of the options.
@@ -56,11 +58,13 @@ pub fn lower(module: Verified<'_>, options: Options) -> Result<Lowered, Diagnost
 /// # Errors
 /// One diagnostic for each operator that has no lowering; a bug if a plan does not pass the checker.
 pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static Machine]) -> Result<Lowered, Diagnostics> {
-    let machines: Vec<&'static Machine> = std::iter::once(options.machine).chain(others.iter().copied()).collect();
+    let gpu = options.gpu.filter(|_| module.sources.values().any(|source| source.gpu));
+    let machines: Vec<&'static Machine> = std::iter::once(options.machine).chain(others.iter().copied()).chain(gpu).collect();
+    let cpus = 1 + others.len();
     let mut pool = Pool::new(module.open_constants, machines.len());
     let variables = Variables::new(module.module(), &mut pool)?;
     let mut methods = Vec::new();
-    let (mut plans, mut live, mut peaks) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut plans, mut live, mut peaks, mut marks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut failures = Vec::new();
     for method in &module.methods {
         match method::lower(module, method, (options, &machines), &variables, &mut pool) {
@@ -69,6 +73,7 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
                 plans.push(lowered.plan);
                 live.push(lowered.live);
                 peaks.push(lowered.peak);
+                marks.push(lowered.marks);
             }
             Err(Diagnostics(list)) => failures.extend(list),
         }
@@ -78,22 +83,38 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
         return Err(Diagnostics(failures));
     }
     if !module.open_constants {
-        for (level, machine) in machines.iter().enumerate() {
+        for (level, machine) in machines.iter().enumerate().take(cpus) {
             let steps = methods.iter_mut().map(|levels| &mut levels[level].steps[..]).collect();
             alike::join(level, machine, steps, &mut pool);
         }
     }
     let (kernels, constants) = pool.finish();
-    let mut programs = kernels.into_iter().enumerate().map(|(level, kernels)| Program {
+    let device = gpu.and_then(|gpu| {
+        let sides = methods.iter().zip(marks.iter().zip(&live));
+        let list: Vec<_> = sides.map(|(levels, (marks, live))| of_both(levels, cpus, marks, live)).collect();
+        device::device(gpu, (&kernels[cpus], &kernels[0]), &constants, variables.bytes, &list)
+    });
+    let device = device.map(|(device, cuts)| {
+        for (levels, cuts) in methods.iter_mut().zip(&cuts) {
+            levels.iter_mut().take(cpus).for_each(|method| device::apply(cuts, &mut method.steps));
+        }
+        Arc::new(device)
+    });
+    let mut programs = kernels.into_iter().enumerate().take(cpus).map(|(level, kernels)| Program {
         kernels,
         constants: constants.clone(),
         variables: variables.list.clone(),
         variable_bytes: variables.bytes,
         methods: methods.iter().map(|levels: &Vec<Method>| levels[level].clone()).collect(),
-        device: None,
+        device: device.clone(),
         max_iterations: None,
     });
     let program = programs.next().ok_or_else(|| bug("there is no machine to lower for"))?;
     let others = others.iter().copied().zip(programs).collect();
     Ok(Lowered { machine: options.machine, program, others, plans, live, peaks })
+}
+
+/// A method as the first CPU and the device's machine do it, which comes after the CPUs.
+fn of_both<'a>(levels: &'a [Method], cpus: usize, marks: &'a [bool], live: &'a LiveRanges) -> device::Both<'a> {
+    device::Both { device: &levels[cpus], host: &levels[0], marks, live }
 }

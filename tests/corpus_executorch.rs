@@ -11,9 +11,6 @@ use std::sync::Arc;
 use support::engines;
 use support::harness::{self, Needs};
 
-/// Sums are taken in another order than PyTorch's; the rest is rounding of the mathematical functions.
-const FLOAT_TOLERANCE: f64 = 1e-5;
-
 fn programs(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     support::models(folder, "pte").into_iter().filter(|path| wanted(&support::stem(path))).collect()
 }
@@ -28,7 +25,7 @@ fn portable_programs_match_their_recorded_outputs() {
     let mut failures = Vec::new();
     for program in programs("executorch", |name| names.iter().any(|wanted| wanted == name)) {
         let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        match support::check_interpreted(&program, FLOAT_TOLERANCE) {
+        match support::check_interpreted(&program, support::FLOAT_TOLERANCE) {
             Ok(worst) => harness::progress(|| format!("{name}: {worst:.1e}")),
             Err(error) => failures.push(format!("{name}: {error}")),
         }
@@ -52,7 +49,7 @@ fn constants_of_a_file_beside_the_program_are_found() {
     for call in 0..inputs.calls() {
         let arguments = support::arguments(&module, &module.methods[0], &inputs, call).unwrap();
         let outputs = interpreter.run(0, &arguments).unwrap();
-        support::compare(&outputs[0], expected.output(call, 0).unwrap(), FLOAT_TOLERANCE).unwrap();
+        support::compare(&outputs[0], expected.output(call, 0).unwrap(), support::FLOAT_TOLERANCE).unwrap();
     }
     // Cut or damaged anywhere, it is an error or other numbers, and no panic.
     for cut in (0..bytes.len()).step_by(97).chain([bytes.len() - 1]) {
@@ -81,7 +78,7 @@ fn bundles_hold_a_program_and_cases_that_it_passes() {
             let inputs: Vec<Tensor> = case.inputs.iter().flatten().cloned().collect();
             let outputs = Interpreter::new(&module).run(number, &inputs).expect("the method runs");
             for (output, expected) in outputs.iter().zip(case.outputs.iter().flatten()) {
-                support::compare(output, expected, FLOAT_TOLERANCE).unwrap_or_else(|error| panic!("{name}: {error}"));
+                support::compare(output, expected, support::FLOAT_TOLERANCE).unwrap_or_else(|error| panic!("{name}: {error}"));
             }
         }
     }
@@ -96,7 +93,7 @@ fn every_other_portable_program_matches_or_names_what_is_missing() {
         let (mut matching, mut failures, count) = (0, Vec::new(), programs.len());
         for program in programs {
             // Deep networks add up differences in the order of sums: MobileNet, with 52 convolutions, is at 1.1e-5.
-            match support::check_interpreted(&program, 2.0 * FLOAT_TOLERANCE) {
+            match support::check_interpreted(&program, 2.0 * support::FLOAT_TOLERANCE) {
                 Ok(_) => matching += 1,
                 Err(error) if UNSUPPORTED.iter().any(|missing| error.contains(missing)) => {}
                 Err(error) => failures.push(format!("{}: {error}", program.display())),
@@ -118,7 +115,7 @@ fn small_xnnpack_programs_match_or_name_what_is_missing() {
         let (mut matching, mut failures, mut count) = (0, Vec::new(), 0);
         for program in programs.into_iter().filter(is_small) {
             count += 1;
-            match support::check_interpreted(&program, tolerance(&program)) {
+            match support::check_interpreted(&program, support::delegate_tolerance(&program)) {
                 Ok(_) => matching += 1,
                 Err(error) => failures.push(format!("{}: {error}", program.display())),
             }
@@ -133,7 +130,7 @@ fn small_vulkan_programs_match() {
     let is_small = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|data| data.len() < SMALL);
     let (mut matching, mut failures) = (0, Vec::new());
     for program in programs("executorch", |name| name.ends_with(".vulkan")).into_iter().filter(is_small) {
-        match support::check_interpreted(&program, tolerance(&program)) {
+        match support::check_interpreted(&program, support::delegate_tolerance(&program)) {
             Ok(worst) => {
                 matching += 1;
                 harness::progress(|| format!("{}: {worst:.1e}", program.display()));
@@ -143,24 +140,6 @@ fn small_vulkan_programs_match() {
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     harness::at_least(matching, 15, "programs that match");
-}
-
-/// How far off a program with a delegate may be.
-fn tolerance(program: &std::path::Path) -> f64 {
-    match support::stem(program).as_str() {
-        // The exporter writes GELU by its tanh for the delegate's GELU by erf: the record is PyTorch's, which differs by 1.7e-4.
-        "gelu.gelu_f32_tanh_approximation.xnnpack" => 3e-4,
-        // binary16 inside: each of the three layers rounds.
-        "mlp_f16.xnnpack" => 2e-3,
-        // Rows are quantized when the program runs. The call of seven rows is equal; those of one row differ, which is not explained yet.
-        "llm_tiny_ptd.xnnpack" => 1e-2,
-        // The exporter leaves out that activations are brought to integers and back; PyTorch's own answer to the graph is ours, to 1e-5.
-        "addmul_q8.vulkan" => 3e-2,
-        "mlp_vkd8.vulkan" => 3e-3,
-        // binary16 inside.
-        "mlp_f16.vulkan" => 2e-3,
-        _ => FLOAT_TOLERANCE,
-    }
 }
 
 /// Dynamic inputs may be given a shape at compile time; one module a recorded shape.
@@ -175,7 +154,7 @@ fn a_dynamic_program_compiles_for_each_shape_chosen() {
             let module = frontend::load(Arc::new(bytes), "dyn_batch.pte", &options).unwrap_or_else(|error| panic!("{error}"));
             let outputs = Interpreter::new(&module).run(0, std::slice::from_ref(input)).expect("the method runs");
             let expected = expected.output(call, 0).expect("the output is recorded");
-            support::compare(&outputs[0], expected, FLOAT_TOLERANCE).unwrap_or_else(|error| panic!("call {call}: {error}"));
+            support::compare(&outputs[0], expected, support::FLOAT_TOLERANCE).unwrap_or_else(|error| panic!("call {call}: {error}"));
         }
         let too_large = LoadOptions { shapes: vec![(0, vec![9, 3, 16, 16])], ..LoadOptions::default() };
         let bytes = std::fs::read(&program).expect("the program can be read");

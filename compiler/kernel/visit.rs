@@ -12,6 +12,12 @@ impl Kernel {
             Some(region)
         })
     }
+
+    /// Whether it writes a buffer.
+    pub fn writes(&self, buffer: Buffer) -> bool {
+        let writes = |statement: &Statement| matches!(statement.inst, Inst::Store { buffer: written, .. } if written == buffer);
+        self.regions().any(|region| region.statements.iter().any(writes))
+    }
 }
 
 impl Region {

@@ -73,11 +73,12 @@ fn of_group<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group, purpo
 
 /// The schedules of a group, one a CPU level.
 fn scheduled<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group) -> Result<Vec<Scheduled<'a>>, Unsupported> {
-    let of_machine = |&machine| {
+    let of_level = |level| {
+        let machine = frame.machine_of(&grouped.function, group, level);
         let choice = Choice::new(frame.context(&grouped.function, group, machine))?;
         Ok(Scheduled { needs: choice.requirements(), scratch_parts: choice.scratch_parts(), choice })
     };
-    frame.machines.iter().map(of_machine).collect()
+    (0..frame.machines.len()).map(of_level).collect()
 }
 
 /// What serves all levels.

@@ -17,12 +17,14 @@ pub struct Options {
     pub goal: Goal,
     /// The threads that kernels are cut for.
     pub threads: Threads,
+    /// The GPU that does what is marked for one, if any does.
+    pub gpu: Option<&'static Machine>,
 }
 
 impl Options {
     /// Fast code for a machine, with a plan of our own and no long search for it.
     pub fn new(machine: &'static Machine) -> Self {
-        Self { machine, effort: Effort::Normal, plan: PlanSource::Own, goal: Goal::Speed, threads: Threads::ALONE }
+        Self { machine, effort: Effort::Normal, plan: PlanSource::Own, goal: Goal::Speed, threads: Threads::ALONE, gpu: None }
     }
 }
 

@@ -8,6 +8,7 @@ use super::lowered::{LiveRanges, Peak};
 use super::memory_map::{memory_map, peak};
 use super::planned::Planned;
 use super::pool::Pool;
+use super::work::Work;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::ir::{self, Function, Module, Operation, Type, Value};
 use crate::plan::{Lifetimes, Plan};
@@ -20,6 +21,8 @@ pub struct LoweredMethod {
     pub levels: Vec<Method>,
     /// Its plan.
     pub plan: Plan,
+    /// For each kernel call whether it is for a GPU.
+    pub marks: Vec<bool>,
     /// Live byte ranges after each kernel call.
     pub live: LiveRanges,
     /// What is live where most is.
@@ -53,6 +56,11 @@ pub(super) fn write(
         calls = of_steps;
     }
     let live_at = |&(step, last): &(usize, bool)| if last { lifetimes.live_after(plan, step) } else { lifetimes.live_within(plan, step) };
+    let is_for_gpu = |&(step, _): &(usize, bool)| match planned.items[step].work {
+        Work::Group(group) => frame.is_for_gpu(function, group),
+        _ => false,
+    };
+    let marks = calls.iter().map(is_for_gpu).collect();
     let live = calls.iter().map(live_at).collect();
     memory_map.calls = calls.into_iter().map(|(step, _)| step).collect();
     let (inputs, outputs) = (grouped.inputs(), &grouped.outputs);
@@ -71,7 +79,7 @@ pub(super) fn write(
         scratch_bytes_alone: None,
     };
     let levels = steps.into_iter().map(|steps| Method { steps, ..lowered.clone() }).collect();
-    Ok(LoweredMethod { levels, plan: plan.clone(), live, peak })
+    Ok(LoweredMethod { levels, plan: plan.clone(), marks, live, peak })
 }
 
 /// Outputs that are the same in every call, with what they are: constants of the method as the module has it.

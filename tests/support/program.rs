@@ -13,6 +13,8 @@ pub struct Memory<'p> {
     scratch: Vec<u8>,
     inputs: Vec<Vec<u8>>,
     outputs: Vec<Vec<u8>>,
+    /// The device, where the program has one that is not left alone.
+    pub device: Option<super::device::Memory>,
 }
 
 impl<'p> Memory<'p> {
@@ -25,7 +27,13 @@ impl<'p> Memory<'p> {
                 variables[variable.offset as usize..][..variable.bytes as usize].copy_from_slice(&constants[initial]);
             }
         }
-        Self { program, constants, variables, scratch: vec![], inputs: vec![], outputs: vec![] }
+        Self { program, constants, variables, scratch: vec![], inputs: vec![], outputs: vec![], device: None }
+    }
+
+    /// The same, with a device that does what is for it.
+    pub fn with_device(program: &'p Program) -> Self {
+        let device = program.device.as_deref().map(|device| super::device::Memory::new(device, program));
+        Self { device, ..Self::new(program) }
     }
 
     /// Calls a method. What may not be read before it is written holds other bytes than zeros.
@@ -41,7 +49,14 @@ impl<'p> Memory<'p> {
         for step in steps {
             match step {
                 Step::Call(call) => self.kernel(call)?,
-                Step::Region { otherwise, .. } => self.steps(otherwise)?,
+                Step::Region { region, otherwise } => match self.device.take() {
+                    None => self.steps(otherwise)?,
+                    Some(mut memory) => {
+                        let done = self.region(&mut memory, *region);
+                        self.device = Some(memory);
+                        done?;
+                    }
+                },
                 Step::External(external) => return Err(format!("{} is not here", external.symbol)),
                 Step::If { condition, then, otherwise } => {
                     let taken = if self.at(*condition, 1)?[0] != 0 { then } else { otherwise };
@@ -55,6 +70,19 @@ impl<'p> Memory<'p> {
                     }
                 }
             }
+        }
+        Ok(())
+    }
+
+    fn region(&mut self, memory: &mut super::device::Memory, number: usize) -> Result<(), String> {
+        let device = self.program.device.as_deref().ok_or("a region without a device")?;
+        let region = &device.regions[number];
+        for crossing in &region.enter {
+            memory.enter(crossing, self.at(crossing.host, crossing.bytes as usize)?);
+        }
+        memory.run(device, number)?;
+        for crossing in &region.leave {
+            self.at(crossing.host, crossing.bytes as usize)?.copy_from_slice(memory.leave(crossing));
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 
 mod common;
 mod dead;
+pub mod grid;
 mod invariants;
 mod narrow;
 pub mod numbers;

@@ -1,0 +1,92 @@
+//! Whether two accesses can be of one element: a search for rounds of the loops around them in which they are.
+//!
+//! Where accesses lie is linear in rounds, each round between known numbers. The search takes the loop that moves them most, tries the rounds
+//! that the others can still make up for, and goes on with the next loop. Loops of tensors have few such rounds, mostly one.
+
+use super::super::super::types::Value;
+use super::accesses::{Access, Loops};
+
+/// What of the rounds of a loop around both accesses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Rounds {
+    /// Any two.
+    Any,
+    /// Twice the same.
+    Same,
+    /// Two that differ.
+    Differ,
+}
+
+/// Steps of a search, after which two accesses count as if they met.
+const MOST_STEPS: u32 = 4096;
+
+/// A loop of the search: `growth` times a number from `low` to `high`.
+#[derive(Clone, Copy)]
+struct Dimension {
+    growth: i128,
+    low: i128,
+    high: i128,
+    /// Whether the number is not 0.
+    differs: bool,
+}
+
+impl Loops<'_> {
+    /// Whether two accesses can meet, one of them a store, in rounds that keep to what is said of each loop around both.
+    pub fn meet(&self, a: &Access, b: &Access, rounds: impl Fn(Value) -> Rounds) -> bool {
+        if a.memory != b.memory || !a.stores && !b.stores {
+            return false;
+        }
+        let mut dimensions = Vec::new();
+        let mut add = |growth: i128, low: i128, high: i128, differs: bool| {
+            let (low, high) = if growth < 0 { (-high, -low) } else { (low, high) };
+            dimensions.push(Dimension { growth: growth.abs(), low, high, differs });
+        };
+        let last = |counter: Value| self.counted(counter).map_or(0, |counted| i128::from(counted.rounds.max(1) - 1));
+        for &(counter, growth) in &a.growth {
+            let of_b = b.growth.iter().find(|other| other.0 == counter).map(|other| other.1);
+            let last = last(counter);
+            match (of_b, rounds(counter)) {
+                (None, _) => add(growth, 0, last, false),
+                (Some(other), Rounds::Same) => add(growth - other, 0, last, false),
+                (Some(other), kind) if other == growth => add(growth, -last, last, kind == Rounds::Differ),
+                (Some(other), _) => {
+                    add(growth, 0, last, false);
+                    add(-other, 0, last, false);
+                }
+            }
+        }
+        for &(counter, growth) in b.growth.iter().filter(|(counter, _)| !a.growth.iter().any(|known| known.0 == *counter)) {
+            add(-growth, 0, last(counter), false);
+        }
+        // What does not move them is free, unless it would have to differ and has one round.
+        if dimensions.iter().any(|d| d.differs && d.low == 0 && d.high == 0) {
+            return false;
+        }
+        dimensions.retain(|dimension| dimension.growth != 0);
+        dimensions.sort_by_key(|dimension| std::cmp::Reverse(dimension.growth));
+        let mut search = Search { dimensions, steps: 0 };
+        search.finds(0, b.low - a.high + 1, b.high - a.low - 1)
+    }
+}
+
+struct Search {
+    dimensions: Vec<Dimension>,
+    steps: u32,
+}
+
+impl Search {
+    /// Whether the sum of the loops from one on can lie between two numbers.
+    fn finds(&mut self, from: usize, low: i128, high: i128) -> bool {
+        let Some(&Dimension { growth, low: first, high: last, differs }) = self.dimensions.get(from) else { return low <= 0 && 0 <= high };
+        self.steps += 1;
+        if self.steps > MOST_STEPS {
+            return true;
+        }
+        let rest = &self.dimensions[from + 1..];
+        let least: i128 = rest.iter().map(|d| d.growth * d.low).sum();
+        let most: i128 = rest.iter().map(|d| d.growth * d.high).sum();
+        let begin = (low - most + growth - 1).div_euclid(growth).max(first);
+        let end = (high - least).div_euclid(growth).min(last);
+        (begin..=end).any(|number| !(differs && number == 0) && self.finds(from + 1, low - growth * number, high - growth * number))
+    }
+}

@@ -1,0 +1,112 @@
+//! A kernel for a machine that runs many positions at the same time: the rounds of its loops become positions of grids.
+//!
+//! Schedules write loops. Rounds that never meet in an element, one of them writing it, can run in any order and at the same time. Where accesses
+//! lie tells which do (`collide.rs`). Nested loops multiply; loops that follow each other and do not meet add up, such as whole vectors and the
+//! rest of a row. Those that do meet are stages, a kernel each, which run one after another. What several positions need, and nothing but
+//! computing or reading gives, each of them does for itself.
+//!
+//! A kernel of no such loop is one position. It is right, and slow.
+
+mod accesses;
+mod collide;
+mod emit;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use super::{COMMON, DEAD};
+use crate::kernel::intervals::Assumed;
+use crate::kernel::types::*;
+use crate::kernel::verify::verify;
+use cranelift_entity::EntityRef;
+use emit::Writer;
+use tree::{Item, Planner};
+
+/// Positions of a workgroup: what runs well on most devices, and all of them allow.
+const WORKGROUP: u32 = 64;
+
+/// What workgroups in two dimensions of 65,535, the least that devices allow, and indices of 32 bits have room for.
+const MOST_POSITIONS: u64 = 1 << 30;
+
+/// A kernel with a grid that does a part of a kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stage {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// For each of its pointer parameters the number of that of the kernel it is of; none for the status, which comes last.
+    pub pointers: Vec<Option<usize>>,
+}
+
+/// Kernels with grids that one after another do what a verified kernel does whose integer parameters are these, and of whose buffers something is
+/// assumed. None where there would be more positions than grids have.
+///
+/// # Panics
+/// In debug builds, if one breaks a rule of the language.
+pub fn stages(kernel: &Kernel, integers: &[i64], assumed: &Assumed) -> Option<Vec<Stage>> {
+    let kernel = with_numbers(kernel, integers);
+    let mut planner = Planner::new(&kernel, assumed);
+    let stages = planner.stages();
+    let is_grid = |items: &Vec<Item>| items.iter().map(Item::positions).fold(0, u64::saturating_add) <= MOST_POSITIONS;
+    stages.iter().all(is_grid).then(|| stages.iter().map(|items| stage(&kernel, &planner, items)).collect())
+}
+
+/// The kernel with its integer parameters as constants.
+fn with_numbers(kernel: &Kernel, integers: &[i64]) -> Kernel {
+    let mut kernel = kernel.clone();
+    let constant = |(&param, &number): (&Value, &i64)| Statement { results: vec![param], inst: Inst::Constant { bits: number as u64 } };
+    let constants: Vec<Statement> = kernel.body.params.iter().zip(integers).map(constant).collect();
+    kernel.body.statements.splice(0..0, constants);
+    kernel.body.params.clear();
+    kernel.integers = 0;
+    kernel
+}
+
+fn stage(kernel: &Kernel, planner: &Planner<'_>, items: &[Item]) -> Stage {
+    let (body, types) = Writer::new(&planner.loops).body(items);
+    let positions = items.iter().map(Item::positions).sum();
+    let grid = Some(Grid { positions, workgroup: WORKGROUP });
+    let mut written = Kernel { name: kernel.name.clone(), buffers: kernel.buffers.clone(), integers: 1, grid, types, body };
+    for pass in [COMMON, DEAD] {
+        (pass.run)(&mut written);
+    }
+    let pointers = only_used(&mut written, fails(kernel));
+    debug_assert_eq!(verify(&written), Ok(()), "{written}");
+    Stage { kernel: written, pointers }
+}
+
+/// Whether a kernel may leave with a status.
+fn fails(kernel: &Kernel) -> bool {
+    kernel.regions().flat_map(|region| &region.statements).any(|statement| matches!(statement.inst, Inst::FailIf { .. }))
+}
+
+/// Removes buffers that nothing touches, and adds the status if it may fail. Gives what the pointer parameters were.
+fn only_used(kernel: &mut Kernel, may_fail: bool) -> Vec<Option<usize>> {
+    let mut used = vec![false; kernel.buffers.len()];
+    for statement in kernel.regions().flat_map(|region| &region.statements) {
+        if let Some(buffer) = statement.inst.buffer() {
+            used[buffer.index()] = true;
+        }
+    }
+    let number = |number: usize| kernel.pointer_params().position(|(buffer, _)| buffer.index() == number);
+    let mut pointers: Vec<Option<usize>> = (0..used.len()).filter(|&i| used[i]).filter_map(number).map(Some).collect();
+    let mut places = Vec::with_capacity(used.len());
+    let mut left = 0;
+    for used in &used {
+        places.push(Buffer::new(left));
+        left += usize::from(*used);
+    }
+    let mut used = used.into_iter();
+    kernel.buffers.retain(|_| used.next().unwrap_or(true));
+    kernel.body.for_each_statement_mut(&mut |statement| {
+        if let Some(buffer) = statement.inst.buffer_mut() {
+            *buffer = places[buffer.index()];
+        }
+    });
+    if may_fail && fails(kernel) {
+        let status = BufferData { name: "status".into(), kind: BufferKind::Output, lane: Lane::I32, elements: 1, alignment: 4 };
+        kernel.buffers.push(status);
+        pointers.push(None);
+    }
+    pointers
+}

@@ -1,0 +1,300 @@
+//! What of a region becomes a position.
+
+use super::super::super::intervals::Assumed;
+use super::super::super::types::*;
+use super::accesses::{Access, Counted, Loops};
+use super::collide::Rounds;
+use rustc_hash::FxHashSet;
+use std::ops::Range;
+
+/// Positions that keep every GPU busy: loops inside are positions too only where what every position computes for itself has no loop.
+const ENOUGH: u64 = 256;
+
+/// A region as positions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Tree {
+    /// All of it is one position.
+    Whole,
+    /// Items that have nothing to do with each other.
+    Items(Vec<Item>),
+}
+
+/// Statements of a region that are done by positions of their own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Item {
+    /// Which statements; they are preceded by those that they need.
+    pub statements: Range<usize>,
+    /// The loop that they are, unless all are one position.
+    pub nest: Option<Nest>,
+}
+
+/// A loop as positions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Nest {
+    /// Rounds that are positions; one where every position runs all rounds.
+    pub rounds: u64,
+    /// The loop's body.
+    pub body: Tree,
+}
+
+impl Tree {
+    /// How many positions there are.
+    pub fn positions(&self) -> u64 {
+        match self {
+            Self::Whole => 1,
+            Self::Items(items) => items.iter().map(Item::positions).fold(0, u64::saturating_add),
+        }
+    }
+}
+
+impl Item {
+    /// How many positions there are.
+    pub fn positions(&self) -> u64 {
+        self.nest.as_ref().map_or(1, |nest| nest.rounds.saturating_mul(nest.body.positions()))
+    }
+}
+
+/// Finds positions.
+pub struct Planner<'k> {
+    pub loops: Loops<'k>,
+    /// The counters of the loops around that are positions.
+    positions: Vec<Value>,
+    /// The counters of all loops around.
+    around: Vec<Value>,
+}
+
+impl<'k> Planner<'k> {
+    /// For a verified kernel whose callers keep what is assumed.
+    pub fn new(kernel: &'k Kernel, assumed: &Assumed) -> Self {
+        Self { loops: Loops::of(kernel, assumed), positions: vec![], around: vec![] }
+    }
+
+    /// The kernel's body as items that run one after another, each list at the same time.
+    pub fn stages(&mut self) -> Vec<Vec<Item>> {
+        let body = &self.loops.kernel.body;
+        let mut stages: Vec<Vec<Item>> = Vec::new();
+        for statements in self.split(body) {
+            let item = Item { nest: self.nest(body, &statements, 1), statements };
+            match stages.last_mut().filter(|stage| stage.iter().all(|other| !self.meet(body, &other.statements, &item.statements))) {
+                Some(stage) => stage.push(item),
+                None => stages.push(vec![item]),
+            }
+        }
+        if self.hands_on(body, &stages) {
+            let first = stages.first().and_then(|stage| stage.first()).map_or(0, |item| item.statements.start);
+            return vec![vec![Item { statements: first..body.statements.len(), nest: None }]];
+        }
+        stages
+    }
+
+    /// Whether a stage needs what another has in memory of its own, or what it has read before the other wrote.
+    fn hands_on(&self, body: &Region, stages: &[Vec<Item>]) -> bool {
+        let items: Vec<&Item> = stages.iter().flatten().collect();
+        let locals = |range: &Range<usize>| {
+            let mut touched = FxHashSet::default();
+            for_each(&body.statements[range.clone()], &mut |inst| {
+                let is_local = |buffer: &Buffer| self.loops.kernel.buffer(*buffer).kind == BufferKind::Local;
+                touched.extend(inst.buffer().filter(is_local));
+            });
+            touched
+        };
+        let of_items: Vec<FxHashSet<Buffer>> = items.iter().map(|item| locals(&item.statements)).collect();
+        let shares = of_items.iter().enumerate().any(|(i, one)| of_items[..i].iter().any(|other| !one.is_disjoint(other)));
+        let reads_again = |item: &&Item| {
+            let needed = needed(body, &item.statements);
+            let before = needed.iter().filter(|number| !item.statements.contains(number));
+            let mut list = Vec::new();
+            before.into_iter().any(|&number| {
+                list.clear();
+                let statement = std::slice::from_ref(&body.statements[number]);
+                self.loops.accesses(statement, &mut vec![], &mut list).is_none() || !list.is_empty() || self.reads_local(statement)
+            })
+        };
+        shares || stages.len() > 1 && items.iter().any(reads_again)
+    }
+
+    fn reads_local(&self, statements: &[Statement]) -> bool {
+        let mut found = false;
+        for_each(statements, &mut |inst| {
+            found |= inst.buffer().is_some_and(|buffer| self.loops.kernel.buffer(buffer).kind == BufferKind::Local);
+        });
+        found
+    }
+
+    /// A region as positions, where there are `outer` already.
+    fn tree(&mut self, region: &Region, outer: u64) -> Tree {
+        let ranges = self.split(region);
+        let is_dear = |range: &Range<usize>| {
+            let before = needed(region, range);
+            before.iter().any(|number| !range.contains(number) && !region.statements[*number].inst.regions().is_empty())
+        };
+        if ranges.iter().all(|range| self.candidate(region, range).is_none()) || outer >= ENOUGH && ranges.iter().any(is_dear) {
+            return Tree::Whole;
+        }
+        let meet = ranges.iter().enumerate().any(|(i, one)| ranges[..i].iter().any(|other| self.meet(region, one, other)));
+        if meet || ranges.iter().any(|range| self.has_local(region, range)) {
+            return Tree::Whole;
+        }
+        let item = |statements: Range<usize>| Item { nest: self.nest(region, &statements, outer), statements };
+        let items: Vec<Item> = ranges.into_iter().map(item).collect();
+        if items.iter().all(|item| item.nest.is_none()) { Tree::Whole } else { Tree::Items(items) }
+    }
+
+    /// The work of a region in order: loops that may be positions one by one, what is between them together.
+    fn split(&self, region: &Region) -> Vec<Range<usize>> {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        let mut is_open = false;
+        for (number, statement) in region.statements.iter().enumerate() {
+            if !works(&statement.inst) {
+                continue;
+            }
+            let is_loop = self.candidate(region, &(number..number + 1)).is_some();
+            match ranges.last_mut() {
+                Some(range) if is_open && !is_loop => range.end = number + 1,
+                _ => ranges.push(number..number + 1),
+            }
+            is_open = !is_loop;
+        }
+        // What only fails is done by all that comes after it.
+        let stores = |range: &Range<usize>| region.statements[range.clone()].iter().any(|statement| stores(&statement.inst));
+        if ranges.iter().any(stores) {
+            ranges.retain(stores);
+        }
+        ranges
+    }
+
+    /// The loop that a range of statements is, if its rounds are known and hand nothing on.
+    fn candidate<'r>(&self, region: &'r Region, range: &Range<usize>) -> Option<(Value, Counted, &'r Region)> {
+        let [Statement { inst: Inst::For { carried, body, .. }, .. }] = &region.statements[range.clone()] else { return None };
+        let counter = body.params[0];
+        let counted = self.loops.counted(counter).filter(|counted| carried.is_empty() && counted.rounds > 0)?;
+        Some((counter, counted, body))
+    }
+
+    /// The loop as positions, if any of its rounds or of those inside are.
+    fn nest(&mut self, region: &Region, range: &Range<usize>, outer: u64) -> Option<Nest> {
+        let (counter, counted, body) = self.candidate(region, range)?;
+        let is_apart = counted.rounds > 1 && self.is_apart(region, range, counter, body);
+        let rounds = if is_apart { counted.rounds as u64 } else { 1 };
+        self.around.push(counter);
+        self.positions.extend(is_apart.then_some(counter));
+        let tree = self.tree(body, outer.saturating_mul(rounds));
+        self.around.pop();
+        self.positions.truncate(self.positions.len() - usize::from(is_apart));
+        // A loop that every position runs holds nothing but the loop that is cut.
+        let tree = match tree {
+            Tree::Items(items) if !is_apart && items.len() > 1 => Tree::Whole,
+            tree => tree,
+        };
+        (is_apart || tree != Tree::Whole).then_some(Nest { rounds, body: tree })
+    }
+
+    /// Whether no two rounds of a loop meet, nor a round with what all of them compute for themselves.
+    fn is_apart(&self, region: &Region, range: &Range<usize>, counter: Value, body: &Region) -> bool {
+        if self.has_local(body, &(0..body.statements.len())) && !self.keeps_locals(body) {
+            return false;
+        }
+        let mut around = self.around.clone();
+        let mut before = Vec::new();
+        for number in needed(region, range).into_iter().filter(|number| !range.contains(number)) {
+            let statement = std::slice::from_ref(&region.statements[number]);
+            if self.loops.accesses(statement, &mut around, &mut before).is_none() || self.reads_local(statement) {
+                return false;
+            }
+        }
+        around.push(counter);
+        let mut inside = Vec::new();
+        if self.loops.accesses(&body.statements, &mut around, &mut inside).is_none() {
+            return false;
+        }
+        dedup(&mut inside);
+        let of = |other: Value| if other == counter { Rounds::Differ } else { Rounds::Any };
+        let pairs = |a: &Access| inside.iter().any(|b| self.loops.meet(a, b, of));
+        let read_before = |a: &Access| inside.iter().any(|b| self.loops.meet(a, b, |_| Rounds::Any));
+        !inside.iter().any(pairs) && !before.iter().any(read_before)
+    }
+
+    /// Whether two lists of work meet in some rounds of the loops around that are no positions.
+    fn meet(&self, region: &Region, one: &Range<usize>, other: &Range<usize>) -> bool {
+        let all = |range: &Range<usize>| {
+            let mut list = Vec::new();
+            let mut around = self.around.clone();
+            for number in needed(region, range) {
+                self.loops.accesses(std::slice::from_ref(&region.statements[number]), &mut around, &mut list)?;
+            }
+            dedup(&mut list);
+            Some(list)
+        };
+        let (Some(one), Some(other)) = (all(one), all(other)) else { return true };
+        let of = |counter: Value| if self.positions.contains(&counter) { Rounds::Same } else { Rounds::Any };
+        one.iter().any(|a| other.iter().any(|b| self.loops.meet(a, b, of)))
+    }
+
+    /// Whether work touches an array of the kernel's own.
+    fn has_local(&self, region: &Region, range: &Range<usize>) -> bool {
+        self.reads_local(&region.statements[range.clone()])
+    }
+
+    /// Whether the arrays that a loop's body touches are touched nowhere else.
+    fn keeps_locals(&self, body: &Region) -> bool {
+        let count = |statements: &[Statement], buffer: Buffer| {
+            let mut number = 0;
+            for_each(statements, &mut |inst| number += usize::from(inst.buffer() == Some(buffer)));
+            number
+        };
+        let kernel = self.loops.kernel;
+        let locals = (0..kernel.buffers.len() as u32).map(Buffer::from_u32).filter(|&b| kernel.buffer(b).kind == BufferKind::Local);
+        locals.into_iter().all(|buffer| match count(&body.statements, buffer) {
+            0 => true,
+            inside => inside == count(&kernel.body.statements, buffer),
+        })
+    }
+}
+
+/// The statements that a range needs, itself among them, in order: what defines its operands, and what may fail before it.
+pub fn needed(region: &Region, range: &Range<usize>) -> Vec<usize> {
+    let mut wanted = FxHashSet::default();
+    let mut numbers: Vec<usize> = Vec::new();
+    for number in (0..range.end).rev() {
+        let statement = &region.statements[number];
+        let fails = matches!(statement.inst, Inst::FailIf { .. });
+        if range.contains(&number) || fails || statement.results.iter().any(|result| wanted.contains(result)) {
+            want(statement, &mut wanted);
+            numbers.push(number);
+        }
+    }
+    numbers.reverse();
+    numbers
+}
+
+fn want(statement: &Statement, wanted: &mut FxHashSet<Value>) {
+    wanted.extend(statement.inst.operands());
+    for region in statement.inst.regions() {
+        wanted.extend(region.yields.iter().copied());
+        region.statements.iter().for_each(|inner| want(inner, wanted));
+    }
+}
+
+/// Whether an instruction does something besides giving results.
+fn works(inst: &Inst) -> bool {
+    let inside = |region: &&Region| region.statements.iter().any(|statement| works(&statement.inst));
+    matches!(inst, Inst::Store { .. } | Inst::FailIf { .. }) || inst.regions().iter().any(inside)
+}
+
+/// Whether an instruction writes memory.
+fn stores(inst: &Inst) -> bool {
+    let inside = |region: &&Region| region.statements.iter().any(|statement| stores(&statement.inst));
+    matches!(inst, Inst::Store { .. }) || inst.regions().iter().any(inside)
+}
+
+fn for_each(statements: &[Statement], visit: &mut impl FnMut(&Inst)) {
+    for statement in statements {
+        visit(&statement.inst);
+        statement.inst.regions().into_iter().for_each(|inner| for_each(&inner.statements, visit));
+    }
+}
+
+fn dedup(list: &mut Vec<Access>) {
+    let mut seen = FxHashSet::default();
+    list.retain(|access| seen.insert(access.clone()));
+}

@@ -1,0 +1,181 @@
+//! Kernel calls as dispatches: grids, narrow indices, and every operand as a range that the device can bind.
+
+use super::mirror::Mirror;
+use crate::kernel::intervals::{Assumed, Interval};
+use crate::kernel::passes::grid::{self, Stage};
+use crate::kernel::passes::narrow;
+use crate::kernel::{Bounds, Buffer, ConvertOp, Inst, Kernel, Lane, Region, Rounding, Statement, Type, Value};
+use crate::machine::{Gpu, Machine, Unit};
+use crate::program::{Address, Blob, Bound, Call, DeviceConstant, DeviceMemory, Dispatch};
+use cranelift_entity::EntityRef;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// Collects kernels and constants of the device.
+pub struct Dispatches<'a> {
+    gpu: Gpu,
+    mirror: &'a Mirror,
+    constants: &'a [Blob],
+    /// What the kernels of the machine's level become, by their number, the integers of a call and what it says of extents.
+    stages: FxHashMap<(usize, Vec<i64>, Extents), Option<Vec<Stage>>>,
+    numbers: FxHashMap<Kernel, usize>,
+    /// Distinct kernels.
+    pub kernels: Vec<Kernel>,
+    /// Constants that they read.
+    pub placed: Vec<DeviceConstant>,
+    /// Bytes of these.
+    pub constant_bytes: u64,
+}
+
+type Extents = Vec<(usize, [i64; 2])>;
+
+impl<'a> Dispatches<'a> {
+    /// None for a machine that is no GPU.
+    pub fn new(machine: &Machine, mirror: &'a Mirror, constants: &'a [Blob]) -> Option<Self> {
+        let Unit::Gpu(gpu) = machine.unit else { return None };
+        Some(Self {
+            gpu,
+            mirror,
+            constants,
+            stages: FxHashMap::default(),
+            numbers: FxHashMap::default(),
+            kernels: vec![],
+            placed: vec![],
+            constant_bytes: 0,
+        })
+    }
+
+    /// The dispatches of a call, if the device can do it.
+    pub fn of_call(&mut self, kernel: &Kernel, call: &Call) -> Option<Vec<Dispatch>> {
+        if call.slices.is_some() {
+            return None;
+        }
+        let gpu = self.gpu;
+        let key = (call.kernel, call.integers.clone(), call.extents.clone());
+        let stages = self.stages.entry(key).or_insert_with(|| stages(kernel, call, &gpu)).clone()?;
+        stages.into_iter().map(|stage| self.dispatch(stage, call)).collect()
+    }
+
+    fn dispatch(&mut self, Stage { mut kernel, pointers }: Stage, call: &Call) -> Option<Dispatch> {
+        let params: Vec<Buffer> = kernel.pointer_params().map(|(buffer, _)| buffer).collect();
+        let mut bindings = Vec::with_capacity(params.len());
+        for (buffer, pointer) in params.into_iter().zip(pointers) {
+            let (memory, place) = match pointer.map(|pointer| call.arguments[pointer]) {
+                None => (DeviceMemory::Area, 0),
+                Some(Address::Constant(number, offset)) => (DeviceMemory::Constants, self.constant(number as usize) + offset),
+                Some(address) => (DeviceMemory::Area, self.mirror.place(address)?),
+            };
+            let data = kernel.buffer(buffer);
+            let (lane, elements) = (u64::from(data.lane.bytes()), data.elements);
+            let offset = place - place % self.gpu.offset_alignment;
+            let before = place - offset;
+            let bytes = (before + elements * lane).next_multiple_of(4);
+            if before % lane != 0 || bytes > self.gpu.range_bytes || before > 0 && is_clamped(&kernel, buffer) {
+                return None;
+            }
+            begin_later(&mut kernel, buffer, before / lane, self.gpu.offset_alignment as u32);
+            bindings.push(Bound { memory, offset, bytes });
+        }
+        let next = self.kernels.len();
+        let number = *self.numbers.entry(Kernel { name: String::new(), ..kernel.clone() }).or_insert(next);
+        if number == next {
+            self.kernels.push(kernel);
+        }
+        Some(Dispatch { kernel: number, bindings, origin: call.origin.clone() })
+    }
+
+    /// Where a constant is on the device.
+    fn constant(&mut self, constant: usize) -> u64 {
+        if let Some(known) = self.placed.iter().find(|known| known.constant == constant) {
+            return known.offset;
+        }
+        let offset = self.constant_bytes.next_multiple_of(self.gpu.offset_alignment);
+        self.placed.push(DeviceConstant { constant, offset });
+        self.constant_bytes = offset + self.constants.get(constant).map_or(0, |blob| blob.data.bytes().len() as u64).next_multiple_of(4);
+        offset
+    }
+}
+
+/// The kernels with grids of a call, if the machine has all that they need.
+fn stages(kernel: &Kernel, call: &Call, gpu: &Gpu) -> Option<Vec<Stage>> {
+    let mut kernel = kernel.clone();
+    let mut elements = BTreeMap::new();
+    for &(argument, [low, high]) in &call.extents {
+        let buffer = kernel.pointer_params().nth(argument)?.0;
+        short_extent(&mut kernel, buffer);
+        elements.insert(buffer.index(), Interval { low, high });
+    }
+    let assumed = Assumed { elements, ..Assumed::default() };
+    let mut stages = grid::stages(&kernel, &call.integers, &assumed)?;
+    for Stage { kernel, pointers } in &mut stages {
+        let last = kernel.grid.map_or(0, |grid| grid.positions.saturating_sub(1)) as i64;
+        let of_stage = |&(argument, [low, high]): &(usize, [i64; 2])| {
+            let parameter = pointers.iter().position(|&pointer| pointer == Some(argument))?;
+            Some((kernel.pointer_params().nth(parameter)?.0.index(), Interval { low, high }))
+        };
+        let elements = call.extents.iter().filter_map(of_stage).collect();
+        *kernel = narrow(kernel, &Assumed { parameters: vec![Interval { low: 0, high: last }], elements });
+    }
+    stages.iter().all(|stage| is_within(&stage.kernel, gpu)).then_some(stages)
+}
+
+/// Whether a device with these limits, and no more, can run a kernel.
+fn is_within(kernel: &Kernel, gpu: &Gpu) -> bool {
+    let is_short = |lane: Lane| !matches!(lane, Lane::I64 | Lane::F64);
+    let rounds_to_zero = |statement: &Statement| matches!(statement.inst, Inst::Fma { rounding: Rounding::TowardZero, .. });
+    // A position is narrowed; what is left of 64 bits is data.
+    let is_position = |value: usize| kernel.body.params.iter().any(|param| param.index() == value);
+    let mut defined = kernel
+        .regions()
+        .flat_map(|region| region.params.iter().chain(region.statements.iter().flat_map(|statement| &statement.results)).copied());
+    kernel.buffers.iter().all(|data| is_short(data.lane))
+        && defined.all(|value| is_short(kernel.ty(value).lane) || is_position(value.index()))
+        && kernel.pointer_params().count() <= gpu.bindings as usize
+        && !kernel.regions().flat_map(|region| &region.statements).any(rounds_to_zero)
+}
+
+/// A buffer of one i64 becomes one of an i32, where its extent has space.
+fn short_extent(kernel: &mut Kernel, buffer: Buffer) {
+    let data = &mut kernel.buffers[buffer.index()];
+    (data.lane, data.alignment) = (Lane::I32, data.alignment.min(4));
+    let mut body = std::mem::take(&mut kernel.body);
+    widen_loads(&mut body, buffer, &mut kernel.types);
+    kernel.body = body;
+}
+
+fn widen_loads(region: &mut Region, buffer: Buffer, types: &mut Vec<Type>) {
+    let mut statements = Vec::with_capacity(region.statements.len());
+    for mut statement in std::mem::take(&mut region.statements) {
+        statement.inst.regions_mut().into_iter().for_each(|inner| widen_loads(inner, buffer, types));
+        let is_load = matches!(statement.inst, Inst::Load { .. }) && statement.inst.buffer() == Some(buffer);
+        if !is_load {
+            statements.push(statement);
+            continue;
+        }
+        let short = Value::new(types.len());
+        types.push(Type::scalar(Lane::I32));
+        statements.push(Statement { results: vec![short], inst: statement.inst });
+        statements.push(Statement { results: statement.results, inst: Inst::Convert { op: ConvertOp::SignExtend, a: short } });
+    }
+    region.statements = statements;
+}
+
+/// Whether indices outside a buffer mean its ends.
+fn is_clamped(kernel: &Kernel, buffer: Buffer) -> bool {
+    let clamps = |inst: &Inst| matches!(inst, Inst::Gather { bounds: Bounds::Clamp, .. }) && inst.buffer() == Some(buffer);
+    kernel.regions().flat_map(|region| &region.statements).any(|statement| clamps(&statement.inst))
+}
+
+/// Makes a buffer begin `elements` before what it was: the device binds no other places.
+fn begin_later(kernel: &mut Kernel, buffer: Buffer, elements: u64, alignment: u32) {
+    let data = &mut kernel.buffers[buffer.index()];
+    data.elements += elements;
+    data.alignment = alignment;
+    kernel.body.for_each_statement_mut(&mut |statement| {
+        if statement.inst.buffer() == Some(buffer)
+            && let Some((_, offset)) = statement.inst.place_mut()
+        {
+            *offset += elements as i64;
+        }
+    });
+}

@@ -1,0 +1,110 @@
+//! The area of the device: every byte of the host that a kernel may touch, but constants, has one there. Scratch memory lies as on the host, so
+//! that one plan holds for both.
+
+use crate::kernel::{BufferKind, Inst, Kernel};
+use crate::program::{Address, Call, Method};
+use std::ops::Range;
+
+/// What the device needs at the start of its area for the status of a region.
+const STATUS_BYTES: u64 = 256;
+
+/// Where ports and variables begin, and bytes between any two: an offset that every profile allows. Parts of two never touch each other.
+const BETWEEN: u64 = 256;
+
+/// Where memory of the host is in the area of the device.
+#[derive(Clone, Debug)]
+pub struct Mirror {
+    /// The first byte of each, where it is in the area, and how long it is.
+    parts: Vec<(Address, u64, u64)>,
+    /// Bytes of the area.
+    pub bytes: u64,
+}
+
+impl Mirror {
+    /// That of a program of some methods, which run one after another, and of this many bytes of variables.
+    pub fn new(methods: &[&Method], variable_bytes: u64) -> Self {
+        let mut mirror = Self { parts: vec![], bytes: STATUS_BYTES };
+        mirror.add(Address::Scratch(0), methods.iter().map(|method| method.scratch_bytes).max().unwrap_or(0));
+        mirror.add(Address::Variable(0), variable_bytes);
+        let most = |ports: fn(&Method) -> Vec<u64>| {
+            let mut sizes: Vec<u64> = Vec::new();
+            for list in methods.iter().map(|method| ports(method)) {
+                sizes.resize(sizes.len().max(list.len()), 0);
+                sizes.iter_mut().zip(list).for_each(|(size, bytes)| *size = bytes.max(*size));
+            }
+            sizes
+        };
+        for (number, bytes) in (0..).zip(most(|method| method.inputs.iter().map(|port| port.bytes).collect())) {
+            mirror.add(Address::Input(number, 0), bytes);
+        }
+        for (number, bytes) in (0..).zip(most(|method| method.outputs.iter().map(|port| port.bytes).collect())) {
+            mirror.add(Address::Output(number, 0), bytes);
+        }
+        mirror
+    }
+
+    fn add(&mut self, first: Address, bytes: u64) {
+        self.parts.push((first, self.bytes, bytes));
+        self.bytes = (self.bytes + bytes).next_multiple_of(BETWEEN) + BETWEEN;
+    }
+
+    /// Where an address of the host is; none for those of constants.
+    pub fn place(&self, address: Address) -> Option<u64> {
+        let (kind, offset) = split(address);
+        self.parts.iter().find(|part| split(part.0).0 == kind).map(|part| part.1 + offset)
+    }
+
+    /// What is on the host where a byte of the area is.
+    pub fn host(&self, place: u64) -> Option<Address> {
+        let part = self.parts.iter().rev().find(|part| part.1 <= place)?;
+        Some(part.0.plus(place - part.1))
+    }
+
+    /// The bytes of the area that are the outputs of methods, and those that are variables.
+    pub fn lasting(&self) -> Vec<Range<u64>> {
+        let lasts = |address: Address| matches!(address, Address::Output(..) | Address::Variable(_));
+        self.parts.iter().filter(|part| lasts(part.0)).map(|part| part.1..part.1 + part.2).collect()
+    }
+
+    /// The bytes that a kernel call touches: a range a pointer parameter that is no constant, and whether it is read and written.
+    pub fn touched(&self, kernel: &Kernel, call: &Call) -> Vec<Touched> {
+        let slices = |argument: usize| call.slices.as_ref().map_or(0, |slices| slices.most.saturating_sub(1) * slices.strides[argument]);
+        let mut list = Vec::new();
+        for (argument, ((buffer, data), address)) in kernel.pointer_params().zip(&call.arguments).enumerate() {
+            let Some(place) = self.place(*address).filter(|_| data.kind != BufferKind::Scratch) else { continue };
+            let bytes = data.elements * u64::from(data.lane.bytes()) + slices(argument);
+            let (mut reads, mut writes) = (false, false);
+            for statement in kernel.regions().flat_map(|region| &region.statements) {
+                let is_store = matches!(statement.inst, Inst::Store { .. });
+                let touches = statement.inst.buffer() == Some(buffer);
+                (reads, writes) = (reads || touches && !is_store, writes || touches && is_store);
+            }
+            list.push(Touched { argument, bytes: place..place + bytes, reads, writes });
+        }
+        list
+    }
+}
+
+/// Bytes of the area that a kernel call touches.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Touched {
+    /// The number of the argument.
+    pub argument: usize,
+    /// From where to where.
+    pub bytes: Range<u64>,
+    /// Whether it reads some of them.
+    pub reads: bool,
+    /// Whether it writes some of them.
+    pub writes: bool,
+}
+
+/// Whose memory an address is of, with the number of the port, and the offset.
+fn split(address: Address) -> ((u8, u32), u64) {
+    match address {
+        Address::Scratch(offset) => ((0, 0), offset),
+        Address::Variable(offset) => ((1, 0), offset),
+        Address::Input(number, offset) => ((2, number), offset),
+        Address::Output(number, offset) => ((3, number), offset),
+        Address::Constant(number, offset) => ((4, number), offset),
+    }
+}

@@ -1,0 +1,320 @@
+//! Runs of calls that the device does become regions: what enters them, what leaves them, and where they wait for each other.
+
+use super::dispatches::Dispatches;
+use super::mirror::{Mirror, Touched};
+use super::ranges::Bytes;
+use crate::kernel::Kernel;
+use crate::program::{Address, Bound, Call, Crossing, DeviceRegion, DeviceStep, Dispatch, Step, Visit, walk};
+use std::ops::Range;
+
+/// The first byte of staging memory that is not the status.
+const FIRST_STAGED: u64 = 64;
+
+/// A method as two machines do it: the same steps, one for one.
+pub struct Sides<'a> {
+    /// As the device's machine does it.
+    pub device: &'a [Step],
+    /// The kernels of these.
+    pub device_kernels: &'a [Kernel],
+    /// As a CPU does it.
+    pub host: &'a [Step],
+    /// The kernels of these.
+    pub host_kernels: &'a [Kernel],
+    /// For each call whether it is for the device.
+    pub marks: &'a [bool],
+    /// For each call the bytes of scratch memory that are live after it.
+    pub live: &'a [Vec<Range<u64>>],
+}
+
+/// A run of steps that a region takes the place of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cut {
+    /// Which steps of a list, and which of their lists, lead to the list of the run: the second is that of `otherwise`, or of the body of a loop.
+    pub path: Vec<(usize, bool)>,
+    /// The steps.
+    pub steps: Range<usize>,
+    /// The region's number.
+    pub region: usize,
+}
+
+/// A method cut into regions.
+pub struct Cutter<'a, 'd> {
+    sides: Sides<'a>,
+    mirror: &'a Mirror,
+    dispatches: &'d mut Dispatches<'a>,
+    /// What steps of the host read, or write in part.
+    host_reads: Bytes,
+    /// Whether there are branches or loops: what a region makes is on the host after it then, whoever reads it.
+    has_flow: bool,
+    /// Bytes that outlive a call.
+    lasting: Bytes,
+    /// The number of the next call.
+    call: usize,
+    path: Vec<(usize, bool)>,
+    /// Calls that the device could do, but for bytes that do not cross.
+    refused: Vec<usize>,
+    regions: Vec<DeviceRegion>,
+    cuts: Vec<Cut>,
+}
+
+impl<'a, 'd> Cutter<'a, 'd> {
+    /// For a method.
+    pub fn new(sides: Sides<'a>, mirror: &'a Mirror, dispatches: &'d mut Dispatches<'a>) -> Self {
+        let has_flow = walk(sides.host).any(|visit| matches!(visit, Visit::If(_) | Visit::While));
+        let lasting = mirror.lasting().into_iter().collect();
+        let (call, path, refused, regions, cuts) = (0, vec![], vec![], vec![], vec![]);
+        Self { sides, mirror, dispatches, host_reads: Bytes::default(), has_flow, lasting, call, path, refused, regions, cuts }
+    }
+
+    /// The regions, the first of which has the number `first`, and the runs that they take the place of, in order.
+    pub fn cut(mut self, first: usize) -> (Vec<DeviceRegion>, Vec<Cut>) {
+        loop {
+            (self.call, self.regions, self.cuts) = (0, vec![], vec![]);
+            let refused = self.refused.len();
+            self.host_reads = self.reads_of_host();
+            let (device, host) = (self.sides.device, self.sides.host);
+            self.list(device, host);
+            if self.refused.len() == refused {
+                break;
+            }
+        }
+        self.cuts.iter_mut().for_each(|cut| cut.region += first);
+        (self.regions, self.cuts)
+    }
+
+    /// What the device does of the call of a number, if it does.
+    fn dispatches(&mut self, number: usize, call: &Call) -> Option<Vec<Dispatch>> {
+        if !self.sides.marks.get(number).copied().unwrap_or(false) || self.refused.contains(&number) {
+            return None;
+        }
+        self.dispatches.of_call(self.sides.device_kernels.get(call.kernel)?, call)
+    }
+
+    fn reads_of_host(&mut self) -> Bytes {
+        let mut bytes = Bytes::default();
+        let (device, host) = (self.sides.device, self.sides.host);
+        let calls_of_device = walk(device).filter_map(|visit| if let Visit::Call(call) = visit { Some(call) } else { None });
+        let calls_of_device: Vec<&Call> = calls_of_device.collect();
+        let mut number = 0;
+        for visit in walk(host) {
+            match visit {
+                Visit::Call(call) => {
+                    if self.dispatches(number, calls_of_device[number]).is_none() {
+                        self.touched(call).into_iter().for_each(|touched| bytes.insert(touched.bytes));
+                    }
+                    number += 1;
+                }
+                Visit::External(external) => {
+                    let tensors = external.inputs.iter().chain(&external.outputs);
+                    bytes.extend(&tensors.filter_map(|tensor| self.range(tensor.address, tensor.bytes)).collect());
+                }
+                Visit::If(condition) | Visit::Do(condition) => bytes.extend(&self.range(condition, 1).into_iter().collect()),
+                _ => {}
+            }
+        }
+        bytes
+    }
+
+    fn range(&self, address: Address, bytes: u64) -> Option<Range<u64>> {
+        let place = self.mirror.place(address)?;
+        Some(place..place + bytes)
+    }
+
+    /// What a call of the host touches.
+    fn touched(&self, call: &Call) -> Vec<Touched> {
+        self.sides.host_kernels.get(call.kernel).map_or(vec![], |kernel| self.mirror.touched(kernel, call))
+    }
+
+    /// One list of steps.
+    fn list(&mut self, device: &[Step], host: &[Step]) {
+        // What is on the device as it is to be.
+        let mut there = Bytes::default();
+        let mut run = Run::default();
+        for (number, (of_device, of_host)) in device.iter().zip(host).enumerate() {
+            if let (Step::Call(call), Step::Call(_)) = (of_device, of_host)
+                && let Some(dispatches) = self.dispatches(self.call, call)
+            {
+                run.steps.start = if run.calls.is_empty() { number } else { run.steps.start };
+                run.steps.end = number + 1;
+                run.calls.push((self.call, call.clone(), dispatches));
+                self.call += 1;
+                continue;
+            }
+            self.finish(&mut run, &mut there);
+            self.host_step(number, (of_device, of_host), &mut there);
+        }
+        self.finish(&mut run, &mut there);
+    }
+
+    /// A step of the host: what it writes is no longer on the device.
+    fn host_step(&mut self, number: usize, (device, host): (&Step, &Step), there: &mut Bytes) {
+        match (device, host) {
+            (_, Step::Call(call)) => {
+                self.touched(call).iter().filter(|touched| touched.writes).for_each(|touched| there.remove(&touched.bytes));
+                self.call += 1;
+            }
+            (_, Step::External(external)) => {
+                let written: Vec<_> = external.outputs.iter().filter_map(|tensor| self.range(tensor.address, tensor.bytes)).collect();
+                written.iter().for_each(|range| there.remove(range));
+            }
+            (Step::If { then: a, otherwise: b, .. }, Step::If { then: c, otherwise: d, .. })
+            | (Step::While { head: a, body: b, .. }, Step::While { head: c, body: d, .. }) => {
+                for (second, device, host) in [(false, a, c), (true, b, d)] {
+                    self.path.push((number, second));
+                    self.list(device, host);
+                    self.path.pop();
+                }
+                *there = Bytes::default();
+            }
+            _ => *there = Bytes::default(),
+        }
+    }
+
+    /// A run of calls becomes a region.
+    fn finish(&mut self, run: &mut Run, there: &mut Bytes) {
+        let Run { steps, calls } = std::mem::take(run);
+        let Some(&(first, ..)) = calls.first() else { return };
+        let mut flow = Flow { there: there.clone(), ..Flow::default() };
+        for (number, call, dispatches) in &calls {
+            let Some(kernel) = self.sides.device_kernels.get(call.kernel) else { return };
+            let mut before = self.live_before(*number, first);
+            before.extend(&self.lasting);
+            let is_extent = |argument: usize| call.extents.iter().any(|extent| extent.0 == argument);
+            let (extents, touched): (Vec<_>, Vec<_>) =
+                self.mirror.touched(kernel, call).into_iter().partition(|touched| is_extent(touched.argument));
+            flow.call(&touched, &before);
+            flow.extents.extend(extents.iter().map(|touched| touched.bytes.start));
+            flow.dispatches(dispatches, &self.dispatches.kernels);
+        }
+        let last = first + calls.len() - 1;
+        let mut wanted = self.host_reads.clone();
+        wanted.extend(&self.lasting);
+        let mut live = self.live_after(last);
+        live.extend(&self.lasting);
+        let leave = if self.has_flow { flow.written.and(&live) } else { flow.written.and(&live).and(&wanted) };
+        let Some(region) = self.region(&flow, &leave) else {
+            self.refused.extend(calls.iter().map(|call| call.0));
+            return;
+        };
+        *there = flow.there;
+        self.regions.push(region);
+        self.cuts.push(Cut { path: self.path.clone(), steps, region: self.regions.len() - 1 });
+    }
+
+    /// The bytes that hold something after a call.
+    fn live_after(&self, number: usize) -> Bytes {
+        let place = self.mirror.place(Address::Scratch(0)).unwrap_or(0);
+        self.sides.live.get(number).into_iter().flatten().map(|range| place + range.start..place + range.end).collect()
+    }
+
+    /// The bytes that may hold something before a call of a run that begins with another one.
+    fn live_before(&self, number: usize, first: usize) -> Bytes {
+        match number.checked_sub(1) {
+            Some(before) if number > first || !self.has_flow => self.live_after(before),
+            None if !self.has_flow => Bytes::default(),
+            // What comes before it depends on branches.
+            _ => std::iter::once(0..self.mirror.bytes).collect(),
+        }
+    }
+
+    fn region(&self, flow: &Flow, leave: &Bytes) -> Option<DeviceRegion> {
+        let mut staging = FIRST_STAGED;
+        let mut crossing = |range: &Range<u64>, is_extent: bool| {
+            let start = range.start - range.start % 4;
+            let bytes = range.end - start;
+            let crossing = Crossing { host: self.mirror.host(start)?, staging, device: start, bytes, is_extent };
+            staging = (staging + bytes).next_multiple_of(64);
+            Some((crossing, start..crossing.device + bytes.next_multiple_of(4)))
+        };
+        let mut enter = Vec::new();
+        for range in flow.enter.ranges() {
+            let (crossing, copied) = crossing(range, false)?;
+            let beside = std::iter::once(copied).collect::<Bytes>().without(&flow.enter);
+            // What stands beside in the same words must not be newer on the device.
+            if beside.ranges().iter().any(|range| flow.there.meets(range)) {
+                return None;
+            }
+            enter.push(crossing);
+        }
+        let mut extents = flow.extents.clone();
+        extents.sort_unstable();
+        extents.dedup();
+        for place in extents {
+            enter.push(crossing(&(place..place + 8), true)?.0);
+        }
+        let mut leaving = Vec::new();
+        for range in leave.ranges() {
+            let (crossing, _) = crossing(range, false)?;
+            if !flow.there.covers(&(crossing.device..range.end)) {
+                return None;
+            }
+            leaving.push(crossing);
+        }
+        Some(DeviceRegion { enter, steps: flow.steps.clone(), leave: leaving })
+    }
+}
+
+/// Calls that the device does one after another.
+#[derive(Default)]
+struct Run {
+    steps: Range<usize>,
+    /// Each with its number.
+    calls: Vec<(usize, Call, Vec<Dispatch>)>,
+}
+
+/// What happens to bytes in a region.
+#[derive(Default)]
+struct Flow {
+    /// Bytes that are on the device as they are to be.
+    there: Bytes,
+    enter: Bytes,
+    written: Bytes,
+    /// Extents that are read.
+    extents: Vec<u64>,
+    steps: Vec<DeviceStep>,
+    /// What dispatches since the last barrier read and write.
+    read: Vec<Bound>,
+    wrote: Vec<Bound>,
+}
+
+impl Flow {
+    /// A call that touches some bytes, where these hold something before.
+    fn call(&mut self, touched: &[Touched], before: &Bytes) {
+        for Touched { bytes, reads, writes, .. } in touched {
+            let all: Bytes = std::iter::once(bytes.clone()).collect();
+            // A part of what it writes may keep what it held.
+            let needed = if *reads { all.clone() } else { all.and(before) };
+            let missing = needed.without(&self.there);
+            self.enter.extend(&missing);
+            self.there.extend(&missing);
+            if *writes {
+                self.written.extend(&all);
+                self.there.extend(&all);
+            }
+        }
+    }
+
+    /// Dispatches of some kernels, each after a barrier where what it touches meets what those since the last one touch.
+    fn dispatches(&mut self, dispatches: &[Dispatch], kernels: &[Kernel]) {
+        for dispatch in dispatches {
+            let (mut reads, mut writes) = (Vec::new(), Vec::new());
+            for ((buffer, _), bound) in kernels[dispatch.kernel].pointer_params().zip(&dispatch.bindings) {
+                let list = if kernels[dispatch.kernel].writes(buffer) { &mut writes } else { &mut reads };
+                list.push(*bound);
+            }
+            let meets = |one: &[Bound], other: &[Bound]| one.iter().any(|a| other.iter().any(|b| overlap(a, b)));
+            if meets(&writes, &self.read) || meets(&writes, &self.wrote) || meets(&reads, &self.wrote) {
+                self.steps.push(DeviceStep::Barrier);
+                (self.read, self.wrote) = (vec![], vec![]);
+            }
+            self.read.extend(reads);
+            self.wrote.extend(writes);
+            self.steps.push(DeviceStep::Dispatch(dispatch.clone()));
+        }
+    }
+}
+
+/// Whether two ranges have a byte of one buffer.
+fn overlap(a: &Bound, b: &Bound) -> bool {
+    a.memory == b.memory && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes
+}

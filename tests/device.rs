@@ -1,0 +1,103 @@
+//! What a GPU does of programs: the device is played by the interpreter of kernels, so no GPU is needed.
+
+mod support;
+
+use modelc::ir::{Module, Tensor};
+use modelc::kernel::cost::instructions;
+use modelc::lower::{Lowered, Options};
+use modelc::machine::{GPUS, MACHINES, Machine};
+use modelc::pipeline;
+use modelc::program::{DeviceStep, Step, calls};
+use std::path::{Path, PathBuf};
+use support::harness::{self, Needs};
+use support::program::Memory;
+
+/// Programs beyond this size take the interpreter too long.
+const SMALL: u64 = 120_000;
+
+fn lowered(module: &Module, gpu: &'static Machine) -> Lowered {
+    pipeline::lower(module, "model", Options { gpu: Some(gpu), ..Options::new(&MACHINES[0]) }).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Whether all extents are known, which the interpreter of programs asks for.
+fn is_static(lowered: &Lowered) -> bool {
+    lowered.program.methods.iter().all(|method| method.input_extents.is_empty() && method.output_extents.is_empty())
+}
+
+/// Every recorded call of a model with a device, and how far off the worst output is.
+fn check(path: &Path, gpu: &'static Machine) -> Result<f64, String> {
+    let mut module = support::load(path).map_err(|error| error.to_string())?;
+    modelc::passes::run_all(&mut module);
+    let lowered = lowered(&module, gpu);
+    if !is_static(&lowered) {
+        return Ok(0.0);
+    }
+    let mut runs = support::interpreted(path, &module)?;
+    let mut memory = Memory::with_device(&lowered.program);
+    for run in &mut runs {
+        let outputs = memory.call(&lowered.program.methods[run.method], &run.arguments)?;
+        run.outputs = run.outputs.iter().zip(outputs).map(|(output, bytes)| Tensor { bytes, ..output.clone() }).collect();
+    }
+    harness::progress(|| described(path, &lowered));
+    support::check_runs(path, &module, &runs, support::delegate_tolerance(path))
+}
+
+/// Regions, dispatches and what the host does beside them.
+fn described(path: &Path, lowered: &Lowered) -> String {
+    let Some(device) = &lowered.program.device else { return format!("{}: no device", path.display()) };
+    let steps = || device.regions.iter().flat_map(|region| &region.steps);
+    let dispatches: Vec<_> =
+        steps().filter_map(|step| if let DeviceStep::Dispatch(dispatch) = step { Some(dispatch) } else { None }).collect();
+    let barriers = steps().filter(|step| matches!(step, DeviceStep::Barrier)).count();
+    let alone: Vec<String> = dispatches
+        .iter()
+        .map(|dispatch| &device.kernels[dispatch.kernel])
+        .filter(|kernel| kernel.grid.is_some_and(|grid| grid.positions < 2))
+        .map(|kernel| format!("{} {}", kernel.name, instructions(kernel, &[0], 16)))
+        .collect();
+    fn host(steps: &[Step]) -> usize {
+        steps.iter().filter(|step| matches!(step, Step::Call(_))).count()
+    }
+    let on_host: Vec<String> = lowered
+        .program
+        .methods
+        .iter()
+        .flat_map(|method| &method.steps)
+        .filter_map(|step| if let Step::Call(call) = step { Some(call) } else { None })
+        .map(|call| format!("{} {:?}", lowered.program.kernels[call.kernel].name, call.origin.operators.first()))
+        .collect();
+    let all: usize = lowered.program.methods.iter().map(|method| calls(&method.steps).len()).sum();
+    let beside: usize = lowered.program.methods.iter().map(|method| host(&method.steps)).sum();
+    format!(
+        "{}: {} regions, {} dispatches, {barriers} barriers, {beside} of {all} calls on the host\n  one position: {alone:?}\n  host: {on_host:?}",
+        support::stem(path),
+        device.regions.len(),
+        dispatches.len()
+    )
+}
+
+fn programs() -> Vec<PathBuf> {
+    let mut programs = support::models("executorch", "pte");
+    programs.retain(|path| support::stem(path).ends_with(".vulkan"));
+    programs.retain(|path| std::fs::metadata(path).is_ok_and(|data| data.len() < SMALL));
+    programs
+}
+
+fn programs_match_on_a_device_of_each_profile() {
+    let mut failures = Vec::new();
+    let mut matching = 0;
+    for path in programs() {
+        for gpu in GPUS {
+            match check(&path, gpu) {
+                Ok(_) => matching += 1,
+                Err(error) => failures.push(format!("{} for {}: {error}", path.display(), gpu.level)),
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    harness::at_least(matching, 45, "programs and profiles that match");
+}
+
+fn main() -> std::process::ExitCode {
+    harness::run(&[("programs_match_on_a_device_of_each_profile", Needs::Corpus("executorch"), programs_match_on_a_device_of_each_profile)])
+}

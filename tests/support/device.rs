@@ -1,0 +1,104 @@
+//! The device of a lowered program, played by the interpreter of kernels: positions run in an order drawn from a seed, and what is not copied to
+//! the device is not there.
+
+use modelc::kernel::interpret::interpret_grid;
+use modelc::program::{Bound, Crossing, Device, DeviceMemory, DeviceStep, Dispatch, Program};
+
+/// The memory of a device.
+pub struct Memory {
+    area: Vec<u8>,
+    constants: Vec<u8>,
+    staging: Vec<u8>,
+    /// Dispatches so far.
+    pub dispatches: u64,
+}
+
+impl Memory {
+    /// Before the first region. What may not be read before it is written holds other bytes than zeros.
+    pub fn new(device: &Device, program: &Program) -> Self {
+        let mut constants = vec![0xa5; device.constant_bytes as usize];
+        for constant in &device.constants {
+            let bytes = program.constants[constant.constant].data.bytes();
+            constants[constant.offset as usize..][..bytes.len()].copy_from_slice(bytes);
+        }
+        let [area, staging] = [device.area_bytes, device.staging_bytes].map(|bytes| vec![0xa5; bytes as usize]);
+        Self { area, constants, staging, dispatches: 0 }
+    }
+
+    /// What the host hands over before a region.
+    pub fn enter(&mut self, crossing: &Crossing, bytes: &[u8]) {
+        let bytes = if crossing.is_extent { &bytes[..4] } else { bytes };
+        self.staging[crossing.staging as usize..][..bytes.len()].copy_from_slice(bytes);
+        let length = bytes.len().next_multiple_of(4);
+        let staged = self.staging[crossing.staging as usize..][..length].to_vec();
+        self.area[crossing.device as usize..][..length].copy_from_slice(&staged);
+    }
+
+    /// What the host takes over after a region.
+    pub fn leave(&self, crossing: &Crossing) -> &[u8] {
+        &self.area[crossing.device as usize..][..crossing.bytes as usize]
+    }
+
+    /// The dispatches of a region.
+    ///
+    /// # Errors
+    /// When a kernel goes wrong, two positions meet, or two dispatches without a barrier between them do.
+    pub fn run(&mut self, device: &Device, region: usize) -> Result<(), String> {
+        self.area[..4].fill(0);
+        let mut since: Vec<(Bound, bool)> = Vec::new();
+        for step in &device.regions[region].steps {
+            let DeviceStep::Dispatch(dispatch) = step else {
+                since.clear();
+                continue;
+            };
+            let kernel = &device.kernels[dispatch.kernel];
+            let bounds: Vec<(Bound, bool)> =
+                kernel.pointer_params().zip(&dispatch.bindings).map(|((buffer, _), bound)| (*bound, kernel.writes(buffer))).collect();
+            for (one, writes) in &bounds {
+                let meets = |(other, other_writes): &(Bound, bool)| {
+                    let apart = one.offset + one.bytes <= other.offset || other.offset + other.bytes <= one.offset;
+                    one.memory == other.memory && !apart && (*writes || *other_writes)
+                };
+                if since.iter().any(meets) {
+                    return Err(format!("{} without a barrier before it", kernel.name));
+                }
+            }
+            since.extend(bounds);
+            self.dispatch(device, dispatch)?;
+        }
+        match i32::from_le_bytes(self.area[..4].try_into().unwrap_or_default()) {
+            0 => Ok(()),
+            status => Err(format!("the device returns {status}")),
+        }
+    }
+
+    fn dispatch(&mut self, device: &Device, dispatch: &Dispatch) -> Result<(), String> {
+        self.dispatches += 1;
+        let kernel = &device.kernels[dispatch.kernel];
+        let mut buffers = Vec::new();
+        for ((_, data), bound) in kernel.pointer_params().zip(&dispatch.bindings) {
+            let length = (data.elements * u64::from(data.lane.bytes())) as usize;
+            if length as u64 > bound.bytes || bound.offset % 256 != 0 || bound.bytes % 4 != 0 {
+                return Err(format!("{} of {} is bound to {bound:?}", data.name, kernel.name));
+            }
+            buffers.push(self.of(bound.memory)[bound.offset as usize..][..length].to_vec());
+        }
+        // Buffers that share memory see each other's writes only in place: each is run on what is there, and written back in turn.
+        let before = buffers.clone();
+        interpret_grid(kernel, &mut buffers, self.dispatches).map_err(|error| format!("{error}\n{kernel}"))?;
+        for (((_, bound), buffer), before) in kernel.pointer_params().zip(&dispatch.bindings).zip(&buffers).zip(&before) {
+            let memory = self.of(bound.memory);
+            for (at, (new, _)) in buffer.iter().zip(before).enumerate().filter(|(_, (new, old))| new != old) {
+                memory[bound.offset as usize + at] = *new;
+            }
+        }
+        Ok(())
+    }
+
+    fn of(&mut self, memory: DeviceMemory) -> &mut Vec<u8> {
+        match memory {
+            DeviceMemory::Area => &mut self.area,
+            DeviceMemory::Constants => &mut self.constants,
+        }
+    }
+}
