@@ -113,6 +113,8 @@ pub struct Machine {
     pub splits_bytes: bool,
     /// Whether loading binary16 as binary32 is one instruction.
     pub widens_halves: bool,
+    /// Whether rounds of a kernel's loops run at the same time, so that none may use scratch memory that another has used.
+    pub at_once: bool,
     /// Instructions that interleave two vectors work within blocks of this many bytes.
     pub interleaved_bytes: u16,
     /// Level 1 data cache in bytes.
@@ -163,6 +165,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         shifts_by_lane: false,
         splits_bytes: false,
         widens_halves: false,
+        at_once: false,
         interleaved_bytes: 16,
         l1_bytes: 32 << 10,
         l2_bytes: 256 << 10,
@@ -185,6 +188,7 @@ const X86_64_V3: Machine = Machine {
     shifts_by_lane: true,
     splits_bytes: true,
     widens_halves: true,
+    at_once: false,
     interleaved_bytes: 16,
     l1_bytes: 32 << 10,
     l2_bytes: 512 << 10,
@@ -227,11 +231,12 @@ const fn gpu(level: &'static str, limits: Gpu) -> Machine {
     Machine {
         unit: Unit::Gpu(limits),
         level,
-        registers: Registers::Vectors(24),
+        registers: Registers::Vectors(32),
         index_bits: 32,
         dot: DotProduct::Signed8,
         shifts_by_lane: true,
         widens_halves: true,
+        at_once: true,
         ..cranelift(Isa::X86_64, "")
     }
 }

@@ -55,8 +55,8 @@ pub(super) fn choose(
 ) -> Result<Candidate, Diagnostics> {
     let (cuts, work) = bands::candidates(module, &flow);
     let whole = Candidate { flow, ..Candidate::default() };
-    // The plan of the file is one for whole tensors.
-    if cuts.is_empty() || options.plan == PlanSource::Program {
+    // The plan of the file is one for whole tensors, and on a GPU more dispatches would cost more than the memory is worth.
+    if cuts.is_empty() || options.plan == PlanSource::Program || options.gpu.is_some() {
         return Ok(whole);
     }
     let bytes = arena(&whole)?;

@@ -6,6 +6,7 @@ use super::needs::KnownNeeds;
 use super::work::Work;
 use crate::diagnostic::Diagnostics;
 use crate::fuse::Group;
+use crate::machine::Unit;
 use crate::parallel;
 use crate::schedule::outer::Choice;
 use crate::schedule::{Requirements, Unsupported};
@@ -26,6 +27,8 @@ pub(super) struct Scheduled<'a> {
     pub needs: Requirements,
     /// For how many parts there is scratch memory.
     pub scratch_parts: u64,
+    /// Whether a GPU has it, whose working memory is its own.
+    pub is_on_device: bool,
 }
 
 /// What schedules are chosen for.
@@ -76,7 +79,8 @@ fn scheduled<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group) -> R
     let of_level = |level| {
         let machine = frame.machine_of(&grouped.function, group, level);
         let choice = Choice::new(frame.context(&grouped.function, group, machine))?;
-        Ok(Scheduled { needs: choice.requirements(), scratch_parts: choice.scratch_parts(), choice })
+        let is_on_device = matches!(machine.unit, Unit::Gpu(_));
+        Ok(Scheduled { needs: choice.requirements(), scratch_parts: choice.scratch_parts(), is_on_device, choice })
     };
     (0..frame.machines.len()).map(of_level).collect()
 }
@@ -85,7 +89,10 @@ fn scheduled<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group) -> R
 fn together(schedules: &[Scheduled<'_>]) -> Requirements {
     schedules
         .iter()
-        .map(|schedule| schedule.needs.clone().for_parts(schedule.scratch_parts))
+        .map(|schedule| {
+            let scratch = if schedule.is_on_device { vec![] } else { schedule.needs.scratch.clone() };
+            Requirements { scratch, ..schedule.needs.clone() }.for_parts(schedule.scratch_parts)
+        })
         .reduce(Requirements::of_both)
         .unwrap_or_default()
 }

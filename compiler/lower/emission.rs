@@ -15,6 +15,9 @@ use std::collections::{HashMap, HashSet};
 /// More parts than this help nobody.
 const MOST_PARTS: u64 = 64;
 
+/// Places that every device binds are multiples of this.
+const DEVICE_ALIGNMENT: u64 = 256;
+
 /// What the steps of a CPU level are written from.
 pub(super) struct Emission<'a> {
     /// The number of the level.
@@ -51,13 +54,15 @@ impl Emission<'_> {
 
     /// The kernels of an item.
     fn kernels<'s>(&self, item: &'s Item<'s>) -> Result<Kernels, (Unsupported, &'s Group)> {
-        let (Work::Group(group), Some(Scheduled { choice, needs, scratch_parts })) = (item.work, item.schedules.get(self.level)) else {
+        let (Work::Group(group), Some(Scheduled { choice, needs, scratch_parts, is_on_device })) =
+            (item.work, item.schedules.get(self.level))
+        else {
             return Ok(Kernels::default());
         };
         let pairs = needs.may_share.iter().chain(&needs.may_slide).copied();
         let shared: Vec<_> = pairs.filter(|&pair| self.addresses.shares(pair)).collect();
         let pieces = choice.pieces(&shared).map_err(|error| (error, group))?;
-        Ok(Kernels { pieces, scratch: Scratch { bytes: needs.scratch.clone(), parts: *scratch_parts } })
+        Ok(Kernels { pieces, scratch: Scratch { bytes: needs.scratch.clone(), parts: *scratch_parts, is_on_device: *is_on_device } })
     }
 }
 
@@ -75,6 +80,8 @@ struct Scratch {
     bytes: Vec<u64>,
     /// For how many parts it is there.
     parts: u64,
+    /// Whether it is after all that the host has.
+    is_on_device: bool,
 }
 
 /// Writes the steps.
@@ -140,6 +147,7 @@ impl<'s> Writer<'_, 's> {
             arguments.push(match argument {
                 Argument::Tensor(value) => self.from.addresses.of(self.pool, *value),
                 Argument::Data(data) => Address::Constant(self.pool.constant(data, || symbol.clone()), 0),
+                Argument::Scratch(i) if scratch.is_on_device => self.on_device(scratch, *i),
                 Argument::Scratch(i) => Address::Scratch(self.from.addresses.plan.scratch[position][*i]),
             });
         }
@@ -156,11 +164,18 @@ impl<'s> Writer<'_, 's> {
             _ => None,
         };
         let working: Vec<_> = lowered.arguments.iter().enumerate().filter_map(working).collect();
-        let most = extent.filter(|_| slices.is_none()).map(|extent| extent.min(most_parts));
+        let most = extent.filter(|_| slices.is_none() && !scratch.is_on_device).map(|extent| extent.min(most_parts));
         let parts = most.and_then(|most| self.parts(most, &working, scratch, position));
         let integers = extent.map_or(vec![], |extent| vec![0, extent as i64]);
         let extents = lowered.arguments.iter().enumerate().filter_map(|(position, argument)| self.extent(position, argument)).collect();
         Call { kernel, arguments, integers, extents, slices, parts, origin }
+    }
+
+    /// Working memory of a device: after the scratch memory of the host, at a place that can be bound.
+    fn on_device(&self, scratch: &Scratch, number: usize) -> Address {
+        let start = self.from.addresses.plan.arena_bytes.next_multiple_of(DEVICE_ALIGNMENT);
+        let before = scratch.bytes[..number].iter().map(|bytes| bytes.next_multiple_of(DEVICE_ALIGNMENT));
+        Address::Scratch(start + before.sum::<u64>())
     }
 
     /// What an argument may be that is a run-time extent.

@@ -1,8 +1,8 @@
 //! The area of the device: every byte of the host that a kernel may touch, but constants, has one there. Scratch memory lies as on the host, so
 //! that one plan holds for both.
 
-use crate::kernel::{BufferKind, Inst, Kernel};
-use crate::program::{Address, Call, Method};
+use crate::kernel::{Buffer, BufferData, BufferKind, Inst, Kernel};
+use crate::program::{Address, Call, Method, calls};
 use std::ops::Range;
 
 /// What the device needs at the start of its area for the status of a region.
@@ -21,10 +21,13 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// That of a program of some methods, which run one after another, and of this many bytes of variables.
-    pub fn new(methods: &[&Method], variable_bytes: u64) -> Self {
+    /// That of a program of some methods, which run one after another, and of this many bytes of variables. The methods are as the device's machine
+    /// does them, by kernels whose working memory comes after the scratch memory of the host.
+    pub fn new(methods: &[&Method], kernels: &[Kernel], variable_bytes: u64) -> Self {
         let mut mirror = Self { parts: vec![], bytes: STATUS_BYTES };
-        mirror.add(Address::Scratch(0), methods.iter().map(|method| method.scratch_bytes).max().unwrap_or(0));
+        let working = methods.iter().flat_map(|method| calls(&method.steps)).map(|call| working(kernels, call));
+        let scratch = methods.iter().map(|method| method.scratch_bytes);
+        mirror.add(Address::Scratch(0), working.chain(scratch).max().unwrap_or(0));
         mirror.add(Address::Variable(0), variable_bytes);
         let most = |ports: fn(&Method) -> Vec<u64>| {
             let mut sizes: Vec<u64> = Vec::new();
@@ -83,6 +86,16 @@ impl Mirror {
         }
         list
     }
+}
+
+/// The end of a call's working memory.
+fn working(kernels: &[Kernel], call: &Call) -> u64 {
+    let Some(kernel) = kernels.get(call.kernel) else { return 0 };
+    let end = |((_, data), address): ((Buffer, &BufferData), &Address)| match address {
+        Address::Scratch(offset) if data.kind == BufferKind::Scratch => offset + data.elements * u64::from(data.lane.bytes()),
+        _ => 0,
+    };
+    kernel.pointer_params().zip(&call.arguments).map(end).max().unwrap_or(0)
 }
 
 /// Bytes of the area that a kernel call touches.

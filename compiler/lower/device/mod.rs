@@ -38,8 +38,8 @@ pub(super) fn device(
     variable_bytes: u64,
     methods: &[Both<'_>],
 ) -> Option<(Device, Vec<Vec<Cut>>)> {
-    let list: Vec<&Method> = methods.iter().map(|both| both.host).collect();
-    let mirror = Mirror::new(&list, variable_bytes);
+    let list: Vec<&Method> = methods.iter().map(|both| both.device).collect();
+    let mirror = Mirror::new(&list, device_kernels, variable_bytes);
     let mut dispatches = Dispatches::new(machine, &mirror, constants)?;
     let (mut regions, mut cuts) = (Vec::new(), Vec::new());
     for Both { device, host, marks, live } in methods {

@@ -172,22 +172,28 @@ impl Lowering<'_> {
     fn images(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
         let (work, numbers) = (&self.schedule.work, &self.numbers);
         let sized = Image { work, numbers };
+        let (staging, at_once) = (self.schedule.staging.as_ref(), self.schedule.cx.machine.at_once);
+        let buffers = (self.input, self.pixels);
+        if let Some(staging) = staging.filter(|_| at_once) {
+            numbers.batch.repeat(b, |b, image| {
+                let first = numbers.plane_elements.scale(b, image);
+                staging::stage_image(b, sized, staging, buffers, (first, image));
+            });
+        }
         numbers.batch.repeat(b, |b, image| {
             let first = numbers.plane_elements.scale(b, image);
             let zero = b.index(0);
             let (start, end) = self.range.unwrap_or_else(|| (zero, numbers.output[0].value(b)));
             let mut outcome = Ok(());
-            b.for_carry(start, end, 1, &[zero], |b, y, staged| {
-                let at = RowPlace { image: first, plane: zero, y, staged: staged[0] };
-                let staging = self.schedule.staging.as_ref();
-                let staged = staging::stage(b, sized, staging, (self.input, self.pixels), &at);
+            let place = RowPlace { image: first, plane: zero, y: zero, staged: zero, ring: image };
+            staging::for_rows(b, (sized, at_once), staging, buffers, (place, start, end), |b, at| {
+                let y = at.y;
                 let [planes, rows, _] = &work.phases;
-                let rows = staging::window_rows(b, sized, staging, &at, (&planes.list[0], &rows.list[0]));
+                let rows = staging::window_rows(b, sized, staging, at, (&planes.list[0], &rows.list[0]));
                 let pixel = numbers.output[0].scale(b, image);
                 let pixel = b.add(pixel, y);
                 let pixel = numbers.output[1].scale(b, pixel);
                 outcome = self.row(b, &rows, pixel);
-                vec![staged]
             });
             outcome
         })
@@ -212,7 +218,7 @@ impl Lowering<'_> {
             return b.add(strips, element);
         }
         let first = b.scale_index(cut.first, panels.per_output() as i64, 0);
-        let filled = Filled { lane, base: 0, first, width: cut.width, active: cut.active };
+        let filled = Filled { lane, base: 0, first, width: cut.width, active: cut.active, at: None };
         panels.fill(b, self.stored, self.weights, &filled);
         element
     }

@@ -99,6 +99,8 @@ pub(super) struct Part {
     pub base: u64,
     /// Where its initial sums begin among all of them.
     pub initial: u64,
+    /// Where its panels begin in the buffer of all filled ones.
+    pub filled: u64,
     /// Groups of k in a round of the innermost loop.
     pub unroll: u64,
     /// Elements of k before 32-bit sums are added to 64-bit ones.
@@ -138,8 +140,27 @@ impl<'a> DirectSchedule<'a> {
             let lanes = schedule.initial_lanes();
             schedule.parts.iter_mut().zip(0..).for_each(|(part, number)| part.initial = number * lanes);
         }
+        let mut filled = 0;
+        for part in &mut schedule.parts {
+            part.filled = filled;
+            filled += part.panels.all_elements();
+        }
         ElementWise::with_epilogue(cx, &schedule.work.epilogue, &schedule.work.sum_ranges())?;
         Ok(schedule)
+    }
+
+    /// Elements of a buffer for the filled panels: the largest one, or all of a product of matrices, where rounds of loops run at the same time.
+    pub(super) fn filled_elements(&self) -> u64 {
+        if self.cx.machine.at_once {
+            return self.parts.iter().map(|part| part.panels.all_elements()).sum();
+        }
+        let widths = self.widths();
+        self.parts.iter().map(|part| part.panels.filled_elements(&widths)).max().unwrap_or(0)
+    }
+
+    /// Products of matrices, each of which has panels of its own where rounds of loops run at the same time.
+    pub(super) fn matrices_at_once(&self) -> u64 {
+        if self.cx.machine.at_once { self.work.matrices.iter().map(|matrices| matrices.count).product() } else { 1 }
     }
 
     fn all_parts(&self) -> Vec<Part> {
@@ -180,7 +201,7 @@ impl<'a> DirectSchedule<'a> {
         let unroll = unroll(&self.cx, chunk.unwrap_or(panels.padded()) / step, self.form.products());
         let round = (step * unroll).max(1);
         let chunk = self.in_32_bits.map(|products| (products / round).max(1) * round);
-        Part { axes: axes.map(Clone::clone), panels, base, initial: 0, unroll, chunk }
+        Part { axes: axes.map(Clone::clone), panels, base, initial: 0, filled: 0, unroll, chunk }
     }
 
     /// Whether the output pixels are one tile.

@@ -22,6 +22,15 @@ pub struct Filled {
     pub width: Width,
     /// Output channels that it has.
     pub active: u64,
+    /// Where it begins in the buffer, if not at its start.
+    pub at: Option<Value>,
+}
+
+impl Filled {
+    /// An element of the panel as one of the buffer.
+    fn place(&self, b: &mut KernelBuilder, element: Value) -> Value {
+        self.at.map_or(element, |at| b.add(at, element))
+    }
 }
 
 /// What the model or the program holds of the right operand, in a kernel.
@@ -55,7 +64,7 @@ impl Panels {
         for first in (0..lanes.max(strip)).step_by(strip as usize) {
             let lane = b.scale_index(panel.lane, 1, (panel.base + first) as i64);
             let target = (first * self.lane_elements()) as i64;
-            sparse::fill(b, buffers, places, strip, (lane, target, self.elements_of(strip), vector));
+            sparse::fill(b, buffers, places, strip, (lane, panel.at, target, self.elements_of(strip), vector));
         }
     }
 
@@ -66,7 +75,8 @@ impl Panels {
             let index = b.add(source, i);
             let raw = b.load_active(from, index, 0, lanes, active);
             let value = self.to_float(b, raw);
-            b.store_active(to, i, 0, value, active);
+            let place = panel.place(b, i);
+            b.store_active(to, place, 0, value, active);
         });
     }
 
@@ -81,6 +91,7 @@ impl Panels {
                 let index = b.add(source, i);
                 let raw = b.load_active(from, index, (first / 2) as i64, lanes, active);
                 let [fifteen, eight] = [15, 8].map(|number| b.int(Type::vector(Lane::I8, lanes), number));
+                let place = panel.place(b, i);
                 let low = b.binary(BinaryOp::And, raw, fifteen);
                 let high = b.shift(BinaryOp::ShiftRightUnsigned, raw, 4);
                 for (nibble, offset) in [(low, first), (high, first + strip / 2)] {
@@ -88,7 +99,7 @@ impl Panels {
                     let turned = b.binary(BinaryOp::Xor, nibble, eight);
                     let value = b.sub(turned, eight);
                     let value = if self.lane == Lane::I8 { value } else { b.convert(ConvertOp::SignExtend, value, self.lane) };
-                    b.store_active(to, i, offset as i64, value, active);
+                    b.store_active(to, place, offset as i64, value, active);
                 }
             });
         }
@@ -102,13 +113,16 @@ impl Panels {
         if extents.taps.iter().copied().eq(0..extents.filter_taps) {
             b.for_range(0, extents.segments() as i64, 1, |b, s| {
                 let source = b.scale_index(s, extents.segment() as i64, 0);
-                let at = (b.add(source, first), b.scale_index(s, segment_elements, 0));
+                let source = b.add(source, first);
+                let target = b.scale_index(s, segment_elements, 0);
+                let at = (source, panel.place(b, target));
                 self.fill_segment(b, buffers, at, panel);
             });
             return;
         }
         for s in 0..extents.segments() {
             let target = b.index(s as i64 * segment_elements);
+            let target = panel.place(b, target);
             let at = (b.scale_index(first, 1, extents.start(s) as i64), target);
             self.fill_segment(b, buffers, at, panel);
         }

@@ -20,7 +20,8 @@ impl Schedule for DirectSchedule<'_> {
     fn requirements(&self) -> Requirements {
         let mut needs = staging::requirements(self.cx, &self.work, self.staging.as_ref(), !self.are_filled());
         if self.are_filled() {
-            needs.scratch.push(self.parts.iter().map(|part| part.panels.filled_bytes(&self.widths())).max().unwrap_or(0));
+            let lane = self.parts.iter().map(|part| u64::from(part.panels.lane().bytes())).max().unwrap_or(0);
+            needs.scratch.push(self.matrices_at_once() * self.filled_elements() * lane);
         }
         needs
     }
@@ -66,6 +67,8 @@ struct Bases {
     left: Value,
     right: Value,
     pixel: Value,
+    /// The number of the product.
+    number: Value,
 }
 
 /// The segments of a window, for the first pixel of a row.
@@ -79,6 +82,8 @@ pub(super) enum Segments {
 /// A row of windows.
 struct WindowRow {
     place: RowPlace,
+    /// The number of the product of matrices.
+    product: Value,
     /// The first pixel of the image in the output.
     pixel: Value,
 }
@@ -86,6 +91,8 @@ struct WindowRow {
 /// An output row of a part.
 struct OutputRow {
     segments: Segments,
+    /// The number of the product of matrices.
+    product: Value,
     /// Its first pixel in the output.
     pixel: Value,
 }
@@ -164,12 +171,13 @@ impl<'a> Lowering<'a> {
             Some(staging) => staging.declare(b, work, &mut arguments),
             None => Ring::unstaged(input),
         };
-        let filled = schedule.parts.iter().map(|part| &part.panels).filter(|panels| panels.are_filled());
         let widths = schedule.widths();
+        let filled = schedule.parts.iter().map(|part| &part.panels).filter(|panels| panels.are_filled());
         let weights = match filled.max_by_key(|panels| panels.filled_elements(&widths)) {
             Some(panels) => {
                 let number = usize::from(schedule.staging.is_some());
-                arguments.scratch(b, "panel", number, panels.lane(), panels.filled_elements(&widths))
+                let elements = schedule.matrices_at_once() * schedule.filled_elements();
+                arguments.scratch(b, "panel", number, panels.lane(), elements)
             }
             None => stored.elements,
         };
@@ -195,38 +203,111 @@ impl<'a> Lowering<'a> {
     /// All products of matrices: one loop a broadcast dimension.
     fn matrices(&self, b: &mut KernelBuilder) -> Built {
         let zero = b.index(0);
-        self.matrix_loop(b, 0, Bases { left: zero, right: zero, pixel: zero })
+        let bases = Bases { left: zero, right: zero, pixel: zero, number: zero };
+        if !self.schedule.cx.machine.at_once {
+            return self.matrix_loop(b, 0, bases, &Self::product_of_matrices);
+        }
+        // Everything is staged and filled before the first product.
+        if self.schedule.staging.is_some() {
+            self.matrix_loop(b, 0, bases, &Self::stage)?;
+        }
+        if self.schedule.are_filled() {
+            self.matrix_loop(b, 0, bases, &Self::fill)?;
+        }
+        self.matrix_loop(b, 0, bases, &Self::all_products)
     }
 
-    fn matrix_loop(&self, b: &mut KernelBuilder, depth: usize, bases: Bases) -> Built {
+    /// Stages all rows.
+    fn stage(&self, b: &mut KernelBuilder, bases: Bases) -> Built {
+        let (work, numbers) = (&self.schedule.work, &self.numbers);
+        let Some(staging) = &self.schedule.staging else { return Ok(()) };
+        let image_elements = numbers.plane_elements.times(b, work.planes.input);
+        numbers.batch.repeat(b, |b, image| {
+            let first = image_elements.scale(b, image);
+            let first = b.add(first, bases.left);
+            let number = b.scale_index(bases.number, work.batch as i64, 0);
+            let number = b.add(number, image);
+            staging::stage_image(b, self.image(), staging, (self.input, self.pixels), (first, number));
+        });
+        Ok(())
+    }
+
+    /// Fills all panels.
+    fn fill(&self, b: &mut KernelBuilder, bases: Bases) -> Built {
+        for part in &self.schedule.parts {
+            self.all_panels(b, |b, panel| {
+                let at = self.filled_at(b, part, panel, bases.number);
+                self.fill_panel(b, part, panel, bases, Some(at));
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// All products of two matrices, whose rows are staged and whose panels are filled.
+    fn all_products(&self, b: &mut KernelBuilder, bases: Bases) -> Built {
+        self.rows(b, bases, 0, |b, at| {
+            for part in &self.schedule.parts {
+                self.output_row(b, part, at, |b, row| self.all_panels(b, |b, panel| self.panel(b, part, row, panel)))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Where a panel begins in the buffer of all filled ones, for the product of matrices of a number.
+    fn filled_at(&self, b: &mut KernelBuilder, part: &Part, at: PanelPlace, number: Value) -> Value {
+        let (lane, _) = self.panel_start(b, part, at);
+        let product = b.scale_index(number, self.schedule.filled_elements() as i64, part.filled as i64);
+        let panel = b.scale_index(lane, part.panels.lane_elements() as i64, 0);
+        b.add(product, panel)
+    }
+
+    fn fill_panel(&self, b: &mut KernelBuilder, part: &Part, panel: PanelPlace, bases: Bases, at: Option<Value>) {
+        let channel = self.first_channel(b, panel);
+        let first = b.scale_index(channel, part.panels.per_output() as i64, 0);
+        let first = b.add(first, bases.right);
+        let (lane, _) = self.panel_start(b, part, panel);
+        let Cut { width, active, .. } = panel.cut;
+        let filled = Filled { lane, base: part.base, first, width, active, at };
+        part.panels.fill(b, self.stored, self.weights, &filled);
+    }
+
+    fn matrix_loop(
+        &self,
+        b: &mut KernelBuilder,
+        depth: usize,
+        bases: Bases,
+        body: &dyn Fn(&Self, &mut KernelBuilder, Bases) -> Built,
+    ) -> Built {
         let work = &self.schedule.work;
-        let Some(matrices) = work.matrices.get(depth) else { return self.product_of_matrices(b, bases) };
+        let Some(matrices) = work.matrices.get(depth) else { return body(self, b, bases) };
         let inner: u64 = work.matrices[depth + 1..].iter().map(|m| m.count).product();
         let pixels = inner * work.output_size[0] * work.output_size[1];
-        let body = |b: &mut KernelBuilder, i: Value| {
+        let of_one = |b: &mut KernelBuilder, i: Value| {
+            let number = if self.schedule.cx.machine.at_once {
+                let outer = b.scale_index(bases.number, matrices.count as i64, 0);
+                b.add(outer, i)
+            } else {
+                bases.number
+            };
             let mut at = |base: Value, step: u64| {
                 let offset = b.scale_index(i, step as i64, 0);
                 b.add(base, offset)
             };
-            let bases =
-                Bases { left: at(bases.left, matrices.left), right: at(bases.right, matrices.right), pixel: at(bases.pixel, pixels) };
-            self.matrix_loop(b, depth + 1, bases)
+            let (left, right) = (at(bases.left, matrices.left), at(bases.right, matrices.right));
+            let bases = Bases { left, right, pixel: at(bases.pixel, pixels), number };
+            self.matrix_loop(b, depth + 1, bases, body)
         };
         match self.range {
-            Some((Ranges::Matrices { dimension, .. }, first, end)) if dimension == depth => loops::for_values(b, (first, end), 1, body),
-            _ => loops::for_range(b, (0, matrices.count as i64), 1, body),
+            Some((Ranges::Matrices { dimension, .. }, first, end)) if dimension == depth => loops::for_values(b, (first, end), 1, of_one),
+            _ => loops::for_range(b, (0, matrices.count as i64), 1, of_one),
         }
     }
 
     fn product_of_matrices(&self, b: &mut KernelBuilder, bases: Bases) -> Built {
         let parts = &self.schedule.parts;
         if !self.schedule.are_filled() {
-            return self.rows(b, bases, 0, |b, at| {
-                for part in parts {
-                    self.output_row(b, part, at, |b, row| self.all_panels(b, |b, panel| self.panel(b, part, row, panel)))?;
-                }
-                Ok(())
-            });
+            return self.all_products(b, bases);
         }
         let staged = self.rows_of_all();
         if staged > 0 {
@@ -234,13 +315,7 @@ impl<'a> Lowering<'a> {
         }
         for part in parts {
             self.all_panels(b, |b, panel| {
-                let channel = self.first_channel(b, panel);
-                let first = b.scale_index(channel, part.panels.per_output() as i64, 0);
-                let first = b.add(first, bases.right);
-                let (lane, _) = self.panel_start(b, part, panel);
-                let Cut { width, active, .. } = panel.cut;
-                let filled = Filled { lane, base: part.base, first, width, active };
-                part.panels.fill(b, self.stored, self.weights, &filled);
+                self.fill_panel(b, part, panel, bases, None);
                 self.rows(b, bases, staged, |b, at| self.output_row(b, part, at, |b, row| self.panel(b, part, row, panel)))
             })?;
         }
@@ -280,15 +355,29 @@ impl<'a> Lowering<'a> {
                 };
                 let staged = b.index(staged as i64);
                 let mut outcome = Ok(());
-                b.for_carry(start, end, 1, &[staged], |b, y, staged| {
-                    let place = RowPlace { image: first, plane, y, staged: staged[0] };
-                    let staged = staging::stage(b, self.image(), self.schedule.staging.as_ref(), (self.input, self.pixels), &place);
-                    outcome = body(b, &WindowRow { place, pixel });
-                    vec![staged]
+                let ring = self.first_ring(b, bases, image);
+                let place = RowPlace { image: first, plane, y: zero, staged, ring };
+                let buffers = (self.input, self.pixels);
+                let image = (self.image(), self.schedule.cx.machine.at_once);
+                staging::for_rows(b, image, self.schedule.staging.as_ref(), buffers, (place, start, end), |b, place| {
+                    outcome = body(b, &WindowRow { place: *place, pixel, product: bases.number });
                 });
                 outcome
             })
         })
+    }
+
+    /// The first ring of an image, where all rows are staged.
+    fn first_ring(&self, b: &mut KernelBuilder, bases: Bases, image: Value) -> Value {
+        let work = &self.schedule.work;
+        if !self.schedule.cx.machine.at_once {
+            return bases.number;
+        }
+        let phases = &work.phases[0];
+        let planes = phases.padding_low + work.planes.input + phases.padding_high;
+        let number = b.scale_index(bases.number, work.batch as i64, 0);
+        let number = b.add(number, image);
+        b.scale_index(number, planes as i64, 0)
     }
 
     /// Rows of windows, of the phase that has most.
@@ -326,7 +415,7 @@ impl<'a> Lowering<'a> {
             let pixel = self.numbers.output[1].scale(b, row);
             let pixel = b.scale_index(pixel, 1, columns.first as i64);
             let pixel = b.add(pixel, at.pixel);
-            body(b, &OutputRow { segments, pixel })
+            body(b, &OutputRow { segments, product: at.product, pixel })
         };
         match inside {
             None => row(b),
@@ -383,7 +472,11 @@ impl<'a> Lowering<'a> {
         let width = if work.sizes.is_some() { self.numbers.output[1] } else { Number::Known(part.axes[2].count as i64) };
         let channel = self.first_channel(b, at);
         let (lane, element) = self.panel_start(b, part, at);
-        let weights = if part.panels.are_filled() {
+        let at_once = schedule.cx.machine.at_once;
+        let weights = if part.panels.are_filled() && at_once {
+            let panel = self.filled_at(b, part, at, row.product);
+            b.add(panel, element)
+        } else if part.panels.are_filled() {
             element
         } else {
             let strips = b.scale_index(lane, part.panels.in_buffer(part.panels.lane_elements()), part.panels.in_buffer(part.base));

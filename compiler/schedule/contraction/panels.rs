@@ -179,6 +179,11 @@ impl Panels {
         self.elements_of(self.extents.strips.total())
     }
 
+    /// Elements of the panels of all groups.
+    pub fn all_elements(&self) -> u64 {
+        self.extents.groups * self.group_elements()
+    }
+
     /// Elements of the buffer that this many elements are.
     pub fn in_buffer(&self, elements: u64) -> i64 {
         (elements / self.joined) as i64

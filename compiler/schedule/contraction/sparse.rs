@@ -87,13 +87,14 @@ pub fn fill(
     (from, to): (Buffer, Buffer),
     places: Places,
     lanes: u64,
-    (lane, target, count, vector): (Value, i64, u64, u16),
+    (lane, at, target, count, vector): (Value, Option<Value>, i64, u64, u16),
 ) {
     let filled = b.lane_of(to);
     row(b, count, vector, |b, i, active| {
         let ty = Type::vector(filled, vector);
         let zero = if filled == Lane::F32 { b.float(ty, 0.0) } else { b.int(ty, 0) };
-        b.store_active(to, i, target, zero, active);
+        let place = at.map_or(i, |at| b.add(at, i));
+        b.store_active(to, place, target, zero, active);
     });
     let [start, end] = [0, lanes as i64].map(|offset| {
         let entry = b.load(places.starts, lane, offset, 1);
@@ -106,7 +107,8 @@ pub fn fill(
         let place = b.add(place[0], distance);
         let element = b.load(from, entry, 0, 1);
         let element = if b.lane_of(from) == filled { element } else { b.convert(ConvertOp::HalfToFloat, element, filled) };
-        b.store(to, place, target, element);
+        let to_place = at.map_or(place, |at| b.add(at, place));
+        b.store(to, to_place, target, element);
         vec![place]
     });
 }

@@ -7,7 +7,7 @@
 use super::form::Form;
 use super::geometry::{Contraction, Planes};
 use super::image_sizes::{Numbers, less};
-use super::phases::Phase;
+use super::phases::{Phase, Phases};
 use super::weights::Weights;
 use crate::ir::operators::MAX_ELEMENTS;
 use crate::ir::{ElementType, Value as Tensor};
@@ -31,6 +31,11 @@ pub struct Staging {
     pub form: Form,
     /// The planes that windows reach, from where one is at; each has a ring.
     planes: Vec<u64>,
+    /// Whether every padded row of every plane of every image has a place of its own, where rounds of loops run at the same time: a ring for
+    /// each padded plane.
+    pub whole: bool,
+    /// Rings.
+    rings: u64,
     /// Rows of a ring.
     pub rows: u64,
     /// Elements of a staged row: padding, input, padding.
@@ -94,18 +99,30 @@ impl Staging {
             && is_one_row
             && form != Form::Float
             && repeat == 1
+            && !machine.at_once
             && channels > CHUNK
             && contraction.products_in_32_bits().is_none();
         let chunk = in_chunks.then_some(CHUNK);
         let row = u128::from(width) * u128::from(channels);
-        let ring = [reached.len() as u64, rows.reach()].iter().fold(row, |product, &n| product.saturating_mul(n.into()));
+        let whole = machine.at_once;
+        let padded = |phases: &Phases, size: u64| phases.padding_low + size + phases.padding_high;
+        let matrices: u64 = contraction.matrices.iter().map(|matrix| matrix.count).product();
+        let (rings, ring_rows) = if whole {
+            let planes = padded(planes, contraction.planes.input);
+            (matrices * contraction.batch * planes, padded(rows, contraction.input_size[0]).max(rows.reach()))
+        } else {
+            (reached.len() as u64, rows.reach())
+        };
+        let ring = [rings, ring_rows].iter().fold(row, |product, &n| product.saturating_mul(n.into()));
         if ring > MAX_ELEMENTS.into() {
             return Err(Unsupported::new(format!("windows over {ring} elements of input and padding")));
         }
         Ok(Self {
             form,
             planes: reached,
-            rows: rows.reach(),
+            whole,
+            rings,
+            rows: ring_rows,
             row_elements: chunk.unwrap_or(row as u64),
             channels,
             repeat,
@@ -132,7 +149,7 @@ impl Staging {
 
     /// Elements of all rings.
     pub fn elements(&self) -> u64 {
-        self.planes.len() as u64 * self.ring_elements() + self.slack
+        self.rings * self.ring_elements() + self.slack
     }
 
     /// Bytes of all rings.
@@ -191,9 +208,14 @@ impl Staging {
         self.fill(b, contraction, ring, zero, Number::Known(self.elements() as i64));
     }
 
-    /// The first element of the slot for a padded row in a ring.
-    fn slot(&self, b: &mut KernelBuilder, ring: u64, padded_row: Value) -> Value {
+    /// The first element of the slot for a padded row in a ring. Where all rows have one, rings are counted from a first one.
+    fn slot(&self, b: &mut KernelBuilder, first: Value, ring: u64, padded_row: Value) -> Value {
         let ring = (ring * self.ring_elements()) as i64;
+        if self.whole {
+            let row = b.scale_index(padded_row, self.row_elements as i64, ring);
+            let first = b.scale_index(first, self.ring_elements() as i64, 0);
+            return b.add(first, row);
+        }
         if self.rows == 1 {
             return b.index(ring);
         }
@@ -209,7 +231,7 @@ impl Staging {
         let left = (column_phases.padding_low * self.channels) as i64;
         let [rows_off, columns_off] = numbers.shift;
         b.for_values(first, end, 1, |b, padded_row| {
-            let slot = self.slot(b, plane.ring, padded_row);
+            let slot = self.slot(b, plane.first_ring, plane.ring, padded_row);
             let interior = b.scale_index(slot, 1, left);
             let skipped = columns_off.times(b, self.channels);
             let interior = less(b, interior, skipped);
@@ -366,8 +388,9 @@ pub struct Image<'a> {
 
 /// A plane of the input under a window.
 struct Plane {
-    /// Its ring.
+    /// Its ring, counted from a first one where all rows are staged.
     ring: u64,
+    first_ring: Value,
     /// The first element of the input's plane.
     first: Value,
     /// Whether it is inside the input, where it may be outside.
@@ -376,6 +399,7 @@ struct Plane {
 
 /// The plane this many after the one that the window of an output row is at.
 fn plane_of(b: &mut KernelBuilder, Image { work, numbers }: Image<'_>, at: &RowPlace, ring: u64, offset: u64) -> Plane {
+    let first_ring = at.ring;
     let phases = &work.phases[0];
     let plane = b.scale_index(at.plane, work.planes.stride as i64, offset as i64 - phases.padding_low as i64);
     let inside = (phases.padding_low + phases.padding_high > 0).then(|| {
@@ -383,7 +407,7 @@ fn plane_of(b: &mut KernelBuilder, Image { work, numbers }: Image<'_>, at: &RowP
         b.compare(CompareOp::UnsignedLess, plane, limit)
     });
     let first = numbers.plane_elements.scale(b, plane);
-    Plane { ring, first: b.add(first, at.image), inside }
+    Plane { ring, first_ring, first: b.add(first, at.image), inside }
 }
 
 /// Where windows stand.
@@ -397,10 +421,55 @@ pub struct RowPlace {
     pub y: Value,
     /// The first padded row that is not staged yet.
     pub staged: Value,
+    /// The image's first ring, where all rows are staged.
+    pub ring: Value,
+}
+
+/// Where rounds of loops run at the same time: stages all rows of an image, whose first element and whose number are given.
+pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, buffers: (Buffer, Ring), (first, number): (Value, Value)) {
+    let work = image.work;
+    let phases = &work.phases[0];
+    let planes = phases.padding_low + work.planes.input + phases.padding_high;
+    let ring = b.scale_index(number, planes as i64, 0);
+    b.for_range(0, planes as i64, 1, |b, padded| {
+        let zero = b.index(0);
+        let place = RowPlace { image: first, plane: zero, y: zero, staged: zero, ring: b.add(ring, padded) };
+        let inside = (phases.padding_low + phases.padding_high > 0).then(|| {
+            let plane = b.scale_index(padded, 1, -(phases.padding_low as i64));
+            let limit = b.index(work.planes.input as i64);
+            (plane, b.compare(CompareOp::UnsignedLess, plane, limit))
+        });
+        let at = inside.map_or(padded, |(plane, _)| plane);
+        let start = image.numbers.plane_elements.scale(b, at);
+        let plane = Plane { ring: 0, first_ring: place.ring, first: b.add(start, first), inside: inside.map(|(_, inside)| inside) };
+        let end = b.index(staging.rows as i64);
+        staging.stage(b, image, buffers, &plane, (zero, end));
+    });
+}
+
+/// Calls `body` for each row of windows from one to another, the first of which is at a place, with what its windows read staged. `at_once` says
+/// that rounds run at the same time: all is staged then.
+pub fn for_rows(
+    b: &mut KernelBuilder,
+    (image, at_once): (Image<'_>, bool),
+    staging: Option<&Staging>,
+    buffers: (Buffer, Ring),
+    (place, start, end): (RowPlace, Value, Value),
+    mut body: impl FnMut(&mut KernelBuilder, &RowPlace),
+) {
+    if at_once {
+        return b.for_values(start, end, 1, |b, y| body(b, &RowPlace { y, ..place }));
+    }
+    b.for_carry(start, end, 1, &[place.staged], |b, y, staged| {
+        let place = RowPlace { y, staged: staged[0], ..place };
+        let staged = stage(b, image, staging, buffers, &place);
+        body(b, &place);
+        vec![staged]
+    });
 }
 
 /// Stages what the windows at a place need. Gives the first padded row not staged then.
-pub fn stage(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, buffers: (Buffer, Ring), at: &RowPlace) -> Value {
+fn stage(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, buffers: (Buffer, Ring), at: &RowPlace) -> Value {
     let work = image.work;
     let top = b.scale_index(at.y, work.strides[0] as i64, 0);
     let phases = &work.phases[1];
@@ -435,9 +504,14 @@ pub fn window_rows(
         for k in 0..rows.taps.len() as u64 {
             let row = b.scale_index(top, 1, (rows.lead + k * work.phases[1].dilation) as i64);
             starts.push(match staging {
+                Some(staging) if staging.whole => {
+                    let plane = b.scale_index(at.plane, work.planes.stride as i64, 0);
+                    let first = b.add(at.ring, plane);
+                    staging.slot(b, first, offset, row)
+                }
                 Some(staging) => {
                     let ring = staging.planes.binary_search(&offset).unwrap_or(0);
-                    staging.slot(b, ring as u64, row)
+                    staging.slot(b, at.ring, ring as u64, row)
                 }
                 None => {
                     let plane = plane_of(b, image, at, 0, offset).first;
