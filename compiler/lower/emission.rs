@@ -164,7 +164,7 @@ impl<'s> Writer<'_, 's> {
             _ => None,
         };
         let working: Vec<_> = lowered.arguments.iter().enumerate().filter_map(working).collect();
-        let most = extent.filter(|_| slices.is_none() && !scratch.is_on_device).map(|extent| extent.min(most_parts));
+        let most = extent.filter(|_| !scratch.is_on_device).map(|extent| extent.min(most_parts));
         let parts = most.and_then(|most| self.parts(most, &working, scratch, position));
         let integers = extent.map_or(vec![], |extent| vec![0, extent as i64]);
         let extents = lowered.arguments.iter().enumerate().filter_map(|(position, argument)| self.extent(position, argument)).collect();

@@ -7,7 +7,7 @@
 use super::arguments::Argument;
 use super::choose::{self, Extents, Row, choose_whole};
 use super::context::Context;
-use super::interface::{Requirements, Schedule};
+use super::interface::Requirements;
 use super::piece::{Piece, PieceSlices};
 use super::unsupported::Unsupported;
 use super::whole::Whole;
@@ -29,17 +29,17 @@ pub enum Choice<'a> {
     /// By one kernel, called once.
     Whole(Whole<'a>),
     /// Slice by slice.
-    Sliced(Sliced<'a>),
+    Sliced(Box<Sliced<'a>>),
 }
 
 /// The kernels of a group that is computed slice by slice.
 pub struct Sliced<'a> {
     cx: Context<'a>,
     outer: Outer,
-    /// The schedule of a block, if there are blocks.
-    block: Option<Box<dyn Schedule + 'a>>,
-    /// The schedule of one slice.
-    single: Box<dyn Schedule + 'a>,
+    /// How a block is computed, if there are blocks.
+    block: Option<Whole<'a>>,
+    /// How one slice is.
+    single: Whole<'a>,
 }
 
 impl<'a> Choice<'a> {
@@ -59,9 +59,12 @@ impl<'a> Choice<'a> {
             };
             return Ok(Self::Whole(Whole::new(cx, schedule)));
         };
-        let of_block = |slices: u64| choose_whole(Context { block: Some(slices), ..cx });
+        let of_block = |slices: u64| {
+            let cx = Context { block: Some(slices), ..cx };
+            Ok(Whole::new(cx, choose_whole(cx)?))
+        };
         let block = if outer.block > 1 { Some(of_block(outer.block)?) } else { None };
-        Ok(Self::Sliced(Sliced { cx, block, single: of_block(1)?, outer }))
+        Ok(Self::Sliced(Box::new(Sliced { cx, block, single: of_block(1)?, outer })))
     }
 
     /// What the planner must provide.
@@ -74,7 +77,10 @@ impl<'a> Choice<'a> {
 
     /// For how many parts there is to be scratch memory.
     pub fn scratch_parts(&self) -> u64 {
-        if let Self::Whole(whole) = self { whole.scratch_parts() } else { 1 }
+        match self {
+            Self::Whole(whole) => whole.scratch_parts(),
+            Self::Sliced(sliced) => sliced.kinds().map(Whole::scratch_parts).max().unwrap_or(1),
+        }
     }
 
     /// The kernels, in the order in which they are called. `shared` are the pairs that do share memory.
@@ -90,8 +96,9 @@ impl<'a> Choice<'a> {
 }
 
 impl Sliced<'_> {
-    fn schedules(&self) -> impl Iterator<Item = &dyn Schedule> {
-        self.block.iter().chain([&self.single]).map(AsRef::as_ref)
+    /// How blocks are computed, and what is left of them.
+    fn kinds(&self) -> impl Iterator<Item = &Whole<'_>> {
+        self.block.iter().chain([&self.single])
     }
 
     /// Scratch memory for either kernel. A tensor may be written over another one if every slice of it ends before the other's next
@@ -113,20 +120,24 @@ impl Sliced<'_> {
     }
 
     fn pieces(&self, shared: &[(Value, Value)]) -> Result<Vec<Piece>, Unsupported> {
+        // Of tensors that share memory slices of different sizes begin at different places, which nothing that says how a kernel may be cut knows of.
+        let alike = shared.iter().all(|&(read, written)| self.stride(read) == self.stride(written));
         let mut pieces = Vec::new();
-        for schedule in self.schedules() {
-            let lowered = schedule.lower(shared)?;
+        for kind in self.kinds() {
+            let mut piece = kind.piece(shared)?;
+            if !alike {
+                piece.most_parts = 1;
+            }
             let stride = |argument: &Argument| if let Argument::Tensor(tensor) = argument { self.stride(*tensor) } else { 0 };
-            let strides = lowered.arguments.iter().map(stride).collect();
             let (is_block, has_block) = (pieces.is_empty() && self.block.is_some(), self.block.is_some());
-            let slices = PieceSlices {
+            piece.slices = Some(PieceSlices {
                 extents: self.outer.extents.clone(),
                 most: self.outer.most,
                 block: if is_block { self.outer.block } else { 1 },
                 behind_blocks_of: (has_block && !is_block).then_some(self.outer.block),
-                strides,
-            };
-            pieces.push(Piece { lowered, extent: schedule.extent(shared), most_parts: 1, slices: Some(slices) });
+                strides: piece.lowered.arguments.iter().map(stride).collect(),
+            });
+            pieces.push(piece);
         }
         Ok(pieces)
     }

@@ -80,20 +80,18 @@ impl Body<'_> {
         self.call += 1;
         self.notify(e, number, BEFORE);
         let arguments: Vec<_> = call.arguments.iter().map(|&address| self.addresses.address(e, address)).collect();
+        let part = call.parts.as_ref().map(|_| *self.parts.next().expect("each call that may be cut has a function for its parts"));
         match &call.slices {
-            None => self.whole(e, call, &arguments),
-            Some(slices) => self.slices(e, call, slices, &arguments),
+            None => self.once(e, (call, part), &arguments),
+            Some(slices) => self.slices(e, (call, part), slices, &arguments),
         }
         self.notify(e, number, AFTER);
     }
 
-    /// Calls a kernel once, or in parts.
-    fn whole(&mut self, e: &mut Builder, call: &Call, arguments: &[Value]) {
-        let status = match (&call.parts, self.shared) {
-            (Some(parts), Some(shared)) => {
-                let part = *self.parts.next().expect("each call that may be cut has a function for its parts");
-                self.call_in_parts(e, (call, arguments), (parts, part), shared)
-            }
+    /// Calls a kernel once, or in parts, each of which is done by the function of that number.
+    fn once(&self, e: &mut Builder, (call, part): (&Call, Option<u32>), arguments: &[Value]) {
+        let status = match (&call.parts, part, self.shared) {
+            (Some(parts), Some(part), Some(shared)) => self.call_in_parts(e, (call, arguments), (parts, part), shared),
             _ => self.kernel(e, call, arguments),
         };
         e.leave_with(status);
@@ -108,7 +106,7 @@ impl Body<'_> {
     }
 
     /// Calls a kernel for one block of slices after the other, as long as whole blocks are left.
-    fn slices(&self, e: &mut Builder, call: &Call, slices: &Slices, arguments: &[Value]) {
+    fn slices(&self, e: &mut Builder, call: (&Call, Option<u32>), slices: &Slices, arguments: &[Value]) {
         let mut count = Operand::Number(1);
         for &extent in &slices.extents {
             let cell = self.addresses.address(e, extent);
@@ -135,8 +133,7 @@ impl Body<'_> {
                 e.add(argument, offset)
             };
             let arguments: Vec<Value> = arguments.iter().zip(&slices.strides).map(at).collect();
-            let status = self.kernel(e, call, &arguments);
-            e.leave_with(status);
+            self.once(e, call, &arguments);
         });
     }
 

@@ -26,8 +26,8 @@ const INPUTS: u64 = START + 0x3000;
 const OUTPUTS: u64 = START + 0x3100;
 const BUFFER: u64 = START + 0x3200;
 
-/// A method whose input has a dynamic extent, which the kernel of one call is given in blocks of four slices, and which another call may
-/// do in parts.
+/// A method whose input has a dynamic extent, which the kernel of one call is given in blocks of four slices. It and another call may be done in
+/// parts.
 fn program() -> Program {
     let port = Port {
         name: "x".into(),
@@ -44,10 +44,10 @@ fn program() -> Program {
     let call = Call {
         kernel: 0,
         arguments: vec![Address::Input(0, 0), Address::Output(0, 0)],
-        integers: vec![],
+        integers: vec![0, 6],
         extents: vec![],
         slices: Some(slices),
-        parts: None,
+        parts: Some(Parts { most: 2, working: vec![] }),
         origin: Origin::default(),
     };
     let parts = Parts { most: 3, working: vec![Working { argument: 1, second: 192, step: 64 }] };
@@ -231,7 +231,7 @@ fn prepare(context: &Context<'_>, machine: &mut Machine<'_>, set: &[(Config, u64
 #[test]
 fn slices_are_given_in_blocks_and_shapes_come_back() {
     on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
-        let split = split(context, 0, 0, 0, &[20]);
+        let split = split(context, 0, 0, 0, &[19, 20]);
         check(&split, machine.layout);
         let (scratch, pointer) = (ARENA + context.interface.state_bytes, machine.layout.pointer);
         let arguments = [ARENA, scratch, INPUTS, OUTPUTS];
@@ -243,8 +243,8 @@ fn slices_are_given_in_blocks_and_shapes_come_back() {
         let kernel = |number| Callee::Kernel(number, KernelConvention::Target);
         let constant = WEIGHTS + context.constants.offsets[1] + 8;
         let calls = [
-            (kernel(0), vec![BUFFER, BUFFER]),
-            (kernel(0), vec![BUFFER + 32, BUFFER + 32]),
+            (kernel(0), vec![BUFFER, BUFFER, 0, 6]),
+            (kernel(0), vec![BUFFER + 32, BUFFER + 32, 0, 6]),
             (kernel(1), vec![constant, scratch + 64, 0, 100]),
         ];
         assert_eq!(machine.calls, calls);
@@ -266,7 +266,7 @@ fn slices_are_given_in_blocks_and_shapes_come_back() {
 #[test]
 fn parts_cover_the_whole_range() {
     on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
-        let split = split(context, 0, 0, 0, &[20]);
+        let split = split(context, 0, 0, 0, &[19, 20]);
         let scratch = ARENA + context.interface.state_bytes;
         prepare(context, machine, &[(Config::ParallelFor, 0xe000), (Config::User, 0xd000)], 2);
         assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);
@@ -283,5 +283,31 @@ fn parts_cover_the_whole_range() {
         }
         let found: Vec<_> = machine.calls.iter().map(|(_, arguments)| (arguments[1] - scratch, arguments[2], arguments[3])).collect();
         assert_eq!(found, [(64, 0, 33), (192, 33, 66), (256, 66, 100)]);
+    });
+}
+
+#[test]
+fn each_block_of_slices_is_done_in_parts() {
+    on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
+        let split = split(context, 0, 0, 0, &[19, 20]);
+        let scratch = ARENA + context.interface.state_bytes;
+        prepare(context, machine, &[(Config::ParallelFor, 0xe000), (Config::User, 0xd000)], 11);
+        assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);
+        let calls: Vec<_> = machine.calls.iter().map(|(_, arguments)| (arguments[1], arguments[2])).collect();
+        assert_eq!(calls, [(2, FUNCTIONS + 19), (2, FUNCTIONS + 19), (3, FUNCTIONS + 20)]);
+        let shared = machine.calls[0].1[3];
+        let Step::Call(call) = &context.program.methods[0].steps[0] else { panic!("a call") };
+        let part = super::part(context, 0, call, call.parts.as_ref().unwrap());
+        // What the parts share says where a block is.
+        machine.write(shared + 4, 4, 2);
+        for (number, place) in [BUFFER + 32, BUFFER + 32].into_iter().enumerate() {
+            machine.write(shared + 8 + number as u64 * machine.layout.pointer, machine.layout.pointer, place);
+        }
+        machine.calls.clear();
+        for number in 0..2 {
+            assert_eq!(machine.run(&part, &[shared, number]), None);
+        }
+        let found: Vec<_> = machine.calls.iter().map(|(_, arguments)| arguments.clone()).collect();
+        assert_eq!(found, [[BUFFER + 32, BUFFER + 32, 0, 3], [BUFFER + 32, BUFFER + 32, 3, 6]]);
     });
 }

@@ -148,7 +148,8 @@ impl Schedule for AttentionSchedule<'_> {
     }
 
     fn extent(&self, _shared: &[(Tensor, Tensor)]) -> Option<u64> {
-        (self.batch.is(1) && self.shape.groups > 1 && self.multiply_accumulates() >= CUT_FROM).then_some(self.shape.groups)
+        (self.batch.is(1) && self.shape.groups > 1 && self.multiply_accumulates() >= self.cx.cut_from(CUT_FROM))
+            .then_some(self.shape.groups)
     }
 }
 

@@ -171,7 +171,7 @@ impl Schedule for BlockSchedule<'_> {
     fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
         let apart = shared.iter().all(|(read, _)| *read != self.left);
         let panels = self.cuts().count();
-        (apart && panels > 1 && self.multiply_accumulates() >= CUT_FROM).then_some(panels)
+        (apart && panels > 1 && self.multiply_accumulates() >= self.cx.cut_from(CUT_FROM)).then_some(panels)
     }
 }
 

@@ -1,0 +1,69 @@
+//! Kernels over run-time extents in parts: the same bits on any number of threads, in any order.
+
+mod support;
+
+use modelc::ir::text::parse_module;
+use modelc::ir::{ElementType, Module, Tensor, verify};
+use modelc::jit::Jit;
+use modelc::lower::{Options, Threads};
+use modelc::program::{Call, calls};
+use modelc::target::host_machine;
+use modelc::{passes, pipeline};
+
+fn numbers(shape: &[u64], seed: u64) -> Tensor {
+    let count = shape.iter().product::<u64>();
+    let number = |i: u64| ((i.wrapping_mul(2_654_435_761).wrapping_add(seed * 977) >> 7) % 41) as f32 / 8.0 - 2.5;
+    Tensor { element: ElementType::F32, shape: shape.to_vec(), bytes: (0..count).flat_map(|i| number(i).to_le_bytes()).collect() }
+}
+
+fn module(text: &str) -> Module {
+    let mut module = parse_module(text).unwrap_or_else(|error| panic!("{error}"));
+    verify(&module).unwrap_or_else(|error| panic!("{error}"));
+    passes::run_all(&mut module);
+    module
+}
+
+/// What a module computes alone is what it computes in parts. Gives the calls that may be cut where whatever can be is.
+fn is_the_same_in_parts(text: &str, shapes: &[&[&[u64]]]) -> Vec<Call> {
+    let (module, options) = (module(text), Options::new(host_machine().expect("a machine")));
+    let alone = pipeline::lower(&module, "model", options).unwrap_or_else(|error| panic!("{error}"));
+    let jit = Jit::new(&alone.program, options.machine).unwrap_or_else(|error| panic!("{error}"));
+    for shapes in shapes {
+        let inputs: Vec<Tensor> = (0..).zip(*shapes).map(|(i, shape)| numbers(shape, i)).collect();
+        let expected = jit.instance().unwrap().call_tensors(0, &inputs).unwrap_or_else(|error| panic!("{error}"));
+        support::parts::check_in_parts(&module, options, &inputs, &[expected]).unwrap_or_else(|error| panic!("{shapes:?}: {error}"));
+    }
+    let threads = Threads { count: 3, least_instructions: 0 };
+    let lowered = pipeline::lower(&module, "model", Options { threads, ..options }).unwrap_or_else(|error| panic!("{error}"));
+    calls(&lowered.program.methods[0].steps).into_iter().filter(|call| call.parts.is_some()).cloned().collect()
+}
+
+#[test]
+fn a_batch_of_any_size_is_the_same_in_parts() {
+    let cut = is_the_same_in_parts(include_str!("link/batch.mt"), &[&[&[2, 4, 4, 2], &[2, 3]], &[&[37, 4, 4, 2], &[37, 3]]]);
+    assert!(cut.iter().any(|call| call.slices.is_some()), "no call over slices is cut");
+}
+
+#[test]
+fn a_sequence_of_any_length_is_the_same_in_parts() {
+    is_the_same_in_parts(include_str!("link/sequence.mt"), &[&[&[1, 1, 6]], &[&[2, 40, 6]], &[&[5, 17, 6]]]);
+}
+
+#[test]
+fn attention_of_one_and_of_many_is_the_same_in_parts() {
+    let text = r#"func @main(v0: f32[1, v3, 6, 36], v1: f32[1, 1000, 3, 36], v2: f32[1, 1000, 3, 36]) {
+  v3: index 1..=5 = extent_of v0 { axis = 1 }
+  v4 = attention v0, v1, v2 { scale = f32 0.125, keys = [1000], causal_from = [400] }
+  return v4
+}
+method "main" = @main {
+  input "query"
+  input "key"
+  input "value"
+  output "result"
+}"#;
+    let caches: [&[u64]; 2] = [&[1, 1000, 3, 36]; 2];
+    let shapes: [[&[u64]; 3]; 2] = [[&[1, 1, 6, 36], caches[0], caches[1]], [&[1, 5, 6, 36], caches[0], caches[1]]];
+    let cut = is_the_same_in_parts(text, &[&shapes[0], &shapes[1]]);
+    assert!(cut.iter().any(|call| call.origin.schedule.starts_with("attention")), "attention is not cut");
+}
