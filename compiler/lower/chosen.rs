@@ -6,7 +6,7 @@ use super::needs::KnownNeeds;
 use super::work::Work;
 use crate::diagnostic::Diagnostics;
 use crate::fuse::Group;
-use crate::machine::Unit;
+use crate::machine::{Machine, Unit};
 use crate::parallel;
 use crate::schedule::outer::Choice;
 use crate::schedule::{Requirements, Unsupported};
@@ -76,13 +76,12 @@ fn of_group<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group, purpo
 
 /// The schedules of a group, one a CPU level.
 fn scheduled<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group) -> Result<Vec<Scheduled<'a>>, Unsupported> {
-    let of_level = |level| {
-        let machine = frame.machine_of(&grouped.function, group, level);
+    let of_machine = |&machine: &&'static Machine| {
         let choice = Choice::new(frame.context(&grouped.function, group, machine))?;
         let is_on_device = matches!(machine.unit, Unit::Gpu(_));
         Ok(Scheduled { needs: choice.requirements(), scratch_parts: choice.scratch_parts(), is_on_device, choice })
     };
-    (0..frame.machines.len()).map(of_level).collect()
+    frame.machines.iter().map(of_machine).collect()
 }
 
 /// What serves all levels.

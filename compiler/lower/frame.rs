@@ -5,7 +5,7 @@ use super::variables::Variables;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::fuse::Group;
 use crate::ir::{Function, Method, Module};
-use crate::machine::{Machine, Unit};
+use crate::machine::Machine;
 use crate::parallel::Memo;
 use crate::plan::{Plan, Request};
 use crate::schedule::{Context, PackedWeights, Unsupported};
@@ -46,14 +46,6 @@ impl<'a> Frame<'a> {
     pub fn is_for_gpu(&self, function: &Function, group: &Group) -> bool {
         let is_marked = |&inst: &_| function.insts[inst].source.is_some_and(|source| self.module.sources[source].gpu);
         group.insts.iter().any(is_marked)
-    }
-
-    /// The machine that a group's schedule is for on a level. What a GPU leaves to the host is as on the first CPU.
-    pub fn machine_of(&self, function: &Function, group: &Group, level: usize) -> &'static Machine {
-        match self.machines[level].unit {
-            Unit::Gpu(_) if !self.is_for_gpu(function, group) => self.machines[0],
-            _ => self.machines[level],
-        }
     }
 
     /// The error for a group that has no schedule.

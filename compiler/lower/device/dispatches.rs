@@ -70,7 +70,7 @@ impl<'a> Dispatches<'a> {
             let offset = place - place % self.gpu.offset_alignment;
             let before = place - offset;
             let bytes = (before + elements * lane).next_multiple_of(4);
-            if before % lane != 0 || bytes > self.gpu.range_bytes || before > 0 && is_clamped(&kernel, buffer) {
+            if !before.is_multiple_of(lane) || bytes > self.gpu.range_bytes || before > 0 && is_clamped(&kernel, buffer) {
                 return None;
             }
             begin_later(&mut kernel, buffer, before / lane, self.gpu.offset_alignment as u32);

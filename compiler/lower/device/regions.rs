@@ -4,8 +4,15 @@ use super::dispatches::Dispatches;
 use super::mirror::{Mirror, Touched};
 use super::ranges::Bytes;
 use crate::kernel::Kernel;
+use crate::kernel::cost::instructions;
 use crate::program::{Address, Bound, Call, Crossing, DeviceRegion, DeviceStep, Dispatch, Step, Visit, walk};
 use std::ops::Range;
+
+/// Bytes of a vector of the device.
+const VECTOR_BYTES: u64 = 16;
+
+/// Instructions of a single position that take a device less than a copy to the host and back.
+const MOST_ALONE: u64 = 4096;
 
 /// The first byte of staging memory that is not the status.
 const FIRST_STAGED: u64 = 64;
@@ -20,7 +27,7 @@ pub struct Sides<'a> {
     pub host: &'a [Step],
     /// The kernels of these.
     pub host_kernels: &'a [Kernel],
-    /// For each call whether it is for the device.
+    /// For each call whether the model gives it to the device.
     pub marks: &'a [bool],
     /// For each call the bytes of scratch memory that are live after it.
     pub live: &'a [Vec<Range<u64>>],
@@ -42,6 +49,8 @@ pub struct Cutter<'a, 'd> {
     sides: Sides<'a>,
     mirror: &'a Mirror,
     dispatches: &'d mut Dispatches<'a>,
+    /// For each call whether it is for the device: marked, or between two that are.
+    marks: Vec<bool>,
     /// What steps of the host read, or write in part.
     host_reads: Bytes,
     /// Whether there are branches or loops: what a region makes is on the host after it then, whoever reads it.
@@ -63,11 +72,13 @@ impl<'a, 'd> Cutter<'a, 'd> {
         let has_flow = walk(sides.host).any(|visit| matches!(visit, Visit::If(_) | Visit::While));
         let lasting = mirror.lasting().into_iter().collect();
         let (call, path, refused, regions, cuts) = (0, vec![], vec![], vec![], vec![]);
-        Self { sides, mirror, dispatches, host_reads: Bytes::default(), has_flow, lasting, call, path, refused, regions, cuts }
+        let marks = sides.marks.to_vec();
+        Self { sides, mirror, dispatches, marks, host_reads: Bytes::default(), has_flow, lasting, call, path, refused, regions, cuts }
     }
 
     /// The regions, the first of which has the number `first`, and the runs that they take the place of, in order.
     pub fn cut(mut self, first: usize) -> (Vec<DeviceRegion>, Vec<Cut>) {
+        self.bridge(self.sides.device);
         loop {
             (self.call, self.regions, self.cuts) = (0, vec![], vec![]);
             let refused = self.refused.len();
@@ -84,10 +95,48 @@ impl<'a, 'd> Cutter<'a, 'd> {
 
     /// What the device does of the call of a number, if it does.
     fn dispatches(&mut self, number: usize, call: &Call) -> Option<Vec<Dispatch>> {
-        if !self.sides.marks.get(number).copied().unwrap_or(false) || self.refused.contains(&number) {
+        if !self.marks.get(number).copied().unwrap_or(false) || self.refused.contains(&number) {
             return None;
         }
         self.dispatches.of_call(self.sides.device_kernels.get(call.kernel)?, call)
+    }
+
+    /// Calls between two of the device follow them where they are as parallel, so that nothing crosses for them.
+    fn bridge(&mut self, steps: &[Step]) {
+        let mut between: Option<Vec<usize>> = None;
+        for step in steps {
+            match step {
+                Step::Call(call) => {
+                    let number = self.call;
+                    self.call += 1;
+                    if self.marks.get(number) == Some(&true) {
+                        between.replace(vec![]).into_iter().flatten().for_each(|number| self.marks[number] = true);
+                    } else if self.can_follow(call) {
+                        between.iter_mut().for_each(|list| list.push(number));
+                    } else {
+                        between = None;
+                    }
+                }
+                Step::If { then: first, otherwise: second, .. } | Step::While { head: first, body: second, .. } => {
+                    self.bridge(first);
+                    self.bridge(second);
+                    between = None;
+                }
+                Step::External(_) | Step::Region { .. } => between = None,
+            }
+        }
+    }
+
+    /// Whether the device does an unmarked call about as well as the host.
+    fn can_follow(&mut self, call: &Call) -> bool {
+        let Some(kernel) = self.sides.device_kernels.get(call.kernel) else { return false };
+        let Some(dispatches) = self.dispatches.of_call(kernel, call) else { return false };
+        let alone = |dispatch: &Dispatch| {
+            let kernel = &self.dispatches.kernels[dispatch.kernel];
+            let is_one = kernel.grid.is_none_or(|grid| grid.positions < 2);
+            if is_one { instructions(kernel, &[0], VECTOR_BYTES) } else { 0 }
+        };
+        dispatches.iter().map(alone).sum::<u64>() <= MOST_ALONE
     }
 
     fn reads_of_host(&mut self) -> Bytes {
