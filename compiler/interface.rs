@@ -2,13 +2,14 @@
 //!
 //! The driver generates code for it, the header declares it, the JIT calls through it; so it is worked out in one place.
 
+pub mod device;
 mod footprint;
 mod layout;
 mod method_memory;
 mod state;
 
 pub use footprint::Footprint;
-pub use layout::{CONFIG, Config, Layout, TENSOR, Tensor};
+pub use layout::{CONFIG, Config, HOST, Host, Layout, TENSOR, Tensor};
 pub use method_memory::MethodMemory;
 pub use state::{Part, RECORD_BYTES, StateParts, record};
 
@@ -30,7 +31,7 @@ pub const STATUSES: &[(&str, i32, &str)] = &[
     ("MODELC_E_WEIGHTS", E_WEIGHTS, "the weights are not those of this model"),
     ("MODELC_E_STATE", E_STATE, "not initialised, or another model's arena"),
     ("MODELC_E_ABI", E_ABI, "the configuration is of another ABI"),
-    ("MODELC_E_GPU", -9, "the GPU failed"),
+    ("MODELC_E_GPU", E_GPU, "the GPU failed"),
     ("MODELC_E_CUSTOM", E_CUSTOM, "a custom operator failed"),
     ("MODELC_E_ABORTED", E_ABORTED, "a callback asked to stop"),
     ("MODELC_E_INDEX", E_INDEX, "a data-dependent index or count is out of range"),
@@ -51,6 +52,8 @@ pub const E_WEIGHTS: i32 = -6;
 pub const E_STATE: i32 = -7;
 /// `MODELC_E_ABI`.
 pub const E_ABI: i32 = -8;
+/// `MODELC_E_GPU`.
+pub const E_GPU: i32 = -9;
 /// `MODELC_E_CUSTOM`.
 pub const E_CUSTOM: i32 = -10;
 /// `MODELC_E_ABORTED`.
@@ -122,7 +125,7 @@ pub struct Field {
 impl Interface {
     /// The interface of a program under a name, which is made an identifier.
     pub fn new(program: &Program, name: &str, layout: Layout) -> Self {
-        let mut taken: BTreeSet<String> = ["init", "reset", "deinit", "info"].map(String::from).into();
+        let mut taken: BTreeSet<String> = ["init", "reset", "deinit", "info", "gpu"].map(String::from).into();
         let methods = program.methods.iter().map(|method| MethodInterface::new(method, &mut taken, layout)).collect();
         let scratch = program.methods.iter().map(|m| m.scratch_bytes).max().unwrap_or(0);
         let state = StateParts::new(program);
@@ -131,7 +134,7 @@ impl Interface {
             methods,
             layout,
             state,
-            state_bytes: state.variables.end(),
+            state_bytes: state.device.end(),
             scratch_bytes: scratch.next_multiple_of(ALIGNMENT),
             abi_hash: 0,
         };

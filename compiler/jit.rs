@@ -2,7 +2,9 @@
 
 mod arguments;
 pub mod custom;
+pub mod gpu;
 pub mod hooks;
+mod imports;
 mod instance;
 pub mod memory;
 pub mod peaks;
@@ -10,6 +12,7 @@ mod threads;
 
 use crate::codegen::clif::{Optimise, code, isa_for};
 use crate::codegen::compile::{CompiledFunction, CompiledModel, compile};
+use crate::codegen::vulkan::GpuOptions;
 use crate::codegen::{Code, DriverOptions, RelocationTarget};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::interface::{Footprint, Interface};
@@ -41,6 +44,8 @@ pub struct JitOptions {
     pub observe: bool,
     /// Threads that run kernels in parts; 0 and 1 are the caller's own alone.
     pub threads: u32,
+    /// How the part of the program that is for a GPU runs.
+    pub gpu: GpuOptions,
 }
 
 /// A compiled model in memory.
@@ -58,6 +63,9 @@ struct Loaded {
     options: JitOptions,
     init: *const u8,
     reset: *const u8,
+    deinit: *const u8,
+    /// Of a program part of which is for a GPU.
+    gpu: Option<*const u8>,
     /// The split entry of each method.
     splits: Vec<*const u8>,
     footprint: Footprint,
@@ -106,7 +114,7 @@ impl Jit {
         let host = target::host()?;
         check_host(host, machine)?;
         let profile_hooks = options.profile || options.live.is_some() || options.observe;
-        let driver = DriverOptions { name: "net".into(), profile_hooks, ..DriverOptions::default() };
+        let driver = DriverOptions { name: "net".into(), profile_hooks, gpu: options.gpu.clone(), ..DriverOptions::default() };
         let compiled = compile(&[Level { machine, program }], &[0; 32], host, &driver)?;
         Ok(Self::load(program, host, machine, options, &compiled)?)
     }
@@ -120,7 +128,7 @@ impl Jit {
         compiled: &CompiledModel,
     ) -> Result<Self, Diagnostic> {
         let isa = isa_for(&host.triple(), machine, Optimise::Driver).map_err(|error| failed(&error))?;
-        let forwards = custom::forwards(program, compiled, &options.customs, &*isa)?;
+        let forwards = imports::forwards(program, compiled, &options.customs, &*isa)?;
         let mut builder = JITBuilder::with_isa(isa, Box::new(|call| format!("{call:?}")));
         let provider = ArenaMemoryProvider::new_with_size(reserved_bytes(compiled)).map_err(|error| failed(&error))?;
         builder.memory_provider(Box::new(provider));
@@ -131,7 +139,8 @@ impl Jit {
             position.map(|p| module.get_finalized_function(functions[p])).ok_or_else(|| failed(&format!("there is no {name}")))
         };
         let splits = compiled.interface.methods.iter().map(|m| entry(&format!("{}_split", m.identifier))).collect::<Result<_, _>>()?;
-        let (init, reset) = (entry("init")?, entry("reset")?);
+        let (init, reset, deinit) = (entry("init")?, entry("reset")?, entry("deinit")?);
+        let gpu = program.device.as_ref().map(|_| entry("gpu")).transpose()?;
         let symbol = |(function, &id): (&CompiledFunction, &FuncId)| Symbol {
             name: compiled.interface.plain(&function.name),
             address: module.get_finalized_function(id) as u64,
@@ -142,6 +151,8 @@ impl Jit {
             model: Arc::new(Loaded {
                 init,
                 reset,
+                deinit,
+                gpu,
                 splits,
                 module: Some(module),
                 interface: compiled.interface.clone(),
@@ -194,7 +205,18 @@ impl Jit {
     /// # Errors
     /// As [`Jit::instance`].
     pub fn instance_in_order(&self, threads: u32, order: Order) -> Result<Instance, Diagnostic> {
-        Instance::new(self.model.clone(), threads, order)
+        Instance::new(self.model.clone(), threads, order, std::ptr::null())
+    }
+
+    /// A new instance that runs on a device of the caller.
+    ///
+    /// # Errors
+    /// As [`Jit::instance`].
+    ///
+    /// # Safety
+    /// `host` is a `modelc_vk_host` whose handles and functions stay as they are while the instance lives.
+    pub unsafe fn instance_with_device(&self, host: *const u8) -> Result<Instance, Diagnostic> {
+        Instance::new(self.model.clone(), self.model.options.threads, Order::Any, host)
     }
 }
 

@@ -30,6 +30,7 @@ pub fn check(program: &Program) -> Result<(), Diagnostic> {
 fn check_method(program: &Program, method: &Method) -> Result<(), Diagnostic> {
     check_extents(program, method)?;
     check_conditions(program, method)?;
+    check_regions(program, method).map_err(bug)?;
     for external in externals(&method.steps) {
         for (tensor, written) in external.inputs.iter().map(|t| (t, false)).chain(external.outputs.iter().map(|t| (t, true))) {
             let fits = room(program, method, tensor.address).is_some_and(|(room, _)| room >= tensor.bytes);
@@ -82,7 +83,7 @@ fn check_conditions(program: &Program, method: &Method) -> Result<(), Diagnostic
     let mut depth = 0;
     for visit in walk(&method.steps) {
         match visit {
-            Visit::If(_) | Visit::While => depth += 1,
+            Visit::If(_) | Visit::While | Visit::Region(_) => depth += 1,
             Visit::End => depth -= 1,
             _ => {}
         }
@@ -93,6 +94,22 @@ fn check_conditions(program: &Program, method: &Method) -> Result<(), Diagnostic
             && room(program, method, condition).is_none_or(|(room, _)| room == 0)
         {
             return Err(bug(format!("condition outside memory: {condition:?}")));
+        }
+    }
+    Ok(())
+}
+
+/// What crosses between the host and a device is where it should be on the host.
+fn check_regions(program: &Program, method: &Method) -> Result<(), String> {
+    for visit in walk(&method.steps) {
+        let Visit::Region(number) = visit else { continue };
+        let device = program.device.as_ref().ok_or("a region of a program without a device")?;
+        let region = device.regions.get(number).ok_or_else(|| format!("region {number} does not exist"))?;
+        for (crossing, is_written) in region.enter.iter().map(|c| (c, false)).chain(region.leave.iter().map(|c| (c, true))) {
+            let fits = room(program, method, crossing.host).is_some_and(|(room, _)| room >= crossing.bytes);
+            if !fits || (is_written && matches!(crossing.host, Address::Constant(..) | Address::Input(..))) {
+                return Err(format!("what crosses in region {number} is not where it should be: {crossing:?}"));
+            }
         }
     }
     Ok(())

@@ -4,8 +4,9 @@ use super::check::check;
 use super::constants::ConstantLayout;
 use super::driver::language::Function;
 use super::driver::language::text::Names;
-use super::driver::{self, Context, DriverOptions, Import, LevelKernels, Numbers};
+use super::driver::{self, Context, DriverOptions, Import, ImportKind, LevelKernels, Numbers};
 use super::failure::{self, guarded};
+use super::gpu;
 use super::section::Section;
 use super::select::back_end;
 use super::weights::{Topology, WeightsHeader};
@@ -17,7 +18,7 @@ use crate::kernel::passes::narrow;
 use crate::kernel::{BufferKind, Kernel};
 use crate::parallel;
 use crate::program::{Call, Level, Program, calls, externals};
-use crate::target::Target;
+use crate::target::{Platform, Target};
 use cranelift_entity::EntityRef;
 use sha2::{Digest, Sha256};
 
@@ -34,7 +35,7 @@ pub struct CompiledModel {
     pub constants: ConstantLayout,
     /// Read-only data, which relocations number: the weights, unless they are a file of their own.
     pub data: Vec<Section>,
-    /// The application's functions, which relocations number.
+    /// Functions that others define, which relocations number.
     pub imports: Vec<Import>,
     /// With weights in a file of their own: what the file starts with, and what models must do for their weights to fit.
     pub external: Option<(WeightsHeader, Topology)>,
@@ -96,7 +97,7 @@ pub struct CompiledFunction {
 pub fn compile(levels: &[Level<'_>], model: &[u8; 32], target: &Target, options: &DriverOptions) -> Result<CompiledModel, Diagnostics> {
     let back_ends = levels.iter().map(|level| back_end(level.machine, target)).collect::<Result<Vec<_>, _>>();
     let back_ends = back_ends.map_err(|error| failure::diagnostic(&error, "the target"))?;
-    compile_with(levels, model, options, &back_ends)
+    compile_with(levels, model, options, &back_ends, target.platform)
 }
 
 /// [`compile`] by a back end for each level.
@@ -105,6 +106,7 @@ pub(crate) fn compile_with(
     model: &[u8; 32],
     options: &DriverOptions,
     back_ends: &[Box<dyn BackEnd + '_>],
+    platform: Platform,
 ) -> Result<CompiledModel, Diagnostics> {
     for level in levels {
         check(level.program)?;
@@ -133,9 +135,18 @@ pub(crate) fn compile_with(
             Body::from(code).into_function(name, false, Some(number))
         }));
     }
-    let imports = imports(program);
+    let mut imports = imports(program);
     let embedded = !options.external_weights && constants.bytes > 0;
-    let data = embedded.then(Section::weights).into_iter().collect();
+    let mut data: Vec<Section> = embedded.then(Section::weights).into_iter().collect();
+    let mut below = Below::default();
+    let gpu = match &program.device {
+        Some(device) => {
+            let mut parts = gpu::Parts { functions: &mut functions, data: &mut data, imports: &mut imports, below: &mut below };
+            let loader = options.gpu.loader(platform);
+            Some(guarded("the GPU", || parts.add(device, (program, &constants), options, (&**back_end, loader)))?)
+        }
+        None => None,
+    };
     let features = back_end.features();
     let context = Context {
         program,
@@ -147,10 +158,11 @@ pub(crate) fn compile_with(
         model_hash: model_hash(program, model, &interface),
         weights_file: external.as_ref().map(|(header, _)| *header),
         numbers: Numbers { cpu: features.is_some().then_some(functions.len() as u32) },
+        gpu,
     };
-    let below_init = features.as_ref().map_or(0, |code| u64::from(code.stack_bytes));
+    below.init = below.init.max(features.as_ref().map_or(0, |code| u64::from(code.stack_bytes)));
     functions.extend(features.map(|code| Body::from(code).into_function("cpu".into(), false, None)));
-    let deepest = Driver { context: &context, back_end: &**back_end, functions: &mut functions }.entries(below_init)?;
+    let deepest = Driver { context: &context, back_end: &**back_end, functions: &mut functions }.entries(below)?;
     let levels = levels.iter().map(|level| level.machine.level).collect();
     Ok(CompiledModel { functions, levels, stack_bytes: deepest, interface, constants, data, imports, external })
 }
@@ -166,7 +178,8 @@ fn imports(program: &Program) -> Vec<Import> {
     let mut imports: Vec<Import> = Vec::new();
     for external in program.methods.iter().flat_map(|method| externals(&method.steps)) {
         if imports.iter().all(|import| import.symbol != external.symbol) {
-            imports.push(Import { symbol: external.symbol.clone(), signature: driver::external::signature() });
+            let signature = driver::external::signature();
+            imports.push(Import { symbol: external.symbol.clone(), kind: ImportKind::Custom, signature });
         }
     }
     imports
@@ -192,21 +205,25 @@ struct Driver<'a> {
 }
 
 impl Driver<'_> {
-    /// Adds the entries; returns the stack that the deepest of them needs. `below_init` is what `init` calls.
-    fn entries(&mut self, below_init: u64) -> Result<u64, Diagnostics> {
+    /// Adds the entries; returns the stack that the deepest of them needs. `below` is the stack of what they call.
+    fn entries(&mut self, below: Below) -> Result<u64, Diagnostics> {
         let context = self.context;
         let mut deepest = 0;
-        for (name, function) in guarded("the lifecycle", || Ok(driver::lifecycle(context)))? {
+        let mut lifecycle = guarded("the lifecycle", || Ok(driver::lifecycle(context).to_vec()))?;
+        if let Some(part) = &context.gpu {
+            lifecycle.push(("gpu", guarded("gpu", || Ok(driver::gpu(context, part)))?));
+        }
+        for (name, function) in lifecycle {
             let body = self.compile(name, || function)?;
-            deepest = deepest.max(below_init + u64::from(body.code.stack_bytes));
+            deepest = deepest.max(below.init + u64::from(body.code.stack_bytes));
             self.functions.push(body.into_function(name.into(), true, None));
         }
         let mut first_call = 0;
         for (number, interface) in context.interface.methods.iter().enumerate() {
             let name = &interface.identifier;
-            let (split, below) = self.split(number, first_call)?;
+            let (split, below_split) = self.split(number, first_call, below.steps)?;
             let whole = self.compile(name, || driver::whole(context, self.functions.len() as u32))?;
-            deepest = deepest.max(u64::from(split.code.stack_bytes) + u64::from(whole.code.stack_bytes) + below);
+            deepest = deepest.max(u64::from(split.code.stack_bytes) + u64::from(whole.code.stack_bytes) + below_split);
             self.functions.push(split.into_function(format!("{name}_split"), true, None));
             self.functions.push(whole.into_function(name.clone(), true, None));
             first_call += calls(&context.program.methods[number].steps).len() as u32;
@@ -216,7 +233,7 @@ impl Driver<'_> {
 
     /// The split entry of a method, and the most stack of what it calls. With several levels the entry calls the steps of one of them,
     /// which are functions of their own.
-    fn split(&mut self, method: usize, first_call: u32) -> Result<(Body, u64), Diagnostics> {
+    fn split(&mut self, method: usize, first_call: u32, below_regions: u64) -> Result<(Body, u64), Diagnostics> {
         let context = self.context;
         let levels: Vec<Level<'_>> = context.levels.iter().map(|kernels| kernels.level).collect();
         let name = &context.interface.methods[method].identifier;
@@ -227,8 +244,8 @@ impl Driver<'_> {
             let (parts, of_parts) = self.parts(number, &called)?;
             let body = self.compile(name, || driver::split(context, number, method, first_call, &parts))?;
             let of_kernels = called.iter().map(|call| self.functions[kernels.first as usize + call.kernel].code.stack_bytes).max();
-            let below = of_kernels.unwrap_or(0) + of_parts;
-            deepest = deepest.max(u64::from(body.code.stack_bytes) + u64::from(below));
+            let below = u64::from(of_kernels.unwrap_or(0) + of_parts).max(below_regions);
+            deepest = deepest.max(u64::from(body.code.stack_bytes) + below);
             bodies.push(body);
         }
         if bodies.len() == 1 {
@@ -285,10 +302,19 @@ impl Driver<'_> {
     }
 }
 
+/// The most stack of what entries call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Below {
+    /// What those call that keep the state.
+    pub(super) init: u64,
+    /// What regions of a device call.
+    pub(super) steps: u64,
+}
+
 /// Code that has no name yet, and how it was written.
-struct Body {
-    code: Code,
-    written: Option<Function>,
+pub(super) struct Body {
+    pub(super) code: Code,
+    pub(super) written: Option<Function>,
 }
 
 impl From<Code> for Body {
@@ -298,7 +324,7 @@ impl From<Code> for Body {
 }
 
 impl Body {
-    fn into_function(self, name: String, entry: bool, level: Option<usize>) -> CompiledFunction {
+    pub(super) fn into_function(self, name: String, entry: bool, level: Option<usize>) -> CompiledFunction {
         CompiledFunction { name, entry, level, code: self.code, written: self.written }
     }
 }
@@ -433,7 +459,7 @@ mod tests {
         let options = DriverOptions { name: "net".into(), ..DriverOptions::default() };
         let (machine, program) = (level(target, None).unwrap(), program());
         let back_end = Pretending(Cranelift::new(machine, &target.triple()).unwrap(), kernel);
-        compile_with(&[Level { machine, program: &program }], &[0; 32], &options, &[Box::new(back_end)])
+        compile_with(&[Level { machine, program: &program }], &[0; 32], &options, &[Box::new(back_end)], target.platform)
     }
 
     fn code(stack_bytes: u32) -> Code {

@@ -4,6 +4,7 @@ mod addresses;
 mod checks;
 mod context;
 pub mod external;
+mod gpu;
 pub mod language;
 mod lifecycle;
 mod method;
@@ -12,7 +13,8 @@ mod ports;
 mod steps;
 
 pub(super) use context::{Context, LevelKernels, Numbers};
-pub use context::{DriverOptions, Import};
+pub use context::{DriverOptions, Import, ImportKind};
+pub(super) use gpu::{Gpu, gpu};
 pub(super) use lifecycle::lifecycle;
 pub(super) use method::{by_level, split, whole};
 pub(super) use parts::part;

@@ -14,12 +14,14 @@ pub mod driver;
 pub mod error;
 mod failure;
 mod fold;
+mod gpu;
 mod index;
 pub mod listing;
 mod own;
 mod riscv64;
 pub mod section;
 mod select;
+pub mod vulkan;
 pub mod weights;
 pub mod x86;
 

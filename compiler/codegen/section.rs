@@ -29,6 +29,11 @@ impl Section {
         Self { name: "weights", alignment: ALIGNMENT, contents: Contents::Constants }
     }
 
+    /// A section of these bytes.
+    pub fn of_bytes(name: &'static str, alignment: u64, bytes: Vec<u8>) -> Self {
+        Self { name, alignment, contents: Contents::Bytes(bytes) }
+    }
+
     /// Its size.
     pub fn bytes(&self, constants: &ConstantLayout) -> u64 {
         match &self.contents {

@@ -1,10 +1,12 @@
 //! The generated header: C99 and C++17, two standard headers, no comment that a model's names could break out of.
 
 use super::constants;
+use super::gpu;
 use super::info::{ModelRecord, abi_hash};
 use super::object::ModelInfo;
 use super::quantization;
 use crate::codegen::CompiledModel;
+use crate::codegen::driver::{Import, ImportKind};
 use crate::codegen::weights::WeightsHeader;
 use crate::interface::{ABI, ELEMENTS, Interface, MethodInterface, STATUSES, has_shape};
 use crate::ir::{ElementType, Scalar};
@@ -26,11 +28,14 @@ pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
          #ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
         shared_types()
     );
+    if program.device.is_some() {
+        text.push_str(gpu::SHARED);
+    }
     sizes(&mut text, &upper, record);
     if let Some((header, _)) = &compiled.external {
         external_weights(&mut text, &upper, header);
     }
-    renames(&mut text, interface);
+    renames(&mut text, interface, program.device.is_some());
     let name = &interface.name;
     let _ = write!(
         text,
@@ -40,6 +45,9 @@ pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
          /* The initial state again. */\nint {name}_reset(void *arena);\n\
          /* Every later call says MODELC_E_STATE, until the next {name}_init. */\nvoid {name}_deinit(void *arena);\n\n"
     );
+    if program.device.is_some() {
+        gpu::declare(&mut text, name);
+    }
     custom_operators(&mut text, compiled);
     for (method, names) in program.methods.iter().zip(&interface.methods) {
         declare_method(&mut text, interface, method, names);
@@ -138,8 +146,9 @@ fn sizes(text: &mut String, upper: &str, record: &ModelRecord) {
     );
 }
 
-fn renames(text: &mut String, interface: &Interface) {
+fn renames(text: &mut String, interface: &Interface, has_gpu: bool) {
     let mut entries: Vec<String> = ["init", "reset", "deinit"].map(String::from).into();
+    entries.extend(has_gpu.then(|| "gpu".to_owned()));
     for method in &interface.methods {
         entries.extend([method.identifier.clone(), format!("{}_split", method.identifier)]);
     }
@@ -163,14 +172,15 @@ fn external_weights(text: &mut String, upper: &str, header: &WeightsHeader) {
 
 /// The functions that the application defines.
 fn custom_operators(text: &mut String, compiled: &CompiledModel) {
-    if compiled.imports.is_empty() {
+    let is_custom = |import: &&Import| import.kind == ImportKind::Custom;
+    if !compiled.imports.iter().any(|import| is_custom(&import)) {
         return;
     }
     text.push_str(
         "/* Custom operators, which your program defines. They get modelc_config.user and the bytes of their options; what is not 0\n   \
          ends the call with MODELC_E_CUSTOM. */\n",
     );
-    for name in compiled.imports.iter().map(|import| &import.symbol) {
+    for name in compiled.imports.iter().filter(is_custom).map(|import| &import.symbol) {
         let _ = writeln!(
             text,
             "int {name}(void *user, const modelc_tensor *in, uint32_t n_in, modelc_tensor *out, uint32_t n_out, const void *options, size_t \

@@ -5,6 +5,7 @@ mod constants;
 pub mod depfile;
 pub mod files;
 mod format;
+mod gpu;
 pub mod header;
 pub mod html;
 pub mod image;

@@ -9,6 +9,7 @@ use super::report::report;
 use super::topology::TopologyRecord;
 use super::writer::{Writer, constants};
 use crate::codegen::driver::DriverOptions;
+use crate::codegen::vulkan::GpuOptions;
 use crate::codegen::{CompiledModel, compile};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::interface::ABI;
@@ -120,6 +121,8 @@ pub struct ObjectOptions {
     pub weights_section: Option<String>,
     /// The mark in riscv64 objects.
     pub riscv_abi: RiscvAbi,
+    /// How the part of the program that is for a GPU runs.
+    pub gpu: GpuOptions,
     /// Where the weights are. The program must come from a module with open constants for them to be replaceable.
     pub weights: WeightsPlace,
     /// How the program was made, for whoever makes other weights for it; kept in objects without weights.
@@ -136,6 +139,7 @@ impl ObjectOptions {
             profile_hooks: false,
             weights_section: None,
             riscv_abi: RiscvAbi::default(),
+            gpu: GpuOptions::default(),
             weights: WeightsPlace::default(),
             settings: serde_json::Value::Null,
         }
@@ -178,6 +182,7 @@ pub fn object_of_levels(levels: &[Level<'_>], model: &ModelInfo, options: &Objec
         name: options.name.clone(),
         profile_hooks: options.profile_hooks,
         external_weights: options.weights == WeightsPlace::External,
+        gpu: options.gpu.clone(),
     };
     let compiled = compile(levels, &model.sha256, options.target, &driver)?;
     write_files(levels, model, options, &compiled)

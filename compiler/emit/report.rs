@@ -3,6 +3,7 @@
 use super::info::{ModelRecord, abi_hash, hex};
 use super::object::ModelInfo;
 use crate::codegen::CompiledModel;
+use crate::codegen::driver::ImportKind;
 use crate::interface::MethodMemory;
 use crate::ir::Module;
 use crate::program::{ALIGNMENT, Address, Call, Level, MemoryMap, Method, Occupant, Port, Program, calls};
@@ -37,7 +38,7 @@ pub fn report(levels: &[Level<'_>], model: &ModelInfo, compiled: &CompiledModel,
         "model": { "file": model.file_name(), "sha256": hex(&model.sha256) },
         "memory": memory,
         "levels": compiled.levels.iter().enumerate().map(level).collect::<Vec<_>>(),
-        "custom_operators": compiled.imports.iter().map(|import| &import.symbol).collect::<Vec<_>>(),
+        "custom_operators": compiled.imports.iter().filter(|i| i.kind == ImportKind::Custom).map(|import| &import.symbol).collect::<Vec<_>>(),
         "methods": methods,
         "kernels": kernels,
     })

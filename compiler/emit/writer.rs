@@ -31,7 +31,7 @@ pub struct Writer<'a> {
     data: Vec<Placed>,
     /// Of the weights, if they are in the object.
     room: Option<Room>,
-    /// The application's functions.
+    /// Functions that others define.
     imports: Vec<SymbolId>,
     symbols: Vec<String>,
 }
@@ -158,7 +158,7 @@ impl<'a> Writer<'a> {
         Ok(section)
     }
 
-    /// Symbols that the application defines.
+    /// Symbols that others define.
     fn imports(&mut self) -> Result<(), Diagnostic> {
         for Import { symbol: name, .. } in &self.compiled.imports {
             let own = |function: &CompiledFunction| *name == format!("{}_{}", self.name(), function.name);

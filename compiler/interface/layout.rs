@@ -107,6 +107,48 @@ pub const CONFIG: Struct<Config> = Struct(&[
     (Config::Vk, Member::Word),
 ]);
 
+/// Members of `modelc_vk_host`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Host {
+    /// `uint32_t struct_size`
+    StructSize,
+    /// `uint32_t queue_family`
+    QueueFamily,
+    /// `PFN_vkGetInstanceProcAddr get_instance_proc_addr`
+    GetInstanceProcAddr,
+    /// `VkInstance instance`
+    Instance,
+    /// `VkPhysicalDevice physical_device`
+    Physical,
+    /// `VkDevice device`
+    Device,
+    /// `VkQueue queue`
+    Queue,
+    /// `void (*lock)(void *user)`
+    Lock,
+    /// `void (*unlock)(void *user)`
+    Unlock,
+    /// `void *user`
+    User,
+    /// `const VkAllocationCallbacks *allocation_callbacks`
+    Allocator,
+}
+
+/// `modelc_vk_host` of ABI 1.
+pub const HOST: Struct<Host> = Struct(&[
+    (Host::StructSize, Member::Single),
+    (Host::QueueFamily, Member::Single),
+    (Host::GetInstanceProcAddr, Member::Word),
+    (Host::Instance, Member::Word),
+    (Host::Physical, Member::Word),
+    (Host::Device, Member::Word),
+    (Host::Queue, Member::Word),
+    (Host::Lock, Member::Word),
+    (Host::Unlock, Member::Word),
+    (Host::User, Member::Word),
+    (Host::Allocator, Member::Word),
+]);
+
 /// Members of `modelc_tensor`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tensor {
@@ -150,6 +192,7 @@ mod tests {
     fn structs_are_laid_out_as_c_does() {
         assert_eq!(offsets(&CONFIG, 8), (vec![0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80], 88));
         assert_eq!(offsets(&CONFIG, 4), (vec![0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 48], 56));
+        assert_eq!(offsets(&HOST, 8), (vec![0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72], 80));
         assert_eq!(offsets(&TENSOR, 8), (vec![0, 8, 16, 24, 28, 32, 36], 40));
         assert_eq!(offsets(&TENSOR, 4), (vec![0, 4, 8, 12, 16, 20, 24], 28));
     }

@@ -1,6 +1,7 @@
-//! What is where in the state: the runtime's record, then the program's variables.
+//! What is where in the state: the runtime's record, then the program's variables, then what it knows of a device.
 
 use super::ABI;
+use super::device::Arrays;
 use crate::program::{ALIGNMENT, Program};
 
 /// Bytes of the runtime's own record at the start of the state.
@@ -13,6 +14,8 @@ pub struct StateParts {
     pub record: Part,
     /// The program's variables.
     pub variables: Part,
+    /// What is known of a device; nothing of a program that has none.
+    pub device: Part,
 }
 
 /// A part of the state.
@@ -28,7 +31,9 @@ impl StateParts {
     /// The parts of the state of a program.
     pub fn new(program: &Program) -> Self {
         let record = Part { offset: 0, bytes: RECORD_BYTES };
-        Self { record, variables: Part { offset: record.end(), bytes: program.variable_bytes } }
+        let variables = Part { offset: record.end(), bytes: program.variable_bytes };
+        let device_bytes = program.device.as_ref().map_or(0, |device| Arrays::new(device).bytes);
+        Self { record, variables, device: Part { offset: variables.end(), bytes: device_bytes } }
     }
 }
 
@@ -64,6 +69,8 @@ pub mod record {
     pub const AREAS: i32 = 56;
     /// What an initialised state starts with: the letters `modelcS` and the ABI number.
     pub const INITIALISED: u64 = u64::from_le_bytes([b'm', b'o', b'd', b'e', b'l', b'c', b'S', super::ABI as u8]);
+    /// What a state starts with whose `init` needed a device and got none: only the reason can be asked.
+    pub const REFUSED: u64 = u64::from_le_bytes([b'm', b'o', b'd', b'e', b'l', b'c', b'R', super::ABI as u8]);
 }
 
 #[cfg(test)]
@@ -75,6 +82,7 @@ mod tests {
         let parts = StateParts::new(&Program { variable_bytes: 70, ..Program::default() });
         assert_eq!((parts.record, parts.variables), (Part { offset: 0, bytes: 64 }, Part { offset: 64, bytes: 70 }));
         assert_eq!(parts.variables.end(), 192);
+        assert_eq!(parts.device, Part { offset: 192, bytes: 0 });
         assert!(record::AREAS as u64 + 8 <= parts.record.bytes);
     }
 }

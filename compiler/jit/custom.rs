@@ -1,11 +1,7 @@
 //! Custom operators in the JIT: functions of this process that stand for those of an application.
 
-use crate::codegen::clif::driver::compile_driver;
-use crate::codegen::driver::{Import, external};
-use crate::codegen::{Code, CompiledModel};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::program::{Program, externals};
-use cranelift_codegen::isa::TargetIsa;
 
 /// `modelc_tensor`: a tensor as a custom operator sees it.
 #[repr(C)]
@@ -40,24 +36,13 @@ custom_operator!("sysv64");
 #[cfg(not(target_arch = "x86_64"))]
 custom_operator!("C");
 
-/// For each function of the application code that calls it, wherever in the process it is.
+/// The address of the function of a custom operator.
 ///
 /// # Errors
-/// When one is not registered.
-pub(super) fn forwards(
-    program: &Program,
-    compiled: &CompiledModel,
-    registered: &[(String, CustomOperator)],
-    isa: &dyn TargetIsa,
-) -> Result<Vec<Code>, Diagnostic> {
-    let code = |Import { symbol, signature }: &Import| match registered.iter().find(|(name, _)| name == symbol) {
-        Some((_, function)) => {
-            let forward = external::forward(compiled.interface.layout, signature, *function as usize as u64);
-            compile_driver(&forward, isa).map_err(|error| super::failed(&error))
-        }
-        None => Err(unregistered(program, symbol)),
-    };
-    compiled.imports.iter().map(code).collect()
+/// When none is registered under the name.
+pub(super) fn address(program: &Program, symbol: &str, registered: &[(String, CustomOperator)]) -> Result<u64, Diagnostic> {
+    let found = registered.iter().find(|(name, _)| name == symbol);
+    found.map(|(_, function)| *function as usize as u64).ok_or_else(|| unregistered(program, symbol))
 }
 
 fn unregistered(program: &Program, symbol: &str) -> Diagnostic {

@@ -1,12 +1,13 @@
 //! A model that runs: its memory, its calls, and what they leave.
 
 use super::arguments::{Arguments, Side};
+use super::gpu::{GpuInfo, RawInfo};
 use super::hooks::{self, Hooks};
 use super::memory::{Memory, Placement};
 use super::threads::Order;
 use super::{Loaded, failed};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::interface::{CONFIG, Config, Field, Layout, STATUSES, has_shape};
+use crate::interface::{CONFIG, Config, E_GPU, Field, Layout, STATUSES, has_shape};
 use crate::ir::Tensor;
 use crate::program::{ALIGNMENT, Port};
 use std::sync::Arc;
@@ -26,6 +27,8 @@ macro_rules! entry_types {
     ($abi:literal) => {
         type Init = unsafe extern $abi fn(*mut u8, usize, *const u8) -> i32;
         type Reset = unsafe extern $abi fn(*mut u8) -> i32;
+        type Deinit = unsafe extern $abi fn(*mut u8);
+        type Gpu = unsafe extern $abi fn(*mut u8, *mut RawInfo) -> i32;
         type Split = unsafe extern $abi fn(*mut u8, *mut u8, *const u8, *mut u8) -> i32;
     };
 }
@@ -35,22 +38,36 @@ entry_types!("sysv64");
 #[cfg(not(target_arch = "x86_64"))]
 entry_types!("C");
 
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
+        let deinit: Deinit = unsafe { std::mem::transmute(self.model.deinit) };
+        // SAFETY: the state is that of this model, or was overwritten, which it finds out.
+        unsafe { deinit(self.state.address()) }
+    }
+}
+
 impl Instance {
-    pub(super) fn new(model: Arc<Loaded>, threads: u32, order: Order) -> Result<Self, Diagnostic> {
+    /// `host` is a `modelc_vk_host`, or null.
+    pub(super) fn new(model: Arc<Loaded>, threads: u32, order: Order, host: *const u8) -> Result<Self, Diagnostic> {
         let alignment = ALIGNMENT as usize;
         let placement = if model.options.placement == Placement::Aligned { Placement::Aligned } else { Placement::AgainstGuard };
         let mut state = Memory::new(model.interface.state_bytes as usize, alignment, placement)?;
         let scratch = Memory::new(model.interface.scratch_bytes as usize, alignment, placement)?;
         let mut hooks = Box::new(Hooks::new(&model.methods, &model.options, (threads, order)));
-        let config = config_bytes(model.interface.layout, &mut hooks, threads);
+        let config = config_bytes(model.interface.layout, &mut hooks, threads, host);
         // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
         let init: Init = unsafe { std::mem::transmute(model.init) };
         // SAFETY: state has state_bytes bytes; the configuration has the size it says; both outlive the call, and the hooks, which
         // the state keeps, live as long as the instance.
         let status = unsafe { init(state.address(), model.interface.state_bytes as usize, config.as_ptr()) };
-        check_status("init", status)?;
         let arguments = model.methods.iter().map(|_| None).collect();
-        Ok(Self { model, state, scratch, arguments, hooks })
+        let mut instance = Self { model, state, scratch, arguments, hooks };
+        let refused = if status == E_GPU { instance.gpu()? } else { None };
+        match refused.and_then(|info| info.failed) {
+            Some((call, result)) => Err(Diagnostic::new(codes::CALL_FAILED, format!("there is no device to run on: {call} gave {result}"))),
+            None => check_status("init", status).map(|()| instance),
+        }
     }
 
     /// The initial state again.
@@ -62,6 +79,20 @@ impl Instance {
         let reset: Reset = unsafe { std::mem::transmute(self.model.reset) };
         // SAFETY: the state is that of this model.
         check_status("reset", unsafe { reset(self.state.address()) })
+    }
+
+    /// Which side runs what is for a GPU; nothing of a model without such a part.
+    ///
+    /// # Errors
+    /// Never, unless the state was overwritten.
+    pub fn gpu(&mut self) -> Result<Option<GpuInfo>, Diagnostic> {
+        let Some(gpu) = self.model.gpu else { return Ok(None) };
+        // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
+        let gpu: Gpu = unsafe { std::mem::transmute(gpu) };
+        let mut info = RawInfo::new();
+        // SAFETY: the state is that of this model; the record has the size it says.
+        check_status("gpu", unsafe { gpu(self.state.address(), &mut info) })?;
+        Ok(Some(info.read()))
     }
 
     /// Calls a method on tensors whose shapes need not be the largest ones.
@@ -247,7 +278,7 @@ fn fits(port: &Port, bytes: &[u8], shape: Option<&[u64]>) -> bool {
 }
 
 /// A `modelc_config` with the hooks.
-fn config_bytes(layout: Layout, hooks: &mut Hooks, threads: u32) -> Vec<u8> {
+fn config_bytes(layout: Layout, hooks: &mut Hooks, threads: u32, host: *const u8) -> Vec<u8> {
     let mut bytes = vec![0; CONFIG.bytes(layout) as usize];
     let mut set = |member: Config, value: u64| bytes[CONFIG.offset(member, layout) as usize..][..8].copy_from_slice(&value.to_le_bytes());
     // The members after the two shorter ones are 0.
@@ -256,6 +287,7 @@ fn config_bytes(layout: Layout, hooks: &mut Hooks, threads: u32) -> Vec<u8> {
     set(Config::OnKernel, hooks.callback());
     set(Config::ParallelFor, hooks.parallel_for());
     set(Config::User, std::ptr::from_mut(hooks) as u64);
+    set(Config::Vk, host as u64);
     bytes
 }
 

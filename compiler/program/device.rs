@@ -57,10 +57,17 @@ pub struct Crossing {
     pub staging: u64,
     /// Where they are in the area: a multiple of 4.
     pub device: u64,
-    /// How many the host has. Copies on the device are as long as this made a multiple of 4.
+    /// How many the host has: 8 of an extent. The device has [`Crossing::device_bytes`].
     pub bytes: u64,
     /// Whether the bytes are a run-time extent: an i64 on the host, an i32 on the device.
     pub is_extent: bool,
+}
+
+impl Crossing {
+    /// Bytes that it takes on the device and in staging memory.
+    pub fn device_bytes(&self) -> u64 {
+        if self.is_extent { 4 } else { self.bytes.next_multiple_of(4) }
+    }
 }
 
 /// What a submission does one after another.

@@ -1,7 +1,9 @@
 //! What the functions of the driver are written from.
 
+use super::gpu::Gpu;
 use super::language::{KernelConvention, Signature};
 use crate::codegen::constants::ConstantLayout;
+use crate::codegen::vulkan::GpuOptions;
 use crate::codegen::weights::WeightsHeader;
 use crate::interface::Interface;
 use crate::program::{Level, Program};
@@ -15,6 +17,8 @@ pub struct DriverOptions {
     pub profile_hooks: bool,
     /// Whether `init` is given the weights, which are then no data of the object.
     pub external_weights: bool,
+    /// How the part of the program that is for a GPU runs, if it has one.
+    pub gpu: GpuOptions,
 }
 
 /// Numbers of functions and data in names inside code.
@@ -35,11 +39,24 @@ pub(in crate::codegen) struct LevelKernels<'a> {
     pub(in crate::codegen) first: u32,
 }
 
-/// A function that the object's code calls and the application defines.
+/// Who defines an imported function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ImportKind {
+    /// The application: it is a custom operator.
+    Custom,
+    /// The system: it opens libraries.
+    System,
+    /// The object of the runtime.
+    Runtime,
+}
+
+/// A function that the object's code calls and another one defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
     /// Its symbol.
     pub symbol: String,
+    /// Who defines it.
+    pub kind: ImportKind,
     /// How it is called.
     pub signature: Signature,
 }
@@ -58,6 +75,8 @@ pub(in crate::codegen) struct Context<'a> {
     /// The header of the weights, where they are a file of their own.
     pub(in crate::codegen) weights_file: Option<WeightsHeader>,
     pub(in crate::codegen) numbers: Numbers,
-    /// The functions of the application, by number.
+    /// The imported functions, by number.
     pub(in crate::codegen) imports: &'a [Import],
+    /// The part of the program that is for a GPU.
+    pub(in crate::codegen) gpu: Option<Gpu<'a>>,
 }

@@ -17,8 +17,8 @@ pub fn signature() -> Signature {
 pub fn forward(layout: Layout, signature: &Signature, address: u64) -> Function {
     function(layout, signature.clone(), |e, arguments| {
         let arguments = arguments.iter().copied().map(Operand::Value).collect();
-        let status = e.call(Callee::Pointer(address.into()), signature.clone(), arguments);
-        e.leave_with(status);
+        let result = e.call(Callee::Pointer(address.into()), signature.clone(), arguments);
+        e.leave_always(result);
     })
 }
 

@@ -1,6 +1,7 @@
 //! `init`, `reset` and `deinit`.
 
 use super::context::Context;
+use super::gpu;
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
 use crate::interface::{CONFIG, Config, E_ABI, E_ARENA, E_CPU, E_WEIGHTS, record};
 use crate::program::ALIGNMENT;
@@ -24,12 +25,15 @@ pub(super) fn init(context: &Context<'_>) -> Function {
         e.leave_if_misaligned(arena, ALIGNMENT);
         let small = e.compare(CompareOp::Less, arena_bytes, context.interface.state_bytes);
         e.leave_if(small, E_ARENA);
-        let fields = read_config(e, config);
+        let fields = read_config(e, context, config);
         let level = choose_level(e, context, fields.cpu_features);
         let whole = e.compare(CompareOp::GreaterOrEqual, arena_bytes, context.interface.arena_bytes());
         let weights = check_weights(e, context, &fields);
         write_record(e, context, arena, (whole, level), &fields);
         initialise_variables(e, context, arena, weights);
+        if let (Some(gpu), Some(host)) = (&context.gpu, fields.host) {
+            gpu::open(e, context, gpu, (arena, weights, host));
+        }
     })
 }
 
@@ -47,6 +51,9 @@ fn deinit(context: &Context<'_>) -> Function {
     function(context.interface.layout, Signature::new(&[Width::Word], None), |e, arguments| {
         let arena = arguments[0];
         e.check_state(arena, context.model_hash);
+        if let Some(part) = &context.gpu {
+            gpu::close(e, context, part, arena);
+        }
         e.store(Width::Cell, 0, arena, record::MAGIC);
     })
 }
@@ -58,6 +65,8 @@ struct ConfigFields {
     weights_bytes: Value,
     /// Pointers with their place in the record.
     pointers: Vec<(Value, i32)>,
+    /// The application's own device, where that matters.
+    host: Option<Value>,
 }
 
 /// Members of the configuration, and where the record keeps them.
@@ -69,9 +78,10 @@ const POINTERS: [(Config, i32); 5] = [
     (Config::Areas, record::AREAS),
 ];
 
-fn read_config(e: &mut Builder, config: Value) -> ConfigFields {
+fn read_config(e: &mut Builder, context: &Context<'_>, config: Value) -> ConfigFields {
     let mut members = vec![(Width::Single, Config::Threads), (Width::Cell, Config::CpuFeatures), (Width::Word, Config::WeightsBytes)];
     members.extend(POINTERS.map(|(member, _)| (Width::Word, member)));
+    members.extend(context.gpu.as_ref().map(|_| (Width::Word, Config::Vk)));
     let given = e.region(|e| {
         check_config(e, config);
         let layout = e.layout;
@@ -81,7 +91,11 @@ fn read_config(e: &mut Builder, config: Value) -> ConfigFields {
     let widths: Vec<Width> = members.iter().map(|(width, _)| width.of_value()).collect();
     let values = e.branch(config, &widths, given, absent);
     let pointers = values[3..].iter().zip(POINTERS).map(|(&value, (_, to))| (value, to)).collect();
-    ConfigFields { threads: values[0], cpu_features: values[1], weights_bytes: values[2], pointers }
+    let host = context.gpu.as_ref().and_then(|_| values.last().copied());
+    if let Some(host) = host {
+        gpu::check_host(e, host);
+    }
+    ConfigFields { threads: values[0], cpu_features: values[1], weights_bytes: values[2], pointers, host }
 }
 
 /// The size is that of ABI 1 or larger with zeros after that, and no flag is set that nobody knows.

@@ -6,7 +6,7 @@ use super::language::{Builder, Callee, CompareOp, Function, Operand, Signature, 
 use super::steps::Body;
 use super::{parts, ports};
 use crate::interface::{E_ARENA, record};
-use crate::program::{ALIGNMENT, calls};
+use crate::program::{ALIGNMENT, Step, Visit, calls, walk};
 
 /// `int method(void *arena, const inputs *in, outputs *out)`: the arena must hold the scratch memory too.
 pub fn whole(context: &Context<'_>, split: u32) -> Function {
@@ -75,10 +75,16 @@ pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32
         let weights = context.weights_file.map(|_| kept(record::WEIGHTS));
         let cut = calls(&method.steps).into_iter().filter(|call| call.parts.is_some());
         let shared = cut.map(|call| parts::shared_bytes(call, e.layout)).max().map(|bytes| e.memory(bytes));
+        let crossings = context.gpu.as_ref().filter(|_| has_regions(&method.steps)).map(|gpu| e.memory(gpu.address_bytes() as u32));
         let addresses = Addresses { context, state, scratch, weights, inputs, outputs };
-        let mut body = Body { addresses, level, hooks, call: first_call, parts: parts.iter(), shared };
+        let mut body = Body { addresses, level, hooks, call: first_call, parts: parts.iter(), shared, crossings, follows_region: false };
         ports::enter(&body.addresses, e, method, records.0, &interface.inputs);
         body.steps(e, &method.steps);
         ports::leave(&body.addresses, e, method, records.1, &interface.outputs);
     })
+}
+
+/// Whether a device runs anything of steps.
+fn has_regions(steps: &[Step]) -> bool {
+    walk(steps).any(|visit| matches!(visit, Visit::Region(_)))
 }

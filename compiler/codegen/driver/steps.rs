@@ -3,9 +3,9 @@
 use super::addresses::Addresses;
 use super::context::LevelKernels;
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Operand, Region, Signature, Value, Width};
-use super::{external, parts};
+use super::{external, gpu, parts};
 use crate::interface::{E_ABORTED, record};
-use crate::program::{Address, Call, Parts, Slices, Step};
+use crate::program::{Address, Call, Parts, Slices, Step, calls};
 
 /// `phase` of `on_kernel` before a kernel runs.
 pub const BEFORE: u32 = 0;
@@ -24,6 +24,10 @@ pub struct Body<'a> {
     pub(super) parts: std::slice::Iter<'a, u32>,
     /// Where calls in parts leave what the parts share.
     pub(super) shared: Option<Value>,
+    /// Where regions leave the addresses of what crosses.
+    pub(super) crossings: Option<Value>,
+    /// Whether a device may have run something of the call before.
+    pub(super) follows_region: bool,
 }
 
 impl Body<'_> {
@@ -39,7 +43,30 @@ impl Body<'_> {
                     e.branch(condition, &[], then, otherwise);
                 }
                 Step::While { head, condition, body } => self.repeat(e, head, *condition, body),
-                Step::Region { otherwise, .. } => self.steps(e, otherwise),
+                Step::Region { region, otherwise } => self.device_region(e, *region, otherwise),
+            }
+        }
+    }
+
+    /// A region of the device, or the steps that do the same.
+    fn device_region(&mut self, e: &mut Builder, number: usize, otherwise: &[Step]) {
+        let context = self.addresses.context;
+        let (Some(gpu), Some(room)) = (&context.gpu, self.crossings) else {
+            return self.steps(e, otherwise);
+        };
+        let is_first = !std::mem::replace(&mut self.follows_region, true);
+        match gpu::region(&self.addresses, e, gpu, number, room, is_first) {
+            Some(is_left) => e.when(is_left, |e| self.steps(e, otherwise)),
+            None => self.skip(otherwise),
+        }
+    }
+
+    /// Counts the calls of steps that never run.
+    fn skip(&mut self, steps: &[Step]) {
+        for call in calls(steps) {
+            self.call += 1;
+            if call.parts.is_some() {
+                self.parts.next();
             }
         }
     }
@@ -52,6 +79,8 @@ impl Body<'_> {
     }
 
     fn repeat(&mut self, e: &mut Builder, head: &[Step], condition: Address, body: &[Step]) {
+        // Of all rounds but the first, the device may have run some.
+        self.follows_region = true;
         let rounds = self.addresses.context.program.max_iterations.map(|limit| (limit, e.value(Width::Word)));
         let head = e.region(|e| {
             self.steps(e, head);

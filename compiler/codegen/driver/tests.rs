@@ -107,6 +107,7 @@ fn on_each(levels: &[&str], answer: &Answer, test: impl Fn(&Context<'_>, &mut Ma
             weights_file: None,
             numbers: Numbers { cpu: detects.then_some(9) },
             imports: &[],
+            gpu: None,
         };
         let mut memory = vec![0x5a; 0x4000];
         memory[(WEIGHTS - START) as usize..][..75].copy_from_slice(program.constants[0].data.bytes());

@@ -21,13 +21,16 @@ struct OpenRegion {
     leave: Option<End>,
 }
 
-/// Writes a function of a signature; `body` gets its parameters. Where the body ends, the function returns 0 or nothing.
+/// Writes a function of a signature; `body` gets its parameters. Where the body ends without leaving, the function
+/// returns 0 or nothing.
 pub fn function(layout: Layout, signature: Signature, body: impl FnOnce(&mut Builder, &[Value])) -> Function {
     let mut builder = Builder { layout, result: signature.result, widths: PrimaryMap::new(), open: vec![] };
     let parameters: Vec<Value> = signature.parameters.iter().map(|&width| builder.value(width)).collect();
     let body = builder.region(|builder| {
         body(builder, &parameters);
-        builder.leave(0);
+        if builder.open.last().is_some_and(|region| region.leave.is_none()) {
+            builder.leave(0);
+        }
         vec![]
     });
     Function { signature, parameters, widths: builder.widths, body }

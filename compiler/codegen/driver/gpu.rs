@@ -1,0 +1,147 @@
+//! What a GPU runs: its device is opened at the end of `init` and closed by `deinit`; a region is one call of the runtime, or else the steps
+//! of the CPU that do the same.
+
+use super::addresses::Addresses;
+use super::context::Context;
+use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
+use crate::codegen::vulkan::Own;
+use crate::interface::{E_ABI, E_GPU, E_STATE, HOST, Host, device, record};
+use crate::program::{ALIGNMENT, Device};
+
+/// What the driver needs to know of the part of a program that is for a GPU.
+pub(in crate::codegen) struct Gpu<'a> {
+    /// The part itself.
+    pub(in crate::codegen) device: &'a Device,
+    /// Whether `init` fails where there is no device.
+    pub(in crate::codegen) required: bool,
+    /// The number of the table among the data.
+    pub(in crate::codegen) table: u32,
+    /// Where in it each region's row is.
+    pub(in crate::codegen) rows: Vec<u64>,
+    /// The runtime's function of each entry.
+    pub(in crate::codegen) entries: [(Own, Callee); 4],
+}
+
+impl Gpu<'_> {
+    /// Calls an entry of the runtime that gives a status.
+    fn status(&self, e: &mut Builder, entry: Own, arguments: Vec<Operand>) -> Value {
+        e.call(self.callee(entry), entry.signature(), arguments)
+    }
+
+    fn callee(&self, entry: Own) -> Callee {
+        let found = self.entries.iter().find(|(own, _)| *own == entry);
+        found.map(|(_, callee)| *callee).unwrap_or_else(|| unreachable!("{entry:?} is no entry"))
+    }
+
+    fn close(&self, e: &mut Builder, part: Value) {
+        let table = e.data(self.table, 0);
+        e.call_only(self.callee(Own::Close), Own::Close.signature(), vec![part.into(), table.into()]);
+    }
+
+    /// Bytes of the addresses of what crosses in the region that has the most.
+    pub(super) fn address_bytes(&self) -> u64 {
+        let count = self.device.regions.iter().map(|region| region.enter.len() + region.leave.len()).max();
+        8 * count.unwrap_or(0).max(1) as u64
+    }
+}
+
+/// Where the state has the part of the device.
+fn part(e: &mut Builder, context: &Context<'_>, state: Value) -> Value {
+    e.at(state, context.interface.state.device.offset)
+}
+
+/// The application's device, as it gives it: `MODELC_E_ABI` where it is of another ABI.
+pub(super) fn check_host(e: &mut Builder, host: Value) {
+    let layout = e.layout;
+    e.when(host, |e| {
+        let size = e.load(Width::Single, host, HOST.offset(Host::StructSize, layout));
+        let small = e.compare(CompareOp::Less, size, HOST.bytes(layout));
+        e.leave_if(small, E_ABI);
+    });
+}
+
+/// The end of `init`. Where the device fails, what there is of it is closed; then the CPU does its work, or the function returns
+/// `MODELC_E_GPU`.
+pub(super) fn open(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, (state, weights, host): (Value, Option<Value>, Value)) {
+    let part = part(e, context, state);
+    let table = e.data(gpu.table, 0);
+    let weights = if context.constants.bytes > 0 { e.constant(weights, 0).into() } else { Operand::Number(0) };
+    let status = gpu.status(e, Own::Open, vec![part.into(), table.into(), weights, host.into()]);
+    e.when(status, |e| {
+        gpu.close(e, part);
+        if gpu.required {
+            e.store_long(record::REFUSED, state, record::MAGIC);
+            e.leave_always(status);
+        }
+    });
+}
+
+/// The part of `deinit`.
+pub(super) fn close(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, state: Value) {
+    let part = part(e, context, state);
+    gpu.close(e, part);
+}
+
+/// `int gpu(void *arena, modelc_gpu_info *info)`: it answers for a state whose `init` was refused for want of a device too.
+pub(in crate::codegen) fn gpu(context: &Context<'_>, gpu: &Gpu<'_>) -> Function {
+    function(context.interface.layout, Signature::status(2), |e, arguments| {
+        let &[arena, info] = arguments else { unreachable!("gpu has two parameters") };
+        e.leave_if_null(arena);
+        e.leave_if_misaligned(arena, ALIGNMENT);
+        let [lives, refused] = [record::INITIALISED, record::REFUSED].map(|magic| e.differs(arena, record::MAGIC, magic));
+        let neither = e.binary(BinaryOp::And, lives, refused);
+        let other = e.differs(arena, record::HASH, context.model_hash);
+        for wrong in [neither, other] {
+            e.leave_if(wrong, E_STATE);
+        }
+        e.leave_if_null(info);
+        let part = part(e, context, arena);
+        let status = gpu.status(e, Own::Report, vec![part.into(), info.into()]);
+        e.leave_with(status);
+    })
+}
+
+/// Runs a region where a device is open; gives, as a single, whether the CPU must do its work. Nothing where a device is there in any case.
+/// `room` is memory for addresses. A device that fails is not asked again. The CPU can take over at once where `is_first`: then nothing is
+/// needed that the device alone has.
+pub(super) fn region(
+    addresses: &Addresses<'_>,
+    e: &mut Builder,
+    gpu: &Gpu<'_>,
+    number: usize,
+    room: Value,
+    is_first: bool,
+) -> Option<Value> {
+    let part = part(e, addresses.context, addresses.state);
+    if gpu.required {
+        let status = run(addresses, e, gpu, number, (part, room));
+        e.leave_with(status);
+        return None;
+    }
+    let runs = e.load(Width::Single, part, device::RUNS);
+    let on_device = e.region(|e| {
+        let status = run(addresses, e, gpu, number, (part, room));
+        let is_lost = e.compare(CompareOp::Equal, status, E_GPU);
+        e.when(is_lost, |e| e.store(Width::Single, 0, part, device::RUNS));
+        if !is_first {
+            e.leave_with(status);
+            return vec![0.into()];
+        }
+        let status = e.select(is_lost, 0, status);
+        e.leave_with(status);
+        vec![e.extend(Width::Single, is_lost).into()]
+    });
+    let on_host = e.region(|_| vec![1.into()]);
+    Some(e.branch(runs, &[Width::Single], on_device, on_host)[0])
+}
+
+/// The status of a region of the device.
+fn run(addresses: &Addresses<'_>, e: &mut Builder, gpu: &Gpu<'_>, number: usize, (part, room): (Value, Value)) -> Value {
+    let region = &gpu.device.regions[number];
+    for (offset, crossing) in (0..).step_by(8).zip(region.enter.iter().chain(&region.leave)) {
+        let address = addresses.address(e, crossing.host);
+        e.store(Width::Word, address, room, offset);
+    }
+    let [table, row] = [0, gpu.rows[number]].map(|offset| e.data(gpu.table, offset));
+    gpu.status(e, Own::Run, [part, table, row, room].map(Operand::Value).to_vec())
+}

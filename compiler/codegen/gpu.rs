@@ -1,0 +1,89 @@
+//! What an object gets for a GPU: the runtime's functions or their names, its tables, and what the system must define.
+
+use super::compile::{Below, Body, CompiledFunction};
+use super::constants::ConstantLayout;
+use super::driver::language::Callee;
+use super::driver::{DriverOptions, Gpu, Import, ImportKind};
+use super::section::Section;
+use super::vulkan::{GpuOptions, Loader, Modules, Own, Runtime, RuntimePlace, tables};
+use super::{BackEnd, CodegenError};
+use crate::interface::ABI;
+use crate::program::{Device, Program};
+
+/// What of an object is added to.
+pub struct Parts<'a> {
+    pub functions: &'a mut Vec<CompiledFunction>,
+    pub data: &'a mut Vec<Section>,
+    pub imports: &'a mut Vec<Import>,
+    pub below: &'a mut Below,
+}
+
+/// The symbol of an entry of the runtime that stands in an object of its own.
+pub fn runtime_symbol(entry: Own) -> String {
+    format!("modelc_{}_{ABI}", entry.name())
+}
+
+impl Parts<'_> {
+    /// Adds all that a device needs; gives what the driver needs to know of it.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] on machines of 32 bits, [`CodegenError::Bug`] when something of the device is not where it must be.
+    pub fn add<'d>(
+        &mut self,
+        device: &'d Device,
+        (program, constants): (&Program, &ConstantLayout),
+        options: &DriverOptions,
+        (back_end, loader): (&dyn BackEnd, Option<Loader>),
+    ) -> Result<Gpu<'d>, CodegenError> {
+        if back_end.layout().pointer != 8 {
+            return Err(CodegenError::Unsupported("Vulkan is called on machines of 64 bits only".into()));
+        }
+        let modules = modules(device, &options.gpu)?;
+        let placed = |number: usize| Some((*constants.offsets.get(number)?, program.constants.get(number)?.data.bytes().len() as u64));
+        let tables = tables::tables(device, &modules, &placed, options.gpu.required)?;
+        let entries = match options.gpu.runtime {
+            RuntimePlace::Embedded => self.runtime(back_end, loader)?,
+            RuntimePlace::Linked => Own::ENTRIES.map(|entry| {
+                self.imports.push(Import { symbol: runtime_symbol(entry), kind: ImportKind::Runtime, signature: entry.signature() });
+                (entry, Callee::Import(self.imports.len() as u32 - 1))
+            }),
+        };
+        self.data.push(Section::of_bytes("device", tables::ALIGNMENT, tables.bytes));
+        Ok(Gpu { device, required: options.gpu.required, table: self.data.len() as u32 - 1, rows: tables.regions, entries })
+    }
+
+    /// Adds the runtime.
+    ///
+    /// # Errors
+    /// [`CodegenError::Bug`] when a function breaks a rule of its language.
+    pub fn runtime(&mut self, back_end: &dyn BackEnd, loader: Option<Loader>) -> Result<[(Own, Callee); 4], CodegenError> {
+        let loader = loader.map(|loader| {
+            let functions = [(loader.open, loader.open_signature()), (loader.find, loader.find_signature())];
+            let numbers = functions.map(|(symbol, signature)| {
+                self.imports.push(Import { symbol: symbol.into(), kind: ImportKind::System, signature });
+                self.imports.len() as u32 - 1
+            });
+            (loader, numbers)
+        });
+        let first = self.functions.len() as u32;
+        let runtime = Runtime { layout: back_end.layout(), first, data: self.data.len() as u32, loader };
+        self.data.push(Section::of_bytes("vulkan", tables::ALIGNMENT, runtime.data()));
+        for (own, function) in runtime.functions() {
+            let body = Body { code: back_end.driver(&function)?, written: Some(function) };
+            self.functions.push(body.into_function(own.name().into(), false, None));
+        }
+        let functions = &self.functions[first as usize..];
+        let stack = |own: Own| own.stack_bytes(&|own| functions[own as usize].code.stack_bytes.into());
+        self.below.init = stack(Own::Open).max(stack(Own::Close)).max(stack(Own::Report));
+        self.below.steps = stack(Own::Run);
+        Ok(Own::ENTRIES.map(|entry| (entry, Callee::Function(first + entry as u32))))
+    }
+}
+
+/// The kernels of a device in SPIR-V.
+fn modules(_: &Device, options: &GpuOptions) -> Result<Modules, CodegenError> {
+    match &options.modules {
+        Some(modules) => Ok(Modules::clone(modules)),
+        None => Err(CodegenError::Unsupported("there is no SPIR-V of its kernels".into())),
+    }
+}

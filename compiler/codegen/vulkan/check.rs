@@ -1,0 +1,122 @@
+//! A last look at what is for a device: every number in range, every operand inside what it is bound to, as Vulkan asks.
+
+use super::tables::{MOST_BINDINGS, Modules};
+use crate::kernel::{BufferKind, Kernel};
+use crate::machine::Gpu;
+use crate::program::{Bound, Crossing, Device, DeviceMemory, DeviceStep, Dispatch};
+
+/// The most workgroups in a direction that every device runs.
+const MOST_GROUPS: u32 = 65_535;
+/// What SPIR-V begins with.
+const MAGIC: u32 = 0x0723_0203;
+
+/// Checks a device and the modules of its kernels.
+///
+/// # Errors
+/// A sentence about the first mistake.
+pub fn check(device: &Device, gpu: &Gpu, modules: &Modules) -> Result<(), String> {
+    let kernels = device.kernels.len();
+    if (modules.words.len(), modules.groups.len()) != (kernels, kernels) {
+        return Err(format!("there are {kernels} kernels and {} modules", modules.words.len()));
+    }
+    for ((kernel, words), groups) in device.kernels.iter().zip(&modules.words).zip(&modules.groups) {
+        let bindings = kernel.pointer_params().count();
+        if bindings > MOST_BINDINGS.min(gpu.bindings as usize) {
+            return Err(format!("kernel {} has {bindings} operands of at most {}", kernel.name, gpu.bindings));
+        }
+        if words.first() != Some(&MAGIC) || groups.iter().any(|count| !(1..=MOST_GROUPS).contains(count)) {
+            return Err(format!("kernel {} cannot be dispatched as {groups:?} workgroups of its module", kernel.name));
+        }
+    }
+    if device.area_bytes < 4 || device.staging_bytes < 4 {
+        return Err("there is no room for the status of a region".into());
+    }
+    for region in &device.regions {
+        region.enter.iter().chain(&region.leave).try_for_each(|crossing| check_crossing(device, crossing))?;
+        for step in &region.steps {
+            if let DeviceStep::Dispatch(dispatch) = step {
+                check_dispatch(device, gpu, dispatch)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a range begins at a multiple and is inside so many bytes, made whole words.
+fn fits(offset: u64, multiple: u64, bytes: u64, room: u64) -> bool {
+    offset.is_multiple_of(multiple) && offset.checked_add(bytes).is_some_and(|end| end <= room.next_multiple_of(4))
+}
+
+fn check_crossing(device: &Device, crossing: &Crossing) -> Result<(), String> {
+    let bytes = crossing.device_bytes();
+    let has_room = [(crossing.staging, device.staging_bytes), (crossing.device, device.area_bytes)]
+        .iter()
+        .all(|&(offset, room)| offset >= 4 && fits(offset, 4, bytes, room));
+    let is_sound = crossing.bytes > 0 && (!crossing.is_extent || crossing.bytes == 8);
+    if has_room && is_sound { Ok(()) } else { Err(format!("what crosses is not where it should be: {crossing:?}")) }
+}
+
+fn check_dispatch(device: &Device, gpu: &Gpu, Dispatch { kernel, bindings, .. }: &Dispatch) -> Result<(), String> {
+    let number = *kernel;
+    let kernel: &Kernel = device.kernels.get(number).ok_or_else(|| format!("kernel {number} of the device does not exist"))?;
+    if kernel.pointer_params().count() != bindings.len() {
+        return Err(format!("kernel {} is bound to {} operands", kernel.name, bindings.len()));
+    }
+    for ((_, buffer), bound) in kernel.pointer_params().zip(bindings) {
+        let Bound { memory, offset, bytes } = *bound;
+        let room = if memory == DeviceMemory::Area { device.area_bytes } else { device.constant_bytes };
+        let is_inside = fits(offset, gpu.offset_alignment, bytes, room) && bytes.is_multiple_of(4) && bytes <= gpu.range_bytes;
+        let is_whole = buffer.elements.checked_mul(buffer.lane.bytes().into()).is_some_and(|needed| needed <= bytes && bytes > 0);
+        if !is_inside || !is_whole {
+            return Err(format!("{} of kernel {} is not where it should be: {bound:?}", buffer.name, kernel.name));
+        }
+        if memory == DeviceMemory::Constants && buffer.kind != BufferKind::Input {
+            return Err(format!("{} of kernel {} is written, and must not be", buffer.name, kernel.name));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{device, modules};
+    use super::*;
+    use crate::machine::{GPUS, Unit};
+
+    /// What is wrong with a device that `change` has changed.
+    fn wrong(change: impl FnOnce(&mut Device, &mut Modules)) -> String {
+        let (mut device, mut modules) = (device(), modules());
+        change(&mut device, &mut modules);
+        let Unit::Gpu(gpu) = GPUS[0].unit else { panic!("a GPU") };
+        check(&device, &gpu, &modules).unwrap_err()
+    }
+
+    fn first_dispatch(device: &mut Device) -> &mut Dispatch {
+        let first = device.regions[0].steps.iter_mut().find_map(|step| match step {
+            DeviceStep::Dispatch(dispatch) => Some(dispatch),
+            DeviceStep::Barrier => None,
+        });
+        first.unwrap()
+    }
+
+    #[test]
+    fn mistakes_are_found() {
+        let says = |text: String, part: &str| assert!(text.contains(part), "{text}");
+        says(wrong(|_, modules| modules.words.truncate(0)), "0 modules");
+        says(wrong(|_, modules| modules.groups[0][1] = 65_536), "cannot be dispatched");
+        says(wrong(|_, modules| modules.words[0][0] = 0), "cannot be dispatched");
+        says(wrong(|device, _| device.regions[0].enter[0].staging = 0), "what crosses");
+        says(wrong(|device, _| device.regions[0].leave[0].device += 1), "what crosses");
+        says(wrong(|device, _| device.staging_bytes = 8), "what crosses");
+        says(wrong(|device, _| first_dispatch(device).kernel = 9), "does not exist");
+        says(wrong(|device, _| first_dispatch(device).bindings.truncate(1)), "bound to 1 operands");
+        says(wrong(|device, _| first_dispatch(device).bindings[0].offset += 4), "not where it should be");
+        says(wrong(|device, _| first_dispatch(device).bindings[0].bytes -= 4), "not where it should be");
+        says(wrong(|device, _| device.area_bytes = 512), "not where it should be");
+        let written = wrong(|device, _| {
+            let last = first_dispatch(device).bindings.last_mut().unwrap();
+            *last = Bound { memory: DeviceMemory::Constants, offset: 0, ..*last };
+        });
+        says(written, "is written, and must not be");
+    }
+}

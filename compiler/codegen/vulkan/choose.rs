@@ -1,0 +1,190 @@
+//! Which device: one with every limit and feature of the profile; a GPU of its own before one in the processor.
+
+use super::functions::Vk;
+use super::layout::{
+    DEVICE_PROPERTIES, FEATURES_2, FLOAT_16_INT_8, INTEGER_DOT_PRODUCT, LIMITS, QUEUE_FAMILY_PROPERTIES, STORAGE_8, STORAGE_16,
+};
+use super::tables::Head;
+use super::write::{FEATURE_NOT_PRESENT, INCOMPLETE};
+use super::{Own, Runtime};
+use crate::codegen::driver::language::{BinaryOp, Builder, CompareOp, Function, Operand, Value, Width, function};
+use crate::interface::device as part;
+
+/// As many devices are looked at.
+const MOST_DEVICES: u64 = 16;
+/// As many families of queues are looked at.
+const MOST_FAMILIES: u64 = 16;
+/// `VK_QUEUE_COMPUTE_BIT`
+const COMPUTE: u64 = 2;
+
+/// `VK_PHYSICAL_DEVICE_TYPE_CPU`
+const CPU: u64 = 4;
+/// The least score; kinds of which nothing is known have one more.
+const CPU_SCORE: u64 = 1;
+/// Scores of GPUs of their own, of those in a processor, and of those of virtual machines, by their kinds.
+const SCORES: [(u64, u64); 3] = [(2, 5), (1, 4), (3, 3)];
+
+/// Structures of features: the first of the chain where the profile asks for any, and each with what it asks for.
+pub struct Features {
+    /// The first, or 0.
+    pub first: Value,
+    /// Addresses of the three that come with elements of 8 and 16 bits, and where in them the feature is.
+    narrow: [(Value, i32); 3],
+    /// That of dot products.
+    dots: (Value, i32),
+}
+
+impl Features {
+    /// The chain, with `value` for each feature that the profile asks for.
+    pub fn new(e: &mut Builder, table: Value, value: u64) -> Self {
+        let [has_narrow, has_dots] = [Head::Narrow, Head::Dots].map(|field| e.head(table, field));
+        let value = Operand::Number(value);
+        let dots = e.structure(&INTEGER_DOT_PRODUCT, &[("shaderIntegerDotProduct", value)]);
+        let next = e.select(has_dots, dots, 0);
+        let bytes = e.structure(&FLOAT_16_INT_8, &[("pNext", next.into()), ("shaderInt8", value)]);
+        let eight = e.structure(&STORAGE_8, &[("pNext", bytes.into()), ("storageBuffer8BitAccess", value)]);
+        let sixteen = e.structure(&STORAGE_16, &[("pNext", eight.into()), ("storageBuffer16BitAccess", value)]);
+        let first = e.select(has_narrow, sixteen, 0);
+        let narrow = [
+            (bytes, FLOAT_16_INT_8.offset("shaderInt8")),
+            (eight, STORAGE_8.offset("storageBuffer8BitAccess")),
+            (sixteen, STORAGE_16.offset("storageBuffer16BitAccess")),
+        ];
+        Self { first, narrow, dots: (dots, INTEGER_DOT_PRODUCT.offset("shaderIntegerDotProduct")) }
+    }
+
+    /// The function returns 0 where the profile asks for one that is not there.
+    fn leave_unless_present(&self, e: &mut Builder, table: Value) {
+        let [narrow, dots] = [Head::Narrow, Head::Dots].map(|field| e.head(table, field));
+        let wanted = self.narrow.iter().map(|&feature| (narrow, feature)).chain([(dots, self.dots)]);
+        for (asks, (structure, offset)) in wanted {
+            e.when(asks, |e| {
+                let present = e.load(Width::Single, structure, offset);
+                leave_unless(e, present);
+            });
+        }
+    }
+}
+
+/// The function returns 0 unless something is true.
+fn leave_unless(e: &mut Builder, truth: Value) {
+    let is_false = e.compare(CompareOp::Equal, truth, 0);
+    e.leave_if(is_false, 0);
+}
+
+/// `int suits(part, table, VkPhysicalDevice, uint32_t *family)`: how well a device suits, and the family of its queues that compute. 0 is not
+/// at all.
+pub fn suits(runtime: &Runtime) -> Function {
+    function(runtime.layout, Own::Suits.signature(), |e, arguments| {
+        let &[part, table, physical, family] = arguments else { unreachable!("suits has four parameters") };
+        let properties = e.room(&DEVICE_PROPERTIES);
+        e.vulkan_only(part, Vk::GetPhysicalDeviceProperties, vec![physical.into(), properties.into()]);
+        leave_unless_limits(e, table, properties);
+        let features = Features::new(e, table, 0);
+        let all = e.room(&FEATURES_2);
+        e.store(Width::Word, features.first, all, FEATURES_2.offset("pNext"));
+        e.vulkan_only(part, Vk::GetPhysicalDeviceFeatures2, vec![physical.into(), all.into()]);
+        features.leave_unless_present(e, table);
+        let number = compute_family(e, part, physical);
+        let none = e.compare(CompareOp::Equal, number, MOST_FAMILIES);
+        e.leave_if(none, 0);
+        e.store(Width::Single, number, family, 0);
+        let kind = e.load(Width::Single, properties, DEVICE_PROPERTIES.offset("deviceType"));
+        let is_gpu = e.compare(CompareOp::NotEqual, kind, CPU);
+        let is_gpu = e.extend(Width::Single, is_gpu);
+        let mut score = e.add(is_gpu, CPU_SCORE);
+        for (number, rank) in SCORES {
+            let is = e.compare(CompareOp::Equal, kind, number);
+            score = e.select(is, rank, score);
+        }
+        e.leave_always(score);
+    })
+}
+
+/// The function returns 0 unless a device has the version and the limits of the profile.
+fn leave_unless_limits(e: &mut Builder, table: Value, properties: Value) {
+    let limits = e.at(properties, DEVICE_PROPERTIES.offset("limits") as u64);
+    let version = e.load(Width::Single, properties, DEVICE_PROPERTIES.offset("apiVersion"));
+    let least = e.head_single(table, Head::DeviceVersion);
+    let old = e.compare(CompareOp::Less, version, least);
+    e.leave_if(old, 0);
+    let wanted = [
+        ("maxComputeWorkGroupInvocations", Head::Invocations),
+        ("maxComputeWorkGroupSize", Head::Invocations),
+        ("maxComputeSharedMemorySize", Head::SharedBytes),
+        ("maxPerStageDescriptorStorageBuffers", Head::Bindings),
+        ("maxStorageBufferRange", Head::RangeBytes),
+    ];
+    for (limit, field) in wanted {
+        let has = e.load(Width::Single, limits, LIMITS.offset(limit));
+        let needs = e.head_single(table, field);
+        let short = e.compare(CompareOp::Less, has, needs);
+        e.leave_if(short, 0);
+    }
+    let coarse = e.load(Width::Word, limits, LIMITS.offset("minStorageBufferOffsetAlignment"));
+    let fine = e.head(table, Head::OffsetAlignment);
+    let short = e.compare(CompareOp::Greater, coarse, fine);
+    e.leave_if(short, 0);
+}
+
+/// The number of the first family of queues that compute, or [`MOST_FAMILIES`].
+fn compute_family(e: &mut Builder, part: Value, physical: Value) -> Value {
+    let bytes = QUEUE_FAMILY_PROPERTIES.bytes();
+    let families = e.memory((bytes * MOST_FAMILIES) as u32);
+    let count = e.memory(8);
+    e.store(Width::Single, MOST_FAMILIES, count, 0);
+    e.vulkan_only(part, Vk::GetPhysicalDeviceQueueFamilyProperties, vec![physical.into(), count.into(), families.into()]);
+    let count = e.load(Width::Single, count, 0);
+    let [number, found] = [(); 2].map(|()| e.value(Width::Single));
+    let at = e.value(Width::Word);
+    let head = e.region(|e| vec![e.compare(CompareOp::Less, number, count).into()]);
+    let body = e.region(|e| {
+        let flags = e.load(Width::Single, at, QUEUE_FAMILY_PROPERTIES.offset("queueFlags"));
+        let computes = e.binary(BinaryOp::And, flags, COMPUTE);
+        let own = e.select(computes, number, found);
+        let earlier = e.compare(CompareOp::Less, found, own);
+        let found = e.select(earlier, found, own);
+        vec![e.add(number, 1).into(), found.into(), e.add(at, bytes).into()]
+    });
+    e.repeat(&[(number, 0.into()), (found, MOST_FAMILIES.into()), (at, families.into())], head, body);
+    found
+}
+
+/// Chooses the device and the family of its queue, and keeps both.
+pub fn choose(runtime: &Runtime, e: &mut Builder, part: Value, table: Value) {
+    let instance = e.load(Width::Word, part, part::INSTANCE);
+    let (devices, count) = (e.memory(8 * MOST_DEVICES as u32), e.memory(8));
+    e.store(Width::Single, MOST_DEVICES, count, 0);
+    e.vulkan_next(part, Vk::EnumeratePhysicalDevices);
+    let arguments = vec![instance.into(), count.into(), devices.into()];
+    let result = e.vulkan_call(part, Vk::EnumeratePhysicalDevices, arguments);
+    // There may be more.
+    let some = e.compare(CompareOp::Equal, result, INCOMPLETE);
+    let result = e.select(some, 0, result);
+    e.vulkan_check(part, result);
+    let count = e.load(Width::Single, count, 0);
+    let family = e.memory(8);
+    // A device that is a CPU is better than nothing only where that is asked for.
+    let takes_cpus = e.head_single(table, Head::TakesCpus);
+    let least = e.binary(BinaryOp::Xor, takes_cpus, CPU_SCORE);
+    let [number, score, best_family] = [(); 3].map(|()| e.value(Width::Single));
+    let [at, best] = [(); 2].map(|()| e.value(Width::Word));
+    let head = e.region(|e| vec![e.compare(CompareOp::Less, number, count).into()]);
+    let body = e.region(|e| {
+        let physical = e.load(Width::Word, at, 0);
+        e.store(Width::Single, 0, family, 0);
+        let arguments = vec![part.into(), table.into(), physical.into(), family.into()];
+        let own = e.call(runtime.callee(Own::Suits), Own::Suits.signature(), arguments);
+        let own_family = e.load(Width::Single, family, 0);
+        let better = e.compare(CompareOp::Greater, own, score);
+        let score = e.select(better, own, score);
+        let best_family = e.select(better, own_family, best_family);
+        let best = e.select(better, physical, best);
+        vec![e.add(number, 1).into(), score.into(), best_family.into(), e.add(at, 8).into(), best.into()]
+    });
+    let zero = Operand::Number(0);
+    e.repeat(&[(number, zero), (score, least.into()), (best_family, zero), (at, devices.into()), (best, zero)], head, body);
+    e.vulkan_fail_unless(part, best, Vk::EnumeratePhysicalDevices, FEATURE_NOT_PRESENT);
+    e.store(Width::Word, best, part, part::PHYSICAL);
+    e.store(Width::Single, best_family, part, part::FAMILY);
+}

@@ -1,0 +1,81 @@
+//! Closing a device: all is freed that there is, wherever opening stopped. What failed, and the device's name, stay.
+
+use super::functions::Vk;
+use super::run::call_lock;
+use super::tables::Head;
+use super::{Own, Runtime};
+use crate::codegen::driver::language::{BinaryOp, Builder, Function, Value, Width, function};
+use crate::interface::device as part;
+
+/// What is freed, in this order, after pipelines and layouts. Vulkan takes 0 for nothing.
+const HANDLES: [(Vk, i32); 10] = [
+    (Vk::DestroyShaderModule, part::SHADER),
+    (Vk::DestroyFence, part::FENCE),
+    (Vk::DestroyCommandPool, part::COMMANDS),
+    (Vk::DestroyDescriptorPool, part::SETS),
+    (Vk::DestroyBuffer, part::AREA),
+    (Vk::DestroyBuffer, part::CONSTANTS),
+    (Vk::DestroyBuffer, part::STAGING),
+    (Vk::FreeMemory, part::AREA + part::MEMORY),
+    (Vk::FreeMemory, part::CONSTANTS + part::MEMORY),
+    (Vk::FreeMemory, part::STAGING + part::MEMORY),
+];
+
+/// `void close(part, table)`.
+pub fn close(runtime: &Runtime) -> Function {
+    function(runtime.layout, Own::Close.signature(), |e, arguments| {
+        let &[part, table] = arguments else { unreachable!("close has two parameters") };
+        e.store(Width::Single, 0, part, part::RUNS);
+        let is_loaded = e.load(Width::Single, part, part::IS_LOADED);
+        e.when(is_loaded, |e| free(e, part, table));
+        let owns = e.load(Width::Single, part, part::OWNS);
+        e.when(owns, |e| {
+            for (function, place) in [(Vk::DestroyDevice, part::DEVICE), (Vk::DestroyInstance, part::INSTANCE)] {
+                let [handle, allocator] = [place, part::ALLOCATOR].map(|offset| e.load(Width::Word, part, offset));
+                let known = e.load(Width::Word, part, part::FUNCTION_ADDRESSES + 8 * function as i32);
+                e.when(known, |e| {
+                    e.when(handle, |e| e.vulkan_only(part, function, vec![handle.into(), allocator.into()]));
+                });
+            }
+        });
+        e.store(Width::Single, 0, part, part::IS_LOADED);
+        let bytes = e.head(table, Head::PartBytes);
+        let bytes = e.binary(BinaryOp::Sub, bytes, part::INSTANCE as u64);
+        let first = e.at(part, part::INSTANCE as u64);
+        e.each(bytes, 8, |e, offset| {
+            let word = e.add(first, offset);
+            e.store(Width::Word, 0, word, 0);
+        });
+    })
+}
+
+/// Frees what comes from the device, when nothing of it runs any more.
+fn free(e: &mut Builder, part: Value, table: Value) {
+    let queue = e.load(Width::Word, part, part::QUEUE);
+    e.when(queue, |e| {
+        call_lock(e, part, part::LOCK);
+        // A device that is lost says so here too, and runs nothing.
+        e.vulkan_call(part, Vk::QueueWaitIdle, vec![queue.into()]);
+        call_lock(e, part, part::UNLOCK);
+    });
+    let [device, allocator] = [part::DEVICE, part::ALLOCATOR].map(|offset| e.load(Width::Word, part, offset));
+    let destroy = |e: &mut Builder, function: Vk, base: Value, offset: i32| {
+        let handle = e.load(Width::Word, base, offset);
+        e.vulkan_only(part, function, vec![device.into(), handle.into(), allocator.into()]);
+    };
+    let arrays = [
+        (Vk::DestroyPipeline, Head::PipelineArray, Head::CommandArray),
+        (Vk::DestroyPipelineLayout, Head::PipelineLayoutArray, Head::PipelineArray),
+        (Vk::DestroyDescriptorSetLayout, Head::SetLayoutArray, Head::PipelineLayoutArray),
+    ];
+    for (function, first, end) in arrays {
+        let [first, end] = [first, end].map(|field| {
+            let offset = e.head(table, field);
+            e.add(part, offset)
+        });
+        e.records(first, end, 8, |e, place| destroy(e, function, place, 0));
+    }
+    for (function, place) in HANDLES {
+        destroy(e, function, part, place);
+    }
+}

@@ -1,0 +1,468 @@
+//! The structures of Vulkan that the runtime fills or reads, under Vulkan's own names, as machines with pointers of 8 bytes lay them out.
+//!
+//! Handles, sizes and pointers are words there, so one table is right for every target. Machines of 32 bits have no Vulkan here.
+
+/// A member of a structure, as far as its size goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Member {
+    /// 32 bits.
+    Single,
+    /// 64 bits: a handle, a pointer, a size.
+    Word,
+    /// Singles of which nobody here asks.
+    Singles(u64),
+    /// Words of which nobody here asks.
+    Words(u64),
+}
+
+use Member::{Single, Singles, Word, Words};
+
+impl Member {
+    fn alignment(self) -> u64 {
+        match self {
+            Single | Singles(_) => 4,
+            Word | Words(_) => 8,
+        }
+    }
+
+    fn bytes(self) -> u64 {
+        match self {
+            Single => 4,
+            Word => 8,
+            Singles(count) => 4 * count,
+            Words(count) => 8 * count,
+        }
+    }
+}
+
+/// A structure of Vulkan.
+#[derive(Debug)]
+pub struct Structure {
+    /// What its first member says it is, where it says so; then a pointer to the next structure follows, and then the members.
+    pub kind: Option<u32>,
+    /// The members, with their names.
+    pub members: &'static [(&'static str, Member)],
+}
+
+impl Structure {
+    /// All members with where they are.
+    pub fn places(&self) -> impl Iterator<Item = (&'static str, Member, u64)> + '_ {
+        let head: &[(&str, Member)] = if self.kind.is_some() { &[("sType", Single), ("pNext", Word)] } else { &[] };
+        let mut end = 0u64;
+        head.iter().chain(self.members).map(move |&(name, member)| {
+            let start = end.next_multiple_of(member.alignment());
+            end = start + member.bytes();
+            (name, member, start)
+        })
+    }
+
+    /// Its size.
+    pub fn bytes(&self) -> u64 {
+        let (end, alignment) =
+            self.places().fold((0, 1), |(_, most), (_, member, start)| (start + member.bytes(), most.max(member.alignment())));
+        u64::next_multiple_of(end, alignment)
+    }
+
+    /// Where a member is.
+    ///
+    /// # Panics
+    /// When there is none of that name: every name is written in this folder, so whoever emits the runtime at all finds it.
+    pub fn offset(&self, name: &str) -> i32 {
+        let place = self.places().find(|place| place.0 == name).map(|place| place.2 as i32);
+        place.unwrap_or_else(|| unreachable!("no structure of Vulkan here has a member {name}"))
+    }
+}
+
+const fn chained(kind: u32, members: &'static [(&'static str, Member)]) -> Structure {
+    Structure { kind: Some(kind), members }
+}
+
+const fn plain(members: &'static [(&'static str, Member)]) -> Structure {
+    Structure { kind: None, members }
+}
+
+/// `VkApplicationInfo`
+pub const APPLICATION_INFO: Structure = chained(
+    0,
+    &[("pApplicationName", Word), ("applicationVersion", Single), ("pEngineName", Word), ("engineVersion", Single), ("apiVersion", Single)],
+);
+/// `VkInstanceCreateInfo`
+pub const INSTANCE_CREATE_INFO: Structure = chained(
+    1,
+    &[
+        ("flags", Single),
+        ("pApplicationInfo", Word),
+        ("enabledLayerCount", Single),
+        ("ppEnabledLayerNames", Word),
+        ("enabledExtensionCount", Single),
+        ("ppEnabledExtensionNames", Word),
+    ],
+);
+/// `VkDeviceQueueCreateInfo`
+pub const DEVICE_QUEUE_CREATE_INFO: Structure =
+    chained(2, &[("flags", Single), ("queueFamilyIndex", Single), ("queueCount", Single), ("pQueuePriorities", Word)]);
+/// `VkDeviceCreateInfo`
+pub const DEVICE_CREATE_INFO: Structure = chained(
+    3,
+    &[
+        ("flags", Single),
+        ("queueCreateInfoCount", Single),
+        ("pQueueCreateInfos", Word),
+        ("enabledLayerCount", Single),
+        ("ppEnabledLayerNames", Word),
+        ("enabledExtensionCount", Single),
+        ("ppEnabledExtensionNames", Word),
+        ("pEnabledFeatures", Word),
+    ],
+);
+/// `VkSubmitInfo`
+pub const SUBMIT_INFO: Structure = chained(
+    4,
+    &[
+        ("waitSemaphoreCount", Single),
+        ("pWaitSemaphores", Word),
+        ("pWaitDstStageMask", Word),
+        ("commandBufferCount", Single),
+        ("pCommandBuffers", Word),
+        ("signalSemaphoreCount", Single),
+        ("pSignalSemaphores", Word),
+    ],
+);
+/// `VkMemoryAllocateInfo`
+pub const MEMORY_ALLOCATE_INFO: Structure = chained(5, &[("allocationSize", Word), ("memoryTypeIndex", Single)]);
+/// `VkMappedMemoryRange`
+pub const MAPPED_MEMORY_RANGE: Structure = chained(6, &[("memory", Word), ("offset", Word), ("size", Word)]);
+/// `VkFenceCreateInfo`
+pub const FENCE_CREATE_INFO: Structure = chained(8, &[("flags", Single)]);
+/// `VkBufferCreateInfo`
+pub const BUFFER_CREATE_INFO: Structure = chained(
+    12,
+    &[
+        ("flags", Single),
+        ("size", Word),
+        ("usage", Single),
+        ("sharingMode", Single),
+        ("queueFamilyIndexCount", Single),
+        ("pQueueFamilyIndices", Word),
+    ],
+);
+/// `VkShaderModuleCreateInfo`
+pub const SHADER_MODULE_CREATE_INFO: Structure = chained(16, &[("flags", Single), ("codeSize", Word), ("pCode", Word)]);
+/// `VkPipelineShaderStageCreateInfo` within `VkComputePipelineCreateInfo`, whose members it has after three of that.
+pub const COMPUTE_PIPELINE_CREATE_INFO: Structure = chained(
+    29,
+    &[
+        ("flags", Single),
+        ("stage.sType", Word),
+        ("stage.pNext", Word),
+        ("stage.flags", Single),
+        ("stage.stage", Single),
+        ("stage.module", Word),
+        ("stage.pName", Word),
+        ("stage.pSpecializationInfo", Word),
+        ("layout", Word),
+        ("basePipelineHandle", Word),
+        ("basePipelineIndex", Single),
+    ],
+);
+/// `sType` of `VkPipelineShaderStageCreateInfo`.
+pub const SHADER_STAGE_KIND: u64 = 18;
+/// `VkPipelineLayoutCreateInfo`
+pub const PIPELINE_LAYOUT_CREATE_INFO: Structure = chained(
+    30,
+    &[
+        ("flags", Single),
+        ("setLayoutCount", Single),
+        ("pSetLayouts", Word),
+        ("pushConstantRangeCount", Single),
+        ("pPushConstantRanges", Word),
+    ],
+);
+/// `VkDescriptorSetLayoutCreateInfo`
+pub const DESCRIPTOR_SET_LAYOUT_CREATE_INFO: Structure = chained(32, &[("flags", Single), ("bindingCount", Single), ("pBindings", Word)]);
+/// `VkDescriptorPoolCreateInfo`
+pub const DESCRIPTOR_POOL_CREATE_INFO: Structure =
+    chained(33, &[("flags", Single), ("maxSets", Single), ("poolSizeCount", Single), ("pPoolSizes", Word)]);
+/// `VkDescriptorSetAllocateInfo`
+pub const DESCRIPTOR_SET_ALLOCATE_INFO: Structure =
+    chained(34, &[("descriptorPool", Word), ("descriptorSetCount", Single), ("pSetLayouts", Word)]);
+/// `VkWriteDescriptorSet`
+pub const WRITE_DESCRIPTOR_SET: Structure = chained(
+    35,
+    &[
+        ("dstSet", Word),
+        ("dstBinding", Single),
+        ("dstArrayElement", Single),
+        ("descriptorCount", Single),
+        ("descriptorType", Single),
+        ("pImageInfo", Word),
+        ("pBufferInfo", Word),
+        ("pTexelBufferView", Word),
+    ],
+);
+/// `VkCommandPoolCreateInfo`
+pub const COMMAND_POOL_CREATE_INFO: Structure = chained(39, &[("flags", Single), ("queueFamilyIndex", Single)]);
+/// `VkCommandBufferAllocateInfo`
+pub const COMMAND_BUFFER_ALLOCATE_INFO: Structure =
+    chained(40, &[("commandPool", Word), ("level", Single), ("commandBufferCount", Single)]);
+/// `VkCommandBufferBeginInfo`
+pub const COMMAND_BUFFER_BEGIN_INFO: Structure = chained(42, &[("flags", Single), ("pInheritanceInfo", Word)]);
+/// `VkMemoryBarrier`
+pub const MEMORY_BARRIER: Structure = chained(46, &[("srcAccessMask", Single), ("dstAccessMask", Single)]);
+/// `VkPhysicalDeviceFeatures2`
+pub const FEATURES_2: Structure = chained(1_000_059_000, &[("features", Singles(55))]);
+/// `VkPhysicalDevice16BitStorageFeatures`
+pub const STORAGE_16: Structure = chained(1_000_083_000, &[("storageBuffer16BitAccess", Single), ("others", Singles(3))]);
+/// `VkPhysicalDevice8BitStorageFeatures`
+pub const STORAGE_8: Structure = chained(1_000_177_000, &[("storageBuffer8BitAccess", Single), ("others", Singles(2))]);
+/// `VkPhysicalDeviceShaderFloat16Int8Features`
+pub const FLOAT_16_INT_8: Structure = chained(1_000_082_000, &[("shaderFloat16", Single), ("shaderInt8", Single)]);
+/// `VkPhysicalDeviceShaderIntegerDotProductFeatures`
+pub const INTEGER_DOT_PRODUCT: Structure = chained(1_000_280_000, &[("shaderIntegerDotProduct", Single)]);
+/// `VkDescriptorSetLayoutBinding`
+pub const DESCRIPTOR_SET_LAYOUT_BINDING: Structure = plain(&[
+    ("binding", Single),
+    ("descriptorType", Single),
+    ("descriptorCount", Single),
+    ("stageFlags", Single),
+    ("pImmutableSamplers", Word),
+]);
+/// `VkDescriptorPoolSize`
+pub const DESCRIPTOR_POOL_SIZE: Structure = plain(&[("type", Single), ("descriptorCount", Single)]);
+/// `VkDescriptorBufferInfo`
+pub const DESCRIPTOR_BUFFER_INFO: Structure = plain(&[("buffer", Word), ("offset", Word), ("range", Word)]);
+/// `VkBufferCopy`
+pub const BUFFER_COPY: Structure = plain(&[("srcOffset", Word), ("dstOffset", Word), ("size", Word)]);
+/// `VkMemoryRequirements`
+pub const MEMORY_REQUIREMENTS: Structure = plain(&[("size", Word), ("alignment", Word), ("memoryTypeBits", Single)]);
+/// `VkMemoryType`
+pub const MEMORY_TYPE: Structure = plain(&[("propertyFlags", Single), ("heapIndex", Single)]);
+/// `VkPhysicalDeviceMemoryProperties`
+pub const MEMORY_PROPERTIES: Structure =
+    plain(&[("memoryTypeCount", Single), ("memoryTypes", Singles(64)), ("memoryHeapCount", Single), ("memoryHeaps", Words(32))]);
+/// `VkQueueFamilyProperties`
+pub const QUEUE_FAMILY_PROPERTIES: Structure =
+    plain(&[("queueFlags", Single), ("queueCount", Single), ("timestampValidBits", Single), ("minImageTransferGranularity", Singles(3))]);
+/// `VkPhysicalDeviceProperties`
+pub const DEVICE_PROPERTIES: Structure = plain(&[
+    ("apiVersion", Single),
+    ("driverVersion", Single),
+    ("vendorID", Single),
+    ("deviceID", Single),
+    ("deviceType", Single),
+    ("deviceName", Singles(64)),
+    ("pipelineCacheUUID", Singles(4)),
+    ("limits", Words(63)),
+    ("sparseProperties", Singles(5)),
+]);
+/// `VkPhysicalDeviceLimits`
+pub const LIMITS: Structure = plain(&[
+    ("images", Singles(7)),
+    ("maxStorageBufferRange", Single),
+    ("allocations", Singles(3)),
+    ("granularity", Words(2)),
+    ("sets", Singles(3)),
+    ("maxPerStageDescriptorStorageBuffers", Single),
+    ("stages", Singles(34)),
+    ("maxComputeSharedMemorySize", Single),
+    ("maxComputeWorkGroupCount", Singles(3)),
+    ("maxComputeWorkGroupInvocations", Single),
+    ("maxComputeWorkGroupSize", Single),
+    ("viewports", Singles(15)),
+    ("minMemoryMapAlignment", Word),
+    ("minTexelBufferOffsetAlignment", Word),
+    ("minUniformBufferOffsetAlignment", Word),
+    ("minStorageBufferOffsetAlignment", Word),
+    ("texels", Singles(22)),
+    ("timestampPeriod", Single),
+    ("lines", Singles(12)),
+    ("copies", Words(3)),
+]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ash::vk;
+
+    /// Compares members of ours with those of a structure of `ash`, and the sizes.
+    macro_rules! same {
+        ($ours:ident, $theirs:ident $(, $name:literal = $($field:ident).+)*) => {
+            assert_eq!($ours.bytes(), size_of::<vk::$theirs>() as u64, stringify!($theirs));
+            $(assert_eq!(
+                $ours.offset($name) as usize,
+                std::mem::offset_of!(vk::$theirs, $($field).+),
+                concat!(stringify!($theirs), ".", $name)
+            );)*
+        };
+    }
+
+    /// The same of one that says what it is.
+    macro_rules! same_kind {
+        ($ours:ident, $theirs:ident $(, $name:literal = $($field:ident).+)*) => {
+            same!($ours, $theirs, "sType" = s_type, "pNext" = p_next $(, $name = $($field).+)*);
+            let kind = <vk::$theirs<'_> as vk::TaggedStructure>::STRUCTURE_TYPE.as_raw();
+            assert_eq!($ours.kind, Some(kind as u32), stringify!($theirs));
+        };
+    }
+
+    #[test]
+    fn structures_that_open_a_device_are_vulkans() {
+        same_kind!(APPLICATION_INFO, ApplicationInfo, "pApplicationName" = p_application_name, "apiVersion" = api_version);
+        same_kind!(
+            INSTANCE_CREATE_INFO,
+            InstanceCreateInfo,
+            "flags" = flags,
+            "pApplicationInfo" = p_application_info,
+            "enabledLayerCount" = enabled_layer_count,
+            "enabledExtensionCount" = enabled_extension_count,
+            "ppEnabledExtensionNames" = pp_enabled_extension_names
+        );
+        same_kind!(
+            DEVICE_QUEUE_CREATE_INFO,
+            DeviceQueueCreateInfo,
+            "queueFamilyIndex" = queue_family_index,
+            "queueCount" = queue_count,
+            "pQueuePriorities" = p_queue_priorities
+        );
+        same_kind!(
+            DEVICE_CREATE_INFO,
+            DeviceCreateInfo,
+            "queueCreateInfoCount" = queue_create_info_count,
+            "pQueueCreateInfos" = p_queue_create_infos,
+            "enabledExtensionCount" = enabled_extension_count,
+            "ppEnabledExtensionNames" = pp_enabled_extension_names,
+            "pEnabledFeatures" = p_enabled_features
+        );
+        same_kind!(FEATURES_2, PhysicalDeviceFeatures2, "features" = features);
+        same_kind!(STORAGE_16, PhysicalDevice16BitStorageFeatures, "storageBuffer16BitAccess" = storage_buffer16_bit_access);
+        same_kind!(STORAGE_8, PhysicalDevice8BitStorageFeatures, "storageBuffer8BitAccess" = storage_buffer8_bit_access);
+        same_kind!(FLOAT_16_INT_8, PhysicalDeviceShaderFloat16Int8Features, "shaderInt8" = shader_int8);
+        same_kind!(
+            INTEGER_DOT_PRODUCT,
+            PhysicalDeviceShaderIntegerDotProductFeatures,
+            "shaderIntegerDotProduct" = shader_integer_dot_product
+        );
+        same!(
+            DEVICE_PROPERTIES,
+            PhysicalDeviceProperties,
+            "apiVersion" = api_version,
+            "driverVersion" = driver_version,
+            "vendorID" = vendor_id,
+            "deviceID" = device_id,
+            "deviceType" = device_type,
+            "deviceName" = device_name,
+            "limits" = limits
+        );
+        same!(
+            LIMITS,
+            PhysicalDeviceLimits,
+            "maxStorageBufferRange" = max_storage_buffer_range,
+            "maxPerStageDescriptorStorageBuffers" = max_per_stage_descriptor_storage_buffers,
+            "maxComputeSharedMemorySize" = max_compute_shared_memory_size,
+            "maxComputeWorkGroupInvocations" = max_compute_work_group_invocations,
+            "maxComputeWorkGroupSize" = max_compute_work_group_size,
+            "minStorageBufferOffsetAlignment" = min_storage_buffer_offset_alignment,
+            "timestampPeriod" = timestamp_period
+        );
+        same!(QUEUE_FAMILY_PROPERTIES, QueueFamilyProperties, "queueFlags" = queue_flags);
+    }
+
+    #[test]
+    fn structures_of_memory_and_pipelines_are_vulkans() {
+        same_kind!(MEMORY_ALLOCATE_INFO, MemoryAllocateInfo, "allocationSize" = allocation_size, "memoryTypeIndex" = memory_type_index);
+        same_kind!(MAPPED_MEMORY_RANGE, MappedMemoryRange, "memory" = memory, "offset" = offset, "size" = size);
+        same_kind!(BUFFER_CREATE_INFO, BufferCreateInfo, "size" = size, "usage" = usage, "sharingMode" = sharing_mode);
+        same!(MEMORY_REQUIREMENTS, MemoryRequirements, "size" = size, "memoryTypeBits" = memory_type_bits);
+        same!(MEMORY_TYPE, MemoryType, "propertyFlags" = property_flags);
+        same!(
+            MEMORY_PROPERTIES,
+            PhysicalDeviceMemoryProperties,
+            "memoryTypeCount" = memory_type_count,
+            "memoryTypes" = memory_types,
+            "memoryHeaps" = memory_heaps
+        );
+        same_kind!(SHADER_MODULE_CREATE_INFO, ShaderModuleCreateInfo, "codeSize" = code_size, "pCode" = p_code);
+        same_kind!(
+            COMPUTE_PIPELINE_CREATE_INFO,
+            ComputePipelineCreateInfo,
+            "stage.sType" = stage.s_type,
+            "stage.pNext" = stage.p_next,
+            "stage.stage" = stage.stage,
+            "stage.module" = stage.module,
+            "stage.pName" = stage.p_name,
+            "stage.pSpecializationInfo" = stage.p_specialization_info,
+            "layout" = layout,
+            "basePipelineIndex" = base_pipeline_index
+        );
+        assert_eq!(SHADER_STAGE_KIND, vk::StructureType::PIPELINE_SHADER_STAGE_CREATE_INFO.as_raw() as u64);
+        same_kind!(
+            PIPELINE_LAYOUT_CREATE_INFO,
+            PipelineLayoutCreateInfo,
+            "setLayoutCount" = set_layout_count,
+            "pSetLayouts" = p_set_layouts,
+            "pushConstantRangeCount" = push_constant_range_count
+        );
+        same_kind!(
+            DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+            DescriptorSetLayoutCreateInfo,
+            "bindingCount" = binding_count,
+            "pBindings" = p_bindings
+        );
+        same!(
+            DESCRIPTOR_SET_LAYOUT_BINDING,
+            DescriptorSetLayoutBinding,
+            "binding" = binding,
+            "descriptorType" = descriptor_type,
+            "descriptorCount" = descriptor_count,
+            "stageFlags" = stage_flags
+        );
+        same_kind!(
+            DESCRIPTOR_POOL_CREATE_INFO,
+            DescriptorPoolCreateInfo,
+            "maxSets" = max_sets,
+            "poolSizeCount" = pool_size_count,
+            "pPoolSizes" = p_pool_sizes
+        );
+        same!(DESCRIPTOR_POOL_SIZE, DescriptorPoolSize, "type" = ty, "descriptorCount" = descriptor_count);
+        same_kind!(
+            DESCRIPTOR_SET_ALLOCATE_INFO,
+            DescriptorSetAllocateInfo,
+            "descriptorPool" = descriptor_pool,
+            "descriptorSetCount" = descriptor_set_count,
+            "pSetLayouts" = p_set_layouts
+        );
+        same_kind!(
+            WRITE_DESCRIPTOR_SET,
+            WriteDescriptorSet,
+            "dstSet" = dst_set,
+            "descriptorCount" = descriptor_count,
+            "descriptorType" = descriptor_type,
+            "pBufferInfo" = p_buffer_info
+        );
+        same!(DESCRIPTOR_BUFFER_INFO, DescriptorBufferInfo, "buffer" = buffer, "offset" = offset, "range" = range);
+    }
+
+    #[test]
+    fn structures_of_commands_are_vulkans() {
+        same_kind!(COMMAND_POOL_CREATE_INFO, CommandPoolCreateInfo, "flags" = flags, "queueFamilyIndex" = queue_family_index);
+        same_kind!(
+            COMMAND_BUFFER_ALLOCATE_INFO,
+            CommandBufferAllocateInfo,
+            "commandPool" = command_pool,
+            "level" = level,
+            "commandBufferCount" = command_buffer_count
+        );
+        same_kind!(COMMAND_BUFFER_BEGIN_INFO, CommandBufferBeginInfo, "flags" = flags, "pInheritanceInfo" = p_inheritance_info);
+        same_kind!(MEMORY_BARRIER, MemoryBarrier, "srcAccessMask" = src_access_mask, "dstAccessMask" = dst_access_mask);
+        same!(BUFFER_COPY, BufferCopy, "srcOffset" = src_offset, "dstOffset" = dst_offset, "size" = size);
+        same_kind!(FENCE_CREATE_INFO, FenceCreateInfo, "flags" = flags);
+        same_kind!(
+            SUBMIT_INFO,
+            SubmitInfo,
+            "waitSemaphoreCount" = wait_semaphore_count,
+            "commandBufferCount" = command_buffer_count,
+            "pCommandBuffers" = p_command_buffers,
+            "signalSemaphoreCount" = signal_semaphore_count
+        );
+    }
+}

@@ -1,0 +1,162 @@
+//! Memory: copies on the host, buffers on the device, constants on their way there.
+
+use super::functions::Vk;
+use super::layout::{
+    BUFFER_COPY, BUFFER_CREATE_INFO, MAPPED_MEMORY_RANGE, MEMORY_ALLOCATE_INFO, MEMORY_PROPERTIES, MEMORY_REQUIREMENTS, MEMORY_TYPE,
+};
+use super::record::{self, access, stage};
+use super::tables::{Head, constant_row};
+use super::write::FEATURE_NOT_PRESENT;
+use super::{Own, Runtime};
+use crate::codegen::driver::language::{BinaryOp, Builder, CompareOp, Function, Operand, Value, Width, function};
+use crate::interface::device as part;
+
+/// `VkMemoryPropertyFlagBits`
+pub mod memory_property {
+    /// Near the device.
+    pub const DEVICE_LOCAL: u64 = 1;
+    /// The host can map it.
+    pub const HOST_VISIBLE: u64 = 2;
+    /// What one side writes the other sees.
+    pub const HOST_COHERENT: u64 = 4;
+    /// The host reads it fast.
+    pub const HOST_CACHED: u64 = 8;
+}
+
+/// `void copy(void *to, const void *from, size_t bytes)`: words as far as both addresses are aligned to them, then halves of words, then
+/// bytes.
+pub fn copy(runtime: &Runtime) -> Function {
+    function(runtime.layout, Own::Copy.signature(), |e, arguments| {
+        let &[to, from, bytes] = arguments else { unreachable!("copy has three parameters") };
+        let both = e.binary(BinaryOp::Or, to, from);
+        let mut start = e.binary(BinaryOp::And, bytes, 0);
+        for (width, size) in [(Width::Word, 8u64), (Width::Single, 4), (Width::Byte, 1)] {
+            let low = e.binary(BinaryOp::And, both, size - 1);
+            let whole = e.binary(BinaryOp::And, bytes, size.wrapping_neg());
+            let end = e.select(low, start, whole);
+            e.records(start, end, size, |e, offset| {
+                let [to, from] = [to, from].map(|base| e.add(base, offset));
+                let value = e.load(width, from, 0);
+                e.store(width, value, to, 0);
+            });
+            start = end;
+        }
+    })
+}
+
+/// `int buffer(part, void *slots, size_t bytes, usage, wished, next, least)`: a buffer and, at the slot after its own, its memory, which has
+/// the properties wished, or else the next ones, or else the least.
+pub fn buffer(runtime: &Runtime) -> Function {
+    function(runtime.layout, Own::Buffer.signature(), |e, arguments| {
+        let &[part, slots, bytes, usage, wished, next, least] = arguments else { unreachable!("buffer has seven parameters") };
+        let information = e.structure(&BUFFER_CREATE_INFO, &[("size", bytes.into()), ("usage", usage.into())]);
+        e.vulkan_make_on_device(part, Vk::CreateBuffer, information, (slots, 0));
+        let [device, physical] = [part::DEVICE, part::PHYSICAL].map(|offset| e.load(Width::Word, part, offset));
+        let buffer = e.load(Width::Word, slots, 0);
+        let requirements = e.room(&MEMORY_REQUIREMENTS);
+        e.vulkan_only(part, Vk::GetBufferMemoryRequirements, vec![device.into(), buffer.into(), requirements.into()]);
+        let properties = e.room(&MEMORY_PROPERTIES);
+        e.vulkan_only(part, Vk::GetPhysicalDeviceMemoryProperties, vec![physical.into(), properties.into()]);
+        let allowed = e.load(Width::Single, requirements, MEMORY_REQUIREMENTS.offset("memoryTypeBits"));
+        let (kind, flags) = best_type(e, properties, allowed, [wished, next, least]);
+        let none = e.compare(CompareOp::Equal, kind, NO_TYPE);
+        e.vulkan_fail_if(part, none, Vk::AllocateMemory, FEATURE_NOT_PRESENT);
+        e.store(Width::Single, flags, part, part::STAGING_FLAGS);
+        let size = e.load(Width::Word, requirements, MEMORY_REQUIREMENTS.offset("size"));
+        let information = e.structure(&MEMORY_ALLOCATE_INFO, &[("allocationSize", size.into()), ("memoryTypeIndex", kind.into())]);
+        e.vulkan_make_on_device(part, Vk::AllocateMemory, information, (slots, part::MEMORY));
+        let memory = e.load(Width::Word, slots, part::MEMORY);
+        e.vulkan(part, Vk::BindBufferMemory, vec![device.into(), buffer.into(), memory.into(), 0.into()]);
+    })
+}
+
+/// Stands for the number of a type of memory where there is none.
+const NO_TYPE: u64 = u32::MAX as u64;
+
+/// The number of the first type of memory that is allowed and has the first of three sets of properties that any has, and its properties.
+fn best_type(e: &mut Builder, properties: Value, allowed: Value, sets: [Value; 3]) -> (Value, Value) {
+    let count = e.load(Width::Single, properties, MEMORY_PROPERTIES.offset("memoryTypeCount"));
+    let first = e.at(properties, MEMORY_PROPERTIES.offset("memoryTypes") as u64);
+    let [number, bit, best, score, found] = [(); 5].map(|()| e.value(Width::Single));
+    let at = e.value(Width::Word);
+    let head = e.region(|e| vec![e.compare(CompareOp::Less, number, count).into()]);
+    let body = e.region(|e| {
+        let flags = e.load(Width::Single, at, MEMORY_TYPE.offset("propertyFlags"));
+        let mut own = e.binary(BinaryOp::And, flags, 0);
+        for (rank, wanted) in (1u64..).zip(sets.into_iter().rev()) {
+            let present = e.binary(BinaryOp::And, flags, wanted);
+            let has = e.compare(CompareOp::Equal, present, wanted);
+            own = e.select(has, rank, own);
+        }
+        let may = e.binary(BinaryOp::And, allowed, bit);
+        let own = e.select(may, own, 0);
+        let better = e.compare(CompareOp::Greater, own, score);
+        let best = e.select(better, number, best);
+        let score = e.select(better, own, score);
+        let found = e.select(better, flags, found);
+        let [number, bit] = [e.add(number, 1), e.add(bit, bit)];
+        vec![number.into(), bit.into(), best.into(), score.into(), found.into(), e.add(at, MEMORY_TYPE.bytes()).into()]
+    });
+    let zero = Operand::Number(0);
+    let carried = [(number, zero), (bit, 1.into()), (best, NO_TYPE.into()), (score, zero), (found, zero), (at, first.into())];
+    e.repeat(&carried, head, body);
+    (best, found)
+}
+
+/// Makes what one side wrote to staging memory seen by the other, where it is not by itself.
+pub fn make_seen(e: &mut Builder, part: Value, function: Vk) {
+    let flags = e.load(Width::Single, part, part::STAGING_FLAGS);
+    let coherent = e.binary(BinaryOp::And, flags, memory_property::HOST_COHERENT);
+    let is_apart = e.compare(CompareOp::Equal, coherent, 0);
+    e.when(is_apart, |e| {
+        let [device, memory] = [part::DEVICE, part::STAGING + part::MEMORY].map(|offset| e.load(Width::Word, part, offset));
+        let range = e.structure(&MAPPED_MEMORY_RANGE, &[("memory", memory.into()), ("size", u64::MAX.into())]);
+        e.vulkan(part, function, vec![device.into(), 1.into(), range.into()]);
+    });
+}
+
+/// `int upload(part, table, const void *weights)`: copies the constants to the device, as many at a time as staging memory holds.
+pub fn upload(runtime: &Runtime) -> Function {
+    function(runtime.layout, Own::Upload.signature(), |e, arguments| {
+        let &[part, table, weights] = arguments else { unreachable!("upload has three parameters") };
+        let [bytes, most] = [Head::ConstantBytes, Head::WindowBytes].map(|field| e.head(table, field));
+        let commands = e.load(Width::Word, part, part::UPLOAD);
+        let start = e.value(Width::Word);
+        let head = e.region(|e| vec![e.compare(CompareOp::Less, start, bytes).into()]);
+        let body = e.region(|e| {
+            let rest = e.binary(BinaryOp::Sub, bytes, start);
+            let length = e.smaller(rest, most);
+            let end = e.add(start, length);
+            window(runtime, e, (part, table, weights), start, end);
+            make_seen(e, part, Vk::FlushMappedMemoryRanges);
+            record::begin(e, part, commands);
+            let [staging, constants] = [part::STAGING, part::CONSTANTS].map(|offset| e.load(Width::Word, part, offset));
+            let region = e.structure(&BUFFER_COPY, &[("dstOffset", start.into()), ("size", length.into())]);
+            let arguments = vec![commands.into(), staging.into(), constants.into(), 1.into(), region.into()];
+            e.vulkan_only(part, Vk::CmdCopyBuffer, arguments);
+            record::barrier(e, part, commands, (stage::TRANSFER, access::TRANSFER_WRITE), (stage::COMPUTE, access::SHADER_READ));
+            e.vulkan(part, Vk::EndCommandBuffer, vec![commands.into()]);
+            let status = e.call(runtime.callee(Own::Submit), Own::Submit.signature(), vec![part.into(), commands.into()]);
+            e.leave_with(status);
+            vec![end.into()]
+        });
+        e.repeat(&[(start, 0.into())], head, body);
+    })
+}
+
+/// Copies what of each constant is within a window to staging memory.
+fn window(runtime: &Runtime, e: &mut Builder, (part, table, weights): (Value, Value, Value), start: Value, end: Value) {
+    let staging = e.load(Width::Word, part, part::MAPPED);
+    e.rows(table, [Head::Constants, Head::ConstantsEnd], constant_row::BYTES, |e, row| {
+        let [to, to_end, from] = [constant_row::TO, constant_row::END, constant_row::FROM].map(|field| e.load(Width::Word, row, field));
+        let [first, last] = [e.larger(to, start), e.smaller(to_end, end)];
+        let meets = e.compare(CompareOp::Less, first, last);
+        e.when(meets, |e| {
+            let [skipped, place, bytes] = [(first, to), (first, start), (last, first)].map(|(a, b)| e.binary(BinaryOp::Sub, a, b));
+            let source = e.add(weights, from);
+            let source = e.add(source, skipped);
+            let place = e.add(staging, place);
+            e.call_only(runtime.callee(Own::Copy), Own::Copy.signature(), vec![place.into(), source.into(), bytes.into()]);
+        });
+    });
+}

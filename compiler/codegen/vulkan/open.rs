@@ -1,0 +1,254 @@
+//! Opening a device: the library, instance and device or those of the application, buffers, pipelines, constants, commands.
+
+use super::choose::{Features, choose};
+use super::functions::{Source, Vk, from};
+use super::layout::{APPLICATION_INFO, DEVICE_CREATE_INFO, DEVICE_PROPERTIES, DEVICE_QUEUE_CREATE_INFO, INSTANCE_CREATE_INFO};
+use super::memory::memory_property::{DEVICE_LOCAL, HOST_CACHED, HOST_COHERENT, HOST_VISIBLE};
+use super::tables::{EXTENSIONS, Head, NAME_BYTES, common, region_row};
+use super::write::{FEATURE_NOT_PRESENT, INITIALIZATION_FAILED};
+use super::{Loader, Own, Runtime};
+use crate::codegen::driver::language::{Builder, Callee, CompareOp, Function, Operand, Value, Width, function};
+use crate::interface::device as part;
+use crate::interface::{E_GPU, HOST, Host};
+
+/// `VkBufferUsageFlagBits`
+mod usage {
+    pub const COPIED_FROM: u64 = 1;
+    pub const COPIED_TO: u64 = 2;
+    pub const STORAGE: u64 = 0x20;
+}
+
+/// The version of Vulkan that has elements of 8 bits without an extension.
+const WITH_BYTES: u64 = 1 << 22 | 2 << 12;
+
+/// `int open(part, table, const void *weights, const modelc_vk_host *host)`. Whatever was made when it fails is for `close` to free.
+pub fn open(runtime: &Runtime) -> Function {
+    function(runtime.layout, Own::Open.signature(), |e, arguments| {
+        let &[part, table, weights, host] = arguments else { unreachable!("open has four parameters") };
+        let bytes = e.head(table, Head::PartBytes);
+        e.each(bytes, 8, |e, offset| {
+            let word = e.add(part, offset);
+            e.store(Width::Word, 0, word, 0);
+        });
+        library(runtime, e, part, host);
+        let owns = e.load(Width::Single, part, part::OWNS);
+        e.when(owns, |e| {
+            find(runtime, e, part, Source::Global);
+            instance(e, part, table);
+        });
+        find(runtime, e, part, Source::Instance);
+        let own = e.region(|e| {
+            let status = e.call(runtime.callee(Own::Device), Own::Device.signature(), vec![part.into(), table.into()]);
+            e.leave_with(status);
+            vec![]
+        });
+        let given = e.region(|e| {
+            given_device(runtime, e, part, table);
+            vec![]
+        });
+        e.branch(owns, &[], own, given);
+        find(runtime, e, part, Source::Device);
+        e.store(Width::Single, 1, part, part::IS_LOADED);
+        e.when(owns, |e| queue(e, part));
+        buffers(runtime, e, part, table);
+        for (own, argument) in [(Own::Pipelines, None), (Own::Upload, Some(weights))] {
+            let arguments = [part, table].into_iter().chain(argument).map(Operand::Value).collect();
+            let status = e.call(runtime.callee(own), own.signature(), arguments);
+            e.leave_with(status);
+        }
+        e.rows(table, [Head::Regions, Head::RegionsEnd], region_row::BYTES, |e, row| {
+            let arguments = vec![part.into(), table.into(), row.into()];
+            let status = e.call(runtime.callee(Own::Record), Own::Record.signature(), arguments);
+            e.leave_with(status);
+        });
+        e.store(Width::Single, 0, part, part::CALL);
+        e.store(Width::Single, 1, part, part::RUNS);
+    })
+}
+
+/// Takes what the application gives, and finds `vkGetInstanceProcAddr` if it does not give that.
+fn library(runtime: &Runtime, e: &mut Builder, part: Value, host: Value) {
+    e.store(Width::Single, 1, part, part::OWNS);
+    let get = e.region(|e| {
+        let layout = e.layout;
+        let field = |e: &mut Builder, member: Host| e.load(Width::Word, host, HOST.offset(member, layout));
+        for (member, place) in
+            [(Host::Allocator, part::ALLOCATOR), (Host::Lock, part::LOCK), (Host::Unlock, part::UNLOCK), (Host::User, part::USER)]
+        {
+            let value = field(e, member);
+            e.store(Width::Word, value, part, place);
+        }
+        let device = field(e, Host::Device);
+        e.when(device, |e| {
+            e.store(Width::Single, 0, part, part::OWNS);
+            let handles = [
+                (Host::Instance, part::INSTANCE),
+                (Host::Physical, part::PHYSICAL),
+                (Host::Device, part::DEVICE),
+                (Host::Queue, part::QUEUE),
+            ];
+            for (member, place) in handles {
+                let value = field(e, member);
+                e.store(Width::Word, value, part, place);
+            }
+            let family = e.load(Width::Single, host, HOST.offset(Host::QueueFamily, layout));
+            e.store(Width::Single, family, part, part::FAMILY);
+        });
+        vec![field(e, Host::GetInstanceProcAddr).into()]
+    });
+    let absent = e.region(|_| vec![0.into()]);
+    let given = e.branch(host, &[Width::Word], get, absent)[0];
+    let known = e.region(|_| vec![given.into()]);
+    let opened = e.region(|e| match runtime.loader {
+        Some((loader, imports)) => vec![open_library(runtime, e, part, &loader, imports).into()],
+        None => vec![given.into()],
+    });
+    let get = e.branch(given, &[Width::Word], known, opened)[0];
+    e.vulkan_fail_unless(part, get, Vk::GetInstanceProcAddr, INITIALIZATION_FAILED);
+    e.store(Width::Word, get, part, part::FUNCTION_ADDRESSES + 8 * Vk::GetInstanceProcAddr as i32);
+}
+
+/// Opens the first of the libraries that is there; the address of `vkGetInstanceProcAddr`, or 0.
+fn open_library(runtime: &Runtime, e: &mut Builder, part: Value, loader: &Loader, [open, find]: [u32; 2]) -> Value {
+    let mut library: Option<Value> = None;
+    for number in 0..loader.libraries.len() as u64 {
+        let attempt = |e: &mut Builder| {
+            let name = e.data(runtime.data, common::LIBRARIES + NAME_BYTES * number);
+            let arguments = [Some(name.into()), loader.flags.map(|flags| u64::from(flags).into())].into_iter().flatten().collect();
+            e.call(Callee::Import(open), loader.open_signature(), arguments)
+        };
+        library = Some(match library {
+            None => attempt(e),
+            Some(before) => {
+                let there = e.region(|_| vec![before.into()]);
+                let next = e.region(|e| vec![attempt(e).into()]);
+                e.branch(before, &[Width::Word], there, next)[0]
+            }
+        });
+    }
+    let Some(library) = library else { unreachable!("a loader has the names of libraries") };
+    e.vulkan_fail_unless(part, library, Vk::OpenLibrary, INITIALIZATION_FAILED);
+    let name = e.data(runtime.data, common::NAMES + NAME_BYTES * Vk::GetInstanceProcAddr as u64);
+    e.call(Callee::Import(find), loader.find_signature(), vec![library.into(), name.into()])
+}
+
+/// Finds all functions of a source.
+fn find(runtime: &Runtime, e: &mut Builder, part: Value, source: Source) {
+    let (by, handle) = match source {
+        Source::Library | Source::Global => (Vk::GetInstanceProcAddr, Operand::Number(0)),
+        Source::Instance => (Vk::GetInstanceProcAddr, e.load(Width::Word, part, part::INSTANCE).into()),
+        Source::Device => (Vk::GetDeviceProcAddr, e.load(Width::Word, part, part::DEVICE).into()),
+    };
+    let numbers = from(source);
+    let first_name = e.data(runtime.data, common::NAMES + NAME_BYTES * numbers.start);
+    let first_slot = e.at(part, part::FUNCTION_ADDRESSES as u64 + 8 * numbers.start);
+    let (number, name, slot) = (e.value(Width::Single), e.value(Width::Word), e.value(Width::Word));
+    let head = e.region(|e| vec![e.compare(CompareOp::Less, number, numbers.end).into()]);
+    let body = e.region(|e| {
+        let next = e.add(number, 1);
+        e.store(Width::Single, next, part, part::CALL);
+        e.store(Width::Single, INITIALIZATION_FAILED, part, part::RESULT);
+        let address = e.vulkan_call(part, by, vec![handle, name.into()]);
+        let absent = e.compare(CompareOp::Equal, address, 0);
+        e.leave_if(absent, E_GPU);
+        e.store(Width::Word, address, slot, 0);
+        vec![next.into(), e.add(name, NAME_BYTES).into(), e.add(slot, 8).into()]
+    });
+    e.repeat(&[(number, numbers.start.into()), (name, first_name.into()), (slot, first_slot.into())], head, body);
+}
+
+fn instance(e: &mut Builder, part: Value, table: Value) {
+    let version = e.head_single(table, Head::InstanceVersion);
+    let application = e.structure(&APPLICATION_INFO, &[("apiVersion", version.into())]);
+    let information = e.structure(&INSTANCE_CREATE_INFO, &[("pApplicationInfo", application.into())]);
+    let allocator = e.load(Width::Word, part, part::ALLOCATOR);
+    e.vulkan_make(part, Vk::CreateInstance, vec![information.into(), allocator.into()], (part, part::INSTANCE));
+}
+
+/// `int device(part, table)`: chooses a device and makes it, with one queue.
+pub fn device(runtime: &Runtime) -> Function {
+    function(runtime.layout, Own::Device.signature(), |e, arguments| {
+        let &[part, table] = arguments else { unreachable!("device has two parameters") };
+        choose(runtime, e, part, table);
+        properties(runtime, e, part);
+        let [family, version] = [part::FAMILY, part::PROPERTIES].map(|offset| e.load(Width::Single, part, offset));
+        let priorities = e.data(runtime.data, common::PRIORITIES);
+        let members = [("queueFamilyIndex", family.into()), ("queueCount", 1.into()), ("pQueuePriorities", priorities.into())];
+        let queue = e.structure(&DEVICE_QUEUE_CREATE_INFO, &members);
+        let features = Features::new(e, table, 1);
+        let names = e.memory(8 * EXTENSIONS.len() as u32);
+        for number in 0..EXTENSIONS.len() as u64 {
+            let name = e.data(runtime.data, common::EXTENSIONS + NAME_BYTES * number);
+            e.store(Width::Word, name, names, 8 * number as i32);
+        }
+        let narrow = e.head_single(table, Head::Narrow);
+        let is_old = e.compare(CompareOp::Less, version, WITH_BYTES);
+        let count = e.select(is_old, narrow, 0);
+        let count = e.mul(count, EXTENSIONS.len() as u64);
+        let members = [
+            ("pNext", features.first.into()),
+            ("queueCreateInfoCount", 1.into()),
+            ("pQueueCreateInfos", queue.into()),
+            ("enabledExtensionCount", count.into()),
+            ("ppEnabledExtensionNames", names.into()),
+        ];
+        let information = e.structure(&DEVICE_CREATE_INFO, &members);
+        let [physical, allocator] = [part::PHYSICAL, part::ALLOCATOR].map(|offset| e.load(Width::Word, part, offset));
+        let arguments = vec![physical.into(), information.into(), allocator.into()];
+        e.vulkan_make(part, Vk::CreateDevice, arguments, (part, part::DEVICE));
+    })
+}
+
+/// Whether the application's device suits.
+fn given_device(runtime: &Runtime, e: &mut Builder, part: Value, table: Value) {
+    properties(runtime, e, part);
+    let physical = e.load(Width::Word, part, part::PHYSICAL);
+    let family = e.memory(8);
+    let arguments = vec![part.into(), table.into(), physical.into(), family.into()];
+    let score = e.call(runtime.callee(Own::Suits), Own::Suits.signature(), arguments);
+    e.vulkan_fail_unless(part, score, Vk::GetPhysicalDeviceProperties, FEATURE_NOT_PRESENT);
+}
+
+/// Keeps what the device says of itself.
+fn properties(runtime: &Runtime, e: &mut Builder, part: Value) {
+    let physical = e.load(Width::Word, part, part::PHYSICAL);
+    let properties = e.room(&DEVICE_PROPERTIES);
+    e.vulkan_only(part, Vk::GetPhysicalDeviceProperties, vec![physical.into(), properties.into()]);
+    let to = e.at(part, part::PROPERTIES as u64);
+    let arguments = vec![to.into(), properties.into(), part::PROPERTIES_BYTES.into()];
+    e.call_only(runtime.callee(Own::Copy), Own::Copy.signature(), arguments);
+}
+
+fn queue(e: &mut Builder, part: Value) {
+    let device = e.load(Width::Word, part, part::DEVICE);
+    let family = e.load(Width::Single, part, part::FAMILY);
+    let place = e.at(part, part::QUEUE as u64);
+    e.vulkan_only(part, Vk::GetDeviceQueue, vec![device.into(), family.into(), 0.into(), place.into()]);
+    let queue = e.load(Width::Word, part, part::QUEUE);
+    e.vulkan_fail_unless(part, queue, Vk::GetDeviceQueue, INITIALIZATION_FAILED);
+}
+
+/// The three buffers, staging last, whose memory is mapped.
+fn buffers(runtime: &Runtime, e: &mut Builder, part: Value, table: Value) {
+    let near = [DEVICE_LOCAL, DEVICE_LOCAL, 0];
+    let visible = [HOST_VISIBLE | HOST_COHERENT | HOST_CACHED, HOST_VISIBLE | HOST_CACHED, HOST_VISIBLE | HOST_COHERENT];
+    let both = usage::COPIED_FROM | usage::COPIED_TO;
+    let list = [
+        (part::AREA, Head::AreaBytes, usage::STORAGE | both, near),
+        (part::CONSTANTS, Head::ConstantBytes, usage::STORAGE | usage::COPIED_TO, near),
+        (part::STAGING, Head::StagingBytes, both, visible),
+    ];
+    for (place, field, usage, wanted) in list {
+        let slots = e.at(part, place as u64);
+        let bytes = e.head(table, field);
+        // A buffer is not empty.
+        let bytes = e.larger(bytes, 4);
+        let numbers = [usage, wanted[0], wanted[1], wanted[2]].map(Operand::Number);
+        let arguments = [part, slots, bytes].map(Operand::Value).into_iter().chain(numbers).collect();
+        let status = e.call(runtime.callee(Own::Buffer), Own::Buffer.signature(), arguments);
+        e.leave_with(status);
+    }
+    let [device, memory] = [part::DEVICE, part::STAGING + part::MEMORY].map(|offset| e.load(Width::Word, part, offset));
+    let arguments = vec![device.into(), memory.into(), 0.into(), u64::MAX.into(), 0.into()];
+    e.vulkan_make(part, Vk::MapMemory, arguments, (part, part::MAPPED));
+}

@@ -1,0 +1,180 @@
+//! The commands of a region, recorded once.
+
+use super::functions::Vk;
+use super::layout::{
+    COMMAND_BUFFER_BEGIN_INFO, DESCRIPTOR_BUFFER_INFO, DESCRIPTOR_SET_ALLOCATE_INFO, MEMORY_BARRIER, WRITE_DESCRIPTOR_SET,
+};
+use super::pipelines::commands;
+use super::tables::{Head, MOST_BINDINGS, STORAGE_BUFFER, region_row, step};
+use super::{Own, Runtime};
+use crate::codegen::driver::language::{Builder, CompareOp, Function, Operand, Value, Width, function};
+use crate::interface::device as part;
+
+/// `VkPipelineStageFlagBits`
+pub mod stage {
+    /// Dispatches.
+    pub const COMPUTE: u64 = 0x800;
+    /// Copies and fills.
+    pub const TRANSFER: u64 = 0x1000;
+    /// The host.
+    pub const HOST: u64 = 0x4000;
+}
+
+/// `VkAccessFlagBits`
+pub mod access {
+    /// Kernels read.
+    pub const SHADER_READ: u64 = 0x20;
+    /// Kernels write.
+    pub const SHADER_WRITE: u64 = 0x40;
+    /// Copies read.
+    pub const TRANSFER_READ: u64 = 0x800;
+    /// Copies write.
+    pub const TRANSFER_WRITE: u64 = 0x1000;
+    /// The host reads.
+    pub const HOST_READ: u64 = 0x2000;
+}
+
+/// `VK_PIPELINE_BIND_POINT_COMPUTE`
+const COMPUTE_POINT: u64 = 1;
+
+/// Begins a command buffer.
+pub fn begin(e: &mut Builder, part: Value, commands: Value) {
+    let information = e.structure(&COMMAND_BUFFER_BEGIN_INFO, &[]);
+    e.vulkan(part, Vk::BeginCommandBuffer, vec![commands.into(), information.into()]);
+}
+
+/// What some stages before wrote is there for some stages after. Each side is its stages and its accesses.
+pub fn barrier(e: &mut Builder, part: Value, commands: Value, before: (u64, u64), after: (u64, u64)) {
+    let memory = e.structure(&MEMORY_BARRIER, &[("srcAccessMask", before.1.into()), ("dstAccessMask", after.1.into())]);
+    let numbers = [before.0, after.0, 0, 1].map(Operand::Number);
+    let mut arguments = vec![commands.into()];
+    arguments.extend(numbers);
+    arguments.push(memory.into());
+    arguments.extend([0; 4].map(Operand::Number));
+    e.vulkan_only(part, Vk::CmdPipelineBarrier, arguments);
+}
+
+/// `int record(part, table, const void *row)`: the commands of a region's row.
+pub fn record(runtime: &Runtime) -> Function {
+    use access::{HOST_READ, SHADER_READ, SHADER_WRITE, TRANSFER_READ, TRANSFER_WRITE};
+    use stage::{COMPUTE, HOST, TRANSFER};
+    function(runtime.layout, Own::Record.signature(), |e, arguments| {
+        let &[part, table, row] = arguments else { unreachable!("record has three parameters") };
+        let slot = e.load(Width::Word, row, region_row::COMMANDS);
+        let slot = e.add(part, slot);
+        commands(e, part, (slot, 0));
+        let commands = e.load(Width::Word, slot, 0);
+        begin(e, part, commands);
+        let [area, staging] = [part::AREA, part::STAGING].map(|offset| e.load(Width::Word, part, offset));
+        // The status.
+        e.vulkan_only(part, Vk::CmdFillBuffer, vec![commands.into(), area.into(), 0.into(), 4.into(), 0.into()]);
+        let entering = e.load(Width::Single, row, region_row::COPIES_IN_COUNT);
+        e.when(entering, |e| copy(e, (part, table, commands), (staging, area), entering, (row, region_row::COPIES_IN)));
+        barrier(e, part, commands, (TRANSFER | COMPUTE, TRANSFER_WRITE | SHADER_WRITE), (COMPUTE, SHADER_READ | SHADER_WRITE));
+        steps(e, (part, table, commands), row);
+        barrier(e, part, commands, (TRANSFER | COMPUTE, TRANSFER_WRITE | SHADER_WRITE), (TRANSFER, TRANSFER_READ | TRANSFER_WRITE));
+        let leaving = e.load(Width::Single, row, region_row::COPIES_OUT_COUNT);
+        copy(e, (part, table, commands), (area, staging), leaving, (row, region_row::COPIES_OUT));
+        barrier(e, part, commands, (TRANSFER, TRANSFER_WRITE), (HOST, HOST_READ));
+        e.vulkan(part, Vk::EndCommandBuffer, vec![commands.into()]);
+    })
+}
+
+/// Copies between buffers; a field of the row says where in the table the ranges are.
+fn copy(
+    e: &mut Builder,
+    (part, table, commands): (Value, Value, Value),
+    (from, to): (Value, Value),
+    count: Value,
+    (row, field): (Value, i32),
+) {
+    let ranges = e.load(Width::Word, row, field);
+    let ranges = e.add(table, ranges);
+    e.vulkan_only(part, Vk::CmdCopyBuffer, [commands, from, to, count, ranges].map(Operand::Value).to_vec());
+}
+
+/// Dispatches and barriers.
+fn steps(e: &mut Builder, (part, table, commands): (Value, Value, Value), row: Value) {
+    let [first, end] = [region_row::STEPS, region_row::STEPS_END].map(|field| {
+        let offset = e.load(Width::Word, row, field);
+        e.add(table, offset)
+    });
+    let at = e.value(Width::Word);
+    let head = e.region(|e| vec![e.compare(CompareOp::Less, at, end).into()]);
+    let body = e.region(|e| {
+        let pipeline = e.load(Width::Word, at, step::PIPELINE);
+        let count = e.load(Width::Single, at, step::BINDINGS);
+        let is_barrier = e.compare(CompareOp::Equal, pipeline, step::BARRIER);
+        let waits = e.region(|e| {
+            let (before, after) = (access::SHADER_WRITE, access::SHADER_READ | access::SHADER_WRITE);
+            barrier(e, part, commands, (stage::COMPUTE, before), (stage::COMPUTE, after));
+            vec![]
+        });
+        let runs = e.region(|e| {
+            dispatch(e, (part, table, commands), at, pipeline, count);
+            vec![]
+        });
+        e.branch(is_barrier, &[], waits, runs);
+        let count = e.extend(Width::Word, count);
+        let bytes = e.mul(count, DESCRIPTOR_BUFFER_INFO.bytes());
+        let next = e.add(at, bytes);
+        vec![e.add(next, step::BYTES).into()]
+    });
+    e.repeat(&[(at, first.into())], head, body);
+}
+
+/// A dispatch with a descriptor set of its own.
+fn dispatch(e: &mut Builder, (part, table, commands): (Value, Value, Value), at: Value, pipeline: Value, count: Value) {
+    let layout = e.load(Width::Word, at, step::LAYOUT);
+    let [set_layout, pipeline_layout, pipeline] =
+        [(Head::SetLayoutArray, layout), (Head::PipelineLayoutArray, layout), (Head::PipelineArray, pipeline)].map(|(field, offset)| {
+            let array = e.head(table, field);
+            let place = e.add(array, offset);
+            e.add(part, place)
+        });
+    let [device, pool] = [part::DEVICE, part::SETS].map(|offset| e.load(Width::Word, part, offset));
+    let members = [("descriptorPool", pool.into()), ("descriptorSetCount", 1.into()), ("pSetLayouts", set_layout.into())];
+    let information = e.structure(&DESCRIPTOR_SET_ALLOCATE_INFO, &members);
+    let set = e.memory(8);
+    e.vulkan_make(part, Vk::AllocateDescriptorSets, vec![device.into(), information.into()], (set, 0));
+    let bound = bindings(e, part, at, count);
+    let handle = e.load(Width::Word, set, 0);
+    let members = [
+        ("dstSet", handle.into()),
+        ("descriptorCount", count.into()),
+        ("descriptorType", u64::from(STORAGE_BUFFER).into()),
+        ("pBufferInfo", bound.into()),
+    ];
+    let write = e.structure(&WRITE_DESCRIPTOR_SET, &members);
+    // One write goes on from binding to binding. A kernel without operands has none.
+    e.when(count, |e| e.vulkan_only(part, Vk::UpdateDescriptorSets, vec![device.into(), 1.into(), write.into(), 0.into(), 0.into()]));
+    let [pipeline, pipeline_layout] = [pipeline, pipeline_layout].map(|place| e.load(Width::Word, place, 0));
+    e.vulkan_only(part, Vk::CmdBindPipeline, vec![commands.into(), COMPUTE_POINT.into(), pipeline.into()]);
+    let arguments = vec![commands.into(), COMPUTE_POINT.into(), pipeline_layout.into(), 0.into(), 1.into(), set.into(), 0.into(), 0.into()];
+    e.vulkan_only(part, Vk::CmdBindDescriptorSets, arguments);
+    let groups = [0, 4, 8].map(|offset| e.load(Width::Single, at, step::GROUPS + offset));
+    let mut arguments = vec![commands.into()];
+    arguments.extend(groups.map(Operand::Value));
+    e.vulkan_only(part, Vk::CmdDispatch, arguments);
+}
+
+/// What a step is bound to, with the handles of buffers.
+fn bindings(e: &mut Builder, part: Value, at: Value, count: Value) -> Value {
+    let bytes = DESCRIPTOR_BUFFER_INFO.bytes();
+    let bound = e.memory((bytes * MOST_BINDINGS as u64) as u32);
+    let count = e.extend(Width::Word, count);
+    let end = e.mul(count, bytes);
+    let first = e.at(at, step::BYTES);
+    e.each(end, bytes, |e, offset| {
+        let [from, to] = [first, bound].map(|base| e.add(base, offset));
+        let place = e.load(Width::Word, from, DESCRIPTOR_BUFFER_INFO.offset("buffer"));
+        let place = e.add(part, place);
+        let handle = e.load(Width::Word, place, 0);
+        e.store(Width::Word, handle, to, DESCRIPTOR_BUFFER_INFO.offset("buffer"));
+        for field in ["offset", "range"].map(|name| DESCRIPTOR_BUFFER_INFO.offset(name)) {
+            let value = e.load(Width::Word, from, field);
+            e.store(Width::Word, value, to, field);
+        }
+    });
+    bound
+}

@@ -1,0 +1,51 @@
+//! What the application can ask.
+
+use super::tables::{NAME_BYTES, common};
+use super::{Own, Runtime};
+use crate::codegen::driver::language::{CompareOp, Function, Operand, Width, function};
+use crate::interface::E_ABI;
+use crate::interface::device as part;
+
+/// Fields of `modelc_gpu_info`.
+mod info {
+    pub const STRUCT_SIZE: i32 = 0;
+    pub const RUNS: i32 = 4;
+    pub const RESULT: i32 = 8;
+    pub const RESERVED: i32 = 12;
+    pub const FAILED: i32 = 16;
+    /// Five singles and a name.
+    pub const PROPERTIES: u64 = 24;
+}
+
+/// Bytes of `modelc_gpu_info` of ABI 1.
+pub const GPU_INFO_BYTES: u64 = 304;
+
+/// `int report(part, modelc_gpu_info *info)`: which side runs, which call failed with what, which device there is or was.
+pub fn report(runtime: &Runtime) -> Function {
+    function(runtime.layout, Own::Report.signature(), |e, arguments| {
+        let &[part, out] = arguments else { unreachable!("report has two parameters") };
+        let size = e.load(Width::Single, out, info::STRUCT_SIZE);
+        let small = e.compare(CompareOp::Less, size, GPU_INFO_BYTES);
+        e.leave_if(small, E_ABI);
+        let [runs, call, result] = [part::RUNS, part::CALL, part::RESULT].map(|offset| e.load(Width::Single, part, offset));
+        e.store(Width::Single, runs, out, info::RUNS);
+        e.store(Width::Single, 0, out, info::RESERVED);
+        let failed = e.region(|e| {
+            let number = e.extend(Width::Word, call);
+            let end = e.mul(number, NAME_BYTES);
+            let names = e.data(runtime.data, common::NAMES);
+            let end = e.add(names, end);
+            vec![e.add(end, -(NAME_BYTES as i32)).into(), result.into()]
+        });
+        let good = e.region(|_| vec![Operand::Number(0); 2]);
+        let [name, result] = e.branch(call, &[Width::Word, Width::Single], failed, good)[..] else {
+            unreachable!("a branch of two values")
+        };
+        e.store(Width::Word, name, out, info::FAILED);
+        e.store(Width::Single, result, out, info::RESULT);
+        let to = e.at(out, info::PROPERTIES);
+        let from = e.at(part, part::PROPERTIES as u64);
+        let arguments = vec![to.into(), from.into(), part::PROPERTIES_BYTES.into()];
+        e.call_only(runtime.callee(Own::Copy), Own::Copy.signature(), arguments);
+    })
+}

@@ -1,0 +1,99 @@
+//! Running a region: copies in, submission, the wait for its end, the status, copies out.
+
+use super::functions::Vk;
+use super::layout::SUBMIT_INFO;
+use super::memory::make_seen;
+use super::tables::{crossing_row, region_row};
+use super::{Own, Runtime};
+use crate::codegen::driver::language::{Builder, Callee, CompareOp, Function, Signature, Value, Width, function};
+use crate::interface::device as part;
+
+/// Calls the application's function that locks or unlocks its queue, where there is one.
+pub fn call_lock(e: &mut Builder, part: Value, place: i32) {
+    let lock = e.load(Width::Word, part, place);
+    e.when(lock, |e| {
+        let user = e.load(Width::Word, part, part::USER);
+        e.call_only(Callee::Pointer(lock.into()), Signature::new(&[Width::Word], None), vec![user.into()]);
+    });
+}
+
+/// `int submit(part, VkCommandBuffer)`: runs commands and waits for their end.
+pub fn submit(runtime: &Runtime) -> Function {
+    function(runtime.layout, Own::Submit.signature(), |e, arguments| {
+        let &[part, commands] = arguments else { unreachable!("submit has two parameters") };
+        let [device, queue, fence] = [part::DEVICE, part::QUEUE, part::FENCE].map(|offset| e.load(Width::Word, part, offset));
+        let fences = e.at(part, part::FENCE as u64);
+        e.vulkan(part, Vk::ResetFences, vec![device.into(), 1.into(), fences.into()]);
+        let list = e.memory(8);
+        e.store(Width::Word, commands, list, 0);
+        let information = e.structure(&SUBMIT_INFO, &[("commandBufferCount", 1.into()), ("pCommandBuffers", list.into())]);
+        call_lock(e, part, part::LOCK);
+        e.vulkan_next(part, Vk::QueueSubmit);
+        let result = e.vulkan_call(part, Vk::QueueSubmit, vec![queue.into(), 1.into(), information.into(), fence.into()]);
+        call_lock(e, part, part::UNLOCK);
+        e.vulkan_check(part, result);
+        e.vulkan(part, Vk::WaitForFences, vec![device.into(), 1.into(), fences.into(), 1.into(), u64::MAX.into()]);
+    })
+}
+
+/// `int run(part, table, const void *row, void *const *addresses)`: runs a region. `addresses` are those of what enters, then of what leaves.
+/// A status that is not 0 and comes from a kernel changes nothing on the host; neither does `MODELC_E_GPU`.
+pub fn run(runtime: &Runtime) -> Function {
+    function(runtime.layout, Own::Run.signature(), |e, arguments| {
+        let &[part, table, row, addresses] = arguments else { unreachable!("run has four parameters") };
+        let staging = e.load(Width::Word, part, part::MAPPED);
+        let place = (runtime, table, row, staging);
+        let leaving = crossings(e, place, [region_row::ENTER, region_row::ENTER_END], addresses, true);
+        make_seen(e, part, Vk::FlushMappedMemoryRanges);
+        let slot = e.load(Width::Word, row, region_row::COMMANDS);
+        let slot = e.add(part, slot);
+        let commands = e.load(Width::Word, slot, 0);
+        let status = e.call(runtime.callee(Own::Submit), Own::Submit.signature(), vec![part.into(), commands.into()]);
+        e.leave_with(status);
+        make_seen(e, part, Vk::InvalidateMappedMemoryRanges);
+        e.store(Width::Single, 0, part, part::CALL);
+        let status = e.load(Width::Single, staging, 0);
+        e.leave_with(status);
+        crossings(e, place, [region_row::LEAVE, region_row::LEAVE_END], leaving, false);
+    })
+}
+
+/// Copies what enters to staging memory, or what leaves from there. Gives where the addresses of what comes after are.
+fn crossings(
+    e: &mut Builder,
+    (runtime, table, row, staging): (&Runtime, Value, Value, Value),
+    fields: [i32; 2],
+    addresses: Value,
+    enters: bool,
+) -> Value {
+    let [first, end] = fields.map(|field| {
+        let offset = e.load(Width::Word, row, field);
+        e.add(table, offset)
+    });
+    let [at, address] = [(); 2].map(|()| e.value(Width::Word));
+    let head = e.region(|e| vec![e.compare(CompareOp::Less, at, end).into()]);
+    let body = e.region(|e| {
+        let host = e.load(Width::Word, address, 0);
+        let offset = e.load(Width::Word, at, crossing_row::STAGING);
+        let inside = e.add(staging, offset);
+        let bytes = e.load(Width::Word, at, crossing_row::HOST_BYTES);
+        let (to, from) = if enters { (inside, host) } else { (host, inside) };
+        let whole = e.region(|e| {
+            e.call_only(runtime.callee(Own::Copy), Own::Copy.signature(), vec![to.into(), from.into(), bytes.into()]);
+            vec![]
+        });
+        // Extents are small: an i64 on the host begins with the i32 of the device, and the rest is 0.
+        let extent = e.region(|e| {
+            let value = e.load(Width::Single, from, 0);
+            e.store(Width::Single, value, to, 0);
+            if !enters {
+                e.store(Width::Single, 0, to, 4);
+            }
+            vec![]
+        });
+        e.branch(bytes, &[], whole, extent);
+        vec![e.add(at, crossing_row::BYTES).into(), e.add(address, 8).into()]
+    });
+    e.repeat(&[(at, first.into()), (address, addresses.into())], head, body);
+    address
+}

@@ -1,0 +1,170 @@
+//! The runtime's functions keep the rules of their language and are small on every target; tables hold what they should.
+
+use super::functions::{FUNCTIONS, Vk};
+use super::tables::{self, Head, common, constant_row, region_row, step};
+use super::{Loader, Modules, Own, Runtime};
+use crate::codegen::driver::language::verify::verify;
+use crate::codegen::driver::language::{Callee, Inst, Region, Statement};
+use crate::codegen::select::back_end;
+use crate::interface::Layout;
+use crate::interface::device as part;
+use crate::kernel::{BufferKind, Kernel, KernelBuilder, Lane};
+use crate::machine::GPUS;
+use crate::program::{Address, Bound, Crossing, Device, DeviceConstant, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, Origin};
+use crate::target::{TARGETS, level};
+
+/// A kernel of inputs and one output, of eight floats each, that does nothing.
+fn kernel(name: &str, inputs: usize) -> Kernel {
+    let mut b = KernelBuilder::new(name);
+    for number in 0..inputs {
+        b.buffer(format!("input{number}"), BufferKind::Input, Lane::F32, 8, 4);
+    }
+    b.buffer("output", BufferKind::Output, Lane::F32, 8, 4);
+    b.finish()
+}
+
+fn bound(memory: DeviceMemory, offset: u64) -> Bound {
+    Bound { memory, offset, bytes: 32 }
+}
+
+fn dispatch(kernel: usize, bindings: &[Bound]) -> DeviceStep {
+    DeviceStep::Dispatch(Dispatch { kernel, bindings: bindings.to_vec(), origin: Origin::default() })
+}
+
+/// Two kernels one after the other; 32 bytes and an extent enter, 30 bytes leave.
+pub fn device() -> Device {
+    use DeviceMemory::{Area, Constants};
+    let crossing = |host, staging, device, bytes, is_extent| Crossing { host, staging, device, bytes, is_extent };
+    let region = DeviceRegion {
+        enter: vec![crossing(Address::Input(0, 0), 64, 256, 32, false), crossing(Address::Scratch(8), 96, 1024, 8, true)],
+        steps: vec![
+            dispatch(1, &[bound(Area, 256), bound(Constants, 256), bound(Area, 512)]),
+            DeviceStep::Barrier,
+            dispatch(0, &[bound(Area, 512), bound(Area, 768)]),
+        ],
+        leave: vec![crossing(Address::Output(0, 0), 128, 768, 30, false)],
+    };
+    Device {
+        machine: &GPUS[0],
+        kernels: vec![kernel("one", 1), kernel("two", 2)],
+        constants: vec![DeviceConstant { constant: 3, offset: 256 }],
+        constant_bytes: 288,
+        area_bytes: 1028,
+        staging_bytes: 160,
+        regions: vec![region],
+    }
+}
+
+/// Modules that no driver sees.
+pub fn modules() -> Modules {
+    Modules { words: vec![vec![0x0723_0203; 5], vec![0x0723_0203; 8]], groups: vec![[1, 1, 1], [2, 3, 1]] }
+}
+
+fn runtime(loader: Option<Loader>) -> Runtime {
+    Runtime { layout: Layout { pointer: 8 }, first: 20, data: 1, loader: loader.map(|loader| (loader, [0, 1])) }
+}
+
+#[test]
+fn every_function_keeps_the_rules() {
+    for loader in [None, Some(Loader::LINUX), Some(Loader::APPLE), Some(Loader::WINDOWS)] {
+        for (number, (own, function)) in runtime(loader).functions().into_iter().enumerate() {
+            assert_eq!(own as usize, number);
+            assert_eq!(function.signature, own.signature(), "{}", own.name());
+            verify(&function, Layout { pointer: 8 }).unwrap_or_else(|error| panic!("{}: {error}", own.name()));
+        }
+    }
+}
+
+/// The numbers of functions that a region calls.
+fn called(region: &Region, numbers: &mut Vec<u32>) {
+    for Statement { inst, .. } in &region.statements {
+        match inst {
+            Inst::Call { callee: Callee::Function(number), .. } => numbers.push(*number),
+            Inst::If { then: first, otherwise: second, .. } | Inst::Repeat { head: first, body: second, .. } => {
+                called(first, numbers);
+                called(second, numbers);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn functions_call_the_helpers_that_their_stack_counts() {
+    let runtime = runtime(Some(Loader::LINUX));
+    for (own, function) in runtime.functions() {
+        let mut numbers = vec![];
+        called(&function.body, &mut numbers);
+        let found: Vec<Own> = Own::ALL.into_iter().filter(|other| numbers.contains(&(runtime.first + *other as u32))).collect();
+        let counted: Vec<Own> = Own::ALL.into_iter().filter(|other| own.helpers().contains(other)).collect();
+        assert_eq!(found, counted, "{}", own.name());
+    }
+    assert_eq!(Own::Open.stack_bytes(&|_| 100), 300, "through the upload or the choice of a device");
+}
+
+#[test]
+fn the_runtime_is_small_on_every_target() {
+    for target in TARGETS {
+        let back_end = back_end(level(target, None).unwrap(), target).unwrap();
+        let bytes = |(own, function): (Own, _)| {
+            let code = back_end.driver(&function).unwrap_or_else(|error| panic!("{} on {}: {error}", own.name(), target.name));
+            assert!(code.stack_bytes < 4096, "{} on {} takes {} bytes of stack", own.name(), target.name, code.stack_bytes);
+            code.bytes.len()
+        };
+        let bytes: usize = runtime(Some(Loader::LINUX)).functions().into_iter().map(bytes).sum();
+        assert!(bytes <= 24 << 10, "{bytes} bytes on {}", target.name);
+        println!("{bytes} bytes on {}", target.name);
+    }
+}
+
+#[test]
+fn tables_hold_what_the_runtime_reads() {
+    let found = tables::tables(&device(), &modules(), &|number| (number == 3).then_some((640, 30)), true).unwrap();
+    let word = |offset: u64| u64::from_le_bytes(found.bytes[offset as usize..][..8].try_into().unwrap());
+    let head = |field: Head| word(field.offset() as u64);
+    assert_eq!([head(Head::AreaBytes), head(Head::ConstantBytes), head(Head::StagingBytes)], [1028, 288, 288]);
+    assert_eq!([head(Head::Sets), head(Head::Descriptors), head(Head::TakesCpus), head(Head::Narrow)], [2, 5, 1, 0]);
+    assert_eq!(head(Head::LayoutsEnd) - head(Head::Layouts), 16, "two and three operands");
+    let constants = head(Head::Constants);
+    let fields = [constant_row::TO, constant_row::END, constant_row::FROM];
+    assert_eq!(fields.map(|field| word(constants + field as u64)), [256, 286, 640]);
+    let row = found.regions[0];
+    assert_eq!(row, head(Head::Regions));
+    let field = |offset: i32| word(row + offset as u64);
+    let steps = field(region_row::STEPS);
+    assert_eq!(word(steps + step::PIPELINE as u64), 8);
+    assert_eq!(word(steps + step::GROUPS as u64), 2 | 3 << 32);
+    assert_eq!(word(steps + step::GROUPS as u64 + 8), 1 | 3 << 32);
+    let second = steps + step::BYTES + 24;
+    assert_eq!([word(second), word(second + 8), word(second + 16)], [part::CONSTANTS as u64, 256, 32]);
+    assert_eq!(word(steps + step::BYTES + 72), step::BARRIER);
+    let copies = field(region_row::COPIES_IN);
+    assert_eq!((field(region_row::COPIES_IN_COUNT), field(region_row::COPIES_OUT_COUNT)), (2, 2));
+    assert_eq!([0, 8, 16, 24, 32, 40].map(|offset| word(copies + offset)), [64, 256, 32, 96, 1024, 4]);
+    let copies = field(region_row::COPIES_OUT);
+    assert_eq!([0, 8, 16, 24, 32, 40].map(|offset| word(copies + offset)), [0, 0, 4, 768, 128, 32]);
+    let enter = field(region_row::ENTER);
+    assert_eq!([0, 8, 16, 24].map(|offset| word(enter + offset)), [64, 32, 96, 0]);
+    assert_eq!(field(region_row::COMMANDS), found.arrays.commands);
+    let missing = tables::tables(&device(), &modules(), &|_| None, true);
+    assert!(missing.is_err_and(|error| error.to_string().contains("nowhere")));
+}
+
+#[test]
+fn the_common_data_has_every_name() {
+    let runtime = runtime(Some(Loader::LINUX));
+    let data = runtime.data();
+    let name = |offset: u64| {
+        let bytes = &data[offset as usize..][..tables::NAME_BYTES as usize];
+        assert_eq!(bytes.last(), Some(&0));
+        String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
+    };
+    for (number, row) in (0..).zip(FUNCTIONS) {
+        let expected = if row.function == Vk::OpenLibrary { "dlopen" } else { row.name };
+        assert_eq!(name(common::NAMES + tables::NAME_BYTES * number), expected);
+    }
+    assert_eq!(name(common::EXTENSIONS), "VK_KHR_8bit_storage");
+    assert_eq!(name(common::LIBRARIES), "libvulkan.so.1");
+    assert_eq!(data[common::ENTRY as usize..][..5], *b"main\0");
+    assert_eq!(data.len() as u64, common::LIBRARIES + 2 * tables::NAME_BYTES);
+}

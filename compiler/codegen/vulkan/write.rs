@@ -1,0 +1,160 @@
+//! What the functions of the runtime are written from: fields of the part of the state and of tables, structures, calls whose result is looked
+//! at.
+
+use super::functions::Vk;
+use super::layout::{Member, Structure};
+use super::tables::Head;
+use crate::codegen::driver::language::{Builder, Callee, CompareOp, Operand, Value, Width};
+use crate::interface::E_GPU;
+use crate::interface::device as part;
+
+/// `VK_ERROR_INITIALIZATION_FAILED`
+pub const INITIALIZATION_FAILED: i32 = -3;
+/// `VK_ERROR_FEATURE_NOT_PRESENT`
+pub const FEATURE_NOT_PRESENT: i32 = -8;
+/// `VK_INCOMPLETE`
+pub const INCOMPLETE: i32 = 5;
+
+impl Builder {
+    /// A field of the head of a table.
+    pub fn head(&mut self, table: Value, field: Head) -> Value {
+        self.load(Width::Word, table, field.offset())
+    }
+
+    /// The same, as a single.
+    pub fn head_single(&mut self, table: Value, field: Head) -> Value {
+        self.load(Width::Single, table, field.offset())
+    }
+
+    /// Room for a structure that a call fills: what it is stands there, and nothing after it in the chain.
+    pub fn room(&mut self, structure: &Structure) -> Value {
+        let memory = self.memory(structure.bytes() as u32);
+        if let Some(kind) = structure.kind {
+            self.store(Width::Single, u64::from(kind), memory, structure.offset("sType"));
+            self.store(Width::Word, 0, memory, structure.offset("pNext"));
+        }
+        memory
+    }
+
+    /// A structure of the function's own with some members; all others are 0.
+    pub fn structure(&mut self, structure: &Structure, members: &[(&str, Operand)]) -> Value {
+        let memory = self.memory(structure.bytes() as u32);
+        let known = |name: &str| members.iter().find(|(member, _)| *member == name).map(|(_, value)| *value);
+        debug_assert!(members.iter().all(|(name, _)| structure.places().any(|place| place.0 == *name)), "{members:?}");
+        for (name, member, offset) in structure.places() {
+            let kind = structure.kind.filter(|_| name == "sType").map(|kind| Operand::Number(kind.into()));
+            let value = kind.or_else(|| known(name)).unwrap_or(Operand::Number(0));
+            let (width, count, step) = match member {
+                Member::Single => (Width::Single, 1, 4),
+                Member::Word => (Width::Word, 1, 8),
+                Member::Singles(count) => (Width::Single, count, 4),
+                Member::Words(count) => (Width::Word, count, 8),
+            };
+            for number in 0..count {
+                self.store(width, value, memory, (offset + number * step) as i32);
+            }
+        }
+        memory
+    }
+
+    /// Where the address of a function is in the part.
+    fn function_of(&mut self, part: Value, function: Vk) -> Operand {
+        self.load(Width::Word, part, part::FUNCTION_ADDRESSES + 8 * function as i32).into()
+    }
+
+    /// Remembers which call comes now.
+    pub fn vulkan_next(&mut self, part: Value, function: Vk) {
+        self.store(Width::Single, function as u64 + 1, part, part::CALL);
+    }
+
+    /// Calls a function that gives nothing.
+    pub fn vulkan_only(&mut self, part: Value, function: Vk, arguments: Vec<Operand>) {
+        let address = self.function_of(part, function);
+        self.call_only(Callee::Pointer(address), function.signature(), arguments);
+    }
+
+    /// Calls a function; what it gives.
+    pub fn vulkan_call(&mut self, part: Value, function: Vk, arguments: Vec<Operand>) -> Value {
+        let address = self.function_of(part, function);
+        self.call(Callee::Pointer(address), function.signature(), arguments)
+    }
+
+    /// Keeps the result of a call; the function returns `MODELC_E_GPU` unless it is 0.
+    pub fn vulkan_check(&mut self, part: Value, result: Value) {
+        self.store(Width::Single, result, part, part::RESULT);
+        self.leave_if(result, E_GPU);
+    }
+
+    /// Calls a function whose result must be 0.
+    pub fn vulkan(&mut self, part: Value, function: Vk, arguments: Vec<Operand>) {
+        self.vulkan_next(part, function);
+        let result = self.vulkan_call(part, function, arguments);
+        self.vulkan_check(part, result);
+    }
+
+    /// Calls a function that makes something, whose handle it writes through its last argument; keeps it at an address. A call that fails
+    /// may leave anything there, so it goes through memory of the function's own.
+    pub fn vulkan_make(&mut self, part: Value, function: Vk, mut arguments: Vec<Operand>, to: (Value, i32)) {
+        let made = self.memory(8);
+        self.store(Width::Word, 0, made, 0);
+        arguments.push(made.into());
+        self.vulkan(part, function, arguments);
+        let handle = self.load(Width::Word, made, 0);
+        self.store(Width::Word, handle, to.0, to.1);
+    }
+
+    /// The same of what comes from the device: `function(device, information, allocator, &made)`.
+    pub fn vulkan_make_on_device(&mut self, part: Value, function: Vk, information: Value, to: (Value, i32)) {
+        let [device, allocator] = [part::DEVICE, part::ALLOCATOR].map(|offset| self.load(Width::Word, part, offset));
+        self.vulkan_make(part, function, vec![device.into(), information.into(), allocator.into()], to);
+    }
+
+    /// The function returns `MODELC_E_GPU` where something is true, and the state says that a call gave a result.
+    pub fn vulkan_fail_if(&mut self, part: Value, truth: Value, function: Vk, result: i32) {
+        self.when(truth, |e| {
+            e.vulkan_next(part, function);
+            e.store(Width::Single, result, part, part::RESULT);
+            e.leave(E_GPU);
+        });
+    }
+
+    /// The same where a value is 0.
+    pub fn vulkan_fail_unless(&mut self, part: Value, value: Value, function: Vk, result: i32) {
+        let absent = self.compare(CompareOp::Equal, value, 0);
+        self.vulkan_fail_if(part, absent, function, result);
+    }
+
+    /// A loop over records from one address below another. `body` gets each record's address.
+    pub fn records(&mut self, first: Value, end: Value, bytes: u64, body: impl FnOnce(&mut Self, Value)) {
+        let at = self.value(Width::Word);
+        let head = self.region(|e| vec![e.compare(CompareOp::Less, at, end).into()]);
+        let body = self.region(|e| {
+            body(e, at);
+            vec![e.add(at, bytes).into()]
+        });
+        self.repeat(&[(at, first.into())], head, body);
+    }
+
+    /// A loop over the rows between two fields of the head of a table.
+    pub fn rows(&mut self, table: Value, fields: [Head; 2], bytes: u64, body: impl FnOnce(&mut Self, Value)) {
+        let [first, end] = fields.map(|field| {
+            let offset = self.head(table, field);
+            self.add(table, offset)
+        });
+        self.records(first, end, bytes, body);
+    }
+
+    /// The smaller of two numbers.
+    pub fn smaller(&mut self, a: impl Into<Operand>, b: impl Into<Operand>) -> Value {
+        let (a, b) = (a.into(), b.into());
+        let less = self.compare(CompareOp::Less, a, b);
+        self.select(less, a, b)
+    }
+
+    /// The larger of two numbers.
+    pub fn larger(&mut self, a: impl Into<Operand>, b: impl Into<Operand>) -> Value {
+        let (a, b) = (a.into(), b.into());
+        let less = self.compare(CompareOp::Less, a, b);
+        self.select(less, b, a)
+    }
+}

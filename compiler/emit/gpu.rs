@@ -1,0 +1,41 @@
+//! What the header of a model says that a GPU may run.
+
+use std::fmt::Write;
+
+/// The block that is the same, byte for byte, in every header of this ABI that has it.
+pub const SHARED: &str = "\
+#ifndef MODELC_ABI_1_GPU
+#define MODELC_ABI_1_GPU
+/* A Vulkan device of the application, or the way to the library: modelc_config.vk. Handles are Vulkan's. */
+struct modelc_vk_host {
+  uint32_t struct_size; /* sizeof(struct modelc_vk_host) */
+  uint32_t queue_family; /* of the queue */
+  void *get_instance_proc_addr; /* vkGetInstanceProcAddr; NULL: the object finds the library itself, if it was made to */
+  void *instance, *physical_device;
+  void *device; /* with the features of the profile switched on; NULL: the object makes instance and device */
+  void *queue; /* that computes */
+  void (*lock)(void *user), (*unlock)(void *user); /* around each use of the queue; NULL where no other thread uses it */
+  void *user;
+  const void *allocation_callbacks; /* VkAllocationCallbacks, or NULL */
+};
+/* Which side runs, and why. */
+typedef struct modelc_gpu_info {
+  uint32_t struct_size; /* set it: sizeof(modelc_gpu_info) */
+  uint32_t runs; /* 1: the GPU runs its part; 0: the CPU runs everything */
+  int32_t result; /* VkResult of the call that failed */
+  uint32_t reserved;
+  const char *failed; /* the call that failed, or NULL */
+  uint32_t api_version, driver_version, vendor_id, device_id, device_type; /* of VkPhysicalDeviceProperties; 0 if no device was chosen */
+  char device_name[256];
+} modelc_gpu_info;
+#endif
+";
+
+/// The declaration of what tells which side runs.
+pub fn declare(text: &mut String, name: &str) {
+    let _ = write!(
+        text,
+        "/* Part of the model is for a GPU. {name}_init looks for one; if there is none, or it fails, see what for. {name}_deinit frees what\n   \
+         it took. */\nint {name}_gpu(void *arena, modelc_gpu_info *info);\n\n"
+    );
+}

@@ -1,0 +1,122 @@
+//! What the runtime of a device keeps in the state: what it found, every handle, the address of every function. All is 0 before a device is opened, so
+//! that whatever was made is known wherever opening stops.
+//!
+//! Behind the fixed fields are four arrays whose lengths the model's table says: layouts of descriptor sets, layouts of pipelines,
+//! pipelines, command buffers.
+
+use crate::program::Device;
+
+/// 1 while the device runs what it can, 32 bits.
+pub const RUNS: i32 = 0;
+/// One more than the number of the call that failed, 32 bits.
+pub const CALL: i32 = 4;
+/// What that call gave, a `VkResult`.
+pub const RESULT: i32 = 8;
+/// 1 when instance and device are the runtime's own, 32 bits.
+pub const OWNS: i32 = 12;
+/// The family of the queue, 32 bits.
+pub const FAMILY: i32 = 16;
+/// Properties of the staging memory, 32 bits.
+pub const STAGING_FLAGS: i32 = 20;
+/// 1 when the device's functions are known, 32 bits.
+pub const IS_LOADED: i32 = 24;
+/// What `VkPhysicalDeviceProperties` begins with: five singles, and a name of 256 bytes.
+pub const PROPERTIES: i32 = 28;
+/// Bytes of it.
+pub const PROPERTIES_BYTES: u64 = 5 * 4 + 256;
+/// `VkInstance`
+pub const INSTANCE: i32 = 304;
+/// `VkPhysicalDevice`
+pub const PHYSICAL: i32 = 312;
+/// `VkDevice`
+pub const DEVICE: i32 = 320;
+/// `VkQueue`
+pub const QUEUE: i32 = 328;
+/// `const VkAllocationCallbacks *`, of the application.
+pub const ALLOCATOR: i32 = 336;
+/// The application's function that locks its queue.
+pub const LOCK: i32 = 344;
+/// The one that unlocks it.
+pub const UNLOCK: i32 = 352;
+/// Their argument.
+pub const USER: i32 = 360;
+/// The buffer of what regions work on; its memory follows.
+pub const AREA: i32 = 368;
+/// The buffer of constants; its memory follows.
+pub const CONSTANTS: i32 = 384;
+/// The buffer that the host sees; its memory follows.
+pub const STAGING: i32 = 400;
+/// Where the staging memory is on the host.
+pub const MAPPED: i32 = 416;
+/// The pool of descriptor sets.
+pub const SETS: i32 = 424;
+/// The pool of command buffers.
+pub const COMMANDS: i32 = 432;
+/// The fence that every submission signals.
+pub const FENCE: i32 = 440;
+/// The command buffer that copies constants.
+pub const UPLOAD: i32 = 448;
+/// The shader of the pipeline that is being made.
+pub const SHADER: i32 = 456;
+/// The addresses of the functions, by their numbers.
+pub const FUNCTION_ADDRESSES: i32 = 464;
+/// Room for the addresses of as many functions.
+pub const FUNCTIONS: usize = 56;
+/// The arrays.
+pub const ARRAYS: u64 = FUNCTION_ADDRESSES as u64 + 8 * FUNCTIONS as u64;
+
+/// From a buffer to its memory.
+pub const MEMORY: i32 = 8;
+
+/// Where the arrays of a model are, and where the part ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arrays {
+    /// Layouts of descriptor sets.
+    pub set_layouts: u64,
+    /// Layouts of pipelines, as many.
+    pub pipeline_layouts: u64,
+    /// Pipelines, one a kernel.
+    pub pipelines: u64,
+    /// Command buffers, one a region.
+    pub commands: u64,
+    /// Bytes of the whole part.
+    pub bytes: u64,
+}
+
+impl Arrays {
+    /// The arrays of a device.
+    pub fn new(device: &Device) -> Self {
+        Self::of_counts(binding_counts(device).len(), device.kernels.len(), device.regions.len())
+    }
+
+    fn of_counts(layouts: usize, kernels: usize, regions: usize) -> Self {
+        let [layouts, kernels, regions] = [layouts, kernels, regions].map(|count| 8 * count as u64);
+        let pipeline_layouts = ARRAYS + layouts;
+        let pipelines = pipeline_layouts + layouts;
+        let commands = pipelines + kernels;
+        Self { set_layouts: ARRAYS, pipeline_layouts, pipelines, commands, bytes: commands + regions }
+    }
+}
+
+/// The numbers of operands that kernels have, each once: there is a layout for each.
+pub fn binding_counts(device: &Device) -> Vec<usize> {
+    let mut counts: Vec<usize> = device.kernels.iter().map(|kernel| kernel.pointer_params().count()).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_follow_each_other_and_words_are_aligned() {
+        assert!(PROPERTIES as u64 + PROPERTIES_BYTES <= INSTANCE as u64);
+        assert!([INSTANCE, AREA, CONSTANTS, STAGING, MAPPED, FUNCTION_ADDRESSES].iter().all(|offset| offset % 8 == 0));
+        assert_eq!(SHADER + 8, FUNCTION_ADDRESSES);
+        let arrays = Arrays::of_counts(2, 3, 1);
+        assert_eq!([arrays.pipeline_layouts, arrays.pipelines, arrays.commands].map(|at| at - ARRAYS), [16, 32, 56]);
+        assert_eq!(arrays.bytes, ARRAYS + 64);
+    }
+}

@@ -1,0 +1,77 @@
+//! What an instance says of its device.
+
+use crate::codegen::vulkan::GPU_INFO_BYTES;
+use std::ffi::{CStr, c_char};
+
+/// `modelc_gpu_info` as C has it.
+#[repr(C)]
+pub(super) struct RawInfo {
+    pub struct_size: u32,
+    pub runs: u32,
+    pub result: i32,
+    pub reserved: u32,
+    pub failed: *const c_char,
+    pub api_version: u32,
+    pub driver_version: u32,
+    pub vendor_id: u32,
+    pub device_id: u32,
+    pub device_type: u32,
+    pub device_name: [u8; 256],
+}
+
+impl RawInfo {
+    pub fn new() -> Self {
+        Self {
+            struct_size: GPU_INFO_BYTES as u32,
+            runs: 0,
+            result: 0,
+            reserved: 0,
+            failed: std::ptr::null(),
+            api_version: 0,
+            driver_version: 0,
+            vendor_id: 0,
+            device_id: 0,
+            device_type: 0,
+            device_name: [0; 256],
+        }
+    }
+
+    /// The same without pointers.
+    pub fn read(&self) -> GpuInfo {
+        // SAFETY: the pointer is null or leads to a name in the model's data, which ends with a NUL and outlives the instance.
+        let failed = (!self.failed.is_null()).then(|| unsafe { CStr::from_ptr(self.failed) }.to_string_lossy().into_owned());
+        let name = CStr::from_bytes_until_nul(&self.device_name).unwrap_or_default();
+        GpuInfo {
+            runs: self.runs != 0,
+            failed: failed.map(|call| (call, self.result)),
+            device: name.to_string_lossy().into_owned(),
+            device_type: self.device_type,
+        }
+    }
+}
+
+/// Which side runs, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GpuInfo {
+    /// Whether the device runs its part.
+    pub runs: bool,
+    /// The call that failed, with its `VkResult`.
+    pub failed: Option<(String, i32)>,
+    /// The device's name; empty if none was chosen.
+    pub device: String,
+    /// Its `VkPhysicalDeviceType`.
+    pub device_type: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_record_has_the_size_that_the_runtime_writes() {
+        #[cfg(target_pointer_width = "64")]
+        assert_eq!((size_of::<RawInfo>() as u64, std::mem::offset_of!(RawInfo, device_name)), (GPU_INFO_BYTES, 44));
+        let none = GpuInfo { runs: false, failed: None, device: String::new(), device_type: 0 };
+        assert_eq!(RawInfo::new().read(), none);
+    }
+}

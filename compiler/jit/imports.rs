@@ -1,0 +1,61 @@
+//! What an object takes from others, in this process: custom operators, and the system's functions that open libraries.
+
+use super::custom::{self, CustomOperator};
+use crate::codegen::clif::driver::compile_driver;
+use crate::codegen::driver::{Import, ImportKind, external};
+use crate::codegen::{Code, CompiledModel};
+use crate::diagnostic::Diagnostic;
+use crate::program::Program;
+use cranelift_codegen::isa::TargetIsa;
+
+/// For each imported function code that calls it, wherever in the process it is.
+///
+/// # Errors
+/// When one is not here.
+pub(super) fn forwards(
+    program: &Program,
+    compiled: &CompiledModel,
+    customs: &[(String, CustomOperator)],
+    isa: &dyn TargetIsa,
+) -> Result<Vec<Code>, Diagnostic> {
+    let code = |Import { symbol, kind, signature }: &Import| {
+        let address = match kind {
+            ImportKind::Custom => custom::address(program, symbol, customs)?,
+            ImportKind::System => system(symbol).ok_or_else(|| super::failed(&format!("this process has no {symbol}")))?,
+            ImportKind::Runtime => return Err(super::failed(&"the runtime stands in another object")),
+        };
+        let forward = external::forward(compiled.interface.layout, signature, address);
+        compile_driver(&forward, isa).map_err(|error| super::failed(&error))
+    };
+    compiled.imports.iter().map(code).collect()
+}
+
+/// The address of a function of the system.
+#[cfg(unix)]
+fn system(symbol: &str) -> Option<u64> {
+    use std::ffi::{c_char, c_int, c_void};
+    // SAFETY: the declarations are POSIX's.
+    unsafe extern "C" {
+        fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
+        fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    }
+    match symbol {
+        "dlopen" => Some(dlopen as *const () as u64),
+        "dlsym" => Some(dlsym as *const () as u64),
+        _ => None,
+    }
+}
+
+/// Code is made for the System V convention here, which the system's functions do not have: there is no library, and so no device.
+#[cfg(not(unix))]
+fn system(_: &str) -> Option<u64> {
+    #[cfg(target_arch = "x86_64")]
+    extern "sysv64" fn nothing(_: usize, _: usize) -> usize {
+        0
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    extern "C" fn nothing(_: usize, _: usize) -> usize {
+        0
+    }
+    Some(nothing as *const () as u64)
+}

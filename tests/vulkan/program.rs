@@ -1,0 +1,173 @@
+//! A program part of which is for a device, written by hand: y = ((x + w)² + 1)² − 1 + w, the squares and sums of each half a region.
+//!
+//! The first region leaves (x + w)², the CPU adds 1, the second region squares that and adds w.
+
+use super::modules::{self, LENGTH, Work};
+use modelc::codegen::vulkan::{GpuOptions, Modules};
+use modelc::ir::{Data, ElementType};
+use modelc::kernel::{BufferKind, Kernel, KernelBuilder, Lane, Type};
+use modelc::machine::GPUS;
+use modelc::program::{
+    Address, Blob, Bound, Call, Crossing, Device, DeviceConstant, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, MemoryMap, Method,
+    Origin, Port, Program, Step,
+};
+use std::sync::Arc;
+
+const BYTES: u64 = 4 * LENGTH as u64;
+/// The kernels of the device.
+const WORKS: [Work; 3] = [Work::Sum, Work::Square, Work::Check];
+
+/// The weights.
+pub fn weights() -> Vec<f32> {
+    (0..LENGTH).map(|i| i as f32 * 0.25 - 3.0).collect()
+}
+
+/// What the program answers.
+pub fn expected(x: &[f32]) -> Vec<f32> {
+    let square = |v: f32| v * v;
+    x.iter().zip(weights()).map(|(x, w)| square(square(x + w) + 1.0) + w).collect()
+}
+
+/// A kernel of the CPU: `write` gives the result of each element of two inputs.
+fn kernel(name: &str, write: impl Fn(&mut KernelBuilder, [modelc::kernel::Value; 2]) -> modelc::kernel::Value) -> Kernel {
+    let mut b = KernelBuilder::new(name);
+    let buffers = [("x", BufferKind::Input), ("w", BufferKind::Input), ("y", BufferKind::Output)]
+        .map(|(name, kind)| b.buffer(name, kind, Lane::F32, LENGTH.into(), 4));
+    b.for_range(0, LENGTH.into(), 4, |b, i| {
+        let [x, w] = [buffers[0], buffers[1]].map(|buffer| b.load(buffer, i, 0, 4));
+        let y = write(b, [x, w]);
+        b.store(buffers[2], i, 0, y);
+    });
+    b.finish()
+}
+
+fn call(kernel: usize, from: Address, to: Address) -> Step {
+    Step::Call(Call {
+        kernel,
+        arguments: vec![from, Address::Constant(0, 0), to],
+        integers: vec![],
+        extents: vec![],
+        slices: None,
+        parts: None,
+        origin: Origin::default(),
+    })
+}
+
+fn port(name: &str) -> Port {
+    Port {
+        name: name.into(),
+        element: ElementType::F32,
+        shape: vec![LENGTH.into()],
+        dynamic: vec![false],
+        bytes: BYTES,
+        quantization: None,
+        scalar: false,
+        value: None,
+    }
+}
+
+fn area(offset: u64) -> Bound {
+    Bound { memory: DeviceMemory::Area, offset, bytes: BYTES }
+}
+
+const WEIGHTS: Bound = Bound { memory: DeviceMemory::Constants, offset: 256, bytes: BYTES };
+
+fn dispatch(work: Work, bindings: &[Bound]) -> DeviceStep {
+    let kernel = WORKS.iter().position(|known| *known == work).unwrap();
+    DeviceStep::Dispatch(Dispatch { kernel, bindings: bindings.to_vec(), origin: Origin::default() })
+}
+
+fn region(steps: Vec<DeviceStep>, from: Address, to: Address, last: u64) -> DeviceRegion {
+    let crossing = |host, staging, device| Crossing { host, staging, device, bytes: BYTES, is_extent: false };
+    DeviceRegion { enter: vec![crossing(from, 16, 256)], steps, leave: vec![crossing(to, 512, last)] }
+}
+
+fn device() -> Device {
+    let kernel = |work: &Work| {
+        let mut b = KernelBuilder::new(format!("{work:?}").to_lowercase());
+        for number in 1..modules::bindings(*work) {
+            b.buffer(format!("b{number}"), BufferKind::Input, Lane::F32, if number == 1 { LENGTH.into() } else { 1 }, 4);
+        }
+        b.buffer("last", BufferKind::Output, Lane::F32, 1, 4);
+        b.finish()
+    };
+    let first =
+        vec![dispatch(Work::Sum, &[area(256), WEIGHTS, area(512)]), DeviceStep::Barrier, dispatch(Work::Square, &[area(512), area(768)])];
+    let second =
+        vec![dispatch(Work::Square, &[area(256), area(512)]), DeviceStep::Barrier, dispatch(Work::Sum, &[area(512), WEIGHTS, area(256)])];
+    Device {
+        machine: &GPUS[0],
+        kernels: WORKS.iter().map(kernel).collect(),
+        constants: vec![DeviceConstant { constant: 0, offset: 256 }],
+        constant_bytes: 256 + BYTES,
+        area_bytes: 1024,
+        staging_bytes: 512 + BYTES,
+        regions: vec![
+            region(first, Address::Input(0, 0), Address::Scratch(0), 768),
+            region(second, Address::Scratch(256), Address::Output(0, 0), 256),
+        ],
+    }
+}
+
+/// The program, changed.
+pub fn changed(change: impl FnOnce(&mut Device)) -> Program {
+    let mut device = device();
+    change(&mut device);
+    let squares = kernel("squares", |b, [x, w]| {
+        let sum = b.add(x, w);
+        b.mul(sum, sum)
+    });
+    let next = kernel("next", |b, [x, _]| {
+        let one = b.float(Type::vector(Lane::F32, 4), 1.0);
+        b.add(x, one)
+    });
+    let last = kernel("last", |b, [x, w]| {
+        let square = b.mul(x, x);
+        b.add(square, w)
+    });
+    let method = Method {
+        name: "forward".into(),
+        inputs: vec![port("x")],
+        outputs: vec![port("y")],
+        input_extents: vec![],
+        output_extents: vec![],
+        steps: vec![
+            Step::Region { region: 0, otherwise: vec![call(0, Address::Input(0, 0), Address::Scratch(0))] },
+            call(1, Address::Scratch(0), Address::Scratch(256)),
+            Step::Region { region: 1, otherwise: vec![call(2, Address::Scratch(256), Address::Output(0, 0))] },
+        ],
+        scratch_bytes: 512,
+        lower_bound: 512,
+        optimal: true,
+        memory_map: MemoryMap::default(),
+        scratch_bytes_alone: None,
+    };
+    let weights: Vec<u8> = weights().iter().flat_map(|w| w.to_le_bytes()).collect();
+    Program {
+        kernels: vec![squares, next, last],
+        constants: vec![Blob { name: "w".into(), data: Data::from(weights) }],
+        methods: vec![method],
+        device: Some(Arc::new(device)),
+        ..Program::default()
+    }
+}
+
+/// The program.
+pub fn program() -> Program {
+    changed(|_| {})
+}
+
+/// The same, whose first region also looks for numbers below 0, and then fails.
+pub fn checked() -> Program {
+    changed(|device| {
+        let status = Bound { memory: DeviceMemory::Area, offset: 0, bytes: 4 };
+        device.regions[0].steps.insert(0, dispatch(Work::Check, &[area(256), area(1024), status]));
+        device.area_bytes = 2048;
+    })
+}
+
+/// Options with the kernels of the device.
+pub fn options(required: bool) -> GpuOptions {
+    let modules = Modules { words: WORKS.map(modules::module).into(), groups: vec![modules::groups(); WORKS.len()] };
+    GpuOptions { required, modules: Some(Arc::new(modules)), ..GpuOptions::default() }
+}
