@@ -22,6 +22,7 @@ mod riscv64;
 pub mod section;
 mod select;
 pub mod vulkan;
+pub mod spirv;
 pub mod weights;
 pub mod x86;
 

@@ -7,6 +7,7 @@ pub mod engines;
 pub mod harness;
 pub mod parts;
 pub mod program;
+pub mod vulkan;
 
 use modelc::compare::{Difference, Tolerance};
 use modelc::diagnostic::{Diagnostic, Diagnostics};

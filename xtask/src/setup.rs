@@ -44,6 +44,11 @@ const NEEDS: &[Need] = &[
     program("qemu-system-aarch64", &["qemu-system-arm"]),
     program("qemu-system-riscv64", &["qemu-system-misc", "qemu-system-riscv"]),
     program("chromium", &["chromium"]),
+    // A GPU that is a CPU, what listens to its use, and what checks its code.
+    file("/usr/share/doc/mesa-vulkan-drivers/copyright", &["mesa-vulkan-drivers"]),
+    file("/usr/share/doc/libvulkan1/copyright", &["libvulkan1"]),
+    file("/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json", &["vulkan-validationlayers"]),
+    program("spirv-val", &["spirv-tools"]),
 ];
 
 impl Need {

@@ -1,0 +1,27 @@
+//! How many workgroups a dispatch has.
+
+use crate::kernel::Grid;
+
+/// Workgroups in a row at most, on every device.
+pub const MOST_GROUPS: u32 = 65_535;
+
+/// How many workgroups run all positions of a grid: in a row, and rows.
+pub fn groups(grid: &Grid) -> [u32; 3] {
+    let all = grid.positions.div_ceil(grid.workgroup.max(1).into());
+    let rows = all.div_ceil(MOST_GROUPS.into());
+    [if rows > 1 { MOST_GROUPS } else { all as u32 }, rows as u32, 1]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_rows_are_several() {
+        let of = |positions, workgroup| groups(&Grid { positions, workgroup });
+        assert_eq!(of(1, 64), [1, 1, 1]);
+        assert_eq!(of(65_535 * 64, 64), [65_535, 1, 1]);
+        assert_eq!(of(65_535 * 64 + 1, 64), [65_535, 2, 1]);
+        assert_eq!(of(i32::MAX as u64, 64), [65_535, 513, 1]);
+    }
+}

@@ -1,0 +1,236 @@
+//! From the kernel language to instructions of SPIR-V.
+//!
+//! A value is held in registers of at most four lanes, as many as it takes. Integers of 8 and 16 bits are kept in lanes of 32 bits with their
+//! sign repeated; what may leave that form is brought back to it. A mask is a truth value.
+
+use super::assembler::{Assembler, Kind, Register};
+use super::place::Place;
+use crate::codegen::CodegenError;
+use crate::kernel::indices::Indices;
+use crate::kernel::{Inst, Kernel, Lane, Region, Statement, Type, Value};
+use crate::machine::Gpu;
+use cranelift_entity::EntityRef;
+use rspirv::spirv::{Op, Word};
+
+/// Terms of an index that are looked at.
+const MOST_TERMS: usize = 16;
+
+/// The registers of a value, in order of their lanes.
+pub type Held = Vec<Word>;
+
+/// A kernel that becomes a module.
+pub struct Lowering<'k> {
+    pub kernel: &'k Kernel,
+    pub gpu: &'k Gpu,
+    pub indices: Indices,
+    pub out: Assembler,
+    /// By number of the buffer.
+    pub places: Vec<Place>,
+    /// By number of the value; empty before it is computed.
+    values: Vec<Held>,
+    /// The bits of constants, by number of the value.
+    constants: Vec<Option<u64>>,
+}
+
+impl<'k> Lowering<'k> {
+    /// Nothing is lowered yet.
+    pub fn new(kernel: &'k Kernel, gpu: &'k Gpu) -> Self {
+        let count = kernel.types.len();
+        let indices = Indices::of(kernel, MOST_TERMS);
+        Self { kernel, gpu, indices, out: Assembler::new(), places: vec![], values: vec![vec![]; count], constants: vec![None; count] }
+    }
+
+    /// An error of the user, who asked for what GPUs do not have.
+    pub fn unsupported(&self, what: impl std::fmt::Display) -> CodegenError {
+        CodegenError::Unsupported(format!("kernel {} on a GPU: {what}", self.kernel.name))
+    }
+
+    /// The registers of a value.
+    pub fn get(&self, value: Value) -> Held {
+        self.values[value.index()].clone()
+    }
+
+    /// The register of a scalar, or of a vector of at most four lanes.
+    pub fn one(&self, value: Value) -> Word {
+        self.values[value.index()][0]
+    }
+
+    /// A value is in registers.
+    pub fn set(&mut self, value: Value, held: Held) {
+        self.values[value.index()] = held;
+    }
+
+    /// The bits that a value is in every lane, if it is a constant.
+    pub fn constant_of(&self, value: Value) -> Option<u64> {
+        self.constants[value.index()]
+    }
+
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> Type {
+        self.kernel.ty(value)
+    }
+
+    /// The registers that hold a type.
+    ///
+    /// # Errors
+    /// Where its lanes have 64 bits.
+    pub fn registers(&self, ty: Type) -> Result<Vec<Register>, CodegenError> {
+        let kind = match ty.lane {
+            Lane::Mask => Kind::Bool,
+            Lane::I8 | Lane::I16 | Lane::I32 => Kind::Int,
+            Lane::F32 => Kind::Float,
+            Lane::I64 | Lane::F64 => return Err(self.unsupported(format_args!("numbers of type {ty}"))),
+        };
+        Ok(vec![Register { kind, lanes: ty.lanes.min(4) }; usize::from(ty.lanes.div_ceil(4))])
+    }
+
+    /// The register that each part of a type is in: all are alike.
+    pub fn register(&self, ty: Type) -> Result<Register, CodegenError> {
+        Ok(self.registers(ty)?[0])
+    }
+
+    /// All lanes of a value, each in a register.
+    pub fn lanes(&mut self, held: &[Word], register: Register) -> Vec<Word> {
+        let mut lanes = Vec::with_capacity(held.len() * usize::from(register.lanes));
+        for &part in held {
+            lanes.extend((0..register.lanes).map(|lane| self.out.component(part, register, lane)));
+        }
+        lanes
+    }
+
+    /// Registers of lanes.
+    pub fn gathered(&mut self, lanes: &[Word], register: Register) -> Held {
+        lanes.chunks(register.lanes.into()).map(|lanes| self.out.vector(register, lanes)).collect()
+    }
+
+    /// Statements of a region, in the block that grows.
+    pub fn region(&mut self, region: &Region) -> Result<(), CodegenError> {
+        region.statements.iter().try_for_each(|statement| self.statement(statement))
+    }
+
+    fn statement(&mut self, Statement { results, inst }: &Statement) -> Result<(), CodegenError> {
+        match inst {
+            Inst::For { start, end, step, carried, body } => self.counted_loop(results, (*start, *end, *step), carried, body),
+            Inst::Loop { carried, body } => self.repeated_loop(results, carried, body),
+            Inst::If { condition, then, otherwise } => self.branch(results, *condition, then, otherwise),
+            Inst::FailIf { condition, status } => self.fail_if(*condition, *status),
+            Inst::Store { buffer, index, offset, active, value } => self.store(*buffer, (*index, *offset), *active, *value),
+            inst => {
+                let result = results[0];
+                let held = self.compute(inst, self.ty(result))?;
+                if let Inst::Constant { bits } = inst {
+                    self.constants[result.index()] = Some(*bits);
+                }
+                self.set(result, held);
+                Ok(())
+            }
+        }
+    }
+
+    /// An instruction of one result.
+    fn compute(&mut self, inst: &Inst, ty: Type) -> Result<Held, CodegenError> {
+        let register = self.register(ty)?;
+        Ok(match inst {
+            Inst::Constant { bits } => self.number(ty, *bits)?,
+            Inst::Binary { op, a, b } => self.binary(*op, ty, *a, *b)?,
+            Inst::Unary { op, a } => self.unary(*op, ty, *a)?,
+            Inst::ShiftConstant { op, a, count } => {
+                let a = self.get(*a);
+                let count = self.out.int(register, (*count).into());
+                a.iter().map(|&a| self.shift(*op, ty.lane, register, a, count)).collect()
+            }
+            Inst::Fma { a, b, c, rounding } => self.fma(register, [*a, *b, *c], *rounding)?,
+            Inst::Compare { op, a, b } => self.compare(*op, *a, *b)?,
+            Inst::Select { mask, a, b } => {
+                let (mask, a, b) = (self.get(*mask), self.get(*a), self.get(*b));
+                (0..a.len()).map(|i| self.out.op(Op::Select, register, &[mask[i], a[i], b[i]])).collect()
+            }
+            Inst::Convert { op, a } => self.convert(*op, *a, ty)?,
+            Inst::Splat { a } => {
+                let a = self.one(*a);
+                let part = self.out.vector(register, &vec![a; register.lanes.into()]);
+                vec![part; usize::from(ty.lanes.div_ceil(4))]
+            }
+            Inst::Extract { .. } | Inst::Join { .. } | Inst::Part { .. } | Inst::Shuffle { .. } => self.permuted(inst, ty)?,
+            Inst::MulHighUnsigned { a, b } => self.on_both(*a, *b, |l, a, b| l.extended_product(Op::UMulExtended, register, a, b)[1]),
+            Inst::SaturatingRoundingDoublingHighMul { a, b, saturates } => {
+                self.on_both(*a, *b, |l, a, b| l.doubling_high_product(register, a, b, *saturates))
+            }
+            Inst::RoundingDivideByPowerOfTwo { a, b } => self.on_both(*a, *b, |l, a, b| l.rounding_quotient(register, a, b)),
+            Inst::Dot { op, accumulator, a, b } => self.dot(*op, *accumulator, *a, *b)?,
+            Inst::Horizontal { op, a } => self.horizontal(*op, *a)?,
+            Inst::Load { buffer, index, offset, active } => self.load(*buffer, (*index, *offset), *active, ty)?,
+            Inst::LoadSplat { buffer, index, offset } => {
+                let element = self.load(*buffer, (*index, *offset), 1, Type::scalar(ty.lane))?;
+                let part = self.out.vector(register, &vec![element[0]; register.lanes.into()]);
+                vec![part; usize::from(ty.lanes.div_ceil(4))]
+            }
+            Inst::LoadSplatGroup { buffer, index, offset, group } => {
+                let of_group = Type::vector(ty.lane, *group);
+                let loaded = self.load(*buffer, (*index, *offset), *group, of_group)?;
+                let of_group = self.register(of_group)?;
+                if of_group == register {
+                    loaded.iter().copied().cycle().take(ty.lanes.div_ceil(4).into()).collect()
+                } else {
+                    let lanes = self.lanes(&loaded, of_group);
+                    let part = self.out.vector(register, &lanes.into_iter().cycle().take(register.lanes.into()).collect::<Vec<_>>());
+                    vec![part; usize::from(ty.lanes.div_ceil(4))]
+                }
+            }
+            Inst::Gather { buffer, indices, offset, bounds } => self.gather(*buffer, *indices, *offset, *bounds, ty)?,
+            Inst::Store { .. } | Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } => {
+                return Err(CodegenError::Bug(format!("kernel {}: an instruction without one result", self.kernel.name)));
+            }
+        })
+    }
+
+    /// A constant, in the form of its lane.
+    fn number(&mut self, ty: Type, bits: u64) -> Result<Held, CodegenError> {
+        let register = self.register(ty)?;
+        let bits = match ty.lane {
+            Lane::I8 => bits as u8 as i8 as u32,
+            Lane::I16 => bits as u16 as i16 as u32,
+            _ => bits as u32,
+        };
+        let part = self.out.constant(register, bits);
+        Ok(vec![part; usize::from(ty.lanes.div_ceil(4))])
+    }
+
+    /// The parts of two values, one by one.
+    pub fn on_both(&mut self, a: Value, b: Value, mut op: impl FnMut(&mut Self, Word, Word) -> Word) -> Held {
+        let (a, b) = (self.get(a), self.get(b));
+        a.into_iter().zip(b).map(|(a, b)| op(self, a, b)).collect()
+    }
+
+    /// Lanes that move, to a value of a type.
+    fn permuted(&mut self, inst: &Inst, ty: Type) -> Result<Held, CodegenError> {
+        let register = self.register(ty)?;
+        Ok(match inst {
+            Inst::Extract { a, lane } => vec![self.lane_of(*a, *lane)?],
+            Inst::Join { a, b } => {
+                let both = [self.get(*a), self.get(*b)].concat();
+                // Constituents may be vectors.
+                if self.ty(*a).lanes < 4 { vec![self.out.vector(register, &both)] } else { both }
+            }
+            Inst::Part { a, first } if ty.lanes >= 4 => self.get(*a)[usize::from(first / 4)..][..usize::from(ty.lanes / 4)].to_vec(),
+            Inst::Part { a, first } => {
+                let lanes: Result<Vec<Word>, _> = (*first..first + ty.lanes).map(|lane| self.lane_of(*a, lane)).collect();
+                self.gathered(&lanes?, register)
+            }
+            Inst::Shuffle { a, b, lanes } => {
+                let of_a = self.ty(*a).lanes;
+                let lane_of = |&lane: &u16| if lane < of_a { self.lane_of(*a, lane) } else { self.lane_of(*b, lane - of_a) };
+                let lanes: Result<Vec<Word>, _> = lanes.iter().map(lane_of).collect();
+                self.gathered(&lanes?, register)
+            }
+            _ => vec![],
+        })
+    }
+
+    /// One lane of a value.
+    fn lane_of(&mut self, value: Value, lane: u16) -> Result<Word, CodegenError> {
+        let register = self.register(self.ty(value))?;
+        let part = self.values[value.index()][usize::from(lane / 4)];
+        Ok(self.out.component(part, register, lane % 4))
+    }
+}

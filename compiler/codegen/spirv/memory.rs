@@ -1,0 +1,223 @@
+//! Places of buffers, and pointers to their elements.
+
+use super::assembler::{Kind, Register};
+use super::lower::Lowering;
+use super::place::{At, Place, View, elements_of_word};
+use crate::codegen::CodegenError;
+use crate::kernel::indices::exponent;
+use crate::kernel::{Buffer, BufferData, BufferKind, Inst, Lane};
+use cranelift_entity::EntityRef;
+use rspirv::dr::Operand;
+use rspirv::spirv::{Capability, Decoration, Op, StorageClass, Word};
+
+/// Bytes that the local arrays of a position take at most. Devices have far less in registers, and drivers fail with much more.
+const MOST_LOCAL_BYTES: u64 = 64 << 10;
+
+/// What an access touches: consecutive elements of a buffer.
+struct Access {
+    at: Option<At>,
+    count: u16,
+    is_store: bool,
+}
+
+impl Lowering<'_> {
+    /// Finds places for all buffers.
+    pub fn place_buffers(&mut self) -> Result<(), CodegenError> {
+        let kernel = self.kernel;
+        let (mut bindings, mut local_bytes) = (0, 0u64);
+        for (i, data) in kernel.buffers.iter().enumerate() {
+            let bytes = data.elements.saturating_mul(data.lane.bytes().into());
+            let place = if data.kind == BufferKind::Local {
+                local_bytes = local_bytes.saturating_add(data.elements.saturating_mul(4));
+                if local_bytes > MOST_LOCAL_BYTES {
+                    return Err(self.unsupported(format_args!("local arrays of more than {MOST_LOCAL_BYTES} bytes")));
+                }
+                self.local_array(data)?
+            } else {
+                if bytes > self.gpu.range_bytes {
+                    return Err(
+                        self.unsupported(format_args!("{} of {bytes} bytes, of which {} are seen", data.name, self.gpu.range_bytes))
+                    );
+                }
+                bindings += 1;
+                self.bound(Buffer::new(i), bindings - 1)
+            };
+            self.places.push(place);
+        }
+        if bindings > self.gpu.bindings {
+            return Err(self.unsupported(format_args!("{bindings} buffers, of which a device has {}", self.gpu.bindings)));
+        }
+        Ok(())
+    }
+
+    fn local_array(&mut self, data: &BufferData) -> Result<Place, CodegenError> {
+        let element = self.element_register(data.lane)?;
+        let element = self.out.ty(element);
+        let count = u32::try_from(data.elements.max(1)).unwrap_or(u32::MAX);
+        let array = self.out.array_type(element, count);
+        Ok(Place::Local(self.out.local(array)))
+    }
+
+    fn bound(&self, buffer: Buffer, binding: u32) -> Place {
+        let data = self.kernel.buffer(buffer);
+        let accesses = self.accesses(buffer);
+        let per_word = elements_of_word(data.lane);
+        let whole = |elements: u64| accesses.iter().all(|access| self.is_whole(access, elements));
+        let is_narrow = data.lane.bytes() < 4;
+        let only = match () {
+            _ if data.kind == BufferKind::Input => None,
+            _ if !is_narrow && whole(4) => Some(View::Quads),
+            _ if is_narrow && self.gpu.narrow_storage && !whole(per_word) => Some(View::Narrow),
+            _ => Some(View::Words),
+        };
+        let parts = accesses.iter().any(|access| access.is_store && !self.is_whole(access, per_word));
+        Place::Bound { binding, views: vec![], only, shares_words: only == Some(View::Words) && is_narrow && parts }
+    }
+
+    /// All accesses to a buffer.
+    fn accesses(&self, buffer: Buffer) -> Vec<Access> {
+        let statements = self.kernel.regions().flat_map(|region| &region.statements);
+        let access = |inst: &Inst| match *inst {
+            Inst::Load { index, offset, active, .. } => Access { at: Some((index, offset)), count: active, is_store: false },
+            Inst::LoadSplatGroup { index, offset, group, .. } => Access { at: Some((index, offset)), count: group, is_store: false },
+            Inst::Store { index, offset, active, .. } => Access { at: Some((index, offset)), count: active, is_store: true },
+            _ => Access { at: None, count: 1, is_store: false },
+        };
+        statements.filter(|statement| statement.inst.buffer() == Some(buffer)).map(|statement| access(&statement.inst)).collect()
+    }
+
+    /// Whether an access is of whole groups of elements.
+    fn is_whole(&self, access: &Access, elements: u64) -> bool {
+        elements == 1 || u64::from(access.count).is_multiple_of(elements) && access.at.is_some_and(|at| self.is_aligned(at, elements))
+    }
+
+    /// Whether an access begins at a multiple of a power of two of elements. The buffer does.
+    pub fn is_aligned(&self, (index, offset): At, elements: u64) -> bool {
+        let constant = self.indices.composed(index).map_or(0, |sum| sum.constant).wrapping_add(offset);
+        self.indices.multiple_of_terms(index).min(exponent(constant)) >= elements.trailing_zeros()
+    }
+
+    /// The register of an element.
+    ///
+    /// # Errors
+    /// Where it has 64 bits.
+    pub fn element_register(&self, lane: Lane) -> Result<Register, CodegenError> {
+        self.register(crate::kernel::Type::scalar(lane))
+    }
+
+    /// The view for an access to a buffer in the device's memory that begins at a multiple of `aligned` elements and is of whole groups of so
+    /// many.
+    pub fn view_for(&self, buffer: Buffer, aligned: u64) -> View {
+        let lane = self.kernel.buffer(buffer).lane;
+        match &self.places[buffer.index()] {
+            Place::Bound { only: Some(only), .. } => *only,
+            _ if lane.bytes() == 4 => {
+                if aligned >= 4 {
+                    View::Quads
+                } else {
+                    View::Words
+                }
+            }
+            _ if self.gpu.narrow_storage && aligned < elements_of_word(lane) => View::Narrow,
+            _ => View::Words,
+        }
+    }
+
+    /// Whether positions share words of a buffer, so that these are loaded as they are stored: by atomic operations.
+    pub fn shares_words(&self, buffer: Buffer) -> bool {
+        matches!(self.places[buffer.index()], Place::Bound { shares_words: true, .. })
+    }
+
+    /// What an element of a view is, its bytes, and the register it is loaded to.
+    fn element_type(&mut self, view: View, lane: Lane) -> (Word, u32, Register) {
+        let kind = if lane.is_float() { Kind::Float } else { Kind::Int };
+        match view {
+            View::Quads => {
+                let register = Register { kind, lanes: 4 };
+                (self.out.ty(register), 16, register)
+            }
+            View::Words => {
+                let register = Register { kind, lanes: 1 };
+                (self.out.ty(register), 4, register)
+            }
+            View::Narrow => (self.out.integer_type(8 * lane.bytes()), lane.bytes(), Register::INT),
+        }
+    }
+
+    /// The variable of a view.
+    fn variable(&mut self, buffer: Buffer, view: View) -> Word {
+        let data = self.kernel.buffer(buffer);
+        let Place::Bound { binding, views, .. } = &self.places[buffer.index()] else { return 0 };
+        let binding = *binding;
+        if let Some((_, variable)) = views.iter().find(|(known, _)| *known == view) {
+            return *variable;
+        }
+        let (element, bytes, _) = self.element_type(view, data.lane);
+        let block = self.out.block_type(element, bytes);
+        let variable = self.out.global(StorageClass::StorageBuffer, block);
+        self.out.decorate(variable, Decoration::DescriptorSet, &[Operand::LiteralBit32(0)]);
+        self.out.decorate(variable, Decoration::Binding, &[Operand::LiteralBit32(binding)]);
+        let is_written = |data: &&BufferData| matches!(data.kind, BufferKind::Output | BufferKind::Scratch);
+        let several = self.kernel.buffers.iter().filter(is_written).count() > 1;
+        if data.kind == BufferKind::Input {
+            self.out.decorate(variable, Decoration::NonWritable, &[]);
+        }
+        let sharing = if data.kind != BufferKind::Input && several { Decoration::Aliased } else { Decoration::Restrict };
+        self.out.decorate(variable, sharing, &[]);
+        match (view, data.lane) {
+            (View::Narrow, Lane::I8) => {
+                self.out.extension("SPV_KHR_8bit_storage");
+                self.out.capability(Capability::StorageBuffer8BitAccess);
+            }
+            (View::Narrow, _) => self.out.capability(Capability::StorageBuffer16BitAccess),
+            _ => {}
+        }
+        if let Place::Bound { views, .. } = &mut self.places[buffer.index()] {
+            views.push((view, variable));
+        }
+        variable
+    }
+
+    /// A pointer to an element of a view, or of a local array, and what the element is.
+    pub fn pointer(&mut self, buffer: Buffer, view: View, element: Word) -> (Word, Word, Register) {
+        let lane = self.kernel.buffer(buffer).lane;
+        if let Place::Local(array) = self.places[buffer.index()] {
+            let register = Register { kind: if lane.is_float() { Kind::Float } else { Kind::Int }, lanes: 1 };
+            let ty = self.out.ty(register);
+            let pointer = self.out.pointer_type(StorageClass::Function, ty);
+            return (self.out.result(Op::AccessChain, pointer, vec![Operand::IdRef(array), Operand::IdRef(element)]), ty, register);
+        }
+        let variable = self.variable(buffer, view);
+        let (ty, _, register) = self.element_type(view, lane);
+        let pointer = self.out.pointer_type(StorageClass::StorageBuffer, ty);
+        let member = self.out.int(Register::INT, 0);
+        let operands = [variable, member, element].map(Operand::IdRef).to_vec();
+        (self.out.result(Op::AccessChain, pointer, operands), ty, register)
+    }
+
+    /// The number of an element, some elements further on.
+    pub fn element(&mut self, (index, offset): At, further: u32) -> Word {
+        let added = (offset as u32).wrapping_add(further);
+        match self.constant_of(index) {
+            Some(bits) => self.out.int(Register::INT, (bits as u32).wrapping_add(added)),
+            None => {
+                let index = self.one(index);
+                self.plus(index, added)
+            }
+        }
+    }
+
+    /// An integer and a number.
+    pub fn plus(&mut self, a: Word, number: u32) -> Word {
+        if number == 0 {
+            return a;
+        }
+        let number = self.out.int(Register::INT, number);
+        self.out.op(Op::IAdd, Register::INT, &[a, number])
+    }
+
+    /// Whether a buffer is an array of the function.
+    pub fn is_local(&self, buffer: Buffer) -> bool {
+        matches!(self.places[buffer.index()], Place::Local(_))
+    }
+}

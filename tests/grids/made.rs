@@ -1,0 +1,21 @@
+//! Kernels of CPUs as grids of one position.
+
+use super::*;
+use cranelift_entity::EntityRef;
+
+/// The same kernel, run at one position. `None` where it has integers, which no grid passes on.
+pub fn as_grid(kernel: &Kernel) -> Option<Kernel> {
+    if kernel.integers > 0 {
+        return None;
+    }
+    let mut kernel = kernel.clone();
+    kernel.types.push(Type::INDEX);
+    kernel.body.params = vec![Value::new(kernel.types.len() - 1)];
+    kernel.integers = 1;
+    kernel.grid = Some(Grid { positions: 1, workgroup: 1 });
+    if has(&kernel.body, &|inst| matches!(inst, Inst::FailIf { .. })) {
+        // After all others; nothing names buffers by their number from the end.
+        kernel.buffers.push(BufferData { name: "status".into(), kind: BufferKind::Output, lane: Lane::I32, elements: 1, alignment: 4 });
+    }
+    Some(kernel)
+}

@@ -1,0 +1,186 @@
+//! Kernels with grids as modules of SPIR-V: they are well formed for each profile, and a device leaves what the interpreter leaves.
+//!
+//! The reference validator and a device are used where the computer has them; elsewhere these tests are reported as ignored.
+
+mod grids;
+mod support;
+
+use grids::{Case, as_grid, cases};
+use modelc::codegen::CodegenError;
+use modelc::codegen::spirv::{groups, module};
+use modelc::kernel::interpret::interpret_grid;
+use modelc::kernel::{ConvertOp, Inst, Kernel, Lane};
+use modelc::machine::{GPUS, Gpu, Machine, Unit};
+use modelc::{lower, passes, pipeline};
+use rspirv::binary::Disassemble;
+use std::collections::HashSet;
+use std::io::Write;
+use std::process::{Command, ExitCode, Stdio};
+use support::harness::{self, Needs};
+use support::vulkan::Device;
+
+fn main() -> ExitCode {
+    let validator = Needs::Tool("spirv-val", || Command::new("spirv-val").arg("--version").stdout(Stdio::null()).status().is_ok());
+    let device = Needs::Tool("device with Vulkan", || Device::find().is_some());
+    harness::run(&[
+        ("modules_are_read_back", Needs::Nothing, modules_are_read_back),
+        ("modules_are_valid", validator, modules_are_valid),
+        ("modules_of_models_are_valid", validator, modules_of_models_are_valid),
+        ("devices_leave_what_the_interpreter_leaves", device, devices_leave_what_the_interpreter_leaves),
+        ("devices_run_kernels_of_models", device, devices_run_kernels_of_models),
+    ])
+}
+
+/// The limits of a profile.
+fn limits(machine: &Machine) -> &Gpu {
+    match &machine.unit {
+        Unit::Gpu(gpu) => gpu,
+        Unit::Cpu(_) => panic!("{} is no GPU", machine.level),
+    }
+}
+
+fn wanted_cases() -> Vec<Case> {
+    cases().into_iter().filter(|case| harness::is_wanted(&case.kernel.name)).collect()
+}
+
+fn modules_are_read_back() {
+    for case in wanted_cases() {
+        for machine in GPUS {
+            let words = module(&case.kernel, limits(machine)).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
+            let read = rspirv::dr::load_words(&words).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
+            assert!(read.functions.len() == 1 && read.entry_points.len() == 1, "{}", case.kernel);
+        }
+    }
+}
+
+/// What the validator says of modules, one after the other.
+fn validate(words: &[u32], machine: &Machine, kernel: &Kernel) {
+    let target = if machine.level.starts_with("vulkan1.3") { "vulkan1.3" } else { "vulkan1.1" };
+    let mut command = Command::new("spirv-val");
+    command.args(["--target-env", target, "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the validator starts");
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    child.stdin.take().expect("a pipe").write_all(&bytes).expect("the validator reads");
+    let output = child.wait_with_output().expect("the validator ends");
+    let text = || rspirv::dr::load_words(words).map_or_else(|error| error.to_string(), |module| module.disassemble());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {said}\n{kernel}\n{}", machine.level, text());
+}
+
+fn modules_are_valid() {
+    for case in wanted_cases() {
+        let mut known = HashSet::new();
+        for machine in GPUS {
+            let words = module(&case.kernel, limits(machine)).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
+            if known.insert(words.clone()) {
+                validate(&words, machine, &case.kernel);
+            }
+        }
+    }
+}
+
+/// The kernels of this repository's models as a GPU's machine has them, with a grid of one position.
+fn kernels_of_models() -> Vec<Kernel> {
+    let folders = [("tests/models", "tflite"), ("tests/models/executorch", "pte"), ("examples/digits", "tflite")];
+    let paths = folders.into_iter().flat_map(|(folder, extension)| support::models_in(&support::own(folder), extension));
+    let mut known = HashSet::new();
+    for path in paths {
+        let Ok(mut module) = support::load(&path) else { continue };
+        passes::run_all(&mut module);
+        let Ok(lowered) = pipeline::lower(&module, &support::stem(&path), lower::Options::new(&GPUS[0])) else { continue };
+        known.extend(lowered.program.kernels.iter().filter_map(as_grid));
+    }
+    let mut kernels: Vec<Kernel> = known.into_iter().collect();
+    kernels.sort_by(|a, b| (&a.name, a.to_string()).cmp(&(&b.name, b.to_string())));
+    kernels
+}
+
+fn modules_of_models_are_valid() {
+    let mut random = grids::Random(3);
+    let (mut valid, mut refused) = (0, Vec::new());
+    for (kernel, machine) in kernels_of_models().iter().zip(GPUS.iter().cycle()) {
+        let case = Case::new(kernel, &mut random);
+        match module(&case.kernel, limits(machine)) {
+            Ok(words) => {
+                validate(&words, machine, &case.kernel);
+                valid += 1;
+            }
+            Err(CodegenError::Unsupported(what)) => refused.push(what),
+            Err(error) => panic!("{error}\n{kernel}"),
+        }
+    }
+    println!("{valid} modules, {} refused", refused.len());
+    assert!(valid > 100 && refused.len() < valid, "{valid} modules, refused: {}", refused.join("\n"));
+}
+
+/// Whether two elements are equal; all that are no numbers are.
+fn equal(lane: Lane, has_halves: bool, a: &[u8], b: &[u8]) -> bool {
+    let is_nan = |bytes: &[u8]| match (lane, bytes) {
+        (Lane::F32, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).is_nan(),
+        (Lane::I16, &[a, b]) if has_halves => u16::from_le_bytes([a, b]) & 0x7fff > 0x7c00,
+        _ => false,
+    };
+    a == b || is_nan(a) && is_nan(b)
+}
+
+/// What a device leaves, compared with what the interpreter leaves.
+fn compare(case: &Case, machine: &Machine, device: &Device, words: &[u32]) -> Result<(), String> {
+    let mut wanted = case.buffers.clone();
+    interpret_grid(&case.kernel, &mut wanted, 1).map_err(|error| format!("{error}\n{}", case.kernel))?;
+    let mut found = case.buffers.clone();
+    let grid = case.kernel.grid.expect("a grid");
+    let text = || rspirv::dr::load_words(words).map_or_else(|error| error.to_string(), |module| module.disassemble());
+    device.run(words, groups(&grid), &mut found).map_err(|error| format!("{error}\n{}\n{}", case.kernel, text()))?;
+    let has_halves = grids::has(&case.kernel.body, &|inst| matches!(inst, Inst::Convert { op: ConvertOp::FloatToHalf, .. }));
+    for ((_, data), (wanted, found)) in case.kernel.pointer_params().zip(wanted.iter().zip(&found)) {
+        let width = data.lane.bytes() as usize;
+        for (i, (w, f)) in wanted.chunks(width).zip(found.chunks(width)).enumerate() {
+            if !equal(data.lane, has_halves, w, f) {
+                let what = format!("{} on {} for {}: {}[{i}]", case.kernel.name, device.name, machine.level, data.name);
+                return Err(format!("{what} is {f:x?}, not {w:x?}\n{}\n{}", case.kernel, text()));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn devices_leave_what_the_interpreter_leaves() {
+    let device = Device::find().expect("there is a device");
+    let (mut count, mut wrong) = (0, Vec::new());
+    for case in &wanted_cases() {
+        let mut known = HashSet::new();
+        for machine in GPUS.iter().filter(|machine| device.has(limits(machine))) {
+            let words = module(&case.kernel, limits(machine)).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
+            if !known.insert(words.clone()) {
+                continue;
+            }
+            count += 1;
+            wrong.extend(compare(case, machine, &device, &words).err().map(|what| (case.kernel.name.clone(), what)));
+        }
+    }
+    let names: Vec<_> = wrong.iter().map(|(name, _)| name.as_str()).collect();
+    let first = wrong.first().map(|(_, what)| what.as_str()).unwrap_or_default();
+    assert!(wrong.is_empty(), "{} of {count}: {}\n{first}", wrong.len(), names.join(", "));
+}
+
+fn devices_run_kernels_of_models() {
+    let device = Device::find().expect("there is a device");
+    let mut random = grids::Random(5);
+    let (mut count, mut wrong) = (0, Vec::new());
+    let machines = || GPUS.iter().filter(|machine| device.has(limits(machine))).cycle();
+    // Every third: a device that is a CPU takes a while to compile them.
+    for (kernel, machine) in kernels_of_models().iter().step_by(3).zip(machines()) {
+        let case = Case::new(kernel, &mut random);
+        let Ok(words) = module(&case.kernel, limits(machine)) else { continue };
+        // Random numbers may be no indices.
+        if interpret_grid(&case.kernel, &mut case.buffers.clone(), 1).is_err() {
+            continue;
+        }
+        count += 1;
+        wrong.extend(compare(&case, machine, &device, &words).err().map(|what| (case.kernel.name.clone(), what)));
+    }
+    let names: Vec<_> = wrong.iter().map(|(name, _)| name.as_str()).collect();
+    let first = wrong.first().map(|(_, what)| what.as_str()).unwrap_or_default();
+    assert!(wrong.is_empty(), "{} of {count}: {}\n{first}", wrong.len(), names.join(", "));
+    harness::at_least(count, 60, "kernels");
+}
