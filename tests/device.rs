@@ -2,12 +2,14 @@
 
 mod support;
 
+use modelc::codegen::vulkan::GpuOptions;
 use modelc::ir::{Module, Tensor};
+use modelc::jit::{Jit, JitOptions};
 use modelc::kernel::cost::instructions;
 use modelc::lower::{Lowered, Options};
 use modelc::machine::{GPUS, MACHINES, Machine};
-use modelc::pipeline;
 use modelc::program::{DeviceStep, Step, calls};
+use modelc::{pipeline, target};
 use std::path::{Path, PathBuf};
 use support::harness::{self, Needs};
 use support::program::Memory;
@@ -98,6 +100,55 @@ fn programs_match_on_a_device_of_each_profile() {
     harness::at_least(matching, 45, "programs and profiles that match");
 }
 
+/// Every recorded call of a model on a device of Vulkan, and how far off the worst output is.
+fn on_device(path: &Path, gpu: &'static Machine) -> Result<f64, String> {
+    let mut module = support::load(path).map_err(|error| error.to_string())?;
+    modelc::passes::run_all(&mut module);
+    let lowered = lowered(&module, gpu);
+    let required = GpuOptions { required: true, ..GpuOptions::default() };
+    let options = JitOptions { gpu: required, ..JitOptions::default() };
+    let machine = target::host_machine().map_err(|error| error.to_string())?;
+    let jit = Jit::with_options(&lowered.program, machine, options).map_err(|error| error.to_string())?;
+    let mut instance = jit.instance().map_err(|error| error.to_string())?;
+    let runs = support::run_with(path, &module, |method, inputs| instance.call_tensors(method, inputs).map_err(|error| error.to_string()))?;
+    support::check_runs(path, &module, &runs, support::delegate_tolerance(path))
+}
+
+/// The child of the test below: prints how each program went.
+fn child() -> std::process::ExitCode {
+    let mut programs = support::models("executorch", "pte");
+    programs.retain(|path| support::stem(path).ends_with(".vulkan"));
+    for path in programs {
+        let gpu = GPUS.last().expect("there are profiles");
+        match on_device(&path, gpu) {
+            Ok(worst) => println!("matches {}: {worst:.1e}", support::stem(&path)),
+            Err(error) => println!("FAILED {}: {error}", support::stem(&path)),
+        }
+    }
+    std::process::ExitCode::SUCCESS
+}
+
+/// All programs on Mesa's software device, the validation layer silent. The loader reads the environment, so a child runs them.
+fn programs_match_on_vulkan() {
+    let Some(mut child) = support::vulkan::on_software_device() else { return };
+    let output = child.env(CHILD, "1").output().expect("the test can be run again");
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    harness::progress(|| text.clone());
+    assert!(output.status.success(), "{text}");
+    let complaints: Vec<&str> = text.lines().filter(|line| ["FAILED", "VUID", "SYNC-HAZARD"].iter().any(|w| line.contains(w))).collect();
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+    harness::at_least(text.lines().filter(|line| line.starts_with("matches")).count(), 24, "programs that match");
+}
+
+/// Set in the process that uses the device.
+const CHILD: &str = "MODELC_TEST_CHILD";
+
 fn main() -> std::process::ExitCode {
-    harness::run(&[("programs_match_on_a_device_of_each_profile", Needs::Corpus("executorch"), programs_match_on_a_device_of_each_profile)])
+    if std::env::var_os(CHILD).is_some() {
+        return child();
+    }
+    harness::run(&[
+        ("programs_match_on_a_device_of_each_profile", Needs::Corpus("executorch"), programs_match_on_a_device_of_each_profile),
+        ("programs_match_on_vulkan", Needs::Corpus("executorch"), programs_match_on_vulkan),
+    ])
 }

@@ -6,8 +6,10 @@ use super::driver::language::Callee;
 use super::driver::{DriverOptions, Gpu, Import, ImportKind};
 use super::section::Section;
 use super::vulkan::{GpuOptions, Loader, Modules, Own, Runtime, RuntimePlace, tables};
-use super::{BackEnd, CodegenError};
+use super::{BackEnd, CodegenError, spirv};
 use crate::interface::ABI;
+use crate::machine::Unit;
+use crate::parallel;
 use crate::program::{Device, Program};
 
 /// What of an object is added to.
@@ -81,9 +83,15 @@ impl Parts<'_> {
 }
 
 /// The kernels of a device in SPIR-V.
-fn modules(_: &Device, options: &GpuOptions) -> Result<Modules, CodegenError> {
-    match &options.modules {
-        Some(modules) => Ok(Modules::clone(modules)),
-        None => Err(CodegenError::Unsupported("there is no SPIR-V of its kernels".into())),
+fn modules(device: &Device, options: &GpuOptions) -> Result<Modules, CodegenError> {
+    if let Some(modules) = &options.modules {
+        return Ok(Modules::clone(modules));
     }
+    let Unit::Gpu(gpu) = device.machine.unit else {
+        return Err(CodegenError::Bug(format!("{} is no device", device.machine.level)));
+    };
+    let compiled = parallel::map(&device.kernels, |kernel| spirv::module(kernel, &gpu));
+    let words = compiled.into_iter().collect::<Result<_, _>>()?;
+    let groups = device.kernels.iter().map(|kernel| kernel.grid.as_ref().map_or([1; 3], spirv::groups)).collect();
+    Ok(Modules { words, groups })
 }

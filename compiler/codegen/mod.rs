@@ -21,8 +21,8 @@ mod own;
 mod riscv64;
 pub mod section;
 mod select;
-pub mod vulkan;
 pub mod spirv;
+pub mod vulkan;
 pub mod weights;
 pub mod x86;
 

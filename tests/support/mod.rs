@@ -118,8 +118,17 @@ pub struct Run {
 
 /// Every recorded call of a model in the interpreter, one after another.
 pub fn interpreted(model: &Path, module: &Module) -> Result<Vec<Run>, String> {
-    let inputs = recorded(model, "inputs.npz").map_err(|error| error.to_string())?;
     let mut interpreter = Interpreter::new(module);
+    run_with(model, module, |method, arguments| interpreter.run(method, arguments).map_err(|error| error.to_string()))
+}
+
+/// Every recorded call of a model, one after another, as `run` does it.
+pub fn run_with(
+    model: &Path,
+    module: &Module,
+    mut run: impl FnMut(usize, &[Tensor]) -> Result<Vec<Tensor>, String>,
+) -> Result<Vec<Run>, String> {
+    let inputs = recorded(model, "inputs.npz").map_err(|error| error.to_string())?;
     let methods = methods_of_calls(model);
     let mut runs = Vec::new();
     for call in 0..inputs.calls().max(methods.len()).max(1) {
@@ -127,7 +136,7 @@ pub fn interpreted(model: &Path, module: &Module) -> Result<Vec<Run>, String> {
         let found = module.methods.iter().position(|method| wanted.is_none_or(|name| *name == method.name));
         let method = found.ok_or_else(|| format!("there is no method {wanted:?}"))?;
         let arguments = arguments(module, &module.methods[method], &inputs, call)?;
-        let outputs = interpreter.run(method, &arguments).map_err(|error| error.to_string())?;
+        let outputs = run(method, &arguments)?;
         runs.push(Run { method, arguments, outputs });
     }
     Ok(runs)

@@ -3,7 +3,34 @@
 use ash::vk;
 use modelc::machine::Gpu;
 use std::ffi::CStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Mutex;
+
+/// The first file of a folder whose name begins so.
+fn installed(folder: &str, begins: &str) -> Option<PathBuf> {
+    let entries = Path::new(folder).read_dir().ok()?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(begins)));
+    paths.sort();
+    paths.into_iter().next()
+}
+
+/// This test program as a process that has Mesa's software device and the validation layer, which prints. None where they are not installed.
+pub fn on_software_device() -> Option<Command> {
+    let driver = installed("/usr/share/vulkan/icd.d", "lvp_icd");
+    let layer = installed("/usr/share/vulkan/explicit_layer.d", "VkLayer_khronos_validation");
+    let (Some(driver), Some(_)) = (driver, layer) else {
+        println!("skipped: Mesa's software device and the validation layer are not installed");
+        return None;
+    };
+    let mut command = Command::new(std::env::current_exe().ok()?);
+    command
+        .env("VK_DRIVER_FILES", driver)
+        .env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation")
+        .env("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT");
+    Some(command)
+}
 
 const LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
