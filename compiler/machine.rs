@@ -101,6 +101,8 @@ pub struct Machine {
     pub dot: DotProduct,
     /// Whether products of unsigned and signed bytes are added in pairs to 16 bits by one instruction.
     pub byte_pairs: bool,
+    /// Whether products of 16 bits are added in pairs to 32 bits by one instruction.
+    pub word_pairs: bool,
     /// How sums are scaled.
     pub requantize: Requantize,
     /// Whether a kernel can have its floats rounded towards zero.
@@ -159,6 +161,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         fma: true,
         dot: DotProduct::Signed16,
         byte_pairs: false,
+        word_pairs: false,
         requantize: Requantize::ByRule,
         rounding_modes: false,
         sums_in_place: false,
@@ -182,6 +185,7 @@ const X86_64_V3: Machine = Machine {
     fma: true,
     dot: DotProduct::Signed16,
     byte_pairs: true,
+    word_pairs: true,
     requantize: Requantize::Fitted,
     rounding_modes: true,
     sums_in_place: true,
@@ -197,7 +201,7 @@ const X86_64_V3: Machine = Machine {
 /// All machines, the default level of each instruction set first.
 pub const MACHINES: &[Machine] = &[
     X86_64_V3,
-    Machine { registers: Registers::Vectors(16), fma: false, byte_pairs: true, ..cranelift(Isa::X86_64, "x86-64-v2") },
+    Machine { registers: Registers::Vectors(16), fma: false, byte_pairs: true, word_pairs: true, ..cranelift(Isa::X86_64, "x86-64-v2") },
     // AVX-512 F, BW, CD, DQ, VL and VNNI.
     Machine {
         level: "x86-64-v4",

@@ -278,6 +278,55 @@ fn number(i: u64) -> u64 {
     z ^ (z >> 29)
 }
 
+/// A depthwise convolution of bytes, and its input: windows of two to five rows, strides, padding and numbers of channels of all kinds.
+fn depthwise(seed: u64) -> (Module, Tensor) {
+    let pick = |salt: u64, from: &[u64]| from[(number(seed + (salt << 40)) % from.len() as u64) as usize];
+    let element = if seed % 4 == 3 { ElementType::U8 } else { ElementType::I8 };
+    let channels = pick(1, &[4, 16, 20, 32, 37, 64, 96]);
+    let window = [pick(2, &[2, 3, 3, 3, 4, 5]), pick(3, &[1, 3, 3, 4])];
+    let strides = [pick(4, &[1, 1, 2]), pick(5, &[1, 1, 2, 3])];
+    let (low, high) = ([pick(6, &[0, 1, 2]), pick(7, &[0, 1])], [pick(8, &[0, 1, 3]), pick(9, &[0, 1, 2])]);
+    let dilation = [1, pick(10, &[1, 1, 2])];
+    let input = [pick(11, &[5, 6, 7, 9]), pick(12, &[7, 8, 11])];
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let shape = [pick(13, &[1, 1, 2]), input[0], input[1], channels];
+    let image = builder.param(Type::Tensor(TensorType::of(element, &shape)), None);
+    let bytes = |count: u64, salt: u64| (0..count).map(move |i| number(i + (salt << 20) + (seed << 32)) as u8).collect::<Vec<u8>>();
+    let filter = [channels, window[0], window[1], 1];
+    let filter = builder.literal(TensorType::of(ElementType::I8, &filter), bytes(filter.iter().product(), 1)).expect("a filter");
+    let geometry = WindowGeometry {
+        strides: strides.map(|n| n as i64).to_vec(),
+        dilation: dilation.map(|n| n as i64).to_vec(),
+        padding_low: low.map(|n| n as i64).to_vec(),
+        padding_high: high.map(|n| n as i64).to_vec(),
+        ..WindowGeometry::default()
+    };
+    let zero_point = if element == ElementType::U8 { 130 } else { -3 };
+    let sums = builder.conv(image, filter, geometry, channels, (zero_point, 0), ElementType::I32).expect("a convolution");
+    let function = builder.finish(vec![sums]);
+    let ports = || vec![Port::default()];
+    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs: ports(), outputs: ports() });
+    (module, Tensor { element, bytes: bytes(shape.iter().product(), 5), shape: shape.to_vec() })
+}
+
+#[test]
+fn depthwise_windows_match_on_every_machine() {
+    let mut paired = 0;
+    for seed in 0..60 {
+        let (mut module, image) = depthwise(seed);
+        passes::run_all(&mut module);
+        let objects = objects();
+        for machines in &objects[if seed < 12 { 0 } else { objects.len() - 2 }..] {
+            let result = check(&module, std::slice::from_ref(&image), machines);
+            assert_eq!(result, Ok(Ok(())), "seed {seed} on {}", names(machines));
+        }
+        let lowered = pipeline::lower(&module, "module", lower::Options::new(&MACHINES[0])).expect("a lowering");
+        paired += usize::from(lowered.levels()[0].program.kernels.iter().any(|kernel| kernel.buffers.iter().any(|b| b.name == "panel")));
+    }
+    assert!(paired > 20, "{paired} are computed from rows in pairs");
+}
+
 /// A convolution of bytes, 1×1 or 3×3 with a channel each, requantized with a scale a channel around 2^(−31 − shift), for every fourth seed
 /// multiplied and requantized once more, and its input.
 fn requantized(seed: u64, rule: RequantizeRule, shift: i32, least: i32, depthwise: bool) -> (Module, Tensor) {

@@ -19,6 +19,18 @@ pub fn interleaved_of_spread(lanes: u16) -> Vec<u16> {
     (0..lanes).map(place).flat_map(|lane| [lane, lane + lanes]).collect()
 }
 
+/// As [`spread`], of bytes: the first eight, the first eight of the upper half, and so on.
+pub fn spread_bytes(lanes: u16) -> Vec<u16> {
+    spread(lanes / 2).into_iter().flat_map(|pair| [2 * pair, 2 * pair + 1]).collect()
+}
+
+/// [`interleaved`] of two vectors of bytes that are in the order of [`spread_bytes`].
+pub fn interleaved_of_spread_bytes(lanes: u16) -> Vec<u16> {
+    let order = spread_bytes(lanes);
+    let place = |lane: u16| order.iter().position(|&l| l == lane).unwrap_or(0) as u16;
+    (0..lanes).map(place).flat_map(|lane| [lane, lane + lanes]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -273,6 +273,9 @@ impl Lowering<'_> {
 
     /// Lane 0 of a, lane 0 of b, lane 1 of a, … of vectors of 16-bit lanes that fill a register each; or what makes this easier, and then it.
     fn interleave(&mut self, a: &Vector, b: &Vector, lanes: &[u16]) -> Option<Vector> {
+        if a.bytes == 1 {
+            return self.interleave_bytes(a, b, lanes);
+        }
         if a.bytes != 2 || a.total() < 16 {
             return None;
         }
@@ -302,6 +305,31 @@ impl Lowering<'_> {
             parts.extend([self.two(&rows::VPUNPCKLWD, length, x, y), self.two(&rows::VPUNPCKHWD, length, x, y)]);
         }
         Some(self.assemble(&parts, 2, 2 * a.lanes))
+    }
+
+    /// A byte of a, the byte of b at the same place, another byte of a, …, of vectors that fill a register at most: in the order of a and b, or one that
+    /// keeps four bytes together, in which they are brought first.
+    fn interleave_bytes(&mut self, a: &Vector, b: &Vector, lanes: &[u16]) -> Option<Vector> {
+        let alike = lanes.chunks_exact(2).all(|pair| pair[0] < a.lanes && pair[1] == pair[0] + a.lanes);
+        if !alike || a.parts.len() != 1 || lanes.len() != 2 * usize::from(a.lanes) {
+            return None;
+        }
+        let (length, mut x, mut y) = (a.length(), a.parts[0], b.parts[0]);
+        if a.total() < 16 {
+            let in_order = lanes.iter().step_by(2).copied().eq(0..a.lanes);
+            return in_order.then(|| Vector { bytes: 1, lanes: 2 * a.lanes, parts: vec![self.two(&rows::VPUNPCKLBW, Length::X, x, y)] });
+        }
+        let fours = fours_before_unpacking(lanes)?;
+        if !fours.iter().copied().eq(0..fours.len() as u32) {
+            if length == Length::X {
+                return None;
+            }
+            let order: Vec<u8> = fours.iter().flat_map(|four| four.to_le_bytes()).collect();
+            let order = self.pool(length, &order);
+            (x, y) = (self.two(&rows::VPERMD, length, order, x), self.two(&rows::VPERMD, length, order, y));
+        }
+        let parts = [self.two(&rows::VPUNPCKLBW, length, x, y), self.two(&rows::VPUNPCKHBW, length, x, y)];
+        Some(self.assemble(&parts, 1, 2 * a.lanes))
     }
 
     /// Every second lane of one vector of 32-bit lanes, from the first or from the second on.
@@ -352,6 +380,23 @@ impl Lowering<'_> {
     }
 }
 
+/// The order of groups of four bytes in which unpacking, which works within 16 bytes, interleaves vectors of 16 bytes or more to `lanes`; if
+/// there is one.
+fn fours_before_unpacking(lanes: &[u16]) -> Option<Vec<u32>> {
+    let half = lanes.len() / 4;
+    // The byte of a vector that unpacking the lower, or the upper, halves of 16 bytes takes to each place.
+    let mut bytes = vec![0; lanes.len() / 2];
+    for (place, &byte) in lanes.iter().step_by(2).enumerate() {
+        let (upper, within) = (place / half, place % half);
+        bytes[within / 8 * 16 + 8 * upper + within % 8] = byte;
+    }
+    let four = |four: &[u16]| {
+        let in_order = four[0].is_multiple_of(4) && four.iter().zip(four[0]..).all(|(&byte, wanted)| byte == wanted);
+        in_order.then_some(u32::from(four[0] / 4))
+    };
+    bytes.chunks_exact(4).map(four).collect()
+}
+
 /// The instruction that repeats the lowest lane, or one in memory.
 pub(super) fn broadcast(bytes: u32) -> &'static Row {
     match bytes {
@@ -359,5 +404,22 @@ pub(super) fn broadcast(bytes: u32) -> &'static Row {
         2 => &rows::VPBROADCASTW,
         4 => &rows::VBROADCASTSS,
         _ => &rows::VPBROADCASTQ,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fours_before_unpacking;
+    use crate::kernel::orders;
+
+    #[test]
+    fn bytes_that_are_brought_in_order_are_unpacked() {
+        let identity: Vec<u32> = (0..8).collect();
+        assert_eq!(fours_before_unpacking(&orders::interleaved(16)), Some(vec![0, 1, 2, 3]));
+        assert_eq!(fours_before_unpacking(&orders::interleaved(32)), Some(vec![0, 1, 4, 5, 2, 3, 6, 7]));
+        assert_eq!(fours_before_unpacking(&orders::interleaved_of_spread_bytes(32)), Some(identity));
+        let mut broken = orders::interleaved(32);
+        broken.swap(0, 2);
+        assert_eq!(fours_before_unpacking(&broken), None);
     }
 }

@@ -500,6 +500,7 @@ rows! {
     VMOVSHDUP = both("vmovshdup", PF3, M0F, 0x16, 0, Rm);
     VPERMQ_LANES = evex("vpermq", P66, M38, 0x36, 1, Rvm).lengths(Long);
     VPUNPCKLBW = both("vpunpcklbw", P66, M0F, 0x60, 0, Rvm);
+    VPUNPCKHBW = both("vpunpckhbw", P66, M0F, 0x68, 0, Rvm);
     VPUNPCKLWD = both("vpunpcklwd", P66, M0F, 0x61, 0, Rvm);
     VPUNPCKHWD = both("vpunpckhwd", P66, M0F, 0x69, 0, Rvm);
     VPUNPCKLDQ = both("vpunpckldq", P66, M0F, 0x62, 0, Rvm);

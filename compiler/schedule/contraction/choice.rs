@@ -1,6 +1,7 @@
 //! The choice among the schedules of contractions.
 
 use super::depthwise::{self, DepthwiseSchedule};
+use super::depthwise_rows::{self, DepthwiseRows};
 use super::direct::DirectSchedule;
 use super::geometry::{Contraction, Planes};
 use crate::ir::Inst;
@@ -17,6 +18,9 @@ pub fn choose<'a>(cx: Context<'a>, root: Inst) -> Result<Box<dyn Schedule + 'a>,
     let multiplied = contraction.groups == contraction.channels && contraction.channels > 1;
     let taps = contraction.window[0] * contraction.window[1];
     if multiplied && taps <= depthwise::MAX_TAPS && contraction.planes == Planes::ONE && contraction.is_one_phase() {
+        if depthwise_rows::takes(&cx, &contraction) {
+            return Ok(Box::new(DepthwiseRows::new(cx, contraction)?));
+        }
         return Ok(Box::new(DepthwiseSchedule::new(cx, contraction)?));
     }
     Ok(Box::new(DirectSchedule::new(cx, contraction)?))

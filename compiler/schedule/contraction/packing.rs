@@ -165,7 +165,8 @@ impl Panels {
         let Extents { groups, step, .. } = self.extents;
         let (outputs, segment) = (self.extents.strips.outputs, self.extents.segment());
         // Where each element of the segments is in an output's k.
-        let in_k = |s| (0..self.padded()).map(move |k| (k < segment).then(|| self.extents.source(s, k)));
+        let source = |s, k| Some(self.extents.source(s, k)).filter(|&source| source < self.per_output());
+        let in_k = |s| (0..self.padded()).map(move |k| if k < segment { source(s, k) } else { None });
         let sources: Vec<Option<u64>> = (0..self.extents.segments()).flat_map(in_k).collect();
         for group in 0..groups {
             let mut first_output = 0;

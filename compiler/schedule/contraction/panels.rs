@@ -51,7 +51,7 @@ pub struct Extents {
     pub per_tap: u64,
     /// Taps of the filter.
     pub filter_taps: u64,
-    /// Those that the panels have, in order.
+    /// Those that the panels have, in order. One after the filter's stands for zeros.
     pub taps: Vec<u64>,
     /// Taps of a segment.
     pub segment_taps: u64,

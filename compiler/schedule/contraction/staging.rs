@@ -344,7 +344,7 @@ impl Staging {
 }
 
 /// An unsigned byte is the signed one plus 128, which flips the top bit.
-fn as_unsigned(b: &mut KernelBuilder, element: ElementType, raw: Value) -> Value {
+pub(super) fn as_unsigned(b: &mut KernelBuilder, element: ElementType, raw: Value) -> Value {
     if element != ElementType::I8 {
         return raw;
     }
@@ -526,6 +526,13 @@ pub fn window_rows(
 
 /// What a contraction needs: the ring, and the pairs that may share memory. `once` says that the input is read once, row by row.
 pub fn requirements(cx: Context<'_>, work: &Contraction, staging: Option<&Staging>, once: bool) -> Requirements {
+    let whole_rows = staging.is_some_and(|staging| staging.chunk.is_none());
+    requirements_of(cx, work, staging.iter().map(|s| s.bytes()).collect(), once && whole_rows)
+}
+
+/// What a contraction with some scratch memory needs. `by_rows` says that the input is read once, row by row, and each row before the output
+/// row that needs it is written.
+pub fn requirements_of(cx: Context<'_>, work: &Contraction, scratch: Vec<u64>, by_rows: bool) -> Requirements {
     let mut may_share = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges()).map(|w| w.shareable()).unwrap_or_default();
     // An operand of the epilogue that is also the input is read out of step with the output.
     may_share.retain(|(read, _)| *read != work.input);
@@ -534,12 +541,11 @@ pub fn requirements(cx: Context<'_>, work: &Contraction, staging: Option<&Stagin
         may_share.retain(|(read, _)| *read != tensor);
     }
     let epilogue_reads_input = cx.group.epilogue.as_ref().is_some_and(|e| e.operands.contains(&work.input));
-    let once = once && work.planes == Planes::ONE && work.matrices.is_empty() && work.is_one_phase();
-    let whole_rows = work.sizes.is_none() && staging.is_some_and(|staging| staging.chunk.is_none());
-    if once && whole_rows && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work) {
+    let by_rows = by_rows && work.planes == Planes::ONE && work.matrices.is_empty() && work.is_one_phase() && work.sizes.is_none();
+    if by_rows && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work) {
         may_share.push((work.input, cx.group.outputs[0]));
     }
-    Requirements { scratch: staging.iter().map(|s| s.bytes()).collect(), may_share, may_slide: vec![] }
+    Requirements { scratch, may_share, may_slide: vec![] }
 }
 
 /// Whether an output that starts where the input starts has each row in the place of the input row that alone it needs.

@@ -94,6 +94,9 @@ fn shuffles() {
             if n >= 8 {
                 patterns.extend([orders::interleaved(n), orders::spread(n), orders::interleaved_of_spread(n)]);
             }
+            if n >= 16 {
+                patterns.extend([orders::spread_bytes(n), orders::interleaved_of_spread_bytes(n)]);
+            }
             for lanes in LANES {
                 patterns.push((0..lanes).map(|_| random.below(2 * u64::from(n)) as u16).collect());
             }

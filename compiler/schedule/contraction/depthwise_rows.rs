@@ -1,0 +1,491 @@
+//! Depthwise convolution of bytes with windows of a few rows: rows are staged in pairs ([`RowPairs`]), so that the bytes of two window rows
+//! lie side by side for every channel. At stride one, two output rows are computed together, and share what they read of the pairs.
+//! Products take four rows of a channel as unsigned and signed bytes, or two as 16 bits. Of weights each output row of the two has its own,
+//! with zeros for the rows that it leaves out. All machines read the same.
+
+use super::cuts::{Cut, Cuts, Width};
+use super::form::Form;
+use super::geometry::Contraction;
+use super::loops::hoisted;
+use super::packing;
+use super::panels::{Extents, Panels};
+use super::row_pairs::RowPairs;
+use super::staging;
+use super::strips::Strips;
+use super::tile::join;
+use crate::ir::{ElementType, Value as Tensor};
+use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, DotOp, KernelBuilder, Lane, Value, orders};
+use crate::machine::{DotProduct, Machine};
+use crate::schedule::arguments::Arguments;
+use crate::schedule::context::{Context, Goal};
+use crate::schedule::elementwise::operands::{ElementWise, Hoisted, OutputPosition};
+use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::loops;
+use crate::schedule::quantity::Number;
+use crate::schedule::unsupported::Unsupported;
+
+/// Rows that the products of a sum take of a column at most: two pairs.
+const ROWS: u64 = 4;
+
+/// The rows of a column in the order in which weights lie: the even ones of four are a pair, and so are the odd ones.
+const ORDER: [u64; 4] = [0, 2, 1, 3];
+
+/// Multiply-accumulate operations from which parts pay: some microseconds.
+const LEAST_FOR_THREADS: u64 = 1 << 14;
+
+/// How products are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Products {
+    /// Four rows at a time, as bytes.
+    Fours,
+    /// Two rows at a time, in 16 bits.
+    Pairs,
+}
+
+impl Products {
+    fn on(machine: &Machine) -> Option<Self> {
+        match machine.dot {
+            DotProduct::UnsignedSigned8 => Some(Self::Fours),
+            DotProduct::Signed16 if machine.word_pairs => Some(Self::Pairs),
+            _ => None,
+        }
+    }
+
+    fn dot(self) -> DotOp {
+        match self {
+            Self::Fours => DotOp::UnsignedSigned8,
+            Self::Pairs => DotOp::Signed16,
+        }
+    }
+
+    /// The form of the weights.
+    fn form(self) -> Form {
+        match self {
+            Self::Fours => Form::Unsigned8,
+            Self::Pairs => Form::EvenAndOdd { signed: false },
+        }
+    }
+}
+
+/// See the module.
+pub struct DepthwiseRows<'a> {
+    cx: Context<'a>,
+    work: Contraction,
+    products: Products,
+    pairs: RowPairs,
+    /// Output rows that are computed together.
+    together: u64,
+    /// A panel is all taps of a block of channels, once for each of the rows that are computed together.
+    panels: Panels,
+    /// The blocks.
+    cuts: Cuts,
+}
+
+/// Output rows that are computed together: two that need the same pairs.
+fn together(work: &Contraction) -> u64 {
+    if work.strides[0] == 1 && work.output_size[0] > 1 { 2 } else { 1 }
+}
+
+/// Whether a contraction with one input channel a group has such a schedule, on all machines that read its weights.
+pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
+    let together = together(work);
+    let begins_a_pair = together == 2 || work.strides[0].is_multiple_of(2) || work.output_size[0] == 1;
+    let is_of_bytes = work.element.bits() == 8 && work.weights.are_whole_bytes() && work.weights.fit_signed_byte(work.open);
+    cx.goal == Goal::Speed
+        && cx.levels.iter().chain([&cx.machine]).all(|machine| Products::on(machine).is_some())
+        && is_of_bytes
+        && !work.open
+        && work.outputs == work.channels
+        && work.sizes.is_none()
+        && work.phases[1].dilation == 1
+        && begins_a_pair
+        && (2..=ROWS + 1 - together).contains(&work.window[0])
+}
+
+impl<'a> DepthwiseRows<'a> {
+    /// The schedule of a contraction that [`takes`] has found to have one.
+    ///
+    /// # Errors
+    /// When the epilogue has no lowering.
+    pub fn new(cx: Context<'a>, work: Contraction) -> Result<Self, Unsupported> {
+        ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
+        let products = Products::on(cx.machine).ok_or_else(|| Unsupported::new("products of bytes in rows"))?;
+        let (together, lanes) = (together(&work), u64::from(cx.machine.lanes(2)));
+        let strips = Strips::new(work.outputs, cx.strip(lanes, &work.weights));
+        let cuts = Cuts::new(&strips, lanes);
+        let mut pairs = RowPairs::new(cx.machine, &work, (work.window[0] + together - 1).div_ceil(2), lanes);
+        // Instructions that interleave may work within less than a vector. Where every block of channels is a whole one, its bytes change places
+        // once, when they are staged.
+        let crosses = cx.machine.vector_bytes() > cx.machine.interleaved_bytes;
+        if products == Products::Fours && crosses && work.outputs.is_multiple_of(lanes) {
+            pairs = pairs.spread(lanes);
+        }
+        let taps = taps(&work, together);
+        let (filter_taps, segment_taps) = (work.per_output(), taps.len() as u64);
+        let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step: ROWS };
+        let panels = Panels::new(&work.weights, products.form(), extents, cx.machine, false);
+        Ok(Self { cx, work, products, pairs, together, panels, cuts })
+    }
+
+    /// Pixels of a row that are computed together: as many as the registers have sums for, and so that the last tile of a row is hardly smaller.
+    fn pixels(&self) -> u64 {
+        let most = match self.products {
+            Products::Fours => 4,
+            Products::Pairs if self.cx.machine.sums_in_place => 4 / self.together,
+            // Short vectors have long epilogues.
+            Products::Pairs => 2 / self.together,
+        };
+        let width = self.work.output_size[1].max(1);
+        width.div_ceil(width.div_ceil(most))
+    }
+
+    /// Lanes of a block whose sums are computed before those of others: bytes of four rows come together for all of a block, and two pairs of rows
+    /// are widened a vector at a time.
+    fn lanes_at_once(&self, width: Width) -> u64 {
+        match self.products {
+            Products::Fours => width.lanes,
+            Products::Pairs => width.vectors(self.cx.machine.lanes(4).into()).1,
+        }
+    }
+
+    /// Operands of products that a column has: all rows, or each pair.
+    fn operands(&self) -> u64 {
+        if self.products == Products::Fours { 1 } else { self.pairs.count }
+    }
+
+    /// Whether the columns of a tile stay in registers while each weight meets them: beside the sums, a weight, and its product. Bytes of four
+    /// rows do not, for their products read weights from memory.
+    fn keeps(&self, sums: usize, columns: usize) -> bool {
+        self.products == Products::Pairs && sums + columns + 2 <= self.cx.machine.registers.count().into()
+    }
+
+    /// Whether one of the rows that are computed together needs a pair.
+    fn needs(&self, row: u64, pair: u64) -> bool {
+        (2 * pair..2 * pair + 2).any(|reached| reached.checked_sub(row).is_some_and(|tap| tap < self.work.window[0]))
+    }
+
+    /// Elements of a panel of products of 16 bits in its block's order: for each row and column the pairs.
+    fn widened(&self, width: Width) -> u64 {
+        self.together * self.work.window[1] * self.pairs.count * 2 * width.lanes
+    }
+}
+
+/// The taps of a panel: for each row of those that are computed together, and each column, four rows of the pairs; where the row has no tap, one
+/// after the filter's.
+fn taps(work: &Contraction, together: u64) -> Vec<u64> {
+    let [rows, columns] = work.window;
+    let tap = |row: u64, column: u64, reached: u64| match reached.checked_sub(row) {
+        Some(y) if y < rows => y * columns + column,
+        _ => rows * columns,
+    };
+    (0..together).flat_map(|row| (0..columns).flat_map(move |column| ORDER.map(|reached| tap(row, column, reached)))).collect()
+}
+
+impl Schedule for DepthwiseRows<'_> {
+    fn requirements(&self) -> Requirements {
+        staging::requirements_of(self.cx, &self.work, vec![self.pairs.ring_bytes()], true)
+    }
+
+    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+        let work = &self.work;
+        let [rows, columns] = work.window;
+        let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
+        let range = self.extent(shared).map(|_| (b.integer(), b.integer()));
+        let mut arguments = Arguments::default();
+        let input = staging::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
+        let stored = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
+        let mut element_wise = ElementWise::with_epilogue(self.cx, &work.epilogue, &work.sum_ranges())?;
+        let taps: Vec<u64> = (0..work.per_output()).collect();
+        let channels = self.panels.extents.strips.total();
+        let channels = (0..channels).map(|c| (c < work.outputs).then_some(c));
+        let sums = work.initial_sums(RowPairs::excess(work), element_wise.offsets(), &taps, channels);
+        let initial = arguments.data(&mut b, "initial", sums.into(), Lane::I32, 64);
+        let ring = arguments.scratch(&mut b, "ring", 0, Lane::I8, self.pairs.ring_bytes());
+        let widest = self.cuts.widths().into_iter().map(|width| self.widened(width)).max().unwrap_or(0);
+        let weights = match self.products {
+            Products::Fours => stored.elements,
+            Products::Pairs => b.buffer("panel", BufferKind::Local, Lane::I16, widest, 64),
+        };
+        element_wise.declare(&mut b, &mut arguments, shared)?;
+        let hoisted = hoisted(&mut b, &element_wise, &self.cuts.widths());
+        self.pairs.prepare(&mut b, work, ring);
+        let lowering = Lowering { schedule: self, input, ring, stored: stored.elements, weights, initial, element_wise, hoisted, range };
+        lowering.images(&mut b)?;
+        let description = format!("depthwise {:?} of {}x{} by {}, paired rows", self.products, self.together, self.pixels(), self.cuts);
+        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: work.multiply_accumulates() })
+    }
+
+    fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
+        let (work, rows) = (&self.work, self.work.output_size[0]);
+        // Windows read what another part would have overwritten.
+        let is_one = work.batch == 1 || self.cx.is_for_threads();
+        let apart = shared.iter().all(|(read, _)| *read != work.input) && is_one;
+        (apart && rows > 1 && work.multiply_accumulates() >= self.cx.cut_from(LEAST_FOR_THREADS)).then_some(rows)
+    }
+}
+
+struct Lowering<'a> {
+    schedule: &'a DepthwiseRows<'a>,
+    input: Buffer,
+    ring: Buffer,
+    /// The weights as they are stored, and those that products read: the same, or a block's in 16 bits.
+    stored: Buffer,
+    weights: Buffer,
+    initial: Buffer,
+    element_wise: ElementWise<'a>,
+    /// What is loaded before the loops, for each number of lanes that blocks have.
+    hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
+    /// The first output row and the first after the last, where they are parameters.
+    range: Option<(Value, Value)>,
+}
+
+/// What the pixels of some output rows share in a block of channels.
+struct Block {
+    /// The first byte of each pair.
+    pairs: Vec<Value>,
+    /// The first element in the panels as they are stored.
+    weights: Value,
+    /// Its channels.
+    cut: Cut,
+    /// Output rows.
+    rows: u64,
+}
+
+impl Lowering<'_> {
+    fn images(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
+        let schedule = self.schedule;
+        let work = &schedule.work;
+        let plane = work.input_size[0] * work.input_size[1] * work.channels;
+        loops::for_range(b, (0, work.batch as i64), 1, |b, image| {
+            let first = b.scale_index(image, plane as i64, 0);
+            let zero = b.index(0);
+            let (start, end) = self.range.unwrap_or_else(|| (zero, b.index(work.output_size[0] as i64)));
+            let origin = b.scale_index(start, work.strides[0] as i64, 0);
+            let groups = self.groups(b, (start, end));
+            let mut outcome = Ok(());
+            b.for_carry(zero, groups, 1, &[zero], |b, group, staged| {
+                let top = b.scale_index(group, (schedule.together * work.strides[0] / 2) as i64, 0);
+                let next = b.scale_index(top, 1, schedule.pairs.count as i64);
+                let unstaged = b.binary(BinaryOp::SignedMax, staged[0], top);
+                schedule.pairs.stage(b, work, (self.input, self.ring), (first, origin), (unstaged, next));
+                let slot = |b: &mut KernelBuilder, k: i64| {
+                    let pair = b.scale_index(top, 1, k);
+                    schedule.pairs.slot(b, pair)
+                };
+                let pairs: Vec<Value> = (0..schedule.pairs.count as i64).map(|k| slot(b, k)).collect();
+                let row = b.scale_index(group, schedule.together as i64, 0);
+                let row = b.add(row, start);
+                outcome = self.group(b, &pairs, image, (row, end));
+                vec![next]
+            });
+            outcome
+        })
+    }
+
+    /// Groups of the output rows of a range.
+    fn groups(&self, b: &mut KernelBuilder, (start, end): (Value, Value)) -> Value {
+        let (schedule, work) = (self.schedule, &self.schedule.work);
+        match (self.range, schedule.together) {
+            (None, together) => b.index(work.output_size[0].div_ceil(together) as i64),
+            (Some(_), 1) => b.sub(end, start),
+            (Some(_), _) => {
+                let rows = b.sub(end, start);
+                let rows = b.scale_index(rows, 1, 1);
+                b.shift(BinaryOp::ShiftRightSigned, rows, 1)
+            }
+        }
+    }
+
+    /// The output rows from one on that are computed together. The last one may be alone.
+    fn group(&self, b: &mut KernelBuilder, pairs: &[Value], image: Value, (row, end): (Value, Value)) -> Result<(), Unsupported> {
+        let schedule = self.schedule;
+        let [height, width] = schedule.work.output_size;
+        let pixel = b.scale_index(image, height as i64, 0);
+        let pixel = b.add(pixel, row);
+        let pixel = b.scale_index(pixel, width as i64, 0);
+        if schedule.together == 1 || self.range.is_none() && height.is_multiple_of(schedule.together) {
+            return self.rows(b, pairs, pixel, schedule.together);
+        }
+        let next = b.scale_index(row, 1, 1);
+        let is_last = b.compare(CompareOp::Equal, next, end);
+        let (mut alone, mut others) = (Ok(()), Ok(()));
+        b.if_else(
+            is_last,
+            |b| {
+                alone = self.rows(b, pairs, pixel, 1);
+                vec![]
+            },
+            |b| {
+                others = self.rows(b, pairs, pixel, schedule.together);
+                vec![]
+            },
+        );
+        alone.and(others)
+    }
+
+    fn rows(&self, b: &mut KernelBuilder, pairs: &[Value], first_pixel: Value, rows: u64) -> Result<(), Unsupported> {
+        let schedule = self.schedule;
+        schedule.cuts.for_each(b, |b, cut| {
+            let (lane, element) = schedule.panels.start(b, cut);
+            let strips = b.scale_index(lane, schedule.panels.in_buffer(schedule.panels.lane_elements()), 0);
+            let weights = b.add(strips, element);
+            let channel = b.scale_index(cut.first, 2, 0);
+            let pairs = pairs.iter().map(|&pair| b.add(pair, channel)).collect();
+            let block = Block { pairs, weights, cut, rows };
+            if schedule.products == Products::Pairs {
+                self.widen(b, &block);
+            }
+            let width = Number::Known(schedule.work.output_size[1] as i64);
+            width.tiles(b, schedule.pixels(), |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels))
+        })
+    }
+
+    /// Some pixels of the rows from `x` on.
+    fn tile(&self, b: &mut KernelBuilder, block: &Block, first_pixel: Value, x: Value, pixels: u64) -> Result<(), Unsupported> {
+        let work = &self.schedule.work;
+        let offset = b.scale_index(x, (2 * work.strides[1] * work.channels) as i64, 0);
+        let pairs: Vec<Value> = block.pairs.iter().map(|&pair| b.add(pair, offset)).collect();
+        let sums = self.sums(b, &pairs, block, pixels);
+        let first = b.add(first_pixel, x);
+        let Cut { first: channel, width: Width { lanes, .. }, active } = block.cut;
+        let hoisted = self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[][..], |(_, hoisted)| hoisted);
+        for (row, sums) in sums.chunks(pixels as usize).enumerate() {
+            let pixel = b.scale_index(first, 1, (row as u64 * work.output_size[1]) as i64);
+            let base = b.scale_index(pixel, work.outputs as i64, 0);
+            let flat = b.add(base, channel);
+            for (p, &sum) in sums.iter().enumerate() {
+                let sum = if work.accumulator == ElementType::I64 { b.convert(ConvertOp::SignExtend, sum, Lane::I64) } else { sum };
+                let place = OutputPosition { pixel, pixel_offset: p as i64, channel, channel_offset: 0, flat };
+                self.element_wise.emit(b, &place, Some(sum), hoisted, lanes as u16, active as u16)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The sum of each pixel of a tile, row by row.
+    fn sums(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, pixels: u64) -> Vec<Value> {
+        let lanes = self.schedule.lanes_at_once(at.cut.width);
+        let parts: Vec<Vec<Value>> =
+            (0..at.cut.width.lanes).step_by(lanes as usize).map(|first| self.sums_of(b, pairs, at, (first, lanes), pixels)).collect();
+        (0..(at.rows * pixels) as usize).map(|sum| join(b, &parts.iter().map(|part| part[sum]).collect::<Vec<_>>())).collect()
+    }
+
+    /// The same in some lanes of the block. What lies in the columns stays in registers while each weight meets all pixels; else each
+    /// column meets its weights for itself.
+    fn sums_of(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, lanes: (u64, u64), pixels: u64) -> Vec<Value> {
+        let schedule = self.schedule;
+        let (stride, window, dilation) = (schedule.work.strides[1], schedule.work.window[1], schedule.work.phases[2].dilation);
+        let begin = |b: &mut KernelBuilder| b.load(self.initial, at.cut.first, lanes.0 as i64, lanes.1 as u16);
+        let count = (at.rows * pixels) as usize;
+        // Bytes are added in place, and each sum has to begin with a copy.
+        let mut sums: Vec<Value> = match schedule.products {
+            Products::Fours => (0..count).map(|_| begin(b)).collect(),
+            Products::Pairs => vec![begin(b); count],
+        };
+        let meetings = |column: &u64| -> Vec<(u64, u64)> {
+            let meets = |&(p, tap): &(u64, u64)| p * stride + tap * dilation == *column;
+            (0..window).flat_map(|tap| (0..pixels).map(move |p| (p, tap))).filter(meets).collect()
+        };
+        let columns: Vec<u64> =
+            (0..(pixels - 1) * stride + (window - 1) * dilation + 1).filter(|column| !meetings(column).is_empty()).collect();
+        let step = if schedule.keeps(count, columns.len()) { columns.len() } else { 1 };
+        for columns in columns.chunks(step) {
+            for part in 0..schedule.operands() {
+                let xs: Vec<Value> = columns.iter().map(|&column| self.operand(b, pairs, (column, part), lanes)).collect();
+                for row in (0..at.rows).filter(|&row| schedule.products == Products::Fours || schedule.needs(row, part)) {
+                    for tap in 0..window {
+                        let met =
+                            columns.iter().zip(&xs).flat_map(|(column, &x)| meetings(column).into_iter().map(move |(p, t)| (p, t, x)));
+                        let met: Vec<(u64, Value)> = met.filter(|&(_, t, _)| t == tap).map(|(p, _, x)| (p, x)).collect();
+                        if met.is_empty() {
+                            continue;
+                        }
+                        let w = self.weights_of(b, at, (row, tap, part), lanes);
+                        for (p, x) in met {
+                            let sum = &mut sums[(row * pixels + p) as usize];
+                            *sum = b.dot(schedule.products.dot(), *sum, x, w);
+                        }
+                    }
+                }
+            }
+        }
+        sums
+    }
+
+    /// What lies in a column in some lanes of a block, as products take it: all rows, or a pair.
+    fn operand(&self, b: &mut KernelBuilder, pairs: &[Value], (column, part): (u64, u64), (first, lanes): (u64, u64)) -> Value {
+        let offset = 2 * (column * self.schedule.work.channels + first) as i64;
+        let lanes = 2 * lanes as u16;
+        match self.schedule.products {
+            Products::Pairs => {
+                let bytes = b.load(self.ring, pairs[part as usize], offset, lanes);
+                b.convert(ConvertOp::ZeroExtend, bytes, Lane::I16)
+            }
+            Products::Fours => {
+                let [upper, lower] = [0, 1].map(|pair: usize| {
+                    // The weights of rows that no pair has are zeros.
+                    let pair = pairs.get(pair).unwrap_or(&pairs[0]);
+                    b.load(self.ring, *pair, offset, lanes)
+                });
+                let spread = self.schedule.pairs.is_spread();
+                let order = if spread { orders::interleaved_of_spread_bytes(lanes) } else { orders::interleaved(lanes) };
+                b.shuffle(upper, lower, order)
+            }
+        }
+    }
+
+    /// The weights of a row and a column of the window in some lanes of a block: of all rows of the pairs, or of one pair.
+    fn weights_of(&self, b: &mut KernelBuilder, at: &Block, (row, tap, pair): (u64, u64, u64), (first, lanes): (u64, u64)) -> Value {
+        let column = row * self.schedule.work.window[1] + tap;
+        match self.schedule.products {
+            Products::Fours => self.stored(b, at, column, 0),
+            Products::Pairs => {
+                let zero = b.index(0);
+                b.load(self.weights, zero, self.place(at.cut, column, pair) + 2 * first as i64, 2 * lanes as u16)
+            }
+        }
+    }
+
+    /// Where the weights of a pair are among those of a block in 16 bits.
+    fn place(&self, cut: Cut, column: u64, pair: u64) -> i64 {
+        ((column * self.schedule.pairs.count + pair) * 2 * cut.width.lanes) as i64
+    }
+
+    /// The stored weights of a column, or of one pair of its rows in 16 bits.
+    fn stored(&self, b: &mut KernelBuilder, at: &Block, column: u64, pair: u64) -> Value {
+        let (panels, width, form) = (&self.schedule.panels, at.cut.width, self.schedule.products.form());
+        let lanes = width.lanes.min(width.strip);
+        let count = (lanes * ROWS / form.products()) as u16;
+        let load = |b: &mut KernelBuilder, lane: u64| {
+            panels.load(b, (form, pair), self.stored, at.weights, panels.place(width, column * ROWS, lane), count)
+        };
+        let strips: Vec<Value> = (0..width.lanes).step_by(lanes as usize).map(|lane| load(b, lane)).collect();
+        join(b, &strips)
+    }
+
+    /// Brings the weights of a block into 16 bits.
+    fn widen(&self, b: &mut KernelBuilder, at: &Block) {
+        let (schedule, columns) = (self.schedule, self.schedule.work.window[1]);
+        let zero = b.index(0);
+        for (row, tap) in (0..at.rows).flat_map(|row| (0..columns).map(move |tap| (row, tap))) {
+            for pair in (0..schedule.pairs.count).filter(|&pair| schedule.needs(row, pair)) {
+                let column = row * columns + tap;
+                let value = self.stored(b, at, column, pair);
+                b.store(self.weights, zero, self.place(at.cut, column, pair), value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_machines_of_x86_read_rows_in_pairs() {
+        let found = |level| crate::machine::machine(level).and_then(Products::on);
+        assert_eq!(found("x86-64-v4"), Some(Products::Fours));
+        assert_eq!([found("x86-64-v2"), found("x86-64-v3")], [Some(Products::Pairs); 2]);
+        assert_eq!([found("aarch64"), found("aarch64+dotprod"), found("riscv64")], [None; 3]);
+    }
+}

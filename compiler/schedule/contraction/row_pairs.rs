@@ -1,0 +1,181 @@
+//! Staged rows of bytes in pairs: two rows of an image, padded, an element of the first and the one below it side by side. They are a ring
+//! of as many pairs as windows reach over. A product takes the bytes of two rows, or of four, from one place, and no window has to bring
+//! them together. Every input row is staged before the output rows that need it are written, so the output may overwrite the input.
+
+use super::geometry::Contraction;
+use super::staging::as_unsigned;
+use crate::ir::ElementType;
+use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value, orders};
+use crate::machine::Machine;
+use crate::schedule::loops::row;
+
+/// The ring of pairs.
+#[derive(Clone, Debug)]
+pub struct RowPairs {
+    /// Pairs of the ring.
+    pub count: u64,
+    /// Bytes of a pair.
+    bytes: u64,
+    /// Bytes after the last pair that reads of whole vectors may touch.
+    slack: u64,
+    /// Channels of a block whose bytes lie in the order of [`orders::spread`], if they do.
+    spread: Option<u16>,
+    /// Bytes of a vector.
+    vector: u16,
+}
+
+impl RowPairs {
+    /// A ring of so many pairs for a contraction of bytes, which reads this many channels at a time.
+    pub fn new(machine: &Machine, work: &Contraction, count: u64, channels: u64) -> Self {
+        let columns = &work.phases[2];
+        let width = columns.padding_low + work.input_size[1] + columns.padding_high;
+        Self { count, bytes: 2 * width * work.channels, slack: 2 * channels, spread: None, vector: machine.vector_bytes() }
+    }
+
+    /// These, with each block of this many channels in the order of [`orders::spread`].
+    pub fn spread(mut self, channels: u64) -> Self {
+        self.spread = u16::try_from(channels).ok();
+        self
+    }
+
+    /// Whether blocks are in the order of [`orders::spread`].
+    pub fn is_spread(&self) -> bool {
+        self.spread.is_some()
+    }
+
+    /// Bytes of the ring.
+    pub fn ring_bytes(&self) -> u64 {
+        self.count * self.bytes + self.slack
+    }
+
+    /// What a staged byte is more than the input less its zero point: the zero point as an unsigned byte, which padding holds.
+    pub fn excess(work: &Contraction) -> i64 {
+        work.input_zero_point + if work.element == ElementType::I8 { 128 } else { 0 }
+    }
+
+    /// Fills the ring with padding, once before the first row.
+    pub fn prepare(&self, b: &mut KernelBuilder, work: &Contraction, ring: Buffer) {
+        let border = Self::excess(work);
+        row(b, self.ring_bytes(), self.vector, |b, i, active| {
+            let value = b.int(Type::vector(Lane::I8, self.vector), border);
+            b.store_active(ring, i, 0, value, active);
+        });
+    }
+
+    /// Where a pair lies.
+    pub fn slot(&self, b: &mut KernelBuilder, pair: Value) -> Value {
+        if self.count == 1 {
+            return b.index(0);
+        }
+        let count = b.index(self.count as i64);
+        let slot = b.binary(BinaryOp::SignedRem, pair, count);
+        b.scale_index(slot, self.bytes as i64, 0)
+    }
+
+    /// Stages the pairs of a range: of the image that begins at an element, two rows a pair, the first of them a padded row.
+    pub fn stage(
+        &self,
+        b: &mut KernelBuilder,
+        work: &Contraction,
+        (input, ring): (Buffer, Buffer),
+        (image, origin): (Value, Value),
+        (first, end): (Value, Value),
+    ) {
+        let [rows, _] = work.input_size;
+        let left = 2 * work.phases[2].padding_low * work.channels;
+        b.for_values(first, end, 1, |b, pair| {
+            let slot = self.slot(b, pair);
+            let to = b.scale_index(slot, 1, left as i64);
+            let upper = b.scale_index(pair, 2, -(work.phases[1].padding_low as i64));
+            let upper = b.add(upper, origin);
+            let last = b.index(rows as i64 - 1);
+            let both_inside = b.compare(CompareOp::UnsignedLess, upper, last);
+            b.if_else(
+                both_inside,
+                |b| {
+                    let places = [0, 1].map(|k| Place { row: b.scale_index(upper, 1, k), inside: None });
+                    self.copy(b, work, (input, ring), (image, to), places);
+                    vec![]
+                },
+                |b| {
+                    let places = [0, 1].map(|k| place_within(b, upper, k, rows));
+                    self.copy(b, work, (input, ring), (image, to), places);
+                    vec![]
+                },
+            );
+        });
+    }
+
+    /// Brings two rows together.
+    fn copy(
+        &self,
+        b: &mut KernelBuilder,
+        work: &Contraction,
+        (input, ring): (Buffer, Buffer),
+        (image, to): (Value, Value),
+        rows: [Place; 2],
+    ) {
+        let elements = work.input_size[1] * work.channels;
+        let lanes = self.vector.min(u16::try_from(elements.next_power_of_two()).unwrap_or(self.vector));
+        let starts = rows.each_ref().map(|place| {
+            let start = b.scale_index(place.row, elements as i64, 0);
+            b.add(start, image)
+        });
+        let kept = rows.map(|place| place.inside.map(|inside| kept(b, inside, Self::excess(work), lanes)));
+        let order = self.order(lanes);
+        row(b, elements, lanes, |b, i, active| {
+            let [upper, lower] = [0, 1].map(|k| {
+                let index = b.add(starts[k], i);
+                let raw = b.load_active(input, index, 0, lanes, active);
+                let value = as_unsigned(b, work.element, raw);
+                kept[k].map_or(value, |(mask, border)| {
+                    let value = b.binary(BinaryOp::And, value, mask);
+                    b.binary(BinaryOp::Or, value, border)
+                })
+            });
+            let pair = b.shuffle(upper, lower, order.clone());
+            let at = b.scale_index(i, 2, 0);
+            let at = b.add(at, to);
+            b.store_active(ring, at, 0, pair, 2 * active);
+        });
+    }
+
+    /// The order in which the elements of two rows become those of a pair.
+    fn order(&self, lanes: u16) -> Vec<u16> {
+        let order = orders::interleaved(lanes);
+        match self.spread {
+            Some(block) if lanes >= block => order
+                .chunks(2 * usize::from(block))
+                .flat_map(|block| orders::spread_bytes(block.len() as u16).into_iter().map(|at| block[usize::from(at)]))
+                .collect(),
+            _ => order,
+        }
+    }
+}
+
+/// A row of the input.
+struct Place {
+    /// Its number; where it may be outside, that of a row inside.
+    row: Value,
+    /// Whether it is inside, where it may be outside.
+    inside: Option<Value>,
+}
+
+fn place_within(b: &mut KernelBuilder, first: Value, after: i64, rows: u64) -> Place {
+    let row = b.scale_index(first, 1, after);
+    let (zero, count, last) = (b.index(0), b.index(rows as i64), b.index(rows as i64 - 1));
+    let inside = b.compare(CompareOp::UnsignedLess, row, count);
+    let row = b.binary(BinaryOp::SignedMax, row, zero);
+    Place { row: b.binary(BinaryOp::SignedMin, row, last), inside: Some(inside) }
+}
+
+/// The bits that are kept of a row, and those that take the place of the others: all and none, or none and padding.
+fn kept(b: &mut KernelBuilder, inside: Value, border: i64, lanes: u16) -> (Value, Value) {
+    let byte = Type::scalar(Lane::I8);
+    let (zero, one, border) = (b.int(byte, 0), b.int(byte, 1), b.int(byte, border));
+    let inside = b.convert(ConvertOp::MaskToInteger, inside, Lane::I8);
+    let outside = b.sub(inside, one);
+    let border = b.binary(BinaryOp::And, outside, border);
+    let mask = b.sub(zero, inside);
+    (b.splat(mask, lanes), b.splat(border, lanes))
+}
