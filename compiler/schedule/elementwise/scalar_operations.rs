@@ -221,7 +221,7 @@ impl Call<'_> {
             }
             _ if saturating => value,
             _ if within(type_range(from), type_range(to)) => value,
-            _ => wrap(b, value, to, None),
+            _ => wrap(b, value, to, Some(self.ranges[0])),
         })
     }
 
