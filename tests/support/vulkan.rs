@@ -34,8 +34,15 @@ pub fn on_software_device() -> Option<Command> {
 
 const LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
-/// What the layer has said. The loader calls back from any thread.
-static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// What the layer has said. It calls back from any thread.
+type Said = Mutex<Vec<String>>;
+
+/// What listens to the layer, and what was heard.
+struct Listener {
+    utils: ash::ext::debug_utils::Instance,
+    messenger: vk::DebugUtilsMessengerEXT,
+    said: Box<Said>,
+}
 
 /// A device and what is needed to run a kernel on it.
 pub struct Device {
@@ -49,8 +56,8 @@ pub struct Device {
     properties: vk::PhysicalDeviceProperties,
     has_narrow_storage: bool,
     has_byte_dots: bool,
-    /// Whether the validation layer listens.
-    pub is_validated: bool,
+    /// Where the validation layer is installed.
+    listener: Option<Listener>,
     /// What the driver calls it.
     pub name: String,
 }
@@ -72,35 +79,22 @@ impl Device {
             let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
             let checks = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
             let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&checks);
-            let mut messages = vk::DebugUtilsMessengerCreateInfoEXT::default()
-                .message_severity(vk::DebugUtilsMessageSeverityFlagsEXT::WARNING | vk::DebugUtilsMessageSeverityFlagsEXT::ERROR)
-                .message_type(vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION)
-                .pfn_user_callback(Some(listen));
             let (layers, extensions) = ([LAYER.as_ptr()], [ash::ext::debug_utils::NAME.as_ptr()]);
             let mut info = vk::InstanceCreateInfo::default().application_info(&application);
             if is_validated {
-                info = info
-                    .enabled_layer_names(&layers)
-                    .enabled_extension_names(&extensions)
-                    .push_next(&mut features)
-                    .push_next(&mut messages);
+                info = info.enabled_layer_names(&layers).enabled_extension_names(&extensions).push_next(&mut features);
             }
             let instance = entry.create_instance(&info, None).ok()?;
-            if is_validated {
-                let utils = ash::ext::debug_utils::Instance::new(&entry, &instance);
-                messages.p_next = std::ptr::null();
-                // It lives as long as the instance.
-                utils.create_debug_utils_messenger(&messages, None).ok()?;
-            }
+            let listener = if is_validated { Some(Listener::new(&entry, &instance).ok()?) } else { None };
             let devices = instance.enumerate_physical_devices().unwrap_or_default();
             let is_cpu =
                 |&device: &vk::PhysicalDevice| instance.get_physical_device_properties(device).device_type == vk::PhysicalDeviceType::CPU;
             let physical = devices.iter().copied().find(is_cpu).or(devices.first().copied())?;
-            Self::of(entry, instance, physical, is_validated)
+            Self::of(entry, instance, physical, listener)
         }
     }
 
-    unsafe fn of(entry: ash::Entry, instance: ash::Instance, physical: vk::PhysicalDevice, is_validated: bool) -> Option<Self> {
+    unsafe fn of(entry: ash::Entry, instance: ash::Instance, physical: vk::PhysicalDevice, listener: Option<Listener>) -> Option<Self> {
         // SAFETY: as of the function.
         unsafe {
             let properties = instance.get_physical_device_properties(physical);
@@ -136,7 +130,7 @@ impl Device {
                 properties,
                 has_narrow_storage,
                 has_byte_dots,
-                is_validated,
+                listener,
                 name,
             })
         }
@@ -156,13 +150,18 @@ impl Device {
 
     /// Runs a module on buffers, each at the binding of its number, and reads them back.
     pub fn run(&self, words: &[u32], groups: [u32; 3], buffers: &mut [Vec<u8>]) -> Result<(), String> {
-        SAID.lock().unwrap().clear();
+        self.heard();
         // SAFETY: handles are used while their parents live; structures that calls read live until these return; the queue is waited for before
         // memory is read and anything is destroyed.
         let done = unsafe { self.dispatched(words, groups, buffers) };
         done.map_err(|result| format!("{}: {result}", self.name))?;
-        let said = std::mem::take(&mut *SAID.lock().unwrap());
-        if said.is_empty() { Ok(()) } else { Err(said.join("\n")) }
+        let heard = self.heard();
+        if heard.is_empty() { Ok(()) } else { Err(heard.join("\n")) }
+    }
+
+    /// What the validation layer has said since this was asked.
+    fn heard(&self) -> Vec<String> {
+        self.listener.as_ref().map_or_else(Vec::new, |listener| std::mem::take(&mut *listener.said.lock().unwrap()))
     }
 
     unsafe fn dispatched(&self, words: &[u32], groups: [u32; 3], buffers: &mut [Vec<u8>]) -> Result<(), vk::Result> {
@@ -257,8 +256,28 @@ impl Drop for Device {
         // SAFETY: nothing runs on the device, and nothing of it is used after this.
         unsafe {
             self.device.destroy_device(None);
+            if let Some(listener) = &self.listener {
+                listener.utils.destroy_debug_utils_messenger(listener.messenger, None);
+            }
             self.instance.destroy_instance(None);
         }
+    }
+}
+
+impl Listener {
+    /// # Safety
+    /// It is destroyed before the instance.
+    unsafe fn new(entry: &ash::Entry, instance: &ash::Instance) -> Result<Self, vk::Result> {
+        let utils = ash::ext::debug_utils::Instance::new(entry, instance);
+        let said = Box::<Said>::default();
+        let info = vk::DebugUtilsMessengerCreateInfoEXT::default()
+            .message_severity(vk::DebugUtilsMessageSeverityFlagsEXT::WARNING | vk::DebugUtilsMessageSeverityFlagsEXT::ERROR)
+            .message_type(vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION)
+            .pfn_user_callback(Some(listen))
+            .user_data((&raw const *said).cast_mut().cast());
+        // SAFETY: the function called back only reads what the box holds, which stays where it is while the messenger lives.
+        let messenger = unsafe { utils.create_debug_utils_messenger(&info, None) }?;
+        Ok(Self { utils, messenger, said })
     }
 }
 
@@ -267,11 +286,11 @@ unsafe extern "system" fn listen(
     _: vk::DebugUtilsMessageSeverityFlagsEXT,
     _: vk::DebugUtilsMessageTypeFlagsEXT,
     data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
-    _: *mut std::ffi::c_void,
+    said: *mut std::ffi::c_void,
 ) -> vk::Bool32 {
-    // SAFETY: the layer passes a message that lives during the call.
-    let message = unsafe { data.as_ref().and_then(|data| data.message_as_c_str()) };
-    if let (Some(message), Ok(mut said)) = (message, SAID.lock()) {
+    // SAFETY: the layer passes a message that lives during the call, and what the messenger was given.
+    let (message, said) = unsafe { (data.as_ref().and_then(|data| data.message_as_c_str()), said.cast::<Said>().as_ref()) };
+    if let (Some(message), Some(Ok(mut said))) = (message, said.map(Mutex::lock)) {
         said.push(message.to_string_lossy().into_owned());
     }
     vk::FALSE
