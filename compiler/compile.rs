@@ -8,6 +8,10 @@
 //! # }
 //! ```
 
+mod gpu;
+
+pub use gpu::{GpuMode, GpuSettings};
+
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::emit::{self, Image, ModelInfo, ObjectFiles, ObjectOptions, Output, OutputKind, RiscvAbi, WeightsPlace};
 use crate::frontend::given::Number;
@@ -65,6 +69,9 @@ pub struct Settings {
     pub profile_hooks: bool,
     /// Rounds after which a loop ends the call with `MODELC_E_ABORTED`; no limit when absent.
     pub max_iterations: Option<u64>,
+    /// What is said of GPUs.
+    #[serde(skip_serializing_if = "GpuSettings::is_default")]
+    pub gpu: GpuSettings,
 }
 
 /// Whether threads are the caller's own alone.
@@ -185,6 +192,7 @@ impl Compiler {
             profile_hooks: self.settings.profile_hooks,
             weights_section: self.settings.weights_section.clone(),
             riscv_abi: abi,
+            gpu: self.settings.gpu.options(),
             weights: if self.settings.external_weights { WeightsPlace::External } else { WeightsPlace::Embedded },
             settings: serde_json::to_value(&self.settings).unwrap_or_default(),
             ..ObjectOptions::new(self.settings.name.clone().unwrap_or_else(stem), target, machines[0])

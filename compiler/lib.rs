@@ -43,4 +43,4 @@ pub mod schedule;
 pub mod schema;
 pub mod target;
 
-pub use compile::{Compiled, Compiler, Settings};
+pub use compile::{Compiled, Compiler, GpuMode, GpuSettings, Settings};

@@ -4,13 +4,19 @@
 
 mod vulkan;
 
+use modelc::codegen::vulkan::{GpuOptions, LoaderChoice};
+use modelc::diagnostic::Diagnostic;
+use modelc::emit::{ModelInfo, ObjectOptions};
 use modelc::jit::gpu::GpuInfo;
 use modelc::jit::{Instance, Jit, JitOptions};
+use modelc::machine::GPUS;
 use modelc::program::{DeviceStep, Program};
-use modelc::target::host_machine;
+use modelc::target::{host_machine, level, target};
+use object::{Object, ObjectSection, ObjectSymbol};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use vulkan::modules::LENGTH;
+use vulkan::pretend::{self, Host, Properties, world};
 use vulkan::program::{changed, checked, expected, options, program};
 
 fn jit(program: &Program, required: bool) -> Jit {
@@ -44,6 +50,14 @@ fn installed(folder: &str, begins: &str) -> Option<PathBuf> {
 
 /// What a test prints that runs in a process of its own on the software device; nothing where it is not installed.
 fn on_software_device(test: &str) -> Option<String> {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let text = with_software_device(command.args([test, "--exact", "--ignored", "--nocapture"]))?;
+    assert!(text.contains("1 passed"), "{text}");
+    Some(text)
+}
+
+/// What a program prints that sees the software device and no other; nothing where it is not installed.
+fn with_software_device(command: &mut Command) -> Option<String> {
     let (Some(driver), Some(_)) =
         (installed("/usr/share/vulkan/icd.d", "lvp_icd"), installed("/usr/share/vulkan/explicit_layer.d", "VkLayer_khronos_validation"))
     else {
@@ -51,8 +65,7 @@ fn on_software_device(test: &str) -> Option<String> {
         return None;
     };
     let cache = tempfile::tempdir().unwrap();
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args([test, "--exact", "--ignored", "--nocapture"])
+    let output = command
         .env("VK_DRIVER_FILES", driver)
         .env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation")
         .env("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT")
@@ -61,7 +74,7 @@ fn on_software_device(test: &str) -> Option<String> {
         .output()
         .unwrap();
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    assert!(output.status.success(), "{text}");
     Some(text)
 }
 
@@ -143,4 +156,257 @@ fn child_has_only_a_cpu() {
     assert_eq!((found.runs, found.failed), (false, Some(("vkEnumeratePhysicalDevices".into(), -8))));
     let x = inputs(2.0);
     assert_eq!(run(&mut instance, &x), expected(&x));
+}
+
+/// The pretended library has the convention of C, which generated code has too but on Windows.
+fn can_pretend() -> bool {
+    cfg!(unix)
+}
+
+fn pretended(jit: &Jit, host: &Host) -> Result<Instance, Diagnostic> {
+    // SAFETY: the library is this program's, and the test drops the instance before what the host has.
+    unsafe { jit.instance_with_device(host.address()) }
+}
+
+/// Everything made was freed, and nothing was done that must not be.
+fn assert_clean(what: &str) {
+    world(|world| assert!(world.alive.is_empty() && world.mistakes.is_empty(), "{what}: {:?} {:?}", world.alive, world.mistakes));
+}
+
+/// What the state says of a failure is what the library did.
+fn assert_told(found: &GpuInfo) {
+    let (failed, result) = world(|world| (world.failed.clone().unwrap_or_default(), world.result));
+    let (call, told) = found.failed.clone().expect("a call failed");
+    match failed.strip_prefix("find ") {
+        Some(name) => assert_eq!((call.as_str(), told), (name, -3)),
+        None => assert!(call.starts_with("vk") && told == result, "{failed}: {call} {told}"),
+    }
+}
+
+#[test]
+fn whichever_call_fails_the_cpu_does_the_work_and_nothing_is_left() {
+    if !can_pretend() {
+        return;
+    }
+    let (jit, host) = (jit(&program(), false), Host::library());
+    let mut number = 0;
+    let calls = loop {
+        number += 1;
+        pretend::begin(number, -1, Properties { is_coherent: number % 2 == 0, ..Properties::default() });
+        let mut instance = pretended(&jit, &host).unwrap();
+        let opened = world(|world| world.failed.is_none());
+        assert_eq!(info(&mut instance).runs, opened, "call {number}");
+        if opened {
+            drop(instance);
+            assert_clean("opened");
+            break number - 1;
+        }
+        assert_told(&info(&mut instance));
+        let x = inputs(number as f32);
+        assert_eq!(run(&mut instance, &x), expected(&x));
+        drop(instance);
+        assert_clean(&format!("call {number}"));
+    };
+    assert!(calls > 80, "only {calls} calls can fail");
+}
+
+#[test]
+fn whichever_call_fails_a_required_device_is_missed_and_nothing_is_left() {
+    if !can_pretend() {
+        return;
+    }
+    let (jit, host) = (jit(&program(), true), Host::library());
+    for number in 1.. {
+        pretend::begin(number, -4, Properties::default());
+        let opened = pretended(&jit, &host);
+        let failed = world(|world| world.failed.clone());
+        assert_eq!(opened.is_err(), failed.is_some(), "call {number}");
+        let Err(error) = opened else { break };
+        let told = error.message.contains("no device") && (error.message.contains("-4") || error.message.contains("-3"));
+        assert!(told, "{error}");
+        assert_clean(&format!("call {number}"));
+    }
+}
+
+#[test]
+fn a_device_that_is_lost_in_a_call_is_not_asked_again() {
+    if !can_pretend() {
+        return;
+    }
+    let (jit, host) = (jit(&program(), false), Host::library());
+    let bytes: Vec<u8> = inputs(1.0).iter().flat_map(|x| x.to_le_bytes()).collect();
+    // Each region resets the fence, submits and waits.
+    for after in 1..=6 {
+        pretend::begin(0, 0, Properties::default());
+        let mut instance = pretended(&jit, &host).unwrap();
+        assert!(info(&mut instance).runs);
+        pretend::fail_next(after, -4);
+        let (x, mut outputs) = (inputs(1.0), vec![]);
+        let answer = instance.call(0, &[&bytes], &mut outputs);
+        let found = info(&mut instance);
+        assert!(!found.runs);
+        assert_told(&found);
+        // Only what comes first can be done again at once.
+        match after {
+            1..=3 => assert_eq!(run(&mut instance, &x), expected(&x)),
+            _ => assert!(answer.unwrap_err().message.contains("MODELC_E_GPU")),
+        }
+        let submissions = world(|world| world.submissions);
+        assert_eq!(run(&mut instance, &x), expected(&x));
+        assert_eq!(world(|world| world.submissions), submissions, "the CPU did it");
+        drop(instance);
+        assert_clean("lost");
+    }
+}
+
+#[test]
+fn devices_without_what_the_profile_asks_for_are_not_taken() {
+    if !can_pretend() {
+        return;
+    }
+    let host = Host::library();
+    let words = jit(&program(), false);
+    let bytes = jit(&changed(|device| device.machine = &GPUS[1]), false);
+    let usual = Properties::default();
+    let cases = [
+        (&words, usual, true),
+        (&words, Properties { storage_buffers: 3, ..usual }, false),
+        (&words, Properties { version: 0, ..usual }, false),
+        (&words, Properties { is_cpu: true, ..usual }, false),
+        (&bytes, usual, false),
+        (&bytes, Properties { narrow: true, ..usual }, true),
+        (&bytes, Properties { narrow: true, version: 2, ..usual }, true),
+        (&bytes, Properties { narrow: true, storage_buffers: 7, ..usual }, false),
+    ];
+    for (number, (jit, properties, runs)) in cases.into_iter().enumerate() {
+        pretend::begin(0, 0, properties);
+        let mut instance = pretended(jit, &host).unwrap();
+        let found = info(&mut instance);
+        assert_eq!(found.runs, runs, "case {number}: {found:?}");
+        if runs {
+            assert_eq!(found.device, "pretended");
+        } else {
+            assert_eq!(found.failed, Some(("vkEnumeratePhysicalDevices".into(), -8)), "case {number}");
+        }
+        drop(instance);
+        assert_clean(&format!("case {number}"));
+    }
+}
+
+extern "C" fn count(user: *mut u32) {
+    // SAFETY: the test gives a counter.
+    unsafe { *user += 1 };
+}
+
+#[test]
+fn a_device_of_the_application_is_locked_and_not_freed() {
+    if !can_pretend() {
+        return;
+    }
+    let jit = jit(&program(), false);
+    pretend::begin(0, 0, Properties { is_cpu: true, ..Properties::default() });
+    let mut calls = 0u32;
+    let host = Host { lock: Some(count), unlock: Some(count), user: &mut calls, ..Host::device() };
+    let mut instance = pretended(&jit, &host).unwrap();
+    assert!(info(&mut instance).runs, "whatever it is");
+    run(&mut instance, &inputs(0.0));
+    assert_eq!(world(|world| world.submissions), 3, "constants and two regions");
+    drop(instance);
+    world(|world| {
+        let left: Vec<&str> = world.alive.values().copied().collect();
+        assert_eq!((left, &world.mistakes), (vec!["instance", "device"], &vec![]));
+    });
+    assert_eq!(calls, 8, "three submissions and the last wait");
+    pretend::begin(0, 0, Properties::default());
+    let error = pretended(&jit, &Host { struct_size: 8, ..Host::library() }).err().unwrap();
+    assert!(error.message.contains("MODELC_E_ABI"), "{error}");
+}
+
+/// A program with the object for a target; nothing where its compiler is not installed.
+fn linked(triple: &str, compiler: &str, required: bool, flags: &[&str]) -> Option<(tempfile::TempDir, PathBuf)> {
+    let target = target(triple).unwrap();
+    let options = ObjectOptions { gpu: options(required), ..ObjectOptions::new("net", target, level(target, None).unwrap()) };
+    let model = ModelInfo { sha256: [7; 32], file: "hand.pte".into() };
+    let files = modelc::emit::object(&program(), &model, &options).unwrap_or_else(|error| panic!("{error}"));
+    let folder = tempfile::tempdir().unwrap();
+    let [object, header, program] = ["net.o", "net.h", "program"].map(|name| folder.path().join(name));
+    std::fs::write(&object, files.object.to_vec()).unwrap();
+    std::fs::write(&header, &files.header).unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vulkan/main.c");
+    let mut command = Command::new(compiler);
+    command.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"]).args(flags).arg("-I").arg(folder.path());
+    match command.arg(source).arg(object).arg("-o").arg(&program).output() {
+        Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
+        Err(error) => {
+            println!("skipped: {compiler}: {error}");
+            return None;
+        }
+    }
+    Some((folder, program))
+}
+
+/// What the program answers.
+fn answers() -> String {
+    expected(&inputs(-2.0)).iter().map(|y| format!("{y}\n")).collect()
+}
+
+/// The first line of a program's output, and its answers as this test prints numbers.
+fn told(text: &str) -> (String, String) {
+    let mut lines = text.lines().skip_while(|line| !line.ends_with(']'));
+    let first = lines.next().unwrap_or_default().to_owned();
+    (first, lines.filter_map(|line| line.parse::<f32>().ok()).map(|y| format!("{y}\n")).collect())
+}
+
+#[test]
+fn a_c_program_of_one_object_runs_on_a_device() {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        return;
+    }
+    let Some((_folder, program)) = linked("x86_64-linux-gnu", "cc", true, &[]) else { return };
+    let Some(text) = with_software_device(&mut Command::new(&program)) else { return };
+    assert_silent(&text);
+    let (first, found) = told(&text);
+    assert!(first.starts_with("0 1 - 0 [llvmpipe"), "{text}");
+    assert_eq!(found, answers());
+}
+
+#[test]
+fn without_a_library_the_cpu_does_the_work_on_every_machine() {
+    let tools = [
+        ("x86_64-linux-gnu", "cc", None, cfg!(all(target_arch = "x86_64", target_os = "linux"))),
+        ("aarch64-linux-gnu", "aarch64-linux-gnu-gcc", Some("qemu-aarch64"), true),
+        ("riscv64-linux-gnu", "riscv64-linux-gnu-gcc", Some("qemu-riscv64"), true),
+    ];
+    for (triple, compiler, emulator, is_here) in tools {
+        for required in [false, true].into_iter().filter(|_| is_here) {
+            let Some((_folder, program)) = linked(triple, compiler, required, &["-static", "-DWITHOUT_LIBRARY"]) else { continue };
+            let mut command = Command::new(emulator.map_or(program.as_os_str(), |emulator| emulator.as_ref()));
+            let Ok(output) = command.args(emulator.map(|_| &program)).output() else {
+                println!("skipped: {emulator:?} is not installed");
+                continue;
+            };
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{triple}: {} {text}", output.status);
+            let (first, found) = told(&text);
+            let (status, answers) = if required { (-9, String::new()) } else { (0, answers()) };
+            assert_eq!((first, found), (format!("{status} 0 dlopen -3 []"), answers), "{triple}");
+        }
+    }
+}
+
+#[test]
+fn an_object_needs_the_loader_of_libraries_and_nothing_else() {
+    let undefined = |gpu: GpuOptions| {
+        let target = target("aarch64-linux-gnu").unwrap();
+        let options = ObjectOptions { gpu, ..ObjectOptions::new("net", target, level(target, None).unwrap()) };
+        let model = ModelInfo { sha256: [7; 32], file: String::new() };
+        let bytes = modelc::emit::object(&program(), &model, &options).unwrap_or_else(|error| panic!("{error}")).object.to_vec();
+        let file = object::File::parse(&*bytes).unwrap();
+        assert!(file.section_by_name(".rodata.net_device").is_some_and(|section| section.size() > 0));
+        let mut names: Vec<String> = file.symbols().filter(|s| s.is_undefined()).map(|s| s.name().unwrap().to_owned()).collect();
+        names.retain(|name| !name.is_empty());
+        names
+    };
+    assert_eq!(undefined(options(false)), ["dlopen", "dlsym"]);
+    assert_eq!(undefined(GpuOptions { loader: LoaderChoice::Host, ..options(false) }), Vec::<String>::new());
 }

@@ -2,6 +2,7 @@
 
 use super::io::Model;
 use super::options::Common;
+use crate::codegen::vulkan::{GpuOptions, RuntimePlace};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interface::Footprint;
 use crate::ir::Tensor;
@@ -53,7 +54,8 @@ impl Engine {
         let lower_options = lower::Options { threads, ..common.lower_options(machine) };
         let mut lowered = pipeline::lower(&model.module, &model.path, lower_options)?;
         lowered.set_max_iterations(common.max_iterations);
-        let jit = Jit::with_options(&lowered.program, machine, options)?;
+        let gpu = GpuOptions { runtime: RuntimePlace::Embedded, ..common.gpu.settings().options() };
+        let jit = Jit::with_options(&lowered.program, machine, JitOptions { gpu, ..options })?;
         let compile_time = start.elapsed();
         let instance = jit.instance()?;
         let ports = model.module.methods.iter().map(|method| method.outputs.clone()).collect();

@@ -21,6 +21,7 @@ mod ports;
 mod quantize;
 mod require;
 mod run;
+mod runtime;
 mod sizes;
 mod suggest;
 mod tap;
@@ -58,6 +59,8 @@ enum Command {
     Targets,
     /// Make the file of weights of a retrained model for an object that exists
     Weights(weights::Arguments),
+    /// Write the runtime of GPUs for objects made with --runtime link
+    Runtime(runtime::Arguments),
 }
 
 /// How a command ended without an error.
@@ -105,6 +108,7 @@ impl CommandLine {
             Some(Command::Verify(a)) => a.common.message_format,
             Some(Command::Inspect(a)) => a.common.message_format,
             Some(Command::Weights(a)) => a.message_format,
+            Some(Command::Runtime(a)) => a.message_format,
             Some(Command::Ops(_) | Command::Targets) => options::MessageFormat::Text,
         }
     }
@@ -148,6 +152,7 @@ fn execute(arguments: CommandLine) -> Result<Outcome, Diagnostics> {
         Some(Command::Ops(arguments)) => lists::ops(&arguments),
         Some(Command::Targets) => lists::targets(),
         Some(Command::Weights(arguments)) => weights::execute(&arguments),
+        Some(Command::Runtime(arguments)) => runtime::execute(&arguments),
     }
 }
 

@@ -138,6 +138,7 @@ impl Common {
             small: self.optimize == GoalArgument::Size,
             threads: self.threads.unwrap_or(1),
             max_iterations: self.max_iterations,
+            gpu: self.gpu.settings(),
             ..Settings::default()
         }
     }

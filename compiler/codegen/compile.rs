@@ -6,9 +6,12 @@ use super::driver::language::Function;
 use super::driver::language::text::Names;
 use super::driver::{self, Context, DriverOptions, Import, ImportKind, LevelKernels, Numbers};
 use super::failure::{self, guarded};
+pub use super::function::CompiledFunction;
+use super::function::{Below, Body};
 use super::gpu;
 use super::section::Section;
 use super::select::back_end;
+use super::vulkan::{FORMAT, GpuOptions, LoaderChoice, Own, RUNTIME_NAME};
 use super::weights::{Topology, WeightsHeader};
 use super::{BackEnd, Code, CodegenError};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -16,6 +19,7 @@ use crate::interface::{ABI, Footprint, Interface};
 use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::narrow;
 use crate::kernel::{BufferKind, Kernel};
+use crate::machine::Machine;
 use crate::parallel;
 use crate::program::{Call, Level, Program, calls, externals};
 use crate::target::{Platform, Target};
@@ -71,21 +75,6 @@ impl CompiledModel {
         let text = |function: &CompiledFunction| Some(function.written.as_ref()?.text(&function.name, names));
         self.functions.iter().filter_map(text).collect::<Vec<_>>().join("\n")
     }
-}
-
-/// A function with its name.
-#[derive(Clone, Debug)]
-pub struct CompiledFunction {
-    /// Without the model's prefix: `op012_conv2d_1x1_i8`, `init`.
-    pub name: String,
-    /// Whether C programs call it.
-    pub entry: bool,
-    /// The CPU level that it is for; none for what all levels share.
-    pub level: Option<usize>,
-    /// What it does.
-    pub code: Code,
-    /// How it was written, if it is one of the driver's.
-    pub written: Option<Function>,
 }
 
 /// Compiles a program for one target and some CPU levels, the preferred one first. `model` is the SHA-256 of the model file. The
@@ -165,6 +154,33 @@ pub(crate) fn compile_with(
     let deepest = Driver { context: &context, back_end: &**back_end, functions: &mut functions }.entries(below)?;
     let levels = levels.iter().map(|level| level.machine.level).collect();
     Ok(CompiledModel { functions, levels, stack_bytes: deepest, interface, constants, data, imports, external })
+}
+
+/// The runtime of GPUs alone, for objects that leave it out.
+///
+/// # Errors
+/// When there is no code for the target.
+pub fn runtime(machine: &Machine, target: &Target, loader: LoaderChoice) -> Result<CompiledModel, Diagnostics> {
+    let back_end = back_end(machine, target).map_err(|error| failure::diagnostic(&error, "the target"))?;
+    let (mut functions, mut data, mut imports, mut below) = (vec![], vec![], vec![], Below::default());
+    let options = GpuOptions { loader, ..GpuOptions::default() };
+    let mut parts = gpu::Parts { functions: &mut functions, data: &mut data, imports: &mut imports, below: &mut below };
+    guarded("the runtime", || parts.runtime(&*back_end, options.loader(target.platform)))?;
+    let program = Program::default();
+    let interface = Interface { abi_hash: FORMAT, ..Interface::new(&program, RUNTIME_NAME, back_end.layout()) };
+    for function in &mut functions {
+        function.entry = Own::ENTRIES.iter().any(|entry| entry.name() == function.name);
+    }
+    Ok(CompiledModel {
+        functions,
+        levels: vec![machine.level],
+        stack_bytes: below.init.max(below.steps),
+        interface,
+        constants: ConstantLayout::new(&program),
+        data,
+        imports,
+        external: None,
+    })
 }
 
 /// What names of functions of a level end in, where there are several.
@@ -302,33 +318,6 @@ impl Driver<'_> {
     }
 }
 
-/// The most stack of what entries call.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Below {
-    /// What those call that keep the state.
-    pub(super) init: u64,
-    /// What regions of a device call.
-    pub(super) steps: u64,
-}
-
-/// Code that has no name yet, and how it was written.
-pub(super) struct Body {
-    pub(super) code: Code,
-    pub(super) written: Option<Function>,
-}
-
-impl From<Code> for Body {
-    fn from(code: Code) -> Self {
-        Self { code, written: None }
-    }
-}
-
-impl Body {
-    pub(super) fn into_function(self, name: String, entry: bool, level: Option<usize>) -> CompiledFunction {
-        CompiledFunction { name, entry, level, code: self.code, written: self.written }
-    }
-}
-
 /// Compiles all kernels of all levels.
 fn compile_kernels(levels: &[Level<'_>], back_ends: &[Box<dyn BackEnd + '_>]) -> Result<Vec<Vec<Code>>, Diagnostics> {
     let of_level = |(number, level): (usize, &Level<'_>)| (0..level.program.kernels.len()).map(move |kernel| (number, kernel));
@@ -395,7 +384,6 @@ mod tests {
     use crate::diagnostic::codes;
     use crate::interface::Layout;
     use crate::kernel::{KernelBuilder, Lane, Type};
-    use crate::machine::Machine;
     use crate::program::{MemoryMap, Method, Origin, Parts, Step};
     use crate::target::{level, target};
 

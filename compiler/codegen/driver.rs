@@ -12,9 +12,9 @@ mod parts;
 mod ports;
 mod steps;
 
-pub(super) use context::{Context, LevelKernels, Numbers};
+pub(super) use context::{Context, Gpu, LevelKernels, Numbers};
 pub use context::{DriverOptions, Import, ImportKind};
-pub(super) use gpu::{Gpu, gpu};
+pub(super) use gpu::gpu;
 pub(super) use lifecycle::lifecycle;
 pub(super) use method::{by_level, split, whole};
 pub(super) use parts::part;

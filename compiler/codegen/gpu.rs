@@ -1,11 +1,11 @@
 //! What an object gets for a GPU: the runtime's functions or their names, its tables, and what the system must define.
 
-use super::compile::{Below, Body, CompiledFunction};
 use super::constants::ConstantLayout;
 use super::driver::language::Callee;
 use super::driver::{DriverOptions, Gpu, Import, ImportKind};
+use super::function::{Below, Body, CompiledFunction};
 use super::section::Section;
-use super::vulkan::{GpuOptions, Loader, Modules, Own, Runtime, RuntimePlace, tables};
+use super::vulkan::{FORMAT, GpuOptions, Loader, Modules, Own, RUNTIME_NAME, Runtime, RuntimePlace, tables};
 use super::{BackEnd, CodegenError, spirv};
 use crate::interface::ABI;
 use crate::machine::Unit;
@@ -20,9 +20,9 @@ pub struct Parts<'a> {
     pub below: &'a mut Below,
 }
 
-/// The symbol of an entry of the runtime that stands in an object of its own.
-pub fn runtime_symbol(entry: Own) -> String {
-    format!("modelc_{}_{ABI}", entry.name())
+/// The symbol of an entry of the runtime that stands in an object of its own: it has the version of the tables.
+fn runtime_symbol(entry: Own) -> String {
+    format!("{RUNTIME_NAME}_{}_{ABI}_{FORMAT:08x}", entry.name())
 }
 
 impl Parts<'_> {
@@ -45,13 +45,23 @@ impl Parts<'_> {
         let tables = tables::tables(device, &modules, &placed, options.gpu.required)?;
         let entries = match options.gpu.runtime {
             RuntimePlace::Embedded => self.runtime(back_end, loader)?,
-            RuntimePlace::Linked => Own::ENTRIES.map(|entry| {
-                self.imports.push(Import { symbol: runtime_symbol(entry), kind: ImportKind::Runtime, signature: entry.signature() });
-                (entry, Callee::Import(self.imports.len() as u32 - 1))
-            }),
+            RuntimePlace::Linked => {
+                self.stack_of_another(back_end)?;
+                Own::ENTRIES.map(|entry| {
+                    self.imports.push(Import { symbol: runtime_symbol(entry), kind: ImportKind::Runtime, signature: entry.signature() });
+                    (entry, Callee::Import(self.imports.len() as u32 - 1))
+                })
+            }
         };
         self.data.push(Section::of_bytes("device", tables::ALIGNMENT, tables.bytes));
         Ok(Gpu { device, required: options.gpu.required, table: self.data.len() as u32 - 1, rows: tables.regions, entries })
+    }
+
+    /// Counts the stack of a runtime that stands in another object: that takes what it would take here.
+    fn stack_of_another(&mut self, back_end: &dyn BackEnd) -> Result<(), CodegenError> {
+        let (mut functions, mut data, mut imports) = (vec![], vec![], vec![]);
+        let mut other = Parts { functions: &mut functions, data: &mut data, imports: &mut imports, below: self.below };
+        other.runtime(back_end, Some(Loader::LINUX)).map(|_| ())
     }
 
     /// Adds the runtime.

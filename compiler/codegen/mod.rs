@@ -14,6 +14,7 @@ pub mod driver;
 pub mod error;
 mod failure;
 mod fold;
+mod function;
 mod gpu;
 mod index;
 pub mod listing;
@@ -28,7 +29,8 @@ pub mod x86;
 
 pub use back_end::BackEnd;
 pub use code::{Code, Relocation, RelocationKind, RelocationTarget};
-pub use compile::{CompiledFunction, CompiledModel, compile};
+pub use compile::{CompiledModel, compile};
 pub use constants::ConstantLayout;
 pub use driver::DriverOptions;
 pub use error::CodegenError;
+pub use function::CompiledFunction;

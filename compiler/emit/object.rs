@@ -211,7 +211,7 @@ pub(crate) fn write_files(
     };
     let topology = |external| TopologyRecord::new(program, options, record.levels.clone(), external).to_bytes();
     let note = compiled.external.as_ref().map(topology);
-    let (object, symbols) = Writer::new(compiled, options).write(program, &record, note)?;
+    let (object, symbols) = Writer::new(compiled, options).write(program, Some(&record), note)?;
     let weights = compiled.external.as_ref().map(|(header, _)| {
         let mut file = Image::from(header.to_bytes().to_vec());
         file.append(&constants(&compiled.constants, program));

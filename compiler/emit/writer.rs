@@ -81,15 +81,22 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The finished file, and its global symbols.
+    /// The finished file, and its global symbols. An object without a record holds no model.
     ///
     /// # Errors
     /// A bug's diagnostic when the parts do not fit the format.
-    pub fn write(mut self, program: &Program, record: &ModelRecord, note: Option<Vec<u8>>) -> Result<(Image, Vec<String>), Diagnostic> {
+    pub fn write(
+        mut self,
+        program: &Program,
+        record: Option<&ModelRecord>,
+        note: Option<Vec<u8>>,
+    ) -> Result<(Image, Vec<String>), Diagnostic> {
         self.data()?;
         self.imports()?;
         self.functions()?;
-        self.record(record)?;
+        if let Some(record) = record {
+            self.record(record)?;
+        }
         if let Some(note) = note {
             let section = self.section(format::note(self.format, &format!("{}_topology", self.name())));
             self.object.set_section_data(section, note, 8);

@@ -1,12 +1,11 @@
 //! What the functions of the driver are written from.
 
-use super::gpu::Gpu;
-use super::language::{KernelConvention, Signature};
+use super::language::{Callee, KernelConvention, Signature};
 use crate::codegen::constants::ConstantLayout;
-use crate::codegen::vulkan::GpuOptions;
+use crate::codegen::vulkan::{GpuOptions, Own};
 use crate::codegen::weights::WeightsHeader;
 use crate::interface::Interface;
-use crate::program::{Level, Program};
+use crate::program::{Device, Level, Program};
 
 /// What the driver is to be like.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,6 +58,20 @@ pub struct Import {
     pub kind: ImportKind,
     /// How it is called.
     pub signature: Signature,
+}
+
+/// What the driver needs to know of the part of a program that is for a GPU.
+pub(in crate::codegen) struct Gpu<'a> {
+    /// The part itself.
+    pub(in crate::codegen) device: &'a Device,
+    /// Whether `init` fails where there is no device.
+    pub(in crate::codegen) required: bool,
+    /// The number of the table among the data.
+    pub(in crate::codegen) table: u32,
+    /// Where in it each region's row is.
+    pub(in crate::codegen) rows: Vec<u64>,
+    /// The runtime's function of each entry.
+    pub(in crate::codegen) entries: [(Own, Callee); 4],
 }
 
 /// What writing the driver needs to know.

@@ -2,25 +2,11 @@
 //! of the CPU that do the same.
 
 use super::addresses::Addresses;
-use super::context::Context;
+use super::context::{Context, Gpu};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
 use crate::codegen::vulkan::Own;
 use crate::interface::{E_ABI, E_GPU, E_STATE, HOST, Host, device, record};
-use crate::program::{ALIGNMENT, Device};
-
-/// What the driver needs to know of the part of a program that is for a GPU.
-pub(in crate::codegen) struct Gpu<'a> {
-    /// The part itself.
-    pub(in crate::codegen) device: &'a Device,
-    /// Whether `init` fails where there is no device.
-    pub(in crate::codegen) required: bool,
-    /// The number of the table among the data.
-    pub(in crate::codegen) table: u32,
-    /// Where in it each region's row is.
-    pub(in crate::codegen) rows: Vec<u64>,
-    /// The runtime's function of each entry.
-    pub(in crate::codegen) entries: [(Own, Callee); 4],
-}
+use crate::program::ALIGNMENT;
 
 impl Gpu<'_> {
     /// Calls an entry of the runtime that gives a status.

@@ -1,6 +1,6 @@
 //! A last look at what is for a device: every number in range, every operand inside what it is bound to, as Vulkan asks.
 
-use super::tables::{MOST_BINDINGS, Modules};
+use super::modules::{MOST_BINDINGS, Modules};
 use crate::kernel::{BufferKind, Kernel};
 use crate::machine::Gpu;
 use crate::program::{Bound, Crossing, Device, DeviceMemory, DeviceStep, Dispatch};

@@ -4,9 +4,9 @@ use super::functions::Vk;
 use super::layout::{
     DEVICE_PROPERTIES, FEATURES_2, FLOAT_16_INT_8, INTEGER_DOT_PRODUCT, LIMITS, QUEUE_FAMILY_PROPERTIES, STORAGE_8, STORAGE_16,
 };
+use super::runtime::{Own, Runtime};
 use super::tables::Head;
 use super::write::{FEATURE_NOT_PRESENT, INCOMPLETE};
-use super::{Own, Runtime};
 use crate::codegen::driver::language::{BinaryOp, Builder, CompareOp, Function, Operand, Value, Width, function};
 use crate::interface::device as part;
 

@@ -2,8 +2,8 @@
 
 use super::functions::Vk;
 use super::run::call_lock;
+use super::runtime::{Own, Runtime};
 use super::tables::Head;
-use super::{Own, Runtime};
 use crate::codegen::driver::language::{BinaryOp, Builder, Function, Value, Width, function};
 use crate::interface::device as part;
 

@@ -5,9 +5,9 @@ use super::layout::{
     BUFFER_COPY, BUFFER_CREATE_INFO, MAPPED_MEMORY_RANGE, MEMORY_ALLOCATE_INFO, MEMORY_PROPERTIES, MEMORY_REQUIREMENTS, MEMORY_TYPE,
 };
 use super::record::{self, access, stage};
+use super::runtime::{Own, Runtime};
 use super::tables::{Head, constant_row};
 use super::write::FEATURE_NOT_PRESENT;
-use super::{Own, Runtime};
 use crate::codegen::driver::language::{BinaryOp, Builder, CompareOp, Function, Operand, Value, Width, function};
 use crate::interface::device as part;
 

@@ -1,6 +1,7 @@
 //! What is wanted of the runtime.
 
-use super::{Loader, Modules};
+use super::modules::Modules;
+use super::runtime::Loader;
 use crate::target::Platform;
 use std::sync::Arc;
 

@@ -6,8 +6,8 @@ use super::layout::{
     DESCRIPTOR_POOL_SIZE, DESCRIPTOR_SET_LAYOUT_CREATE_INFO, FENCE_CREATE_INFO, PIPELINE_LAYOUT_CREATE_INFO, SHADER_MODULE_CREATE_INFO,
     SHADER_STAGE_KIND,
 };
+use super::runtime::{Own, Runtime};
 use super::tables::{COMPUTE_STAGE, Head, STORAGE_BUFFER, common, kernel_row, layout_row};
-use super::{Own, Runtime};
 use crate::codegen::driver::language::{BinaryOp, Builder, Function, Value, Width, function};
 use crate::interface::device as part;
 

@@ -4,9 +4,10 @@ use super::functions::Vk;
 use super::layout::{
     COMMAND_BUFFER_BEGIN_INFO, DESCRIPTOR_BUFFER_INFO, DESCRIPTOR_SET_ALLOCATE_INFO, MEMORY_BARRIER, WRITE_DESCRIPTOR_SET,
 };
+use super::modules::MOST_BINDINGS;
 use super::pipelines::commands;
-use super::tables::{Head, MOST_BINDINGS, STORAGE_BUFFER, region_row, step};
-use super::{Own, Runtime};
+use super::runtime::{Own, Runtime};
+use super::tables::{Head, STORAGE_BUFFER, region_row, step};
 use crate::codegen::driver::language::{Builder, CompareOp, Function, Operand, Value, Width, function};
 use crate::interface::device as part;
 

@@ -3,8 +3,8 @@
 use super::functions::Vk;
 use super::layout::SUBMIT_INFO;
 use super::memory::make_seen;
+use super::runtime::{Own, Runtime};
 use super::tables::{crossing_row, region_row};
-use super::{Own, Runtime};
 use crate::codegen::driver::language::{Builder, Callee, CompareOp, Function, Signature, Value, Width, function};
 use crate::interface::device as part;
 

@@ -5,26 +5,16 @@
 use super::check::check;
 use super::functions::{FUNCTIONS, Vk};
 use super::layout::DESCRIPTOR_SET_LAYOUT_BINDING;
+use super::modules::{MOST_BINDINGS, Modules};
 use crate::codegen::CodegenError;
 use crate::interface::device::{self as part, Arrays, binding_counts};
 use crate::machine::{Gpu, Unit};
 use crate::program::{Bound, Crossing, Device, DeviceMemory, DeviceRegion, DeviceStep, Dispatch};
 
-/// The most operands of a kernel: more than any profile has.
-pub const MOST_BINDINGS: usize = 16;
 /// Bytes of a name in the common table, its NUL included.
 pub const NAME_BYTES: u64 = 48;
 /// Constants reach the device through as much staging memory, if they are as large.
 const WINDOW: u64 = 1 << 20;
-
-/// The kernels of a device as its driver takes them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Modules {
-    /// SPIR-V, whose entry point is `main`.
-    pub words: Vec<Vec<u32>>,
-    /// Workgroups in each direction.
-    pub groups: Vec<[u32; 3]>,
-}
 
 /// Fields of the head of a model's table, each a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,8 +1,9 @@
 //! The runtime's functions keep the rules of their language and are small on every target; tables hold what they should.
 
 use super::functions::{FUNCTIONS, Vk};
+use super::modules::Modules;
+use super::runtime::{Loader, Own, Runtime};
 use super::tables::{self, Head, common, constant_row, region_row, step};
-use super::{Loader, Modules, Own, Runtime};
 use crate::codegen::driver::language::verify::verify;
 use crate::codegen::driver::language::{Callee, Inst, Region, Statement};
 use crate::codegen::select::back_end;

@@ -1,0 +1,54 @@
+//! `modelc runtime -o modelc_runtime.o`
+
+use super::Outcome;
+use super::console::note;
+use super::files::Files;
+use super::gpu::VulkanLoader;
+use super::options::MessageFormat;
+use super::output::grouped;
+use crate::diagnostic::Diagnostics;
+use crate::emit::{OutputKind, RiscvAbi, runtime_object, runtime_options};
+use crate::target;
+use clap::Args;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The object to write. `-` is standard output
+    #[arg(short, long, value_name = "RUNTIME.o")]
+    output: String,
+    /// What to compile for; `modelc targets` lists them [default: this computer]
+    #[arg(long, value_name = "TRIPLE")]
+    target: Option<String>,
+    /// Float ABI mark of riscv64 objects: lp64, lp64f or lp64d [default: lp64d]
+    #[arg(long, value_name = "ABI")]
+    abi: Option<String>,
+    /// Where Vulkan's library comes from: the system's loader (dlopen) or the application (host)
+    #[arg(long = "vk-loader", value_enum, default_value = "dlopen")]
+    loader: VulkanLoader,
+    /// How messages are printed
+    #[arg(long = "message-format", value_enum, default_value = "text")]
+    pub message_format: MessageFormat,
+}
+
+/// Writes the runtime of GPUs for objects made with `--runtime link`.
+///
+/// # Errors
+/// When there is no such target, or the file cannot be written.
+pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    let target = arguments.target.as_deref().map_or_else(target::host, target::target)?;
+    // All levels call it, so it is code for the least.
+    let machine = target::levels(target, None)?.pop().unwrap_or(target::level(target, None)?);
+    let mut options = runtime_options(target, machine, arguments.loader.into());
+    if let Some(abi) = &arguments.abi {
+        options.riscv_abi = RiscvAbi::for_target(abi, target)?;
+    }
+    let files = Files::new([]);
+    files.check([(arguments.output.as_str(), OutputKind::Object)])?;
+    let object = runtime_object(target, machine, &options)?;
+    let bytes = object.len();
+    files.write(&arguments.output, OutputKind::Object, object)?;
+    if arguments.output != "-" {
+        note(&format!("{} for {}: {} B", arguments.output, target.name, grouped(bytes)));
+    }
+    Ok(Outcome::Done)
+}
