@@ -15,7 +15,7 @@ pub use gpu::{GpuMode, GpuSettings};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::emit::{self, Image, ModelInfo, ObjectFiles, ObjectOptions, Output, OutputKind, RiscvAbi, WeightsPlace};
 use crate::frontend::given::Number;
-use crate::frontend::{Bound, LoadOptions};
+use crate::frontend::{Bound, GpuOperators, LoadOptions};
 use crate::ir::data::Bytes;
 use crate::ir::{Data, Module};
 use crate::lower::{self, Goal, Lowered, PlanSource, Threads};
@@ -248,6 +248,7 @@ impl Settings {
             open_constants: self.external_weights,
             customs: self.customs.clone(),
             data: self.data.iter().map(data).collect::<Result<_, Diagnostic>>()?,
+            gpu_operators: self.gpu.operators.as_deref().map(GpuOperators::parse).transpose()?,
             most_steps: None,
         })
     }

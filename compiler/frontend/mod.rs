@@ -4,6 +4,7 @@ pub mod bundled;
 pub mod executorch;
 pub mod foreign;
 pub mod given;
+mod marks;
 mod options;
 pub mod survey;
 pub mod tflite;
@@ -12,6 +13,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::ir::data::Bytes;
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{Module, TypeError};
+pub use marks::GpuOperators;
 pub use options::{Bound, LoadOptions};
 use std::sync::Arc;
 
@@ -61,7 +63,11 @@ pub fn load(bytes: Arc<dyn Bytes>, file_name: &str, options: &LoadOptions) -> Re
         }),
         None => Err(foreign::unknown_format((*bytes).as_ref(), file_name).into()),
     };
-    loaded.map_err(|diagnostics| Diagnostics(diagnostics.0.into_iter().map(|d| d.in_file(file_name)).collect()).grouped())
+    let marked = loaded.and_then(|mut module| match &options.gpu_operators {
+        Some(operators) => operators.mark(&mut module).map(|()| module).map_err(Diagnostics::from),
+        None => Ok(module),
+    });
+    marked.map_err(|diagnostics| Diagnostics(diagnostics.0.into_iter().map(|d| d.in_file(file_name)).collect()).grouped())
 }
 
 /// Looks through a model of any format. `customs` are the operators that the application computes.

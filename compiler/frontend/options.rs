@@ -1,6 +1,7 @@
 //! What users may say about a model beside its file.
 
 use super::given::{Number, Sample};
+use super::marks::GpuOperators;
 use crate::ir::Data;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,8 @@ pub struct LoadOptions {
     pub customs: Vec<(String, String)>,
     /// Files of tensors beside an ExecuTorch program: path and contents.
     pub data: Vec<(String, Data)>,
+    /// Operators that are for a GPU beside those that the file gives to one.
+    pub gpu_operators: Option<GpuOperators>,
     /// Instructions and operands that a method of an ExecuTorch program may take to unfold, a loop that never ends among them; 2^18 by default.
     pub most_steps: Option<usize>,
 }

@@ -1,5 +1,6 @@
 //! A device with Vulkan that runs one kernel at a time, where the computer has one. The validation layer listens where it is installed.
 
+use super::harness::Needs;
 use ash::vk;
 use modelc::machine::Gpu;
 use std::ffi::CStr;
@@ -16,14 +17,14 @@ fn installed(folder: &str, begins: &str) -> Option<PathBuf> {
     paths.into_iter().next()
 }
 
+/// What [`on_software_device`] needs.
+pub const SOFTWARE_DEVICE: Needs = Needs::Tool("software device of Vulkan with its validation layer", || on_software_device().is_some());
+
 /// This test program as a process that has Mesa's software device and the validation layer, which prints. None where they are not installed.
 pub fn on_software_device() -> Option<Command> {
     let driver = installed("/usr/share/vulkan/icd.d", "lvp_icd");
     let layer = installed("/usr/share/vulkan/explicit_layer.d", "VkLayer_khronos_validation");
-    let (Some(driver), Some(_)) = (driver, layer) else {
-        println!("skipped: Mesa's software device and the validation layer are not installed");
-        return None;
-    };
+    let (Some(driver), Some(_)) = (driver, layer) else { return None };
     let mut command = Command::new(std::env::current_exe().ok()?);
     command
         .env("VK_DRIVER_FILES", driver)

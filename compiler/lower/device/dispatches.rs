@@ -1,5 +1,6 @@
 //! Kernel calls as dispatches: grids, narrow indices, and every operand as a range that the device can bind.
 
+use super::joined;
 use super::mirror::Mirror;
 use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::grid::{self, Stage};
@@ -50,21 +51,22 @@ impl<'a> Dispatches<'a> {
         if call.slices.is_some() {
             return None;
         }
-        let gpu = self.gpu;
         let key = (call.kernel, call.integers.clone(), call.extents.clone());
-        let stages = self.stages.entry(key).or_insert_with(|| stages(kernel, call, &gpu)).clone()?;
+        let stages = self.stages.entry(key).or_insert_with(|| stages(kernel, call)).clone()?;
         stages.into_iter().map(|stage| self.dispatch(stage, call)).collect()
     }
 
     fn dispatch(&mut self, Stage { mut kernel, pointers }: Stage, call: &Call) -> Option<Dispatch> {
+        let places = pointers.iter().map(|pointer| match pointer.map(|pointer| call.arguments[pointer]) {
+            None => Some((DeviceMemory::Area, 0)),
+            Some(Address::Constant(number, offset)) => Some((DeviceMemory::Constants, self.constant(number as usize) + offset)),
+            Some(address) => Some((DeviceMemory::Area, self.mirror.place(address)?)),
+        });
+        let mut places = places.collect::<Option<Vec<_>>>()?;
+        joined::join(&mut kernel, &mut places, self.gpu.bindings as usize)?;
         let params: Vec<Buffer> = kernel.pointer_params().map(|(buffer, _)| buffer).collect();
         let mut bindings = Vec::with_capacity(params.len());
-        for (buffer, pointer) in params.into_iter().zip(pointers) {
-            let (memory, place) = match pointer.map(|pointer| call.arguments[pointer]) {
-                None => (DeviceMemory::Area, 0),
-                Some(Address::Constant(number, offset)) => (DeviceMemory::Constants, self.constant(number as usize) + offset),
-                Some(address) => (DeviceMemory::Area, self.mirror.place(address)?),
-            };
+        for (buffer, (memory, place)) in params.into_iter().zip(places) {
             let data = kernel.buffer(buffer);
             let (lane, elements) = (u64::from(data.lane.bytes()), data.elements);
             let offset = place - place % self.gpu.offset_alignment;
@@ -97,7 +99,7 @@ impl<'a> Dispatches<'a> {
 }
 
 /// The kernels with grids of a call, if the machine has all that they need.
-fn stages(kernel: &Kernel, call: &Call, gpu: &Gpu) -> Option<Vec<Stage>> {
+fn stages(kernel: &Kernel, call: &Call) -> Option<Vec<Stage>> {
     let mut kernel = kernel.clone();
     let mut elements = BTreeMap::new();
     for &(argument, [low, high]) in &call.extents {
@@ -116,11 +118,11 @@ fn stages(kernel: &Kernel, call: &Call, gpu: &Gpu) -> Option<Vec<Stage>> {
         let elements = call.extents.iter().filter_map(of_stage).collect();
         *kernel = narrow(kernel, &Assumed { parameters: vec![Interval { low: 0, high: last }], elements });
     }
-    stages.iter().all(|stage| is_within(&stage.kernel, gpu)).then_some(stages)
+    stages.iter().all(|stage| is_within(&stage.kernel)).then_some(stages)
 }
 
-/// Whether a device with these limits, and no more, can run a kernel.
-fn is_within(kernel: &Kernel, gpu: &Gpu) -> bool {
+/// Whether a device can run a kernel that may not have numbers of 64 bits.
+fn is_within(kernel: &Kernel) -> bool {
     let is_short = |lane: Lane| !matches!(lane, Lane::I64 | Lane::F64);
     let rounds_to_zero = |statement: &Statement| matches!(statement.inst, Inst::Fma { rounding: Rounding::TowardZero, .. });
     // A position is narrowed; what is left of 64 bits is data.
@@ -130,7 +132,6 @@ fn is_within(kernel: &Kernel, gpu: &Gpu) -> bool {
         .flat_map(|region| region.params.iter().chain(region.statements.iter().flat_map(|statement| &statement.results)).copied());
     kernel.buffers.iter().all(|data| is_short(data.lane))
         && defined.all(|value| is_short(kernel.ty(value).lane) || is_position(value.index()))
-        && kernel.pointer_params().count() <= gpu.bindings as usize
         && !kernel.regions().flat_map(|region| &region.statements).any(rounds_to_zero)
 }
 
@@ -161,7 +162,7 @@ fn widen_loads(region: &mut Region, buffer: Buffer, types: &mut Vec<Type>) {
 }
 
 /// Whether indices outside a buffer mean its ends.
-fn is_clamped(kernel: &Kernel, buffer: Buffer) -> bool {
+pub(super) fn is_clamped(kernel: &Kernel, buffer: Buffer) -> bool {
     let clamps = |inst: &Inst| matches!(inst, Inst::Gather { bounds: Bounds::Clamp, .. }) && inst.buffer() == Some(buffer);
     kernel.regions().flat_map(|region| &region.statements).any(|statement| clamps(&statement.inst))
 }

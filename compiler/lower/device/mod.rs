@@ -5,6 +5,7 @@
 //! (`dispatches.rs`); runs of them become regions (`regions.rs`).
 
 mod dispatches;
+mod joined;
 mod mirror;
 mod ranges;
 mod regions;
