@@ -14,7 +14,7 @@ impl Lowering<'_> {
         let register = self.register(ty)?;
         let lane = ty.lane;
         let is_packed = lane.bytes() < 4 && !self.is_local(buffer);
-        if is_packed && self.view_for(buffer, self.groups(at, active, elements_of_word(lane))) == View::Words {
+        if is_packed && self.view_of_group(buffer, at, active) == View::Words {
             return Ok(self.load_packed(buffer, at, active, ty, register));
         }
         if !is_packed && !self.is_local(buffer) && self.view_for(buffer, self.groups(at, active, 4)) == View::Quads {
@@ -31,6 +31,13 @@ impl Lowering<'_> {
             })
             .collect();
         Ok(self.gathered(&lanes, register))
+    }
+
+    /// The view for consecutive elements of less than a word. Where these take a word or more, words are loaded even if they begin within one.
+    pub fn view_of_group(&mut self, buffer: Buffer, at: At, count: u16) -> View {
+        let per_word = elements_of_word(self.kernel.buffer(buffer).lane);
+        let long = u64::from(count) >= per_word && per_word == 4;
+        self.view_for(buffer, if long { per_word } else { self.groups(at, count, per_word) })
     }
 
     /// Of how many elements at once an access is made, up to a number: of one unless it is aligned and whole.

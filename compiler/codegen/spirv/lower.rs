@@ -7,10 +7,11 @@ use super::assembler::{Assembler, Kind, Register};
 use super::place::Place;
 use crate::codegen::CodegenError;
 use crate::kernel::indices::Indices;
-use crate::kernel::{Inst, Kernel, Lane, Region, Statement, Type, Value};
+use crate::kernel::{DotOp, Inst, Kernel, Lane, Region, Statement, Type, Value};
 use crate::machine::Gpu;
 use cranelift_entity::EntityRef;
 use rspirv::spirv::{Op, Word};
+use std::collections::HashSet;
 
 /// Terms of an index that are looked at.
 const MOST_TERMS: usize = 16;
@@ -26,8 +27,12 @@ pub struct Lowering<'k> {
     pub out: Assembler,
     /// By number of the buffer.
     pub places: Vec<Place>,
-    /// By number of the value; empty before it is computed.
+    /// By number of the value; empty before it is computed, and where its lanes are packed.
     values: Vec<Held>,
+    /// By number of the value: the words that hold its bytes, where these are to be factors of dot products.
+    words: Vec<Vec<Word>>,
+    /// Values that are such factors, and nothing else.
+    factors: HashSet<Value>,
     /// The bits of constants, by number of the value.
     constants: Vec<Option<u64>>,
 }
@@ -36,8 +41,17 @@ impl<'k> Lowering<'k> {
     /// Nothing is lowered yet.
     pub fn new(kernel: &'k Kernel, gpu: &'k Gpu) -> Self {
         let count = kernel.types.len();
-        let indices = Indices::of(kernel, MOST_TERMS);
-        Self { kernel, gpu, indices, out: Assembler::new(), places: vec![], values: vec![vec![]; count], constants: vec![None; count] }
+        Self {
+            kernel,
+            gpu,
+            indices: Indices::of(kernel, MOST_TERMS),
+            out: Assembler::new(),
+            places: vec![],
+            values: vec![vec![]; count],
+            words: vec![vec![]; count],
+            factors: if gpu.byte_dots { factors(kernel) } else { HashSet::new() },
+            constants: vec![None; count],
+        }
     }
 
     /// An error of the user, who asked for what GPUs do not have.
@@ -53,6 +67,20 @@ impl<'k> Lowering<'k> {
     /// The register of a scalar, or of a vector of at most four lanes.
     pub fn one(&self, value: Value) -> Word {
         self.values[value.index()][0]
+    }
+
+    /// The bytes of a value as words.
+    pub fn packed_words(&mut self, value: Value) -> Vec<Word> {
+        if !self.words[value.index()].is_empty() {
+            return self.words[value.index()].clone();
+        }
+        let (held, lane) = (self.get(value), self.ty(value).lane);
+        held.iter()
+            .map(|&part| {
+                let lanes = self.lanes(&[part], Register { kind: Kind::Int, lanes: 4 });
+                self.packed(lane, &lanes)
+            })
+            .collect()
     }
 
     /// A value is in registers.
@@ -117,6 +145,12 @@ impl<'k> Lowering<'k> {
             Inst::Store { buffer, index, offset, active, value } => self.store(*buffer, (*index, *offset), *active, *value),
             inst => {
                 let result = results[0];
+                if self.factors.contains(&result)
+                    && let Some(words) = self.loaded_words(inst, self.ty(result))
+                {
+                    self.words[result.index()] = words;
+                    return Ok(());
+                }
                 let held = self.compute(inst, self.ty(result))?;
                 if let Inst::Constant { bits } = inst {
                     self.constants[result.index()] = Some(*bits);
@@ -233,4 +267,23 @@ impl<'k> Lowering<'k> {
         let part = self.values[value.index()][usize::from(lane / 4)];
         Ok(self.out.component(part, register, lane % 4))
     }
+}
+
+/// The factors of dot products of bytes that are added to 32 bits, without those that are used in another way too.
+fn factors(kernel: &Kernel) -> HashSet<Value> {
+    let (mut factors, mut others) = (HashSet::new(), HashSet::new());
+    for region in kernel.regions() {
+        others.extend(&region.yields);
+        for statement in &region.statements {
+            match statement.inst {
+                Inst::Dot { op: DotOp::Signed8 | DotOp::UnsignedSigned8, accumulator, a, b } => {
+                    others.insert(accumulator);
+                    factors.extend([a, b]);
+                }
+                _ => others.extend(statement.inst.operands()),
+            }
+        }
+    }
+    factors.retain(|value| !others.contains(value));
+    factors
 }

@@ -3,7 +3,7 @@
 use super::assembler::Register;
 use super::lower::{Held, Lowering};
 use super::place::{At, View, elements_of_word};
-use crate::kernel::{Buffer, Lane, Type};
+use crate::kernel::{Buffer, Inst, Lane, Type};
 use rspirv::dr::Operand;
 use rspirv::spirv::{Op, Scope, Word};
 
@@ -59,6 +59,18 @@ impl Lowering<'_> {
         }
         let words = self.load_words(buffer, at, active);
         self.unpacked(ty.lane, &words, active, ty.lanes, register)
+    }
+
+    /// The words of whole groups of bytes that are loaded, where a buffer is seen as words.
+    pub fn loaded_words(&mut self, inst: &Inst, ty: Type) -> Option<Vec<Word>> {
+        let (buffer, at, count) = match *inst {
+            Inst::Load { buffer, index, offset, active } if active == ty.lanes => (buffer, (index, offset), active),
+            Inst::LoadSplatGroup { buffer, index, offset, group } => (buffer, (index, offset), group),
+            _ => return None,
+        };
+        let is_packed = count.is_multiple_of(4) && !self.is_local(buffer) && self.view_of_group(buffer, at, count) == View::Words;
+        let words = is_packed.then(|| self.load_words(buffer, at, count))?;
+        Some(words.into_iter().cycle().take(usize::from(ty.lanes / 4)).collect())
     }
 
     /// Words that begin with an element; what comes after the last one that is active is undefined.

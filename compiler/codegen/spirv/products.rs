@@ -5,7 +5,7 @@ use super::lower::{Held, Lowering};
 use crate::codegen::CodegenError;
 use crate::kernel::{BinaryOp, DotOp, HorizontalOp, Lane, Type, Value};
 use rspirv::dr::Operand;
-use rspirv::spirv::{Op, Word};
+use rspirv::spirv::{Capability, Op, PackedVectorFormat, Word};
 
 impl Lowering<'_> {
     /// The low and the high half of a product of 64 bits.
@@ -58,6 +58,9 @@ impl Lowering<'_> {
 
     /// The sums of groups of products, and what they are added to.
     pub fn dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
+        if self.gpu.byte_dots && matches!(op, DotOp::Signed8 | DotOp::UnsignedSigned8) {
+            return self.packed_dot(op, accumulator, a, b);
+        }
         let (of_factors, of_sums) = (self.register(self.ty(a))?, self.register(self.ty(accumulator))?);
         let held = self.get(accumulator);
         let accumulators = self.lanes(&held, of_sums);
@@ -69,6 +72,27 @@ impl Lowering<'_> {
         let groups = products.chunks(op.group().into());
         let sums: Vec<Word> = groups.zip(accumulators).map(|(group, accumulator)| self.added(op, group, accumulator)).collect();
         Ok(self.gathered(&sums, of_sums))
+    }
+
+    /// The same of bytes that lie in words, four products an instruction.
+    fn packed_dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
+        self.out.extension("SPV_KHR_integer_dot_product");
+        self.out.capability(Capability::DotProduct);
+        self.out.capability(Capability::DotProductInput4x8BitPacked);
+        let register = self.register(self.ty(accumulator))?;
+        let ty = self.out.ty(Register::INT);
+        // The factor with a sign comes first.
+        let (op, [a, b]) = if op == DotOp::Signed8 { (Op::SDot, [a, b]) } else { (Op::SUDot, [b, a]) };
+        let (a, b) = (self.packed_words(a), self.packed_words(b));
+        let format = Operand::PackedVectorFormat(PackedVectorFormat::PackedVectorFormat4x8Bit);
+        let dots: Vec<Word> = a
+            .into_iter()
+            .zip(b)
+            .map(|(a, b)| self.out.result(op, ty, vec![Operand::IdRef(a), Operand::IdRef(b), format.clone()]))
+            .collect();
+        let dots = self.gathered(&dots, register);
+        let accumulators = self.get(accumulator);
+        Ok(accumulators.into_iter().zip(dots).map(|(sum, dot)| self.out.op(Op::IAdd, register, &[sum, dot])).collect())
     }
 
     /// The products of a group and what they are added to.
