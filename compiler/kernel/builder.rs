@@ -384,6 +384,11 @@ impl KernelBuilder {
         self.push(Inst::FailIf { condition, status }, &[]);
     }
 
+    /// The positions of a workgroup wait for each other.
+    pub fn barrier(&mut self) {
+        self.push(Inst::Barrier, &[]);
+    }
+
     /// The finished kernel.
     pub fn finish(mut self) -> Kernel {
         let body = self.open.pop().expect("the kernel's own region");

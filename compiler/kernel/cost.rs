@@ -32,7 +32,7 @@ impl Count<'_> {
 
     fn statement(&self, Statement { results, inst }: &Statement) -> u64 {
         match inst {
-            Inst::Constant { .. } | Inst::FailIf { .. } => 0,
+            Inst::Constant { .. } | Inst::FailIf { .. } | Inst::Barrier => 0,
             Inst::For { start, end, step, body, .. } => {
                 let (first, end) = (self.indices.interval(*start).low, self.indices.interval(*end).high);
                 let span = u64::try_from(end.saturating_sub(first)).unwrap_or(0);

@@ -384,6 +384,9 @@ pub enum Inst {
     If { condition: Value, then: Region, otherwise: Region },
     /// Leaves the kernel with a non-zero status if the scalar mask is true.
     FailIf { condition: Value, status: i32 },
+    /// The positions of a workgroup wait for each other. What they wrote before, all of them see after. Only where positions fill workgroups
+    /// and none may fail; all of them come to it equally often: it stands under no condition, and loops around it count the same.
+    Barrier,
 }
 
 /// A sequence of instructions with parameters and yields.
@@ -417,6 +420,15 @@ pub enum BufferKind {
     Scratch,
     /// An array on the kernel's stack, contents undefined on entry.
     Local,
+    /// An array that the positions of a workgroup share, contents undefined on entry. In kernels with grids only.
+    Shared,
+}
+
+impl BufferKind {
+    /// Whether a pointer to it is passed.
+    pub fn is_parameter(self) -> bool {
+        !matches!(self, Self::Local | Self::Shared)
+    }
 }
 
 /// A buffer.
@@ -437,7 +449,8 @@ pub struct BufferData {
 /// A body that is run once for every position, in any order and at the same time.
 ///
 /// The kernel has one integer, the position: a number below `positions`. A workgroup is a run of positions that starts at a multiple of
-/// `workgroup`. Two positions never meet in an element that one of them writes, except in words that only fail sets.
+/// `workgroup`. Two positions never meet in an element that one of them writes, except in words that only fail sets, and in a workgroup where
+/// there is a barrier between.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Grid {
     /// How many positions there are.
@@ -482,6 +495,11 @@ impl Kernel {
         self.regions().flat_map(|region| &region.statements).any(|statement| matches!(statement.inst, Inst::FailIf { .. }))
     }
 
+    /// Whether it has a [`Inst::Barrier`].
+    pub fn has_barrier(&self) -> bool {
+        self.regions().flat_map(|region| &region.statements).any(|statement| statement.inst == Inst::Barrier)
+    }
+
     /// Where a kernel with a grid that may fail stores its status: the last pointer parameter, an output of one i32.
     pub fn status(&self) -> Option<Buffer> {
         let (status, data) = self.pointer_params().last().filter(|_| self.grid.is_some() && self.may_fail())?;
@@ -490,6 +508,6 @@ impl Kernel {
 
     /// Buffers that are pointer parameters, in order.
     pub fn pointer_params(&self) -> impl Iterator<Item = (Buffer, &BufferData)> {
-        self.buffers.iter().enumerate().filter(|(_, b)| b.kind != BufferKind::Local).map(|(i, b)| (Buffer(i as u32), b))
+        self.buffers.iter().enumerate().filter(|(_, b)| b.kind.is_parameter()).map(|(i, b)| (Buffer(i as u32), b))
     }
 }

@@ -36,7 +36,7 @@ impl Inst {
     /// The values it reads itself, without those that its regions read.
     pub fn operands(&self) -> Vec<Value> {
         match self {
-            Self::Constant { .. } => vec![],
+            Self::Constant { .. } | Self::Barrier => vec![],
             Self::Unary { a, .. }
             | Self::ShiftConstant { a, .. }
             | Self::Convert { a, .. }
@@ -66,7 +66,7 @@ impl Inst {
     /// [`Inst::operands`], to be changed.
     pub fn operands_mut(&mut self) -> Vec<&mut Value> {
         match self {
-            Self::Constant { .. } => vec![],
+            Self::Constant { .. } | Self::Barrier => vec![],
             Self::Unary { a, .. }
             | Self::ShiftConstant { a, .. }
             | Self::Convert { a, .. }

@@ -191,6 +191,44 @@ kernel @words_of_four(x: input f32[64] align 16, y: output f32[64] align 16, %0:
   store y[%1 + 4], %7
 }
 
+kernel @shared_sums(x: input f32[96] align 4, y: output f32[6] align 4, z: scratch f32[96] align 4, %0: i64) grid 96 workgroup 16 {
+  t: shared f32[16] align 16
+  bytes: shared i8[16] align 16
+  %1: i64 = unsigned_rem %0, 16
+  %2: f32 = load x[%0]
+  %3: f32 = float_max_first %2, -2.0
+  %4: f32 = float_min_first %3, 2.0
+  store t[%1], %4
+  %20: i8 = float_to_signed %4
+  store bytes[%1], %20
+  barrier
+  for %5 in 0..4 step 1 {
+    %6: i64 = add %5, 1
+    %7: i64 = mul %6, %6
+    %8: i64 = xor %1, %7
+    %9: i64 = and %8, 15
+    %10: f32 = load t[%9]
+    %21: i8 = load bytes[%9]
+    %22: f32 = signed_to_float %21
+    %11: f32 = load t[%1]
+    %12: f32 = add %10, %11
+    %23: f32 = add %12, %22
+    barrier
+    store t[%1], %23
+    barrier
+  }
+  %13: f32 = load t[%1]
+  store z[%0], %13
+  barrier
+  %14: mask = equal %1, 0
+  if %14 {
+    %15: i64 = unsigned_div %0, 16
+    %16: f32x16 = load z[%0]
+    %17: f32 = horizontal_add %16
+    store y[%15], %17
+  }
+}
+
 kernel @divided_positions(x: input f32[360] align 4, y: output f32[360] align 4, %0: i64) grid 90 workgroup 32 {
   %1: i64 = unsigned_div %0, 15
   %2: i64 = unsigned_rem %0, 15

@@ -13,11 +13,11 @@ impl Lowering<'_> {
     pub fn load(&mut self, buffer: Buffer, at: At, active: u16, ty: Type) -> Result<Held, CodegenError> {
         let register = self.register(ty)?;
         let lane = ty.lane;
-        let is_packed = lane.bytes() < 4 && !self.is_local(buffer);
+        let is_packed = lane.bytes() < 4 && !self.is_array(buffer);
         if is_packed && self.view_of_group(buffer, at, active) == View::Words {
             return Ok(self.load_packed(buffer, at, active, ty, register));
         }
-        if !is_packed && !self.is_local(buffer) && self.view_for(buffer, self.groups(at, active, 4)) == View::Quads {
+        if !is_packed && !self.is_array(buffer) && self.view_for(buffer, self.groups(at, active, 4)) == View::Quads {
             return Ok(self.load_quads(buffer, at, active / 4, ty));
         }
         let zero = self.out.constant(register.scalar(), 0);
@@ -67,7 +67,7 @@ impl Lowering<'_> {
         let lane = self.kernel.buffer(buffer).lane;
         let view = self.view_for(buffer, 1);
         match view {
-            _ if self.is_local(buffer) => {
+            _ if self.is_array(buffer) => {
                 let (pointer, ty, _) = self.pointer(buffer, view, element);
                 self.out.result(Op::Load, ty, vec![Operand::IdRef(pointer)])
             }
@@ -120,20 +120,20 @@ impl Lowering<'_> {
         let register = self.register(ty)?;
         let held = self.get(value);
         let view = self.view_for(buffer, 1);
-        if !self.is_local(buffer) && view == View::Quads {
+        if !self.is_array(buffer) && view == View::Quads {
             self.store_quads(buffer, at, &held[..usize::from(active / 4)]);
             return Ok(());
         }
         let lanes = self.lanes(&held, register);
         let lanes = &lanes[..active.into()];
-        if !self.is_local(buffer) && view == View::Words && ty.lane.bytes() < 4 {
+        if !self.is_array(buffer) && view == View::Words && ty.lane.bytes() < 4 {
             self.store_packed(buffer, at, lanes);
             return Ok(());
         }
         for (i, &lane) in (0..).zip(lanes) {
             let element = self.element(at, i);
             let (pointer, of_element, _) = self.pointer(buffer, view, element);
-            let is_narrow = view == View::Narrow && !self.is_local(buffer);
+            let is_narrow = view == View::Narrow && !self.is_array(buffer);
             let lane = if is_narrow { self.out.result(Op::UConvert, of_element, vec![Operand::IdRef(lane)]) } else { lane };
             self.out.effect(Op::Store, vec![Operand::IdRef(pointer), Operand::IdRef(lane)]);
         }

@@ -7,7 +7,7 @@ use super::place::View;
 use crate::codegen::CodegenError;
 use crate::kernel::{Grid, Region, Value};
 use rspirv::dr::Operand;
-use rspirv::spirv::{BuiltIn, Decoration, LoopControl, Op, SelectionControl, StorageClass, Word};
+use rspirv::spirv::{BuiltIn, Decoration, LoopControl, MemorySemantics, Op, Scope, SelectionControl, StorageClass, Word};
 
 /// A value that blocks hand on: its id, its register, and what each block gives with its label.
 type Handed = (Word, Register, Vec<(Word, Word)>);
@@ -91,6 +91,13 @@ impl Lowering<'_> {
             l.out.effect(Op::AtomicStore, vec![Operand::IdRef(pointer), scope, order, Operand::IdRef(status)]);
         });
         Ok(())
+    }
+
+    /// The positions of the workgroup wait for each other, and see what they have written.
+    pub fn barrier(&mut self) {
+        let order = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::UNIFORM_MEMORY | MemorySemantics::WORKGROUP_MEMORY;
+        let (scope, order) = (self.out.int(Register::INT, Scope::Workgroup as u32), self.out.int(Register::INT, order.bits()));
+        self.out.effect(Op::ControlBarrier, vec![Operand::IdScope(scope), Operand::IdScope(scope), Operand::IdMemorySemantics(order)]);
     }
 
     /// New ids for values that a block takes.

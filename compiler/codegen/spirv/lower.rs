@@ -142,6 +142,10 @@ impl<'k> Lowering<'k> {
             Inst::Loop { carried, body } => self.repeated_loop(results, carried, body),
             Inst::If { condition, then, otherwise } => self.branch(results, *condition, then, otherwise),
             Inst::FailIf { condition, status } => self.fail_if(*condition, *status),
+            Inst::Barrier => {
+                self.barrier();
+                Ok(())
+            }
             Inst::Store { buffer, index, offset, active, value } => self.store(*buffer, (*index, *offset), *active, *value),
             inst => {
                 let result = results[0];
@@ -212,7 +216,7 @@ impl<'k> Lowering<'k> {
                 }
             }
             Inst::Gather { buffer, indices, offset, bounds } => self.gather(*buffer, *indices, *offset, *bounds, ty)?,
-            Inst::Store { .. } | Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } => {
+            Inst::Store { .. } | Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } | Inst::Barrier => {
                 return Err(CodegenError::Bug(format!("kernel {}: an instruction without one result", self.kernel.name)));
             }
         })

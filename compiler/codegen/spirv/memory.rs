@@ -24,25 +24,35 @@ impl Lowering<'_> {
     /// Finds places for all buffers.
     pub fn place_buffers(&mut self) -> Result<(), CodegenError> {
         let kernel = self.kernel;
-        let (mut bindings, mut local_bytes) = (0, 0u64);
+        let (mut bindings, mut local_bytes, mut shared_bytes) = (0, 0u64, 0u64);
         for (i, data) in kernel.buffers.iter().enumerate() {
-            let bytes = data.elements.saturating_mul(data.lane.bytes().into());
-            let place = if data.kind == BufferKind::Local {
-                local_bytes = local_bytes.saturating_add(data.elements.saturating_mul(4));
-                if local_bytes > MOST_LOCAL_BYTES {
-                    return Err(self.unsupported(format_args!("local arrays of more than {MOST_LOCAL_BYTES} bytes")));
+            // An element of an array is as wide as a register.
+            let in_array = data.elements.saturating_mul(4);
+            let place = match data.kind {
+                BufferKind::Local => {
+                    local_bytes = local_bytes.saturating_add(in_array);
+                    self.array(data, StorageClass::Function)?
                 }
-                self.local_array(data)?
-            } else {
-                if bytes > self.gpu.range_bytes {
-                    return Err(
-                        self.unsupported(format_args!("{} of {bytes} bytes, of which {} are seen", data.name, self.gpu.range_bytes))
-                    );
+                BufferKind::Shared => {
+                    shared_bytes = shared_bytes.saturating_add(in_array);
+                    self.array(data, StorageClass::Workgroup)?
                 }
-                bindings += 1;
-                self.bound(Buffer::new(i), bindings - 1)
+                BufferKind::Input | BufferKind::Output | BufferKind::Scratch => {
+                    let bytes = data.elements.saturating_mul(data.lane.bytes().into());
+                    if bytes > self.gpu.range_bytes {
+                        let most = self.gpu.range_bytes;
+                        return Err(self.unsupported(format_args!("{} of {bytes} bytes, of which {most} are seen", data.name)));
+                    }
+                    bindings += 1;
+                    self.bound(Buffer::new(i), bindings - 1)
+                }
             };
             self.places.push(place);
+        }
+        for (what, bytes, most) in [("local", local_bytes, MOST_LOCAL_BYTES), ("shared", shared_bytes, self.gpu.shared_bytes.into())] {
+            if bytes > most {
+                return Err(self.unsupported(format_args!("{what} arrays of {bytes} bytes, of which there are {most}")));
+            }
         }
         if bindings > self.gpu.bindings {
             return Err(self.unsupported(format_args!("{bindings} buffers, of which a device has {}", self.gpu.bindings)));
@@ -50,12 +60,13 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn local_array(&mut self, data: &BufferData) -> Result<Place, CodegenError> {
+    fn array(&mut self, data: &BufferData, class: StorageClass) -> Result<Place, CodegenError> {
         let element = self.element_register(data.lane)?;
         let element = self.out.ty(element);
         let count = u32::try_from(data.elements.max(1)).unwrap_or(u32::MAX);
         let array = self.out.array_type(element, count);
-        Ok(Place::Local(self.out.local(array)))
+        let variable = if class == StorageClass::Function { self.out.local(array) } else { self.out.global(class, array) };
+        Ok(Place::Array(class, variable))
     }
 
     fn bound(&self, buffer: Buffer, binding: u32) -> Place {
@@ -178,13 +189,13 @@ impl Lowering<'_> {
         variable
     }
 
-    /// A pointer to an element of a view, or of a local array, and what the element is.
+    /// A pointer to an element of a view, or of an array, and what the element is.
     pub fn pointer(&mut self, buffer: Buffer, view: View, element: Word) -> (Word, Word, Register) {
         let lane = self.kernel.buffer(buffer).lane;
-        if let Place::Local(array) = self.places[buffer.index()] {
+        if let Place::Array(class, array) = self.places[buffer.index()] {
             let register = Register { kind: if lane.is_float() { Kind::Float } else { Kind::Int }, lanes: 1 };
             let ty = self.out.ty(register);
-            let pointer = self.out.pointer_type(StorageClass::Function, ty);
+            let pointer = self.out.pointer_type(class, ty);
             return (self.out.result(Op::AccessChain, pointer, vec![Operand::IdRef(array), Operand::IdRef(element)]), ty, register);
         }
         let variable = self.variable(buffer, view);
@@ -216,8 +227,8 @@ impl Lowering<'_> {
         self.out.op(Op::IAdd, Register::INT, &[a, number])
     }
 
-    /// Whether a buffer is an array of the function.
-    pub fn is_local(&self, buffer: Buffer) -> bool {
-        matches!(self.places[buffer.index()], Place::Local(_))
+    /// Whether a buffer is an array of registers.
+    pub fn is_array(&self, buffer: Buffer) -> bool {
+        matches!(self.places[buffer.index()], Place::Array(..))
     }
 }

@@ -68,7 +68,7 @@ impl Lowering<'_> {
             Inst::LoadSplatGroup { buffer, index, offset, group } => (buffer, (index, offset), group),
             _ => return None,
         };
-        let is_packed = count.is_multiple_of(4) && !self.is_local(buffer) && self.view_of_group(buffer, at, count) == View::Words;
+        let is_packed = count.is_multiple_of(4) && !self.is_array(buffer) && self.view_of_group(buffer, at, count) == View::Words;
         let words = is_packed.then(|| self.load_words(buffer, at, count))?;
         Some(words.into_iter().cycle().take(usize::from(ty.lanes / 4)).collect())
     }

@@ -4,10 +4,10 @@
 //! words, of four words, or, where the device has that, of halves or bytes. One that is only read may be seen in several ways. Any other is
 //! seen in one, so that no two ways write the same memory: the widest in which all accesses of the kernel are whole elements.
 //!
-//! A local array is an array of registers of the function.
+//! A local array is an array of registers of the function, and one that positions share is one of the workgroup.
 
 use crate::kernel::{Lane, Value};
-use rspirv::spirv::Word;
+use rspirv::spirv::{StorageClass, Word};
 
 /// As what elements a storage buffer is seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,8 +34,8 @@ pub enum Place {
         /// Whether parts of words are written, two of which several positions may share.
         shares_words: bool,
     },
-    /// An array of the function.
-    Local(Word),
+    /// An array of the function, or of the workgroup.
+    Array(StorageClass, Word),
 }
 
 /// The index of an access and the number that is added to it.

@@ -1,5 +1,6 @@
-//! A kernel with a grid, one position after the other.
+//! A kernel with a grid: one position after the other, or workgroup by workgroup where these share something.
 
+use super::group::Groups;
 use super::memory::Memory;
 use super::{InterpretError, Machine, Stop};
 use crate::kernel::types::*;
@@ -15,8 +16,13 @@ pub fn interpret_grid(kernel: &Kernel, buffers: &mut [Vec<u8>], seed: u64) -> Re
         return Err(InterpretError::Arguments { kernel: kernel.name.clone(), message: "positions for a kernel without a grid".into() });
     };
     let mut machine = Machine::new(kernel, Memory::new(kernel, buffers)?);
+    let is_shared = |data: &BufferData| data.kind == BufferKind::Shared;
+    if kernel.has_barrier() || kernel.buffers.iter().any(is_shared) {
+        return Groups::new(machine, grid, seed).run();
+    }
     for number in shuffled(grid.positions, seed) {
-        machine.memory.begin(number);
+        machine.memory.begin(1);
+        machine.memory.go_on(number, 0);
         machine.set(position, vec![number.into()]);
         match machine.region(&kernel.body) {
             Ok(()) => {}
@@ -28,7 +34,7 @@ pub fn interpret_grid(kernel: &Kernel, buffers: &mut [Vec<u8>], seed: u64) -> Re
 }
 
 /// The numbers below `count`, which is below 2³¹ in a verified kernel, in an order drawn from a seed.
-fn shuffled(count: u64, seed: u64) -> Vec<u32> {
+pub fn shuffled(count: u64, seed: u64) -> Vec<u32> {
     let mut numbers: Vec<u32> = (0..count as u32).collect();
     let mut state = seed;
     for last in (1..numbers.len()).rev() {
@@ -104,5 +110,59 @@ mod tests {
             store y[%0], 1
         }";
         assert_eq!(run(text, 9), Ok(vec![vec![1, 1, 1, 0], (-12i32).to_le_bytes().to_vec()]));
+    }
+
+    /// The sums of four numbers each, of which each position brings one.
+    const SUMS: &str = "kernel @k(x: input i32[12] align 4, y: output i32[3] align 4, %0: i64) grid 12 workgroup 4 {
+        t: shared i32[4] align 16
+        own: local i32[1] align 4
+        %1: i64 = unsigned_rem %0, 4
+        %2: i32 = load x[%0]
+        store own[0], %2
+        store t[%1], %2
+        barrier
+        for %3 in 0..2 step 1 {
+            %4: i64 = xor %1, 1
+            %5: i64 = xor %1, 2
+            %6: mask = equal %3, 0
+            %7: i64 = select %6, %4, %5
+            %8: i32 = load t[%7]
+            %9: i32 = load own[0]
+            %10: i32 = add %8, %9
+            store own[0], %10
+            barrier
+            store t[%1], %10
+            barrier
+        }
+        %11: mask = equal %1, 0
+        if %11 {
+            %12: i64 = unsigned_div %0, 4
+            %13: i32 = load t[0]
+            store y[%12], %13
+        }
+    }";
+
+    fn numbers(bytes: &[u8]) -> Vec<i32> {
+        bytes.chunks_exact(4).map(|chunk| i32::from_le_bytes(chunk.try_into().unwrap())).collect()
+    }
+
+    #[test]
+    fn positions_of_a_workgroup_share_what_is_written_before_a_barrier() {
+        let kernel = parse_kernel(SUMS).unwrap();
+        assert_eq!(verify(&kernel), Ok(()));
+        for seed in 0..20 {
+            let mut buffers = [(1..=12i32).flat_map(i32::to_le_bytes).collect(), vec![0; 12]];
+            assert_eq!(interpret_grid(&kernel, &mut buffers, seed), Ok(()));
+            assert_eq!(numbers(&buffers[1]), [10, 26, 42]);
+        }
+    }
+
+    #[test]
+    fn a_barrier_that_is_missing_is_a_race() {
+        for (number, _) in SUMS.match_indices("barrier") {
+            let text = format!("{}{}", &SUMS[..number], &SUMS[number + 7..]);
+            let error = run(&text, 3).unwrap_err();
+            assert!(error.contains(" meet in element "), "{error}");
+        }
     }
 }

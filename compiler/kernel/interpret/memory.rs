@@ -11,7 +11,12 @@ const UNDEFINED: u8 = 0xff;
 pub struct Memory<'k, 'b> {
     kernel: &'k Kernel,
     params: &'b mut [Vec<u8>],
-    locals: Vec<Vec<u8>>,
+    /// Arrays of each position that runs at the same time.
+    locals: Vec<Vec<Vec<u8>>>,
+    /// Which of them runs.
+    slot: usize,
+    /// Arrays of a workgroup.
+    shared: Vec<Vec<u8>>,
     /// Where each buffer is, by its number.
     places: Vec<Backing>,
     /// Who was where, if there are positions.
@@ -21,17 +26,23 @@ pub struct Memory<'k, 'b> {
 enum Backing {
     Param(usize),
     Local(usize),
+    Shared(usize),
 }
 
 impl<'k, 'b> Memory<'k, 'b> {
     /// Checks that the parameters are large enough, and makes the local arrays.
     pub fn new(kernel: &'k Kernel, params: &'b mut [Vec<u8>]) -> Result<Self, InterpretError> {
-        let (mut places, mut locals, mut count) = (vec![], vec![], 0);
+        let (mut places, mut locals, mut shared, mut count) = (vec![], vec![], vec![], 0);
         for data in &kernel.buffers {
             let bytes = bytes_of(data).ok_or_else(|| wrong(kernel, format!("buffer {} is too large", data.name)))?;
-            if data.kind == BufferKind::Local {
-                places.push(Backing::Local(locals.len()));
-                locals.push(vec![UNDEFINED; bytes]);
+            let arrays = match data.kind {
+                BufferKind::Local => Some((&mut locals, Backing::Local as fn(usize) -> Backing)),
+                BufferKind::Shared => Some((&mut shared, Backing::Shared as fn(usize) -> Backing)),
+                _ => None,
+            };
+            if let Some((arrays, backing)) = arrays {
+                places.push(backing(arrays.len()));
+                arrays.push(vec![UNDEFINED; bytes]);
                 continue;
             }
             match params.get(count) {
@@ -47,14 +58,32 @@ impl<'k, 'b> Memory<'k, 'b> {
             return Err(wrong(kernel, format!("{} buffers for {count} parameters", params.len())));
         }
         let meetings = kernel.grid.map(|_| Meetings::new(kernel));
-        Ok(Self { kernel, params, locals, places, meetings })
+        Ok(Self { kernel, params, locals: vec![locals], slot: 0, shared, places, meetings })
     }
 
-    /// A position of a grid begins: its local arrays are its own.
-    pub fn begin(&mut self, position: u32) {
-        self.locals.iter_mut().for_each(|local| local.fill(UNDEFINED));
+    /// Positions of a grid begin that run at the same time: a workgroup, or one. Their arrays are their own.
+    pub fn begin(&mut self, positions: usize) {
+        let of_one = self.locals.first().cloned().unwrap_or_default();
+        self.locals.resize(positions, of_one);
+        let arrays = self.locals.iter_mut().flatten().chain(&mut self.shared);
+        arrays.for_each(|array| array.fill(UNDEFINED));
         if let Some(meetings) = &mut self.meetings {
-            meetings.begin(position);
+            meetings.begin_group();
+        }
+    }
+
+    /// A position goes on, which is some place among those that began.
+    pub fn go_on(&mut self, position: u32, slot: usize) {
+        self.slot = slot;
+        if let Some(meetings) = &mut self.meetings {
+            meetings.go_on(position);
+        }
+    }
+
+    /// The positions that began have waited for each other.
+    pub fn barrier(&mut self) {
+        if let Some(meetings) = &mut self.meetings {
+            meetings.barrier();
         }
     }
 
@@ -71,7 +100,8 @@ impl<'k, 'b> Memory<'k, 'b> {
         self.meet(buffer, first, count, Access::Read)?;
         let bytes = match self.places[buffer.index()] {
             Backing::Param(i) => &self.params[i],
-            Backing::Local(i) => &self.locals[i],
+            Backing::Local(i) => &self.locals[self.slot][i],
+            Backing::Shared(i) => &self.shared[i],
         };
         let width = self.kernel.buffer(buffer).lane.bytes() as usize;
         let element = |chunk: &[u8]| chunk.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
@@ -88,7 +118,8 @@ impl<'k, 'b> Memory<'k, 'b> {
         self.meet(buffer, first, lanes.len(), Access::Write)?;
         let bytes = match self.places[buffer.index()] {
             Backing::Param(i) => &mut self.params[i],
-            Backing::Local(i) => &mut self.locals[i],
+            Backing::Local(i) => &mut self.locals[self.slot][i],
+            Backing::Shared(i) => &mut self.shared[i],
         };
         let width = data.lane.bytes() as usize;
         for (chunk, bits) in bytes[range].chunks_exact_mut(width).zip(lanes) {

@@ -4,6 +4,7 @@
 //! by the width or more) or a value chosen to be noticed (the first contents of local arrays).
 
 mod grid;
+mod group;
 mod lane;
 mod meetings;
 mod memory;
@@ -208,6 +209,10 @@ impl<'k, 'b> Machine<'k, 'b> {
                     return Err(Stop::Status(*status));
                 }
             }
+            Inst::Barrier => {
+                let (kernel, message) = (self.kernel.name.clone(), "a barrier to which not all positions come".into());
+                return Err(InterpretError::Rule { kernel, value: "-".into(), message }.into());
+            }
             inst => {
                 let result = results[0];
                 let lanes = self.compute(inst, self.kernel.ty(result)).map_err(|error| error.place(&self.kernel.name, result))?;
@@ -277,7 +282,7 @@ impl<'k, 'b> Machine<'k, 'b> {
                 elements.iter().copied().cycle().take(lanes).collect()
             }
             Inst::Gather { buffer, indices, offset, bounds } => self.gather(*buffer, *indices, *offset, *bounds)?,
-            Inst::Store { .. } | Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } => {
+            Inst::Store { .. } | Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } | Inst::Barrier => {
                 return Err(Fault::Rule("an instruction without one result".into()));
             }
         })

@@ -1,4 +1,4 @@
-//! Instructions whose results nothing uses are gone, loads and whole loops among them. Stores and failures stay, and what they need.
+//! Instructions whose results nothing uses are gone, loads and whole loops among them. Stores, failures and barriers stay, and what they need.
 
 use crate::kernel::types::*;
 use cranelift_entity::EntitySet;
@@ -29,5 +29,5 @@ fn sweep(region: &mut Region, used: &mut EntitySet<Value>) {
 /// Whether an instruction does something besides giving results.
 fn has_effect(inst: &Inst) -> bool {
     let inside = |region: &&Region| region.statements.iter().any(|statement| has_effect(&statement.inst));
-    matches!(inst, Inst::Store { .. } | Inst::FailIf { .. }) || inst.regions().iter().any(inside)
+    matches!(inst, Inst::Store { .. } | Inst::FailIf { .. } | Inst::Barrier) || inst.regions().iter().any(inside)
 }

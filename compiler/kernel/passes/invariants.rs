@@ -69,7 +69,7 @@ impl Hoist {
         let operands = inst.operands();
         let is_outside = |value: &Value| self.constants.contains(*value) || self.defined[value.index()] <= loops;
         let is_safe = match inst {
-            Inst::Constant { .. } | Inst::FailIf { .. } => false,
+            Inst::Constant { .. } | Inst::FailIf { .. } | Inst::Barrier => false,
             Inst::Binary { op: BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned, .. }
             | Inst::RoundingDivideByPowerOfTwo { .. } => false,
             inst => inst.buffer().is_none() && inst.regions().is_empty(),

@@ -45,7 +45,7 @@ fn merge_indices(kernel: &mut Kernel, bits: &[Option<u64>], zero: Value) {
 /// Parameters first, then arrays, with names that tell them apart.
 fn order_buffers(kernel: &mut Kernel) {
     let mut order: Vec<usize> = (0..kernel.buffers.len()).collect();
-    order.sort_by_key(|&i| kernel.buffers[i].kind == BufferKind::Local);
+    order.sort_by_key(|&i| !kernel.buffers[i].kind.is_parameter());
     let mut places = vec![Buffer::new(0); order.len()];
     for (new, &old) in order.iter().enumerate() {
         places[old] = Buffer::new(new);

@@ -27,7 +27,7 @@ pub(super) fn buffer_names(buffers: &[BufferData]) -> Vec<String> {
     let mut names = vec![String::new(); buffers.len()];
     let mut taken = HashSet::new();
     for is_local in [false, true] {
-        for (i, data) in buffers.iter().enumerate().filter(|(_, data)| (data.kind == BufferKind::Local) == is_local) {
+        for (i, data) in buffers.iter().enumerate().filter(|(_, data)| data.kind.is_parameter() != is_local) {
             let others = (2..).map(|number: u32| format!("{}.{number}", data.name));
             let free = std::iter::once(data.name.clone()).chain(others).find(|name| !taken.contains(name));
             names[i] = free.unwrap_or_default();
@@ -50,7 +50,8 @@ pub(super) fn type_named(word: &str) -> Option<Type> {
 const LANES: [Lane; 7] = [Lane::Mask, Lane::I8, Lane::I16, Lane::I32, Lane::I64, Lane::F32, Lane::F64];
 
 /// All kinds of buffers.
-pub(super) const KINDS: [BufferKind; 4] = [BufferKind::Input, BufferKind::Output, BufferKind::Scratch, BufferKind::Local];
+pub(super) const KINDS: [BufferKind; 5] =
+    [BufferKind::Input, BufferKind::Output, BufferKind::Scratch, BufferKind::Local, BufferKind::Shared];
 
 /// All bounds of gathers.
 pub(super) const BOUNDS: [Bounds; 2] = [Bounds::Proven, Bounds::Clamp];

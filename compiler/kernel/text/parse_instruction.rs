@@ -23,6 +23,7 @@ impl Parser<'_> {
                 self.mark(",")?;
                 Ok(Inst::FailIf { condition, status: self.number("a status")? })
             }
+            "barrier" => Ok(Inst::Barrier),
             _ => Err(place.error(format!("`{word}` is no instruction without results"))),
         }
     }

@@ -43,7 +43,7 @@ impl<'k> Printer<'k> {
         let grid = self.kernel.grid.map_or_else(String::new, |grid| format!(" grid {} workgroup {}", grid.positions, grid.workgroup));
         self.line(&format!("kernel @{}({}){grid} {{", self.kernel.name, params.join(", ")));
         self.depth += 1;
-        for (i, data) in self.kernel.buffers.iter().enumerate().filter(|(_, data)| data.kind == BufferKind::Local) {
+        for (i, data) in self.kernel.buffers.iter().enumerate().filter(|(_, data)| !data.kind.is_parameter()) {
             self.line(&format!("{}: {}", self.buffers[i], buffer_type(data)));
         }
         self.depth -= 1;
@@ -183,6 +183,7 @@ impl<'k> Printer<'k> {
                 format!("store {element}, {value}{active}")
             }
             Inst::FailIf { condition, status } => format!("{}, {status}", one("fail_if", *condition, Some(MASK))),
+            Inst::Barrier => "barrier".into(),
             Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } => String::new(),
         }
     }

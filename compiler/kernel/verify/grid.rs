@@ -1,7 +1,7 @@
 //! What a grid asks of its kernel.
 
 use crate::kernel::types::*;
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, EntitySet};
 
 /// Positions are fewer, so that each is an index of 32 bits.
 const MOST_POSITIONS: u64 = i32::MAX as u64;
@@ -33,4 +33,66 @@ fn check_status(kernel: &Kernel) -> Result<(), String> {
         true => Err(format!("an access to the status {}", kernel.buffer(status).name)),
         false => Ok(()),
     }
+}
+
+/// Checks that all positions of a workgroup come to the same barriers, and that only they share memory.
+pub fn check_barriers(kernel: &Kernel) -> Result<(), String> {
+    let shared = kernel.buffers.iter().find(|data| data.kind == BufferKind::Shared);
+    let Some(grid) = kernel.grid else {
+        return match shared {
+            Some(data) => Err(format!("buffer {} is shared, and there is no grid", data.name)),
+            None if kernel.has_barrier() => Err("a barrier, and no grid".into()),
+            None => Ok(()),
+        };
+    };
+    if shared.is_none() && !kernel.has_barrier() {
+        return Ok(());
+    }
+    if !grid.positions.is_multiple_of(grid.workgroup.into()) {
+        return Err(format!("a shared buffer or a barrier, and {} positions do not fill workgroups of {}", grid.positions, grid.workgroup));
+    }
+    if kernel.may_fail() {
+        return Err("a shared buffer or a barrier, to which a position that has failed does not come".into());
+    }
+    Equal { kernel, values: EntitySet::new() }.region(&kernel.body)
+}
+
+/// What is the same at all positions.
+struct Equal<'k> {
+    kernel: &'k Kernel,
+    values: EntitySet<Value>,
+}
+
+impl Equal<'_> {
+    /// A region to which all positions come equally often.
+    fn region(&mut self, region: &Region) -> Result<(), String> {
+        for Statement { results, inst } in &region.statements {
+            let equal = inst.operands().into_iter().all(|value| self.values.contains(value));
+            match inst {
+                Inst::For { start, end, body, .. } if has_barrier(body) => {
+                    if ![start, end].iter().all(|&&value| self.values.contains(value)) {
+                        return Err("a barrier in a loop that may count differently at each position".into());
+                    }
+                    self.values.extend(body.params.first().copied());
+                    self.region(body)?;
+                }
+                Inst::Loop { .. } | Inst::If { .. } if inst.regions().into_iter().any(has_barrier) => {
+                    return Err("a barrier under a condition".into());
+                }
+                Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } => {}
+                inst if equal && self.gives_equals(inst) => self.values.extend(results.iter().copied()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an instruction gives the same for the same operands.
+    fn gives_equals(&self, inst: &Inst) -> bool {
+        inst.buffer().is_none_or(|buffer| self.kernel.buffer(buffer).kind == BufferKind::Input)
+    }
+}
+
+fn has_barrier(region: &Region) -> bool {
+    region.statements.iter().any(|statement| statement.inst == Inst::Barrier || statement.inst.regions().into_iter().any(has_barrier))
 }

@@ -89,6 +89,7 @@ impl Verifier<'_> {
             None => kernel.body.params.iter().try_for_each(|&param| self.define(param, Type::INDEX))?,
         }
         self.statements(&kernel.body, true)?;
+        grid::check_barriers(kernel)?;
         Ok(rounding::check(kernel)?)
     }
 

@@ -296,3 +296,31 @@ fn kernels_with_grids_fail_by_a_status() {
     assert_eq!(fails("s: scratch i32[1] align 4", ""), none);
     assert_eq!(fails("s: output i32[1] align 4", "store s[0], 1"), "kernel k: an access to the status s");
 }
+
+#[test]
+fn all_positions_come_to_a_barrier() {
+    let of = |grid: &str, body: &str| {
+        mistake_of(&format!(
+            "kernel @k(n: input i64[1] align 8, y: output i8[8] align 1, %0: i64) {grid} {{ t: shared i8[4] align 4 {body} }}"
+        ))
+    };
+    let full = |body: &str| of("grid 8 workgroup 4", body);
+    assert_eq!(full("store t[0], 1 barrier"), "good");
+    assert_eq!(full("for %1 in 0..4 step 1 { barrier }"), "good");
+    assert_eq!(full("%1: i64 = load n[0] for %2 in 0..%1 step 1 { for %3 in %2..%1 step 1 { barrier } }"), "good");
+    let differs = "kernel k: a barrier in a loop that may count differently at each position";
+    assert_eq!(full("for %2 in 0..%0 step 1 { barrier }"), differs);
+    assert_eq!(full("%1: i8 = load y[0] %3: i64 = sign_extend %1 for %2 in 0..%3 step 1 { barrier }"), differs);
+    assert_eq!(full("%1: mask = less %0, 2 if %1 { barrier }"), "kernel k: a barrier under a condition");
+    assert_eq!(full("%1: mask = less %0, 2 loop { barrier yield %1 }"), "kernel k: a barrier under a condition");
+    let partial = "kernel k: a shared buffer or a barrier, and 9 positions do not fill workgroups of 4";
+    assert_eq!(of("grid 9 workgroup 4", "store t[0], 1"), partial);
+}
+
+#[test]
+fn workgroups_need_a_grid() {
+    assert_eq!(mistake_of("kernel @k() { t: shared i8[4] align 4 }"), "kernel k: buffer t is shared, and there is no grid");
+    assert_eq!(mistake_of("kernel @k() { barrier }"), "kernel k: a barrier, and no grid");
+    let fails = "kernel @k(s: output i32[1] align 4, %0: i64) grid 8 workgroup 4 { %1: mask = less %0, 2 fail_if %1, 3 barrier }";
+    assert_eq!(mistake_of(fails), "kernel k: a shared buffer or a barrier, to which a position that has failed does not come");
+}

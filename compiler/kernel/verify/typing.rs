@@ -7,7 +7,7 @@ use cranelift_entity::EntityRef;
 impl Verifier<'_> {
     /// Checks operands, numbers and the declared type of the result.
     pub(super) fn typing(&self, inst: &Inst, result: Option<Type>) -> Check {
-        let wants_result = !matches!(inst, Inst::Store { .. } | Inst::FailIf { .. });
+        let wants_result = !matches!(inst, Inst::Store { .. } | Inst::FailIf { .. } | Inst::Barrier);
         match result {
             Some(ty) if wants_result => self.of_value(inst, ty),
             None if !wants_result => self.of_effect(inst),
@@ -85,7 +85,7 @@ impl Verifier<'_> {
                 self.permutation(inst, ty)
             }
             Inst::Load { .. } | Inst::LoadSplat { .. } | Inst::LoadSplatGroup { .. } | Inst::Gather { .. } => self.load(inst, ty),
-            Inst::Store { .. } | Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } => Ok(()),
+            Inst::Store { .. } | Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } | Inst::Barrier => Ok(()),
         }
     }
 
