@@ -1,8 +1,8 @@
-//! Operands that are only read become one where a device binds fewer than a kernel has: those of one element type, in one buffer of the device, are
-//! seen from the first of them on.
+//! Operands that are only read become one where a device binds fewer than a kernel has: those of one element size, in one buffer of the device,
+//! are seen from the first of them on. Words of integers and of floats are the same bits.
 
 use super::dispatches::is_clamped;
-use crate::kernel::{Buffer, BufferKind, Kernel};
+use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Region, Statement, Type, Value};
 use crate::program::DeviceMemory;
 use cranelift_entity::EntityRef;
 
@@ -34,15 +34,23 @@ fn pair(kernel: &Kernel, params: &[Buffer], places: &[Place], memory: DeviceMemo
     numbers.iter().flat_map(|&a| numbers.iter().map(move |&b| (a, b))).find(|&(a, b)| {
         let [lane, other] = [a, b].map(|number| kernel.buffer(params[number]).lane);
         let distance = places[b].1.checked_sub(places[a].1);
-        a != b && lane == other && distance.is_some_and(|distance| distance.is_multiple_of(lane.bytes().into()))
+        let is_alike = lane == other || (lane.bytes(), other.bytes()) == (4, 4);
+        a != b && is_alike && distance.is_some_and(|distance| distance.is_multiple_of(lane.bytes().into()))
     })
 }
 
 /// Makes a buffer a part of another one, so many elements after its first.
 fn merge(kernel: &mut Kernel, into: Buffer, buffer: Buffer, distance: u64) {
     let end = distance + kernel.buffer(buffer).elements;
+    let is_other = kernel.buffer(into).lane != kernel.buffer(buffer).lane;
     let data = &mut kernel.buffers[into.index()];
     data.elements = data.elements.max(end);
+    if is_other {
+        let lane = data.lane;
+        let mut body = std::mem::take(&mut kernel.body);
+        load_as(&mut body, buffer, &mut kernel.types, |ty| ty.with_lane(lane));
+        kernel.body = body;
+    }
     kernel.body.for_each_statement_mut(&mut |statement| {
         let is_moved = statement.inst.buffer() == Some(buffer);
         if is_moved && let Some((_, offset)) = statement.inst.place_mut() {
@@ -57,11 +65,45 @@ fn merge(kernel: &mut Kernel, into: Buffer, buffer: Buffer, distance: u64) {
     kernel.buffers.remove(buffer.index());
 }
 
+/// Makes loads from a buffer give values of another type, whose bits are those of the values that they gave.
+fn load_as(region: &mut Region, buffer: Buffer, types: &mut Vec<Type>, change: impl Fn(Type) -> Type + Copy) {
+    for mut statement in std::mem::take(&mut region.statements) {
+        statement.inst.regions_mut().into_iter().for_each(|inner| load_as(inner, buffer, types, change));
+        let results = statement.results.clone();
+        let is_load = statement.inst.buffer() == Some(buffer);
+        if let (true, &[result]) = (is_load, &results[..]) {
+            let loaded = Value::new(types.len());
+            types.push(change(types[result.index()]));
+            statement.results = vec![loaded];
+            region.statements.push(statement);
+            region.statements.push(Statement { results, inst: Inst::Convert { op: ConvertOp::Bitcast, a: loaded } });
+        } else {
+            region.statements.push(statement);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kernel::text::parse_kernel;
     use crate::kernel::verify::verify;
+
+    #[test]
+    fn words_of_floats_are_read_as_words_of_integers() {
+        let text = "kernel @k(a: input i32[4] align 4, b: input f32[4] align 4, d: output f32[4] align 4) {
+          %0: f32x4 = load b[0]
+          %1: i32x4 = load a[0]
+          %2: f32x4 = signed_to_float %1
+          %3: f32x4 = add %0, %2
+          store d[0], %3
+        }";
+        let mut kernel = parse_kernel(text).expect("a kernel");
+        let mut places = vec![(DeviceMemory::Constants, 0), (DeviceMemory::Constants, 256), (DeviceMemory::Area, 256)];
+        assert_eq!(join(&mut kernel, &mut places, 2), Some(()));
+        assert_eq!(verify(&kernel), Ok(()));
+        assert!(kernel.to_string().contains("i32x4 = load a[64]") && kernel.to_string().contains("bitcast"), "{kernel}");
+    }
 
     #[test]
     fn constants_of_one_type_are_read_from_the_first_on() {
