@@ -412,6 +412,31 @@ mod tests {
     use super::fours_before_unpacking;
     use crate::kernel::orders;
 
+    /// What the instructions leave: groups of four bytes in an order, then the lower and the upper halves of 16 bytes interleaved.
+    fn unpacked(fours: &[u32]) -> Vec<u16> {
+        let count = 4 * fours.len() as u16;
+        let bytes: Vec<u16> = fours.iter().flat_map(|&four| 4 * four as u16..4 * four as u16 + 4).collect();
+        let half = |upper: usize| {
+            bytes.chunks(16).flat_map(move |chunk| chunk[8 * upper..8 * upper + 8].iter().flat_map(move |&byte| [byte, byte + count]))
+        };
+        half(0).chain(half(1)).collect()
+    }
+
+    #[test]
+    fn registers_of_every_length_are_unpacked_in_order() {
+        // Two rows of 64 channels as they are staged for blocks of 32, and for blocks of 16.
+        let staged = |block: usize| -> Vec<u16> {
+            let order = orders::interleaved(64);
+            let spread = orders::spread_bytes(block as u16 * 2);
+            order.chunks(2 * block).flat_map(|block| spread.iter().map(|&at| block[usize::from(at)]).collect::<Vec<_>>()).collect()
+        };
+        let of_lengths = [16, 32, 64].into_iter().flat_map(|n| [orders::interleaved(n), orders::interleaved_of_spread_bytes(n)]);
+        for order in of_lengths.chain([staged(32), staged(16)]) {
+            let fours = fours_before_unpacking(&order).expect("four bytes stay together");
+            assert_eq!(unpacked(&fours), order);
+        }
+    }
+
     #[test]
     fn bytes_that_are_brought_in_order_are_unpacked() {
         let identity: Vec<u32> = (0..8).collect();

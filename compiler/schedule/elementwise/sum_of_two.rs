@@ -184,19 +184,26 @@ impl Term {
 struct Table<'a> {
     outer: &'a Term,
     inner: &'a Term,
-    results: Vec<i64>,
+    results: Vec<u8>,
     /// The greatest result.
     top: i64,
 }
 
 impl<'a> Table<'a> {
     fn new(sum: &SumOfTwo, outer: &'a Term, inner: &'a Term, (low, high): (i64, i64)) -> Self {
-        let result = |sum_of_both: i32| i64::from(requantize(sum.rule, sum_of_both, sum.multiplier, sum.shift)).clamp(low, high) - low;
-        let row = |&b: &i32| outer.scaled.iter().map(move |&a| result(a.wrapping_add(b)));
-        Self { outer, inner, results: inner.scaled.iter().flat_map(row).collect(), top: high - low }
+        let result = |sum_of_both: i32| {
+            let exact = i64::from(requantize(sum.rule, sum_of_both, sum.multiplier, sum.shift));
+            (exact.clamp(low, high) - low) as u8
+        };
+        let pairs = inner.scaled.iter().flat_map(|&b| outer.scaled.iter().map(move |&a| a.wrapping_add(b)));
+        let results = match thresholds(sum, (high - low) as u8, result) {
+            Some(thresholds) => pairs.scan(0, |at, sum| Some(follow(&thresholds, at, sum))).collect(),
+            None => pairs.map(result).collect(),
+        };
+        Self { outer, inner, results, top: high - low }
     }
 
-    fn rows(&self) -> impl Iterator<Item = (i32, &[i64])> {
+    fn rows(&self) -> impl Iterator<Item = (i32, &[u8])> {
         self.inner.values().zip(self.results.chunks_exact(self.outer.scaled.len()))
     }
 
@@ -206,6 +213,7 @@ impl<'a> Table<'a> {
         let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
         for (b, row) in self.rows() {
             for (a, &result) in self.outer.values().zip(row) {
+                let result = i64::from(result);
                 let missing = result as f64 - (f64::from(a) * outer + f64::from(b) * inner);
                 // Below the least result, and above the greatest, is what follows clamps.
                 low = if result > 0 && missing > low { missing } else { low };
@@ -218,14 +226,65 @@ impl<'a> Table<'a> {
     fn is_met(&self, fit: &Fit, precision: Precision) -> bool {
         self.rows().all(|(b, row)| {
             let inner = fit.inner(b, precision);
-            self.outer.values().zip(row).all(|(a, &result)| fit.outer(a, inner, precision).clamp(0, self.top) == result)
+            self.outer.values().zip(row).all(|(a, &result)| fit.outer(a, inner, precision).clamp(0, self.top) == i64::from(result))
         })
     }
+}
+
+/// The least sum of each result above the least, where results never fall as sums grow: with a multiplier that is not negative and no shift to
+/// the left. A result that no sum has is at the greatest one.
+fn thresholds(sum: &SumOfTwo, top: u8, result: impl Fn(i32) -> u8) -> Option<Vec<i64>> {
+    let never_falls = sum.multiplier >= 0 && sum.shift <= 0;
+    never_falls.then(|| {
+        let least = |wanted: u8| {
+            let (mut low, mut high) = (i64::from(i32::MIN), i64::from(i32::MAX) + 1);
+            while low < high {
+                let middle = (low + high).div_euclid(2);
+                if result(middle as i32) >= wanted { high = middle } else { low = middle + 1 }
+            }
+            low
+        };
+        (1..=top).map(least).collect()
+    })
+}
+
+/// The result of a sum, looked for from that of the sum before: neighbours in a row have the same or nearly so.
+fn follow(thresholds: &[i64], at: &mut usize, sum: i32) -> u8 {
+    let sum = i64::from(sum);
+    while *at < thresholds.len() && sum >= thresholds[*at] {
+        *at += 1;
+    }
+    while *at > 0 && sum < thresholds[*at - 1] {
+        *at -= 1;
+    }
+    *at as u8
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn results_are_those_of_the_rule() {
+        for (rule, multiplier, shift) in [
+            (RequantizeRule::TfliteDouble, 1_098_017_566, -17),
+            (RequantizeRule::TfliteSingle, 1 << 30, -20),
+            (RequantizeRule::TfliteDouble, 0, -3),
+            (RequantizeRule::TfliteDouble, 1 << 30, 1),
+        ] {
+            let mut falling = term(4, 1_500_000_000, -1);
+            falling.scaled.iter_mut().for_each(|value| *value = value.wrapping_neg());
+            let sum = SumOfTwo { terms: [term(-20, 1_623_821_475, -2), falling], rule, multiplier, shift };
+            for (low, high) in [(0, 255), (-100, 20)] {
+                let table = Table::new(&sum, &sum.terms[0], &sum.terms[1], (low, high));
+                let pairs = sum.terms[1].scaled.iter().flat_map(|&b| sum.terms[0].scaled.iter().map(move |&a| a.wrapping_add(b)));
+                for (pair, &found) in pairs.zip(&table.results) {
+                    let wanted = i64::from(requantize(rule, pair, multiplier, shift)).clamp(low, high);
+                    assert_eq!(i64::from(found) + low, wanted, "{rule:?} {multiplier} {shift}: {pair}");
+                }
+            }
+        }
+    }
 
     fn term(zero_point: i32, multiplier: i32, shift: i32) -> Term {
         let scaled = |value: i32| requantize(RequantizeRule::TfliteDouble, (value - zero_point) << 20, multiplier, shift);
