@@ -209,9 +209,10 @@ impl Compiler {
     /// # Errors
     /// As [`Compiler::compile`].
     pub fn lower(&self, bytes: Arc<dyn Bytes>, file: &str) -> Result<(Module, Lowered), Diagnostics> {
-        let (_, machines) = self.settings.machines()?;
+        let (target, machines) = self.settings.machines()?;
         let module = pipeline::read(bytes, file, &self.settings.load_options()?)?;
-        let mut lowered = pipeline::lower_levels(&module, file, self.settings.lower_options(machines[0]), &machines[1..])?;
+        let options = lower::Options { gpu: self.settings.gpu.machine(target)?, ..self.settings.lower_options(machines[0]) };
+        let mut lowered = pipeline::lower_levels(&module, file, options, &machines[1..])?;
         lowered.set_max_iterations(self.settings.max_iterations);
         Ok((module, lowered))
     }

@@ -4,9 +4,9 @@
 
 mod vulkan;
 
-use modelc::codegen::vulkan::{GpuOptions, LoaderChoice};
+use modelc::codegen::vulkan::{GpuOptions, LoaderChoice, RuntimePlace};
 use modelc::diagnostic::Diagnostic;
-use modelc::emit::{ModelInfo, ObjectOptions};
+use modelc::emit::{ModelInfo, ObjectOptions, runtime_object, runtime_options};
 use modelc::jit::gpu::GpuInfo;
 use modelc::jit::{Instance, Jit, JitOptions};
 use modelc::machine::GPUS;
@@ -322,19 +322,27 @@ fn a_device_of_the_application_is_locked_and_not_freed() {
     assert!(error.message.contains("MODELC_E_ABI"), "{error}");
 }
 
-/// A program with the object for a target; nothing where its compiler is not installed.
-fn linked(triple: &str, compiler: &str, required: bool, flags: &[&str]) -> Option<(tempfile::TempDir, PathBuf)> {
+/// A program with the object for a target, and with that of the runtime where the object leaves it out; nothing where its compiler is not
+/// installed.
+fn linked(triple: &str, compiler: &str, gpu: GpuOptions, flags: &[&str]) -> Option<(tempfile::TempDir, PathBuf)> {
     let target = target(triple).unwrap();
-    let options = ObjectOptions { gpu: options(required), ..ObjectOptions::new("net", target, level(target, None).unwrap()) };
+    let machine = level(target, None).unwrap();
+    let runtime = (gpu.runtime == RuntimePlace::Linked)
+        .then(|| runtime_object(target, machine, &runtime_options(target, machine, gpu.loader)).unwrap_or_else(|error| panic!("{error}")));
+    let options = ObjectOptions { gpu, ..ObjectOptions::new("net", target, machine) };
     let model = ModelInfo { sha256: [7; 32], file: "hand.pte".into() };
     let files = modelc::emit::object(&program(), &model, &options).unwrap_or_else(|error| panic!("{error}"));
     let folder = tempfile::tempdir().unwrap();
-    let [object, header, program] = ["net.o", "net.h", "program"].map(|name| folder.path().join(name));
+    let [object, header, program, runtime_path] = ["net.o", "net.h", "program", "runtime.o"].map(|name| folder.path().join(name));
     std::fs::write(&object, files.object.to_vec()).unwrap();
     std::fs::write(&header, &files.header).unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vulkan/main.c");
     let mut command = Command::new(compiler);
     command.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"]).args(flags).arg("-I").arg(folder.path());
+    if let Some(runtime) = runtime {
+        std::fs::write(&runtime_path, runtime.to_vec()).unwrap();
+        command.arg(&runtime_path);
+    }
     match command.arg(source).arg(object).arg("-o").arg(&program).output() {
         Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
         Err(error) => {
@@ -362,12 +370,24 @@ fn a_c_program_of_one_object_runs_on_a_device() {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
         return;
     }
-    let Some((_folder, program)) = linked("x86_64-linux-gnu", "cc", true, &[]) else { return };
+    let Some((_folder, program)) = linked("x86_64-linux-gnu", "cc", options(true), &[]) else { return };
     let Some(text) = with_software_device(&mut Command::new(&program)) else { return };
     assert_silent(&text);
     let (first, found) = told(&text);
     assert!(first.starts_with("0 1 - 0 [llvmpipe"), "{text}");
     assert_eq!(found, answers());
+}
+
+#[test]
+fn the_runtime_can_be_an_object_of_its_own() {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        return;
+    }
+    let gpu = GpuOptions { runtime: RuntimePlace::Linked, ..options(true) };
+    let Some((_folder, program)) = linked("x86_64-linux-gnu", "cc", gpu, &[]) else { return };
+    let Some(text) = with_software_device(&mut Command::new(&program)) else { return };
+    assert_silent(&text);
+    assert_eq!(told(&text).1, answers());
 }
 
 #[test]
@@ -379,7 +399,7 @@ fn without_a_library_the_cpu_does_the_work_on_every_machine() {
     ];
     for (triple, compiler, emulator, is_here) in tools {
         for required in [false, true].into_iter().filter(|_| is_here) {
-            let Some((_folder, program)) = linked(triple, compiler, required, &["-static", "-DWITHOUT_LIBRARY"]) else { continue };
+            let Some((_folder, program)) = linked(triple, compiler, options(required), &["-static", "-DWITHOUT_LIBRARY"]) else { continue };
             let mut command = Command::new(emulator.map_or(program.as_os_str(), |emulator| emulator.as_ref()));
             let Ok(output) = command.args(emulator.map(|_| &program)).output() else {
                 println!("skipped: {emulator:?} is not installed");
@@ -408,5 +428,7 @@ fn an_object_needs_the_loader_of_libraries_and_nothing_else() {
         names
     };
     assert_eq!(undefined(options(false)), ["dlopen", "dlsym"]);
+    let entries = ["open", "run", "close", "report"].map(|entry| format!("modelc_vulkan_{entry}_1_00000001"));
+    assert_eq!(undefined(GpuOptions { runtime: RuntimePlace::Linked, ..options(false) }), entries);
     assert_eq!(undefined(GpuOptions { loader: LoaderChoice::Host, ..options(false) }), Vec::<String>::new());
 }

@@ -51,10 +51,11 @@ impl Engine {
         let machine = machine(common)?;
         let start = Instant::now();
         let threads = Threads::new(common.threads.unwrap_or(options.threads));
-        let lower_options = lower::Options { threads, ..common.lower_options(machine) };
+        let gpu = common.gpu.settings();
+        let lower_options = lower::Options { threads, gpu: gpu.machine(target::host()?)?, ..common.lower_options(machine) };
         let mut lowered = pipeline::lower(&model.module, &model.path, lower_options)?;
         lowered.set_max_iterations(common.max_iterations);
-        let gpu = GpuOptions { runtime: RuntimePlace::Embedded, ..common.gpu.settings().options() };
+        let gpu = GpuOptions { runtime: RuntimePlace::Embedded, ..gpu.options() };
         let jit = Jit::with_options(&lowered.program, machine, JitOptions { gpu, ..options })?;
         let compile_time = start.elapsed();
         let instance = jit.instance()?;

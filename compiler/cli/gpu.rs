@@ -1,8 +1,9 @@
-//! Options for GPUs. There is no code for any yet: what a program gives to one runs on the CPU, and who requires more is told.
+//! Options for GPUs.
 
 use crate::codegen::vulkan::LoaderChoice;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Module;
+use crate::program::{Device, DeviceStep};
 use crate::{GpuMode, GpuSettings};
 use clap::{Args, ValueEnum};
 
@@ -42,39 +43,33 @@ enum RuntimeArgument {
 /// What is said of GPUs.
 #[derive(Args)]
 pub struct GpuArguments {
-    /// Whether a GPU runs what the program gives to one. There is no code for GPUs yet: with auto and off it runs on the CPU
+    /// Whether a GPU runs what the program gives to one: auto where there is one, else the CPU does the work [default: off]
     #[arg(long = "gpu", value_enum)]
     gpu: Option<GpuArgument>,
     #[arg(long = "gpu-ops", value_name = "PATTERN", hide = true)]
     gpu_operators: Option<String>,
-    #[arg(long = "vk-profile", value_name = "PROFILE", hide = true)]
+    /// What the GPU has: vulkan1.1, vulkan1.1+bytes or vulkan1.3 [default: vulkan1.1]
+    #[arg(long = "vk-profile", value_name = "PROFILE")]
     vk_profile: Option<String>,
-    #[arg(long = "vk-loader", value_enum, hide = true)]
+    /// Where Vulkan's library comes from: the system's loader or the application [default: dlopen]
+    #[arg(long = "vk-loader", value_enum)]
     vk_loader: Option<VulkanLoader>,
-    #[arg(long = "runtime", value_enum, hide = true)]
+    /// Where the runtime of GPUs is: in the object, or in one that `modelc runtime` writes [default: embed]
+    #[arg(long = "runtime", value_enum)]
     runtime: Option<RuntimeArgument>,
 }
 
 impl GpuArguments {
-    /// Refuses what needs code for a GPU.
+    /// Refuses what is not there yet.
     ///
     /// # Errors
-    /// When anything is asked for that does.
+    /// When it is asked for.
     pub fn check(&self) -> Result<(), Diagnostic> {
-        let given = [
-            ("--gpu require", self.gpu == Some(GpuArgument::Require)),
-            ("--gpu-ops", self.gpu_operators.is_some()),
-            ("--vk-profile", self.vk_profile.is_some()),
-            ("--vk-loader", self.vk_loader.is_some()),
-            ("--runtime", self.runtime.is_some()),
-        ];
-        match given.iter().find(|(_, is_given)| *is_given) {
-            Some((option, _)) => {
-                let message = format!("{option} is not there yet: nothing is compiled for GPUs");
-                Err(Diagnostic::new(codes::GPU_NOT_YET, message).help("leave it out: what the program gives to a GPU runs on the CPU"))
-            }
-            None => Ok(()),
+        if self.gpu_operators.is_none() {
+            return Ok(());
         }
+        let message = "--gpu-ops is not there yet: what the file gives to a GPU is compiled for one, and nothing else";
+        Err(Diagnostic::new(codes::GPU_NOT_YET, message).help("leave it out"))
     }
 
     /// The same as settings of the compiler.
@@ -93,9 +88,15 @@ impl GpuArguments {
         }
     }
 
-    /// What is to be said of a module part of which is for a GPU, unless the user has said where it runs.
-    pub fn remark(&self, module: &Module) -> Option<&'static str> {
-        let is_meant = !matches!(self.gpu, Some(GpuArgument::Off)) && module.sources.values().any(|source| source.gpu);
-        is_meant.then_some("  gpu     what the program gives to a GPU runs on the CPU: there is no code for GPUs yet")
+    /// What is to be said of a program that has, or could have, a part for a GPU.
+    pub fn remark(&self, module: &Module, device: Option<&Device>) -> Option<String> {
+        if let Some(device) = device {
+            let is_dispatch = |step: &&DeviceStep| matches!(step, DeviceStep::Dispatch(_));
+            let dispatches = device.regions.iter().flat_map(|region| &region.steps).filter(is_dispatch).count();
+            let [profile, regions] = [device.machine.level.to_owned(), device.regions.len().to_string()];
+            return Some(format!("  gpu     {profile}: {dispatches} dispatches in {regions} regions"));
+        }
+        let is_meant = self.gpu.is_none() && module.sources.values().any(|source| source.gpu);
+        is_meant.then(|| "  gpu     part of the program is for a GPU and runs on the CPU; --gpu auto compiles it for both".into())
     }
 }

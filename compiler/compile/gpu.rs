@@ -22,7 +22,7 @@ pub enum GpuMode {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GpuSettings {
-    /// `auto` where the target has a system, else `off`, when absent.
+    /// `off` when absent.
     pub mode: Option<GpuMode>,
     /// Operators that are for a GPU beside those that the file gives to one.
     pub operators: Option<String>,
@@ -35,16 +35,15 @@ pub struct GpuSettings {
 }
 
 impl GpuSettings {
-    /// Whether anything is compiled for a GPU on a target.
-    pub fn mode(&self, target: &Target) -> GpuMode {
-        let usual = if target.platform == Platform::None { GpuMode::Off } else { GpuMode::Auto };
-        self.mode.unwrap_or(usual)
+    /// Whether anything is compiled for a GPU.
+    pub fn mode(&self) -> GpuMode {
+        self.mode.unwrap_or(GpuMode::Off)
     }
 
     /// The profile that is compiled for on a target; nothing where nothing is.
     ///
     /// # Errors
-    /// A usage diagnostic when there is no such profile.
+    /// A usage diagnostic when there is no such profile, or the target has no system on which a library could be found.
     pub fn machine(&self, target: &Target) -> Result<Option<&'static Machine>, Diagnostic> {
         let name = self.profile.as_deref().unwrap_or(GPUS[0].level);
         let machine = GPUS.iter().find(|machine| machine.level == name);
@@ -52,7 +51,14 @@ impl GpuSettings {
             let known: Vec<&str> = GPUS.iter().map(|machine| machine.level).collect();
             Diagnostic::new(codes::OPTION, format!("unknown profile of Vulkan {name}")).expected(known.join(", "), name)
         })?;
-        Ok(Some(machine).filter(|_| self.mode(target) != GpuMode::Off))
+        if self.mode() == GpuMode::Off {
+            return Ok(None);
+        }
+        if target.platform == Platform::None && !self.library_of_host {
+            let message = format!("{} has no system that could find Vulkan's library", target.name);
+            return Err(Diagnostic::new(codes::OPTION, message).help("`--vk-loader host`: the application brings it"));
+        }
+        Ok(Some(machine))
     }
 
     /// What the runtime is to be like.
@@ -77,16 +83,19 @@ mod tests {
     use crate::target::target;
 
     #[test]
-    fn bare_targets_have_no_gpu_unless_one_is_asked_for() {
+    fn profiles_are_those_of_the_mode_and_the_target() {
         let [system, bare] = ["aarch64-linux-gnu", "aarch64-none-elf"].map(|name| target(name).unwrap());
-        let usual = GpuSettings::default();
-        assert_eq!([usual.mode(system), usual.mode(bare)], [GpuMode::Auto, GpuMode::Off]);
-        assert_eq!(usual.machine(system).unwrap().map(|machine| machine.level), Some("vulkan1.1"));
-        assert_eq!(usual.machine(bare).unwrap(), None);
-        let asked = GpuSettings { mode: Some(GpuMode::Require), profile: Some("vulkan1.3".into()), ..usual.clone() };
-        assert_eq!(asked.machine(bare).unwrap().map(|machine| machine.level), Some("vulkan1.3"));
-        assert!(asked.options().required && !usual.options().required);
-        let wrong = GpuSettings { profile: Some("vulkan2".into()), ..usual };
-        assert!(wrong.machine(system).unwrap_err().message.contains("vulkan2"));
+        let level = |settings: &GpuSettings, target| settings.machine(target).map(|machine| machine.map(|machine| machine.level));
+        let off = GpuSettings::default();
+        assert_eq!(level(&off, system), Ok(None));
+        let auto = GpuSettings { mode: Some(GpuMode::Auto), ..off };
+        assert_eq!(level(&auto, system), Ok(Some("vulkan1.1")));
+        assert!(level(&auto, bare).unwrap_err().message.contains("no system"));
+        let host = GpuSettings { library_of_host: true, profile: Some("vulkan1.3".into()), ..auto.clone() };
+        assert_eq!(level(&host, bare), Ok(Some("vulkan1.3")));
+        let required = GpuSettings { mode: Some(GpuMode::Require), ..auto.clone() };
+        assert!(required.options().required && !auto.options().required);
+        let wrong = GpuSettings { profile: Some("vulkan2".into()), ..auto };
+        assert!(level(&wrong, system).unwrap_err().message.contains("vulkan2"));
     }
 }

@@ -1,5 +1,7 @@
-//! What the header of a model says that a GPU may run.
+//! What the header and the report of a model say of its part for a GPU.
 
+use crate::program::{Device, DeviceRegion, DeviceStep};
+use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// The block that is the same, byte for byte, in every header of this ABI that has it.
@@ -38,4 +40,50 @@ pub fn declare(text: &mut String, name: &str) {
         "/* Part of the model is for a GPU. {name}_init looks for one; if there is none, or it fails, see what for. {name}_deinit frees what\n   \
          it took. */\nint {name}_gpu(void *arena, modelc_gpu_info *info);\n\n"
     );
+}
+
+/// The part of the report: the profile, memory, and what each region does.
+pub fn report(device: &Device) -> Value {
+    json!({
+        "profile": device.machine.level,
+        "kernels": device.kernels.len(),
+        "area_bytes": device.area_bytes,
+        "constant_bytes": device.constant_bytes,
+        "staging_bytes": device.staging_bytes,
+        "regions": device.regions.iter().map(region).collect::<Vec<_>>(),
+    })
+}
+
+fn region(region: &DeviceRegion) -> Value {
+    let barriers = region.steps.iter().filter(|step| matches!(step, DeviceStep::Barrier)).count();
+    json!({
+        "dispatches": region.steps.len() - barriers,
+        "barriers": barriers,
+        "bytes_in": region.enter.iter().map(|crossing| crossing.bytes).sum::<u64>(),
+        "bytes_out": region.leave.iter().map(|crossing| crossing.bytes).sum::<u64>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::GPUS;
+    use crate::program::{Address, Crossing};
+
+    #[test]
+    fn regions_are_counted() {
+        let crossing = Crossing { host: Address::Input(0, 0), staging: 16, device: 256, bytes: 30, is_extent: false };
+        let device = Device {
+            machine: &GPUS[0],
+            kernels: vec![],
+            constants: vec![],
+            constant_bytes: 0,
+            area_bytes: 512,
+            staging_bytes: 64,
+            regions: vec![DeviceRegion { enter: vec![crossing; 2], steps: vec![DeviceStep::Barrier], leave: vec![crossing] }],
+        };
+        let found = report(&device);
+        assert_eq!((&found["profile"], &found["area_bytes"]), (&json!("vulkan1.1"), &json!(512)));
+        assert_eq!(found["regions"], json!([{ "dispatches": 0, "barriers": 1, "bytes_in": 60, "bytes_out": 30 }]));
+    }
 }

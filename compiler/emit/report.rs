@@ -1,5 +1,6 @@
 //! The report: what a model became, as JSON. Fields are only added within `modelc.report/1`; units are in names.
 
+use super::gpu;
 use super::info::{ModelRecord, abi_hash, hex};
 use super::object::ModelInfo;
 use crate::codegen::CompiledModel;
@@ -27,7 +28,7 @@ pub fn report(levels: &[Level<'_>], model: &ModelInfo, compiled: &CompiledModel,
     let mut memory = record.footprint.to_json();
     memory["arena_align"] = json!(ALIGNMENT);
     memory["object_bytes"] = json!(object_bytes);
-    json!({
+    let mut report = json!({
         "schema": "modelc.report/1",
         "modelc": record.version,
         "name": record.name,
@@ -41,7 +42,11 @@ pub fn report(levels: &[Level<'_>], model: &ModelInfo, compiled: &CompiledModel,
         "custom_operators": compiled.imports.iter().filter(|i| i.kind == ImportKind::Custom).map(|import| &import.symbol).collect::<Vec<_>>(),
         "methods": methods,
         "kernels": kernels,
-    })
+    });
+    if let Some(device) = levels.first().and_then(|level| level.program.device.as_ref()) {
+        report["gpu"] = gpu::report(device);
+    }
+    report
 }
 
 /// Adds to each method of a report what it needs with its arguments, and what the model's file plans for that.

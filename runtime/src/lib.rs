@@ -3,7 +3,7 @@
 
 #![no_std]
 
-use core::ffi::{c_int, c_void};
+use core::ffi::{c_char, c_int, c_void};
 
 /// The ABI number of these declarations.
 pub const ABI: u32 = 1;
@@ -41,8 +41,100 @@ pub struct Config {
     pub user: *mut c_void,
     /// What the CPU has; 0 asks the machine where it can tell.
     pub cpu_features: u64,
-    /// The application's own Vulkan device.
-    pub vk: *const c_void,
+    /// The application's own Vulkan device, or the way to the library; null where the runtime finds one.
+    pub vk: *const VkHost,
+}
+
+/// A Vulkan device of the application, or the way to the library: `struct modelc_vk_host` in C. Handles are Vulkan's.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct VkHost {
+    /// `size_of::<VkHost>()`.
+    pub struct_size: u32,
+    /// Of the queue.
+    pub queue_family: u32,
+    /// `vkGetInstanceProcAddr`; null where the object finds the library itself.
+    pub get_instance_proc_addr: *const c_void,
+    /// `VkInstance`
+    pub instance: *const c_void,
+    /// `VkPhysicalDevice`
+    pub physical_device: *const c_void,
+    /// `VkDevice`, with the features of the profile switched on; null where the object makes instance and device.
+    pub device: *const c_void,
+    /// `VkQueue`, which computes.
+    pub queue: *const c_void,
+    /// Called before each use of the queue.
+    pub lock: Option<unsafe extern "C" fn(user: *mut c_void)>,
+    /// Called after it.
+    pub unlock: Option<unsafe extern "C" fn(user: *mut c_void)>,
+    /// Handed to both.
+    pub user: *mut c_void,
+    /// `const VkAllocationCallbacks *`, or null.
+    pub allocation_callbacks: *const c_void,
+}
+
+impl Default for VkHost {
+    fn default() -> Self {
+        Self {
+            struct_size: size_of::<Self>() as u32,
+            queue_family: 0,
+            get_instance_proc_addr: core::ptr::null(),
+            instance: core::ptr::null(),
+            physical_device: core::ptr::null(),
+            device: core::ptr::null(),
+            queue: core::ptr::null(),
+            lock: None,
+            unlock: None,
+            user: core::ptr::null_mut(),
+            allocation_callbacks: core::ptr::null(),
+        }
+    }
+}
+
+/// Which side runs a model part of which is for a GPU, and why: `modelc_gpu_info` in C, which `NAME_gpu` fills.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct GpuInfo {
+    /// `size_of::<GpuInfo>()`.
+    pub struct_size: u32,
+    /// 1 where the GPU runs its part, 0 where the CPU runs everything.
+    pub runs: u32,
+    /// The `VkResult` of the call that failed.
+    pub result: i32,
+    /// 0.
+    pub reserved: u32,
+    /// The name of the call that failed, or null.
+    pub failed: *const c_char,
+    /// Of `VkPhysicalDeviceProperties`, as what follows; 0 if no device was chosen.
+    pub api_version: u32,
+    /// The driver's version.
+    pub driver_version: u32,
+    /// Who made the device.
+    pub vendor_id: u32,
+    /// Which it is of those.
+    pub device_id: u32,
+    /// `VkPhysicalDeviceType`
+    pub device_type: u32,
+    /// A string of C.
+    pub device_name: [u8; 256],
+}
+
+impl Default for GpuInfo {
+    fn default() -> Self {
+        Self {
+            struct_size: size_of::<Self>() as u32,
+            runs: 0,
+            result: 0,
+            reserved: 0,
+            failed: core::ptr::null(),
+            api_version: 0,
+            driver_version: 0,
+            vendor_id: 0,
+            device_id: 0,
+            device_type: 0,
+            device_name: [0; 256],
+        }
+    }
 }
 
 impl Default for Config {
@@ -126,5 +218,13 @@ mod tests {
         #[cfg(target_pointer_width = "64")]
         assert_eq!(size_of::<Config>(), 88);
         assert_eq!(Config::default().struct_size as usize, size_of::<Config>());
+    }
+
+    #[test]
+    fn structures_of_gpus_have_the_sizes_of_the_c_structs_on_64_bit_machines() {
+        #[cfg(target_pointer_width = "64")]
+        assert_eq!((size_of::<VkHost>(), size_of::<GpuInfo>(), core::mem::offset_of!(GpuInfo, device_name)), (80, 304, 44));
+        assert_eq!(GpuInfo::default().struct_size as usize, size_of::<GpuInfo>());
+        assert_eq!(VkHost::default().struct_size as usize, size_of::<VkHost>());
     }
 }
