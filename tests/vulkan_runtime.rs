@@ -109,6 +109,50 @@ fn child_runs_regions() {
 }
 
 #[test]
+fn a_device_of_the_application_runs_regions_and_stays() {
+    if let Some(text) = on_software_device("child_brings_its_device") {
+        assert_silent(&text);
+    }
+}
+
+#[test]
+#[ignore = "another test runs it in a process of its own"]
+fn child_brings_its_device() {
+    use ash::vk::{self, Handle};
+    // SAFETY: the library is Vulkan's.
+    let entry = unsafe { ash::Entry::load() }.unwrap();
+    let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_1);
+    let information = vk::InstanceCreateInfo::default().application_info(&application);
+    // SAFETY: the structures are as Vulkan wants them, and what is made is destroyed below, the device before the instance.
+    let (instance, physical, device, queue) = unsafe {
+        let instance = entry.create_instance(&information, None).unwrap();
+        let physical = instance.enumerate_physical_devices().unwrap()[0];
+        let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(0).queue_priorities(&[1.0])];
+        let device = instance.create_device(physical, &vk::DeviceCreateInfo::default().queue_create_infos(&queues), None).unwrap();
+        let queue = device.get_device_queue(0, 0);
+        (instance, physical, device, queue)
+    };
+    let host = Host {
+        get_instance_proc_addr: (entry.static_fn().get_instance_proc_addr as *const ()).cast(),
+        handles: [instance.handle().as_raw(), physical.as_raw(), device.handle().as_raw(), queue.as_raw()],
+        ..Host::library()
+    };
+    let jit = jit(&program(), false);
+    for first in [0.0, 1.0] {
+        let mut own = on_device_of(&jit, &host).unwrap();
+        assert!(info(&mut own).runs);
+        let x = inputs(first);
+        assert_eq!(run(&mut own, &x), expected(&x));
+    }
+    // SAFETY: nothing of the device is in use.
+    unsafe {
+        device.device_wait_idle().unwrap();
+        device.destroy_device(None);
+        instance.destroy_instance(None);
+    }
+}
+
+#[test]
 fn a_missing_barrier_is_heard() {
     if let Some(text) = on_software_device("child_drops_a_barrier") {
         assert!(text.contains("SYNC-HAZARD-READ-AFTER-WRITE"), "{text}");
@@ -163,8 +207,8 @@ fn can_pretend() -> bool {
     cfg!(unix)
 }
 
-fn pretended(jit: &Jit, host: &Host) -> Result<Instance, Diagnostic> {
-    // SAFETY: the library is this program's, and the test drops the instance before what the host has.
+fn on_device_of(jit: &Jit, host: &Host) -> Result<Instance, Diagnostic> {
+    // SAFETY: the library stays in this program, and the test drops the instance before what the host has.
     unsafe { jit.instance_with_device(host.address()) }
 }
 
@@ -193,7 +237,7 @@ fn whichever_call_fails_the_cpu_does_the_work_and_nothing_is_left() {
     let calls = loop {
         number += 1;
         pretend::begin(number, -1, Properties { is_coherent: number % 2 == 0, ..Properties::default() });
-        let mut instance = pretended(&jit, &host).unwrap();
+        let mut instance = on_device_of(&jit, &host).unwrap();
         let opened = world(|world| world.failed.is_none());
         assert_eq!(info(&mut instance).runs, opened, "call {number}");
         if opened {
@@ -218,7 +262,7 @@ fn whichever_call_fails_a_required_device_is_missed_and_nothing_is_left() {
     let (jit, host) = (jit(&program(), true), Host::library());
     for number in 1.. {
         pretend::begin(number, -4, Properties::default());
-        let opened = pretended(&jit, &host);
+        let opened = on_device_of(&jit, &host);
         let failed = world(|world| world.failed.clone());
         assert_eq!(opened.is_err(), failed.is_some(), "call {number}");
         let Err(error) = opened else { break };
@@ -238,7 +282,7 @@ fn a_device_that_is_lost_in_a_call_is_not_asked_again() {
     // Each region resets the fence, submits and waits.
     for after in 1..=6 {
         pretend::begin(0, 0, Properties::default());
-        let mut instance = pretended(&jit, &host).unwrap();
+        let mut instance = on_device_of(&jit, &host).unwrap();
         assert!(info(&mut instance).runs);
         pretend::fail_next(after, -4);
         let (x, mut outputs) = (inputs(1.0), vec![]);
@@ -280,7 +324,7 @@ fn devices_without_what_the_profile_asks_for_are_not_taken() {
     ];
     for (number, (jit, properties, runs)) in cases.into_iter().enumerate() {
         pretend::begin(0, 0, properties);
-        let mut instance = pretended(jit, &host).unwrap();
+        let mut instance = on_device_of(jit, &host).unwrap();
         let found = info(&mut instance);
         assert_eq!(found.runs, runs, "case {number}: {found:?}");
         if runs {
@@ -307,7 +351,7 @@ fn a_device_of_the_application_is_locked_and_not_freed() {
     pretend::begin(0, 0, Properties { is_cpu: true, ..Properties::default() });
     let mut calls = 0u32;
     let host = Host { lock: Some(count), unlock: Some(count), user: &mut calls, ..Host::device() };
-    let mut instance = pretended(&jit, &host).unwrap();
+    let mut instance = on_device_of(&jit, &host).unwrap();
     assert!(info(&mut instance).runs, "whatever it is");
     run(&mut instance, &inputs(0.0));
     assert_eq!(world(|world| world.submissions), 3, "constants and two regions");
@@ -318,7 +362,7 @@ fn a_device_of_the_application_is_locked_and_not_freed() {
     });
     assert_eq!(calls, 8, "three submissions and the last wait");
     pretend::begin(0, 0, Properties::default());
-    let error = pretended(&jit, &Host { struct_size: 8, ..Host::library() }).err().unwrap();
+    let error = on_device_of(&jit, &Host { struct_size: 8, ..Host::library() }).err().unwrap();
     assert!(error.message.contains("MODELC_E_ABI"), "{error}");
 }
 

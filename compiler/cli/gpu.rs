@@ -93,8 +93,8 @@ impl GpuArguments {
         if let Some(device) = device {
             let is_dispatch = |step: &&DeviceStep| matches!(step, DeviceStep::Dispatch(_));
             let dispatches = device.regions.iter().flat_map(|region| &region.steps).filter(is_dispatch).count();
-            let [profile, regions] = [device.machine.level.to_owned(), device.regions.len().to_string()];
-            return Some(format!("  gpu     {profile}: {dispatches} dispatches in {regions} regions"));
+            let (profile, regions) = (device.machine.level, device.regions.len());
+            return Some(format!("  gpu     {profile}; regions: {regions}; dispatches: {dispatches}"));
         }
         let is_meant = self.gpu.is_none() && module.sources.values().any(|source| source.gpu);
         is_meant.then(|| "  gpu     part of the program is for a GPU and runs on the CPU; --gpu auto compiles it for both".into())

@@ -20,6 +20,9 @@ pub fn flash(footprint: &Footprint, levels: &str) -> String {
         let parts: Vec<String> = of_levels.chain([format!("{} B shared", grouped(footprint.shared_code_bytes()))]).collect();
         text.push_str(&format!(" ({})", parts.join(", ")));
     }
+    if footprint.table_bytes > 0 {
+        text.push_str(&format!(", {} B tables of a GPU", grouped(footprint.table_bytes)));
+    }
     text
 }
 
@@ -72,10 +75,14 @@ mod tests {
             weights_bytes: 1000,
             code_bytes: 2500,
             level_code_bytes: vec![1100, 1200],
+            table_bytes: 0,
         };
         assert_eq!(arena(&footprint), "11,232 B: 64 B state, 11,168 B scratch");
         let text = "3,500 B: 1,000 B constants, 2,500 B code (1,100 B x86-64-v2, 1,200 B x86-64-v3, 200 B shared)";
         assert_eq!(flash(&footprint, "x86-64-v2,x86-64-v3"), text);
-        assert_eq!(flash(&Footprint { level_code_bytes: vec![2400], ..footprint }, "aarch64"), "3,500 B: 1,000 B constants, 2,500 B code");
+        let one = Footprint { level_code_bytes: vec![2400], ..footprint };
+        assert_eq!(flash(&one, "aarch64"), "3,500 B: 1,000 B constants, 2,500 B code");
+        let with_tables = Footprint { table_bytes: 70, ..one };
+        assert_eq!(flash(&with_tables, "aarch64"), "3,570 B: 1,000 B constants, 2,500 B code, 70 B tables of a GPU");
     }
 }

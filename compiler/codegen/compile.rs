@@ -63,6 +63,7 @@ impl CompiledModel {
             weights_bytes: self.constants.bytes,
             code_bytes: self.code_bytes(None),
             level_code_bytes: (0..self.levels.len()).rev().map(|level| self.code_bytes(Some(level))).collect(),
+            table_bytes: self.data.iter().map(Section::table_bytes).sum(),
         }
     }
 

@@ -42,6 +42,14 @@ impl Section {
         }
     }
 
+    /// Its size, if it holds no constants of the program.
+    pub fn table_bytes(&self) -> u64 {
+        match &self.contents {
+            Contents::Constants => 0,
+            Contents::Bytes(bytes) => bytes.len() as u64,
+        }
+    }
+
     /// A copy of what it holds.
     pub fn to_vec(&self, constants: &ConstantLayout, program: &Program) -> Vec<u8> {
         match &self.contents {

@@ -7,7 +7,7 @@
 //! 56  u32 ABI hash, u32 zero
 //! 64  u64 state, scratch, stack, weights: bytes
 //! 96  modelc's version, target, CPU levels with commas, the model's name, bytes of code that each level has for itself, with
-//!     commas, bytes of all code: strings with a zero after each
+//!     commas, bytes of all code, and where there are any, bytes of tables: strings with a zero after each
 //! ```
 
 use crate::interface::{ABI, Footprint};
@@ -59,7 +59,8 @@ impl ModelRecord {
         bytes.extend_from_slice(&self.model_sha256);
         bytes.extend_from_slice(&self.abi_hash.to_le_bytes());
         bytes.extend_from_slice(&[0; 4]);
-        let Footprint { state_bytes, scratch_bytes, stack_bytes, weights_bytes, code_bytes, level_code_bytes } = &self.footprint;
+        let Footprint { state_bytes, scratch_bytes, stack_bytes, weights_bytes, code_bytes, level_code_bytes, table_bytes } =
+            &self.footprint;
         for number in [state_bytes, scratch_bytes, stack_bytes, weights_bytes] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
@@ -67,6 +68,9 @@ impl ModelRecord {
         for text in [&self.version, &self.target, &self.levels, &self.name, &of_levels, &code_bytes.to_string()] {
             bytes.extend(text.bytes().filter(|&b| b != 0));
             bytes.push(0);
+        }
+        if *table_bytes > 0 {
+            bytes.extend(table_bytes.to_string().bytes().chain([0]));
         }
         bytes.resize(bytes.len().next_multiple_of(8), 0);
         let size = bytes.len() as u32;
@@ -117,6 +121,7 @@ impl ModelRecord {
         let level_code_bytes: Vec<u64> = strings.next()?.split(',').filter_map(|number| number.parse().ok()).collect();
         // Records of older objects end here.
         let code_bytes = strings.next().and_then(|number| number.parse().ok());
+        let table_bytes = strings.next().and_then(|number| number.parse().ok()).unwrap_or(0);
         Some(Self {
             abi: word(4)?,
             model_sha256: bytes.get(24..56)?.try_into().ok()?,
@@ -128,6 +133,7 @@ impl ModelRecord {
                 weights_bytes: long(88)?,
                 code_bytes: code_bytes.unwrap_or_else(|| level_code_bytes.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes))),
                 level_code_bytes,
+                table_bytes,
             },
             version,
             target,
@@ -154,6 +160,7 @@ mod tests {
                 weights_bytes: 4,
                 code_bytes: 2000,
                 level_code_bytes: vec![1234, 567],
+                table_bytes: 90,
             },
             version: "0.1.0".into(),
             target: "aarch64-unknown-none-elf".into(),
@@ -167,6 +174,6 @@ mod tests {
             assert_eq!(ModelRecord::find_all(&bytes[..cut]), [], "{cut}");
         }
         let json = record.to_json();
-        assert_eq!((json["abi_hash"].as_str(), json["flash_bytes"].as_u64()), (Some("3fa9c1d2"), Some(2004)));
+        assert_eq!((json["abi_hash"].as_str(), json["flash_bytes"].as_u64()), (Some("3fa9c1d2"), Some(2094)));
     }
 }

@@ -17,6 +17,8 @@ pub struct Footprint {
     pub code_bytes: u64,
     /// Code that each CPU level has for itself, the least level first.
     pub level_code_bytes: Vec<u64>,
+    /// What is only read beside constants and code: tables of what a GPU runs.
+    pub table_bytes: u64,
 }
 
 impl Footprint {
@@ -25,9 +27,9 @@ impl Footprint {
         self.state_bytes + self.scratch_bytes
     }
 
-    /// `NET_FLASH_BYTES`: code and constants, all that is only read.
+    /// `NET_FLASH_BYTES`: code, constants and tables, all that is only read.
     pub fn flash_bytes(&self) -> u64 {
-        self.code_bytes + self.weights_bytes
+        self.code_bytes + self.weights_bytes + self.table_bytes
     }
 
     /// Code that belongs to no level.
@@ -37,7 +39,7 @@ impl Footprint {
 
     /// The figures as fields of JSON.
     pub fn to_json(&self) -> Value {
-        json!({
+        let mut sizes = json!({
             "state_bytes": self.state_bytes,
             "scratch_bytes": self.scratch_bytes,
             "arena_bytes": self.arena_bytes(),
@@ -45,7 +47,11 @@ impl Footprint {
             "weights_bytes": self.weights_bytes,
             "code_bytes": self.code_bytes,
             "flash_bytes": self.flash_bytes(),
-        })
+        });
+        if self.table_bytes > 0 {
+            sizes["table_bytes"] = self.table_bytes.into();
+        }
+        sizes
     }
 }
 
@@ -62,9 +68,12 @@ mod tests {
             weights_bytes: 1000,
             code_bytes: 500,
             level_code_bytes: vec![200, 250],
+            table_bytes: 0,
         };
         assert_eq!((footprint.arena_bytes(), footprint.flash_bytes(), footprint.shared_code_bytes()), (256, 1500, 50));
         let json = footprint.to_json();
         assert_eq!((json["arena_bytes"].as_u64(), json["flash_bytes"].as_u64()), (Some(256), Some(1500)));
+        let with_tables = Footprint { table_bytes: 70, ..footprint };
+        assert_eq!((with_tables.flash_bytes(), with_tables.to_json()["table_bytes"].as_u64()), (1570, Some(70)));
     }
 }
