@@ -46,7 +46,8 @@ pub struct GpuArguments {
     /// Whether a GPU runs what the program gives to one: auto where there is one, else the CPU does the work [default: off]
     #[arg(long = "gpu", value_enum)]
     gpu: Option<GpuArgument>,
-    #[arg(long = "gpu-ops", value_name = "PATTERN", hide = true)]
+    /// Operators that are for the GPU beside those that the file gives to one: all, names as NAME*, or A-B by position
+    #[arg(long = "gpu-ops", value_name = "PATTERN")]
     gpu_operators: Option<String>,
     /// What the GPU has: vulkan1.1, vulkan1.1+bytes or vulkan1.3 [default: vulkan1.1]
     #[arg(long = "vk-profile", value_name = "PROFILE")]
@@ -60,18 +61,6 @@ pub struct GpuArguments {
 }
 
 impl GpuArguments {
-    /// Refuses what is not there yet.
-    ///
-    /// # Errors
-    /// When it is asked for.
-    pub fn check(&self) -> Result<(), Diagnostic> {
-        if self.gpu_operators.is_none() {
-            return Ok(());
-        }
-        let message = "--gpu-ops is not there yet: what the file gives to a GPU is compiled for one, and nothing else";
-        Err(Diagnostic::new(codes::GPU_NOT_YET, message).help("leave it out"))
-    }
-
     /// The same as settings of the compiler.
     pub fn settings(&self) -> GpuSettings {
         let mode = |argument| match argument {

@@ -104,7 +104,6 @@ impl Common {
     /// # Errors
     /// As [`Self::load_options`].
     pub fn settings(&self, model: &str) -> Result<Settings, Diagnostics> {
-        self.gpu.check()?;
         let ports = Ports { model };
         let shape = |text: &String| -> Result<_, Diagnostics> {
             let (input, shape) = parse_shape(text)?;

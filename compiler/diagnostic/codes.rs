@@ -323,9 +323,6 @@ codes! {
     708 SYMBOL_NAME Usage
         "Two symbols of the object would have one name."
         "Give the object another name: `--name`.";
-    709 GPU_NOT_YET Usage
-        "Code for a GPU is asked for, and is not there yet."
-        "Leave the option out: what is meant for a GPU runs on the CPU.";
     710 CANNOT_WRITE Io
         "An output cannot be written."
         "Check the path, its permissions and the room on the disk.";
