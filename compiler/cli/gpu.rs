@@ -1,7 +1,6 @@
 //! Options for GPUs.
 
 use crate::codegen::vulkan::LoaderChoice;
-use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Module;
 use crate::program::{Device, DeviceStep};
 use crate::{GpuMode, GpuSettings};
