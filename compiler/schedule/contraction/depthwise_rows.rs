@@ -12,20 +12,19 @@ use super::panels::{Extents, Panels};
 use super::row_pairs::RowPairs;
 use super::staging;
 use super::strips::Strips;
-use super::tile::join;
-use crate::ir::{ElementType, Value as Tensor};
-use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, DotOp, KernelBuilder, Lane, Value, orders};
+use crate::ir::Value as Tensor;
+use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
 use crate::machine::{DotProduct, Machine};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::{Context, Goal};
-use crate::schedule::elementwise::operands::{ElementWise, Hoisted, OutputPosition};
+use crate::schedule::elementwise::operands::{ElementWise, Hoisted};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
 /// Rows that the products of a sum take of a column at most: two pairs.
-const ROWS: u64 = 4;
+pub(super) const ROWS: u64 = 4;
 
 /// The rows of a column in the order in which weights lie: the even ones of four are a pair, and so are the odd ones.
 const ORDER: [u64; 4] = [0, 2, 1, 3];
@@ -35,7 +34,7 @@ const LEAST_FOR_THREADS: u64 = 1 << 14;
 
 /// How products are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Products {
+pub(super) enum Products {
     /// Four rows at a time, as bytes.
     Fours,
     /// Two rows at a time, in 16 bits.
@@ -51,15 +50,8 @@ impl Products {
         }
     }
 
-    fn dot(self) -> DotOp {
-        match self {
-            Self::Fours => DotOp::UnsignedSigned8,
-            Self::Pairs => DotOp::Signed16,
-        }
-    }
-
     /// The form of the weights.
-    fn form(self) -> Form {
+    pub(super) fn form(self) -> Form {
         match self {
             Self::Fours => Form::Unsigned8,
             Self::Pairs => Form::EvenAndOdd { signed: false },
@@ -69,14 +61,14 @@ impl Products {
 
 /// See the module.
 pub struct DepthwiseRows<'a> {
-    cx: Context<'a>,
-    work: Contraction,
-    products: Products,
-    pairs: RowPairs,
+    pub cx: Context<'a>,
+    pub work: Contraction,
+    pub products: Products,
+    pub pairs: RowPairs,
     /// Output rows that are computed together.
     together: u64,
     /// A panel is all taps of a block of channels, once for each of the rows that are computed together.
-    panels: Panels,
+    pub panels: Panels,
     /// The blocks.
     cuts: Cuts,
 }
@@ -141,7 +133,7 @@ impl<'a> DepthwiseRows<'a> {
 
     /// Lanes of a block whose sums are computed before those of others: bytes of four rows come together for all of a block, and two pairs of rows
     /// are widened a vector at a time.
-    fn lanes_at_once(&self, width: Width) -> u64 {
+    pub(super) fn lanes_at_once(&self, width: Width) -> u64 {
         match self.products {
             Products::Fours => width.lanes,
             Products::Pairs => width.vectors(self.cx.machine.lanes(4).into()).1,
@@ -149,18 +141,18 @@ impl<'a> DepthwiseRows<'a> {
     }
 
     /// Operands of products that a column has: all rows, or each pair.
-    fn operands(&self) -> u64 {
+    pub(super) fn operands(&self) -> u64 {
         if self.products == Products::Fours { 1 } else { self.pairs.count }
     }
 
     /// Whether the columns of a tile stay in registers while each weight meets them: beside the sums, a weight, and its product. Bytes of four
     /// rows do not, for their products read weights from memory.
-    fn keeps(&self, sums: usize, columns: usize) -> bool {
+    pub(super) fn keeps(&self, sums: usize, columns: usize) -> bool {
         self.products == Products::Pairs && sums + columns + 2 <= self.cx.machine.registers.count().into()
     }
 
     /// Whether one of the rows that are computed together needs a pair.
-    fn needs(&self, row: u64, pair: u64) -> bool {
+    pub(super) fn needs(&self, row: u64, pair: u64) -> bool {
         (2 * pair..2 * pair + 2).any(|reached| reached.checked_sub(row).is_some_and(|tap| tap < self.work.window[0]))
     }
 
@@ -224,31 +216,31 @@ impl Schedule for DepthwiseRows<'_> {
     }
 }
 
-struct Lowering<'a> {
-    schedule: &'a DepthwiseRows<'a>,
-    input: Buffer,
-    ring: Buffer,
+pub(super) struct Lowering<'a> {
+    pub schedule: &'a DepthwiseRows<'a>,
+    pub input: Buffer,
+    pub ring: Buffer,
     /// The weights as they are stored, and those that products read: the same, or a block's in 16 bits.
-    stored: Buffer,
-    weights: Buffer,
-    initial: Buffer,
-    element_wise: ElementWise<'a>,
+    pub stored: Buffer,
+    pub weights: Buffer,
+    pub initial: Buffer,
+    pub element_wise: ElementWise<'a>,
     /// What is loaded before the loops, for each number of lanes that blocks have.
-    hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
+    pub hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
     /// The first output row and the first after the last, where they are parameters.
-    range: Option<(Value, Value)>,
+    pub range: Option<(Value, Value)>,
 }
 
 /// What the pixels of some output rows share in a block of channels.
-struct Block {
+pub(super) struct Block {
     /// The first byte of each pair.
-    pairs: Vec<Value>,
+    pub pairs: Vec<Value>,
     /// The first element in the panels as they are stored.
-    weights: Value,
+    pub weights: Value,
     /// Its channels.
-    cut: Cut,
+    pub cut: Cut,
     /// Output rows.
-    rows: u64,
+    pub rows: u64,
 }
 
 impl Lowering<'_> {
@@ -338,142 +330,6 @@ impl Lowering<'_> {
             let width = Number::Known(schedule.work.output_size[1] as i64);
             width.tiles(b, schedule.pixels(), |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels))
         })
-    }
-
-    /// Some pixels of the rows from `x` on.
-    fn tile(&self, b: &mut KernelBuilder, block: &Block, first_pixel: Value, x: Value, pixels: u64) -> Result<(), Unsupported> {
-        let work = &self.schedule.work;
-        let offset = b.scale_index(x, (2 * work.strides[1] * work.channels) as i64, 0);
-        let pairs: Vec<Value> = block.pairs.iter().map(|&pair| b.add(pair, offset)).collect();
-        let sums = self.sums(b, &pairs, block, pixels);
-        let first = b.add(first_pixel, x);
-        let Cut { first: channel, width: Width { lanes, .. }, active } = block.cut;
-        let hoisted = self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[][..], |(_, hoisted)| hoisted);
-        for (row, sums) in sums.chunks(pixels as usize).enumerate() {
-            let pixel = b.scale_index(first, 1, (row as u64 * work.output_size[1]) as i64);
-            let base = b.scale_index(pixel, work.outputs as i64, 0);
-            let flat = b.add(base, channel);
-            for (p, &sum) in sums.iter().enumerate() {
-                let sum = if work.accumulator == ElementType::I64 { b.convert(ConvertOp::SignExtend, sum, Lane::I64) } else { sum };
-                let place = OutputPosition { pixel, pixel_offset: p as i64, channel, channel_offset: 0, flat };
-                self.element_wise.emit(b, &place, Some(sum), hoisted, lanes as u16, active as u16)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The sum of each pixel of a tile, row by row.
-    fn sums(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, pixels: u64) -> Vec<Value> {
-        let lanes = self.schedule.lanes_at_once(at.cut.width);
-        let parts: Vec<Vec<Value>> =
-            (0..at.cut.width.lanes).step_by(lanes as usize).map(|first| self.sums_of(b, pairs, at, (first, lanes), pixels)).collect();
-        (0..(at.rows * pixels) as usize).map(|sum| join(b, &parts.iter().map(|part| part[sum]).collect::<Vec<_>>())).collect()
-    }
-
-    /// The same in some lanes of the block. What lies in the columns stays in registers while each weight meets all pixels; else each
-    /// column meets its weights for itself.
-    fn sums_of(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, lanes: (u64, u64), pixels: u64) -> Vec<Value> {
-        let schedule = self.schedule;
-        let (stride, window, dilation) = (schedule.work.strides[1], schedule.work.window[1], schedule.work.phases[2].dilation);
-        let begin = |b: &mut KernelBuilder| b.load(self.initial, at.cut.first, lanes.0 as i64, lanes.1 as u16);
-        let count = (at.rows * pixels) as usize;
-        // Bytes are added in place, and each sum has to begin with a copy.
-        let mut sums: Vec<Value> = match schedule.products {
-            Products::Fours => (0..count).map(|_| begin(b)).collect(),
-            Products::Pairs => vec![begin(b); count],
-        };
-        let meetings = |column: &u64| -> Vec<(u64, u64)> {
-            let meets = |&(p, tap): &(u64, u64)| p * stride + tap * dilation == *column;
-            (0..window).flat_map(|tap| (0..pixels).map(move |p| (p, tap))).filter(meets).collect()
-        };
-        let columns: Vec<u64> =
-            (0..(pixels - 1) * stride + (window - 1) * dilation + 1).filter(|column| !meetings(column).is_empty()).collect();
-        let step = if schedule.keeps(count, columns.len()) { columns.len() } else { 1 };
-        for columns in columns.chunks(step) {
-            for part in 0..schedule.operands() {
-                let xs: Vec<Value> = columns.iter().map(|&column| self.operand(b, pairs, (column, part), lanes)).collect();
-                for row in (0..at.rows).filter(|&row| schedule.products == Products::Fours || schedule.needs(row, part)) {
-                    for tap in 0..window {
-                        let met =
-                            columns.iter().zip(&xs).flat_map(|(column, &x)| meetings(column).into_iter().map(move |(p, t)| (p, t, x)));
-                        let met: Vec<(u64, Value)> = met.filter(|&(_, t, _)| t == tap).map(|(p, _, x)| (p, x)).collect();
-                        if met.is_empty() {
-                            continue;
-                        }
-                        let w = self.weights_of(b, at, (row, tap, part), lanes);
-                        for (p, x) in met {
-                            let sum = &mut sums[(row * pixels + p) as usize];
-                            *sum = b.dot(schedule.products.dot(), *sum, x, w);
-                        }
-                    }
-                }
-            }
-        }
-        sums
-    }
-
-    /// What lies in a column in some lanes of a block, as products take it: all rows, or a pair.
-    fn operand(&self, b: &mut KernelBuilder, pairs: &[Value], (column, part): (u64, u64), (first, lanes): (u64, u64)) -> Value {
-        let offset = 2 * (column * self.schedule.work.channels + first) as i64;
-        let lanes = 2 * lanes as u16;
-        match self.schedule.products {
-            Products::Pairs => {
-                let bytes = b.load(self.ring, pairs[part as usize], offset, lanes);
-                b.convert(ConvertOp::ZeroExtend, bytes, Lane::I16)
-            }
-            Products::Fours => {
-                let [upper, lower] = [0, 1].map(|pair: usize| {
-                    // The weights of rows that no pair has are zeros.
-                    let pair = pairs.get(pair).unwrap_or(&pairs[0]);
-                    b.load(self.ring, *pair, offset, lanes)
-                });
-                let spread = self.schedule.pairs.is_spread();
-                let order = if spread { orders::interleaved_of_spread_bytes(lanes) } else { orders::interleaved(lanes) };
-                b.shuffle(upper, lower, order)
-            }
-        }
-    }
-
-    /// The weights of a row and a column of the window in some lanes of a block: of all rows of the pairs, or of one pair.
-    fn weights_of(&self, b: &mut KernelBuilder, at: &Block, (row, tap, pair): (u64, u64, u64), (first, lanes): (u64, u64)) -> Value {
-        let column = row * self.schedule.work.window[1] + tap;
-        match self.schedule.products {
-            Products::Fours => self.stored(b, at, column, 0),
-            Products::Pairs => {
-                let zero = b.index(0);
-                b.load(self.weights, zero, self.place(at.cut, column, pair) + 2 * first as i64, 2 * lanes as u16)
-            }
-        }
-    }
-
-    /// Where the weights of a pair are among those of a block in 16 bits.
-    fn place(&self, cut: Cut, column: u64, pair: u64) -> i64 {
-        ((column * self.schedule.pairs.count + pair) * 2 * cut.width.lanes) as i64
-    }
-
-    /// The stored weights of a column, or of one pair of its rows in 16 bits.
-    fn stored(&self, b: &mut KernelBuilder, at: &Block, column: u64, pair: u64) -> Value {
-        let (panels, width, form) = (&self.schedule.panels, at.cut.width, self.schedule.products.form());
-        let lanes = width.lanes.min(width.strip);
-        let count = (lanes * ROWS / form.products()) as u16;
-        let load = |b: &mut KernelBuilder, lane: u64| {
-            panels.load(b, (form, pair), self.stored, at.weights, panels.place(width, column * ROWS, lane), count)
-        };
-        let strips: Vec<Value> = (0..width.lanes).step_by(lanes as usize).map(|lane| load(b, lane)).collect();
-        join(b, &strips)
-    }
-
-    /// Brings the weights of a block into 16 bits.
-    fn widen(&self, b: &mut KernelBuilder, at: &Block) {
-        let (schedule, columns) = (self.schedule, self.schedule.work.window[1]);
-        let zero = b.index(0);
-        for (row, tap) in (0..at.rows).flat_map(|row| (0..columns).map(move |tap| (row, tap))) {
-            for pair in (0..schedule.pairs.count).filter(|&pair| schedule.needs(row, pair)) {
-                let column = row * columns + tap;
-                let value = self.stored(b, at, column, pair);
-                b.store(self.weights, zero, self.place(at.cut, column, pair), value);
-            }
-        }
     }
 }
 

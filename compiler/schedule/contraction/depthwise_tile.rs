@@ -1,0 +1,156 @@
+//! The tiles of a depthwise convolution of bytes in paired rows: some pixels of the rows that are computed together, in a block of channels.
+
+use super::cuts::{Cut, Width};
+use super::depthwise_rows::{Block, Lowering, Products, ROWS};
+use super::tile::join;
+use crate::ir::ElementType;
+use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Value, orders};
+use crate::schedule::elementwise::operands::OutputPosition;
+use crate::schedule::unsupported::Unsupported;
+
+impl Products {
+    fn dot(self) -> DotOp {
+        match self {
+            Self::Fours => DotOp::UnsignedSigned8,
+            Self::Pairs => DotOp::Signed16,
+        }
+    }
+}
+
+impl Lowering<'_> {
+    /// Some pixels of the rows from `x` on.
+    pub(super) fn tile(&self, b: &mut KernelBuilder, block: &Block, first_pixel: Value, x: Value, pixels: u64) -> Result<(), Unsupported> {
+        let work = &self.schedule.work;
+        let offset = b.scale_index(x, (2 * work.strides[1] * work.channels) as i64, 0);
+        let pairs: Vec<Value> = block.pairs.iter().map(|&pair| b.add(pair, offset)).collect();
+        let sums = self.sums(b, &pairs, block, pixels);
+        let first = b.add(first_pixel, x);
+        let Cut { first: channel, width: Width { lanes, .. }, active } = block.cut;
+        let hoisted = self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[][..], |(_, hoisted)| hoisted);
+        for (row, sums) in sums.chunks(pixels as usize).enumerate() {
+            let pixel = b.scale_index(first, 1, (row as u64 * work.output_size[1]) as i64);
+            let base = b.scale_index(pixel, work.outputs as i64, 0);
+            let flat = b.add(base, channel);
+            for (p, &sum) in sums.iter().enumerate() {
+                let sum = if work.accumulator == ElementType::I64 { b.convert(ConvertOp::SignExtend, sum, Lane::I64) } else { sum };
+                let place = OutputPosition { pixel, pixel_offset: p as i64, channel, channel_offset: 0, flat };
+                self.element_wise.emit(b, &place, Some(sum), hoisted, lanes as u16, active as u16)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The sum of each pixel of a tile, row by row.
+    fn sums(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, pixels: u64) -> Vec<Value> {
+        let lanes = self.schedule.lanes_at_once(at.cut.width);
+        let parts: Vec<Vec<Value>> =
+            (0..at.cut.width.lanes).step_by(lanes as usize).map(|first| self.sums_of(b, pairs, at, (first, lanes), pixels)).collect();
+        (0..(at.rows * pixels) as usize).map(|sum| join(b, &parts.iter().map(|part| part[sum]).collect::<Vec<_>>())).collect()
+    }
+
+    /// The same in some lanes of the block. What lies in the columns stays in registers while each weight meets all pixels; else each
+    /// column meets its weights for itself.
+    fn sums_of(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, lanes: (u64, u64), pixels: u64) -> Vec<Value> {
+        let schedule = self.schedule;
+        let (stride, window, dilation) = (schedule.work.strides[1], schedule.work.window[1], schedule.work.phases[2].dilation);
+        let begin = |b: &mut KernelBuilder| b.load(self.initial, at.cut.first, lanes.0 as i64, lanes.1 as u16);
+        let count = (at.rows * pixels) as usize;
+        // Bytes are added in place, and each sum has to begin with a copy.
+        let mut sums: Vec<Value> = match schedule.products {
+            Products::Fours => (0..count).map(|_| begin(b)).collect(),
+            Products::Pairs => vec![begin(b); count],
+        };
+        let meetings = |column: &u64| -> Vec<(u64, u64)> {
+            let meets = |&(p, tap): &(u64, u64)| p * stride + tap * dilation == *column;
+            (0..window).flat_map(|tap| (0..pixels).map(move |p| (p, tap))).filter(meets).collect()
+        };
+        let columns: Vec<u64> =
+            (0..(pixels - 1) * stride + (window - 1) * dilation + 1).filter(|column| !meetings(column).is_empty()).collect();
+        let step = if schedule.keeps(count, columns.len()) { columns.len() } else { 1 };
+        for columns in columns.chunks(step) {
+            for part in 0..schedule.operands() {
+                let xs: Vec<Value> = columns.iter().map(|&column| self.operand(b, pairs, (column, part), lanes)).collect();
+                for row in (0..at.rows).filter(|&row| schedule.products == Products::Fours || schedule.needs(row, part)) {
+                    for tap in 0..window {
+                        let met =
+                            columns.iter().zip(&xs).flat_map(|(column, &x)| meetings(column).into_iter().map(move |(p, t)| (p, t, x)));
+                        let met: Vec<(u64, Value)> = met.filter(|&(_, t, _)| t == tap).map(|(p, _, x)| (p, x)).collect();
+                        if met.is_empty() {
+                            continue;
+                        }
+                        let w = self.weights_of(b, at, (row, tap, part), lanes);
+                        for (p, x) in met {
+                            let sum = &mut sums[(row * pixels + p) as usize];
+                            *sum = b.dot(schedule.products.dot(), *sum, x, w);
+                        }
+                    }
+                }
+            }
+        }
+        sums
+    }
+
+    /// What lies in a column in some lanes of a block, as products take it: all rows, or a pair.
+    fn operand(&self, b: &mut KernelBuilder, pairs: &[Value], (column, part): (u64, u64), (first, lanes): (u64, u64)) -> Value {
+        let offset = 2 * (column * self.schedule.work.channels + first) as i64;
+        let lanes = 2 * lanes as u16;
+        match self.schedule.products {
+            Products::Pairs => {
+                let bytes = b.load(self.ring, pairs[part as usize], offset, lanes);
+                b.convert(ConvertOp::ZeroExtend, bytes, Lane::I16)
+            }
+            Products::Fours => {
+                let [upper, lower] = [0, 1].map(|pair: usize| {
+                    // The weights of rows that no pair has are zeros.
+                    let pair = pairs.get(pair).unwrap_or(&pairs[0]);
+                    b.load(self.ring, *pair, offset, lanes)
+                });
+                let spread = self.schedule.pairs.is_spread();
+                let order = if spread { orders::interleaved_of_spread_bytes(lanes) } else { orders::interleaved(lanes) };
+                b.shuffle(upper, lower, order)
+            }
+        }
+    }
+
+    /// The weights of a row and a column of the window in some lanes of a block: of all rows of the pairs, or of one pair.
+    fn weights_of(&self, b: &mut KernelBuilder, at: &Block, (row, tap, pair): (u64, u64, u64), (first, lanes): (u64, u64)) -> Value {
+        let column = row * self.schedule.work.window[1] + tap;
+        match self.schedule.products {
+            Products::Fours => self.stored(b, at, column, 0),
+            Products::Pairs => {
+                let zero = b.index(0);
+                b.load(self.weights, zero, self.place(at.cut, column, pair) + 2 * first as i64, 2 * lanes as u16)
+            }
+        }
+    }
+
+    /// Where the weights of a pair are among those of a block in 16 bits.
+    fn place(&self, cut: Cut, column: u64, pair: u64) -> i64 {
+        ((column * self.schedule.pairs.count + pair) * 2 * cut.width.lanes) as i64
+    }
+
+    /// The stored weights of a column, or of one pair of its rows in 16 bits.
+    fn stored(&self, b: &mut KernelBuilder, at: &Block, column: u64, pair: u64) -> Value {
+        let (panels, width, form) = (&self.schedule.panels, at.cut.width, self.schedule.products.form());
+        let lanes = width.lanes.min(width.strip);
+        let count = (lanes * ROWS / form.products()) as u16;
+        let load = |b: &mut KernelBuilder, lane: u64| {
+            panels.load(b, (form, pair), self.stored, at.weights, panels.place(width, column * ROWS, lane), count)
+        };
+        let strips: Vec<Value> = (0..width.lanes).step_by(lanes as usize).map(|lane| load(b, lane)).collect();
+        join(b, &strips)
+    }
+
+    /// Brings the weights of a block into 16 bits.
+    pub(super) fn widen(&self, b: &mut KernelBuilder, at: &Block) {
+        let (schedule, columns) = (self.schedule, self.schedule.work.window[1]);
+        let zero = b.index(0);
+        for (row, tap) in (0..at.rows).flat_map(|row| (0..columns).map(move |tap| (row, tap))) {
+            for pair in (0..schedule.pairs.count).filter(|&pair| schedule.needs(row, pair)) {
+                let column = row * columns + tap;
+                let value = self.stored(b, at, column, pair);
+                b.store(self.weights, zero, self.place(at.cut, column, pair), value);
+            }
+        }
+    }
+}
