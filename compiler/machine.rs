@@ -42,6 +42,11 @@ pub struct Gpu {
     pub byte_dots: bool,
 }
 
+impl Gpu {
+    /// Bytes that the local arrays of a position take at most. Devices have far less in registers, and drivers fail with much more.
+    pub const LOCAL_BYTES: u64 = 64 << 10;
+}
+
 /// The registers that hold a kernel's vectors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Registers {

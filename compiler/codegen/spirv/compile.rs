@@ -41,3 +41,49 @@ pub fn lowered(kernel: &Kernel, gpu: &Gpu) -> Result<dr::Module, CodegenError> {
     lowering.out.effect(Op::Return, vec![]);
     Ok(lowering.out.finish(&inputs, grid.workgroup))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::text::parse_kernel;
+    use crate::machine::{GPUS, Unit};
+
+    /// What is wrong with a kernel for devices of the first profile.
+    fn refused(text: &str) -> String {
+        let Unit::Gpu(gpu) = &GPUS[0].unit else { panic!("the first profile is no GPU") };
+        let kernel = parse_kernel(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        module(&kernel, gpu).map_or_else(|error| error.to_string(), |words| format!("{} words", words.len()))
+    }
+
+    #[test]
+    fn what_devices_lack_is_named() {
+        let body = |buffers: &str, body: &str| refused(&format!("kernel @k({buffers}, %0: i32) grid 64 workgroup 64 {{ {body} }}"));
+        let long = "x: input i64[64] align 8, y: output i64[64] align 8";
+        let wanted = "unsupported: kernel k on a GPU: numbers of type i64";
+        assert_eq!(body(long, "%1: i64 = load x[%0] store y[%0], %1"), wanted);
+        let double = "x: input f64[64] align 8, y: output f64[64] align 8";
+        assert_eq!(body(double, "%1: f64 = load x[%0] store y[%0], %1"), "unsupported: kernel k on a GPU: numbers of type f64");
+        let float = "y: output f32[64] align 4";
+        let fused = "%1: f32 = load y[%0] %2: f32 = fma.toward_zero %1, %1, %1 store y[%0], %2";
+        assert_eq!(body(float, fused), "unsupported: kernel k on a GPU: a fused product that is rounded towards zero");
+        let five: Vec<String> = (0..5).map(|i| format!("y{i}: output f32[64] align 4")).collect();
+        assert_eq!(body(&five.join(", "), ""), "unsupported: kernel k on a GPU: 5 buffers, of which a device has 4");
+        let large = "y: output f32[33554433] align 4";
+        assert_eq!(body(large, ""), "unsupported: kernel k on a GPU: y of 134217732 bytes, of which 134217728 are seen");
+        let arrays = |kind: &str, elements: u32| body(float, &format!("t: {kind} f32[{elements}] align 4 store t[%0], 1.0"));
+        assert_eq!(arrays("local", 16385), "unsupported: kernel k on a GPU: local arrays of 65540 bytes, of which there are 65536");
+        assert_eq!(arrays("shared", 4097), "unsupported: kernel k on a GPU: shared arrays of 16388 bytes, of which there are 16384");
+        assert!(arrays("shared", 4096).ends_with(" words"));
+    }
+
+    #[test]
+    fn grids_fit_the_device() {
+        let head = |head: &str| refused(&format!("kernel @k(y: output f32[64] align 4{head} {{ }}"));
+        assert_eq!(head(")"), "internal error: kernel k without a grid on a GPU");
+        assert_eq!(head(", %0: i32) grid 64 workgroup 0"), "internal error: kernel k: a grid of 64 positions in workgroups of 0");
+        let long = head(", %0: i32) grid 256 workgroup 256");
+        assert_eq!(long, "unsupported: kernel k on a GPU: 256 positions in a workgroup, of 128");
+        assert_eq!(head(", %0: i64) grid 64 workgroup 64"), "unsupported: kernel k on a GPU: a position of 64 bits");
+        assert!(head(", %0: i32) grid 64 workgroup 64").ends_with(" words"));
+    }
+}

@@ -6,12 +6,10 @@ use super::place::{At, Place, View, elements_of_word};
 use crate::codegen::CodegenError;
 use crate::kernel::indices::exponent;
 use crate::kernel::{Buffer, BufferData, BufferKind, Inst, Lane};
+use crate::machine::Gpu;
 use cranelift_entity::EntityRef;
 use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, Decoration, Op, StorageClass, Word};
-
-/// Bytes that the local arrays of a position take at most. Devices have far less in registers, and drivers fail with much more.
-const MOST_LOCAL_BYTES: u64 = 64 << 10;
 
 /// What an access touches: consecutive elements of a buffer.
 struct Access {
@@ -49,7 +47,7 @@ impl Lowering<'_> {
             };
             self.places.push(place);
         }
-        for (what, bytes, most) in [("local", local_bytes, MOST_LOCAL_BYTES), ("shared", shared_bytes, self.gpu.shared_bytes.into())] {
+        for (what, bytes, most) in [("local", local_bytes, Gpu::LOCAL_BYTES), ("shared", shared_bytes, self.gpu.shared_bytes.into())] {
             if bytes > most {
                 return Err(self.unsupported(format_args!("{what} arrays of {bytes} bytes, of which there are {most}")));
             }
@@ -175,6 +173,10 @@ impl Lowering<'_> {
         }
         let sharing = if data.kind != BufferKind::Input && several { Decoration::Aliased } else { Decoration::Restrict };
         self.out.decorate(variable, sharing, &[]);
+        if data.kind != BufferKind::Input && self.kernel.has_barrier() {
+            // What other positions wrote before a barrier is seen after it.
+            self.out.decorate(variable, Decoration::Coherent, &[]);
+        }
         match (view, data.lane) {
             (View::Narrow, Lane::I8) => {
                 self.out.extension("SPV_KHR_8bit_storage");

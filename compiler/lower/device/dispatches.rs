@@ -5,7 +5,7 @@ use super::mirror::Mirror;
 use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::grid::{self, Stage};
 use crate::kernel::passes::narrow;
-use crate::kernel::{Bounds, Buffer, ConvertOp, Inst, Kernel, Lane, Region, Rounding, Statement, Type, Value};
+use crate::kernel::{Bounds, Buffer, BufferKind, ConvertOp, Inst, Kernel, Lane, Region, Rounding, Statement, Type, Value};
 use crate::machine::{Gpu, Machine, Unit};
 use crate::program::{Address, Blob, Bound, Call, DeviceConstant, DeviceMemory, Dispatch};
 use cranelift_entity::EntityRef;
@@ -130,7 +130,11 @@ fn is_within(kernel: &Kernel) -> bool {
     let mut defined = kernel
         .regions()
         .flat_map(|region| region.params.iter().chain(region.statements.iter().flat_map(|statement| &statement.results)).copied());
-    kernel.buffers.iter().all(|data| is_short(data.lane))
+    // An element of an array is as wide as a register.
+    let local =
+        kernel.buffers.iter().filter(|data| data.kind == BufferKind::Local).fold(0, |sum: u64, data| sum.saturating_add(4 * data.elements));
+    local <= Gpu::LOCAL_BYTES
+        && kernel.buffers.iter().all(|data| is_short(data.lane))
         && defined.all(|value| is_short(kernel.ty(value).lane) || is_position(value.index()))
         && !kernel.regions().flat_map(|region| &region.statements).any(rounds_to_zero)
 }
