@@ -113,6 +113,9 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     }
     let options = JitOptions { profile: arguments.profile, threads: arguments.num_threads, ..JitOptions::default() };
     let mut engine = Engine::new(model, &arguments.common, options)?;
+    if let Some(info) = engine.instance.gpu()? {
+        console::note(&info.to_string());
+    }
     if arguments.perf_map {
         write_perf_map(&files, &engine.symbols)?;
     }

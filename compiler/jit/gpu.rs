@@ -2,6 +2,7 @@
 
 use crate::codegen::vulkan::GPU_INFO_BYTES;
 use std::ffi::{CStr, c_char};
+use std::fmt;
 
 /// `modelc_gpu_info` as C has it.
 #[repr(C)]
@@ -63,9 +64,28 @@ pub struct GpuInfo {
     pub device_type: u32,
 }
 
+impl fmt::Display for GpuInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.failed {
+            _ if self.runs => write!(f, "{} runs what is for a GPU; its kernels have no times of their own", self.device),
+            Some((call, result)) => write!(f, "the CPU runs what is for a GPU: {call} gave {result}"),
+            None => write!(f, "the CPU runs what is for a GPU"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn either_side_is_told() {
+        let failed = Some(("vkCreateInstance".to_owned(), -9));
+        let cpu = GpuInfo { runs: false, failed, device: String::new(), device_type: 0 };
+        assert_eq!(cpu.to_string(), "the CPU runs what is for a GPU: vkCreateInstance gave -9");
+        let gpu = GpuInfo { runs: true, failed: None, device: "Mali".into(), device_type: 1 };
+        assert!(gpu.to_string().starts_with("Mali runs what is for a GPU"));
+    }
 
     #[test]
     fn the_record_has_the_size_that_the_runtime_writes() {
