@@ -1,6 +1,6 @@
 //! What an instruction reads and what it holds.
 
-use super::types::{Buffer, Inst, Kernel, Region, Statement, Value};
+use super::types::{Bounds, Buffer, Inst, Kernel, Region, Statement, Value};
 
 impl Kernel {
     /// All its regions, in no order.
@@ -17,6 +17,12 @@ impl Kernel {
     pub fn writes(&self, buffer: Buffer) -> bool {
         let writes = |statement: &Statement| matches!(statement.inst, Inst::Store { buffer: written, .. } if written == buffer);
         self.regions().any(|region| region.statements.iter().any(writes))
+    }
+
+    /// Whether indices outside a buffer mean its ends.
+    pub fn clamps(&self, buffer: Buffer) -> bool {
+        let clamps = |inst: &Inst| matches!(inst, Inst::Gather { bounds: Bounds::Clamp, .. }) && inst.buffer() == Some(buffer);
+        self.regions().any(|region| region.statements.iter().any(|statement| clamps(&statement.inst)))
     }
 }
 

@@ -5,7 +5,7 @@ use super::mirror::Mirror;
 use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::grid::{self, Stage};
 use crate::kernel::passes::narrow;
-use crate::kernel::{Bounds, Buffer, BufferKind, ConvertOp, Inst, Kernel, Lane, Region, Rounding, Statement, Type, Value};
+use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Lane, Region, Rounding, Statement, Type, Value};
 use crate::machine::{Gpu, Machine, Unit};
 use crate::program::{Address, Blob, Bound, Call, DeviceConstant, DeviceMemory, Dispatch};
 use cranelift_entity::EntityRef;
@@ -72,7 +72,7 @@ impl<'a> Dispatches<'a> {
             let offset = place - place % self.gpu.offset_alignment;
             let before = place - offset;
             let bytes = (before + elements * lane).next_multiple_of(4);
-            if !before.is_multiple_of(lane) || bytes > self.gpu.range_bytes || before > 0 && is_clamped(&kernel, buffer) {
+            if !before.is_multiple_of(lane) || bytes > self.gpu.range_bytes || before > 0 && kernel.clamps(buffer) {
                 return None;
             }
             begin_later(&mut kernel, buffer, before / lane, self.gpu.offset_alignment as u32);
@@ -163,12 +163,6 @@ fn widen_loads(region: &mut Region, buffer: Buffer, types: &mut Vec<Type>) {
         statements.push(Statement { results: statement.results, inst: Inst::Convert { op: ConvertOp::SignExtend, a: short } });
     }
     region.statements = statements;
-}
-
-/// Whether indices outside a buffer mean its ends.
-pub(super) fn is_clamped(kernel: &Kernel, buffer: Buffer) -> bool {
-    let clamps = |inst: &Inst| matches!(inst, Inst::Gather { bounds: Bounds::Clamp, .. }) && inst.buffer() == Some(buffer);
-    kernel.regions().flat_map(|region| &region.statements).any(|statement| clamps(&statement.inst))
 }
 
 /// Makes a buffer begin `elements` before what it was: the device binds no other places.

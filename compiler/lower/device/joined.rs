@@ -1,7 +1,6 @@
 //! Operands that are only read become one where a device binds fewer than a kernel has: those of one element size, in one buffer of the device,
 //! are seen from the first of them on. Words of integers and of floats are the same bits.
 
-use super::dispatches::is_clamped;
 use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Region, Statement, Type, Value};
 use crate::program::DeviceMemory;
 use cranelift_entity::EntityRef;
@@ -28,7 +27,7 @@ pub fn join(kernel: &mut Kernel, places: &mut Vec<Place>, most: usize) -> Option
 fn pair(kernel: &Kernel, params: &[Buffer], places: &[Place], memory: DeviceMemory) -> Option<(usize, usize)> {
     let is_read = |&number: &usize| {
         let buffer = params[number];
-        places[number].0 == memory && kernel.buffer(buffer).kind == BufferKind::Input && !is_clamped(kernel, buffer)
+        places[number].0 == memory && kernel.buffer(buffer).kind == BufferKind::Input && !kernel.clamps(buffer)
     };
     let numbers: Vec<usize> = (0..params.len()).filter(is_read).collect();
     numbers.iter().flat_map(|&a| numbers.iter().map(move |&b| (a, b))).find(|&(a, b)| {
