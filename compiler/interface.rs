@@ -185,6 +185,11 @@ impl MethodInterface {
         let [inputs, outputs] = [&method.inputs, &method.outputs].map(|ports| fields(ports, layout));
         Self { identifier: unique(&identifier(&method.name), taken), inputs, outputs }
     }
+
+    /// Whether a function says how much scratch memory a call takes: some input has dynamic extents.
+    pub fn gives_scratch(&self) -> bool {
+        self.inputs.iter().any(|field| field.shape_offset.is_some())
+    }
 }
 
 /// Offsets as C lays a struct out.
@@ -322,7 +327,8 @@ pub fn identifier(name: &str) -> String {
 /// A number after a name that is taken. A method takes its own name and those derived from it.
 fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
     // Macros are in capitals, so names that differ only in case are one name.
-    let derived = |name: &str| ["", "_split", "_inputs", "_outputs"].map(|suffix| format!("{name}{suffix}").to_ascii_lowercase());
+    let derived =
+        |name: &str| ["", "_split", "_scratch", "_inputs", "_outputs"].map(|suffix| format!("{name}{suffix}").to_ascii_lowercase());
     let free = |candidate: &String| derived(candidate).iter().all(|n| !taken.contains(n));
     let chosen = std::iter::once(name.to_string())
         .chain((2..).map(|n: u64| format!("{name}{n}")))

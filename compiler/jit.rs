@@ -15,7 +15,7 @@ use crate::codegen::compile::{CompiledFunction, CompiledModel, compile};
 use crate::codegen::vulkan::GpuOptions;
 use crate::codegen::{Code, DriverOptions, RelocationTarget};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
-use crate::interface::{Footprint, Interface};
+use crate::interface::{Footprint, Interface, MethodInterface};
 use crate::machine::Machine;
 use crate::program::{Level, Method, Program};
 use crate::target::{self, Target};
@@ -68,6 +68,8 @@ struct Loaded {
     gpu: Option<*const u8>,
     /// The split entry of each method.
     splits: Vec<*const u8>,
+    /// Of each method the function that gives its scratch memory, if it has one.
+    scratches: Vec<Option<*const u8>>,
     footprint: Footprint,
     symbols: Vec<Symbol>,
 }
@@ -139,6 +141,8 @@ impl Jit {
             position.map(|p| module.get_finalized_function(functions[p])).ok_or_else(|| failed(&format!("there is no {name}")))
         };
         let splits = compiled.interface.methods.iter().map(|m| entry(&format!("{}_split", m.identifier))).collect::<Result<_, _>>()?;
+        let scratch = |m: &MethodInterface| m.gives_scratch().then(|| entry(&format!("{}_scratch", m.identifier))).transpose();
+        let scratches = compiled.interface.methods.iter().map(scratch).collect::<Result<_, _>>()?;
         let (init, reset, deinit) = (entry("init")?, entry("reset")?, entry("deinit")?);
         let gpu = program.device.as_ref().map(|_| entry("gpu")).transpose()?;
         let symbol = |(function, &id): (&CompiledFunction, &FuncId)| Symbol {
@@ -154,6 +158,7 @@ impl Jit {
                 deinit,
                 gpu,
                 splits,
+                scratches,
                 module: Some(module),
                 interface: compiled.interface.clone(),
                 methods: program.methods.clone(),

@@ -15,6 +15,7 @@ mod imported;
 mod lowered;
 mod memory_map;
 mod method;
+mod moving;
 mod needs;
 mod options;
 mod parts;

@@ -4,9 +4,11 @@
 //! object writer, the header writer, the JIT and the reports read it. It knows no file format and nothing of instructions.
 
 mod device;
+mod moving;
 mod walk;
 
 pub use device::{Bound, Crossing, Device, DeviceConstant, DeviceMemory, DeviceRegion, DeviceStep, Dispatch};
+pub use moving::{End, Member, Moving, Place, Size};
 pub use walk::{Visit, Walk, calls, change_calls, externals, walk};
 
 use crate::ir::{Data, ElementType, Quantization, Source};
@@ -96,6 +98,8 @@ pub struct Method {
     pub memory_map: MemoryMap,
     /// Scratch memory that it would need without memory for several threads, where it has that.
     pub scratch_bytes_alone: Option<u64>,
+    /// Which places in the scratch memory follow from the extents of inputs.
+    pub moving: Moving,
 }
 
 /// What lies where in a method's scratch memory, and when.
@@ -298,8 +302,8 @@ pub struct Parts {
 pub struct Working {
     /// Its number among the arguments.
     pub argument: usize,
-    /// Where in the scratch memory the second part has it.
-    pub second: u64,
+    /// Where the second part has it.
+    pub second: Address,
     /// Bytes from that of one part, the second or a later one, to that of the next.
     pub step: u64,
 }
@@ -343,6 +347,8 @@ pub struct Written {
 pub enum Address {
     /// Offset in the scratch memory.
     Scratch(u64),
+    /// The number of a place of the scratch memory that moves, and an offset in the scratch memory where all extents are at their bound.
+    Moving(u32, u64),
     /// Offset among the variables.
     Variable(u64),
     /// The caller's input buffer of that number, and an offset in it.
@@ -358,6 +364,7 @@ impl Address {
     pub fn plus(self, bytes: u64) -> Self {
         match self {
             Self::Scratch(offset) => Self::Scratch(offset + bytes),
+            Self::Moving(place, offset) => Self::Moving(place, offset + bytes),
             Self::Variable(offset) => Self::Variable(offset + bytes),
             Self::Input(number, offset) => Self::Input(number, offset + bytes),
             Self::Output(number, offset) => Self::Output(number, offset + bytes),

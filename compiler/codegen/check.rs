@@ -63,7 +63,7 @@ fn check_extents(program: &Program, method: &Method) -> Result<(), Diagnostic> {
                 let extent = extents.iter().find(|x| (x.port, x.dimension) == (number, dimension));
                 let sound = extent.is_some_and(|x| {
                     let fits = is_cell(program, method, x.cell) && port.shape.get(dimension as usize).is_some_and(|&most| x.low <= most);
-                    fits && (!written || matches!(x.cell, Address::Scratch(_)))
+                    fits && (!written || matches!(x.cell, Address::Scratch(_) | Address::Moving(..)))
                 });
                 if !sound || port.scalar {
                     return Err(bug(format!("extent {dimension} of {:?} is not kept", port.name)));
@@ -152,7 +152,7 @@ fn check_call(program: &Program, method: &Method, call: &Call) -> Result<(), Str
 /// Bytes from an address to the end of what it lies in, and the alignment it is known to have.
 fn room(program: &Program, method: &Method, address: Address) -> Option<(u64, u64)> {
     let (bytes, offset, base_alignment) = match address {
-        Address::Scratch(offset) => (method.scratch_bytes, offset, crate::program::ALIGNMENT),
+        Address::Scratch(offset) | Address::Moving(_, offset) => (method.scratch_bytes, offset, crate::program::ALIGNMENT),
         Address::Variable(offset) => (program.variable_bytes, offset, crate::program::ALIGNMENT),
         Address::Constant(constant, offset) => {
             (program.constants.get(constant as usize)?.data.bytes().len() as u64, offset, crate::program::ALIGNMENT)

@@ -243,6 +243,10 @@ impl Driver<'_> {
             deepest = deepest.max(u64::from(split.code.stack_bytes) + u64::from(whole.code.stack_bytes) + below_split);
             self.functions.push(split.into_function(format!("{name}_split"), true, None));
             self.functions.push(whole.into_function(name.clone(), true, None));
+            if interface.gives_scratch() {
+                let scratch = self.compile(name, || driver::scratch(context, number))?;
+                self.functions.push(scratch.into_function(format!("{name}_scratch"), true, None));
+            }
             first_call += calls(&context.program.methods[number].steps).len() as u32;
         }
         Ok(deepest)
@@ -404,6 +408,7 @@ mod tests {
             optimal: true,
             memory_map: MemoryMap::default(),
             scratch_bytes_alone: None,
+            moving: crate::program::Moving::default(),
             input_extents: vec![],
             output_extents: vec![],
         };

@@ -8,6 +8,7 @@ mod gpu;
 pub mod language;
 mod lifecycle;
 mod method;
+mod moving;
 mod parts;
 mod ports;
 mod steps;
@@ -17,6 +18,7 @@ pub use context::{DriverOptions, Import, ImportKind};
 pub(super) use gpu::gpu;
 pub(super) use lifecycle::lifecycle;
 pub(super) use method::{by_level, split, whole};
+pub(super) use moving::scratch;
 pub(super) use parts::part;
 pub use steps::{AFTER, BEFORE};
 

@@ -96,6 +96,7 @@ mod tests {
             optimal: true,
             memory_map: MemoryMap::default(),
             scratch_bytes_alone: None,
+            moving: crate::program::Moving::default(),
         };
         let mut text = String::new();
         declare(&mut text, &method, "NET_M");

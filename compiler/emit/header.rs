@@ -151,6 +151,7 @@ fn renames(text: &mut String, interface: &Interface, has_gpu: bool) {
     entries.extend(has_gpu.then(|| "gpu".to_owned()));
     for method in &interface.methods {
         entries.extend([method.identifier.clone(), format!("{}_split", method.identifier)]);
+        entries.extend(method.gives_scratch().then(|| format!("{}_scratch", method.identifier)));
     }
     text.push_str("/* With an object of other names, types, shapes or sizes than this header, a program does not link. */\n");
     for entry in entries {
@@ -210,6 +211,15 @@ fn declare_method(text: &mut String, interface: &Interface, method: &Method, nam
             text.push_str("  uint32_t reserved;\n");
         }
         let _ = writeln!(text, "}} {name}_{identifier}_{direction}puts;");
+    }
+    if names.gives_scratch() {
+        let upper = name.to_ascii_uppercase();
+        let _ = write!(
+            text,
+            "/* The scratch memory that a call with inputs of these shapes takes, at most {upper}_SCRATCH_BYTES; the _split entry needs no\n   \
+             more. Nothing but shapes is read; a shape beyond its bound counts as the bound, and NULL is all bounds. */\n\
+             size_t {name}_{identifier}_scratch(const {name}_{identifier}_inputs *in);\n"
+        );
     }
     let parameters = format!("const {name}_{identifier}_inputs *in, {name}_{identifier}_outputs *out");
     let _ = write!(

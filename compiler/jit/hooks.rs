@@ -4,7 +4,7 @@
 use super::JitOptions;
 use super::threads::{Order, Part, Threads};
 use crate::codegen::driver::{AFTER, BEFORE};
-use crate::program::{Address, Method, calls};
+use crate::program::{Address, Method, Moving, calls};
 use std::ffi::c_void;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -85,6 +85,11 @@ pub struct Hooks {
     /// The scratch memory of the call that is running.
     scratch: *mut u8,
     scratch_bytes: usize,
+    /// Of each method, which places of the scratch memory move, and at which steps its calls are.
+    moving: Vec<(Moving, Vec<usize>)>,
+    /// The dynamic extents of the call that is running, and the places that follow.
+    extents: Vec<u64>,
+    places: Vec<u64>,
     /// Of each method, where the results of its calls are; kept for observing.
     written: Option<Vec<CallResults>>,
     /// The output buffers of the call that is running, when it is observed.
@@ -119,6 +124,9 @@ impl Hooks {
             method: 0,
             scratch: std::ptr::null_mut(),
             scratch_bytes: 0,
+            moving: methods.iter().map(|method| (method.moving.clone(), method.memory_map.calls.clone())).collect(),
+            extents: vec![],
+            places: vec![],
             written,
             outputs: vec![],
             observations: vec![],
@@ -139,9 +147,12 @@ impl Hooks {
         if self.profile || self.live.is_some() || self.written.is_some() { on_kernel as *const () as u64 } else { 0 }
     }
 
-    /// Before a method runs on scratch memory and output buffers, which stay where they are until it has ended.
-    pub(super) fn start(&mut self, method: usize, scratch: &mut [u8], outputs: Vec<(*const u8, usize)>) {
+    /// Before a method runs with inputs of some dynamic extents on scratch memory and output buffers, which stay where they are until it has
+    /// ended.
+    pub(super) fn start(&mut self, method: usize, extents: Vec<u64>, scratch: &mut [u8], outputs: Vec<(*const u8, usize)>) {
         self.method = method;
+        self.places = self.moving.get(method).map_or(vec![], |(moving, _)| moving.offsets(&extents));
+        self.extents = extents;
         if self.live.is_some() {
             scratch.fill(POISON);
         }
@@ -193,20 +204,35 @@ impl Hooks {
             let results = written.iter().map(|&(address, bytes)| self.read(address, bytes).unwrap_or_default()).collect();
             self.observations.push(Observation { call, results });
         }
-        let live = self.live.as_ref().and_then(|live| live.get(self.method)?.get(local?));
-        if let Some(live) = live {
+        if let Some(live) = local.and_then(|local| self.live(local)) {
             // SAFETY: start() took both from the scratch memory of the running call, which waits for this callback.
             let scratch = unsafe { std::slice::from_raw_parts_mut(self.scratch, self.scratch_bytes) };
-            poison(scratch, live);
+            poison(scratch, &live);
         }
     }
 }
 
 impl Hooks {
+    /// The bytes of scratch memory that are live after a call of the method that runs, if that is known.
+    fn live(&self, call: usize) -> Option<Vec<Range<u64>>> {
+        let live = self.live.as_ref()?.get(self.method)?.get(call)?;
+        match self.moving.get(self.method) {
+            Some((moving, steps)) if !moving.is_empty() => {
+                let step = *steps.get(call)?;
+                Some(moving.live(step, steps.get(call + 1) != Some(&step), &self.extents))
+            }
+            _ => Some(live.clone()),
+        }
+    }
+
     /// A copy of bytes in the memory of the running call; none where that has none of the kind or is too small.
     fn read(&self, address: Address, bytes: usize) -> Option<Vec<u8>> {
         let (memory, offset) = match address {
             Address::Scratch(offset) => ((self.scratch.cast_const(), self.scratch_bytes), offset),
+            Address::Moving(place, offset) => {
+                let bound = self.moving.get(self.method)?.0.places.get(place as usize)?.bound;
+                ((self.scratch.cast_const(), self.scratch_bytes), self.places.get(place as usize)? + offset - bound)
+            }
             Address::Output(number, offset) => (*self.outputs.get(number as usize)?, offset),
             Address::Variable(_) | Address::Input(..) | Address::Constant(..) => return None,
         };

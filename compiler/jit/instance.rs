@@ -9,7 +9,7 @@ use super::{Loaded, failed};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::interface::{CONFIG, Config, E_GPU, Field, Layout, STATUSES, has_shape};
 use crate::ir::Tensor;
-use crate::program::{ALIGNMENT, Port};
+use crate::program::{ALIGNMENT, Method, Port};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +23,9 @@ pub struct Instance {
     hooks: Box<Hooks>,
 }
 
+/// What fills scratch memory that a call does not get.
+const UNUSED: u8 = 0x5e;
+
 macro_rules! entry_types {
     ($abi:literal) => {
         type Init = unsafe extern $abi fn(*mut u8, usize, *const u8) -> i32;
@@ -30,6 +33,7 @@ macro_rules! entry_types {
         type Deinit = unsafe extern $abi fn(*mut u8);
         type Gpu = unsafe extern $abi fn(*mut u8, *mut RawInfo) -> i32;
         type Split = unsafe extern $abi fn(*mut u8, *mut u8, *const u8, *mut u8) -> i32;
+        type Scratch = unsafe extern $abi fn(*const u8) -> usize;
     };
 }
 // Code is generated for the System V convention, which is not C's on every system.
@@ -170,19 +174,38 @@ impl Instance {
         let Some(arguments) = &mut self.arguments[method] else {
             return Err(failed(&"buffers are missing"));
         };
+        let needed = scratch_bytes(&self.model, method, &arguments.inputs);
         // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
         let split: Split = unsafe { std::mem::transmute(self.model.splits[method]) };
+        let extents = extents(&self.model.methods[method], &self.model.interface.methods[method].inputs, &arguments.inputs);
         let observed = if self.hooks.observes() { arguments.outputs.memory() } else { vec![] };
-        self.hooks.start(method, self.scratch.contents_mut(), observed);
-        let (state, scratch) = (self.state.address(), self.scratch.address());
+        // Where memory is checked, the call has what it needs and no more: the end of it.
+        let spare = match self.model.options.placement {
+            Placement::Aligned => 0,
+            _ => self.scratch.contents().len().saturating_sub(needed),
+        };
+        let (unused, own) = self.scratch.contents_mut().split_at_mut(spare);
+        unused.fill(UNUSED);
+        self.hooks.start(method, extents, own, observed);
+        let (state, scratch) = (self.state.address(), self.scratch.address().wrapping_add(spare));
         let (inputs, outputs) = (arguments.inputs.record.address(), arguments.outputs.record.address());
         // SAFETY: the state was initialised by this model; scratch memory has its size; the structs hold the addresses of buffers of
         // the sizes in the model, and all of them outlive the call. The hooks write scratch memory only between kernels.
         let status = unsafe { split(state, scratch, inputs, outputs) };
         if self.model.options.placement != Placement::Aligned {
-            self.check_padding(method)?;
+            self.check_padding(method, spare)?;
         }
         Ok(status)
+    }
+
+    /// The scratch memory that a run on the inputs written last takes.
+    ///
+    /// # Errors
+    /// As [`Instance::run`].
+    pub fn scratch_bytes(&mut self, method: usize) -> Result<u64, Diagnostic> {
+        self.prepare(method)?;
+        let arguments = self.arguments[method].as_ref().ok_or_else(|| failed(&"buffers are missing"))?;
+        Ok(scratch_bytes(&self.model, method, &arguments.inputs) as u64)
     }
 
     /// The outputs of the last run of a method.
@@ -257,16 +280,41 @@ impl Instance {
         Ok(())
     }
 
-    fn check_padding(&mut self, method: usize) -> Result<(), Diagnostic> {
+    /// Nothing was written before a buffer, nor in the first bytes of the scratch memory, which the call did not get.
+    fn check_padding(&mut self, method: usize, spare: usize) -> Result<(), Diagnostic> {
         let sides = self.arguments[method].iter_mut().flat_map(|a| [&mut a.inputs, &mut a.outputs]);
         let buffers = sides.flat_map(|side| side.buffers.iter_mut().flatten().chain([&mut side.record]));
-        if buffers.chain([&mut self.state, &mut self.scratch]).all(Memory::is_untouched_before) {
+        let untouched = buffers.chain([&mut self.state, &mut self.scratch]).all(Memory::is_untouched_before);
+        if untouched && self.scratch.contents()[..spare].iter().all(|&byte| byte == UNUSED) {
             return Ok(());
         }
         let name = &self.model.methods[method].name;
         Err(Diagnostic::new(codes::WROTE_OUTSIDE, format!("method {name} wrote before the start of a buffer"))
             .help("this is a mistake in modelc; please report it with the model"))
     }
+}
+
+/// The scratch memory that a call of a method takes; all that there is where the model does not say.
+fn scratch_bytes(model: &Loaded, method: usize, inputs: &Side) -> usize {
+    let Some(scratch) = model.scratches[method] else { return model.interface.scratch_bytes as usize };
+    // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
+    let scratch: Scratch = unsafe { std::mem::transmute(scratch) };
+    // SAFETY: the struct of inputs outlives the call, which only reads it.
+    unsafe { scratch(inputs.record.contents().as_ptr()) }
+}
+
+/// The dynamic extents of inputs, each once, no larger than they may be.
+fn extents(method: &Method, fields: &[Field], inputs: &Side) -> Vec<u64> {
+    let mut seen = Vec::new();
+    let mut extents = Vec::new();
+    for extent in &method.input_extents {
+        if !seen.contains(&extent.cell) {
+            let (port, dimension) = (extent.port as usize, extent.dimension as usize);
+            seen.push(extent.cell);
+            extents.push(inputs.shape(&fields[port], &method.inputs[port])[dimension].min(method.inputs[port].shape[dimension]));
+        }
+    }
+    extents
 }
 
 /// Whether contents, and a shape where the port has a dynamic one, fit a port's buffer.

@@ -90,6 +90,7 @@ fn method(number: usize, bytes: u64) -> Method {
         optimal: true,
         memory_map: MemoryMap::default(),
         scratch_bytes_alone: None,
+        moving: crate::program::Moving::default(),
         input_extents: vec![],
         output_extents: vec![],
     }

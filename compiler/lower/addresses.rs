@@ -1,5 +1,6 @@
 //! Where values are once memory is planned.
 
+use super::moving::MovingPlaces;
 use super::pool::Pool;
 use super::resolver::{Location, Memory, Resolver};
 use super::variables::Variables;
@@ -14,6 +15,8 @@ pub(super) struct Addresses<'a> {
     pub variables: &'a Variables,
     pub ids: &'a HashMap<Value, TensorId>,
     pub plan: &'a Plan,
+    /// Which places of the plan move.
+    pub moving: &'a MovingPlaces,
 }
 
 impl Addresses<'_> {
@@ -30,9 +33,17 @@ impl Addresses<'_> {
                 Address::Constant(pool.constant(&data, name), 0)
             }
             // A tensor without an offset has no bytes; no access reaches it.
-            Memory::Arena => Address::Scratch(self.offset(base).unwrap_or(0)),
+            Memory::Arena => {
+                let place = self.ids.get(&base).and_then(|&id| self.moving.of_tensor(id));
+                scratch(place, self.offset(base).unwrap_or(0))
+            }
         };
         address.plus(start)
+    }
+
+    /// Where a scratch buffer of a step is.
+    pub fn of_scratch(&self, step: usize, number: usize) -> Address {
+        scratch(self.moving.of_scratch(step, number), self.plan.scratch[step][number])
     }
 
     /// Whether a pair of a kernel's tensors has one place.
@@ -49,4 +60,9 @@ impl Addresses<'_> {
     fn offset(&self, root: Value) -> Option<u64> {
         self.ids.get(&root).and_then(|id| self.plan.offset[id.index()])
     }
+}
+
+/// An offset in the scratch memory, in a place that moves if there is one.
+fn scratch(place: Option<u32>, offset: u64) -> Address {
+    place.map_or(Address::Scratch(offset), |place| Address::Moving(place, offset))
 }

@@ -148,7 +148,7 @@ impl<'s> Writer<'_, 's> {
                 Argument::Tensor(value) => self.from.addresses.of(self.pool, *value),
                 Argument::Data(data) => Address::Constant(self.pool.constant(data, || symbol.clone()), 0),
                 Argument::Scratch(i) if scratch.is_on_device => self.on_device(scratch, *i),
-                Argument::Scratch(i) => Address::Scratch(self.from.addresses.plan.scratch[position][*i]),
+                Argument::Scratch(i) => self.from.addresses.of_scratch(position, *i),
             });
         }
         let kernel = self.pool.kernel(self.from.level, lowered.kernel, symbol);
@@ -193,10 +193,9 @@ impl<'s> Writer<'_, 's> {
         let (room, working) = match scratch.parts {
             0 | 1 => self.in_gap(working, scratch, position),
             planned => {
-                let places = &self.from.addresses.plan.scratch[position];
                 let of_argument = |&(argument, number): &(usize, usize)| {
                     let step = scratch.bytes[number].next_multiple_of(ALIGNMENT);
-                    Working { argument, second: places[number] + step, step }
+                    Working { argument, second: self.from.addresses.of_scratch(position, number).plus(step), step }
                 };
                 let planned = if working.is_empty() { MOST_PARTS } else { planned };
                 (planned, working.iter().map(of_argument).collect())
@@ -206,15 +205,17 @@ impl<'s> Writer<'_, 's> {
         (most > 1).then_some(Parts { most, working })
     }
 
-    /// For how many parts there is working memory where nothing lies when the call runs, so that parts cost no memory.
+    /// For how many parts there is working memory where nothing lies when the call runs, so that parts cost no memory. Where places move there
+    /// are no gaps.
     fn in_gap(&self, working: &[(usize, usize)], scratch: &Scratch, position: usize) -> (u64, Vec<Working>) {
-        let gap = self.from.map.largest_gap(position);
+        let moves = !self.from.addresses.moving.moving.is_empty();
+        let gap = if moves { 0..0 } else { self.from.map.largest_gap(position) };
         let step = working.iter().map(|&(_, number)| scratch.bytes[number].next_multiple_of(ALIGNMENT)).sum();
         let room = (gap.end - gap.start).checked_div(step).map_or(MOST_PARTS, |more| more + 1);
         let mut second = gap.start;
         let mut places = Vec::new();
         for &(argument, number) in working {
-            places.push(Working { argument, second, step });
+            places.push(Working { argument, second: Address::Scratch(second), step });
             second += scratch.bytes[number].next_multiple_of(ALIGNMENT);
         }
         (room, places)

@@ -4,6 +4,7 @@ use super::addresses::Addresses;
 use super::chosen::{Item, Purpose};
 use super::frame::{Frame, bug};
 use super::imported;
+use super::moving::MovingPlaces;
 use super::options::PlanSource;
 use super::placed::Placed;
 use super::steps;
@@ -23,6 +24,8 @@ pub(super) struct Planned<'a> {
     pub plan: Plan,
     /// The planner's tensor of each root.
     ids: HashMap<Value, TensorId>,
+    /// The places that move.
+    pub moving: MovingPlaces,
 }
 
 impl<'a> Planned<'a> {
@@ -43,13 +46,19 @@ impl<'a> Planned<'a> {
         let (order, plan) = found.map_err(bug)?;
         let request = request.reordered(&order);
         let mut left: Vec<Option<Item<'a>>> = items.into_iter().map(Some).collect();
-        let items = order.iter().filter_map(|&i| left[i].take()).collect();
-        Ok(Self { placed, items, request, plan, ids })
+        let items: Vec<Item<'a>> = order.iter().filter_map(|&i| left[i].take()).collect();
+        // A plan of the file is kept as it is, and a device binds places where the plan has them.
+        let stays = frame.options.plan == PlanSource::Program || items.iter().flat_map(|item| &item.schedules).any(|s| s.is_on_device);
+        let moving = match purpose {
+            Purpose::Kernels if !stays => MovingPlaces::new(&placed.resolver, &placed.ends.entered, &ids, &request, &plan),
+            _ => MovingPlaces::default(),
+        };
+        Ok(Self { placed, items, request, plan, ids, moving })
     }
 
     /// Where its values are.
     pub fn addresses(&'a self, frame: &Frame<'a>) -> Addresses<'a> {
-        Addresses { resolver: &self.placed.resolver, variables: frame.variables, ids: &self.ids, plan: &self.plan }
+        Addresses { resolver: &self.placed.resolver, variables: frame.variables, ids: &self.ids, plan: &self.plan, moving: &self.moving }
     }
 }
 

@@ -77,6 +77,7 @@ pub(super) fn write(
         optimal: plan.optimal,
         memory_map,
         scratch_bytes_alone: None,
+        moving: planned.moving.moving.clone(),
     };
     let levels = steps.into_iter().map(|steps| Method { steps, ..lowered.clone() }).collect();
     Ok(LoweredMethod { levels, plan: plan.clone(), marks, live, peak })

@@ -136,6 +136,7 @@ fn method(name: &str, inputs: Vec<Port>, outputs: Vec<Port>, scratch_bytes: u64,
         optimal: true,
         memory_map: MemoryMap::default(),
         scratch_bytes_alone: None,
+        moving: modelc::program::Moving::default(),
         input_extents: vec![],
         output_extents: vec![],
     }

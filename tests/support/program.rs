@@ -106,7 +106,7 @@ impl<'p> Memory<'p> {
     /// Some bytes of an area.
     fn at(&mut self, address: Address, bytes: usize) -> Result<&mut [u8], String> {
         let (area, offset) = match address {
-            Address::Scratch(offset) => (&mut self.scratch, offset),
+            Address::Scratch(offset) | Address::Moving(_, offset) => (&mut self.scratch, offset),
             Address::Variable(offset) => (&mut self.variables, offset),
             Address::Input(number, offset) => (&mut self.inputs[number as usize], offset),
             Address::Output(number, offset) => (&mut self.outputs[number as usize], offset),

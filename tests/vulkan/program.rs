@@ -141,6 +141,7 @@ pub fn changed(change: impl FnOnce(&mut Device)) -> Program {
         optimal: true,
         memory_map: MemoryMap::default(),
         scratch_bytes_alone: None,
+        moving: modelc::program::Moving::default(),
     };
     let weights: Vec<u8> = weights().iter().flat_map(|w| w.to_le_bytes()).collect();
     Program {

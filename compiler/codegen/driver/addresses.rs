@@ -9,6 +9,8 @@ pub struct Addresses<'a> {
     pub(super) context: &'a Context<'a>,
     pub(super) state: Value,
     pub(super) scratch: Value,
+    /// Places in the scratch memory that move, and where each is at most.
+    pub(super) moving: Vec<(Value, u64)>,
     /// Of a file of their own.
     pub(super) weights: Option<Value>,
     pub(super) inputs: Vec<Value>,
@@ -20,6 +22,10 @@ impl Addresses<'_> {
     pub fn address(&self, e: &mut Builder, address: Address) -> Value {
         match address {
             Address::Scratch(offset) => e.at(self.scratch, offset),
+            Address::Moving(place, offset) => {
+                let (at, bound) = self.moving[place as usize];
+                e.at(at, offset - bound)
+            }
             Address::Variable(offset) => e.at(self.state, self.context.interface.state.variables.offset + offset),
             Address::Input(port, offset) => e.at(self.inputs[port as usize], offset),
             Address::Output(port, offset) => e.at(self.outputs[port as usize], offset),

@@ -2,11 +2,11 @@
 
 use super::addresses::Addresses;
 use super::context::Context;
-use super::language::{Builder, Callee, CompareOp, Function, Operand, Signature, Width, function};
+use super::language::{Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
 use super::steps::Body;
-use super::{parts, ports};
+use super::{moving, parts, ports};
 use crate::interface::{E_ARENA, record};
-use crate::program::{ALIGNMENT, Step, Visit, calls, walk};
+use crate::program::{ALIGNMENT, Address, Method, Step, Visit, calls, walk};
 
 /// `int method(void *arena, const inputs *in, outputs *out)`: the arena must hold the scratch memory too.
 pub fn whole(context: &Context<'_>, split: u32) -> Function {
@@ -76,9 +76,12 @@ pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32
         let cut = calls(&method.steps).into_iter().filter(|call| call.parts.is_some());
         let shared = cut.map(|call| parts::shared_bytes(call, e.layout)).max().map(|bytes| e.memory(bytes));
         let crossings = context.gpu.as_ref().filter(|_| has_regions(&method.steps)).map(|gpu| e.memory(gpu.address_bytes() as u32));
-        let addresses = Addresses { context, state, scratch, weights, inputs, outputs };
+        // Nothing of the caller's is written before all shapes are sound.
+        let extents = ports::extents(e, method, records.0, &interface.inputs);
+        let moving = places(e, method, scratch, &extents);
+        let addresses = Addresses { context, state, scratch, moving, weights, inputs, outputs };
         let mut body = Body { addresses, level, hooks, call: first_call, parts: parts.iter(), shared, crossings, follows_region: false };
-        ports::enter(&body.addresses, e, method, records.0, &interface.inputs);
+        ports::keep(&body.addresses, e, &extents);
         body.steps(e, &method.steps);
         ports::leave(&body.addresses, e, method, records.1, &interface.outputs);
     })
@@ -87,4 +90,11 @@ pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32
 /// Whether a device runs anything of steps.
 fn has_regions(steps: &[Step]) -> bool {
     walk(steps).any(|visit| matches!(visit, Visit::Region(_)))
+}
+
+/// The places of the scratch memory that move, and where each is at most.
+fn places(e: &mut Builder, method: &Method, scratch: Value, extents: &[(Address, Value)]) -> Vec<(Value, u64)> {
+    let extents: Vec<Value> = extents.iter().map(|&(_, extent)| extent).collect();
+    let offsets = moving::offsets(e, &method.moving, &extents);
+    offsets.into_iter().zip(&method.moving.places).map(|(offset, place)| (e.add(scratch, offset), place.bound)).collect()
 }

@@ -3,7 +3,7 @@
 use super::addresses::Addresses;
 use super::language::{BinaryOp, Builder, CompareOp, Operand, Value, Width};
 use crate::interface::{E_SHAPE, Field};
-use crate::program::{Method, Port};
+use crate::program::{Address, Method, Port};
 
 /// The addresses of the caller's buffers, checked.
 pub fn buffers(e: &mut Builder, base: Value, ports: &[Port], fields: &[Field]) -> Vec<Value> {
@@ -44,9 +44,9 @@ pub fn leave_if_different(e: &mut Builder, buffer: Value, bytes: &[u8], size: u6
     }
 }
 
-/// Checks the shapes that the caller gives and keeps what the method asks for. Nothing of the caller's is written before all are sound.
-pub fn enter(addresses: &Addresses<'_>, e: &mut Builder, method: &Method, record: Value, fields: &[Field]) {
-    let mut kept = Vec::new();
+/// Checks the shapes that the caller gives. The dynamic extents, each once, with where the method keeps it.
+pub fn extents(e: &mut Builder, method: &Method, record: Value, fields: &[Field]) -> Vec<(Address, Value)> {
+    let mut kept: Vec<(Address, Value)> = Vec::new();
     for (number, (port, field)) in (0..).zip(method.inputs.iter().zip(fields)) {
         let Some(start) = field.shape_offset else { continue };
         for (dimension, &most) in (0..).zip(&port.shape) {
@@ -70,7 +70,31 @@ pub fn enter(addresses: &Addresses<'_>, e: &mut Builder, method: &Method, record
             }
         }
     }
-    for (cell, extent) in kept {
+    kept
+}
+
+/// The dynamic extents that the caller gives, each once, no larger than they may be.
+pub fn clamped(e: &mut Builder, method: &Method, record: Value, fields: &[Field]) -> Vec<Value> {
+    let mut seen = Vec::new();
+    let mut extents = Vec::new();
+    for dynamic in &method.input_extents {
+        let (port, dimension) = (dynamic.port as usize, dynamic.dimension);
+        if seen.contains(&dynamic.cell) {
+            continue;
+        }
+        let Some(start) = fields[port].shape_offset else { continue };
+        seen.push(dynamic.cell);
+        let (extent, most) =
+            (e.load(Width::Word, record, extent_offset(e, start, dimension)), method.inputs[port].shape[dimension as usize]);
+        let above = e.compare(CompareOp::Greater, extent, most);
+        extents.push(e.select(above, most, extent));
+    }
+    extents
+}
+
+/// Keeps the dynamic extents that a caller has given.
+pub fn keep(addresses: &Addresses<'_>, e: &mut Builder, extents: &[(Address, Value)]) {
+    for &(cell, extent) in extents {
         let cell = addresses.address(e, cell);
         e.store(Width::Cell, extent, cell, 0);
     }

@@ -178,7 +178,7 @@ impl Body<'_> {
             let count = e.select(fewer, threads, most);
             e.store(Width::Single, 0, shared, parts::shared::STATUS);
             e.store(Width::Single, count, shared, parts::shared::PARTS);
-            let second: Vec<Value> = parts.working.iter().map(|working| e.at(self.addresses.scratch, working.second)).collect();
+            let second: Vec<Value> = parts.working.iter().map(|working| self.addresses.address(e, working.second)).collect();
             for (number, &pointer) in pointers.iter().chain(&second).enumerate() {
                 e.store(Width::Word, pointer, shared, parts::argument(number, e.layout));
             }

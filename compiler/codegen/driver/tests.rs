@@ -4,7 +4,7 @@ use super::context::{Context, DriverOptions, LevelKernels, Numbers};
 use super::language::interpret::{Answer, FUNCTIONS, Machine, START};
 use super::language::text::Names;
 use super::language::verify::verify;
-use super::language::{Callee, Function, KernelConvention, Operand};
+use super::language::{Callee, Function, KernelConvention, Operand, Signature, Width, function};
 use super::lifecycle::{self, init};
 use super::{split, whole};
 use crate::codegen::constants::ConstantLayout;
@@ -12,7 +12,8 @@ use crate::interface::{CONFIG, Config, E_ABI, E_ALIGN, E_ARENA, E_CPU, E_NULL, E
 use crate::ir::{Data, ElementType};
 use crate::machine::machine;
 use crate::program::{
-    Address, Blob, Call, Level, MemoryMap, Method, Origin, Parts, Port, PortExtent, Program, Slices, Step, Variable, Working,
+    Address, Blob, Call, End, Level, MemoryMap, Method, Moving, Origin, Parts, Place, Port, PortExtent, Program, Size, Slices, Step,
+    Variable, Working,
 };
 
 const LAYOUTS: [Layout; 2] = [Layout { pointer: 4 }, Layout { pointer: 8 }];
@@ -50,7 +51,7 @@ fn program() -> Program {
         parts: Some(Parts { most: 2, working: vec![] }),
         origin: Origin::default(),
     };
-    let parts = Parts { most: 3, working: vec![Working { argument: 1, second: 192, step: 64 }] };
+    let parts = Parts { most: 3, working: vec![Working { argument: 1, second: Address::Scratch(192), step: 64 }] };
     let cut = Call {
         kernel: 1,
         arguments: vec![Address::Constant(1, 8), Address::Scratch(64)],
@@ -72,6 +73,7 @@ fn program() -> Program {
         optimal: true,
         memory_map: MemoryMap::default(),
         scratch_bytes_alone: None,
+        moving: Moving::default(),
     };
     let blob = |bytes: Vec<u8>| Blob { name: String::new(), data: Data::from(bytes) };
     let variable = |offset, bytes, initial| Variable { name: String::new(), offset, bytes, initial };
@@ -310,5 +312,30 @@ fn each_block_of_slices_is_done_in_parts() {
         }
         let found: Vec<_> = machine.calls.iter().map(|(_, arguments)| arguments.clone()).collect();
         assert_eq!(found, [[BUFFER + 32, BUFFER + 32, 0, 3], [BUFFER + 32, BUFFER + 32, 3, 6]]);
+    });
+}
+
+#[test]
+fn places_are_where_the_program_says() {
+    let rows = |factor| Size { extents: vec![0], factor };
+    let end = |place, size, plus| End { place, size, plus };
+    let moving = Moving {
+        places: vec![
+            Place { bound: 1024, after: vec![end(None, rows(10), 0), end(None, Size::known(0), 40)] },
+            Place { bound: 2064, after: vec![end(Some(0), rows(10), 0), end(Some(0), Size::known(0), -100)] },
+        ],
+        ..Moving::default()
+    };
+    on_each(&["aarch64"], &|_, _, _| 0, |_, machine| {
+        for place in 0..2 {
+            let function = function(machine.layout, Signature::new(&[Width::Word], Some(Width::Word)), |e, extents| {
+                let offsets = super::moving::offsets(e, &moving, extents);
+                e.leave_always(offsets[place]);
+            });
+            check(&function, machine.layout);
+            for extent in [0, 1, 5, 99, 100] {
+                assert_eq!(machine.run(&function, &[extent]), Some(moving.offsets(&[extent])[place]));
+            }
+        }
     });
 }

@@ -114,7 +114,8 @@ pub struct Touched {
 /// Whose memory an address is of, with the number of the port, and the offset.
 fn split(address: Address) -> ((u8, u32), u64) {
     match address {
-        Address::Scratch(offset) => ((0, 0), offset),
+        // Nothing moves where a device works.
+        Address::Scratch(offset) | Address::Moving(_, offset) => ((0, 0), offset),
         Address::Variable(offset) => ((1, 0), offset),
         Address::Input(number, offset) => ((2, number), offset),
         Address::Output(number, offset) => ((3, number), offset),
