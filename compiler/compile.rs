@@ -197,7 +197,7 @@ impl Compiler {
             settings: serde_json::to_value(&self.settings).unwrap_or_default(),
             ..ObjectOptions::new(self.settings.name.clone().unwrap_or_else(stem), target, machines[0])
         };
-        let info = ModelInfo { sha256: Sha256::digest((*bytes).as_ref()).into(), file: file.to_owned() };
+        let info = ModelInfo { sha256: digest(&*bytes), file: file.to_owned() };
         let mut files = emit::object_of_levels(&lowered.levels(), &info, &options)?;
         emit::report::add_plans(&mut files.report, &lowered.program, &module, &files.record);
         let inputs = std::iter::once(file).chain(self.settings.data.iter().map(String::as_str)).map(PathBuf::from).collect();
@@ -216,6 +216,19 @@ impl Compiler {
         lowered.set_max_iterations(self.settings.max_iterations);
         Ok((module, lowered))
     }
+}
+
+/// Bytes that are hashed before the memory of their pages is given back.
+const HASHED: usize = 16 << 20;
+
+/// The SHA-256 of a model, of which no more than a piece is in memory for it.
+fn digest(bytes: &dyn Bytes) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for (number, piece) in bytes.as_ref().chunks(HASHED).enumerate() {
+        hash.update(piece);
+        bytes.release(number * HASHED..number * HASHED + piece.len());
+    }
+    hash.finalize().into()
 }
 
 impl Settings {

@@ -2,9 +2,24 @@
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::frontend::foreign;
+use crate::ir::data::Bytes;
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+
+impl Bytes for memmap2::Mmap {
+    fn release(&self, range: Range<usize>) {
+        #[cfg(unix)]
+        {
+            // SAFETY: the map is of a file and only read, so its pages are those of the file whenever they are read again.
+            // Where the system refuses, the memory is kept.
+            let _ = unsafe { self.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, range.start, range.len()) };
+        }
+        #[cfg(not(unix))]
+        let _ = range;
+    }
+}
 
 /// Maps a file.
 ///
@@ -25,4 +40,24 @@ pub fn map(path: &Path) -> Result<Arc<memmap2::Mmap>, Diagnostic> {
     // does for every program that maps its input, and corrupts nothing.
     let mapped = unsafe { memmap2::Mmap::map(&file) }.map_err(failed)?;
     Ok(Arc::new(mapped))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Data;
+
+    #[test]
+    fn what_is_released_reads_the_same_again() {
+        let path = std::env::temp_dir().join(format!("modelc-input-{}", std::process::id()));
+        let bytes: Vec<u8> = (0..100_000u32).map(|i| (i % 251) as u8).collect();
+        std::fs::write(&path, &bytes).expect("a file");
+        let map = map(&path).expect("a map");
+        let (all, part) = (Data::all_of(map.clone()), Data::range_of(map, 5000..70_001).expect("a part"));
+        part.release();
+        assert_eq!((part.bytes(), all.bytes()), (&bytes[5000..70_001], &bytes[..]));
+        all.release();
+        assert_eq!(part.bytes(), &bytes[5000..70_001]);
+        std::fs::remove_file(&path).expect("the file");
+    }
 }

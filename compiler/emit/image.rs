@@ -44,7 +44,11 @@ impl Image {
     /// # Errors
     /// As the writer.
     pub fn write_to(&self, writer: &mut dyn Write) -> io::Result<()> {
-        self.pieces.iter().try_for_each(|piece| writer.write_all(piece.bytes()))
+        self.pieces.iter().try_for_each(|piece| {
+            writer.write_all(piece.bytes())?;
+            piece.release();
+            Ok(())
+        })
     }
 
     /// A copy in one piece.

@@ -5,8 +5,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Something that keeps bytes alive at a fixed address: a `Vec<u8>`, a memory map.
-pub trait Bytes: AsRef<[u8]> + Send + Sync {}
-impl<T: AsRef<[u8]> + Send + Sync> Bytes for T {}
+pub trait Bytes: AsRef<[u8]> + Send + Sync {
+    /// Says that a range is not read for some time. A map of a file may give memory back, and read the file anew when it is asked again.
+    fn release(&self, _range: Range<usize>) {}
+}
+
+impl Bytes for Vec<u8> {}
+impl Bytes for Box<[u8]> {}
+impl Bytes for &'static [u8] {}
+impl Bytes for Data {}
 
 /// A shared, read-only range of bytes. Cloning copies no bytes.
 #[derive(Clone)]
@@ -54,6 +61,13 @@ impl Data {
     /// The bytes themselves.
     pub fn bytes(&self) -> &[u8] {
         &(*self.owner).as_ref()[self.range.clone()]
+    }
+}
+
+impl Data {
+    /// Says that the bytes are not read for some time: see [`Bytes::release`].
+    pub fn release(&self) {
+        self.owner.release(self.range.clone());
     }
 }
 

@@ -55,6 +55,7 @@ impl Pool {
         }
         known.push(self.constants.len());
         self.constants.push(Blob { name: name(), data: data.clone() });
+        data.release();
         (self.constants.len() - 1) as u32
     }
 

@@ -30,7 +30,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("compare", &["ir"]),
     ("interface", &["ir", "program"]),
     ("codegen", &["ir", "kernel", "machine", "program", "interface", "target", "parallel"]),
-    ("input", &["frontend"]),
+    ("input", &["frontend", "ir"]),
     ("emit", &["codegen", "compare", "interface", "ir", "kernel", "machine", "program", "target"]),
     ("jit", &["codegen", "interface", "ir", "kernel", "machine", "program", "target"]),
 ];

@@ -98,7 +98,9 @@ impl Panels<'_> {
     /// The constants as kernels read them.
     pub fn pack(&self, strips: &Strips) -> Packed {
         let (scales, scale) = self.packed_scales(strips);
-        Packed { weights: self.packed_weights(strips).into(), scales: scales.into(), scale }
+        let weights = self.packed_weights(strips);
+        self.weights.release();
+        Packed { weights: weights.into(), scales: scales.into(), scale }
     }
 
     fn packed_weights(&self, strips: &Strips) -> Vec<u8> {

@@ -55,7 +55,11 @@ impl PackedWeights {
     fn pack<'p>(&self, parts: impl Iterator<Item = &'p Panels> + Clone, weights: &Weights) -> Option<Packed> {
         let how = parts.clone().map(|panels| (panels.extents.clone(), panels.storage, panels.sparse)).collect();
         let packing = Packing { source: weights.source()?, panels: how };
-        Some(self.known.get(&packing, || pack(parts, weights)))
+        Some(self.known.get(&packing, || {
+            let packed = pack(parts, weights);
+            weights.release();
+            packed
+        }))
     }
 }
 

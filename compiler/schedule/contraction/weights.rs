@@ -151,6 +151,13 @@ impl Integers {
 }
 
 impl Weights {
+    /// Says that constants are not read for some time.
+    pub fn release(&self) {
+        if let Self::Integers(Integers { data, .. }) | Self::Floats(data) | Self::Narrow { data, .. } = self {
+            data.release();
+        }
+    }
+
     /// Where constants come from; `None` for a tensor.
     pub fn source(&self) -> Option<Source> {
         let (data, integers) = match self {
