@@ -104,6 +104,9 @@ fn stages(kernel: &Kernel, call: &Call) -> Option<Vec<Stage>> {
     let mut elements = BTreeMap::new();
     for &(argument, [low, high]) in &call.extents {
         let buffer = kernel.pointer_params().nth(argument)?.0;
+        if !is_only_loaded(&kernel, buffer) {
+            return None;
+        }
         short_extent(&mut kernel, buffer);
         elements.insert(buffer.index(), Interval { low, high });
     }
@@ -137,6 +140,15 @@ fn is_within(kernel: &Kernel) -> bool {
         && kernel.buffers.iter().all(|data| is_short(data.lane))
         && defined.all(|value| is_short(kernel.ty(value).lane) || is_position(value.index()))
         && !kernel.regions().flat_map(|region| &region.statements).any(rounds_to_zero)
+}
+
+/// Whether all that is done with a buffer is to load one number at a time. What computes an extent stays on the host.
+fn is_only_loaded(kernel: &Kernel, buffer: Buffer) -> bool {
+    let mut statements = kernel.regions().flat_map(|region| &region.statements);
+    statements.all(|Statement { results, inst }| {
+        let loads = matches!(inst, Inst::Load { .. }) && results.iter().all(|&result| kernel.ty(result) == Type::INDEX);
+        inst.buffer() != Some(buffer) || loads
+    })
 }
 
 /// A buffer of one i64 becomes one of an i32, where its extent has space.
