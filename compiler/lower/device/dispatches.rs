@@ -190,3 +190,20 @@ fn begin_later(kernel: &mut Kernel, buffer: Buffer, elements: u64, alignment: u3
         }
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::text::parse_kernel;
+
+    #[test]
+    fn extents_are_loaded_alone() {
+        let of = |body: &str| {
+            let kernel = parse_kernel(&format!("kernel @k(n: input i64[2] align 8, m: output i64[1] align 8) {{ {body} }}"))?;
+            Ok::<_, crate::kernel::text::ParseError>([0, 1].map(|buffer| is_only_loaded(&kernel, Buffer::new(buffer))))
+        };
+        assert_eq!(of("%0: i64 = load n[0] store m[0], %0"), Ok([true, false]));
+        assert_eq!(of("%0: i64x2 = load n[0]"), Ok([false, true]));
+        assert_eq!(of("%0: i64x2 = load_splat n[1]"), Ok([false, true]));
+    }
+}
