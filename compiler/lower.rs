@@ -41,6 +41,7 @@ use crate::diagnostic::Diagnostics;
 use crate::ir::Verified;
 use crate::machine::Machine;
 use crate::program::{Method, Program};
+use device::Sides;
 use frame::bug;
 use pool::Pool;
 use std::sync::Arc;
@@ -54,7 +55,8 @@ pub fn lower(module: Verified<'_>, options: Options) -> Result<Lowered, Diagnost
     lower_levels(module, options, &[])
 }
 
-/// Lowers every method for the machine of the options and for others, whose code is to be in the same object.
+/// Lowers every method for the machine of the options and for others, whose code is to be in the same object. What the module gives to a GPU becomes
+/// regions of the program's device, where the options have one.
 ///
 /// # Errors
 /// One diagnostic for each operator that has no lowering; a bug if a plan does not pass the checker.
@@ -92,16 +94,10 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
     }
     let (kernels, constants) = pool.finish();
     let device = gpu.and_then(|gpu| {
-        let sides = methods.iter().zip(marks.iter().zip(&live));
-        let list: Vec<_> = sides.map(|(levels, (marks, live))| of_both(levels, cpus, marks, live)).collect();
-        device::device(gpu, (&kernels[cpus], &kernels[0]), &constants, variables.bytes, &list)
+        let sides = methods.iter_mut().zip(marks.iter().zip(&live)).map(|(levels, (marks, live))| Sides { levels, marks, live });
+        device::device(gpu, (&kernels, &constants), variables.bytes, sides.collect())
     });
-    let device = device.map(|(device, cuts)| {
-        for (levels, cuts) in methods.iter_mut().zip(&cuts) {
-            levels.iter_mut().take(cpus).for_each(|method| device::apply(cuts, &mut method.steps));
-        }
-        Arc::new(device)
-    });
+    let device = device.map(Arc::new);
     let mut programs = kernels.into_iter().enumerate().take(cpus).map(|(level, kernels)| Program {
         kernels,
         constants: constants.clone(),
@@ -114,9 +110,4 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
     let program = programs.next().ok_or_else(|| bug("there is no machine to lower for"))?;
     let others = others.iter().copied().zip(programs).collect();
     Ok(Lowered { machine: options.machine, program, others, plans, live, peaks })
-}
-
-/// A method as the first CPU and the device's machine do it, which comes after the CPUs.
-fn of_both<'a>(levels: &'a [Method], cpus: usize, marks: &'a [bool], live: &'a LiveRanges) -> device::Both<'a> {
-    device::Both { device: &levels[cpus], host: &levels[0], marks, live }
 }

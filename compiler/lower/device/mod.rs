@@ -12,63 +12,55 @@ mod regions;
 
 use crate::kernel::Kernel;
 use crate::machine::Machine;
-use crate::program::{Blob, Device, Method, Step};
+use crate::program::{Blob, Device, DeviceRegion, Method, Step};
 use dispatches::Dispatches;
 use mirror::Mirror;
-pub(super) use regions::Cut;
-use regions::{Cutter, Sides};
+use regions::{Both, Cut, Cutter};
 use std::ops::Range;
 
-/// A method as the levels of CPUs and the device's machine do it.
-pub(super) struct Both<'a> {
-    /// As the device's machine does it.
-    pub device: &'a Method,
-    /// As the first level of the CPU does it.
-    pub host: &'a Method,
-    /// For each call whether it is for the device.
+/// A method as the levels of CPUs do it, and the device's machine, which comes last.
+pub(super) struct Sides<'a> {
+    /// The method for each machine.
+    pub levels: &'a mut [Method],
+    /// For each call whether the model gives it to the device.
     pub marks: &'a [bool],
     /// For each call the bytes of scratch memory that are live after it.
     pub live: &'a [Vec<Range<u64>>],
 }
 
-/// The device of a program, and the runs of steps of each method that its regions take the place of; none where it does nothing.
+/// The device of a program, whose regions then are in the methods' steps for CPUs; none where it does nothing. The kernels are those of each level.
 pub(super) fn device(
     machine: &'static Machine,
-    (device_kernels, host_kernels): (&[Kernel], &[Kernel]),
-    constants: &[Blob],
+    (kernels, constants): (&[Vec<Kernel>], &[Blob]),
     variable_bytes: u64,
-    methods: &[Both<'_>],
-) -> Option<(Device, Vec<Vec<Cut>>)> {
-    let list: Vec<&Method> = methods.iter().map(|both| both.device).collect();
+    methods: Vec<Sides<'_>>,
+) -> Option<Device> {
+    let (device_kernels, host_kernels) = (kernels.last()?, kernels.first()?);
+    let list: Vec<&Method> = methods.iter().filter_map(|sides| sides.levels.last()).collect();
     let mirror = Mirror::new(&list, device_kernels, variable_bytes);
     let mut dispatches = Dispatches::new(machine, &mirror, constants)?;
-    let (mut regions, mut cuts) = (Vec::new(), Vec::new());
-    for Both { device, host, marks, live } in methods {
-        let sides = Sides { device: &device.steps, device_kernels, host: &host.steps, host_kernels, marks, live };
-        let (of_method, cuts_of_method) = Cutter::new(sides, &mirror, &mut dispatches).cut(regions.len());
+    let mut regions: Vec<DeviceRegion> = Vec::new();
+    for Sides { levels, marks, live } in methods {
+        let (device, hosts) = levels.split_last_mut()?;
+        let host = hosts.first()?;
+        let both = Both { device: &device.steps, device_kernels, host: &host.steps, host_kernels, marks, live };
+        let (of_method, cuts) = Cutter::new(both, &mirror, &mut dispatches).cut(regions.len());
         regions.extend(of_method);
-        cuts.push(cuts_of_method);
+        hosts.iter_mut().for_each(|method| apply(&cuts, &mut method.steps));
     }
     let Dispatches { kernels, placed, constant_bytes, .. } = dispatches;
-    let end = |region: &crate::program::DeviceRegion| {
-        let crossings = region.enter.iter().chain(&region.leave);
-        crossings.map(|crossing| crossing.staging + crossing.bytes.next_multiple_of(4)).max().unwrap_or(0)
-    };
-    let staging_bytes = regions.iter().map(end).max()?.next_multiple_of(64);
-    let device = Device {
-        machine,
-        kernels,
-        constants: placed,
-        constant_bytes,
-        area_bytes: mirror.bytes,
-        staging_bytes: staging_bytes.max(64),
-        regions,
-    };
-    Some((device, cuts))
+    let staging_bytes = regions.iter().map(staged).max()?.max(64).next_multiple_of(64);
+    Some(Device { machine, kernels, constants: placed, constant_bytes, area_bytes: mirror.bytes, staging_bytes, regions })
+}
+
+/// Staging memory of a region.
+fn staged(region: &DeviceRegion) -> u64 {
+    let crossings = region.enter.iter().chain(&region.leave);
+    crossings.map(|crossing| crossing.staging + crossing.bytes.next_multiple_of(4)).max().unwrap_or(0)
 }
 
 /// Puts regions in the place of the runs of a method's steps.
-pub(super) fn apply(cuts: &[Cut], steps: &mut Vec<Step>) {
+fn apply(cuts: &[Cut], steps: &mut Vec<Step>) {
     // From the end, so that the numbers of steps before stay what they are.
     for cut in cuts.iter().rev() {
         let mut list = &mut *steps;

@@ -18,7 +18,7 @@ const MOST_ALONE: u64 = 4096;
 const FIRST_STAGED: u64 = 64;
 
 /// A method as two machines do it: the same steps, one for one.
-pub struct Sides<'a> {
+pub struct Both<'a> {
     /// As the device's machine does it.
     pub device: &'a [Step],
     /// The kernels of these.
@@ -45,8 +45,8 @@ pub struct Cut {
 }
 
 /// A method cut into regions.
-pub struct Cutter<'a, 'd> {
-    sides: Sides<'a>,
+pub struct Cutter<'s, 'a, 'd> {
+    sides: Both<'s>,
     mirror: &'a Mirror,
     dispatches: &'d mut Dispatches<'a>,
     /// For each call whether it is for the device: marked, or between two that are.
@@ -66,9 +66,9 @@ pub struct Cutter<'a, 'd> {
     cuts: Vec<Cut>,
 }
 
-impl<'a, 'd> Cutter<'a, 'd> {
+impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
     /// For a method.
-    pub fn new(sides: Sides<'a>, mirror: &'a Mirror, dispatches: &'d mut Dispatches<'a>) -> Self {
+    pub fn new(sides: Both<'s>, mirror: &'a Mirror, dispatches: &'d mut Dispatches<'a>) -> Self {
         let has_flow = walk(sides.host).any(|visit| matches!(visit, Visit::If(_) | Visit::While));
         let lasting = mirror.lasting().into_iter().collect();
         let (call, path, refused, regions, cuts) = (0, vec![], vec![], vec![], vec![]);
