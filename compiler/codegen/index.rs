@@ -11,7 +11,7 @@ pub fn check(kernel: &Kernel) -> Result<(), CodegenError> {
     if kernel.grid.is_some() {
         return Err(CodegenError::Unsupported(format!("kernel {} has a grid, which a CPU does not run", kernel.name)));
     }
-    let mut statements = kernel.regions().flat_map(|region| &region.statements);
+    let mut statements = kernel.statements();
     let is_narrow = |inst: &Inst| match inst {
         Inst::Load { index, .. } | Inst::LoadSplat { index, .. } | Inst::LoadSplatGroup { index, .. } | Inst::Store { index, .. } => {
             kernel.ty(*index) != Type::INDEX

@@ -157,7 +157,7 @@ impl Peaks {
 /// Whether a kernel's products are of floats. One with a dot product of integers may have floats after it.
 pub fn multiplies_floats(kernel: &Kernel) -> bool {
     let is_dot = |statement: &Statement| matches!(statement.inst, Inst::Dot { .. });
-    let has_dot = kernel.regions().flat_map(|region| &region.statements).any(is_dot);
+    let has_dot = kernel.statements().any(is_dot);
     kernel.types.iter().any(|ty| matches!(ty.lane, Lane::F32 | Lane::F64)) && !has_dot
 }
 

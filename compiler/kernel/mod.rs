@@ -19,3 +19,4 @@ mod visit;
 
 pub use builder::KernelBuilder;
 pub use types::*;
+pub use visit::Run;

@@ -492,12 +492,12 @@ impl Kernel {
 
     /// Whether it has a [`Inst::FailIf`].
     pub fn may_fail(&self) -> bool {
-        self.regions().flat_map(|region| &region.statements).any(|statement| matches!(statement.inst, Inst::FailIf { .. }))
+        self.statements().any(|statement| matches!(statement.inst, Inst::FailIf { .. }))
     }
 
     /// Whether it has a [`Inst::Barrier`].
     pub fn has_barrier(&self) -> bool {
-        self.regions().flat_map(|region| &region.statements).any(|statement| statement.inst == Inst::Barrier)
+        self.statements().any(|statement| statement.inst == Inst::Barrier)
     }
 
     /// Where a kernel with a grid that may fail stores its status: the last pointer parameter, an output of one i32.

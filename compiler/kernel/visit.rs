@@ -1,6 +1,7 @@
 //! What an instruction reads and what it holds.
 
 use super::types::{Bounds, Buffer, Inst, Kernel, Region, Statement, Value};
+use cranelift_entity::EntityRef;
 
 impl Kernel {
     /// All its regions, in no order.
@@ -13,20 +14,81 @@ impl Kernel {
         })
     }
 
+    /// The statements of all its regions, in no order.
+    pub fn statements(&self) -> impl Iterator<Item = &Statement> {
+        self.regions().flat_map(|region| &region.statements)
+    }
+
+    /// Whether it reads a buffer.
+    pub fn reads(&self, buffer: Buffer) -> bool {
+        self.statements().any(|statement| statement.inst.buffer() == Some(buffer) && !matches!(statement.inst, Inst::Store { .. }))
+    }
+
     /// Whether it writes a buffer.
     pub fn writes(&self, buffer: Buffer) -> bool {
-        let writes = |statement: &Statement| matches!(statement.inst, Inst::Store { buffer: written, .. } if written == buffer);
-        self.regions().any(|region| region.statements.iter().any(writes))
+        self.statements().any(|statement| matches!(statement.inst, Inst::Store { buffer: written, .. } if written == buffer))
     }
 
     /// Whether indices outside a buffer mean its ends.
     pub fn clamps(&self, buffer: Buffer) -> bool {
         let clamps = |inst: &Inst| matches!(inst, Inst::Gather { bounds: Bounds::Clamp, .. }) && inst.buffer() == Some(buffer);
-        self.regions().any(|region| region.statements.iter().any(|statement| clamps(&statement.inst)))
+        self.statements().any(|statement| clamps(&statement.inst))
+    }
+
+    /// Keeps some of its buffers; nothing touches the others. Those that are left have the numbers before theirs.
+    pub fn retain_buffers(&mut self, keeps: impl Fn(Buffer) -> bool) {
+        let mut left = 0;
+        let mut places = Vec::with_capacity(self.buffers.len());
+        let old = std::mem::take(&mut self.buffers);
+        for (number, data) in old.into_iter().enumerate() {
+            places.push(Buffer::new(left));
+            if keeps(Buffer::new(number)) {
+                self.buffers.push(data);
+                left += 1;
+            }
+        }
+        self.body.for_each_statement_mut(&mut |statement| {
+            if let Some(buffer) = statement.inst.buffer_mut() {
+                *buffer = places[buffer.index()];
+            }
+        });
+    }
+
+    /// Makes accesses of a buffer go to elements of another one, or of itself, so many further on.
+    pub fn move_accesses(&mut self, buffer: Buffer, to: Buffer, elements: i64) {
+        self.body.for_each_statement_mut(&mut |statement| {
+            if statement.inst.buffer() != Some(buffer) {
+                return;
+            }
+            if let Some((_, offset)) = statement.inst.place_mut() {
+                *offset += elements;
+            }
+            if let Some(named) = statement.inst.buffer_mut() {
+                *named = to;
+            }
+        });
     }
 }
 
+/// Elements that lie side by side, as an instruction reads or writes them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Run {
+    /// Where the first is, and what is added to that.
+    pub index: Value,
+    /// See `index`.
+    pub offset: i64,
+    /// How many there are.
+    pub elements: u16,
+    /// Whether they are written.
+    pub stores: bool,
+}
+
 impl Region {
+    /// Calls `visit` for the instructions of all statements and of the regions that they hold.
+    pub fn for_each<'r>(&'r self, visit: &mut impl FnMut(&'r Inst)) {
+        self.statements.iter().for_each(|statement| statement.for_each(visit));
+    }
+
     /// Calls `change` for all statements, those of regions after the one that holds them.
     pub fn for_each_statement_mut(&mut self, change: &mut impl FnMut(&mut Statement)) {
         for statement in &mut self.statements {
@@ -38,7 +100,33 @@ impl Region {
     }
 }
 
+impl Statement {
+    /// Calls `visit` for its instruction and those of the regions that it holds.
+    pub fn for_each<'s>(&'s self, visit: &mut impl FnMut(&'s Inst)) {
+        visit(&self.inst);
+        self.inst.regions().into_iter().for_each(|inner| inner.for_each(visit));
+    }
+}
+
 impl Inst {
+    /// Whether it does something besides giving results.
+    pub fn has_effect(&self) -> bool {
+        let inside = |region: &&Region| region.statements.iter().any(|statement| statement.inst.has_effect());
+        matches!(self, Self::Store { .. } | Self::FailIf { .. } | Self::Barrier) || self.regions().iter().any(inside)
+    }
+
+    /// The elements that it reads or writes, if they lie side by side: all accesses but gathers.
+    pub fn run(&self) -> Option<Run> {
+        let (index, offset, elements, stores) = match *self {
+            Self::Load { index, offset, active, .. } => (index, offset, active, false),
+            Self::LoadSplat { index, offset, .. } => (index, offset, 1, false),
+            Self::LoadSplatGroup { index, offset, group, .. } => (index, offset, group, false),
+            Self::Store { index, offset, active, .. } => (index, offset, active, true),
+            _ => return None,
+        };
+        Some(Run { index, offset, elements, stores })
+    }
+
     /// The values it reads itself, without those that its regions read.
     pub fn operands(&self) -> Vec<Value> {
         match self {
@@ -158,7 +246,6 @@ impl Inst {
 mod tests {
     use super::*;
     use crate::kernel::{BinaryOp, Rounding};
-    use cranelift_entity::EntityRef;
 
     #[test]
     fn operands_are_the_same_to_be_read_and_to_be_changed() {

@@ -5,7 +5,7 @@ use super::lower::Lowering;
 use super::place::{At, Place, View, elements_of_word};
 use crate::codegen::CodegenError;
 use crate::kernel::indices::exponent;
-use crate::kernel::{Buffer, BufferData, BufferKind, Inst, Lane};
+use crate::kernel::{Buffer, BufferData, BufferKind, Inst, Lane, Run};
 use crate::machine::Gpu;
 use cranelift_entity::EntityRef;
 use rspirv::dr::Operand;
@@ -85,12 +85,10 @@ impl Lowering<'_> {
 
     /// All accesses to a buffer.
     fn accesses(&self, buffer: Buffer) -> Vec<Access> {
-        let statements = self.kernel.regions().flat_map(|region| &region.statements);
-        let access = |inst: &Inst| match *inst {
-            Inst::Load { index, offset, active, .. } => Access { at: Some((index, offset)), count: active, is_store: false },
-            Inst::LoadSplatGroup { index, offset, group, .. } => Access { at: Some((index, offset)), count: group, is_store: false },
-            Inst::Store { index, offset, active, .. } => Access { at: Some((index, offset)), count: active, is_store: true },
-            _ => Access { at: None, count: 1, is_store: false },
+        let statements = self.kernel.statements();
+        let access = |inst: &Inst| match inst.run() {
+            Some(Run { index, offset, elements, stores }) => Access { at: Some((index, offset)), count: elements, is_store: stores },
+            None => Access { at: None, count: 1, is_store: false },
         };
         statements.filter(|statement| statement.inst.buffer() == Some(buffer)).map(|statement| access(&statement.inst)).collect()
     }

@@ -13,7 +13,7 @@ fn sweep(region: &mut Region, used: &mut EntitySet<Value>) {
     used.extend(region.yields.iter().copied());
     let mut kept = Vec::with_capacity(region.statements.len());
     while let Some(mut statement) = region.statements.pop() {
-        if !has_effect(&statement.inst) && !statement.results.iter().any(|&result| used.contains(result)) {
+        if !statement.inst.has_effect() && !statement.results.iter().any(|&result| used.contains(result)) {
             continue;
         }
         for inner in statement.inst.regions_mut() {
@@ -24,10 +24,4 @@ fn sweep(region: &mut Region, used: &mut EntitySet<Value>) {
     }
     kept.reverse();
     region.statements = kept;
-}
-
-/// Whether an instruction does something besides giving results.
-fn has_effect(inst: &Inst) -> bool {
-    let inside = |region: &&Region| region.statements.iter().any(|statement| has_effect(&statement.inst));
-    matches!(inst, Inst::Store { .. } | Inst::FailIf { .. } | Inst::Barrier) || inst.regions().iter().any(inside)
 }

@@ -8,7 +8,7 @@ use cranelift_entity::{EntityRef, EntitySet};
 /// The pass.
 pub(super) fn run(kernel: &mut Kernel) {
     let mut constants = EntitySet::new();
-    for statement in kernel.regions().flat_map(|region| &region.statements) {
+    for statement in kernel.statements() {
         if matches!(statement.inst, Inst::Constant { .. }) {
             constants.extend(statement.results.iter().copied());
         }

@@ -8,6 +8,7 @@
 
 use super::super::indices::{Indices, Sum};
 use super::super::types::*;
+use super::super::visit::Run;
 use cranelift_entity::EntityRef;
 use std::collections::HashSet;
 
@@ -64,9 +65,9 @@ struct Search<'k> {
 }
 
 /// An access of memory that outlives the kernel.
-struct Access<'k> {
+struct Access {
     buffer: Buffer,
-    index: &'k Value,
+    index: Value,
     offset: i64,
     /// Elements.
     reach: i64,
@@ -119,9 +120,9 @@ impl Search<'_> {
             both().map(|access| access.buffer).filter(|buffer| seen.insert(*buffer)).collect()
         };
         let is_written = |buffer: Buffer| both().any(|access| access.buffer == buffer && access.stores);
-        let are_apart = |unit: &dyn Fn(&Access<'_>) -> Option<i64>| {
-            let of = |list: &[Access<'_>]| -> Option<Vec<Reach>> {
-                let reach = |access: &Access<'_>| unit(access).map(|unit| self.reach(access, unit, counted, around));
+        let are_apart = |unit: &dyn Fn(&Access) -> Option<i64>| {
+            let of = |list: &[Access]| -> Option<Vec<Reach>> {
+                let reach = |access: &Access| unit(access).map(|unit| self.reach(access, unit, counted, around));
                 list.iter().filter_map(reach).collect()
             };
             let (Some(inside), Some(after)) = (of(&accesses), of(&after)) else { return false };
@@ -136,8 +137,8 @@ impl Search<'_> {
 
     /// How much an access moves from round to round, of the loop and of those around it, the innermost first; and from where to where it
     /// reaches beside that.
-    fn reach(&self, access: &Access<'_>, unit: i64, counted: Counted, around: &[Counted]) -> Option<Reach> {
-        let sum: Sum<Value> = self.indices.sum(*access.index);
+    fn reach(&self, access: &Access, unit: i64, counted: Counted, around: &[Counted]) -> Option<Reach> {
+        let sum: Sum<Value> = self.indices.sum(access.index);
         let loops: Vec<Counted> = std::iter::once(counted).chain(around.iter().rev().copied()).collect();
         let mut growth = vec![0; loops.len()];
         let (mut low, mut high) = (i128::from(sum.constant), i128::from(sum.constant));
@@ -157,21 +158,14 @@ impl Search<'_> {
     }
 
     /// All accesses of memory that outlives the kernel; false if one is at places that are not known.
-    fn accesses<'a>(&self, statements: &'a [Statement], list: &mut Vec<Access<'a>>) -> bool {
-        for Statement { results, inst } in statements {
+    fn accesses(&self, statements: &[Statement], list: &mut Vec<Access>) -> bool {
+        for Statement { inst, .. } in statements {
             if !inst.regions().into_iter().all(|inner| self.accesses(&inner.statements, list)) {
                 return false;
             }
             let Some(buffer) = inst.buffer().filter(|&buffer| self.kernel.buffer(buffer).kind == BufferKind::Output) else { continue };
-            let lanes = |value: Option<&Value>| value.map_or(1, |value| i64::from(self.kernel.ty(*value).lanes));
-            let (index, offset, reach, stores) = match inst {
-                Inst::Load { index, offset, active, .. } => (index, *offset, i64::from(*active).min(lanes(results.first())), false),
-                Inst::LoadSplat { index, offset, .. } => (index, *offset, 1, false),
-                Inst::LoadSplatGroup { index, offset, group, .. } => (index, *offset, i64::from(*group), false),
-                Inst::Store { index, offset, active, .. } => (index, *offset, i64::from(*active), true),
-                _ => return false,
-            };
-            list.push(Access { buffer, index, offset, reach, stores });
+            let Some(Run { index, offset, elements, stores }) = inst.run() else { return false };
+            list.push(Access { buffer, index, offset, reach: i64::from(elements), stores });
         }
         true
     }
@@ -191,7 +185,7 @@ impl Search<'_> {
     /// Whether memory that the body of a loop writes is accessed outside of it too.
     fn scratch_goes_on(&self, body: &Region) -> bool {
         let mut written = HashSet::new();
-        for_each(body, &mut |inst| {
+        body.for_each(&mut |inst| {
             if let Inst::Store { buffer, .. } = inst
                 && self.is_scratch(*buffer)
             {
@@ -200,7 +194,7 @@ impl Search<'_> {
         });
         let (mut inside, mut all) = (0, 0);
         let count = |number: &mut usize, region: &Region| {
-            for_each(region, &mut |inst| *number += usize::from(inst.buffer().is_some_and(|buffer| written.contains(&buffer))));
+            region.for_each(&mut |inst| *number += usize::from(inst.buffer().is_some_and(|buffer| written.contains(&buffer))));
         };
         count(&mut inside, body);
         count(&mut all, &self.kernel.body);
@@ -249,13 +243,6 @@ fn are_apart(inside: &[Reach], after: &[Reach], counted: Counted, around: &[Coun
         span += growth * i128::from(outer.rounds - 1);
     }
     true
-}
-
-fn for_each<'k>(region: &'k Region, visit: &mut impl FnMut(&'k Inst)) {
-    for statement in &region.statements {
-        visit(&statement.inst);
-        statement.inst.regions().into_iter().for_each(|inner| for_each(inner, visit));
-    }
 }
 
 /// Makes the loop at the end of a path go over a range of its rounds.

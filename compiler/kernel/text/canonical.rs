@@ -15,7 +15,7 @@ pub fn canonical(kernel: &Kernel) -> Kernel {
     kernel.types.push(Type::INDEX);
     let mut bits = vec![None; kernel.types.len()];
     bits[zero.index()] = Some(0);
-    for statement in kernel.regions().flat_map(|region| &region.statements) {
+    for statement in kernel.statements() {
         if let (Inst::Constant { bits: number }, &[result]) = (&statement.inst, &statement.results[..]) {
             bits[result.index()] = Some(*number);
         }

@@ -28,7 +28,7 @@ fn check_status(kernel: &Kernel) -> Result<(), String> {
         return Ok(());
     }
     let status = kernel.status().ok_or("a kernel with a grid may fail, and its last pointer parameter is no output of one i32")?;
-    let mut accesses = kernel.regions().flat_map(|region| &region.statements);
+    let mut accesses = kernel.statements();
     match accesses.any(|statement| statement.inst.buffer() == Some(status)) {
         true => Err(format!("an access to the status {}", kernel.buffer(status).name)),
         false => Ok(()),

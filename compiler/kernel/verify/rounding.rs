@@ -31,6 +31,6 @@ fn rounds_to_nearest(inst: &Inst, is_float: bool) -> bool {
 
 /// Whether any instruction, with its result, is of a kind.
 fn any(kernel: &Kernel, is: impl Fn(&Inst, Option<Value>) -> bool) -> bool {
-    let mut statements = kernel.regions().flat_map(|region| &region.statements);
+    let mut statements = kernel.statements();
     statements.any(|Statement { results, inst }| is(inst, results.first().copied()))
 }

@@ -2,10 +2,11 @@
 
 use super::joined;
 use super::mirror::Mirror;
+use super::operands::{begin_before, load_as};
 use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::grid::{self, Stage};
 use crate::kernel::passes::narrow;
-use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Lane, Region, Rounding, Statement, Type, Value};
+use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Lane, Rounding, Statement, Type};
 use crate::machine::{Gpu, Machine, Unit};
 use crate::program::{Address, Blob, Bound, Call, DeviceConstant, DeviceMemory, Dispatch};
 use cranelift_entity::EntityRef;
@@ -75,7 +76,7 @@ impl<'a> Dispatches<'a> {
             if !before.is_multiple_of(lane) || bytes > self.gpu.range_bytes || before > 0 && kernel.clamps(buffer) {
                 return None;
             }
-            begin_later(&mut kernel, buffer, before / lane, self.gpu.offset_alignment as u32);
+            begin_before(&mut kernel, buffer, before / lane, self.gpu.offset_alignment as u32);
             bindings.push(Bound { memory, offset, bytes });
         }
         let next = self.kernels.len();
@@ -107,7 +108,8 @@ fn stages(kernel: &Kernel, call: &Call) -> Option<Vec<Stage>> {
         if !is_only_loaded(&kernel, buffer) {
             return None;
         }
-        short_extent(&mut kernel, buffer);
+        // The device has an i32 where an extent has space.
+        load_as(&mut kernel, buffer, Lane::I32, ConvertOp::SignExtend);
         elements.insert(buffer.index(), Interval { low, high });
     }
     let assumed = Assumed { elements, ..Assumed::default() };
@@ -139,56 +141,16 @@ fn is_within(kernel: &Kernel) -> bool {
     local <= Gpu::LOCAL_BYTES
         && kernel.buffers.iter().all(|data| is_short(data.lane))
         && defined.all(|value| is_short(kernel.ty(value).lane) || is_position(value.index()))
-        && !kernel.regions().flat_map(|region| &region.statements).any(rounds_to_zero)
+        && !kernel.statements().any(rounds_to_zero)
 }
 
 /// Whether all that is done with a buffer is to load one number at a time. What computes an extent stays on the host.
 fn is_only_loaded(kernel: &Kernel, buffer: Buffer) -> bool {
-    let mut statements = kernel.regions().flat_map(|region| &region.statements);
+    let mut statements = kernel.statements();
     statements.all(|Statement { results, inst }| {
         let loads = matches!(inst, Inst::Load { .. }) && results.iter().all(|&result| kernel.ty(result) == Type::INDEX);
         inst.buffer() != Some(buffer) || loads
     })
-}
-
-/// A buffer of one i64 becomes one of an i32, where its extent has space.
-fn short_extent(kernel: &mut Kernel, buffer: Buffer) {
-    let data = &mut kernel.buffers[buffer.index()];
-    (data.lane, data.alignment) = (Lane::I32, data.alignment.min(4));
-    let mut body = std::mem::take(&mut kernel.body);
-    widen_loads(&mut body, buffer, &mut kernel.types);
-    kernel.body = body;
-}
-
-fn widen_loads(region: &mut Region, buffer: Buffer, types: &mut Vec<Type>) {
-    let mut statements = Vec::with_capacity(region.statements.len());
-    for mut statement in std::mem::take(&mut region.statements) {
-        statement.inst.regions_mut().into_iter().for_each(|inner| widen_loads(inner, buffer, types));
-        let is_load = matches!(statement.inst, Inst::Load { .. }) && statement.inst.buffer() == Some(buffer);
-        if !is_load {
-            statements.push(statement);
-            continue;
-        }
-        let short = Value::new(types.len());
-        types.push(Type::scalar(Lane::I32));
-        statements.push(Statement { results: vec![short], inst: statement.inst });
-        statements.push(Statement { results: statement.results, inst: Inst::Convert { op: ConvertOp::SignExtend, a: short } });
-    }
-    region.statements = statements;
-}
-
-/// Makes a buffer begin `elements` before what it was: the device binds no other places.
-fn begin_later(kernel: &mut Kernel, buffer: Buffer, elements: u64, alignment: u32) {
-    let data = &mut kernel.buffers[buffer.index()];
-    data.elements += elements;
-    data.alignment = alignment;
-    kernel.body.for_each_statement_mut(&mut |statement| {
-        if statement.inst.buffer() == Some(buffer)
-            && let Some((_, offset)) = statement.inst.place_mut()
-        {
-            *offset += elements as i64;
-        }
-    });
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Operands that are only read become one where a device binds fewer than a kernel has: those of one element size, in one buffer of the device,
 //! are seen from the first of them on. Words of integers and of floats are the same bits.
 
-use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Region, Statement, Type, Value};
+use super::operands::merge;
+use crate::kernel::{Buffer, BufferKind, Kernel};
 use crate::program::DeviceMemory;
-use cranelift_entity::EntityRef;
 
 /// Where an operand is.
 type Place = (DeviceMemory, u64);
@@ -36,50 +36,6 @@ fn pair(kernel: &Kernel, params: &[Buffer], places: &[Place], memory: DeviceMemo
         let is_alike = lane == other || (lane.bytes(), other.bytes()) == (4, 4);
         a != b && is_alike && distance.is_some_and(|distance| distance.is_multiple_of(lane.bytes().into()))
     })
-}
-
-/// Makes a buffer a part of another one, so many elements after its first.
-fn merge(kernel: &mut Kernel, into: Buffer, buffer: Buffer, distance: u64) {
-    let end = distance + kernel.buffer(buffer).elements;
-    let is_other = kernel.buffer(into).lane != kernel.buffer(buffer).lane;
-    let data = &mut kernel.buffers[into.index()];
-    data.elements = data.elements.max(end);
-    if is_other {
-        let lane = data.lane;
-        let mut body = std::mem::take(&mut kernel.body);
-        load_as(&mut body, buffer, &mut kernel.types, |ty| ty.with_lane(lane));
-        kernel.body = body;
-    }
-    kernel.body.for_each_statement_mut(&mut |statement| {
-        let is_moved = statement.inst.buffer() == Some(buffer);
-        if is_moved && let Some((_, offset)) = statement.inst.place_mut() {
-            *offset += distance as i64;
-        }
-        if let Some(named) = statement.inst.buffer_mut() {
-            let named_now = if is_moved { into } else { *named };
-            // Those after the one that is gone have the number before theirs.
-            *named = Buffer::new(named_now.index() - usize::from(named_now > buffer));
-        }
-    });
-    kernel.buffers.remove(buffer.index());
-}
-
-/// Makes loads from a buffer give values of another type, whose bits are those of the values that they gave.
-fn load_as(region: &mut Region, buffer: Buffer, types: &mut Vec<Type>, change: impl Fn(Type) -> Type + Copy) {
-    for mut statement in std::mem::take(&mut region.statements) {
-        statement.inst.regions_mut().into_iter().for_each(|inner| load_as(inner, buffer, types, change));
-        let results = statement.results.clone();
-        let is_load = statement.inst.buffer() == Some(buffer);
-        if let (true, &[result]) = (is_load, &results[..]) {
-            let loaded = Value::new(types.len());
-            types.push(change(types[result.index()]));
-            statement.results = vec![loaded];
-            region.statements.push(statement);
-            region.statements.push(Statement { results, inst: Inst::Convert { op: ConvertOp::Bitcast, a: loaded } });
-        } else {
-            region.statements.push(statement);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The area of the device: every byte of the host that a kernel may touch, but constants, has one there. Scratch memory lies as on the host, so
 //! that one plan holds for both.
 
-use crate::kernel::{Buffer, BufferData, BufferKind, Inst, Kernel};
+use crate::kernel::{Buffer, BufferData, BufferKind, Kernel};
 use crate::program::{Address, Call, Method, calls};
 use std::ops::Range;
 
@@ -76,12 +76,7 @@ impl Mirror {
         for (argument, ((buffer, data), address)) in kernel.pointer_params().zip(&call.arguments).enumerate() {
             let Some(place) = self.place(*address).filter(|_| data.kind != BufferKind::Scratch) else { continue };
             let bytes = data.elements * u64::from(data.lane.bytes()) + slices(argument);
-            let (mut reads, mut writes) = (false, false);
-            for statement in kernel.regions().flat_map(|region| &region.statements) {
-                let is_store = matches!(statement.inst, Inst::Store { .. });
-                let touches = statement.inst.buffer() == Some(buffer);
-                (reads, writes) = (reads || touches && !is_store, writes || touches && is_store);
-            }
+            let (reads, writes) = (kernel.reads(buffer), kernel.writes(buffer));
             list.push(Touched { argument, bytes: place..place + bytes, reads, writes });
         }
         list

@@ -7,6 +7,7 @@
 mod dispatches;
 mod joined;
 mod mirror;
+mod operands;
 mod ranges;
 mod regions;
 

@@ -3,6 +3,7 @@
 use super::super::super::indices::Indices;
 use super::super::super::intervals::Assumed;
 use super::super::super::types::*;
+use super::super::super::visit::Run;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 
@@ -55,7 +56,7 @@ impl<'k> Loops<'k> {
         let indices = Indices::assuming(kernel, assumed, MOST_TERMS);
         let mut loops = Self { kernel, indices, counted: FxHashMap::default(), is_one_memory: false };
         let mut written = vec![false; kernel.buffers.len()];
-        for statement in kernel.regions().flat_map(|region| &region.statements) {
+        for statement in kernel.statements() {
             if let Inst::Store { buffer, .. } = &statement.inst {
                 written[buffer.index()] = true;
             }
@@ -103,16 +104,9 @@ impl<'k> Loops<'k> {
         Some(())
     }
 
-    fn access(&self, Statement { results, inst }: &Statement, around: &[Value]) -> Option<Option<Access>> {
-        let Some(buffer) = inst.buffer().filter(|&buffer| self.is_shared(buffer)) else { return Some(None) };
-        let lanes = |value: Option<&Value>| value.map_or(1, |value| i64::from(self.kernel.ty(*value).lanes));
-        let (index, offset, reach, stores) = match inst {
-            Inst::Load { index, offset, active, .. } => (*index, *offset, i64::from(*active).min(lanes(results.first())), false),
-            Inst::LoadSplat { index, offset, .. } => (*index, *offset, 1, false),
-            Inst::LoadSplatGroup { index, offset, group, .. } => (*index, *offset, i64::from(*group), false),
-            Inst::Store { index, offset, active, .. } => (*index, *offset, i64::from(*active), true),
-            _ => return None,
-        };
+    fn access(&self, statement: &Statement, around: &[Value]) -> Option<Option<Access>> {
+        let Some(buffer) = statement.inst.buffer().filter(|&buffer| self.is_shared(buffer)) else { return Some(None) };
+        let Run { index, offset, elements, stores } = statement.inst.run()?;
         let data = self.kernel.buffer(buffer);
         let is_joined = self.is_one_memory && data.kind == BufferKind::Output;
         let unit = if is_joined { i128::from(data.lane.bytes()) } else { 1 };
@@ -133,6 +127,6 @@ impl<'k> Loops<'k> {
         }
         let offset = i128::from(offset);
         let memory = (!is_joined).then_some(buffer);
-        Some(Some(Access { memory, stores, low: (low + offset) * unit, high: (high + offset + i128::from(reach)) * unit, growth }))
+        Some(Some(Access { memory, stores, low: (low + offset) * unit, high: (high + offset + i128::from(elements)) * unit, growth }))
     }
 }

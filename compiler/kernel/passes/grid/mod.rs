@@ -19,8 +19,8 @@ use super::{COMMON, DEAD};
 use crate::kernel::intervals::Assumed;
 use crate::kernel::types::*;
 use crate::kernel::verify::verify;
-use cranelift_entity::EntityRef;
 use emit::Writer;
+use rustc_hash::FxHashSet;
 use tree::{Item, Planner};
 
 /// Positions of a workgroup: what runs well on most devices, and all of them allow.
@@ -70,40 +70,18 @@ fn stage(kernel: &Kernel, planner: &Planner<'_>, items: &[Item]) -> Stage {
     for pass in [COMMON, DEAD] {
         (pass.run)(&mut written);
     }
-    let pointers = only_used(&mut written, fails(kernel));
+    let pointers = only_used(&mut written);
     debug_assert_eq!(verify(&written), Ok(()), "{written}");
     Stage { kernel: written, pointers }
 }
 
-/// Whether a kernel may leave with a status.
-fn fails(kernel: &Kernel) -> bool {
-    kernel.regions().flat_map(|region| &region.statements).any(|statement| matches!(statement.inst, Inst::FailIf { .. }))
-}
-
 /// Removes buffers that nothing touches, and adds the status if it may fail. Gives what the pointer parameters were.
-fn only_used(kernel: &mut Kernel, may_fail: bool) -> Vec<Option<usize>> {
-    let mut used = vec![false; kernel.buffers.len()];
-    for statement in kernel.regions().flat_map(|region| &region.statements) {
-        if let Some(buffer) = statement.inst.buffer() {
-            used[buffer.index()] = true;
-        }
-    }
-    let number = |number: usize| kernel.pointer_params().position(|(buffer, _)| buffer.index() == number);
-    let mut pointers: Vec<Option<usize>> = (0..used.len()).filter(|&i| used[i]).filter_map(number).map(Some).collect();
-    let mut places = Vec::with_capacity(used.len());
-    let mut left = 0;
-    for used in &used {
-        places.push(Buffer::new(left));
-        left += usize::from(*used);
-    }
-    let mut used = used.into_iter();
-    kernel.buffers.retain(|_| used.next().unwrap_or(true));
-    kernel.body.for_each_statement_mut(&mut |statement| {
-        if let Some(buffer) = statement.inst.buffer_mut() {
-            *buffer = places[buffer.index()];
-        }
-    });
-    if may_fail && fails(kernel) {
+fn only_used(kernel: &mut Kernel) -> Vec<Option<usize>> {
+    let used: FxHashSet<Buffer> = kernel.statements().filter_map(|statement| statement.inst.buffer()).collect();
+    let params = kernel.pointer_params().map(|(buffer, _)| buffer).enumerate();
+    let mut pointers: Vec<Option<usize>> = params.filter(|(_, buffer)| used.contains(buffer)).map(|(number, _)| Some(number)).collect();
+    kernel.retain_buffers(|buffer| used.contains(&buffer));
+    if kernel.may_fail() {
         let status = BufferData { name: "status".into(), kind: BufferKind::Output, lane: Lane::I32, elements: 1, alignment: 4 };
         kernel.buffers.push(status);
         pointers.push(None);

@@ -92,7 +92,7 @@ impl<'k> Planner<'k> {
         let items: Vec<&Item> = stages.iter().flatten().collect();
         let locals = |range: &Range<usize>| {
             let mut touched = FxHashSet::default();
-            for_each(&body.statements[range.clone()], &mut |inst| {
+            each(&body.statements[range.clone()], &mut |inst| {
                 let is_local = |buffer: &Buffer| self.loops.kernel.buffer(*buffer).kind == BufferKind::Local;
                 touched.extend(inst.buffer().filter(is_local));
             });
@@ -115,7 +115,7 @@ impl<'k> Planner<'k> {
 
     fn reads_local(&self, statements: &[Statement]) -> bool {
         let mut found = false;
-        for_each(statements, &mut |inst| {
+        each(statements, &mut |inst| {
             found |= inst.buffer().is_some_and(|buffer| self.loops.kernel.buffer(buffer).kind == BufferKind::Local);
         });
         found
@@ -145,7 +145,7 @@ impl<'k> Planner<'k> {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         let mut is_open = false;
         for (number, statement) in region.statements.iter().enumerate() {
-            if !works(&statement.inst) {
+            if !statement.inst.has_effect() {
                 continue;
             }
             let is_loop = self.candidate(region, &(number..number + 1)).is_some();
@@ -239,7 +239,7 @@ impl<'k> Planner<'k> {
     fn keeps_locals(&self, body: &Region) -> bool {
         let count = |statements: &[Statement], buffer: Buffer| {
             let mut number = 0;
-            for_each(statements, &mut |inst| number += usize::from(inst.buffer() == Some(buffer)));
+            each(statements, &mut |inst| number += usize::from(inst.buffer() == Some(buffer)));
             number
         };
         let kernel = self.loops.kernel;
@@ -275,23 +275,15 @@ fn want(statement: &Statement, wanted: &mut FxHashSet<Value>) {
     }
 }
 
-/// Whether an instruction does something besides giving results.
-fn works(inst: &Inst) -> bool {
-    let inside = |region: &&Region| region.statements.iter().any(|statement| works(&statement.inst));
-    matches!(inst, Inst::Store { .. } | Inst::FailIf { .. }) || inst.regions().iter().any(inside)
-}
-
 /// Whether an instruction writes memory.
 fn stores(inst: &Inst) -> bool {
     let inside = |region: &&Region| region.statements.iter().any(|statement| stores(&statement.inst));
     matches!(inst, Inst::Store { .. }) || inst.regions().iter().any(inside)
 }
 
-fn for_each(statements: &[Statement], visit: &mut impl FnMut(&Inst)) {
-    for statement in statements {
-        visit(&statement.inst);
-        statement.inst.regions().into_iter().for_each(|inner| for_each(&inner.statements, visit));
-    }
+/// Calls `visit` for all instructions of statements.
+fn each(statements: &[Statement], visit: &mut impl FnMut(&Inst)) {
+    statements.iter().for_each(|statement| statement.for_each(visit));
 }
 
 fn dedup(list: &mut Vec<Access>) {
