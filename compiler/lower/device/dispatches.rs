@@ -47,6 +47,11 @@ impl<'a> Dispatches<'a> {
         })
     }
 
+    /// The same before anything is placed: what calls become is known, and only those that are asked for again have kernels and constants.
+    pub fn again(self) -> Self {
+        Self { numbers: FxHashMap::default(), kernels: vec![], placed: vec![], constant_bytes: 0, ..self }
+    }
+
     /// The dispatches of a call, if the device can do it.
     pub fn of_call(&mut self, kernel: &Kernel, call: &Call) -> Option<Vec<Dispatch>> {
         if call.slices.is_some() {

@@ -29,6 +29,14 @@ pub(super) struct Sides<'a> {
     pub live: &'a [Vec<Range<u64>>],
 }
 
+impl Sides<'_> {
+    /// The device and the first CPU, with the kernels of each.
+    fn both<'s>(&'s self, (device_kernels, host_kernels): (&'s [Kernel], &'s [Kernel]), marks: &'s [bool]) -> Option<Both<'s>> {
+        let (device, host) = (&self.levels.last()?.steps, &self.levels.first()?.steps);
+        Some(Both { device, device_kernels, host, host_kernels, marks, live: self.live })
+    }
+}
+
 /// The device of a program, whose regions then are in the methods' steps for CPUs; none where it does nothing. The kernels are those of each level.
 pub(super) fn device(
     machine: &'static Machine,
@@ -39,14 +47,17 @@ pub(super) fn device(
     let (device_kernels, host_kernels) = (kernels.last()?, kernels.first()?);
     let list: Vec<&Method> = methods.iter().filter_map(|sides| sides.levels.last()).collect();
     let mirror = Mirror::new(&list, device_kernels, variable_bytes);
-    let mut dispatches = Dispatches::new(machine, &mirror, constants)?;
+    let of_levels = (device_kernels.as_slice(), host_kernels.as_slice());
+    let mut tried = Dispatches::new(machine, &mirror, constants)?;
+    let decided: Option<Vec<Vec<bool>>> =
+        methods.iter().map(|sides| Some(Cutter::new(sides.both(of_levels, sides.marks)?, &mirror, &mut tried).decide())).collect();
+    let mut dispatches = tried.again();
     let mut regions: Vec<DeviceRegion> = Vec::new();
-    for Sides { levels, marks, live } in methods {
-        let (device, hosts) = levels.split_last_mut()?;
-        let host = hosts.first()?;
-        let both = Both { device: &device.steps, device_kernels, host: &host.steps, host_kernels, marks, live };
-        let (of_method, cuts) = Cutter::new(both, &mirror, &mut dispatches).cut(regions.len());
+    for (sides, decided) in methods.into_iter().zip(decided?) {
+        let cutter = Cutter::new(sides.both(of_levels, &decided)?, &mirror, &mut dispatches);
+        let (of_method, cuts) = cutter.cut(regions.len());
         regions.extend(of_method);
+        let (_, hosts) = sides.levels.split_last_mut()?;
         hosts.iter_mut().for_each(|method| apply(&cuts, &mut method.steps));
     }
     let Dispatches { kernels, placed, constant_bytes, .. } = dispatches;

@@ -5,7 +5,7 @@ use super::mirror::{Mirror, Touched};
 use super::ranges::Bytes;
 use crate::kernel::Kernel;
 use crate::kernel::cost::instructions;
-use crate::program::{Address, Bound, Call, Crossing, DeviceRegion, DeviceStep, Dispatch, Step, Visit, walk};
+use crate::program::{Address, Bound, Call, Crossing, DeviceRegion, DeviceStep, Dispatch, Step, Visit, calls, walk};
 use std::ops::Range;
 
 /// Bytes of a vector of the device.
@@ -27,7 +27,7 @@ pub struct Both<'a> {
     pub host: &'a [Step],
     /// The kernels of these.
     pub host_kernels: &'a [Kernel],
-    /// For each call whether the model gives it to the device.
+    /// For each call whether it is for the device.
     pub marks: &'a [bool],
     /// For each call the bytes of scratch memory that are live after it.
     pub live: &'a [Vec<Range<u64>>],
@@ -49,8 +49,8 @@ pub struct Cutter<'s, 'a, 'd> {
     sides: Both<'s>,
     mirror: &'a Mirror,
     dispatches: &'d mut Dispatches<'a>,
-    /// For each call whether it is for the device: marked, or between two that are.
-    marks: Vec<bool>,
+    /// For each call what the device does of it, if it does it.
+    found: Vec<Option<Vec<Dispatch>>>,
     /// What steps of the host read, or write in part.
     host_reads: Bytes,
     /// Whether there are branches or loops: what a region makes is on the host after it then, whoever reads it.
@@ -60,8 +60,8 @@ pub struct Cutter<'s, 'a, 'd> {
     /// The number of the next call.
     call: usize,
     path: Vec<(usize, bool)>,
-    /// Calls that the device could do, but for bytes that do not cross.
-    refused: Vec<usize>,
+    /// Whether bytes of a run did not cross, whose calls the host then does.
+    is_refused: bool,
     regions: Vec<DeviceRegion>,
     cuts: Vec<Cut>,
 }
@@ -71,50 +71,58 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
     pub fn new(sides: Both<'s>, mirror: &'a Mirror, dispatches: &'d mut Dispatches<'a>) -> Self {
         let has_flow = walk(sides.host).any(|visit| matches!(visit, Visit::If(_) | Visit::While));
         let lasting = mirror.lasting().into_iter().collect();
-        let (call, path, refused, regions, cuts) = (0, vec![], vec![], vec![], vec![]);
-        let marks = sides.marks.to_vec();
-        Self { sides, mirror, dispatches, marks, host_reads: Bytes::default(), has_flow, lasting, call, path, refused, regions, cuts }
+        let (call, path, is_refused, regions, cuts) = (0, vec![], false, vec![], vec![]);
+        let mut found = Vec::with_capacity(sides.marks.len());
+        for (call, is_marked) in calls(sides.device).into_iter().zip(sides.marks) {
+            let kernel = sides.device_kernels.get(call.kernel).filter(|_| *is_marked);
+            found.push(kernel.and_then(|kernel| dispatches.of_call(kernel, call)));
+        }
+        Self { sides, mirror, dispatches, found, host_reads: Bytes::default(), has_flow, lasting, call, path, is_refused, regions, cuts }
     }
 
-    /// The regions, the first of which has the number `first`, and the runs that they take the place of, in order.
-    pub fn cut(mut self, first: usize) -> (Vec<DeviceRegion>, Vec<Cut>) {
+    /// For each call whether the device does it: it is marked, or stands between two that are, and can.
+    pub fn decide(mut self) -> Vec<bool> {
         self.bridge(self.sides.device);
-        loop {
-            (self.call, self.regions, self.cuts) = (0, vec![], vec![]);
-            let refused = self.refused.len();
-            self.host_reads = self.reads_of_host();
-            let (device, host) = (self.sides.device, self.sides.host);
-            self.list(device, host);
-            if self.refused.len() == refused {
-                break;
-            }
-        }
+        self.settle();
+        self.found.iter().map(Option::is_some).collect()
+    }
+
+    /// The regions, the first of which has the number `first`, and the runs that they take the place of, in order. The marks are what is decided.
+    pub fn cut(mut self, first: usize) -> (Vec<DeviceRegion>, Vec<Cut>) {
+        self.settle();
         self.cuts.iter_mut().for_each(|cut| cut.region += first);
         (self.regions, self.cuts)
     }
 
-    /// What the device does of the call of a number, if it does.
-    fn dispatches(&mut self, number: usize, call: &Call) -> Option<Vec<Dispatch>> {
-        if !self.marks.get(number).copied().unwrap_or(false) || self.refused.contains(&number) {
-            return None;
+    /// Makes regions until all that is for the device can cross.
+    fn settle(&mut self) {
+        loop {
+            (self.call, self.regions, self.cuts, self.is_refused) = (0, vec![], vec![], false);
+            self.host_reads = self.reads_of_host();
+            self.list(self.sides.device, self.sides.host);
+            if !self.is_refused {
+                break;
+            }
         }
-        self.dispatches.of_call(self.sides.device_kernels.get(call.kernel)?, call)
     }
 
     /// Calls between two of the device follow them where they are as parallel, so that nothing crosses for them.
     fn bridge(&mut self, steps: &[Step]) {
-        let mut between: Option<Vec<usize>> = None;
+        let mut between: Option<Vec<(usize, Vec<Dispatch>)>> = None;
         for step in steps {
             match step {
                 Step::Call(call) => {
                     let number = self.call;
                     self.call += 1;
-                    if self.marks.get(number) == Some(&true) {
-                        between.replace(vec![]).into_iter().flatten().for_each(|number| self.marks[number] = true);
-                    } else if self.can_follow(call) {
-                        between.iter_mut().for_each(|list| list.push(number));
-                    } else {
-                        between = None;
+                    if self.sides.marks.get(number) == Some(&true) {
+                        for (number, dispatches) in between.replace(vec![]).into_iter().flatten() {
+                            self.found[number] = Some(dispatches);
+                        }
+                    } else if let Some(mut list) = between.take()
+                        && let Some(dispatches) = self.follower(call)
+                    {
+                        list.push((number, dispatches));
+                        between = Some(list);
                     }
                 }
                 Step::If { then: first, otherwise: second, .. } | Step::While { head: first, body: second, .. } => {
@@ -127,28 +135,24 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         }
     }
 
-    /// Whether the device does an unmarked call about as well as the host.
-    fn can_follow(&mut self, call: &Call) -> bool {
-        let Some(kernel) = self.sides.device_kernels.get(call.kernel) else { return false };
-        let Some(dispatches) = self.dispatches.of_call(kernel, call) else { return false };
+    /// What the device does of an unmarked call, if it does that about as well as the host.
+    fn follower(&mut self, call: &Call) -> Option<Vec<Dispatch>> {
+        let dispatches = self.dispatches.of_call(self.sides.device_kernels.get(call.kernel)?, call)?;
         let alone = |dispatch: &Dispatch| {
             let kernel = &self.dispatches.kernels[dispatch.kernel];
             let is_one = kernel.grid.is_none_or(|grid| grid.positions < 2);
             if is_one { instructions(kernel, &[0], VECTOR_BYTES) } else { 0 }
         };
-        dispatches.iter().map(alone).sum::<u64>() <= MOST_ALONE
+        (dispatches.iter().map(alone).sum::<u64>() <= MOST_ALONE).then_some(dispatches)
     }
 
-    fn reads_of_host(&mut self) -> Bytes {
+    fn reads_of_host(&self) -> Bytes {
         let mut bytes = Bytes::default();
-        let (device, host) = (self.sides.device, self.sides.host);
-        let calls_of_device = walk(device).filter_map(|visit| if let Visit::Call(call) = visit { Some(call) } else { None });
-        let calls_of_device: Vec<&Call> = calls_of_device.collect();
         let mut number = 0;
-        for visit in walk(host) {
+        for visit in walk(self.sides.host) {
             match visit {
                 Visit::Call(call) => {
-                    if self.dispatches(number, calls_of_device[number]).is_none() {
+                    if self.found[number].is_none() {
                         self.touched(call).into_iter().for_each(|touched| bytes.insert(touched.bytes));
                     }
                     number += 1;
@@ -175,17 +179,17 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
     }
 
     /// One list of steps.
-    fn list(&mut self, device: &[Step], host: &[Step]) {
+    fn list(&mut self, device: &'s [Step], host: &[Step]) {
         // What is on the device as it is to be.
         let mut there = Bytes::default();
         let mut run = Run::default();
         for (number, (of_device, of_host)) in device.iter().zip(host).enumerate() {
             if let (Step::Call(call), Step::Call(_)) = (of_device, of_host)
-                && let Some(dispatches) = self.dispatches(self.call, call)
+                && self.found[self.call].is_some()
             {
                 run.steps.start = if run.calls.is_empty() { number } else { run.steps.start };
                 run.steps.end = number + 1;
-                run.calls.push((self.call, call.clone(), dispatches));
+                run.calls.push((self.call, call));
                 self.call += 1;
                 continue;
             }
@@ -196,7 +200,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
     }
 
     /// A step of the host: what it writes is no longer on the device.
-    fn host_step(&mut self, number: usize, (device, host): (&Step, &Step), there: &mut Bytes) {
+    fn host_step(&mut self, number: usize, (device, host): (&'s Step, &Step), there: &mut Bytes) {
         match (device, host) {
             (_, Step::Call(call)) => {
                 self.touched(call).iter().filter(|touched| touched.writes).for_each(|touched| there.remove(&touched.bytes));
@@ -220,20 +224,20 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
     }
 
     /// A run of calls becomes a region.
-    fn finish(&mut self, run: &mut Run, there: &mut Bytes) {
+    fn finish(&mut self, run: &mut Run<'s>, there: &mut Bytes) {
         let Run { steps, calls } = std::mem::take(run);
         let Some(&(first, ..)) = calls.first() else { return };
         let mut flow = Flow { there: there.clone(), ..Flow::default() };
-        for (number, call, dispatches) in &calls {
+        for &(number, call) in &calls {
             let Some(kernel) = self.sides.device_kernels.get(call.kernel) else { return };
-            let mut before = self.live_before(*number, first);
+            let mut before = self.live_before(number, first);
             before.extend(&self.lasting);
             let is_extent = |argument: usize| call.extents.iter().any(|extent| extent.0 == argument);
             let (extents, touched): (Vec<_>, Vec<_>) =
                 self.mirror.touched(kernel, call).into_iter().partition(|touched| is_extent(touched.argument));
             flow.call(&touched, &before);
             flow.extents.extend(extents.iter().map(|touched| touched.bytes.start));
-            flow.dispatches(dispatches, &self.dispatches.kernels);
+            flow.dispatches(self.found[number].as_deref().unwrap_or_default(), &self.dispatches.kernels);
         }
         let last = first + calls.len() - 1;
         let mut wanted = self.host_reads.clone();
@@ -242,7 +246,8 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         live.extend(&self.lasting);
         let leave = if self.has_flow { flow.written.and(&live) } else { flow.written.and(&live).and(&wanted) };
         let Some(region) = self.region(&flow, &leave) else {
-            self.refused.extend(calls.iter().map(|call| call.0));
+            calls.iter().for_each(|&(number, _)| self.found[number] = None);
+            self.is_refused = true;
             return;
         };
         *there = flow.there;
@@ -305,10 +310,10 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
 
 /// Calls that the device does one after another.
 #[derive(Default)]
-struct Run {
+struct Run<'s> {
     steps: Range<usize>,
     /// Each with its number.
-    calls: Vec<(usize, Call, Vec<Dispatch>)>,
+    calls: Vec<(usize, &'s Call)>,
 }
 
 /// What happens to bytes in a region.

@@ -1,0 +1,49 @@
+//! Changes of what a kernel's pointer parameters are, which leave what it computes.
+
+use crate::kernel::{Buffer, ConvertOp, Inst, Kernel, Lane, Region, Statement, Type, Value};
+use cranelift_entity::EntityRef;
+
+/// Makes the elements of a buffer, which is only read, of another lane type: what is loaded becomes what it was by a conversion.
+pub fn load_as(kernel: &mut Kernel, buffer: Buffer, lane: Lane, op: ConvertOp) {
+    kernel.buffers[buffer.index()].lane = lane;
+    let mut body = std::mem::take(&mut kernel.body);
+    convert_loads(&mut body, buffer, &mut kernel.types, (lane, op));
+    kernel.body = body;
+}
+
+fn convert_loads(region: &mut Region, buffer: Buffer, types: &mut Vec<Type>, (lane, op): (Lane, ConvertOp)) {
+    for mut statement in std::mem::take(&mut region.statements) {
+        statement.inst.regions_mut().into_iter().for_each(|inner| convert_loads(inner, buffer, types, (lane, op)));
+        let results = statement.results.clone();
+        let loads = statement.inst.buffer() == Some(buffer);
+        if let (true, &[result]) = (loads, &results[..]) {
+            let loaded = Value::new(types.len());
+            types.push(types[result.index()].with_lane(lane));
+            statement.results = vec![loaded];
+            region.statements.push(statement);
+            region.statements.push(Statement { results, inst: Inst::Convert { op, a: loaded } });
+        } else {
+            region.statements.push(statement);
+        }
+    }
+}
+
+/// Makes a buffer begin so many elements before what it was.
+pub fn begin_before(kernel: &mut Kernel, buffer: Buffer, elements: u64, alignment: u32) {
+    let data = &mut kernel.buffers[buffer.index()];
+    data.elements += elements;
+    data.alignment = alignment;
+    kernel.move_accesses(buffer, buffer, elements as i64);
+}
+
+/// Makes a buffer, which is only read, a part of another one, so many elements after its first. Words may be of another type.
+pub fn merge(kernel: &mut Kernel, into: Buffer, buffer: Buffer, distance: u64) {
+    let (lane, end) = (kernel.buffer(into).lane, distance + kernel.buffer(buffer).elements);
+    if kernel.buffer(buffer).lane != lane {
+        load_as(kernel, buffer, lane, ConvertOp::Bitcast);
+    }
+    let data = &mut kernel.buffers[into.index()];
+    data.elements = data.elements.max(end);
+    kernel.move_accesses(buffer, into, distance as i64);
+    kernel.retain_buffers(|other| other != buffer);
+}
