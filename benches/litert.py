@@ -1,8 +1,8 @@
 """The latency of a .tflite under LiteRT, as one line of JSON; `cargo xtask peers` runs it.
 
-    litert.py MODEL --kernels xnnpack|builtin --seconds S [--inputs IN.npz]
+    litert.py MODEL --kernels xnnpack|builtin --seconds S [--threads N] [--inputs IN.npz]
 
-`xnnpack` is LiteRT as it comes, `builtin` the same without its default delegate. One thread. The inputs are those of the first
+`xnnpack` is LiteRT as it comes, `builtin` the same without its default delegate. The inputs are those of the first
 recorded call (in0_0, in0_1, ... or in0, in1, ...), or numbers between -1 and 1 (floats) and small integers.
 """
 
@@ -43,11 +43,12 @@ def main():
     parser.add_argument("model")
     parser.add_argument("--kernels", choices=RESOLVERS, required=True)
     parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--inputs")
     arguments = parser.parse_args()
 
     interpreter = litert.Interpreter(
-        model_path=arguments.model, num_threads=1, experimental_op_resolver_type=RESOLVERS[arguments.kernels]
+        model_path=arguments.model, num_threads=arguments.threads, experimental_op_resolver_type=RESOLVERS[arguments.kernels]
     )
     archive = numpy.load(arguments.inputs) if arguments.inputs else None
     inputs = []

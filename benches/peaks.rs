@@ -215,7 +215,7 @@ fn main() {
     let cases = cases();
     let mut instances: Vec<Instance> = cases.iter().map(|case| instance(case.work, machine)).collect();
     let mut best = vec![f64::INFINITY; cases.len()];
-    let mut peaks = Peaks { float: 0.0, integer: 0.0, copy_bytes: 0.0 };
+    let mut peaks = Peaks { float: 0.0, integer: 0.0, copy_bytes: 0.0, read_bytes: 0.0 };
     for _ in 0..TURNS {
         let now = peaks::measure(machine).unwrap_or_else(|error| panic!("{error}"));
         peaks.float = peaks.float.max(now.float);

@@ -262,10 +262,11 @@ fn profile_table(profile: &Profile) -> String {
 
 fn peaks_text(peaks: &Peaks) -> String {
     format!(
-        "Medians. Measured peaks: {:.1} GFLOP/s (f32), {:.1} GOP/s (8-bit), {:.1} GB/s copied within the cache.\n",
+        "Medians. Measured peaks: {:.1} GFLOP/s (f32), {:.1} GOP/s (8-bit), {:.1} GB/s copied within the cache, {:.1} GB/s read from memory.\n",
         2e-9 * peaks.float,
         2e-9 * peaks.integer,
-        1e-9 * peaks.copy_bytes
+        1e-9 * peaks.copy_bytes,
+        1e-9 * peaks.read_bytes
     )
 }
 
@@ -393,7 +394,7 @@ fn json_text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) ->
     let parts = profile.and_then(|profile| profile.parts.as_ref());
     let peaks = profile.map(|Profile { peaks, .. }| {
         json!({ "float_multiply_accumulates_per_s": peaks.float, "integer_multiply_accumulates_per_s": peaks.integer,
-                "copied_bytes_per_s": peaks.copy_bytes })
+                "copied_bytes_per_s": peaks.copy_bytes, "read_bytes_per_s": peaks.read_bytes })
     });
     let report = json!({
         "schema": "modelc.bench/1",

@@ -18,16 +18,20 @@ pub struct Peaks {
     pub integer: f64,
     /// Bytes read and bytes written together, copying within half of the second-level cache.
     pub copy_bytes: f64,
+    /// Bytes read one after another from memory that no cache holds, by one thread.
+    pub read_bytes: f64,
 }
 
 /// Independent sums: enough to hide the latency of an addition, and with the factors few enough for 16 registers.
 const CHAINS: usize = 10;
 /// Rounds of the loop in one call: some ten microseconds.
 const ROUNDS: i64 = 10_000;
+/// What is read for the rate of memory: several times the third-level cache of large processors.
+const READ_BYTES: u64 = 256 << 20;
 /// How long each kernel is measured; the fastest call counts.
 const TIME: Duration = Duration::from_millis(20);
 
-/// Measures; takes a tenth of a second.
+/// Measures; takes a quarter of a second, and 256 MiB for that time.
 ///
 /// # Errors
 /// When this computer cannot run code for the machine.
@@ -39,13 +43,26 @@ pub fn measure(machine: &Machine) -> Result<Peaks, Diagnostics> {
         DotProduct::Signed16 => (DotOp::Signed16, 2),
     };
     let copied = (machine.l2_bytes / 4).next_multiple_of(1 << 10);
-    let kernels = vec![float_kernel(machine, lanes), dot_kernel(operation, lanes, group), copy_kernel(machine, copied / 4)];
-    let methods = [64 * 4, 64 * 4, copied].iter().enumerate().map(|(number, &bytes)| method(number, bytes)).collect();
+    let kernels = vec![
+        float_kernel(machine, lanes),
+        dot_kernel(operation, lanes, group),
+        copy_kernel(machine, copied / 4),
+        read_kernel(machine, READ_BYTES / 4),
+    ];
+    let sides = [(64 * 4, 64 * 4), (64 * 4, 64 * 4), (copied, copied), (READ_BYTES, 64 * 4)];
+    let methods = sides.iter().enumerate().map(|(number, &bytes)| method(number, bytes)).collect();
     let program = Program { kernels, methods, ..Program::default() };
     let mut instance = Jit::new(&program, machine)?.instance()?;
+    // Pages that nothing was written to would all be one page of zeros, and read from the cache.
+    instance.write_inputs(3, &[&vec![1; READ_BYTES as usize]])?;
     let mut rate = |method: usize, amount: f64| -> Result<f64, Diagnostics> { Ok(amount / fastest(&mut instance, method)?) };
     let rounds = ROUNDS as f64 * CHAINS as f64 * f64::from(lanes);
-    Ok(Peaks { float: rate(0, rounds)?, integer: rate(1, rounds * f64::from(group))?, copy_bytes: rate(2, 2.0 * copied as f64)? })
+    Ok(Peaks {
+        float: rate(0, rounds)?,
+        integer: rate(1, rounds * f64::from(group))?,
+        copy_bytes: rate(2, 2.0 * copied as f64)?,
+        read_bytes: rate(3, READ_BYTES as f64)?,
+    })
 }
 
 /// Seconds of the fastest call.
@@ -60,8 +77,9 @@ fn fastest(instance: &mut Instance, method: usize) -> Result<f64, Diagnostics> {
     Ok(best)
 }
 
-fn method(number: usize, bytes: u64) -> Method {
-    let port = |name: &str| Port {
+/// A method of one kernel with an input and an output of these sizes.
+fn method(number: usize, (input, output): (u64, u64)) -> Method {
+    let port = |name: &str, bytes: u64| Port {
         name: name.into(),
         element: ElementType::F32,
         shape: vec![bytes / 4],
@@ -82,8 +100,8 @@ fn method(number: usize, bytes: u64) -> Method {
     };
     Method {
         name: format!("peak{number}"),
-        inputs: vec![port("x")],
-        outputs: vec![port("y")],
+        inputs: vec![port("x", input)],
+        outputs: vec![port("y", output)],
         steps: vec![Step::Call(call)],
         scratch_bytes: 0,
         lower_bound: 0,
@@ -147,6 +165,25 @@ fn copy_kernel(machine: &Machine, elements: u64) -> Kernel {
     b.finish()
 }
 
+fn read_kernel(machine: &Machine, elements: u64) -> Kernel {
+    let lanes = machine.lanes(4);
+    let mut b = KernelBuilder::new("peak_read");
+    let x = b.buffer("x", BufferKind::Input, Lane::I32, elements, 4);
+    let y = b.buffer("y", BufferKind::Output, Lane::I32, 64, 4);
+    const UNROLL: i64 = 8;
+    let (zero, end, nothing) = (b.index(0), b.index(elements as i64), b.int(Type::vector(Lane::I32, lanes), 0));
+    let sums = b.for_carry(zero, end, UNROLL * i64::from(lanes), &[nothing; UNROLL as usize], |b, i, sums| {
+        let add = |(part, &sum): (usize, &Value)| {
+            let value = b.load(x, i, part as i64 * i64::from(lanes), lanes);
+            b.add(sum, value)
+        };
+        sums.iter().enumerate().map(add).collect()
+    });
+    let sum = sums.into_iter().reduce(|a, c| b.add(a, c)).unwrap_or(nothing);
+    b.store(y, zero, 0, sum);
+    b.finish()
+}
+
 impl Peaks {
     /// The peak in multiply-accumulates a second for kernels of floats, or of integers.
     pub fn multiply_accumulates(&self, float: bool) -> f64 {
@@ -170,12 +207,12 @@ mod tests {
     #[test]
     fn kernels_are_sound_for_every_machine_and_rates_are_numbers() {
         for machine in crate::machine::MACHINES {
-            for kernel in [float_kernel(machine, machine.lanes(4)), copy_kernel(machine, 4096)] {
+            for kernel in [float_kernel(machine, machine.lanes(4)), copy_kernel(machine, 4096), read_kernel(machine, 4096)] {
                 verify(&kernel).unwrap_or_else(|error| panic!("{}: {error}", machine.level));
             }
         }
         let peaks = measure(target::host_machine().unwrap()).unwrap();
-        for rate in [peaks.float, peaks.integer, peaks.copy_bytes] {
+        for rate in [peaks.float, peaks.integer, peaks.copy_bytes, peaks.read_bytes] {
             // A slow computer under load still does this much; none does a million times more.
             assert!(rate > 1e7 && rate < 1e14, "{peaks:?}");
         }

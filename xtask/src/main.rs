@@ -9,8 +9,8 @@ cargo xtask test [CARGO TEST ARGS]  set-up, then every test of the workspace, th
 cargo xtask examples [NAME ...]     builds and runs the examples: all of them, or those named
 cargo xtask fuzz [TARGET ...] [--runs N]
                                     runs the fuzz targets, or those named, N times each (a million)
-cargo xtask peers [MODEL.tflite ...] [--rounds N] [--seconds S] [--cpu N]
-                                    measures LiteRT and modelc in turns: a table and a chart in target/peers
+cargo xtask peers [MODEL.tflite|MODEL.pte ...] [--rounds N] [--seconds S] [--cpu N] [--threads N]
+                                    measures modelc, LiteRT and ExecuTorch in turns: tables and charts in target/peers
 cargo xtask emulate [--data FILE] [-I FOLDER]... FILE.c|FILE.o ...
                                     runs a C program in an emulated computer whose CPU has AVX-512 (Bochs)
 ";

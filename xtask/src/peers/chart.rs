@@ -1,6 +1,7 @@
 //! The results as a chart: for each model how many times as long as ours the peers take, on a logarithmic scale.
 
-use super::{CONTENDERS, Row};
+use super::Row;
+use super::suites::Suite;
 
 const LEFT: f64 = 330.0;
 const WIDTH: f64 = 900.0;
@@ -17,7 +18,7 @@ fn x(ratio: f64) -> f64 {
 }
 
 /// An SVG picture.
-pub fn chart(rows: &[Row], conditions: &str) -> String {
+pub fn chart(suite: &Suite, rows: &[Row], conditions: &str) -> String {
     let height = TOP + ROW * rows.len() as f64 + 40.0;
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
@@ -25,10 +26,10 @@ pub fn chart(rows: &[Row], conditions: &str) -> String {
          <text x=\"12\" y=\"20\" font-size=\"13\">{}</text>\n",
         escape(conditions)
     );
-    for (colour, name) in COLOURS.iter().zip(&CONTENDERS[1..]).enumerate().map(|(i, (c, n))| ((i, c), n)) {
-        let at = 12.0 + 200.0 * colour.0 as f64;
-        text.push_str(&format!("<circle cx=\"{}\" cy=\"40\" r=\"5\" fill=\"{}\"/>", at + 5.0, colour.1));
-        text.push_str(&format!("<text x=\"{}\" y=\"44\">LiteRT {name} over modelc</text>\n", at + 16.0));
+    for (number, (colour, peer)) in COLOURS.iter().zip(&suite.contenders[1..]).enumerate() {
+        let at = 12.0 + 200.0 * number as f64;
+        text.push_str(&format!("<circle cx=\"{}\" cy=\"40\" r=\"5\" fill=\"{colour}\"/>", at + 5.0));
+        text.push_str(&format!("<text x=\"{}\" y=\"44\">{} over modelc</text>\n", at + 16.0, peer.name()));
     }
     let mut ratio = 1.0 / LIMIT;
     while ratio <= LIMIT {
@@ -50,7 +51,7 @@ pub fn chart(rows: &[Row], conditions: &str) -> String {
                     "<line x1=\"{from:.1}\" x2=\"{to:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"{colour}\" stroke-opacity=\"0.4\"/>\
                      <circle cx=\"{to:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"{colour}\"><title>{} {}: {ratio:.2}</title></circle>",
                     escape(&row.name),
-                    CONTENDERS[contender]
+                    suite.contenders[contender].name()
                 ));
             }
         }
@@ -67,6 +68,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::Class;
+    use super::super::suites::SUITES;
     use super::super::tests::row;
     use super::*;
 
@@ -74,7 +76,7 @@ mod tests {
     fn faster_stands_to_the_right_and_missing_figures_are_left_out() {
         assert!(x(2.0) > x(1.0) && x(1.0) > x(0.5) && x(1e9) == x(LIMIT));
         let rows = [row("a<b", Class::Float, [Some(1e6), Some(2e6), None])];
-        let text = chart(&rows, "here & now");
+        let text = chart(&SUITES[0], &rows, "here & now");
         assert!(text.contains("a&lt;b") && text.contains("here &amp; now"));
         // Two in the legend, one figure.
         assert_eq!(text.matches("<circle").count(), 3);

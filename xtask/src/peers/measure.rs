@@ -1,54 +1,103 @@
-//! One measurement: a process of its own, pinned to one processor.
+//! One measurement: a process of its own, on given processors.
 
-use super::Class;
+use super::suites::{Contender, Tools};
+use super::{Class, Group};
 use crate::process::{root, shown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// How contenders are run.
-pub struct Runner {
+pub struct Runner<'a> {
     pub modelc: PathBuf,
-    pub python: PathBuf,
-    pub cpu: usize,
+    pub tools: Tools,
+    /// As `taskset` takes them.
+    pub processors: String,
+    pub threads: usize,
     pub seconds: f64,
+    /// For files of a moment.
+    pub folder: &'a Path,
 }
 
-impl Runner {
+impl Runner<'_> {
     /// The median latency of a model in nanoseconds.
     ///
     /// # Errors
     /// The first line of what a contender said when it failed.
-    pub fn median(&self, contender: &str, model: &Path) -> Result<f64, String> {
-        let seconds = self.seconds.to_string();
-        let inputs = model.with_extension("inputs.npz");
-        let mut command = Command::new("taskset");
-        command.arg("--cpu-list").arg(self.cpu.to_string());
-        if contender == "modelc" {
-            command.arg(&self.modelc).arg("bench").arg(model).args(["--json", "--warmup-runs", "3", "--min-secs", &seconds]);
-            command.args(["--num-runs", "1"]);
-        } else {
-            command.arg(&self.python).arg(root().join("benches/litert.py")).arg(model).args([
-                "--kernels",
-                contender,
-                "--seconds",
-                &seconds,
-            ]);
-        }
-        if inputs.is_file() {
-            command.arg("--inputs").arg(inputs);
-        }
+    pub fn median(&self, contender: Contender, model: &Path) -> Result<f64, String> {
+        let mut command = match contender {
+            Contender::Modelc => self.modelc(model),
+            Contender::Xnnpack | Contender::Builtin => self.litert(contender, model),
+            Contender::ExecuTorch => self.executorch(model)?,
+        };
         let text = output(&mut command)?;
-        // The last object with a median is the steady state; LiteRT's script writes one only.
+        // The last object with a median is the steady state; peers write one only.
         let steady = text.rsplit_once("\"steady\"").map_or(text.as_str(), |(_, rest)| rest);
         number(steady, "median_ns").ok_or_else(|| format!("`{}` gave no median", shown(&command)))
     }
 
+    /// A command on the processors.
+    fn pinned(&self, program: &Path) -> Command {
+        let mut command = Command::new("taskset");
+        command.arg("--cpu-list").arg(&self.processors).arg(program);
+        command
+    }
+
+    fn modelc(&self, model: &Path) -> Command {
+        let mut command = self.pinned(&self.modelc);
+        command.arg("bench").arg(model).args(["--json", "--warmup-runs", "3", "--num-runs", "1"]);
+        command.args(["--min-secs", &self.seconds.to_string(), "--num-threads", &self.threads.to_string()]);
+        for (flag, file) in [("--inputs", recorded_inputs(model)), ("--data", tensors_beside(model))] {
+            file.iter().for_each(|file| {
+                command.arg(flag).arg(file);
+            });
+        }
+        command
+    }
+
+    fn litert(&self, contender: Contender, model: &Path) -> Command {
+        let mut command = self.pinned(&self.tools.python);
+        command.arg(root().join("benches/litert.py")).arg(model).args(["--kernels", contender.name()]);
+        command.args(["--seconds", &self.seconds.to_string(), "--threads", &self.threads.to_string()]);
+        recorded_inputs(model).iter().for_each(|inputs| {
+            command.arg("--inputs").arg(inputs);
+        });
+        command
+    }
+
+    fn executorch(&self, model: &Path) -> Result<Command, String> {
+        let inputs = self.folder.join("executorch.inputs");
+        let archive = recorded_inputs(model).unwrap_or_else(|| "-".into());
+        let script = root().join("benches/executorch_inputs.py");
+        output(Command::new(&self.tools.python).arg(script).arg(archive).arg(&inputs))?;
+        let mut command = self.pinned(&self.tools.executorch);
+        command.arg(model).arg(self.method(model)?).arg(inputs).args([self.threads.to_string(), self.seconds.to_string()]);
+        command.args(tensors_beside(model));
+        Ok(command)
+    }
+
+    /// The method that modelc measures.
+    fn method(&self, model: &Path) -> Result<String, String> {
+        let mut command = self.modelc(model);
+        let report = output(command.args(["--warmup-runs", "0", "--min-secs", "0"]))?;
+        Ok(text(&report, "method").unwrap_or("forward").to_owned())
+    }
+
     /// What a model computes with, by the types of its inputs and of its kernels.
-    pub fn class(&self, model: &Path) -> Class {
+    pub fn group(&self, model: &Path) -> Group {
         let mut command = Command::new(&self.modelc);
         let text = output(command.arg("inspect").arg(model).arg("--json")).unwrap_or_default();
-        classify(&text)
+        Group { class: classify(&text), delegated: text.contains("XnnpackBackend") }
     }
+}
+
+/// The recorded inputs beside a model.
+fn recorded_inputs(model: &Path) -> Option<PathBuf> {
+    Some(model.with_extension("inputs.npz")).filter(|inputs| inputs.is_file())
+}
+
+/// The tensors of an ExecuTorch program that lie beside it.
+fn tensors_beside(model: &Path) -> Option<PathBuf> {
+    Some(model.with_extension("ptd")).filter(|file| file.is_file())
 }
 
 /// The class that an inspection tells; float where it tells nothing.
@@ -65,21 +114,31 @@ fn classify(inspection: &str) -> Class {
     }
 }
 
-fn output(command: &mut Command) -> Result<String, String> {
+/// What a command writes.
+///
+/// # Errors
+/// The line of what it said that tells why it failed.
+pub fn output(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("cannot run `{}`: {error}", shown(command)))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    // A Python traceback ends with what went wrong; our diagnostics begin with it.
-    let line = if said.contains("Traceback") { said.lines().last() } else { said.lines().next() };
+    // A traceback of Python and a log of ExecuTorch end with what went wrong; our diagnostics begin with it.
+    let line = if said.starts_with("error") { said.lines().next() } else { said.lines().last() };
     Err(line.unwrap_or("it failed without a word").to_owned())
 }
 
 /// The number of a field of a JSON text.
-fn number(json: &str, key: &str) -> Option<f64> {
+pub fn number(json: &str, key: &str) -> Option<f64> {
     let (_, rest) = json.split_once(&format!("\"{key}\":"))?;
     rest.trim_start().split([',', '}', '\n', ' ']).next()?.parse().ok()
+}
+
+/// The text of a field of a JSON text.
+pub fn text<'a>(json: &'a str, key: &str) -> Option<&'a str> {
+    let (_, rest) = json.split_once(&format!("\"{key}\":"))?;
+    rest.trim_start().strip_prefix('"')?.split('"').next()
 }
 
 #[cfg(test)]
@@ -91,6 +150,7 @@ mod tests {
         assert_eq!(number("{\"median_ns\": 12.5, \"runs\": 3}", "median_ns"), Some(12.5));
         assert_eq!(number("{\"runs\":3}", "runs"), Some(3.0));
         assert_eq!(number("{}", "runs"), None);
+        assert_eq!(text("{\"method\": \"forward\"}", "method"), Some("forward"));
     }
 
     #[test]
