@@ -1,47 +1,84 @@
 //! Transposes move towards the results until they meet their inverse.
 //!
 //! Contract: a transpose in front of a map, pad, slice, reduction or concat moves after it, when at least as many transposes
-//! go as come. Other operands must be transposed alike, have one element, or be constants, which are then transposed backwards. Where two meet,
+//! go as come; also when others read the transpose too, if all that reads the result transposes it back. Other operands must be transposed alike, have one element, or be constants, which are then transposed backwards. Where two meet,
 //! `simplify` makes them one or none.
 
-use super::edit::{Edit, Visit, rewrite};
+use super::edit::{Edit, Visit, rewrite_function};
 use crate::ir::*;
+use std::collections::HashMap;
 
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
-    rewrite(module, |edit, inst| {
-        let mark = edit.mark();
-        let moved = match edit.function.insts[inst].op() {
-            Op::Map => through_many(edit, inst),
-            Op::Concat => through_many(edit, inst),
-            _ => through_one(edit, inst),
-        };
-        if moved.is_none() {
-            edit.cut_back(mark);
+    let functions: Vec<Func> = module.functions.keys().collect();
+    let mut changed = false;
+    for func in functions {
+        let readers = Readers::of(&module.functions[func]);
+        changed |= rewrite_function(module, func, &mut |edit, inst| {
+            let mark = edit.mark();
+            let moved = match edit.function.insts[inst].op() {
+                Op::Map | Op::Concat => through_many(edit, &readers, inst),
+                _ => through_one(edit, &readers, inst),
+            };
+            if moved.is_none() {
+                edit.cut_back(mark);
+            }
+            moved.map_or(Visit::Keep, Visit::Replace)
+        });
+    }
+    changed
+}
+
+/// Which values nothing reads but transposes by one permutation.
+struct Readers(HashMap<Value, Option<Vec<usize>>>);
+
+impl Readers {
+    fn of(function: &Function) -> Self {
+        let mut readers: HashMap<Value, Option<Vec<usize>>> = HashMap::new();
+        for &inst in &function.body {
+            let transpose = match &function.insts[inst].operation {
+                Operation::Transpose(transpose) => Some(transpose.permutation.clone()),
+                _ => None,
+            };
+            for value in function.uses(inst) {
+                let known = readers.entry(value).or_insert_with(|| transpose.clone());
+                if *known != transpose {
+                    *known = None;
+                }
+            }
         }
-        moved.map_or(Visit::Keep, Visit::Replace)
-    })
+        function.results.iter().for_each(|&result| {
+            readers.insert(result, None);
+        });
+        Self(readers)
+    }
+
+    /// Whether all that reads these values transposes them back.
+    fn undo(&self, values: &[Value], permutation: &[usize]) -> bool {
+        let inverse = operators::Transpose { permutation: permutation.to_vec() }.inverse().permutation;
+        values.iter().all(|value| matches!(self.0.get(value), Some(Some(back)) if *back == inverse))
+    }
 }
 
 fn permutation_of(edit: &Edit<'_>, value: Value) -> Option<Vec<usize>> {
     edit.transpose(value).map(|(transpose, _)| transpose.permutation.clone())
 }
 
-/// Behind an instruction with one operand.
-fn through_one(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+/// After an instruction with one operand.
+fn through_one(edit: &mut Edit<'_>, readers: &Readers, inst: Inst) -> Option<Vec<Value>> {
     let data = edit.function.insts[inst].clone();
     let [operand] = data.operands[..] else { return None };
     let permutation = permutation_of(edit, operand)?;
-    if edit.uses[data.operands[0]] != 1 {
+    if edit.uses[operand] != 1 && !readers.undo(&data.results, &permutation) {
         return None;
     }
-    let source = edit.definition(data.operands[0])?.operands[0];
+    let source = edit.definition(operand)?.operands[0];
     let moved = edit.insert(data.operation.permuted(&permutation)?, &[source]).ok()?;
-    behind(edit, &moved, &data.results, permutation)
+    after(edit, &moved, &data.results, permutation)
 }
 
 /// Transposes the new results to what the old ones were.
-fn behind(edit: &mut Edit<'_>, moved: &[Value], old: &[Value], permutation: Vec<usize>) -> Option<Vec<Value>> {
+fn after(edit: &mut Edit<'_>, moved: &[Value], old: &[Value], permutation: Vec<usize>) -> Option<Vec<Value>> {
     let mut results = Vec::with_capacity(moved.len());
     for (&value, &old) in moved.iter().zip(old) {
         let result = edit.insert_one(operators::Transpose { permutation: permutation.clone() }, &[value])?;
@@ -53,8 +90,8 @@ fn behind(edit: &mut Edit<'_>, moved: &[Value], old: &[Value], permutation: Vec<
     Some(results)
 }
 
-/// Behind a map or a concat.
-fn through_many(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+/// After a map or a concat.
+fn through_many(edit: &mut Edit<'_>, readers: &Readers, inst: Inst) -> Option<Vec<Value>> {
     let data = edit.function.insts[inst].clone();
     let rank = edit.function.tensor(data.results[0]).rank();
     let permutations = data.operands.iter().filter_map(|&v| permutation_of(edit, v));
@@ -62,12 +99,12 @@ fn through_many(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let mut ending: Vec<Value> = data.operands.iter().copied().filter(|&v| ends_here(edit, &data, v, &permutation)).collect();
     ending.sort();
     ending.dedup();
-    if ending.len() < data.results.len() {
+    if ending.len() < data.results.len() && !readers.undo(&data.results, &permutation) {
         return None;
     }
     let operands = data.operands.iter().map(|&v| before(edit, v, &permutation, data.op() == Op::Map)).collect::<Option<Vec<_>>>()?;
     let moved = edit.insert(data.operation.permuted(&permutation)?, &operands).ok()?;
-    behind(edit, &moved, &data.results, permutation)
+    after(edit, &moved, &data.results, permutation)
 }
 
 /// Whether a value is a transpose by a permutation that nobody else uses.
