@@ -1,10 +1,12 @@
 //! Transposes move towards the results until they meet their inverse.
 //!
-//! Contract: a transpose in front of a map, pad, slice, reduction or concat moves after it, when at least as many transposes
-//! go as come; also when others read the transpose too, if all that reads the result transposes it back. Other operands must be transposed alike, have one element, or be constants, which are then transposed backwards. Where two meet,
-//! `simplify` makes them one or none.
+//! Contract: a transpose in front of an operator that has a twin for other orders of the dimensions moves after it, when at least as many
+//! transposes go as come; also when others read the transpose too, if all that reads the result transposes it back. Other operands must be
+//! transposed alike, have one element, or be constants, which are then transposed backwards. Where two meet, `simplify` makes them one or
+//! none.
 
 use super::edit::{Edit, Visit, rewrite_function};
+use crate::ir::axes::Axis;
 use crate::ir::*;
 use std::collections::HashMap;
 
@@ -16,10 +18,7 @@ pub(super) fn run(module: &mut Module) -> bool {
         let readers = Readers::of(&module.functions[func]);
         changed |= rewrite_function(module, func, &mut |edit, inst| {
             let mark = edit.mark();
-            let moved = match edit.function.insts[inst].op() {
-                Op::Map | Op::Concat => through_many(edit, &readers, inst),
-                _ => through_one(edit, &readers, inst),
-            };
+            let moved = moved(edit, &readers, inst);
             if moved.is_none() {
                 edit.cut_back(mark);
             }
@@ -64,19 +63,6 @@ fn permutation_of(edit: &Edit<'_>, value: Value) -> Option<Vec<usize>> {
     edit.transpose(value).map(|(transpose, _)| transpose.permutation.clone())
 }
 
-/// After an instruction with one operand.
-fn through_one(edit: &mut Edit<'_>, readers: &Readers, inst: Inst) -> Option<Vec<Value>> {
-    let data = edit.function.insts[inst].clone();
-    let [operand] = data.operands[..] else { return None };
-    let permutation = permutation_of(edit, operand)?;
-    if edit.uses[operand] != 1 && !readers.undo(&data.results, &permutation) {
-        return None;
-    }
-    let source = edit.definition(operand)?.operands[0];
-    let moved = edit.insert(data.operation.permuted(&permutation)?, &[source]).ok()?;
-    after(edit, &moved, &data.results, permutation)
-}
-
 /// Transposes the new results to what the old ones were.
 fn after(edit: &mut Edit<'_>, moved: &[Value], old: &[Value], permutation: Vec<usize>) -> Option<Vec<Value>> {
     let mut results = Vec::with_capacity(moved.len());
@@ -90,20 +76,23 @@ fn after(edit: &mut Edit<'_>, moved: &[Value], old: &[Value], permutation: Vec<u
     Some(results)
 }
 
-/// After a map or a concat.
-fn through_many(edit: &mut Edit<'_>, readers: &Readers, inst: Inst) -> Option<Vec<Value>> {
+/// What an instruction computes of the operands in front of their transposes, transposed after it.
+fn moved(edit: &mut Edit<'_>, readers: &Readers, inst: Inst) -> Option<Vec<Value>> {
     let data = edit.function.insts[inst].clone();
-    let rank = edit.function.tensor(data.results[0]).rank();
-    let permutations = data.operands.iter().filter_map(|&v| permutation_of(edit, v));
-    let permutation = permutations.into_iter().find(|p| p.len() == rank)?;
+    let rank = edit.function.values[*data.results.first()?].ty.as_tensor()?.rank();
+    let mut permutations = data.operands.iter().filter_map(|&v| permutation_of(edit, v));
+    let permutation = permutations.find(|p| p.len() == rank)?;
+    let operation = data.operation.permuted(&permutation)?;
     let mut ending: Vec<Value> = data.operands.iter().copied().filter(|&v| ends_here(edit, &data, v, &permutation)).collect();
     ending.sort();
     ending.dedup();
     if ending.len() < data.results.len() && !readers.undo(&data.results, &permutation) {
         return None;
     }
-    let operands = data.operands.iter().map(|&v| before(edit, v, &permutation, data.op() == Op::Map)).collect::<Option<Vec<_>>>()?;
-    let moved = edit.insert(data.operation.permuted(&permutation)?, &operands).ok()?;
+    let axes = data.axes(edit.module, &edit.function);
+    let operands = data.operands.iter().zip(&axes.operands);
+    let operands = operands.map(|(&v, axes)| before(edit, v, &permutation, axes)).collect::<Option<Vec<_>>>()?;
+    let moved = edit.insert(operation, &operands).ok()?;
     after(edit, &moved, &data.results, permutation)
 }
 
@@ -114,12 +103,13 @@ fn ends_here(edit: &Edit<'_>, data: &InstData, value: Value, permutation: &[usiz
 }
 
 /// The operand as it is in front of the transposes.
-fn before(edit: &mut Edit<'_>, value: Value, permutation: &[usize], broadcasts: bool) -> Option<Value> {
+fn before(edit: &mut Edit<'_>, value: Value, permutation: &[usize], axes: &[Axis]) -> Option<Value> {
     if permutation_of(edit, value).is_some_and(|p| p == permutation) {
         return Some(edit.definition(value)?.operands[0]);
     }
     let shape = edit.static_shape(value)?;
-    if broadcasts && shape.iter().all(|&n| n == 1) {
+    let meets_all = axes.iter().all(|axis| matches!(axis, Axis::Kept(_) | Axis::Broadcast(_)));
+    if meets_all && shape.iter().all(|&n| n == 1) {
         return if shape.is_empty() { Some(value) } else { edit.insert_one(operators::Reshape { shape: vec![] }, &[value]) };
     }
     edit.constant_of(value)?;
