@@ -28,22 +28,22 @@ method "main" = @main {
 }
 ;! ---
 func @main(v0: f32[1, 2, 1, 2]) {
-  v1: f32[1, 2, 2, 1] = transpose v0 { permutation = [0, 3, 1, 2] }
-  v2: f64[1, 2, 1, 2] = map v0 {
+  v1: f64[1, 2, 1, 2] = map v0 {
     expression = (f32) {
       n0: f32 = input 0
       n1: f64 = convert n0
       return n1
     }
   }
-  v3: f32[1, 2, 2, 1] = map v1 {
+  v2: f32[1, 2, 1, 2] = map v0 {
     expression = (f32) {
       n0: f32 = input 0
       n1: f32 = neg n0
       return n1
     }
   }
-  return v2, v3
+  v3: f32[1, 2, 2, 1] = transpose v2 { permutation = [0, 3, 1, 2] }
+  return v1, v3
 }
 method "main" = @main {
   input "x"
