@@ -194,7 +194,7 @@ impl Compiler {
             riscv_abi: abi,
             gpu: self.settings.gpu.options(),
             weights: if self.settings.external_weights { WeightsPlace::External } else { WeightsPlace::Embedded },
-            settings: serde_json::to_value(&self.settings).unwrap_or_default(),
+            settings: serde_json::to_value(self.settings.of_module(&module)).unwrap_or_default(),
             ..ObjectOptions::new(self.settings.name.clone().unwrap_or_else(stem), target, machines[0])
         };
         let info = ModelInfo { sha256: digest(&*bytes), file: file.to_owned() };
@@ -246,6 +246,12 @@ impl Settings {
 
     fn riscv_abi(&self, target: &Target) -> Result<RiscvAbi, Diagnostic> {
         self.abi.as_deref().map_or(Ok(RiscvAbi::default()), |name| RiscvAbi::for_target(name, target))
+    }
+
+    /// Those that matter for a module: what is said of GPUs only where something is for one, so that other objects do not depend on it.
+    fn of_module(&self, module: &Module) -> Self {
+        let gpu = if module.is_for_gpu() { self.gpu.clone() } else { GpuSettings::default() };
+        Self { gpu, ..self.clone() }
     }
 
     /// What the front end is told.

@@ -61,7 +61,7 @@ pub fn lower(module: Verified<'_>, options: Options) -> Result<Lowered, Diagnost
 /// # Errors
 /// One diagnostic for each operator that has no lowering; a bug if a plan does not pass the checker.
 pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static Machine]) -> Result<Lowered, Diagnostics> {
-    let gpu = options.gpu.filter(|_| module.sources.values().any(|source| source.gpu));
+    let gpu = options.gpu.filter(|_| module.is_for_gpu());
     let options = Options { gpu, ..options };
     let machines: Vec<&'static Machine> = std::iter::once(options.machine).chain(others.iter().copied()).chain(gpu).collect();
     let cpus = 1 + others.len();

@@ -85,7 +85,8 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     files.write_all(outputs)?;
     if requests.iter().all(|r| r.path != "-") {
         summary(&requests, &compiled);
-        if let Some(remark) = arguments.common.gpu.remark(&compiled.module, compiled.lowered.program.device.as_deref()) {
+        let (device, target) = (compiled.lowered.program.device.as_deref(), compiled.options.target);
+        if let Some(remark) = arguments.common.gpu.remark(&compiled.module, target, device) {
             note(&remark);
         }
     }

@@ -3,6 +3,7 @@
 use crate::codegen::vulkan::LoaderChoice;
 use crate::ir::Module;
 use crate::program::{Device, DeviceStep};
+use crate::target::Target;
 use crate::{GpuMode, GpuSettings};
 use clap::{Args, ValueEnum};
 
@@ -77,14 +78,42 @@ impl GpuArguments {
     }
 
     /// What is to be said of a program that has, or could have, a part for a GPU.
-    pub fn remark(&self, module: &Module, device: Option<&Device>) -> Option<String> {
+    pub fn remark(&self, module: &Module, target: &Target, device: Option<&Device>) -> Option<String> {
         if let Some(device) = device {
             let is_dispatch = |step: &&DeviceStep| matches!(step, DeviceStep::Dispatch(_));
             let dispatches = device.regions.iter().flat_map(|region| &region.steps).filter(is_dispatch).count();
             let (profile, regions) = (device.machine.level, device.regions.len());
             return Some(format!("  gpu     {profile}; regions: {regions}; dispatches: {dispatches}"));
         }
-        let is_meant = self.gpu.is_none() && module.sources.values().any(|source| source.gpu);
-        is_meant.then(|| "  gpu     part of the program is for a GPU and runs on the CPU; --gpu auto compiles it for both".into())
+        if !module.is_for_gpu() {
+            return None;
+        }
+        let remark = match (self.gpu, self.settings().mode(target)) {
+            (None, GpuMode::Off) => "part of the program is for a GPU and runs on the CPU; --gpu auto --vk-loader host compiles it for both",
+            (Some(_), GpuMode::Off) => return None,
+            _ => "the CPU runs what is for a GPU: no part of it has code for one",
+        };
+        Some(format!("  gpu     {remark}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::SourceData;
+    use crate::target::target;
+
+    #[test]
+    fn what_stays_on_the_cpu_is_told_where_nobody_said_so() {
+        let [system, bare] = ["x86_64-linux-gnu", "riscv64-none-elf"].map(|name| target(name).unwrap());
+        let said = |gpu| GpuArguments { gpu, gpu_operators: None, vk_profile: None, vk_loader: None, runtime: None };
+        let mut module = Module::default();
+        assert_eq!(said(None).remark(&module, bare, None), None);
+        let (function, operator_name, tensor) = ("forward".into(), "ADD".into(), "sum".into());
+        module.sources.push(SourceData { function, operator: 0, operator_name, tensor, gpu: true });
+        let told = |gpu, target| said(gpu).remark(&module, target, None).unwrap_or_default();
+        assert!(told(None, bare).contains("--vk-loader host"));
+        assert!(told(None, system).contains("no part of it"));
+        assert_eq!(told(Some(GpuArgument::Off), system), "");
     }
 }

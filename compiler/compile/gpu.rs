@@ -22,7 +22,7 @@ pub enum GpuMode {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GpuSettings {
-    /// `off` when absent.
+    /// What [`GpuSettings::mode`] says when absent.
     pub mode: Option<GpuMode>,
     /// Operators that are for a GPU beside those that the file gives to one.
     pub operators: Option<String>,
@@ -35,9 +35,11 @@ pub struct GpuSettings {
 }
 
 impl GpuSettings {
-    /// Whether anything is compiled for a GPU.
-    pub fn mode(&self) -> GpuMode {
-        self.mode.unwrap_or(GpuMode::Off)
+    /// Whether a GPU runs what the program gives to one: where nothing is said, `auto` where the target has a system, which may have a device,
+    /// and `off` on bare targets.
+    pub fn mode(&self, target: &Target) -> GpuMode {
+        let default = if target.platform == Platform::None { GpuMode::Off } else { GpuMode::Auto };
+        self.mode.unwrap_or(default)
     }
 
     /// The profile that is compiled for on a target; nothing where nothing is.
@@ -51,7 +53,7 @@ impl GpuSettings {
             let known: Vec<&str> = GPUS.iter().map(|machine| machine.level).collect();
             Diagnostic::new(codes::OPTION, format!("unknown profile of Vulkan {name}")).expected(known.join(", "), name)
         })?;
-        if self.mode() == GpuMode::Off {
+        if self.mode(target) == GpuMode::Off {
             return Ok(None);
         }
         if target.platform == Platform::None && !self.library_of_host {
@@ -81,12 +83,37 @@ impl GpuSettings {
 mod tests {
     use super::*;
     use crate::target::target;
+    use crate::{Compiler, Settings};
+    use std::path::Path;
+
+    /// The object of one of the repository's models.
+    fn object(model: &str, mode: Option<GpuMode>, external_weights: bool) -> Vec<u8> {
+        let gpu = GpuSettings { mode, ..GpuSettings::default() };
+        let (target, name) = (Some("aarch64-linux-gnu".into()), Some("net".into()));
+        let compiler = Compiler { settings: Settings { target, name, external_weights, gpu, ..Settings::default() } };
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models").join(model);
+        compiler.compile_file(path).unwrap().files.object.to_vec()
+    }
+
+    #[test]
+    fn the_mode_matters_only_where_something_is_for_a_gpu() {
+        let modes = [None, Some(GpuMode::Auto), Some(GpuMode::Require), Some(GpuMode::Off)];
+        let objects = modes.map(|mode| object("composite.tflite", mode, true));
+        assert!(objects.iter().all(|object| *object == objects[0]));
+        let [unsaid, auto, require, off] = modes.map(|mode| object("executorch/vulkan_int8.pte", mode, false));
+        assert!(unsaid == auto && auto != require, "auto is the default");
+        let has_device = |object: &[u8]| object.windows(b"net_device".len()).any(|bytes| bytes == b"net_device");
+        assert_eq!([&unsaid, &off].map(|object| has_device(object)), [true, false]);
+    }
 
     #[test]
     fn profiles_are_those_of_the_mode_and_the_target() {
         let [system, bare] = ["aarch64-linux-gnu", "aarch64-none-elf"].map(|name| target(name).unwrap());
         let level = |settings: &GpuSettings, target| settings.machine(target).map(|machine| machine.map(|machine| machine.level));
-        let off = GpuSettings::default();
+        let unsaid = GpuSettings::default();
+        assert_eq!(level(&unsaid, system), Ok(Some("vulkan1.1")));
+        assert_eq!(level(&unsaid, bare), Ok(None));
+        let off = GpuSettings { mode: Some(GpuMode::Off), ..unsaid };
         assert_eq!(level(&off, system), Ok(None));
         let auto = GpuSettings { mode: Some(GpuMode::Auto), ..off };
         assert_eq!(level(&auto, system), Ok(Some("vulkan1.1")));

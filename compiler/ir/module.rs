@@ -329,6 +329,11 @@ impl Module {
         self.add_constant(ty, value.to_bytes().into())
     }
 
+    /// Whether some of its operators are for a GPU.
+    pub fn is_for_gpu(&self) -> bool {
+        self.sources.values().any(|source| source.gpu)
+    }
+
     /// The element type of a constant.
     pub fn constant_element(&self, constant: Constant) -> ElementType {
         self.constants[constant].ty.element
