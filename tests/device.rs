@@ -12,6 +12,7 @@ use modelc::machine::{GPUS, MACHINES, Machine};
 use modelc::program::{DeviceStep, Step, calls};
 use modelc::{pipeline, target};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use support::harness::{self, Needs};
 use support::program::Memory;
 
@@ -146,7 +147,8 @@ fn child() -> std::process::ExitCode {
 
 /// All programs on Mesa's software device, the validation layer silent. The loader reads the environment, so a child runs them.
 fn programs_match_on_vulkan() {
-    let mut child = support::vulkan::on_software_device().expect("the test needs it");
+    let mut child = Command::new(std::env::current_exe().expect("the test is a file"));
+    assert!(support::vulkan::with_software_device(&mut child), "the test needs the device");
     let output = child.env(CHILD, "1").output().expect("the test can be run again");
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     harness::progress(|| text.clone());

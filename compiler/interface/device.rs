@@ -58,8 +58,10 @@ pub const FENCE: i32 = 440;
 pub const UPLOAD: i32 = 448;
 /// The shader of the pipeline that is being made.
 pub const SHADER: i32 = 456;
+/// Where the part was when the device was opened: a copy of the state has no device.
+pub const PLACE: i32 = 464;
 /// The addresses of the functions, by their numbers.
-pub const FUNCTION_ADDRESSES: i32 = 464;
+pub const FUNCTION_ADDRESSES: i32 = 472;
 /// Room for the addresses of as many functions.
 pub const FUNCTIONS: usize = 56;
 /// The arrays.
@@ -114,7 +116,7 @@ mod tests {
     fn fields_follow_each_other_and_words_are_aligned() {
         assert!(PROPERTIES as u64 + PROPERTIES_BYTES <= INSTANCE as u64);
         assert!([INSTANCE, AREA, CONSTANTS, STAGING, MAPPED, FUNCTION_ADDRESSES].iter().all(|offset| offset % 8 == 0));
-        assert_eq!(SHADER + 8, FUNCTION_ADDRESSES);
+        assert_eq!([SHADER + 8, PLACE + 8], [PLACE, FUNCTION_ADDRESSES]);
         let arrays = Arrays::of_counts(2, 3, 1);
         assert_eq!([arrays.pipeline_layouts, arrays.pipelines, arrays.commands].map(|at| at - ARRAYS), [16, 32, 56]);
         assert_eq!(arrays.bytes, ARRAYS + 64);

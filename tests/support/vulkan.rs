@@ -17,20 +17,20 @@ fn installed(folder: &str, begins: &str) -> Option<PathBuf> {
     paths.into_iter().next()
 }
 
-/// What [`on_software_device`] needs.
-pub const SOFTWARE_DEVICE: Needs = Needs::Tool("software device of Vulkan with its validation layer", || on_software_device().is_some());
+/// What [`with_software_device`] needs.
+pub const SOFTWARE_DEVICE: Needs =
+    Needs::Tool("software device of Vulkan with its validation layer", || with_software_device(&mut Command::new("true")));
 
-/// This test program as a process that has Mesa's software device and the validation layer, which prints. None where they are not installed.
-pub fn on_software_device() -> Option<Command> {
+/// Lets a process see Mesa's software device, no other one, and the validation layer, which prints. False where they are not installed.
+pub fn with_software_device(command: &mut Command) -> bool {
     let driver = installed("/usr/share/vulkan/icd.d", "lvp_icd");
     let layer = installed("/usr/share/vulkan/explicit_layer.d", "VkLayer_khronos_validation");
-    let (Some(driver), Some(_)) = (driver, layer) else { return None };
-    let mut command = Command::new(std::env::current_exe().ok()?);
+    let (Some(driver), Some(_)) = (driver, layer) else { return false };
     command
         .env("VK_DRIVER_FILES", driver)
         .env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation")
         .env("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT");
-    Some(command)
+    true
 }
 
 const LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";

@@ -1,5 +1,10 @@
-//! Programs part of which is for a device, and what tests need to run them.
+//! Programs part of which is for a device, what tests need to run them, and the tests.
 
-pub mod modules;
-pub mod pretend;
-pub mod program;
+mod instances;
+pub mod linked;
+pub mod loaded;
+mod modules;
+mod pretend;
+pub mod pretended;
+mod program;
+pub mod software;

@@ -62,10 +62,20 @@ pub(super) fn open(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, (state
     });
 }
 
-/// The part of `deinit`.
+/// The part of `deinit`. A device that belongs to the state that this one is a copy of stays.
 pub(super) fn close(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, state: Value) {
     let part = part(e, context, state);
-    gpu.close(e, part);
+    let own = e.has_own_device(part);
+    e.when(own, |e| gpu.close(e, part));
+}
+
+/// What `init` does before it writes anything: memory that holds a state of this model may have a device, which is closed.
+pub(super) fn release(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, state: Value) {
+    let wanted = [(record::MAGIC, record::INITIALISED), (record::HASH, context.model_hash)];
+    let [no_state, of_another] = wanted.map(|(offset, bits)| e.differs(state, offset, bits));
+    let other = e.binary(BinaryOp::Or, no_state, of_another);
+    let same = e.compare(CompareOp::Equal, other, 0);
+    e.when(same, |e| close(e, context, gpu, state));
 }
 
 /// `int gpu(void *arena, modelc_gpu_info *info)`: it answers for a state whose `init` was refused for want of a device too.
@@ -100,11 +110,14 @@ pub(super) fn region(
 ) -> Option<Value> {
     let part = part(e, addresses.context, addresses.state);
     if gpu.required {
+        let own = e.has_own_device(part);
+        let absent = e.compare(CompareOp::Equal, own, 0);
+        e.leave_if(absent, E_GPU);
         let status = run(addresses, e, gpu, number, (part, room));
         e.leave_with(status);
         return None;
     }
-    let runs = e.load(Width::Single, part, device::RUNS);
+    let runs = e.device_runs(part);
     let on_device = e.region(|e| {
         let status = run(addresses, e, gpu, number, (part, room));
         let is_lost = e.compare(CompareOp::Equal, status, E_GPU);

@@ -29,6 +29,9 @@ pub(super) fn init(context: &Context<'_>) -> Function {
         let level = choose_level(e, context, fields.cpu_features);
         let whole = e.compare(CompareOp::GreaterOrEqual, arena_bytes, context.interface.arena_bytes());
         let weights = check_weights(e, context, &fields);
+        if let Some(gpu) = &context.gpu {
+            gpu::release(e, context, gpu, arena);
+        }
         write_record(e, context, arena, (whole, level), &fields);
         initialise_variables(e, context, arena, weights);
         if let (Some(gpu), Some(host)) = (&context.gpu, fields.host) {

@@ -11,7 +11,7 @@ use crate::codegen::driver::language::{BinaryOp, Builder, CompareOp, Function, O
 use crate::interface::device as part;
 
 /// As many devices are looked at.
-const MOST_DEVICES: u64 = 16;
+pub const MOST_DEVICES: u64 = 16;
 /// As many families of queues are looked at.
 const MOST_FAMILIES: u64 = 16;
 /// `VK_QUEUE_COMPUTE_BIT`
@@ -150,8 +150,8 @@ fn compute_family(e: &mut Builder, part: Value, physical: Value) -> Value {
     found
 }
 
-/// Chooses the device and the family of its queue, and keeps both.
-pub fn choose(runtime: &Runtime, e: &mut Builder, part: Value, table: Value) {
+/// Where handles of devices are, at most [`MOST_DEVICES`], and how many.
+pub fn enumerate(e: &mut Builder, part: Value) -> (Value, Value) {
     let instance = e.load(Width::Word, part, part::INSTANCE);
     let (devices, count) = (e.memory(8 * MOST_DEVICES as u32), e.memory(8));
     e.store(Width::Single, MOST_DEVICES, count, 0);
@@ -162,7 +162,12 @@ pub fn choose(runtime: &Runtime, e: &mut Builder, part: Value, table: Value) {
     let some = e.compare(CompareOp::Equal, result, INCOMPLETE);
     let result = e.select(some, 0, result);
     e.vulkan_check(part, result);
-    let count = e.load(Width::Single, count, 0);
+    (devices, e.load(Width::Single, count, 0))
+}
+
+/// Chooses the device and the family of its queue, and keeps both.
+pub fn choose(runtime: &Runtime, e: &mut Builder, part: Value, table: Value) {
+    let (devices, count) = enumerate(e, part);
     let family = e.memory(8);
     // A device that is a CPU is better than nothing only where that is asked for.
     let takes_cpus = e.head_single(table, Head::TakesCpus);

@@ -25,11 +25,7 @@ const WITH_BYTES: u64 = 1 << 22 | 2 << 12;
 pub fn open(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Open.signature(), |e, arguments| {
         let &[part, table, weights, host] = arguments else { unreachable!("open has four parameters") };
-        let bytes = e.head(table, Head::PartBytes);
-        e.each(bytes, 8, |e, offset| {
-            let word = e.add(part, offset);
-            e.store(Width::Word, 0, word, 0);
-        });
+        clear(e, part, table);
         library(runtime, e, part, host);
         let owns = e.load(Width::Single, part, part::OWNS);
         e.when(owns, |e| {
@@ -64,6 +60,16 @@ pub fn open(runtime: &Runtime) -> Function {
         e.store(Width::Single, 0, part, part::CALL);
         e.store(Width::Single, 1, part, part::RUNS);
     })
+}
+
+/// Nothing is there yet.
+pub fn clear(e: &mut Builder, part: Value, table: Value) {
+    let bytes = e.head(table, Head::PartBytes);
+    e.each(bytes, 8, |e, offset| {
+        let word = e.add(part, offset);
+        e.store(Width::Word, 0, word, 0);
+    });
+    e.store(Width::Word, part, part, part::PLACE);
 }
 
 /// Takes what the application gives, and finds `vkGetInstanceProcAddr` if it does not give that.
@@ -104,12 +110,17 @@ fn library(runtime: &Runtime, e: &mut Builder, part: Value, host: Value) {
         None => vec![given.into()],
     });
     let get = e.branch(given, &[Width::Word], known, opened)[0];
+    keep_entry(e, part, get);
+}
+
+/// Keeps the address of `vkGetInstanceProcAddr`, which is not 0.
+pub fn keep_entry(e: &mut Builder, part: Value, get: Value) {
     e.vulkan_fail_unless(part, get, Vk::GetInstanceProcAddr, INITIALIZATION_FAILED);
     e.store(Width::Word, get, part, part::FUNCTION_ADDRESSES + 8 * Vk::GetInstanceProcAddr as i32);
 }
 
 /// Opens the first of the libraries that is there; the address of `vkGetInstanceProcAddr`, or 0.
-fn open_library(runtime: &Runtime, e: &mut Builder, part: Value, loader: &Loader, [open, find]: [u32; 2]) -> Value {
+pub fn open_library(runtime: &Runtime, e: &mut Builder, part: Value, loader: &Loader, [open, find]: [u32; 2]) -> Value {
     let mut library: Option<Value> = None;
     for number in 0..loader.libraries.len() as u64 {
         let attempt = |e: &mut Builder| {
@@ -133,7 +144,7 @@ fn open_library(runtime: &Runtime, e: &mut Builder, part: Value, loader: &Loader
 }
 
 /// Finds all functions of a source.
-fn find(runtime: &Runtime, e: &mut Builder, part: Value, source: Source) {
+pub fn find(runtime: &Runtime, e: &mut Builder, part: Value, source: Source) {
     let (by, handle) = match source {
         Source::Library | Source::Global => (Vk::GetInstanceProcAddr, Operand::Number(0)),
         Source::Instance => (Vk::GetInstanceProcAddr, e.load(Width::Word, part, part::INSTANCE).into()),
@@ -157,7 +168,8 @@ fn find(runtime: &Runtime, e: &mut Builder, part: Value, source: Source) {
     e.repeat(&[(number, numbers.start.into()), (name, first_name.into()), (slot, first_slot.into())], head, body);
 }
 
-fn instance(e: &mut Builder, part: Value, table: Value) {
+/// Makes the instance.
+pub fn instance(e: &mut Builder, part: Value, table: Value) {
     let version = e.head_single(table, Head::InstanceVersion);
     let application = e.structure(&APPLICATION_INFO, &[("apiVersion", version.into())]);
     let information = e.structure(&INSTANCE_CREATE_INFO, &[("pApplicationInfo", application.into())]);

@@ -27,7 +27,8 @@ pub fn report(runtime: &Runtime) -> Function {
         let size = e.load(Width::Single, out, info::STRUCT_SIZE);
         let small = e.compare(CompareOp::Less, size, GPU_INFO_BYTES);
         e.leave_if(small, E_ABI);
-        let [runs, call, result] = [part::RUNS, part::CALL, part::RESULT].map(|offset| e.load(Width::Single, part, offset));
+        let runs = e.device_runs(part);
+        let [call, result] = [part::CALL, part::RESULT].map(|offset| e.load(Width::Single, part, offset));
         e.store(Width::Single, runs, out, info::RUNS);
         e.store(Width::Single, 0, out, info::RESERVED);
         let failed = e.region(|e| {

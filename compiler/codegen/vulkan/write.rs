@@ -26,6 +26,19 @@ impl Builder {
         self.load(Width::Single, table, field.offset())
     }
 
+    /// Whether the device of a part was opened for it, and not for the state that this one is a copy of. 8 bits.
+    pub fn has_own_device(&mut self, part: Value) -> Value {
+        let place = self.load(Width::Word, part, part::PLACE);
+        self.compare(CompareOp::Equal, place, part)
+    }
+
+    /// Whether the device of a part runs what it can. 32 bits.
+    pub fn device_runs(&mut self, part: Value) -> Value {
+        let own = self.has_own_device(part);
+        let runs = self.load(Width::Single, part, part::RUNS);
+        self.select(own, runs, 0)
+    }
+
     /// Room for a structure that a call fills: what it is stands there, and nothing after it in the chain.
     pub fn room(&mut self, structure: &Structure) -> Value {
         let memory = self.memory(structure.bytes() as u32);
