@@ -2,6 +2,7 @@
 
 mod arguments;
 pub mod custom;
+pub mod devices;
 pub mod gpu;
 pub mod hooks;
 mod imports;
@@ -129,13 +130,7 @@ impl Jit {
         options: JitOptions,
         compiled: &CompiledModel,
     ) -> Result<Self, Diagnostic> {
-        let isa = isa_for(&host.triple(), machine, Optimise::Driver).map_err(|error| failed(&error))?;
-        let forwards = imports::forwards(program, compiled, &options.customs, &*isa)?;
-        let mut builder = JITBuilder::with_isa(isa, Box::new(|call| format!("{call:?}")));
-        let provider = ArenaMemoryProvider::new_with_size(reserved_bytes(compiled)).map_err(|error| failed(&error))?;
-        builder.memory_provider(Box::new(provider));
-        let mut module = JITModule::new(builder);
-        let functions = place(&mut module, program, compiled, &forwards).map_err(|error| failed(&error))?;
+        let (module, functions) = placed(program, host, machine, &options.customs, compiled)?;
         let entry = |name: &str| {
             let position = compiled.functions.iter().position(|f| f.entry && f.name == name);
             position.map(|p| module.get_finalized_function(functions[p])).ok_or_else(|| failed(&format!("there is no {name}")))
@@ -240,6 +235,24 @@ fn reserved_bytes(compiled: &CompiledModel) -> usize {
     let code: usize = compiled.functions.iter().map(|f| f.code.bytes.len() + 32 * f.code.relocations.len() + 2 * PAGE).sum();
     let data: u64 = compiled.data.iter().map(|section| section.bytes(&compiled.constants)).sum();
     code + data as usize + (16 + compiled.data.len() + compiled.imports.len()) * PAGE
+}
+
+/// A compiled program in memory, with its functions.
+fn placed(
+    program: &Program,
+    host: &Target,
+    machine: &Machine,
+    customs: &[(String, CustomOperator)],
+    compiled: &CompiledModel,
+) -> Result<(JITModule, Vec<FuncId>), Diagnostic> {
+    let isa = isa_for(&host.triple(), machine, Optimise::Driver).map_err(|error| failed(&error))?;
+    let forwards = imports::forwards(program, compiled, customs, &*isa)?;
+    let mut builder = JITBuilder::with_isa(isa, Box::new(|call| format!("{call:?}")));
+    let provider = ArenaMemoryProvider::new_with_size(reserved_bytes(compiled)).map_err(|error| failed(&error))?;
+    builder.memory_provider(Box::new(provider));
+    let mut module = JITModule::new(builder);
+    let functions = place(&mut module, program, compiled, &forwards).map_err(|error| failed(&error))?;
+    Ok((module, functions))
 }
 
 fn place(module: &mut JITModule, program: &Program, compiled: &CompiledModel, forwards: &[Code]) -> Result<Vec<FuncId>, Box<ModuleError>> {

@@ -9,7 +9,7 @@ mod walk;
 
 pub use device::{Bound, Crossing, Device, DeviceConstant, DeviceMemory, DeviceRegion, DeviceStep, Dispatch};
 pub use moving::{End, Member, Moving, Place, Size};
-pub use walk::{Visit, Walk, calls, change_calls, externals, walk};
+pub use walk::{Visit, Walk, calls, change_calls, externals, regions, walk};
 
 use crate::ir::{Data, ElementType, Quantization, Source};
 use crate::kernel::Kernel;

@@ -2,7 +2,7 @@
 
 use crate::codegen::vulkan::LoaderChoice;
 use crate::ir::Module;
-use crate::program::{Device, DeviceStep};
+use crate::program::{Device, DeviceRegion};
 use crate::target::Target;
 use crate::{GpuMode, GpuSettings};
 use clap::{Args, ValueEnum};
@@ -80,8 +80,7 @@ impl GpuArguments {
     /// What is to be said of a program that has, or could have, a part for a GPU.
     pub fn remark(&self, module: &Module, target: &Target, device: Option<&Device>) -> Option<String> {
         if let Some(device) = device {
-            let is_dispatch = |step: &&DeviceStep| matches!(step, DeviceStep::Dispatch(_));
-            let dispatches = device.regions.iter().flat_map(|region| &region.steps).filter(is_dispatch).count();
+            let dispatches = device.regions.iter().flat_map(DeviceRegion::dispatches).count();
             let (profile, regions) = (device.machine.level, device.regions.len());
             return Some(format!("  gpu     {profile}; regions: {regions}; dispatches: {dispatches}"));
         }

@@ -1,6 +1,7 @@
 //! `modelc inspect FILE`: a model, or an object or executable that holds one.
 
 mod contents;
+mod gpu;
 mod listing;
 
 use super::Outcome;
@@ -135,7 +136,10 @@ fn model_text(listing: &Listing, compiled: &Compiled, detail: Detail) -> String 
         ("stack", format!("{} B", grouped(record.footprint.stack_bytes))),
         ("flash", sizes::flash(&record.footprint, &record.levels)),
     ];
-    text.push_str(&format!("\n{}", table(&sizes.map(|(what, value)| vec![what.to_owned(), value]), &[])));
+    let device = lowered.program.device.as_deref();
+    let for_gpu = device.map(|device| ("GPU", gpu::summary(device, &compiled.files.module_bytes)));
+    let rows: Vec<Vec<String>> = sizes.into_iter().chain(for_gpu).map(|(what, value)| vec![what.to_owned(), value]).collect();
+    text.push_str(&format!("\n{}", table(&rows, &[])));
     for (number, (method, plan)) in lowered.program.methods.iter().zip(&lowered.plans).enumerate() {
         text.push_str(&format!("\n{}\n", method.name));
         let inputs = method.inputs.iter().enumerate().map(|(i, p)| port_cells("in", i, p));
@@ -148,6 +152,9 @@ fn model_text(listing: &Listing, compiled: &Compiled, detail: Detail) -> String 
         let (kernels, bytes) = (calls(&method.steps).len(), bytes_moved(method));
         text.push_str(&format!("  {} kernels move {} B\n\n", grouped(kernels as u64), grouped(bytes)));
         text.push_str(&kernels_text(lowered, method));
+        if let Some(regions) = device.map(|device| gpu::method(device, method)).filter(|text| !text.is_empty()) {
+            text.push_str(&format!("\n{regions}"));
+        }
     }
     text
 }
@@ -199,5 +206,8 @@ fn model_json(listing: &Listing, compiled: &Compiled) -> Value {
     json["target"] = json!(record.target);
     json["cpu_levels"] = json!(record.levels.split(',').collect::<Vec<_>>());
     json["memory"] = record.footprint.to_json();
+    if let Some(gpu) = compiled.files.report.get("gpu") {
+        json["gpu"] = gpu.clone();
+    }
     json
 }

@@ -55,7 +55,7 @@ enum Command {
     Inspect(inspect::Arguments),
     /// List the operators that can be compiled
     Ops(lists::OpsArguments),
-    /// List the targets and their spellings
+    /// List the targets and their spellings, and the devices of Vulkan of this computer
     Targets,
     /// Make the file of weights of a retrained model for an object that exists
     Weights(weights::Arguments),

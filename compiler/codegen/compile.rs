@@ -11,7 +11,6 @@ use super::function::{Below, Body};
 use super::gpu;
 use super::section::Section;
 use super::select::back_end;
-use super::vulkan::{FORMAT, GpuOptions, LoaderChoice, Own, RUNTIME_NAME};
 use super::weights::{Topology, WeightsHeader};
 use super::{BackEnd, Code, CodegenError};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -43,6 +42,8 @@ pub struct CompiledModel {
     pub imports: Vec<Import>,
     /// With weights in a file of their own: what the file starts with, and what models must do for their weights to fit.
     pub external: Option<(WeightsHeader, Topology)>,
+    /// Bytes of the SPIR-V of each kernel of the device.
+    pub module_bytes: Vec<u64>,
     /// The most stack that any entry needs, from its caller's stack pointer on, callbacks not counted.
     pub stack_bytes: u64,
 }
@@ -137,6 +138,7 @@ pub(crate) fn compile_with(
         }
         None => None,
     };
+    let module_bytes = gpu.as_ref().map_or_else(Vec::new, |gpu| gpu.module_bytes.clone());
     let features = back_end.features();
     let context = Context {
         program,
@@ -154,34 +156,7 @@ pub(crate) fn compile_with(
     functions.extend(features.map(|code| Body::from(code).into_function("cpu".into(), false, None)));
     let deepest = Driver { context: &context, back_end: &**back_end, functions: &mut functions }.entries(below)?;
     let levels = levels.iter().map(|level| level.machine.level).collect();
-    Ok(CompiledModel { functions, levels, stack_bytes: deepest, interface, constants, data, imports, external })
-}
-
-/// The runtime of GPUs alone, for objects that leave it out.
-///
-/// # Errors
-/// When there is no code for the target.
-pub fn runtime(machine: &Machine, target: &Target, loader: LoaderChoice) -> Result<CompiledModel, Diagnostics> {
-    let back_end = back_end(machine, target).map_err(|error| failure::diagnostic(&error, "the target"))?;
-    let (mut functions, mut data, mut imports, mut below) = (vec![], vec![], vec![], Below::default());
-    let options = GpuOptions { loader, ..GpuOptions::default() };
-    let mut parts = gpu::Parts { functions: &mut functions, data: &mut data, imports: &mut imports, below: &mut below };
-    guarded("the runtime", || parts.runtime(&*back_end, options.loader(target.platform)))?;
-    let program = Program::default();
-    let interface = Interface { abi_hash: FORMAT, ..Interface::new(&program, RUNTIME_NAME, back_end.layout()) };
-    for function in &mut functions {
-        function.entry = Own::ENTRIES.iter().any(|entry| entry.name() == function.name);
-    }
-    Ok(CompiledModel {
-        functions,
-        levels: vec![machine.level],
-        stack_bytes: below.init.max(below.steps),
-        interface,
-        constants: ConstantLayout::new(&program),
-        data,
-        imports,
-        external: None,
-    })
+    Ok(CompiledModel { functions, levels, stack_bytes: deepest, interface, constants, data, imports, external, module_bytes })
 }
 
 /// What names of functions of a level end in, where there are several.

@@ -54,7 +54,8 @@ impl Parts<'_> {
             }
         };
         self.data.push(Section::of_bytes("device", tables::ALIGNMENT, tables.bytes));
-        Ok(Gpu { device, required: options.gpu.required, table: self.data.len() as u32 - 1, rows: tables.regions, entries })
+        let module_bytes = modules.words.iter().map(|words| 4 * words.len() as u64).collect();
+        Ok(Gpu { device, required: options.gpu.required, module_bytes, table: self.data.len() as u32 - 1, rows: tables.regions, entries })
     }
 
     /// Counts the stack of a runtime that stands in another object: that takes what it would take here.
@@ -64,11 +65,17 @@ impl Parts<'_> {
         other.runtime(back_end, Some(Loader::LINUX)).map(|_| ())
     }
 
+    /// Adds the runtime; gives what models call.
+    fn runtime(&mut self, back_end: &dyn BackEnd, loader: Option<Loader>) -> Result<[(Own, Callee); 4], CodegenError> {
+        let runtime = self.place(back_end, loader)?;
+        Ok(Own::ENTRIES.map(|entry| (entry, runtime.callee(entry))))
+    }
+
     /// Adds the runtime.
     ///
     /// # Errors
     /// [`CodegenError::Bug`] when a function breaks a rule of its language.
-    pub fn runtime(&mut self, back_end: &dyn BackEnd, loader: Option<Loader>) -> Result<[(Own, Callee); 4], CodegenError> {
+    pub fn place(&mut self, back_end: &dyn BackEnd, loader: Option<Loader>) -> Result<Runtime, CodegenError> {
         let loader = loader.map(|loader| {
             let functions = [(loader.open, loader.open_signature()), (loader.find, loader.find_signature())];
             let numbers = functions.map(|(symbol, signature)| {
@@ -88,7 +95,7 @@ impl Parts<'_> {
         let stack = |own: Own| own.stack_bytes(&|own| functions[own as usize].code.stack_bytes.into());
         self.below.init = stack(Own::Open).max(stack(Own::Close)).max(stack(Own::Report));
         self.below.steps = stack(Own::Run);
-        Ok(Own::ENTRIES.map(|entry| (entry, Callee::Function(first + entry as u32))))
+        Ok(runtime)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the header and the report of a model say of its part for a GPU.
 
-use crate::program::{Device, DeviceRegion, DeviceStep};
+use crate::program::{Device, DeviceRegion, Method, regions};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -42,25 +42,26 @@ pub fn declare(text: &mut String, name: &str) {
     );
 }
 
-/// The part of the report: the profile, memory, and what each region does.
-pub fn report(device: &Device) -> Value {
+/// The part of the report: the profile, memory, code, and what each region does.
+pub fn report(device: &Device, methods: &[Method], module_bytes: &[u64]) -> Value {
+    let method = |number: usize| methods.iter().find(|method| regions(&method.steps).contains(&number));
+    let region = |(number, region): (usize, &DeviceRegion)| {
+        json!({
+            "method": method(number).map(|method| &method.name),
+            "dispatches": region.dispatches().count(),
+            "barriers": region.barriers(),
+            "bytes_in": region.bytes_in(),
+            "bytes_out": region.bytes_out(),
+        })
+    };
     json!({
         "profile": device.machine.level,
         "kernels": device.kernels.len(),
+        "spirv_bytes": module_bytes.iter().sum::<u64>(),
         "area_bytes": device.area_bytes,
         "constant_bytes": device.constant_bytes,
         "staging_bytes": device.staging_bytes,
-        "regions": device.regions.iter().map(region).collect::<Vec<_>>(),
-    })
-}
-
-fn region(region: &DeviceRegion) -> Value {
-    let barriers = region.steps.iter().filter(|step| matches!(step, DeviceStep::Barrier)).count();
-    json!({
-        "dispatches": region.steps.len() - barriers,
-        "barriers": barriers,
-        "bytes_in": region.enter.iter().map(|crossing| crossing.bytes).sum::<u64>(),
-        "bytes_out": region.leave.iter().map(|crossing| crossing.bytes).sum::<u64>(),
+        "regions": device.regions.iter().enumerate().map(region).collect::<Vec<_>>(),
     })
 }
 
@@ -68,7 +69,7 @@ fn region(region: &DeviceRegion) -> Value {
 mod tests {
     use super::*;
     use crate::machine::GPUS;
-    use crate::program::{Address, Crossing};
+    use crate::program::{Address, Crossing, DeviceStep};
 
     #[test]
     fn regions_are_counted() {
@@ -82,8 +83,8 @@ mod tests {
             staging_bytes: 64,
             regions: vec![DeviceRegion { enter: vec![crossing; 2], steps: vec![DeviceStep::Barrier], leave: vec![crossing] }],
         };
-        let found = report(&device);
-        assert_eq!((&found["profile"], &found["area_bytes"]), (&json!("vulkan1.1"), &json!(512)));
-        assert_eq!(found["regions"], json!([{ "dispatches": 0, "barriers": 1, "bytes_in": 60, "bytes_out": 30 }]));
+        let found = report(&device, &[], &[1000, 24]);
+        assert_eq!((&found["profile"], &found["area_bytes"], &found["spirv_bytes"]), (&json!("vulkan1.1"), &json!(512), &json!(1024)));
+        assert_eq!(found["regions"], json!([{ "method": null, "dispatches": 0, "barriers": 1, "bytes_in": 60, "bytes_out": 30 }]));
     }
 }

@@ -163,6 +163,8 @@ pub struct ObjectFiles {
     pub record: ModelRecord,
     /// The functions of the driver in the driver's language.
     pub driver: String,
+    /// Bytes of the SPIR-V of each kernel of the device.
+    pub module_bytes: Vec<u64>,
 }
 
 /// Makes an object file, its header and its report, for the machine of the options.
@@ -225,6 +227,7 @@ pub(crate) fn write_files(
         symbols,
         record,
         driver: compiled.driver_text(),
+        module_bytes: compiled.module_bytes.clone(),
     })
 }
 

@@ -43,8 +43,8 @@ pub fn report(levels: &[Level<'_>], model: &ModelInfo, compiled: &CompiledModel,
         "methods": methods,
         "kernels": kernels,
     });
-    if let Some(device) = levels.first().and_then(|level| level.program.device.as_ref()) {
-        report["gpu"] = gpu::report(device);
+    if let Some(device) = &program.device {
+        report["gpu"] = gpu::report(device, &program.methods, &compiled.module_bytes);
     }
     report
 }

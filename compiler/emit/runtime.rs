@@ -3,7 +3,7 @@
 use super::image::Image;
 use super::object::ObjectOptions;
 use super::writer::Writer;
-use crate::codegen::compile::runtime;
+use crate::codegen::alone::runtime;
 use crate::codegen::vulkan::{LoaderChoice, RUNTIME_NAME};
 use crate::diagnostic::Diagnostics;
 use crate::machine::Machine;

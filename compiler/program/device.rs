@@ -48,6 +48,28 @@ pub struct DeviceRegion {
     pub leave: Vec<Crossing>,
 }
 
+impl DeviceRegion {
+    /// What runs, without the barriers between.
+    pub fn dispatches(&self) -> impl Iterator<Item = &Dispatch> {
+        self.steps.iter().filter_map(|step| if let DeviceStep::Dispatch(dispatch) = step { Some(dispatch) } else { None })
+    }
+
+    /// How many barriers there are.
+    pub fn barriers(&self) -> usize {
+        self.steps.len() - self.dispatches().count()
+    }
+
+    /// Bytes that the host gives.
+    pub fn bytes_in(&self) -> u64 {
+        self.enter.iter().map(|crossing| crossing.bytes).sum()
+    }
+
+    /// Bytes that the host gets.
+    pub fn bytes_out(&self) -> u64 {
+        self.leave.iter().map(|crossing| crossing.bytes).sum()
+    }
+}
+
 /// Bytes that go from host to device or back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Crossing {

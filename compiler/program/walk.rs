@@ -40,6 +40,12 @@ pub fn externals(steps: &[Step]) -> Vec<&External> {
     walk(steps).filter_map(external).collect()
 }
 
+/// The numbers of the regions of the device in steps, each once however often it runs.
+pub fn regions(steps: &[Step]) -> Vec<usize> {
+    let region = |visit| if let Visit::Region(number) = visit { Some(number) } else { None };
+    walk(steps).filter_map(region).collect()
+}
+
 /// Changes every kernel call in steps.
 pub fn change_calls(steps: &mut [Step], change: &mut impl FnMut(&mut Call)) {
     for step in steps {

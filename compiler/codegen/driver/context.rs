@@ -66,6 +66,8 @@ pub(in crate::codegen) struct Gpu<'a> {
     pub(in crate::codegen) device: &'a Device,
     /// Whether `init` fails where there is no device.
     pub(in crate::codegen) required: bool,
+    /// Bytes of the SPIR-V of each kernel.
+    pub(in crate::codegen) module_bytes: Vec<u64>,
     /// The number of the table among the data.
     pub(in crate::codegen) table: u32,
     /// Where in it each region's row is.

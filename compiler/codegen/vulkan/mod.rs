@@ -18,6 +18,7 @@ mod record;
 mod report;
 mod run;
 mod runtime;
+mod survey;
 pub mod tables;
 #[cfg(test)]
 mod tests;
@@ -27,4 +28,5 @@ pub use modules::Modules;
 pub use options::{GpuOptions, LoaderChoice, RuntimePlace};
 pub use report::GPU_INFO_BYTES;
 pub use runtime::{FORMAT, Loader, Own, RUNTIME_NAME, Runtime};
+pub use survey::{SURVEY, SURVEYED, survey, survey_row};
 pub use tables::{Tables, tables};

@@ -257,7 +257,7 @@ impl Table<'_> {
             (false, true) => (2, 1),
             (false, false) => (1, 1),
         };
-        let dispatches = || self.device.regions.iter().flat_map(|region| &region.steps).filter_map(dispatch);
+        let dispatches = || self.device.regions.iter().flat_map(DeviceRegion::dispatches);
         let descriptors: usize = dispatches().map(|dispatch| dispatch.bindings.len()).sum();
         let window = whole(self.device.constant_bytes).min(WINDOW);
         let fields = [
@@ -351,7 +351,7 @@ impl Table<'_> {
     }
 
     fn step(&mut self, step: &DeviceStep, modules: &Modules) {
-        let Some(Dispatch { kernel, bindings, .. }) = dispatch(step) else {
+        let DeviceStep::Dispatch(Dispatch { kernel, bindings, .. }) = step else {
             self.words(&[step::BARRIER, 0, 0, 0]);
             return;
         };
@@ -365,13 +365,6 @@ impl Table<'_> {
             };
             self.words(&[buffer as u64, offset, bytes]);
         }
-    }
-}
-
-fn dispatch(step: &DeviceStep) -> Option<&Dispatch> {
-    match step {
-        DeviceStep::Dispatch(dispatch) => Some(dispatch),
-        DeviceStep::Barrier => None,
     }
 }
 
