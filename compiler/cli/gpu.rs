@@ -88,7 +88,9 @@ impl GpuArguments {
             return None;
         }
         let remark = match (self.gpu, self.settings().mode(target)) {
-            (None, GpuMode::Off) => "part of the program is for a GPU and runs on the CPU; --gpu auto --vk-loader host compiles it for both",
+            (None, GpuMode::Off) => {
+                "part of the program is for a GPU and runs on the CPU; --gpu auto --vk-loader host compiles it for both"
+            }
             (Some(_), GpuMode::Off) => return None,
             _ => "the CPU runs what is for a GPU: no part of it has code for one",
         };

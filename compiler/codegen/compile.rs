@@ -18,7 +18,6 @@ use crate::interface::{ABI, Footprint, Interface};
 use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::narrow;
 use crate::kernel::{BufferKind, Kernel};
-use crate::machine::Machine;
 use crate::parallel;
 use crate::program::{Call, Level, Program, calls, externals};
 use crate::target::{Platform, Target};

@@ -14,12 +14,11 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// Programs for this computer.
-pub const HERE: Needs = Needs::Tool("x86-64 with Linux and its C compiler", || cfg!(all(target_arch = "x86_64", target_os = "linux")) && answers("cc"));
+pub const HERE: Needs =
+    Needs::Tool("x86-64 with Linux and its C compiler", || cfg!(all(target_arch = "x86_64", target_os = "linux")) && answers("cc"));
 const HERE_WITH_DEVICE: Needs = Needs::Both(&HERE, &SOFTWARE_DEVICE);
-const AARCH64: Needs =
-    Needs::Tool("C compiler and emulator for aarch64", || answers("aarch64-linux-gnu-gcc") && answers("qemu-aarch64"));
-const RISCV64: Needs =
-    Needs::Tool("C compiler and emulator for riscv64", || answers("riscv64-linux-gnu-gcc") && answers("qemu-riscv64"));
+const AARCH64: Needs = Needs::Tool("C compiler and emulator for aarch64", || answers("aarch64-linux-gnu-gcc") && answers("qemu-aarch64"));
+const RISCV64: Needs = Needs::Tool("C compiler and emulator for riscv64", || answers("riscv64-linux-gnu-gcc") && answers("qemu-riscv64"));
 
 /// Whether there is a program of this name.
 fn answers(program: &str) -> bool {
@@ -81,7 +80,17 @@ fn linked((main, triple, compiler): (&str, &str, &str), gpu: GpuOptions, flags: 
     let folder = tempfile::tempdir().unwrap();
     let objects = objects(folder.path(), triple, gpu);
     let program = folder.path().join("program");
-    compile(Command::new(compiler).args(STRICT).args(flags).arg("-I").arg(folder.path()).arg(source(main)).args(objects).arg("-o").arg(&program));
+    compile(
+        Command::new(compiler)
+            .args(STRICT)
+            .args(flags)
+            .arg("-I")
+            .arg(folder.path())
+            .arg(source(main))
+            .args(objects)
+            .arg("-o")
+            .arg(&program),
+    );
     (folder, program)
 }
 

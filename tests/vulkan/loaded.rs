@@ -159,8 +159,7 @@ impl Net {
 
     fn load(required: bool) -> Self {
         let library = open(&folder().join(model(required)));
-        let [init, forward, deinit, gpu] =
-            [c"net_init", c"net_forward", c"net_deinit", c"net_gpu"].map(|name| function(library, name));
+        let [init, forward, deinit, gpu] = [c"net_init", c"net_forward", c"net_deinit", c"net_gpu"].map(|name| function(library, name));
         // SAFETY: the types are those that the header declares.
         unsafe {
             Self {
@@ -192,7 +191,8 @@ impl Net {
 
     /// Whether the device runs, and the call that failed with its result.
     fn told(&self, arena: &mut Arena) -> (bool, Option<(String, i32)>) {
-        let mut info = Info { struct_size: size_of::<Info>() as u32, runs: 7, result: 7, reserved: 7, failed: std::ptr::null(), rest: [0; 70] };
+        let mut info =
+            Info { struct_size: size_of::<Info>() as u32, runs: 7, result: 7, reserved: 7, failed: std::ptr::null(), rest: [0; 70] };
         // SAFETY: the record has the size that it says.
         assert_eq!(unsafe { (self.gpu)(arena.0.as_mut_ptr(), &mut info) }, 0);
         // SAFETY: a name is a string of C in the library's data.

@@ -15,7 +15,11 @@ pub const TESTS: &[Test] = &[
     ("a_device_of_the_application_runs_regions_and_stays", SOFTWARE_DEVICE, a_device_of_the_application_runs_regions_and_stays),
     ("a_missing_barrier_is_heard", SOFTWARE_DEVICE, a_missing_barrier_is_heard),
     ("kernels_that_fail_end_the_call_with_their_status", SOFTWARE_DEVICE, kernels_that_fail_end_the_call_with_their_status),
-    ("a_device_that_is_a_cpu_is_taken_only_where_one_is_required", SOFTWARE_DEVICE, a_device_that_is_a_cpu_is_taken_only_where_one_is_required),
+    (
+        "a_device_that_is_a_cpu_is_taken_only_where_one_is_required",
+        SOFTWARE_DEVICE,
+        a_device_that_is_a_cpu_is_taken_only_where_one_is_required,
+    ),
 ];
 
 /// Set to the name of a child in its process.

@@ -113,14 +113,17 @@ impl<'m> Region<'m> {
         };
         for &inst in &self.function.body {
             let data = &self.function.insts[inst];
-            let reader = match (&data.operation, nodes.get(&inst)) {
-                (_, Some(&node)) => node,
-                (Operation::Transpose(transpose), _) if transpose.permutation == self.back && !self.held.contains(&data.results[0]) => {
-                    Network::SOURCE
-                }
-                _ => Network::SINK,
+            if let Some(&node) = nodes.get(&inst) {
+                let axes = data.axes(self.module, self.function);
+                let has_forms = |(value, axes): &(&Value, &Vec<axes::Axis>)| self.before(**value, axes) == Some(Before::Transposed);
+                data.operands.iter().zip(&axes.operands).filter(has_forms).for_each(|(&value, _)| read(value, node));
+                continue;
+            }
+            let undoes = match &data.operation {
+                Operation::Transpose(transpose) => transpose.permutation == self.back && !self.held.contains(&data.results[0]),
+                _ => false,
             };
-            self.function.uses(inst).for_each(|value| read(value, reader));
+            self.function.uses(inst).for_each(|value| read(value, if undoes { Network::SOURCE } else { Network::SINK }));
         }
         self.function.results.iter().for_each(|&value| read(value, Network::SINK));
         readers.values_mut().for_each(|list| list.dedup());
@@ -137,9 +140,6 @@ impl<'m> Region<'m> {
         };
         let moves = readers.iter().any(|reader| *reader > Network::SINK);
         if from <= Network::SINK && !moves {
-            return;
-        }
-        if self.is_constant(value) {
             return;
         }
         let cost = self.cost(value);
