@@ -9,6 +9,7 @@ mod imports;
 mod instance;
 pub mod memory;
 pub mod peaks;
+pub mod regions;
 mod threads;
 
 use crate::codegen::clif::{Optimise, code, isa_for};
@@ -18,7 +19,7 @@ use crate::codegen::{Code, DriverOptions, RelocationTarget};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::interface::{Footprint, Interface, MethodInterface};
 use crate::machine::Machine;
-use crate::program::{Level, Method, Program};
+use crate::program::{Device, Level, Method, Program};
 use crate::target::{self, Target};
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{DataDescription, FuncId, Linkage, Module, ModuleError, ModuleReloc, ModuleRelocTarget};
@@ -61,6 +62,7 @@ struct Loaded {
     module: Option<JITModule>,
     interface: Interface,
     methods: Vec<Method>,
+    device: Option<Arc<Device>>,
     options: JitOptions,
     init: *const u8,
     reset: *const u8,
@@ -117,7 +119,8 @@ impl Jit {
         let host = target::host()?;
         check_host(host, machine)?;
         let profile_hooks = options.profile || options.live.is_some() || options.observe;
-        let driver = DriverOptions { name: "net".into(), profile_hooks, gpu: options.gpu.clone(), ..DriverOptions::default() };
+        let gpu = GpuOptions { measures: options.profile, ..options.gpu.clone() };
+        let driver = DriverOptions { name: "net".into(), profile_hooks, gpu, ..DriverOptions::default() };
         let compiled = compile(&[Level { machine, program }], &[0; 32], host, &driver)?;
         Ok(Self::load(program, host, machine, options, &compiled)?)
     }
@@ -157,6 +160,7 @@ impl Jit {
                 module: Some(module),
                 interface: compiled.interface.clone(),
                 methods: program.methods.clone(),
+                device: program.device.clone(),
                 options,
                 footprint: compiled.footprint(),
                 symbols,

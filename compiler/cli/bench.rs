@@ -1,5 +1,7 @@
 //! `modelc bench MODEL`, in the vocabulary of TFLite's benchmark_model.
 
+mod regions;
+
 use super::Outcome;
 use super::batches::{Batch, Call as Sequenced};
 use super::console;
@@ -15,6 +17,7 @@ use crate::jit::peaks::{self, Peaks};
 use crate::jit::{JitOptions, Symbol};
 use crate::program::{Call, calls};
 use clap::Args;
+use regions::RegionProfile;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -236,6 +239,7 @@ fn text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) -> Stri
     if let Some(profile) = measured.profile {
         let parts = profile.parts.as_ref().map_or(String::new(), InParts::text);
         text.push_str(&format!("\n{}{}{parts}", profile_table(profile), peaks_text(&profile.peaks)));
+        text.push_str(&regions::text(&profile.regions));
     }
     text
 }
@@ -275,6 +279,8 @@ struct Profile {
     peaks: Peaks,
     rows: Vec<ProfileRow>,
     parts: Option<InParts>,
+    /// What ran on a device.
+    regions: Vec<RegionProfile>,
 }
 
 /// What calls in parts cost on several threads.
@@ -385,7 +391,8 @@ fn profile(engine: &mut Engine, sequence: &[Sequenced], calls_in_parts: u64) -> 
         }
     };
     let of_method = |&method: &usize| (before(method)..).zip(calls(&program.methods[method].steps));
-    Ok(Profile { rows: methods.iter().flat_map(of_method).map(row).collect(), peaks, parts })
+    let rows = methods.iter().flat_map(of_method).map(row).collect();
+    Ok(Profile { rows, peaks, parts, regions: regions::regions(engine) })
 }
 
 fn json_text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) -> String {
@@ -410,6 +417,7 @@ fn json_text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) ->
         "steady": phases[2].1.json(),
         "calls": by_call(engine, measured).iter().map(|(name, s)| json!({ "method": name, "steady": s.json() })).collect::<Vec<_>>(),
         "kernels": kernels,
+        "regions": profile.map(|profile| regions::json(&profile.regions)),
         "peaks": peaks,
         "parts": parts.map(|parts| json!({ "calls": parts.calls, "empty_call_ns": parts.empty.as_nanos() as u64 })),
     });

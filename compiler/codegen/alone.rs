@@ -41,7 +41,7 @@ fn alone(
     let options = GpuOptions { loader, ..GpuOptions::default() };
     let mut parts = Parts { functions: &mut functions, data: &mut data, imports: &mut imports, below: &mut below };
     let added = guarded("the runtime", || {
-        let runtime = parts.place(&*back_end, options.loader(target.platform))?;
+        let runtime = parts.place(&*back_end, options.loader(target.platform), false)?;
         let added = more(&runtime).map(|(name, function)| Ok((name, back_end.driver(&function)?, function)));
         added.transpose()
     })?;

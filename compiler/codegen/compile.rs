@@ -363,6 +363,7 @@ mod tests {
     use crate::diagnostic::codes;
     use crate::interface::Layout;
     use crate::kernel::{KernelBuilder, Lane, Type};
+    use crate::machine::Machine;
     use crate::program::{MemoryMap, Method, Origin, Parts, Step};
     use crate::target::{level, target};
 

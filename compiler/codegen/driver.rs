@@ -20,7 +20,7 @@ pub(super) use lifecycle::lifecycle;
 pub(super) use method::{by_level, split, whole};
 pub(super) use moving::scratch;
 pub(super) use parts::part;
-pub use steps::{AFTER, BEFORE};
+pub use steps::{AFTER, BEFORE, measured_as};
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use super::driver::language::Callee;
 use super::driver::{DriverOptions, Gpu, Import, ImportKind};
 use super::function::{Below, Body, CompiledFunction};
 use super::section::Section;
-use super::vulkan::{FORMAT, GpuOptions, Loader, Modules, Own, RUNTIME_NAME, Runtime, RuntimePlace, tables};
+use super::vulkan::{FORMAT, GpuOptions, Loader, Modules, Own, RUNTIME_NAME, Runtime, RuntimePlace, Wishes, tables};
 use super::{BackEnd, CodegenError, spirv};
 use crate::interface::ABI;
 use crate::machine::Unit;
@@ -42,9 +42,10 @@ impl Parts<'_> {
         }
         let modules = modules(device, &options.gpu)?;
         let placed = |number: usize| Some((*constants.offsets.get(number)?, program.constants.get(number)?.data.bytes().len() as u64));
-        let tables = tables::tables(device, &modules, &placed, options.gpu.required)?;
+        let wishes = Wishes { takes_cpus: options.gpu.required, measures: options.gpu.measures };
+        let tables = tables::tables(device, &modules, &placed, wishes)?;
         let entries = match options.gpu.runtime {
-            RuntimePlace::Embedded => self.runtime(back_end, loader)?,
+            RuntimePlace::Embedded => self.runtime(back_end, loader, options.gpu.measures)?,
             RuntimePlace::Linked => {
                 self.stack_of_another(back_end)?;
                 Own::ENTRIES.map(|entry| {
@@ -62,12 +63,12 @@ impl Parts<'_> {
     fn stack_of_another(&mut self, back_end: &dyn BackEnd) -> Result<(), CodegenError> {
         let (mut functions, mut data, mut imports) = (vec![], vec![], vec![]);
         let mut other = Parts { functions: &mut functions, data: &mut data, imports: &mut imports, below: self.below };
-        other.runtime(back_end, Some(Loader::LINUX)).map(|_| ())
+        other.runtime(back_end, Some(Loader::LINUX), false).map(|_| ())
     }
 
     /// Adds the runtime; gives what models call.
-    fn runtime(&mut self, back_end: &dyn BackEnd, loader: Option<Loader>) -> Result<[(Own, Callee); 4], CodegenError> {
-        let runtime = self.place(back_end, loader)?;
+    fn runtime(&mut self, back_end: &dyn BackEnd, loader: Option<Loader>, measures: bool) -> Result<[(Own, Callee); 4], CodegenError> {
+        let runtime = self.place(back_end, loader, measures)?;
         Ok(Own::ENTRIES.map(|entry| (entry, runtime.callee(entry))))
     }
 
@@ -75,7 +76,7 @@ impl Parts<'_> {
     ///
     /// # Errors
     /// [`CodegenError::Bug`] when a function breaks a rule of its language.
-    pub fn place(&mut self, back_end: &dyn BackEnd, loader: Option<Loader>) -> Result<Runtime, CodegenError> {
+    pub fn place(&mut self, back_end: &dyn BackEnd, loader: Option<Loader>, measures: bool) -> Result<Runtime, CodegenError> {
         let loader = loader.map(|loader| {
             let functions = [(loader.open, loader.open_signature()), (loader.find, loader.find_signature())];
             let numbers = functions.map(|(symbol, signature)| {
@@ -85,7 +86,7 @@ impl Parts<'_> {
             (loader, numbers)
         });
         let first = self.functions.len() as u32;
-        let runtime = Runtime { layout: back_end.layout(), first, data: self.data.len() as u32, loader };
+        let runtime = Runtime { layout: back_end.layout(), first, data: self.data.len() as u32, loader, measures };
         self.data.push(Section::of_bytes("vulkan", tables::ALIGNMENT, runtime.data()));
         for (own, function) in runtime.functions() {
             let body = Body { code: back_end.driver(&function)?, written: Some(function) };

@@ -4,7 +4,7 @@
 //! Behind the fixed fields are four arrays whose lengths the model's table says: layouts of descriptor sets, layouts of pipelines,
 //! pipelines, command buffers.
 
-use crate::program::Device;
+use crate::program::{Device, DeviceRegion};
 
 /// 1 while the device runs what it can, 32 bits.
 pub const RUNS: i32 = 0;
@@ -60,8 +60,12 @@ pub const UPLOAD: i32 = 448;
 pub const SHADER: i32 = 456;
 /// Where the part was when the device was opened: a copy of the state has no device.
 pub const PLACE: i32 = 464;
+/// The pool of timestamps, where regions are measured.
+pub const QUERIES: i32 = 472;
+/// Nanoseconds of a tick of theirs, a float of 32 bits.
+pub const PERIOD: i32 = 480;
 /// The addresses of the functions, by their numbers.
-pub const FUNCTION_ADDRESSES: i32 = 472;
+pub const FUNCTION_ADDRESSES: i32 = 488;
 /// Room for the addresses of as many functions.
 pub const FUNCTIONS: usize = 56;
 /// The arrays.
@@ -100,6 +104,23 @@ impl Arrays {
     }
 }
 
+/// The timestamps of a region that is measured: before anything, when all is there that enters, behind each dispatch, and at the end.
+pub fn timestamps(region: &DeviceRegion) -> u64 {
+    region.dispatches().count() as u64 + 3
+}
+
+/// Where in staging memory the timestamps of each region are, and where they end.
+pub fn timestamp_places(device: &Device) -> (Vec<u64>, u64) {
+    let mut end = device.staging_bytes.next_multiple_of(8);
+    let place = |region: &DeviceRegion| {
+        let start = end;
+        end += 8 * timestamps(region);
+        start
+    };
+    let places = device.regions.iter().map(place).collect();
+    (places, end)
+}
+
 /// The numbers of operands that kernels have, each once: there is a layout for each.
 pub fn binding_counts(device: &Device) -> Vec<usize> {
     let mut counts: Vec<usize> = device.kernels.iter().map(|kernel| kernel.pointer_params().count()).collect();
@@ -116,7 +137,7 @@ mod tests {
     fn fields_follow_each_other_and_words_are_aligned() {
         assert!(PROPERTIES as u64 + PROPERTIES_BYTES <= INSTANCE as u64);
         assert!([INSTANCE, AREA, CONSTANTS, STAGING, MAPPED, FUNCTION_ADDRESSES].iter().all(|offset| offset % 8 == 0));
-        assert_eq!([SHADER + 8, PLACE + 8], [PLACE, FUNCTION_ADDRESSES]);
+        assert_eq!([SHADER, PLACE, QUERIES, PERIOD].map(|offset| offset + 8), [PLACE, QUERIES, PERIOD, FUNCTION_ADDRESSES]);
         let arrays = Arrays::of_counts(2, 3, 1);
         assert_eq!([arrays.pipeline_layouts, arrays.pipelines, arrays.commands].map(|at| at - ARRAYS), [16, 32, 56]);
         assert_eq!(arrays.bytes, ARRAYS + 64);

@@ -67,7 +67,7 @@ pub struct GpuInfo {
 impl fmt::Display for GpuInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.failed {
-            _ if self.runs => write!(f, "{} runs what is for a GPU; its kernels have no times of their own", self.device),
+            _ if self.runs => write!(f, "{} runs what is for a GPU", self.device),
             Some((call, result)) => write!(f, "the CPU runs what is for a GPU: {call} gave {result}"),
             None => write!(f, "the CPU runs what is for a GPU"),
         }

@@ -32,7 +32,7 @@ pub struct KernelTime {
 }
 
 impl KernelTime {
-    fn add(&mut self, nanoseconds: u64) {
+    pub(super) fn add(&mut self, nanoseconds: u64) {
         if self.runs.is_multiple_of(1 << self.thinned) {
             if self.times.len() == MOST_TIMES {
                 let mut position = 0;
@@ -105,15 +105,15 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// Hooks for the methods of a model.
-    pub(super) fn new(methods: &[Method], options: &JitOptions, (threads, order): (u32, Order)) -> Self {
+    /// Hooks for the methods of a model, whose device has as many regions.
+    pub(super) fn new(methods: &[Method], regions: usize, options: &JitOptions, (threads, order): (u32, Order)) -> Self {
         let mut count = 0;
         let mut first_calls = Vec::new();
         for method in methods {
             first_calls.push(count);
             count += calls(&method.steps).len();
         }
-        let times = if options.profile { vec![KernelTime::default(); count] } else { vec![] };
+        let times = if options.profile { vec![KernelTime::default(); count + regions] } else { vec![] };
         let written = options.observe.then(|| methods.iter().map(places).collect());
         Self {
             profile: options.profile,
@@ -172,6 +172,7 @@ impl Hooks {
         self.written.is_some()
     }
 
+    /// Of all kernel calls, then of all regions of the device.
     pub(super) fn times(&self) -> &[KernelTime] {
         &self.times
     }

@@ -4,6 +4,7 @@ use super::arguments::{Arguments, Side};
 use super::gpu::{GpuInfo, RawInfo};
 use super::hooks::{self, Hooks};
 use super::memory::{Memory, Placement};
+use super::regions::{RegionTimes, Regions};
 use super::threads::Order;
 use super::{Loaded, failed};
 use crate::diagnostic::{Diagnostic, codes};
@@ -21,6 +22,8 @@ pub struct Instance {
     /// Of each method, made at its first call.
     arguments: Vec<Option<Arguments>>,
     hooks: Box<Hooks>,
+    /// Where regions of a device are measured.
+    regions: Option<Regions>,
 }
 
 /// What fills scratch memory that a call does not get.
@@ -58,7 +61,9 @@ impl Instance {
         let placement = if model.options.placement == Placement::Aligned { Placement::Aligned } else { Placement::AgainstGuard };
         let mut state = Memory::new(model.interface.state_bytes as usize, alignment, placement)?;
         let scratch = Memory::new(model.interface.scratch_bytes as usize, alignment, placement)?;
-        let mut hooks = Box::new(Hooks::new(&model.methods, &model.options, (threads, order)));
+        let device = model.device.as_deref();
+        let mut hooks = Box::new(Hooks::new(&model.methods, device.map_or(0, |device| device.regions.len()), &model.options, (threads, order)));
+        let regions = device.filter(|_| model.options.profile).map(Regions::new);
         let config = config_bytes(model.interface.layout, &mut hooks, threads, host);
         // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
         let init: Init = unsafe { std::mem::transmute(model.init) };
@@ -66,7 +71,7 @@ impl Instance {
         // the state keeps, live as long as the instance.
         let status = unsafe { init(state.address(), model.interface.state_bytes as usize, config.as_ptr()) };
         let arguments = model.methods.iter().map(|_| None).collect();
-        let mut instance = Self { model, state, scratch, arguments, hooks };
+        let mut instance = Self { model, state, scratch, arguments, hooks, regions };
         let refused = if status == E_GPU { instance.gpu()? } else { None };
         match refused.and_then(|info| info.failed) {
             Some((call, result)) => Err(Diagnostic::new(codes::CALL_FAILED, format!("there is no device to run on: {call} gave {result}"))),
@@ -187,11 +192,18 @@ impl Instance {
         let (unused, own) = self.scratch.contents_mut().split_at_mut(spare);
         unused.fill(UNUSED);
         self.hooks.start(method, extents, own, observed);
+        let part = self.model.interface.state.device.offset as usize;
+        if let Some(regions) = &self.regions {
+            regions.clear(&self.state.contents()[part..]);
+        }
         let (state, scratch) = (self.state.address(), self.scratch.address().wrapping_add(spare));
         let (inputs, outputs) = (arguments.inputs.record.address(), arguments.outputs.record.address());
         // SAFETY: the state was initialised by this model; scratch memory has its size; the structs hold the addresses of buffers of
         // the sizes in the model, and all of them outlive the call. The hooks write scratch memory only between kernels.
         let status = unsafe { split(state, scratch, inputs, outputs) };
+        if let Some(regions) = &mut self.regions {
+            regions.take(&self.state.contents()[part..]);
+        }
         if self.model.options.placement != Placement::Aligned {
             self.check_padding(method, spare)?;
         }
@@ -240,7 +252,13 @@ impl Instance {
         self.hooks.take_observations()
     }
 
-    /// Nanoseconds spent in each kernel call since the instance was made, and how often it ran. Empty without `profile`.
+    /// What the device did in each of its regions since the instance was made; nothing without `profile`, or where it takes no times.
+    pub fn region_times(&self) -> &[RegionTimes] {
+        self.regions.as_ref().map_or(&[], Regions::times)
+    }
+
+    /// Nanoseconds spent in each kernel call since the instance was made, and how often it ran; then in each region of a device. Empty
+    /// without `profile`.
     pub fn kernel_times(&self) -> &[hooks::KernelTime] {
         self.hooks.times()
     }
@@ -248,6 +266,9 @@ impl Instance {
     /// Forgets the times of kernels.
     pub fn clear_kernel_times(&mut self) {
         self.hooks.clear_times();
+        if let Some(regions) = &mut self.regions {
+            regions.forget();
+        }
     }
 
     /// Of each kernel call the least nanoseconds of each of its parts, where they ran one after the other while kernels were measured.

@@ -11,7 +11,15 @@ use modelc::target::host_machine;
 
 /// A program in the JIT.
 pub fn jit(program: &Program, required: bool) -> Jit {
-    let options = JitOptions { gpu: options(required), ..JitOptions::default() };
+    jit_with(program, JitOptions { gpu: options(required), ..JitOptions::default() })
+}
+
+/// A program in the JIT, all of which is measured.
+pub fn measured(program: &Program, required: bool) -> Jit {
+    jit_with(program, JitOptions { gpu: options(required), profile: true, ..JitOptions::default() })
+}
+
+fn jit_with(program: &Program, options: JitOptions) -> Jit {
     Jit::with_options(program, host_machine().unwrap(), options).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -44,11 +44,13 @@ pub struct Properties {
     pub is_coherent: bool,
     /// Minor version of Vulkan 1.
     pub version: u32,
+    /// Bits of its timestamps; 0 where it has none.
+    pub timestamp_bits: u32,
 }
 
 impl Default for Properties {
     fn default() -> Self {
-        Self { storage_buffers: 8, narrow: false, is_cpu: false, is_coherent: true, version: 1 }
+        Self { storage_buffers: 8, narrow: false, is_cpu: false, is_coherent: true, version: 1, timestamp_bits: 36 }
     }
 }
 
@@ -185,6 +187,7 @@ objects! {
     create_command_pool destroy_command_pool "command pool"
     create_fence destroy_fence "fence"
     create_pipeline_only destroy_pipeline "pipeline"
+    create_query_pool destroy_query_pool "query pool"
 }
 
 extern "C" fn create_instance(_: *const c_void, _: *const c_void, out: *mut u64) -> i32 {
@@ -250,7 +253,8 @@ extern "C" fn features(_: u64, out: *mut vk::PhysicalDeviceFeatures2<'_>) {
 }
 
 extern "C" fn families(_: u64, count: *mut u32, out: *mut vk::QueueFamilyProperties) {
-    let family = |queue_flags| vk::QueueFamilyProperties { queue_flags, queue_count: 1, ..Default::default() };
+    let timestamp_valid_bits = world(|world| world.device.timestamp_bits);
+    let family = |queue_flags| vk::QueueFamilyProperties { queue_flags, queue_count: 1, timestamp_valid_bits, ..Default::default() };
     // SAFETY: the caller has room for more than two.
     unsafe {
         count.write(2);
@@ -409,6 +413,8 @@ pub unsafe extern "C" fn find(_: u64, name: *const c_char) -> *const c_void {
         "vkWaitForFences" => wait as *const (),
         "vkQueueSubmit" => submit as *const (),
         "vkQueueWaitIdle" => wait_idle as *const (),
+        "vkCreateQueryPool" => create_query_pool as *const (),
+        "vkDestroyQueryPool" => destroy_query_pool as *const (),
         _ if name.starts_with("vkCmd") || name == "vkUpdateDescriptorSets" => nothing as *const (),
         _ => {
             WORLD.with_borrow_mut(|world| world.mistakes.push(format!("nobody knows {name}")));

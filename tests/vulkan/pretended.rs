@@ -1,6 +1,6 @@
 //! Programs in the JIT on a pretended Vulkan that fails.
 
-use super::instances::{assert_clean, assert_told, info, inputs, jit, on_device_of, run};
+use super::instances::{assert_clean, assert_told, info, inputs, jit, measured, on_device_of, run};
 use super::pretend::{self, Host, Properties, world};
 use super::program::{changed, expected, program};
 use crate::support::harness::{Needs, Test};
@@ -11,16 +11,9 @@ const CAN_PRETEND: Needs = Needs::Tool("convention of C as on Unix", || cfg!(uni
 
 /// The tests.
 pub const TESTS: &[Test] = &[
-    (
-        "whichever_call_fails_the_cpu_does_the_work_and_nothing_is_left",
-        CAN_PRETEND,
-        whichever_call_fails_the_cpu_does_the_work_and_nothing_is_left,
-    ),
-    (
-        "whichever_call_fails_a_required_device_is_missed_and_nothing_is_left",
-        CAN_PRETEND,
-        whichever_call_fails_a_required_device_is_missed_and_nothing_is_left,
-    ),
+    ("whichever_call_fails_the_cpu_does_the_work_and_nothing_is_left", CAN_PRETEND, whichever_call_fails_the_cpu_does_the_work_and_nothing_is_left),
+    ("whichever_call_fails_a_required_device_is_missed_and_nothing_is_left", CAN_PRETEND, whichever_call_fails_a_required_device_is_missed_and_nothing_is_left),
+    ("measuring_leaves_nothing_whichever_call_fails", CAN_PRETEND, measuring_leaves_nothing_whichever_call_fails),
     ("a_device_that_is_lost_in_a_call_is_not_asked_again", CAN_PRETEND, a_device_that_is_lost_in_a_call_is_not_asked_again),
     ("devices_without_what_the_profile_asks_for_are_not_taken", CAN_PRETEND, devices_without_what_the_profile_asks_for_are_not_taken),
     ("a_device_of_the_application_is_locked_and_not_freed", CAN_PRETEND, a_device_of_the_application_is_locked_and_not_freed),
@@ -60,6 +53,31 @@ pub fn whichever_call_fails_a_required_device_is_missed_and_nothing_is_left() {
         let told = error.message.contains("no device") && (error.message.contains("-4") || error.message.contains("-3"));
         assert!(told, "{error}");
         assert_clean(&format!("call {number}"));
+    }
+}
+
+pub fn measuring_leaves_nothing_whichever_call_fails() {
+    let (jit, host) = (measured(&program(), false), Host::library());
+    for timestamp_bits in [0, 64] {
+        for number in 1.. {
+            pretend::begin(number, -1, Properties { timestamp_bits, ..Properties::default() });
+            let mut instance = on_device_of(&jit, &host).unwrap();
+            let opened = world(|world| world.failed.is_none());
+            let has_pool = world(|world| world.alive.values().any(|kind| *kind == "query pool"));
+            assert_eq!((info(&mut instance).runs, has_pool), (opened, opened && timestamp_bits > 0), "call {number}");
+            if !opened {
+                assert_told(info(&mut instance).failed);
+            }
+            let x = inputs(number as f32);
+            let answer = run(&mut instance, &x);
+            assert!(opened || answer == expected(&x), "call {number}");
+            assert!(instance.region_times().iter().all(|times| times.enter.runs == 0), "the pretended device takes no times");
+            drop(instance);
+            assert_clean(&format!("call {number}"));
+            if opened {
+                break;
+            }
+        }
     }
 }
 

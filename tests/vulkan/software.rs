@@ -1,18 +1,19 @@
 //! Programs on Mesa's software device. Vulkan's loader reads the environment, and the validation layer prints, so each test runs a child as a
 //! process of its own.
 
-use super::instances::{info, inputs, jit, on_device_of, run};
+use super::instances::{info, inputs, jit, measured, on_device_of, run};
 use super::pretend::Host;
 use super::program::{changed, checked, expected, program};
 use crate::support::harness::Test;
 use crate::support::vulkan::{SOFTWARE_DEVICE, with_software_device};
-use modelc::program::DeviceStep;
+use modelc::program::{DeviceStep, calls};
 use std::process::Command;
 
 /// The tests.
 pub const TESTS: &[Test] = &[
     ("regions_run_on_a_device_and_the_layer_is_silent", SOFTWARE_DEVICE, regions_run_on_a_device_and_the_layer_is_silent),
     ("a_device_of_the_application_runs_regions_and_stays", SOFTWARE_DEVICE, a_device_of_the_application_runs_regions_and_stays),
+    ("what_a_device_does_is_measured", SOFTWARE_DEVICE, what_a_device_does_is_measured),
     ("a_missing_barrier_is_heard", SOFTWARE_DEVICE, a_missing_barrier_is_heard),
     ("kernels_that_fail_end_the_call_with_their_status", SOFTWARE_DEVICE, kernels_that_fail_end_the_call_with_their_status),
     (
@@ -26,12 +27,13 @@ pub const TESTS: &[Test] = &[
 pub const CHILD: &str = "MODELC_TEST_CHILD";
 
 /// The children, with their names.
-pub const CHILDREN: [(&str, fn()); 5] = [
+pub const CHILDREN: [(&str, fn()); 6] = [
     ("child_runs_regions", child_runs_regions),
     ("child_brings_its_device", child_brings_its_device),
     ("child_drops_a_barrier", child_drops_a_barrier),
     ("child_fails_in_a_kernel", child_fails_in_a_kernel),
     ("child_has_only_a_cpu", child_has_only_a_cpu),
+    ("child_measures", child_measures),
 ];
 
 /// What a child prints.
@@ -154,4 +156,28 @@ fn child_has_only_a_cpu() {
     assert_eq!((found.runs, found.failed), (false, Some(("vkEnumeratePhysicalDevices".into(), -8))));
     let x = inputs(2.0);
     assert_eq!(run(&mut instance, &x), expected(&x));
+}
+
+pub fn what_a_device_does_is_measured() {
+    assert_silent(&child("child_measures"));
+}
+
+fn child_measures() {
+    let program = program();
+    let mut instance = measured(&program, true).instance().unwrap();
+    for first in [0.0, 1.0, 2.0] {
+        let x = inputs(first);
+        assert_eq!(run(&mut instance, &x), expected(&x));
+    }
+    let kernels: usize = program.methods.iter().map(|method| calls(&method.steps).len()).sum();
+    let regions = &instance.kernel_times()[kernels..];
+    assert!(regions.len() == 2 && regions.iter().all(|time| time.runs == 3), "{regions:?}");
+    for (times, whole) in instance.region_times().iter().zip(regions) {
+        let parts: Vec<_> = times.dispatches.iter().chain([&times.enter, &times.leave]).collect();
+        assert!(times.dispatches.len() == 2 && parts.iter().all(|time| time.runs == 3), "{times:?}");
+        let device: u64 = parts.iter().map(|time| time.nanoseconds).sum();
+        assert!(device > 0 && device < whole.nanoseconds, "{device} of {}", whole.nanoseconds);
+    }
+    instance.clear_kernel_times();
+    assert!(instance.region_times().iter().all(|times| times.enter.runs == 0));
 }

@@ -3,6 +3,7 @@
 
 use super::addresses::Addresses;
 use super::context::{Context, Gpu};
+use super::steps::{AFTER, BEFORE};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
 use crate::codegen::vulkan::Own;
 use crate::interface::{E_ABI, E_GPU, E_STATE, HOST, Host, device, record};
@@ -97,6 +98,9 @@ pub(in crate::codegen) fn gpu(context: &Context<'_>, gpu: &Gpu<'_>) -> Function 
     })
 }
 
+/// Tells who measures that a region begins or has ended.
+pub(super) type Notify<'a> = &'a dyn Fn(&mut Builder, u32);
+
 /// Runs a region where a device is open; gives, as a single, whether the CPU must do its work. Nothing where a device is there in any case.
 /// `room` is memory for addresses. A device that fails is not asked again. The CPU can take over at once where `is_first`: then nothing is
 /// needed that the device alone has.
@@ -105,7 +109,7 @@ pub(super) fn region(
     e: &mut Builder,
     gpu: &Gpu<'_>,
     number: usize,
-    room: Value,
+    (room, notify): (Value, Notify<'_>),
     is_first: bool,
 ) -> Option<Value> {
     let part = part(e, addresses.context, addresses.state);
@@ -113,13 +117,13 @@ pub(super) fn region(
         let own = e.has_own_device(part);
         let absent = e.compare(CompareOp::Equal, own, 0);
         e.leave_if(absent, E_GPU);
-        let status = run(addresses, e, gpu, number, (part, room));
+        let status = run(addresses, e, gpu, number, (part, room, notify));
         e.leave_with(status);
         return None;
     }
     let runs = e.device_runs(part);
     let on_device = e.region(|e| {
-        let status = run(addresses, e, gpu, number, (part, room));
+        let status = run(addresses, e, gpu, number, (part, room, notify));
         let is_lost = e.compare(CompareOp::Equal, status, E_GPU);
         e.when(is_lost, |e| e.store(Width::Single, 0, part, device::RUNS));
         if !is_first {
@@ -135,12 +139,15 @@ pub(super) fn region(
 }
 
 /// The status of a region of the device.
-fn run(addresses: &Addresses<'_>, e: &mut Builder, gpu: &Gpu<'_>, number: usize, (part, room): (Value, Value)) -> Value {
+fn run(addresses: &Addresses<'_>, e: &mut Builder, gpu: &Gpu<'_>, number: usize, (part, room, notify): (Value, Value, Notify<'_>)) -> Value {
+    notify(e, BEFORE);
     let region = &gpu.device.regions[number];
     for (offset, crossing) in (0..).step_by(8).zip(region.enter.iter().chain(&region.leave)) {
         let address = addresses.address(e, crossing.host);
         e.store(Width::Word, address, room, offset);
     }
     let [table, row] = [0, gpu.rows[number]].map(|offset| e.data(gpu.table, offset));
-    gpu.status(e, Own::Run, [part, table, row, room].map(Operand::Value).to_vec())
+    let status = gpu.status(e, Own::Run, [part, table, row, room].map(Operand::Value).to_vec());
+    notify(e, AFTER);
+    status
 }

@@ -5,12 +5,18 @@ use super::context::LevelKernels;
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Operand, Region, Signature, Value, Width};
 use super::{external, gpu, parts};
 use crate::interface::{E_ABORTED, record};
-use crate::program::{Address, Call, Parts, Slices, Step, calls};
+use crate::program::{Address, Call, Parts, Program, Slices, Step, calls};
 
 /// `phase` of `on_kernel` before a kernel runs.
 pub const BEFORE: u32 = 0;
 /// `phase` of `on_kernel` after a kernel has run.
 pub const AFTER: u32 = 1;
+
+/// The number under which a region is measured: regions come after all kernel calls.
+pub fn measured_as(program: &Program, region: usize) -> u32 {
+    let kernels: usize = program.methods.iter().map(|method| calls(&method.steps).len()).sum();
+    (kernels + region) as u32
+}
 
 /// What the steps of a method refer to.
 pub struct Body<'a> {
@@ -55,7 +61,12 @@ impl Body<'_> {
             return self.steps(e, otherwise);
         };
         let is_first = !std::mem::replace(&mut self.follows_region, true);
-        match gpu::region(&self.addresses, e, gpu, number, room, is_first) {
+        let notify = |e: &mut Builder, phase| {
+            if context.options.gpu.measures {
+                self.notify(e, measured_as(context.program, number), phase);
+            }
+        };
+        match gpu::region(&self.addresses, e, gpu, number, (room, &notify), is_first) {
             Some(is_left) => e.when(is_left, |e| self.steps(e, otherwise)),
             None => self.skip(otherwise),
         }

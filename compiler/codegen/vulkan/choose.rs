@@ -13,7 +13,7 @@ use crate::interface::device as part;
 /// As many devices are looked at.
 pub const MOST_DEVICES: u64 = 16;
 /// As many families of queues are looked at.
-const MOST_FAMILIES: u64 = 16;
+pub const MOST_FAMILIES: u64 = 16;
 /// `VK_QUEUE_COMPUTE_BIT`
 const COMPUTE: u64 = 2;
 

@@ -27,7 +27,7 @@ pub fn close(runtime: &Runtime) -> Function {
         let &[part, table] = arguments else { unreachable!("close has two parameters") };
         e.store(Width::Single, 0, part, part::RUNS);
         let is_loaded = e.load(Width::Single, part, part::IS_LOADED);
-        e.when(is_loaded, |e| free(e, part, table));
+        e.when(is_loaded, |e| free(e, part, table, runtime.measures));
         let owns = e.load(Width::Single, part, part::OWNS);
         e.when(owns, |e| {
             for (function, place) in [(Vk::DestroyDevice, part::DEVICE), (Vk::DestroyInstance, part::INSTANCE)] {
@@ -50,7 +50,7 @@ pub fn close(runtime: &Runtime) -> Function {
 }
 
 /// Frees what comes from the device, when nothing of it runs any more.
-fn free(e: &mut Builder, part: Value, table: Value) {
+fn free(e: &mut Builder, part: Value, table: Value, measures: bool) {
     let queue = e.load(Width::Word, part, part::QUEUE);
     e.when(queue, |e| {
         call_lock(e, part, part::LOCK);
@@ -75,7 +75,8 @@ fn free(e: &mut Builder, part: Value, table: Value) {
         });
         e.records(first, end, 8, |e, place| destroy(e, function, place, 0));
     }
-    for (function, place) in HANDLES {
+    let timestamps = measures.then_some((Vk::DestroyQueryPool, part::QUERIES));
+    for (function, place) in HANDLES.into_iter().chain(timestamps) {
         destroy(e, function, part, place);
     }
 }

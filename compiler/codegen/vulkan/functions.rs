@@ -13,6 +13,8 @@ pub enum Source {
     Instance,
     /// `vkGetDeviceProcAddr`.
     Device,
+    /// The same, where regions are measured.
+    Measuring,
 }
 
 /// What a function gives.
@@ -113,6 +115,11 @@ functions! {
     WaitForFences Device Result "wswsw"
     QueueSubmit Device Result "wsww"
     QueueWaitIdle Device Result "w"
+    CreateQueryPool Measuring Result "wwww"
+    DestroyQueryPool Measuring Nothing "www"
+    CmdResetQueryPool Measuring Nothing "wwss"
+    CmdWriteTimestamp Measuring Nothing "wsws"
+    CmdCopyQueryPoolResults Measuring Nothing "wwsswwws"
 }
 
 impl Vk {
@@ -148,7 +155,7 @@ mod tests {
 
     #[test]
     fn functions_of_a_source_stand_together_and_those_that_free_it_are_first() {
-        for source in [Source::Library, Source::Global, Source::Instance, Source::Device] {
+        for source in [Source::Library, Source::Global, Source::Instance, Source::Device, Source::Measuring] {
             let range = from(source);
             assert!(FUNCTIONS[range.start as usize..range.end as usize].iter().all(|row| row.source == source));
         }

@@ -134,6 +134,9 @@ pub const MEMORY_ALLOCATE_INFO: Structure = chained(5, &[("allocationSize", Word
 pub const MAPPED_MEMORY_RANGE: Structure = chained(6, &[("memory", Word), ("offset", Word), ("size", Word)]);
 /// `VkFenceCreateInfo`
 pub const FENCE_CREATE_INFO: Structure = chained(8, &[("flags", Single)]);
+/// `VkQueryPoolCreateInfo`
+pub const QUERY_POOL_CREATE_INFO: Structure =
+    chained(11, &[("flags", Single), ("queryType", Single), ("queryCount", Single), ("pipelineStatistics", Single)]);
 /// `VkBufferCreateInfo`
 pub const BUFFER_CREATE_INFO: Structure = chained(
     12,
@@ -333,6 +336,7 @@ mod tests {
             "ppEnabledExtensionNames" = pp_enabled_extension_names,
             "pEnabledFeatures" = p_enabled_features
         );
+        same_kind!(QUERY_POOL_CREATE_INFO, QueryPoolCreateInfo, "queryType" = query_type, "queryCount" = query_count);
         same_kind!(FEATURES_2, PhysicalDeviceFeatures2, "features" = features);
         same_kind!(STORAGE_16, PhysicalDevice16BitStorageFeatures, "storageBuffer16BitAccess" = storage_buffer16_bit_access);
         same_kind!(STORAGE_8, PhysicalDevice8BitStorageFeatures, "storageBuffer8BitAccess" = storage_buffer8_bit_access);

@@ -1,11 +1,13 @@
 //! Opening a device: the library, instance and device or those of the application, buffers, pipelines, constants, commands.
 
 use super::choose::{Features, choose};
+use super::common::{self, EXTENSION_NAMES, NAME_BYTES};
 use super::functions::{Source, Vk, from};
 use super::layout::{APPLICATION_INFO, DEVICE_CREATE_INFO, DEVICE_PROPERTIES, DEVICE_QUEUE_CREATE_INFO, INSTANCE_CREATE_INFO};
+use super::measure;
 use super::memory::memory_property::{DEVICE_LOCAL, HOST_CACHED, HOST_COHERENT, HOST_VISIBLE};
 use super::runtime::{Loader, Own, Runtime};
-use super::tables::{EXTENSIONS, Head, NAME_BYTES, common, region_row};
+use super::tables::{Head, region_row};
 use super::write::{FEATURE_NOT_PRESENT, INITIALIZATION_FAILED};
 use crate::codegen::driver::language::{Builder, Callee, CompareOp, Function, Operand, Value, Width, function};
 use crate::interface::device as part;
@@ -44,9 +46,15 @@ pub fn open(runtime: &Runtime) -> Function {
         });
         e.branch(owns, &[], own, given);
         find(runtime, e, part, Source::Device);
+        if runtime.measures {
+            find(runtime, e, part, Source::Measuring);
+        }
         e.store(Width::Single, 1, part, part::IS_LOADED);
         e.when(owns, |e| queue(e, part));
         buffers(runtime, e, part, table);
+        if runtime.measures {
+            measure::prepare(e, part, table);
+        }
         for (own, argument) in [(Own::Pipelines, None), (Own::Upload, Some(weights))] {
             let arguments = [part, table].into_iter().chain(argument).map(Operand::Value).collect();
             let status = e.call(runtime.callee(own), own.signature(), arguments);
@@ -148,7 +156,7 @@ pub fn find(runtime: &Runtime, e: &mut Builder, part: Value, source: Source) {
     let (by, handle) = match source {
         Source::Library | Source::Global => (Vk::GetInstanceProcAddr, Operand::Number(0)),
         Source::Instance => (Vk::GetInstanceProcAddr, e.load(Width::Word, part, part::INSTANCE).into()),
-        Source::Device => (Vk::GetDeviceProcAddr, e.load(Width::Word, part, part::DEVICE).into()),
+        Source::Device | Source::Measuring => (Vk::GetDeviceProcAddr, e.load(Width::Word, part, part::DEVICE).into()),
     };
     let numbers = from(source);
     let first_name = e.data(runtime.data, common::NAMES + NAME_BYTES * numbers.start);
@@ -188,15 +196,15 @@ pub fn device(runtime: &Runtime) -> Function {
         let members = [("queueFamilyIndex", family.into()), ("queueCount", 1.into()), ("pQueuePriorities", priorities.into())];
         let queue = e.structure(&DEVICE_QUEUE_CREATE_INFO, &members);
         let features = Features::new(e, table, 1);
-        let names = e.memory(8 * EXTENSIONS.len() as u32);
-        for number in 0..EXTENSIONS.len() as u64 {
+        let names = e.memory(8 * EXTENSION_NAMES.len() as u32);
+        for number in 0..EXTENSION_NAMES.len() as u64 {
             let name = e.data(runtime.data, common::EXTENSIONS + NAME_BYTES * number);
             e.store(Width::Word, name, names, 8 * number as i32);
         }
         let narrow = e.head_single(table, Head::Narrow);
         let is_old = e.compare(CompareOp::Less, version, WITH_BYTES);
         let count = e.select(is_old, narrow, 0);
-        let count = e.mul(count, EXTENSIONS.len() as u64);
+        let count = e.mul(count, EXTENSION_NAMES.len() as u64);
         let members = [
             ("pNext", features.first.into()),
             ("queueCreateInfoCount", 1.into()),

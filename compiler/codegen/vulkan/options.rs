@@ -34,6 +34,8 @@ pub struct GpuOptions {
     pub loader: LoaderChoice,
     /// Where the runtime is.
     pub runtime: RuntimePlace,
+    /// Whether regions take times of what they do, which the runtime must be embedded for.
+    pub measures: bool,
     /// The kernels of the device, where they are not to be compiled.
     pub modules: Option<Arc<Modules>>,
 }

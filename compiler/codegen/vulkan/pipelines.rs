@@ -1,5 +1,6 @@
 //! Pools, layouts and pipelines.
 
+use super::common::{self, COMPUTE_STAGE, STORAGE_BUFFER};
 use super::functions::Vk;
 use super::layout::{
     COMMAND_BUFFER_ALLOCATE_INFO, COMMAND_POOL_CREATE_INFO, COMPUTE_PIPELINE_CREATE_INFO, DESCRIPTOR_POOL_CREATE_INFO,
@@ -7,7 +8,7 @@ use super::layout::{
     SHADER_STAGE_KIND,
 };
 use super::runtime::{Own, Runtime};
-use super::tables::{COMPUTE_STAGE, Head, STORAGE_BUFFER, common, kernel_row, layout_row};
+use super::tables::{Head, kernel_row, layout_row};
 use crate::codegen::driver::language::{BinaryOp, Builder, Function, Value, Width, function};
 use crate::interface::device as part;
 

@@ -1,13 +1,15 @@
 //! The commands of a region, recorded once.
 
+use super::common::STORAGE_BUFFER;
 use super::functions::Vk;
 use super::layout::{
     COMMAND_BUFFER_BEGIN_INFO, DESCRIPTOR_BUFFER_INFO, DESCRIPTOR_SET_ALLOCATE_INFO, MEMORY_BARRIER, WRITE_DESCRIPTOR_SET,
 };
+use super::measure::Measure;
 use super::modules::MOST_BINDINGS;
 use super::pipelines::commands;
 use super::runtime::{Own, Runtime};
-use super::tables::{Head, STORAGE_BUFFER, region_row, step};
+use super::tables::{Head, region_row, step};
 use crate::codegen::driver::language::{Builder, CompareOp, Function, Operand, Value, Width, function};
 use crate::interface::device as part;
 
@@ -66,16 +68,20 @@ pub fn record(runtime: &Runtime) -> Function {
         commands(e, part, (slot, 0));
         let commands = e.load(Width::Word, slot, 0);
         begin(e, part, commands);
+        let measure = runtime.measures.then(|| Measure::begin(e, (part, commands), row));
         let [area, staging] = [part::AREA, part::STAGING].map(|offset| e.load(Width::Word, part, offset));
         // The status.
         e.vulkan_only(part, Vk::CmdFillBuffer, vec![commands.into(), area.into(), 0.into(), 4.into(), 0.into()]);
         let entering = e.load(Width::Single, row, region_row::COPIES_IN_COUNT);
         e.when(entering, |e| copy(e, (part, table, commands), (staging, area), entering, (row, region_row::COPIES_IN)));
         barrier(e, part, commands, (TRANSFER | COMPUTE, TRANSFER_WRITE | SHADER_WRITE), (COMPUTE, SHADER_READ | SHADER_WRITE));
-        steps(e, (part, table, commands), row);
+        steps(e, (part, table, commands), row, measure.as_ref());
         barrier(e, part, commands, (TRANSFER | COMPUTE, TRANSFER_WRITE | SHADER_WRITE), (TRANSFER, TRANSFER_READ | TRANSFER_WRITE));
         let leaving = e.load(Width::Single, row, region_row::COPIES_OUT_COUNT);
         copy(e, (part, table, commands), (area, staging), leaving, (row, region_row::COPIES_OUT));
+        if let Some(measure) = measure {
+            measure.end(e, staging, row);
+        }
         barrier(e, part, commands, (TRANSFER, TRANSFER_WRITE), (HOST, HOST_READ));
         e.vulkan(part, Vk::EndCommandBuffer, vec![commands.into()]);
     })
@@ -94,8 +100,11 @@ fn copy(
     e.vulkan_only(part, Vk::CmdCopyBuffer, [commands, from, to, count, ranges].map(Operand::Value).to_vec());
 }
 
-/// Dispatches and barriers.
-fn steps(e: &mut Builder, (part, table, commands): (Value, Value, Value), row: Value) {
+/// Dispatches and barriers. Where they are measured, each dispatch waits for the one before.
+fn steps(e: &mut Builder, (part, table, commands): (Value, Value, Value), row: Value, measure: Option<&Measure>) {
+    if let Some(measure) = measure {
+        measure.stamp(e);
+    }
     let [first, end] = [region_row::STEPS, region_row::STEPS_END].map(|field| {
         let offset = e.load(Width::Word, row, field);
         e.add(table, offset)
@@ -113,6 +122,11 @@ fn steps(e: &mut Builder, (part, table, commands): (Value, Value, Value), row: V
         });
         let runs = e.region(|e| {
             dispatch(e, (part, table, commands), at, pipeline, count);
+            if let Some(measure) = measure {
+                let (before, after) = (access::SHADER_WRITE, access::SHADER_READ | access::SHADER_WRITE);
+                barrier(e, part, commands, (stage::COMPUTE, before), (stage::COMPUTE, after));
+                measure.stamp(e);
+            }
             vec![]
         });
         e.branch(is_barrier, &[], waits, runs);

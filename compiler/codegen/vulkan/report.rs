@@ -1,7 +1,7 @@
 //! What the application can ask.
 
+use super::common::{self, NAME_BYTES};
 use super::runtime::{Own, Runtime};
-use super::tables::{NAME_BYTES, common};
 use crate::codegen::driver::language::{CompareOp, Function, Operand, Width, function};
 use crate::interface::E_ABI;
 use crate::interface::device as part;

@@ -1,6 +1,6 @@
 //! What the functions of the runtime are called, how, and what they are written from.
 
-use super::tables::common_data;
+use super::common::common_data;
 use crate::codegen::driver::language::{Callee, Signature, Width};
 use crate::interface::Layout;
 
@@ -157,6 +157,8 @@ pub struct Runtime {
     pub data: u32,
     /// How the library is found, and the numbers of the two imported functions; nothing where the application brings it.
     pub loader: Option<(Loader, [u32; 2])>,
+    /// Whether regions take times of what they do.
+    pub measures: bool,
 }
 
 impl Runtime {
@@ -168,6 +170,6 @@ impl Runtime {
     /// The data that all models share, for these libraries.
     pub fn data(&self) -> Vec<u8> {
         let (loader, _) = self.loader.unwrap_or((Loader { open: "vkGetInstanceProcAddr", libraries: &[], ..Loader::LINUX }, [0; 2]));
-        common_data(loader.open, loader.libraries)
+        common_data(loader.open, loader.libraries, self.measures)
     }
 }

@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn it_keeps_the_rules() {
         for loader in [None, Some((Loader::LINUX, [0, 1]))] {
-            let runtime = Runtime { layout: Layout { pointer: 8 }, first: 0, data: 0, loader };
+            let runtime = Runtime { layout: Layout { pointer: 8 }, first: 0, data: 0, loader, measures: false };
             verify(&survey(&runtime), runtime.layout).unwrap();
         }
         assert_eq!(survey_row::BYTES % 4, 0);

@@ -1,18 +1,14 @@
-//! What the runtime reads: a model's regions, kernels and constants as rows of words, and names that are the same for every model.
+//! What the runtime reads of a model: its regions, kernels and constants as rows of words.
 //!
 //! Structures of Vulkan that hold no handle stand in the tables as they are, so that the runtime hands out their addresses.
 
 use super::check::check;
-use super::functions::{FUNCTIONS, Vk};
-use super::layout::DESCRIPTOR_SET_LAYOUT_BINDING;
-use super::modules::{MOST_BINDINGS, Modules};
+use super::modules::Modules;
 use crate::codegen::CodegenError;
-use crate::interface::device::{self as part, Arrays, binding_counts};
+use crate::interface::device::{self as part, Arrays, binding_counts, timestamp_places, timestamps};
 use crate::machine::{Gpu, Unit};
 use crate::program::{Bound, Crossing, Device, DeviceMemory, DeviceRegion, DeviceStep, Dispatch};
 
-/// Bytes of a name in the common table, its NUL included.
-pub const NAME_BYTES: u64 = 48;
 /// Constants reach the device through as much staging memory, if they are as large.
 const WINDOW: u64 = 1 << 20;
 
@@ -77,6 +73,8 @@ pub enum Head {
     PipelineArray,
     /// Where command buffers are.
     CommandArray,
+    /// Timestamps of all regions.
+    Timestamps,
     /// The number of fields.
     End,
 }
@@ -142,8 +140,14 @@ pub mod region_row {
     pub const LEAVE_END: i32 = 72;
     /// Where its command buffer is in the part of the state.
     pub const COMMANDS: i32 = 80;
+    /// The number of its first timestamp.
+    pub const FIRST_TIMESTAMP: i32 = 88;
+    /// How many it has.
+    pub const TIMESTAMPS: i32 = 96;
+    /// Where in staging memory they are copied.
+    pub const TIMES: i32 = 104;
     /// Bytes of a row.
-    pub const BYTES: u64 = 88;
+    pub const BYTES: u64 = 112;
 }
 
 /// A row of what crosses.
@@ -186,16 +190,19 @@ pub struct Tables {
     pub arrays: Arrays,
 }
 
-/// `VK_DESCRIPTOR_TYPE_STORAGE_BUFFER`
-pub const STORAGE_BUFFER: u32 = 7;
-/// `VK_SHADER_STAGE_COMPUTE_BIT`
-pub const COMPUTE_STAGE: u32 = 0x20;
-
 /// What a table is aligned to.
 pub const ALIGNMENT: u64 = 16;
 
-/// The table of a device. `constants` says of a constant's number where the weights have it; `takes_cpus` whether devices will do that are
-/// CPUs.
+/// What a table is to say beside what the device is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Wishes {
+    /// Whether devices will do that are CPUs.
+    pub takes_cpus: bool,
+    /// Whether regions are measured.
+    pub measures: bool,
+}
+
+/// The table of a device. `constants` says of a constant's number where the weights have it.
 ///
 /// # Errors
 /// [`CodegenError::Bug`] when something of the device is not where it must be.
@@ -203,7 +210,7 @@ pub fn tables(
     device: &Device,
     modules: &Modules,
     constants: &dyn Fn(usize) -> Option<Placed>,
-    takes_cpus: bool,
+    wishes: Wishes,
 ) -> Result<Tables, CodegenError> {
     let Unit::Gpu(gpu) = device.machine.unit else {
         return Err(CodegenError::Bug(format!("{} is no GPU", device.machine.level)));
@@ -212,7 +219,7 @@ pub fn tables(
     let layouts = binding_counts(device);
     let arrays = Arrays::new(device);
     let mut table = Table { device, layouts: &layouts, bytes: vec![0; 8 * Head::End as usize] };
-    table.limits(&gpu, takes_cpus, &arrays);
+    table.limits(&gpu, wishes, &arrays);
     table.rows(Head::Layouts, layouts.iter().map(|&bindings| vec![bindings as u64]));
     table.kernels(modules);
     let placed = device.constants.iter().map(|constant| {
@@ -225,8 +232,13 @@ pub fn tables(
     });
     let placed = placed.collect::<Result<Vec<_>, CodegenError>>()?;
     table.rows(Head::Constants, placed);
-    let rows: Vec<Vec<u64>> =
+    let mut rows: Vec<Vec<u64>> =
         (0..).zip(&device.regions).map(|(number, region)| table.region(region, modules, arrays.commands + 8 * number)).collect();
+    let mut first = 0;
+    for ((row, region), place) in rows.iter_mut().zip(&device.regions).zip(timestamp_places(device).0) {
+        row.extend([first, timestamps(region), place]);
+        first += timestamps(region);
+    }
     let first = table.rows(Head::Regions, rows);
     let regions = (0..device.regions.len() as u64).map(|number| first + number * region_row::BYTES).collect();
     Ok(Tables { bytes: table.bytes, regions, arrays })
@@ -249,7 +261,7 @@ impl Table<'_> {
         self.bytes[field.offset() as usize..][..8].copy_from_slice(&value.to_le_bytes());
     }
 
-    fn limits(&mut self, gpu: &Gpu, takes_cpus: bool, arrays: &Arrays) {
+    fn limits(&mut self, gpu: &Gpu, wishes: Wishes, arrays: &Arrays) {
         let version = |minor: u64| 1 << 22 | minor << 12;
         let (instance, least) = match (gpu.byte_dots, gpu.narrow_storage) {
             (true, _) => (3, 3),
@@ -260,12 +272,13 @@ impl Table<'_> {
         let dispatches = || self.device.regions.iter().flat_map(DeviceRegion::dispatches);
         let descriptors: usize = dispatches().map(|dispatch| dispatch.bindings.len()).sum();
         let window = whole(self.device.constant_bytes).min(WINDOW);
+        let staging = if wishes.measures { timestamp_places(self.device).1 } else { whole(self.device.staging_bytes) };
         let fields = [
             (Head::InstanceVersion, version(instance)),
             (Head::DeviceVersion, version(least)),
             (Head::Narrow, gpu.narrow_storage.into()),
             (Head::Dots, gpu.byte_dots.into()),
-            (Head::TakesCpus, takes_cpus.into()),
+            (Head::TakesCpus, wishes.takes_cpus.into()),
             (Head::Invocations, gpu.invocations.into()),
             (Head::SharedBytes, gpu.shared_bytes.into()),
             (Head::Bindings, gpu.bindings.into()),
@@ -274,7 +287,7 @@ impl Table<'_> {
             (Head::PartBytes, arrays.bytes),
             (Head::AreaBytes, whole(self.device.area_bytes)),
             (Head::ConstantBytes, whole(self.device.constant_bytes)),
-            (Head::StagingBytes, whole(self.device.staging_bytes).max(window)),
+            (Head::StagingBytes, staging.max(window)),
             (Head::WindowBytes, window),
             (Head::Sets, dispatches().count() as u64),
             (Head::Descriptors, descriptors as u64),
@@ -282,6 +295,7 @@ impl Table<'_> {
             (Head::PipelineLayoutArray, arrays.pipeline_layouts),
             (Head::PipelineArray, arrays.pipelines),
             (Head::CommandArray, arrays.commands),
+            (Head::Timestamps, self.device.regions.iter().map(timestamps).sum()),
         ];
         for (field, value) in fields {
             self.set(field, value);
@@ -366,53 +380,4 @@ impl Table<'_> {
             self.words(&[buffer as u64, offset, bytes]);
         }
     }
-}
-
-/// Where things are in the data that all models share.
-pub mod common {
-    use super::{FUNCTIONS, MOST_BINDINGS, NAME_BYTES};
-
-    /// Names of functions by their number, [`NAME_BYTES`] each.
-    pub const NAMES: u64 = 0;
-    /// Structures `VkDescriptorSetLayoutBinding`.
-    pub const BINDINGS: u64 = NAMES + NAME_BYTES * FUNCTIONS.len() as u64;
-    /// Priorities of queues.
-    pub const PRIORITIES: u64 = BINDINGS + 24 * MOST_BINDINGS as u64;
-    /// The name of shaders' entry points.
-    pub const ENTRY: u64 = PRIORITIES + 8;
-    /// Names of extensions of devices, [`NAME_BYTES`] each.
-    pub const EXTENSIONS: u64 = ENTRY + 8;
-    /// Names of the library, [`NAME_BYTES`] each.
-    pub const LIBRARIES: u64 = EXTENSIONS + NAME_BYTES * super::EXTENSIONS.len() as u64;
-}
-
-/// What a device of Vulkan 1.1 has as extensions where the profile has elements of 8 bits.
-pub const EXTENSIONS: [&str; 2] = ["VK_KHR_8bit_storage", "VK_KHR_shader_float16_int8"];
-
-/// The data that all models share. `open` is the name of the system's function that opens libraries, and `libraries` those to try.
-pub fn common_data(open: &str, libraries: &[&str]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let name = |bytes: &mut Vec<u8>, text: &str| {
-        let end = bytes.len() + NAME_BYTES as usize;
-        bytes.extend(text.bytes());
-        bytes.resize(end, 0);
-    };
-    for row in FUNCTIONS {
-        name(&mut bytes, if row.function == Vk::OpenLibrary { open } else { row.name });
-    }
-    for binding in 0..MOST_BINDINGS as u32 {
-        let members = [("binding", binding), ("descriptorType", STORAGE_BUFFER), ("descriptorCount", 1), ("stageFlags", COMPUTE_STAGE)];
-        let mut row = vec![0; DESCRIPTOR_SET_LAYOUT_BINDING.bytes() as usize];
-        for (name, value) in members {
-            row[DESCRIPTOR_SET_LAYOUT_BINDING.offset(name) as usize..][..4].copy_from_slice(&value.to_le_bytes());
-        }
-        bytes.extend(row);
-    }
-    bytes.extend(1f32.to_le_bytes());
-    bytes.extend([0; 4]);
-    bytes.extend(b"main\0\0\0\0");
-    for text in EXTENSIONS.iter().chain(libraries) {
-        name(&mut bytes, text);
-    }
-    bytes
 }

@@ -1,9 +1,10 @@
 //! The runtime's functions keep the rules of their language and are small on every target; tables hold what they should.
 
-use super::functions::{FUNCTIONS, Vk};
+use super::common;
+use super::functions::{FUNCTIONS, Source, Vk};
 use super::modules::Modules;
 use super::runtime::{Loader, Own, Runtime};
-use super::tables::{self, Head, common, constant_row, region_row, step};
+use super::tables::{self, Head, Tables, Wishes, constant_row, region_row, step};
 use crate::codegen::driver::language::verify::verify;
 use crate::codegen::driver::language::{Callee, Inst, Region, Statement};
 use crate::codegen::select::back_end;
@@ -62,13 +63,14 @@ pub fn modules() -> Modules {
 }
 
 fn runtime(loader: Option<Loader>) -> Runtime {
-    Runtime { layout: Layout { pointer: 8 }, first: 20, data: 1, loader: loader.map(|loader| (loader, [0, 1])) }
+    Runtime { layout: Layout { pointer: 8 }, first: 20, data: 1, loader: loader.map(|loader| (loader, [0, 1])), measures: false }
 }
 
 #[test]
 fn every_function_keeps_the_rules() {
-    for loader in [None, Some(Loader::LINUX), Some(Loader::APPLE), Some(Loader::WINDOWS)] {
-        for (number, (own, function)) in runtime(loader).functions().into_iter().enumerate() {
+    let loaders = [None, Some(Loader::LINUX), Some(Loader::APPLE), Some(Loader::WINDOWS)];
+    for (loader, measures) in loaders.into_iter().flat_map(|loader| [(loader, false), (loader, true)]) {
+        for (number, (own, function)) in (Runtime { measures, ..runtime(loader) }).functions().into_iter().enumerate() {
             assert_eq!(own as usize, number);
             assert_eq!(function.signature, own.signature(), "{}", own.name());
             verify(&function, Layout { pointer: 8 }).unwrap_or_else(|error| panic!("{}: {error}", own.name()));
@@ -120,7 +122,7 @@ fn the_runtime_is_small_on_every_target() {
 
 #[test]
 fn tables_hold_what_the_runtime_reads() {
-    let found = tables::tables(&device(), &modules(), &|number| (number == 3).then_some((640, 30)), true).unwrap();
+    let found = tables::tables(&device(), &modules(), &|number| (number == 3).then_some((640, 30)), Wishes { takes_cpus: true, measures: false }).unwrap();
     let word = |offset: u64| u64::from_le_bytes(found.bytes[offset as usize..][..8].try_into().unwrap());
     let head = |field: Head| word(field.offset() as u64);
     assert_eq!([head(Head::AreaBytes), head(Head::ConstantBytes), head(Head::StagingBytes)], [1028, 288, 288]);
@@ -147,25 +149,45 @@ fn tables_hold_what_the_runtime_reads() {
     let enter = field(region_row::ENTER);
     assert_eq!([0, 8, 16, 24].map(|offset| word(enter + offset)), [64, 32, 96, 0]);
     assert_eq!(field(region_row::COMMANDS), found.arrays.commands);
-    let missing = tables::tables(&device(), &modules(), &|_| None, true);
+    let missing = tables::tables(&device(), &modules(), &|_| None, Wishes::default());
     assert!(missing.is_err_and(|error| error.to_string().contains("nowhere")));
 }
 
 #[test]
-fn the_common_data_has_every_name() {
-    let runtime = runtime(Some(Loader::LINUX));
-    let data = runtime.data();
-    let name = |offset: u64| {
-        let bytes = &data[offset as usize..][..tables::NAME_BYTES as usize];
-        assert_eq!(bytes.last(), Some(&0));
-        String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
+fn timestamps_have_room_in_staging_memory() {
+    let table = |measures| {
+        let wishes = Wishes { takes_cpus: true, measures };
+        tables::tables(&device(), &modules(), &|number| (number == 3).then_some((640, 30)), wishes).unwrap()
     };
-    for (number, row) in (0..).zip(FUNCTIONS) {
-        let expected = if row.function == Vk::OpenLibrary { "dlopen" } else { row.name };
-        assert_eq!(name(common::NAMES + tables::NAME_BYTES * number), expected);
+    let [without, with] = [false, true].map(table);
+    let word = |table: &Tables, offset: u64| u64::from_le_bytes(table.bytes[offset as usize..][..8].try_into().unwrap());
+    let head = |table: &Tables, field: Head| word(table, field.offset() as u64);
+    assert_eq!(head(&with, Head::Timestamps), 5, "two dispatches, and three more");
+    let place = word(&with, with.regions[0] + region_row::TIMES as u64);
+    assert_eq!((place % 8, place >= device().staging_bytes), (0, true));
+    assert!(head(&with, Head::StagingBytes) >= place + 8 * 5);
+    assert!(head(&without, Head::StagingBytes) <= head(&with, Head::StagingBytes));
+    assert_eq!(word(&with, with.regions[0] + region_row::TIMESTAMPS as u64), 5);
+}
+
+#[test]
+fn the_common_data_has_every_name() {
+    for measures in [false, true] {
+        let runtime = Runtime { measures, ..runtime(Some(Loader::LINUX)) };
+        let data = runtime.data();
+        let name = |offset: u64| {
+            let bytes = &data[offset as usize..][..common::NAME_BYTES as usize];
+            assert_eq!(bytes.last(), Some(&0));
+            String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
+        };
+        let rows = FUNCTIONS.iter().filter(|row| measures || row.source != Source::Measuring);
+        for (number, row) in (0..).zip(rows.clone()) {
+            let expected = if row.function == Vk::OpenLibrary { "dlopen" } else { row.name };
+            assert_eq!(name(common::NAMES + common::NAME_BYTES * number), expected);
+        }
+        assert_eq!(name(common::EXTENSIONS), "VK_KHR_8bit_storage");
+        assert_eq!(name(common::LIBRARIES), "libvulkan.so.1");
+        assert_eq!(data[common::ENTRY as usize..][..5], *b"main\0");
+        assert_eq!(data.len() as u64, common::NAMES + common::NAME_BYTES * rows.count() as u64);
     }
-    assert_eq!(name(common::EXTENSIONS), "VK_KHR_8bit_storage");
-    assert_eq!(name(common::LIBRARIES), "libvulkan.so.1");
-    assert_eq!(data[common::ENTRY as usize..][..5], *b"main\0");
-    assert_eq!(data.len() as u64, common::LIBRARIES + 2 * tables::NAME_BYTES);
 }

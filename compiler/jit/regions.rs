@@ -1,0 +1,117 @@
+//! Times of what a device does, which it leaves in staging memory where it is measured.
+
+use super::hooks::KernelTime;
+use crate::interface::device as part;
+use crate::program::{Device, DeviceRegion};
+
+/// What the device did in the runs of a region. Each dispatch waits for the one before it while it is measured.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RegionTimes {
+    /// What enters is copied from staging memory.
+    pub enter: KernelTime,
+    /// Each dispatch, in their order.
+    pub dispatches: Vec<KernelTime>,
+    /// What leaves is copied to staging memory.
+    pub leave: KernelTime,
+}
+
+impl RegionTimes {
+    fn new(region: &DeviceRegion) -> Self {
+        Self { dispatches: vec![KernelTime::default(); region.dispatches().count()], ..Self::default() }
+    }
+
+    /// Adds a run: ticks of `period` nanoseconds. A region that did not run has left zeros.
+    fn add(&mut self, ticks: &[u64], period: f64) {
+        if ticks.contains(&0) {
+            return;
+        }
+        let (first, between) = (std::iter::once(&mut self.enter), self.dispatches.iter_mut());
+        let times = first.chain(between).chain(std::iter::once(&mut self.leave));
+        for (time, ticks) in times.zip(ticks.windows(2)) {
+            time.add((ticks[1].saturating_sub(ticks[0]) as f64 * period) as u64);
+        }
+    }
+}
+
+/// The times of all regions of an instance, and where its device leaves them.
+pub(super) struct Regions {
+    /// Where in staging memory each region has its ticks.
+    places: Vec<u64>,
+    times: Vec<RegionTimes>,
+}
+
+impl Regions {
+    pub(super) fn new(device: &Device) -> Self {
+        Self { places: part::timestamp_places(device).0, times: device.regions.iter().map(RegionTimes::new).collect() }
+    }
+
+    pub(super) fn times(&self) -> &[RegionTimes] {
+        &self.times
+    }
+
+    /// Forgets what was measured.
+    pub(super) fn forget(&mut self) {
+        for RegionTimes { enter, dispatches, leave } in &mut self.times {
+            dispatches.iter_mut().chain([enter, leave]).for_each(|time| *time = KernelTime::default());
+        }
+    }
+
+    /// Where the ticks of each region are on the host, and how many; nothing where the device takes none. `state` is the device's part of it.
+    fn ticks<'a>(&'a self, state: &[u8]) -> impl Iterator<Item = (*mut u64, usize)> + 'a {
+        let mapped = word(state, part::MAPPED);
+        let open = mapped != 0 && word(state, part::QUERIES) != 0;
+        let place = move |(place, times): (&u64, &RegionTimes)| ((mapped + place) as *mut u64, times.dispatches.len() + 3);
+        self.places.iter().zip(&self.times).filter(move |_| open).map(place)
+    }
+
+    /// Before a call: no region has run.
+    pub(super) fn clear(&self, state: &[u8]) {
+        for (place, count) in self.ticks(state) {
+            // SAFETY: the state holds the address of mapped staging memory, which has room for the ticks; no region runs.
+            unsafe { std::slice::from_raw_parts_mut(place, count) }.fill(0);
+        }
+    }
+
+    /// After a call: what its regions took.
+    pub(super) fn take(&mut self, state: &[u8]) {
+        let period = f64::from(f32::from_bits(word(state, part::PERIOD) as u32));
+        let ticks: Vec<Vec<u64>> = self
+            .ticks(state)
+            // SAFETY: as in `clear`; every region that ran has ended.
+            .map(|(place, count)| unsafe { std::slice::from_raw_parts(place, count) }.to_vec())
+            .collect();
+        self.times.iter_mut().zip(ticks).for_each(|(times, ticks)| times.add(&ticks, period));
+    }
+}
+
+/// A word of the device's part of a state; 0 where there is none.
+fn word(state: &[u8], offset: i32) -> u64 {
+    let bytes = state.get(offset as usize..).and_then(|bytes| bytes.first_chunk());
+    bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_times_of_what_lies_between_them() {
+        let mut times = RegionTimes { dispatches: vec![KernelTime::default(); 2], ..RegionTimes::default() };
+        times.add(&[100, 110, 140, 141, 150], 2.0);
+        times.add(&[0; 5], 2.0);
+        let all = [&times.enter, &times.dispatches[0], &times.dispatches[1], &times.leave];
+        assert_eq!(all.map(|time| (time.runs, time.nanoseconds)), [(1, 20), (1, 60), (1, 2), (1, 18)]);
+    }
+
+    #[test]
+    fn a_state_without_a_device_has_no_ticks() {
+        let regions = Regions { places: vec![64], times: vec![RegionTimes::default()] };
+        let mut state = vec![0; 1024];
+        assert_eq!(regions.ticks(&state).count(), 0);
+        state[part::MAPPED as usize] = 8;
+        assert_eq!(regions.ticks(&state).count(), 0, "the device takes no times");
+        state[part::QUERIES as usize] = 1;
+        assert_eq!(regions.ticks(&state).next(), Some((72 as *mut u64, 3)));
+        assert_eq!(regions.ticks(&[]).count(), 0);
+    }
+}
