@@ -224,13 +224,16 @@ pub const MACHINES: &[Machine] = &[
     cranelift(Isa::Riscv64, "rv64gcv"),
 ];
 
+/// What the place of a storage buffer is a multiple of, in bytes, on every device with Vulkan.
+pub const OFFSET_ALIGNMENT: u64 = 256;
+
 /// What every device with Vulkan 1.1 has.
 const VULKAN_1_1: Gpu = Gpu {
     invocations: 128,
     shared_bytes: 16 << 10,
     bindings: 4,
     range_bytes: 128 << 20,
-    offset_alignment: 256,
+    offset_alignment: OFFSET_ALIGNMENT,
     narrow_storage: false,
     byte_dots: false,
 };

@@ -73,17 +73,12 @@ pub fn devices() -> Result<Found, Diagnostics> {
 
 /// Runs the survey for a profile.
 fn rows(gpu: &'static Machine, (survey, close): (*const u8, *const u8)) -> Result<Rows, Diagnostic> {
-    let device = Device {
-        machine: gpu,
-        kernels: vec![],
-        constants: vec![],
-        constant_bytes: 0,
-        area_bytes: 4,
-        staging_bytes: 4,
-        regions: vec![],
-    };
-    let table = tables(&device, &Modules::default(), &|_| None, Wishes { takes_cpus: true, measures: false }).map_err(|error| failed(&error))?;
-    let words: Vec<u64> = table.bytes.chunks(8).map(|bytes| u64::from_le_bytes(std::array::from_fn(|i| bytes.get(i).copied().unwrap_or(0)))).collect();
+    let device =
+        Device { machine: gpu, kernels: vec![], constants: vec![], constant_bytes: 0, area_bytes: 4, staging_bytes: 4, regions: vec![] };
+    let table =
+        tables(&device, &Modules::default(), &|_| None, Wishes { takes_cpus: true, measures: false }).map_err(|error| failed(&error))?;
+    let words: Vec<u64> =
+        table.bytes.chunks(8).map(|bytes| u64::from_le_bytes(std::array::from_fn(|i| bytes.get(i).copied().unwrap_or(0)))).collect();
     let mut part = vec![0u64; table.arrays.bytes as usize / 8];
     let (mut rows, mut count) = (vec![[0u32; ROW]; SURVEYED], 0);
     // SAFETY: the code is placed and these are its types; the part has the bytes that the table says, and there is room for as many rows as

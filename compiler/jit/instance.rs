@@ -62,7 +62,8 @@ impl Instance {
         let mut state = Memory::new(model.interface.state_bytes as usize, alignment, placement)?;
         let scratch = Memory::new(model.interface.scratch_bytes as usize, alignment, placement)?;
         let device = model.device.as_deref();
-        let mut hooks = Box::new(Hooks::new(&model.methods, device.map_or(0, |device| device.regions.len()), &model.options, (threads, order)));
+        let mut hooks =
+            Box::new(Hooks::new(&model.methods, device.map_or(0, |device| device.regions.len()), &model.options, (threads, order)));
         let regions = device.filter(|_| model.options.profile).map(Regions::new);
         let config = config_bytes(model.interface.layout, &mut hooks, threads, host);
         // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.

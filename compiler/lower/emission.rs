@@ -6,6 +6,7 @@ use super::pool::Pool;
 use super::work::Work;
 use crate::fuse::Group;
 use crate::ir::{self, Definition, Extent, Module, Op, Operation, Type, Value};
+use crate::machine::OFFSET_ALIGNMENT;
 use crate::parallel;
 use crate::program::{self, ALIGNMENT, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parts, Slices, Step, Working};
 use crate::schedule::piece::Piece;
@@ -14,9 +15,6 @@ use std::collections::{HashMap, HashSet};
 
 /// More parts than this help nobody.
 const MOST_PARTS: u64 = 64;
-
-/// Places that every device binds are multiples of this.
-const DEVICE_ALIGNMENT: u64 = 256;
 
 /// What the steps of a CPU level are written from.
 pub(super) struct Emission<'a> {
@@ -173,8 +171,8 @@ impl<'s> Writer<'_, 's> {
 
     /// Working memory of a device: after the scratch memory of the host, at a place that can be bound.
     fn on_device(&self, scratch: &Scratch, number: usize) -> Address {
-        let start = self.from.addresses.plan.arena_bytes.next_multiple_of(DEVICE_ALIGNMENT);
-        let before = scratch.bytes[..number].iter().map(|bytes| bytes.next_multiple_of(DEVICE_ALIGNMENT));
+        let start = self.from.addresses.plan.arena_bytes.next_multiple_of(OFFSET_ALIGNMENT);
+        let before = scratch.bytes[..number].iter().map(|bytes| bytes.next_multiple_of(OFFSET_ALIGNMENT));
         Address::Scratch(start + before.sum::<u64>())
     }
 

@@ -11,8 +11,16 @@ const CAN_PRETEND: Needs = Needs::Tool("convention of C as on Unix", || cfg!(uni
 
 /// The tests.
 pub const TESTS: &[Test] = &[
-    ("whichever_call_fails_the_cpu_does_the_work_and_nothing_is_left", CAN_PRETEND, whichever_call_fails_the_cpu_does_the_work_and_nothing_is_left),
-    ("whichever_call_fails_a_required_device_is_missed_and_nothing_is_left", CAN_PRETEND, whichever_call_fails_a_required_device_is_missed_and_nothing_is_left),
+    (
+        "whichever_call_fails_the_cpu_does_the_work_and_nothing_is_left",
+        CAN_PRETEND,
+        whichever_call_fails_the_cpu_does_the_work_and_nothing_is_left,
+    ),
+    (
+        "whichever_call_fails_a_required_device_is_missed_and_nothing_is_left",
+        CAN_PRETEND,
+        whichever_call_fails_a_required_device_is_missed_and_nothing_is_left,
+    ),
     ("measuring_leaves_nothing_whichever_call_fails", CAN_PRETEND, measuring_leaves_nothing_whichever_call_fails),
     ("a_device_that_is_lost_in_a_call_is_not_asked_again", CAN_PRETEND, a_device_that_is_lost_in_a_call_is_not_asked_again),
     ("devices_without_what_the_profile_asks_for_are_not_taken", CAN_PRETEND, devices_without_what_the_profile_asks_for_are_not_taken),

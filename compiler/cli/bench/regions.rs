@@ -59,7 +59,8 @@ impl RegionProfile {
     }
 
     fn json(&self) -> Value {
-        let part = |(name, time, operators): &(String, f64, Vec<String>)| json!({ "name": name, "median_ns": time, "operators": operators });
+        let part =
+            |(name, time, operators): &(String, f64, Vec<String>)| json!({ "name": name, "median_ns": time, "operators": operators });
         json!({ "region": self.number, "median_ns": self.whole, "host_ns": self.host(), "device": self.parts.iter().map(part).collect::<Vec<_>>() })
     }
 }
@@ -86,7 +87,8 @@ mod tests {
 
     #[test]
     fn what_the_device_does_not_take_is_the_hosts() {
-        let parts = vec![("copies in".into(), 1e3, vec![]), ("relu".into(), 5e3, vec!["0:RELU".into()]), ("copies out".into(), 2e3, vec![])];
+        let parts =
+            vec![("copies in".into(), 1e3, vec![]), ("relu".into(), 5e3, vec!["0:RELU".into()]), ("copies out".into(), 2e3, vec![])];
         let region = RegionProfile { number: 3, whole: 10e3, parts };
         assert_eq!(region.host(), 2e3);
         assert_eq!(region.json()["host_ns"], json!(2e3));

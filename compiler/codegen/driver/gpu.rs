@@ -3,8 +3,8 @@
 
 use super::addresses::Addresses;
 use super::context::{Context, Gpu};
-use super::steps::{AFTER, BEFORE};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
+use super::steps::{AFTER, BEFORE};
 use crate::codegen::vulkan::Own;
 use crate::interface::{E_ABI, E_GPU, E_STATE, HOST, Host, device, record};
 use crate::program::ALIGNMENT;
@@ -139,7 +139,13 @@ pub(super) fn region(
 }
 
 /// The status of a region of the device.
-fn run(addresses: &Addresses<'_>, e: &mut Builder, gpu: &Gpu<'_>, number: usize, (part, room, notify): (Value, Value, Notify<'_>)) -> Value {
+fn run(
+    addresses: &Addresses<'_>,
+    e: &mut Builder,
+    gpu: &Gpu<'_>,
+    number: usize,
+    (part, room, notify): (Value, Value, Notify<'_>),
+) -> Value {
     notify(e, BEFORE);
     let region = &gpu.device.regions[number];
     for (offset, crossing) in (0..).step_by(8).zip(region.enter.iter().chain(&region.leave)) {

@@ -1,9 +1,9 @@
 //! Timestamps of a region: before anything, when all is there that enters, behind each dispatch, and at the end. They go to staging memory. Only a
 //! runtime that measures has this.
 
+use super::choose::MOST_FAMILIES;
 use super::functions::Vk;
 use super::layout::{DEVICE_PROPERTIES, LIMITS, QUERY_POOL_CREATE_INFO, QUEUE_FAMILY_PROPERTIES};
-use super::choose::MOST_FAMILIES;
 use super::tables::{Head, region_row};
 use crate::codegen::driver::language::{Builder, Operand, Value, Width};
 use crate::interface::device as part;

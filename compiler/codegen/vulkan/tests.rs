@@ -122,7 +122,9 @@ fn the_runtime_is_small_on_every_target() {
 
 #[test]
 fn tables_hold_what_the_runtime_reads() {
-    let found = tables::tables(&device(), &modules(), &|number| (number == 3).then_some((640, 30)), Wishes { takes_cpus: true, measures: false }).unwrap();
+    let found =
+        tables::tables(&device(), &modules(), &|number| (number == 3).then_some((640, 30)), Wishes { takes_cpus: true, measures: false })
+            .unwrap();
     let word = |offset: u64| u64::from_le_bytes(found.bytes[offset as usize..][..8].try_into().unwrap());
     let head = |field: Head| word(field.offset() as u64);
     assert_eq!([head(Head::AreaBytes), head(Head::ConstantBytes), head(Head::StagingBytes)], [1028, 288, 288]);
