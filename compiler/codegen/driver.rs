@@ -5,6 +5,7 @@ mod checks;
 mod context;
 pub mod external;
 mod gpu;
+mod hooks;
 pub mod language;
 mod lifecycle;
 mod method;
@@ -16,11 +17,11 @@ mod steps;
 pub(super) use context::{Context, Gpu, LevelKernels, Numbers};
 pub use context::{DriverOptions, Import, ImportKind};
 pub(super) use gpu::gpu;
+pub use hooks::{AFTER, BEFORE, measured_as};
 pub(super) use lifecycle::lifecycle;
 pub(super) use method::{by_level, split, whole};
 pub(super) use moving::scratch;
 pub(super) use parts::part;
-pub use steps::{AFTER, BEFORE, measured_as};
 
 #[cfg(test)]
 mod tests;

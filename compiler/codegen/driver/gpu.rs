@@ -3,8 +3,8 @@
 
 use super::addresses::Addresses;
 use super::context::{Context, Gpu};
+use super::hooks::{AFTER, BEFORE};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
-use super::steps::{AFTER, BEFORE};
 use crate::codegen::vulkan::Own;
 use crate::interface::{E_ABI, E_GPU, E_STATE, HOST, Host, device, record};
 use crate::program::ALIGNMENT;

@@ -2,21 +2,11 @@
 
 use super::addresses::Addresses;
 use super::context::LevelKernels;
+use super::hooks::{self, AFTER, BEFORE, measured_as};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Operand, Region, Signature, Value, Width};
 use super::{external, gpu, parts};
 use crate::interface::{E_ABORTED, record};
-use crate::program::{Address, Call, Parts, Program, Slices, Step, calls};
-
-/// `phase` of `on_kernel` before a kernel runs.
-pub const BEFORE: u32 = 0;
-/// `phase` of `on_kernel` after a kernel has run.
-pub const AFTER: u32 = 1;
-
-/// The number under which a region is measured: regions come after all kernel calls.
-pub fn measured_as(program: &Program, region: usize) -> u32 {
-    let kernels: usize = program.methods.iter().map(|method| calls(&method.steps).len()).sum();
-    (kernels + region) as u32
-}
+use crate::program::{Address, Call, Parts, Slices, Step, calls};
 
 /// What the steps of a method refer to.
 pub struct Body<'a> {
@@ -63,7 +53,7 @@ impl Body<'_> {
         let is_first = !std::mem::replace(&mut self.follows_region, true);
         let notify = |e: &mut Builder, phase| {
             if context.options.gpu.measures {
-                self.notify(e, measured_as(context.program, number), phase);
+                hooks::notify(e, self.hooks, measured_as(context.program, number), phase);
             }
         };
         match gpu::region(&self.addresses, e, gpu, number, (room, &notify), is_first) {
@@ -118,14 +108,14 @@ impl Body<'_> {
     fn call(&mut self, e: &mut Builder, call: &Call) {
         let number = self.call;
         self.call += 1;
-        self.notify(e, number, BEFORE);
+        hooks::notify(e, self.hooks, number, BEFORE);
         let arguments: Vec<_> = call.arguments.iter().map(|&address| self.addresses.address(e, address)).collect();
         let part = call.parts.as_ref().map(|_| *self.parts.next().expect("each call that may be cut has a function for its parts"));
         match &call.slices {
             None => self.once(e, (call, part), &arguments),
             Some(slices) => self.slices(e, (call, part), slices, &arguments),
         }
-        self.notify(e, number, AFTER);
+        hooks::notify(e, self.hooks, number, AFTER);
     }
 
     /// Calls a kernel once, or in parts, each of which is done by the function of that number.
@@ -201,18 +191,5 @@ impl Body<'_> {
         });
         let alone = e.region(|e| vec![self.kernel(e, call, pointers).into()]);
         e.branch(parallel_for, &[Width::Single], together, alone)[0]
-    }
-
-    /// Tells the profiler, where there is one; it may stop the call. `int on_kernel(void *user, uint32_t call, uint32_t phase)`.
-    fn notify(&self, e: &mut Builder, call: u32, phase: u32) {
-        let Some((callback, user)) = self.hooks else {
-            return;
-        };
-        e.when(callback, |e| {
-            let signature = Signature::new(&[Width::Word, Width::Single, Width::Single], Some(Width::Single));
-            let arguments = vec![user.into(), u64::from(call).into(), u64::from(phase).into()];
-            let stop = e.call(Callee::Pointer(callback.into()), signature, arguments);
-            e.leave_if(stop, E_ABORTED);
-        });
     }
 }
