@@ -120,6 +120,9 @@ fn stages(kernel: &Kernel, call: &Call) -> Option<Vec<Stage>> {
     let assumed = Assumed { elements, ..Assumed::default() };
     let mut stages = grid::stages(&kernel, &call.integers, &assumed)?;
     for Stage { kernel, pointers } in &mut stages {
+        if let Some(team) = grid::team(kernel) {
+            *kernel = team;
+        }
         let last = kernel.grid.map_or(0, |grid| grid.positions.saturating_sub(1)) as i64;
         let of_stage = |&(argument, [low, high]): &(usize, [i64; 2])| {
             let parameter = pointers.iter().position(|&pointer| pointer == Some(argument))?;

@@ -1,7 +1,7 @@
 //! Accesses of memory that positions share, as places that move with the counters of the loops around them.
 
 use super::super::super::indices::Indices;
-use super::super::super::intervals::Assumed;
+use super::super::super::intervals::{Assumed, Interval};
 use super::super::super::types::*;
 use super::super::super::visit::Run;
 use cranelift_entity::EntityRef;
@@ -9,6 +9,9 @@ use rustc_hash::FxHashMap;
 
 /// Terms of an index that are looked at.
 const MOST_TERMS: usize = 16;
+
+/// More rounds are of an extent that has no bound.
+const MOST_ROUNDS: i64 = 1 << 40;
 
 /// What no index reaches.
 const ANYWHERE: i128 = 1 << 90;
@@ -72,8 +75,7 @@ impl<'k> Loops<'k> {
         let (Some(first), last) = (self.indices.number(*start), self.indices.interval(*end).high) else { return };
         let Some(rounds) = last.checked_sub(first).map(|span| (span.max(0) - 1).div_euclid(*step) + 1) else { return };
         let end = self.indices.number(*end).is_none().then_some(*end);
-        // More rounds than this are of an extent that has no bound.
-        if rounds < 1 << 40 {
+        if rounds < MOST_ROUNDS {
             self.counted.insert(body.params[0], Counted { first, step: *step, rounds, end });
         }
     }
@@ -81,6 +83,13 @@ impl<'k> Loops<'k> {
     /// The loop of a counter, if it begins at a known number.
     pub fn counted(&self, counter: Value) -> Option<Counted> {
         self.counted.get(&counter).copied()
+    }
+
+    /// Takes a value that is there once for the counter of a loop around all that comes after it: accesses move with it.
+    pub fn count_once(&mut self, value: Value) {
+        let Interval { low, high } = self.indices.interval(value);
+        let rounds = high.checked_sub(low).and_then(|span| span.checked_add(1)).filter(|&rounds| rounds < MOST_ROUNDS);
+        self.counted.extend(rounds.map(|rounds| (value, Counted { first: low, step: 1, rounds, end: None })));
     }
 
     /// Whether positions share a buffer, which some of them may write.

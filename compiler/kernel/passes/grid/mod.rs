@@ -5,11 +5,13 @@
 //! rest of a row. Those that do meet are stages, a kernel each, which run one after another. What several positions need, and nothing but
 //! computing or reading gives, each of them does for itself.
 //!
-//! A kernel of no such loop is one position. It is right, and slow.
+//! A kernel of no such loop is one position. It is right, and slow. Where positions are few and go through long rows, workgroups take their place
+//! (`team.rs`).
 
 mod accesses;
 mod collide;
 mod emit;
+mod team;
 mod tree;
 
 #[cfg(test)]
@@ -21,6 +23,7 @@ use crate::kernel::types::*;
 use crate::kernel::verify::verify;
 use emit::Writer;
 use rustc_hash::FxHashSet;
+pub use team::team;
 use tree::{Item, Planner};
 
 /// Positions of a workgroup: what runs well on most devices, and all of them allow.
