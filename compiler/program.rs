@@ -7,7 +7,7 @@ mod device;
 mod moving;
 mod walk;
 
-pub use device::{Bound, Crossing, Device, DeviceConstant, DeviceMemory, DeviceRegion, DeviceStep, Dispatch};
+pub use device::{Bound, Crossing, Device, DeviceConstant, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, HostCall, HostReason};
 pub use moving::{End, Member, Moving, Place, Size};
 pub use walk::{Visit, Walk, calls, change_calls, externals, regions, walk};
 

@@ -1,6 +1,6 @@
 //! What the header and the report of a model say of its part for a GPU.
 
-use crate::program::{Device, DeviceRegion, Method, regions};
+use crate::program::{Device, DeviceRegion, HostCall, Method, regions};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -62,14 +62,19 @@ pub fn report(device: &Device, methods: &[Method], module_bytes: &[u64]) -> Valu
         "constant_bytes": device.constant_bytes,
         "staging_bytes": device.staging_bytes,
         "regions": device.regions.iter().enumerate().map(region).collect::<Vec<_>>(),
+        "host_calls": device.host_calls.iter().map(host_call).collect::<Vec<_>>(),
     })
+}
+
+fn host_call(call: &HostCall) -> Value {
+    json!({ "method": call.method, "call": call.call, "reason": call.reason.to_string() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::machine::GPUS;
-    use crate::program::{Address, Crossing, DeviceStep};
+    use crate::program::{Address, Crossing, DeviceStep, HostReason};
 
     #[test]
     fn regions_are_counted() {
@@ -81,10 +86,13 @@ mod tests {
             constant_bytes: 0,
             area_bytes: 512,
             staging_bytes: 64,
+            host_calls: vec![HostCall { method: 1, call: 2, reason: HostReason::Operands { operands: 5, most: 4 } }],
             regions: vec![DeviceRegion { enter: vec![crossing; 2], steps: vec![DeviceStep::Barrier], leave: vec![crossing] }],
         };
         let found = report(&device, &[], &[1000, 24]);
         assert_eq!((&found["profile"], &found["area_bytes"], &found["spirv_bytes"]), (&json!("vulkan1.1"), &json!(512), &json!(1024)));
         assert_eq!(found["regions"], json!([{ "method": null, "dispatches": 0, "barriers": 1, "bytes_in": 60, "bytes_out": 30 }]));
+        let reason = "it has 5 operands and the profile binds 4";
+        assert_eq!(found["host_calls"], json!([{ "method": 1, "call": 2, "reason": reason }]));
     }
 }

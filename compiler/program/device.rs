@@ -5,8 +5,9 @@
 //! crosses goes through it.
 
 use super::{Address, Origin};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Lane, Type};
 use crate::machine::Machine;
+use std::fmt;
 
 /// The part of a program that a GPU runs. All CPU levels share it.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +26,72 @@ pub struct Device {
     pub staging_bytes: u64,
     /// What a submission does, each with the number that [`super::Step::Region`] has.
     pub regions: Vec<DeviceRegion>,
+    /// Calls that stay on the host, in order.
+    pub host_calls: Vec<HostCall>,
+}
+
+/// A call that the device does not do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostCall {
+    /// The number of the method.
+    pub method: usize,
+    /// The number of the call among the method's.
+    pub call: usize,
+    /// Why.
+    pub reason: HostReason,
+}
+
+/// Why a call stays on the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostReason {
+    /// The model does not give it to the device, and it does not stand between two calls of the device.
+    NotGiven,
+    /// It goes over slices of run-time extents.
+    Slices,
+    /// It computes a run-time extent.
+    Extent,
+    /// It has more positions than a grid.
+    Positions,
+    /// It reads or writes a tensor of numbers of 64 bits.
+    WideTensor(Lane),
+    /// It computes with numbers of 64 bits.
+    WideNumber(Lane),
+    /// It keeps more at hand than an invocation has.
+    Local,
+    /// It rounds towards zero.
+    Rounding,
+    /// It has more operands than the profile binds, those that are only read joined.
+    Operands {
+        /// What is left.
+        operands: usize,
+        /// What the profile binds.
+        most: usize,
+    },
+    /// An operand is larger than what can be bound, or begins where it cannot be.
+    Range,
+    /// It stands between two calls of the device, and has too few positions to follow them.
+    OnePosition,
+    /// Bytes beside those that it needs are newer on the device.
+    Crossing,
+}
+
+impl fmt::Display for HostReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotGiven => f.write_str("the model does not give it to the GPU"),
+            Self::Slices => f.write_str("it goes over slices of run-time extents"),
+            Self::Extent => f.write_str("it computes a run-time extent"),
+            Self::Positions => f.write_str("it has more positions than a grid"),
+            Self::WideTensor(lane) => write!(f, "it has a tensor of {}", Type::scalar(*lane)),
+            Self::WideNumber(lane) => write!(f, "it computes with numbers of {}", Type::scalar(*lane)),
+            Self::Local => f.write_str("it keeps more at hand than an invocation has"),
+            Self::Rounding => f.write_str("it rounds towards zero"),
+            Self::Operands { operands, most } => write!(f, "it has {operands} operands and the profile binds {most}"),
+            Self::Range => f.write_str("an operand cannot be bound where it is"),
+            Self::OnePosition => f.write_str("its work cannot be done by many positions"),
+            Self::Crossing => f.write_str("what it needs lies beside bytes that are newer on the GPU"),
+        }
+    }
 }
 
 /// A constant on the device.

@@ -96,6 +96,7 @@ fn device() -> Device {
     let second =
         vec![dispatch(Work::Square, &[area(256), area(512)]), DeviceStep::Barrier, dispatch(Work::Sum, &[area(512), WEIGHTS, area(256)])];
     Device {
+        host_calls: vec![],
         machine: &GPUS[0],
         kernels: WORKS.iter().map(kernel).collect(),
         constants: vec![DeviceConstant { constant: 0, offset: 256 }],

@@ -47,6 +47,7 @@ pub fn device() -> Device {
         leave: vec![crossing(Address::Output(0, 0), 128, 768, 30, false)],
     };
     Device {
+        host_calls: vec![],
         machine: &GPUS[0],
         kernels: vec![kernel("one", 1), kernel("two", 2)],
         constants: vec![DeviceConstant { constant: 3, offset: 256 }],

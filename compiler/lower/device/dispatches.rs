@@ -8,7 +8,7 @@ use crate::kernel::passes::grid::{self, Stage};
 use crate::kernel::passes::narrow;
 use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Lane, Rounding, Statement, Type};
 use crate::machine::{Gpu, Machine, Unit};
-use crate::program::{Address, Blob, Bound, Call, DeviceConstant, DeviceMemory, Dispatch};
+use crate::program::{Address, Blob, Bound, Call, DeviceConstant, DeviceMemory, Dispatch, HostReason};
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub struct Dispatches<'a> {
     mirror: &'a Mirror,
     constants: &'a [Blob],
     /// What the kernels of the machine's level become, by their number, the integers of a call and what it says of extents.
-    stages: FxHashMap<(usize, Vec<i64>, Extents), Option<Vec<Stage>>>,
+    stages: FxHashMap<(usize, Vec<i64>, Extents), Result<Vec<Stage>, HostReason>>,
     numbers: FxHashMap<Kernel, usize>,
     /// Distinct kernels.
     pub kernels: Vec<Kernel>,
@@ -52,24 +52,25 @@ impl<'a> Dispatches<'a> {
         Self { numbers: FxHashMap::default(), kernels: vec![], placed: vec![], constant_bytes: 0, ..self }
     }
 
-    /// The dispatches of a call, if the device can do it.
-    pub fn of_call(&mut self, kernel: &Kernel, call: &Call) -> Option<Vec<Dispatch>> {
+    /// The dispatches of a call, or why the device cannot do it.
+    pub fn of_call(&mut self, kernel: &Kernel, call: &Call) -> Result<Vec<Dispatch>, HostReason> {
         if call.slices.is_some() {
-            return None;
+            return Err(HostReason::Slices);
         }
         let key = (call.kernel, call.integers.clone(), call.extents.clone());
         let stages = self.stages.entry(key).or_insert_with(|| stages(kernel, call)).clone()?;
         stages.into_iter().map(|stage| self.dispatch(stage, call)).collect()
     }
 
-    fn dispatch(&mut self, Stage { mut kernel, pointers }: Stage, call: &Call) -> Option<Dispatch> {
+    fn dispatch(&mut self, Stage { mut kernel, pointers }: Stage, call: &Call) -> Result<Dispatch, HostReason> {
         let places = pointers.iter().map(|pointer| match pointer.map(|pointer| call.arguments[pointer]) {
             None => Some((DeviceMemory::Area, 0)),
             Some(Address::Constant(number, offset)) => Some((DeviceMemory::Constants, self.constant(number as usize) + offset)),
             Some(address) => Some((DeviceMemory::Area, self.mirror.place(address)?)),
         });
-        let mut places = places.collect::<Option<Vec<_>>>()?;
-        joined::join(&mut kernel, &mut places, self.gpu.bindings as usize)?;
+        let mut places = places.collect::<Option<Vec<_>>>().ok_or(HostReason::Range)?;
+        let most = self.gpu.bindings as usize;
+        joined::join(&mut kernel, &mut places, most).map_err(|operands| HostReason::Operands { operands, most })?;
         let params: Vec<Buffer> = kernel.pointer_params().map(|(buffer, _)| buffer).collect();
         let mut bindings = Vec::with_capacity(params.len());
         for (buffer, (memory, place)) in params.into_iter().zip(places) {
@@ -79,7 +80,7 @@ impl<'a> Dispatches<'a> {
             let before = place - offset;
             let bytes = (before + elements * lane).next_multiple_of(4);
             if !before.is_multiple_of(lane) || bytes > self.gpu.range_bytes || before > 0 && kernel.clamps(buffer) {
-                return None;
+                return Err(HostReason::Range);
             }
             begin_before(&mut kernel, buffer, before / lane, self.gpu.offset_alignment as u32);
             bindings.push(Bound { memory, offset, bytes });
@@ -89,7 +90,7 @@ impl<'a> Dispatches<'a> {
         if number == next {
             self.kernels.push(kernel);
         }
-        Some(Dispatch { kernel: number, bindings, origin: call.origin.clone() })
+        Ok(Dispatch { kernel: number, bindings, origin: call.origin.clone() })
     }
 
     /// Where a constant is on the device.
@@ -104,21 +105,21 @@ impl<'a> Dispatches<'a> {
     }
 }
 
-/// The kernels with grids of a call, if the machine has all that they need.
-fn stages(kernel: &Kernel, call: &Call) -> Option<Vec<Stage>> {
+/// The kernels with grids of a call, or what they need that the machine does not have.
+fn stages(kernel: &Kernel, call: &Call) -> Result<Vec<Stage>, HostReason> {
     let mut kernel = kernel.clone();
     let mut elements = BTreeMap::new();
     for &(argument, [low, high]) in &call.extents {
-        let buffer = kernel.pointer_params().nth(argument)?.0;
+        let buffer = kernel.pointer_params().nth(argument).ok_or(HostReason::Extent)?.0;
         if !is_only_loaded(&kernel, buffer) {
-            return None;
+            return Err(HostReason::Extent);
         }
         // The device has an i32 where an extent has space.
         load_as(&mut kernel, buffer, Lane::I32, ConvertOp::SignExtend);
         elements.insert(buffer.index(), Interval { low, high });
     }
     let assumed = Assumed { elements, ..Assumed::default() };
-    let mut stages = grid::stages(&kernel, &call.integers, &assumed)?;
+    let mut stages = grid::stages(&kernel, &call.integers, &assumed).ok_or(HostReason::Positions)?;
     for Stage { kernel, pointers } in &mut stages {
         if let Some(team) = grid::team(kernel) {
             *kernel = team;
@@ -131,25 +132,34 @@ fn stages(kernel: &Kernel, call: &Call) -> Option<Vec<Stage>> {
         let elements = call.extents.iter().filter_map(of_stage).collect();
         *kernel = narrow(kernel, &Assumed { parameters: vec![Interval { low: 0, high: last }], elements });
     }
-    stages.iter().all(|stage| is_within(&stage.kernel)).then_some(stages)
+    stages.iter().try_for_each(|stage| check(&stage.kernel))?;
+    Ok(stages)
 }
 
-/// Whether a device can run a kernel that may not have numbers of 64 bits.
-fn is_within(kernel: &Kernel) -> bool {
-    let is_short = |lane: Lane| !matches!(lane, Lane::I64 | Lane::F64);
+/// Whether a device can run a kernel: one that needs no numbers of 64 bits, and what a device has.
+fn check(kernel: &Kernel) -> Result<(), HostReason> {
+    let is_wide = |lane: Lane| matches!(lane, Lane::I64 | Lane::F64);
     let rounds_to_zero = |statement: &Statement| matches!(statement.inst, Inst::Fma { rounding: Rounding::TowardZero, .. });
     // A position is narrowed; what is left of 64 bits is data.
     let is_position = |value: usize| kernel.body.params.iter().any(|param| param.index() == value);
-    let mut defined = kernel
+    let defined = kernel
         .regions()
         .flat_map(|region| region.params.iter().chain(region.statements.iter().flat_map(|statement| &statement.results)).copied());
+    let mut values = defined.filter(|value| !is_position(value.index())).map(|value| kernel.ty(value).lane);
     // An element of an array is as wide as a register.
     let local =
         kernel.buffers.iter().filter(|data| data.kind == BufferKind::Local).fold(0, |sum: u64, data| sum.saturating_add(4 * data.elements));
-    local <= Gpu::LOCAL_BYTES
-        && kernel.buffers.iter().all(|data| is_short(data.lane))
-        && defined.all(|value| is_short(kernel.ty(value).lane) || is_position(value.index()))
-        && !kernel.statements().any(rounds_to_zero)
+    if let Some(data) = kernel.buffers.iter().find(|data| is_wide(data.lane)) {
+        Err(HostReason::WideTensor(data.lane))
+    } else if let Some(lane) = values.find(|lane| is_wide(*lane)) {
+        Err(HostReason::WideNumber(lane))
+    } else if local > Gpu::LOCAL_BYTES {
+        Err(HostReason::Local)
+    } else if kernel.statements().any(rounds_to_zero) {
+        Err(HostReason::Rounding)
+    } else {
+        Ok(())
+    }
 }
 
 /// Whether all that is done with a buffer is to load one number at a time. What computes an extent stays on the host.

@@ -8,19 +8,19 @@ use crate::program::DeviceMemory;
 /// Where an operand is.
 type Place = (DeviceMemory, u64);
 
-/// Joins operands of a kernel until there are at most so many. Constants come first: nothing waits for what is never written. None if there are
-/// more still.
-pub fn join(kernel: &mut Kernel, places: &mut Vec<Place>, most: usize) -> Option<()> {
+/// Joins operands of a kernel until there are at most so many. Constants come first: nothing waits for what is never written. Where more are
+/// left, how many.
+pub fn join(kernel: &mut Kernel, places: &mut Vec<Place>, most: usize) -> Result<(), usize> {
     while places.len() > most {
         let params: Vec<Buffer> = kernel.pointer_params().map(|(buffer, _)| buffer).collect();
         let pair = [DeviceMemory::Constants, DeviceMemory::Area].into_iter().find_map(|memory| pair(kernel, &params, places, memory));
-        let (first, second) = pair?;
+        let (first, second) = pair.ok_or(places.len())?;
         let lane = u64::from(kernel.buffer(params[first]).lane.bytes());
         let distance = (places[second].1 - places[first].1) / lane;
         merge(kernel, params[first], params[second], distance);
         places.remove(second);
     }
-    Some(())
+    Ok(())
 }
 
 /// Two operands that can be one, the one that begins first before the other.
@@ -55,7 +55,7 @@ mod tests {
         }";
         let mut kernel = parse_kernel(text).expect("a kernel");
         let mut places = vec![(DeviceMemory::Constants, 0), (DeviceMemory::Constants, 256), (DeviceMemory::Area, 256)];
-        assert_eq!(join(&mut kernel, &mut places, 2), Some(()));
+        assert_eq!(join(&mut kernel, &mut places, 2), Ok(()));
         assert_eq!(verify(&kernel), Ok(()));
         assert!(kernel.to_string().contains("i32x4 = load a[64]") && kernel.to_string().contains("bitcast"), "{kernel}");
     }
@@ -72,13 +72,13 @@ mod tests {
         let constants = |offset| (DeviceMemory::Constants, offset);
         let mut places = vec![constants(512), constants(0), constants(256), (DeviceMemory::Area, 256)];
         let mut joined = kernel.clone();
-        assert_eq!(join(&mut joined, &mut places, 3), Some(()));
+        assert_eq!(join(&mut joined, &mut places, 3), Ok(()));
         assert_eq!(places, [constants(0), constants(256), (DeviceMemory::Area, 256)]);
         assert_eq!(verify(&joined), Ok(()));
         // The second i32 operand comes first in memory, 64 elements before.
         let text = joined.to_string();
         assert!(text.contains("c: input i32[72]") && text.contains("load c[68]") && text.contains("load c[0]"), "{text}");
         let mut places = vec![constants(512), constants(0), constants(256), (DeviceMemory::Area, 256)];
-        assert_eq!(join(&mut kernel.clone(), &mut places, 2), None);
+        assert_eq!(join(&mut kernel.clone(), &mut places, 2), Err(3));
     }
 }

@@ -13,7 +13,7 @@ mod regions;
 
 use crate::kernel::Kernel;
 use crate::machine::Machine;
-use crate::program::{Blob, Device, DeviceRegion, Method, Step};
+use crate::program::{Blob, Device, DeviceRegion, HostCall, HostReason, Method, Step};
 use dispatches::Dispatches;
 use mirror::Mirror;
 use regions::{Both, Cut, Cutter};
@@ -49,11 +49,15 @@ pub(super) fn device(
     let mirror = Mirror::new(&list, device_kernels, variable_bytes);
     let of_levels = (device_kernels.as_slice(), host_kernels.as_slice());
     let mut tried = Dispatches::new(machine, &mirror, constants)?;
-    let decided: Option<Vec<Vec<bool>>> =
+    let decided: Option<Vec<Vec<Option<HostReason>>>> =
         methods.iter().map(|sides| Some(Cutter::new(sides.both(of_levels, sides.marks)?, &mirror, &mut tried).decide())).collect();
     let mut dispatches = tried.again();
     let mut regions: Vec<DeviceRegion> = Vec::new();
-    for (sides, decided) in methods.into_iter().zip(decided?) {
+    let mut host_calls = Vec::new();
+    for (method, (sides, reasons)) in methods.into_iter().zip(decided?).enumerate() {
+        let stays = |(call, reason): (usize, &Option<HostReason>)| reason.map(|reason| HostCall { method, call, reason });
+        host_calls.extend(reasons.iter().enumerate().filter_map(stays));
+        let decided: Vec<bool> = reasons.iter().map(Option::is_none).collect();
         let cutter = Cutter::new(sides.both(of_levels, &decided)?, &mirror, &mut dispatches);
         let (of_method, cuts) = cutter.cut(regions.len());
         regions.extend(of_method);
@@ -62,7 +66,7 @@ pub(super) fn device(
     }
     let Dispatches { kernels, placed, constant_bytes, .. } = dispatches;
     let staging_bytes = regions.iter().map(staged).max()?.max(64).next_multiple_of(64);
-    Some(Device { machine, kernels, constants: placed, constant_bytes, area_bytes: mirror.bytes, staging_bytes, regions })
+    Some(Device { machine, kernels, constants: placed, constant_bytes, area_bytes: mirror.bytes, staging_bytes, regions, host_calls })
 }
 
 /// Staging memory of a region.

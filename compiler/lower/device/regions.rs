@@ -5,7 +5,7 @@ use super::mirror::{Mirror, Touched};
 use super::ranges::Bytes;
 use crate::kernel::Kernel;
 use crate::kernel::cost::instructions;
-use crate::program::{Address, Bound, Call, Crossing, DeviceRegion, DeviceStep, Dispatch, Step, Visit, calls, walk};
+use crate::program::{Address, Bound, Call, Crossing, DeviceRegion, DeviceStep, Dispatch, HostReason, Step, Visit, calls, walk};
 use std::ops::Range;
 
 /// Bytes of a vector of the device.
@@ -49,8 +49,8 @@ pub struct Cutter<'s, 'a, 'd> {
     sides: Both<'s>,
     mirror: &'a Mirror,
     dispatches: &'d mut Dispatches<'a>,
-    /// For each call what the device does of it, if it does it.
-    found: Vec<Option<Vec<Dispatch>>>,
+    /// For each call what the device does of it, or why it does not.
+    found: Vec<Result<Vec<Dispatch>, HostReason>>,
     /// What steps of the host read, or write in part.
     host_reads: Bytes,
     /// Whether there are branches or loops: what a region makes is on the host after it then, whoever reads it.
@@ -75,16 +75,16 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         let mut found = Vec::with_capacity(sides.marks.len());
         for (call, is_marked) in calls(sides.device).into_iter().zip(sides.marks) {
             let kernel = sides.device_kernels.get(call.kernel).filter(|_| *is_marked);
-            found.push(kernel.and_then(|kernel| dispatches.of_call(kernel, call)));
+            found.push(kernel.map_or(Err(HostReason::NotGiven), |kernel| dispatches.of_call(kernel, call)));
         }
         Self { sides, mirror, dispatches, found, host_reads: Bytes::default(), has_flow, lasting, call, path, is_refused, regions, cuts }
     }
 
-    /// For each call whether the device does it: it is marked, or stands between two that are, and can.
-    pub fn decide(mut self) -> Vec<bool> {
+    /// For each call why the device does not do it. It does what is marked, or stands between two calls that are, if it can.
+    pub fn decide(mut self) -> Vec<Option<HostReason>> {
         self.bridge(self.sides.device);
         self.settle();
-        self.found.iter().map(Option::is_some).collect()
+        self.found.into_iter().map(Result::err).collect()
     }
 
     /// The regions, the first of which has the number `first`, and the runs that they take the place of, in order. The marks are what is decided.
@@ -116,13 +116,16 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
                     self.call += 1;
                     if self.sides.marks.get(number) == Some(&true) {
                         for (number, dispatches) in between.replace(vec![]).into_iter().flatten() {
-                            self.found[number] = Some(dispatches);
+                            self.found[number] = Ok(dispatches);
                         }
-                    } else if let Some(mut list) = between.take()
-                        && let Some(dispatches) = self.follower(call)
-                    {
-                        list.push((number, dispatches));
-                        between = Some(list);
+                    } else if let Some(mut list) = between.take() {
+                        match self.follower(call) {
+                            Ok(dispatches) => {
+                                list.push((number, dispatches));
+                                between = Some(list);
+                            }
+                            Err(reason) => self.found[number] = Err(reason),
+                        }
                     }
                 }
                 Step::If { then: first, otherwise: second, .. } | Step::While { head: first, body: second, .. } => {
@@ -136,14 +139,15 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
     }
 
     /// What the device does of an unmarked call, if it does that about as well as the host.
-    fn follower(&mut self, call: &Call) -> Option<Vec<Dispatch>> {
-        let dispatches = self.dispatches.of_call(self.sides.device_kernels.get(call.kernel)?, call)?;
+    fn follower(&mut self, call: &Call) -> Result<Vec<Dispatch>, HostReason> {
+        let kernel = self.sides.device_kernels.get(call.kernel).ok_or(HostReason::NotGiven)?;
+        let dispatches = self.dispatches.of_call(kernel, call)?;
         let alone = |dispatch: &Dispatch| {
             let kernel = &self.dispatches.kernels[dispatch.kernel];
             let is_one = kernel.grid.is_none_or(|grid| grid.positions < 2);
             if is_one { instructions(kernel, &[0], VECTOR_BYTES) } else { 0 }
         };
-        (dispatches.iter().map(alone).sum::<u64>() <= MOST_ALONE).then_some(dispatches)
+        if dispatches.iter().map(alone).sum::<u64>() > MOST_ALONE { Err(HostReason::OnePosition) } else { Ok(dispatches) }
     }
 
     fn reads_of_host(&self) -> Bytes {
@@ -152,7 +156,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         for visit in walk(self.sides.host) {
             match visit {
                 Visit::Call(call) => {
-                    if self.found[number].is_none() {
+                    if self.found[number].is_err() {
                         self.touched(call).into_iter().for_each(|touched| bytes.insert(touched.bytes));
                     }
                     number += 1;
@@ -185,7 +189,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         let mut run = Run::default();
         for (number, (of_device, of_host)) in device.iter().zip(host).enumerate() {
             if let (Step::Call(call), Step::Call(_)) = (of_device, of_host)
-                && self.found[self.call].is_some()
+                && self.found[self.call].is_ok()
             {
                 run.steps.start = if run.calls.is_empty() { number } else { run.steps.start };
                 run.steps.end = number + 1;
@@ -246,7 +250,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         live.extend(&self.lasting);
         let leave = if self.has_flow { flow.written.and(&live) } else { flow.written.and(&live).and(&wanted) };
         let Some(region) = self.region(&flow, &leave) else {
-            calls.iter().for_each(|&(number, _)| self.found[number] = None);
+            calls.iter().for_each(|&(number, _)| self.found[number] = Err(HostReason::Crossing));
             self.is_refused = true;
             return;
         };
