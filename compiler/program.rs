@@ -7,7 +7,9 @@ mod device;
 mod moving;
 mod walk;
 
-pub use device::{Bound, Crossing, Device, DeviceConstant, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, HostCall, HostReason};
+pub use device::{
+    Bound, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, HostCall, HostReason,
+};
 pub use moving::{End, Member, Moving, Place, Size};
 pub use walk::{Visit, Walk, calls, change_calls, externals, regions, walk};
 
@@ -273,10 +275,10 @@ pub struct Call {
 
 /// How a kernel goes over slices of its tensors, as many as run-time extents say: it is called for a block of slices at a time, as long as
 /// whole blocks are left.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slices {
-    /// `i64` numbers; their product is the number of slices.
-    pub extents: Vec<Address>,
+    /// Where `i64` numbers are whose product is the number of slices, and the least and the most that each is.
+    pub extents: Vec<(Address, [i64; 2])>,
     /// The most slices that there are.
     pub most: u64,
     /// Slices of a block.

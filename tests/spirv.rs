@@ -11,6 +11,7 @@ use modelc::codegen::spirv::{groups, module};
 use modelc::kernel::interpret::interpret_grid;
 use modelc::kernel::{ConvertOp, Inst, Kernel, Lane};
 use modelc::machine::{GPUS, Gpu, MACHINES, Machine, Unit};
+use modelc::program::DeviceKernel;
 use modelc::{lower, passes, pipeline};
 use rspirv::binary::Disassemble;
 use std::collections::HashSet;
@@ -48,7 +49,7 @@ fn wanted_cases() -> Vec<Case> {
 fn modules_are_read_back() {
     for case in wanted_cases() {
         for machine in GPUS {
-            let words = module(&case.kernel, limits(machine)).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
+            let words = module(&alone(&case.kernel), limits(machine)).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
             let read = rspirv::dr::load_words(&words).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
             assert!(read.functions.len() == 1 && read.entry_points.len() == 1, "{}", case.kernel);
         }
@@ -73,7 +74,7 @@ fn modules_are_valid() {
     for case in wanted_cases() {
         let mut known = HashSet::new();
         for machine in GPUS {
-            let words = module(&case.kernel, limits(machine)).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
+            let words = module(&alone(&case.kernel), limits(machine)).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
             if known.insert(words.clone()) {
                 validate(&words, machine, &case.kernel);
             }
@@ -102,7 +103,7 @@ fn modules_of_models_are_valid() {
     let (mut valid, mut refused) = (0, Vec::new());
     for (kernel, machine) in kernels_of_models().iter().zip(GPUS.iter().cycle()) {
         let case = Case::new(kernel, &mut random);
-        match module(&case.kernel, limits(machine)) {
+        match module(&alone(&case.kernel), limits(machine)) {
             Ok(words) => {
                 validate(&words, machine, &case.kernel);
                 valid += 1;
@@ -126,8 +127,10 @@ fn modules_of_programs_are_valid() {
         for machine in GPUS {
             let options = lower::Options { gpu: Some(machine), ..lower::Options::new(&MACHINES[0]) };
             let lowered = pipeline::lower(&loaded, &support::stem(path), options).unwrap_or_else(|error| panic!("{error}"));
-            for kernel in lowered.program.device.iter().flat_map(|device| &device.kernels) {
-                let words = module(kernel, limits(machine)).unwrap_or_else(|error| panic!("{}: {error}\n{kernel}", path.display()));
+            for on_device in lowered.program.device.iter().flat_map(|device| &device.kernels) {
+                let words = module(on_device, limits(machine));
+                let kernel = &on_device.kernel;
+                let words = words.unwrap_or_else(|error| panic!("{}: {error}\n{kernel}", path.display()));
                 if known.insert(words.clone()) {
                     validate(&words, machine, kernel);
                 }
@@ -136,6 +139,11 @@ fn modules_of_programs_are_valid() {
         harness::progress(|| format!("{}: {} modules by now", support::stem(path), known.len()));
     }
     harness::at_least(known.len(), 300, "modules");
+}
+
+/// A kernel each of whose operands has a range of its own.
+fn alone(kernel: &Kernel) -> DeviceKernel {
+    DeviceKernel::alone(kernel.clone())
 }
 
 /// Whether two elements are equal; all that are no numbers are.
@@ -175,7 +183,7 @@ fn devices_leave_what_the_interpreter_leaves() {
     for case in &wanted_cases() {
         let mut known = HashSet::new();
         for machine in GPUS.iter().filter(|machine| device.has(limits(machine))) {
-            let words = module(&case.kernel, limits(machine)).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
+            let words = module(&alone(&case.kernel), limits(machine)).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
             if !known.insert(words.clone()) {
                 continue;
             }
@@ -196,7 +204,7 @@ fn devices_run_kernels_of_models() {
     // Every third: a device that is a CPU takes a while to compile them.
     for (kernel, machine) in kernels_of_models().iter().step_by(3).zip(machines()) {
         let case = Case::new(kernel, &mut random);
-        let Ok(words) = module(&case.kernel, limits(machine)) else { continue };
+        let Ok(words) = module(&alone(&case.kernel), limits(machine)) else { continue };
         // Random numbers may be no indices.
         if interpret_grid(&case.kernel, &mut case.buffers.clone(), 1).is_err() {
             continue;

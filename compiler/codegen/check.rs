@@ -124,7 +124,7 @@ fn check_call(program: &Program, method: &Method, call: &Call) -> Result<(), Str
     }
     let slices = call.slices.as_ref();
     let sound = slices.is_none_or(|slices| {
-        let cells = slices.extents.iter().all(|&cell| is_cell(program, method, cell));
+        let cells = slices.extents.iter().all(|&(cell, _)| is_cell(program, method, cell));
         cells && slices.strides.len() == call.arguments.len() && slices.block > 0 && slices.behind_blocks_of != Some(0)
     });
     if !sound {

@@ -110,6 +110,6 @@ fn modules(device: &Device, options: &GpuOptions) -> Result<Modules, CodegenErro
     };
     let compiled = parallel::map(&device.kernels, |kernel| spirv::module(kernel, &gpu));
     let words = compiled.into_iter().collect::<Result<_, _>>()?;
-    let groups = device.kernels.iter().map(|kernel| kernel.grid.as_ref().map_or([1; 3], spirv::groups)).collect();
+    let groups = device.kernels.iter().map(|known| known.kernel.grid.as_ref().map_or([1; 3], spirv::groups)).collect();
     Ok(Modules { words, groups })
 }

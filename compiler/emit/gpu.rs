@@ -92,7 +92,7 @@ mod tests {
         let found = report(&device, &[], &[1000, 24]);
         assert_eq!((&found["profile"], &found["area_bytes"], &found["spirv_bytes"]), (&json!("vulkan1.1"), &json!(512), &json!(1024)));
         assert_eq!(found["regions"], json!([{ "method": null, "dispatches": 0, "barriers": 1, "bytes_in": 60, "bytes_out": 30 }]));
-        let reason = "it has 5 operands and the profile binds 4";
+        let reason = "it has operands in 5 ranges and the profile binds 4";
         assert_eq!(found["host_calls"], json!([{ "method": 1, "call": 2, "reason": reason }]));
     }
 }

@@ -4,7 +4,7 @@
 //! Behind the fixed fields are four arrays whose lengths the model's table says: layouts of descriptor sets, layouts of pipelines,
 //! pipelines, command buffers.
 
-use crate::program::{Device, DeviceRegion};
+use crate::program::{Device, DeviceKernel, DeviceRegion};
 
 /// 1 while the device runs what it can, 32 bits.
 pub const RUNS: i32 = 0;
@@ -121,9 +121,9 @@ pub fn timestamp_places(device: &Device) -> (Vec<u64>, u64) {
     (places, end)
 }
 
-/// The numbers of operands that kernels have, each once: there is a layout for each.
+/// The numbers of ranges that kernels bind, each once: there is a layout for each.
 pub fn binding_counts(device: &Device) -> Vec<usize> {
-    let mut counts: Vec<usize> = device.kernels.iter().map(|kernel| kernel.pointer_params().count()).collect();
+    let mut counts: Vec<usize> = device.kernels.iter().map(DeviceKernel::binding_count).collect();
     counts.sort_unstable();
     counts.dedup();
     counts

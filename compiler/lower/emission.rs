@@ -151,7 +151,7 @@ impl<'s> Writer<'_, 's> {
         }
         let kernel = self.pool.kernel(self.from.level, lowered.kernel, symbol);
         let slices = slices.map(|slices| Slices {
-            extents: slices.extents.iter().map(|&extent| self.from.addresses.of(self.pool, extent)).collect(),
+            extents: slices.extents.iter().map(|&extent| (self.from.addresses.of(self.pool, extent), self.interval(extent))).collect(),
             most: slices.most,
             block: slices.block,
             behind_blocks_of: slices.behind_blocks_of,
@@ -181,8 +181,13 @@ impl<'s> Writer<'_, 's> {
         let Argument::Tensor(value) = *argument else { return None };
         let function = self.from.addresses.resolver.function();
         let is_index = matches!(function.values[value].ty, Type::Index(_));
-        let interval = is_index.then(|| function.interval(Extent::Value(value))).filter(|interval| interval.is_bounded())?;
-        Some((position, [interval.low, interval.high]))
+        (is_index && function.interval(Extent::Value(value)).is_bounded()).then(|| (position, self.interval(value)))
+    }
+
+    /// The least and the most that an index is.
+    fn interval(&self, index: Value) -> [i64; 2] {
+        let interval = self.from.addresses.resolver.function().interval(Extent::Value(index));
+        [interval.low, interval.high]
     }
 
     /// How many parts a call may have, if it may have several: at most so many, and as many as there is working memory for. `working` are

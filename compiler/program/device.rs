@@ -15,7 +15,7 @@ pub struct Device {
     /// The profile.
     pub machine: &'static Machine,
     /// Distinct kernels, each with a grid and all its indices narrowed.
-    pub kernels: Vec<Kernel>,
+    pub kernels: Vec<DeviceKernel>,
     /// Constants that dispatches read.
     pub constants: Vec<DeviceConstant>,
     /// Bytes of all constants with their padding.
@@ -60,7 +60,7 @@ pub enum HostReason {
     Local,
     /// It rounds towards zero.
     Rounding,
-    /// It has more operands than the profile binds, those that are only read joined.
+    /// It has more operands than the profile binds, however they are joined.
     Operands {
         /// What is left.
         operands: usize,
@@ -86,11 +86,42 @@ impl fmt::Display for HostReason {
             Self::WideNumber(lane) => write!(f, "it computes with numbers of {}", Type::scalar(*lane)),
             Self::Local => f.write_str("it keeps more at hand than an invocation has"),
             Self::Rounding => f.write_str("it rounds towards zero"),
-            Self::Operands { operands, most } => write!(f, "it has {operands} operands and the profile binds {most}"),
+            Self::Operands { operands, most } => write!(f, "it has operands in {operands} ranges and the profile binds {most}"),
             Self::Range => f.write_str("an operand cannot be bound where it is"),
             Self::OnePosition => f.write_str("its work cannot be done by many positions"),
             Self::Crossing => f.write_str("what it needs lies beside bytes that are newer on the GPU"),
         }
+    }
+}
+
+/// A kernel with a grid, and what it binds.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct DeviceKernel {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// For each pointer parameter the number of the range that it sees, from the first byte of that on. Each range is seen by one at least. Those
+    /// that are seen by several are not too many for a device then.
+    pub bindings: Vec<usize>,
+}
+
+impl DeviceKernel {
+    /// One each of whose pointer parameters has a range of its own.
+    pub fn alone(kernel: Kernel) -> Self {
+        Self { bindings: (0..kernel.pointer_params().count()).collect(), kernel }
+    }
+
+    /// How many ranges there are.
+    pub fn binding_count(&self) -> usize {
+        self.bindings.iter().map(|binding| binding + 1).max().unwrap_or(0)
+    }
+
+    /// For each range whether something is written through it.
+    pub fn writes(&self) -> Vec<bool> {
+        let mut writes = vec![false; self.binding_count()];
+        for ((buffer, _), &binding) in self.kernel.pointer_params().zip(&self.bindings) {
+            writes[binding] |= self.kernel.writes(buffer);
+        }
+        writes
     }
 }
 
@@ -173,13 +204,13 @@ pub enum DeviceStep {
 pub struct Dispatch {
     /// Its number among the device's kernels.
     pub kernel: usize,
-    /// One range a pointer parameter.
+    /// The ranges that the kernel binds.
     pub bindings: Vec<Bound>,
     /// For reports and profiles.
     pub origin: Origin,
 }
 
-/// What is bound to a pointer parameter.
+/// What is bound to pointer parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Bound {
     /// In which buffer.

@@ -2,7 +2,7 @@
 //! the device is not there.
 
 use modelc::kernel::interpret::interpret_grid;
-use modelc::program::{Bound, Crossing, Device, DeviceMemory, DeviceStep, Dispatch, Program};
+use modelc::program::{Bound, Crossing, Device, DeviceKernel, DeviceMemory, DeviceStep, Dispatch, Program};
 
 /// The memory of a device.
 pub struct Memory {
@@ -51,9 +51,9 @@ impl Memory {
                 since.clear();
                 continue;
             };
-            let kernel = &device.kernels[dispatch.kernel];
-            let bounds: Vec<(Bound, bool)> =
-                kernel.pointer_params().zip(&dispatch.bindings).map(|((buffer, _), bound)| (*bound, kernel.writes(buffer))).collect();
+            let known = &device.kernels[dispatch.kernel];
+            let kernel = &known.kernel;
+            let bounds: Vec<(Bound, bool)> = dispatch.bindings.iter().copied().zip(known.writes()).collect();
             for (one, writes) in &bounds {
                 let meets = |(other, other_writes): &(Bound, bool)| {
                     let apart = one.offset + one.bytes <= other.offset || other.offset + other.bytes <= one.offset;
@@ -74,9 +74,10 @@ impl Memory {
 
     fn dispatch(&mut self, device: &Device, dispatch: &Dispatch) -> Result<(), String> {
         self.dispatches += 1;
-        let kernel = &device.kernels[dispatch.kernel];
+        let DeviceKernel { kernel, bindings } = &device.kernels[dispatch.kernel];
+        let bounds: Vec<Bound> = bindings.iter().map(|&binding| dispatch.bindings[binding]).collect();
         let mut buffers = Vec::new();
-        for ((_, data), bound) in kernel.pointer_params().zip(&dispatch.bindings) {
+        for ((_, data), bound) in kernel.pointer_params().zip(&bounds) {
             let length = (data.elements * u64::from(data.lane.bytes())) as usize;
             if length as u64 > bound.bytes || bound.offset % 256 != 0 || bound.bytes % 4 != 0 {
                 return Err(format!("{} of {} is bound to {bound:?}", data.name, kernel.name));
@@ -86,7 +87,7 @@ impl Memory {
         // Buffers that share memory see each other's writes only in place: each is run on what is there, and written back in turn.
         let before = buffers.clone();
         interpret_grid(kernel, &mut buffers, self.dispatches).map_err(|error| format!("{error}\n{kernel}"))?;
-        for (((_, bound), buffer), before) in kernel.pointer_params().zip(&dispatch.bindings).zip(&buffers).zip(&before) {
+        for ((bound, buffer), before) in bounds.iter().zip(&buffers).zip(&before) {
             let memory = self.of(bound.memory);
             for (at, (new, _)) in buffer.iter().zip(before).enumerate().filter(|(_, (new, old))| new != old) {
                 memory[bound.offset as usize + at] = *new;

@@ -3,7 +3,7 @@
 use modelc::ir::Tensor;
 use modelc::kernel::BufferKind;
 use modelc::kernel::interpret::interpret;
-use modelc::program::{Address, Call, Method, Program, Step};
+use modelc::program::{Address, Call, Method, Port, PortExtent, Program, Step};
 
 /// Memory of one instance, and of one call.
 pub struct Memory<'p> {
@@ -36,19 +36,44 @@ impl<'p> Memory<'p> {
         Self { device, ..Self::new(program) }
     }
 
-    /// Calls a method. What may not be read before it is written holds other bytes than zeros.
+    /// Calls a method. What may not be read before it is written holds other bytes than zeros, and so does what is beyond inputs that are smaller
+    /// than they may be.
     pub fn call(&mut self, method: &Method, inputs: &[Tensor]) -> Result<Vec<Vec<u8>>, String> {
-        self.inputs = inputs.iter().map(|tensor| tensor.bytes.clone()).collect();
+        let full = |(tensor, port): (&Tensor, &Port)| {
+            let mut bytes = tensor.bytes.clone();
+            bytes.resize(port.bytes as usize, 0x5a);
+            bytes
+        };
+        self.inputs = inputs.iter().zip(&method.inputs).map(full).collect();
         self.scratch = vec![0xa5; method.scratch_bytes as usize];
         self.outputs = method.outputs.iter().map(|port| vec![0x5a; port.bytes as usize]).collect();
+        for PortExtent { port, dimension, cell, .. } in &method.input_extents {
+            let extent = inputs[*port as usize].shape[*dimension as usize] as i64;
+            self.at(*cell, 8)?.copy_from_slice(&extent.to_le_bytes());
+        }
         self.steps(&method.steps)?;
-        Ok(std::mem::take(&mut self.outputs))
+        let mut lengths = Vec::new();
+        for (number, port) in (0..).zip(&method.outputs) {
+            let mut shape = port.shape.clone();
+            for extent in method.output_extents.iter().filter(|extent| extent.port == number) {
+                shape[extent.dimension as usize] = self.number(extent.cell)? as u64;
+            }
+            lengths.push(port.element.bytes_for(shape.iter().product()).ok_or("an output beyond all memory")?);
+        }
+        let mut outputs = std::mem::take(&mut self.outputs);
+        outputs.iter_mut().zip(lengths).for_each(|(bytes, length)| bytes.truncate(length as usize));
+        Ok(outputs)
+    }
+
+    /// An extent.
+    fn number(&mut self, cell: Address) -> Result<i64, String> {
+        Ok(i64::from_le_bytes(self.at(cell, 8)?.try_into().unwrap_or_default()))
     }
 
     fn steps(&mut self, steps: &[Step]) -> Result<(), String> {
         for step in steps {
             match step {
-                Step::Call(call) => self.kernel(call)?,
+                Step::Call(call) => self.call_kernel(call)?,
                 Step::Region { region, otherwise } => match self.device.take() {
                     None => self.steps(otherwise)?,
                     Some(mut memory) => {
@@ -87,15 +112,31 @@ impl<'p> Memory<'p> {
         Ok(())
     }
 
-    fn kernel(&mut self, call: &Call) -> Result<(), String> {
+    /// A kernel, once or for each block of slices.
+    fn call_kernel(&mut self, call: &Call) -> Result<(), String> {
+        let Some(slices) = &call.slices else { return self.kernel(call, &call.arguments) };
+        let mut count = 1;
+        for &(cell, _) in &slices.extents {
+            count *= self.number(cell)? as u64;
+        }
+        let mut slice = slices.behind_blocks_of.map_or(0, |size| count / size * size);
+        while slice + slices.block <= count {
+            let moved = call.arguments.iter().zip(&slices.strides).map(|(address, stride)| address.plus(slice * stride));
+            self.kernel(call, &moved.collect::<Vec<_>>())?;
+            slice += slices.block;
+        }
+        Ok(())
+    }
+
+    fn kernel(&mut self, call: &Call, arguments: &[Address]) -> Result<(), String> {
         let kernel = &self.program.kernels[call.kernel];
         let mut buffers = Vec::new();
-        for ((_, data), &address) in kernel.pointer_params().zip(&call.arguments) {
+        for ((_, data), &address) in kernel.pointer_params().zip(arguments) {
             let bytes = (data.elements * u64::from(data.lane.bytes())) as usize;
             buffers.push(self.at(address, bytes).map_err(|e| format!("{} of {}: {e}", data.name, kernel.name))?.to_vec());
         }
         let status = interpret(kernel, &mut buffers, &call.integers).map_err(|e| format!("{e}\n{kernel}"))?;
-        for (((_, data), &address), buffer) in kernel.pointer_params().zip(&call.arguments).zip(&buffers) {
+        for (((_, data), &address), buffer) in kernel.pointer_params().zip(arguments).zip(&buffers) {
             if data.kind != BufferKind::Input {
                 self.at(address, buffer.len())?.copy_from_slice(buffer);
             }

@@ -8,8 +8,8 @@ use modelc::ir::{Data, ElementType};
 use modelc::kernel::{BufferKind, Kernel, KernelBuilder, Lane, Type};
 use modelc::machine::GPUS;
 use modelc::program::{
-    Address, Blob, Bound, Call, Crossing, Device, DeviceConstant, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, MemoryMap, Method,
-    Origin, Port, Program, Step,
+    Address, Blob, Bound, Call, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch,
+    MemoryMap, Method, Origin, Port, Program, Step,
 };
 use std::sync::Arc;
 
@@ -98,7 +98,7 @@ fn device() -> Device {
     Device {
         host_calls: vec![],
         machine: &GPUS[0],
-        kernels: WORKS.iter().map(kernel).collect(),
+        kernels: WORKS.iter().map(kernel).map(DeviceKernel::alone).collect(),
         constants: vec![DeviceConstant { constant: 0, offset: 256 }],
         constant_bytes: 256 + BYTES,
         area_bytes: 1024,

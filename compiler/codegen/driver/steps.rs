@@ -138,7 +138,7 @@ impl Body<'_> {
     /// Calls a kernel for one block of slices after the other, as long as whole blocks are left.
     fn slices(&self, e: &mut Builder, call: (&Call, Option<u32>), slices: &Slices, arguments: &[Value]) {
         let mut count = Operand::Number(1);
-        for &extent in &slices.extents {
+        for &(extent, _) in &slices.extents {
             let cell = self.addresses.address(e, extent);
             let extent = e.load(Width::Cell, cell, 0);
             count = e.mul(count, extent).into();

@@ -41,7 +41,7 @@ fn program() -> Program {
         value: None,
     };
     let extent = PortExtent { port: 0, dimension: 0, low: 2, cell: Address::Scratch(0) };
-    let slices = Slices { extents: vec![Address::Scratch(0)], most: 16, block: 4, behind_blocks_of: None, strides: vec![8, 8] };
+    let slices = Slices { extents: vec![(Address::Scratch(0), [0, 16])], most: 16, block: 4, behind_blocks_of: None, strides: vec![8, 8] };
     let call = Call {
         kernel: 0,
         arguments: vec![Address::Input(0, 0), Address::Output(0, 0)],

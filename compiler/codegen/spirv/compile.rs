@@ -2,10 +2,10 @@
 
 use super::lower::Lowering;
 use crate::codegen::CodegenError;
-use crate::kernel::Kernel;
 use crate::kernel::passes::DEAD;
 use crate::kernel::verify::verify;
 use crate::machine::Gpu;
+use crate::program::DeviceKernel;
 use rspirv::binary::Assemble;
 use rspirv::dr;
 use rspirv::spirv::{Capability, Op};
@@ -15,7 +15,7 @@ use rspirv::spirv::{Capability, Op};
 /// # Errors
 /// [`CodegenError::Bug`] when the kernel breaks a rule of its language or has no grid. [`CodegenError::Unsupported`] where it needs more than
 /// the limits allow, or what GPUs lack: numbers of 64 bits, products rounded towards zero.
-pub fn module(kernel: &Kernel, gpu: &Gpu) -> Result<Vec<u32>, CodegenError> {
+pub fn module(kernel: &DeviceKernel, gpu: &Gpu) -> Result<Vec<u32>, CodegenError> {
     Ok(lowered(kernel, gpu)?.assemble())
 }
 
@@ -23,7 +23,7 @@ pub fn module(kernel: &Kernel, gpu: &Gpu) -> Result<Vec<u32>, CodegenError> {
 ///
 /// # Errors
 /// As [`module`].
-pub fn lowered(kernel: &Kernel, gpu: &Gpu) -> Result<dr::Module, CodegenError> {
+pub fn lowered(DeviceKernel { kernel, bindings }: &DeviceKernel, gpu: &Gpu) -> Result<dr::Module, CodegenError> {
     verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
     let kernel = &DEAD.of(kernel);
     let grid = kernel.grid.ok_or_else(|| CodegenError::Bug(format!("kernel {} without a grid on a GPU", kernel.name)))?;
@@ -36,7 +36,7 @@ pub fn lowered(kernel: &Kernel, gpu: &Gpu) -> Result<dr::Module, CodegenError> {
     }
     lowering.out.capability(Capability::Shader);
     let inputs = lowering.begin(grid);
-    lowering.place_buffers()?;
+    lowering.place_buffers(bindings)?;
     lowering.region(&kernel.body)?;
     lowering.out.effect(Op::Return, vec![]);
     Ok(lowering.out.finish(&inputs, grid.workgroup))
@@ -52,7 +52,7 @@ mod tests {
     fn refused(text: &str) -> String {
         let Unit::Gpu(gpu) = &GPUS[0].unit else { panic!("the first profile is no GPU") };
         let kernel = parse_kernel(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        module(&kernel, gpu).map_or_else(|error| error.to_string(), |words| format!("{} words", words.len()))
+        module(&DeviceKernel::alone(kernel), gpu).map_or_else(|error| error.to_string(), |words| format!("{} words", words.len()))
     }
 
     #[test]
@@ -67,13 +67,33 @@ mod tests {
         let fused = "%1: f32 = load y[%0] %2: f32 = fma.toward_zero %1, %1, %1 store y[%0], %2";
         assert_eq!(body(float, fused), "unsupported: kernel k on a GPU: a fused product that is rounded towards zero");
         let five: Vec<String> = (0..5).map(|i| format!("y{i}: output f32[64] align 4")).collect();
-        assert_eq!(body(&five.join(", "), ""), "unsupported: kernel k on a GPU: 5 buffers, of which a device has 4");
+        assert_eq!(body(&five.join(", "), ""), "unsupported: kernel k on a GPU: 5 ranges are bound, of which a device has 4");
         let large = "y: output f32[33554433] align 4";
         assert_eq!(body(large, ""), "unsupported: kernel k on a GPU: y of 134217732 bytes, of which 134217728 are seen");
         let arrays = |kind: &str, elements: u32| body(float, &format!("t: {kind} f32[{elements}] align 4 store t[%0], 1.0"));
         assert_eq!(arrays("local", 16385), "unsupported: kernel k on a GPU: local arrays of 65540 bytes, of which there are 65536");
         assert_eq!(arrays("shared", 4097), "unsupported: kernel k on a GPU: shared arrays of 16388 bytes, of which there are 16384");
         assert!(arrays("shared", 4096).ends_with(" words"));
+    }
+
+    #[test]
+    fn operands_may_share_a_range() {
+        let Unit::Gpu(gpu) = &GPUS[0].unit else { panic!("the first profile is no GPU") };
+        let text = "kernel @k(a: input f32[64] align 4, b: input i8[64] align 4, c: output f32[64] align 4, %0: i32) grid 64 workgroup 64 {
+          %1: f32 = load a[%0] %2: i8 = load b[%0] %3: i32 = sign_extend %2 %4: f32 = signed_to_float %3
+          %5: f32 = add %1, %4 store c[%0], %5
+        }";
+        let kernel = parse_kernel(text).unwrap_or_else(|error| panic!("{error}"));
+        let numbers = |bindings: Vec<usize>| {
+            let module = lowered(&DeviceKernel { kernel: kernel.clone(), bindings }, gpu).unwrap_or_else(|error| panic!("{error}"));
+            let number = |inst: &dr::Instruction| match inst.operands[..] {
+                [_, dr::Operand::Decoration(rspirv::spirv::Decoration::Binding), dr::Operand::LiteralBit32(number)] => Some(number),
+                _ => None,
+            };
+            module.annotations.iter().filter_map(number).collect::<Vec<u32>>()
+        };
+        assert_eq!(numbers(vec![0, 1, 2]), [0, 1, 2]);
+        assert_eq!(numbers(vec![0, 1, 0]), [0, 1, 0]);
     }
 
     #[test]

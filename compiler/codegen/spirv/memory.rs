@@ -19,10 +19,10 @@ struct Access {
 }
 
 impl Lowering<'_> {
-    /// Finds places for all buffers.
-    pub fn place_buffers(&mut self) -> Result<(), CodegenError> {
+    /// Finds places for all buffers; the ranges that pointer parameters see have these numbers.
+    pub fn place_buffers(&mut self, bindings: &[usize]) -> Result<(), CodegenError> {
         let kernel = self.kernel;
-        let (mut bindings, mut local_bytes, mut shared_bytes) = (0, 0u64, 0u64);
+        let (mut numbers, mut local_bytes, mut shared_bytes) = (bindings.iter(), 0u64, 0u64);
         for (i, data) in kernel.buffers.iter().enumerate() {
             // An element of an array is as wide as a register.
             let in_array = data.elements.saturating_mul(4);
@@ -41,8 +41,9 @@ impl Lowering<'_> {
                         let most = self.gpu.range_bytes;
                         return Err(self.unsupported(format_args!("{} of {bytes} bytes, of which {most} are seen", data.name)));
                     }
-                    bindings += 1;
-                    self.bound(Buffer::new(i), bindings - 1)
+                    let binding =
+                        numbers.next().ok_or_else(|| CodegenError::Bug(format!("{} of {} is not bound", data.name, kernel.name)))?;
+                    self.bound(Buffer::new(i), *binding as u32)
                 }
             };
             self.places.push(place);
@@ -52,8 +53,9 @@ impl Lowering<'_> {
                 return Err(self.unsupported(format_args!("{what} arrays of {bytes} bytes, of which there are {most}")));
             }
         }
-        if bindings > self.gpu.bindings {
-            return Err(self.unsupported(format_args!("{bindings} buffers, of which a device has {}", self.gpu.bindings)));
+        let ranges = bindings.iter().map(|binding| binding + 1).max().unwrap_or(0);
+        if ranges > self.gpu.bindings as usize {
+            return Err(self.unsupported(format_args!("{ranges} ranges are bound, of which a device has {}", self.gpu.bindings)));
         }
         Ok(())
     }

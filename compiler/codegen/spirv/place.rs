@@ -1,6 +1,6 @@
 //! Where buffers are, and how their bytes are seen.
 //!
-//! A pointer parameter is a storage buffer of descriptor set 0, bound to the number that the parameter has. The shader sees it as an array of
+//! A pointer parameter is a storage buffer of descriptor set 0, bound to the number of the range that it sees. The shader sees it as an array of
 //! words, of four words, or, where the device has that, of halves or bytes. One that is only read may be seen in several ways. Any other is
 //! seen in one, so that no two ways write the same memory: the widest in which all accesses of the kernel are whole elements.
 //!

@@ -1,7 +1,7 @@
 //! A last look at what is for a device: every number in range, every operand inside what it is bound to, as Vulkan asks.
 
 use super::modules::{MOST_BINDINGS, Modules};
-use crate::kernel::{BufferKind, Kernel};
+use crate::kernel::BufferKind;
 use crate::machine::Gpu;
 use crate::program::{Bound, Crossing, Device, DeviceMemory, DeviceStep, Dispatch};
 
@@ -19,10 +19,13 @@ pub fn check(device: &Device, gpu: &Gpu, modules: &Modules) -> Result<(), String
     if (modules.words.len(), modules.groups.len()) != (kernels, kernels) {
         return Err(format!("there are {kernels} kernels and {} modules", modules.words.len()));
     }
-    for ((kernel, words), groups) in device.kernels.iter().zip(&modules.words).zip(&modules.groups) {
-        let bindings = kernel.pointer_params().count();
+    for ((known, words), groups) in device.kernels.iter().zip(&modules.words).zip(&modules.groups) {
+        let (bindings, kernel) = (known.binding_count(), &known.kernel);
         if bindings > MOST_BINDINGS.min(gpu.bindings as usize) {
-            return Err(format!("kernel {} has {bindings} operands of at most {}", kernel.name, gpu.bindings));
+            return Err(format!("kernel {} binds {bindings} ranges of at most {}", kernel.name, gpu.bindings));
+        }
+        if kernel.pointer_params().count() != known.bindings.len() || (0..bindings).any(|binding| !known.bindings.contains(&binding)) {
+            return Err(format!("the operands of kernel {} are not those that it binds", kernel.name));
         }
         if words.first() != Some(&MAGIC) || groups.iter().any(|count| !(1..=MOST_GROUPS).contains(count)) {
             return Err(format!("kernel {} cannot be dispatched as {groups:?} workgroups of its module", kernel.name));
@@ -58,11 +61,13 @@ fn check_crossing(device: &Device, crossing: &Crossing) -> Result<(), String> {
 
 fn check_dispatch(device: &Device, gpu: &Gpu, Dispatch { kernel, bindings, .. }: &Dispatch) -> Result<(), String> {
     let number = *kernel;
-    let kernel: &Kernel = device.kernels.get(number).ok_or_else(|| format!("kernel {number} of the device does not exist"))?;
-    if kernel.pointer_params().count() != bindings.len() {
-        return Err(format!("kernel {} is bound to {} operands", kernel.name, bindings.len()));
+    let known = device.kernels.get(number).ok_or_else(|| format!("kernel {number} of the device does not exist"))?;
+    let kernel = &known.kernel;
+    if known.binding_count() != bindings.len() {
+        return Err(format!("kernel {} is bound to {} ranges", kernel.name, bindings.len()));
     }
-    for ((_, buffer), bound) in kernel.pointer_params().zip(bindings) {
+    for ((_, buffer), &binding) in kernel.pointer_params().zip(&known.bindings) {
+        let bound = &bindings[binding];
         let Bound { memory, offset, bytes } = *bound;
         let room = if memory == DeviceMemory::Area { device.area_bytes } else { device.constant_bytes };
         let is_inside = fits(offset, gpu.offset_alignment, bytes, room) && bytes.is_multiple_of(4) && bytes <= gpu.range_bytes;
@@ -109,7 +114,9 @@ mod tests {
         says(wrong(|device, _| device.regions[0].leave[0].device += 1), "what crosses");
         says(wrong(|device, _| device.staging_bytes = 8), "what crosses");
         says(wrong(|device, _| first_dispatch(device).kernel = 9), "does not exist");
-        says(wrong(|device, _| first_dispatch(device).bindings.truncate(1)), "bound to 1 operands");
+        says(wrong(|device, _| device.kernels[1].bindings = vec![0, 2, 2]), "not those that it binds");
+        says(wrong(|device, _| device.kernels[1].bindings = vec![0, 1]), "not those that it binds");
+        says(wrong(|device, _| first_dispatch(device).bindings.truncate(1)), "bound to 1 ranges");
         says(wrong(|device, _| first_dispatch(device).bindings[0].offset += 4), "not where it should be");
         says(wrong(|device, _| first_dispatch(device).bindings[0].bytes -= 4), "not where it should be");
         says(wrong(|device, _| device.area_bytes = 512), "not where it should be");

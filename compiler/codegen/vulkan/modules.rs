@@ -1,6 +1,6 @@
 //! What kernels of a device are to its driver.
 
-/// The most operands of a kernel: more than any profile has.
+/// The most ranges that a kernel binds: more than any profile has.
 pub const MOST_BINDINGS: usize = 16;
 
 /// The kernels of a device as its driver takes them.

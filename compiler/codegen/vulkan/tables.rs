@@ -323,7 +323,7 @@ impl Table<'_> {
 
     /// Where the layout of a kernel is in the arrays of layouts.
     fn layout(&self, kernel: usize) -> u64 {
-        let bindings = self.device.kernels[kernel].pointer_params().count();
+        let bindings = self.device.kernels[kernel].binding_count();
         8 * self.layouts.iter().position(|&count| count == bindings).unwrap_or(0) as u64
     }
 

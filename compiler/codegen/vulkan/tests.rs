@@ -12,7 +12,9 @@ use crate::interface::Layout;
 use crate::interface::device as part;
 use crate::kernel::{BufferKind, Kernel, KernelBuilder, Lane};
 use crate::machine::GPUS;
-use crate::program::{Address, Bound, Crossing, Device, DeviceConstant, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, Origin};
+use crate::program::{
+    Address, Bound, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, Origin,
+};
 use crate::target::{TARGETS, level};
 
 /// A kernel of inputs and one output, of eight floats each, that does nothing.
@@ -49,7 +51,7 @@ pub fn device() -> Device {
     Device {
         host_calls: vec![],
         machine: &GPUS[0],
-        kernels: vec![kernel("one", 1), kernel("two", 2)],
+        kernels: vec![kernel("one", 1), kernel("two", 2)].into_iter().map(DeviceKernel::alone).collect(),
         constants: vec![DeviceConstant { constant: 3, offset: 256 }],
         constant_bytes: 288,
         area_bytes: 1028,

@@ -1,14 +1,15 @@
 //! Kernel calls as dispatches: grids, narrow indices, and every operand as a range that the device can bind.
 
-use super::joined;
+use super::joined::{self, Joined, Operand};
 use super::mirror::Mirror;
 use super::operands::{begin_before, load_as};
+use super::{slices, words};
 use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::grid::{self, Stage};
 use crate::kernel::passes::narrow;
 use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Lane, Rounding, Statement, Type};
 use crate::machine::{Gpu, Machine, Unit};
-use crate::program::{Address, Blob, Bound, Call, DeviceConstant, DeviceMemory, Dispatch, HostReason};
+use crate::program::{Address, Blob, Call, DeviceConstant, DeviceKernel, DeviceMemory, Dispatch, HostReason, Slices};
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -18,11 +19,11 @@ pub struct Dispatches<'a> {
     gpu: Gpu,
     mirror: &'a Mirror,
     constants: &'a [Blob],
-    /// What the kernels of the machine's level become, by their number, the integers of a call and what it says of extents.
-    stages: FxHashMap<(usize, Vec<i64>, Extents), Result<Vec<Stage>, HostReason>>,
-    numbers: FxHashMap<Kernel, usize>,
+    /// What the kernels of the machine's level become, by their number, the integers of a call and what it says of extents and slices.
+    stages: FxHashMap<(usize, Vec<i64>, Extents, Option<Slices>), Result<Vec<Stage>, HostReason>>,
+    numbers: FxHashMap<DeviceKernel, usize>,
     /// Distinct kernels.
-    pub kernels: Vec<Kernel>,
+    pub kernels: Vec<DeviceKernel>,
     /// Constants that they read.
     pub placed: Vec<DeviceConstant>,
     /// Bytes of these.
@@ -54,43 +55,43 @@ impl<'a> Dispatches<'a> {
 
     /// The dispatches of a call, or why the device cannot do it.
     pub fn of_call(&mut self, kernel: &Kernel, call: &Call) -> Result<Vec<Dispatch>, HostReason> {
-        if call.slices.is_some() {
-            return Err(HostReason::Slices);
-        }
-        let key = (call.kernel, call.integers.clone(), call.extents.clone());
+        let key = (call.kernel, call.integers.clone(), call.extents.clone(), call.slices.clone());
         let stages = self.stages.entry(key).or_insert_with(|| stages(kernel, call)).clone()?;
-        stages.into_iter().map(|stage| self.dispatch(stage, call)).collect()
+        let arguments = slices::arguments(call);
+        stages.into_iter().map(|stage| self.dispatch(stage, &arguments, call)).collect()
     }
 
-    fn dispatch(&mut self, Stage { mut kernel, pointers }: Stage, call: &Call) -> Result<Dispatch, HostReason> {
-        let places = pointers.iter().map(|pointer| match pointer.map(|pointer| call.arguments[pointer]) {
-            None => Some((DeviceMemory::Area, 0)),
-            Some(Address::Constant(number, offset)) => Some((DeviceMemory::Constants, self.constant(number as usize) + offset)),
-            Some(address) => Some((DeviceMemory::Area, self.mirror.place(address)?)),
-        });
-        let mut places = places.collect::<Option<Vec<_>>>().ok_or(HostReason::Range)?;
-        let most = self.gpu.bindings as usize;
-        joined::join(&mut kernel, &mut places, most).map_err(|operands| HostReason::Operands { operands, most })?;
+    fn dispatch(&mut self, Stage { mut kernel, pointers }: Stage, arguments: &[Address], call: &Call) -> Result<Dispatch, HostReason> {
         let params: Vec<Buffer> = kernel.pointer_params().map(|(buffer, _)| buffer).collect();
-        let mut bindings = Vec::with_capacity(params.len());
-        for (buffer, (memory, place)) in params.into_iter().zip(places) {
+        let operand = |(&buffer, pointer): (&Buffer, &Option<usize>)| {
+            let (memory, start) = match pointer.map(|pointer| arguments[pointer]) {
+                None => (DeviceMemory::Area, 0),
+                Some(Address::Constant(number, offset)) => (DeviceMemory::Constants, self.constant(number as usize) + offset),
+                Some(address) => (DeviceMemory::Area, self.mirror.place(address)?),
+            };
             let data = kernel.buffer(buffer);
-            let (lane, elements) = (u64::from(data.lane.bytes()), data.elements);
-            let offset = place - place % self.gpu.offset_alignment;
-            let before = place - offset;
-            let bytes = (before + elements * lane).next_multiple_of(4);
-            if !before.is_multiple_of(lane) || bytes > self.gpu.range_bytes || before > 0 && kernel.clamps(buffer) {
+            let end = start + data.elements * u64::from(data.lane.bytes());
+            Some(Operand { memory, start, end, is_written: kernel.writes(buffer), begins: kernel.clamps(buffer) })
+        };
+        let operands: Vec<Operand> = params.iter().zip(&pointers).map(operand).collect::<Option<_>>().ok_or(HostReason::Range)?;
+        let most = self.gpu.bindings as usize;
+        let joined = joined::join(&operands, &self.gpu).map_err(|operands| HostReason::Operands { operands, most })?;
+        let Joined { bindings, bounds } = joined.ok_or(HostReason::Range)?;
+        for ((&buffer, operand), &binding) in params.iter().zip(&operands).zip(&bindings) {
+            let (before, lane) = (operand.start - bounds[binding].offset, u64::from(kernel.buffer(buffer).lane.bytes()));
+            if !before.is_multiple_of(lane) {
                 return Err(HostReason::Range);
             }
             begin_before(&mut kernel, buffer, before / lane, self.gpu.offset_alignment as u32);
-            bindings.push(Bound { memory, offset, bytes });
         }
+        let kernel = DeviceKernel { kernel, bindings };
         let next = self.kernels.len();
-        let number = *self.numbers.entry(Kernel { name: String::new(), ..kernel.clone() }).or_insert(next);
+        let unnamed = Kernel { name: String::new(), ..kernel.kernel.clone() };
+        let number = *self.numbers.entry(DeviceKernel { kernel: unnamed, ..kernel.clone() }).or_insert(next);
         if number == next {
             self.kernels.push(kernel);
         }
-        Ok(Dispatch { kernel: number, bindings, origin: call.origin.clone() })
+        Ok(Dispatch { kernel: number, bindings: bounds, origin: call.origin.clone() })
     }
 
     /// Where a constant is on the device.
@@ -107,9 +108,13 @@ impl<'a> Dispatches<'a> {
 
 /// The kernels with grids of a call, or what they need that the machine does not have.
 fn stages(kernel: &Kernel, call: &Call) -> Result<Vec<Stage>, HostReason> {
-    let mut kernel = kernel.clone();
+    let mut kernel = match &call.slices {
+        Some(slices) => slices::in_one(kernel, slices).ok_or(HostReason::Slices)?,
+        None => kernel.clone(),
+    };
+    let extents = slices::extent_arguments(call);
     let mut elements = BTreeMap::new();
-    for &(argument, [low, high]) in &call.extents {
+    for &(argument, [low, high]) in &extents {
         let buffer = kernel.pointer_params().nth(argument).ok_or(HostReason::Extent)?.0;
         if !is_only_loaded(&kernel, buffer) {
             return Err(HostReason::Extent);
@@ -119,6 +124,12 @@ fn stages(kernel: &Kernel, call: &Call) -> Result<Vec<Stage>, HostReason> {
         elements.insert(buffer.index(), Interval { low, high });
     }
     let assumed = Assumed { elements, ..Assumed::default() };
+    let params: Vec<Buffer> = kernel.pointer_params().filter(|(_, data)| data.lane == Lane::I64).map(|(buffer, _)| buffer).collect();
+    for buffer in params {
+        if !kernel.writes(buffer) {
+            words::as_words(&mut kernel, buffer, &assumed);
+        }
+    }
     let mut stages = grid::stages(&kernel, &call.integers, &assumed).ok_or(HostReason::Positions)?;
     for Stage { kernel, pointers } in &mut stages {
         if let Some(team) = grid::team(kernel) {
@@ -129,7 +140,7 @@ fn stages(kernel: &Kernel, call: &Call) -> Result<Vec<Stage>, HostReason> {
             let parameter = pointers.iter().position(|&pointer| pointer == Some(argument))?;
             Some((kernel.pointer_params().nth(parameter)?.0.index(), Interval { low, high }))
         };
-        let elements = call.extents.iter().filter_map(of_stage).collect();
+        let elements = extents.iter().filter_map(of_stage).collect();
         *kernel = narrow(kernel, &Assumed { parameters: vec![Interval { low: 0, high: last }], elements });
     }
     stages.iter().try_for_each(|stage| check(&stage.kernel))?;

@@ -1,84 +1,126 @@
-//! Operands that are only read become one where a device binds fewer than a kernel has: those of one element size, in one buffer of the device,
-//! are seen from the first of them on. Words of integers and of floats are the same bits.
+//! What a kernel's operands are bound to where a device binds fewer than there are: several see one range then, which covers them all.
+//!
+//! A range of its own says most exactly what a kernel waits for, so ranges are joined only as long as they are too many. What is never written comes
+//! first, for nothing waits for it; then what is only read; of these the pairs that cover least beside themselves.
 
-use super::operands::merge;
-use crate::kernel::{Buffer, BufferKind, Kernel};
-use crate::program::DeviceMemory;
+use crate::machine::Gpu;
+use crate::program::{Bound, DeviceMemory};
 
-/// Where an operand is.
-type Place = (DeviceMemory, u64);
-
-/// Joins operands of a kernel until there are at most so many. Constants come first: nothing waits for what is never written. Where more are
-/// left, how many.
-pub fn join(kernel: &mut Kernel, places: &mut Vec<Place>, most: usize) -> Result<(), usize> {
-    while places.len() > most {
-        let params: Vec<Buffer> = kernel.pointer_params().map(|(buffer, _)| buffer).collect();
-        let pair = [DeviceMemory::Constants, DeviceMemory::Area].into_iter().find_map(|memory| pair(kernel, &params, places, memory));
-        let (first, second) = pair.ok_or(places.len())?;
-        let lane = u64::from(kernel.buffer(params[first]).lane.bytes());
-        let distance = (places[second].1 - places[first].1) / lane;
-        merge(kernel, params[first], params[second], distance);
-        places.remove(second);
-    }
-    Ok(())
+/// An operand, and where it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Operand {
+    /// In which buffer.
+    pub memory: DeviceMemory,
+    /// Its first byte.
+    pub start: u64,
+    /// Its last byte is before this.
+    pub end: u64,
+    /// Whether the kernel writes it.
+    pub is_written: bool,
+    /// Whether what it is bound to must begin with it.
+    pub begins: bool,
 }
 
-/// Two operands that can be one, the one that begins first before the other.
-fn pair(kernel: &Kernel, params: &[Buffer], places: &[Place], memory: DeviceMemory) -> Option<(usize, usize)> {
-    let is_read = |&number: &usize| {
-        let buffer = params[number];
-        places[number].0 == memory && kernel.buffer(buffer).kind == BufferKind::Input && !kernel.clamps(buffer)
+/// What operands are bound to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Joined {
+    /// For each operand the number of its range.
+    pub bindings: Vec<usize>,
+    /// The ranges, from offsets on that can be bound.
+    pub bounds: Vec<Bound>,
+}
+
+/// Ranges for some operands, no more than a device binds. None where an operand cannot be bound.
+///
+/// # Errors
+/// The number of ranges where there are more.
+pub fn join(operands: &[Operand], gpu: &Gpu) -> Result<Option<Joined>, usize> {
+    let mut groups: Vec<Vec<usize>> = (0..operands.len()).map(|number| vec![number]).collect();
+    while groups.len() > gpu.bindings as usize {
+        let pairs = (0..groups.len()).flat_map(|second| (0..second).map(move |first| (first, second)));
+        let priced = pairs.filter_map(|(first, second)| Some((price(operands, [&groups[first], &groups[second]], gpu)?, first, second)));
+        let (_, first, second) = priced.min().ok_or(groups.len())?;
+        let joined = groups.remove(second);
+        groups[first].extend(joined);
+    }
+    let mut bindings = vec![0; operands.len()];
+    let mut bounds = Vec::with_capacity(groups.len());
+    for (number, group) in groups.iter().enumerate() {
+        group.iter().for_each(|&operand| bindings[operand] = number);
+        let Some(bound) = bound(operands, group, gpu) else { return Ok(None) };
+        bounds.push(bound);
+    }
+    Ok(Some(Joined { bindings, bounds }))
+}
+
+/// What it costs to bind two groups together: what may be waited for, and bytes that neither has. None where they cannot be.
+fn price(operands: &[Operand], groups: [&[usize]; 2], gpu: &Gpu) -> Option<(u8, u64)> {
+    let together = groups.concat();
+    if together.iter().any(|&number| operands[number].begins) {
+        return None;
+    }
+    let all = bound(operands, &together, gpu)?;
+    let own: u64 = groups.iter().filter_map(|group| bound(operands, group, gpu)).map(|bound| bound.bytes).sum();
+    let waits = match all.memory {
+        DeviceMemory::Constants => 0,
+        DeviceMemory::Area => 1 + u8::from(together.iter().any(|&number| operands[number].is_written)),
     };
-    let numbers: Vec<usize> = (0..params.len()).filter(is_read).collect();
-    numbers.iter().flat_map(|&a| numbers.iter().map(move |&b| (a, b))).find(|&(a, b)| {
-        let [lane, other] = [a, b].map(|number| kernel.buffer(params[number]).lane);
-        let distance = places[b].1.checked_sub(places[a].1);
-        let is_alike = lane == other || (lane.bytes(), other.bytes()) == (4, 4);
-        a != b && is_alike && distance.is_some_and(|distance| distance.is_multiple_of(lane.bytes().into()))
-    })
+    Some((waits, all.bytes.saturating_sub(own)))
+}
+
+/// The range of a group, which has an operand, if it is of one buffer and not too long.
+fn bound(operands: &[Operand], group: &[usize], gpu: &Gpu) -> Option<Bound> {
+    let memory = operands[*group.first()?].memory;
+    let start = group.iter().map(|&number| operands[number].start).min()?;
+    let end = group.iter().map(|&number| operands[number].end).max()?;
+    let offset = start - start % gpu.offset_alignment;
+    let bytes = (end - offset).next_multiple_of(4);
+    let is_one = group.iter().all(|&number| operands[number].memory == memory) && bytes <= gpu.range_bytes;
+    let begins = offset == start || !group.iter().any(|&number| operands[number].begins);
+    (is_one && begins).then_some(Bound { memory, offset, bytes })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::text::parse_kernel;
-    use crate::kernel::verify::verify;
+    use crate::machine::{GPUS, Unit};
 
-    #[test]
-    fn words_of_floats_are_read_as_words_of_integers() {
-        let text = "kernel @k(a: input i32[4] align 4, b: input f32[4] align 4, d: output f32[4] align 4) {
-          %0: f32x4 = load b[0]
-          %1: i32x4 = load a[0]
-          %2: f32x4 = signed_to_float %1
-          %3: f32x4 = add %0, %2
-          store d[0], %3
-        }";
-        let mut kernel = parse_kernel(text).expect("a kernel");
-        let mut places = vec![(DeviceMemory::Constants, 0), (DeviceMemory::Constants, 256), (DeviceMemory::Area, 256)];
-        assert_eq!(join(&mut kernel, &mut places, 2), Ok(()));
-        assert_eq!(verify(&kernel), Ok(()));
-        assert!(kernel.to_string().contains("i32x4 = load a[64]") && kernel.to_string().contains("bitcast"), "{kernel}");
+    const AREA: DeviceMemory = DeviceMemory::Area;
+    const CONSTANTS: DeviceMemory = DeviceMemory::Constants;
+
+    fn operand(memory: DeviceMemory, start: u64, is_written: bool) -> Operand {
+        Operand { memory, start, end: start + 100, is_written, begins: false }
+    }
+
+    fn joined(operands: &[Operand], bindings: u32) -> Result<Option<(Vec<usize>, Vec<(u64, u64)>)>, usize> {
+        let Unit::Gpu(gpu) = GPUS[0].unit else { panic!("a GPU") };
+        let found = join(operands, &Gpu { bindings, ..gpu })?;
+        Ok(found.map(|joined| (joined.bindings, joined.bounds.iter().map(|bound| (bound.offset, bound.bytes)).collect())))
     }
 
     #[test]
-    fn constants_of_one_type_are_read_from_the_first_on() {
-        let text = "kernel @k(a: input i32[8] align 4, b: input i8[4] align 4, c: input i32[4] align 4, d: output i32[4] align 4) {
-          %0: i32x4 = load a[4]
-          %1: i32x4 = load c[0]
-          %2: i32x4 = add %0, %1
-          store d[0], %2
-        }";
-        let kernel = parse_kernel(text).expect("a kernel");
-        let constants = |offset| (DeviceMemory::Constants, offset);
-        let mut places = vec![constants(512), constants(0), constants(256), (DeviceMemory::Area, 256)];
-        let mut joined = kernel.clone();
-        assert_eq!(join(&mut joined, &mut places, 3), Ok(()));
-        assert_eq!(places, [constants(0), constants(256), (DeviceMemory::Area, 256)]);
-        assert_eq!(verify(&joined), Ok(()));
-        // The second i32 operand comes first in memory, 64 elements before.
-        let text = joined.to_string();
-        assert!(text.contains("c: input i32[72]") && text.contains("load c[68]") && text.contains("load c[0]"), "{text}");
-        let mut places = vec![constants(512), constants(0), constants(256), (DeviceMemory::Area, 256)];
-        assert_eq!(join(&mut kernel.clone(), &mut places, 2), Err(3));
+    fn as_few_as_must_share_a_range() {
+        let list = [operand(AREA, 256, false), operand(CONSTANTS, 512, false), operand(AREA, 1024, true), operand(CONSTANTS, 0, false)];
+        let each = vec![(256, 100), (512, 100), (1024, 100), (0, 100)];
+        assert_eq!(joined(&list, 4), Ok(Some((vec![0, 1, 2, 3], each))));
+        // What is never written comes first, then all of the area.
+        assert_eq!(joined(&list, 3), Ok(Some((vec![0, 1, 2, 1], vec![(256, 100), (0, 612), (1024, 100)]))));
+        assert_eq!(joined(&list, 2), Ok(Some((vec![0, 1, 0, 1], vec![(256, 868), (0, 612)]))));
+        assert_eq!(joined(&list, 1), Err(2));
+    }
+
+    #[test]
+    fn what_is_only_read_and_lies_near_is_joined_first() {
+        let list = [operand(AREA, 256, true), operand(AREA, 512, false), operand(AREA, 4096, false), operand(AREA, 4608, false)];
+        assert_eq!(joined(&list, 3).map(|found| found.map(|found| found.0)), Ok(Some(vec![0, 1, 2, 2])));
+    }
+
+    #[test]
+    fn what_must_begin_a_range_is_alone_and_at_its_first_byte() {
+        let begins = |start| Operand { begins: true, ..operand(AREA, start, false) };
+        let list = [begins(256), operand(AREA, 512, true)];
+        assert_eq!(joined(&list, 1), Err(2));
+        assert_eq!(joined(&list, 2).map(|found| found.is_some()), Ok(true));
+        assert_eq!(joined(&[begins(260)], 2), Ok(None));
     }
 }

@@ -69,16 +69,20 @@ impl Mirror {
         self.parts.iter().filter(|part| lasts(part.0)).map(|part| part.1..part.1 + part.2).collect()
     }
 
-    /// The bytes that a kernel call touches: a range a pointer parameter that is no constant, and whether it is read and written.
+    /// The bytes that a kernel call touches: a range a pointer parameter that is no constant, and one an extent whose slices it counts.
     pub fn touched(&self, kernel: &Kernel, call: &Call) -> Vec<Touched> {
-        let slices = |argument: usize| call.slices.as_ref().map_or(0, |slices| slices.most.saturating_sub(1) * slices.strides[argument]);
+        let slices =
+            |argument: usize| call.slices.as_ref().map_or(0, |slices| slices.most.saturating_sub(slices.block) * slices.strides[argument]);
+        let is_extent = |argument: usize| call.extents.iter().any(|extent| extent.0 == argument);
         let mut list = Vec::new();
         for (argument, ((buffer, data), address)) in kernel.pointer_params().zip(&call.arguments).enumerate() {
             let Some(place) = self.place(*address).filter(|_| data.kind != BufferKind::Scratch) else { continue };
             let bytes = data.elements * u64::from(data.lane.bytes()) + slices(argument);
             let (reads, writes) = (kernel.reads(buffer), kernel.writes(buffer));
-            list.push(Touched { argument, bytes: place..place + bytes, reads, writes });
+            list.push(Touched { bytes: place..place + bytes, reads, writes, is_extent: is_extent(argument) });
         }
+        let extents = call.slices.iter().flat_map(|slices| &slices.extents).filter_map(|extent| self.place(extent.0));
+        list.extend(extents.map(|place| Touched { bytes: place..place + 8, reads: true, writes: false, is_extent: true }));
         list
     }
 }
@@ -96,14 +100,14 @@ fn working(kernels: &[Kernel], call: &Call) -> u64 {
 /// Bytes of the area that a kernel call touches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Touched {
-    /// The number of the argument.
-    pub argument: usize,
     /// From where to where.
     pub bytes: Range<u64>,
     /// Whether it reads some of them.
     pub reads: bool,
     /// Whether it writes some of them.
     pub writes: bool,
+    /// Whether they are a run-time extent.
+    pub is_extent: bool,
 }
 
 /// Whose memory an address is of, with the number of the port, and the offset.

@@ -10,6 +10,8 @@ mod mirror;
 mod operands;
 mod ranges;
 mod regions;
+mod slices;
+mod words;
 
 use crate::kernel::Kernel;
 use crate::machine::Machine;

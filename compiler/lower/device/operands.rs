@@ -35,15 +35,3 @@ pub fn begin_before(kernel: &mut Kernel, buffer: Buffer, elements: u64, alignmen
     data.alignment = alignment;
     kernel.move_accesses(buffer, buffer, elements as i64);
 }
-
-/// Makes a buffer, which is only read, a part of another one, so many elements after its first. Words may be of another type.
-pub fn merge(kernel: &mut Kernel, into: Buffer, buffer: Buffer, distance: u64) {
-    let (lane, end) = (kernel.buffer(into).lane, distance + kernel.buffer(buffer).elements);
-    if kernel.buffer(buffer).lane != lane {
-        load_as(kernel, buffer, lane, ConvertOp::Bitcast);
-    }
-    let data = &mut kernel.buffers[into.index()];
-    data.elements = data.elements.max(end);
-    kernel.move_accesses(buffer, into, distance as i64);
-    kernel.retain_buffers(|other| other != buffer);
-}

@@ -5,7 +5,9 @@ use super::mirror::{Mirror, Touched};
 use super::ranges::Bytes;
 use crate::kernel::Kernel;
 use crate::kernel::cost::instructions;
-use crate::program::{Address, Bound, Call, Crossing, DeviceRegion, DeviceStep, Dispatch, HostReason, Step, Visit, calls, walk};
+use crate::program::{
+    Address, Bound, Call, Crossing, DeviceKernel, DeviceRegion, DeviceStep, Dispatch, HostReason, Step, Visit, calls, walk,
+};
 use std::ops::Range;
 
 /// Bytes of a vector of the device.
@@ -143,7 +145,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         let kernel = self.sides.device_kernels.get(call.kernel).ok_or(HostReason::NotGiven)?;
         let dispatches = self.dispatches.of_call(kernel, call)?;
         let alone = |dispatch: &Dispatch| {
-            let kernel = &self.dispatches.kernels[dispatch.kernel];
+            let kernel = &self.dispatches.kernels[dispatch.kernel].kernel;
             let is_one = kernel.grid.is_none_or(|grid| grid.positions < 2);
             if is_one { instructions(kernel, &[0], VECTOR_BYTES) } else { 0 }
         };
@@ -236,9 +238,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
             let Some(kernel) = self.sides.device_kernels.get(call.kernel) else { return };
             let mut before = self.live_before(number, first);
             before.extend(&self.lasting);
-            let is_extent = |argument: usize| call.extents.iter().any(|extent| extent.0 == argument);
-            let (extents, touched): (Vec<_>, Vec<_>) =
-                self.mirror.touched(kernel, call).into_iter().partition(|touched| is_extent(touched.argument));
+            let (extents, touched): (Vec<_>, Vec<_>) = self.mirror.touched(kernel, call).into_iter().partition(|touched| touched.is_extent);
             flow.call(&touched, &before);
             flow.extents.extend(extents.iter().map(|touched| touched.bytes.start));
             flow.dispatches(self.found[number].as_deref().unwrap_or_default(), &self.dispatches.kernels);
@@ -353,13 +353,13 @@ impl Flow {
     }
 
     /// Dispatches of some kernels, each after a barrier where what it touches meets what those since the last one touch.
-    fn dispatches(&mut self, dispatches: &[Dispatch], kernels: &[Kernel]) {
+    fn dispatches(&mut self, dispatches: &[Dispatch], kernels: &[DeviceKernel]) {
         for dispatch in dispatches {
-            let (mut reads, mut writes) = (Vec::new(), Vec::new());
-            for ((buffer, _), bound) in kernels[dispatch.kernel].pointer_params().zip(&dispatch.bindings) {
-                let list = if kernels[dispatch.kernel].writes(buffer) { &mut writes } else { &mut reads };
-                list.push(*bound);
-            }
+            let writes: Vec<bool> = kernels[dispatch.kernel].writes();
+            let bounds = |written: bool| -> Vec<Bound> {
+                dispatch.bindings.iter().zip(&writes).filter(|(_, writes)| **writes == written).map(|(bound, _)| *bound).collect()
+            };
+            let (reads, writes) = (bounds(false), bounds(true));
             let meets = |one: &[Bound], other: &[Bound]| one.iter().any(|a| other.iter().any(|b| overlap(a, b)));
             if meets(&writes, &self.read) || meets(&writes, &self.wrote) || meets(&reads, &self.wrote) {
                 self.steps.push(DeviceStep::Barrier);

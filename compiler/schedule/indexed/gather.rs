@@ -1,6 +1,6 @@
 //! Slices picked by indices: rows copied with vectors, or, where a slice is one element, vectors gathered.
 
-use super::slices::{Counts, Slices, copy_lanes, copy_row, raw_lane};
+use super::slices::{Counts, Slices, are_long, copy_lanes, copy_row, raw_lane};
 use crate::ir::{Inst, Operation, Value as Tensor};
 use crate::kernel::{Bounds, Buffer, ConvertOp, KernelBuilder, Lane};
 use crate::schedule::arguments::{Arguments, Elements};
@@ -91,8 +91,11 @@ impl Schedule for GatherSchedule<'_> {
         let counts = slices.counts(&mut b, &mut arguments);
         slices.check(&self.cx, &mut b, &counts, indices, false)?;
         let single = slices.row.is(1);
-        let lanes =
-            copy_lanes(&self.cx, self.lane, if single { slices.picks.most(self.cx.function)? } else { slices.row.most(self.cx.function)? });
+        let lanes = match single {
+            true if are_long(&self.cx, slices.index_lane) => 1,
+            true => copy_lanes(&self.cx, self.lane, slices.picks.most(self.cx.function)?),
+            false => copy_lanes(&self.cx, self.lane, slices.row.most(self.cx.function)?),
+        };
         let some = !slices.listed().is(0);
         if some && single {
             self.elements(&mut b, &counts, [indices, source, target], lanes)?;

@@ -28,6 +28,11 @@ pub fn copy_lanes(cx: &Context<'_>, lane: Lane, count: u64) -> u16 {
     cx.machine.lanes(lane.bytes()).min(needed)
 }
 
+/// Whether registers hold fewer bits than indices of a lane type have. Those are looked at one by one.
+pub fn are_long(cx: &Context<'_>, lane: Lane) -> bool {
+    8 * lane.bytes() > u32::from(cx.machine.index_bits)
+}
+
 /// A tensor seen as `[batches, outer, extent, row]`, and indices as `[batches, picks]`.
 #[derive(Clone, Debug)]
 pub struct Slices {
@@ -148,7 +153,10 @@ impl Slices {
         indices: Buffer,
         allows_negative: bool,
     ) -> Result<(), Unsupported> {
-        let lanes = copy_lanes(cx, self.index_lane, self.batches.times(&self.picks).most(cx.function)?);
+        let lanes = match are_long(cx, self.index_lane) {
+            true => 1,
+            false => copy_lanes(cx, self.index_lane, self.batches.times(&self.picks).most(cx.function)?),
+        };
         let ty = Type::vector(self.index_lane, lanes);
         // No number of the index's type reaches beyond this; the comparison without sign catches negative ones.
         let largest = if self.index_lane == Lane::I64 { i64::MAX } else { i64::from(i32::MAX) };

@@ -1,11 +1,12 @@
 //! Accesses of memory that positions share, as places that move with the counters of the loops around them.
 
-use super::super::super::indices::Indices;
+use super::super::super::indices::{Indices, Sum};
 use super::super::super::intervals::{Assumed, Interval};
 use super::super::super::types::*;
 use super::super::super::visit::Run;
+use super::radix::{Monomial, Polynomial, product};
 use cranelift_entity::EntityRef;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Terms of an index that are looked at.
 const MOST_TERMS: usize = 16;
@@ -16,11 +17,11 @@ const MOST_ROUNDS: i64 = 1 << 40;
 /// What no index reaches.
 const ANYWHERE: i128 = 1 << 90;
 
-/// A loop whose counter begins at a known number.
-#[derive(Clone, Copy, Debug)]
+/// A loop whose counter begins at a known number, or at one that is computed before all loops.
+#[derive(Clone, Debug)]
 pub struct Counted {
     /// Its first number.
-    pub first: i64,
+    pub first: Sum<Value>,
     /// What a round adds.
     pub step: i64,
     /// Rounds at most.
@@ -34,6 +35,10 @@ pub struct Loops<'k> {
     pub kernel: &'k Kernel,
     indices: Indices,
     counted: FxHashMap<Value, Counted>,
+    /// Values that are computed before all loops.
+    before_loops: FxHashSet<Value>,
+    /// Operations of two values by their results.
+    binaries: FxHashMap<Value, (BinaryOp, Value, Value)>,
     /// Whether some tensor that is read may lie where another one is written: all tensors are one memory then, counted in bytes.
     is_one_memory: bool,
 }
@@ -45,19 +50,31 @@ pub struct Access {
     pub memory: Option<Buffer>,
     /// Whether it writes.
     pub stores: bool,
-    /// From where to where it reaches in the first rounds of all loops.
+    /// Products of values that are computed before all loops, and how much it moves with each.
+    pub fixed: Vec<(Monomial, i128)>,
+    /// Values that may be others in each round, and how much it moves with each.
+    pub others: Vec<(Value, i128)>,
+    /// From where to where it reaches in the first rounds of all loops, where all these values are 0.
     pub low: i128,
     /// See `low`.
     pub high: i128,
     /// The counters of the loops around it, and how much it moves with a round of each.
     pub growth: Vec<(Value, i128)>,
+    /// Of some of them, how much more it moves with a round: by products of values that are computed before all loops.
+    pub scaled: Vec<(Value, Monomial, i128)>,
 }
 
 impl<'k> Loops<'k> {
     /// Those of a verified kernel.
     pub fn of(kernel: &'k Kernel, assumed: &Assumed) -> Self {
         let indices = Indices::assuming(kernel, assumed, MOST_TERMS);
-        let mut loops = Self { kernel, indices, counted: FxHashMap::default(), is_one_memory: false };
+        let before_loops = kernel.body.statements.iter().flat_map(|statement| &statement.results).copied().collect();
+        let binary = |Statement { results, inst }: &Statement| match (inst, &results[..]) {
+            (&Inst::Binary { op, a, b }, &[result]) => Some((result, (op, a, b))),
+            _ => None,
+        };
+        let binaries = kernel.statements().filter_map(binary).collect();
+        let mut loops = Self { kernel, indices, counted: FxHashMap::default(), before_loops, binaries, is_one_memory: false };
         let mut written = vec![false; kernel.buffers.len()];
         for statement in kernel.statements() {
             if let Inst::Store { buffer, .. } = &statement.inst {
@@ -72,24 +89,50 @@ impl<'k> Loops<'k> {
 
     fn note(&mut self, inst: &Inst) {
         let Inst::For { start, end, step, body, .. } = inst else { return };
-        let (Some(first), last) = (self.indices.number(*start), self.indices.interval(*end).high) else { return };
-        let Some(rounds) = last.checked_sub(first).map(|span| (span.max(0) - 1).div_euclid(*step) + 1) else { return };
-        let end = self.indices.number(*end).is_none().then_some(*end);
+        let first = self.indices.sum(*start);
+        if !first.terms.iter().all(|(term, _)| self.before_loops.contains(term)) {
+            return;
+        }
+        let Some(rounds) = self.span(*start, *end).map(|span| (span.max(0) - 1).div_euclid(*step) + 1) else { return };
+        let is_known = [start, end].iter().all(|&&value| self.indices.number(value).is_some());
+        let end = (!is_known).then_some(*end);
         if rounds < MOST_ROUNDS {
             self.counted.insert(body.params[0], Counted { first, step: *step, rounds, end });
         }
     }
 
-    /// The loop of a counter, if it begins at a known number.
-    pub fn counted(&self, counter: Value) -> Option<Counted> {
-        self.counted.get(&counter).copied()
+    /// The numbers from one value to another at most.
+    fn span(&self, start: Value, end: Value) -> Option<i64> {
+        let all = self.indices.interval(end).high.checked_sub(self.indices.interval(start).low);
+        let rest = self.multiple_below(start).filter(|&(all, _)| all == end || self.sum(all) == self.sum(end)).map(|(_, unit)| unit - 1);
+        [all, rest].into_iter().flatten().min()
+    }
+
+    /// The sum that a scalar index is.
+    pub fn sum(&self, value: Value) -> Sum<Value> {
+        self.indices.sum(value)
+    }
+
+    /// The number that a scalar index is.
+    pub fn number(&self, value: Value) -> Option<i64> {
+        self.indices.number(value)
+    }
+
+    /// The operation of two values that gives a value.
+    pub fn binary(&self, value: Value) -> Option<(BinaryOp, Value, Value)> {
+        self.binaries.get(&value).copied()
+    }
+
+    /// The loop of a counter, if it begins at a number that is known before all loops.
+    pub fn counted(&self, counter: Value) -> Option<&Counted> {
+        self.counted.get(&counter)
     }
 
     /// Takes a value that is there once for the counter of a loop around all that comes after it: accesses move with it.
     pub fn count_once(&mut self, value: Value) {
         let Interval { low, high } = self.indices.interval(value);
         let rounds = high.checked_sub(low).and_then(|span| span.checked_add(1)).filter(|&rounds| rounds < MOST_ROUNDS);
-        self.counted.extend(rounds.map(|rounds| (value, Counted { first: low, step: 1, rounds, end: None })));
+        self.counted.extend(rounds.map(|rounds| (value, Counted { first: Sum::number(low), step: 1, rounds, end: None })));
     }
 
     /// Whether positions share a buffer, which some of them may write.
@@ -113,29 +156,108 @@ impl<'k> Loops<'k> {
         Some(())
     }
 
+    /// Between what a value lies.
+    pub fn interval(&self, value: Value) -> [i128; 2] {
+        let interval = self.indices.interval(value);
+        [interval.low.into(), interval.high.into()]
+    }
+
+    /// Between what a product of values times a factor lies.
+    fn reach(&self, monomial: &Monomial, factor: i128) -> [i128; 2] {
+        monomial.iter().fold([factor, factor], |ends, &value| {
+            let corners = ends.map(|end| self.interval(value).map(|of_value| end.saturating_mul(of_value).clamp(-ANYWHERE, ANYWHERE)));
+            let corners = corners.as_flattened();
+            [corners.iter().copied().min().unwrap_or(-ANYWHERE), corners.iter().copied().max().unwrap_or(ANYWHERE)]
+        })
+    }
+
+    /// A sum of values that are computed before all loops, with those that are products taken apart.
+    pub fn polynomial(&self, sum: &Sum<Value>) -> Polynomial {
+        let mut all = Polynomial::number(sum.constant.into());
+        for &(term, factor) in &sum.terms {
+            match self.binary(term) {
+                Some((BinaryOp::Mul, a, b)) => {
+                    let (a, b) = (self.polynomial(&self.sum(a)), self.polynomial(&self.sum(b)));
+                    a.terms().iter().for_each(|(monomial, times)| all.add_times(&b, monomial, times * i128::from(factor)));
+                }
+                _ => all.add(vec![term], factor.into()),
+            }
+        }
+        all
+    }
+
+    /// Whether all that a value is a sum of is computed before all loops.
+    fn is_fixed(&self, value: Value) -> bool {
+        self.sum(value).terms.iter().all(|(term, _)| self.before_loops.contains(term))
+    }
+
+    /// By how much more than another access one moves with values that are the same for all rounds.
+    pub fn apart(&self, a: &Access, b: &Access) -> [i128; 2] {
+        let mut difference = Polynomial::default();
+        b.fixed.iter().for_each(|(monomial, factor)| difference.add(monomial.clone(), *factor));
+        a.fixed.iter().for_each(|(monomial, factor)| difference.add(monomial.clone(), -factor));
+        let reaches = difference.terms().iter().map(|(monomial, factor)| self.reach(monomial, *factor));
+        reaches.fold([0, 0], |[low, high], [first, last]| [low + first, high + last])
+    }
+
     fn access(&self, statement: &Statement, around: &[Value]) -> Option<Option<Access>> {
         let Some(buffer) = statement.inst.buffer().filter(|&buffer| self.is_shared(buffer)) else { return Some(None) };
         let Run { index, offset, elements, stores } = statement.inst.run()?;
         let data = self.kernel.buffer(buffer);
         let is_joined = self.is_one_memory && data.kind == BufferKind::Output;
         let unit = if is_joined { i128::from(data.lane.bytes()) } else { 1 };
-        let mut growth: Vec<(Value, i128)> = around.iter().map(|&counter| (counter, 0)).collect();
-        let sum = self.indices.sum(index);
-        let (mut low, mut high) = (i128::from(sum.constant), i128::from(sum.constant));
-        for (term, factor) in sum.terms {
-            let factor = i128::from(factor);
-            if let (Some(place), Some(counted)) = (growth.iter_mut().find(|(counter, _)| *counter == term), self.counted(term)) {
-                place.1 = factor * i128::from(counted.step) * unit;
-                low += factor * i128::from(counted.first);
-                high += factor * i128::from(counted.first);
-                continue;
-            }
-            let interval = self.indices.interval(term);
-            let [a, b] = [interval.low, interval.high].map(|end| (i128::from(end) * factor).clamp(-ANYWHERE, ANYWHERE));
-            (low, high) = (low + a.min(b), high + a.max(b));
-        }
-        let offset = i128::from(offset);
+        let growth = around.iter().map(|&counter| (counter, 0)).collect();
+        let (offset, elements) = (i128::from(offset), i128::from(elements));
         let memory = (!is_joined).then_some(buffer);
-        Some(Some(Access { memory, stores, low: (low + offset) * unit, high: (high + offset + i128::from(elements)) * unit, growth }))
+        let mut access = Access {
+            memory,
+            stores,
+            fixed: vec![],
+            others: vec![],
+            low: offset * unit,
+            high: (offset + elements) * unit,
+            growth,
+            scaled: vec![],
+        };
+        self.move_by(&mut access, &self.sum(index), &vec![], unit)?;
+        Some(Some(access))
+    }
+
+    /// Moves an access by a sum times a product. None where a value that is not known before all loops is multiplied by one that is.
+    fn move_by(&self, access: &mut Access, sum: &Sum<Value>, monomial: &Monomial, factor: i128) -> Option<()> {
+        let constant = i128::from(sum.constant) * factor;
+        match &monomial[..] {
+            [] => (access.low, access.high) = (access.low + constant, access.high + constant),
+            _ if constant == 0 => {}
+            _ => access.fixed.push((monomial.clone(), constant)),
+        }
+        for &(term, times) in &sum.terms {
+            let factor = factor * i128::from(times);
+            let place = access.growth.iter_mut().find(|(counter, _)| *counter == term);
+            if let (Some(place), Some(counted)) = (place, self.counted(term)) {
+                let of_round = factor * i128::from(counted.step);
+                if monomial.is_empty() {
+                    place.1 += of_round;
+                } else {
+                    access.scaled.push((term, monomial.clone(), of_round));
+                }
+                // Where a counter begins has no counters.
+                self.move_by(access, &counted.first, monomial, factor)?;
+            } else if let Some((BinaryOp::Mul, a, b)) = self.binary(term)
+                && (self.is_fixed(a) || self.is_fixed(b))
+            {
+                let (fixed, other) = if self.is_fixed(a) { (a, b) } else { (b, a) };
+                for (of_fixed, times) in self.polynomial(&self.sum(fixed)).terms() {
+                    self.move_by(access, &self.sum(other), &product(of_fixed, monomial), factor * times)?;
+                }
+            } else if self.before_loops.contains(&term) {
+                access.fixed.push((product(monomial, &vec![term]), factor));
+            } else if monomial.is_empty() {
+                access.others.push((term, factor));
+            } else {
+                return None;
+            }
+        }
+        Some(())
     }
 }

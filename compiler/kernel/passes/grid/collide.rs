@@ -1,6 +1,6 @@
 //! Whether two accesses can be of one element: a search for rounds of the loops around them in which they are.
 //!
-//! Where accesses lie is linear in rounds, each round between known numbers. The search takes the loop that moves them most, tries the rounds
+//! Where accesses lie is linear in rounds and in other values, each between known numbers. The search takes the loop that moves them most, tries the rounds
 //! that the others can still make up for, and goes on with the next loop. Loops of tensors have few such rounds, mostly one.
 
 use super::super::super::types::Value;
@@ -33,8 +33,13 @@ struct Dimension {
 impl Loops<'_> {
     /// Whether two accesses can meet, one of them a store, in rounds that keep to what is said of each loop around both.
     pub fn meet(&self, a: &Access, b: &Access, rounds: impl Fn(Value) -> Rounds) -> bool {
-        if a.memory != b.memory || !a.stores && !b.stores {
-            return false;
+        a.memory == b.memory && (a.stores || b.stores) && self.may_be_equal(a, b, &rounds)
+    }
+
+    /// Whether two accesses can be of one place.
+    fn may_be_equal(&self, a: &Access, b: &Access, rounds: &impl Fn(Value) -> Rounds) -> bool {
+        if !a.scaled.is_empty() || !b.scaled.is_empty() {
+            return self.digits(a, b).is_none_or(|digits| digits.iter().all(|[a, b]| self.may_be_equal(a, b, rounds)));
         }
         let mut dimensions = Vec::new();
         let mut add = |growth: i128, low: i128, high: i128, differs: bool| {
@@ -58,14 +63,31 @@ impl Loops<'_> {
         for &(counter, growth) in b.growth.iter().filter(|(counter, _)| !a.growth.iter().any(|known| known.0 == *counter)) {
             add(-growth, 0, last(counter), false);
         }
+        for &(value, factor) in &a.others {
+            let [low, high] = self.interval(value);
+            add(factor, low, high, false);
+        }
+        for &(value, factor) in &b.others {
+            let [low, high] = self.interval(value);
+            add(-factor, low, high, false);
+        }
         // What does not move them is free, unless it would have to differ and has one round.
         if dimensions.iter().any(|d| d.differs && d.low == 0 && d.high == 0) {
             return false;
         }
         dimensions.retain(|dimension| dimension.growth != 0);
-        dimensions.sort_by_key(|dimension| std::cmp::Reverse(dimension.growth));
+        dimensions.sort_by_key(|dimension| (std::cmp::Reverse(dimension.growth), dimension.differs));
+        // Those that move them alike are one, unless they say more than between which numbers they are.
+        dimensions.dedup_by(|next, kept| {
+            let is_one = next.growth == kept.growth && !next.differs && !kept.differs;
+            if is_one {
+                (kept.low, kept.high) = (kept.low + next.low, kept.high + next.high);
+            }
+            is_one
+        });
         let mut search = Search { dimensions, steps: 0 };
-        search.finds(0, b.low - a.high + 1, b.high - a.low - 1)
+        let [nearer, further] = self.apart(a, b);
+        search.finds(0, b.low - a.high + 1 + nearer, b.high - a.low - 1 + further)
     }
 }
 

@@ -42,6 +42,8 @@ impl<'k> Writer<'k> {
         self.names.clone_from(&known);
         let mut otherwise = Vec::new();
         let left = self.binary(BinaryOp::Sub, position, positions, &mut otherwise);
+        // It is no less than 0 here, which intervals do not tell: they know no conditions.
+        let left = self.binary(BinaryOp::SignedMax, left, 0, &mut otherwise);
         self.items(region, rest, left, &mut otherwise);
         self.names = known;
         let [then, otherwise] = [then, otherwise].map(|statements| Region { statements, ..Region::default() });
@@ -66,11 +68,13 @@ impl<'k> Writer<'k> {
                         (round, self.binary(BinaryOp::UnsignedRem, position, inner, out))
                     };
                     let Some(counted) = self.loops.counted(counter) else { continue };
+                    let is_known = counted.end.is_none();
                     let scaled = if *step == 1 { round } else { self.binary(BinaryOp::Mul, round, *step, out) };
                     let first = self.name(*start);
-                    let name = if counted.first == 0 { scaled } else { self.binary_of(BinaryOp::Add, scaled, first, out) };
+                    let name =
+                        if counted.first.as_number() == Some(0) { scaled } else { self.binary_of(BinaryOp::Add, scaled, first, out) };
                     self.names.insert(counter, name);
-                    if counted.end.is_none() {
+                    if is_known {
                         self.tree(body, &nest.body, position, out);
                         continue;
                     }

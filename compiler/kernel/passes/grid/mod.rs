@@ -11,6 +11,7 @@
 mod accesses;
 mod collide;
 mod emit;
+mod radix;
 mod team;
 mod tree;
 

@@ -140,7 +140,8 @@ impl<'k> Plan<'k> {
         let sums = (0..carried.len()).map(|number| sum(self.kernel, body, number)).collect::<Option<Vec<_>>>()?;
         let inside = self.accesses(statement)?;
         let apart = !inside.iter().any(|a| inside.iter().any(|b| self.meet(a, b, Some(counter))));
-        apart.then_some(Step::Cut { rounds: counted.rounds, first: counted.first, sums })
+        let (rounds, first) = (counted.rounds, counted.first.as_number()?);
+        apart.then_some(Step::Cut { rounds, first, sums })
     }
 }
 

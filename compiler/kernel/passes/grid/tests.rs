@@ -255,3 +255,143 @@ fn what_depends_on_the_round_before_is_not_shared_out() {
     let kernel = parse_kernel(shifts).expect("a kernel");
     assert!(team(&stages(&kernel, &[], &Assumed::default()).expect("few positions")[0].kernel).is_none());
 }
+
+/// What is the same for all rounds moves all of them alike; where two move differently they may meet.
+#[test]
+fn values_from_before_loops_move_all_rounds_alike() {
+    let of = |from: &str| {
+        positions(&format!(
+            "kernel @k(n: input i64[1] align 8, y: output i32[64] align 4) {{
+              %0: i64 = load n[0]
+              %1: i64 = and %0, 15
+              for %3 in 0..8 step 1 {{
+                %4: i64 = add %3, %1
+                %5: i64 = add %3, {from}
+                %6: i32 = load y[%5 + 8]
+                store y[%4], %6
+              }}
+            }}"
+        ))
+    };
+    assert_eq!(of("%1"), [8]);
+    assert_eq!(of("8"), [1]);
+}
+
+/// What is left of a row after whole vectors begins where these end, and has fewer rounds than a vector has lanes.
+#[test]
+fn the_rest_of_a_run_time_extent_is_positions() {
+    let of = |whole: &str| {
+        positions(&format!(
+            "kernel @k(n: input i64[1] align 8, x: input i32[16] align 4, y: output i32[16] align 4) {{
+              %0: i64 = load n[0]
+              %1: i64 = and %0, 15
+              {whole}
+              for %9 in 0..%2 step 4 {{
+                %10: i32x4 = load x[%9]
+                store y[%9], %10
+              }}
+              for %11 in %2..%1 step 1 {{
+                %12: i32 = load x[%11]
+                store y[%11], %12
+              }}
+            }}"
+        ))
+    };
+    assert_eq!(of("%2: i64 = and %1, -4"), [4, 3]);
+    assert_eq!(of("%3: i64 = unsigned_div %1, 4 %2: i64 = mul %3, 4"), [3, 3]);
+    assert_eq!(of("%3: i64 = unsigned_rem %1, 4 %2: i64 = sub %1, %3"), [4, 3]);
+    // Of what is not computed as a multiple it is not known how much is left.
+    assert_eq!(of("%3: i64 = and %1, 7 %2: i64 = unsigned_min %3, %1"), [2, 15]);
+}
+
+/// Rows at places that are read: which rows is not known at all, but elements of a row stay apart, whatever row they are in.
+#[test]
+fn elements_of_scattered_rows_are_positions() {
+    let of = |row: u64| {
+        positions(&format!(
+            "kernel @k(n: input i8[4] align 1, x: input i32[32] align 4, y: output i32[64] align 4) {{
+              for %0 in 0..4 step 1 {{
+                %1: i8 = load n[%0]
+                %2: i64 = sign_extend %1
+                %3: i64 = and %2, 3
+                %4: i64 = mul %3, {row}
+                %5: i64 = mul %0, 8
+                for %6 in 0..8 step 4 {{
+                  %7: i64 = add %4, %6
+                  %8: i64 = add %5, %6
+                  %9: i32x4 = load x[%8]
+                  store y[%7], %9
+                }}
+              }}
+            }}"
+        ))
+    };
+    assert_eq!(of(8), [2]);
+    // Rows that begin within others have elements in common.
+    assert_eq!(of(4), [1]);
+}
+
+/// A transpose between two extents, one of which is known when the kernel runs: rows of the result are as long as that.
+#[test]
+fn rows_of_run_time_extents_are_positions() {
+    let of = |stride: &str, row: u64| {
+        positions(&format!(
+            "kernel @k(n: input i64[1] align 8, x: input i32[64] align 4, y: output i32[64] align 4) {{
+              %0: i64 = load n[0]
+              %20: i64 = unsigned_div %0, 256
+              %21: i64 = and %20, 7
+              %1: i64 = signed_max %21, 1
+              %2: i64 = mul %1, 2
+              for %3 in 0..4 step 1 {{
+                %4: i64 = mul %3, {stride}
+                for %5 in 0..%1 step 1 {{
+                  %6: i64 = mul %5, {row}
+                  %7: i64 = add %4, %6
+                  %8: i64 = mul %5, 8
+                  %9: i64 = add %8, %3
+                  %10: i32x2 = load x[%9]
+                  store y[%7], %10
+                }}
+              }}
+            }}"
+        ))
+    };
+    assert_eq!(of("%2", 2), [4 * 7]);
+    // Elements that overlap within a row.
+    assert_eq!(of("%2", 1), [4]);
+    // Rows that overlap.
+    assert_eq!(of("%1", 2), [1]);
+}
+
+/// Places in a tensor of two run-time extents, whose product is a stride.
+#[test]
+fn two_run_time_extents_are_two_digits() {
+    let text = "kernel @k(n: input i64[2] align 8, y: output i32[256] align 4) {
+      %0: i64 = load n[0]
+      %20: i64 = unsigned_div %0, 256
+      %1: i64 = and %20, 7
+      %2: i64 = load n[1]
+      %21: i64 = unsigned_div %2, 256
+      %3: i64 = and %21, 7
+      %4: i64 = mul %1, %3
+      %5: i64 = unsigned_div %1, 2
+      %6: i64 = mul %5, 2
+      for %7 in 0..4 step 1 {
+        %8: i64 = mul %4, %7
+        for %9 in 0..%6 step 2 {
+          %10: i64 = mul %9, %3
+          %11: i64 = add %9, 1
+          %12: i64 = mul %11, %3
+          for %13 in 0..%3 step 1 {
+            %14: i64 = add %8, %10
+            %15: i64 = add %14, %13
+            %16: i64 = add %8, %12
+            %17: i64 = add %16, %13
+            store y[%15], 1
+            store y[%17], 2
+          }
+        }
+      }
+    }";
+    assert_eq!(positions(text), [4 * 3 * 7]);
+}

@@ -2,7 +2,7 @@
 
 use super::super::super::intervals::Assumed;
 use super::super::super::types::*;
-use super::accesses::{Access, Counted, Loops};
+use super::accesses::{Access, Loops};
 use super::collide::Rounds;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
@@ -164,18 +164,18 @@ impl<'k> Planner<'k> {
     }
 
     /// The loop that a range of statements is, if its rounds are known and hand nothing on.
-    fn candidate<'r>(&self, region: &'r Region, range: &Range<usize>) -> Option<(Value, Counted, &'r Region)> {
+    fn candidate<'r>(&self, region: &'r Region, range: &Range<usize>) -> Option<(Value, i64, &'r Region)> {
         let [Statement { inst: Inst::For { carried, body, .. }, .. }] = &region.statements[range.clone()] else { return None };
         let counter = body.params[0];
-        let counted = self.loops.counted(counter).filter(|counted| carried.is_empty() && counted.rounds > 0)?;
-        Some((counter, counted, body))
+        let rounds = self.loops.counted(counter).map(|counted| counted.rounds).filter(|&rounds| carried.is_empty() && rounds > 0)?;
+        Some((counter, rounds, body))
     }
 
     /// The loop as positions, if any of its rounds or of those inside are.
     fn nest(&mut self, region: &Region, range: &Range<usize>, outer: u64) -> Option<Nest> {
-        let (counter, counted, body) = self.candidate(region, range)?;
-        let is_apart = counted.rounds > 1 && self.is_apart(region, range, counter, body);
-        let rounds = if is_apart { counted.rounds as u64 } else { 1 };
+        let (counter, most, body) = self.candidate(region, range)?;
+        let is_apart = most > 1 && self.is_apart(region, range, counter, body);
+        let rounds = if is_apart { most as u64 } else { 1 };
         self.around.push(counter);
         self.positions.extend(is_apart.then_some(counter));
         let tree = self.tree(body, outer.saturating_mul(rounds));

@@ -1,0 +1,196 @@
+//! A call for slices as one kernel: the loop over slices, which the driver has on the host, is inside.
+//!
+//! What the kernel then takes are the arguments of the call, followed by the extents whose product is the number of slices.
+
+use crate::kernel::{BinaryOp, Buffer, BufferData, BufferKind, ConvertOp, Inst, Kernel, Lane, Region, Statement, Type, Value};
+use crate::program::{Address, Call, Slices};
+use cranelift_entity::EntityRef;
+use rustc_hash::FxHashMap;
+
+/// What the kernel that does all slices of a call takes.
+pub fn arguments(call: &Call) -> Vec<Address> {
+    call.arguments.iter().copied().chain(extents(call).map(|(address, _)| address)).collect()
+}
+
+/// Which of its arguments are run-time extents, and the least and the most that each is.
+pub fn extent_arguments(call: &Call) -> Vec<(usize, [i64; 2])> {
+    let of_slices = extents(call).enumerate().map(|(number, (_, interval))| (call.arguments.len() + number, interval));
+    call.extents.iter().copied().chain(of_slices).collect()
+}
+
+fn extents(call: &Call) -> impl Iterator<Item = (Address, [i64; 2])> + '_ {
+    call.slices.iter().flat_map(|slices| slices.extents.iter().copied())
+}
+
+/// The kernel that does all slices, of one that does a block of them. None where an index outside a slice means one inside, or slices do not begin
+/// at elements.
+pub fn in_one(kernel: &Kernel, slices: &Slices) -> Option<Kernel> {
+    let mut kernel = kernel.clone();
+    let mut strides = FxHashMap::default();
+    let params: Vec<Buffer> = kernel.pointer_params().map(|(buffer, _)| buffer).collect();
+    for (&buffer, &stride) in params.iter().zip(&slices.strides).filter(|(_, stride)| **stride > 0) {
+        let lane = u64::from(kernel.buffer(buffer).lane.bytes());
+        if !stride.is_multiple_of(lane) || kernel.clamps(buffer) {
+            return None;
+        }
+        kernel.buffers[buffer.index()].elements += slices.most.saturating_sub(slices.block) * (stride / lane);
+        strides.insert(buffer, (stride / lane) as i64);
+    }
+    let body = std::mem::take(&mut kernel.body.statements);
+    let mut writer = Writer { types: std::mem::take(&mut kernel.types), statements: vec![] };
+    let (mut count, zero) = (writer.number(1), writer.number(0));
+    for number in 0..slices.extents.len() {
+        let buffer = Buffer::new(kernel.buffers.len());
+        let name = format!("extent{number}");
+        kernel.buffers.push(BufferData { name, kind: BufferKind::Input, lane: Lane::I64, elements: 1, alignment: 8 });
+        let extent = writer.push(Type::INDEX, Inst::Load { buffer, index: zero, offset: 0, active: 1 });
+        count = writer.binary(BinaryOp::Mul, count, extent);
+    }
+    let (first, left) = match slices.behind_blocks_of {
+        Some(size) => {
+            let left = writer.binary_with(BinaryOp::UnsignedRem, count, size);
+            (Some(writer.binary(BinaryOp::Sub, count, left)), left)
+        }
+        None => (None, count),
+    };
+    let end = if slices.block == 1 { left } else { writer.binary_with(BinaryOp::UnsignedDiv, left, slices.block) };
+    let before = std::mem::take(&mut writer.statements);
+    let round = writer.round(body, slices.block, first, &strides);
+    writer.statements = before;
+    writer.statements.push(Statement { results: vec![], inst: Inst::For { start: zero, end, step: 1, carried: vec![], body: round } });
+    kernel.body.statements = writer.statements;
+    kernel.types = writer.types;
+    Some(kernel)
+}
+
+struct Writer {
+    types: Vec<Type>,
+    statements: Vec<Statement>,
+}
+
+impl Writer {
+    /// The body of the loop: a block of slices after those before.
+    fn round(&mut self, body: Vec<Statement>, block: u64, first: Option<Value>, strides: &FxHashMap<Buffer, i64>) -> Region {
+        let counter = self.value(Type::INDEX);
+        let blocks = if block == 1 { counter } else { self.binary_with(BinaryOp::Mul, counter, block) };
+        let slice = first.map_or(blocks, |first| self.binary(BinaryOp::Add, blocks, first));
+        let mut buffers: Vec<(Buffer, i64)> = strides.iter().map(|(&buffer, &stride)| (buffer, stride)).collect();
+        buffers.sort_unstable();
+        let offsets = buffers.into_iter().map(|(buffer, stride)| (buffer, self.binary_with(BinaryOp::Mul, slice, stride as u64))).collect();
+        let mut statements = std::mem::take(&mut self.statements);
+        statements.extend(self.moved(body, &offsets));
+        Region { params: vec![counter], statements, yields: vec![] }
+    }
+
+    /// Statements whose accesses of some buffers are as many elements further on as values say.
+    fn moved(&mut self, statements: Vec<Statement>, offsets: &FxHashMap<Buffer, Value>) -> Vec<Statement> {
+        let mut list = Vec::with_capacity(statements.len());
+        for mut statement in statements {
+            for inner in statement.inst.regions_mut() {
+                inner.statements = self.moved(std::mem::take(&mut inner.statements), offsets);
+            }
+            let offset = statement.inst.buffer().and_then(|buffer| offsets.get(&buffer));
+            if let (Some(&offset), Some((index, _))) = (offset, statement.inst.place_mut()) {
+                *index = self.sum(*index, offset);
+            }
+            list.append(&mut self.statements);
+            list.push(statement);
+        }
+        list
+    }
+
+    /// An index, or several, further on.
+    fn sum(&mut self, index: Value, mut offset: Value) -> Value {
+        let ty = self.types[index.index()];
+        if ty.lane != Lane::I64 {
+            offset = self.push(Type::scalar(ty.lane), Inst::Convert { op: ConvertOp::Wrap, a: offset });
+        }
+        if ty.lanes > 1 {
+            offset = self.push(ty, Inst::Splat { a: offset });
+        }
+        self.push(ty, Inst::Binary { op: BinaryOp::Add, a: index, b: offset })
+    }
+
+    fn value(&mut self, ty: Type) -> Value {
+        self.types.push(ty);
+        Value::new(self.types.len() - 1)
+    }
+
+    fn push(&mut self, ty: Type, inst: Inst) -> Value {
+        let result = self.value(ty);
+        self.statements.push(Statement { results: vec![result], inst });
+        result
+    }
+
+    fn number(&mut self, number: u64) -> Value {
+        self.push(Type::INDEX, Inst::Constant { bits: number })
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Value {
+        self.push(Type::INDEX, Inst::Binary { op, a, b })
+    }
+
+    fn binary_with(&mut self, op: BinaryOp, a: Value, number: u64) -> Value {
+        let b = self.number(number);
+        self.binary(op, a, b)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::interpret::interpret;
+    use crate::kernel::text::parse_kernel;
+    use crate::kernel::verify::verify;
+
+    /// What is left in six elements, of which each is one more than its slice of x, by a kernel for blocks of so many slices.
+    fn done(block: u64, behind: Option<u64>, extents: [i64; 2]) -> Vec<u8> {
+        let text = format!(
+            "kernel @k(x: input i8[{block}] align 1, y: output i8[{block}] align 1) {{
+              for %0 in 0..{block} step 1 {{ %1: i8 = load x[%0] %2: i8 = add %1, 1 store y[%0], %2 }}
+            }}"
+        );
+        let kernel = parse_kernel(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let address = |offset| (Address::Scratch(offset), [0, 6]);
+        let extents_of = vec![address(0), address(8)];
+        let slices = Slices { extents: extents_of, most: 6, block, behind_blocks_of: behind, strides: vec![1, 1] };
+        let whole = in_one(&kernel, &slices).expect("a kernel");
+        assert_eq!(verify(&whole), Ok(()), "{whole}");
+        let mut buffers = vec![vec![10, 20, 30, 40, 50, 60], vec![0; 6]];
+        buffers.extend(extents.map(|extent| extent.to_le_bytes().to_vec()));
+        assert_eq!(interpret(&whole, &mut buffers, &[]), Ok(0), "{whole}");
+        buffers.swap_remove(1)
+    }
+
+    #[test]
+    fn blocks_and_what_is_left_are_done() {
+        assert_eq!(done(1, None, [5, 1]), [11, 21, 31, 41, 51, 0]);
+        assert_eq!(done(2, None, [5, 1]), [11, 21, 31, 41, 0, 0]);
+        assert_eq!(done(1, Some(2), [1, 5]), [0, 0, 0, 0, 51, 0]);
+        assert_eq!(done(1, Some(4), [2, 3]), [0, 0, 0, 0, 51, 61]);
+        assert_eq!(done(2, None, [0, 4]), [0; 6]);
+    }
+
+    #[test]
+    fn several_indices_move_together_and_what_clamps_is_refused() {
+        let text = |clamp: &str| {
+            format!(
+                "kernel @k(x: input i32[4] align 4, y: output i32[4] align 4) {{
+                   %1: i32x4 = gather x[3: i32x4]{clamp}
+                   store y[0], %1
+                 }}"
+            )
+        };
+        let extents = vec![(Address::Scratch(0), [0, 3])];
+        let slices = Slices { extents, most: 3, block: 1, behind_blocks_of: None, strides: vec![16, 16] };
+        let kernel = parse_kernel(&text(" proven")).unwrap_or_else(|error| panic!("{error}"));
+        let whole = in_one(&kernel, &slices).expect("a kernel");
+        let numbers: Vec<u8> = (0..12i32).flat_map(i32::to_le_bytes).collect();
+        let mut buffers = vec![numbers, vec![0; 48], 3i64.to_le_bytes().to_vec()];
+        assert_eq!(interpret(&whole, &mut buffers, &[]), Ok(0), "{whole}");
+        let last: Vec<u8> = buffers[1].chunks(16).map(|row| row[0]).collect();
+        assert_eq!(last, [3, 7, 11]);
+        let kernel = parse_kernel(&text(" clamp")).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(in_one(&kernel, &slices), None);
+    }
+}
