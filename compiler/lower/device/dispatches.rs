@@ -5,7 +5,7 @@ use super::mirror::Mirror;
 use super::operands::{begin_before, load_as};
 use super::{slices, words};
 use crate::kernel::intervals::{Assumed, Interval};
-use crate::kernel::passes::grid::{self, Stage};
+use crate::kernel::passes::grid::{self, Places, Stage};
 use crate::kernel::passes::narrow;
 use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Lane, Rounding, Statement, Type};
 use crate::machine::{Gpu, Machine, Unit};
@@ -19,8 +19,8 @@ pub struct Dispatches<'a> {
     gpu: Gpu,
     mirror: &'a Mirror,
     constants: &'a [Blob],
-    /// What the kernels of the machine's level become, by their number, the integers of a call and what it says of extents and slices.
-    stages: FxHashMap<(usize, Vec<i64>, Extents, Option<Slices>), Result<Vec<Stage>, HostReason>>,
+    /// What the kernels of the machine's level become, by their number, the integers of a call, what it says of extents and slices, and what lies together.
+    stages: FxHashMap<Key, Result<Vec<Stage>, HostReason>>,
     numbers: FxHashMap<DeviceKernel, usize>,
     /// Distinct kernels.
     pub kernels: Vec<DeviceKernel>,
@@ -30,7 +30,8 @@ pub struct Dispatches<'a> {
     pub constant_bytes: u64,
 }
 
-type Extents = Vec<(usize, [i64; 2])>;
+/// What is the same for calls that become the same kernels.
+type Key = (usize, Vec<i64>, Vec<(usize, [i64; 2])>, Option<Slices>, Places);
 
 impl<'a> Dispatches<'a> {
     /// None for a machine that is no GPU.
@@ -55,8 +56,9 @@ impl<'a> Dispatches<'a> {
 
     /// The dispatches of a call, or why the device cannot do it.
     pub fn of_call(&mut self, kernel: &Kernel, call: &Call) -> Result<Vec<Dispatch>, HostReason> {
-        let key = (call.kernel, call.integers.clone(), call.extents.clone(), call.slices.clone());
-        let stages = self.stages.entry(key).or_insert_with(|| stages(kernel, call)).clone()?;
+        let places = self.mirror.together(kernel, call);
+        let key = (call.kernel, call.integers.clone(), call.extents.clone(), call.slices.clone(), places.clone());
+        let stages = self.stages.entry(key).or_insert_with(|| stages(kernel, call, places)).clone()?;
         let arguments = slices::arguments(call);
         stages.into_iter().map(|stage| self.dispatch(stage, &arguments, call)).collect()
     }
@@ -107,7 +109,7 @@ impl<'a> Dispatches<'a> {
 }
 
 /// The kernels with grids of a call, or what they need that the machine does not have.
-fn stages(kernel: &Kernel, call: &Call) -> Result<Vec<Stage>, HostReason> {
+fn stages(kernel: &Kernel, call: &Call, mut places: Places) -> Result<Vec<Stage>, HostReason> {
     let mut kernel = match &call.slices {
         Some(slices) => slices::in_one(kernel, slices).ok_or(HostReason::Slices)?,
         None => kernel.clone(),
@@ -130,7 +132,9 @@ fn stages(kernel: &Kernel, call: &Call) -> Result<Vec<Stage>, HostReason> {
             words::as_words(&mut kernel, buffer, &assumed);
         }
     }
-    let mut stages = grid::stages(&kernel, &call.integers, &assumed).ok_or(HostReason::Positions)?;
+    // Extents that slices are counted by are only read.
+    places.extend((places.len()..kernel.pointer_params().count()).map(|number| (number, 0)));
+    let mut stages = grid::stages(&kernel, &call.integers, &assumed, &places).ok_or(HostReason::Positions)?;
     for Stage { kernel, pointers } in &mut stages {
         if let Some(team) = grid::team(kernel) {
             *kernel = team;

@@ -92,7 +92,10 @@ mod tests {
         Operand { memory, start, end: start + 100, is_written, begins: false }
     }
 
-    fn joined(operands: &[Operand], bindings: u32) -> Result<Option<(Vec<usize>, Vec<(u64, u64)>)>, usize> {
+    /// The numbers of ranges, and where these begin and how long they are.
+    type Found = (Vec<usize>, Vec<(u64, u64)>);
+
+    fn joined(operands: &[Operand], bindings: u32) -> Result<Option<Found>, usize> {
         let Unit::Gpu(gpu) = GPUS[0].unit else { panic!("a GPU") };
         let found = join(operands, &Gpu { bindings, ..gpu })?;
         Ok(found.map(|joined| (joined.bindings, joined.bounds.iter().map(|bound| (bound.offset, bound.bytes)).collect())))

@@ -1,6 +1,7 @@
 //! The area of the device: every byte of the host that a kernel may touch, but constants, has one there. Scratch memory lies as on the host, so
 //! that one plan holds for both.
 
+use crate::kernel::passes::grid::Places;
 use crate::kernel::{Buffer, BufferData, BufferKind, Kernel};
 use crate::program::{Address, Call, Method, calls};
 use std::ops::Range;
@@ -84,6 +85,30 @@ impl Mirror {
         let extents = call.slices.iter().flat_map(|slices| &slices.extents).filter_map(|extent| self.place(extent.0));
         list.extend(extents.map(|place| Touched { bytes: place..place + 8, reads: true, writes: false, is_extent: true }));
         list
+    }
+
+    /// Which operands of a call overlap, of those that its kernel may write or that lie where it writes. Working memory is where nothing else is.
+    pub fn together(&self, kernel: &Kernel, call: &Call) -> Places {
+        let mut places: Places = (0..call.arguments.len()).map(|number| (number, 0)).collect();
+        let mut ranges: Vec<(u64, usize, u64)> = Vec::new();
+        for (number, ((_, data), address)) in kernel.pointer_params().zip(&call.arguments).enumerate() {
+            if let (BufferKind::Output, Some(start)) = (data.kind, self.place(*address)) {
+                let last = call.slices.as_ref().map_or(0, |slices| slices.most.saturating_sub(slices.block) * slices.strides[number]);
+                ranges.push((start, number, start + data.elements * u64::from(data.lane.bytes()) + last));
+            }
+        }
+        ranges.sort_unstable();
+        let mut memory = (0, 0, 0);
+        for (start, number, end) in ranges {
+            let (first, from, to) = memory;
+            if start < to {
+                places[number] = (first, start - from);
+                memory.2 = to.max(end);
+            } else {
+                memory = (number, start, end);
+            }
+        }
+        places
     }
 }
 

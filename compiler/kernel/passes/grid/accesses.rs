@@ -4,6 +4,7 @@ use super::super::super::indices::{Indices, Sum};
 use super::super::super::intervals::{Assumed, Interval};
 use super::super::super::types::*;
 use super::super::super::visit::Run;
+use super::Places;
 use super::radix::{Monomial, Polynomial, product};
 use cranelift_entity::EntityRef;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -39,15 +40,23 @@ pub struct Loops<'k> {
     before_loops: FxHashSet<Value>,
     /// Operations of two values by their results.
     binaries: FxHashMap<Value, (BinaryOp, Value, Value)>,
-    /// Whether some tensor that is read may lie where another one is written: all tensors are one memory then, counted in bytes.
-    is_one_memory: bool,
+    /// By number of the buffer its memory, its first byte there, and whether others are there too: these are counted in bytes.
+    memories: Vec<Memory>,
+}
+
+/// Where a buffer is.
+#[derive(Clone, Copy, Debug)]
+struct Memory {
+    number: usize,
+    start: u64,
+    is_shared: bool,
 }
 
 /// An access of memory that positions share.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Access {
     /// Accesses of other memory never meet this one.
-    pub memory: Option<Buffer>,
+    pub memory: usize,
     /// Whether it writes.
     pub stores: bool,
     /// Products of values that are computed before all loops, and how much it moves with each.
@@ -65,8 +74,8 @@ pub struct Access {
 }
 
 impl<'k> Loops<'k> {
-    /// Those of a verified kernel.
-    pub fn of(kernel: &'k Kernel, assumed: &Assumed) -> Self {
+    /// Those of a verified kernel whose pointer parameters are at some places.
+    pub fn of(kernel: &'k Kernel, assumed: &Assumed, places: &Places) -> Self {
         let indices = Indices::assuming(kernel, assumed, MOST_TERMS);
         let before_loops = kernel.body.statements.iter().flat_map(|statement| &statement.results).copied().collect();
         let binary = |Statement { results, inst }: &Statement| match (inst, &results[..]) {
@@ -74,16 +83,8 @@ impl<'k> Loops<'k> {
             _ => None,
         };
         let binaries = kernel.statements().filter_map(binary).collect();
-        let mut loops = Self { kernel, indices, counted: FxHashMap::default(), before_loops, binaries, is_one_memory: false };
-        let mut written = vec![false; kernel.buffers.len()];
-        for statement in kernel.statements() {
-            if let Inst::Store { buffer, .. } = &statement.inst {
-                written[buffer.index()] = true;
-            }
-            loops.note(&statement.inst);
-        }
-        let is_read = |(data, written): (&BufferData, &bool)| data.kind == BufferKind::Output && !written;
-        loops.is_one_memory = kernel.buffers.iter().zip(&written).any(is_read);
+        let mut loops = Self { kernel, indices, counted: FxHashMap::default(), before_loops, binaries, memories: memories(kernel, places) };
+        kernel.statements().for_each(|statement| loops.note(&statement.inst));
         loops
     }
 
@@ -203,19 +204,18 @@ impl<'k> Loops<'k> {
     fn access(&self, statement: &Statement, around: &[Value]) -> Option<Option<Access>> {
         let Some(buffer) = statement.inst.buffer().filter(|&buffer| self.is_shared(buffer)) else { return Some(None) };
         let Run { index, offset, elements, stores } = statement.inst.run()?;
-        let data = self.kernel.buffer(buffer);
-        let is_joined = self.is_one_memory && data.kind == BufferKind::Output;
-        let unit = if is_joined { i128::from(data.lane.bytes()) } else { 1 };
+        let Memory { number, start, is_shared } = self.memories[buffer.index()];
+        let unit = if is_shared { i128::from(self.kernel.buffer(buffer).lane.bytes()) } else { 1 };
         let growth = around.iter().map(|&counter| (counter, 0)).collect();
         let (offset, elements) = (i128::from(offset), i128::from(elements));
-        let memory = (!is_joined).then_some(buffer);
+        let start = if is_shared { i128::from(start) } else { 0 };
         let mut access = Access {
-            memory,
+            memory: number,
             stores,
             fixed: vec![],
             others: vec![],
-            low: offset * unit,
-            high: (offset + elements) * unit,
+            low: start + offset * unit,
+            high: start + (offset + elements) * unit,
             growth,
             scaled: vec![],
         };
@@ -260,4 +260,16 @@ impl<'k> Loops<'k> {
         }
         Some(())
     }
+}
+
+/// Where the buffers of a kernel are; those of its own are alone.
+fn memories(kernel: &Kernel, places: &Places) -> Vec<Memory> {
+    let mut left = places.iter();
+    let place = |(number, data): (usize, &BufferData)| {
+        let of_parameter = if data.kind.is_parameter() { left.next().copied() } else { None };
+        of_parameter.unwrap_or((places.len() + number, 0))
+    };
+    let places: Vec<(usize, u64)> = kernel.buffers.iter().enumerate().map(place).collect();
+    let count = |memory: usize| places.iter().filter(|place| place.0 == memory).count();
+    places.iter().map(|&(number, start)| Memory { number, start, is_shared: count(number) > 1 }).collect()
 }

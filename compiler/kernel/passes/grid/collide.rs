@@ -38,6 +38,10 @@ impl Loops<'_> {
 
     /// Whether two accesses can be of one place.
     fn may_be_equal(&self, a: &Access, b: &Access, rounds: &impl Fn(Value) -> Rounds) -> bool {
+        let is_symbolic = |access: &Access| !access.fixed.is_empty() || !access.scaled.is_empty();
+        if (is_symbolic(a) || is_symbolic(b)) && (self.is_before(a, b) || self.is_before(b, a)) {
+            return false;
+        }
         if !a.scaled.is_empty() || !b.scaled.is_empty() {
             return self.digits(a, b).is_none_or(|digits| digits.iter().all(|[a, b]| self.may_be_equal(a, b, rounds)));
         }

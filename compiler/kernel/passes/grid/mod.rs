@@ -42,14 +42,17 @@ pub struct Stage {
     pub pointers: Vec<Option<usize>>,
 }
 
+/// Where pointer parameters are: for each the number of a memory, and its first byte there. What lies in different memories never overlaps.
+pub type Places = Vec<(usize, u64)>;
+
 /// Kernels with grids that one after another do what a verified kernel does whose integer parameters are these, and of whose buffers something is
 /// assumed. None where there would be more positions than grids have.
 ///
 /// # Panics
 /// In debug builds, if one breaks a rule of the language.
-pub fn stages(kernel: &Kernel, integers: &[i64], assumed: &Assumed) -> Option<Vec<Stage>> {
+pub fn stages(kernel: &Kernel, integers: &[i64], assumed: &Assumed, places: &Places) -> Option<Vec<Stage>> {
     let kernel = with_numbers(kernel, integers);
-    let mut planner = Planner::new(&kernel, assumed);
+    let mut planner = Planner::new(&kernel, assumed, places);
     let stages = planner.stages();
     let is_grid = |items: &Vec<Item>| items.iter().map(Item::positions).fold(0, u64::saturating_add) <= MOST_POSITIONS;
     stages.iter().all(is_grid).then(|| stages.iter().map(|items| stage(&kernel, &planner, items)).collect())

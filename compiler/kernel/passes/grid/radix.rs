@@ -109,39 +109,57 @@ impl Loops<'_> {
 
     /// Whether an access reaches from 0 on to less than a stride, in all rounds.
     fn is_below(&self, access: &Access, monomial: &Monomial, factor: i128) -> bool {
-        let mut room = Polynomial::default();
-        room.add(monomial.clone(), factor);
-        room.add(vec![], -access.high);
-        let mut grows = access.low >= 0;
-        for (of, times) in &access.fixed {
-            grows &= *times >= 0;
-            room.add(of.clone(), -times);
-        }
+        let mut stride = Polynomial::default();
+        stride.add(monomial.clone(), factor);
+        let grows = access.low >= 0 && access.fixed.iter().all(|(_, times)| *times >= 0);
+        let begins = grows && access.others.iter().all(|&(value, times)| times >= 0 && self.interval(value)[0] >= 0);
+        begins && self.ends(access).iter().any(|end| self.is_at_most(end, &stride))
+    }
+
+    /// Whether an access ends before another one begins, in all rounds of both.
+    pub fn is_before(&self, a: &Access, b: &Access) -> bool {
+        let mut start = Polynomial::number(b.low);
+        b.fixed.iter().for_each(|(of, times)| start.add(of.clone(), *times));
+        let grows = b.others.is_empty() && b.growth.iter().all(|known| known.1 >= 0) && b.scaled.iter().all(|known| known.2 >= 0);
+        grows && self.ends(a).iter().any(|end| self.is_at_most(end, &start))
+    }
+
+    /// Where an access ends at most, in two ways: loops that end at a multiple end there, or at what that is the last multiple up to. None where it
+    /// goes down with rounds.
+    fn ends(&self, access: &Access) -> Vec<Polynomial> {
+        [false, true].into_iter().filter_map(|is_whole| self.end(access, is_whole)).collect()
+    }
+
+    fn end(&self, access: &Access, is_whole: bool) -> Option<Polynomial> {
+        let mut end = Polynomial::number(access.high);
+        access.fixed.iter().for_each(|(of, times)| end.add(of.clone(), *times));
         for &(value, times) in &access.others {
-            let [first, last] = self.interval(value);
-            grows &= times >= 0 && first >= 0;
-            room.add(vec![], -times * last);
+            end.add(vec![], (times >= 0).then(|| times * self.interval(value)[1])?);
         }
         let of_number = access.growth.iter().filter(|known| known.1 != 0).map(|&(counter, times)| (counter, vec![], times));
         for (counter, of, times) in of_number.chain(access.scaled.iter().cloned()) {
-            let Some(counted) = self.counted(counter) else { return false };
+            let counted = self.counted(counter)?;
             let step = i128::from(counted.step);
-            grows &= times >= 0 && times % step == 0;
-            room.add_times(&self.beyond_first(counted), &of, -(times / step));
+            let grows = times >= 0 && times % step == 0;
+            end.add_times(&grows.then(|| self.beyond_first(counted, is_whole))?, &of, times / step);
         }
-        grows && self.is_natural(&room)
+        Some(end)
     }
 
-    /// By how much a counter is more than its first number at most.
-    fn beyond_first(&self, counted: &Counted) -> Polynomial {
+    fn is_at_most(&self, a: &Polynomial, b: &Polynomial) -> bool {
+        let mut left = b.clone();
+        left.add_times(a, &vec![], -1);
+        self.is_natural(&left)
+    }
+
+    /// By how much a counter is more than its first number at most. `is_whole` says that an end that is a multiple is taken as that.
+    fn beyond_first(&self, counted: &Counted, is_whole: bool) -> Polynomial {
         let Some(end) = counted.end else { return Polynomial::number(i128::from(counted.rounds - 1) * i128::from(counted.step)) };
         let starts_at_0 = counted.first.as_number() == Some(0);
         // Whole steps end at the last multiple, one step before the end.
-        let (end, behind) = match self.multiple_below(end).filter(|_| starts_at_0) {
-            Some((all, unit)) if unit % counted.step == 0 => (all, counted.step),
-            Some((all, _)) => (all, 1),
-            None => (end, 1),
-        };
+        let multiple = self.multiple_below(end).filter(|(_, unit)| starts_at_0 && unit % counted.step == 0);
+        let behind = if multiple.is_some() { counted.step } else { 1 };
+        let end = multiple.filter(|_| !is_whole).map_or(end, |(all, _)| all);
         let mut beyond = self.polynomial(&self.sum(end));
         beyond.add_times(&self.polynomial(&counted.first), &vec![], -1);
         beyond.add(vec![], -i128::from(behind));

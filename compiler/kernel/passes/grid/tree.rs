@@ -2,6 +2,7 @@
 
 use super::super::super::intervals::Assumed;
 use super::super::super::types::*;
+use super::Places;
 use super::accesses::{Access, Loops};
 use super::collide::Rounds;
 use rustc_hash::FxHashSet;
@@ -64,9 +65,9 @@ pub struct Planner<'k> {
 }
 
 impl<'k> Planner<'k> {
-    /// For a verified kernel whose callers keep what is assumed.
-    pub fn new(kernel: &'k Kernel, assumed: &Assumed) -> Self {
-        Self { loops: Loops::of(kernel, assumed), positions: vec![], around: vec![] }
+    /// For a verified kernel whose callers keep what is assumed, and whose pointer parameters are at some places.
+    pub fn new(kernel: &'k Kernel, assumed: &Assumed, places: &Places) -> Self {
+        Self { loops: Loops::of(kernel, assumed, places), positions: vec![], around: vec![] }
     }
 
     /// The kernel's body as items that run one after another, each list at the same time.
