@@ -1,6 +1,8 @@
-//! Attention beside the interpreter: heads that share keys, masks, positions, one query and many, caches that fit a core's cache and that do not.
+//! Attention beside the interpreter: heads that share keys, positions, one query and many, caches that fit a core's cache and that do not, keys and
+//! values of every type.
 
 use modelc::compare::{Difference, Tolerance, compare};
+use modelc::ir::ElementType;
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::text::parse_module;
 use modelc::jit::memory::Placement;
@@ -10,6 +12,7 @@ use modelc::target::host_machine;
 use modelc::{ir, pipeline};
 
 /// Attention of up to three queries to the keys before a position and their own.
+#[derive(Clone, Copy)]
 struct Case {
     heads: u64,
     groups: u64,
@@ -17,39 +20,71 @@ struct Case {
     room: u64,
 }
 
-/// The one goes by key, for it reads more than 256 KB: three heads share one of keys, and the depth is no whole number of vectors.
-const LARGE: Case = Case { heads: 6, groups: 2, depth: 36, room: 1000 };
+/// The one goes by key, for it reads more than 256 KB even of bytes: three heads share one of keys, and the depth is no whole number of vectors.
+const LARGE: Case = Case { heads: 24, groups: 8, depth: 36, room: 1000 };
 const SMALL: Case = Case { heads: 4, groups: 4, depth: 16, room: 40 };
+
+/// Types of keys and values.
+const ELEMENTS: [ElementType; 4] = [ElementType::F32, ElementType::F16, ElementType::Bf16, ElementType::I8];
 
 impl Case {
     /// Queries, keys and values whose number of queries is dynamic; the position of the first is a number.
-    fn text(&self, position: u64) -> String {
+    fn text(&self, position: u64, element: ElementType) -> String {
         let Self { heads, groups, depth, room } = self;
+        let (mut parameters, mut operands, mut inputs) = (String::new(), String::new(), String::new());
+        let (extent, result) = if element == ElementType::I8 { ("v7", "v8") } else { ("v3", "v4") };
+        if element == ElementType::I8 {
+            for (i, element) in (3..).zip([ElementType::F32, ElementType::I8, ElementType::F32, ElementType::I8]) {
+                parameters += &format!(", v{i}: {element}[1, {room}, {groups}, 1]");
+                operands += &format!(", v{i}");
+                inputs += &format!("\n  input \"{i}\"");
+            }
+        }
         format!(
-            r#"func @main(v0: f32[1, v3, {heads}, {depth}], v1: f32[1, {room}, {groups}, {depth}], v2: f32[1, {room}, {groups}, {depth}]) {{
-  v3: index 1..=3 = extent_of v0 {{ axis = 1 }}
-  v4 = attention v0, v1, v2 {{ scale = f32 0.125, keys = [{room}], causal_from = [{position}] }}
-  return v4
+            r#"func @main(v0: f32[1, {extent}, {heads}, {depth}], v1: {element}[1, {room}, {groups}, {depth}], v2: {element}[1, {room}, {groups}, {depth}]{parameters}) {{
+  {extent}: index 1..=3 = extent_of v0 {{ axis = 1 }}
+  {result} = attention v0, v1, v2{operands} {{ scale = f32 0.125, keys = [{room}], causal_from = [{position}] }}
+  return {result}
 }}
 method "main" = @main {{
   input "query"
   input "key"
-  input "value"
+  input "value"{inputs}
   output "result"
 }}"#
         )
     }
 
-    fn inputs(&self, queries: u64) -> Vec<ir::Tensor> {
+    fn inputs(&self, queries: u64, element: ElementType) -> Vec<ir::Tensor> {
         let Self { heads, groups, depth, room } = *self;
-        vec![numbers(&[1, queries, heads, depth], 1), numbers(&[1, room, groups, depth], 2), numbers(&[1, room, groups, depth], 3)]
+        let cache = [1, room, groups, depth];
+        let mut inputs = vec![numbers(&[1, queries, heads, depth], 1, ElementType::F32)];
+        inputs.extend([2, 3].map(|seed| numbers(&cache, seed, element)));
+        if element == ElementType::I8 {
+            for seed in [4, 5] {
+                inputs.push(numbers(&[1, room, groups, 1], seed, ElementType::F32));
+                inputs.push(numbers(&[1, room, groups, 1], seed, ElementType::I8));
+            }
+        }
+        inputs
     }
 }
 
-fn numbers(shape: &[u64], seed: u64) -> ir::Tensor {
+/// Eighths, or bytes.
+fn numbers(shape: &[u64], seed: u64, element: ElementType) -> ir::Tensor {
     let count = shape.iter().product::<u64>();
-    let number = |i: u64| ((i.wrapping_mul(2_654_435_761).wrapping_add(seed * 977) >> 7) % 41) as f32 / 8.0 - 2.5;
-    ir::Tensor { element: ir::ElementType::F32, shape: shape.to_vec(), bytes: (0..count).flat_map(|i| number(i).to_le_bytes()).collect() }
+    let mut bytes = Vec::new();
+    for i in 0..count {
+        let step = (i.wrapping_mul(2_654_435_761).wrapping_add(seed * 977) >> 7) % 41;
+        let number = step as f32 / 8.0 - 2.5;
+        match element {
+            ElementType::I8 => bytes.push((step as i8 - 20) as u8),
+            ElementType::F16 => bytes.extend(half::f16::from_f32(number).to_le_bytes()),
+            ElementType::Bf16 => bytes.extend(half::bf16::from_f32(number).to_le_bytes()),
+            _ => bytes.extend(number.to_le_bytes()),
+        }
+    }
+    ir::Tensor { element, shape: shape.to_vec(), bytes }
 }
 
 fn lowered(text: &str) -> (ir::Module, Lowered) {
@@ -69,42 +104,47 @@ fn checking(lowered: &Lowered) -> Instance {
 
 #[test]
 fn one_query_and_many_compute_what_the_interpreter_does() {
-    for (case, positions) in [(LARGE, [0, 7, 990]), (SMALL, [0, 3, 38])] {
-        for position in positions {
-            let (module, lowered) = lowered(&case.text(position));
-            let (mut instance, mut interpreter) = (checking(&lowered), Interpreter::new(&module));
-            for queries in 1..=3 {
-                let inputs = case.inputs(queries);
-                let wanted = interpreter.run(0, &inputs).unwrap_or_else(|error| panic!("{error}"));
-                let found = instance.call_tensors(0, &inputs).unwrap_or_else(|error| panic!("{error}"));
-                let difference = compare(&found[0], &wanted[0], Tolerance { relative: 1e-5, absolute: 0.0 });
-                assert!(matches!(difference, Difference::None { .. }), "{queries} at {position}: {difference}");
-            }
+    let cases =
+        [(LARGE, [0, 7, 990]), (SMALL, [0, 3, 38])].into_iter().flat_map(|(case, positions)| positions.map(|position| (case, position)));
+    for ((case, position), element) in cases.flat_map(|case| ELEMENTS.map(|element| (case, element))) {
+        let (module, lowered) = lowered(&case.text(position, element));
+        let (mut instance, mut interpreter) = (checking(&lowered), Interpreter::new(&module));
+        for queries in 1..=3 {
+            let inputs = case.inputs(queries, element);
+            let wanted = interpreter.run(0, &inputs).unwrap_or_else(|error| panic!("{error}"));
+            let found = instance.call_tensors(0, &inputs).unwrap_or_else(|error| panic!("{error}"));
+            let difference = compare(&found[0], &wanted[0], Tolerance { relative: 1e-5, absolute: 0.0 });
+            assert!(matches!(difference, Difference::None { .. }), "{element}, {queries} at {position}: {difference}");
         }
     }
 }
 
 #[test]
 fn a_query_has_the_same_bits_alone_and_among_others() {
-    for case in [LARGE, SMALL] {
-        let (_, lowered) = lowered(&case.text(30));
+    for (case, element) in [LARGE, SMALL].into_iter().flat_map(|case| ELEMENTS.map(|element| (case, element))) {
+        let (_, lowered) = lowered(&case.text(30, element));
         let mut instance = checking(&lowered);
         let mut of = |queries: u64| {
-            let found = instance.call_tensors(0, &case.inputs(queries)).unwrap_or_else(|error| panic!("{error}"));
+            let found = instance.call_tensors(0, &case.inputs(queries, element)).unwrap_or_else(|error| panic!("{error}"));
             found[0].bytes[..(case.heads * case.depth * 4) as usize].to_vec()
         };
-        assert_eq!(of(1), of(3));
+        assert_eq!(of(1), of(3), "{element}");
     }
 }
 
 #[test]
 fn large_caches_are_read_key_by_key() {
-    let schedules = |case: &Case| {
-        let (_, lowered) = lowered(&case.text(0));
+    let schedules = |case: &Case, element| {
+        let (_, lowered) = lowered(&case.text(0, element));
         let calls = modelc::program::calls(&lowered.program.methods[0].steps);
         calls.into_iter().map(|call| call.origin.schedule.clone()).collect::<Vec<_>>()
     };
-    assert!(schedules(&LARGE).iter().any(|schedule| schedule.ends_with("one key by key")), "{:?}", schedules(&LARGE));
-    assert!(schedules(&SMALL).iter().any(|schedule| schedule.starts_with("attention")), "{:?}", schedules(&SMALL));
-    assert!(!schedules(&SMALL).iter().any(|schedule| schedule.contains("key by key")), "{:?}", schedules(&SMALL));
+    for element in ELEMENTS {
+        let (large, small) = (schedules(&LARGE, element), schedules(&SMALL, element));
+        assert!(large.iter().any(|schedule| schedule.ends_with("one key by key")), "{element}: {large:?}");
+        assert!(small.iter().any(|schedule| schedule.starts_with("attention")), "{element}: {small:?}");
+        assert!(!small.iter().any(|schedule| schedule.contains("key by key")), "{element}: {small:?}");
+        // Nothing but attention: caches are not widened in memory.
+        assert!(large.len() <= 2, "{element}: {large:?}");
+    }
 }

@@ -3,11 +3,12 @@
 use super::activation::Activation;
 use super::contraction::Numerics;
 use super::contraction::products::{matmul, swapped};
+use super::quantize::{Parameter, Rounding, Scale, dequantize};
 use super::softmax::softmax;
 use super::{Error, Graph};
 use crate::ir::operators;
 use crate::ir::{Combination, Comparison, ElementType, Extent, Scalar, ScalarOp, Scatter, Value};
-use ElementType::I64;
+use ElementType::{Bf16, F16, F32, I8, I64};
 
 const ONE: Extent = Extent::Static(1);
 
@@ -59,29 +60,91 @@ pub fn attention(g: &mut Graph<'_>, [query, key, value]: [Value; 3], how: &Atten
     g.reshape(result, &shape)
 }
 
-/// Attention to the first `keys` positions of caches: queries `[B, S, H, D]`, keys and values `[B, T, G, D]`, result `[B, S, H, D]`; the mask
-/// broadcasts to `[S, keys]`. Binary32 is read where it lies.
+/// Keys or values that are kept from call to call, `[B, T, G, D]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Cache {
+    /// The numbers, or the bytes that stand for them.
+    pub elements: Value,
+    /// What bytes stand for: scales and zero points `[B, T, G, 1]`, in binary32 and bytes.
+    pub scaled: Option<[Value; 2]>,
+}
+
+impl From<Value> for Cache {
+    fn from(elements: Value) -> Self {
+        Self { elements, scaled: None }
+    }
+}
+
+/// The order of the dimensions of queries, caches and results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Batch, positions, heads, depth.
+    PositionsFirst,
+    /// Batch, heads, positions, depth, as [`attention`] has them.
+    HeadsFirst,
+}
+
+/// Attention to the first `keys` positions of caches: queries of S positions and H heads, keys and values of T and G, the result of the shape and the
+/// type of the queries; the mask broadcasts to `[S, keys]`. Where positions are first, binary32, its two halves, and bytes are read where they lie.
 ///
 /// # Errors
 /// As [`attention`].
-pub fn cached_attention(g: &mut Graph<'_>, [query, key, value]: [Value; 3], keys: Extent, how: &Attention) -> Result<Value, Error> {
-    let queries = g.extents(query)[1];
-    let is_single = [query, key, value].iter().chain(&how.mask).all(|&tensor| g.element(tensor) == ElementType::F32);
-    let takes_mask =
-        how.mask.is_none_or(|mask| matches!(g.extents(mask)[..], [rows, all] if all == keys && (rows == queries || rows == ONE)));
-    if is_single && takes_mask {
+pub fn cached_attention(
+    g: &mut Graph<'_>,
+    query: Value,
+    caches: [Cache; 2],
+    keys: Extent,
+    (how, order): (&Attention, Order),
+) -> Result<Value, Error> {
+    let element = g.element(query);
+    if order == Order::PositionsFirst && reads_in_place(g, query, caches, keys, how) {
         let causal_from = how.causal_from.map(Extent::Value).into_iter().collect();
-        let operator = operators::Attention { scale: Scalar::float(ElementType::F32, how.scale), keys: vec![keys], causal_from };
-        let operands: Vec<Value> = [query, key, value].into_iter().chain(how.mask).collect();
-        return Ok(g.builder.attention(&operands, operator)?);
+        let operator = operators::Attention { scale: Scalar::float(F32, how.scale), keys: vec![keys], causal_from };
+        let mut operands = vec![g.convert(query, F32)?];
+        operands.extend(caches.map(|cache| cache.elements));
+        operands.extend(caches.into_iter().filter_map(|cache| cache.scaled).flatten());
+        if let Some(mask) = how.mask {
+            operands.push(g.convert(mask, F32)?);
+        }
+        let result = g.builder.attention(&operands, operator)?;
+        return g.convert(result, element);
     }
-    let query = g.builder.transpose(query, HEADS_FIRST.to_vec())?;
-    let [key, value] = [key, value].map(|cache| -> Result<Value, Error> {
-        let filled = g.slice_along(cache, 1, Extent::Static(0), keys)?;
-        Ok(g.builder.transpose(filled, HEADS_FIRST.to_vec())?)
+    let axis = if order == Order::HeadsFirst { 2 } else { 1 };
+    let turned = |g: &mut Graph<'_>, tensor: Value| match order {
+        Order::HeadsFirst => Ok(tensor),
+        Order::PositionsFirst => g.transpose(tensor, &HEADS_FIRST),
+    };
+    let query = turned(g, query)?;
+    let [key, value] = caches.map(|cache| {
+        let filled = cache.filled(g, axis, keys, element)?;
+        turned(g, filled)
     });
     let result = attention(g, [query, key?, value?], how)?;
-    Ok(g.builder.transpose(result, HEADS_FIRST.to_vec())?)
+    turned(g, result)
+}
+
+impl Cache {
+    /// The numbers of the first positions.
+    fn filled(self, g: &mut Graph<'_>, axis: usize, keys: Extent, element: ElementType) -> Result<Value, Error> {
+        let first = |g: &mut Graph<'_>, tensor| g.slice_along(tensor, axis, Extent::Static(0), keys);
+        let elements = first(g, self.elements)?;
+        let Some([scale, zero_point]) = self.scaled else { return g.convert(elements, element) };
+        let [scale, zero_point] = [first(g, scale)?, first(g, zero_point)?].map(Parameter::Tensor);
+        dequantize(g, elements, &Scale { scale, zero_point }, Rounding::Even, element)
+    }
+}
+
+/// Whether caches are of types that kernels read, alike, and the mask is no smaller than the scores.
+fn reads_in_place(g: &Graph<'_>, query: Value, [key, value]: [Cache; 2], keys: Extent, how: &Attention) -> bool {
+    let queries = g.extents(query)[1];
+    let takes_mask =
+        how.mask.is_none_or(|mask| matches!(g.extents(mask)[..], [rows, all] if all == keys && (rows == queries || rows == ONE)));
+    let is_read = |cache: &Cache| match cache.scaled {
+        Some([scale, zero_point]) => [cache.elements, zero_point, scale].map(|tensor| g.element(tensor)) == [I8, I8, F32],
+        None => matches!(g.element(cache.elements), F32 | F16 | Bf16),
+    };
+    let alike = g.element(key.elements) == g.element(value.elements);
+    takes_mask && alike && matches!(g.element(query), F32 | F16 | Bf16) && is_read(&key) && is_read(&value)
 }
 
 /// Products times the scale, with the mask added, and −∞ where a key is later than its query.
@@ -184,7 +247,7 @@ mod tests {
             let keys = Extent::Static(5);
             let found = run(&[&query, &key, &value, &mask], &|g, v| {
                 let how = how(g, v[3])?;
-                cached_attention(g, [v[0], v[1], v[2]], keys, &how)
+                cached_attention(g, v[0], [v[1].into(), v[2].into()], keys, (&how, Order::PositionsFirst))
             });
             let expected = run(&[&query, &key, &value, &mask], &|g, v| {
                 let how = how(g, v[3])?;
@@ -197,6 +260,40 @@ mod tests {
             assert_eq!(found.shape, expected.shape);
             let close = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-6 * b.abs().max(1.0);
             assert!(found.numbers.iter().zip(&expected.numbers).all(close), "{is_causal} {is_masked}: {found:?} {expected:?}");
+        }
+    }
+
+    #[test]
+    fn narrow_caches_equal_wide_ones() {
+        let (query, key, value) = (Floats::varied(&[1, 3, 4, 5]), Floats::varied(&[1, 7, 2, 5]), Floats::varied(&[1, 7, 2, 5]));
+        let (scale, zero_point) = (Floats::new(&[1, 7, 2, 1], (1..15).map(|i| i as f32 / 8.0).collect()), Floats::varied(&[1, 7, 2, 1]));
+        let keys = Extent::Static(6);
+        let inputs = [&query, &key, &value, &scale, &zero_point];
+        for (element, order) in
+            [(F16, Order::PositionsFirst), (Bf16, Order::PositionsFirst), (I8, Order::PositionsFirst), (I8, Order::HeadsFirst)]
+        {
+            let turn = |g: &mut Graph<'_>, v: Value| match order {
+                Order::PositionsFirst => Ok(v),
+                Order::HeadsFirst => g.transpose(v, &HEADS_FIRST),
+            };
+            let attend = |is_narrow: bool| {
+                run(&inputs, &|g, v| {
+                    let all = v.iter().map(|&v| turn(g, v)).collect::<Result<Vec<_>, Error>>()?;
+                    let scaled = element == I8;
+                    let caches = [all[1], all[2]].map(|elements| -> Result<Cache, Error> {
+                        if is_narrow {
+                            let zero_point = g.convert(all[4], I8)?;
+                            return Ok(Cache { elements: g.convert(elements, element)?, scaled: scaled.then_some([all[3], zero_point]) });
+                        }
+                        let scale = Scale { scale: Parameter::Tensor(all[3]), zero_point: Parameter::Tensor(all[4]) };
+                        Ok(if scaled { dequantize(g, elements, &scale, Rounding::Even, F32)? } else { elements }.into())
+                    });
+                    let [key, value] = caches;
+                    let result = cached_attention(g, all[0], [key?, value?], keys, (&Attention { scale: 0.05, ..open() }, order))?;
+                    turn(g, result)
+                })
+            };
+            assert_eq!(attend(true), attend(false), "{element} {order:?}");
         }
     }
 

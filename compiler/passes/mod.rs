@@ -11,6 +11,7 @@ mod inline_calls;
 mod integer_sums;
 mod maps;
 mod merge_equal;
+mod narrow_caches;
 mod narrow_movement;
 mod open_numbers;
 mod scales;
@@ -53,6 +54,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "simplify", run: simplify::run, exact: true },
     Pass { name: "scales", run: scales::run, exact: true },
     Pass { name: "narrow_movement", run: narrow_movement::run, exact: true },
+    Pass { name: "narrow_caches", run: narrow_caches::run, exact: true },
     Pass { name: "integer_sums", run: integer_sums::run, exact: false },
     Pass { name: "fold_constants", run: fold_constants::run, exact: true },
     Pass { name: "maps", run: maps::run, exact: true },

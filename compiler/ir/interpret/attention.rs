@@ -15,19 +15,42 @@ pub(in crate::ir) struct Seen<'a, 'm> {
     pub mask: Option<&'a Array<'m>>,
 }
 
+/// Keys, or values.
+pub(in crate::ir) struct Cache<'a, 'm> {
+    /// The numbers, or the bytes that stand for them.
+    pub elements: &'a Array<'m>,
+    /// What bytes stand for: their scales and zero points, one of each for all of a position and head.
+    pub scaled: Option<[&'a Array<'m>; 2]>,
+}
+
+impl Cache<'_, '_> {
+    fn numbers(&self, depth: usize) -> Step<Vec<f32>> {
+        let Some([scales, zeros]) = self.scaled else { return numbers(self.elements) };
+        let scales = numbers(scales)?;
+        let rows = self.elements.bytes.chunks_exact(depth.max(1)).zip(scales.iter().zip(zeros.bytes.iter()));
+        let distance = |byte: u8, zero: u8| (i32::from(byte as i8) - i32::from(zero as i8)) as f32;
+        Ok(rows.flat_map(|(row, (scale, &zero))| row.iter().map(move |&byte| distance(byte, zero) * scale)).collect())
+    }
+}
+
 fn numbers(array: &Array<'_>) -> Step<Vec<f32>> {
     match Column::decode(array.element, &array.bytes, 0..array.len()) {
         Column::F32(numbers) => Ok(numbers),
-        _ => fail("attention is of f32"),
+        _ => fail("attention is of floats"),
     }
 }
 
 /// `attention`
-pub(in crate::ir) fn attention<'m>(operands: [&Array<'_>; 3], scale: f32, seen: &Seen<'_, '_>) -> Step<Array<'m>> {
-    let [query, key, value] = [numbers(operands[0])?, numbers(operands[1])?, numbers(operands[2])?];
-    let mask = seen.mask.map(numbers).transpose()?;
-    let (shape, other) = (&operands[0].shape, &operands[1].shape);
+pub(in crate::ir) fn attention<'m>(
+    queried: &Array<'_>,
+    [keys, values]: [Cache<'_, '_>; 2],
+    scale: f32,
+    seen: &Seen<'_, '_>,
+) -> Step<Array<'m>> {
+    let (shape, other) = (&queried.shape, &keys.elements.shape);
     let ([_, queries, heads, depth], [_, room, groups, _]) = (to_four(shape)?, to_four(other)?);
+    let [query, key, value] = [numbers(queried)?, keys.numbers(depth)?, values.numbers(depth)?];
+    let mask = seen.mask.map(numbers).transpose()?;
     if seen.keys < 0 || seen.keys as usize > room {
         return fail(format!("attention to {} keys of {room}", seen.keys));
     }

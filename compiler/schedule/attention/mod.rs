@@ -1,5 +1,5 @@
 //! Attention: the scores of a few queries of a head, their softmax, and the sum of the values, one after the other, so that a score is written
-//! once, and keys and values are read where they lie. Heads that share keys are computed together.
+//! once, and keys and values are read where they lie, and widened in registers. Heads that share keys are computed together.
 //!
 //! Products of queries and keys run along the depth, sums of values across it. Scores are kept for as many keys as there may be, and are
 //! filled up to whole vectors with −∞, whose weight is 0.
@@ -15,9 +15,11 @@ use super::context::{Context, Goal};
 use super::interface::{CUT_FROM, Lowered, Requirements, Schedule};
 use super::quantity::{Cells, Number, Quantity, product};
 use super::unsupported::Unsupported;
-use crate::ir::{Inst, Operation, Value as Tensor};
-use crate::kernel::{CompareOp, KernelBuilder, Lane, Value};
-use tile::{KEYS, Lowering, Shape};
+use crate::ir::operators::Attention;
+use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
+use crate::kernel::{Buffer, CompareOp, KernelBuilder, Lane, Value};
+use crate::schedule::elementwise::lanes::memory_lane;
+use tile::{Cache, KEYS, Lowering, Shape};
 
 /// Scores of a row are a multiple of this many: every machine's vectors divide it.
 const ROW_UNIT: u64 = 16;
@@ -61,7 +63,8 @@ impl<'a> AttentionSchedule<'a> {
         } else {
             2
         };
-        let mask_by_query = operands.get(3).is_some_and(|&mask| !cx.quantities(mask)[0].is(1));
+        let mask = operands.get(Attention::mask_operand(cx.element(operands[1]))).copied();
+        let mask_by_query = mask.is_some_and(|mask| !cx.quantities(mask)[0].is(1));
         let (heads, groups, depth) = (known(&query[2])?, known(&key[2])?, known(&query[3])?);
         Ok(Self {
             cx,
@@ -77,10 +80,15 @@ impl<'a> AttentionSchedule<'a> {
 
     /// Whether a single query goes key by key: there are several heads, so that head by head memory would be read with gaps, and it is much.
     fn goes_key_by_key(&self) -> bool {
-        let keys = self.keys.scaled((self.shape.groups * self.shape.depth * u64::from(Lane::F32.bytes())) as i64);
+        let keys = self.keys.scaled((self.shape.groups * self.shape.depth * self.element_bytes()) as i64);
         let bytes = keys.most(self.cx.function).unwrap_or(0);
         let single = self.queries.as_known().is_none_or(|queries| queries == 1);
         single && self.cx.writes_out() && self.shape.groups > 1 && bytes >= KEY_BY_KEY_FROM
+    }
+
+    /// Bytes of an element of keys and values.
+    fn element_bytes(&self) -> u64 {
+        u64::from(self.cx.element(self.operands[1]).bits() / 8)
     }
 
     /// Elements of the scores: of a tile, or of all heads with a factor each.
@@ -111,10 +119,21 @@ impl Schedule for AttentionSchedule<'_> {
         let mut b = KernelBuilder::new("attention");
         let range = self.extent(shared).map(|_| (b.integer(), b.integer()));
         let mut arguments = Arguments::default();
-        let mut inputs = Vec::new();
-        for (tensor, name) in self.operands.iter().zip(["query", "key", "value", "mask"]) {
-            inputs.push(arguments.input(&mut b, name, *tensor, Elements::new(Lane::F32, self.cx.most_elements(*tensor)?)));
+        let mut input = |operand: usize, name: &str| -> Result<Buffer, Unsupported> {
+            let tensor = self.operands[operand];
+            let elements = Elements::new(memory_lane(self.cx.element(tensor))?, self.cx.most_elements(tensor)?);
+            Ok(arguments.input(&mut b, name, tensor, elements))
+        };
+        let element = self.cx.element(self.operands[1]);
+        let mask = Attention::mask_operand(element);
+        let (query, keys, values) = (input(0, "query")?, input(1, "key")?, input(2, "value")?);
+        let mut scaled = [None; 2];
+        if element == ElementType::I8 {
+            let keys = [input(3, "key_scale")?, input(4, "key_zero_point")?];
+            scaled = [Some(keys), Some([input(5, "value_scale")?, input(6, "value_zero_point")?])];
         }
+        let mask = if self.operands.len() > mask { Some(input(mask, "mask")?) } else { None };
+        let keys_and_values = [(keys, scaled[0]), (values, scaled[1])].map(|(elements, scaled)| Cache { elements, element, scaled });
         let target = self.cx.group.outputs[0];
         let output = arguments.output(&mut b, "output", target, Elements::new(Lane::F32, self.cx.most_elements(target)?));
         let stride = self.row_elements()? as i64;
@@ -124,8 +143,8 @@ impl Schedule for AttentionSchedule<'_> {
         cells.load(&mut b, &mut arguments, sizes.into_iter().chain(&self.causal_from).flat_map(Quantity::extents));
         let [batch, queries, room, keys] = sizes.map(|quantity| cells.number(&mut b, quantity));
         let start = self.causal_from.as_ref().map(|start| cells.number(&mut b, start));
-        let lowering =
-            Lowering { shape: &self.shape, machine: self.cx.machine, inputs, output, scores, stride, queries, room, keys, start };
+        let (shape, machine) = (&self.shape, self.cx.machine);
+        let lowering = Lowering { shape, machine, query, keys_and_values, mask, output, scores, stride, queries, room, keys, start };
         let by_head = |b: &mut KernelBuilder| {
             batch.repeat(b, |b, image| match range {
                 Some((first, end)) => b.for_values(first, end, 1, |b, group| lowering.head_by_head(b, image, group)),

@@ -1,7 +1,9 @@
 //! A tile: some queries of one head of keys, their scores, their weights, and the sums of values.
 
-use crate::kernel::{BinaryOp, Buffer, HorizontalOp, KernelBuilder, Lane, Type, Value, mathematics};
+use crate::ir::ElementType;
+use crate::kernel::{BinaryOp, Buffer, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value, mathematics};
 use crate::machine::Machine;
+use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::quantity::Number;
 
 /// Keys whose products with the same queries are computed together.
@@ -27,12 +29,22 @@ impl Shape {
     }
 }
 
+/// Keys or values in memory.
+#[derive(Clone, Copy)]
+pub struct Cache {
+    pub elements: Buffer,
+    pub element: ElementType,
+    /// Scales and zero points of bytes, one of each for the bytes of a position and head.
+    pub scaled: Option<[Buffer; 2]>,
+}
+
 /// A kernel that is written.
 pub struct Lowering<'a> {
     pub shape: &'a Shape,
     pub machine: &'a Machine,
-    /// Queries, keys, values, and the mask if there is one.
-    pub inputs: Vec<Buffer>,
+    pub query: Buffer,
+    pub keys_and_values: [Cache; 2],
+    pub mask: Option<Buffer>,
     pub output: Buffer,
     pub scores: Buffer,
     /// Elements of a row of scores.
@@ -43,16 +55,42 @@ pub struct Lowering<'a> {
     pub start: Option<Number>,
 }
 
+/// The first key of a head.
+#[derive(Clone, Copy)]
+pub struct FirstKey {
+    /// Keys of all heads and positions before it.
+    number: Value,
+    /// Its first element.
+    at: Value,
+}
+
 /// Some queries of one head of keys, or of neighbouring heads that share it.
 pub struct Tile {
     pub rows: Vec<Row>,
     /// Where the first key of the head is; values lie alike.
-    pub first_key: Value,
+    pub first_key: FirstKey,
     /// Where the scores of the first row begin; at the first element where there is nothing here.
     pub first_score: Option<Value>,
     /// Keys that the last query sees, no fewer than the others; and these with what makes whole vectors.
     pub keys: Value,
     pub padded: Value,
+}
+
+/// A key or value.
+struct Cached {
+    cache: Cache,
+    /// Its first element.
+    at: Value,
+    scaled: Option<Scaled>,
+}
+
+/// What bytes of a key or value stand for.
+#[derive(Clone, Copy)]
+struct Scaled {
+    /// In one lane.
+    scale: Value,
+    /// In all lanes, of 32 bits.
+    zero_point: Value,
 }
 
 /// A query.
@@ -66,13 +104,13 @@ pub struct Row {
 }
 
 impl Lowering<'_> {
-    /// Where the first key of a head is.
-    pub fn first_key(&self, b: &mut KernelBuilder, image: Value, group: Value) -> Value {
+    /// The first key of a head.
+    pub fn first_key(&self, b: &mut KernelBuilder, image: Value, group: Value) -> FirstKey {
         let shape = self.shape;
         let first = self.room.scale(b, image);
         let first = b.scale_index(first, shape.groups as i64, 0);
-        let first = b.add(first, group);
-        b.scale_index(first, shape.depth as i64, 0)
+        let number = b.add(first, group);
+        FirstKey { number, at: b.scale_index(number, shape.depth as i64, 0) }
     }
 
     /// The query at a position, of one of the heads that share a head of keys.
@@ -100,7 +138,7 @@ impl Lowering<'_> {
     }
 
     /// The tile of some queries, if there are any.
-    pub fn tile(&self, b: &mut KernelBuilder, first_key: Value, first_score: Option<Value>, rows: Vec<Row>) -> Option<Tile> {
+    pub fn tile(&self, b: &mut KernelBuilder, first_key: FirstKey, first_score: Option<Value>, rows: Vec<Row>) -> Option<Tile> {
         let lanes = i64::from(self.lanes());
         let keys = rows.last()?.keys;
         let up = b.scale_index(keys, 1, lanes - 1);
@@ -129,11 +167,29 @@ impl Lowering<'_> {
         b.add(product, sum)
     }
 
-    /// Where a key or value is: the first element of its head.
-    fn key_at(&self, b: &mut KernelBuilder, tile: &Tile, key: Value, offset: i64) -> Value {
-        let step = (self.shape.groups * self.shape.depth) as i64;
+    /// A key or value of the tile's head, ready to be read in pieces.
+    fn cached(&self, b: &mut KernelBuilder, tile: &Tile, cache: Cache, (key, offset): (Value, i64)) -> Cached {
+        let (groups, lanes) = (self.shape.groups as i64, self.lanes());
+        let step = groups * self.shape.depth as i64;
         let at = b.scale_index(key, step, offset * step);
-        b.add(at, tile.first_key)
+        let at = b.add(at, tile.first_key.at);
+        let scaled = cache.scaled.map(|[scales, zero_points]| {
+            let number = b.scale_index(key, groups, offset * groups);
+            let number = b.add(number, tile.first_key.number);
+            let zero_point = b.load(zero_points, number, 0, 1);
+            let zero_point = widen(b, zero_point, ElementType::I8);
+            Scaled { scale: b.load(scales, number, 0, 1), zero_point: b.splat(zero_point, lanes) }
+        });
+        Cached { cache, at, scaled }
+    }
+
+    /// Some elements of a key or value, as distances from the zero point where bytes are scaled.
+    fn piece(&self, b: &mut KernelBuilder, cached: &Cached, at: Value, offset: i64, active: u16) -> Value {
+        let stored = b.load_active(cached.cache.elements, at, offset, self.lanes(), active);
+        let wide = widen(b, stored, cached.cache.element);
+        let Some(scaled) = cached.scaled else { return wide };
+        let distance = b.sub(wide, scaled.zero_point);
+        b.convert(ConvertOp::SignedToFloat, distance, Lane::F32)
     }
 
     /// The place of a tile's first score of a key.
@@ -164,18 +220,21 @@ impl Lowering<'_> {
 
     /// The scores of some keys.
     pub fn scores(&self, b: &mut KernelBuilder, tile: &Tile, key: Value, count: i64) {
-        let [query, keys] = [self.inputs[0], self.inputs[1]];
-        let at: Vec<Value> = (0..count).map(|i| self.key_at(b, tile, key, i)).collect();
+        let keys: Vec<Cached> = (0..count).map(|i| self.cached(b, tile, self.keys_and_values[0], (key, i))).collect();
         let (lanes, depth) = (self.lanes(), self.shape.depth);
         let zero = b.float(Type::vector(Lane::F32, lanes), 0.0);
         let whole = depth / u64::from(lanes) * u64::from(lanes);
         let add = |b: &mut KernelBuilder, d: Value, active: u16, sums: &[Value]| -> Vec<Value> {
-            let mut load = |buffer: Buffer, first: Value| {
-                let place = b.add(first, d);
-                b.load_active(buffer, place, 0, lanes, active)
+            let query = |b: &mut KernelBuilder, row: &Row| {
+                let place = b.add(row.at, d);
+                b.load_active(self.query, place, 0, lanes, active)
             };
-            let xs: Vec<Value> = tile.rows.iter().map(|row| load(query, row.at)).collect();
-            let ys: Vec<Value> = at.iter().map(|&first| load(keys, first)).collect();
+            let xs: Vec<Value> = tile.rows.iter().map(|row| query(b, row)).collect();
+            let piece = |b: &mut KernelBuilder, key: &Cached| {
+                let place = b.add(key.at, d);
+                self.piece(b, key, place, 0, active)
+            };
+            let ys: Vec<Value> = keys.iter().map(|key| piece(b, key)).collect();
             let pairs = xs.iter().flat_map(|&x| ys.iter().map(move |&y| (x, y)));
             pairs.zip(sums).map(|((x, y), &sum)| self.multiply_add(b, x, y, sum)).collect()
         };
@@ -186,12 +245,13 @@ impl Lowering<'_> {
             sums = add(b, end, (depth - whole) as u16, &sums);
         }
         let scale = b.float(Type::scalar(Lane::F32), self.shape.scale);
+        let scales: Vec<Value> = keys.iter().map(|key| key.scaled.map_or(scale, |of_key| b.mul(of_key.scale, scale))).collect();
         let to = self.score_at(b, tile, key);
         for (i, sum) in (0..).zip(sums) {
             let (r, k) = (i / count, i % count);
             let sum = b.horizontal(HorizontalOp::Add, sum);
-            let mut score = b.mul(sum, scale);
-            if let Some(&mask) = self.inputs.get(3) {
+            let mut score = b.mul(sum, scales[k as usize]);
+            if let Some(mask) = self.mask {
                 let zero = b.index(0);
                 let row = if self.shape.mask_by_query { tile.rows[r as usize].position } else { zero };
                 let place = self.keys.scale(b, row);
@@ -244,13 +304,14 @@ impl Lowering<'_> {
         (key, offset): (Value, i64),
         sums: &[Value],
     ) -> Vec<Value> {
-        let at = self.key_at(b, tile, key, offset);
-        let values: Vec<Value> =
-            pieces.iter().map(|&(first, lanes, active)| b.load_active(self.inputs[2], at, first, lanes, active)).collect();
+        let value = self.cached(b, tile, self.keys_and_values[1], (key, offset));
+        let values: Vec<Value> = pieces.iter().map(|&(first, _, active)| self.piece(b, &value, value.at, first, active)).collect();
+        let scale = value.scaled.map(|scaled| b.splat(scaled.scale, self.lanes()));
         let score = self.score_at(b, tile, key);
         let mut next = Vec::with_capacity(sums.len());
         for (r, sums) in (0..).zip(sums.chunks(pieces.len())) {
             let weight = b.load_splat(self.scores, score, r * self.stride + offset, self.lanes());
+            let weight = scale.map_or(weight, |scale| b.mul(weight, scale));
             next.extend(values.iter().zip(sums).map(|(&value, &sum)| self.multiply_add(b, weight, value, sum)));
         }
         next

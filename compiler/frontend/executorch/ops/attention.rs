@@ -3,9 +3,9 @@
 use super::super::fault::Fault;
 use super::call::{Call, Translate, Whole, float_type};
 use crate::ir::{ElementType, Extent, Value};
-use crate::operators::attention::{Attention, attention, cached_attention, written_at};
+use crate::operators::attention::{Attention, Cache, Order, cached_attention, written_at};
 use crate::operators::hadamard;
-use crate::operators::quantize::{self, Parameter, Rounding, Scale};
+use crate::operators::quantize::{Parameter, Rounding, Scale, dequantize};
 use ElementType::F32;
 
 type Outcome = Result<(), Fault>;
@@ -80,14 +80,6 @@ fn rest(c: &mut Call<'_, '_, '_>, first: usize) -> Result<Rest, Fault> {
     Ok(Rest { mask, is_causal: c.flag(first + 2)?, scale })
 }
 
-/// The first rows of a cache along its positions, up to those that the queries come after: all of it where a mask tells.
-fn filled(c: &mut Call<'_, '_, '_>, cache: Value, axis: usize, end: Option<Extent>) -> Result<Value, Fault> {
-    match end {
-        Some(end) => Ok(c.graph().slice_along(cache, axis, Extent::Static(0), end)?),
-        None => Ok(cache),
-    }
-}
-
 /// As many positions as are filled: those before the queries, and theirs.
 fn filled_positions(c: &mut Call<'_, '_, '_>, start: Value, count: Extent, capacity: Extent) -> Result<Extent, Fault> {
     let before = c.extent(Whole::Index(start))?;
@@ -95,54 +87,34 @@ fn filled_positions(c: &mut Call<'_, '_, '_>, start: Value, count: Extent, capac
     Ok(c.graph().min(end, capacity)?)
 }
 
-/// Attention to the first keys of tensors that have positions before heads, or heads before positions: to all of them where a mask tells.
-fn attend(
-    c: &mut Call<'_, '_, '_>,
-    operands: [Value; 3],
-    start: Value,
-    keys: Option<Extent>,
-    rest: &Rest,
-    heads_first: bool,
-) -> Result<Value, Fault> {
-    let ty = float_type(c.element(operands[0]));
-    let mut operands = operands;
-    for tensor in &mut operands {
-        if c.rank(*tensor) != 4 {
-            return Err(
-                Fault::invalid("attention needs batch, positions, heads and depth").expected("4 dimensions", c.rank(*tensor).to_string())
-            );
+/// Attention to the keys of caches that are filled: those up to the queries, or all where a mask tells.
+fn attend(c: &mut Call<'_, '_, '_>, query: Value, caches: [Cache; 2], start: Value, (rest, order): (&Rest, Order)) -> Result<Value, Fault> {
+    for tensor in [query, caches[0].elements, caches[1].elements] {
+        if c.rank(tensor) != 4 {
+            let found = c.rank(tensor).to_string();
+            return Err(Fault::invalid("attention needs batch, positions, heads and depth").expected("4 dimensions", found));
         }
-        *tensor = c.cast(*tensor, ty)?;
     }
+    let ty = float_type(c.element(query));
+    let query = c.cast(query, ty)?;
+    let (positions, heads) = if order == Order::HeadsFirst { (2, 1) } else { (1, 2) };
     // Heads and depth are those of the caches, which do not vary.
-    c.settle(operands[0], [0, if heads_first { 1 } else { 2 }, 3])?;
-    let depth = c.extents(operands[0])[3].as_static().ok_or_else(|| Fault::unsupported("the depth of attention is not known"))?;
+    c.settle(query, [0, heads, 3])?;
+    let depth = c.extents(query)[3].as_static().ok_or_else(|| Fault::unsupported("the depth of attention is not known"))?;
+    let (count, capacity) = (c.extents(query)[positions], c.extents(caches[0].elements)[positions]);
+    let keys = if rest.mask.is_some() { capacity } else { filled_positions(c, start, count, capacity)? };
     let scale = rest.scale.unwrap_or(1.0 / (depth as f64).sqrt());
     let causal_from = (rest.is_causal && rest.mask.is_none()).then_some(start);
     let how = Attention { scale, mask: rest.mask, causal_from };
-    let axis = if heads_first { 2 } else { 1 };
-    let keys = keys.unwrap_or(c.extents(operands[1])[axis]);
-    if !heads_first {
-        return Ok(cached_attention(c.graph(), operands, keys, &how)?);
-    }
-    let [query, key, value] = operands;
-    let (key, value) = (filled(c, key, axis, Some(keys))?, filled(c, value, axis, Some(keys))?);
-    Ok(attention(c.graph(), [query, key, value], &how)?)
+    Ok(cached_attention(c.graph(), query, caches, keys, (&how, order))?)
 }
 
 /// (query, key, value, start_pos, attn_mask, dropout, is_causal, scale), keys and values as long as the caches.
 fn custom_attention(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (query, start, rest) = (c.tensor(0)?, start(c, 3)?, rest(c, 4)?);
     let (key, value) = (c.tensor(1)?, c.tensor(2)?);
-    let y = over_caches(c, [query, key, value], start, &rest)?;
+    let y = attend(c, query, [key.into(), value.into()], start, (&rest, Order::PositionsFirst))?;
     c.finish(y)
-}
-
-fn over_caches(c: &mut Call<'_, '_, '_>, [query, key, value]: [Value; 3], start: Value, rest: &Rest) -> Result<Value, Fault> {
-    let (count, capacity) = (c.extents(query).get(1).copied(), c.extents(key).get(1).copied());
-    let (Some(count), Some(capacity)) = (count, capacity) else { return Err(Fault::invalid("attention needs positions")) };
-    let end = if rest.mask.is_some() { None } else { Some(filled_positions(c, start, count, capacity)?) };
-    attend(c, [query, key, value], start, end, rest, false)
 }
 
 /// (query, key, value, key_cache, value_cache, start_pos, seq_len, attn_mask, dropout, is_causal, scale): both caches are written first.
@@ -150,36 +122,30 @@ fn attention_and_caches(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (query, start) = (c.tensor(0)?, start(c, 5)?);
     let (key, value) = (write(c, 1, 3, start)?, write(c, 2, 4, start)?);
     let rest = rest(c, 7)?;
-    let y = over_caches(c, [query, key, value], start, &rest)?;
+    let y = attend(c, query, [key.into(), value.into()], start, (&rest, Order::PositionsFirst))?;
     c.finish(y)
 }
 
 /// (query, key, value, start_pos, attn_mask, dropout, is_causal, scale, then zero points and scales of query, key and value, is_seq_at_dim_2): operands in
 /// int8, with a scale for each row of a head.
 fn quantized_attention(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let (start, rest, heads_first) = (start(c, 3)?, rest(c, 4)?, c.flag(14)?);
-    let axis = if heads_first { 2 } else { 1 };
-    let (query, key) = (c.tensor(0)?, c.tensor(1)?);
-    let (count, capacity) = (c.extents(query).get(axis).copied(), c.extents(key).get(axis).copied());
-    let (Some(count), Some(capacity)) = (count, capacity) else { return Err(Fault::invalid("attention needs positions")) };
-    let end = if rest.mask.is_some() { None } else { Some(filled_positions(c, start, count, capacity)?) };
-    let mut operands = Vec::new();
+    let (start, rest) = (start(c, 3)?, rest(c, 4)?);
+    let order = if c.flag(14)? { Order::HeadsFirst } else { Order::PositionsFirst };
+    let mut caches = Vec::with_capacity(3);
     for i in 0..3 {
-        let end = end.filter(|_| i > 0);
-        let tensor = c.tensor(i)?;
-        let tensor = filled(c, tensor, axis, end)?;
-        let mut parameters = [Parameter::Number(0.0); 2];
-        let mut is_quantized = false;
-        for (parameter, argument) in parameters.iter_mut().zip([9 + 2 * i, 8 + 2 * i]) {
-            if let Some(value) = c.optional_tensor(argument)? {
-                is_quantized = true;
-                *parameter = Parameter::Tensor(filled(c, value, axis, end)?);
-            }
-        }
-        let scale = Scale { scale: parameters[0], zero_point: parameters[1] };
-        operands.push(if is_quantized { quantize::dequantize(c.graph(), tensor, &scale, Rounding::Even, F32)? } else { tensor });
+        let (zero_point, scale) = (c.optional_tensor(8 + 2 * i)?, c.optional_tensor(9 + 2 * i)?);
+        let scaled = match (scale, zero_point) {
+            (Some(scale), Some(zero_point)) => Some([scale, zero_point]),
+            (None, None) => None,
+            _ => return Err(Fault::invalid("attention has a scale without a zero point, or a zero point without a scale")),
+        };
+        caches.push(Cache { elements: c.tensor(i)?, scaled });
     }
-    let y = attend(c, [operands[0], operands[1], operands[2]], start, end, &rest, heads_first)?;
+    let query = match caches[0].scaled.map(|parameters| parameters.map(Parameter::Tensor)) {
+        Some([scale, zero_point]) => dequantize(c.graph(), caches[0].elements, &Scale { scale, zero_point }, Rounding::Even, F32)?,
+        None => caches[0].elements,
+    };
+    let y = attend(c, query, [caches[1], caches[2]], start, (&rest, order))?;
     c.finish(y)
 }
 
