@@ -2,6 +2,7 @@
 
 use super::rows::{Rows, asymmetric_rows, symmetric_rows};
 use super::{Convolution, Numerics, Transposed, products};
+use crate::ir::operators::BLOCK_UNIT;
 use crate::ir::{ElementType, Extent, Reduction, Scalar, Value};
 use crate::operators::activation::Activation;
 use crate::operators::terms::Terms;
@@ -157,9 +158,14 @@ pub fn row_products(
     activation: Activation,
 ) -> Result<Value, Error> {
     products::meet(g, rows.integers, weights)?;
-    let sums = g.builder.matmul(rows.integers, weights, (0, 0), I32)?;
+    let (sums, element) = if is_one_block(g, weights)? {
+        let scales = g.constant_f32(&[g.shape(weights)?[0], 1], &vec![1.0; g.shape(weights)?[0] as usize])?;
+        (g.builder.block_matmul(rows.integers, weights, scales)?, F32)
+    } else {
+        (g.builder.matmul(rows.integers, weights, (0, 0), I32)?, I32)
+    };
     let mut operands = vec![sums, rows.scales];
-    let mut types = vec![I32, F32];
+    let mut types = vec![element, F32];
     let mut operand = |value: Value, element: ElementType| {
         operands.push(value);
         types.push(element);
@@ -174,7 +180,7 @@ pub fn row_products(
     let mut terms = Terms::new(&types);
     let mut sum = terms.input(0);
     if let Some((offset, weight_sum)) = offset_inputs {
-        let (offset, weight_sum) = (terms.input(offset), terms.input(weight_sum));
+        let (offset, weight_sum) = (terms.input_as(offset, element), terms.input_as(weight_sum, element));
         let excess = terms.mul(offset, weight_sum)?;
         sum = terms.sub(sum, excess)?;
     }
@@ -192,6 +198,17 @@ pub fn row_products(
     }
     let x = activation.clamp_float(&mut terms, x)?;
     g.map(&operands, terms.finish(x))
+}
+
+/// Rows of up to this many 4-bit weights have products with bytes whose sums are exact in binary32.
+const EXACT: u64 = 1 << 14;
+
+/// Whether weights are constants of four bits whose rows may be taken as one block each. The sum of a block is a float, and of so short a row every float
+/// here is a whole number, up to the last: the difference of the sum and its excess is rounded once, as an integer is that becomes a float.
+fn is_one_block(g: &Graph<'_>, weights: Value) -> Result<bool, Error> {
+    let depth = g.shape(weights)?.last().copied().unwrap_or(0);
+    let fits = depth > 0 && depth <= EXACT && depth.is_multiple_of(BLOCK_UNIT);
+    Ok(fits && g.element(weights) == I4 && g.known(weights).is_some())
 }
 
 /// The sum of each row of weights `[units, depth]`.

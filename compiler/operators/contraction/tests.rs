@@ -292,3 +292,24 @@ fn blocks_of_any_size_are_scaled_and_added() {
         assert_eq!(found, Floats::new(&[3, 5], expected.collect()), "blocks of {size}");
     }
 }
+
+/// Rows of four bits with one scale are a block each, whether or not they are short enough; offsets and biases count as with bytes.
+#[test]
+fn rows_of_four_bits_equal_rows_of_bytes() {
+    let rows = Floats::varied(&[3, 24]);
+    for depth in [24usize, 20] {
+        let weight = |i: usize| ((i * 5) % 15) as i8 - 7;
+        let bytes: Vec<u8> = (0..5 * depth).map(|i| weight(i) as u8).collect();
+        let packed: Vec<u8> = bytes.chunks(2).map(|pair| pair[0] & 15 | pair[1] << 4).collect();
+        let product = |element: ElementType, bytes: &[u8]| {
+            run(&[&rows], &|g, v| {
+                let shorter = g.slice_along(v[0], 1, Extent::Static(0), Extent::Static(depth as u64))?;
+                let weights = g.constant(element, &[5, depth as u64], bytes.to_vec())?;
+                let bias = g.constant_f32(&[5], &[0.25, -1.5, 3.0, 0.0, 7.0])?;
+                let rule = RowRule { scales: &[0.3, 0.7, 1.1, 0.01, 3.3], asymmetric: true, activation: Activation::NONE };
+                dynamic_range::linear(g, shorter, weights, Some(bias), &rule)
+            })
+        };
+        assert_eq!(product(ElementType::I4, &packed), product(ElementType::I8, &bytes), "{depth}");
+    }
+}
