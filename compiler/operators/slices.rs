@@ -168,11 +168,17 @@ fn clipped(g: &mut Graph<'_>, position: ListItem, extent: Extent) -> Result<Exte
 
 /// A position that is known only when the program runs; one below 0 counts from the end.
 fn counted(g: &mut Graph<'_>, position: Value, extent: Extent) -> Result<Value, Error> {
-    if g.interval(Extent::Value(position)).low >= 0 {
+    let interval = g.interval(Extent::Value(position));
+    if interval.low >= 0 {
         return Ok(position);
     }
-    // 1 below zero, and 0 from there on.
     let (zero, one, extent) = (g.integer(0)?, g.integer(1)?, g.index(extent)?);
+    if interval.high < 0 {
+        // What is left of the extent may be known although the position is not: of n + 1 elements the last n begin at 1.
+        let from_end = g.compute_integer(IndexOperation::Subtract, zero, position)?;
+        return g.compute_integer(IndexOperation::Subtract, extent, from_end);
+    }
+    // 1 below zero, and 0 from there on.
     let below = g.compute_integer(IndexOperation::Subtract, zero, position)?;
     let below = g.compute_integer(IndexOperation::Maximum, below, zero)?;
     let below = g.compute_integer(IndexOperation::Minimum, below, one)?;
@@ -221,6 +227,7 @@ pub fn rolled(g: &mut Graph<'_>, x: Value, axis: usize, shift: i64) -> Result<Va
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::Scalar;
     use crate::operators::testing::{Floats, run, run_with};
 
     fn cut(extent: u64, begin: Option<i64>, end: End, step: i64) -> (u64, u64) {
@@ -247,6 +254,23 @@ mod tests {
         assert_eq!(cut(5, None, End::Open, -1), (4, 5));
         assert_eq!(cut(5, Some(3), at(0), -2), (3, 2));
         assert_eq!(cut(0, None, End::Open, -1), (0, 0));
+    }
+
+    #[test]
+    fn the_last_n_of_one_more_elements_begin_at_one() {
+        let x = Floats::varied(&[7, 2]);
+        let found = run_with(&[&x], &[(0, 0)], &|g, v| {
+            let (count, zero) = (g.extents(v[0])[0], g.integer(0)?);
+            let longer = g.add(count, Extent::Static(1))?;
+            let count = g.index(count)?;
+            let back = g.compute_integer(IndexOperation::Subtract, zero, count)?;
+            let cut = strided(g, longer, Some(ListItem::Index(back)), End::At(ListItem::Number(i64::MAX)), 1)?;
+            let found = [cut.start, cut.count].map(|extent| g.function().resolved(extent));
+            assert_eq!(found, [Extent::Static(1), g.function().resolved(Extent::Value(count))]);
+            let one_more = g.pad(v[0], &[1, 0], &[0, 0], Scalar::f32(9.0))?;
+            part(g, one_more, 0, cut)
+        });
+        assert_eq!(found, x);
     }
 
     #[test]

@@ -1,10 +1,11 @@
-//! Recurrent layers: LSTM and RNN cells over sequences, and SVDF.
+//! Recurrent layers: LSTM and RNN cells over sequences, SVDF, and linear attention.
 //!
 //! Inputs have time first, `[steps, batch, depth]`; states are `[batch, width]`, given and handed back. The order of operations is that of the
 //! reference kernels, which decides how sums round.
 
 mod basic;
 mod cell;
+mod delta_rule;
 mod fixed;
 mod float;
 mod integer;
@@ -18,6 +19,7 @@ mod tests;
 
 pub use basic::{Basic, float_basic, integer_basic};
 pub use cell::{Cell, CellActivation, Gate, Scales, Settings, Weights, swapped};
+pub use delta_rule::{DeltaRule, delta_rule};
 pub use float::float_lstm;
 pub use integer::{InnerScales, integer_lstm};
 pub use micro::micro_lstm;

@@ -6,6 +6,7 @@ use crate::ir::{ElementType, Extent, Value};
 use crate::operators::attention::{Attention, Cache, Order, cached_attention, written_at};
 use crate::operators::hadamard;
 use crate::operators::quantize::{Parameter, Rounding, Scale, dequantize};
+use crate::operators::recurrent::{DeltaRule, delta_rule};
 use ElementType::F32;
 
 type Outcome = Result<(), Fault>;
@@ -17,6 +18,8 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("llama::custom_quantized_sdpa.out", quantized_attention),
     ("llama::sdpa_with_kv_cache.out", attention_and_caches),
     ("llama::fast_hadamard_transform.out", hadamard_transform),
+    ("llama::gated_delta_rule.out", gated_delta_rule),
+    ("llama::channelwise_gated_delta_rule.out", gated_delta_rule),
 ];
 
 fn start(c: &mut Call<'_, '_, '_>, index: usize) -> Result<Value, Fault> {
@@ -147,6 +150,20 @@ fn quantized_attention(c: &mut Call<'_, '_, '_>) -> Outcome {
     };
     let y = attend(c, query, [caches[1], caches[2]], start, (&rest, order))?;
     c.finish(y)
+}
+
+/// (query, key, value, decay, beta, initial_state, out, final_state_out): linear attention, heads before steps.
+fn gated_delta_rule(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let operands = (0..6).map(|i| c.tensor(i)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(other) = operands.iter().map(|&operand| c.element(operand)).find(|&element| element != F32) {
+        return Err(Fault::unsupported("linear attention of another type than f32").expected("f32", other.to_string()));
+    }
+    let [query, key, value, decay, correction, state] = operands[..] else { return Err(Fault::Consequence) };
+    let rule = DeltaRule { query, key, value, decay, correction, state };
+    let (shared, graph) = (&mut *c.translator.shared, &mut c.translator.graph);
+    let [answer, state] = delta_rule((graph, &mut |name| shared.function_name(name)), &rule)?;
+    c.define(6, answer)?;
+    c.define(7, state)
 }
 
 fn hadamard_transform(c: &mut Call<'_, '_, '_>) -> Outcome {
