@@ -2,18 +2,21 @@
 
 use super::types::*;
 use cranelift_entity::EntityRef;
+use std::collections::HashMap;
 
 /// Builds one kernel.
 pub struct KernelBuilder {
     kernel: Kernel,
     /// Open regions, innermost last.
     open: Vec<Region>,
+    /// Indices that are numbers.
+    numbers: HashMap<Value, i64>,
 }
 
 impl KernelBuilder {
     /// An empty kernel.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { kernel: Kernel { name: name.into(), ..Kernel::default() }, open: vec![Region::default()] }
+        Self { kernel: Kernel { name: name.into(), ..Kernel::default() }, open: vec![Region::default()], numbers: HashMap::new() }
     }
 
     /// Adds a buffer; pointer parameters are passed in the order of these calls.
@@ -66,7 +69,9 @@ impl KernelBuilder {
 
     /// An index number.
     pub fn index(&mut self, value: i64) -> Value {
-        self.one(Inst::Constant { bits: value as u64 }, Type::INDEX)
+        let index = self.one(Inst::Constant { bits: value as u64 }, Type::INDEX);
+        self.numbers.insert(index, value);
+        index
     }
 
     /// An integer in every lane.
@@ -103,9 +108,16 @@ impl KernelBuilder {
         self.one(Inst::Binary { op, a, b }, ty)
     }
 
-    /// Sum.
+    /// Sum. That of indices which are numbers is a number, so that kernels that differ in those alone do not differ.
     pub fn add(&mut self, a: Value, b: Value) -> Value {
-        self.binary(BinaryOp::Add, a, b)
+        let numbers = [a, b].map(|index| self.numbers.get(&index).copied());
+        let sum = |[a, b]: [Option<i64>; 2]| a?.checked_add(b?);
+        match (numbers, sum(numbers)) {
+            ([Some(0), _], _) => b,
+            ([_, Some(0)], _) => a,
+            (_, Some(sum)) => self.index(sum),
+            _ => self.binary(BinaryOp::Add, a, b),
+        }
     }
 
     /// Difference.
@@ -120,6 +132,12 @@ impl KernelBuilder {
 
     /// An index times a number, plus a number.
     pub fn scale_index(&mut self, index: Value, factor: i64, plus: i64) -> Value {
+        if factor == 1 && plus == 0 {
+            return index;
+        }
+        if let Some(number) = self.numbers.get(&index).and_then(|number| number.checked_mul(factor)?.checked_add(plus)) {
+            return self.index(number);
+        }
         let mut result = index;
         if factor != 1 {
             let factor = self.index(factor);
@@ -395,5 +413,33 @@ impl KernelBuilder {
         debug_assert!(self.open.is_empty());
         self.kernel.body = body;
         self.kernel
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_whose_indices_are_the_same_numbers_are_the_same() {
+        let kernel = |row: i64| {
+            let mut b = KernelBuilder::new("k");
+            let y = b.buffer("y", BufferKind::Output, Lane::I8, 64, 1);
+            let zero = b.index(0);
+            let first = b.scale_index(zero, row, 0);
+            b.for_range(0, 8, 1, |b, i| {
+                let at = b.scale_index(i, 4, 3);
+                let at = b.add(at, first);
+                let (two, three) = (b.index(2), b.index(3));
+                let five = b.add(two, three);
+                let at = b.add(at, five);
+                let value = b.int(Type::scalar(Lane::I8), 1);
+                b.store(y, at, 0, value);
+            });
+            b.finish()
+        };
+        assert_eq!(kernel(100), kernel(200));
+        let text = kernel(100).to_string();
+        assert!(!text.contains("mul 0") && text.contains(", 5"), "{text}");
     }
 }
