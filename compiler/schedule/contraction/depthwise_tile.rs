@@ -116,7 +116,7 @@ impl Lowering<'_> {
     fn weights_of(&self, b: &mut KernelBuilder, at: &Block, (row, tap, pair): (u64, u64, u64), (first, lanes): (u64, u64)) -> Value {
         let column = row * self.schedule.work.window[1] + tap;
         match self.schedule.products {
-            Products::Fours => self.stored(b, at, column, 0),
+            Products::Fours => self.stored(b, (at.weights, at.cut.width), column, 0),
             Products::Pairs => {
                 let zero = b.index(0);
                 b.load(self.weights, zero, self.place(at.cut, column, pair) + 2 * first as i64, 2 * lanes as u16)
@@ -129,28 +129,32 @@ impl Lowering<'_> {
         ((column * self.schedule.pairs.count + pair) * 2 * cut.width.lanes) as i64
     }
 
-    /// The stored weights of a column, or of one pair of its rows in 16 bits.
-    fn stored(&self, b: &mut KernelBuilder, at: &Block, column: u64, pair: u64) -> Value {
-        let (panels, width, form) = (&self.schedule.panels, at.cut.width, self.schedule.products.form());
+    /// The stored weights of a column, or of one pair of its rows in 16 bits, from where those of the block or of one of its columns begin.
+    fn stored(&self, b: &mut KernelBuilder, (first, width): (Value, Width), column: u64, pair: u64) -> Value {
+        let (panels, form) = (&self.schedule.panels, self.schedule.products.form());
         let lanes = width.lanes.min(width.strip);
         let count = (lanes * ROWS / form.products()) as u16;
         let load = |b: &mut KernelBuilder, lane: u64| {
-            panels.load(b, (form, pair), self.stored, at.weights, panels.place(width, column * ROWS, lane), count)
+            panels.load(b, (form, pair), self.stored, first, panels.place(width, column * ROWS, lane), count)
         };
         let strips: Vec<Value> = (0..width.lanes).step_by(lanes as usize).map(|lane| load(b, lane)).collect();
         join(b, &strips)
     }
 
-    /// Brings the weights of a block into 16 bits.
+    /// Brings the weights of a block into 16 bits. It is done once for a row of tiles, so a loop costs nothing, and written out it would be a
+    /// fourth of the kernel.
     pub(super) fn widen(&self, b: &mut KernelBuilder, at: &Block) {
-        let (schedule, columns) = (self.schedule, self.schedule.work.window[1]);
-        let zero = b.index(0);
-        for (row, tap) in (0..at.rows).flat_map(|row| (0..columns).map(move |tap| (row, tap))) {
-            for pair in (0..schedule.pairs.count).filter(|&pair| schedule.needs(row, pair)) {
-                let column = row * columns + tap;
-                let value = self.stored(b, at, column, pair);
-                b.store(self.weights, zero, self.place(at.cut, column, pair), value);
+        let (schedule, width) = (self.schedule, at.cut.width);
+        let columns = at.rows * schedule.work.window[1];
+        let step = schedule.panels.place(width, ROWS, 0);
+        b.for_range(0, columns as i64, 1, |b, column| {
+            let from = b.scale_index(column, step, 0);
+            let from = b.add(from, at.weights);
+            let to = b.scale_index(column, self.place(at.cut, 1, 0), 0);
+            for pair in 0..schedule.pairs.count {
+                let value = self.stored(b, (from, width), 0, pair);
+                b.store(self.weights, to, self.place(at.cut, 0, pair), value);
             }
-        }
+        });
     }
 }
