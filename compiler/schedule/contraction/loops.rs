@@ -225,8 +225,7 @@ impl<'a> Lowering<'a> {
         numbers.batch.repeat(b, |b, image| {
             let first = image_elements.scale(b, image);
             let first = b.add(first, bases.left);
-            let number = b.scale_index(bases.number, work.batch as i64, 0);
-            let number = b.add(number, image);
+            let number = self.image_number(b, bases, image);
             staging::stage_image(b, self.image(), staging, (self.input, self.pixels), (first, number));
         });
         Ok(())
@@ -373,11 +372,14 @@ impl<'a> Lowering<'a> {
         if !self.schedule.cx.machine.at_once {
             return bases.number;
         }
-        let phases = &work.phases[0];
-        let planes = phases.padding_low + work.planes.input + phases.padding_high;
-        let number = b.scale_index(bases.number, work.batch as i64, 0);
-        let number = b.add(number, image);
-        b.scale_index(number, planes as i64, 0)
+        let number = self.image_number(b, bases, image);
+        b.scale_index(number, work.phases[0].padded(work.planes.input) as i64, 0)
+    }
+
+    /// The number of an image among those of all products of matrices.
+    fn image_number(&self, b: &mut KernelBuilder, bases: Bases, image: Value) -> Value {
+        let number = b.scale_index(bases.number, self.schedule.work.batch as i64, 0);
+        b.add(number, image)
     }
 
     /// Rows of windows, of the phase that has most.

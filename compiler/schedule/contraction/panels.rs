@@ -211,11 +211,6 @@ impl Panels {
         self.lane
     }
 
-    /// Bytes of the panel that the kernel fills, for the widest of some.
-    pub fn filled_bytes(&self, widths: &[Width]) -> u64 {
-        self.filled_elements(widths) * u64::from(self.lane.bytes())
-    }
-
     /// The lane type of what the model holds.
     pub fn stored_lane(&self) -> Lane {
         match self.storage {

@@ -80,6 +80,11 @@ impl Phases {
         Self { list, step: axis.input_dilation, dilation, padding_low: padding_low as u64, padding_high }
     }
 
+    /// Elements of an input with its padding.
+    pub fn padded(&self, input: u64) -> u64 {
+        self.padding_low + input + self.padding_high
+    }
+
     /// How far taps reach from where a window is at.
     pub fn reach(&self) -> u64 {
         let reach = |phase: &Phase| phase.lead + (phase.taps.len() as u64).saturating_sub(1) * self.dilation + 1;
@@ -114,7 +119,7 @@ mod tests {
                 for i in 0..phase.count {
                     for (j, &tap) in phase.taps.iter().enumerate() {
                         let element = (i + phase.lead + j as u64 * phases.dilation) as i64 - phases.padding_low as i64;
-                        assert!(element < (input + phases.padding_high) as i64);
+                        assert!(element < (phases.padded(input) - phases.padding_low) as i64);
                         found.push((phase.first + i * phases.step, tap, element));
                     }
                 }

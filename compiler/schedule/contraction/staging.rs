@@ -7,7 +7,7 @@
 use super::form::Form;
 use super::geometry::{Contraction, Planes};
 use super::image_sizes::{Numbers, less};
-use super::phases::{Phase, Phases};
+use super::phases::Phase;
 use super::weights::Weights;
 use crate::ir::operators::MAX_ELEMENTS;
 use crate::ir::{ElementType, Value as Tensor};
@@ -87,7 +87,7 @@ impl Staging {
     pub fn new(machine: &Machine, contraction: &Contraction, form: Form, repeat: u64) -> Result<Self, Unsupported> {
         let channels = contraction.channels * repeat;
         let [planes, rows, columns] = &contraction.phases;
-        let width = columns.padding_low + contraction.input_size[1] + columns.padding_high;
+        let width = columns.padded(contraction.input_size[1]);
         let mut reached: Vec<u64> =
             planes.list.iter().flat_map(|p| (0..p.taps.len() as u64).map(|j| p.lead + j * planes.dilation)).collect();
         reached.sort_unstable();
@@ -105,11 +105,10 @@ impl Staging {
         let chunk = in_chunks.then_some(CHUNK);
         let row = u128::from(width) * u128::from(channels);
         let whole = machine.at_once;
-        let padded = |phases: &Phases, size: u64| phases.padding_low + size + phases.padding_high;
         let matrices: u64 = contraction.matrices.iter().map(|matrix| matrix.count).product();
         let (rings, ring_rows) = if whole {
-            let planes = padded(planes, contraction.planes.input);
-            (matrices * contraction.batch * planes, padded(rows, contraction.input_size[0]).max(rows.reach()))
+            let planes = planes.padded(contraction.planes.input);
+            (matrices * contraction.batch * planes, rows.padded(contraction.input_size[0]).max(rows.reach()))
         } else {
             (reached.len() as u64, rows.reach())
         };
@@ -429,7 +428,7 @@ pub struct RowPlace {
 pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, buffers: (Buffer, Ring), (first, number): (Value, Value)) {
     let work = image.work;
     let phases = &work.phases[0];
-    let planes = phases.padding_low + work.planes.input + phases.padding_high;
+    let planes = phases.padded(work.planes.input);
     let ring = b.scale_index(number, planes as i64, 0);
     b.for_range(0, planes as i64, 1, |b, padded| {
         let zero = b.index(0);
@@ -477,7 +476,7 @@ fn stage(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, buf
     let Some(staging) = staging.filter(|staging| staging.chunk.is_none()) else { return end };
     if !work.is_one_phase() {
         // The phase that reaches furthest may have no window at the last rows of others.
-        let rows = b.index((phases.padding_low + work.input_size[0] + phases.padding_high) as i64);
+        let rows = b.index(phases.padded(work.input_size[0]) as i64);
         end = b.binary(BinaryOp::SignedMin, end, rows);
     }
     let first = b.binary(BinaryOp::SignedMax, at.staged, top);
