@@ -96,7 +96,10 @@ impl<'p> Memory<'p> {
                 // Parts in another order than theirs.
                 Step::Together(run) => {
                     for number in (0..u64::from(run.most)).rev() {
-                        calls(&run.calls).into_iter().try_for_each(|call| self.kernel(&part(call, run, number)))?;
+                        for call in calls(&run.calls) {
+                            let part = part(call, run, number);
+                            self.kernel(&part, &part.arguments)?;
+                        }
                     }
                 }
                 Step::External(external) => return Err(format!("{} is not here", external.symbol)),

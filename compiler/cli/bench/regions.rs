@@ -20,7 +20,7 @@ pub struct RegionProfile {
 pub fn regions(engine: &Engine) -> Vec<RegionProfile> {
     let (program, times) = (engine.program(), engine.instance.kernel_times());
     let Some(device) = &program.device else { return vec![] };
-    let dispatched = |dispatch: &Dispatch| (device.kernels[dispatch.kernel].name.clone(), operators(&dispatch.origin));
+    let dispatched = |dispatch: &Dispatch| (device.kernels[dispatch.kernel].kernel.name.clone(), operators(&dispatch.origin));
     let region = |(number, region): (usize, &crate::program::DeviceRegion)| {
         let whole = times.get(measured_as(program, number) as usize).filter(|time| time.runs > 0)?;
         let measured = engine.instance.region_times().get(number).filter(|times| times.enter.runs > 0);

@@ -45,6 +45,7 @@ mod tests {
             area_bytes: 4096,
             staging_bytes: 64,
             regions: vec![region; 2],
+            host_calls: vec![],
         };
         let steps = vec![Step::Region { region: 1, otherwise: vec![] }];
         let one = Method {

@@ -7,6 +7,7 @@
 use super::super::super::intervals::{Assumed, Interval};
 use super::super::super::types::*;
 use super::super::super::verify::verify;
+use super::Places;
 use super::accesses::{Access, Loops};
 use super::collide::Rounds;
 use cranelift_entity::EntityRef;
@@ -21,17 +22,17 @@ const LANES: std::ops::RangeInclusive<u64> = 8..=super::WORKGROUP as u64;
 /// What workgroups of all devices have for sums.
 const SHARED_BYTES: u64 = 16 << 10;
 
-/// A kernel with a grid in which workgroups take the place of positions, if that is better.
+/// A kernel with a grid in which workgroups take the place of positions, if that is better. Its pointer parameters are at these places.
 ///
 /// # Panics
 /// In debug builds, if it breaks a rule of the language.
-pub fn team(kernel: &Kernel) -> Option<Kernel> {
+pub fn team(kernel: &Kernel, places: &Places) -> Option<Kernel> {
     let grid = kernel.grid.filter(|grid| grid.positions < ENOUGH)?;
     let is_own = |data: &BufferData| matches!(data.kind, BufferKind::Local | BufferKind::Shared);
     if kernel.may_fail() || kernel.has_barrier() || kernel.buffers.iter().any(is_own) {
         return None;
     }
-    let steps = Plan::new(kernel, grid)?.steps()?;
+    let steps = Plan::new(kernel, grid, places)?.steps()?;
     let cut = || steps.iter().filter_map(|step| if let Step::Cut { rounds, sums, .. } = step { Some((*rounds, sums)) } else { None });
     let rounds = cut().map(|(rounds, _)| rounds).max().filter(|&rounds| rounds >= LEAST_ROUNDS)?;
     // Of a sum a lane and half as many have room: see `Writer::tree`.
@@ -79,10 +80,10 @@ struct Plan<'k> {
 }
 
 impl<'k> Plan<'k> {
-    fn new(kernel: &'k Kernel, grid: Grid) -> Option<Self> {
+    fn new(kernel: &'k Kernel, grid: Grid, places: &Places) -> Option<Self> {
         let last = i64::try_from(grid.positions).ok()? - 1;
         let assumed = Assumed { parameters: vec![Interval { low: 0, high: last }], ..Assumed::default() };
-        let mut loops = Loops::of(kernel, &assumed);
+        let mut loops = Loops::of(kernel, &assumed, places);
         let values = kernel.body.params.iter().chain(kernel.body.statements.iter().flat_map(|statement| &statement.results));
         let around: Vec<Value> = values.copied().filter(|&value| kernel.ty(value).is_index()).collect();
         // What it is does not matter: it is the same wherever two accesses of a workgroup are compared.

@@ -5,8 +5,7 @@ use crate::kernel::text::parse_kernel;
 /// The positions of each stage of a kernel. Run in any order, they leave what the kernel leaves.
 fn positions(text: &str) -> Vec<u64> {
     let kernel = parse_kernel(text).expect("a kernel");
-    let places = (0..kernel.pointer_params().count()).map(|number| (number, 0)).collect();
-    let stages = stages(&kernel, &[], &Assumed::default(), &places).expect("few positions");
+    let stages = stages(&kernel, &[], &Assumed::default(), &apart(&kernel)).expect("few positions");
     let new = || -> Vec<Vec<u8>> {
         let of = |data: &BufferData| (0..data.elements * u64::from(data.lane.bytes())).map(|i| (i * 7) as u8).collect();
         kernel.pointer_params().map(|(_, data)| of(data)).collect()
@@ -128,11 +127,22 @@ fn what_is_computed_once_is_computed_by_all() {
     assert_eq!(positions(text), [32]);
 }
 
+/// Each pointer parameter in memory of its own.
+fn apart(kernel: &Kernel) -> Places {
+    (0..kernel.pointer_params().count()).map(|number| (number, 0)).collect()
+}
+
+/// What workgroups do of the first stage of a kernel, if they do it.
+fn team_of(kernel: &Kernel) -> Option<Kernel> {
+    let stages = stages(kernel, &[], &Assumed::default(), &apart(kernel)).expect("few positions");
+    team(&stages[0].kernel, &apart(&stages[0].kernel))
+}
+
 /// The kernel by workgroups, and how far what it leaves is from what the single positions leave: floats of one output.
 fn by_workgroups(text: &str) -> (Kernel, f32) {
     let kernel = parse_kernel(text).expect("a kernel");
-    let [stage] = &stages(&kernel, &[], &Assumed::default()).expect("few positions")[..] else { panic!("one stage") };
-    let team = team(&stage.kernel).expect("rows are long and few");
+    let [stage] = &stages(&kernel, &[], &Assumed::default(), &apart(&kernel)).expect("few positions")[..] else { panic!("one stage") };
+    let team = team(&stage.kernel, &apart(&stage.kernel)).expect("rows are long and few");
     let new = || -> Vec<Vec<u8>> {
         let number = |i: u64| ((i * 37 % 101) as f32 - 50.0) * 0.125;
         let of = |data: &BufferData| (0..data.elements).flat_map(|i| number(i).to_le_bytes()).collect();
@@ -215,8 +225,8 @@ fn short_rows_and_many_are_one_position_each() {
             rows * length
         );
         let kernel = parse_kernel(&text).expect("a kernel");
-        let stages = stages(&kernel, &[], &Assumed::default()).expect("few positions");
-        team(&stages[0].kernel).map(|team| team.grid.map_or(0, |grid| grid.workgroup))
+        let stages = stages(&kernel, &[], &Assumed::default(), &apart(&kernel)).expect("few positions");
+        team(&stages[0].kernel, &apart(&stages[0].kernel)).map(|team| team.grid.map_or(0, |grid| grid.workgroup))
     };
     assert_eq!([of(4, 8), of(4, 16), of(4, 50), of(4, 500), of(2000, 500)], [None, Some(16), Some(32), Some(64), None]);
 }
@@ -239,7 +249,7 @@ fn what_depends_on_the_round_before_is_not_shared_out() {
             }}"
         );
         let kernel = parse_kernel(&text).expect("a kernel");
-        team(&stages(&kernel, &[], &Assumed::default()).expect("few positions")[0].kernel).is_some()
+        team_of(&kernel).is_some()
     };
     assert!(of("%9: f32 = add %7, %5"));
     assert!(of("%8: f32 = sub %5, %7 %9: f32 = add %8, %7"));
@@ -254,7 +264,7 @@ fn what_depends_on_the_round_before_is_not_shared_out() {
       }
     }";
     let kernel = parse_kernel(shifts).expect("a kernel");
-    assert!(team(&stages(&kernel, &[], &Assumed::default()).expect("few positions")[0].kernel).is_none());
+    assert!(team_of(&kernel).is_none());
 }
 
 /// What is the same for all rounds moves all of them alike; where two move differently they may meet.
