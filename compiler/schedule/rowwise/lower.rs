@@ -102,7 +102,7 @@ impl<'a> RowwiseSchedule<'a> {
 
 impl Schedule for RowwiseSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        let bytes = |element: ElementType| self.length * u64::from(element.bits() / 8);
+        let bytes = |element: ElementType| self.kept * u64::from(element.bits() / 8);
         let scratch = self.passes.scratch(&self.cx).into_iter().map(bytes).collect();
         Requirements { scratch, may_share: self.shareable(), ..Requirements::default() }
     }
@@ -146,7 +146,7 @@ fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<
     }
     for (i, element) in schedule.passes.scratch(&cx).into_iter().enumerate() {
         let lane = memory_lane(element)?;
-        rows.scratch.push(arguments.scratch(&mut b, format!("row{i}"), i, lane, schedule.length));
+        rows.scratch.push(arguments.scratch(&mut b, format!("row{i}"), i, lane, schedule.kept));
     }
     let (outer, _) = schedule.shape.split_at(schedule.shape.len() - 1);
     let count = product(outer);
@@ -342,6 +342,7 @@ impl<'a> Kernel<'_, 'a> {
     fn keeper(&self, tensor: Tensor, channel: Value, flat: Value) -> (Buffer, Value) {
         match self.schedule.passes.keeper(tensor).unwrap_or(Keeper::Output(tensor)) {
             Keeper::Output(output) => (self.rows.outputs[&output], flat),
+            Keeper::Scratch(number) if self.schedule.cx.machine.at_once => (self.rows.scratch[number], flat),
             Keeper::Scratch(number) => (self.rows.scratch[number], channel),
         }
     }

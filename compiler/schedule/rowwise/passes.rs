@@ -25,7 +25,7 @@ pub struct Passes {
 pub enum Keeper {
     /// In the row of a tensor that the group writes: it is what is kept, or is written later.
     Output(Value),
-    /// In a scratch buffer of the length of a row.
+    /// In a scratch buffer of the length of a row; of all rows where these run at the same time.
     Scratch(usize),
 }
 

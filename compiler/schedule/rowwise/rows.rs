@@ -4,7 +4,7 @@ use super::passes::Passes;
 use crate::fuse::Rowwise;
 use crate::ir::{Operation, Value as Tensor};
 use crate::schedule::context::Context;
-use crate::schedule::quantity::Quantity;
+use crate::schedule::quantity::{Quantity, product};
 use crate::schedule::reductions::reduction::Reduction;
 use crate::schedule::unsupported::Unsupported;
 
@@ -18,6 +18,8 @@ pub struct RowwiseSchedule<'a> {
     pub(super) shape: Vec<Quantity>,
     /// Elements of a row.
     pub(super) length: u64,
+    /// Elements that a scratch buffer keeps: of one row, or of all where rows run at the same time.
+    pub(super) kept: u64,
     pub(super) passes: Passes,
 }
 
@@ -31,7 +33,8 @@ impl<'a> RowwiseSchedule<'a> {
         let length = shape.last().and_then(Quantity::as_known).and_then(|n| u64::try_from(n).ok());
         let length = length.ok_or_else(|| Unsupported::new("rows whose length is known only when the program runs"))?;
         let passes = Passes::new(&cx, rows);
-        let schedule = Self { cx, rows, shape, length, passes };
+        let kept = if cx.machine.at_once { product(&shape).most(cx.function)? } else { length };
+        let schedule = Self { cx, rows, shape, length, kept, passes };
         for pass in 0..schedule.passes.list.len() {
             schedule.walks(pass)?;
             schedule.numbers(pass)?;
@@ -63,8 +66,11 @@ impl<'a> RowwiseSchedule<'a> {
     }
 
     /// Rows that are walked over side by side, so that the reductions of one hide the latency of another's: fewer where each takes much code, one
-    /// where elements are kept in scratch memory, which is that of one row.
+    /// where elements are kept in scratch memory, which is that of one row, and where rows run at the same time anyway.
     pub(super) fn together(&self) -> u64 {
+        if self.cx.machine.at_once {
+            return 1;
+        }
         let nodes = self.passes.list.iter().flat_map(|pass| pass.work.expression.nodes.values());
         match nodes.map(|node| node.op.row().cost).fold(0, u64::saturating_add) {
             _ if !self.passes.scratch(&self.cx).is_empty() => 1,

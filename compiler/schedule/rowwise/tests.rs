@@ -5,13 +5,24 @@ use super::passes::{Keeper, Passes};
 use crate::fuse::{Fusions, Node, flow, group};
 use crate::ir::builder::FunctionBuilder;
 use crate::ir::{ElementType, ExpressionBuilder, Method, Module, Port, Reduction, ScalarOp, TensorType, Type, Value, verify};
-use crate::machine::MACHINES;
+use crate::kernel::intervals::Assumed;
+use crate::kernel::passes::grid;
+use crate::machine::{GPUS, MACHINES, Machine};
 use crate::schedule::context::Context;
 use crate::schedule::contraction::packing::PackedWeights;
 use crate::schedule::interface::Schedule;
 
 /// Checks the schedule of a graph of floats, given its results, the first of which all tests look at.
 fn check(build: impl FnOnce(&mut FunctionBuilder<'_>, Value) -> Vec<Value>, check: impl FnOnce(&RowwiseSchedule<'_>, Value)) {
+    check_for(&MACHINES[0], build, check);
+}
+
+/// The same for a machine.
+fn check_for(
+    machine: &'static Machine,
+    build: impl FnOnce(&mut FunctionBuilder<'_>, Value) -> Vec<Value>,
+    check: impl FnOnce(&RowwiseSchedule<'_>, Value),
+) {
     let mut module = Module::default();
     let mut builder = FunctionBuilder::new(&mut module, "main");
     let x = builder.param(Type::Tensor(TensorType::of(ElementType::F32, &[3, 100])), None);
@@ -23,7 +34,7 @@ fn check(build: impl FnOnce(&mut FunctionBuilder<'_>, Value) -> Vec<Value>, chec
     let grouped = group(flow::unroll(verify(&module).expect("sound"), function).expect("no control flow"), &module, &Fusions::All);
     let [Node::Group(group)] = &grouped.nodes[..] else { panic!("one group: {:?}", grouped.nodes) };
     let rows = group.rowwise.as_ref().expect("rows");
-    let (machine, packed) = (&MACHINES[0], PackedWeights::default());
+    let packed = PackedWeights::default();
     let (levels, function) = (&[machine][..], &grouped.function);
     let cx = Context {
         module: &module,
@@ -115,6 +126,22 @@ fn results_of_a_row_are_written_behind_its_last_reduction() {
         assert_eq!(list[1].numbers.as_ref().map(|(_, results)| results.len()), Some(2));
         assert!(list[1].elements.is_empty());
     });
+}
+
+#[test]
+fn rows_that_run_at_the_same_time_keep_rows_of_their_own() {
+    let build = |builder: &mut FunctionBuilder<'_>, x: Value| {
+        let x = map(builder, ScalarOp::Exp, &[x]);
+        vec![softmax(builder, x)]
+    };
+    for (machine, elements, positions) in [(&MACHINES[0], 100, 1), (&GPUS[0], 300, 3)] {
+        check_for(machine, build, |schedule, _| {
+            assert_eq!(schedule.requirements().scratch, [4 * elements]);
+            let kernel = schedule.lower(&[]).expect("floats").kernel;
+            let stages = grid::stages(&kernel, &[], &Assumed::default()).expect("few positions");
+            assert_eq!(stages.iter().map(|stage| stage.kernel.grid.map(|grid| grid.positions)).collect::<Vec<_>>(), [Some(positions)]);
+        });
+    }
 }
 
 /// No kernel computes with complex numbers, and nothing after them is looked at.
