@@ -10,17 +10,23 @@
 use super::fusions::{Fusions, Merge};
 use super::line::{Line, Method, Rule};
 use super::{Group, Node};
-use crate::ir::{Function, Op, Value};
+use crate::ir::{Function, Module, Op, Value};
 use std::collections::{HashMap, HashSet};
 
 /// Merges the groups of each straight line, and lists what it merged. `uses` says how often each value is read.
-pub(super) fn merge(function: &Function, uses: &HashMap<Value, usize>, fusions: &Fusions, nodes: &mut Vec<Node>) -> Vec<Merge> {
+pub(super) fn merge(
+    function: &Function,
+    module: &Module,
+    uses: &HashMap<Value, usize>,
+    fusions: &Fusions,
+    nodes: &mut Vec<Node>,
+) -> Vec<Merge> {
     if fusions.is_empty() {
         return vec![];
     }
     let mut computed = HashSet::new();
     collect_computed(nodes, &mut computed);
-    let method = Method { function, uses, computed, fusions };
+    let method = Method { function, module, uses, computed, fusions };
     let mut merges = Vec::new();
     method.body(nodes, &mut merges);
     merges

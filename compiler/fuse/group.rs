@@ -2,7 +2,7 @@
 
 use super::rowwise::Rowwise;
 use super::{gathered, stored_right};
-use crate::ir::{Expression, Extent, Function, Inst, Op, Value};
+use crate::ir::{Expression, Extent, Function, Inst, Module, Op, Value};
 
 /// What becomes one kernel.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -36,6 +36,12 @@ impl Group {
     /// A group that copies a whole tensor.
     pub fn copy(from: Value, to: Value) -> Self {
         Self { copied: Some(from), outputs: vec![to], ..Self::default() }
+    }
+
+    /// Whether it is for a GPU: some of what it does is marked.
+    pub fn is_for_gpu(&self, function: &Function, module: &Module) -> bool {
+        let is_marked = |&inst: &Inst| function.insts[inst].source.is_some_and(|source| module.sources[source].gpu);
+        self.insts.iter().any(is_marked)
     }
 
     /// A `map` alone.

@@ -3,7 +3,7 @@
 use super::Group;
 use super::fusions::{Fusions, Merge};
 use super::rowwise::Rowwise;
-use crate::ir::{Extent, Function, Op, Value};
+use crate::ir::{Extent, Function, Module, Op, TensorType, Value};
 use std::collections::{HashMap, HashSet};
 
 /// Groups farther apart than this many others do not merge: what is in between would have to be looked through for each pair.
@@ -17,6 +17,7 @@ pub(super) type Number = usize;
 /// What holds for a whole method.
 pub(super) struct Method<'a> {
     pub(super) function: &'a Function,
+    pub(super) module: &'a Module,
     /// How often each value is read.
     pub(super) uses: &'a HashMap<Value, usize>,
     /// What groups compute.
@@ -169,6 +170,7 @@ impl<'a> Line<'a> {
         for first in candidates {
             let merge = Merge { first: *self.group(first).insts.first()?, second: *self.group(second).insts.first()? };
             if self.method.fusions.allow(merge)
+                && self.fits_a_gpu(first, second)
                 && self.reads_elements(first, second)
                 && let Some(between) = self.between(first, second)
                 && let Some(joined) = (rule.join)(self, first, second)
@@ -178,6 +180,18 @@ impl<'a> Line<'a> {
             }
         }
         None
+    }
+
+    /// Whether what is for a GPU still is when two groups are one: elements of 64 bits, which few of them have, stay with the host's.
+    fn fits_a_gpu(&self, first: Number, second: Number) -> bool {
+        let [first, second] = [first, second].map(|number| self.group(number));
+        let is_marked = |group: &Group| group.is_for_gpu(self.function, self.method.module);
+        let is_wide = |group: &Group| {
+            let is_wide = |ty: &TensorType| ty.element.bits() == 64;
+            group.outputs.iter().any(|&value| self.function.values[value].ty.as_tensor().is_some_and(is_wide))
+        };
+        let keeps = |one: &Group, other: &Group| is_marked(one) || !is_marked(other) || !is_wide(one);
+        keeps(first, second) && keeps(second, first)
     }
 
     /// The groups that compute what a group reads.

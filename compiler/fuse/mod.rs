@@ -103,7 +103,7 @@ pub fn group(flow: Flow, module: &Module, fusions: &Fusions) -> Grouped {
     let uses = uses_of(&flow);
     let mut nodes = chains::chains(&flow, module, &uses);
     let Flow { function, states, .. } = flow;
-    let merges = graph::merge(&function, &uses, fusions, &mut nodes);
+    let merges = graph::merge(&function, module, &uses, fusions, &mut nodes);
     Grouped { function, nodes, states, merges }
 }
 

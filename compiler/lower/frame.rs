@@ -42,12 +42,6 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Whether a group is for a GPU: some of what it does is marked.
-    pub fn is_for_gpu(&self, function: &Function, group: &Group) -> bool {
-        let is_marked = |&inst: &_| function.insts[inst].source.is_some_and(|source| self.module.sources[source].gpu);
-        group.insts.iter().any(is_marked)
-    }
-
     /// The error for a group that has no schedule.
     pub fn unsupported(&self, function: &Function, group: &Group, error: &Unsupported) -> Diagnostic {
         let mut diagnostic = Diagnostic::new(codes::OPERATOR_UNSUPPORTED, error.to_string());

@@ -57,7 +57,7 @@ pub(super) fn write(
     }
     let live_at = |&(step, last): &(usize, bool)| if last { lifetimes.live_after(plan, step) } else { lifetimes.live_within(plan, step) };
     let is_for_gpu = |&(step, _): &(usize, bool)| match planned.items[step].work {
-        Work::Group(group) => frame.is_for_gpu(function, group),
+        Work::Group(group) => group.is_for_gpu(function, frame.module),
         _ => false,
     };
     let marks = calls.iter().map(is_for_gpu).collect();
