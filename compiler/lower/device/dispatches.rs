@@ -108,9 +108,6 @@ impl<'a> Dispatches<'a> {
     }
 }
 
-/// Where a status is: in memory of its own.
-const APART: (usize, u64) = (usize::MAX, 0);
-
 /// The kernels with grids of a call, or what they need that the machine does not have.
 fn stages(kernel: &Kernel, call: &Call, mut places: Places) -> Result<Vec<Stage>, HostReason> {
     let mut kernel = match &call.slices {
@@ -139,8 +136,8 @@ fn stages(kernel: &Kernel, call: &Call, mut places: Places) -> Result<Vec<Stage>
     places.extend((places.len()..kernel.pointer_params().count()).map(|number| (number, 0)));
     let mut stages = grid::stages(&kernel, &call.integers, &assumed, &places).ok_or(HostReason::Positions)?;
     for Stage { kernel, pointers } in &mut stages {
-        let of_pointer = |&pointer: &Option<usize>| pointer.and_then(|number| places.get(number).copied()).unwrap_or(APART);
-        if let Some(team) = grid::team(kernel, &pointers.iter().map(of_pointer).collect()) {
+        let of_operand = |(number, pointer): (usize, &Option<usize>)| pointer.map_or((places.len() + number, 0), |pointer| places[pointer]);
+        if let Some(team) = grid::team(kernel, &pointers.iter().enumerate().map(of_operand).collect()) {
             *kernel = team;
         }
         let last = kernel.grid.map_or(0, |grid| grid.positions.saturating_sub(1)) as i64;

@@ -1,7 +1,7 @@
 //! Accesses of memory that positions share, as places that move with the counters of the loops around them.
 
 use super::super::super::indices::{Indices, Sum};
-use super::super::super::intervals::{Assumed, Interval};
+use super::super::super::intervals::Assumed;
 use super::super::super::types::*;
 use super::super::super::visit::Run;
 use super::Places;
@@ -36,7 +36,7 @@ pub struct Loops<'k> {
     pub kernel: &'k Kernel,
     indices: Indices,
     counted: FxHashMap<Value, Counted>,
-    /// Values that are computed before all loops.
+    /// Parameters, and values that are computed before all loops.
     before_loops: FxHashSet<Value>,
     /// Operations of two values by their results.
     binaries: FxHashMap<Value, (BinaryOp, Value, Value)>,
@@ -77,7 +77,8 @@ impl<'k> Loops<'k> {
     /// Those of a verified kernel whose pointer parameters are at some places.
     pub fn of(kernel: &'k Kernel, assumed: &Assumed, places: &Places) -> Self {
         let indices = Indices::assuming(kernel, assumed, MOST_TERMS);
-        let before_loops = kernel.body.statements.iter().flat_map(|statement| &statement.results).copied().collect();
+        let results = kernel.body.statements.iter().flat_map(|statement| &statement.results);
+        let before_loops = kernel.body.params.iter().chain(results).copied().collect();
         let binary = |Statement { results, inst }: &Statement| match (inst, &results[..]) {
             (&Inst::Binary { op, a, b }, &[result]) => Some((result, (op, a, b))),
             _ => None,
@@ -127,13 +128,6 @@ impl<'k> Loops<'k> {
     /// The loop of a counter, if it begins at a number that is known before all loops.
     pub fn counted(&self, counter: Value) -> Option<&Counted> {
         self.counted.get(&counter)
-    }
-
-    /// Takes a value that is there once for the counter of a loop around all that comes after it: accesses move with it.
-    pub fn count_once(&mut self, value: Value) {
-        let Interval { low, high } = self.indices.interval(value);
-        let rounds = high.checked_sub(low).and_then(|span| span.checked_add(1)).filter(|&rounds| rounds < MOST_ROUNDS);
-        self.counted.extend(rounds.map(|rounds| (value, Counted { first: Sum::number(low), step: 1, rounds, end: None })));
     }
 
     /// Whether positions share a buffer, which some of them may write.

@@ -11,7 +11,6 @@ use super::Places;
 use super::accesses::{Access, Loops};
 use super::collide::Rounds;
 use cranelift_entity::EntityRef;
-use rustc_hash::FxHashSet;
 
 /// As many positions are enough for every GPU.
 const ENOUGH: u64 = 1024;
@@ -22,7 +21,7 @@ const LANES: std::ops::RangeInclusive<u64> = 8..=super::WORKGROUP as u64;
 /// What workgroups of all devices have for sums.
 const SHARED_BYTES: u64 = 16 << 10;
 
-/// A kernel with a grid in which workgroups take the place of positions, if that is better. Its pointer parameters are at these places.
+/// A kernel with a grid in which workgroups take the place of positions, if that is better. Its pointer parameters are at some places.
 ///
 /// # Panics
 /// In debug builds, if it breaks a rule of the language.
@@ -73,22 +72,15 @@ enum Step {
 /// Finds what can be done by lanes.
 struct Plan<'k> {
     kernel: &'k Kernel,
+    /// What all lanes of a workgroup have in common, values of the body itself, is computed before all loops.
     loops: Loops<'k>,
-    /// What all lanes of a workgroup have in common: values of the body itself.
-    common: FxHashSet<Value>,
-    around: Vec<Value>,
 }
 
 impl<'k> Plan<'k> {
     fn new(kernel: &'k Kernel, grid: Grid, places: &Places) -> Option<Self> {
         let last = i64::try_from(grid.positions).ok()? - 1;
         let assumed = Assumed { parameters: vec![Interval { low: 0, high: last }], ..Assumed::default() };
-        let mut loops = Loops::of(kernel, &assumed, places);
-        let values = kernel.body.params.iter().chain(kernel.body.statements.iter().flat_map(|statement| &statement.results));
-        let around: Vec<Value> = values.copied().filter(|&value| kernel.ty(value).is_index()).collect();
-        // What it is does not matter: it is the same wherever two accesses of a workgroup are compared.
-        around.iter().for_each(|&value| loops.count_once(value));
-        Some(Self { kernel, loops, common: around.iter().copied().collect(), around })
+        Some(Self { kernel, loops: Loops::of(kernel, &assumed, places) })
     }
 
     /// What is done with each statement; nothing where some of it cannot be shared out.
@@ -110,17 +102,13 @@ impl<'k> Plan<'k> {
 
     fn accesses(&self, statement: &Statement) -> Option<Vec<Access>> {
         let mut list = Vec::new();
-        self.loops.accesses(std::slice::from_ref(statement), &mut self.around.clone(), &mut list)?;
+        self.loops.accesses(std::slice::from_ref(statement), &mut vec![], &mut list)?;
         Some(list)
     }
 
     /// Whether two accesses of lanes can meet; in rounds of a loop that differ, where one is given.
     fn meet(&self, a: &Access, b: &Access, counter: Option<Value>) -> bool {
-        self.loops.meet(a, b, |other| match other {
-            other if Some(other) == counter => Rounds::Differ,
-            other if self.common.contains(&other) => Rounds::Same,
-            _ => Rounds::Any,
-        })
+        self.loops.meet(a, b, |other| if Some(other) == counter { Rounds::Differ } else { Rounds::Any })
     }
 
     fn step(&self, statement: &Statement) -> Option<Step> {
@@ -141,8 +129,8 @@ impl<'k> Plan<'k> {
         let sums = (0..carried.len()).map(|number| sum(self.kernel, body, number)).collect::<Option<Vec<_>>>()?;
         let inside = self.accesses(statement)?;
         let apart = !inside.iter().any(|a| inside.iter().any(|b| self.meet(a, b, Some(counter))));
-        let (rounds, first) = (counted.rounds, counted.first.as_number()?);
-        apart.then_some(Step::Cut { rounds, first, sums })
+        let first = counted.first.as_number()?;
+        apart.then_some(Step::Cut { rounds: counted.rounds, first, sums })
     }
 }
 

@@ -2,6 +2,11 @@ use super::*;
 use crate::kernel::interpret::{interpret, interpret_grid};
 use crate::kernel::text::parse_kernel;
 
+/// Places that do not overlap.
+fn apart(kernel: &Kernel) -> Places {
+    (0..kernel.pointer_params().count()).map(|number| (number, 0)).collect()
+}
+
 /// The positions of each stage of a kernel. Run in any order, they leave what the kernel leaves.
 fn positions(text: &str) -> Vec<u64> {
     let kernel = parse_kernel(text).expect("a kernel");
@@ -127,17 +132,6 @@ fn what_is_computed_once_is_computed_by_all() {
     assert_eq!(positions(text), [32]);
 }
 
-/// Each pointer parameter in memory of its own.
-fn apart(kernel: &Kernel) -> Places {
-    (0..kernel.pointer_params().count()).map(|number| (number, 0)).collect()
-}
-
-/// What workgroups do of the first stage of a kernel, if they do it.
-fn team_of(kernel: &Kernel) -> Option<Kernel> {
-    let stages = stages(kernel, &[], &Assumed::default(), &apart(kernel)).expect("few positions");
-    team(&stages[0].kernel, &apart(&stages[0].kernel))
-}
-
 /// The kernel by workgroups, and how far what it leaves is from what the single positions leave: floats of one output.
 fn by_workgroups(text: &str) -> (Kernel, f32) {
     let kernel = parse_kernel(text).expect("a kernel");
@@ -249,7 +243,7 @@ fn what_depends_on_the_round_before_is_not_shared_out() {
             }}"
         );
         let kernel = parse_kernel(&text).expect("a kernel");
-        team_of(&kernel).is_some()
+        team(&stages(&kernel, &[], &Assumed::default(), &apart(&kernel)).expect("few positions")[0].kernel, &apart(&kernel)).is_some()
     };
     assert!(of("%9: f32 = add %7, %5"));
     assert!(of("%8: f32 = sub %5, %7 %9: f32 = add %8, %7"));
@@ -264,7 +258,7 @@ fn what_depends_on_the_round_before_is_not_shared_out() {
       }
     }";
     let kernel = parse_kernel(shifts).expect("a kernel");
-    assert!(team_of(&kernel).is_none());
+    assert!(team(&stages(&kernel, &[], &Assumed::default(), &apart(&kernel)).expect("few positions")[0].kernel, &apart(&kernel)).is_none());
 }
 
 /// What is the same for all rounds moves all of them alike; where two move differently they may meet.
