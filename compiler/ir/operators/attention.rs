@@ -7,7 +7,7 @@ use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
 use crate::ir::interpret::attention;
 use crate::ir::interpret::{Evaluation, Slot, Step};
 use crate::ir::random::Generator;
-use crate::ir::scalar::Scalar;
+use crate::ir::scalar::{ExpressionBuilder, Scalar};
 use crate::ir::types::{ElementType, Extent};
 use ElementType::{Bf16, F16, F32, I8};
 
@@ -113,6 +113,16 @@ impl Operator for Attention {
             leaves.extend([F32, I8, F32, I8].map(|element| (element, [batch, room as u64, groups, 1])));
         }
         let mut operands = leaves.iter().map(|(element, shape)| generator.leaf(*element, shape)).collect::<Option<Vec<_>>>();
+        if matches!(element, F16 | Bf16) && generator.random.one_in(2) {
+            // Halves that are widened in memory.
+            let mut expression = ExpressionBuilder::new(&[element]);
+            let half = expression.input(0);
+            let wide = expression.convert(half, F32);
+            let expression = expression.finish(vec![wide]);
+            for cache in operands.iter_mut().flat_map(|operands| &mut operands[1..]) {
+                *cache = generator.b.map(&[*cache], expression.clone()).ok()?;
+            }
+        }
         let keys = generator.random.between(1, room);
         if generator.random.one_in(3) {
             let rows = if generator.random.one_in(2) { queries } else { 1 };
