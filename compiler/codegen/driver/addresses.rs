@@ -2,11 +2,12 @@
 
 use super::context::Context;
 use super::language::{Builder, Value};
-use crate::program::Address;
+use crate::program::{Address, Method};
 
 /// What addresses of the program begin at.
 pub struct Addresses<'a> {
     pub(super) context: &'a Context<'a>,
+    pub(super) method: &'a Method,
     pub(super) state: Value,
     pub(super) scratch: Value,
     /// Places in the scratch memory that move, and where each is at most.

@@ -5,9 +5,9 @@ use super::addresses::Addresses;
 use super::context::{Context, Gpu};
 use super::hooks::{AFTER, BEFORE};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
-use crate::codegen::vulkan::Own;
+use crate::codegen::vulkan::{Own, passed};
 use crate::interface::{E_ABI, E_GPU, E_STATE, HOST, Host, device, record};
-use crate::program::ALIGNMENT;
+use crate::program::{ALIGNMENT, Address, Crossing, PortExtent};
 
 impl Gpu<'_> {
     /// Calls an entry of the runtime that gives a status.
@@ -25,10 +25,10 @@ impl Gpu<'_> {
         e.call_only(self.callee(Own::Close), Own::Close.signature(), vec![part.into(), table.into()]);
     }
 
-    /// Bytes of the addresses of what crosses in the region that has the most.
-    pub(super) fn address_bytes(&self) -> u64 {
+    /// Bytes of the addresses and sizes of what crosses in the region that has the most.
+    pub(super) fn crossing_bytes(&self) -> u64 {
         let count = self.device.regions.iter().map(|region| region.enter.len() + region.leave.len()).max();
-        8 * count.unwrap_or(0).max(1) as u64
+        passed::BYTES * count.unwrap_or(0).max(1) as u64
     }
 }
 
@@ -102,7 +102,7 @@ pub(in crate::codegen) fn gpu(context: &Context<'_>, gpu: &Gpu<'_>) -> Function 
 pub(super) type Notify<'a> = &'a dyn Fn(&mut Builder, u32);
 
 /// Runs a region where a device is open; gives, as a single, whether the CPU must do its work. Nothing where a device is there in any case.
-/// `room` is memory for addresses. A device that fails is not asked again. The CPU can take over at once where `is_first`: then nothing is
+/// `room` is memory for what crosses. A device that fails is not asked again. The CPU can take over at once where `is_first`: then nothing is
 /// needed that the device alone has.
 pub(super) fn region(
     addresses: &Addresses<'_>,
@@ -138,6 +138,37 @@ pub(super) fn region(
     Some(e.branch(runs, &[Width::Single], on_device, on_host)[0])
 }
 
+/// How many bytes of a crossing there are at the caller: of a port of run-time extents those that its shape has. Extents that no caller gives may be
+/// known later than this; buffers of such outputs have room for the bound.
+pub(super) fn bytes_there(addresses: &Addresses<'_>, e: &mut Builder, crossing: &Crossing) -> Operand {
+    let method = addresses.method;
+    let (port, number, extents, offset) = match crossing.host {
+        Address::Input(number, offset) => (&method.inputs[number as usize], number, &method.input_extents, offset),
+        Address::Output(number, offset) => (&method.outputs[number as usize], number, &method.output_extents, offset),
+        _ => return crossing.bytes.into(),
+    };
+    let of_port: Vec<&PortExtent> = extents.iter().filter(|extent| extent.port == number).collect();
+    let is_given = |extent: &&PortExtent| method.input_extents.iter().any(|given| given.cell == extent.cell);
+    if of_port.is_empty() || !of_port.iter().all(is_given) {
+        return crossing.bytes.into();
+    }
+    let is_static = |dimension: &usize| of_port.iter().all(|extent| extent.dimension as usize != *dimension);
+    let fixed: u64 = (0..port.shape.len()).filter(is_static).map(|dimension| port.shape[dimension]).product();
+    let mut bits: Operand = (fixed * u64::from(port.element.bits())).into();
+    for extent in of_port {
+        let cell = addresses.address(e, extent.cell);
+        let extent = e.load(Width::Cell, cell, 0);
+        bits = e.mul(extent, bits).into();
+    }
+    let bits = e.binary(BinaryOp::Add, bits, 7);
+    let end = e.binary(BinaryOp::Div, bits, 8);
+    let is_before = e.compare(CompareOp::Less, offset, end);
+    let after = e.binary(BinaryOp::Sub, end, offset);
+    let there = e.select(is_before, after, 0);
+    let is_more = e.compare(CompareOp::Less, crossing.bytes, there);
+    e.select(is_more, crossing.bytes, there).into()
+}
+
 /// The status of a region of the device.
 fn run(
     addresses: &Addresses<'_>,
@@ -148,9 +179,12 @@ fn run(
 ) -> Value {
     notify(e, BEFORE);
     let region = &gpu.device.regions[number];
-    for (offset, crossing) in (0..).step_by(8).zip(region.enter.iter().chain(&region.leave)) {
+    for (number, crossing) in (0..).zip(region.enter.iter().chain(&region.leave)) {
+        let record = number * passed::BYTES as i32;
         let address = addresses.address(e, crossing.host);
-        e.store(Width::Word, address, room, offset);
+        e.store(Width::Word, address, room, record + passed::ADDRESS);
+        let bytes = bytes_there(addresses, e, crossing);
+        e.store(Width::Word, bytes, room, record + passed::COUNT);
     }
     let [table, row] = [0, gpu.rows[number]].map(|offset| e.data(gpu.table, offset));
     let status = gpu.status(e, Own::Run, [part, table, row, room].map(Operand::Value).to_vec());

@@ -75,11 +75,11 @@ pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32
         let weights = context.weights_file.map(|_| kept(record::WEIGHTS));
         let in_parts = parts::in_parts(&method.steps, context.options.profile_hooks);
         let shared = in_parts.into_iter().map(|work| work.shared_bytes(e.layout)).max().map(|bytes| e.memory(bytes));
-        let crossings = context.gpu.as_ref().filter(|_| has_regions(&method.steps)).map(|gpu| e.memory(gpu.address_bytes() as u32));
+        let crossings = context.gpu.as_ref().filter(|_| has_regions(&method.steps)).map(|gpu| e.memory(gpu.crossing_bytes() as u32));
         // Nothing of the caller's is written before all shapes are sound.
         let extents = ports::extents(e, method, records.0, &interface.inputs);
         let moving = places(e, method, scratch, &extents);
-        let addresses = Addresses { context, state, scratch, moving, weights, inputs, outputs };
+        let addresses = Addresses { context, method, state, scratch, moving, weights, inputs, outputs };
         let mut body = Body { addresses, level, hooks, call: first_call, parts: parts.iter(), shared, crossings, follows_region: false };
         ports::keep(&body.addresses, e, &extents);
         body.steps(e, &method.steps);

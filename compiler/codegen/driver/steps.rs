@@ -21,7 +21,7 @@ pub struct Body<'a> {
     pub(super) parts: std::slice::Iter<'a, u32>,
     /// Where calls in parts leave what the parts share.
     pub(super) shared: Option<Value>,
-    /// Where regions leave the addresses of what crosses.
+    /// Where regions leave the addresses and sizes of what crosses.
     pub(super) crossings: Option<Value>,
     /// Whether a device may have run something of the call before.
     pub(super) follows_region: bool,

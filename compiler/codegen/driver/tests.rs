@@ -1,6 +1,8 @@
 //! The driver's functions, run by the interpreter of their language with pointers of 32 and of 64 bits.
 
+use super::addresses::Addresses;
 use super::context::{Context, DriverOptions, LevelKernels, Numbers};
+use super::gpu::bytes_there;
 use super::language::interpret::{Answer, FUNCTIONS, Machine, START};
 use super::language::text::Names;
 use super::language::verify::verify;
@@ -13,8 +15,8 @@ use crate::interface::{CONFIG, Config, E_ABI, E_ALIGN, E_ARENA, E_CPU, E_NULL, E
 use crate::ir::{Data, ElementType};
 use crate::machine::machine;
 use crate::program::{
-    Address, Blob, Call, End, Level, MemoryMap, Method, Moving, Origin, Parts, Place, Port, PortExtent, Program, Size, Slices, Step,
-    Together, Variable, Working,
+    Address, Blob, Call, Crossing, End, Level, MemoryMap, Method, Moving, Origin, Parts, Place, Port, PortExtent, Program, Size, Slices,
+    Step, Together, Variable, Working,
 };
 
 const LAYOUTS: [Layout; 2] = [Layout { pointer: 4 }, Layout { pointer: 8 }];
@@ -339,6 +341,33 @@ fn parts_of_calls_together_do_their_share_of_each() {
         }
         let found: Vec<_> = machine.calls.iter().map(|(_, arguments)| (arguments[1] - scratch, arguments[2], arguments[3])).collect();
         assert_eq!(found, [(64, 0, 33), (384, 0, 66), (192, 33, 66), (384, 66, 132), (256, 66, 100), (384, 132, 200)]);
+    });
+}
+
+#[test]
+fn what_crosses_is_as_much_as_shapes_have() {
+    on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
+        let method = &context.program.methods[0];
+        let crossing = |host, bytes| Crossing { host, staging: 64, device: 256, bytes, is_extent: false };
+        let mut bytes = |crossing: Crossing| {
+            let found = function(context.interface.layout, Signature::new(&[Width::Word; 2], None), |e, arguments| {
+                let &[memory, result] = arguments else { unreachable!("two parameters") };
+                let (inputs, outputs) = (vec![memory], vec![memory]);
+                let addresses =
+                    Addresses { context, method, state: memory, scratch: memory, moving: vec![], weights: None, inputs, outputs };
+                let bytes = bytes_there(&addresses, e, &crossing);
+                e.store(Width::Word, bytes, result, 0);
+            });
+            check(&found, machine.layout);
+            // The extent, which is 3 of 16; a row has two floats.
+            machine.write(BUFFER, 8, 3);
+            machine.run(&found, &[BUFFER, OUTPUTS]);
+            machine.read(OUTPUTS, machine.layout.pointer)
+        };
+        assert_eq!([0, 8, 24, 64].map(|offset| bytes(crossing(Address::Input(0, offset), 128 - offset))), [24, 16, 0, 0]);
+        assert_eq!(bytes(crossing(Address::Input(0, 0), 16)), 16, "a part of it");
+        assert_eq!(bytes(crossing(Address::Output(0, 0), 128)), 24);
+        assert_eq!(bytes(crossing(Address::Scratch(64), 128)), 128);
     });
 }
 

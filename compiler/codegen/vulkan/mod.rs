@@ -29,6 +29,7 @@ mod write;
 pub use modules::Modules;
 pub use options::{GpuOptions, LoaderChoice, RuntimePlace};
 pub use report::GPU_INFO_BYTES;
+pub use run::passed;
 pub use runtime::{FORMAT, Loader, Own, RUNTIME_NAME, Runtime};
 pub use survey::{SURVEY, SURVEYED, survey, survey_row};
 pub use tables::{Tables, Wishes, tables};

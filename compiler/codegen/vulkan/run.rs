@@ -36,14 +36,24 @@ pub fn submit(runtime: &Runtime) -> Function {
     })
 }
 
-/// `int run(part, table, const void *row, void *const *addresses)`: runs a region. `addresses` are those of what enters, then of what leaves.
+/// What the caller of [`run`] says of each crossing: offsets in its record.
+pub mod passed {
+    /// The address on the host, a word.
+    pub const ADDRESS: i32 = 0;
+    /// Bytes that are there, a word; an extent has a size of its own.
+    pub const COUNT: i32 = 8;
+    /// Bytes of a record.
+    pub const BYTES: u64 = 16;
+}
+
+/// `int run(part, table, const void *row, const void *crossings)`: runs a region. `crossings` are records of what enters, then of what leaves.
 /// A status that is not 0 and comes from a kernel changes nothing on the host; neither does `MODELC_E_GPU`.
 pub fn run(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Run.signature(), |e, arguments| {
-        let &[part, table, row, addresses] = arguments else { unreachable!("run has four parameters") };
+        let &[part, table, row, records] = arguments else { unreachable!("run has four parameters") };
         let staging = e.load(Width::Word, part, part::MAPPED);
         let place = (runtime, table, row, staging);
-        let leaving = crossings(e, place, [region_row::ENTER, region_row::ENTER_END], addresses, true);
+        let leaving = crossings(e, place, [region_row::ENTER, region_row::ENTER_END], records, true);
         make_seen(e, part, Vk::FlushMappedMemoryRanges);
         let slot = e.load(Width::Word, row, region_row::COMMANDS);
         let slot = e.add(part, slot);
@@ -58,27 +68,28 @@ pub fn run(runtime: &Runtime) -> Function {
     })
 }
 
-/// Copies what enters to staging memory, or what leaves from there. Gives where the addresses of what comes after are.
+/// Copies what enters to staging memory, or what leaves from there. Gives where the records of what comes after are.
 fn crossings(
     e: &mut Builder,
     (runtime, table, row, staging): (&Runtime, Value, Value, Value),
     fields: [i32; 2],
-    addresses: Value,
+    records: Value,
     enters: bool,
 ) -> Value {
     let [first, end] = fields.map(|field| {
         let offset = e.load(Width::Word, row, field);
         e.add(table, offset)
     });
-    let [at, address] = [(); 2].map(|()| e.value(Width::Word));
+    let [at, record] = [(); 2].map(|()| e.value(Width::Word));
     let head = e.region(|e| vec![e.compare(CompareOp::Less, at, end).into()]);
     let body = e.region(|e| {
-        let host = e.load(Width::Word, address, 0);
+        let host = e.load(Width::Word, record, passed::ADDRESS);
         let offset = e.load(Width::Word, at, crossing_row::STAGING);
         let inside = e.add(staging, offset);
-        let bytes = e.load(Width::Word, at, crossing_row::HOST_BYTES);
+        let is_tensor = e.load(Width::Word, at, crossing_row::HOST_BYTES);
         let (to, from) = if enters { (inside, host) } else { (host, inside) };
         let whole = e.region(|e| {
+            let bytes = e.load(Width::Word, record, passed::COUNT);
             e.call_only(runtime.callee(Own::Copy), Own::Copy.signature(), vec![to.into(), from.into(), bytes.into()]);
             vec![]
         });
@@ -91,9 +102,9 @@ fn crossings(
             }
             vec![]
         });
-        e.branch(bytes, &[], whole, extent);
-        vec![e.add(at, crossing_row::BYTES).into(), e.add(address, 8).into()]
+        e.branch(is_tensor, &[], whole, extent);
+        vec![e.add(at, crossing_row::BYTES).into(), e.add(record, passed::BYTES).into()]
     });
-    e.repeat(&[(at, first.into()), (address, addresses.into())], head, body);
-    address
+    e.repeat(&[(at, first.into()), (record, records.into())], head, body);
+    record
 }

@@ -107,7 +107,9 @@ impl<'m> Run<'_, '_, 'm> {
     /// Results that the graph does not mark. Exporters forget the mark together with the conversion of a quantized result to floats, so these are the
     /// tensors that no node reads, if they are as many; no result is one otherwise.
     fn unmarked_results(&mut self, args: &[usize]) -> Result<(), Fault> {
-        let missing: Vec<usize> = self.subgraph.missing(args.len()).collect();
+        // Numbers that the graph does not take are no results.
+        let is_tensor = |&argument: &usize| register(args, argument).is_ok_and(|register| self.translator.handle(register).is_ok());
+        let missing: Vec<usize> = self.subgraph.missing(args.len()).filter(is_tensor).collect();
         let unread: Vec<usize> = self.subgraph.nodes.iter().map(|node| node.output).filter(|&tensor| !self.read[tensor]).collect();
         for (i, &argument) in missing.iter().enumerate() {
             if missing.len() != unread.len() {
