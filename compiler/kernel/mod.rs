@@ -6,7 +6,6 @@
 
 pub mod builder;
 pub mod cost;
-pub mod footprint;
 pub mod indices;
 pub mod interpret;
 pub mod intervals;
