@@ -289,6 +289,13 @@ pub struct Slices {
     pub strides: Vec<u64>,
 }
 
+impl Slices {
+    /// How many bytes after what the first block takes of an argument the last one begins.
+    pub fn last_block(&self, argument: usize) -> u64 {
+        self.most.saturating_sub(self.block) * self.strides[argument]
+    }
+}
+
 /// The integers of the call are a range, 0 and the extent of what the kernel counts. Ranges that together are that one do the same in any
 /// order, and at the same time if each has working memory of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]

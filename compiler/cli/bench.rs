@@ -8,7 +8,7 @@ use super::console;
 use super::engine::Engine;
 use super::files::Files;
 use super::options::Common;
-use super::output::{grouped, table, usage};
+use super::output::{grouped, numbered, table, usage};
 use super::run::Calls;
 use super::sizes;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
@@ -387,7 +387,7 @@ fn profile(engine: &mut Engine, sequence: &[Sequenced], calls_in_parts: u64) -> 
             float,
             peak: if counts { peaks.multiply_accumulates(float) } else { peaks.copy_bytes },
             schedule: call.origin.schedule.clone(),
-            operators: call.origin.operators.iter().map(|(index, name)| format!("{index}:{name}")).collect(),
+            operators: numbered(&call.origin.operators),
         }
     };
     let of_method = |&method: &usize| (before(method)..).zip(calls(&program.methods[method].steps));

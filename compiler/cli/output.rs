@@ -31,6 +31,11 @@ pub fn table(rows: &[Vec<String>], right: &[usize]) -> String {
     text
 }
 
+/// Operators of a model by number and name.
+pub fn numbered(operators: &[(u32, String)]) -> Vec<String> {
+    operators.iter().map(|(index, name)| format!("{index}:{name}")).collect()
+}
+
 /// A mistake on the command line.
 pub fn usage(message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(codes::OPTION, message)

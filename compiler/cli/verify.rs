@@ -7,7 +7,7 @@ use super::console::print;
 use super::engine::{Engine, machine};
 use super::io::{INTEGERS_BELOW, InputType, Inputs, Model, Source, read_model};
 use super::options::Common;
-use super::output::{table, usage};
+use super::output::{numbered, table, usage};
 use super::run::Methods;
 use super::tolerance::ToleranceArguments;
 use crate::compare::{Difference, Tolerance, compare};
@@ -218,7 +218,7 @@ fn first_difference(
 }
 
 fn finding_text(finding: &bisect::Finding, case: &str) -> String {
-    let operators: Vec<String> = finding.operators.iter().map(|(index, name)| format!("{index}:{name}")).collect();
+    let operators = numbered(&finding.operators);
     let mut text = format!("{case}: kernel {} is the first that differs from the interpreter\n", finding.kernel);
     text.push_str(&format!("  operators  {}\n", operators.join(" ")));
     text.push_str(&format!("  schedule   {}\n", finding.schedule));

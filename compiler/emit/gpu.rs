@@ -80,14 +80,11 @@ mod tests {
     fn regions_are_counted() {
         let crossing = Crossing { host: Address::Input(0, 0), staging: 16, device: 256, bytes: 30, is_extent: false };
         let device = Device {
-            machine: &GPUS[0],
-            kernels: vec![],
-            constants: vec![],
-            constant_bytes: 0,
             area_bytes: 512,
             staging_bytes: 64,
             host_calls: vec![HostCall { method: 1, call: 2, reason: HostReason::Operands { operands: 5, most: 4 } }],
             regions: vec![DeviceRegion { enter: vec![crossing; 2], steps: vec![DeviceStep::Barrier], leave: vec![crossing] }],
+            ..Device::idle(&GPUS[0])
         };
         let found = report(&device, &[], &[1000, 24]);
         assert_eq!((&found["profile"], &found["area_bytes"], &found["spirv_bytes"]), (&json!("vulkan1.1"), &json!(512), &json!(1024)));

@@ -170,8 +170,8 @@ impl<'a> Line<'a> {
         for first in candidates {
             let merge = Merge { first: *self.group(first).insts.first()?, second: *self.group(second).insts.first()? };
             if self.method.fusions.allow(merge)
-                && self.fits_a_gpu(first, second)
                 && self.reads_elements(first, second)
+                && self.fits_a_gpu(first, second)
                 && let Some(between) = self.between(first, second)
                 && let Some(joined) = (rule.join)(self, first, second)
             {
@@ -190,7 +190,7 @@ impl<'a> Line<'a> {
             let is_wide = |ty: &TensorType| ty.element.bits() == 64;
             group.outputs.iter().any(|&value| self.function.values[value].ty.as_tensor().is_some_and(is_wide))
         };
-        let keeps = |one: &Group, other: &Group| is_marked(one) || !is_marked(other) || !is_wide(one);
+        let keeps = |one: &Group, other: &Group| !is_wide(one) || is_marked(one) || !is_marked(other);
         keeps(first, second) && keeps(second, first)
     }
 

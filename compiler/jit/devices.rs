@@ -73,16 +73,7 @@ pub fn devices() -> Result<Found, Diagnostics> {
 
 /// Runs the survey for a profile.
 fn rows(gpu: &'static Machine, (survey, close): (*const u8, *const u8)) -> Result<Rows, Diagnostic> {
-    let device = Device {
-        machine: gpu,
-        kernels: vec![],
-        constants: vec![],
-        constant_bytes: 0,
-        area_bytes: 4,
-        staging_bytes: 4,
-        regions: vec![],
-        host_calls: vec![],
-    };
+    let device = Device::idle(gpu);
     let table =
         tables(&device, &Modules::default(), &|_| None, Wishes { takes_cpus: true, measures: false }).map_err(|error| failed(&error))?;
     let words: Vec<u64> =

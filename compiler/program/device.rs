@@ -30,6 +30,14 @@ pub struct Device {
     pub host_calls: Vec<HostCall>,
 }
 
+impl Device {
+    /// One that has nothing to do yet but to tell whether it failed.
+    pub fn idle(machine: &'static Machine) -> Self {
+        let (kernels, constants, regions, host_calls) = (vec![], vec![], vec![], vec![]);
+        Self { machine, kernels, constants, constant_bytes: 0, area_bytes: 4, staging_bytes: 4, regions, host_calls }
+    }
+}
+
 /// A call that the device does not do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostCall {

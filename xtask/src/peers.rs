@@ -195,12 +195,13 @@ fn models_in(folder: &Path, suite: &Suite) -> Vec<PathBuf> {
 }
 
 fn measure(runner: &Runner<'_>, suite: &Suite, model: &Path, rounds: usize) -> Row {
+    let mut commands: Vec<_> = suite.contenders.iter().map(|&contender| runner.command(contender, model)).collect();
     let mut times: Vec<Result<Vec<f64>, String>> = vec![Ok(Vec::new()); suite.contenders.len()];
     for _ in 0..rounds {
-        for (&contender, times) in suite.contenders.iter().zip(&mut times) {
+        for (command, times) in commands.iter_mut().zip(&mut times) {
             // Who fails once is not asked again.
             let Ok(list) = times else { continue };
-            match runner.median(contender, model) {
+            match command.as_mut().map_err(|error| error.clone()).and_then(measure::median) {
                 Ok(time) => list.push(time),
                 Err(error) => *times = Err(error),
             }

@@ -2,9 +2,9 @@
 
 use super::microseconds;
 use crate::cli::engine::Engine;
-use crate::cli::output::table;
+use crate::cli::output::{numbered, table};
 use crate::codegen::driver::measured_as;
-use crate::program::{Dispatch, Origin};
+use crate::program::Dispatch;
 use serde_json::{Value, json};
 
 /// A region that ran: medians in nanoseconds.
@@ -20,7 +20,7 @@ pub struct RegionProfile {
 pub fn regions(engine: &Engine) -> Vec<RegionProfile> {
     let (program, times) = (engine.program(), engine.instance.kernel_times());
     let Some(device) = &program.device else { return vec![] };
-    let dispatched = |dispatch: &Dispatch| (device.kernels[dispatch.kernel].kernel.name.clone(), operators(&dispatch.origin));
+    let dispatched = |dispatch: &Dispatch| (device.kernels[dispatch.kernel].kernel.name.clone(), numbered(&dispatch.origin.operators));
     let region = |(number, region): (usize, &crate::program::DeviceRegion)| {
         let whole = times.get(measured_as(program, number) as usize).filter(|time| time.runs > 0)?;
         let measured = engine.instance.region_times().get(number).filter(|times| times.enter.runs > 0);
@@ -34,10 +34,6 @@ pub fn regions(engine: &Engine) -> Vec<RegionProfile> {
         Some(RegionProfile { number, whole: whole.median() as f64, parts: parts.unwrap_or_default() })
     };
     device.regions.iter().enumerate().filter_map(region).collect()
-}
-
-fn operators(origin: &Origin) -> Vec<String> {
-    origin.operators.iter().map(|(index, name)| format!("{index}:{name}")).collect()
 }
 
 impl RegionProfile {

@@ -37,16 +37,7 @@ mod tests {
     fn regions_are_those_of_the_method() {
         let crossing = Crossing { host: Address::Input(0, 0), staging: 16, device: 256, bytes: 3000, is_extent: false };
         let region = DeviceRegion { enter: vec![crossing], steps: vec![DeviceStep::Barrier], leave: vec![] };
-        let device = Device {
-            machine: &GPUS[0],
-            kernels: vec![],
-            constants: vec![],
-            constant_bytes: 0,
-            area_bytes: 4096,
-            staging_bytes: 64,
-            regions: vec![region; 2],
-            host_calls: vec![],
-        };
+        let device = Device { area_bytes: 4096, regions: vec![region; 2], ..Device::idle(&GPUS[0]) };
         let steps = vec![Step::Region { region: 1, otherwise: vec![] }];
         let one = Method {
             name: "forward".into(),

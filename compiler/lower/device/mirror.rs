@@ -1,16 +1,17 @@
 //! The area of the device: every byte of the host that a kernel may touch, but constants, has one there. Scratch memory lies as on the host, so
 //! that one plan holds for both.
 
-use crate::kernel::passes::grid::Places;
+use crate::kernel::passes::grid::{self, Places};
 use crate::kernel::{Buffer, BufferData, BufferKind, Kernel};
+use crate::machine::OFFSET_ALIGNMENT;
 use crate::program::{Address, Call, Method, calls};
 use std::ops::Range;
 
 /// What the device needs at the start of its area for the status of a region.
-const STATUS_BYTES: u64 = 256;
+const STATUS_BYTES: u64 = OFFSET_ALIGNMENT;
 
-/// Where ports and variables begin, and bytes between any two: an offset that every profile allows. Parts of two never touch each other.
-const BETWEEN: u64 = 256;
+/// Bytes between two memories of the host. Parts of two never touch each other.
+const BETWEEN: u64 = OFFSET_ALIGNMENT;
 
 /// Where memory of the host is in the area of the device.
 #[derive(Clone, Debug)]
@@ -49,7 +50,7 @@ impl Mirror {
 
     fn add(&mut self, first: Address, bytes: u64) {
         self.parts.push((first, self.bytes, bytes));
-        self.bytes = (self.bytes + bytes).next_multiple_of(BETWEEN) + BETWEEN;
+        self.bytes = (self.bytes + bytes).next_multiple_of(OFFSET_ALIGNMENT) + BETWEEN;
     }
 
     /// Where an address of the host is; none for those of constants.
@@ -72,8 +73,7 @@ impl Mirror {
 
     /// The bytes that a kernel call touches: a range a pointer parameter that is no constant, and one an extent whose slices it counts.
     pub fn touched(&self, kernel: &Kernel, call: &Call) -> Vec<Touched> {
-        let slices =
-            |argument: usize| call.slices.as_ref().map_or(0, |slices| slices.most.saturating_sub(slices.block) * slices.strides[argument]);
+        let slices = |argument: usize| call.slices.as_ref().map_or(0, |slices| slices.last_block(argument));
         let is_extent = |argument: usize| call.extents.iter().any(|extent| extent.0 == argument);
         let mut list = Vec::new();
         for (argument, ((buffer, data), address)) in kernel.pointer_params().zip(&call.arguments).enumerate() {
@@ -89,11 +89,11 @@ impl Mirror {
 
     /// Which operands of a call overlap, of those that its kernel may write or that lie where it writes. Working memory is where nothing else is.
     pub fn together(&self, kernel: &Kernel, call: &Call) -> Places {
-        let mut places: Places = (0..call.arguments.len()).map(|number| (number, 0)).collect();
+        let mut places = grid::apart(call.arguments.len());
         let mut ranges: Vec<(u64, usize, u64)> = Vec::new();
         for (number, ((_, data), address)) in kernel.pointer_params().zip(&call.arguments).enumerate() {
             if let (BufferKind::Output, Some(start)) = (data.kind, self.place(*address)) {
-                let last = call.slices.as_ref().map_or(0, |slices| slices.most.saturating_sub(slices.block) * slices.strides[number]);
+                let last = call.slices.as_ref().map_or(0, |slices| slices.last_block(number));
                 ranges.push((start, number, start + data.elements * u64::from(data.lane.bytes()) + last));
             }
         }

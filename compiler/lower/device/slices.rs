@@ -28,12 +28,12 @@ pub fn in_one(kernel: &Kernel, slices: &Slices) -> Option<Kernel> {
     let mut kernel = kernel.clone();
     let mut strides = FxHashMap::default();
     let params: Vec<Buffer> = kernel.pointer_params().map(|(buffer, _)| buffer).collect();
-    for (&buffer, &stride) in params.iter().zip(&slices.strides).filter(|(_, stride)| **stride > 0) {
-        let lane = u64::from(kernel.buffer(buffer).lane.bytes());
+    for (argument, &buffer) in params.iter().enumerate().filter(|(argument, _)| slices.strides[*argument] > 0) {
+        let (lane, stride) = (u64::from(kernel.buffer(buffer).lane.bytes()), slices.strides[argument]);
         if !stride.is_multiple_of(lane) || kernel.clamps(buffer) {
             return None;
         }
-        kernel.buffers[buffer.index()].elements += slices.most.saturating_sub(slices.block) * (stride / lane);
+        kernel.buffers[buffer.index()].elements += slices.last_block(argument) / lane;
         strides.insert(buffer, (stride / lane) as i64);
     }
     let body = std::mem::take(&mut kernel.body.statements);

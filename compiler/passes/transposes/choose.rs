@@ -7,7 +7,7 @@
 use super::before::Before;
 use super::cut::{NEVER, Network};
 use crate::ir::*;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A transpose that is not there yet must save a little to come, so that no two of them chase each other.
 const NEW: u64 = 1;
@@ -30,8 +30,9 @@ struct Region<'m> {
     function: &'m Function,
     permutation: &'m [usize],
     back: Vec<usize>,
-    /// Instructions that can be computed in front of transposes, and have an operand that is after one.
-    movable: HashSet<Inst>,
+    /// Instructions that can be computed in front of transposes, and have an operand that is after one. How each operand comes to be what it
+    /// is there.
+    movable: HashMap<Inst, Vec<Before>>,
     /// Values that come out of a transpose or of these instructions.
     held: HashSet<Value>,
 }
@@ -39,13 +40,16 @@ struct Region<'m> {
 impl<'m> Region<'m> {
     fn of(module: &'m Module, function: &'m Function, permutation: &'m [usize]) -> Self {
         let back = operators::Transpose { permutation: permutation.to_vec() }.inverse().permutation;
-        let mut region = Self { module, function, permutation, back, movable: HashSet::new(), held: HashSet::new() };
+        let mut region = Self { module, function, permutation, back, movable: HashMap::new(), held: HashSet::new() };
         for &inst in &function.body {
             let data = &function.insts[inst];
             let can = match &data.operation {
                 // One that undoes another is no start: it may be both where a permutation is its own inverse.
                 Operation::Transpose(transpose) => transpose.permutation == permutation && !region.held.contains(&data.operands[0]),
-                _ => region.can_move(data) && region.movable.insert(inst),
+                _ => match region.operands_before(data) {
+                    Some(operands) => region.movable.insert(inst, operands).is_none(),
+                    None => false,
+                },
             };
             if can {
                 region.held.extend(&data.results);
@@ -54,19 +58,18 @@ impl<'m> Region<'m> {
         region
     }
 
-    fn can_move(&self, data: &InstData) -> bool {
-        let rank = |value: &Value| self.function.values[*value].ty.as_tensor().map(TensorType::rank);
-        let has_rank = data.results.iter().all(|value| rank(value) == Some(self.permutation.len()));
+    /// The operands of an instruction in front of transposes; none where it is not computed there.
+    fn operands_before(&self, data: &InstData) -> Option<Vec<Before>> {
+        let type_of = |value: Value| self.function.values[value].ty.as_tensor();
+        let rank = self.permutation.len();
+        let has_rank = data.results.iter().all(|&value| type_of(value).map(TensorType::rank) == Some(rank));
         let is_after_one = data.operands.iter().any(|value| self.held.contains(value));
         if !has_rank || !is_after_one || data.results.is_empty() || data.operation.permuted(self.permutation).is_none() {
-            return false;
+            return None;
         }
         let axes = data.axes(self.module, self.function);
-        data.operands.iter().zip(&axes.operands).all(|(&value, axes)| self.before(value, axes).is_some())
-    }
-
-    fn before(&self, value: Value, axes: &[axes::Axis]) -> Option<Before> {
-        Before::of(self.function.values[value].ty.as_tensor()?, self.is_constant(value), axes, self.permutation.len())
+        let before = |(&value, axes): (&Value, &Vec<axes::Axis>)| Before::of(type_of(value)?, self.is_constant(value), axes, rank);
+        data.operands.iter().zip(&axes.operands).map(before).collect()
     }
 
     fn is_constant(&self, value: Value) -> bool {
@@ -90,7 +93,7 @@ impl<'m> Region<'m> {
     /// The labelling of the instructions that costs least; of several the one that moves most instructions.
     fn cheapest(&self) -> HashSet<Inst> {
         let mut network = Network::new();
-        let movable = self.function.body.iter().filter(|inst| self.movable.contains(inst));
+        let movable = self.function.body.iter().filter(|inst| self.movable.contains_key(inst));
         let nodes: HashMap<Inst, usize> = movable.map(|&inst| (inst, network.node())).collect();
         for (value, readers) in self.readers(&nodes) {
             self.join(&mut network, &nodes, value, &readers);
@@ -101,22 +104,14 @@ impl<'m> Region<'m> {
 
     /// For each value that can have two forms, the nodes that read it: the source stands for transposes that undo one, the sink for all that
     /// reads it as it is.
-    fn readers(&self, nodes: &HashMap<Inst, usize>) -> Vec<(Value, Vec<usize>)> {
-        let mut readers: HashMap<Value, Vec<usize>> = HashMap::new();
-        let mut order: Vec<Value> = vec![];
-        let mut read = |value: Value, reader: usize| {
-            readers.entry(value).or_insert_with(|| {
-                order.push(value);
-                vec![]
-            });
-            readers.entry(value).or_default().push(reader);
-        };
+    fn readers(&self, nodes: &HashMap<Inst, usize>) -> BTreeMap<Value, Vec<usize>> {
+        let mut readers: BTreeMap<Value, Vec<usize>> = BTreeMap::new();
+        let mut read = |value: Value, reader: usize| readers.entry(value).or_default().push(reader);
         for &inst in &self.function.body {
             let data = &self.function.insts[inst];
-            if let Some(&node) = nodes.get(&inst) {
-                let axes = data.axes(self.module, self.function);
-                let has_forms = |(value, axes): &(&Value, &Vec<axes::Axis>)| self.before(**value, axes) == Some(Before::Transposed);
-                data.operands.iter().zip(&axes.operands).filter(has_forms).for_each(|(&value, _)| read(value, node));
+            if let (Some(&node), Some(before)) = (nodes.get(&inst), self.movable.get(&inst)) {
+                let operands = data.operands.iter().zip(before).filter(|(_, before)| **before == Before::Transposed);
+                operands.for_each(|(&value, _)| read(value, node));
                 continue;
             }
             let undoes = match &data.operation {
@@ -127,7 +122,7 @@ impl<'m> Region<'m> {
         }
         self.function.results.iter().for_each(|&value| read(value, Network::SINK));
         readers.values_mut().for_each(|list| list.dedup());
-        order.into_iter().filter_map(|value| Some((value, readers.remove(&value)?))).collect()
+        readers
     }
 
     /// The edges of a value between the node that computes it and those that read it.

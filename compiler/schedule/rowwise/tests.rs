@@ -138,7 +138,7 @@ fn rows_that_run_at_the_same_time_keep_rows_of_their_own() {
         check_for(machine, build, |schedule, _| {
             assert_eq!(schedule.requirements().scratch, [4 * elements]);
             let kernel = schedule.lower(&[]).expect("floats").kernel;
-            let places = (0..kernel.pointer_params().count()).map(|number| (number, 0)).collect();
+            let places = grid::apart(kernel.pointer_params().count());
             let stages = grid::stages(&kernel, &[], &Assumed::default(), &places).expect("few positions");
             assert_eq!(stages.iter().map(|stage| stage.kernel.grid.map(|grid| grid.positions)).collect::<Vec<_>>(), [Some(positions)]);
         });

@@ -19,20 +19,16 @@ pub struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// The median latency of a model in nanoseconds.
+    /// What measures a model once. It stays the same until another model's is asked for: some read files that are written here.
     ///
     /// # Errors
-    /// The first line of what a contender said when it failed.
-    pub fn median(&self, contender: Contender, model: &Path) -> Result<f64, String> {
-        let mut command = match contender {
-            Contender::Modelc => self.modelc(model),
-            Contender::Xnnpack | Contender::Builtin => self.litert(contender, model),
-            Contender::ExecuTorch => self.executorch(model)?,
-        };
-        let text = output(&mut command)?;
-        // The last object with a median is the steady state; peers write one only.
-        let steady = text.rsplit_once("\"steady\"").map_or(text.as_str(), |(_, rest)| rest);
-        number(steady, "median_ns").ok_or_else(|| format!("`{}` gave no median", shown(&command)))
+    /// The line of what a contender said that tells why it has no command.
+    pub fn command(&self, contender: Contender, model: &Path) -> Result<Command, String> {
+        match contender {
+            Contender::Modelc => Ok(self.modelc(model)),
+            Contender::Xnnpack | Contender::Builtin => Ok(self.litert(contender, model)),
+            Contender::ExecuTorch => self.executorch(model),
+        }
     }
 
     /// A command on the processors.
@@ -88,6 +84,17 @@ impl Runner<'_> {
         let text = output(command.arg("inspect").arg(model).arg("--json")).unwrap_or_default();
         Group { class: classify(&text), delegated: text.contains("XnnpackBackend") }
     }
+}
+
+/// The median latency in nanoseconds that a contender's command tells.
+///
+/// # Errors
+/// The line of what a contender said when it failed.
+pub fn median(command: &mut Command) -> Result<f64, String> {
+    let text = output(command)?;
+    // The last object with a median is the steady state; peers write one only.
+    let steady = text.rsplit_once("\"steady\"").map_or(text.as_str(), |(_, rest)| rest);
+    number(steady, "median_ns").ok_or_else(|| format!("`{}` gave no median", shown(command)))
 }
 
 /// The recorded inputs beside a model.

@@ -45,6 +45,11 @@ pub struct Stage {
 /// Where pointer parameters are: for each the number of a memory, and its first byte there. What lies in different memories never overlaps.
 pub type Places = Vec<(usize, u64)>;
 
+/// Each of so many pointer parameters in memory of its own.
+pub fn apart(parameters: usize) -> Places {
+    (0..parameters).map(|number| (number, 0)).collect()
+}
+
 /// Kernels with grids that one after another do what a verified kernel does whose integer parameters are these, and of whose buffers something is
 /// assumed. None where there would be more positions than grids have.
 ///

@@ -2,33 +2,33 @@ use super::*;
 use crate::kernel::interpret::{interpret, interpret_grid};
 use crate::kernel::text::parse_kernel;
 
-/// Places that do not overlap.
-fn apart(kernel: &Kernel) -> Places {
-    (0..kernel.pointer_params().count()).map(|number| (number, 0)).collect()
+/// The stages of a kernel whose operands do not overlap.
+fn stages_of(kernel: &Kernel) -> Vec<Stage> {
+    stages(kernel, &[], &Assumed::default(), &apart(kernel.pointer_params().count())).expect("few positions")
+}
+
+/// What workgroups do of a stage of such a kernel, if they do it.
+fn team_of(Stage { kernel, .. }: &Stage) -> Option<Kernel> {
+    team(kernel, &apart(kernel.pointer_params().count()))
+}
+
+/// Memory for the pointer parameters of a kernel, each byte or element by its number.
+fn memory(kernel: &Kernel, of: impl Fn(&BufferData) -> Vec<u8>) -> Vec<Vec<u8>> {
+    kernel.pointer_params().map(|(_, data)| of(data)).collect()
 }
 
 /// The positions of each stage of a kernel. Run in any order, they leave what the kernel leaves.
 fn positions(text: &str) -> Vec<u64> {
     let kernel = parse_kernel(text).expect("a kernel");
-    let stages = stages(&kernel, &[], &Assumed::default(), &apart(&kernel)).expect("few positions");
-    let new = || -> Vec<Vec<u8>> {
-        let of = |data: &BufferData| (0..data.elements * u64::from(data.lane.bytes())).map(|i| (i * 7) as u8).collect();
-        kernel.pointer_params().map(|(_, data)| of(data)).collect()
-    };
-    let (mut whole, mut parts) = (new(), new());
+    let stages = stages_of(&kernel);
+    let of = |data: &BufferData| (0..data.elements * u64::from(data.lane.bytes())).map(|i| (i * 7) as u8).collect();
+    let (mut whole, mut parts) = (memory(&kernel, of), memory(&kernel, of));
     assert_eq!(interpret(&kernel, &mut whole, &[]), Ok(0));
     for Stage { kernel, pointers } in &stages {
-        let count = kernel.grid.expect("a grid").positions;
-        let mut one = kernel.clone();
-        one.grid = None;
-        // 7 has no common factor with the counts below: all positions, in another order.
-        for position in (0..count).map(|i| (i * 7 + 3) % count) {
-            let mut memory: Vec<Vec<u8>> =
-                pointers.iter().map(|pointer| pointer.map_or(vec![0; 4], |pointer| parts[pointer].clone())).collect();
-            assert_eq!(interpret(&one, &mut memory, &[position as i64]), Ok(0), "{kernel}");
-            for (bytes, pointer) in memory.into_iter().zip(pointers) {
-                pointer.iter().for_each(|&pointer| parts[pointer].clone_from(&bytes));
-            }
+        let mut own: Vec<Vec<u8>> = pointers.iter().map(|pointer| pointer.map_or(vec![0; 4], |pointer| parts[pointer].clone())).collect();
+        assert_eq!(interpret_grid(kernel, &mut own, 3), Ok(()), "{kernel}");
+        for (bytes, pointer) in own.into_iter().zip(pointers) {
+            pointer.iter().for_each(|&pointer| parts[pointer].clone_from(&bytes));
         }
     }
     assert_eq!(whole, parts, "{}", stages.iter().map(|stage| stage.kernel.to_string()).collect::<String>());
@@ -135,17 +135,14 @@ fn what_is_computed_once_is_computed_by_all() {
 /// The kernel by workgroups, and how far what it leaves is from what the single positions leave: floats of one output.
 fn by_workgroups(text: &str) -> (Kernel, f32) {
     let kernel = parse_kernel(text).expect("a kernel");
-    let [stage] = &stages(&kernel, &[], &Assumed::default(), &apart(&kernel)).expect("few positions")[..] else { panic!("one stage") };
-    let team = team(&stage.kernel, &apart(&stage.kernel)).expect("rows are long and few");
-    let new = || -> Vec<Vec<u8>> {
-        let number = |i: u64| ((i * 37 % 101) as f32 - 50.0) * 0.125;
-        let of = |data: &BufferData| (0..data.elements).flat_map(|i| number(i).to_le_bytes()).collect();
-        kernel.pointer_params().map(|(_, data)| of(data)).collect()
-    };
-    let (mut alone, mut together) = (new(), new());
+    let [stage] = &stages_of(&kernel)[..] else { panic!("one stage") };
+    let team = team_of(stage).expect("rows are long and few");
+    let number = |i: u64| ((i * 37 % 101) as f32 - 50.0) * 0.125;
+    let of = |data: &BufferData| (0..data.elements).flat_map(|i| number(i).to_le_bytes()).collect();
+    let (mut alone, mut together) = (memory(&kernel, of), vec![]);
     interpret_grid(&stage.kernel, &mut alone, 1).unwrap();
     for seed in 0..3 {
-        together = new();
+        together = memory(&kernel, of);
         interpret_grid(&team, &mut together, seed).unwrap_or_else(|error| panic!("{error}\n{team}"));
     }
     let floats = |bytes: &[u8]| -> Vec<f32> { bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect() };
@@ -219,8 +216,7 @@ fn short_rows_and_many_are_one_position_each() {
             rows * length
         );
         let kernel = parse_kernel(&text).expect("a kernel");
-        let stages = stages(&kernel, &[], &Assumed::default(), &apart(&kernel)).expect("few positions");
-        team(&stages[0].kernel, &apart(&stages[0].kernel)).map(|team| team.grid.map_or(0, |grid| grid.workgroup))
+        team_of(&stages_of(&kernel)[0]).map(|team| team.grid.map_or(0, |grid| grid.workgroup))
     };
     assert_eq!([of(4, 8), of(4, 16), of(4, 50), of(4, 500), of(2000, 500)], [None, Some(16), Some(32), Some(64), None]);
 }
@@ -243,7 +239,7 @@ fn what_depends_on_the_round_before_is_not_shared_out() {
             }}"
         );
         let kernel = parse_kernel(&text).expect("a kernel");
-        team(&stages(&kernel, &[], &Assumed::default(), &apart(&kernel)).expect("few positions")[0].kernel, &apart(&kernel)).is_some()
+        team_of(&stages_of(&kernel)[0]).is_some()
     };
     assert!(of("%9: f32 = add %7, %5"));
     assert!(of("%8: f32 = sub %5, %7 %9: f32 = add %8, %7"));
@@ -258,7 +254,7 @@ fn what_depends_on_the_round_before_is_not_shared_out() {
       }
     }";
     let kernel = parse_kernel(shifts).expect("a kernel");
-    assert!(team(&stages(&kernel, &[], &Assumed::default(), &apart(&kernel)).expect("few positions")[0].kernel, &apart(&kernel)).is_none());
+    assert!(team_of(&stages_of(&kernel)[0]).is_none());
 }
 
 /// What is the same for all rounds moves all of them alike; where two move differently they may meet.
