@@ -488,6 +488,8 @@ fn attention_over_a_dynamic_sequence() {
     let inputs: Vec<Vec<&[u64]>> = shapes.iter().map(|shape| vec![shape.as_slice()]).collect();
     let inputs: Vec<&[&[u64]]> = inputs.iter().map(Vec::as_slice).collect();
     computes_what_the_interpreter_does(SEQUENCE, &inputs);
+    let (_, lowered) = lowered_text(SEQUENCE);
+    assert!(schedules(&lowered).contains(&"rows nxn, 3 passes"), "the softmax is one kernel");
 }
 
 /// Nobody measures an extent that can only be one number, and index arithmetic reads the number.

@@ -6,7 +6,7 @@ use super::{Group, MAX_NODES};
 use crate::ir::{ElementType, Extent, Function, Inst, Op, Operation, Value};
 
 /// Elements of a row at most: rows are read several times, and should then be in the first level of the cache.
-const LONGEST: u64 = 8192;
+const LONGEST: i64 = 8192;
 /// Rows shorter than this fill no vector, so element-wise work that could run across many of them does not go along.
 const SHORT: u64 = 16;
 
@@ -30,7 +30,7 @@ impl Rowwise {
         let &[operand] = &data.operands[..] else { return None };
         let ty = function.values[operand].ty.as_tensor()?;
         let last = ty.shape.len().checked_sub(1)?;
-        let length = function.resolved(ty.shape[last]).as_static()?;
+        let length = function.interval(ty.shape[last]).high;
         let is_along_rows = matches!(&data.operation, Operation::Reduce(reduce) if reduce.axes == [last]);
         let reader = group.prologue.as_ref().map_or_else(|| vec![operand], |work| work.operands.clone());
         (is_along_rows && (2..=LONGEST).contains(&length) && ty.element != ElementType::Bool)

@@ -32,6 +32,21 @@ pub struct Numbers<'a> {
     results: Vec<Tensor>,
 }
 
+impl Walk<'_> {
+    /// What the sums of a row begin with.
+    fn neutral(&self, b: &mut KernelBuilder, lanes: u16) -> Vec<Value> {
+        self.reduced.iter().map(|(_, reduction, _)| reduction.neutral(b, lanes)).collect()
+    }
+
+    /// Combines the results of a row so far with what more of its elements give, by the number of the reduction.
+    fn add_up(&self, b: &mut KernelBuilder, totals: &mut [Value], more: impl Fn(&mut KernelBuilder, usize, &Reduction) -> Value) {
+        for (number, (total, (_, reduction, _))) in totals.iter_mut().zip(&self.reduced).enumerate() {
+            let sum = more(b, number, reduction);
+            *total = reduction.combine(b, *total, sum);
+        }
+    }
+}
+
 impl<'a> RowwiseSchedule<'a> {
     /// The walks of a pass.
     pub(super) fn walks(&self, pass: usize) -> Result<Vec<Walk<'a>>, Unsupported> {
@@ -68,7 +83,7 @@ impl<'a> RowwiseSchedule<'a> {
             memory_lane(self.cx.element(element))?;
         }
         let written = pass.elements.iter().map(|&v| self.cx.element(v).bits().div_ceil(8)).min().unwrap_or(4);
-        let lanes = self.cx.lanes_for(work.smallest_element().min(written), self.length);
+        let lanes = self.cx.lanes_for(work.smallest_element().min(written), self.longest);
         Ok(Walk { work, given, lanes, written: vec![], reduced: vec![] })
     }
 
@@ -83,7 +98,7 @@ impl<'a> RowwiseSchedule<'a> {
         let readers = self.rows.readers.iter().find(|(inst, _)| *inst == reduction).map_or(&[][..], |(_, readers)| readers);
         let several = readers.iter().filter(|&&v| !self.cx.quantities(v).iter().all(|extent| extent.is(1)));
         let smallest = several.map(|&v| self.cx.element(v).bits().div_ceil(8)).min().unwrap_or(4);
-        self.cx.lanes_for(smallest, self.length)
+        self.cx.lanes_for(smallest, self.longest)
     }
 
     /// The numbers that are computed before a pass.
@@ -151,14 +166,14 @@ fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<
     let (outer, _) = schedule.shape.split_at(schedule.shape.len() - 1);
     let count = product(outer);
     let mut cells = Cells::default();
-    cells.load(&mut b, &mut arguments, count.extents().chain(outer.iter().flat_map(Quantity::extents)));
+    cells.load(&mut b, &mut arguments, schedule.shape.iter().flat_map(Quantity::extents));
     let follows_dimensions = |work: &ElementWise<'_>| work.follows_dimensions();
     let several = steps.iter().any(|(numbers, walks)| {
         numbers.iter().any(|numbers| follows_dimensions(&numbers.work)) || walks.iter().any(|walk| follows_dimensions(&walk.work))
     });
-    let count = cells.number(&mut b, &count);
+    let [count, length] = [&count, &schedule.length].map(|quantity| cells.number(&mut b, quantity));
     let dimensions: Vec<Number> = if several { outer.iter().map(|extent| cells.number(&mut b, extent)).collect() } else { vec![] };
-    let kernel = Kernel { schedule, rows: &rows };
+    let kernel = Kernel { schedule, rows: &rows, length };
     let hoisted: Vec<_> = steps
         .iter()
         .map(|(numbers, walks)| {
@@ -183,7 +198,7 @@ fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<
         })?;
     }
     let walks = steps.iter().map(|(_, walks)| walks.len()).sum::<usize>();
-    let description = format!("rows {count}x{}, {walks} passes", schedule.length);
+    let description = format!("rows {count}x{length}, {walks} passes");
     Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
 }
 
@@ -192,6 +207,8 @@ type Loaded = Vec<Option<Hoisted>>;
 struct Kernel<'k, 'a> {
     schedule: &'k RowwiseSchedule<'a>,
     rows: &'k Rows,
+    /// Elements of a row.
+    length: Number,
 }
 
 impl<'a> Kernel<'_, 'a> {
@@ -254,55 +271,70 @@ impl<'a> Kernel<'_, 'a> {
         hoisted: &Loaded,
         known: &[HashMap<Tensor, Value>],
     ) -> Result<Vec<Vec<Value>>, Unsupported> {
-        let (lanes, length) = (walk.lanes, self.schedule.length);
-        let whole = length / u64::from(lanes) * u64::from(lanes);
+        let (lanes, length) = (walk.lanes, self.length);
         let rows: Vec<Row> = rows.iter().zip(known).map(|(&row, known)| self.row(b, row, walk, hoisted, known)).collect();
-        let neutral = |b: &mut KernelBuilder, lanes: u16| walk.reduced.iter().map(|(_, r, _)| r.neutral(b, lanes)).collect::<Vec<_>>();
-        let mut totals: Vec<Vec<Value>> = rows.iter().map(|_| neutral(b, 1)).collect();
-        if whole > 0 {
-            let first: Vec<Value> = rows.iter().flat_map(|_| neutral(b, lanes)).collect();
-            let (start, end) = (b.index(0), b.index(whole as i64));
-            let mut inside = Ok(());
-            let sums = b.for_carry(start, end, i64::from(lanes), &first, |b, channel, sums| {
-                let mut next = Vec::with_capacity(sums.len());
-                for row in &rows {
-                    match self.elements(b, walk, row, channel, lanes) {
-                        Ok(values) => {
-                            for (element, reduction, _) in &walk.reduced {
-                                next.push(reduction.combine(b, sums[next.len()], values[*element]));
-                            }
-                        }
-                        Err(error) => inside = Err(error),
-                    }
-                }
-                if inside.is_ok() { next } else { sums.to_vec() }
-            });
-            inside?;
-            let mut sums = sums.into_iter();
-            for totals in &mut totals {
-                for (total, (_, reduction, _)) in totals.iter_mut().zip(&walk.reduced) {
-                    let sum = sums.next().expect("one a row and reduction");
-                    let sum = reduction.horizontal(b, sum);
-                    *total = reduction.combine(b, *total, sum);
-                }
+        let mut totals: Vec<Vec<Value>> = rows.iter().map(|_| walk.neutral(b, 1)).collect();
+        if !matches!(length, Number::Known(n) if n < i64::from(lanes)) {
+            let sums = self.stretch(b, walk, &rows, lanes)?;
+            for (totals, sums) in totals.iter_mut().zip(sums) {
+                walk.add_up(b, totals, |b, number, reduction| reduction.horizontal(b, sums[number]));
             }
         }
-        let rest = (length - whole) as u16;
-        if rest > 0 {
-            let channel = b.index(whole as i64);
-            for (row, totals) in rows.iter().zip(&mut totals) {
-                let values = self.elements(b, walk, row, channel, rest)?;
-                for (total, (element, reduction, _)) in totals.iter_mut().zip(&walk.reduced) {
-                    let mut sum = reduction.neutral(b, 1);
-                    for lane in 0..rest {
-                        let next = b.extract(values[*element], lane);
-                        sum = reduction.combine(b, sum, next);
-                    }
-                    *total = reduction.combine(b, *total, sum);
+        match length {
+            Number::Known(n) if n % i64::from(lanes) == 0 => {}
+            Number::Known(n) => {
+                let (channel, rest) = (length.whole(b, lanes), (n % i64::from(lanes)) as u16);
+                for (row, totals) in rows.iter().zip(&mut totals) {
+                    let values = self.elements(b, walk, row, channel, rest)?;
+                    walk.add_up(b, totals, |b, number, reduction| {
+                        let mut sum = reduction.neutral(b, 1);
+                        for lane in 0..rest {
+                            let next = b.extract(values[walk.reduced[number].0], lane);
+                            sum = reduction.combine(b, sum, next);
+                        }
+                        sum
+                    });
+                }
+            }
+            Number::Computed(_) if lanes == 1 => {}
+            Number::Computed(_) => {
+                let sums = self.stretch(b, walk, &rows, 1)?;
+                for (totals, sums) in totals.iter_mut().zip(sums) {
+                    walk.add_up(b, totals, |_, number, _| sums[number]);
                 }
             }
         }
         Ok(totals)
+    }
+
+    /// Walks over the elements of some rows that fill vectors, or one at a time over those after them, by the number of active lanes. Gives the
+    /// sums of each row.
+    fn stretch(&self, b: &mut KernelBuilder, walk: &Walk<'a>, rows: &[Row], active: u16) -> Result<Vec<Vec<Value>>, Unsupported> {
+        let first: Vec<Value> = rows.iter().flat_map(|_| walk.neutral(b, active)).collect();
+        let is_rest = active < walk.lanes;
+        let (start, end) = match is_rest {
+            false => (b.index(0), self.length.whole(b, walk.lanes)),
+            true => (self.length.whole(b, walk.lanes), self.length.value(b)),
+        };
+        let mut inside = Ok(());
+        let sums = b.for_carry(start, end, i64::from(active), &first, |b, channel, sums| {
+            let mut next = Vec::with_capacity(sums.len());
+            for row in rows {
+                match self.elements(b, walk, row, channel, active) {
+                    Ok(values) => {
+                        for (element, reduction, _) in &walk.reduced {
+                            let value = if is_rest { b.extract(values[*element], 0) } else { values[*element] };
+                            next.push(reduction.combine(b, sums[next.len()], value));
+                        }
+                    }
+                    Err(error) => inside = Err(error),
+                }
+            }
+            if inside.is_ok() { next } else { sums.to_vec() }
+        });
+        inside?;
+        let mut sums = sums.into_iter();
+        Ok(rows.iter().map(|_| sums.by_ref().take(walk.reduced.len()).collect()).collect())
     }
 
     /// What a walk knows of a row before it begins.
@@ -316,7 +348,7 @@ impl<'a> Kernel<'_, 'a> {
     ) -> Row {
         let hoisted = walk.work.hoist_pixel(b, row, digits, hoisted, walk.lanes);
         let given = walk.given.iter().map(|v| known.get(v).map(|&number| b.splat(number, walk.lanes))).collect();
-        Row { row, base: b.scale_index(row, self.schedule.length as i64, 0), given, hoisted }
+        Row { row, base: self.length.scale(b, row), given, hoisted }
     }
 
     /// Computes a vector of elements, and writes those that are written or kept.

@@ -16,8 +16,9 @@ pub struct RowwiseSchedule<'a> {
     pub(super) cx: Context<'a>,
     pub(super) rows: &'a Rowwise,
     pub(super) shape: Vec<Quantity>,
-    /// Elements of a row.
-    pub(super) length: u64,
+    /// Elements of a row, and the most that these can be.
+    pub(super) length: Quantity,
+    pub(super) longest: u64,
     /// Elements that a scratch buffer keeps: of one row, or of all where rows run at the same time.
     pub(super) kept: u64,
     pub(super) passes: Passes,
@@ -30,11 +31,11 @@ impl<'a> RowwiseSchedule<'a> {
     /// For shapes and types without lowering.
     pub fn new(cx: Context<'a>, rows: &'a Rowwise) -> Result<Self, Unsupported> {
         let shape: Vec<Quantity> = rows.shape.iter().map(|&extent| Quantity::of(cx.function.resolved(extent))).collect();
-        let length = shape.last().and_then(Quantity::as_known).and_then(|n| u64::try_from(n).ok());
-        let length = length.ok_or_else(|| Unsupported::new("rows whose length is known only when the program runs"))?;
+        let length = shape.last().cloned().unwrap_or(Quantity::known(1));
+        let longest = length.most(cx.function)?;
         let passes = Passes::new(&cx, rows);
-        let kept = if cx.machine.at_once { product(&shape).most(cx.function)? } else { length };
-        let schedule = Self { cx, rows, shape, length, kept, passes };
+        let kept = if cx.machine.at_once { product(&shape).most(cx.function)? } else { longest };
+        let schedule = Self { cx, rows, shape, length, longest, kept, passes };
         for pass in 0..schedule.passes.list.len() {
             schedule.walks(pass)?;
             schedule.numbers(pass)?;
