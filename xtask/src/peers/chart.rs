@@ -44,7 +44,7 @@ pub fn chart(suite: &Suite, rows: &[Row], conditions: &str) -> String {
         let y = TOP + ROW * (number as f64 + 0.5);
         let end = LEFT - 10.0;
         text.push_str(&format!("<text x=\"{end}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>", y + 4.0, escape(&row.name)));
-        for (contender, colour) in (1..).zip(COLOURS) {
+        for (contender, colour) in (1..suite.contenders.len()).zip(COLOURS) {
             if let Some(ratio) = row.ratio(contender) {
                 let (from, to) = (x(1.0), x(ratio));
                 text.push_str(&format!(
@@ -80,5 +80,15 @@ mod tests {
         assert!(text.contains("a&lt;b") && text.contains("here &amp; now"));
         // Two in the legend, one figure.
         assert_eq!(text.matches("<circle").count(), 3);
+    }
+
+    #[test]
+    fn every_suite_has_a_chart() {
+        for suite in SUITES {
+            let mut row = row("a", Class::Float, [Some(1e6), Some(2e6), Some(3e6)]);
+            row.latency.truncate(suite.contenders.len());
+            let peers = suite.contenders.len() - 1;
+            assert_eq!(chart(suite, &[row], "here").matches("<circle").count(), 2 * peers, "{}", suite.name);
+        }
     }
 }

@@ -25,7 +25,7 @@ impl Runner<'_> {
     /// The line of what a contender said that tells why it has no command.
     pub fn command(&self, contender: Contender, model: &Path) -> Result<Command, String> {
         match contender {
-            Contender::Modelc => Ok(self.modelc(model)),
+            Contender::Modelc => Ok(self.modelc(model, "3", self.seconds)),
             Contender::Xnnpack | Contender::Builtin => Ok(self.litert(contender, model)),
             Contender::ExecuTorch => self.executorch(model),
         }
@@ -38,10 +38,11 @@ impl Runner<'_> {
         command
     }
 
-    fn modelc(&self, model: &Path) -> Command {
+    /// Measures a model for so many seconds, once at least.
+    fn modelc(&self, model: &Path, warmup: &str, seconds: f64) -> Command {
         let mut command = self.pinned(&self.modelc);
-        command.arg("bench").arg(model).args(["--json", "--warmup-runs", "3", "--num-runs", "1"]);
-        command.args(["--min-secs", &self.seconds.to_string(), "--num-threads", &self.threads.to_string()]);
+        command.arg("bench").arg(model).args(["--json", "--warmup-runs", warmup, "--num-runs", "1"]);
+        command.args(["--min-secs", &seconds.to_string(), "--num-threads", &self.threads.to_string()]);
         for (flag, file) in [("--inputs", recorded_inputs(model)), ("--data", tensors_beside(model))] {
             file.iter().for_each(|file| {
                 command.arg(flag).arg(file);
@@ -73,8 +74,7 @@ impl Runner<'_> {
 
     /// The method that modelc measures.
     fn method(&self, model: &Path) -> Result<String, String> {
-        let mut command = self.modelc(model);
-        let report = output(command.args(["--warmup-runs", "0", "--min-secs", "0"]))?;
+        let report = output(&mut self.modelc(model, "0", 0.0))?;
         Ok(text(&report, "method").unwrap_or("forward").to_owned())
     }
 
