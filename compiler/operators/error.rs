@@ -29,6 +29,53 @@ pub enum Error {
         /// Elements along the axis.
         extent: u64,
     },
+    /// Indices of a type that holds no positions.
+    #[error("an index is no integer")]
+    NoIndex {
+        /// The type.
+        element: ElementType,
+    },
+    /// Vectors of more numbers than a tensor has dimensions.
+    #[error("the indices do not fit the rank")]
+    Coordinates {
+        /// Dimensions of the tensor.
+        rank: usize,
+        /// Numbers of a vector.
+        found: u64,
+    },
+    /// A list of more indices than a tensor has dimensions.
+    #[error("there are more indices than dimensions")]
+    TooManyIndices {
+        /// Dimensions of the tensor.
+        rank: usize,
+    },
+    /// Indexed dimensions with others between them.
+    #[error("indexing of dimensions that are not side by side is not supported yet")]
+    ApartIndices,
+    /// An operand of another rank than the one it goes with.
+    #[error("an operand has another rank")]
+    RanksDiffer {
+        /// The rank that it must have.
+        expected: usize,
+        /// Its rank.
+        found: usize,
+    },
+    /// Positions that are stored one by one, and are too many for it.
+    #[error("too many elements to pick one by one")]
+    TooManyPositions {
+        /// How many there may be.
+        most: u64,
+        /// The shape of the positions.
+        shape: Vec<u64>,
+    },
+    /// Types that no type holds all numbers of.
+    #[error("there is no common type of {a} and {b}")]
+    NoCommonType {
+        /// One.
+        a: ElementType,
+        /// The other one.
+        b: ElementType,
+    },
     /// A permutation that is none of the operand's dimensions.
     #[error("the permutation does not fit the rank")]
     Permutation,
@@ -232,6 +279,9 @@ impl Error {
                 | Self::FixedExtent { .. }
                 | Self::UnrelatedExtents { .. }
                 | Self::TooManyWindows { .. }
+                | Self::ApartIndices
+                | Self::TooManyPositions { .. }
+                | Self::NoCommonType { .. }
                 | Self::TooManyFactors { .. }
                 | Self::TooManyPhases { .. }
                 | Self::PhaseWithoutTaps { .. }
@@ -252,6 +302,11 @@ impl Error {
             Self::WindowStep { step } => pair("1 or more".into(), step.to_string()),
             Self::WindowMisfit { extent, size } => pair(format!("1 to {extent}"), size.to_string()),
             Self::OutsideAxis { index, extent } => pair(format!("less than {extent}"), index.to_string()),
+            Self::NoIndex { element } => pair("integers".into(), element.to_string()),
+            Self::Coordinates { rank, found } => pair(format!("a last dimension of at most {rank}"), found.to_string()),
+            Self::TooManyIndices { rank } => pair(format!("at most {rank}"), "more".into()),
+            Self::RanksDiffer { expected, found } => pair(expected.to_string(), found.to_string()),
+            Self::TooManyPositions { most, shape } => pair(format!("at most {most}"), format!("{shape:?}")),
             Self::ScaleTimesBeta { scale, beta } => pair("above 2^-26".into(), format!("{scale} × {beta}")),
             Self::TooManyFactors { most, factors } => pair(format!("1 to {most}"), factors.to_string()),
             Self::TooManyWindows { most } => pair(format!("at most {most}"), "more".into()),

@@ -16,6 +16,11 @@ impl Terms {
         Self(ExpressionBuilder::new(inputs))
     }
 
+    /// The builder beneath.
+    pub fn builder(&mut self) -> &mut ExpressionBuilder {
+        &mut self.0
+    }
+
     /// Input number `index`.
     pub fn input(&mut self, index: usize) -> Node {
         self.0.input(index)

@@ -6,9 +6,10 @@
 use super::fault::Fault;
 use super::graph;
 use super::memory::{Area, ByteRange, Content, Piece};
-use super::registers::{Environment, Handle, Number, Register, TensorPlace};
+use super::registers::{Environment, Handle, Register, TensorPlace};
 use super::translate::{Scope, Translator};
 use crate::ir::{Definition, ElementType, Func, Function, Placement, Type, Value, ValueData};
+use crate::operators::promotion::Number;
 
 /// How deep branches may nest.
 const MAX_DEPTH: usize = 32;

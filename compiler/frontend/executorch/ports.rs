@@ -4,12 +4,13 @@ use super::effects::range_in_file;
 use super::fault::Fault;
 use super::memory::{Area, ByteRange};
 use super::program::{EValue, Form, TensorMeta};
-use super::registers::{Measured, Number, Register};
+use super::registers::{Measured, Register};
 use super::translate::Translator;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Interval, Port, Scalar, TensorType, Type, Value};
 use crate::operators::extents;
 use crate::operators::graph::movement::inverse;
+use crate::operators::promotion::Number;
 
 fn port(index: usize, kept: usize, scalar: bool, form: Option<&Form<Extent>>) -> Port {
     Port {

@@ -5,18 +5,8 @@ use super::memory::{Area, ByteRange, Definition, Memory};
 use super::program::{EValue, Form, Storage};
 use super::shared::Shared;
 use crate::ir::{Constant, Extent, Module, Value};
+use crate::operators::promotion::Number;
 use std::rc::Rc;
-
-/// A number known at compile time.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Number {
-    /// An integer.
-    Int(i64),
-    /// A truth value.
-    Bool(bool),
-    /// A float.
-    Double(f64),
-}
 
 /// Where a tensor register's bytes are.
 #[derive(Clone, PartialEq, Debug)]

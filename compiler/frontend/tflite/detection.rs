@@ -3,7 +3,6 @@
 use super::error::{invalid, unsupported};
 use super::external;
 use super::flexbuffer::Options;
-use super::indexing::positions;
 use super::operator::{Lowered, Operand, Operator, extents};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Extent, Order, Reduction, Scalar, ScalarOp, Value};
@@ -133,7 +132,7 @@ fn up_to(operator: &mut Operator<'_, '_, '_>, values: Value, axis: usize, count:
     let element = operator.builder().tensor(values).element;
     let mut slots = vec![1; operator.shape(values)?.len()];
     slots[axis] = operator.shape(values)?[axis];
-    let slots = positions(operator, &slots, axis, I32)?;
+    let slots = operator.graph().positions(&extents(&slots), axis, I32)?;
     let mut terms = Terms::new(&[element, I32, I32]);
     let (value, slot, count_term, behind) = (terms.input_as(0, F32), terms.input(1), terms.input(2), terms.f32(behind));
     let used = terms.compare(Comparison::Less, slot, count_term)?;

@@ -31,7 +31,9 @@ impl From<Error> for Diagnostic {
             | Error::CellScale { .. }
             | Error::NormScale { .. } => codes::SCALE,
             Error::Groups { .. } | Error::NoBlocks { .. } => codes::SHAPES_DIFFER,
-            Error::NoMatrix { .. } | Error::NoImage { .. } => codes::RANK,
+            Error::NoMatrix { .. } | Error::NoImage { .. } | Error::RanksDiffer { .. } => codes::RANK,
+            Error::NoIndex { .. } => codes::ELEMENT_TYPE,
+            Error::Coordinates { .. } => codes::SHAPES_DIFFER,
             Error::Crops { .. } | Error::OutsideAxis { .. } => codes::SLICE_RANGE,
             Error::WindowStep { .. } | Error::WindowMisfit { .. } | Error::WindowTooLarge | Error::WindowOutside | Error::ZeroDivisor => {
                 codes::OPTION_RANGE

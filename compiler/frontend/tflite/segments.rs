@@ -1,10 +1,10 @@
 //! SEGMENT_SUM and UNSORTED_SEGMENT_SUM, _PROD, _MAX, _MIN: rows combined by the number of their segment.
 
 use super::error::invalid;
-use super::indexing::{filled, scatter};
 use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::codes;
-use crate::ir::{Combination, ElementType, Scalar};
+use crate::ir::{Combination, ElementType, Extent, Scalar};
+use crate::operators::indexing::placed;
 use ElementType::{F32, I32};
 
 /// What an empty segment holds.
@@ -37,14 +37,10 @@ fn combined(
             invalid(codes::SHAPES_DIFFER, "the segment numbers do not fit the data").expected(expected, format!("{:?}", data.shape))
         );
     };
-    let (slices, row) = (ids.elements(), rest.iter().product::<u64>());
-    let shape = [&[count], rest].concat();
-    super::tensor::checked_bytes(data.element(), &shape)?;
-    let start = filled(operator, &[count, row], neutral(combination, data.element()))?;
-    let numbers = operator.reshape(ids.value, &[slices])?;
-    let rows = operator.reshape(data.value, &[slices, row])?;
-    let value = scatter(operator, [start, numbers, rows], combination, skips_negative)?;
-    let value = operator.reshape(value, &shape)?;
+    super::tensor::checked_bytes(data.element(), &[&[count], rest].concat())?;
+    let neutral = operator.graph().scalar(neutral(combination, data.element()))?;
+    let operands = [data.value, ids.value, neutral];
+    let value = placed::segments(operator.graph(), operands, Extent::Static(count), combination, skips_negative)?;
     operator.bind(0, value)
 }
 

@@ -1,8 +1,7 @@
 //! WHERE and UNIQUE: results as long as the values of their operand say. They are computed at their largest size, and cut.
 
 use super::error::{invalid, unsupported};
-use super::indexing::positions;
-use super::operator::{Lowered, Operator};
+use super::operator::{Lowered, Operator, extents};
 use crate::diagnostic::codes;
 use crate::ir::{Comparison, ElementType, Extent, Search, Value};
 use crate::operators::selection;
@@ -60,7 +59,7 @@ pub(super) fn unique(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let first = operator.builder().arg_reduce(table, Search::Max, 1, I32)?;
     let first = operator.reshape(first, &[count])?;
     // What is not equal to itself, NaN, is its own first.
-    let all = positions(operator, &[count], 0, I32)?;
+    let all = operator.graph().positions(&extents(&[count]), 0, I32)?;
     let mut terms = Terms::new(&[element, I32, I32]);
     let (x, first_term, position) = (terms.input(0), terms.input(1), terms.input(2));
     let known = terms.compare(Comparison::Equal, x, x)?;

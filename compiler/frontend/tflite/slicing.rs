@@ -5,9 +5,10 @@ use super::extents::ListItem;
 use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Value};
+use crate::operators::indexing::positions;
 use crate::operators::slices::{self, Cut, End};
 use crate::schema::tflite::StridedSliceOptions;
-use ElementType::I4;
+use ElementType::{I4, I16, I32, I64};
 
 /// SLICE: a size of −1 goes to the end.
 pub(super) fn slice_box(operator: &mut Operator<'_, '_, '_>) -> Lowered {
@@ -247,10 +248,10 @@ pub(super) fn gather(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let options = operator.record.builtin_options_as_gather_options();
     let (input, indices) = (operator.any_input(0)?, operator.any_input(1)?);
-    if input.element() == I4 {
+    if input.element() == I4 || !matches!(indices.element(), I16 | I32 | I64) {
         return Err(operator.type_error(&[input.element(), indices.element()]));
     }
-    let positions = super::indexing::index_type(operator, &indices)?;
+    let positions = positions::as_index(operator.graph(), indices.value)?;
     let axis = operator.axis(options.map_or(0, |o| i64::from(o.axis())), input.rank())?;
     let batch = options.map_or(0, |o| i64::from(o.batch_dims()));
     let batch = if batch < 0 { batch + indices.rank() as i64 } else { batch };

@@ -1,8 +1,7 @@
 //! ONE_HOT, EMBEDDING_LOOKUP, HASHTABLE_LOOKUP, MATRIX_DIAG and MATRIX_SET_DIAG.
 
 use super::error::{invalid, missing_options};
-use super::indexing::positions;
-use super::operator::{Lowered, Operand, Operator};
+use super::operator::{Lowered, Operand, Operator, extents};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Extent, Reduction, Scalar, Search, Value};
 use crate::operators::terms::Terms;
@@ -31,7 +30,7 @@ pub(super) fn one_hot(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let mut along = vec![1; column.len()];
     along[axis] = depth;
     let column = operator.reshape_to(indices.value, &column)?;
-    let along = positions(operator, &along, axis, indices.element())?;
+    let along = operator.graph().positions(&extents(&along), axis, indices.element())?;
     let (on_value, off_value) = (operator.reshape(on.value, &[])?, operator.reshape(off.value, &[])?);
     let mut terms = Terms::new(&[indices.element(), indices.element(), on.element(), on.element()]);
     let (index, position, yes, no) = (terms.input(0), terms.input(1), terms.input(2), terms.input(3));
@@ -134,7 +133,8 @@ fn with_diagonal(
     [rows, columns]: [u64; 2],
 ) -> Result<Value, Diagnostic> {
     let element = operator.builder().tensor(diagonal).element;
-    let (down, across) = (positions(operator, &[rows, 1], 0, I32)?, positions(operator, &[1, columns], 1, I32)?);
+    let (down, across) =
+        (operator.graph().positions(&extents(&[rows, 1]), 0, I32)?, operator.graph().positions(&extents(&[1, columns]), 1, I32)?);
     let mut terms = Terms::new(&[I32, I32, element, element]);
     let (row, column, number) = (terms.input(0), terms.input(1), terms.input(2));
     let other = if rest.is_some() { terms.input(3) } else { terms.constant(Scalar::from_bits(element, 0)) };

@@ -4,7 +4,6 @@
 //! (row × window width + column, plus 0.1), those of TFLite's perception kernels are i32 and count elements of the image.
 
 use super::error::{invalid, unsupported};
-use super::indexing::{filled, positions};
 use super::operator::{Lowered, Operand, Operator, extents};
 use super::{external, options};
 use crate::diagnostic::{Diagnostic, codes};
@@ -134,9 +133,9 @@ fn first_largest(operator: &mut Operator<'_, '_, '_>, taps: &[Value], activation
 /// Positions along rows, columns and channels of `[1, rows, columns, channels]`, as operands of a map.
 fn coordinates(operator: &mut Operator<'_, '_, '_>, [rows, columns, channels]: [u64; 3]) -> Result<[Value; 3], Diagnostic> {
     Ok([
-        positions(operator, &[1, rows, 1, 1], 1, I32)?,
-        positions(operator, &[1, 1, columns, 1], 2, I32)?,
-        positions(operator, &[1, 1, 1, channels], 3, I32)?,
+        operator.graph().positions(&extents(&[1, rows, 1, 1]), 1, I32)?,
+        operator.graph().positions(&extents(&[1, 1, columns, 1]), 2, I32)?,
+        operator.graph().positions(&extents(&[1, 1, 1, channels]), 3, I32)?,
     ])
 }
 
@@ -209,7 +208,7 @@ pub(super) fn max_unpool(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     small(&shape[1..])?;
     let place = if counts_taps { unpooled_taps(operator, &pool, &places, shape)? } else { places.value };
     let (image, listed) = (shape[1] * shape[2] * c, h * w * c);
-    let target = filled(operator, &[n, image], Scalar::f32(0.0))?;
+    let target = operator.graph().filled(Scalar::f32(0.0), &extents(&[n, image]))?;
     let place = operator.reshape(place, &[n, listed])?;
     let updates = operator.reshape(input.value, &[n, listed])?;
     let scatter = Scatter { axis: 1, batch: 1, combination: Combination::Set, skips_negative: counts_taps };

@@ -148,6 +148,14 @@ impl Graph<'_> {
         Ok(self.builder.iota(vec![count], 0, element)?)
     }
 
+    /// The positions along an axis of a shape.
+    ///
+    /// # Errors
+    /// When the element type holds none.
+    pub fn positions(&mut self, shape: &[Extent], axis: usize, element: ElementType) -> Result<Value, Error> {
+        Ok(self.builder.iota(shape.to_vec(), axis, element)?)
+    }
+
     /// Makes a dimension of a parameter an extent that is known only at run time, within an interval.
     pub fn measure(&mut self, parameter: Value, dimension: usize, interval: Interval) -> Value {
         self.builder.measure(parameter, dimension, interval)

@@ -77,6 +77,32 @@ impl Graph<'_> {
         Ok(self.builder.broadcast(value, shape.to_vec())?)
     }
 
+    /// The same of a tensor whose other extents have to be those of the shape: they are made one.
+    ///
+    /// # Errors
+    /// When they need not be equal, or the shape does not fit.
+    pub fn expand(&mut self, value: Value, shape: &[Extent]) -> Result<Value, Error> {
+        let own = self.extents(value);
+        let added = shape.len().saturating_sub(own.len());
+        for (&from, &to) in own.iter().zip(&shape[added..]) {
+            let (from, to) = (self.function().resolved(from), self.function().resolved(to));
+            if from != Extent::Static(1) && from != to {
+                self.equate(from, to)?;
+            }
+        }
+        let shape: Vec<Extent> = shape.iter().map(|&extent| self.function().resolved(extent)).collect();
+        self.broadcast(value, &shape)
+    }
+
+    /// One number everywhere.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn filled(&mut self, number: Scalar, shape: &[Extent]) -> Result<Value, Error> {
+        let one = self.scalar(number)?;
+        self.broadcast(one, shape)
+    }
+
     /// The same memory read as another element type; the last dimension follows its size.
     ///
     /// # Errors

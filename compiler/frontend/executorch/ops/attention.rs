@@ -1,10 +1,12 @@
 //! The operators that ExecuTorch's decoders are exported with: attention over caches, and what rotates their keys.
 
 use super::super::fault::Fault;
-use super::call::{Call, Translate, Whole, float_type};
+use super::call::{Call, Translate};
+use super::whole::Whole;
 use crate::ir::{ElementType, Extent, Value};
 use crate::operators::attention::{Attention, Cache, Order, cached_attention, written_at};
 use crate::operators::hadamard;
+use crate::operators::promotion::float_type;
 use crate::operators::quantize::{Parameter, Rounding, Scale, dequantize};
 use crate::operators::recurrent::{DeltaRule, delta_rule};
 use ElementType::F32;

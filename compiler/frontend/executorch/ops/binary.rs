@@ -1,10 +1,10 @@
 //! Arithmetic on two tensors, or a tensor and a number, with broadcasting and type promotion.
 
 use super::super::fault::Fault;
-use super::super::registers::Number;
-use super::call::{Call, Operand, Translate, compute_type, float_type};
+use super::call::{Call, Translate};
 use super::unary::{is_signed, number, with_number};
 use crate::ir::{Comparison, ElementType, ExpressionBuilder, NanRule, Node, Scalar, ScalarOp};
+use crate::operators::promotion::{Number, Operand, compute_type, float_type};
 
 type Outcome = Result<(), Fault>;
 type Built = Result<Node, Fault>;

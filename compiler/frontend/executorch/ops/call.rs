@@ -2,12 +2,11 @@
 
 use super::super::fault::Fault;
 use super::super::program::{EValue, Form};
-use super::super::registers::{Number, Register};
+use super::super::registers::Register;
 use super::super::translate::Translator;
-use crate::ir::{ElementType, ExpressionBuilder, Extent, FunctionBuilder, Interval, Node, Scalar, Value};
-use crate::operators::complex::{from_real, is_complex};
-use crate::operators::graph::elements::ListItem;
-use crate::operators::{Graph, extents};
+use crate::ir::{ElementType, Extent, FunctionBuilder, Value};
+use crate::operators::Graph;
+use crate::operators::promotion::{Number, Operand};
 
 /// One call. Arguments are registers in the order of the operator's schema, results last, then the result once more.
 pub struct Call<'c, 'a, 'm> {
@@ -20,34 +19,7 @@ pub struct Call<'c, 'a, 'm> {
 /// Translates one call: reads its arguments, defines its results.
 pub type Translate = fn(&mut Call<'_, '_, '_>) -> Result<(), Fault>;
 
-/// An integer: of sizes, positions and axes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Whole {
-    /// Known at compile time.
-    Known(i64),
-    /// Known when the program runs: an index.
-    Index(Value),
-}
-
-impl From<Whole> for ListItem {
-    fn from(whole: Whole) -> Self {
-        match whole {
-            Whole::Known(n) => Self::Number(n),
-            Whole::Index(index) => Self::Index(index),
-        }
-    }
-}
-
-/// A tensor or a number: what operators with scalar arguments take.
-#[derive(Clone, Copy)]
-pub enum Operand {
-    /// A tensor.
-    Tensor(Value),
-    /// A number known at compile time.
-    Number(Number),
-}
-
-fn wrong_kind(index: usize, expected: &str, found: &str) -> Fault {
+pub(super) fn wrong_kind(index: usize, expected: &str, found: &str) -> Fault {
     Fault::invalid(format!("argument {index} is of the wrong kind")).expected(expected, found)
 }
 
@@ -80,7 +52,7 @@ impl<'m> Call<'_, '_, 'm> {
         }
     }
 
-    fn in_file(&self, index: usize) -> Result<Option<&EValue>, Fault> {
+    pub(super) fn in_file(&self, index: usize) -> Result<Option<&EValue>, Fault> {
         match self.state(index)? {
             Register::AsInFile(origin) => Ok(Some(&self.translator.plan.values[*origin])),
             _ => Ok(None),
@@ -225,86 +197,6 @@ impl<'m> Call<'_, '_, 'm> {
         items.iter().map(member).collect()
     }
 
-    /// The integer in a register; one that a tensor holds is read as an index.
-    fn whole_in(&mut self, register: usize) -> Result<Whole, Fault> {
-        match &self.translator.environment.registers[register] {
-            Register::Number(Number::Int(n)) => Ok(Whole::Known(*n)),
-            Register::Number(Number::Bool(b)) => Ok(Whole::Known(i64::from(*b))),
-            Register::Index(depth, index) => Ok(Whole::Index(self.translator.localize_index(*depth, *index)?)),
-            Register::Loaded(definition) => {
-                let definition = definition.clone();
-                let value = self.translator.localize(&definition)?;
-                self.loaded(value).map(Whole::Index)
-            }
-            Register::Unavailable(fault) => Err(fault.clone()),
-            _ => Err(Fault::invalid("an argument is of the wrong kind").expected("an integer", "something else")),
-        }
-    }
-
-    /// The integer that a tensor holds as an index, the same for every reader.
-    fn loaded(&mut self, value: Value) -> Result<Value, Fault> {
-        if let Some(&index) = self.translator.scope.loads.get(&value) {
-            return Ok(index);
-        }
-        if !self.element(value).is_integer() {
-            return Err(Fault::unsupported("a size or position is no integer").expected("an integer", self.element(value).to_string()));
-        }
-        let index = self.graph().load_integer(value, Interval { low: i64::MIN, high: i64::MAX })?;
-        self.translator.scope.loads.insert(value, index);
-        Ok(index)
-    }
-
-    /// An integer, perhaps one that is known only when the program runs.
-    ///
-    /// # Errors
-    /// When it is none.
-    pub fn whole(&mut self, index: usize) -> Result<Whole, Fault> {
-        let register = self.register(index)?;
-        self.whole_in(register)
-    }
-
-    /// An integer that may be None.
-    ///
-    /// # Errors
-    /// When it is neither.
-    pub fn optional_whole(&mut self, index: usize) -> Result<Option<Whole>, Fault> {
-        if self.is_none(index)? { Ok(None) } else { self.whole(index).map(Some) }
-    }
-
-    /// A list of integers, some of which may be known only when the program runs.
-    ///
-    /// # Errors
-    /// When it is no such list.
-    pub fn wholes(&mut self, index: usize) -> Result<Vec<Whole>, Fault> {
-        let Some(EValue::Ints(items)) = self.in_file(index)? else { return Err(wrong_kind(index, "a list of integers", "something else")) };
-        let items = items.clone();
-        items.into_iter().map(|register| self.whole_in(register)).collect()
-    }
-
-    /// An integer as an index.
-    ///
-    /// # Errors
-    /// Never.
-    pub fn index(&mut self, n: Whole) -> Result<Value, Fault> {
-        match n {
-            Whole::Known(n) => Ok(self.graph().integer(n)?),
-            Whole::Index(index) => Ok(index),
-        }
-    }
-
-    /// An integer as an extent.
-    ///
-    /// # Errors
-    /// When it is negative.
-    pub fn extent(&mut self, n: Whole) -> Result<Extent, Fault> {
-        match n {
-            Whole::Known(n) => {
-                u64::try_from(n).map(Extent::Static).map_err(|_| Fault::invalid("a size is negative").expected("0 or more", n.to_string()))
-            }
-            Whole::Index(index) => Ok(self.graph().max(Extent::Value(index), Extent::Static(0))?),
-        }
-    }
-
     /// A list of integers that may be None.
     ///
     /// # Errors
@@ -391,211 +283,5 @@ impl<'m> Call<'_, '_, 'm> {
     /// When the shape is not the result's.
     pub fn finish(&mut self, value: Value) -> Result<(), Fault> {
         self.define(self.out(), value)
-    }
-
-    /// The element type of a value.
-    pub fn element(&self, value: Value) -> ElementType {
-        self.translator.graph.element(value)
-    }
-
-    /// The shape of a value.
-    ///
-    /// # Errors
-    /// When it is not known at compile time.
-    pub fn shape(&self, value: Value) -> Result<Vec<u64>, Fault> {
-        Ok(self.translator.graph.shape(value)?)
-    }
-
-    /// The extents of a value.
-    pub fn extents(&self, value: Value) -> Vec<Extent> {
-        self.translator.graph.extents(value)
-    }
-
-    /// The number of dimensions of a value.
-    pub fn rank(&self, value: Value) -> usize {
-        self.translator.graph.rank(value)
-    }
-
-    /// A dimension argument: negative ones count from the end. A scalar has dimension 0 too.
-    ///
-    /// # Errors
-    /// When it is outside.
-    pub fn axis(&self, axis: i64, rank: usize) -> Result<usize, Fault> {
-        let count = rank.max(1) as i64;
-        if !(-count..count).contains(&axis) {
-            return Err(Fault::invalid("a dimension is out of range").expected(format!("{} to {}", -count, count - 1), axis.to_string()));
-        }
-        Ok(axis.rem_euclid(count) as usize)
-    }
-
-    /// An element-wise expression of one result over broadcast operands.
-    ///
-    /// # Errors
-    /// When operand types or shapes do not fit.
-    pub fn map(
-        &mut self,
-        operands: &[Value],
-        build: impl FnOnce(&mut ExpressionBuilder, &[Node]) -> Result<Node, Fault>,
-    ) -> Result<Value, Fault> {
-        let types: Vec<ElementType> = operands.iter().map(|&value| self.element(value)).collect();
-        let mut expression = ExpressionBuilder::new(&types);
-        let inputs: Vec<Node> = (0..operands.len()).map(|i| expression.input(i)).collect();
-        let result = build(&mut expression, &inputs)?;
-        if let Some(i) = inputs.iter().position(|&input| input == result)
-            && operands.len() == 1
-        {
-            return Ok(operands[i]);
-        }
-        Ok(self.graph().map(operands, expression.finish(vec![result]))?)
-    }
-
-    /// A value converted to another element type: integers wrap, floats truncate, to bool whether it is not zero.
-    ///
-    /// # Errors
-    /// Never for the element types that files have.
-    pub fn cast(&mut self, value: Value, element: ElementType) -> Result<Value, Fault> {
-        if is_complex(element) && !is_complex(self.element(value)) {
-            return Ok(from_real(self.graph(), value, element)?);
-        }
-        let wraps = matches!(element, ElementType::I8 | ElementType::U8 | ElementType::I16 | ElementType::U16);
-        if wraps && self.element(value).is_float() {
-            // As C++ converts in practice: to an integer of a register, whose low bits are taken.
-            return self.map(&[value], |b, n| {
-                let whole = b.convert(n[0], ElementType::I32);
-                Ok(b.convert(whole, element))
-            });
-        }
-        self.map(&[value], |b, n| Ok(b.convert(n[0], element)))
-    }
-
-    /// The same elements under another shape.
-    ///
-    /// # Errors
-    /// When the number of elements differs.
-    pub fn reshape(&mut self, value: Value, shape: &[u64]) -> Result<Value, Fault> {
-        Ok(self.graph().reshape(value, &extents(shape))?)
-    }
-
-    /// The same elements under another shape, some of whose extents may be known only when the program runs.
-    ///
-    /// # Errors
-    /// When the number of elements differs.
-    pub fn reshape_to(&mut self, value: Value, shape: &[Extent]) -> Result<Value, Fault> {
-        let from = self.extents(value);
-        if from.iter().chain(shape).any(|extent| extent.as_static().is_none()) {
-            self.translator.fill(&from, shape)?;
-        }
-        Ok(self.graph().reshape(value, shape)?)
-    }
-
-    /// Repetition along new leading dimensions and those of extent 1; other extents have to be those of the shape.
-    ///
-    /// # Errors
-    /// When they are not.
-    pub fn expand_to(&mut self, value: Value, shape: &[Extent]) -> Result<Value, Fault> {
-        let own = self.extents(value);
-        let added = shape.len().saturating_sub(own.len());
-        for (&from, &to) in own.iter().zip(&shape[added..]) {
-            if from != Extent::Static(1) && (from.as_static().is_none() || to.as_static().is_none()) {
-                self.translator.equate(from, to)?;
-            }
-        }
-        let shape: Vec<Extent> = shape.iter().map(|&extent| self.graph().function().resolved(extent)).collect();
-        Ok(self.graph().broadcast(value, &shape)?)
-    }
-
-    /// Makes some extents of a value numbers: those that may vary are what they are at most.
-    ///
-    /// # Errors
-    /// [`Fault::Consequence`] when that was not known and holds from the next translation on.
-    pub fn settle(&mut self, value: Value, axes: impl IntoIterator<Item = usize>) -> Result<(), Fault> {
-        let shape = self.extents(value);
-        for extent in axes.into_iter().filter_map(|axis| shape.get(axis).copied()) {
-            if extent.as_static().is_none() {
-                let most = Extent::Static(self.graph().bound(extent));
-                self.translator.equate(extent, most)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Permuted dimensions.
-    ///
-    /// # Errors
-    /// When the permutation does not fit.
-    pub fn transpose(&mut self, value: Value, permutation: &[usize]) -> Result<Value, Fault> {
-        Ok(self.graph().transpose(value, permutation)?)
-    }
-}
-
-impl Number {
-    /// As a float.
-    pub fn as_f64(self) -> f64 {
-        match self {
-            Self::Int(n) => n as f64,
-            Self::Bool(b) => f64::from(u8::from(b)),
-            Self::Double(x) => x,
-        }
-    }
-
-    /// As a number of a type: integers wrap, floats are rounded.
-    pub fn to_scalar(self, element: ElementType) -> Scalar {
-        match self {
-            Self::Double(x) if element == ElementType::Bool => Scalar::bool(x != 0.0),
-            Self::Int(n) if element == ElementType::Bool => Scalar::bool(n != 0),
-            Self::Int(n) => Scalar::int(element, n),
-            Self::Bool(b) => Scalar::int(element, i64::from(b)),
-            Self::Double(x) => Scalar::float(element, x),
-        }
-    }
-}
-
-/// The type that arithmetic on an element type is done in: half precision computes in single.
-pub fn compute_type(element: ElementType) -> ElementType {
-    match element {
-        ElementType::F16 | ElementType::Bf16 => ElementType::F32,
-        other => other,
-    }
-}
-
-/// The floating-point type that functions of real numbers compute in: integers become single precision.
-pub fn float_type(element: ElementType) -> ElementType {
-    if element.is_float() { compute_type(element) } else { ElementType::F32 }
-}
-
-impl Call<'_, '_, '_> {
-    /// An element-wise expression over tensors and numbers, all converted to one type first. Without any tensor the result is of
-    /// shape `[]`.
-    ///
-    /// # Errors
-    /// When types or shapes do not fit.
-    pub fn map_operands(
-        &mut self,
-        operands: &[Operand],
-        ty: ElementType,
-        build: impl FnOnce(&mut ExpressionBuilder, &[Node]) -> Result<Node, Fault>,
-    ) -> Result<Value, Fault> {
-        let mut values: Vec<Value> = Vec::new();
-        let mut inputs: Vec<Result<usize, Number>> = Vec::new();
-        for operand in operands {
-            match operand {
-                Operand::Number(number) => inputs.push(Err(*number)),
-                Operand::Tensor(value) => {
-                    let known = values.iter().position(|v| v == value);
-                    inputs.push(Ok(known.unwrap_or(values.len())));
-                    if known.is_none() {
-                        values.push(*value);
-                    }
-                }
-            }
-        }
-        self.map(&values, |b, nodes| {
-            let node = |b: &mut ExpressionBuilder, input: &Result<usize, Number>| match input {
-                Ok(i) => b.convert(nodes[*i], ty),
-                Err(number) => b.constant(number.to_scalar(ty)),
-            };
-            let converted: Vec<Node> = inputs.iter().map(|input| node(b, input)).collect();
-            build(b, &converted)
-        })
     }
 }

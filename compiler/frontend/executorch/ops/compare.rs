@@ -3,6 +3,7 @@
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
 use crate::ir::{Comparison, ElementType, ScalarOp};
+use crate::operators::promotion::Operand;
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::eq.Tensor_out", |c| compare(c, Comparison::Equal)),
@@ -33,7 +34,7 @@ fn logic(c: &mut Call<'_, '_, '_>, operation: ScalarOp) -> Result<(), Fault> {
     apply(c, &operands, ElementType::Bool, operation)
 }
 
-fn apply(c: &mut Call<'_, '_, '_>, operands: &[super::call::Operand], ty: ElementType, operation: ScalarOp) -> Result<(), Fault> {
+fn apply(c: &mut Call<'_, '_, '_>, operands: &[Operand], ty: ElementType, operation: ScalarOp) -> Result<(), Fault> {
     let out = c.out_form(c.out())?.element;
     let y = c.map_operands(operands, ty, |b, n| {
         let y = b.op(operation, n)?;

@@ -1,9 +1,10 @@
 //! Tensors from nothing but a shape.
 
 use super::super::fault::Fault;
-use super::super::registers::Number;
-use super::call::{Call, Translate, Whole};
+use super::call::{Call, Translate};
+use super::whole::Whole;
 use crate::ir::{ElementType, Extent, IndexOperation, Scalar, ScalarOp};
+use crate::operators::promotion::{Number, Operand, float_type};
 
 type Outcome = Result<(), Fault>;
 
@@ -52,8 +53,8 @@ fn filled_with_element(c: &mut Call<'_, '_, '_>) -> Outcome {
 fn scalar(c: &mut Call<'_, '_, '_>) -> Outcome {
     let element = c.out_form(c.out())?.element;
     let y = match c.operand(0)? {
-        super::call::Operand::Number(number) => c.graph().scalar(number.to_scalar(element))?,
-        super::call::Operand::Tensor(value) => c.reshape(value, &[])?,
+        Operand::Number(number) => c.graph().scalar(number.to_scalar(element))?,
+        Operand::Tensor(value) => c.reshape(value, &[])?,
     };
     c.finish(y)
 }
@@ -73,7 +74,7 @@ fn range(c: &mut Call<'_, '_, '_>, start: Option<usize>, end: usize, step: Optio
         return Err(Fault::invalid("the range has no end").expected("a step towards the end", format!("{first} to {last} by {by}")));
     }
     let whole = out.element.is_integer() && [start, end, step].iter().all(|n| !matches!(n, Number::Double(_)));
-    let ty = if whole { ElementType::I64 } else { super::call::float_type(out.element) };
+    let ty = if whole { ElementType::I64 } else { float_type(out.element) };
     let positions = c.graph().iota(Extent::Static(count as u64), ElementType::I64)?;
     let y = c.map(&[positions], |b, n| {
         let (start, step) = (b.constant(start.to_scalar(ty)), b.constant(step.to_scalar(ty)));

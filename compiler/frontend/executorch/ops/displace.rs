@@ -2,7 +2,7 @@
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
-use super::index::pick_known;
+use crate::operators::indexing::known;
 use crate::operators::slices;
 
 type Outcome = Result<(), Fault>;
@@ -64,7 +64,7 @@ fn border(c: &mut Call<'_, '_, '_>, count: usize, source: Source) -> Outcome {
         if pair != [0, 0] {
             let positions = source(extent, pair[0], pair[1])?;
             let length = positions.len() as u64;
-            y = pick_known(c, y, &positions, &[length], axis)?;
+            y = known::picked(c.graph(), y, &positions, &[length], axis)?;
         }
     }
     c.finish(y)

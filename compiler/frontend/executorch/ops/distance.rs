@@ -1,9 +1,10 @@
 //! Distances of points.
 
 use super::super::fault::Fault;
-use super::call::{Call, Translate, float_type};
+use super::call::{Call, Translate};
 use crate::ir::Value;
 use crate::operators::distance;
+use crate::operators::promotion::float_type;
 
 type Outcome = Result<(), Fault>;
 

@@ -1,8 +1,9 @@
 //! Elements that pass or do not: gates, triangles of matrices, dropout.
 
 use super::super::fault::Fault;
-use super::call::{Call, Translate, float_type};
+use super::call::{Call, Translate};
 use crate::ir::{Comparison, ElementType, Extent, Scalar, ScalarOp};
+use crate::operators::promotion::float_type;
 use crate::operators::slices;
 
 type Outcome = Result<(), Fault>;

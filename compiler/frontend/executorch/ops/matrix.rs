@@ -2,11 +2,12 @@
 
 use super::super::fault::Fault;
 use super::binary::scaled;
-use super::call::{Call, Translate, compute_type};
+use super::call::{Call, Translate};
 use crate::ir::{ElementType, ScalarOp, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::Numerics;
 use crate::operators::contraction::products::{self, matmul, swapped};
+use crate::operators::promotion::compute_type;
 
 type Outcome = Result<(), Fault>;
 

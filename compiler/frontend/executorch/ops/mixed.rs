@@ -1,11 +1,12 @@
 //! Products of floats with matrices of integers, and sums of integers of different scales.
 
 use super::super::fault::Fault;
-use super::call::{Call, Translate, compute_type};
+use super::call::{Call, Translate};
 use crate::ir::{ElementType, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::Numerics;
 use crate::operators::contraction::products::{self, swapped};
+use crate::operators::promotion::compute_type;
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};
 use ElementType::F32;
 

@@ -21,14 +21,15 @@ mod number;
 mod order;
 mod place;
 pub mod pool;
-mod promote;
 mod quantized;
 mod reduce;
 mod resample;
 mod scan;
 mod select;
 mod shape;
+mod tensors;
 mod unary;
+mod whole;
 
 pub use call::{Call, Translate};
 

@@ -2,7 +2,8 @@
 
 use super::super::fault::Fault;
 use super::super::tensors::shape_text;
-use super::call::{Call, Translate, Whole};
+use super::call::{Call, Translate};
+use super::whole::Whole;
 use crate::ir::{Extent, Value};
 use crate::operators::joins;
 use crate::operators::slices::{self, Cut, End};

@@ -1,9 +1,10 @@
 //! Normalization: softmax, and batches, layers and groups brought to mean 0 and variance 1.
 
 use super::super::fault::Fault;
-use super::call::{Call, Translate, compute_type, float_type};
+use super::call::{Call, Translate};
 use crate::ir::Value;
 use crate::operators::norms::{self, Channels};
+use crate::operators::promotion::{compute_type, float_type};
 use crate::operators::{reduction, softmax};
 
 type Outcome = Result<(), Fault>;

@@ -3,10 +3,11 @@
 use super::super::fault::Fault;
 use super::super::memory::{ByteRange, Content};
 use super::super::program::Form;
-use super::super::registers::{Number, Register};
+use super::super::registers::Register;
 use super::call::{Call, Translate};
 use crate::ir::{Comparison, ElementType, ExpressionBuilder, Extent, IndexOperation, Interval, Node, ScalarOp, Value};
 use crate::operators::extents;
+use crate::operators::promotion::Number;
 
 type Outcome = Result<(), Fault>;
 

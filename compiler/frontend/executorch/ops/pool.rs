@@ -1,13 +1,14 @@
 //! Pooling.
 
 use super::super::fault::Fault;
-use super::call::{Call, Translate, compute_type};
+use super::call::{Call, Translate};
 use super::convolution::channels_last;
 use crate::ir::{ElementType, Extent, Value};
 use crate::operators::activation::Activation;
 use crate::operators::graph::movement::inverse;
 use crate::operators::max_positions::max_with_positions;
 use crate::operators::pooling::{self, Counts, Divisor, Means, Quotient};
+use crate::operators::promotion::compute_type;
 use crate::operators::windows::{Padding, Windows};
 
 type Outcome = Result<(), Fault>;

@@ -1,10 +1,10 @@
 //! Quantization by explicit operators, and the choice of a scale.
 
 use super::super::fault::Fault;
-use super::super::registers::Number;
-use super::call::{Call, Operand, Translate};
+use super::call::{Call, Translate};
 use crate::ir::{ElementType, Value};
 use crate::operators::norms::over_dimension;
+use crate::operators::promotion::{Number, Operand};
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};
 
 type Outcome = Result<(), Fault>;

@@ -1,9 +1,9 @@
 //! Reductions over dimensions.
 
 use super::super::fault::Fault;
-use super::super::registers::Number;
-use super::call::{Call, Translate, compute_type, float_type};
+use super::call::{Call, Translate};
 use crate::ir::{ElementType, Extent, Reduction, Search, Value};
+use crate::operators::promotion::{Number, compute_type, float_type};
 use crate::operators::reduction::{self, Axes};
 
 type Outcome = Result<(), Fault>;

@@ -1,10 +1,11 @@
 //! Images under another size.
 
 use super::super::fault::Fault;
-use super::call::{Call, Translate, compute_type, float_type};
+use super::call::{Call, Translate};
 use crate::ir::{Extent, Value};
 use crate::operators::antialias::{self, Filter};
 use crate::operators::grid_sample::{self, Interpolation, Outside, Sampling};
+use crate::operators::promotion::{compute_type, float_type};
 use crate::operators::resize::{self, Along, Step};
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[

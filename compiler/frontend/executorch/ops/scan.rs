@@ -1,8 +1,9 @@
 //! Running sums and products.
 
 use super::super::fault::Fault;
-use super::call::{Call, Translate, compute_type};
+use super::call::{Call, Translate};
 use crate::ir::{Reduction, Scan};
+use crate::operators::promotion::compute_type;
 
 pub(super) const OPERATORS: &[(&str, Translate)] =
     &[("aten::cumsum.out", |c| up_to_each(c, Reduction::Sum)), ("aten::cumprod.out", |c| up_to_each(c, Reduction::Product))];

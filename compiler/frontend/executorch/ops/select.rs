@@ -1,8 +1,9 @@
 //! Elements chosen by truth values.
 
 use super::super::fault::Fault;
-use super::call::{Call, Operand, Translate};
+use super::call::{Call, Translate};
 use crate::ir::{ElementType, ScalarOp, Value};
+use crate::operators::promotion::Operand;
 
 type Outcome = Result<(), Fault>;
 

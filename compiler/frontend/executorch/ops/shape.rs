@@ -2,7 +2,8 @@
 
 use super::super::fault::Fault;
 use super::super::registers::{Register, TensorPlace};
-use super::call::{Call, Translate, Whole};
+use super::call::{Call, Translate};
+use super::whole::Whole;
 use crate::ir::{Extent, Value};
 use crate::operators::{Error, Graph, blocks, extents};
 

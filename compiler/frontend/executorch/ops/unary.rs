@@ -1,11 +1,11 @@
 //! Functions of one tensor, element by element.
 
 use super::super::fault::Fault;
-use super::super::registers::Number;
-use super::call::{Call, Operand, Translate, compute_type, float_type};
+use super::call::{Call, Translate};
 use crate::ir::{Comparison, ElementType, ExpressionBuilder, NanRule, Node, Scalar, ScalarOp};
 use crate::operators::complex::is_complex;
 use crate::operators::nonlinear::{self, Below, Gelu};
+use crate::operators::promotion::{Number, Operand, compute_type, float_type};
 use crate::operators::terms::{Term, Terms};
 
 type Outcome = Result<(), Fault>;

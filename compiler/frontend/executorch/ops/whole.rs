@@ -1,0 +1,109 @@
+//! Arguments that are integers, some of which may be known only when the program runs.
+
+use super::super::fault::Fault;
+use super::super::program::EValue;
+use super::super::registers::Register;
+use super::call::{Call, wrong_kind};
+use crate::ir::{Extent, Interval, Value};
+use crate::operators::graph::elements::ListItem;
+use crate::operators::promotion::Number;
+
+/// An integer: of sizes, positions and axes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Whole {
+    /// Known at compile time.
+    Known(i64),
+    /// Known when the program runs: an index.
+    Index(Value),
+}
+
+impl From<Whole> for ListItem {
+    fn from(whole: Whole) -> Self {
+        match whole {
+            Whole::Known(n) => Self::Number(n),
+            Whole::Index(index) => Self::Index(index),
+        }
+    }
+}
+
+impl Call<'_, '_, '_> {
+    /// The integer in a register; one that a tensor holds is read as an index.
+    fn whole_in(&mut self, register: usize) -> Result<Whole, Fault> {
+        match &self.translator.environment.registers[register] {
+            Register::Number(Number::Int(n)) => Ok(Whole::Known(*n)),
+            Register::Number(Number::Bool(b)) => Ok(Whole::Known(i64::from(*b))),
+            Register::Index(depth, index) => Ok(Whole::Index(self.translator.localize_index(*depth, *index)?)),
+            Register::Loaded(definition) => {
+                let definition = definition.clone();
+                let value = self.translator.localize(&definition)?;
+                self.loaded(value).map(Whole::Index)
+            }
+            Register::Unavailable(fault) => Err(fault.clone()),
+            _ => Err(Fault::invalid("an argument is of the wrong kind").expected("an integer", "something else")),
+        }
+    }
+
+    /// The integer that a tensor holds as an index, the same for every reader.
+    fn loaded(&mut self, value: Value) -> Result<Value, Fault> {
+        if let Some(&index) = self.translator.scope.loads.get(&value) {
+            return Ok(index);
+        }
+        if !self.element(value).is_integer() {
+            return Err(Fault::unsupported("a size or position is no integer").expected("an integer", self.element(value).to_string()));
+        }
+        let index = self.graph().load_integer(value, Interval { low: i64::MIN, high: i64::MAX })?;
+        self.translator.scope.loads.insert(value, index);
+        Ok(index)
+    }
+
+    /// An integer, perhaps one that is known only when the program runs.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn whole(&mut self, index: usize) -> Result<Whole, Fault> {
+        let register = self.register(index)?;
+        self.whole_in(register)
+    }
+
+    /// An integer that may be None.
+    ///
+    /// # Errors
+    /// When it is neither.
+    pub fn optional_whole(&mut self, index: usize) -> Result<Option<Whole>, Fault> {
+        if self.is_none(index)? { Ok(None) } else { self.whole(index).map(Some) }
+    }
+
+    /// A list of integers, some of which may be known only when the program runs.
+    ///
+    /// # Errors
+    /// When it is no such list.
+    pub fn wholes(&mut self, index: usize) -> Result<Vec<Whole>, Fault> {
+        let Some(EValue::Ints(items)) = self.in_file(index)? else { return Err(wrong_kind(index, "a list of integers", "something else")) };
+        let items = items.clone();
+        items.into_iter().map(|register| self.whole_in(register)).collect()
+    }
+
+    /// An integer as an index.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn index(&mut self, n: Whole) -> Result<Value, Fault> {
+        match n {
+            Whole::Known(n) => Ok(self.graph().integer(n)?),
+            Whole::Index(index) => Ok(index),
+        }
+    }
+
+    /// An integer as an extent.
+    ///
+    /// # Errors
+    /// When it is negative.
+    pub fn extent(&mut self, n: Whole) -> Result<Extent, Fault> {
+        match n {
+            Whole::Known(n) => {
+                u64::try_from(n).map(Extent::Static).map_err(|_| Fault::invalid("a size is negative").expected("0 or more", n.to_string()))
+            }
+            Whole::Index(index) => Ok(self.graph().max(Extent::Value(index), Extent::Static(0))?),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Elements and slices written where index tensors name, set or combined with what is there.
+
+use super::lists::Indexed;
+use super::{picked, positions};
+use crate::ir::{Combination, ElementType, Extent, Scatter, Value};
+use crate::operators::{Error, Graph, extents};
+
+/// Slices of a tensor along an axis combined with updates at some positions, which all exist.
+fn at_positions(g: &mut Graph<'_>, [data, positions, updates]: [Value; 3], axis: usize, combination: Combination) -> Result<Value, Error> {
+    Ok(g.builder.scatter([data, positions, updates], Scatter { axis, batch: 0, combination, skips_negative: false })?)
+}
+
+/// A tensor whose elements that a list names are set to values, or combined with them; `shape` is that of the tensor.
+///
+/// # Errors
+/// When the values do not broadcast to what is named.
+pub fn listed(g: &mut Graph<'_>, shape: &[Extent], indexed: &Indexed, values: Value, combination: Combination) -> Result<Value, Error> {
+    let &Indexed { data, axis, positions } = indexed;
+    let merged = g.extents(data);
+    let positions = as_many(g, positions, values, merged.len() - axis)?;
+    let named = [&merged[..axis], &g.extents(positions), &merged[axis + 1..]].concat();
+    let values = g.expand(values, &named)?;
+    let placed = at_positions(g, [data, positions, values], axis, combination)?;
+    g.reshape(placed, shape)
+}
+
+/// Positions that a mask gives, as many as there are values, which is checked when the model runs. `last` dimensions of the values begin with the
+/// positions.
+fn as_many(g: &mut Graph<'_>, positions: Value, values: Value, last: usize) -> Result<Value, Error> {
+    let shape = g.extents(values);
+    let own = shape.len().checked_sub(last).map(|d| shape[d]);
+    match (&g.extents(positions)[..], own) {
+        ([Extent::Value(_)], Some(count @ Extent::Static(n))) if n != 1 => g.reshape(positions, &[count]),
+        _ => Ok(positions),
+    }
+}
+
+/// A tensor whose elements that the index tensor names along an axis, and by its own coordinates along the others, are combined with the updates at
+/// the same coordinates. Updates are at least as large as the indices.
+///
+/// # Errors
+/// [`Error::RanksDiffer`], and when the updates are smaller.
+pub fn elements(g: &mut Graph<'_>, [data, indices, updates]: [Value; 3], axis: usize, combination: Combination) -> Result<Value, Error> {
+    let (shape, target) = (g.extents(data), g.extents(indices));
+    let rank = shape.len();
+    if target.len() != rank {
+        return Err(Error::RanksDiffer { expected: rank, found: target.len() });
+    }
+    let updates = g.slice(updates, &extents(&vec![0; rank]), &target, &vec![1; rank])?;
+    let indices = g.convert(indices, ElementType::I64)?;
+    let mut coordinates = Vec::new();
+    for d in 0..rank {
+        if d == axis {
+            coordinates.push(indices);
+            continue;
+        }
+        let mut along = vec![Extent::Static(1); rank];
+        along[d] = target[d];
+        coordinates.push(g.positions(&along, d, ElementType::I64)?);
+    }
+    let positions = match rank {
+        0 => positions::of_coordinates(g, &[indices], &[Extent::Static(1)])?,
+        _ => positions::of_coordinates(g, &coordinates, &shape)?,
+    };
+    let (count, total) = (g.product(&target)?, g.product(&shape)?);
+    let (positions, updates) = (g.reshape(positions, &[count])?, g.reshape(updates, &[count])?);
+    let data = g.reshape(data, &[total])?;
+    let placed = at_positions(g, [data, positions, updates], 0, combination)?;
+    g.reshape(placed, &shape)
+}
+
+/// A tensor of a shape that holds one number everywhere but for the slices that vectors name by their first coordinates; the vectors lie along the last
+/// dimension of `indices`, and each takes the slice of `updates` of the same coordinates.
+///
+/// # Errors
+/// [`Error::Coordinates`], and when the updates do not fit.
+pub fn slices(
+    g: &mut Graph<'_>,
+    background: Value,
+    shape: &[Extent],
+    [indices, updates]: [Value; 2],
+    combination: Combination,
+) -> Result<Value, Error> {
+    let listed = g.extents(indices);
+    let (named, rest) = shape.split_at(picked::coordinates(&listed, shape.len())?);
+    let positions = positions::of_vectors(g, indices, named)?;
+    let (count, rows, row) = (g.product(&listed[..listed.len() - 1])?, g.product(named)?, g.product(rest)?);
+    let target = g.broadcast(background, &[rows, row])?;
+    let updates = g.reshape(updates, &[count, row])?;
+    let placed = at_positions(g, [target, positions, updates], 0, combination)?;
+    g.reshape(placed, shape)
+}
+
+/// Slices of a tensor after the dimensions of `ids`, combined by the number of their segment: `[count, …]`. What has a negative number is left out where
+/// that is said, and else an error when the model runs. A segment that nothing is in holds `neutral`, one number.
+///
+/// # Errors
+/// When the tensor does not begin with the dimensions of the numbers.
+pub fn segments(
+    g: &mut Graph<'_>,
+    [data, ids, neutral]: [Value; 3],
+    count: Extent,
+    combination: Combination,
+    skips_negative: bool,
+) -> Result<Value, Error> {
+    let (shape, numbered) = (g.extents(data), g.extents(ids));
+    let rest = shape.get(numbered.len()..).ok_or(Error::NoAxis)?;
+    let (slices, row) = (g.product(&numbered)?, g.product(rest)?);
+    let start = g.broadcast(neutral, &[count, row])?;
+    let (ids, rows) = (g.reshape(ids, &[slices])?, g.reshape(data, &[slices, row])?);
+    let placed = g.builder.scatter([start, ids, rows], Scatter { axis: 0, batch: 0, combination, skips_negative })?;
+    g.reshape(placed, &[&[count], rest].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lists::indexed;
+    use super::*;
+    use crate::ir::ElementType::{I32, I64};
+    use crate::ir::Scalar;
+    use crate::operators::testing::{Floats, run, run_with};
+
+    #[test]
+    fn a_list_names_what_is_set_or_added_to() {
+        let x = Floats::new(&[3, 2], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let (rows, values) = (Floats::new(&[2], vec![2.0, 2.0]), Floats::new(&[2], vec![10.0, 20.0]));
+        for (combination, expected) in [(Combination::Set, [10.0, 20.0]), (Combination::Sum, [25.0, 46.0])] {
+            for open in [&[][..], &[(0, 0)]] {
+                let found = run_with(&[&x, &rows, &values], open, &|g, v| {
+                    let (shape, rows) = (g.extents(v[0]), g.convert(v[1], I64)?);
+                    let indexed = indexed(g, v[0], &[Some(rows)])?.expect("a dimension is named");
+                    listed(g, &shape, &indexed, v[2], combination)
+                });
+                assert_eq!(found.numbers, [&[1.0, 2.0, 3.0, 4.0], &expected[..]].concat());
+            }
+        }
+    }
+
+    #[test]
+    fn each_index_places_one_element() {
+        let x = Floats::new(&[2, 3], vec![0.0; 6]);
+        let (indices, updates) = (Floats::new(&[2, 1], vec![2.0, 0.0]), Floats::new(&[2, 2], vec![7.0, 8.0, 9.0, 10.0]));
+        for open in [&[][..], &[(0, 0)], &[(0, 1)]] {
+            let found = run_with(&[&x, &indices, &updates], open, &|g, v| {
+                let indices = g.convert(v[1], I32)?;
+                elements(g, [v[0], indices, v[2]], 1, Combination::Set)
+            });
+            assert_eq!(found.numbers, [0.0, 0.0, 7.0, 9.0, 0.0, 0.0], "{open:?}");
+        }
+        let number = Floats::new(&[], vec![0.0]);
+        let found = run(&[&number, &number, &Floats::new(&[], vec![4.0])], &|g, v| {
+            let index = g.convert(v[1], I32)?;
+            elements(g, [v[0], index, v[2]], 0, Combination::Sum)
+        });
+        assert_eq!(found.numbers, [4.0]);
+    }
+
+    #[test]
+    fn slices_that_meet_are_added() {
+        let (indices, updates) = (Floats::new(&[3, 1], vec![2.0, 0.0, 2.0]), Floats::varied(&[3, 2]));
+        let u = &updates.numbers;
+        for open in [&[][..], &[(0, 0), (1, 0)]] {
+            let found = run_with(&[&indices, &updates], open, &|g, v| {
+                let (indices, zero) = (g.convert(v[0], I32)?, g.scalar(Scalar::f32(0.0))?);
+                slices(g, zero, &extents(&[4, 2]), [indices, v[1]], Combination::Sum)
+            });
+            assert_eq!(found, Floats::new(&[4, 2], vec![u[2], u[3], 0.0, 0.0, u[0] + u[4], u[1] + u[5], 0.0, 0.0]));
+        }
+    }
+
+    #[test]
+    fn a_segment_of_nothing_is_neutral() {
+        let (x, ids) = (Floats::new(&[4, 1], vec![3.0, 5.0, 4.0, 6.0]), Floats::new(&[4], vec![2.0, 0.0, -1.0, 2.0]));
+        let found = run(&[&x, &ids], &|g, v| {
+            let (ids, least) = (g.convert(v[1], I32)?, g.scalar(Scalar::f32(-9.0))?);
+            segments(g, [v[0], ids, least], Extent::Static(3), Combination::Max, true)
+        });
+        assert_eq!(found, Floats::new(&[3, 1], vec![5.0, -9.0, 6.0]));
+    }
+}
