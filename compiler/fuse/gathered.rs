@@ -3,7 +3,7 @@
 
 use super::flow::Item;
 use super::row_major;
-use crate::ir::{Constant, ElementType, Function, Inst, Module, Op, Operation, Value, operators};
+use crate::ir::{Constant, ElementType, Function, Inst, Module, Op, Value};
 use std::collections::{HashMap, HashSet};
 
 /// What a tensor is picked from.
@@ -21,19 +21,19 @@ pub fn gathered(function: &Function, insts: &[Inst], value: Value) -> Option<Gat
     for inst in chain(function, |inst| insts.contains(&inst), value) {
         let data = &function.insts[inst];
         found.source = data.operands[0];
-        found.positions.push((gather_of(function, inst)?.axis, constant(function, data.operands[1])?));
+        found.positions.push((data.operation.picked_along()?, constant(function, data.operands[1])?));
     }
     (found.source != value).then_some(found)
 }
 
 /// The gathers that pick a value, as far as they are some of those meant, the last first.
 pub(super) fn chain(function: &Function, is_meant: impl Fn(Inst) -> bool, value: Value) -> Vec<Inst> {
-    let gather = |value: Value| function.defining_inst(value).filter(|&inst| function.insts[inst].op() == Op::Gather && is_meant(inst));
+    let gather = |value: Value| function.defining_inst(value).filter(|&inst| picked_along(function, inst).is_some() && is_meant(inst));
     std::iter::successors(gather(value), |&inst| gather(function.insts[inst].operands[0])).collect()
 }
 
-fn gather_of(function: &Function, inst: Inst) -> Option<&operators::Gather> {
-    if let Operation::Gather(gather) = &function.insts[inst].operation { Some(gather) } else { None }
+fn picked_along(function: &Function, inst: Inst) -> Option<usize> {
+    function.insts[inst].operation.picked_along()
 }
 
 /// The integers after an operand.
@@ -69,10 +69,10 @@ pub(super) fn absorbed(function: &Function, module: &Module, items: &[Item], use
     let mut absorbed = HashSet::new();
     for &inst in gathers.iter().rev() {
         let result = function.insts[inst].results[0];
-        let reads = |reader: &Inst| match function.insts[*reader].op() {
-            Op::Gather => absorbed.contains(reader) && differ(function, *reader, inst),
-            Op::Map => blends(function, *reader, &all),
-            _ => false,
+        let reads = |reader: &Inst| match picked_along(function, *reader) {
+            // Along one dimension after another.
+            Some(axis) => absorbed.contains(reader) && picked_along(function, inst) != Some(axis),
+            None => function.insts[*reader].op() == Op::Map && blends(function, *reader, &all),
         };
         let found = readers.get(&result).map_or(&[][..], Vec::as_slice);
         if !found.is_empty() && uses.get(&result) == Some(&found.len()) && found.iter().all(reads) {
@@ -85,21 +85,14 @@ pub(super) fn absorbed(function: &Function, module: &Module, items: &[Item], use
 /// Whether a gather picks along one dimension that is not the last by constant positions, all of which exist.
 fn picks(function: &Function, module: &Module, inst: Inst) -> bool {
     let data = &function.insts[inst];
-    let Some(gather) = gather_of(function, inst).filter(|gather| gather.batch == 0 && !module.open_constants) else { return false };
+    let Some(axis) = picked_along(function, inst).filter(|_| !module.open_constants) else { return false };
     let [source, positions] = data.operands[..] else { return false };
-    let axis = gather.axis;
     let Some(shape) = row_major(function, source).filter(|shape| axis + 1 < shape.len()) else { return false };
     let known = constant(function, positions).filter(|&c| module.constants[c].ty.shape.len() == 1);
     let exist = |list: Vec<i64>| list.iter().all(|n| u64::try_from(*n).is_ok_and(|n| n < shape[axis]));
     function.tensor(source).element.bits() >= 8
         && row_major(function, data.results[0]).is_some()
         && known.and_then(|constant| integers(module, constant)).is_some_and(exist)
-}
-
-/// Whether two gathers pick along different dimensions.
-fn differ(function: &Function, one: Inst, other: Inst) -> bool {
-    let axis = |inst| gather_of(function, inst).map(|gather| gather.axis);
-    axis(one) != axis(other)
 }
 
 /// Whether all that a map reads of its result's size is picked. Then it is nobody's epilogue.

@@ -59,7 +59,7 @@ impl Group {
 
     /// Whether what it reads is picked from other tensors by constant positions.
     pub(super) fn picks(&self, function: &Function) -> bool {
-        self.insts.iter().any(|&inst| Some(inst) != self.root && function.insts[inst].op() == Op::Gather)
+        self.insts.iter().any(|&inst| Some(inst) != self.root && function.insts[inst].operation.picked_along().is_some())
     }
 
     /// The tensors whose shapes the group's work follows: those that it reads and writes, and what stays inside.

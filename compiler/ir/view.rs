@@ -3,7 +3,7 @@
 use super::module::{Constant, Function, Inst, InstData, Module};
 use super::operators::{Context, Op, Operation};
 use super::scalar::Expression;
-use super::{Axes, Value};
+use super::{Axes, TensorType, Value};
 
 impl InstData {
     /// The operator without its fields.
@@ -23,6 +23,14 @@ impl InstData {
     pub fn expression(&self) -> &Expression {
         let Operation::Map(map) = &self.operation else { unreachable!("{} has no expression", self.op()) };
         &map.expression
+    }
+
+    /// Scalar operations that the instruction takes, roughly; nothing where extents are known only at run time.
+    pub fn work(&self, module: &Module, function: &Function) -> Option<u64> {
+        let elements = |v: &Value| function.values[*v].ty.as_tensor().map_or(Some(1), TensorType::static_elements);
+        let count = |list: &[Value]| list.iter().try_fold(0u64, |sum, value| sum.checked_add(elements(value)?));
+        let each = self.operation.work(&Context { module, function, op: self.op(), operands: &self.operands })?;
+        count(&self.operands)?.checked_add(count(&self.results)?.checked_mul(each)?)
     }
 
     /// What the operator does along each axis of its operands.

@@ -32,7 +32,7 @@ fn fold(edit: &mut Edit<'_>, inst: Inst, budget: &mut u64) -> Option<Vec<Value>>
     let bytes = |v: &Value| edit.function.values[*v].ty.as_tensor().map_or(Some(0), TensorType::static_bytes);
     let read = data.operands.iter().try_fold(0u64, |sum, v| sum.checked_add(bytes(v)?))?;
     let made = data.results.iter().try_fold(0u64, |sum, v| sum.checked_add(bytes(v)?))?;
-    let work = work(edit, data)?;
+    let work = data.work(edit.module, &edit.function)?;
     let small = made <= SMALL && !edit.function.widens_weights(inst);
     if made > LARGEST || (made > read && !small) || work > *budget {
         return None;
@@ -47,20 +47,4 @@ pub(super) fn constant(edit: &mut Edit<'_>, tensor: Tensor) -> Option<Value> {
     let ty = TensorType::of(tensor.element, &tensor.shape);
     let constant = edit.module.add_constant(ty, tensor.bytes.into());
     edit.insert_one(operators::Constant { data: constant }, &[])
-}
-
-/// Scalar operations that an instruction takes, roughly.
-fn work(edit: &Edit<'_>, data: &InstData) -> Option<u64> {
-    let elements = |v: &Value| edit.function.values[*v].ty.as_tensor().map_or(Some(1), TensorType::static_elements);
-    let read = data.operands.iter().try_fold(0u64, |sum, v| sum.checked_add(elements(v)?))?;
-    let made = data.results.iter().try_fold(0u64, |sum, v| sum.checked_add(elements(v)?))?;
-    let each = match &data.operation {
-        Operation::Map(map) => map.expression.nodes.len() as u64,
-        Operation::Conv(_) => edit.static_shape(data.operands[1])?[1..].iter().try_fold(1u64, |n, &d| n.checked_mul(d))?,
-        Operation::Matmul(_) => *edit.static_shape(data.operands[0])?.last()?,
-        Operation::NonMaxSuppression(_) => *edit.static_shape(data.operands[0])?.first()?,
-        Operation::Window(window) => window.size.iter().try_fold(1u64, |n, &d| n.checked_mul(d as u64))?,
-        _ => 1,
-    };
-    read.checked_add(made.checked_mul(each)?)
 }

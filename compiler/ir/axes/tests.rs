@@ -183,6 +183,26 @@ fn what_moves_computes_nothing() {
 }
 
 #[test]
+fn what_is_picked_is_what_the_integers_name() {
+    let mut seen = HashSet::new();
+    for seed in 0..400 {
+        for Instance { operation, operands, results, .. } in instances(seed).1 {
+            let Some(axis) = operation.picked_along() else { continue };
+            let numbers = operands[1].bytes.chunks_exact(operands[1].element.bits() as usize / 8);
+            let named: Vec<i64> = numbers.map(|bytes| Scalar::from_bytes(operands[1].element, bytes).as_i64()).collect();
+            let mut flat = results[0].clone();
+            flat.shape.splice(axis..axis + operands[1].shape.len(), [named.len() as u64]);
+            for (position, &index) in named.iter().enumerate() {
+                let (found, expected) = (slice(&flat, axis, position), slice(&operands[0], axis, index as usize));
+                assert_eq!(comparable(&found), comparable(&expected), "seed {seed}: {operation:?}");
+            }
+            seen.insert(operation.op());
+        }
+    }
+    assert_eq!(seen, HashSet::from([Op::Gather]));
+}
+
+#[test]
 fn taps_see_what_a_window_covers() {
     let taps = Taps { size: 3, stride: 2, dilation: 2, low: 1 };
     let seen: Vec<u64> = (0..10).filter(|&operand| taps.sees(1, operand)).collect();

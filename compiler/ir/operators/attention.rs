@@ -102,6 +102,10 @@ impl Operator for Attention {
         attention::attention(cx.tensor(0)?, [cache(1, 3)?, cache(2, 5)?], self.scale.as_f64() as f32, &how).map(Slot::one)
     }
 
+    fn work(&self, cx: &Context<'_>) -> Option<u64> {
+        cx.known_shape(1)?.get(1).copied()
+    }
+
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let [batch, queries, groups, together, depth] = [2, 5, 2, 3, 18].map(|most| generator.random.between(1, most) as u64);
         let room = generator.random.between(1, 20);

@@ -49,6 +49,10 @@ impl Operator for BlockMatmul {
         contract::block_matmul(cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?).map(Slot::one)
     }
 
+    fn work(&self, cx: &Context<'_>) -> Option<u64> {
+        cx.known_shape(0)?.last().copied()
+    }
+
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let (blocks, size) = (generator.random.between(1, 3) as u64, BLOCK_UNIT * generator.random.between(1, 5) as u64);
         let [rows, units] = [generator.random.between(1, 6), generator.random.between(1, 20)].map(|n| n as u64);

@@ -83,6 +83,11 @@ impl Operator for Conv {
         contract::conv(cx.tensor(0)?, cx.tensor(1)?, self, &self.geometry.run_time(cx)?).map(Slot::one)
     }
 
+    fn work(&self, cx: &Context<'_>) -> Option<u64> {
+        let filter = cx.known_shape(1)?;
+        filter.get(1..)?.iter().try_fold(1u64, |product, &n| product.checked_mul(n))
+    }
+
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let input = generator.image()?;
         let (element, spatial) = (generator.b.tensor(input).element, generator.b.tensor(input).rank() - 2);

@@ -34,6 +34,11 @@ impl Operator for Fourier {
         fourier::fourier(cx.tensor(0)?, false).map(Slot::one)
     }
 
+    fn work(&self, cx: &Context<'_>) -> Option<u64> {
+        // A butterfly for each factor of the length.
+        Some(u64::from(u64::BITS - cx.known_shape(0)?.last()?.leading_zeros()))
+    }
+
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         Some((vec![generator.transformed(2)?], Self))
     }

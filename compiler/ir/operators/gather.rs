@@ -58,6 +58,10 @@ impl Operator for Gather {
         Some((vec![source, indices], Self { axis, batch }))
     }
 
+    fn picked_along(&self) -> Option<usize> {
+        (self.batch == 0).then_some(self.axis)
+    }
+
     fn axes(&self, cx: &Context<'_>) -> Axes {
         let (Ok(data), Ok(indices)) = (cx.tensor(0), cx.tensor(1)) else { return Axes::opaque(cx) };
         let picked = indices.rank() - self.batch;

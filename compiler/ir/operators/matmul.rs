@@ -47,6 +47,10 @@ impl Operator for Matmul {
         contract::matmul(cx.tensor(0)?, cx.tensor(1)?, zero_points, self.accumulator).map(Slot::one)
     }
 
+    fn work(&self, cx: &Context<'_>) -> Option<u64> {
+        cx.known_shape(0)?.last().copied()
+    }
+
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let left = generator.tensor_where(|ty| ty.static_shape().is_some() && ty.rank() >= 2)?;
         let (element, shape) = (generator.b.tensor(left).element, generator.shape_of(left));

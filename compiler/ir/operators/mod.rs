@@ -168,6 +168,18 @@ pub(super) trait Operator: Clone + Default {
     fn part(&self, _axis: usize, _low: i64, _high: i64) -> Option<Self> {
         None
     }
+
+    /// The axis of operand 0 of which the result has the slices that the integers of operand 1 name, in their order, and nothing else; nothing
+    /// where the operator does anything else.
+    fn picked_along(&self) -> Option<usize> {
+        None
+    }
+
+    /// Scalar operations, or elements looked at, for each element of the results beside reading the operands once, roughly; nothing where it
+    /// follows from extents that are known only at run time.
+    fn work(&self, _cx: &Context<'_>) -> Option<u64> {
+        Some(1)
+    }
 }
 
 /// One row of the table of operators.
@@ -367,6 +379,22 @@ macro_rules! operators {
             pub fn permuted(&self, permutation: &[usize]) -> Option<Self> {
                 match self {
                     $(Self::$kind(operator) => operator.permuted(permutation).map(Self::$kind),)*
+                }
+            }
+
+            /// The axis of operand 0 of which the result has the slices that the integers of operand 1 name, in their order, and nothing
+            /// else; nothing where the operator does anything else.
+            pub fn picked_along(&self) -> Option<usize> {
+                match self {
+                    $(Self::$kind(operator) => operator.picked_along(),)*
+                }
+            }
+
+            /// Scalar operations, or elements looked at, for each element of the results beside reading the operands once, roughly;
+            /// nothing where it follows from extents that are known only at run time.
+            pub fn work(&self, cx: &Context<'_>) -> Option<u64> {
+                match self {
+                    $(Self::$kind(operator) => operator.work(cx),)*
                 }
             }
 

@@ -49,6 +49,10 @@ impl Operator for NonMaxSuppression {
     }
 
     /// A few boxes with corners on a small grid, so that they overlap.
+    fn work(&self, cx: &Context<'_>) -> Option<u64> {
+        cx.known_shape(0)?.first().copied()
+    }
+
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let (rows, boxes) = (generator.random.between(1, 3) as u64, generator.random.between(1, 20) as u64);
         let mut numbers = |count: u64, low: i64, high: i64, step: f32| {

@@ -35,6 +35,11 @@ impl Operator for RealFourier {
         fourier::fourier(cx.tensor(0)?, true).map(Slot::one)
     }
 
+    fn work(&self, cx: &Context<'_>) -> Option<u64> {
+        // A butterfly for each factor of the length.
+        Some(u64::from(u64::BITS - cx.known_shape(0)?.last()?.leading_zeros()))
+    }
+
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         Some((vec![generator.transformed(1)?], Self))
     }

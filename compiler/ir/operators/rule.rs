@@ -27,6 +27,11 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
+    /// The shape of a tensor operand; nothing where it is not known at compile time.
+    pub(super) fn known_shape(&self, operand: usize) -> Option<Vec<u64>> {
+        self.tensor(operand).ok()?.shape.iter().map(|&extent| self.function.resolved(extent).as_static()).collect()
+    }
+
     pub(super) fn error(&self, misfit: Misfit) -> TypeError {
         TypeError { operator: self.op, misfit: Box::new(misfit) }
     }

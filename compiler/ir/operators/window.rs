@@ -152,6 +152,10 @@ impl Operator for Window {
         reduce::window(cx.tensor(0)?, self.reduction, &self.size, &self.geometry, &self.geometry.run_time(cx)?).map(Slot::one)
     }
 
+    fn work(&self, _cx: &Context<'_>) -> Option<u64> {
+        self.size.iter().try_fold(1u64, |product, &n| product.checked_mul(u64::try_from(n).ok()?))
+    }
+
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let input = generator.image()?;
         let (element, spatial) = (generator.b.tensor(input).element, generator.b.tensor(input).rank() - 2);

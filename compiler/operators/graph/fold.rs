@@ -3,13 +3,13 @@
 //! and is evaluated when somebody asks for its numbers. Passes fold the rest.
 
 use crate::ir::interpret::Interpreter;
-use crate::ir::{Constant, Func, FunctionBuilder, Inst, Module, Op, TensorType, Value};
+use crate::ir::{Constant, Func, FunctionBuilder, Inst, Module, Op, TensorType, Type, Value};
 use std::collections::HashMap;
 
 /// The largest tensor that is folded unasked.
 const MAX_ELEMENTS: u64 = 256;
-/// How many elements may be computed for numbers that are asked for, all together: a hostile file must not make it long.
-const MAX_WORK: u64 = 1 << 24;
+/// How many scalar operations numbers that are asked for may take, all together: a hostile file must not make it long.
+const MAX_WORK: u64 = 1 << 26;
 
 /// Numbers that were asked for, and what is left for more.
 pub(super) struct Evaluated {
@@ -50,26 +50,15 @@ impl Evaluated {
                 continue;
             }
             let data = &function.insts[inst];
-            if !is_simple(data.op()) {
+            let gives_tensors = data.results.iter().all(|&result| matches!(function.values[result].ty, Type::Tensor(_)));
+            if !gives_tensors || data.operation.has_effect() {
                 return None;
             }
-            for &result in &data.results {
-                let elements = function.values[result].ty.as_tensor().and_then(TensorType::static_elements)?;
-                self.work = self.work.checked_sub(elements.max(1))?;
-            }
+            self.work = self.work.checked_sub(data.work(builder.module, function)?)?;
             open.extend(function.uses(inst));
         }
         Some(insts.into_iter().collect())
     }
-}
-
-/// Operators whose work is in proportion to the tensors that they read and write.
-fn is_simple(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        Constant | Map | Reduce | ArgReduce | Reshape | Bitcast | Transpose | Broadcast | Slice | Pad | MirrorPad | Concat | Gather | Iota
-    )
 }
 
 /// What the instructions from number `start` on compute for `results`, if they depend on small constants only: constants in their place.
