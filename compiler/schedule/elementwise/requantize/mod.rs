@@ -1,0 +1,31 @@
+//! Requantization by constant multipliers as few instructions, each channel proven to give the reference's integers.
+//!
+//! After a requantization stands a clamp to a few hundred integers, from `low` to `high`. The rule's result never falls as the sum grows, so for
+//! each of these integers there is one sum from which on it is reached: a **threshold**. Any other function that never falls and has the same
+//! thresholds gives the same integers after the clamp, whatever it rounds inside. So parameters are searched for which a cheap sequence has
+//! the thresholds of the rule: by bounds that are exact where one product and one sum are rounded, by computing both sides of every threshold
+//! elsewhere. Only thresholds that sums reach count: the many dead channels of trained models, whose scales are tiny and whose biases are huge, have
+//! none, and their result is a constant. These are tried:
+//!
+//! - `trunc(sum · scale + c)` in binary32, with c below one half or above as the windows say, and with the sum's sign where negative results matter.
+//!   The sum of 24 bits is rounded once more, which places the thresholds of multipliers above 2⁻⁹ or so.
+//! - The same where that rounding is towards zero, and so takes nothing from what is truncated anyway: 24 bits of the scale remain, for
+//!   multipliers above 2⁻¹¹ or so. The kernel has to set the processor's mode for it.
+//! - `trunc(sum · scale + (sum · rest + c))`, rounded towards zero, the scale in two numbers: for all others. The inner sum is below 2, so it is
+//!   rounded by less than the outer grows from one sum to the next, and the results never fall.
+//! - `((sum + offset) · multiplier >> 32) >> shift` with one unsigned product. The offset makes every sum positive; it is also what rounds, since
+//!   some offset leaves the wanted fraction. The double rounding takes ties away from zero, which moves the thresholds of negative results by
+//!   one unit before the shift: 1 is subtracted below a pivot. Sums can begin with the offset, so it takes no instruction.
+//!
+//! `stairs.rs` has the thresholds, `float.rs` and `product.rs` the two searches, `sequence.rs` the instructions, and `solve.rs` takes the cheapest.
+
+mod float;
+mod product;
+mod sequence;
+mod solve;
+mod stairs;
+
+pub use float::neighbour;
+pub use sequence::{Precision, Requantizer};
+pub use solve::{Solution, Solved};
+pub use stairs::{Problem, Scale};

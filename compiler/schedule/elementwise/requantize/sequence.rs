@@ -1,0 +1,98 @@
+//! The sequences of instructions.
+
+use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Rounding, Value};
+
+/// A sequence of instructions. The operands of each after the sum are tables with a number a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Requantizer {
+    /// `trunc(sum · scale + c)`: scale and c as the bits of binary32. If `signed`, c has the sign of the sum.
+    Float {
+        /// Whether negative results matter.
+        signed: bool,
+        /// What happens inside.
+        precision: Precision,
+    },
+    /// `(((sum · multiplier >> 32) − (it is below the pivot)) >> shift) + constant`; the pivot only if `signed`.
+    HighProduct {
+        /// Whether there is a pivot.
+        signed: bool,
+    },
+    /// `trunc(a · scale + (b · scale + c)) + constant`: see [`super::sum_of_two`]. Operands are a, b, the scales and c as the bits of binary32,
+    /// and the constant.
+    SumOfTwo {
+        /// How both products and sums round.
+        precision: Precision,
+    },
+}
+
+/// How a product with a scale and the sum after it are computed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Precision {
+    /// Rounded to nearest.
+    Nearest,
+    /// Rounded towards zero.
+    TowardZero,
+    /// Rounded towards zero, with a second number that the scale lacks.
+    TowardZeroTwice,
+}
+
+impl Precision {
+    /// How each instruction rounds.
+    pub fn rounding(self) -> Rounding {
+        if self == Self::Nearest { Rounding::Nearest } else { Rounding::TowardZero }
+    }
+}
+
+impl Requantizer {
+    /// How it rounds floats, if it has any.
+    pub fn precision(self) -> Option<Precision> {
+        match self {
+            Self::Float { precision, .. } | Self::SumOfTwo { precision } => Some(precision),
+            Self::HighProduct { .. } => None,
+        }
+    }
+
+    /// The instructions. Operands are the sum, with its offset, and the tables, in lanes of 32 bits, but for [`Self::SumOfTwo`].
+    pub fn emit(self, b: &mut KernelBuilder, operands: &[Value]) -> Value {
+        let sum = operands[0];
+        match self {
+            Self::Float { signed, precision } => {
+                let mut c = operands[operands.len() - 1];
+                if signed {
+                    let ty = b.ty(sum);
+                    let top = b.int(ty, i32::MIN.into());
+                    let sign = b.binary(BinaryOp::And, sum, top);
+                    c = b.binary(BinaryOp::Or, sign, c);
+                }
+                let rounding = precision.rounding();
+                let mut scaled = b.convert(ConvertOp::Bitcast, c, Lane::F32);
+                let float = b.convert(ConvertOp::SignedToFloat, sum, Lane::F32);
+                // What the scale lacks first.
+                for &factor in operands[1..operands.len() - 1].iter().rev() {
+                    let factor = b.convert(ConvertOp::Bitcast, factor, Lane::F32);
+                    scaled = b.fma_rounded(float, factor, scaled, rounding);
+                }
+                b.convert(ConvertOp::FloatToSignedInRange, scaled, Lane::I32)
+            }
+            Self::HighProduct { signed } => {
+                let mut high = b.mul_high_unsigned(sum, operands[1]);
+                if signed {
+                    let below = b.compare(CompareOp::Less, high, operands[2]);
+                    let one = b.convert(ConvertOp::MaskToInteger, below, Lane::I32);
+                    high = b.sub(high, one);
+                }
+                let [shift, constant] = [operands[operands.len() - 2], operands[operands.len() - 1]];
+                let quotient = b.binary(BinaryOp::ShiftRightUnsigned, high, shift);
+                b.add(quotient, constant)
+            }
+            Self::SumOfTwo { precision } => {
+                let [first, second] = [0, 1].map(|i| b.convert(ConvertOp::SignedToFloat, operands[i], Lane::F32));
+                let [outer, inner, c] = [2, 3, 4].map(|i| b.convert(ConvertOp::Bitcast, operands[i], Lane::F32));
+                let sum = b.fma_rounded(second, inner, c, precision.rounding());
+                let sum = b.fma_rounded(first, outer, sum, precision.rounding());
+                let whole = b.convert(ConvertOp::FloatToSignedInRange, sum, Lane::I32);
+                b.add(whole, operands[5])
+            }
+        }
+    }
+}

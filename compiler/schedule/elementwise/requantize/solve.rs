@@ -1,0 +1,171 @@
+//! The cheapest sequence with the thresholds of the rule in every channel.
+
+use super::float::{MOST_EXACT, float_channel};
+use super::product::product_channel;
+use super::sequence::{Precision, Requantizer};
+use super::stairs::{Channel, Problem, Scale, Stairs};
+use crate::parallel::Memo;
+use std::sync::Arc;
+
+/// More results than this are not proven one by one.
+const MOST_RESULTS: i64 = 1 << 10;
+/// Shifts up to this keep the thresholds that sums reach in 64 bits.
+const MOST_SHIFT: u32 = 31;
+
+/// A sequence and its parameters.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// The instructions.
+    pub requantizer: Requantizer,
+    /// The tables in the order of the operands, one number a channel each.
+    pub tables: Vec<Vec<i32>>,
+    /// What is added to the sums of each channel before; all zeros for none.
+    pub offsets: Vec<i32>,
+}
+
+/// What was searched for so far: a layer's schedule is made anew for each plan that is tried and for each level.
+#[derive(Default)]
+pub struct Solved {
+    known: Memo<(Problem, Vec<Scale>), Option<Arc<Solution>>>,
+}
+
+impl Solved {
+    /// What [`solve`] gives, searched for once.
+    pub fn solve(&self, problem: Problem, scales: Vec<Scale>) -> Option<Arc<Solution>> {
+        let key = (problem, scales);
+        self.known.get(&key, || solve(&key.0, &key.1).map(Arc::new))
+    }
+}
+
+/// The cheapest sequence that gives the rule's results in every channel, if one is found.
+fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
+    let (low, high) = problem.results;
+    let fits = |scale: &Scale| (scale.multiplier == 0 || (1 << 29..1 << 31).contains(&scale.multiplier)) && scale.shift <= MOST_SHIFT;
+    if high <= low || high - low > MOST_RESULTS || low.abs().max(high.abs()) > MOST_RESULTS || !scales.iter().all(fits) {
+        return None;
+    }
+    let stairs: Vec<Stairs> = scales.iter().map(|scale| Stairs::new(problem, *scale)).collect::<Option<_>>()?;
+    let float = |precision| Requantizer::Float { signed: low < 0, precision };
+    let is_exact = |stairs: &Stairs| stairs.constant().is_some() || stairs.scale.sums.0.abs().max(stairs.scale.sums.1) <= MOST_EXACT;
+    let toward_zero = problem.toward_zero && stairs.iter().all(is_exact);
+    let toward_zero = [Precision::TowardZero, Precision::TowardZeroTwice].map(float).into_iter().filter(|_| toward_zero);
+    let products = [false, true].map(|signed| Requantizer::HighProduct { signed });
+    [float(Precision::Nearest)].into_iter().chain(toward_zero).chain(products).find_map(|requantizer| {
+        let channels: Vec<Channel> = match requantizer {
+            Requantizer::Float { precision, .. } => {
+                let least: Vec<f64> = (low + 1..=high).map(|result| precision.least(result)).collect();
+                let least_of = |stairs: &Stairs| &least[(stairs.first - low - 1) as usize..][..stairs.sums.len()];
+                stairs.iter().map(|stairs| float_channel(stairs, least_of(stairs), precision)).collect::<Option<_>>()
+            }
+            Requantizer::HighProduct { signed } => stairs.iter().map(|stairs| product_channel(stairs, signed)).collect(),
+            // That is of two sums.
+            Requantizer::SumOfTwo { .. } => None,
+        }?;
+        let tables = (0..channels[0].numbers.len()).map(|i| channels.iter().map(|channel| channel.numbers[i]).collect()).collect();
+        Some(Solution { requantizer, tables, offsets: channels.iter().map(|channel| channel.offset).collect() })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::RequantizeRule;
+    use crate::ir::scalar::integer::requantize;
+    use crate::kernel::interpret::fma_toward_zero;
+
+    /// What a solution gives for a sum, in the words of its definition.
+    fn computed(solution: &Solution, channel: usize, sum: i64) -> i64 {
+        let number = |table: usize| solution.tables[table][channel];
+        match solution.requantizer {
+            Requantizer::Float { signed, precision } => {
+                let numbers: Vec<f32> = (0..solution.tables.len()).map(|table| f32::from_bits(number(table) as u32)).collect();
+                let (sum, c) = (sum as f32, numbers[numbers.len() - 1]);
+                let c = if signed && sum < 0.0 { -c } else { c };
+                match precision {
+                    Precision::Nearest => sum.mul_add(numbers[0], c) as i64,
+                    Precision::TowardZero => fma_toward_zero(sum, numbers[0], c) as i64,
+                    Precision::TowardZeroTwice => fma_toward_zero(sum, numbers[0], fma_toward_zero(sum, numbers[1], c)) as i64,
+                }
+            }
+            Requantizer::SumOfTwo { .. } => unreachable!("no solution for one sum"),
+            Requantizer::HighProduct { signed } => {
+                let sum = (sum + i64::from(solution.offsets[channel])) as u64;
+                let mut high = (sum * u64::from(number(0) as u32)) >> 32;
+                if signed && high < number(1) as u64 {
+                    high -= 1;
+                }
+                let last = solution.tables.len() - 1;
+                (high >> number(last - 1)) as i64 + i64::from(number(last))
+            }
+        }
+    }
+
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn below(&mut self, n: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) % n
+        }
+    }
+
+    #[test]
+    fn solutions_give_the_results_of_the_rule() {
+        let mut numbers = Numbers(1);
+        let mut used = [0; 4];
+        for case in 0..1200 {
+            let rule = if case % 4 == 3 { RequantizeRule::TfliteSingle } else { RequantizeRule::TfliteDouble };
+            let shift = numbers.below(14) as u32;
+            let channels = 1 + case % 3;
+            let special = [0, 1 << 30, (1 << 31) - 1, 3 << 29];
+            let mut multiplier = || match numbers.below(12) {
+                n @ 0..4 => special[n as usize],
+                _ => (1 << 30) + numbers.below(1 << 30) as i64,
+            };
+            let bound = 1 << (8 + shift + case % 4);
+            let mut scales: Vec<Scale> = (0..channels).map(|_| Scale { multiplier: multiplier(), shift, sums: (-bound, bound) }).collect();
+            if case % 5 == 0 {
+                // A channel that is nearly dead, or dead: a tiny scale, and perhaps a huge bias.
+                scales[0].shift += 1 + case / 5 % 17;
+                let bias = [0, 1 << 30, -(1 << 30), 3 << 20][(case / 5 % 4) as usize];
+                scales[0].sums = (bias - bound, bias + bound);
+            }
+            let low = -(numbers.below(256) as i64);
+            let problem = Problem { rule, results: (low, low + 255), toward_zero: case % 2 == 0 };
+            let Some(solution) = solve(&problem, &scales) else { continue };
+            used[match solution.requantizer {
+                Requantizer::Float { precision: Precision::Nearest, .. } => 0,
+                Requantizer::Float { precision: Precision::TowardZero, .. } => 1,
+                Requantizer::Float { precision: Precision::TowardZeroTwice, .. } => 2,
+                Requantizer::HighProduct { .. } => 3,
+                Requantizer::SumOfTwo { .. } => unreachable!("no solution for one sum"),
+            }] += 1;
+            for (channel, scale) in scales.iter().enumerate() {
+                let (first, last) = scale.sums;
+                let random = (0..2000).map(|_| first + numbers.below(2 * bound as u64) as i64).collect::<Vec<_>>();
+                let unit = 1i64 << scale.shift;
+                let ties = (-300..300).flat_map(|i| (-3..4).map(move |d| i * unit + unit / 2 + d));
+                let sides = Stairs::new(&problem, *scale).into_iter().flat_map(|stairs| stairs.sums).flat_map(|sum| [sum - 1, sum]);
+                let sums = random.into_iter().chain(ties).chain(sides).chain([first, last, 0, 1, -1]);
+                for sum in sums.filter(|sum| (first..=last).contains(sum)) {
+                    let wanted = i64::from(requantize(rule, sum as i32, scale.multiplier as i32, -(scale.shift as i32)));
+                    let clamp = |n: i64| n.clamp(problem.results.0, problem.results.1);
+                    let found = computed(&solution, channel, sum);
+                    assert_eq!(clamp(found), clamp(wanted), "{problem:?} {scale:?} {:?} of {sum}", solution.requantizer);
+                }
+            }
+        }
+        // Nearly all have a solution, and every kind is used.
+        assert!(used.iter().all(|&n| n > 10) && used.iter().sum::<i32>() > 1100, "{used:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_proven_has_no_solution() {
+        let scale = Scale { multiplier: 1 << 30, shift: 4, sums: (-1000, 1000) };
+        let problem = Problem { rule: RequantizeRule::TfliteDouble, results: (-128, 127), toward_zero: true };
+        assert!(solve(&problem, &[scale]).is_some());
+        assert!(solve(&Problem { results: (-40_000, 40_000), ..problem }, &[scale]).is_none());
+        assert!(solve(&problem, &[Scale { sums: (i32::MIN.into(), 1000), ..scale }]).is_none());
+        assert!(solve(&problem, &[Scale { multiplier: -1, ..scale }]).is_none());
+    }
+}

@@ -1,0 +1,144 @@
+//! From which sums on the rule gives each result: the thresholds of a channel.
+
+use crate::ir::RequantizeRule;
+use crate::ir::scalar::integer::requantize;
+
+/// Sums below this, and above its negative, keep the numbers of the search in 64 bits.
+const MOST_SUM: i64 = 1 << 30;
+
+/// One channel: its sums, of an interval, are multiplied by multiplier × 2^(−31 − shift).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Scale {
+    /// 0, or from 2²⁹ to 2³¹ − 1.
+    pub multiplier: i64,
+    /// The divisions by two.
+    pub shift: u32,
+    /// The interval of the sums.
+    pub sums: (i64, i64),
+}
+
+/// What is known of all channels.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Problem {
+    /// How the reference rounds.
+    pub rule: RequantizeRule,
+    /// Results up to the first are one, and results from the second on.
+    pub results: (i64, i64),
+    /// Whether the kernel may round towards zero.
+    pub toward_zero: bool,
+}
+
+/// What a rule gives for the sums of a channel.
+pub struct Stairs {
+    /// The channel. Its sums reach to 0, so that they have the sign of their results, unless all have one result.
+    pub scale: Scale,
+    /// The result that the first threshold belongs to.
+    pub first: i64,
+    /// The thresholds that sums reach.
+    pub sums: Vec<i64>,
+    /// The magnitudes of these sums.
+    pub magnitudes: Vec<f64>,
+    /// The results next to them that are told apart and not reached, as if they were reached right after the last sum on their side.
+    pub beyond: Vec<Threshold>,
+}
+
+/// The least sum with a result.
+#[derive(Clone, Copy)]
+pub struct Threshold {
+    /// The result.
+    pub result: i64,
+    /// The sum.
+    pub sum: i64,
+}
+
+impl Threshold {
+    /// A magnitude of results and the least magnitude of sums that has it: below zero, the mirror image of the sum below the threshold.
+    pub fn magnitude(self) -> (i64, i64) {
+        if self.result > 0 { (self.result, self.sum) } else { (1 - self.result, 1 - self.sum) }
+    }
+}
+
+/// Parameters of a channel.
+pub struct Channel {
+    /// One for each table.
+    pub numbers: Vec<i32>,
+    /// What is added to its sums before.
+    pub offset: i32,
+}
+
+impl Stairs {
+    /// The stairs of a channel; `None` where numbers are too large.
+    pub fn new(problem: &Problem, mut scale: Scale) -> Option<Self> {
+        let (low, high) = problem.results;
+        let result = |sum: i64| {
+            let sum = i32::try_from(sum).ok()?;
+            Some(i64::from(requantize(problem.rule, sum, scale.multiplier as i32, -(scale.shift as i32))).clamp(low, high))
+        };
+        let least = result(scale.sums.0)?;
+        if least == result(scale.sums.1)? {
+            return Some(Self { scale, first: least + 1, sums: vec![], magnitudes: vec![], beyond: vec![] });
+        }
+        let sums = (scale.sums.0.min(0), scale.sums.1.max(0));
+        let (least, most) = (result(sums.0)?, result(sums.1)?);
+        if sums.0 <= -MOST_SUM || sums.1 >= MOST_SUM {
+            return None;
+        }
+        scale.sums = sums;
+        let below = (least > low).then_some(Threshold { result: least, sum: sums.0 });
+        let above = (most < high).then_some(Threshold { result: most + 1, sum: sums.1 + 1 });
+        let beyond = below.into_iter().chain(above).collect();
+        let sums = threshold_sums(problem.rule, (least, most), scale);
+        let mut stairs = Self { scale, first: least + 1, sums, magnitudes: vec![], beyond };
+        stairs.magnitudes = stairs.thresholds().map(|threshold| threshold.magnitude().1 as f64).collect();
+        Some(stairs)
+    }
+
+    /// The one result, after the clamp, of a channel that has no other.
+    pub fn constant(&self) -> Option<i64> {
+        self.sums.is_empty().then_some(self.first - 1)
+    }
+
+    /// The least sum with each result that sums reach.
+    pub fn thresholds(&self) -> impl Iterator<Item = Threshold> {
+        self.sums.iter().zip(self.first..).map(|(&sum, result)| Threshold { result, sum })
+    }
+}
+
+/// Sum · multiplier rounded to 2³¹ must reach half of the divisor below the result; where the second rounding takes ties away from zero,
+/// one more for results that are not positive.
+fn threshold_sums(rule: RequantizeRule, (low, high): (i64, i64), Scale { multiplier, shift, .. }: Scale) -> Vec<i64> {
+    let is_double = rule == RequantizeRule::TfliteDouble;
+    let (one, half) = (1 << (31 + shift), 1 << (30 + shift));
+    let half = if is_double && shift > 0 { half + (1 << 30) } else { half };
+    let tie = if is_double && shift > 0 { 1 << 31 } else { 0 };
+    let step = Division::of(one, multiplier);
+    let mut sums = Vec::with_capacity((high - low) as usize);
+    for (results, tie) in [(low + 1..high.min(0) + 1, tie), (low.max(0) + 1..high + 1, 0)] {
+        // Of a number and the divisor less one, the quotient is that of the number rounded up.
+        let mut bound = Division::of(results.start * one - half + tie + multiplier - 1, multiplier);
+        sums.extend(results.map(|_| {
+            let sum = bound.quotient;
+            bound = bound.plus(step, multiplier);
+            sum
+        }));
+    }
+    sums
+}
+
+/// A number divided by one that is fixed. Sums of them take no division.
+#[derive(Clone, Copy)]
+struct Division {
+    quotient: i64,
+    rest: i64,
+}
+
+impl Division {
+    fn of(number: i64, divisor: i64) -> Self {
+        Self { quotient: number.div_euclid(divisor), rest: number.rem_euclid(divisor) }
+    }
+
+    fn plus(self, other: Self, divisor: i64) -> Self {
+        let (quotient, rest) = (self.quotient + other.quotient, self.rest + other.rest);
+        if rest < divisor { Self { quotient, rest } } else { Self { quotient: quotient + 1, rest: rest - divisor } }
+    }
+}
