@@ -3,8 +3,8 @@
 use crate::fuse::Epilogue;
 use crate::ir::{Expression, ExpressionBuilder, Node, ScalarOp};
 use crate::schedule::context::Context;
+use crate::schedule::elementwise::access::{Access, access};
 use crate::schedule::elementwise::epilogue::epilogue_of;
-use crate::schedule::elementwise::operands::{Access, access};
 use crate::schedule::quantity::product;
 use cranelift_entity::EntityRef;
 

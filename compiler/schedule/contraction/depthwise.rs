@@ -8,16 +8,20 @@ use super::form::Form;
 use super::geometry::Contraction;
 use super::image_sizes::Numbers;
 use super::loops::hoisted;
+use super::needs;
 use super::packing;
 use super::panels::{Extents, Panels};
-use super::staging::{self, Image, Ring, RowPlace, Staging};
+use super::places::{Image, RowPlace};
+use super::staged_rows;
+use super::staging::{Ring, Staging};
 use super::strips::Strips;
 use super::tile::join;
 use crate::ir::{ElementType, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::{Context, Goal};
-use crate::schedule::elementwise::operands::{ElementWise, Hoisted, OutputPosition};
+use crate::schedule::elementwise::operands::ElementWise;
+use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::unsupported::Unsupported;
 
@@ -93,7 +97,7 @@ impl<'a> DepthwiseSchedule<'a> {
 
 impl Schedule for DepthwiseSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        staging::requirements(self.cx, &self.work, self.staging.as_ref(), true)
+        needs::requirements(self.cx, &self.work, self.staging.as_ref(), true)
     }
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
@@ -102,7 +106,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
         let range = self.extent(shared).map(|_| (b.integer(), b.integer()));
         let mut arguments = Arguments::default();
-        let input = staging::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
+        let input = needs::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
         let stored = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
         let mut element_wise = ElementWise::with_epilogue(self.cx, &work.epilogue, &work.sum_ranges())?;
         let initial = (work.bias.is_some() || !element_wise.offsets().is_empty()).then(|| {
@@ -177,7 +181,7 @@ impl Lowering<'_> {
         if let Some(staging) = staging.filter(|_| at_once) {
             numbers.batch.repeat(b, |b, image| {
                 let first = numbers.plane_elements.scale(b, image);
-                staging::stage_image(b, sized, staging, buffers, (first, image));
+                staged_rows::stage_image(b, sized, staging, buffers, (first, image));
             });
         }
         numbers.batch.repeat(b, |b, image| {
@@ -186,10 +190,10 @@ impl Lowering<'_> {
             let (start, end) = self.range.unwrap_or_else(|| (zero, numbers.output[0].value(b)));
             let mut outcome = Ok(());
             let place = RowPlace { image: first, plane: zero, y: zero, staged: zero, ring: image };
-            staging::for_rows(b, (sized, at_once), staging, buffers, (place, start, end), |b, at| {
+            staged_rows::for_rows(b, (sized, at_once), staging, buffers, (place, start, end), |b, at| {
                 let y = at.y;
                 let [planes, rows, _] = &work.phases;
-                let rows = staging::window_rows(b, sized, staging, at, (&planes.list[0], &rows.list[0]));
+                let rows = staged_rows::window_rows(b, sized, staging, at, (&planes.list[0], &rows.list[0]));
                 let pixel = numbers.output[0].scale(b, image);
                 let pixel = b.add(pixel, y);
                 let pixel = numbers.output[1].scale(b, pixel);

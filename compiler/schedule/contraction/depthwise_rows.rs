@@ -7,17 +7,18 @@ use super::cuts::{Cut, Cuts, Width};
 use super::form::Form;
 use super::geometry::Contraction;
 use super::loops::hoisted;
+use super::needs;
 use super::packing;
 use super::panels::{Extents, Panels};
 use super::row_pairs::RowPairs;
-use super::staging;
 use super::strips::Strips;
 use crate::ir::Value as Tensor;
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
 use crate::machine::{DotProduct, Machine};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::{Context, Goal};
-use crate::schedule::elementwise::operands::{ElementWise, Hoisted};
+use crate::schedule::elementwise::operands::ElementWise;
+use crate::schedule::elementwise::positions::Hoisted;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops;
 use crate::schedule::quantity::Number;
@@ -175,7 +176,7 @@ fn taps(work: &Contraction, together: u64) -> Vec<u64> {
 
 impl Schedule for DepthwiseRows<'_> {
     fn requirements(&self) -> Requirements {
-        staging::requirements_of(self.cx, &self.work, vec![self.pairs.ring_bytes()], true)
+        needs::requirements_of(self.cx, &self.work, vec![self.pairs.ring_bytes()], true)
     }
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
@@ -184,7 +185,7 @@ impl Schedule for DepthwiseRows<'_> {
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
         let range = self.extent(shared).map(|_| (b.integer(), b.integer()));
         let mut arguments = Arguments::default();
-        let input = staging::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
+        let input = needs::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
         let stored = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
         let mut element_wise = ElementWise::with_epilogue(self.cx, &work.epilogue, &work.sum_ranges())?;
         let taps: Vec<u64> = (0..work.per_output()).collect();

@@ -5,7 +5,7 @@ use super::depthwise_rows::{Block, Lowering, Products, ROWS};
 use super::tile::join;
 use crate::ir::ElementType;
 use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Value, orders};
-use crate::schedule::elementwise::operands::OutputPosition;
+use crate::schedule::elementwise::positions::OutputPosition;
 use crate::schedule::unsupported::Unsupported;
 
 impl Products {

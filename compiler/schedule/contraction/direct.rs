@@ -8,9 +8,10 @@
 use super::cuts::{Cuts, Width};
 use super::form::Form;
 use super::geometry::{Contraction, Planes, pointwise};
+use super::needs::keeps_rows;
 use super::panels::{Extents, Panels};
 use super::phases::Phase;
-use super::staging::{Staging, keeps_rows};
+use super::staging::Staging;
 use super::strips::{NARROWEST, Strips};
 use super::weights::Weights;
 use crate::ir::Value as Tensor;

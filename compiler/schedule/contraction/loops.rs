@@ -5,12 +5,16 @@ use super::direct::{DirectSchedule, Part, Ranges, unrolled_segments};
 use super::filling::{Filled, Stored};
 use super::geometry::Contraction;
 use super::image_sizes::Numbers;
+use super::needs;
 use super::packing;
-use super::staging::{self, Image, Ring, RowPlace};
+use super::places::{Image, RowPlace};
+use super::staged_rows;
+use super::staging::Ring;
 use crate::ir::Value as Tensor;
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
 use crate::schedule::arguments::Arguments;
-use crate::schedule::elementwise::operands::{ElementWise, Hoisted};
+use crate::schedule::elementwise::operands::ElementWise;
+use crate::schedule::elementwise::positions::Hoisted;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops::{self, if_then};
 use crate::schedule::quantity::Number;
@@ -18,7 +22,7 @@ use crate::schedule::unsupported::Unsupported;
 
 impl Schedule for DirectSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        let mut needs = staging::requirements(self.cx, &self.work, self.staging.as_ref(), !self.are_filled());
+        let mut needs = needs::requirements(self.cx, &self.work, self.staging.as_ref(), !self.are_filled());
         if self.are_filled() {
             let lane = self.parts.iter().map(|part| u64::from(part.panels.lane().bytes())).max().unwrap_or(0);
             needs.scratch.push(self.matrices_at_once() * self.filled_elements() * lane);
@@ -159,7 +163,7 @@ impl<'a> Lowering<'a> {
     fn new(schedule: &'a DirectSchedule<'a>, b: &mut KernelBuilder, shared: &[(Tensor, Tensor)]) -> Result<Self, Unsupported> {
         let work = &schedule.work;
         let mut arguments = Arguments::default();
-        let input = staging::declare_input(&schedule.cx, b, &mut arguments, work, shared)?;
+        let input = needs::declare_input(&schedule.cx, b, &mut arguments, work, shared)?;
         let stored = packing::declare(schedule.cx.packed, b, schedule.parts.iter().map(|part| &part.panels), &work.weights, &mut arguments);
         let mut element_wise = ElementWise::with_epilogue(schedule.cx, &work.epilogue, &work.sum_ranges())?;
         let biased = work.bias.is_some() || !element_wise.offsets().is_empty() || schedule.form.has_excess();
@@ -226,7 +230,7 @@ impl<'a> Lowering<'a> {
             let first = image_elements.scale(b, image);
             let first = b.add(first, bases.left);
             let number = self.image_number(b, bases, image);
-            staging::stage_image(b, self.image(), staging, (self.input, self.pixels), (first, number));
+            staged_rows::stage_image(b, self.image(), staging, (self.input, self.pixels), (first, number));
         });
         Ok(())
     }
@@ -358,7 +362,7 @@ impl<'a> Lowering<'a> {
                 let place = RowPlace { image: first, plane, y: zero, staged, ring };
                 let buffers = (self.input, self.pixels);
                 let image = (self.image(), self.schedule.cx.machine.at_once);
-                staging::for_rows(b, image, self.schedule.staging.as_ref(), buffers, (place, start, end), |b, place| {
+                staged_rows::for_rows(b, image, self.schedule.staging.as_ref(), buffers, (place, start, end), |b, place| {
                     outcome = body(b, &WindowRow { place: *place, pixel, product: bases.number });
                 });
                 outcome
@@ -407,7 +411,7 @@ impl<'a> Lowering<'a> {
             }
         }
         let row = |b: &mut KernelBuilder| {
-            let starts = staging::window_rows(b, self.image(), self.schedule.staging.as_ref(), &at.place, (planes, rows));
+            let starts = staged_rows::window_rows(b, self.image(), self.schedule.staging.as_ref(), &at.place, (planes, rows));
             let segments = self.segments(b, part, starts);
             let plane = b.scale_index(at.place.plane, work.phases[0].step as i64, planes.first as i64);
             let row = self.numbers.output[0].scale(b, plane);

@@ -8,7 +8,8 @@ use crate::kernel::{Buffer, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, 
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
-use crate::schedule::elementwise::operands::{ElementWise, Hoisted, OutputPosition};
+use crate::schedule::elementwise::operands::ElementWise;
+use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::quantity::{Cells, Number, Quantity, product, strides};
 use crate::schedule::unsupported::Unsupported;

@@ -5,19 +5,14 @@
 //! that read it.
 
 use super::form::Form;
-use super::geometry::{Contraction, Planes};
-use super::image_sizes::{Numbers, less};
-use super::phases::Phase;
-use super::weights::Weights;
+use super::geometry::Contraction;
+use super::image_sizes::less;
+use super::places::{Image, Plane};
+use crate::ir::ElementType;
 use crate::ir::operators::MAX_ELEMENTS;
-use crate::ir::{ElementType, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::machine::Machine;
-use crate::schedule::arguments::{Arguments, Elements};
-use crate::schedule::context::Context;
-use crate::schedule::elementwise::lanes::memory_lane;
-use crate::schedule::elementwise::operands::ElementWise;
-use crate::schedule::interface::Requirements;
+use crate::schedule::arguments::Arguments;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
@@ -30,7 +25,7 @@ pub struct Staging {
     /// How elements are held.
     pub form: Form,
     /// The planes that windows reach, from where one is at; each has a ring.
-    planes: Vec<u64>,
+    pub planes: Vec<u64>,
     /// Whether every padded row of every plane of every image has a place of its own, where rounds of loops run at the same time: a ring for
     /// each padded plane.
     pub whole: bool,
@@ -208,7 +203,7 @@ impl Staging {
     }
 
     /// The first element of the slot for a padded row in a ring. Where all rows have one, rings are counted from a first one.
-    fn slot(&self, b: &mut KernelBuilder, first: Value, ring: u64, padded_row: Value) -> Value {
+    pub fn slot(&self, b: &mut KernelBuilder, first: Value, ring: u64, padded_row: Value) -> Value {
         let ring = (ring * self.ring_elements()) as i64;
         if self.whole {
             let row = b.scale_index(padded_row, self.row_elements as i64, ring);
@@ -224,7 +219,7 @@ impl Staging {
     }
 
     /// Stages the padded rows `first..end` of one plane of the window.
-    fn stage(&self, b: &mut KernelBuilder, image: Image<'_>, buffers: (Buffer, Ring), plane: &Plane, (first, end): (Value, Value)) {
+    pub fn stage(&self, b: &mut KernelBuilder, image: Image<'_>, buffers: (Buffer, Ring), plane: &Plane, (first, end): (Value, Value)) {
         let ((input, ring), Image { work, numbers }) = (buffers, image);
         let [_, row_phases, column_phases] = &work.phases;
         let left = (column_phases.padding_low * self.channels) as i64;
@@ -359,218 +354,4 @@ fn widened(b: &mut KernelBuilder, element: ElementType, signed: bool, raw: Value
     }
     let unsigned = as_unsigned(b, element, raw);
     b.convert(ConvertOp::ZeroExtend, unsigned, Lane::I16)
-}
-
-/// Declares a contraction's input.
-///
-/// # Errors
-/// For element types without arithmetic.
-pub fn declare_input(
-    cx: &Context<'_>,
-    b: &mut KernelBuilder,
-    arguments: &mut Arguments,
-    work: &Contraction,
-    shared: &[(Tensor, Tensor)],
-) -> Result<Buffer, Unsupported> {
-    let elements = Elements::new(memory_lane(work.element)?, cx.most_elements(work.input)?);
-    Ok(arguments.operand(b, "input", work.input, elements, shared))
-}
-
-/// A contraction and its sizes in a kernel.
-#[derive(Clone, Copy)]
-pub struct Image<'a> {
-    /// The contraction.
-    pub work: &'a Contraction,
-    /// Its sizes.
-    pub numbers: &'a Numbers,
-}
-
-/// A plane of the input under a window.
-struct Plane {
-    /// Its ring, counted from a first one where all rows are staged.
-    ring: u64,
-    first_ring: Value,
-    /// The first element of the input's plane.
-    first: Value,
-    /// Whether it is inside the input, where it may be outside.
-    inside: Option<Value>,
-}
-
-/// The plane this many after the one that the window of an output row is at.
-fn plane_of(b: &mut KernelBuilder, Image { work, numbers }: Image<'_>, at: &RowPlace, ring: u64, offset: u64) -> Plane {
-    let first_ring = at.ring;
-    let phases = &work.phases[0];
-    let plane = b.scale_index(at.plane, work.planes.stride as i64, offset as i64 - phases.padding_low as i64);
-    let inside = (phases.padding_low + phases.padding_high > 0).then(|| {
-        let limit = b.index(work.planes.input as i64);
-        b.compare(CompareOp::UnsignedLess, plane, limit)
-    });
-    let first = numbers.plane_elements.scale(b, plane);
-    Plane { ring, first_ring, first: b.add(first, at.image), inside }
-}
-
-/// Where windows stand.
-#[derive(Clone, Copy)]
-pub struct RowPlace {
-    /// The image's first element in the input.
-    pub image: Value,
-    /// The number of the window along the planes.
-    pub plane: Value,
-    /// The number of the window along the rows.
-    pub y: Value,
-    /// The first padded row that is not staged yet.
-    pub staged: Value,
-    /// The image's first ring, where all rows are staged.
-    pub ring: Value,
-}
-
-/// Where rounds of loops run at the same time: stages all rows of an image, whose first element and whose number are given.
-pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, buffers: (Buffer, Ring), (first, number): (Value, Value)) {
-    let work = image.work;
-    let phases = &work.phases[0];
-    let planes = phases.padded(work.planes.input);
-    let ring = b.scale_index(number, planes as i64, 0);
-    b.for_range(0, planes as i64, 1, |b, padded| {
-        let zero = b.index(0);
-        let place = RowPlace { image: first, plane: zero, y: zero, staged: zero, ring: b.add(ring, padded) };
-        let inside = (phases.padding_low + phases.padding_high > 0).then(|| {
-            let plane = b.scale_index(padded, 1, -(phases.padding_low as i64));
-            let limit = b.index(work.planes.input as i64);
-            (plane, b.compare(CompareOp::UnsignedLess, plane, limit))
-        });
-        let at = inside.map_or(padded, |(plane, _)| plane);
-        let start = image.numbers.plane_elements.scale(b, at);
-        let plane = Plane { ring: 0, first_ring: place.ring, first: b.add(start, first), inside: inside.map(|(_, inside)| inside) };
-        let end = b.index(staging.rows as i64);
-        staging.stage(b, image, buffers, &plane, (zero, end));
-    });
-}
-
-/// Calls `body` for each row of windows from one to another, the first of which is at a place, with what its windows read staged. `at_once` says
-/// that rounds run at the same time: all is staged then.
-pub fn for_rows(
-    b: &mut KernelBuilder,
-    (image, at_once): (Image<'_>, bool),
-    staging: Option<&Staging>,
-    buffers: (Buffer, Ring),
-    (place, start, end): (RowPlace, Value, Value),
-    mut body: impl FnMut(&mut KernelBuilder, &RowPlace),
-) {
-    if at_once {
-        return b.for_values(start, end, 1, |b, y| body(b, &RowPlace { y, ..place }));
-    }
-    b.for_carry(start, end, 1, &[place.staged], |b, y, staged| {
-        let place = RowPlace { y, staged: staged[0], ..place };
-        let staged = stage(b, image, staging, buffers, &place);
-        body(b, &place);
-        vec![staged]
-    });
-}
-
-/// Stages what the windows at a place need. Gives the first padded row not staged then.
-fn stage(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, buffers: (Buffer, Ring), at: &RowPlace) -> Value {
-    let work = image.work;
-    let top = b.scale_index(at.y, work.strides[0] as i64, 0);
-    let phases = &work.phases[1];
-    let mut end = b.scale_index(top, 1, phases.reach() as i64);
-    let Some(staging) = staging.filter(|staging| staging.chunk.is_none()) else { return end };
-    if !work.is_one_phase() {
-        // The phase that reaches furthest may have no window at the last rows of others.
-        let rows = b.index(phases.padded(work.input_size[0]) as i64);
-        end = b.binary(BinaryOp::SignedMin, end, rows);
-    }
-    let first = b.binary(BinaryOp::SignedMax, at.staged, top);
-    for (ring, &offset) in staging.planes.iter().enumerate() {
-        let plane = plane_of(b, image, at, ring as u64, offset);
-        staging.stage(b, image, buffers, &plane, (first, end));
-    }
-    end
-}
-
-/// The first element of each window row of phases along planes and rows, planes outermost.
-pub fn window_rows(
-    b: &mut KernelBuilder,
-    image: Image<'_>,
-    staging: Option<&Staging>,
-    at: &RowPlace,
-    (planes, rows): (&Phase, &Phase),
-) -> Vec<Value> {
-    let work = image.work;
-    let top = b.scale_index(at.y, work.strides[0] as i64, 0);
-    let mut starts = Vec::new();
-    for j in 0..planes.taps.len() as u64 {
-        let offset = planes.lead + j * work.phases[0].dilation;
-        for k in 0..rows.taps.len() as u64 {
-            let row = b.scale_index(top, 1, (rows.lead + k * work.phases[1].dilation) as i64);
-            starts.push(match staging {
-                Some(staging) if staging.whole => {
-                    let plane = b.scale_index(at.plane, work.planes.stride as i64, 0);
-                    let first = b.add(at.ring, plane);
-                    staging.slot(b, first, offset, row)
-                }
-                Some(staging) => {
-                    let ring = staging.planes.binary_search(&offset).unwrap_or(0);
-                    staging.slot(b, at.ring, ring as u64, row)
-                }
-                None => {
-                    let plane = plane_of(b, image, at, 0, offset).first;
-                    let start = image.numbers.row_elements.scale(b, row);
-                    b.add(start, plane)
-                }
-            });
-        }
-    }
-    starts
-}
-
-/// What a contraction needs: the ring, and the pairs that may share memory. `once` says that the input is read once, row by row.
-pub fn requirements(cx: Context<'_>, work: &Contraction, staging: Option<&Staging>, once: bool) -> Requirements {
-    let whole_rows = staging.is_some_and(|staging| staging.chunk.is_none());
-    requirements_of(cx, work, staging.iter().map(|s| s.bytes()).collect(), once && whole_rows)
-}
-
-/// What a contraction with some scratch memory needs. `by_rows` says that the input is read once, row by row, and each row before the output
-/// row that needs it is written.
-pub fn requirements_of(cx: Context<'_>, work: &Contraction, scratch: Vec<u64>, by_rows: bool) -> Requirements {
-    let mut may_share = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges()).map(|w| w.shareable()).unwrap_or_default();
-    // An operand of the epilogue that is also the input is read out of step with the output.
-    may_share.retain(|(read, _)| *read != work.input);
-    // Neither may what the panels are filled from be overwritten before the last one.
-    if let Weights::Computed { tensor, .. } = work.weights {
-        may_share.retain(|(read, _)| *read != tensor);
-    }
-    let epilogue_reads_input = cx.group.epilogue.as_ref().is_some_and(|e| e.operands.contains(&work.input));
-    let by_rows = by_rows && work.planes == Planes::ONE && work.matrices.is_empty() && work.is_one_phase() && work.sizes.is_none();
-    if by_rows && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work) {
-        may_share.push((work.input, cx.group.outputs[0]));
-    }
-    Requirements { scratch, may_share, may_slide: vec![] }
-}
-
-/// Whether an output that starts where the input starts has each row in the place of the input row that alone it needs.
-pub fn keeps_rows(cx: Context<'_>, work: &Contraction) -> bool {
-    let out_bits = work.outputs * u64::from(cx.element(cx.group.outputs[0]).bits());
-    work.is_pointwise() && out_bits == work.channels * u64::from(work.element.bits())
-}
-
-/// Whether the output may start where the input starts: every output row ends before the first input row that is not staged
-/// yet, or everything is staged. How far apart they are changes evenly from image to image, and from row to row between those at which
-/// the first and the last row of the input is staged: what holds at the ends of these ranges holds in between.
-fn may_overwrite_input(cx: Context<'_>, work: &Contraction) -> bool {
-    let out_bytes = u64::from(cx.element(cx.group.outputs[0]).bits() / 8);
-    let in_bytes = u64::from(work.element.bits() / 8);
-    let [in_rows, out_rows] = [work.input_size[0], work.output_size[0]];
-    let in_row = u128::from(work.input_size[1] * work.channels * in_bytes);
-    let out_row = u128::from(work.output_size[1] * work.outputs * out_bytes);
-    let (reach, low, stride) = (work.phases[1].reach(), work.phases[1].padding_low, work.strides[0]);
-    let holds = |n: u64, y: u64| {
-        let staged = (y * stride + reach).saturating_sub(low).min(in_rows);
-        let unread = (u128::from(n) * u128::from(in_rows) + u128::from(staged)) * in_row;
-        let everything = n + 1 == work.batch && staged == in_rows;
-        everything || (u128::from(n) * u128::from(out_rows) + u128::from(y) + 1) * out_row <= unread
-    };
-    let ends = [0, low.saturating_sub(reach) / stride, (in_rows + low).saturating_sub(reach) / stride, out_rows.saturating_sub(1)];
-    let rows = || ends.iter().flat_map(|&end| end.saturating_sub(1)..=end + 1).filter(|&y| y < out_rows);
-    let images = [0, work.batch.saturating_sub(2), work.batch.saturating_sub(1)];
-    images.into_iter().filter(|&n| n < work.batch).all(|n| rows().all(|y| holds(n, y)))
 }

@@ -6,7 +6,7 @@ use super::form::Form;
 use super::loops::{Lowering, Segments, TilePlace};
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
-use crate::schedule::elementwise::operands::OutputPosition;
+use crate::schedule::elementwise::positions::OutputPosition;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 

@@ -1,6 +1,8 @@
 //! Element-wise kernels: one pass over the output, every operand read once.
 
-use super::operands::{Access, ElementWise, OutputPosition};
+use super::access::Access;
+use super::operands::ElementWise;
+use super::positions::OutputPosition;
 use crate::ir::Value as Tensor;
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
 use crate::schedule::arguments::Arguments;

@@ -1,10 +1,12 @@
 //! Element-wise work: alone, and before and after the roots of other groups.
 
+pub mod access;
 pub mod epilogue;
 pub mod expression;
 pub mod lanes;
 pub mod map;
 pub mod operands;
+pub mod positions;
 pub mod ranges;
 pub mod requantize;
 mod scalar_operations;

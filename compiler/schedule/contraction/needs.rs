@@ -1,0 +1,80 @@
+//! What a contraction needs of memory: its input, scratch memory, and whether its output may take the input's place.
+
+use super::geometry::{Contraction, Planes};
+use super::staging::Staging;
+use super::weights::Weights;
+use crate::ir::Value as Tensor;
+use crate::kernel::{Buffer, KernelBuilder};
+use crate::schedule::arguments::{Arguments, Elements};
+use crate::schedule::context::Context;
+use crate::schedule::elementwise::lanes::memory_lane;
+use crate::schedule::elementwise::operands::ElementWise;
+use crate::schedule::interface::Requirements;
+use crate::schedule::unsupported::Unsupported;
+
+/// Declares a contraction's input.
+///
+/// # Errors
+/// For element types without arithmetic.
+pub fn declare_input(
+    cx: &Context<'_>,
+    b: &mut KernelBuilder,
+    arguments: &mut Arguments,
+    work: &Contraction,
+    shared: &[(Tensor, Tensor)],
+) -> Result<Buffer, Unsupported> {
+    let elements = Elements::new(memory_lane(work.element)?, cx.most_elements(work.input)?);
+    Ok(arguments.operand(b, "input", work.input, elements, shared))
+}
+
+/// What a contraction needs: the ring, and the pairs that may share memory. `once` says that the input is read once, row by row.
+pub fn requirements(cx: Context<'_>, work: &Contraction, staging: Option<&Staging>, once: bool) -> Requirements {
+    let whole_rows = staging.is_some_and(|staging| staging.chunk.is_none());
+    requirements_of(cx, work, staging.iter().map(|s| s.bytes()).collect(), once && whole_rows)
+}
+
+/// What a contraction with some scratch memory needs. `by_rows` says that the input is read once, row by row, and each row before the output
+/// row that needs it is written.
+pub fn requirements_of(cx: Context<'_>, work: &Contraction, scratch: Vec<u64>, by_rows: bool) -> Requirements {
+    let mut may_share = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges()).map(|w| w.shareable()).unwrap_or_default();
+    // An operand of the epilogue that is also the input is read out of step with the output.
+    may_share.retain(|(read, _)| *read != work.input);
+    // Neither may what the panels are filled from be overwritten before the last one.
+    if let Weights::Computed { tensor, .. } = work.weights {
+        may_share.retain(|(read, _)| *read != tensor);
+    }
+    let epilogue_reads_input = cx.group.epilogue.as_ref().is_some_and(|e| e.operands.contains(&work.input));
+    let by_rows = by_rows && work.planes == Planes::ONE && work.matrices.is_empty() && work.is_one_phase() && work.sizes.is_none();
+    if by_rows && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work) {
+        may_share.push((work.input, cx.group.outputs[0]));
+    }
+    Requirements { scratch, may_share, may_slide: vec![] }
+}
+
+/// Whether an output that starts where the input starts has each row in the place of the input row that alone it needs.
+pub fn keeps_rows(cx: Context<'_>, work: &Contraction) -> bool {
+    let out_bits = work.outputs * u64::from(cx.element(cx.group.outputs[0]).bits());
+    work.is_pointwise() && out_bits == work.channels * u64::from(work.element.bits())
+}
+
+/// Whether the output may start where the input starts: every output row ends before the first input row that is not staged
+/// yet, or everything is staged. How far apart they are changes evenly from image to image, and from row to row between those at which
+/// the first and the last row of the input is staged: what holds at the ends of these ranges holds in between.
+fn may_overwrite_input(cx: Context<'_>, work: &Contraction) -> bool {
+    let out_bytes = u64::from(cx.element(cx.group.outputs[0]).bits() / 8);
+    let in_bytes = u64::from(work.element.bits() / 8);
+    let [in_rows, out_rows] = [work.input_size[0], work.output_size[0]];
+    let in_row = u128::from(work.input_size[1] * work.channels * in_bytes);
+    let out_row = u128::from(work.output_size[1] * work.outputs * out_bytes);
+    let (reach, low, stride) = (work.phases[1].reach(), work.phases[1].padding_low, work.strides[0]);
+    let holds = |n: u64, y: u64| {
+        let staged = (y * stride + reach).saturating_sub(low).min(in_rows);
+        let unread = (u128::from(n) * u128::from(in_rows) + u128::from(staged)) * in_row;
+        let everything = n + 1 == work.batch && staged == in_rows;
+        everything || (u128::from(n) * u128::from(out_rows) + u128::from(y) + 1) * out_row <= unread
+    };
+    let ends = [0, low.saturating_sub(reach) / stride, (in_rows + low).saturating_sub(reach) / stride, out_rows.saturating_sub(1)];
+    let rows = || ends.iter().flat_map(|&end| end.saturating_sub(1)..=end + 1).filter(|&y| y < out_rows);
+    let images = [0, work.batch.saturating_sub(2), work.batch.saturating_sub(1)];
+    images.into_iter().filter(|&n| n < work.batch).all(|n| rows().all(|y| holds(n, y)))
+}

@@ -1,0 +1,105 @@
+//! Rows of windows one after another, each with what its windows read staged.
+
+use super::phases::Phase;
+use super::places::{Image, Plane, RowPlace, plane_of};
+use super::staging::{Ring, Staging};
+use crate::kernel::{BinaryOp, Buffer, CompareOp, KernelBuilder, Value};
+
+/// Where rounds of loops run at the same time: stages all rows of an image, whose first element and whose number are given.
+pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, buffers: (Buffer, Ring), (first, number): (Value, Value)) {
+    let work = image.work;
+    let phases = &work.phases[0];
+    let planes = phases.padded(work.planes.input);
+    let ring = b.scale_index(number, planes as i64, 0);
+    b.for_range(0, planes as i64, 1, |b, padded| {
+        let zero = b.index(0);
+        let place = RowPlace { image: first, plane: zero, y: zero, staged: zero, ring: b.add(ring, padded) };
+        let inside = (phases.padding_low + phases.padding_high > 0).then(|| {
+            let plane = b.scale_index(padded, 1, -(phases.padding_low as i64));
+            let limit = b.index(work.planes.input as i64);
+            (plane, b.compare(CompareOp::UnsignedLess, plane, limit))
+        });
+        let at = inside.map_or(padded, |(plane, _)| plane);
+        let start = image.numbers.plane_elements.scale(b, at);
+        let plane = Plane { ring: 0, first_ring: place.ring, first: b.add(start, first), inside: inside.map(|(_, inside)| inside) };
+        let end = b.index(staging.rows as i64);
+        staging.stage(b, image, buffers, &plane, (zero, end));
+    });
+}
+
+/// Calls `body` for each row of windows from one to another, the first of which is at a place, with what its windows read staged. `at_once` says
+/// that rounds run at the same time: all is staged then.
+pub fn for_rows(
+    b: &mut KernelBuilder,
+    (image, at_once): (Image<'_>, bool),
+    staging: Option<&Staging>,
+    buffers: (Buffer, Ring),
+    (place, start, end): (RowPlace, Value, Value),
+    mut body: impl FnMut(&mut KernelBuilder, &RowPlace),
+) {
+    if at_once {
+        return b.for_values(start, end, 1, |b, y| body(b, &RowPlace { y, ..place }));
+    }
+    b.for_carry(start, end, 1, &[place.staged], |b, y, staged| {
+        let place = RowPlace { y, staged: staged[0], ..place };
+        let staged = stage(b, image, staging, buffers, &place);
+        body(b, &place);
+        vec![staged]
+    });
+}
+
+/// Stages what the windows at a place need. Gives the first padded row not staged then.
+fn stage(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, buffers: (Buffer, Ring), at: &RowPlace) -> Value {
+    let work = image.work;
+    let top = b.scale_index(at.y, work.strides[0] as i64, 0);
+    let phases = &work.phases[1];
+    let mut end = b.scale_index(top, 1, phases.reach() as i64);
+    let Some(staging) = staging.filter(|staging| staging.chunk.is_none()) else { return end };
+    if !work.is_one_phase() {
+        // The phase that reaches furthest may have no window at the last rows of others.
+        let rows = b.index(phases.padded(work.input_size[0]) as i64);
+        end = b.binary(BinaryOp::SignedMin, end, rows);
+    }
+    let first = b.binary(BinaryOp::SignedMax, at.staged, top);
+    for (ring, &offset) in staging.planes.iter().enumerate() {
+        let plane = plane_of(b, image, at, ring as u64, offset);
+        staging.stage(b, image, buffers, &plane, (first, end));
+    }
+    end
+}
+
+/// The first element of each window row of phases along planes and rows, planes outermost.
+pub fn window_rows(
+    b: &mut KernelBuilder,
+    image: Image<'_>,
+    staging: Option<&Staging>,
+    at: &RowPlace,
+    (planes, rows): (&Phase, &Phase),
+) -> Vec<Value> {
+    let work = image.work;
+    let top = b.scale_index(at.y, work.strides[0] as i64, 0);
+    let mut starts = Vec::new();
+    for j in 0..planes.taps.len() as u64 {
+        let offset = planes.lead + j * work.phases[0].dilation;
+        for k in 0..rows.taps.len() as u64 {
+            let row = b.scale_index(top, 1, (rows.lead + k * work.phases[1].dilation) as i64);
+            starts.push(match staging {
+                Some(staging) if staging.whole => {
+                    let plane = b.scale_index(at.plane, work.planes.stride as i64, 0);
+                    let first = b.add(at.ring, plane);
+                    staging.slot(b, first, offset, row)
+                }
+                Some(staging) => {
+                    let ring = staging.planes.binary_search(&offset).unwrap_or(0);
+                    staging.slot(b, at.ring, ring as u64, row)
+                }
+                None => {
+                    let plane = plane_of(b, image, at, 0, offset).first;
+                    let start = image.numbers.row_elements.scale(b, row);
+                    b.add(start, plane)
+                }
+            });
+        }
+    }
+    starts
+}

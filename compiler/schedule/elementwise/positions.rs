@@ -1,0 +1,224 @@
+//! The code that loads, computes and stores at one position of element-wise work.
+
+use super::access::{Access, Starts, is_same_in_channels};
+use super::expression::Evaluator;
+use super::lanes::{narrow, widen};
+use super::operands::{ElementWise, NO_INPUT};
+use crate::ir;
+use crate::kernel::{BinaryOp, KernelBuilder, Value};
+use crate::schedule::quantity::{Number, Quantity};
+use crate::schedule::unsupported::Unsupported;
+
+/// A position in the output: pixel × channels + channel, in values plus constant offsets.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputPosition {
+    /// Number of the pixel: all dimensions but the last, row major.
+    pub pixel: Value,
+    /// Added to it.
+    pub pixel_offset: i64,
+    /// Number of the channel.
+    pub channel: Value,
+    /// Added to it.
+    pub channel_offset: i64,
+    /// `pixel × channels + channel`, without the constant offsets.
+    pub flat: Value,
+}
+
+/// What is known of an operand before a loop.
+#[derive(Clone, Copy, Debug)]
+pub enum Hoisted {
+    /// Its value, which is the same in the whole loop.
+    Value(Value),
+    /// The index of its element in channel 0.
+    Row(Value),
+}
+
+impl ElementWise<'_> {
+    /// Loads of operands that are the same at every position, to stand before the loops. Pass the result to [`Self::emit`].
+    pub fn hoist(&self, b: &mut KernelBuilder, lanes: u16) -> Vec<Option<Hoisted>> {
+        let zero = b.index(0);
+        let mut hoisted = vec![None; self.operands.len()];
+        for i in self.used() {
+            let operand = &self.operands[i];
+            if operand.access == Access::Single {
+                let buffer = operand.buffer.expect("declared");
+                let raw = b.load_splat(buffer, zero, 0, lanes);
+                hoisted[i] = Some(Hoisted::Value(widen(b, raw, operand.element)));
+            }
+        }
+        hoisted
+    }
+
+    /// Loads of operands that are the same in all channels of a pixel, and where others begin that follow some of the dimensions, to stand before
+    /// a loop over channels, beside what `hoisted` has already. `digits` are the pixel's position in each dimension but the last.
+    pub fn hoist_pixel(
+        &self,
+        b: &mut KernelBuilder,
+        pixel: Value,
+        digits: &[Value],
+        hoisted: &[Option<Hoisted>],
+        lanes: u16,
+    ) -> Vec<Option<Hoisted>> {
+        let mut all = hoisted.to_vec();
+        for i in self.used() {
+            let operand = &self.operands[i];
+            let index = match &operand.access {
+                Access::Pixel => pixel,
+                Access::Strided(strides) => {
+                    let mut first = b.index(0);
+                    for (&digit, stride) in digits.iter().zip(&self.strides[i]) {
+                        let part = stride.scale(b, digit);
+                        first = b.add(first, part);
+                    }
+                    if !is_same_in_channels(strides) {
+                        all[i] = Some(Hoisted::Row(first));
+                        continue;
+                    }
+                    first
+                }
+                Access::Picked(picked) => {
+                    let mut first = b.index(0);
+                    for ((&digit, buffer), starts) in digits.iter().zip(&operand.starts).zip(&picked.starts) {
+                        let start = match (starts, buffer) {
+                            (Starts::Each(stride), _) => b.scale_index(digit, *stride, 0),
+                            (Starts::At(_), buffer) => b.load(buffer.expect("declared"), digit, 0, 1),
+                        };
+                        first = b.add(first, start);
+                    }
+                    all[i] = Some(Hoisted::Row(first));
+                    continue;
+                }
+                Access::Single | Access::Same | Access::Channel => continue,
+            };
+            let raw = b.load_splat(operand.buffer.expect("declared"), index, 0, lanes);
+            all[i] = Some(Hoisted::Value(widen(b, raw, operand.element)));
+        }
+        all
+    }
+
+    /// Computes `active` of `lanes` channels at a place and stores them.
+    ///
+    /// # Errors
+    /// For operations without lowering.
+    pub fn emit(
+        &self,
+        b: &mut KernelBuilder,
+        place: &OutputPosition,
+        accumulator: Option<Value>,
+        hoisted: &[Option<Hoisted>],
+        lanes: u16,
+        active: u16,
+    ) -> Result<(), Unsupported> {
+        let results = self.values(b, place, accumulator.as_slice(), hoisted, lanes, active)?;
+        for ((tensor, buffer), computed) in self.outputs.iter().zip(results) {
+            let stored = narrow(b, computed, self.cx.element(*tensor));
+            b.store_active(buffer.expect("declared"), place.flat, self.flat_offset(place), stored, active);
+        }
+        Ok(())
+    }
+
+    fn flat_offset(&self, place: &OutputPosition) -> i64 {
+        // Tiles of pixels are of known channels.
+        let channels = self.shape.last().map_or(Some(1), Quantity::as_known).unwrap_or(0);
+        place.pixel_offset * channels + place.channel_offset
+    }
+
+    /// Computes `active` of `lanes` channels at a place, in their register form. `given` are the inputs that are not read from memory.
+    ///
+    /// # Errors
+    /// For operations without lowering.
+    pub fn values(
+        &self,
+        b: &mut KernelBuilder,
+        place: &OutputPosition,
+        given: &[Value],
+        hoisted: &[Option<Hoisted>],
+        lanes: u16,
+        active: u16,
+    ) -> Result<Vec<Value>, Unsupported> {
+        let mut inputs = vec![place.flat; self.operands.len()];
+        for i in self.used() {
+            inputs[i] = match hoisted[i] {
+                Some(Hoisted::Value(value)) => value,
+                Some(Hoisted::Row(first)) => {
+                    let raw = self.load_strided(b, i, first, place, (lanes, active));
+                    widen(b, raw, self.operands[i].element)
+                }
+                None => self.load(b, i, place, self.flat_offset(place), lanes, active),
+            };
+        }
+        for (&i, &value) in self.given.iter().zip(given).filter(|(i, _)| **i != NO_INPUT) {
+            inputs[i] = value;
+        }
+        self.compute(b, &inputs, lanes)
+    }
+
+    fn load(&self, b: &mut KernelBuilder, i: usize, place: &OutputPosition, flat_offset: i64, lanes: u16, active: u16) -> Value {
+        let operand = &self.operands[i];
+        let buffer = operand.buffer.expect("declared");
+        let raw = match &operand.access {
+            Access::Single | Access::Picked(_) => unreachable!("hoisted"),
+            Access::Same => b.load_active(buffer, place.flat, flat_offset, lanes, active),
+            Access::Channel => b.load_active(buffer, place.channel, place.channel_offset, lanes, active),
+            Access::Pixel => b.load_splat(buffer, place.pixel, place.pixel_offset, lanes),
+            Access::Strided(_) => {
+                let first = self.first_of_row(b, &self.strides[i], place);
+                self.load_strided(b, i, first, place, (lanes, active))
+            }
+        };
+        widen(b, raw, operand.element)
+    }
+
+    /// Elements of an operand whose element in channel 0 has an index.
+    fn load_strided(&self, b: &mut KernelBuilder, i: usize, first: Value, place: &OutputPosition, (lanes, active): (u16, u16)) -> Value {
+        let operand = &self.operands[i];
+        let buffer = operand.buffer.expect("declared");
+        if let Access::Strided(strides) = &operand.access
+            && is_same_in_channels(strides)
+        {
+            return b.load_splat(buffer, first, 0, lanes);
+        }
+        let index = b.add(first, place.channel);
+        b.load_active(buffer, index, place.channel_offset, lanes, active)
+    }
+
+    /// The index of the element in channel 0 of a pixel, from the pixel's number by division.
+    fn first_of_row(&self, b: &mut KernelBuilder, strides: &[Number], place: &OutputPosition) -> Value {
+        let offset = b.index(place.pixel_offset);
+        let mut rest = b.add(place.pixel, offset);
+        let mut first = b.index(0);
+        // Dimensions in front of the outermost that the operand follows tell nothing of it.
+        let outermost = strides.iter().position(|stride| !matches!(stride, Number::Known(0))).unwrap_or(0);
+        for d in (outermost..strides.len() - 1).rev() {
+            let mut digit = rest;
+            if d > 0 {
+                let extent = self.extents[d].value(b);
+                rest = b.binary(BinaryOp::SignedDiv, digit, extent);
+                let whole = self.extents[d].scale(b, rest);
+                digit = b.sub(digit, whole);
+            }
+            if !matches!(strides[d], Number::Known(0)) {
+                let part = strides[d].scale(b, digit);
+                first = b.add(first, part);
+            }
+        }
+        first
+    }
+
+    fn compute(&self, b: &mut KernelBuilder, inputs: &[Value], lanes: u16) -> Result<Vec<Value>, Unsupported> {
+        let table = |constant: ir::Constant| {
+            let (_, buffer) = self.tables.iter().find(|(t, _)| *t == constant).expect("every table was declared");
+            let length = self.cx.module.constants[constant].ty.static_elements().unwrap_or(0);
+            (buffer.expect("declared"), length)
+        };
+        let evaluator = Evaluator {
+            expression: &self.special.expression,
+            lanes,
+            input_ranges: &self.special.ranges,
+            requantizers: &self.special.requantizers,
+            tables: &table,
+            fma: self.cx.machine.fma,
+        };
+        evaluator.run(b, inputs)
+    }
+}
