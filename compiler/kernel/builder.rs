@@ -1,6 +1,6 @@
 //! Building kernels. Schedules are plain Rust that calls this; types are checked as the kernel grows.
 
-use super::types::*;
+use super::*;
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;
 

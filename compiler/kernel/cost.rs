@@ -3,7 +3,7 @@
 
 use super::indices::Indices;
 use super::intervals::{Assumed, Interval};
-use super::types::*;
+use super::*;
 
 /// Rounds of a loop that repeats while something is true.
 const UNKNOWN_ROUNDS: u64 = 8;

@@ -4,7 +4,8 @@
 //! An index is a scalar integer of 64 bits, or of 32 where a machine wants that. A sum holds in the arithmetic of the kernel, which wraps. Where its numbers would not fit 64 bits a value is a sum of nothing but itself.
 
 use super::intervals::{self, Assumed, Interval};
-use super::types::{signed, *};
+use super::types::signed;
+use super::*;
 use cranelift_entity::EntityRef;
 
 /// What sums are made of.

@@ -1,6 +1,7 @@
 //! Between what integers lie. An interval is of the number that the bits of a lane are with their sign.
 
-use super::types::{signed, *};
+use super::types::signed;
+use super::*;
 use std::collections::BTreeMap;
 
 /// All integers from one to another.

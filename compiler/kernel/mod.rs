@@ -6,10 +6,13 @@
 
 pub mod builder;
 pub mod cost;
+pub mod data;
 pub mod indices;
+pub mod instructions;
 pub mod interpret;
 pub mod intervals;
 pub mod mathematics;
+pub mod operations;
 pub mod orders;
 pub mod passes;
 pub mod text;
@@ -18,5 +21,8 @@ pub mod verify;
 mod visit;
 
 pub use builder::KernelBuilder;
+pub use data::*;
+pub use instructions::*;
+pub use operations::*;
 pub use types::*;
 pub use visit::Run;

@@ -1,6 +1,6 @@
 //! What an instruction reads and what it holds.
 
-use super::types::{Bounds, Buffer, Inst, Kernel, Region, Statement, Value};
+use super::{Bounds, Buffer, Inst, Kernel, Region, Statement, Value};
 use cranelift_entity::EntityRef;
 
 impl Kernel {

@@ -3,7 +3,7 @@
 use super::group::Groups;
 use super::memory::Memory;
 use super::{InterpretError, Machine, Stop};
-use crate::kernel::types::*;
+use crate::kernel::*;
 
 /// Runs a kernel for all positions of its grid, in an order drawn from a seed. Where it may fail, the last buffer is the status.
 ///

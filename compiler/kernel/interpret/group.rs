@@ -2,7 +2,7 @@
 
 use super::grid::shuffled;
 use super::{InterpretError, Lanes, Machine, Stop};
-use crate::kernel::types::*;
+use crate::kernel::*;
 
 /// All workgroups of a grid.
 pub struct Groups<'k, 'b> {

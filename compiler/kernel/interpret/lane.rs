@@ -1,6 +1,7 @@
 //! What operations do to the bits of one lane.
 
-use crate::kernel::types::{signed, *};
+use crate::kernel::types::signed;
+use crate::kernel::*;
 
 /// The low bits of a number, as many as the lane has.
 pub fn cut(lane: Lane, number: i128) -> u64 {

@@ -1,6 +1,6 @@
 //! Who reads and who writes each element of the buffers that positions share.
 
-use crate::kernel::types::*;
+use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use std::ops::Range;
 

@@ -2,7 +2,7 @@
 
 use super::InterpretError;
 use super::meetings::{Access, Meetings};
-use crate::kernel::types::*;
+use crate::kernel::*;
 use cranelift_entity::EntityRef;
 
 /// First contents of local arrays: as a float a NaN, as an integer large and negative.

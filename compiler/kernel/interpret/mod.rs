@@ -16,7 +16,8 @@ pub use lane::fma_toward_zero;
 #[cfg(test)]
 mod tests;
 
-use super::types::{signed, *};
+use super::types::signed;
+use super::*;
 use cranelift_entity::EntityRef;
 use memory::Memory;
 

@@ -1,7 +1,8 @@
 //! Operations that go through wider numbers, or across lanes.
 
 use super::lane;
-use crate::kernel::types::{signed, *};
+use crate::kernel::types::signed;
+use crate::kernel::*;
 
 fn product(a: u64, b: u64) -> i64 {
     signed(Lane::I32, a) * signed(Lane::I32, b)

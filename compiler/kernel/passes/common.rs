@@ -4,7 +4,7 @@
 //! This is for scalars. Vectors stay: the schedule has counted their registers, and one that is kept for a second use may cost what is more
 //! than a load. Constants stay too; a back end knows best whether one costs a register.
 
-use crate::kernel::types::*;
+use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 

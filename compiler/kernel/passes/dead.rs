@@ -1,6 +1,6 @@
 //! Instructions whose results nothing uses are gone, loads and whole loops among them. Stores, failures and barriers stay, and what they need.
 
-use crate::kernel::types::*;
+use crate::kernel::*;
 use cranelift_entity::EntitySet;
 
 /// The pass.

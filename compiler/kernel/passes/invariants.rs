@@ -2,7 +2,7 @@
 //! no load, which may be inside its buffer only where the loop runs, and no shift by a number that is not known. Constants stay where they
 //! are used; a back end knows best whether one costs a register.
 
-use super::super::types::*;
+use crate::kernel::*;
 use cranelift_entity::{EntityRef, EntitySet};
 
 /// The pass.

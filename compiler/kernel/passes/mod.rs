@@ -12,7 +12,7 @@ pub mod parts;
 
 pub use narrow::narrow;
 
-use super::types::Kernel;
+use super::Kernel;
 use super::verify::verify;
 
 /// A pass.

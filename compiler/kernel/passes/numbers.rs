@@ -1,6 +1,6 @@
 //! Kernels that differ in numbers only become one that reads them from memory. What is a constant in all of them stays one.
 
-use crate::kernel::types::*;
+use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use std::collections::HashMap;

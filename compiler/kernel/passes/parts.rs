@@ -7,8 +7,8 @@
 //! rest of a row say, is done with the last round.
 
 use super::super::indices::{Indices, Sum};
-use super::super::types::*;
 use super::super::visit::Run;
+use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use std::collections::HashSet;
 

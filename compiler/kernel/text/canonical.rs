@@ -1,7 +1,8 @@
 //! The form that kernels of the same text share.
 
 use super::names::buffer_names;
-use crate::kernel::types::{signed, *};
+use crate::kernel::types::signed;
+use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! The words of the text: a variant's name in lower case with underscores.
 
-use crate::kernel::types::*;
+use crate::kernel::*;
 use std::collections::HashSet;
 use std::fmt::Debug;
 

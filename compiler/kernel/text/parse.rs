@@ -6,7 +6,7 @@ use super::ParseError;
 use super::lexer::{Token, tokens};
 use super::names::{KINDS, named, type_named};
 use crate::cursor::Position;
-use crate::kernel::types::*;
+use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;
 

@@ -5,7 +5,7 @@ use super::lexer::Token;
 use super::names::{BINARY, BOUNDS, COMPARE, CONVERT, DOT, HORIZONTAL, UNARY, named};
 use super::parse::{MASK, Operand, Parser};
 use crate::cursor::Position;
-use crate::kernel::types::*;
+use crate::kernel::*;
 
 impl Parser<'_> {
     /// An instruction without a result, after its name.

@@ -1,7 +1,8 @@
 //! Kernels to text.
 
 use super::names::{buffer_names, name};
-use crate::kernel::types::{signed, *};
+use crate::kernel::types::signed;
+use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use std::fmt::{self, Display};
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::kernel::KernelBuilder;
-use crate::kernel::types::*;
+use crate::kernel::*;
 
 /// A kernel with every form that prints in a way of its own.
 fn sample() -> Kernel {

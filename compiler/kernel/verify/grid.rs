@@ -1,6 +1,6 @@
 //! What a grid asks of its kernel.
 
-use crate::kernel::types::*;
+use crate::kernel::*;
 use cranelift_entity::{EntityRef, EntitySet};
 
 /// Positions are fewer, so that each is an index of 32 bits.

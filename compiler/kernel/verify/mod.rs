@@ -13,7 +13,7 @@ mod tests;
 
 use super::indices::Indices;
 use super::text::statement_line;
-use super::types::*;
+use super::*;
 use cranelift_entity::EntityRef;
 pub use rounding::is_toward_zero;
 

@@ -1,6 +1,6 @@
 //! A kernel with a product that rounds towards zero runs in that mode of the processor, so nothing else in it may round to nearest.
 
-use crate::kernel::types::*;
+use crate::kernel::*;
 
 /// Whether a kernel sets the processor's mode.
 pub fn is_toward_zero(kernel: &Kernel) -> bool {

@@ -1,7 +1,7 @@
 //! The types that each instruction without regions asks of its operands and gives to its result.
 
 use super::{Check, Verifier, expect};
-use crate::kernel::types::*;
+use crate::kernel::*;
 use cranelift_entity::EntityRef;
 
 impl Verifier<'_> {

@@ -2,10 +2,10 @@
 
 use super::super::super::indices::{Indices, Sum};
 use super::super::super::intervals::Assumed;
-use super::super::super::types::*;
 use super::super::super::visit::Run;
 use super::Places;
 use super::radix::{Monomial, Polynomial, product};
+use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -1,8 +1,8 @@
 //! Writes what one position does: which rounds it is follows from its number by divisions.
 
-use super::super::super::types::*;
 use super::accesses::Loops;
 use super::tree::{Item, Tree, needed};
+use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 

@@ -20,8 +20,8 @@ mod tests;
 
 use super::{COMMON, DEAD};
 use crate::kernel::intervals::Assumed;
-use crate::kernel::types::*;
 use crate::kernel::verify::verify;
+use crate::kernel::*;
 use emit::Writer;
 use rustc_hash::FxHashSet;
 pub use team::team;

@@ -3,8 +3,8 @@
 //! Such a place is a number of two digits: whole strides, and what is left, which is less than a stride in all rounds. Two are equal where both
 //! digits are, so whether accesses meet is asked of each digit alone. A digit may have such a stride inside again.
 
-use super::super::super::types::{BinaryOp, Value};
 use super::accesses::{Access, Counted, Loops};
+use crate::kernel::{BinaryOp, Value};
 
 /// Values that are multiplied, in order; none for 1.
 pub type Monomial = Vec<Value>;

@@ -5,11 +5,11 @@
 //! another one than that of a single position.
 
 use super::super::super::intervals::{Assumed, Interval};
-use super::super::super::types::*;
 use super::super::super::verify::verify;
 use super::Places;
 use super::accesses::{Access, Loops};
 use super::collide::Rounds;
+use crate::kernel::*;
 use cranelift_entity::EntityRef;
 
 /// As many positions are enough for every GPU.

@@ -1,10 +1,10 @@
 //! What of a region becomes a position.
 
 use super::super::super::intervals::Assumed;
-use super::super::super::types::*;
 use super::Places;
 use super::accesses::{Access, Loops};
 use super::collide::Rounds;
+use crate::kernel::*;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 

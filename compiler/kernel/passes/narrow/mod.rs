@@ -7,8 +7,8 @@
 mod rewrite;
 mod widths;
 
+use crate::kernel::Kernel;
 use crate::kernel::intervals::Assumed;
-use crate::kernel::types::Kernel;
 use crate::kernel::verify::verify;
 use widths::Widths;
 

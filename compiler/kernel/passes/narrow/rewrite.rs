@@ -1,7 +1,7 @@
 //! The kernel with the widths that were found.
 
 use super::widths::{Want, Widths};
-use crate::kernel::types::*;
+use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;
 

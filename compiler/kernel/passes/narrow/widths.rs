@@ -2,7 +2,7 @@
 
 use crate::kernel::indices::Indices;
 use crate::kernel::intervals::{Assumed, Interval};
-use crate::kernel::types::*;
+use crate::kernel::*;
 use cranelift_entity::EntityRef;
 
 /// What an operand is wanted as.

@@ -1,0 +1,92 @@
+//! Instructions of the kernel language, and regions of them.
+
+use super::operations::{BinaryOp, Bounds, CompareOp, ConvertOp, DotOp, HorizontalOp, Rounding, UnaryOp};
+use super::types::{Buffer, Value};
+
+/// One instruction.
+#[allow(missing_docs, reason = "operands are named in the sentence of their instruction")]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Inst {
+    /// A number in every lane, by its bits.
+    Constant { bits: u64 },
+    /// Lane-wise on two.
+    Binary { op: BinaryOp, a: Value, b: Value },
+    /// Lane-wise on one.
+    Unary { op: UnaryOp, a: Value },
+    /// Shift of integer lanes by one constant count below the width.
+    ShiftConstant { op: BinaryOp, a: Value, count: u8 },
+    /// a × b + c with one rounding. A kernel with one that rounds towards zero (binary32 only) has no other instruction that rounds to
+    /// nearest, for processors have one mode for all: its conversions of integers to floats must be exact.
+    Fma { a: Value, b: Value, c: Value, rounding: Rounding },
+    /// A mask.
+    Compare { op: CompareOp, a: Value, b: Value },
+    /// mask ? a : b.
+    Select { mask: Value, a: Value, b: Value },
+    /// Another lane type.
+    Convert { op: ConvertOp, a: Value },
+    /// A scalar in every lane.
+    Splat { a: Value },
+    /// One lane of a vector.
+    Extract { a: Value, lane: u16 },
+    /// The lanes of a, then those of b.
+    Join { a: Value, b: Value },
+    /// Some lanes from `first` on; the result's lane count says how many.
+    Part { a: Value, first: u16 },
+    /// Lanes picked from the lanes of a followed by those of b.
+    Shuffle { a: Value, b: Value, lanes: Vec<u16> },
+    /// i32 × i32 → the high 32 bits of the unsigned 64-bit product, lane-wise.
+    MulHighUnsigned { a: Value, b: Value },
+    /// gemmlowp's saturating rounding doubling high multiplication of i32 lanes: `(a·b + 2³⁰) >> 31`, saturating. `saturates` is
+    /// false where the operands are known not to be −2³¹ both, the one case that saturates.
+    SaturatingRoundingDoublingHighMul { a: Value, b: Value, saturates: bool },
+    /// gemmlowp's rounding division of i32 lanes by 2ᵇ, ties away from zero; b per lane in 0..=31.
+    RoundingDivideByPowerOfTwo { a: Value, b: Value },
+    /// acc + dot products.
+    Dot { op: DotOp, accumulator: Value, a: Value, b: Value },
+    /// A vector to a scalar.
+    Horizontal { op: HorizontalOp, a: Value },
+    /// `active` lanes from `buffer[index + offset …]`, the others zero; elements are of the buffer's lane type.
+    Load { buffer: Buffer, index: Value, offset: i64, active: u16 },
+    /// `buffer[index + offset]` in every lane.
+    LoadSplat { buffer: Buffer, index: Value, offset: i64 },
+    /// A group of consecutive elements as one wider scalar in every lane, then seen as lanes of the buffer's type again: the
+    /// operand broadcast of dot products (4 × i8 or 2 × i16). Needs no alignment.
+    LoadSplatGroup { buffer: Buffer, index: Value, offset: i64, group: u16 },
+    /// Each lane from `buffer[indices[lane] + offset]`; indices are i32 or i64 lanes.
+    Gather { buffer: Buffer, indices: Value, offset: i64, bounds: Bounds },
+    /// `active` lanes to `buffer[index + offset …]`.
+    Store { buffer: Buffer, index: Value, offset: i64, active: u16, value: Value },
+    /// A counted loop: for i in (start..end).step_by(step), carrying values. Region parameters: the counter, then the carried
+    /// values; the region yields their next values; the loop's results are the last ones.
+    For { start: Value, end: Value, step: i64, carried: Vec<Value>, body: Region },
+    /// A loop that repeats while its region's first yield, a scalar mask, is true (tested after the body: do … while). Region
+    /// parameters: the carried values; the region yields the mask, then their next values.
+    Loop { carried: Vec<Value>, body: Region },
+    /// One of two regions without parameters; each yields the results.
+    If { condition: Value, then: Region, otherwise: Region },
+    /// Leaves the kernel with a non-zero status if the scalar mask is true.
+    FailIf { condition: Value, status: i32 },
+    /// The positions of a workgroup wait for each other. What they wrote before, all of them see after. Only where positions fill workgroups
+    /// and none may fail; all of them come to it equally often: it stands under no condition, and loops around it count the same.
+    Barrier,
+}
+
+/// A sequence of instructions with parameters and yields.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Region {
+    /// Parameters.
+    pub params: Vec<Value>,
+    /// Statements in order: an instruction and its results.
+    pub statements: Vec<Statement>,
+    /// What the region hands on.
+    pub yields: Vec<Value>,
+}
+
+/// An instruction and the values it defines.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Statement {
+    /// Values defined.
+    pub results: Vec<Value>,
+    /// The instruction.
+    pub inst: Inst,
+}
