@@ -1,9 +1,9 @@
 //! Integers that are known only at run time and may be negative: positions, and what programs compute from sizes.
 
 use super::Graph;
+use super::sums::{Sum, Term};
 use crate::ir::{Extent, Function, IndexOperation, Interval, Operation, Value, interval};
 use crate::operators::Error;
-use std::collections::BTreeMap;
 
 impl Graph<'_> {
     /// An integer as an index.
@@ -41,14 +41,11 @@ impl Graph<'_> {
 
     /// a − b, where what is known only at run time cancels so that a number or one extent is left.
     pub fn difference(&self, a: Extent, b: Extent) -> Option<Extent> {
-        let mut sum = Sum::default();
-        sum.add(self.function(), a, 1)?;
-        sum.add(self.function(), b, -1)?;
-        sum.terms.retain(|_, factor| *factor != 0);
-        match (sum.constant, sum.terms.len(), sum.terms.first_key_value()) {
-            (n, 0, _) => u64::try_from(n).ok().map(Extent::Static),
-            (0, 1, Some((&index, 1))) if self.interval(Extent::Value(index)).low >= 0 => Some(Extent::Value(index)),
-            _ => None,
+        let mut linear = Linear { function: self.function(), followed: 0 };
+        let difference = linear.of(a)?.plus(&linear.of(b)?, -1)?;
+        match difference.as_known() {
+            Some(n) => u64::try_from(n).ok().map(Extent::Static),
+            None => difference.as_index().map(Extent::Value).filter(|&extent| self.interval(extent).low >= 0),
         }
     }
 
@@ -92,50 +89,37 @@ pub fn number(function: &Function, index: Value) -> Option<i64> {
     (interval.low == interval.high).then_some(interval.low)
 }
 
-/// A number and multiples of indices.
-#[derive(Default)]
-struct Sum {
-    constant: i64,
-    terms: BTreeMap<Value, i64>,
+/// Finds sums of multiples of indices. What saturates counts as what its operation says: where a position is the sum of another one and a count, their
+/// difference is the count.
+struct Linear<'f> {
+    function: &'f Function,
     /// Operations that were followed.
     followed: usize,
 }
 
-/// So many operations of a sum are followed; what is beyond is a term as a whole.
+/// At most this many operations are followed; what is computed with more is a term as a whole.
 const MOST_FOLLOWED: usize = 64;
 
-impl Sum {
-    /// Adds a multiple of an extent. `None` beyond 64 bits.
-    fn add(&mut self, function: &Function, extent: Extent, factor: i64) -> Option<()> {
-        let index = match function.resolved(extent) {
-            Extent::Static(n) => {
-                self.constant = self.constant.checked_add(i64::try_from(n).ok()?.checked_mul(factor)?)?;
-                return Some(());
-            }
+impl Linear<'_> {
+    /// An extent as a sum. `None` beyond 64 bits.
+    fn of(&mut self, extent: Extent) -> Option<Sum> {
+        let index = match self.function.resolved(extent) {
+            Extent::Static(n) => return Some(Sum::known(i64::try_from(n).ok()?)),
             Extent::Value(index) => index,
         };
-        if let Some(n) = number(function, index) {
-            self.constant = self.constant.checked_add(n.checked_mul(factor)?)?;
-            return Some(());
+        if let Some(n) = number(self.function, index) {
+            return Some(Sum::known(n));
         }
-        let Some((operation, [a, b])) = operation_of(function, index).filter(|_| self.followed < MOST_FOLLOWED) else {
-            return self.term(index, factor);
-        };
+        let itself = Some(Sum::of(Term::Index(index)));
+        let followed = operation_of(self.function, index).filter(|_| self.followed < MOST_FOLLOWED);
+        let Some((operation, [a, b])) = followed else { return itself };
         self.followed += 1;
-        let [x, y] = match (operation, number(function, a), number(function, b)) {
-            (IndexOperation::Add, _, _) => [factor, factor],
-            (IndexOperation::Subtract, _, _) => [factor, factor.checked_neg()?],
-            (IndexOperation::Multiply, _, Some(n)) => return self.add(function, Extent::Value(a), factor.checked_mul(n)?),
-            (IndexOperation::Multiply, Some(n), _) => return self.add(function, Extent::Value(b), factor.checked_mul(n)?),
-            _ => return self.term(index, factor),
-        };
-        self.add(function, Extent::Value(a), x)?;
-        self.add(function, Extent::Value(b), y)
-    }
-
-    fn term(&mut self, index: Value, factor: i64) -> Option<()> {
-        let sum = self.terms.entry(index).or_insert(0);
-        *sum = sum.checked_add(factor)?;
-        Some(())
+        match (operation, number(self.function, a), number(self.function, b)) {
+            (IndexOperation::Add, _, _) => self.of(Extent::Value(a))?.plus(&self.of(Extent::Value(b))?, 1),
+            (IndexOperation::Subtract, _, _) => self.of(Extent::Value(a))?.plus(&self.of(Extent::Value(b))?, -1),
+            (IndexOperation::Multiply, _, Some(n)) => Sum::default().plus(&self.of(Extent::Value(a))?, n),
+            (IndexOperation::Multiply, Some(n), _) => Sum::default().plus(&self.of(Extent::Value(b))?, n),
+            _ => itself,
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! - `indices.rs`: arithmetic on extents, folded where they are known; extents that must be equal;
 //! - `integers.rs`: integers that may be negative, differences that cancel;
-//! - `forms.rs`: indices that are computed in different ways and always equal;
+//! - `sums.rs`, `forms.rs`: sums of multiples of indices; indices that are computed in different ways and always equal;
 //! - `movement.rs`: reshapes, transposes, slices and their like, none of them where it would change nothing;
 //! - `constants.rs`, `fold.rs`: constants, and values that depend on constants only;
 //! - `elements.rs`, `ranges.rs`: single elements of integer tensors as extents, and between which numbers they are.
@@ -15,6 +15,7 @@ mod indices;
 pub mod integers;
 pub mod movement;
 mod ranges;
+mod sums;
 #[cfg(test)]
 mod tests;
 

@@ -1,0 +1,145 @@
+//! Sums of a number and multiples of indices, and their quotients.
+
+use crate::ir::{IndexOperation, Value, interval};
+use std::collections::BTreeMap;
+
+/// A number and multiples of terms.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Sum {
+    constant: i64,
+    terms: BTreeMap<Term, i64>,
+}
+
+/// What sums are of.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Term {
+    /// An index.
+    Index(Value),
+    /// A sum divided by a number above 1, rounded down.
+    Quotient(Box<Sum>, i64),
+}
+
+impl Sum {
+    /// A number.
+    pub fn known(constant: i64) -> Self {
+        Self { constant, terms: BTreeMap::new() }
+    }
+
+    /// A term.
+    pub fn of(term: Term) -> Self {
+        Self { constant: 0, terms: BTreeMap::from([(term, 1)]) }
+    }
+
+    /// The number that it always is.
+    pub fn as_known(&self) -> Option<i64> {
+        self.terms.is_empty().then_some(self.constant)
+    }
+
+    /// The index that it always is.
+    pub fn as_index(&self) -> Option<Value> {
+        match (self.constant, self.terms.len(), self.terms.first_key_value()) {
+            (0, 1, Some((&Term::Index(index), 1))) => Some(index),
+            _ => None,
+        }
+    }
+
+    /// A number added.
+    pub fn raised(mut self, n: i64) -> Option<Self> {
+        self.constant = self.constant.checked_add(n)?;
+        Some(self)
+    }
+
+    /// A multiple of another sum added.
+    pub fn plus(mut self, other: &Self, factor: i64) -> Option<Self> {
+        self.constant = self.constant.checked_add(other.constant.checked_mul(factor)?)?;
+        for (term, n) in &other.terms {
+            let sum = self.terms.entry(term.clone()).or_insert(0);
+            *sum = sum.checked_add(n.checked_mul(factor)?)?;
+        }
+        self.terms.retain(|_, n| *n != 0);
+        Some(self)
+    }
+
+    /// Divided by a positive number, rounded down.
+    pub fn divided(self, divisor: i64) -> Option<Self> {
+        // ⌊(⌊x ÷ d⌋ + c) ÷ e⌋ is ⌊(x + c·d) ÷ (d·e)⌋.
+        if let Some((Term::Quotient(inner, by), 1)) = self.terms.first_key_value().filter(|_| self.terms.len() == 1) {
+            let inner = inner.as_ref().clone().raised(self.constant.checked_mul(*by)?)?;
+            return inner.divided(by.checked_mul(divisor)?);
+        }
+        let (mut whole, mut rest) = (Self::default(), Self::default());
+        for (term, n) in self.terms {
+            let part = if n % divisor == 0 { &mut whole } else { &mut rest };
+            part.terms.insert(term, if n % divisor == 0 { n / divisor } else { n });
+        }
+        // What the divisor and all that is left have in common cancels; of the number then only whole parts count.
+        let common = rest.terms.values().fold(divisor, |common, &n| greatest_common_divisor(common, n));
+        let divisor = divisor / common;
+        rest.terms.values_mut().for_each(|n| *n /= common);
+        let constant = interval::evaluate(IndexOperation::FloorDivide, self.constant, common);
+        whole.constant = interval::evaluate(IndexOperation::FloorDivide, constant, divisor);
+        rest.constant = interval::evaluate(IndexOperation::Remainder, constant, divisor);
+        if rest.terms.is_empty() {
+            return Some(whole);
+        }
+        whole.plus(&Self::of(Term::Quotient(Box::new(rest), divisor)), 1)
+    }
+}
+
+/// Of a positive number and another one.
+fn greatest_common_divisor(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    i64::try_from(a).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index(n: u32) -> Sum {
+        Sum::of(Term::Index(Value::from_u32(n)))
+    }
+
+    fn times(factor: i64, n: u32) -> Sum {
+        Sum::default().plus(&index(n), factor).unwrap()
+    }
+
+    #[test]
+    fn sums_cancel() {
+        let x = index(1).raised(3).unwrap();
+        assert_eq!(x.clone().plus(&index(1), -1).unwrap(), Sum::known(3));
+        assert_eq!(x.clone().plus(&x, -1).unwrap(), Sum::default());
+    }
+
+    #[test]
+    fn strided_windows_one_after_another_are_one_quotient() {
+        // Windows of 10 by steps of 5, then of 3 by steps of 2, are ⌊n ÷ 10⌋ − 1.
+        let windows = |extent: Sum, size: i64, step: i64| extent.raised(-size)?.divided(step)?.raised(1);
+        let found = windows(index(7), 10, 5).and_then(|rows| windows(rows, 3, 2)).unwrap();
+        assert_eq!(found, index(7).divided(10).unwrap().raised(-1).unwrap());
+        assert_ne!(found, index(7).divided(10).unwrap());
+    }
+
+    #[test]
+    fn what_a_divisor_divides_is_taken_out() {
+        let four = times(4, 2).raised(2).unwrap();
+        assert_eq!(four.clone().divided(2).unwrap(), times(2, 2).raised(1).unwrap());
+        assert_eq!(four.clone().divided(4).unwrap(), index(2));
+        // ⌊(4x + 2) ÷ 6⌋ is ⌊(2x + 1) ÷ 3⌋, and so is ⌊(4x + 3) ÷ 6⌋.
+        let third = times(2, 2).raised(1).unwrap().divided(3).unwrap();
+        assert_eq!(four.clone().divided(6).unwrap(), third);
+        assert_eq!(four.raised(1).unwrap().divided(6).unwrap(), third);
+    }
+
+    #[test]
+    fn a_sum_of_one_index_is_that_index() {
+        let x = index(3).raised(2).unwrap();
+        assert_eq!(x.as_index(), None);
+        assert_eq!(x.raised(-2).unwrap().as_index(), Some(Value::from_u32(3)));
+        assert_eq!((times(2, 3).as_index(), Sum::known(0).as_index()), (None, None));
+        assert_eq!(index(1).divided(2).unwrap().as_index(), None);
+    }
+}
