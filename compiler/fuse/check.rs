@@ -130,7 +130,7 @@ impl Checker<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fuse::flow::unroll;
+    use crate::fuse::unroll::unroll;
     use crate::ir::text::parse_module;
     use crate::ir::{ElementType, TensorType, verify};
 

@@ -1,7 +1,10 @@
 //! Two groups' element-wise work as one expression.
 
-use super::{Epilogue, Group};
+use super::group::{Epilogue, Group};
 use crate::ir::{ElementType, ExpressionBuilder, Function, Node, Value};
+
+/// Expressions do not grow beyond this many nodes; longer chains become several kernels.
+pub(super) const MAX_NODES: usize = 512;
 
 /// The work of `first` followed by that of `second`, which may read results of it. `kept` are the results.
 pub(super) fn composed(function: &Function, first: &Group, second: &Group, kept: &[Value]) -> Epilogue {

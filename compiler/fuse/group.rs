@@ -1,7 +1,7 @@
 //! What becomes one kernel, and what it reads.
 
-use super::rowwise::Rowwise;
-use super::{gathered, stored_right};
+use super::gathered;
+use super::widened::stored_right;
 use crate::ir::{Expression, Extent, Function, Inst, Module, Op, Value};
 
 /// What becomes one kernel.
@@ -30,6 +30,20 @@ pub struct Epilogue {
     pub operands: Vec<Value>,
     /// The expression; its results are the group's outputs.
     pub expression: Expression,
+}
+
+/// What a group does with each row.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Rowwise {
+    /// The shape of what is reduced along its last dimension.
+    pub shape: Vec<Extent>,
+    /// What each reduction reads as a kernel of its own. Its vectors follow from that, so that sums have one order either way.
+    pub readers: Vec<(Inst, Vec<Value>)>,
+}
+
+/// Whether an operator is a root that takes element-wise work on its result.
+pub(super) fn takes_epilogue(op: Op) -> bool {
+    matches!(op, Op::Conv | Op::Matmul | Op::BlockMatmul | Op::Window | Op::Reduce)
 }
 
 impl Group {

@@ -1,8 +1,8 @@
 //! Two groups as one: element-wise work after or beside other such work, epilogues, rows.
 
+use super::Rowwise;
 use super::compose::composed;
 use super::line::{Line, Number};
-use super::rowwise::Rowwise;
 use super::{Group, MAX_NODES, takes_epilogue};
 use crate::ir::{Inst, Value};
 use std::collections::HashMap;

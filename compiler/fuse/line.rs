@@ -1,8 +1,8 @@
 //! A straight line of groups, in which two become one if nothing has to run between them.
 
 use super::Group;
+use super::Rowwise;
 use super::fusions::{Fusions, Merge};
-use super::rowwise::Rowwise;
 use crate::ir::{Extent, Function, Module, Op, TensorType, Value};
 use std::collections::{HashMap, HashSet};
 

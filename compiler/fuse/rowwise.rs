@@ -2,22 +2,13 @@
 //! normalisations are of this kind. As one kernel they read a row while it is in the cache, and what is between the reductions never
 //! goes to memory as a whole tensor.
 
-use super::{Group, MAX_NODES};
+use super::{Group, MAX_NODES, Rowwise};
 use crate::ir::{ElementType, Extent, Function, Inst, Op, Operation, Value};
 
 /// Elements of a row at most: rows are read several times, and should then be in the first level of the cache.
 const LONGEST: i64 = 8192;
 /// Rows shorter than this fill no vector, so element-wise work that could run across many of them does not go along.
 const SHORT: u64 = 16;
-
-/// What a group does with each row.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Rowwise {
-    /// The shape of what is reduced along its last dimension.
-    pub shape: Vec<Extent>,
-    /// What each reduction reads as a kernel of its own. Its vectors follow from that, so that sums have one order either way.
-    pub readers: Vec<(Inst, Vec<Value>)>,
-}
 
 impl Rowwise {
     /// The rows that a group reduces, if it does.

@@ -1,6 +1,6 @@
 //! What merges and what does not, on small graphs.
 
-use super::{Fusions, Group, Grouped, Node, flow, group};
+use super::{Fusions, Group, Grouped, Node, group, unroll};
 use crate::ir::builder::FunctionBuilder;
 use crate::ir::{ElementType, ExpressionBuilder, Method, Module, Op, Port, Reduction, ScalarOp, TensorType, Type, Value, verify};
 
@@ -64,7 +64,7 @@ fn grouped_with(build: impl FnOnce(&mut Graph<'_>) -> Vec<Value>, fusions: &Fusi
     let inputs = vec![Port::default(); module.functions[function].params.len()];
     module.methods.push(Method { name: "main".into(), function, inputs, outputs: vec![Port::default(); count] });
     crate::ir::verify(&module).expect("a sound module");
-    group(flow::unroll(verify(&module).expect("sound"), function).expect("no control flow"), &module, fusions)
+    group(unroll::unroll(verify(&module).expect("sound"), function).expect("no control flow"), &module, fusions)
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::pool::Pool;
 use super::variables::Variables;
 use super::written::{LoweredMethod, write};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
-use crate::fuse::flow::{self, FlowError};
+use crate::fuse::unroll::{self, FlowError};
 use crate::fuse::{self, Fusions};
 use crate::ir::{Method, Module, Verified};
 use crate::machine::Machine;
@@ -35,7 +35,7 @@ pub(super) fn lower(
     pool: &mut Pool,
 ) -> Result<LoweredMethod, Diagnostics> {
     let module = verified.module();
-    let flow = flow::unroll(verified, method.function).map_err(|error| flow_diagnostic(module, method, &error))?;
+    let flow = unroll::unroll(verified, method.function).map_err(|error| flow_diagnostic(module, method, &error))?;
     let (packed, plans) = (&PackedWeights::default(), &Memo::default());
     let frame = Frame { module, method, options, machines, variables, packed, plans };
     let trial = Frame { options: Options { effort: Effort::Trial, ..options }, ..frame };

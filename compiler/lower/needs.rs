@@ -20,7 +20,7 @@ impl KnownNeeds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fuse::{Fusions, Node, flow, group};
+    use crate::fuse::{Fusions, Node, group, unroll};
     use crate::ir::builder::FunctionBuilder;
     use crate::ir::{ElementType, ExpressionBuilder, Method, Module, Port, Reduction, ScalarOp, TensorType, Type, verify};
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn what_is_known_of_a_group_is_not_found_again() {
         let module = module();
-        let flow = flow::unroll(verify(&module).expect("sound"), module.methods[0].function).expect("no control flow");
+        let flow = unroll::unroll(verify(&module).expect("sound"), module.methods[0].function).expect("no control flow");
         let (known, chosen) = (KnownNeeds::default(), AtomicUsize::new(0));
         let needs = |fusions: &Fusions| {
             let grouped = group(flow.clone(), &module, fusions);

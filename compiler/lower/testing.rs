@@ -4,7 +4,7 @@ use super::frame::Frame;
 use super::grouped::Grouped;
 use super::options::Options;
 use super::variables::Variables;
-use crate::fuse::{Fusions, flow};
+use crate::fuse::{Fusions, unroll};
 use crate::ir::builder::FunctionBuilder;
 use crate::ir::{ElementType, ExpressionBuilder, Function, Method, Module, Port, ScalarOp, TensorType, Type, Value, verify};
 use crate::machine::{MACHINES, Machine};
@@ -42,7 +42,7 @@ pub(super) fn with_groups(
     let function = builder.finish(results);
     let inputs = vec![Port::default(); module.functions[function].params.len()];
     module.methods.push(Method { name: "main".into(), function, inputs, outputs: vec![Port::default(); count] });
-    let flow = flow::unroll(verify(&module).expect("sound"), function).expect("no control flow");
+    let flow = unroll::unroll(verify(&module).expect("sound"), function).expect("no control flow");
     let (variables, packed, plans) = (Variables::default(), PackedWeights::default(), Memo::default());
     let options = Options::new(&MACHINES[0]);
     let frame =

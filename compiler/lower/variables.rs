@@ -2,7 +2,7 @@
 
 use super::pool::Pool;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::fuse::flow;
+use crate::fuse::unroll;
 use crate::ir::{Module, State};
 use crate::program::Variable;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,7 @@ impl Variables {
     /// # Errors
     /// When a state has no static size, or all of them no size at all.
     pub fn new(module: &Module, pool: &mut Pool) -> Result<Self, Diagnostic> {
-        let used: BTreeSet<State> = module.methods.iter().flat_map(|method| flow::states(module, method.function)).collect();
+        let used: BTreeSet<State> = module.methods.iter().flat_map(|method| unroll::states(module, method.function)).collect();
         let mut variables = Self::default();
         for state in used {
             let data = &module.states[state];

@@ -2,7 +2,7 @@
 
 use super::RowwiseSchedule;
 use super::passes::{Keeper, Passes};
-use crate::fuse::{Fusions, Node, flow, group};
+use crate::fuse::{Fusions, Node, group, unroll};
 use crate::ir::builder::FunctionBuilder;
 use crate::ir::{ElementType, ExpressionBuilder, Method, Module, Port, Reduction, ScalarOp, TensorType, Type, Value, verify};
 use crate::kernel::intervals::Assumed;
@@ -31,7 +31,7 @@ fn check_for(
     let count = results.len();
     let function = builder.finish(results);
     module.methods.push(Method { name: "main".into(), function, inputs: ports(1), outputs: ports(count) });
-    let grouped = group(flow::unroll(verify(&module).expect("sound"), function).expect("no control flow"), &module, &Fusions::All);
+    let grouped = group(unroll::unroll(verify(&module).expect("sound"), function).expect("no control flow"), &module, &Fusions::All);
     let [Node::Group(group)] = &grouped.nodes[..] else { panic!("one group: {:?}", grouped.nodes) };
     let rows = group.rowwise.as_ref().expect("rows");
     let packed = PackedWeights::default();

@@ -1,0 +1,14 @@
+//! Grouping in its two steps.
+
+use super::flow::Flow;
+use super::{Fusions, Grouped, chains, graph, uses_of};
+use crate::ir::Module;
+
+/// Cuts a method into groups. Chains become groups whatever happens; of these, those merge that `fusions` lets merge.
+pub fn group(flow: Flow, module: &Module, fusions: &Fusions) -> Grouped {
+    let uses = uses_of(&flow);
+    let mut nodes = chains::chains(&flow, module, &uses);
+    let Flow { function, states, .. } = flow;
+    let merges = graph::merge(&function, module, &uses, fusions, &mut nodes);
+    Grouped { function, nodes, states, merges }
+}
