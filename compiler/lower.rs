@@ -11,6 +11,7 @@ mod extents;
 mod frame;
 mod fusions;
 mod grouped;
+mod held;
 mod imported;
 mod lowered;
 mod memory_map;
@@ -28,6 +29,7 @@ mod steps;
 mod tensors;
 #[cfg(test)]
 mod testing;
+mod together;
 mod values;
 mod variables;
 mod work;
@@ -98,6 +100,12 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
         device::device(gpu, (&kernels, &constants), variables.bytes, sides.collect())
     });
     let device = device.map(Arc::new);
+    if together::takes(options) {
+        for (level, kernels) in kernels.iter().enumerate() {
+            let steps = methods.iter_mut().map(|levels: &mut Vec<Method>| &mut levels[level].steps);
+            steps.for_each(|steps| together::join(steps, kernels, options.threads));
+        }
+    }
     let mut programs = kernels.into_iter().enumerate().take(cpus).map(|(level, kernels)| Program {
         kernels,
         constants: constants.clone(),

@@ -11,7 +11,7 @@ pub use device::{
     Bound, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, HostCall, HostReason,
 };
 pub use moving::{End, Member, Moving, Place, Size};
-pub use walk::{Visit, Walk, calls, change_calls, externals, regions, walk};
+pub use walk::{Visit, Walk, calls, calls_together, change_calls, externals, regions, walk};
 
 use crate::ir::{Data, ElementType, Quantization, Source};
 use crate::kernel::Kernel;
@@ -211,6 +211,8 @@ pub enum Step {
         /// Steps of one round.
         body: Vec<Step>,
     },
+    /// Kernel calls that run together in parts.
+    Together(Together),
     /// A region of the device where one runs, else the steps that do the same.
     Region {
         /// Position among the device's regions.
@@ -304,6 +306,20 @@ pub struct Parts {
     pub most: u32,
     /// The arguments that are working memory.
     pub working: Vec<Working>,
+    /// Bytes that each argument has in this call. The kernel may be that of calls with shorter ranges and smaller tensors, too.
+    pub bytes: Vec<u64>,
+}
+
+/// Kernel calls between which parts do not wait for each other: part *i* runs the *i*-th share of each call in turn. What it reads of these
+/// calls it wrote itself, and it writes nothing that another part reads or writes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Together {
+    /// What parts share, the same for all calls: the extent of each call is a multiple of it, and so are the ends of its parts.
+    pub rounds: u64,
+    /// Parts at most.
+    pub most: u32,
+    /// The calls, each a [`Step::Call`] that has parts.
+    pub calls: Vec<Step>,
 }
 
 /// An argument that is working memory, of which each part has its own.

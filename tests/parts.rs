@@ -6,7 +6,7 @@ use modelc::ir::text::parse_module;
 use modelc::ir::{ElementType, Module, Tensor, verify};
 use modelc::jit::Jit;
 use modelc::lower::{Options, Threads};
-use modelc::program::{Call, calls};
+use modelc::program::{Call, calls, calls_together};
 use modelc::target::host_machine;
 use modelc::{passes, pipeline};
 
@@ -66,4 +66,34 @@ method "main" = @main {
     let shapes: [[&[u64]; 3]; 2] = [[&[1, 1, 6, 36], caches[0], caches[1]], [&[1, 5, 6, 36], caches[0], caches[1]]];
     let cut = is_the_same_in_parts(text, &[&shapes[0], &shapes[1]]);
     assert!(cut.iter().any(|call| call.origin.schedule.starts_with("attention")), "attention is not cut");
+}
+
+#[test]
+fn pointwise_layers_run_together_with_the_depthwise_one_before() {
+    let constant = |number: usize, shape: [usize; 4]| {
+        let numbers: Vec<String> = (0..shape.iter().product()).map(|i: usize| format!("{:?}", (i * 7 % 11) as f32 / 4.0 - 1.25)).collect();
+        format!("const{number}: f32[{}, {}, {}, {}] = [{}]\n", shape[0], shape[1], shape[2], shape[3], numbers.join(", "))
+    };
+    let conv = |result: usize, from: usize, weights: usize, padding: usize, groups: usize| {
+        format!(
+            "  v{result} = conv v{from}, v{weights} {{ strides = [1, 1], dilation = [1, 1], padding_low = [{padding}, {padding}], \
+             padding_high = [{padding}, {padding}], positions = [], shift = [], input_dilation = [1, 1], groups = {groups}, \
+             input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }}\n"
+        )
+    };
+    let weights = [constant(0, [8, 3, 3, 1]), constant(1, [16, 1, 1, 8]), constant(2, [8, 1, 1, 16])].concat();
+    let layers = [conv(4, 0, 1, 1, 8), conv(5, 4, 2, 0, 1), conv(6, 5, 3, 0, 1), conv(7, 6, 1, 1, 8)].concat();
+    let constants: String = (0..3).map(|i| format!("  v{} = constant {{ data = const{i} }}\n", i + 1)).collect();
+    let text = format!(
+        "{weights}func @main(v0: f32[1, 32, 4, 8]) {{\n{constants}{layers}  return v7\n}}\n\
+         method \"main\" = @main {{\n  input \"x\"\n  output \"y\"\n}}"
+    );
+    assert_eq!(is_the_same_in_parts(&text, &[&[&[1, 32, 4, 8]]]).len(), 4);
+    let options = Options::new(host_machine().expect("a machine"));
+    let together = |threads: Threads| {
+        let lowered = pipeline::lower(&module(&text), "model", Options { threads, ..options }).unwrap_or_else(|error| panic!("{error}"));
+        calls_together(&lowered.program.methods[0].steps)
+    };
+    assert!(together(Threads { count: 3, least_instructions: 0 }).iter().sum::<usize>() >= 2, "every call is by itself");
+    assert!(together(Threads::ALONE).is_empty());
 }

@@ -15,7 +15,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::emit::OutputKind;
 use crate::jit::peaks::{self, Peaks};
 use crate::jit::{JitOptions, Symbol};
-use crate::program::{Call, calls};
+use crate::program::{Call, calls, calls_together};
 use clap::Args;
 use regions::RegionProfile;
 use serde_json::json;
@@ -289,12 +289,19 @@ struct InParts {
     calls: u64,
     /// One that does nothing.
     empty: Duration,
+    /// How many of the methods' calls are in each run of calls that run together where no time is taken of each.
+    together: Vec<usize>,
 }
 
 impl InParts {
     fn text(&self) -> String {
-        let &Self { calls, empty } = self;
-        format!("Calls in parts: {calls} a run, at {} µs if they did nothing.\n", microseconds(empty.as_nanos() as f64))
+        let Self { calls, empty, together } = self;
+        let all: usize = together.iter().sum();
+        let together = match together.len() {
+            0 => String::new(),
+            runs => format!(" Without --profile {all} of them are {runs}, of calls that run together."),
+        };
+        format!("Calls in parts: {calls} a run, at {} µs if they did nothing.{together}\n", microseconds(empty.as_nanos() as f64))
     }
 }
 
@@ -368,9 +375,11 @@ impl ProfileRow {
 /// The kernels of all methods that are called.
 fn profile(engine: &mut Engine, sequence: &[Sequenced], calls_in_parts: u64) -> Result<Profile, Diagnostics> {
     let peaks = peaks::measure(engine.machine)?;
-    let parts = engine.instance.empty_parallel_for().map(|empty| InParts { calls: calls_in_parts, empty });
+    let empty = engine.instance.empty_parallel_for();
     let program = engine.program();
     let methods: BTreeSet<usize> = sequence.iter().map(|call| call.method).collect();
+    let together = methods.iter().flat_map(|&method| calls_together(&program.methods[method].steps)).collect();
+    let parts = empty.map(|empty| InParts { calls: calls_in_parts, empty, together });
     let before = |method: usize| program.methods[..method].iter().map(|m| calls(&m.steps).len()).sum::<usize>();
     let times = engine.instance.kernel_times();
     let row = |(number, call): (usize, &Call)| {
@@ -419,7 +428,7 @@ fn json_text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) ->
         "kernels": kernels,
         "regions": profile.map(|profile| regions::json(&profile.regions)),
         "peaks": peaks,
-        "parts": parts.map(|parts| json!({ "calls": parts.calls, "empty_call_ns": parts.empty.as_nanos() as u64 })),
+        "parts": parts.map(|parts| json!({ "calls": parts.calls, "empty_call_ns": parts.empty.as_nanos() as u64, "together": parts.together })),
     });
     format!("{report:#}\n")
 }

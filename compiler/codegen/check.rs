@@ -3,7 +3,7 @@
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::kernel::BufferKind;
-use crate::program::{Address, Call, Method, Program, Visit, calls, externals, walk};
+use crate::program::{Address, Call, Method, Program, Step, Visit, calls, externals, walk};
 
 /// Steps nest no deeper than this.
 const DEEPEST: usize = 200;
@@ -31,6 +31,7 @@ fn check_method(program: &Program, method: &Method) -> Result<(), Diagnostic> {
     check_extents(program, method)?;
     check_conditions(program, method)?;
     check_regions(program, method).map_err(bug)?;
+    check_together(method).map_err(bug)?;
     for external in externals(&method.steps) {
         for (tensor, written) in external.inputs.iter().map(|t| (t, false)).chain(external.outputs.iter().map(|t| (t, true))) {
             let fits = room(program, method, tensor.address).is_some_and(|(room, _)| room >= tensor.bytes);
@@ -83,7 +84,7 @@ fn check_conditions(program: &Program, method: &Method) -> Result<(), Diagnostic
     let mut depth = 0;
     for visit in walk(&method.steps) {
         match visit {
-            Visit::If(_) | Visit::While | Visit::Region(_) => depth += 1,
+            Visit::If(_) | Visit::While | Visit::Together(_) | Visit::Region(_) => depth += 1,
             Visit::End => depth -= 1,
             _ => {}
         }
@@ -110,6 +111,23 @@ fn check_regions(program: &Program, method: &Method) -> Result<(), String> {
             if !fits || (is_written && matches!(crossing.host, Address::Constant(..) | Address::Input(..))) {
                 return Err(format!("what crosses in region {number} is not where it should be: {crossing:?}"));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Calls that run together have parts, and extents that the rounds of these divide.
+fn check_together(method: &Method) -> Result<(), String> {
+    for visit in walk(&method.steps) {
+        let Visit::Together(run) = visit else { continue };
+        let fits = |step: &Step| {
+            let Step::Call(call) = step else { return false };
+            let extent = call.integers.last().and_then(|&extent| u64::try_from(extent).ok());
+            let divides = extent.is_some_and(|extent| run.rounds > 0 && extent.is_multiple_of(run.rounds));
+            divides && call.slices.is_none() && call.parts.as_ref().is_some_and(|parts| run.most <= parts.most)
+        };
+        if !run.calls.iter().all(fits) {
+            return Err(format!("calls together are not of {} rounds in {} parts", run.rounds, run.most));
         }
     }
     Ok(())

@@ -19,7 +19,7 @@ use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::narrow;
 use crate::kernel::{BufferKind, Kernel};
 use crate::parallel;
-use crate::program::{Call, Level, Program, calls, externals};
+use crate::program::{Call, Level, Program, Step, calls, externals};
 use crate::target::{Platform, Target};
 use cranelift_entity::EntityRef;
 use sha2::{Digest, Sha256};
@@ -236,7 +236,7 @@ impl Driver<'_> {
         let mut deepest = 0;
         for (number, kernels) in context.levels.iter().enumerate() {
             let called = calls(&kernels.level.program.methods[method].steps);
-            let (parts, of_parts) = self.parts(number, &called)?;
+            let (parts, of_parts) = self.parts(number, &kernels.level.program.methods[method].steps)?;
             let body = self.compile(name, || driver::split(context, number, method, first_call, &parts))?;
             let of_kernels = called.iter().map(|call| self.functions[kernels.first as usize + call.kernel].code.stack_bytes).max();
             let below = u64::from(of_kernels.unwrap_or(0) + of_parts).max(below_regions);
@@ -271,14 +271,14 @@ impl Driver<'_> {
         }
     }
 
-    /// The functions that do parts of the calls which may be cut, in their order, and the most stack that one needs.
-    fn parts(&mut self, level: usize, called: &[&Call]) -> Result<(Vec<u32>, u32), Diagnostics> {
+    /// The functions that do parts of a method's steps, in the order of [`driver::in_parts`], and the most stack that one needs.
+    fn parts(&mut self, level: usize, steps: &[Step]) -> Result<(Vec<u32>, u32), Diagnostics> {
         let context = self.context;
         let (mut numbers, mut deepest) = (Vec::new(), 0);
-        for call in called {
-            let Some(parts) = &call.parts else { continue };
+        for work in driver::in_parts(steps, context.options.profile_hooks) {
+            let Some((call, _)) = work.calls().first().copied() else { continue };
             let kernel = self.functions[(context.levels[level].first as usize) + call.kernel].name.clone();
-            let body = self.compile(&kernel, || driver::part(context, level, call, parts))?;
+            let body = self.compile(&kernel, || driver::part(context, level, work))?;
             let (body, below) = self.guarded_body(body, 0, |number| format!("{kernel}_work{number}"), Some(level));
             deepest = deepest.max(body.code.stack_bytes + below as u32);
             let number = self.functions.len() as u32;
@@ -470,7 +470,7 @@ mod tests {
             let (integers, extents) = (integers.to_vec(), extents.to_vec());
             Step::Call(Call { kernel: 0, arguments: vec![], integers, extents, slices: None, parts, origin: Origin::default() })
         };
-        let parts = Parts { most: 2, working: vec![] };
+        let parts = Parts { most: 2, working: vec![], bytes: vec![] };
         program.methods[0].steps = vec![call([0, 8], &[(0, [1, 16]), (1, [1, 2])], None), call([0, 4], &[(0, [2, 32])], Some(parts))];
         let interval = |low, high| Interval { low, high };
         let found = assumed(&program, 0);

@@ -21,7 +21,7 @@ pub use hooks::{AFTER, BEFORE, measured_as};
 pub(super) use lifecycle::lifecycle;
 pub(super) use method::{by_level, split, whole};
 pub(super) use moving::scratch;
-pub(super) use parts::part;
+pub(super) use parts::{in_parts, part};
 
 #[cfg(test)]
 mod tests;

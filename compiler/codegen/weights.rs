@@ -139,6 +139,7 @@ impl Walk<'_> {
                 Visit::Else => ["end", "else"].iter().for_each(|text| self.mark(text)),
                 Visit::While => self.mark("while"),
                 Visit::Do(condition) => ["end".to_string(), format!("do {condition:?}")].iter().for_each(|text| self.mark(text)),
+                Visit::Together(together) => self.mark(&format!("together {} {}", together.rounds, together.most)),
                 Visit::Region(region) => self.mark(&format!("region {region}")),
                 Visit::End => self.mark("end"),
             }

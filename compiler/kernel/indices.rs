@@ -164,7 +164,7 @@ impl Indices {
     pub fn count(&mut self, counter: Value, start: Value, end: Value, step: i64) {
         let (first, beyond) = (self.interval(start), self.interval(end));
         let multiple = self.multiple(start).min(step.trailing_zeros());
-        let numbers = self.number(start).zip(self.number(end)).filter(|(start, end)| start < end);
+        let numbers = first.as_number().zip(beyond.as_number()).filter(|(start, end)| start < end);
         let interval = match numbers {
             Some((start, end)) => {
                 let steps = (i128::from(end) - 1 - i128::from(start)).div_euclid(i128::from(step));

@@ -19,6 +19,11 @@ impl Interval {
         Self { low: number, high: number }
     }
 
+    /// The number that it is, if it is one.
+    pub fn as_number(self) -> Option<i64> {
+        (self.low == self.high).then_some(self.low)
+    }
+
     /// What the lanes of a type can hold; that of 64-bit integers for lanes that are none.
     pub fn of_type(ty: Type) -> Self {
         if ty.lane.is_integer() { Self::of_lane(ty.lane) } else { Self::of_lane(Lane::I64) }

@@ -149,6 +149,7 @@ impl<'s> Writer<'_, 's> {
                 Argument::Scratch(i) => self.from.addresses.of_scratch(position, *i),
             });
         }
+        let bytes = lowered.kernel.pointer_params().map(|(_, data)| data.elements * u64::from(data.lane.bytes())).collect();
         let kernel = self.pool.kernel(self.from.level, lowered.kernel, symbol);
         let slices = slices.map(|slices| Slices {
             extents: slices.extents.iter().map(|&extent| (self.from.addresses.of(self.pool, extent), self.interval(extent))).collect(),
@@ -163,7 +164,7 @@ impl<'s> Writer<'_, 's> {
         };
         let working: Vec<_> = lowered.arguments.iter().enumerate().filter_map(working).collect();
         let most = extent.filter(|_| !scratch.is_on_device).map(|extent| extent.min(most_parts));
-        let parts = most.and_then(|most| self.parts(most, &working, scratch, position));
+        let parts = most.and_then(|most| self.parts((most, bytes), &working, scratch, position));
         let integers = extent.map_or(vec![], |extent| vec![0, extent as i64]);
         let extents = lowered.arguments.iter().enumerate().filter_map(|(position, argument)| self.extent(position, argument)).collect();
         Call { kernel, arguments, integers, extents, slices, parts, origin }
@@ -190,9 +191,9 @@ impl<'s> Writer<'_, 's> {
         [interval.low, interval.high]
     }
 
-    /// How many parts a call may have, if it may have several: at most so many, and as many as there is working memory for. `working` are
-    /// the positions of arguments and the numbers of their scratch buffers.
-    fn parts(&self, most: u64, working: &[(usize, usize)], scratch: &Scratch, position: usize) -> Option<Parts> {
+    /// How many parts a call may have, if it may have several: at most so many, and as many as there is working memory for. `bytes` are those of
+    /// its arguments; `working` are the positions of arguments and the numbers of their scratch buffers.
+    fn parts(&self, (most, bytes): (u64, Vec<u64>), working: &[(usize, usize)], scratch: &Scratch, position: usize) -> Option<Parts> {
         let (room, working) = match scratch.parts {
             0 | 1 => self.in_gap(working, scratch, position),
             planned => {
@@ -205,7 +206,7 @@ impl<'s> Writer<'_, 's> {
             }
         };
         let most = room.min(MOST_PARTS).min(most) as u32;
-        (most > 1).then_some(Parts { most, working })
+        (most > 1).then_some(Parts { most, working, bytes })
     }
 
     /// For how many parts there is working memory where nothing lies when the call runs, so that parts cost no memory. Where places move there

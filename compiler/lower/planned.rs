@@ -3,12 +3,14 @@
 use super::addresses::Addresses;
 use super::chosen::{Item, Purpose};
 use super::frame::{Frame, bug};
+use super::held::held;
 use super::imported;
 use super::moving::MovingPlaces;
 use super::options::PlanSource;
 use super::placed::Placed;
 use super::steps;
 use super::tensors::Tensors;
+use super::together;
 use super::work::Work;
 use crate::diagnostic::Diagnostics;
 use crate::ir::Value;
@@ -43,8 +45,16 @@ impl<'a> Planned<'a> {
             PlanSource::Own | PlanSource::Smallest => frame.plans.get(&request, || own_plan(&request)),
             PlanSource::Program => plan_of_file(frame, placed, &items, &ids, &mut request),
         };
-        let (order, plan) = found.map_err(bug)?;
+        let (order, mut plan) = found.map_err(bug)?;
         let request = request.reordered(&order);
+        let may_join = together::takes(frame.options) && placed.ends.entered.is_empty() && frame.options.plan == PlanSource::Own;
+        if matches!(purpose, Purpose::Kernels)
+            && may_join
+            && let Some(held) = held(&request, &plan)
+        {
+            plan::check(&request, &held).map_err(|error| bug(format!("the memory plan does not pass its check: {error}")))?;
+            plan = held;
+        }
         let mut left: Vec<Option<Item<'a>>> = items.into_iter().map(Some).collect();
         let items: Vec<Item<'a>> = order.iter().filter_map(|&i| left[i].take()).collect();
         // A plan of the file is kept as it is, and a device binds places where the plan has them.

@@ -1,6 +1,6 @@
 //! One walk over the steps of a method and all steps inside them.
 
-use super::{Address, Call, External, Step};
+use super::{Address, Call, External, Step, Together};
 
 /// What a walk over steps comes to, in the order in which it stands.
 #[derive(Clone, Copy, Debug)]
@@ -17,9 +17,11 @@ pub enum Visit<'a> {
     While,
     /// The steps of a round, which runs while the byte at the address is not 0.
     Do(Address),
+    /// Calls that run together begin.
+    Together(&'a Together),
     /// A region of the device begins, with the steps that do the same.
     Region(usize),
-    /// The branch, the loop or the region ends.
+    /// The branch, the loop, the calls together or the region ends.
     End,
 }
 
@@ -32,6 +34,12 @@ pub fn walk(steps: &[Step]) -> Walk<'_> {
 pub fn calls(steps: &[Step]) -> Vec<&Call> {
     let call = |visit| if let Visit::Call(call) = visit { Some(call) } else { None };
     walk(steps).filter_map(call).collect()
+}
+
+/// The number of calls of each run of calls that run together in steps.
+pub fn calls_together(steps: &[Step]) -> Vec<usize> {
+    let together = |visit| if let Visit::Together(run) = visit { Some(run.calls.len()) } else { None };
+    walk(steps).filter_map(together).collect()
 }
 
 /// The calls of functions of the application in steps.
@@ -52,7 +60,7 @@ pub fn change_calls(steps: &mut [Step], change: &mut impl FnMut(&mut Call)) {
         match step {
             Step::Call(call) => change(call),
             Step::External(_) => {}
-            Step::Region { otherwise, .. } => change_calls(otherwise, change),
+            Step::Region { otherwise: inner, .. } | Step::Together(Together { calls: inner, .. }) => change_calls(inner, change),
             Step::If { then: first, otherwise: second, .. } | Step::While { head: first, body: second, .. } => {
                 change_calls(first, change);
                 change_calls(second, change);
@@ -90,6 +98,10 @@ impl<'a> Iterator for Walk<'a> {
                 self.open.push(OpenList { steps: head.iter(), second: Some((Visit::Do(*condition), body)) });
                 Some(Visit::While)
             }
+            Some(Step::Together(together)) => {
+                self.open.push(OpenList { steps: together.calls.iter(), second: None });
+                Some(Visit::Together(together))
+            }
             Some(Step::Region { region, otherwise }) => {
                 self.open.push(OpenList { steps: otherwise.iter(), second: None });
                 Some(Visit::Region(*region))
@@ -99,7 +111,7 @@ impl<'a> Iterator for Walk<'a> {
                     self.open.push(OpenList { steps: second.iter(), second: None });
                     Some(visit)
                 }
-                // What has been walked over is a branch, a loop, or everything.
+                // What has been walked over is everything, or one of the steps that hold others.
                 None => (!self.open.is_empty()).then_some(Visit::End),
             },
         }
@@ -125,7 +137,8 @@ mod tests {
 
     /// A loop in a branch between two calls.
     fn nested() -> Vec<Step> {
-        let inner = Step::While { head: vec![call(1)], condition: Address::Scratch(4), body: vec![call(2), call(3)] };
+        let body = vec![Step::Together(Together { rounds: 8, most: 2, calls: vec![call(2), call(3)] })];
+        let inner = Step::While { head: vec![call(1)], condition: Address::Scratch(4), body };
         vec![call(0), Step::If { condition: Address::Scratch(0), then: vec![], otherwise: vec![inner] }, call(4)]
     }
 
@@ -133,11 +146,16 @@ mod tests {
     fn a_walk_comes_to_everything_in_order() {
         let text = |visit: Visit<'_>| match visit {
             Visit::Call(call) => call.kernel.to_string(),
+            Visit::Together(together) => format!("Together({})", together.rounds),
             other => format!("{other:?}"),
         };
         let found: Vec<String> = walk(&nested()).map(text).collect();
-        assert_eq!(found, ["0", "If(Scratch(0))", "Else", "While", "1", "Do(Scratch(4))", "2", "3", "End", "End", "4"]);
+        assert_eq!(
+            found,
+            ["0", "If(Scratch(0))", "Else", "While", "1", "Do(Scratch(4))", "Together(8)", "2", "3", "End", "End", "End", "4"]
+        );
         assert!(walk(&[]).next().is_none());
+        assert_eq!(calls_together(&nested()), [2]);
     }
 
     #[test]

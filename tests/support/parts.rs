@@ -18,15 +18,19 @@ pub fn check_in_parts(module: &Module, options: Options, inputs: &[Tensor], expe
         Err(error) if error.0.iter().all(|d| d.kind() == Kind::Unsupported) => return Ok(0),
         Err(error) => return Err(error.to_string()),
     };
+    // Where memory that is no longer needed is overwritten after each call, every call is by itself; else calls run together.
     let live = Some(lowered.live.clone());
-    let alone =
-        Jit::with_options(&lowered.program, options.machine, JitOptions { live, ..JitOptions::default() }).map_err(|e| e.to_string())?;
-    for (threads, order) in [(1, Order::Any), (2, Order::Any), (7, Order::Any), (PLANNED, Order::Shuffled(1)), (7, Order::Shuffled(2))] {
-        let mut instance = alone.instance_in_order(threads, order).map_err(|e| e.to_string())?;
-        for expected in expected {
-            let found = instance.call_tensors(0, inputs).map_err(|e| e.to_string())?;
-            if found != *expected {
-                return Err(format!("other outputs in parts on {threads} threads, {order:?}"));
+    for live in [live, None] {
+        let alone = Jit::with_options(&lowered.program, options.machine, JitOptions { live, ..JitOptions::default() });
+        let alone = alone.map_err(|e| e.to_string())?;
+        for (threads, order) in [(1, Order::Any), (2, Order::Any), (7, Order::Any), (PLANNED, Order::Shuffled(1)), (7, Order::Shuffled(2))]
+        {
+            let mut instance = alone.instance_in_order(threads, order).map_err(|e| e.to_string())?;
+            for expected in expected {
+                let found = instance.call_tensors(0, inputs).map_err(|e| e.to_string())?;
+                if found != *expected {
+                    return Err(format!("other outputs in parts on {threads} threads, {order:?}"));
+                }
             }
         }
     }

@@ -3,7 +3,18 @@
 use modelc::ir::Tensor;
 use modelc::kernel::BufferKind;
 use modelc::kernel::interpret::interpret;
-use modelc::program::{Address, Call, Method, Port, PortExtent, Program, Step};
+use modelc::program::{Address, Call, Method, Port, PortExtent, Program, Step, Together, calls};
+
+/// A part of a call that runs together with others.
+fn part(call: &Call, run: &Together, number: u64) -> Call {
+    let mut call = call.clone();
+    let of_round = call.integers[1] as u64 / run.rounds;
+    call.integers = [number, number + 1].map(|bound| (bound * run.rounds / u64::from(run.most) * of_round) as i64).to_vec();
+    for working in call.parts.iter().filter(|_| number > 0).flat_map(|parts| &parts.working) {
+        call.arguments[working.argument] = working.second.plus((number - 1) * working.step);
+    }
+    call
+}
 
 /// Memory of one instance, and of one call.
 pub struct Memory<'p> {
@@ -82,6 +93,15 @@ impl<'p> Memory<'p> {
                         done?;
                     }
                 },
+                // Parts in another order than theirs.
+                Step::Together(run) => {
+                    for number in (0..u64::from(run.most)).rev() {
+                        for call in calls(&run.calls) {
+                            let part = part(call, run, number);
+                            self.kernel(&part, &part.arguments)?;
+                        }
+                    }
+                }
                 Step::External(external) => return Err(format!("{} is not here", external.symbol)),
                 Step::If { condition, then, otherwise } => {
                     let taken = if self.at(*condition, 1)?[0] != 0 { then } else { otherwise };

@@ -6,7 +6,7 @@ use super::language::{Builder, Callee, CompareOp, Function, Operand, Signature, 
 use super::steps::Body;
 use super::{moving, parts, ports};
 use crate::interface::{E_ARENA, record};
-use crate::program::{ALIGNMENT, Address, Method, Step, Visit, calls, walk};
+use crate::program::{ALIGNMENT, Address, Method, Step, Visit, walk};
 
 /// `int method(void *arena, const inputs *in, outputs *out)`: the arena must hold the scratch memory too.
 pub fn whole(context: &Context<'_>, split: u32) -> Function {
@@ -45,8 +45,8 @@ pub fn by_level(context: &Context<'_>, first: u32) -> Function {
 }
 
 /// `int method_split(void *state, void *scratch, const inputs *in, outputs *out)`, the method of a number on the level of a number.
-/// `first_call` is the number of the method's first kernel call in profiles; `parts` are the functions that do a part of the calls that may
-/// be cut, in their order.
+/// `first_call` is the number of the method's first kernel call in profiles; `parts` are the functions that do a part of
+/// [`parts::in_parts`], in its order.
 pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32, parts: &[u32]) -> Function {
     let level = &context.levels[level];
     let (method, interface) = (&level.level.program.methods[method], &context.interface.methods[method]);
@@ -73,8 +73,8 @@ pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32
         let mut kept = |offset: i32| e.load(Width::Word, state, offset);
         let hooks = context.options.profile_hooks.then(|| (kept(record::ON_KERNEL), kept(record::USER)));
         let weights = context.weights_file.map(|_| kept(record::WEIGHTS));
-        let cut = calls(&method.steps).into_iter().filter(|call| call.parts.is_some());
-        let shared = cut.map(|call| parts::shared_bytes(call, e.layout)).max().map(|bytes| e.memory(bytes));
+        let in_parts = parts::in_parts(&method.steps, context.options.profile_hooks);
+        let shared = in_parts.into_iter().map(|work| work.shared_bytes(e.layout)).max().map(|bytes| e.memory(bytes));
         let crossings = context.gpu.as_ref().filter(|_| has_regions(&method.steps)).map(|gpu| e.memory(gpu.crossing_bytes() as u32));
         // Nothing of the caller's is written before all shapes are sound.
         let extents = ports::extents(e, method, records.0, &interface.inputs);

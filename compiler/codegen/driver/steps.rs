@@ -4,9 +4,10 @@ use super::addresses::Addresses;
 use super::context::LevelKernels;
 use super::hooks::{self, AFTER, BEFORE, measured_as};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Operand, Region, Signature, Value, Width};
-use super::{external, gpu, parts};
+use super::parts::{self, InParts};
+use super::{external, gpu};
 use crate::interface::{E_ABORTED, record};
-use crate::program::{Address, Call, Parts, Slices, Step, calls};
+use crate::program::{Address, Call, Slices, Step, Together, calls};
 
 /// What the steps of a method refer to.
 pub struct Body<'a> {
@@ -39,6 +40,9 @@ impl Body<'_> {
                     e.branch(condition, &[], then, otherwise);
                 }
                 Step::While { head, condition, body } => self.repeat(e, head, *condition, body),
+                // A hook is told each call.
+                Step::Together(run) if self.hooks.is_some() => self.steps(e, &run.calls),
+                Step::Together(run) => self.together(e, run),
                 Step::Region { region, otherwise } => self.device_region(e, *region, otherwise),
             }
         }
@@ -64,12 +68,33 @@ impl Body<'_> {
 
     /// Counts the calls of steps that never run.
     fn skip(&mut self, steps: &[Step]) {
-        for call in calls(steps) {
-            self.call += 1;
-            if call.parts.is_some() {
-                self.parts.next();
+        self.call += calls(steps).len() as u32;
+        parts::in_parts(steps, self.hooks.is_some()).iter().for_each(|_| {
+            self.parts.next();
+        });
+    }
+
+    /// Calls that run together.
+    fn together(&mut self, e: &mut Builder, run: &Together) {
+        self.call += run.calls.len() as u32;
+        let part = *self.parts.next().expect("calls that run together have a function for their parts");
+        let Some(shared) = self.shared else { return };
+        let work = InParts::Together(run);
+        let calls: Vec<(&Call, Vec<Value>)> = work.calls().into_iter().map(|(call, _)| (call, self.arguments(e, call))).collect();
+        let pointers: Vec<&[Value]> = calls.iter().map(|(_, pointers)| &pointers[..]).collect();
+        let alone = |e: &mut Builder| {
+            for (call, pointers) in &calls {
+                let status = self.kernel(e, call, pointers);
+                e.leave_with(status);
             }
-        }
+            Operand::Number(0)
+        };
+        let status = self.call_in_parts(e, work, &pointers, (part, shared), alone);
+        e.leave_with(status);
+    }
+
+    fn arguments(&self, e: &mut Builder, call: &Call) -> Vec<Value> {
+        call.arguments.iter().map(|&address| self.addresses.address(e, address)).collect()
     }
 
     fn region(&mut self, e: &mut Builder, steps: &[Step]) -> Region {
@@ -109,7 +134,7 @@ impl Body<'_> {
         let number = self.call;
         self.call += 1;
         hooks::notify(e, self.hooks, number, BEFORE);
-        let arguments: Vec<_> = call.arguments.iter().map(|&address| self.addresses.address(e, address)).collect();
+        let arguments = self.arguments(e, call);
         let part = call.parts.as_ref().map(|_| *self.parts.next().expect("each call that may be cut has a function for its parts"));
         match &call.slices {
             None => self.once(e, (call, part), &arguments),
@@ -121,7 +146,10 @@ impl Body<'_> {
     /// Calls a kernel once, or in parts, each of which is done by the function of that number.
     fn once(&self, e: &mut Builder, (call, part): (&Call, Option<u32>), arguments: &[Value]) {
         let status = match (&call.parts, part, self.shared) {
-            (Some(parts), Some(part), Some(shared)) => self.call_in_parts(e, (call, arguments), (parts, part), shared),
+            (Some(parts), Some(part), Some(shared)) => {
+                let alone = |e: &mut Builder| self.kernel(e, call, arguments).into();
+                self.call_in_parts(e, InParts::Call(call, parts), &[arguments], (part, shared), alone)
+            }
             _ => self.kernel(e, call, arguments),
         };
         e.leave_with(status);
@@ -167,21 +195,32 @@ impl Body<'_> {
         });
     }
 
-    /// The status of a call by `parallel_for` if the configuration has one, else straight.
-    fn call_in_parts(&self, e: &mut Builder, (call, pointers): (&Call, &[Value]), (parts, part): (&Parts, u32), shared: Value) -> Value {
+    /// The status of what runs in parts: by `parallel_for` if the configuration has one, else `alone`. `pointers` are the arguments of each call.
+    fn call_in_parts(
+        &self,
+        e: &mut Builder,
+        work: InParts<'_>,
+        pointers: &[&[Value]],
+        (part, shared): (u32, Value),
+        alone: impl FnOnce(&mut Builder) -> Operand,
+    ) -> Value {
         let parallel_for = e.load(Width::Word, self.addresses.state, record::PARALLEL_FOR);
         let together = e.region(|e| {
             let threads = e.load(Width::Single, self.addresses.state, record::THREADS);
             let told = e.compare(CompareOp::NotEqual, threads, 0);
             let threads = e.select(told, threads, parts::USUAL_THREADS);
-            let most = u64::from(parts.most);
+            let most = u64::from(work.most());
             let fewer = e.compare(CompareOp::Less, threads, most);
             let count = e.select(fewer, threads, most);
             e.store(Width::Single, 0, shared, parts::shared::STATUS);
             e.store(Width::Single, count, shared, parts::shared::PARTS);
-            let second: Vec<Value> = parts.working.iter().map(|working| self.addresses.address(e, working.second)).collect();
-            for (number, &pointer) in pointers.iter().chain(&second).enumerate() {
-                e.store(Width::Word, pointer, shared, parts::argument(number, e.layout));
+            let mut number = 0;
+            for ((_, parts), pointers) in work.calls().into_iter().zip(pointers) {
+                let second: Vec<Value> = parts.working.iter().map(|working| self.addresses.address(e, working.second)).collect();
+                for &pointer in pointers.iter().chain(&second) {
+                    e.store(Width::Word, pointer, shared, parts::argument(number, e.layout));
+                    number += 1;
+                }
             }
             let user = e.load(Width::Word, self.addresses.state, record::USER);
             let part = e.function_address(part);
@@ -189,7 +228,7 @@ impl Body<'_> {
             e.call_only(Callee::Pointer(parallel_for.into()), parts::parallel_for_signature(), arguments);
             vec![e.load(Width::Single, shared, parts::shared::STATUS).into()]
         });
-        let alone = e.region(|e| vec![self.kernel(e, call, pointers).into()]);
+        let alone = e.region(|e| vec![alone(e)]);
         e.branch(parallel_for, &[Width::Single], together, alone)[0]
     }
 }

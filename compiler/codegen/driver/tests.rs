@@ -8,6 +8,7 @@ use super::language::text::Names;
 use super::language::verify::verify;
 use super::language::{Callee, Function, KernelConvention, Operand, Signature, Width, function};
 use super::lifecycle::{self, init};
+use super::parts::InParts;
 use super::{split, whole};
 use crate::codegen::constants::ConstantLayout;
 use crate::interface::{CONFIG, Config, E_ABI, E_ALIGN, E_ARENA, E_CPU, E_NULL, E_SHAPE, E_STATE, Interface, Layout, record};
@@ -15,7 +16,7 @@ use crate::ir::{Data, ElementType};
 use crate::machine::machine;
 use crate::program::{
     Address, Blob, Call, Crossing, End, Level, MemoryMap, Method, Moving, Origin, Parts, Place, Port, PortExtent, Program, Size, Slices,
-    Step, Variable, Working,
+    Step, Together, Variable, Working,
 };
 
 const LAYOUTS: [Layout; 2] = [Layout { pointer: 4 }, Layout { pointer: 8 }];
@@ -50,10 +51,10 @@ fn program() -> Program {
         integers: vec![0, 6],
         extents: vec![],
         slices: Some(slices),
-        parts: Some(Parts { most: 2, working: vec![] }),
+        parts: Some(Parts { most: 2, working: vec![], bytes: vec![] }),
         origin: Origin::default(),
     };
-    let parts = Parts { most: 3, working: vec![Working { argument: 1, second: Address::Scratch(192), step: 64 }] };
+    let parts = Parts { most: 3, working: vec![Working { argument: 1, second: Address::Scratch(192), step: 64 }], bytes: vec![] };
     let cut = Call {
         kernel: 1,
         arguments: vec![Address::Constant(1, 8), Address::Scratch(64)],
@@ -280,7 +281,7 @@ fn parts_cover_the_whole_range() {
         let [user, count, part, shared] = arguments[..] else { panic!("{arguments:?}") };
         assert_eq!((user, count, part), (0xd000, 3, FUNCTIONS + 20));
         let Step::Call(call) = &context.program.methods[0].steps[1] else { panic!("a call") };
-        let part = super::part(context, 0, call, call.parts.as_ref().unwrap());
+        let part = super::part(context, 0, InParts::Call(call, call.parts.as_ref().unwrap()));
         check(&part, machine.layout);
         machine.calls.clear();
         for number in 0..count {
@@ -288,6 +289,57 @@ fn parts_cover_the_whole_range() {
         }
         let found: Vec<_> = machine.calls.iter().map(|(_, arguments)| (arguments[1] - scratch, arguments[2], arguments[3])).collect();
         assert_eq!(found, [(64, 0, 33), (192, 33, 66), (256, 66, 100)]);
+    });
+}
+
+#[test]
+fn parts_of_calls_together_do_their_share_of_each() {
+    on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
+        let Step::Call(cut) = &context.program.methods[0].steps[1] else { panic!("a call") };
+        let twice = Call { kernel: 0, arguments: vec![Address::Scratch(320), Address::Scratch(384)], integers: vec![0, 200], ..cut.clone() };
+        let twice = Call { parts: Some(Parts { most: 3, working: vec![], bytes: vec![] }), ..twice };
+        let run = Together { rounds: 100, most: 3, calls: vec![Step::Call(cut.clone()), Step::Call(twice)] };
+        let mut program = context.program.clone();
+        program.methods[0].steps = vec![Step::Together(run.clone())];
+        let level = &context.levels[0];
+        let levels = [LevelKernels { level: Level { program: &program, ..level.level }, convention: level.convention, first: level.first }];
+        let Context { interface, constants, options, .. } = *context;
+        let (numbers, imports) = (Numbers { cpu: None }, &[]);
+        let context = Context {
+            program: &program,
+            levels: &levels,
+            interface,
+            constants,
+            options,
+            model_hash: HASH,
+            weights_file: None,
+            numbers,
+            imports,
+            gpu: None,
+        };
+        let context = &context;
+        let split = split(context, 0, 0, 0, &[19]);
+        check(&split, machine.layout);
+        let scratch = ARENA + context.interface.state_bytes;
+        let kernel = |number| Callee::Kernel(number, KernelConvention::Target);
+        let constant = WEIGHTS + context.constants.offsets[1] + 8;
+        prepare(context, machine, &[], 2);
+        assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);
+        let alone = [(kernel(1), vec![constant, scratch + 64, 0, 100]), (kernel(0), vec![scratch + 320, scratch + 384, 0, 200])];
+        assert_eq!(machine.calls, alone);
+        prepare(context, machine, &[(Config::ParallelFor, 0xe000), (Config::User, 0xd000)], 2);
+        assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);
+        let [(_, arguments)] = &machine.calls[..] else { panic!("{:?}", machine.calls) };
+        let [_, 3, part, shared] = arguments[..] else { panic!("{arguments:?}") };
+        assert_eq!(part, FUNCTIONS + 19);
+        let part = super::part(context, 0, InParts::Together(&run));
+        check(&part, machine.layout);
+        machine.calls.clear();
+        for number in 0..3 {
+            assert_eq!(machine.run(&part, &[shared, number]), None);
+        }
+        let found: Vec<_> = machine.calls.iter().map(|(_, arguments)| (arguments[1] - scratch, arguments[2], arguments[3])).collect();
+        assert_eq!(found, [(64, 0, 33), (384, 0, 66), (192, 33, 66), (384, 66, 132), (256, 66, 100), (384, 132, 200)]);
     });
 }
 
@@ -319,6 +371,15 @@ fn what_crosses_is_as_much_as_shapes_have() {
 }
 
 #[test]
+fn calls_together_are_told_one_by_one() {
+    let program = program();
+    let run = Together { rounds: 100, most: 3, calls: vec![program.methods[0].steps[1].clone()] };
+    let steps = [program.methods[0].steps[0].clone(), Step::Together(run)];
+    let of = |are_told| super::in_parts(&steps, are_told).into_iter().map(|work| matches!(work, InParts::Together(_))).collect::<Vec<_>>();
+    assert_eq!((of(true), of(false)), (vec![false, false], vec![false, true]));
+}
+
+#[test]
 fn each_block_of_slices_is_done_in_parts() {
     on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
         let split = split(context, 0, 0, 0, &[19, 20]);
@@ -329,7 +390,7 @@ fn each_block_of_slices_is_done_in_parts() {
         assert_eq!(calls, [(2, FUNCTIONS + 19), (2, FUNCTIONS + 19), (3, FUNCTIONS + 20)]);
         let shared = machine.calls[0].1[3];
         let Step::Call(call) = &context.program.methods[0].steps[0] else { panic!("a call") };
-        let part = super::part(context, 0, call, call.parts.as_ref().unwrap());
+        let part = super::part(context, 0, InParts::Call(call, call.parts.as_ref().unwrap()));
         // What the parts share says where a block is.
         machine.write(shared + 4, 4, 2);
         for (number, place) in [BUFFER + 32, BUFFER + 32].into_iter().enumerate() {

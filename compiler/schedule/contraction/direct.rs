@@ -124,7 +124,7 @@ impl<'a> DirectSchedule<'a> {
         let form = work.form(cx.machine, cx.levels);
         let staged = form != Form::Float || work.is_padded();
         if work.is_pointwise() && work.groups == 1 {
-            fold_pixels(&mut work, staged, cx.is_for_threads());
+            fold_pixels(&mut work, staged, cx.threads.count.into());
         }
         let window_rows = work.planes.window * work.window[0];
         if window_rows > MAX_WINDOW_ROWS {
@@ -268,14 +268,15 @@ fn lanes_of(machine: &Machine, form: Form) -> u64 {
 
 /// Turns a pointwise contraction's pixels into rows of a length that keeps a staged row in the first-level cache and cuts the pixels without a
 /// rest. Rows that are not staged are one, or enough for parts.
-fn fold_pixels(work: &mut Contraction, staged: bool, in_parts: bool) {
+fn fold_pixels(work: &mut Contraction, staged: bool, threads: u64) {
     let pixels = work.batch * work.planes.input * work.input_size[0] * work.input_size[1];
-    let limit = match (staged, in_parts) {
+    let limit = match (staged, threads > 1) {
         (true, _) => (2048 / work.channels.max(1)).clamp(8, 64),
         (false, true) => (pixels / MANY_ROWS).max(LONG_ROW),
         (false, false) => pixels,
     };
     let best = (1..=limit.min(pixels)).rev().find(|n| pixels.is_multiple_of(*n)).unwrap_or(1);
+    let best = if threads > 1 { row_for_parts(pixels, work.input_size[1], (best, limit), threads) } else { best };
     // Rows without staging may be as long as they like, and short ones leave tiles empty.
     let short = if staged { best < 4 && pixels <= 64 } else { best < SHORT_ROW };
     let width = if short { pixels } else { best };
@@ -283,6 +284,17 @@ fn fold_pixels(work: &mut Contraction, staged: bool, in_parts: bool) {
     work.input_size = [pixels / width.max(1), width];
     work.output_size = work.input_size;
     work.phases = [1, work.input_size[0], work.input_size[1]].map(pointwise);
+}
+
+/// The length of a row where parts are to have the rows of the image that those of other layers have, which then need not wait for each other:
+/// one that is cut evenly with the image's rows, if it is hardly shorter than the best and parts stay as even. Few rows are no parts at all.
+fn row_for_parts(pixels: u64, image_row: u64, (best, limit): (u64, u64), threads: u64) -> u64 {
+    let rows = |n: u64| pixels / n.max(1);
+    let largest_part = |n: u64| rows(n).div_ceil(threads) * n;
+    let follows = |n: &u64| pixels.is_multiple_of(*n) && (image_row.is_multiple_of(*n) || n.is_multiple_of(image_row));
+    let serves = |n: &u64| follows(n) && rows(*n) >= MANY_ROWS && largest_part(*n) <= largest_part(best);
+    let is_long = |n: &u64| 8 * n >= 7 * best || rows(best) < MANY_ROWS && 2 * n >= SHORT_ROW;
+    (1..=limit.min(pixels)).rev().find(serves).filter(is_long).unwrap_or(best)
 }
 
 /// Segments of a window up to which they are unrolled. Where vectors are words each is so many instructions that a table of starts costs less.
@@ -409,7 +421,16 @@ impl DirectSchedule<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::Ranges;
+    use super::{Ranges, row_for_parts};
+
+    #[test]
+    fn rows_for_parts_follow_those_of_the_image() {
+        assert_eq!(row_for_parts(28 * 28, 28, (8, 10), 2), 7);
+        assert_eq!(row_for_parts(14 * 14, 14, (28, 32), 2), 14, "7 rows are few");
+        assert_eq!(row_for_parts(9 * 56, 56, (63, 64), 2), 63, "9 rows are uneven, and 28 pixels few");
+        assert_eq!(row_for_parts(56 * 56, 56, (64, 64), 2), 56);
+        assert_eq!(row_for_parts(7 * 7, 7, (7, 8), 2), 7);
+    }
 
     #[test]
     fn few_rows_make_uneven_parts() {
