@@ -23,6 +23,7 @@ use crate::program::{Call, Level, Program, Step, calls, externals};
 use crate::target::{Platform, Target};
 use cranelift_entity::EntityRef;
 use sha2::{Digest, Sha256};
+use std::collections::HashMap;
 
 /// A model in machine code, without addresses. Functions, data and imports are numbered by their position.
 #[derive(Clone, Debug)]
@@ -275,7 +276,13 @@ impl Driver<'_> {
     fn parts(&mut self, level: usize, steps: &[Step]) -> Result<(Vec<u32>, u32), Diagnostics> {
         let context = self.context;
         let (mut numbers, mut deepest) = (Vec::new(), 0);
+        let mut known: HashMap<_, u32> = HashMap::new();
         for work in driver::in_parts(steps, context.options.profile_hooks) {
+            let outline = work.outline();
+            if let Some(&number) = known.get(&outline) {
+                numbers.push(number);
+                continue;
+            }
             let Some((call, _)) = work.calls().first().copied() else { continue };
             let kernel = self.functions[(context.levels[level].first as usize) + call.kernel].name.clone();
             let body = self.compile(&kernel, || driver::part(context, level, work))?;
@@ -283,6 +290,7 @@ impl Driver<'_> {
             deepest = deepest.max(body.code.stack_bytes + below as u32);
             let number = self.functions.len() as u32;
             self.functions.push(body.into_function(format!("{kernel}_part{number}"), false, Some(level)));
+            known.insert(outline, number);
             numbers.push(number);
         }
         Ok((numbers, deepest))

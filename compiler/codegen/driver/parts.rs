@@ -28,6 +28,25 @@ pub enum InParts<'a> {
     Together(&'a Together),
 }
 
+/// See [`InParts::outline`].
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Outline {
+    /// The rounds of calls that run together.
+    rounds: Option<u64>,
+    calls: Vec<CallOutline>,
+}
+
+/// All that a part of a call is written from.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct CallOutline {
+    kernel: usize,
+    /// Their number.
+    arguments: usize,
+    extent: Option<i64>,
+    /// Of the working memory the arguments and the steps.
+    working: Vec<(usize, u64)>,
+}
+
 /// What of steps runs in parts, in the order in which the driver comes to it. Where each call is told to a hook, each runs by itself.
 pub fn in_parts(steps: &[Step], are_told: bool) -> Vec<InParts<'_>> {
     let (mut found, mut together) = (vec![], 0);
@@ -52,6 +71,16 @@ impl<'a> InParts<'a> {
             Self::Call(call, parts) => vec![(call, parts)],
             Self::Together(run) => calls(&run.calls).into_iter().filter_map(|call| Some((call, call.parts.as_ref()?))).collect(),
         }
+    }
+
+    /// All that its function is written from beside the level: of equal ones one function does the parts.
+    pub fn outline(self) -> Outline {
+        let of_call = |(call, parts): (&Call, &Parts)| {
+            let working = parts.working.iter().map(|working| (working.argument, working.step)).collect();
+            CallOutline { kernel: call.kernel, arguments: call.arguments.len(), extent: call.integers.last().copied(), working }
+        };
+        let rounds = if let Self::Together(run) = self { Some(run.rounds) } else { None };
+        Outline { rounds, calls: self.calls().into_iter().map(of_call).collect() }
     }
 
     /// Parts at most.

@@ -296,7 +296,8 @@ fn parts_cover_the_whole_range() {
 fn parts_of_calls_together_do_their_share_of_each() {
     on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
         let Step::Call(cut) = &context.program.methods[0].steps[1] else { panic!("a call") };
-        let twice = Call { kernel: 0, arguments: vec![Address::Scratch(320), Address::Scratch(384)], integers: vec![0, 200], ..cut.clone() };
+        let twice =
+            Call { kernel: 0, arguments: vec![Address::Scratch(320), Address::Scratch(384)], integers: vec![0, 200], ..cut.clone() };
         let twice = Call { parts: Some(Parts { most: 3, working: vec![], bytes: vec![] }), ..twice };
         let run = Together { rounds: 100, most: 3, calls: vec![Step::Call(cut.clone()), Step::Call(twice)] };
         let mut program = context.program.clone();
@@ -377,6 +378,22 @@ fn calls_together_are_told_one_by_one() {
     let steps = [program.methods[0].steps[0].clone(), Step::Together(run)];
     let of = |are_told| super::in_parts(&steps, are_told).into_iter().map(|work| matches!(work, InParts::Together(_))).collect::<Vec<_>>();
     assert_eq!((of(true), of(false)), (vec![false, false], vec![false, true]));
+}
+
+#[test]
+fn calls_that_differ_in_addresses_have_one_function_for_their_parts() {
+    let program = program();
+    let Step::Call(call) = &program.methods[0].steps[1] else { panic!("a call") };
+    let outline = |call: &Call| InParts::Call(call, call.parts.as_ref().unwrap()).outline();
+    let mut other = call.clone();
+    other.arguments[1] = Address::Scratch(1024);
+    other.parts.as_mut().unwrap().working[0].second = Address::Scratch(2048);
+    assert_eq!(outline(&other), outline(call));
+    other.integers = vec![0, 99];
+    assert_ne!(outline(&other), outline(call));
+    other.clone_from(call);
+    other.parts.as_mut().unwrap().working[0].step = 128;
+    assert_ne!(outline(&other), outline(call));
 }
 
 #[test]
