@@ -3,7 +3,7 @@
 //! goes to memory as a whole tensor.
 
 use super::{Group, MAX_NODES, Rowwise};
-use crate::ir::{ElementType, Extent, Function, Inst, Op, Operation, Value};
+use crate::ir::{ElementType, Extent, Function, Inst, Op, Operation, Reduction, Value};
 
 /// Elements of a row at most: rows are read several times, and should then be in the first level of the cache.
 const LONGEST: i64 = 8192;
@@ -22,7 +22,10 @@ impl Rowwise {
         let ty = function.values[operand].ty.as_tensor()?;
         let last = ty.shape.len().checked_sub(1)?;
         let length = function.interval(ty.shape[last]).high;
-        let is_along_rows = matches!(&data.operation, Operation::Reduce(reduce) if reduce.axes == [last]);
+        let Operation::Reduce(reduce) = &data.operation else { return None };
+        // Products of floats are taken element after element: in parts they overflow elsewhere.
+        let is_ordered = reduce.reduction == Reduction::Product && ty.element.is_float();
+        let is_along_rows = reduce.axes == [last] && !is_ordered;
         let reader = group.prologue.as_ref().map_or_else(|| vec![operand], |work| work.operands.clone());
         (is_along_rows && (2..=LONGEST).contains(&length) && ty.element != ElementType::Bool)
             .then(|| Self { shape: ty.shape.clone(), readers: vec![(root, reader)] })

@@ -7,7 +7,7 @@ use super::set::X86;
 use crate::codegen::own::{Emitted, assemble, count_uses, lower, sweep};
 use crate::codegen::{Code, CodegenError, index};
 use crate::kernel::Kernel;
-use crate::kernel::passes::DEAD;
+use crate::kernel::passes::{DEAD, QUOTIENTS};
 use crate::kernel::verify::verify;
 use crate::machine::Machine;
 
@@ -31,7 +31,7 @@ pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenErro
 fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
     verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
     index::check(kernel)?;
-    let kernel = &DEAD.of(kernel);
+    let kernel = &DEAD.of(&QUOTIENTS.of(kernel));
     let mut function = lower(kernel, Vectors::new(kernel, machine))?;
     let mut uses = count_uses(&function);
     sweep(&mut function, &mut uses);

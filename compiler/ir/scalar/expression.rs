@@ -49,6 +49,13 @@ pub struct ExpressionBuilder {
     known: FxHashMap<NodeData, Node>,
 }
 
+impl Expression {
+    /// What it takes to compute it, in additions.
+    pub fn cost(&self) -> u64 {
+        self.nodes.values().map(|node| node.op.row().cost).fold(0, u64::saturating_add)
+    }
+}
+
 impl ExpressionBuilder {
     /// An expression over inputs of these types.
     pub fn new(inputs: &[ElementType]) -> Self {

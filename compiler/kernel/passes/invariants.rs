@@ -2,18 +2,56 @@
 //! no load, which may be inside its buffer only where the loop runs, and no shift by a number that is not known. Constants stay where they
 //! are used; a back end knows best whether one costs a register.
 
+use super::common;
 use crate::kernel::*;
 use cranelift_entity::{EntityRef, EntitySet};
+use rustc_hash::FxHashMap;
 
 /// The pass.
 pub(super) fn run(kernel: &mut Kernel) {
+    hoist(kernel, None);
+}
+
+/// The same for integer quotients and remainders alone, and for what they are computed from; what is computed a second time is gone first. A
+/// processor takes as long for one as for ten other instructions, so it is worth its register. Other kernels stay as they are.
+pub(super) fn quotients(kernel: &mut Kernel) {
+    if divisions(kernel).is_empty() {
+        return;
+    }
+    common::run(kernel);
+    let mut open = divisions(kernel);
+    let definitions: FxHashMap<Value, &Inst> =
+        kernel.statements().flat_map(|statement| statement.results.iter().map(|&result| (result, &statement.inst))).collect();
+    let mut wanted = EntitySet::new();
+    while let Some(value) = open.pop() {
+        if wanted.insert(value) {
+            open.extend(definitions.get(&value).filter(|inst| inst.regions().is_empty()).into_iter().flat_map(|inst| inst.operands()));
+        }
+    }
+    hoist(kernel, Some(wanted));
+}
+
+/// The integer quotients and remainders of a kernel that are scalars.
+fn divisions(kernel: &Kernel) -> Vec<Value> {
+    let divides = |statement: &&Statement| {
+        matches!(
+            statement.inst,
+            Inst::Binary { op: BinaryOp::SignedDiv | BinaryOp::UnsignedDiv | BinaryOp::SignedRem | BinaryOp::UnsignedRem, .. }
+        )
+    };
+    let results = kernel.statements().filter(divides).flat_map(|statement| statement.results.iter().copied());
+    results.filter(|&result| kernel.ty(result).lanes == 1).collect()
+}
+
+/// Computes before loops what is the same in all rounds, if it is among what is wanted.
+fn hoist(kernel: &mut Kernel, wanted: Option<EntitySet<Value>>) {
     let mut constants = EntitySet::new();
     for statement in kernel.statements() {
         if matches!(statement.inst, Inst::Constant { .. }) {
             constants.extend(statement.results.iter().copied());
         }
     }
-    let mut hoist = Hoist { constants, defined: vec![], types: std::mem::take(&mut kernel.types) };
+    let mut hoist = Hoist { constants, wanted, defined: vec![], types: std::mem::take(&mut kernel.types) };
     hoist.defined = vec![0; hoist.types.len()];
     hoist.region(&mut kernel.body, 0);
     kernel.types = hoist.types;
@@ -21,6 +59,8 @@ pub(super) fn run(kernel: &mut Kernel) {
 
 struct Hoist {
     constants: EntitySet<Value>,
+    /// What may leave loops, if not everything may.
+    wanted: Option<EntitySet<Value>>,
     /// How many loops are around the definition of each value.
     defined: Vec<usize>,
     types: Vec<Type>,
@@ -54,7 +94,7 @@ impl Hoist {
     fn split(&mut self, body: Vec<Statement>, loops: usize) -> (Vec<Statement>, Vec<Statement>) {
         let (mut outside, mut inside) = (vec![], vec![]);
         for mut statement in body {
-            if self.can_leave(&statement.inst, loops) {
+            if self.can_leave(&statement, loops) {
                 self.define(&statement, loops);
                 self.bring_constants(&mut statement, &mut outside, &inside, loops);
                 outside.push(statement);
@@ -65,7 +105,9 @@ impl Hoist {
         (outside, inside)
     }
 
-    fn can_leave(&self, inst: &Inst, loops: usize) -> bool {
+    fn can_leave(&self, statement: &Statement, loops: usize) -> bool {
+        let inst = &statement.inst;
+        let is_wanted = |wanted: &EntitySet<Value>| statement.results.iter().any(|&result| wanted.contains(result));
         let operands = inst.operands();
         let is_outside = |value: &Value| self.constants.contains(*value) || self.defined[value.index()] <= loops;
         let is_safe = match inst {
@@ -74,7 +116,7 @@ impl Hoist {
             | Inst::RoundingDivideByPowerOfTwo { .. } => false,
             inst => inst.buffer().is_none() && inst.regions().is_empty(),
         };
-        is_safe && operands.iter().all(is_outside)
+        is_safe && self.wanted.as_ref().is_none_or(is_wanted) && operands.iter().all(is_outside)
     }
 
     /// Constants of the loop's body that a statement which leaves it needs are defined again before it.

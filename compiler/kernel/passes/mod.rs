@@ -24,13 +24,16 @@ pub struct Pass {
 }
 
 /// All passes that need nothing but the kernel, in the order in which they are of use.
-pub const PASSES: [Pass; 3] = [COMMON, INVARIANTS, DEAD];
+pub const PASSES: [Pass; 4] = [COMMON, INVARIANTS, QUOTIENTS, DEAD];
 
 /// Scalars that are computed a second time are gone.
 pub const COMMON: Pass = Pass { name: "common", run: common::run };
 
 /// What is the same in every round of a loop is computed before it.
 pub const INVARIANTS: Pass = Pass { name: "invariants", run: invariants::run };
+
+/// Divisions of integers that are the same in every round of a loop are made before it.
+pub const QUOTIENTS: Pass = Pass { name: "quotients", run: invariants::quotients };
 
 /// Instructions whose results nothing uses are gone.
 pub const DEAD: Pass = Pass { name: "dead", run: dead::run };

@@ -1,9 +1,10 @@
 //! Reductions over whole axes. Vectors run along the last dimension: across results where it is kept, across elements of one
 //! result where it is reduced, unless their order matters.
 
-use super::reduction::Reduction;
+use super::reduction::{Reduction, SHORT_WORK};
 use crate::ir::{Inst, Operation, Value as Tensor};
 use crate::kernel::{KernelBuilder, Value};
+use crate::schedule::Goal;
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::operands::ElementWise;
@@ -11,6 +12,11 @@ use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::quantity::{Cells, Number, Quantity};
 use crate::schedule::unsupported::Unsupported;
+
+/// Registers for partial results of one result each.
+const REGISTERS: u32 = 8;
+/// More results side by side hide no more.
+const MOST_TOGETHER: u32 = 4;
 
 /// See the module.
 pub struct ReduceSchedule<'a> {
@@ -91,6 +97,25 @@ struct Dimension {
     extent: Number,
     input_step: Number,
     output_step: Number,
+}
+
+impl Dimension {
+    /// The pixels of input and output after a step of this dimension, from those where it begins.
+    fn moved(&self, b: &mut KernelBuilder, (input, output): (Value, Value), first: Value, step: i64) -> (Value, Value) {
+        let number = b.scale_index(first, 1, step);
+        let [input, output] = [(input, self.input_step), (output, self.output_step)].map(|(pixel, step)| {
+            let moved = step.scale(b, number);
+            b.add(pixel, moved)
+        });
+        (input, output)
+    }
+}
+
+/// What is loaded before all loops: for vectors of the input, for its single elements, for results.
+struct Rows {
+    vector: Vec<Option<Hoisted>>,
+    single: Vec<Option<Hoisted>>,
+    writer: Vec<Option<Hoisted>>,
 }
 
 impl ReduceSchedule<'_> {
@@ -182,46 +207,81 @@ impl Lowering<'_> {
     }
 
     fn across_elements(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
-        let vector = (self.reader.hoist(b, self.lanes), self.reader.hoist(b, 1));
-        let hoisted = self.writer.hoist(b, 1);
-        let known = if let Number::Known(n) = self.channels { Some(n) } else { None };
-        let whole_lanes = i64::from(self.lanes);
+        let hoisted = Rows { vector: self.reader.hoist(b, self.lanes), single: self.reader.hoist(b, 1), writer: self.writer.hoist(b, 1) };
         let zero = b.index(0);
+        let (last, outer) = match self.kept.split_last() {
+            Some((last, outer)) => (Some(last), outer),
+            None => (None, &[][..]),
+        };
         let mut outcome = Ok(());
-        nest(b, &self.kept, zero, zero, &mut |b, input, output| {
-            let mut partial = || -> Result<Value, Unsupported> {
-                let mut total = self.schedule.reduction.neutral(b, 1);
-                for (lanes, is_rest, hoisted) in [(self.lanes, false, &vector.0), (1, true, &vector.1)] {
-                    let empty = |n: i64| if is_rest { n % whole_lanes == 0 } else { n < whole_lanes };
-                    if known.is_some_and(empty) || is_rest && self.lanes == 1 {
-                        continue;
-                    }
-                    let neutral = self.schedule.reduction.neutral(b, lanes);
-                    let (start, end) = if is_rest {
-                        (self.channels.whole(b, self.lanes), self.channels.value(b))
-                    } else {
-                        (b.index(0), self.channels.whole(b, self.lanes))
-                    };
-                    let mut inside = Ok(neutral);
-                    let sums = b.for_carry(start, end, i64::from(lanes), &[neutral], |b, channel, sums| {
-                        inside = self.sum(b, &self.inner, input, channel, hoisted, lanes, lanes, sums[0]);
-                        vec![*inside.as_ref().unwrap_or(&sums[0])]
-                    });
-                    inside?;
-                    let sum = self.schedule.reduction.horizontal(b, sums[0]);
-                    total = self.schedule.reduction.combine(b, total, sum);
-                }
-                let total = self.finish(b, total);
-                let zero = b.index(0);
-                let place = OutputPosition { pixel: output, pixel_offset: 0, channel: zero, channel_offset: 0, flat: output };
-                self.writer.emit(b, &place, Some(total), &hoisted, 1, 1)?;
-                Ok(total)
+        nest(b, outer, zero, zero, &mut |b, input, output| {
+            let result = match last {
+                Some(last) => last.extent.tiles(b, self.together(), |b, first, rows| {
+                    let rows: Vec<(Value, Value)> = (0..rows as i64).map(|row| last.moved(b, (input, output), first, row)).collect();
+                    self.results(b, &rows, &hoisted)
+                }),
+                None => self.results(b, &[(input, output)], &hoisted),
             };
-            if let Err(error) = partial() {
-                outcome = Err(error);
+            if result.is_err() {
+                outcome = result;
             }
         });
         outcome
+    }
+
+    /// Results that are computed side by side, so that the sums of one hide the latency of another's: one where each takes much code, or loops of
+    /// its own. Their partial results take half of the registers at most.
+    fn together(&self) -> u64 {
+        let cx = &self.schedule.cx;
+        let work = cx.group.prologue.iter().chain(&cx.group.epilogue);
+        let is_short = work.map(|work| work.expression.cost()).fold(0, u64::saturating_add) < SHORT_WORK;
+        if cx.machine.at_once || cx.goal == Goal::Size || !is_short || self.lanes == 1 || !self.inner.is_empty() {
+            return 1;
+        }
+        let bytes = u32::from(self.lanes) * self.schedule.reduction.lane_bytes();
+        let registers = bytes.div_ceil(cx.machine.vector_bytes().into()).max(1);
+        u64::from((REGISTERS / registers).clamp(1, MOST_TOGETHER))
+    }
+
+    /// Results whose elements begin at pixels of the input, side by side: by vectors, then one after the other.
+    fn results(&self, b: &mut KernelBuilder, rows: &[(Value, Value)], hoisted: &Rows) -> Result<(), Unsupported> {
+        let reduction = &self.schedule.reduction;
+        let known = if let Number::Known(n) = self.channels { Some(n) } else { None };
+        let whole_lanes = i64::from(self.lanes);
+        let mut totals: Vec<Value> = rows.iter().map(|_| reduction.neutral(b, 1)).collect();
+        for (lanes, is_rest, hoisted) in [(self.lanes, false, &hoisted.vector), (1, true, &hoisted.single)] {
+            let empty = |n: i64| if is_rest { n % whole_lanes == 0 } else { n < whole_lanes };
+            if known.is_some_and(empty) || is_rest && self.lanes == 1 {
+                continue;
+            }
+            let neutral = reduction.neutral(b, lanes);
+            let (start, end) = if is_rest {
+                (self.channels.whole(b, self.lanes), self.channels.value(b))
+            } else {
+                (b.index(0), self.channels.whole(b, self.lanes))
+            };
+            let mut inside = Ok(());
+            let sums = b.for_carry(start, end, i64::from(lanes), &vec![neutral; rows.len()], |b, channel, sums| {
+                let next = rows.iter().zip(sums).map(|(row, &sum)| self.sum(b, &self.inner, row.0, channel, hoisted, lanes, lanes, sum));
+                let next: Result<Vec<Value>, Unsupported> = next.collect();
+                next.unwrap_or_else(|error| {
+                    inside = Err(error);
+                    sums.to_vec()
+                })
+            });
+            inside?;
+            for (total, sum) in totals.iter_mut().zip(sums) {
+                let sum = reduction.horizontal(b, sum);
+                *total = reduction.combine(b, *total, sum);
+            }
+        }
+        for (total, &(_, output)) in totals.into_iter().zip(rows) {
+            let total = self.finish(b, total);
+            let zero = b.index(0);
+            let place = OutputPosition { pixel: output, pixel_offset: 0, channel: zero, channel_offset: 0, flat: output };
+            self.writer.emit(b, &place, Some(total), &hoisted.writer, 1, 1)?;
+        }
+        Ok(())
     }
 
     /// A result as the epilogue reads it.
@@ -279,10 +339,7 @@ fn nest(
         return;
     };
     first.extent.repeat(b, |b, i| {
-        let step = first.input_step.scale(b, i);
-        let input = b.add(input, step);
-        let step = first.output_step.scale(b, i);
-        let output = b.add(output, step);
+        let (input, output) = first.moved(b, (input, output), i, 0);
         nest(b, rest, input, output, body);
     });
 }

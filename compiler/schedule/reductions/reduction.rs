@@ -6,6 +6,9 @@ use crate::schedule::elementwise::lanes::{exact, narrow, register_lane};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::unsupported::Unsupported;
 
+/// Work on an element that takes less, in additions, is written out for more results side by side.
+pub const SHORT_WORK: u64 = 24;
+
 /// A reduction of elements of one type.
 #[derive(Clone, Copy, Debug)]
 pub struct Reduction {
@@ -51,6 +54,11 @@ impl Reduction {
     /// does, and the other way round: infinity times 0 is no number.
     pub fn is_ordered(&self) -> bool {
         self.kind == Kind::Product && self.lane.is_float()
+    }
+
+    /// Bytes of a lane of a partial result.
+    pub fn lane_bytes(&self) -> u32 {
+        self.lane.bytes()
     }
 
     /// The neutral element in every lane.

@@ -192,7 +192,7 @@ impl<'a> Levels<'a> {
     fn weight(&self, value: Value, counted: &mut HashSet<Inst>) -> u64 {
         let Some(inst) = self.map(value).filter(|&inst| self.wide.contains(&value) && counted.insert(inst)) else { return 0 };
         let data = &self.cx.function.insts[inst];
-        let own: u64 = data.expression().nodes.values().map(|node| node.op.row().cost).sum();
+        let own = data.expression().cost();
         data.operands.iter().map(|&operand| self.weight(operand, counted)).fold(own, u64::saturating_add)
     }
 

@@ -5,11 +5,8 @@ use crate::fuse::Rowwise;
 use crate::ir::{Operation, Value as Tensor};
 use crate::schedule::context::Context;
 use crate::schedule::quantity::{Quantity, product};
-use crate::schedule::reductions::reduction::Reduction;
+use crate::schedule::reductions::reduction::{Reduction, SHORT_WORK};
 use crate::schedule::unsupported::Unsupported;
-
-/// Work on an element that takes less, in additions, is written out for more rows.
-const SHORT_WORK: u64 = 24;
 
 /// See the module.
 pub struct RowwiseSchedule<'a> {
@@ -72,8 +69,8 @@ impl<'a> RowwiseSchedule<'a> {
         if self.cx.machine.at_once {
             return 1;
         }
-        let nodes = self.passes.list.iter().flat_map(|pass| pass.work.expression.nodes.values());
-        match nodes.map(|node| node.op.row().cost).fold(0, u64::saturating_add) {
+        let costs = self.passes.list.iter().map(|pass| pass.work.expression.cost());
+        match costs.fold(0, u64::saturating_add) {
             _ if !self.passes.scratch(&self.cx).is_empty() => 1,
             0..SHORT_WORK => 4,
             _ => 2,

@@ -6,6 +6,9 @@ use crate::process::{root, shown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Characters of what a contender said: some name every tensor.
+const LONGEST_REASON: usize = 160;
+
 /// How contenders are run.
 pub struct Runner<'a> {
     pub modelc: PathBuf,
@@ -133,7 +136,8 @@ pub fn output(command: &mut Command) -> Result<String, String> {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     // A traceback of Python and a log of ExecuTorch end with what went wrong; our diagnostics begin with it.
     let line = if said.starts_with("error") { said.lines().next() } else { said.lines().last() };
-    Err(line.unwrap_or("it failed without a word").to_owned())
+    let line: String = line.unwrap_or("it failed without a word").chars().take(LONGEST_REASON).collect();
+    Err(line)
 }
 
 /// The number of a field of a JSON text.
