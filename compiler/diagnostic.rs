@@ -1,39 +1,13 @@
 //! Diagnostics: what is wrong, where in the model, what was expected, and what to do about it.
 
 pub mod codes;
+mod kind;
 
 pub use codes::Code;
+pub use kind::Kind;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
-
-/// Whose fault it is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Kind {
-    /// The model or data file breaks its own format or contradicts itself.
-    Invalid,
-    /// The model is sound but uses what this compiler does not do.
-    Unsupported,
-    /// A file could not be read or written.
-    Io,
-    /// The command line or an option is wrong.
-    Usage,
-    /// A mistake in modelc itself.
-    Bug,
-}
-
-impl Kind {
-    /// The word in messages and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Invalid => "invalid",
-            Self::Unsupported => "unsupported",
-            Self::Io => "io",
-            Self::Usage => "usage",
-            Self::Bug => "bug",
-        }
-    }
-}
 
 /// A place in a model.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

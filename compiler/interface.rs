@@ -11,15 +11,13 @@ mod state;
 pub use footprint::Footprint;
 pub use layout::{CONFIG, Config, HOST, Host, Layout, TENSOR, Tensor};
 pub use method_memory::MethodMemory;
-pub use state::{Part, RECORD_BYTES, StateParts, record};
+pub use state::{ABI, Part, RECORD_BYTES, StateParts, record};
 
 use crate::ir::ElementType;
 use crate::program::{ALIGNMENT, E_INDEX, Method, Port, Program};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
-/// The number of the application binary interface; part of every versioned symbol.
-pub const ABI: u32 = 1;
 /// Status codes of ABI 1, never renumbered.
 pub const STATUSES: &[(&str, i32, &str)] = &[
     ("MODELC_OK", 0, "good"),

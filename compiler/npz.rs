@@ -10,6 +10,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Tensor;
 use array::{Array, MAX_BYTES};
 pub use array::{conform, parse_npy, to_npy};
+use header::invalid;
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
 use std::path::Path;
@@ -29,10 +30,6 @@ pub struct Archive {
     pub texts: BTreeMap<String, String>,
     /// Names of arrays of types that no model has, with the type.
     pub others: BTreeMap<String, String>,
-}
-
-fn invalid(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(codes::DAMAGED_ARCHIVE, message)
 }
 
 impl Archive {

@@ -1,9 +1,10 @@
 //! What is where in the state: the runtime's record, then the program's variables, then what it knows of a device.
 
-use super::ABI;
 use super::device::Arrays;
 use crate::program::{ALIGNMENT, Program};
 
+/// The number of the application binary interface; part of every versioned symbol.
+pub const ABI: u32 = 1;
 /// Bytes of the runtime's own record at the start of the state.
 pub const RECORD_BYTES: u64 = 64;
 

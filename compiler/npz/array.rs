@@ -1,7 +1,6 @@
 //! NumPy's `.npy` files: one array each, its bytes after a header.
 
-use super::header::{self, Header, Type};
-use super::invalid;
+use super::header::{self, Header, Type, invalid};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Tensor, TensorType};
 use std::io::Read;

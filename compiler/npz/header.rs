@@ -1,7 +1,6 @@
 //! The header of an `.npy` file: a Python dictionary with type, order and shape.
 
-use super::invalid;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType;
 use std::io::Read;
 
@@ -10,6 +9,11 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 const MAX_HEADER: usize = 10_000;
 /// NumPy's limit.
 const MAX_RANK: usize = 64;
+
+/// The error for a file that is damaged.
+pub(super) fn invalid(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(codes::DAMAGED_ARCHIVE, message)
+}
 
 /// What an array holds.
 #[derive(Clone, Debug, PartialEq)]
