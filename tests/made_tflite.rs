@@ -4,7 +4,7 @@ mod made;
 mod support;
 
 use made::{Made, Number, options};
-use modelc::frontend::LoadOptions;
+use modelc::frontend::{Bound, LoadOptions};
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::{ElementType, Module, Tensor};
 use modelc::jit::Jit;
@@ -15,7 +15,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 fn load(model: Vec<u8>) -> Result<Module, String> {
-    let module = modelc::frontend::load(Arc::new(model), "made.tflite", &LoadOptions::default()).map_err(|error| error.to_string())?;
+    load_bounded(model, &[])
+}
+
+/// The module where dimension `d` of input `i` is at most `n` and known only when it runs, for each `(i, d, n)`.
+fn load_bounded(model: Vec<u8>, open: &[(usize, usize, u64)]) -> Result<Module, String> {
+    let bound = |&(port, dimension, most): &(usize, usize, u64)| Bound { is_output: false, port, dimension, most };
+    let options = LoadOptions { bounds: open.iter().map(bound).collect(), ..LoadOptions::default() };
+    let module = modelc::frontend::load(Arc::new(model), "made.tflite", &options).map_err(|error| error.to_string())?;
     modelc::ir::verify::verify(&module).map_err(|error| format!("verifier: {error}"))?;
     Ok(module)
 }
@@ -77,6 +84,50 @@ fn a_size_of_minus_one_is_the_rest_also_when_it_is_read() {
         assert_eq!(interpreted, expected, "interpreter, {size:?} from {begin:?}");
         assert_eq!(called, expected, "compiled, {size:?} from {begin:?}");
     }
+}
+
+/// What a model gives, of which some extents are known only when it runs: in the interpreter, and compiled.
+fn answer(model: &[u8], open: &[(usize, usize, u64)], inputs: &[Tensor]) -> Tensor {
+    let mut module = load_bounded(model.to_vec(), open).expect("the model is sound");
+    let interpreted = Interpreter::new(&module).run(0, inputs).unwrap_or_else(|error| panic!("{error}"));
+    let mut instance = compiled(&mut module).instance().expect("an instance");
+    let called = instance.call_tensors(0, inputs).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(called, interpreted);
+    interpreted.into_iter().next().expect("a result")
+}
+
+#[test]
+fn slices_are_gathered_from_as_many_rows_as_there_are() {
+    let mut model = Made::default();
+    let (table, indices) = (model.tensor(TensorType::FLOAT32, &[1, 3, 2]), model.tensor(TensorType::INT32, &[2, 2]));
+    let result = model.tensor(TensorType::FLOAT32, &[2, 2]);
+    model.built_in(BuiltinOperator::GATHER_ND, &[table, indices], &[result]);
+    let model = model.finish(&[table, indices], &[result]);
+    let places = Tensor { shape: vec![2, 2], ..tensor_i32(&[1, 2, 0, 1]) };
+    for rows in [2, 5] {
+        let table = tensor_f32(&[rows, 3, 2], (0..6 * rows as u8).map(f32::from));
+        assert_eq!(answer(&model, &[(0, 0, 5)], &[table, places.clone()]), tensor_f32(&[2, 2], [10.0, 11.0, 2.0, 3.0]));
+    }
+}
+
+#[test]
+fn a_box_is_written_into_as_many_rows_as_there_are() {
+    let mut model = Made::default();
+    let (table, update) = (model.tensor(TensorType::FLOAT32, &[4, 2]), model.tensor(TensorType::FLOAT32, &[1, 2]));
+    let start = model.tensor(TensorType::INT32, &[2]);
+    let result = model.tensor(TensorType::FLOAT32, &[4, 2]);
+    model.built_in(BuiltinOperator::DYNAMIC_UPDATE_SLICE, &[table, update, start], &[result]);
+    let model = model.finish(&[table, update, start], &[result]);
+    for (rows, from, place) in [(3, 1, 1), (3, 9, 2), (4, -5, 0)] {
+        let numbers: Vec<f32> = (0..2 * rows as u8).map(f32::from).collect();
+        let mut expected = numbers.clone();
+        expected[2 * place..2 * place + 2].copy_from_slice(&[-1.0, -2.0]);
+        let inputs = [tensor_f32(&[rows, 2], numbers), tensor_f32(&[1, 2], [-1.0, -2.0]), tensor_i32(&[from, 0])];
+        assert_eq!(answer(&model, &[(0, 0, 6)], &inputs), tensor_f32(&[rows, 2], expected), "{rows} rows, from {from}");
+    }
+    // A box of an extent that may be beyond the tensor's.
+    let refused = load_bounded(model, &[(0, 0, 4), (1, 0, 3)]).expect_err("the box may not fit");
+    assert!(refused.contains("known only when the model runs"), "{refused}");
 }
 
 fn folder() -> PathBuf {

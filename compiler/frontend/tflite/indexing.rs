@@ -1,9 +1,10 @@
 //! GATHER_ND, SCATTER_ND, SPARSE_TO_DENSE, DYNAMIC_UPDATE_SLICE and REVERSE_SEQUENCE: elements at places that are computed.
 
 use super::error::{invalid, missing_options, unsupported};
+use super::extents::dynamic;
 use super::operator::{Lowered, Operand, Operator, extents};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{Combination, ElementType, Scalar};
+use crate::ir::{Combination, ElementType, Extent, Scalar};
 use crate::operators::indexing::{boxes, picked, placed, sequences};
 use ElementType::{I4, I16, I32, I64};
 
@@ -19,7 +20,7 @@ fn components(indices: &Operand, rank: usize) -> Result<usize, Diagnostic> {
 /// GATHER_ND
 pub(super) fn gather_nd(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
-    let (input, indices) = (operator.input(0)?, operator.any_input(1)?);
+    let (input, indices) = (operator.any_input(0)?, operator.any_input(1)?);
     operator.require_known(&indices, indices.rank().saturating_sub(1))?;
     if input.element() == I4 {
         return Err(operator.type_error(&[input.element()]));
@@ -94,7 +95,7 @@ pub(super) fn sparse_to_dense(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 /// DYNAMIC_UPDATE_SLICE: a box written into a tensor; its start is moved so far that the box lies inside.
 pub(super) fn dynamic_update_slice(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(3..=3, 1..=1)?;
-    let (input, update, start) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
+    let (input, update, start) = (operator.any_input(0)?, operator.any_input(1)?, operator.input(2)?);
     if !matches!(start.element(), I32 | I64) || input.element() != update.element() || input.element() == I4 {
         return Err(operator.type_error(&[input.element(), update.element(), start.element()]));
     }
@@ -105,6 +106,11 @@ pub(super) fn dynamic_update_slice(operator: &mut Operator<'_, '_, '_>) -> Lower
         return Err(
             invalid(codes::SHAPES_DIFFER, "the box does not fit the tensor").expected("a box of at most the tensor's extents", found)
         );
+    }
+    // What is known only at run time has to fit whatever it is.
+    let fits = |(small, large): (&Extent, &Extent)| small == large || operator.interval(*small).high <= operator.interval(*large).low;
+    if !update.extents.iter().zip(&input.extents).all(fits) {
+        return Err(dynamic().about_tensor(&update.info.name));
     }
     let value = boxes::overwritten(operator.graph(), input.value, update.value, start.value)?;
     operator.bind(0, value)
