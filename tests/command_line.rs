@@ -278,6 +278,9 @@ fn a_command_that_is_misspelled_is_suggested() {
     }
     let output = folder.run(&["insepct", "m.tflite", "--message-format", "json"]);
     assert!(text(&output.stderr).starts_with("{\"code\":\"MC0801\""), "{}", text(&output.stderr));
+    // What other compilers have a command for.
+    let said = folder.refused(&["compile", "m.tflite"]);
+    assert!(said.contains("neither a command nor a model called compile") && said.contains("`modelc m.tflite -o NET.o`"), "{said}");
     // A file of such a name is a model.
     folder.put("insepct", fs::read(MODEL).expect("a model"));
     assert_eq!(folder.run(&["insepct", "-o", "net.o"]).status.code(), Some(0));

@@ -121,7 +121,8 @@ fn wants_json() -> bool {
         || arguments.windows(2).any(|pair| pair[0] == "--message-format" && pair[1] == "json")
 }
 
-/// The error for a first argument that is nearly a command and not the name of a file. It would be taken for a model.
+/// The error for a first argument that is neither a command nor the name of a file, and nearly a command or before another name. It would be taken
+/// for a model.
 fn mistyped() -> Option<Diagnostic> {
     let argument = std::env::args_os().nth(1)?;
     let word = argument.to_str().filter(|word| word.bytes().all(|byte| byte.is_ascii_lowercase()))?;
@@ -130,9 +131,14 @@ fn mistyped() -> Option<Diagnostic> {
     if names.contains(&word) || word == "help" || std::path::Path::new(word).exists() {
         return None;
     }
-    let meant = suggest::nearest(word, names.iter().copied())?;
+    let next = std::env::args_os().nth(2).and_then(|next| next.into_string().ok()).filter(|next| !next.starts_with('-'));
+    let help = match (suggest::nearest(word, names.iter().copied()), next) {
+        (Some(meant), _) => format!("did you mean `modelc {meant}`?"),
+        (None, Some(next)) => format!("a model is compiled without a command: `modelc {next} -o NET.o`"),
+        (None, None) => return None,
+    };
     let mistake = output::usage(format!("there is neither a command nor a model called {word}"));
-    Some(mistake.expected(names.join(", "), word).help(format!("did you mean `modelc {meant}`?")))
+    Some(mistake.expected(names.join(", "), word).help(help))
 }
 
 /// What is wrong with the arguments, in one sentence.
