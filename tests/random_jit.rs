@@ -18,6 +18,9 @@ use modelc::{passes, pipeline, target};
 /// difference of large terms, of which a few units in the last place stay.
 const TOLERANCE: f64 = 1e-5;
 
+/// Modules that are drawn for a seed until one is compiled: about three of four are, and of those with dynamic extents half.
+const MOST_DRAWS: u64 = 256;
+
 /// `MODELC_SEEDS` runs more of them, `MODELC_FIRST_SEED` others.
 fn seeds() -> u64 {
     variable("MODELC_SEEDS").unwrap_or(250)
@@ -121,25 +124,20 @@ fn compare(dynamic: bool) {
         dynamic,
     };
     let host = target::host_machine().expect("the host has a machine description");
-    let (mut compared, mut tried) = (0, 0);
     let mut failures = Vec::new();
     let first = variable("MODELC_FIRST_SEED").unwrap_or(0);
-    for seed in first..first + seeds() {
-        if dynamic && !is_dynamic(&module(seed, &options).0) {
-            continue;
-        }
-        tried += 1;
-        let machine = machine_of(seed, host);
-        match check(seed, &options, machine) {
-            Ok(true) => compared += 1,
-            Ok(false) => {}
-            Err(error) => failures.push(error),
+    for number in first..first + seeds() {
+        // The first module of the seed that is compiled.
+        let drawn = (0..MOST_DRAWS).map(|draw| number + (draw << 40)).filter(|&seed| !dynamic || is_dynamic(&module(seed, &options).0));
+        let mut outcomes = drawn.map(|seed| check(seed, &options, machine_of(seed, host)));
+        match outcomes.find(|outcome| *outcome != Ok(false)) {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => failures.push(error),
+            None => failures.push(format!("seed {number}: none of {MOST_DRAWS} modules is compiled")),
         }
     }
-    println!("{compared} of {tried} compared");
-    assert!(failures.is_empty(), "{} fail; the first:\n{}", failures.len(), failures[0]);
-    let share = if dynamic { 20 } else { 3 };
-    assert!(compared > seeds() / share, "hardly any module is compiled: {compared} of {tried}");
+    println!("{} compared", seeds());
+    assert!(failures.is_empty(), "{} of {} fail; the first:\n{}", failures.len(), seeds(), failures[0]);
 }
 
 /// Chains are cut into bands wherever that makes the arena smaller.
